@@ -1,0 +1,140 @@
+package intents
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// FallbackID is the intent of a message that fits no other; it is always
+// there and deny lists do not touch it (contract §7).
+const FallbackID = "OTHER"
+
+// Intent is one category of messages, defined in a Markdown file.
+type Intent struct {
+	ID   string
+	Name string
+	// Triggers say in words when the intent applies; at least one, but for
+	// the built-in fallback.
+	Triggers []string
+	// Examples are messages as people write them.
+	Examples []string
+	// Prompt is the body of the file: advice for the main agent.
+	Prompt string
+	// File is the name of the file it was read from.
+	File string
+}
+
+// Catalog is an immutable set of enabled intents and the fallback. A request
+// works on one catalogue from beginning to end, whatever is reloaded meanwhile.
+type Catalog struct {
+	enabled  []Intent // sorted by id
+	fallback Intent
+	byID     map[string]int // upper-cased id → position in enabled; fallback is -1
+	root     *Catalog       // the catalogue this one was narrowed from, or itself
+	allowed  []bool         // by position in root.enabled; nil when nothing is denied
+}
+
+// NewCatalog returns the catalogue of the given intents. An intent with id
+// [FallbackID] (in any case) becomes the fallback; without one the built-in
+// fallback serves. Ids are unique in any case of letters: of two the later wins.
+func NewCatalog(intents []Intent) *Catalog {
+	c := &Catalog{fallback: builtinFallback(), byID: make(map[string]int, len(intents)+1)}
+	latest := make(map[string]Intent, len(intents))
+	for _, in := range intents {
+		latest[strings.ToUpper(in.ID)] = in
+	}
+	for id, in := range latest {
+		if id == FallbackID {
+			in.ID = FallbackID
+			c.fallback = in
+			continue
+		}
+		c.enabled = append(c.enabled, in)
+	}
+	slices.SortFunc(c.enabled, func(a, b Intent) int { return strings.Compare(a.ID, b.ID) })
+	c.index()
+	c.root = c
+	return c
+}
+
+func (c *Catalog) index() {
+	for i, in := range c.enabled {
+		c.byID[strings.ToUpper(in.ID)] = i
+	}
+	c.byID[FallbackID] = -1
+}
+
+// Enabled returns the intents in order of their ids, without the fallback. The
+// slice is shared: do not change it.
+func (c *Catalog) Enabled() []Intent { return c.enabled }
+
+// Fallback returns the intent of a message that fits no other.
+func (c *Catalog) Fallback() Intent { return c.fallback }
+
+// Lookup finds an intent, or the fallback, by its id in any case of letters.
+func (c *Catalog) Lookup(id string) (Intent, bool) {
+	i, ok := c.byID[strings.ToUpper(id)]
+	switch {
+	case !ok:
+		return Intent{}, false
+	case i < 0:
+		return c.fallback, true
+	}
+	return c.enabled[i], true
+}
+
+// Root returns the catalogue from which this one was narrowed by [Catalog.Without],
+// or the catalogue itself. Classifiers are trained on roots.
+func (c *Catalog) Root() *Catalog { return c.root }
+
+// Allowed says for each intent of the root, by position, whether it is left in
+// this catalogue; nil means all of them.
+func (c *Catalog) Allowed() []bool { return c.allowed }
+
+// Without returns the catalogue less the intents whose id matches one of the
+// patterns (globs * and ?, any case of letters). The fallback stays.
+func (c *Catalog) Without(patterns []string) *Catalog {
+	if len(patterns) == 0 {
+		return c
+	}
+	out := &Catalog{fallback: c.fallback, byID: make(map[string]int, len(c.byID)), root: c.root}
+	out.allowed = make([]bool, len(c.root.enabled))
+	for i, in := range c.root.enabled {
+		if _, here := c.Lookup(in.ID); !here || MatchAny(patterns, in.ID) {
+			continue
+		}
+		out.allowed[i] = true
+		out.enabled = append(out.enabled, in)
+	}
+	out.index()
+	if len(out.enabled) == len(c.root.enabled) {
+		return c.root
+	}
+	return out
+}
+
+// Match says whether value matches a pattern in which * stands for any run of
+// characters and ? for one, in any case of letters.
+func Match(pattern, value string) bool {
+	// path.Match gives / a meaning of its own and [ ] and \ too; ids and agent
+	// names are matched with none of these.
+	clean := strings.NewReplacer("\\", "\\\\", "[", "\\[", "/", "\x00").Replace(strings.ToLower(pattern))
+	ok, err := path.Match(clean, strings.ReplaceAll(strings.ToLower(value), "/", "\x00"))
+	return err == nil && ok
+}
+
+// MatchAny says whether value matches one of the patterns; see [Match].
+func MatchAny(patterns []string, value string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return Match(p, value) })
+}
+
+func builtinFallback() Intent {
+	return Intent{
+		ID:       FallbackID,
+		Name:     "Other",
+		Triggers: []string{"The message fits none of the other intents."},
+		Prompt: "No specific intent was recognised. Read the message on its own terms, " +
+			"ask one short question when it is ambiguous, and answer directly otherwise.",
+	}
+}

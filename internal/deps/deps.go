@@ -1,0 +1,31 @@
+// Package deps keeps module requirements while the packages are being written.
+package deps
+
+import (
+	_ "github.com/alecthomas/kong"
+	_ "github.com/anthropics/anthropic-sdk-go"
+	_ "github.com/fsnotify/fsnotify"
+	_ "github.com/goccy/go-yaml"
+	_ "github.com/gofrs/flock"
+	_ "github.com/google/renameio/v2"
+	_ "github.com/hashicorp/golang-lru/v2"
+	_ "github.com/hashicorp/golang-lru/v2/expirable"
+	_ "github.com/kelseyhightower/envconfig"
+	_ "github.com/lmittmann/tint"
+	_ "github.com/nats-io/nats-server/v2/server"
+	_ "github.com/nats-io/nats.go"
+	_ "github.com/nats-io/nats.go/jetstream"
+	_ "github.com/nats-io/nats.go/micro"
+	_ "github.com/nats-io/nuid"
+	_ "github.com/prometheus/client_golang/prometheus"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/prometheus/client_golang/prometheus/testutil"
+	_ "github.com/sashabaranov/go-openai"
+	_ "github.com/stretchr/testify/require"
+	_ "github.com/titanous/json5"
+	_ "golang.org/x/sync/errgroup"
+	_ "golang.org/x/sync/singleflight"
+	_ "golang.org/x/term"
+	_ "golang.org/x/text/unicode/norm"
+	_ "golang.org/x/text/width"
+)

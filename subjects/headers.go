@@ -1,0 +1,29 @@
+package subjects
+
+// Header keys. NATS header keys are case-sensitive; these are their one
+// spelling (contract §2, §3).
+const (
+	// HeaderTimeoutMs is the caller's whole budget in milliseconds from
+	// sending, on a request.
+	HeaderTimeoutMs = "Hint-Timeout-Ms"
+	// HeaderTraceparent is the W3C trace context, copied from request to reply.
+	HeaderTraceparent = "traceparent"
+	// HeaderMsgID carries the id of an event; JetStream deduplicates by it.
+	HeaderMsgID = "Nats-Msg-Id"
+
+	// Diagnostics on every reply to before_prompt_build.
+	HeaderIntent     = "Hint-Intent"
+	HeaderConfidence = "Hint-Confidence"
+	HeaderSource     = "Hint-Source"
+	HeaderModel      = "Hint-Model"
+	HeaderElapsedMs  = "Hint-Elapsed-Ms"
+	HeaderSkip       = "Hint-Skip"
+
+	// Errors, in the spelling of the NATS service framework.
+	HeaderError     = "Nats-Service-Error"
+	HeaderErrorCode = "Nats-Service-Error-Code"
+
+	// On a dead letter: why it could not be applied, and where it was found.
+	HeaderDLQReason  = "Dlq-Reason"
+	HeaderDLQSubject = "Dlq-Subject"
+)

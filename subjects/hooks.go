@@ -1,0 +1,97 @@
+package subjects
+
+// Kind says whether a gateway waits for the result of a hook.
+type Kind int
+
+// The kinds of hooks (contract §1).
+const (
+	// Unknown is a hook this catalogue does not list.
+	Unknown Kind = iota
+	// Decision hooks are asked by request-reply.
+	Decision
+	// Observation hooks are events in JetStream.
+	Observation
+)
+
+// String returns "decision", "observation" or "unknown".
+func (k Kind) String() string {
+	switch k {
+	case Decision:
+		return "decision"
+	case Observation:
+		return "observation"
+	default:
+		return "unknown"
+	}
+}
+
+// Hooks that this program handles.
+const (
+	HookBeforePromptBuild = "before_prompt_build"
+	HookAfterToolCall     = "after_tool_call"
+	HookAgentEnd          = "agent_end"
+	HookSessionEnd        = "session_end"
+
+	// HookTurnBegun is published by the consumer itself before it replies to
+	// before_prompt_build; gateways do not fire it.
+	HookTurnBegun = "turn_begun"
+)
+
+// hooks lists what OpenClaw 2026.9.6 fires, with the names that older gateways
+// use for the same points.
+var hooks = map[string]Kind{
+	"agent_turn_prepare":            Decision,
+	"before_agent_finalize":         Decision,
+	"before_agent_reply":            Decision,
+	"before_agent_run":              Decision,
+	"before_dispatch":               Decision,
+	"before_install":                Decision,
+	"before_message_write":          Decision,
+	"before_model_resolve":          Decision,
+	HookBeforePromptBuild:           Decision,
+	"before_tool_call":              Decision,
+	"heartbeat_prompt_contribution": Decision,
+	"inbound_claim":                 Decision,
+	"message_sending":               Decision,
+	"reply_dispatch":                Decision,
+	"reply_payload_sending":         Decision,
+	"resolve_exec_env":              Decision,
+	"skill_proposal_evaluate":       Decision,
+	"subagent_delivery_target":      Decision,
+	"tool_result_persist":           Decision,
+
+	"after_compaction":          Observation,
+	HookAfterToolCall:           Observation,
+	HookAgentEnd:                Observation,
+	"before_compaction":         Observation,
+	"before_reset":              Observation,
+	"channel_pairing_requested": Observation,
+	"cron_changed":              Observation,
+	"cron_reconciled":           Observation,
+	"gateway_start":             Observation,
+	"gateway_stop":              Observation,
+	"llm_input":                 Observation,
+	"llm_output":                Observation,
+	"message_received":          Observation,
+	"message_sent":              Observation,
+	"model_call_ended":          Observation,
+	"model_call_started":        Observation,
+	HookSessionEnd:              Observation,
+	"session_start":             Observation,
+	"skill_changed":             Observation,
+	"skill_proposal_changed":    Observation,
+	"subagent_ended":            Observation,
+	"subagent_progress":         Observation,
+	"subagent_spawned":          Observation,
+
+	// Compatibility names.
+	"before_agent_start": Decision,
+	"subagent_spawning":  Decision,
+	"deactivate":         Observation,
+
+	// Our own.
+	HookTurnBegun: Observation,
+}
+
+// KindOf returns the kind of a hook, [Unknown] for names it does not know.
+func KindOf(hook string) Kind { return hooks[hook] }

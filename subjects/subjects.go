@@ -1,0 +1,69 @@
+package subjects
+
+import "strings"
+
+// Defaults of contract §2.
+const (
+	DefaultPrefix     = "openclaw"
+	DefaultQueueGroup = "intent-hint"
+	DefaultStream     = "OPENCLAW_EVENTS"
+
+	// ServiceName is the name under which the NATS service framework lists
+	// this program.
+	ServiceName = "intent-hint"
+
+	// DeadLetterSuffix is added to the name of the event stream to name the
+	// dead-letter stream.
+	DeadLetterSuffix = "_DLQ"
+)
+
+// Prefix is the first part of every subject (HINT_SUBJECT_PREFIX). It may
+// itself hold dots.
+type Prefix string
+
+// Request is the subject of a decision hook: P.request.<hook>.<agent>.
+func (p Prefix) Request(hook, agent string) string {
+	return string(p) + ".request." + Name(hook) + "." + Name(agent)
+}
+
+// Requests matches every request subject.
+func (p Prefix) Requests() string { return string(p) + ".request.>" }
+
+// Event is the subject of an observation hook:
+// P.event.<hook>.<agent>.<session>, where session is the session id, else the
+// session key.
+func (p Prefix) Event(hook, agent, session string) string {
+	return string(p) + ".event." + Name(hook) + "." + Name(agent) + "." + Name(session)
+}
+
+// Events matches every event subject; the event stream captures exactly these.
+func (p Prefix) Events() string { return string(p) + ".event.>" }
+
+// EventsOf matches the events of one hook.
+func (p Prefix) EventsOf(hook string) string { return string(p) + ".event." + Name(hook) + ".>" }
+
+// DeadLetter is the subject of a dead letter: P.dlq.<hook>.
+func (p Prefix) DeadLetter(hook string) string { return string(p) + ".dlq." + Name(hook) }
+
+// DeadLetters matches every dead-letter subject.
+func (p Prefix) DeadLetters() string { return string(p) + ".dlq.>" }
+
+// Runs is the core NATS subject on which consumer processes tell each other
+// the answers of recent runs, so that a retry gets the first hint from any of
+// them (contract §8). No stream captures it.
+func (p Prefix) Runs() string { return string(p) + ".runs" }
+
+// EventHook returns the hook that an event subject names, or "" when the
+// subject is none of ours or its token is malformed.
+func (p Prefix) EventHook(subject string) string {
+	rest, ok := strings.CutPrefix(subject, string(p)+".event.")
+	if !ok {
+		return ""
+	}
+	token, _, _ := strings.Cut(rest, ".")
+	hook, err := DecodeToken(token)
+	if err != nil {
+		return ""
+	}
+	return hook
+}
