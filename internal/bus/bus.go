@@ -1,0 +1,222 @@
+// Package bus is the rim towards NATS: the embedded server, connections,
+// streams and the durable, the request service, the event consumer, dead
+// letters, and what consumer processes tell each other (contract §2, §3).
+//
+// It moves messages and decides nothing: what a request is answered and what
+// an event means is given to it as functions.
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Errors of a connection.
+var (
+	// ErrNoJetStream: the server does not offer JetStream.
+	ErrNoJetStream = errors.New("the NATS server does not offer JetStream")
+	// ErrUnreachable: no server answered.
+	ErrUnreachable = errors.New("no NATS server answers")
+)
+
+// Options say which server to use.
+type Options struct {
+	// URL is one or more servers, separated by commas; "" starts an embedded
+	// server, or joins the one that listens at its address.
+	URL string
+	// Creds is a credentials file, or "".
+	Creds string
+	// Name is this connection's name in the server's lists.
+	Name string
+	// Embedded is used when URL is empty.
+	Embedded EmbeddedOptions
+	// Wait makes Open wait for an external server for as long as the context
+	// lives; without it the first failure is final.
+	Wait bool
+	Log  *slog.Logger
+}
+
+// Bus is a connection and the server behind it when that runs in this process.
+type Bus struct {
+	NC *nats.Conn
+	JS jetstream.JetStream
+
+	srv    *embedded
+	closed chan struct{}
+	log    *slog.Logger
+}
+
+// Open connects, starting a server first when none is configured.
+func Open(ctx context.Context, o Options) (*Bus, error) {
+	b := &Bus{closed: make(chan struct{}), log: o.Log}
+	target, connect := o.URL, b.connectOptions(o)
+	if target == "" {
+		srv, join, err := openLocal(ctx, o.Embedded, o.Log)
+		if err != nil {
+			return nil, err
+		}
+		b.srv, target = srv, join
+		if srv != nil {
+			connect = append(connect, srv.connectOptions()...)
+		}
+	}
+	if err := b.connect(ctx, target, connect, o.Wait && o.URL != ""); err != nil {
+		b.stopServer()
+		return nil, err
+	}
+	var err error
+	if b.JS, err = jetstream.New(b.NC, jetstream.WithPublishAsyncMaxPending(maxUnacknowledged), jetstream.WithPublishAsyncTimeout(10*time.Second)); err != nil {
+		b.Close()
+		return nil, err
+	}
+	switch {
+	case b.srv != nil:
+		o.Log.Info("NATS server started in this process", "url", b.srv.ns.ClientURL(), "store", b.srv.opts.StoreDir)
+	case o.URL == "":
+		o.Log.Info("joined the NATS server that already listens here", "url", target)
+	default:
+		o.Log.Info("connected to NATS", "url", b.NC.ConnectedUrlRedacted())
+	}
+	return b, nil
+}
+
+// Embedded says whether the server runs in this process.
+func (b *Bus) Embedded() bool { return b.srv != nil }
+
+// URL is where other processes reach the server.
+func (b *Bus) URL() string {
+	if b.srv != nil {
+		return b.srv.ns.ClientURL()
+	}
+	return b.NC.ConnectedUrlRedacted()
+}
+
+// CheckJetStream returns [ErrNoJetStream] when the account cannot use
+// JetStream.
+func (b *Bus) CheckJetStream(ctx context.Context) error {
+	_, err := b.JS.AccountInfo(ctx)
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled),
+		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount),
+		errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("%w: %s: start it with JetStream (nats-server -js), or leave HINT_NATS_URL empty", ErrNoJetStream, b.URL())
+	default:
+		// An account may be barred from asking and still have its streams;
+		// provisioning finds out.
+		return nil
+	}
+}
+
+// Close drains the connection, waits until it is closed, and stops the server
+// of this process. Subscriptions and publications in flight are finished.
+func (b *Bus) Close() {
+	if b.NC != nil && !b.NC.IsClosed() {
+		if err := b.NC.Drain(); err != nil {
+			b.NC.Close()
+		}
+		select {
+		case <-b.closed:
+		case <-time.After(10 * time.Second):
+			b.NC.Close()
+		}
+	}
+	b.stopServer()
+}
+
+func (b *Bus) stopServer() {
+	if b.srv != nil {
+		b.srv.stop()
+		b.srv = nil
+	}
+}
+
+func (b *Bus) connectOptions(o Options) []nats.Option {
+	name := o.Name
+	if name == "" {
+		name = "intenthint"
+	}
+	out := []nats.Option{
+		nats.Name(name),
+		nats.MaxReconnects(-1),
+		nats.CustomReconnectDelay(pause),
+		nats.IgnoreAuthErrorAbort(),
+		nats.Timeout(5 * time.Second),
+		nats.DrainTimeout(10 * time.Second),
+		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				o.Log.Warn("lost the NATS server, reconnecting", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(nc *nats.Conn) {
+			o.Log.Info("reconnected to NATS", "url", nc.ConnectedUrlRedacted())
+		}),
+		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
+			subject := ""
+			if sub != nil {
+				subject = sub.Subject
+			}
+			o.Log.Warn("NATS reports an error", "error", err, "subject", subject)
+		}),
+	}
+	if o.Creds != "" {
+		out = append(out, nats.UserCredentials(o.Creds))
+	}
+	return out
+}
+
+// connect makes the connection; with wait it tries again, with growing pauses,
+// until the context ends.
+func (b *Bus) connect(ctx context.Context, target string, opts []nats.Option, wait bool) error {
+	for attempt := 1; ; attempt++ {
+		nc, err := nats.Connect(target, opts...)
+		if err == nil {
+			b.NC = nc
+			return nil
+		}
+		if !wait {
+			if strings.Contains(err.Error(), "expected") || strings.Contains(err.Error(), "nats: invalid") {
+				return fmt.Errorf("%w: %s: %w", ErrNotNATS, redact(target), err)
+			}
+			return fmt.Errorf("%w at %s: %w", ErrUnreachable, redact(target), err)
+		}
+		delay := pause(attempt)
+		b.log.Warn("waiting for the NATS server", "url", redact(target), "attempt", attempt, "pause", delay.Round(time.Millisecond), "error", err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w at %s: %w", ErrUnreachable, redact(target), err)
+		case <-time.After(delay):
+		}
+	}
+}
+
+// pause grows from 50 ms to 5 s, with a third of it left to chance so that a
+// fleet does not return in step.
+func pause(attempt int) time.Duration {
+	d := 50 * time.Millisecond << min(max(attempt-1, 0), 7)
+	d = min(d, 5*time.Second)
+	return d - time.Duration(rand.Int64N(int64(d)/3+1)) //nolint:gosec // jitter
+}
+
+// redact hides passwords and tokens in server URLs.
+func redact(target string) string {
+	parts := strings.Split(target, ",")
+	for i, p := range parts {
+		p = strings.TrimSpace(p)
+		if u, err := url.Parse(p); err == nil && u.User != nil {
+			u.User = url.User("xxxxx")
+			p = u.String()
+		}
+		parts[i] = p
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,254 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+
+	"intenthint"
+)
+
+// Errors of an embedded server.
+var (
+	// ErrDataDirInUse: another process keeps its JetStream store in the same
+	// data directory and does not listen where this one would join it.
+	ErrDataDirInUse = errors.New("the data directory is in use by another process")
+	// ErrNotNATS: something that is no NATS server listens at the address of
+	// the embedded server.
+	ErrNotNATS = errors.New("the address is taken by something that is not a NATS server")
+	// ErrServerStart: the embedded server did not come up.
+	ErrServerStart = errors.New("the embedded NATS server did not start")
+)
+
+// EmbeddedOptions say how to run a NATS server in this process.
+type EmbeddedOptions struct {
+	// ConfFile is a configuration file; "" for the built-in one.
+	ConfFile string
+	// Port overrides the file's port: 0 keeps it, -1 picks a free one.
+	Port int
+	// DataDir holds the JetStream store in its folder jetstream.
+	DataDir string
+}
+
+// urlFile names the file in the data directory that tells other commands on
+// this machine where the embedded server listens.
+const urlFile = "nats.url"
+
+// parse reads the server's options from the file or the built-in copy.
+func (o EmbeddedOptions) parse() (*server.Options, error) {
+	var (
+		opts *server.Options
+		err  error
+	)
+	if o.ConfFile == "" {
+		opts = &server.Options{}
+		err = opts.ProcessConfigString(intenthint.NATSConf)
+	} else {
+		opts, err = server.ProcessConfigFile(o.ConfFile)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: configuration: %w", ErrServerStart, err)
+	}
+	if o.Port != 0 {
+		opts.Port = o.Port
+	}
+	if opts.Port == 0 {
+		opts.Port = server.DEFAULT_PORT
+	}
+	if opts.Host == "" {
+		opts.Host = "127.0.0.1"
+	}
+	opts.JetStream = true
+	opts.StoreDir = filepath.Join(o.DataDir, "jetstream")
+	// The process handles its own signals; the server's handler would exit.
+	opts.NoSigs = true
+	return opts, nil
+}
+
+// embedded is a NATS server in this process.
+type embedded struct {
+	ns      *server.Server
+	opts    *server.Options
+	lock    *flock.Flock
+	urlFile string
+}
+
+// startEmbedded starts a server with the options and waits until it takes
+// connections. The lock on the data directory must be held and passes to the
+// returned server.
+func startEmbedded(opts *server.Options, dataDir string, lock *flock.Flock, log *slog.Logger) (*embedded, error) {
+	ns, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrServerStart, err)
+	}
+	logger := &serverLogger{log: log, fatal: make(chan string, 1)}
+	ns.SetLoggerV2(logger, false, false, false)
+	go ns.Start()
+
+	ready := make(chan bool, 1)
+	go func() { ready <- ns.ReadyForConnections(30 * time.Second) }()
+	select {
+	case ok := <-ready:
+		if ok {
+			break
+		}
+		ns.Shutdown()
+		return nil, fmt.Errorf("%w: not ready in time", ErrServerStart)
+	case text := <-logger.fatal:
+		ns.Shutdown()
+		return nil, fmt.Errorf("%w: %s", ErrServerStart, text)
+	}
+	e := &embedded{ns: ns, opts: opts, lock: lock, urlFile: filepath.Join(dataDir, urlFile)}
+	if err := os.WriteFile(e.urlFile, []byte(ns.ClientURL()+"\n"), 0o600); err != nil {
+		log.Warn("other commands will not find a server on another port by themselves", "file", e.urlFile, "error", err)
+	}
+	return e, nil
+}
+
+// stop shuts the server down and waits for it. It is called last: after it
+// nothing can be published or acknowledged.
+func (e *embedded) stop() {
+	_ = os.Remove(e.urlFile)
+	e.ns.Shutdown()
+	e.ns.WaitForShutdown()
+	_ = e.lock.Unlock()
+}
+
+// connectOptions lets this process into its own server, through a pipe rather
+// than a socket, also when the file asks for a user or a token.
+func (e *embedded) connectOptions() []nats.Option {
+	out := []nats.Option{nats.InProcessServer(e.ns)}
+	switch {
+	case e.opts.Username != "":
+		out = append(out, nats.UserInfo(e.opts.Username, e.opts.Password))
+	case e.opts.Authorization != "":
+		out = append(out, nats.Token(e.opts.Authorization))
+	}
+	return out
+}
+
+// dialable is the address under which a process on this machine reaches a
+// server with these options.
+func dialable(opts *server.Options) string {
+	host := opts.Host
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, strconv.Itoa(opts.Port))
+}
+
+// openLocal starts an embedded server, or finds the one that already listens
+// at its address: then url is where to join it and the server is nil.
+//
+// Only the holder of the lock on the data directory may start a server, so of
+// several processes started at once one starts it and the others join.
+func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *embedded, url string, err error) {
+	opts, err := o.parse()
+	if err != nil {
+		return nil, "", err
+	}
+	if err := os.MkdirAll(opts.StoreDir, 0o700); err != nil {
+		return nil, "", fmt.Errorf("data directory: %w", err)
+	}
+	address := dialable(opts)
+	lock := flock.New(filepath.Join(o.DataDir, "jetstream.lock"), flock.SetPermissions(0o600))
+	giveUp := time.Now().Add(15 * time.Second)
+	for {
+		if opts.Port != server.RANDOM_PORT && listens(address) {
+			return nil, "nats://" + address, nil
+		}
+		locked, err := lock.TryLock()
+		if err != nil {
+			return nil, "", fmt.Errorf("data directory: %w", err)
+		}
+		if locked {
+			srv, err := startEmbedded(opts, o.DataDir, lock, log)
+			if err == nil {
+				return srv, "", nil
+			}
+			_ = lock.Unlock()
+			if opts.Port != server.RANDOM_PORT && listens(address) {
+				continue // somebody else's server took the port first
+			}
+			return nil, "", err
+		}
+		if opts.Port == server.RANDOM_PORT || time.Now().After(giveUp) {
+			return nil, "", fmt.Errorf("%w: %s (set HINT_DATA_DIR to another one)", ErrDataDirInUse, o.DataDir)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, "", ctx.Err()
+		case <-time.After(25 * time.Millisecond):
+		}
+	}
+}
+
+// LocalURL says where the server of this machine's data directory listens, as
+// far as can be known without connecting: the address its process left behind,
+// else the configured one.
+func LocalURL(o EmbeddedOptions) (string, error) {
+	if data, err := os.ReadFile(filepath.Join(o.DataDir, urlFile)); err == nil {
+		if url := strings.TrimSpace(string(data)); url != "" && listens(strings.TrimPrefix(url, "nats://")) {
+			return url, nil
+		}
+	}
+	opts, err := o.parse()
+	if err != nil {
+		return "", err
+	}
+	if opts.Port == server.RANDOM_PORT || !listens(dialable(opts)) {
+		return "", nil
+	}
+	return "nats://" + dialable(opts), nil
+}
+
+func listens(address string) bool {
+	c, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return false
+	}
+	_ = c.Close()
+	return true
+}
+
+// serverLogger hands the server's log to ours. Fatalf must not exit: it is how
+// the server says that it cannot listen or open its store.
+type serverLogger struct {
+	log   *slog.Logger
+	once  sync.Once
+	fatal chan string
+}
+
+func (l *serverLogger) Noticef(format string, v ...any) {
+	l.log.Debug("nats-server: " + fmt.Sprintf(format, v...)) //nolint:sloglint // the server's own words
+}
+
+func (l *serverLogger) Warnf(format string, v ...any) {
+	l.log.Warn("nats-server: " + fmt.Sprintf(format, v...)) //nolint:sloglint // the server's own words
+}
+
+func (l *serverLogger) Errorf(format string, v ...any) {
+	l.log.Error("nats-server: " + fmt.Sprintf(format, v...)) //nolint:sloglint // the server's own words
+}
+
+func (l *serverLogger) Fatalf(format string, v ...any) {
+	text := fmt.Sprintf(format, v...)
+	l.log.Error("nats-server: " + text) //nolint:sloglint // the server's own words
+	l.once.Do(func() { l.fatal <- text })
+}
+
+func (l *serverLogger) Debugf(string, ...any) {}
+
+func (l *serverLogger) Tracef(string, ...any) {}

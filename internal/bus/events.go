@@ -1,0 +1,404 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+
+	"intenthint/subjects"
+)
+
+// Event is one message of the event stream, decoded by the caller's function.
+type Event[F any] struct {
+	// Session groups events; "" means that there is nothing to apply.
+	Session string
+	Fact    F
+	Hook    string
+}
+
+// EventFunctions say what events mean.
+type EventFunctions[F any] struct {
+	// Decode makes a fact of a message. An error is final: the message is
+	// dead-lettered at once.
+	Decode func(subject, msgID string, data []byte) (Event[F], error)
+	// Apply applies facts of one session. When it returns nil, a crash of the
+	// process can no longer lose them.
+	Apply func(ctx context.Context, facts []F) error
+	// Check says whether facts can be applied at all now. A failure of Apply
+	// while Check fails too is not the event's fault and is retried for ever.
+	Check func(ctx context.Context) error
+}
+
+// EventObserver is told what becomes of events.
+type EventObserver interface {
+	// EventApplied counts events of a hook that were applied.
+	EventApplied(hook string, n int)
+	// EventIgnored counts an event of which nothing is kept.
+	EventIgnored(hook string)
+	// EventRedelivered counts a message that came more than once.
+	EventRedelivered()
+	// DeadLetter counts a dead letter.
+	DeadLetter(hook string)
+	// Lag reports the events that wait in the stream and those that some
+	// process holds.
+	Lag(pending uint64, ackPending int)
+}
+
+// Bounds of the event path.
+const (
+	// pullMessages and pullBytes bound what the client holds ahead.
+	pullMessages = 512
+	pullBytes    = 32 << 20
+	// window is how long events are collected before they are applied, so
+	// that the events of one session cost one write.
+	window = 20 * time.Millisecond
+	// batchMessages and batchBytes end a window early.
+	batchMessages = 2048
+	batchBytes    = 64 << 20
+	// maxAttempts is how often an event may fail by itself before it is
+	// dead-lettered.
+	maxAttempts = 5
+	// appliers is how many sessions are written at once.
+	appliers = 4
+)
+
+// retryPause grows with the deliveries of a message: 0.5 s to 30 s.
+func retryPause(delivered uint64) time.Duration {
+	return min(500*time.Millisecond<<min(max(delivered, 1)-1, 6), 30*time.Second)
+}
+
+// Events applies the events of the stream. All processes share the durable.
+type Events[F any] struct {
+	js       jetstream.JetStream
+	durable  jetstream.Consumer
+	layout   Layout
+	fn       EventFunctions[F]
+	observer EventObserver
+	log      *slog.Logger
+	ackWait  time.Duration
+
+	messages jetstream.MessagesContext
+	done     chan struct{}
+	cancel   context.CancelFunc
+	fault    atomic.Pointer[error]
+}
+
+// StartEvents begins to apply events.
+func StartEvents[F any](js jetstream.JetStream, durable jetstream.Consumer, layout Layout, fn EventFunctions[F], observer EventObserver, log *slog.Logger) (*Events[F], error) {
+	e := &Events[F]{
+		js: js, durable: durable, layout: layout, fn: fn, observer: observer, log: log,
+		ackWait: ackWait, done: make(chan struct{}),
+	}
+	if info := durable.CachedInfo(); info != nil && info.Config.AckWait > 0 {
+		e.ackWait = info.Config.AckWait
+	}
+	var err error
+	e.messages, err = durable.Messages(
+		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, pullBytes),
+		jetstream.PullExpiry(30*time.Second),
+		jetstream.PullHeartbeat(5*time.Second),
+		jetstream.WithMessagesErrOnMissingHeartbeat(true),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("pull from durable %s: %w", layout.QueueGroup, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	e.cancel = cancel
+	incoming := make(chan jetstream.Msg)
+	go e.pull(ctx, incoming)
+	go e.run(ctx, incoming)
+	go e.watchLag(ctx)
+	return e, nil
+}
+
+// Check returns why events cannot be applied at present, or nil. It is a
+// health check.
+func (e *Events[F]) Check(context.Context) error {
+	if p := e.fault.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Stop takes no further event, applies and acknowledges those it has, and
+// returns when that is done or ctx ends.
+func (e *Events[F]) Stop(ctx context.Context) error {
+	e.messages.Drain()
+	defer e.cancel()
+	select {
+	case <-e.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("events are still being applied: %w", ctx.Err())
+	}
+}
+
+// pull moves messages from the client's buffer to the collector.
+func (e *Events[F]) pull(ctx context.Context, out chan<- jetstream.Msg) {
+	defer close(out)
+	for {
+		m, err := e.messages.Next()
+		switch {
+		case err == nil:
+			select {
+			case out <- m:
+			case <-ctx.Done():
+				return
+			}
+		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
+			return
+		default:
+			// The iterator goes on by itself: after a reconnect, when the
+			// durable is back, or when a leader was elected.
+			e.log.Warn("pulling events", "error", err)
+			select {
+			case <-time.After(250 * time.Millisecond):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// run collects messages for a window and applies them.
+func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
+	defer close(e.done)
+	var batch []jetstream.Msg
+	for first := range in {
+		batch = append(batch[:0], first)
+		bytes := len(first.Data())
+		timer := time.NewTimer(window)
+		open := true
+		for open && len(batch) < batchMessages && bytes < batchBytes {
+			select {
+			case m, ok := <-in:
+				if !ok {
+					open = false
+					break
+				}
+				batch = append(batch, m)
+				bytes += len(m.Data())
+				continue
+			case <-timer.C:
+			}
+			break
+		}
+		timer.Stop()
+		e.apply(ctx, batch)
+		clear(batch)
+	}
+}
+
+// group is what one batch holds of one session.
+type group[F any] struct {
+	facts    []F
+	messages []jetstream.Msg
+	hooks    []string
+}
+
+func (e *Events[F]) apply(ctx context.Context, batch []jetstream.Msg) {
+	held := newHolder(batch, e.ackWait/3)
+	defer held.stop()
+	groups := make(map[string]*group[F])
+	for _, m := range batch {
+		if meta, err := m.Metadata(); err == nil && meta.NumDelivered > 1 {
+			e.observer.EventRedelivered()
+		}
+		ev, err := e.fn.Decode(m.Subject(), m.Headers().Get(subjects.HeaderMsgID), m.Data())
+		switch {
+		case err != nil:
+			held.release(m)
+			// What cannot be decoded cannot say its hook either.
+			e.deadLetter(ctx, m, e.layout.Prefix.EventHook(m.Subject()), err)
+		case ev.Session == "":
+			held.release(m)
+			e.observer.EventIgnored(ev.Hook)
+			e.ack(m)
+		default:
+			g := groups[ev.Session]
+			if g == nil {
+				g = &group[F]{}
+				groups[ev.Session] = g
+			}
+			g.facts = append(g.facts, ev.Fact)
+			g.messages = append(g.messages, m)
+			g.hooks = append(g.hooks, ev.Hook)
+		}
+	}
+	var work errgroup.Group
+	work.SetLimit(appliers)
+	for session, g := range groups {
+		work.Go(func() error {
+			err := e.fn.Apply(ctx, g.facts)
+			held.release(g.messages...)
+			if err != nil {
+				e.failed(ctx, session, g, err)
+				return nil
+			}
+			e.recovered()
+			for i, m := range g.messages {
+				e.ack(m)
+				e.observer.EventApplied(g.hooks[i], 1)
+			}
+			return nil
+		})
+	}
+	_ = work.Wait()
+}
+
+// failed decides what becomes of events that could not be applied: they come
+// again, and those that fail by their own fault are dead-lettered in the end.
+func (e *Events[F]) failed(ctx context.Context, session string, g *group[F], cause error) {
+	if fault := e.fn.Check(ctx); fault != nil {
+		err := fmt.Errorf("events cannot be applied: %w", fault)
+		if e.fault.Swap(&err) == nil {
+			e.log.Error("events wait until they can be applied", "error", fault)
+		}
+		for _, m := range g.messages {
+			e.nak(m, retryPause(delivered(m)))
+		}
+		return
+	}
+	e.recovered()
+	e.log.Warn("events of a session could not be applied", "session", session, "events", len(g.messages), "error", cause)
+	for i, m := range g.messages {
+		if n := delivered(m); n < maxAttempts {
+			e.nak(m, retryPause(n))
+			continue
+		}
+		e.deadLetter(ctx, m, g.hooks[i], cause)
+	}
+}
+
+func (e *Events[F]) recovered() {
+	if e.fault.Load() != nil && e.fault.Swap(nil) != nil {
+		e.log.Info("events are being applied again")
+	}
+}
+
+// deadLetter keeps the message, unchanged, in the dead-letter stream and takes
+// it out of the durable. When that cannot be done now it comes again.
+func (e *Events[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, reason error) {
+	letter := &nats.Msg{
+		Subject: e.layout.Prefix.DeadLetter(hook),
+		Data:    m.Data(),
+		Header:  nats.Header{},
+	}
+	letter.Header.Set(subjects.HeaderDLQReason, oneLine(reason.Error()))
+	letter.Header.Set(subjects.HeaderDLQSubject, m.Subject())
+	if meta, err := m.Metadata(); err == nil {
+		// The same event is one dead letter, however often it is delivered.
+		letter.Header.Set(subjects.HeaderMsgID, fmt.Sprintf("dlq-%s-%d", meta.Stream, meta.Sequence.Stream))
+	}
+	publish, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	_, err := e.js.PublishMsg(publish, letter)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		// The letter's headers are what is too much. The event stays in the
+		// event stream, where the sequence finds it.
+		e.log.Error("an event is too large for a dead letter", "subject", m.Subject(), "id", letter.Header.Get(subjects.HeaderMsgID), "reason", reason)
+		err = nil
+	}
+	if err != nil {
+		e.log.Error("a dead letter could not be kept, it will be tried again", "subject", m.Subject(), "reason", reason, "error", err)
+		e.nak(m, retryPause(delivered(m)))
+		return
+	}
+	e.observer.DeadLetter(hook)
+	e.log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
+	if err := m.TermWithReason(oneLine(reason.Error())); err != nil {
+		e.log.Warn("terminating an event", "error", err)
+	}
+}
+
+func (e *Events[F]) ack(m jetstream.Msg) {
+	if err := m.Ack(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
+		// It comes again, and is counted once all the same.
+		e.log.Debug("acknowledging an event", "error", err)
+	}
+}
+
+func (e *Events[F]) nak(m jetstream.Msg, pause time.Duration) {
+	if err := m.NakWithDelay(pause); err != nil {
+		e.log.Debug("returning an event", "error", err)
+	}
+}
+
+// watchLag reports how far the durable is behind.
+func (e *Events[F]) watchLag(ctx context.Context) {
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-e.done:
+			return
+		case <-tick.C:
+		}
+		ask, cancel := context.WithTimeout(ctx, 2*time.Second)
+		info, err := e.durable.Info(ask)
+		cancel()
+		if err == nil {
+			e.observer.Lag(info.NumPending, info.NumAckPending)
+		}
+	}
+}
+
+func delivered(m jetstream.Msg) uint64 {
+	meta, err := m.Metadata()
+	if err != nil {
+		return 1
+	}
+	return meta.NumDelivered
+}
+
+// holder tells the server that messages are still in work, for a batch that
+// takes long to apply, so that they do not go to another process meanwhile.
+type holder struct {
+	mu   sync.Mutex
+	held map[jetstream.Msg]struct{}
+	quit chan struct{}
+}
+
+func newHolder(batch []jetstream.Msg, every time.Duration) *holder {
+	h := &holder{held: make(map[jetstream.Msg]struct{}, len(batch)), quit: make(chan struct{})}
+	for _, m := range batch {
+		h.held[m] = struct{}{}
+	}
+	go func() {
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-h.quit:
+				return
+			case <-tick.C:
+				h.mu.Lock()
+				for m := range h.held {
+					_ = m.InProgress()
+				}
+				h.mu.Unlock()
+			}
+		}
+	}()
+	return h
+}
+
+func (h *holder) release(messages ...jetstream.Msg) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, m := range messages {
+		delete(h.held, m)
+	}
+}
+
+func (h *holder) stop() { close(h.quit) }

@@ -1,0 +1,231 @@
+package bus
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"intenthint/subjects"
+)
+
+// Request is one message on a request subject.
+type Request struct {
+	Subject string
+	Data    []byte
+	// Received is when the request left the client's buffer.
+	Received time.Time
+	// Timeout is the caller's whole budget (Hint-Timeout-Ms); 0 when it did
+	// not say.
+	Timeout     time.Duration
+	Traceparent string
+}
+
+// Reply is what a request is answered. Error, when it is not "", makes it an
+// error reply with the code.
+type Reply struct {
+	Body   []byte
+	Header nats.Header
+	Code   int
+	Error  string
+}
+
+// Service answers requests through the NATS service framework.
+type Service struct {
+	svc     micro.Service
+	nc      *nats.Conn
+	answer  func(context.Context, Request) Reply
+	log     *slog.Logger
+	workers sync.WaitGroup
+
+	// subscriptions is how many the framework made for this service.
+	subscriptions int
+
+	inflight atomic.Int64
+	requests atomic.Uint64
+	errors   atomic.Uint64
+	nanos    atomic.Int64
+}
+
+// ServiceOptions name the service in the framework's lists.
+type ServiceOptions struct {
+	Layout   Layout
+	Version  string // semantic version
+	Metadata map[string]string
+	Log      *slog.Logger
+}
+
+// Bounds of what may wait in the client for the subscription's goroutine,
+// which hands every request on at once: they are only reached when the machine
+// cannot even do that.
+const (
+	pendingRequests     = 65536
+	pendingRequestBytes = 256 << 20
+	// maxWorkers bounds the requests in work. Classification has a bound of
+	// its own (HINT_MAX_INFLIGHT); beyond this one the subscription's
+	// goroutine works itself, which holds back the rest.
+	maxWorkers = 4096
+)
+
+// StartService begins to answer requests with answer, which is called on many
+// goroutines at once and must return inside the request's budget. Nothing else
+// may subscribe on the connection meanwhile.
+func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer func(context.Context, Request) Reply) (*Service, error) {
+	s := &Service{nc: nc, answer: answer, log: o.Log}
+	before := nc.NumSubscriptions()
+	svc, err := micro.AddService(nc, micro.Config{
+		Name:         subjects.ServiceName,
+		Version:      o.Version,
+		Description:  "Answers OpenClaw decision hooks with a routing hint",
+		Metadata:     o.Metadata,
+		QueueGroup:   o.Layout.QueueGroup,
+		StatsHandler: func(*micro.Endpoint) any { return s.Stats() },
+		ErrorHandler: func(_ micro.Service, e *micro.NATSError) {
+			o.Log.Warn("the request service reports an error", "subject", e.Subject, "error", e.Description)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("request service: %w", err)
+	}
+	s.svc = svc
+	err = svc.AddEndpoint("request", micro.HandlerFunc(func(r micro.Request) { s.take(ctx, r) }),
+		micro.WithEndpointSubject(o.Layout.Prefix.Requests()),
+		micro.WithEndpointPendingLimits(pendingRequests, pendingRequestBytes),
+		micro.WithEndpointMetadata(map[string]string{"hooks": subjects.HookBeforePromptBuild}),
+	)
+	if err != nil {
+		_ = svc.Stop()
+		return nil, fmt.Errorf("request endpoint: %w", err)
+	}
+	s.subscriptions = nc.NumSubscriptions() - before
+	// The service is there once the server has seen its subscriptions.
+	return s, nc.FlushWithContext(ctx)
+}
+
+// take hands a request to a goroutine of its own: the framework calls handlers
+// one after another, and a classification may wait for a model.
+func (s *Service) take(ctx context.Context, r micro.Request) {
+	received := time.Now()
+	s.workers.Add(1)
+	if s.inflight.Add(1) > maxWorkers {
+		s.serve(ctx, r, received)
+		return
+	}
+	go s.serve(ctx, r, received)
+}
+
+func (s *Service) serve(ctx context.Context, r micro.Request, received time.Time) {
+	defer func() {
+		s.nanos.Add(int64(time.Since(received)))
+		s.requests.Add(1)
+		s.inflight.Add(-1)
+		s.workers.Done()
+	}()
+	headers := nats.Header(r.Headers())
+	reply := s.answer(ctx, Request{
+		Subject:     r.Subject(),
+		Data:        r.Data(),
+		Received:    received,
+		Timeout:     timeoutOf(headers),
+		Traceparent: headers.Get(subjects.HeaderTraceparent),
+	})
+	msg := &nats.Msg{Subject: r.Reply(), Data: reply.Body, Header: reply.Header}
+	if reply.Error != "" {
+		s.errors.Add(1)
+		if msg.Header == nil {
+			msg.Header = nats.Header{}
+		}
+		msg.Header.Set(subjects.HeaderErrorCode, strconv.Itoa(reply.Code))
+		msg.Header.Set(subjects.HeaderError, reply.Error)
+	}
+	if msg.Subject == "" {
+		return // published without a reply subject: nobody waits
+	}
+	// Not r.Respond: it writes to the framework's bookkeeping, which the
+	// subscription's goroutine reads as soon as take has returned.
+	if err := s.nc.PublishMsg(msg); err != nil {
+		s.errors.Add(1)
+		s.log.Warn("a reply could not be sent", "subject", r.Subject(), "error", err)
+	}
+}
+
+func timeoutOf(h nats.Header) time.Duration {
+	text := h.Get(subjects.HeaderTimeoutMs)
+	if text == "" {
+		return 0
+	}
+	ms, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(ms > 0) {
+		return 0
+	}
+	return time.Duration(min(ms, 24*60*60*1000) * float64(time.Millisecond))
+}
+
+// ServiceStats are the figures of work done off the framework's goroutine, as
+// `nats micro stats` shows them in the endpoint's data.
+type ServiceStats struct {
+	// Requests counts answered requests, Errors those answered with an error.
+	Requests uint64 `json:"requests"`
+	Errors   uint64 `json:"errors"`
+	Inflight int64  `json:"inflight"`
+	// AverageMs is the mean time from receipt to reply, in milliseconds.
+	AverageMs float64 `json:"average_ms"`
+}
+
+// Stats returns the service's figures.
+func (s *Service) Stats() ServiceStats {
+	out := ServiceStats{Requests: s.requests.Load(), Errors: s.errors.Load(), Inflight: s.inflight.Load()}
+	if out.Requests > 0 {
+		out.AverageMs = float64(s.nanos.Load()) / float64(out.Requests) / float64(time.Millisecond)
+	}
+	return out
+}
+
+// Stop takes no further request and waits until every request that was taken
+// is answered, or ctx ends.
+func (s *Service) Stop(ctx context.Context) error {
+	// The framework starts a drain and does not wait for it. The client drops
+	// a draining subscription once its last message was handled, so all
+	// requests have reached take when the service's subscriptions are gone.
+	left := s.nc.NumSubscriptions() - s.subscriptions
+	if err := s.svc.Stop(); err != nil {
+		return err
+	}
+	for s.nc.NumSubscriptions() > left {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("requests are still waiting: %w", ctx.Err())
+		case <-time.After(time.Millisecond):
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		s.workers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%d requests are still in work: %w", s.inflight.Load(), ctx.Err())
+	}
+}
+
+// JSONBody encodes v as a reply body, leaving <, > and & as they are.
+func JSONBody(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
