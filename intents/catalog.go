@@ -1,9 +1,13 @@
+// Package intents reads, checks and watches the Markdown files that define
+// intents, and holds them as immutable catalogues (contract §7).
 package intents
 
 import (
-	"path"
 	"slices"
 	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // FallbackID is the intent of a message that fits no other; it is always
@@ -117,11 +121,28 @@ func (c *Catalog) Without(patterns []string) *Catalog {
 // Match says whether value matches a pattern in which * stands for any run of
 // characters and ? for one, in any case of letters.
 func Match(pattern, value string) bool {
-	// path.Match gives / a meaning of its own and [ ] and \ too; ids and agent
-	// names are matched with none of these.
-	clean := strings.NewReplacer("\\", "\\\\", "[", "\\[", "/", "\x00").Replace(strings.ToLower(pattern))
-	ok, err := path.Match(clean, strings.ReplaceAll(strings.ToLower(value), "/", "\x00"))
-	return err == nil && ok
+	// The position after the last star, and how much of value that star took.
+	star, taken := -1, 0
+	p, v := 0, 0
+	for v < len(value) {
+		vr, vn := utf8.DecodeRuneInString(value[v:])
+		pr, pn := utf8.DecodeRuneInString(pattern[p:])
+		switch {
+		case pn > 0 && pr == '*':
+			p += pn
+			star, taken = p, v
+		case pn > 0 && (pr == '?' || pr == vr || unicode.ToLower(pr) == unicode.ToLower(vr)):
+			p += pn
+			v += vn
+		case star >= 0:
+			_, n := utf8.DecodeRuneInString(value[taken:])
+			taken += n
+			p, v = star, taken
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
 }
 
 // MatchAny says whether value matches one of the patterns; see [Match].
@@ -129,12 +150,12 @@ func MatchAny(patterns []string, value string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return Match(p, value) })
 }
 
-func builtinFallback() Intent {
-	return Intent{
-		ID:       FallbackID,
-		Name:     "Other",
-		Triggers: []string{"The message fits none of the other intents."},
-		Prompt: "No specific intent was recognised. Read the message on its own terms, " +
-			"ask one short question when it is ambiguous, and answer directly otherwise.",
+// builtinFallback is the bundled file with id [FallbackID].
+var builtinFallback = sync.OnceValue(func() Intent {
+	for _, f := range bundledFiles() {
+		if strings.EqualFold(f.Intent.ID, FallbackID) {
+			return f.Intent
+		}
 	}
-}
+	return Intent{ID: FallbackID, Name: "Other"}
+})

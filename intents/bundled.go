@@ -1,0 +1,33 @@
+package intents
+
+import (
+	"embed"
+	"io/fs"
+	"sync"
+)
+
+//go:embed bundled/*.md
+var bundled embed.FS
+
+// BundledFS holds the definitions that are built into the binary.
+func BundledFS() fs.FS {
+	sub, err := fs.Sub(bundled, "bundled")
+	if err != nil {
+		return bundled
+	}
+	return sub
+}
+
+// Bundled returns the catalogue of the definitions that are built into the
+// binary. It is read once.
+func Bundled() *Catalog { return bundledCatalog() }
+
+var bundledCatalog = sync.OnceValue(func() *Catalog { return CatalogOf(bundledFiles()) })
+
+var bundledFiles = sync.OnceValue(func() []File {
+	files, _, err := Load(BundledFS())
+	if err != nil {
+		return nil
+	}
+	return files
+})

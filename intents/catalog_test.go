@@ -1,0 +1,108 @@
+package intents
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMatch(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		pattern, value string
+		want           bool
+	}{
+		"equal":                          {"MAIN", "MAIN", true},
+		"any case":                       {"main", "MAIN", true},
+		"any case of other letters":      {"ÄÖ", "äö", true},
+		"different":                      {"main", "maim", false},
+		"prefix is not enough":           {"main", "main2", false},
+		"value too short":                {"main", "mai", false},
+		"star":                           {"*", "anything", true},
+		"star matches nothing":           {"*", "", true},
+		"empty pattern":                  {"", "a", false},
+		"both empty":                     {"", "", true},
+		"star behind":                    {"MEMORY_*", "memory_lookup", true},
+		"star behind matches nothing":    {"MEMORY_*", "MEMORY_", true},
+		"star in front":                  {"*_LOOKUP", "MEMORY_LOOKUP", true},
+		"star goes back":                 {"*ab", "aabab", true},
+		"two stars":                      {"a*b*c", "aXbYbZc", true},
+		"two stars without the last":     {"a*b*c", "aXbYbZ", false},
+		"question mark":                  {"A?C", "abc", true},
+		"question mark wants one":        {"A?C", "ac", false},
+		"question mark is one character": {"?", "記", true},
+		"question mark at the end":       {"ab?", "ab", false},
+		"brackets mean themselves":       {"[ab]", "a", false},
+		"brackets match brackets":        {"[ab]", "[ab]", true},
+		"a backslash means itself":       {`a\b`, `a\b`, true},
+		"a slash is a character":         {"a*c", "a/b/c", true},
+		"a slash under a question mark":  {"a?b", "a/b", true},
+		"trailing stars":                 {"a***", "a", true},
+		"invalid bytes":                  {"a*\xff", "ab\xff", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, Match(c.pattern, c.value))
+		})
+	}
+}
+
+func TestMatchIsNotExponential(t *testing.T) {
+	t.Parallel()
+	require.False(t, Match(strings.Repeat("a*", 100)+"b", strings.Repeat("a", 2000)))
+}
+
+func catalogOf(ids ...string) *Catalog {
+	var list []Intent
+	for _, id := range ids {
+		list = append(list, Intent{ID: id, Name: id, Triggers: []string{"t"}})
+	}
+	return NewCatalog(list)
+}
+
+func TestCatalog(t *testing.T) {
+	t.Parallel()
+	c := NewCatalog([]Intent{{ID: "B"}, {ID: "a"}, {ID: "A", Name: "later"}, {ID: "Other", Name: "mine"}})
+	require.Equal(t, []string{"A", "B"}, ids(c))
+	in, ok := c.Lookup("a")
+	require.True(t, ok)
+	require.Equal(t, "later", in.Name)
+	in, ok = c.Lookup("other")
+	require.True(t, ok)
+	require.Equal(t, Intent{ID: "OTHER", Name: "mine"}, in)
+	_, ok = c.Lookup("C")
+	require.False(t, ok)
+	require.Same(t, c, c.Root())
+	require.Nil(t, c.Allowed())
+}
+
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	root := catalogOf("A_1", "A_2", "B_1")
+	cases := map[string]struct {
+		patterns []string
+		want     []string
+		allowed  []bool
+	}{
+		"nothing":                {nil, []string{"A_1", "A_2", "B_1"}, nil},
+		"what is not there":      {[]string{"Z*"}, []string{"A_1", "A_2", "B_1"}, nil},
+		"a group":                {[]string{"a_*"}, []string{"B_1"}, []bool{false, false, true}},
+		"two patterns":           {[]string{"A_1", "b_?"}, []string{"A_2"}, []bool{false, true, false}},
+		"everything":             {[]string{"*"}, []string{}, []bool{false, false, false}},
+		"the fallback is immune": {[]string{"OTHER"}, []string{"A_1", "A_2", "B_1"}, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := root.Without(c.patterns)
+			require.Equal(t, c.want, ids(got))
+			require.Equal(t, c.allowed, got.Allowed())
+			require.Same(t, root, got.Root())
+			_, ok := got.Lookup(FallbackID)
+			require.True(t, ok)
+		})
+	}
+	require.Equal(t, []string{"A_2"}, ids(root.Without([]string{"B*"}).Without([]string{"A_1"})))
+}

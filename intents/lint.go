@@ -1,0 +1,53 @@
+package intents
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Lint returns everything that is wrong with the intent files of a directory,
+// in order of file and line. Beyond what [Load] finds, an id that two files
+// have is an [Error], since one of them does nothing, and a message that two
+// intents have as an example is a [Notice].
+func Lint(fsys fs.FS) []Fault {
+	files, faults, err := Load(fsys)
+	if err != nil {
+		return []Fault{{File: ".", Line: 1, Severity: Error, Reason: err.Error()}}
+	}
+	if len(files) == 0 && len(faults) == 0 {
+		return []Fault{{File: ".", Line: 1, Severity: Notice, Reason: "there are no intent files (*.md) here"}}
+	}
+	for i := range faults {
+		if faults[i].Severity == Warning {
+			faults[i].Severity = Error
+		}
+	}
+	faults = append(faults, repeatedExamples(files)...)
+	sortFaults(faults)
+	return faults
+}
+
+func repeatedExamples(files []File) []Fault {
+	type place struct {
+		file string
+		line int
+	}
+	var faults []Fault
+	seen := map[string]place{}
+	for _, f := range files {
+		for i, example := range f.Intent.Examples {
+			key := strings.ToLower(oneLine(example))
+			here := place{f.Name, f.exampleLines[i]}
+			if first, again := seen[key]; again {
+				faults = append(faults, Fault{
+					File: here.file, Line: here.line, Severity: Notice,
+					Reason: fmt.Sprintf("the example %q stands at %s:%d already", example, first.file, first.line),
+				})
+				continue
+			}
+			seen[key] = here
+		}
+	}
+	return faults
+}

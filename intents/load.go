@@ -1,0 +1,135 @@
+package intents
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// Load reads every intent file of a directory, in order of file names. A file
+// that does not hold to contract §7 is left out with an [Error] and does not
+// stop the others. Of two files with one id, in any case of letters, the later
+// name wins with a [Warning]. err is set when the directory cannot be read.
+func Load(fsys fs.FS) (files []File, faults []Fault, err error) {
+	names, err := fileNames(fsys)
+	if err != nil {
+		return nil, nil, err
+	}
+	files = make([]File, 0, len(names))
+	for _, name := range names {
+		data, err := readFile(fsys, name)
+		if err != nil {
+			faults = append(faults, Fault{File: name, Line: 1, Severity: Error, Reason: err.Error()})
+			continue
+		}
+		file, found := Parse(name, data)
+		faults = append(faults, found...)
+		if !HasErrors(found) {
+			files = append(files, file)
+		}
+	}
+	files, twice := winners(files)
+	faults = append(faults, twice...)
+	sortFaults(faults)
+	return files, faults, nil
+}
+
+// CatalogOf returns the catalogue of the enabled files.
+func CatalogOf(files []File) *Catalog {
+	enabled := make([]Intent, 0, len(files))
+	for _, f := range files {
+		if f.Enabled {
+			enabled = append(enabled, f.Intent)
+		}
+	}
+	return NewCatalog(enabled)
+}
+
+// winners drops the files whose id a later file has as well. The warning
+// stands at the one that is dropped.
+func winners(files []File) ([]File, []Fault) {
+	last := make(map[string]int, len(files))
+	for i, f := range files {
+		last[strings.ToUpper(f.Intent.ID)] = i
+	}
+	if len(last) == len(files) {
+		return files, nil
+	}
+	var faults []Fault
+	kept := make([]File, 0, len(last))
+	for i, f := range files {
+		by := last[strings.ToUpper(f.Intent.ID)]
+		if by == i {
+			kept = append(kept, f)
+			continue
+		}
+		faults = append(faults, Fault{
+			File: f.Name, Line: f.idLine, Severity: Warning,
+			Reason: fmt.Sprintf("id %s is also that of %s, which is used instead of this file", f.Intent.ID, files[by].Name),
+		})
+	}
+	return kept, faults
+}
+
+// fileNames lists the intent files of a directory, sorted.
+func fileNames(fsys fs.FS) ([]string, error) {
+	entries, err := fs.ReadDir(fsys, ".")
+	if err != nil {
+		return nil, fmt.Errorf("read the intents directory: %w", err)
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		if isIntentFile(e.Name()) && !e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// isIntentFile says whether a name is *.md and not that of a hidden file or
+// of what an editor keeps beside the file it edits.
+func isIntentFile(name string) bool {
+	return strings.HasSuffix(name, ".md") && !strings.ContainsRune(".#~", rune(name[0]))
+}
+
+var (
+	errNotRegular = errors.New("this is not a regular file")
+	errTooLarge   = fmt.Errorf("the file is larger than %d bytes", MaxFileBytes)
+)
+
+// readFile reads a file without ever waiting on a pipe or reading more than
+// [MaxFileBytes]. Its errors are reasons of faults.
+func readFile(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	switch {
+	case err != nil:
+		return nil, reason(err)
+	case !info.Mode().IsRegular():
+		return nil, errNotRegular
+	case info.Size() > MaxFileBytes:
+		return nil, errTooLarge
+	}
+	f, err := fsys.Open(name)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	switch {
+	case err != nil:
+		return nil, reason(err)
+	case len(data) > MaxFileBytes:
+		return nil, errTooLarge
+	}
+	return data, nil
+}
+
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return fmt.Errorf("the file cannot be read: %w", err)
+}

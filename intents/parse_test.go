@@ -1,0 +1,253 @@
+package intents
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+const good = "---\nid: A_B\nname: A and B\ntriggers:\n  - asks for b\nexamples:\n  - do b\n  - 做乙\n---\nBe kind.\n"
+
+func TestParseReadsEveryField(t *testing.T) {
+	t.Parallel()
+	file, faults := Parse("a.md", []byte(good))
+	require.Empty(t, faults)
+	require.True(t, file.Enabled)
+	require.Equal(t, "a.md", file.Name)
+	require.Equal(t, Intent{
+		ID: "A_B", Name: "A and B", Triggers: []string{"asks for b"},
+		Examples: []string{"do b", "做乙"}, Prompt: "Be kind.", File: "a.md",
+	}, file.Intent)
+}
+
+func TestParseAccepts(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		in    string
+		check func(*testing.T, File)
+	}{
+		"name defaults to the id": {
+			"---\nid: X\ntriggers: [t]\n---\nbody",
+			func(t *testing.T, f File) { require.Equal(t, "X", f.Intent.Name) },
+		},
+		"blank name defaults to the id": {
+			"---\nid: X\nname: '  '\ntriggers: [t]\n---\nbody",
+			func(t *testing.T, f File) { require.Equal(t, "X", f.Intent.Name) },
+		},
+		"null stands for absent": {
+			"---\nid: X\nname:\nenabled:\nexamples:\ntriggers: [t]\n---\nbody",
+			func(t *testing.T, f File) {
+				require.Equal(t, "X", f.Intent.Name)
+				require.True(t, f.Enabled)
+				require.Empty(t, f.Intent.Examples)
+			},
+		},
+		"disabled": {
+			"---\nid: X\nenabled: false\ntriggers: [t]\n---\nbody",
+			func(t *testing.T, f File) { require.False(t, f.Enabled) },
+		},
+		"a single field document is fields": {
+			"---\n{id: X, triggers: [t]}\n---\n",
+			func(t *testing.T, f File) { require.Equal(t, "X", f.Intent.ID) },
+		},
+		"carriage returns and a byte order mark": {
+			"\ufeff---\r\nid: X\r\ntriggers:\r\n  - t\r\n---\r\none\r\ntwo\r\n",
+			func(t *testing.T, f File) {
+				require.Equal(t, []string{"t"}, f.Intent.Triggers)
+				require.Equal(t, "one\ntwo", f.Intent.Prompt)
+			},
+		},
+		"old Macintosh line ends": {
+			"---\rid: X\rtriggers: [t]\r---\rone\rtwo",
+			func(t *testing.T, f File) { require.Equal(t, "one\ntwo", f.Intent.Prompt) },
+		},
+		"a closing fence with blanks, at the end of the file": {
+			"---  \nid: X\ntriggers: [t]\n---\t",
+			func(t *testing.T, f File) { require.Empty(t, f.Intent.Prompt) },
+		},
+		"a rule in the body stays": {
+			"---\nid: X\ntriggers: [t]\n---\none\n---\ntwo",
+			func(t *testing.T, f File) { require.Equal(t, "one\n---\ntwo", f.Intent.Prompt) },
+		},
+		"unknown fields": {
+			"---\nid: X\ntriggers: [t]\nauthor: {a: [1, 2]}\n---\nbody",
+			func(t *testing.T, f File) { require.Equal(t, "X", f.Intent.ID) },
+		},
+		"blank items are left out": {
+			"---\nid: X\ntriggers: ['', t, null]\nexamples:\n  -\n  - ' e '\n---\nbody",
+			func(t *testing.T, f File) {
+				require.Equal(t, []string{"t"}, f.Intent.Triggers)
+				require.Equal(t, []string{"e"}, f.Intent.Examples)
+			},
+		},
+		"quotes, blocks, tags and anchors": {
+			"---\nid: 'X'\ntriggers:\n  - &t \"a: b\"\n  - |\n    one\n    two\n  - >-\n    folded\n    text\n  - !!str 42\nexamples:\n  - *t\n---\nbody",
+			func(t *testing.T, f File) {
+				require.Equal(t, []string{"a: b", "one\ntwo", "folded text", "42"}, f.Intent.Triggers)
+				require.Equal(t, []string{"a: b"}, f.Intent.Examples)
+			},
+		},
+		"an alias of a whole list": {
+			"---\nid: X\ntriggers: &all [a, b]\nexamples: *all\n---\nbody",
+			func(t *testing.T, f File) { require.Equal(t, []string{"a", "b"}, f.Intent.Examples) },
+		},
+		"words that YAML 1.1 took for booleans": {
+			"---\nid: X\ntriggers: [yes, no, on]\n---\nbody",
+			func(t *testing.T, f File) { require.Equal(t, []string{"yes", "no", "on"}, f.Intent.Triggers) },
+		},
+		"comments": {
+			"---\n# about\nid: X # the id\ntriggers: # all\n  # first\n  - t # t\n---\nbody",
+			func(t *testing.T, f File) {
+				require.Equal(t, "X", f.Intent.ID)
+				require.Equal(t, []string{"t"}, f.Intent.Triggers)
+			},
+		},
+		"an id in another script": {
+			"---\nid: 記憶_查詢\ntriggers: [t]\n---\nbody",
+			func(t *testing.T, f File) { require.Equal(t, "記憶_查詢", f.Intent.ID) },
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, faults := Parse("x.md", []byte(c.in))
+			require.False(t, HasErrors(faults), "%v", faults)
+			c.check(t, file)
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ in, want string }{
+		"an empty file":             {"", "x.md:1: the file is empty"},
+		"blanks only":               {"\ufeff \r\n\t\n", "x.md:1: the file is empty"},
+		"no front matter":           {"# Title\n\ntext", "x.md:1: there is no front matter: the first line must be ---"},
+		"front matter further down": {"\n---\nid: X\ntriggers: [t]\n---\n", "x.md:1: there is no front matter: the first line must be ---"},
+		"no closing fence":          {"---\nid: X\ntriggers: [t]\nbody", "x.md:1: the front matter is not closed: a second line --- is missing"},
+		"only a fence":              {"---", "x.md:1: the front matter is not closed: a second line --- is missing"},
+		"empty front matter":        {"---\n---\nbody", "x.md:1: id is missing"},
+		"no id":                     {"---\ntriggers: [t]\n---\nbody", "x.md:1: id is missing"},
+		"a null id":                 {"---\ntriggers: [t]\nid:\n---\nbody", "x.md:3: id must not be blank"},
+		"a blank id":                {"---\ntriggers: [t]\nid: ' '\n---\nbody", "x.md:3: id must not be blank"},
+		"a number as id":            {"---\nid: 7\ntriggers: [t]\n---\nbody", "x.md:2: id must be a string, not a number; put it in quotes"},
+		"a list as id":              {"---\nid: [X]\ntriggers: [t]\n---\nbody", "x.md:2: id must be a string, not a list"},
+		"a space in the id":         {"---\nid: A B\ntriggers: [t]\n---\nbody", `x.md:2: id "A B" must be letters, digits and _ - . : / + only, not ' '`},
+		"a parenthesis in the id":   {"---\nid: A(B\ntriggers: [t]\n---\nbody", `x.md:2: id "A(B" must be letters, digits and _ - . : / + only, not '('`},
+		"a glob in the id":          {"---\nid: 'A*'\ntriggers: [t]\n---\nbody", `x.md:2: id "A*" must be letters, digits and _ - . : / + only, not '*'`},
+		"a line end in the id":      {"---\nid: \"A\\nB\"\ntriggers: [t]\n---\nbody", `x.md:2: id "A\nB" must be letters, digits and _ - . : / + only, not '\n'`},
+		"a very long id":            {"---\nid: " + strings.Repeat("A", 129) + "\ntriggers: [t]\n---\nbody", "x.md:2: id is longer than 128 bytes"},
+		"a name of two lines":       {"---\nid: X\nname: \"a\\nb\"\ntriggers: [t]\n---\nbody", "x.md:3: name must be one line without control characters"},
+		"a number as name":          {"---\nid: X\nname: 1.5\ntriggers: [t]\n---\nbody", "x.md:3: name must be a string, not a number; put it in quotes"},
+		"a string as enabled":       {"---\nid: X\nenabled: \"no\"\ntriggers: [t]\n---\nbody", "x.md:3: enabled must be true or false, not a string"},
+		"no triggers":               {"---\nid: X\n---\nbody", "x.md:1: triggers is missing"},
+		"null triggers":             {"---\nid: X\ntriggers:\n---\nbody", "x.md:3: triggers must hold at least one string that is not blank"},
+		"an empty trigger list":     {"---\nid: X\ntriggers: []\n---\nbody", "x.md:3: triggers must hold at least one string that is not blank"},
+		"blank triggers":            {"---\nid: X\ntriggers: [' ', '']\n---\nbody", "x.md:3: triggers must hold at least one string that is not blank"},
+		"triggers as a string":      {"---\nid: X\ntriggers: t\n---\nbody", "x.md:3: triggers must be a list of strings, not a string"},
+		"a number as trigger":       {"---\nid: X\ntriggers:\n  - a\n  - 42\n---\nbody", "x.md:5: triggers: item 2 must be a string, not a number; put it in quotes"},
+		"a mapping as example":      {"---\nid: X\ntriggers: [t]\nexamples:\n  - a\n  - fix: it\n---\nbody", "x.md:6: examples: item 2 must be a string, not a mapping; text with a colon goes in quotes"},
+		"a boolean as example":      {"---\nid: X\ntriggers: [t]\nexamples:\n  - true\n---\nbody", "x.md:5: examples: item 1 must be a string, not true or false; put it in quotes"},
+		"examples as a mapping":     {"---\nid: X\ntriggers: [t]\nexamples: {a: b}\n---\nbody", "x.md:4: examples must be a list of strings, not a mapping"},
+		"an alias of nothing":       {"---\nid: *x\ntriggers: [t]\n---\nbody", "x.md:2: id must be a string, not an alias of nothing"},
+		"front matter that is text": {"---\nhello\n---\nbody", "x.md:2: the front matter must be fields like `id: …`, not a string"},
+		"front matter of a list":    {"---\n- id\n---\nbody", "x.md:2: the front matter must be fields like `id: …`, not a list"},
+		"a tab as indentation":      {"---\nid: X\ntriggers:\n\t- t\n---\nbody", "x.md:4: the front matter is not valid YAML: found character ' ' that cannot start any token"},
+		"an unclosed quote":         {"---\nid: \"X\ntriggers: [t]\n---\nbody", "x.md:2: the front matter is not valid YAML: could not find end character of double-quoted text"},
+		"a field twice":             {"---\nid: X\ntriggers: [t]\nid: Y\n---\nbody", `x.md:4: the front matter is not valid YAML: mapping key "id" already defined at [1:1]`},
+		"a broken byte":             {"---\nid: X\ntriggers: [\xff]\n---\nbody", "x.md:3: the text is not valid UTF-8"},
+		"UTF-16":                    {"\xff\xfe-\x00", "x.md:1: the file is UTF-16; it must be UTF-8"},
+		"a NUL":                     {"---\nid: X\x00\n---\n", "x.md:2: the text holds a NUL character"},
+		"a huge file":               {strings.Repeat("x", MaxFileBytes+1), "x.md:1: the file is larger than 1048576 bytes"},
+		"huge front matter":         {"---\n" + strings.Repeat("# x\n", 1<<17) + "---\n", "x.md:1: the front matter is larger than 262144 bytes"},
+		"deep lists":                {"---\nid: X\na: " + strings.Repeat("[", 1000) + "\n---\n", "x.md:3: the front matter is nested more than 100 deep"},
+		"deep dashes":               {"---\nid: X\n" + strings.Repeat("- ", 1000) + "\n---\n", "x.md:3: the front matter is nested more than 100 deep"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, faults := Parse("x.md", []byte(c.in))
+			require.Zero(t, file)
+			var errs []string
+			for _, f := range faults {
+				if f.Severity == Error {
+					errs = append(errs, f.String())
+				}
+			}
+			require.Contains(t, errs, c.want)
+		})
+	}
+}
+
+func TestParseNotices(t *testing.T) {
+	t.Parallel()
+	_, faults := Parse("x.md", []byte("---\nid: X\nauthor: me\ntriggers:\n  - t\n  - ''\n---\n\n"))
+	require.Equal(t, []Fault{
+		{"x.md", 1, Notice, "there are no examples; classification is better with some"},
+		{"x.md", 3, Notice, `the field "author" is unknown and ignored`},
+		{"x.md", 6, Notice, "triggers: item 2 is blank and ignored"},
+		{"x.md", 7, Notice, "there is no prompt after the front matter"},
+	}, faults)
+}
+
+func TestParseReportsEveryError(t *testing.T) {
+	t.Parallel()
+	_, faults := Parse("x.md", []byte("---\nid: 1\nname: 2\nenabled: 3\ntriggers: 4\nexamples: 5\n---\nbody"))
+	lines := map[int]bool{}
+	for _, f := range faults {
+		if f.Severity == Error {
+			lines[f.Line] = true
+		}
+	}
+	require.Equal(t, map[int]bool{2: true, 3: true, 4: true, 5: true, 6: true}, lines)
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(good))
+	f.Add([]byte("---\nid: &a *a\ntriggers: *a\n---\n"))
+	f.Add([]byte("---\n? [a]\n: b\n<<: {id: X}\n---\n"))
+	f.Add([]byte("---\nid: !!str\ntriggers: !!seq [!x y]\n---\n"))
+	f.Add([]byte("---\ntriggers: |\n---\nx"))
+	f.Add([]byte("---\n%YAML 1.2\n...\nid: x\n---\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, faults := Parse("f.md", data)
+		lines := strings.Count(newlines.Replace(string(data)), "\n") + 1
+		for _, fault := range faults {
+			if fault.Line < 1 || fault.Line > lines || fault.Reason == "" || strings.Contains(fault.String(), "\n") {
+				t.Fatalf("fault %q in a file of %d lines", fault, lines)
+			}
+		}
+		if HasErrors(faults) {
+			return
+		}
+		in := file.Intent
+		if in.ID == "" || in.Name == "" || len(in.Triggers) == 0 || strings.ContainsAny(in.ID, " (\n\t*?") || strings.Contains(in.Name, "\n") {
+			t.Fatalf("accepted %#v", in)
+		}
+		for _, s := range append(append([]string{in.ID, in.Name, in.Prompt}, in.Triggers...), in.Examples...) {
+			if !utf8.ValidString(s) {
+				t.Fatalf("invalid UTF-8 in %q", s)
+			}
+		}
+		if len(file.exampleLines) != len(in.Examples) {
+			t.Fatal("example without a line")
+		}
+		if c := CatalogOf([]File{file}); file.Enabled {
+			if _, ok := c.Lookup(in.ID); !ok {
+				t.Fatalf("%q is not found in its catalogue", in.ID)
+			}
+		}
+	})
+}
+
+func BenchmarkParse(b *testing.B) {
+	data, err := bundled.ReadFile("bundled/other.md")
+	require.NoError(b, err)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		Parse("other.md", data)
+	}
+}
