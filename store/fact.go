@@ -8,45 +8,85 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 
 	"intenthint/payload"
 )
 
 // Fact is what one event says about a session. Exactly one of Begin, Call, End
 // and Close is set.
+//
+// Its JSON is how backends keep facts that wait for their turn.
 type Fact struct {
 	// ID is the id of the event; facts with equal ids are one fact.
-	ID string
+	ID string `json:"id"`
 	// TS is Unix milliseconds at the gateway.
-	TS int64
+	TS int64 `json:"ts"`
 	// RunID names the turn; "" means the latest turn that began at or before TS.
-	RunID string
+	RunID string `json:"runId,omitempty"`
 	// SessionID, SessionKey and AgentID are the context's.
-	SessionID, SessionKey, AgentID string
+	SessionID  string `json:"sessionId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	AgentID    string `json:"agentId,omitempty"`
 
-	Begin *Begin
-	Call  *Call
-	End   *End
-	Close *Close
+	Begin *Begin `json:"begin,omitempty"`
+	Call  *Call  `json:"call,omitempty"`
+	End   *End   `json:"end,omitempty"`
+	Close *Close `json:"close,omitempty"`
 }
+
+// Key is the place of the fact in the order of facts.
+func (f Fact) Key() Key { return Key{TS: f.TS, ID: f.ID} }
+
+// Session is what identifies the session: its id, else its key, else "".
+func (f Fact) Session() string {
+	if f.SessionID != "" {
+		return f.SessionID
+	}
+	return f.SessionKey
+}
+
+// run names the turn of a Begin, which without a run id is a run of its own.
+func (f Fact) run() string {
+	if f.RunID == "" && f.Begin != nil {
+		return f.ID
+	}
+	return f.RunID
+}
+
+// Key orders facts and turns: the earlier ts first, ties by id (contract §8).
+type Key struct {
+	// TS is Unix milliseconds at the gateway.
+	TS int64  `json:"ts"`
+	ID string `json:"id"`
+}
+
+// Compare is negative when k comes before other, positive when it comes after.
+func (k Key) Compare(other Key) int {
+	return cmp.Or(cmp.Compare(k.TS, other.TS), strings.Compare(k.ID, other.ID))
+}
+
+// Before says whether k comes before other.
+func (k Key) Before(other Key) bool { return k.Compare(other) < 0 }
 
 // Begin is the beginning of a turn (turn_begun).
 type Begin struct {
-	Input        string
-	Conversation []payload.Turn
-	Result       *payload.Classification // nil when nothing could be classified
+	Input        string                  `json:"input"`
+	Conversation []payload.Turn          `json:"conversation,omitempty"`
+	Result       *payload.Classification `json:"result,omitempty"` // nil when nothing could be classified
 }
 
 // Call is a finished tool call (after_tool_call).
 type Call struct {
-	ToolCallID string
-	Name       string
-	Params     json.RawMessage
-	Result     string // "" when the call failed
-	Error      string // "" when it did not
-	DurationMs float64
-	Skill      *Skill // set when the call read a skill
+	ToolCallID string          `json:"toolCallId,omitempty"`
+	Name       string          `json:"name"`
+	Params     json.RawMessage `json:"params,omitempty"`
+	Result     string          `json:"result,omitempty"` // "" when the call failed
+	Error      string          `json:"error,omitempty"`  // "" when it did not
+	DurationMs float64         `json:"durationMs"`
+	Skill      *Skill          `json:"skill,omitempty"` // set when the call read a skill
 }
 
 // Skill is a SKILL.md that the agent has read.
@@ -57,11 +97,11 @@ type Skill struct {
 
 // End is the end of one attempt of a run (agent_end).
 type End struct {
-	Result string
-	Error  string
+	Result string `json:"result,omitempty"`
+	Error  string `json:"error,omitempty"`
 }
 
 // Close is the end of a session (session_end).
 type Close struct {
-	Reason string
+	Reason string `json:"reason"`
 }

@@ -1,0 +1,459 @@
+package store
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"sort"
+	"time"
+)
+
+// Facts whose turn has not begun wait for it. What waits is bounded, so that
+// runs that never become turns (cron jobs, groups that are not allowed) cannot
+// fill the store: the newest count, up to waitingLimit facts of waitingBytes in
+// all, and none that is more than waitingAge older than the newest fact that
+// the document shows or keeps waiting. Only beyond these bounds does it matter
+// in which order facts come.
+const (
+	waitingLimit = 512
+	waitingBytes = 1 << 20
+	waitingAge   = 24 * time.Hour
+)
+
+// Document is a session: its turns, and the facts that wait for theirs. It is
+// a function of the set of facts applied to it (contract §8). The zero value
+// is an empty session. A Document is not safe for concurrent use.
+type Document struct {
+	// id, sessionKey and agent are those of the newest Begin that has them.
+	id, sessionKey, agent sourced
+	// turns are in order of their beginnings; the last is the current one.
+	turns []*held
+	// last is the newest Close; it is shown while no turn is newer.
+	last *closing
+	// waiting are in order of their keys.
+	waiting []Fact
+
+	// What changed since the last Fold began: the session as it is shown, and
+	// the facts that wait.
+	changedSession, changedWaiting bool
+}
+
+// sourced is a value with the fact that it is from.
+type sourced struct {
+	Value string `json:"-"`
+	Key
+}
+
+type closing struct {
+	Reason string `json:"reason"`
+	At     string `json:"at"`
+	Key
+}
+
+// held is a turn with its encoding. A turn that did not change is neither
+// decoded nor encoded again.
+type held struct {
+	run  string
+	key  Key
+	turn *Turn  // nil: not decoded
+	raw  []byte // nil: changed since it was encoded
+	// loose: the turn has facts without a run id.
+	loose bool
+	// archived: the turn stands in the archive as it is.
+	archived bool
+	// recalled: the turn was brought back from the archive by this Fold.
+	recalled bool
+}
+
+// open returns the turn for reading.
+func (h *held) open() *Turn {
+	if h.turn == nil {
+		t, err := DecodeTurn(h.raw)
+		if err != nil {
+			// Decode has seen this very encoding as a valid turn.
+			t = newTurn(h.run, h.key, Begin{})
+		}
+		h.turn = t
+	}
+	return h.turn
+}
+
+// touch notes that the turn was changed.
+func (h *held) touch() { h.raw, h.archived, h.loose = nil, false, h.turn.loose() }
+
+// Apply folds one fact into the document and says whether it changed. A fact
+// that was applied before changes nothing.
+func (d *Document) Apply(f Fact) (changed bool) {
+	switch {
+	case f.Begin != nil:
+		changed = d.begin(f)
+	case f.Call != nil, f.End != nil:
+		changed = d.place(f)
+	case f.Close != nil:
+		changed = d.close(f)
+	}
+	if changed && len(d.waiting) > 0 {
+		d.forget()
+	}
+	return changed
+}
+
+// Turns is the number of turns that the document shows.
+func (d *Document) Turns() int { return len(d.turns) }
+
+// Waiting returns the facts that no turn shows: those whose turn has not begun
+// and, as long as there is no turn at all, the end of the session.
+func (d *Document) Waiting() []Fact {
+	if d.last == nil || len(d.turns) > 0 {
+		return d.waiting
+	}
+	return append(slices.Clone(d.waiting), Fact{ID: d.last.ID, TS: d.last.TS, Close: &Close{Reason: d.last.Reason}})
+}
+
+func (d *Document) begin(f Fact) bool {
+	named := d.name(f)
+	run, key := f.run(), f.Key()
+	i := d.find(run)
+	if i < 0 {
+		h := &held{run: run, key: key, turn: newTurn(run, key, *f.Begin)}
+		if len(d.turns) == 0 && d.last != nil {
+			d.changedWaiting = true // the end of the session is shown now
+		}
+		d.insert(h)
+		return true
+	}
+	h := d.turns[i]
+	if !h.open().begin(key, *f.Begin) {
+		return named
+	}
+	h.touch()
+	d.changedSession = true
+	if key.Before(h.key) {
+		// The turn moves up; what had no run id finds its turn anew.
+		moved := h.turn.takeLoose(math.MinInt64)
+		h.touch()
+		d.turns = slices.Delete(d.turns, i, i+1)
+		h.key = key
+		d.insert(h)
+		for _, f := range moved {
+			d.place(f)
+		}
+	}
+	return true
+}
+
+// insert puts a turn in its place and moves there what belongs to it.
+func (d *Document) insert(h *held) {
+	i := sort.Search(len(d.turns), func(i int) bool { return h.key.Before(d.turns[i].key) })
+	d.turns = slices.Insert(d.turns, i, h)
+	d.changedSession = true
+
+	var found []Fact
+	if i > 0 && d.turns[i-1].loose {
+		before := d.turns[i-1]
+		found = before.open().takeLoose(h.key.TS)
+		before.touch()
+	}
+	d.waiting = slices.DeleteFunc(d.waiting, func(f Fact) bool {
+		mine := f.RunID == h.run || f.RunID == "" && i == 0 && f.TS >= h.key.TS
+		if mine {
+			found = append(found, f)
+			d.changedWaiting = true
+		}
+		return mine
+	})
+	for _, f := range found {
+		d.place(f)
+	}
+}
+
+// place gives a Call or an End to its turn, or keeps it waiting.
+func (d *Document) place(f Fact) bool {
+	i := d.owner(f)
+	if i < 0 {
+		return d.wait(f)
+	}
+	h := d.turns[i]
+	if !h.open().add(f) {
+		return false
+	}
+	h.touch()
+	d.changedSession = true
+	return true
+}
+
+// owner finds the turn of a Call or an End: that of its run or, without a run
+// id, the latest that began at or before its ts; -1 when there is none.
+func (d *Document) owner(f Fact) int {
+	if f.RunID != "" {
+		return d.find(f.RunID)
+	}
+	return sort.Search(len(d.turns), func(i int) bool { return d.turns[i].key.TS > f.TS }) - 1
+}
+
+// find looks from the newest turn on: that is nearly always the one.
+func (d *Document) find(run string) int {
+	for i := len(d.turns) - 1; i >= 0; i-- {
+		if d.turns[i].run == run {
+			return i
+		}
+	}
+	return -1
+}
+
+func (d *Document) close(f Fact) bool {
+	if d.last != nil && !d.last.Before(f.Key()) {
+		return false
+	}
+	d.last = &closing{Reason: f.Close.Reason, At: timestamp(f.TS), Key: f.Key()}
+	d.changedSession = true
+	d.changedWaiting = d.changedWaiting || len(d.turns) == 0
+	return true
+}
+
+// name takes what the session is called from a Begin.
+func (d *Document) name(f Fact) (changed bool) {
+	set := func(to *sourced, value string) {
+		if value == "" || to.Value != "" && !to.Before(f.Key()) {
+			return
+		}
+		*to = sourced{Value: value, Key: f.Key()}
+		changed, d.changedSession = true, true
+	}
+	set(&d.id, f.SessionID)
+	set(&d.sessionKey, f.SessionKey)
+	set(&d.agent, f.AgentID)
+	return changed
+}
+
+func (d *Document) wait(f Fact) bool {
+	if slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
+		return false
+	}
+	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, End: f.End}
+	if f.Call != nil {
+		call := *f.Call
+		call.Params = safeJSON(call.Params)
+		call.DurationMs = finite(call.DurationMs)
+		kept.Call = &call
+	}
+	i, _ := slices.BinarySearchFunc(d.waiting, f.Key(), func(have Fact, k Key) int { return have.Key().Compare(k) })
+	d.waiting = slices.Insert(d.waiting, i, kept)
+	if d.forget(); !slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
+		return false
+	}
+	d.changedWaiting = true
+	return true
+}
+
+// forget drops the facts that waited too long or are too many.
+func (d *Document) forget() {
+	if len(d.waiting) == 0 {
+		return
+	}
+	newest := d.waiting[len(d.waiting)-1].TS
+	if n := len(d.turns); n > 0 {
+		newest = max(newest, d.turns[n-1].key.TS)
+	}
+	oldest := int64(math.MinInt64)
+	if newest > oldest+waitingAge.Milliseconds() {
+		oldest = newest - waitingAge.Milliseconds()
+	}
+	first, size := len(d.waiting), 0
+	for first > 0 && len(d.waiting)-first < waitingLimit && d.waiting[first-1].TS >= oldest {
+		size += d.waiting[first-1].size()
+		if size > waitingBytes {
+			break
+		}
+		first--
+	}
+	if first > 0 {
+		d.waiting = slices.Delete(d.waiting, 0, first)
+		d.changedWaiting = true
+	}
+}
+
+// size is roughly how many bytes of text a waiting fact keeps.
+func (f Fact) size() int {
+	n := len(f.ID) + len(f.RunID)
+	if f.Call != nil {
+		n += len(f.Call.Params) + len(f.Call.Result) + len(f.Call.Error) + len(f.Call.Name) + len(f.Call.ToolCallID)
+	}
+	if f.End != nil {
+		n += len(f.End.Result) + len(f.End.Error)
+	}
+	return n
+}
+
+// ended is the end of the session, unless it is older than the newest turn.
+func (d *Document) ended() *closing {
+	if d.last == nil || len(d.turns) > 0 && d.last.TS < d.turns[len(d.turns)-1].key.TS {
+		return nil
+	}
+	return d.last
+}
+
+// sources says which facts named the session.
+type sources struct {
+	SessionID  *Key `json:"sessionId,omitempty"`
+	SessionKey *Key `json:"sessionKey,omitempty"`
+	AgentID    *Key `json:"agentId,omitempty"`
+}
+
+// tail is what follows the turns in a session file.
+type tail struct {
+	Ended *closing `json:"ended,omitempty"`
+	// Superseded is the end of the session that a newer turn hides.
+	Superseded *closing `json:"superseded,omitempty"`
+	NamedBy    sources  `json:"namedBy,omitzero"`
+	Waiting    []Fact   `json:"waiting,omitempty"`
+}
+
+// head is what precedes them.
+type head struct {
+	SessionID  string `json:"sessionId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	AgentID    string `json:"agentId,omitempty"`
+}
+
+// Session encodes the document as a session file (contract §8): one line of
+// JSON with all turns, without the facts that wait.
+func (d *Document) Session() ([]byte, error) { return d.encode(nil) }
+
+// State encodes the whole document: the session, and what waits.
+func (d *Document) State() ([]byte, error) { return d.encode(d.waiting) }
+
+func (d *Document) encode(waiting []Fact) ([]byte, error) {
+	top, err := encode(head{SessionID: d.id.Value, SessionKey: d.sessionKey.Value, AgentID: d.agent.Value})
+	if err != nil {
+		return nil, err
+	}
+	end := tail{Ended: d.ended(), Waiting: waiting}
+	if end.Ended == nil {
+		end.Superseded = d.last
+	}
+	end.NamedBy = sources{SessionID: d.id.source(), SessionKey: d.sessionKey.source(), AgentID: d.agent.source()}
+	bottom, err := encode(end)
+	if err != nil {
+		return nil, err
+	}
+	size := len(top) + len(bottom) + 64
+	for i, h := range d.turns {
+		if err := h.encode(); err != nil {
+			return nil, err
+		}
+		if i < len(d.turns)-1 {
+			h.turn = nil
+		}
+		size += len(h.raw) + 1
+	}
+
+	out := make([]byte, 0, size)
+	out = append(out, top[:len(top)-1]...)
+	if len(top) > 2 {
+		out = append(out, ',')
+	}
+	if n := len(d.turns); n > 0 {
+		out = append(out, `"current":`...)
+		out = append(out, d.turns[n-1].raw...)
+		out = append(out, ',')
+	}
+	out = append(out, `"history":[`...)
+	for i := range len(d.turns) - 1 {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, d.turns[i].raw...)
+	}
+	out = append(out, ']')
+	if len(bottom) > 2 {
+		out = append(out, ',')
+	}
+	return append(out, bottom[1:]...), nil
+}
+
+func (h *held) encode() error {
+	if h.raw != nil {
+		return nil
+	}
+	raw, err := encode(h.turn)
+	h.raw = raw
+	return err
+}
+
+func (s sourced) source() *Key {
+	if s.Value == "" {
+		return nil
+	}
+	return &s.Key
+}
+
+// Decode decodes what [Document.Session] or [Document.State] encoded. Its
+// errors are of kind [ErrCorrupt].
+func Decode(data []byte) (*Document, error) {
+	var in struct {
+		head
+		Current json.RawMessage   `json:"current"`
+		History []json.RawMessage `json:"history"`
+		tail
+	}
+	if err := json.Unmarshal(data, &in); err != nil {
+		return nil, shapeError(err)
+	}
+	d := &Document{
+		id:         named(in.SessionID, in.NamedBy.SessionID),
+		sessionKey: named(in.SessionKey, in.NamedBy.SessionKey),
+		agent:      named(in.AgentID, in.NamedBy.AgentID),
+		last:       in.Ended,
+	}
+	if d.last == nil {
+		d.last = in.Superseded
+	}
+	if d.last != nil {
+		at, err := time.Parse(time.RFC3339, d.last.At)
+		if err != nil {
+			return nil, shapeError(err)
+		}
+		if d.last.Key == (Key{}) {
+			d.last.TS = at.UnixMilli()
+		}
+	}
+	if len(in.Current) > 0 && string(in.Current) != "null" {
+		in.History = append(in.History, in.Current)
+	}
+	d.turns = make([]*held, 0, len(in.History))
+	for _, raw := range in.History {
+		h, err := hold(raw)
+		if err != nil {
+			return nil, err
+		}
+		d.turns = append(d.turns, h)
+	}
+	slices.SortStableFunc(d.turns, func(a, b *held) int { return a.key.Compare(b.key) })
+	for _, f := range in.Waiting {
+		d.wait(f)
+	}
+	d.changedWaiting = false
+	return d, nil
+}
+
+func named(value string, by *Key) sourced {
+	if by == nil {
+		return sourced{Value: value}
+	}
+	return sourced{Value: value, Key: *by}
+}
+
+// hold checks an encoded turn in full, so that opening it later cannot fail,
+// and keeps only the encoding: most turns are never opened again.
+func hold(raw []byte) (*held, error) {
+	t, err := DecodeTurn(raw)
+	if err != nil {
+		return nil, err
+	}
+	oneLine, err := compact(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &held{run: t.RunID, key: t.Begin, raw: oneLine, loose: t.loose()}, nil
+}

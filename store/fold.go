@@ -1,0 +1,197 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+)
+
+// Archive finds the turns of one session that were retired from its document.
+type Archive interface {
+	// Run returns the retired turn of a run as JSON, nil when there is none.
+	Run(run string) (json.RawMessage, error)
+	// Before returns the latest retired turn that began before key, nil when
+	// there is none.
+	Before(key Key) (json.RawMessage, error)
+}
+
+// Change is what a [Document.Fold] did.
+type Change struct {
+	// Session: the encoding of the session is another one.
+	Session bool
+	// Waiting: the facts that wait are others.
+	Waiting bool
+	// Retired are the turns to append to the archive, oldest first and each
+	// one line of JSON: those beyond the limit, and retired ones that a late
+	// fact amended. They must be in the archive before the document without
+	// them is stored, so that a crash in between repeats a turn and loses none.
+	Retired []json.RawMessage
+}
+
+// Any says whether anything has to be stored.
+func (c Change) Any() bool { return c.Session || c.Waiting || len(c.Retired) > 0 }
+
+// Fold applies facts and then retires the oldest turns beyond limit turns of
+// history; a negative limit keeps all. A fact that concerns retired turns is
+// applied to them: they are recalled from the archive and retired again. After
+// an error the document must not be used any more.
+func (d *Document) Fold(facts []Fact, limit int, archive Archive) (Change, error) {
+	d.changedSession, d.changedWaiting = false, false
+	var oldest *Key // turns from here on are all in the document
+	if len(d.turns) > 0 {
+		oldest = &Key{TS: d.turns[0].key.TS, ID: d.turns[0].key.ID}
+	}
+	for _, f := range facts {
+		if err := d.recall(f, oldest, archive); err != nil {
+			return Change{}, err
+		}
+		d.Apply(f)
+	}
+	retired, err := d.retire(limit)
+	if err != nil {
+		return Change{}, err
+	}
+	return Change{Session: d.changedSession, Waiting: d.changedWaiting, Retired: retired}, nil
+}
+
+// recall brings back the retired turns that a fact may change. They are few:
+// that of the fact's run and, as facts without a run id move between
+// neighbours, the neighbours of the place where a turn begins or began.
+func (d *Document) recall(f Fact, oldest *Key, archive Archive) error {
+	if archive == nil || f.Close != nil {
+		return nil
+	}
+	run := f.run()
+	if run == "" {
+		if oldest != nil && f.TS >= oldest.TS {
+			return nil
+		}
+		return d.recallBefore(archive, after(f.TS))
+	}
+	kept := d.find(run)
+	if kept < 0 {
+		raw, err := archive.Run(run)
+		if err != nil {
+			return err
+		}
+		if err := d.restore(raw); err != nil {
+			return err
+		}
+	}
+	if f.Begin == nil || oldest != nil && !f.Key().Before(*oldest) {
+		return nil
+	}
+	if err := d.recallBefore(archive, f.Key()); err != nil {
+		return err
+	}
+	i := d.find(run)
+	if i < 0 {
+		return nil
+	}
+	if err := d.recallBefore(archive, d.turns[i].key); err != nil {
+		return err
+	}
+	if kept < 0 || oldest == nil {
+		return nil
+	}
+	// The run stood in the document and moves behind retired turns: the
+	// newest of them takes its place.
+	return d.recallBefore(archive, *oldest)
+}
+
+// recallBefore recalls the latest turn before key that is not in the document.
+func (d *Document) recallBefore(archive Archive, key Key) error {
+	for {
+		raw, err := archive.Before(key)
+		if err != nil || raw == nil {
+			return err
+		}
+		h, err := hold(raw)
+		if err != nil {
+			return err
+		}
+		if d.find(h.run) < 0 {
+			d.put(h)
+			return nil
+		}
+		if !h.key.Before(key) {
+			return nil
+		}
+		key = h.key
+	}
+}
+
+func (d *Document) restore(raw json.RawMessage) error {
+	if raw == nil {
+		return nil
+	}
+	h, err := hold(raw)
+	if err != nil {
+		return err
+	}
+	if d.find(h.run) < 0 {
+		d.put(h)
+	}
+	return nil
+}
+
+// put adds a recalled turn. It comes with all that belongs to it, so that,
+// unlike insert, nothing moves.
+func (d *Document) put(h *held) {
+	h.archived, h.recalled = true, true
+	i := 0
+	for i < len(d.turns) && d.turns[i].key.Before(h.key) {
+		i++
+	}
+	d.turns = append(d.turns, nil)
+	copy(d.turns[i+1:], d.turns[i:])
+	d.turns[i] = h
+}
+
+func (d *Document) retire(limit int) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	n := 0
+	if limit >= 0 {
+		n = max(0, len(d.turns)-1-limit)
+	}
+	for _, h := range d.turns[:n] {
+		if !h.recalled {
+			d.changedSession = true
+		}
+		if h.archived {
+			continue
+		}
+		if err := h.encode(); err != nil {
+			return nil, err
+		}
+		out = append(out, h.raw)
+	}
+	clear(d.turns[:n])
+	d.turns = d.turns[n:]
+	for _, h := range d.turns {
+		if h.recalled {
+			h.recalled, d.changedSession = false, true
+		}
+	}
+	return out, nil
+}
+
+// after is the least key that is greater than all keys of ts.
+func after(ts int64) Key {
+	if ts == math.MaxInt64 {
+		return Key{TS: ts, ID: "\xff"}
+	}
+	return Key{TS: ts + 1}
+}
+
+// compact returns raw on one line; as it is when it has none to join.
+func compact(raw []byte) ([]byte, error) {
+	if bytes.IndexByte(raw, '\n') < 0 {
+		return raw, nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, shapeError(err)
+	}
+	return b.Bytes(), nil
+}

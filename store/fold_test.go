@@ -1,0 +1,398 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
+)
+
+// someFacts makes a set of facts of one session with everything that can
+// happen to it: retries, late beginnings, facts without a run id, runs that
+// never begin. Times are close together, so that ids have to break ties.
+func someFacts(r *rand.Rand, n, runs int, span int64) []Fact {
+	facts := make([]Fact, 0, n)
+	for i := range n {
+		f := Fact{
+			ID:        fmt.Sprintf("e%03d", r.IntN(1000)*1000+i),
+			TS:        1_763_680_000_000 + r.Int64N(span),
+			SessionID: "s1",
+		}
+		if r.IntN(3) > 0 {
+			f.RunID = fmt.Sprintf("r%d", r.IntN(runs))
+		}
+		switch r.IntN(8) {
+		case 0, 1, 2:
+			f.Begin = &Begin{Input: "input " + f.ID}
+			if r.IntN(2) == 0 {
+				f.SessionKey, f.AgentID = "agent:main:"+f.ID, "main"
+			}
+			if r.IntN(2) == 0 {
+				f.Begin.Conversation = []payload.Turn{{Role: "user", Text: "before " + f.ID}}
+			}
+			if r.IntN(2) == 0 {
+				f.Begin.Result = &payload.Classification{Intent: "I_" + f.ID, Confidence: 0.5, Complexity: "low", Source: "local"}
+			}
+		case 3, 4:
+			f.Call = &Call{ToolCallID: "c" + f.ID, Name: "read", Params: json.RawMessage(`{ "path": "<a>" }`), Result: "ok", DurationMs: 1.5}
+			if r.IntN(3) == 0 {
+				f.Call.Error = "failed"
+			}
+			if r.IntN(2) == 0 {
+				f.Call.Skill = &Skill{Name: fmt.Sprintf("skill%d", r.IntN(2)), Path: f.ID}
+			}
+		case 5, 6:
+			f.End = &End{Result: "result " + f.ID}
+			if r.IntN(2) == 0 {
+				f.End.Error = "error " + f.ID
+			}
+		case 7:
+			f.Close = &Close{Reason: "reason " + f.ID}
+		}
+		facts = append(facts, f)
+	}
+	return facts
+}
+
+// shuffled returns the facts in another order, some of them more than once.
+func shuffled(r *rand.Rand, facts []Fact) []Fact {
+	out := slices.Clone(facts)
+	for range r.IntN(len(facts) + 1) {
+		out = append(out, facts[r.IntN(len(facts))])
+	}
+	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// batches cuts facts into pieces of random length.
+func batches(r *rand.Rand, facts []Fact) (out [][]Fact) {
+	for len(facts) > 0 {
+		n := 1 + r.IntN(len(facts))
+		out = append(out, facts[:n])
+		facts = facts[n:]
+	}
+	return out
+}
+
+// expected says in the plainest way what a set of facts means.
+func expected(facts []Fact) (turns []*Turn, ended string) {
+	sorted := slices.Clone(facts)
+	slices.SortFunc(sorted, func(a, b Fact) int { return a.Key().Compare(b.Key()) })
+	byRun := map[string]*Turn{}
+	for _, f := range sorted {
+		if f.Begin == nil {
+			continue
+		}
+		t := byRun[f.run()]
+		if t == nil {
+			t = &Turn{RunID: f.run(), Begin: f.Key(), Input: f.Begin.Input, Intent: Intent{Input: f.Begin.Conversation}}
+			byRun[t.RunID] = t
+			turns = append(turns, t)
+		}
+		if f.Begin.Result != nil && t.Intent.Result == nil {
+			t.Intent = Intent{Input: f.Begin.Conversation, Result: f.Begin.Result}
+		}
+	}
+	for _, f := range sorted {
+		var t *Turn
+		if f.RunID != "" {
+			t = byRun[f.RunID]
+		} else {
+			for _, u := range turns {
+				if u.Begin.TS <= f.TS {
+					t = u
+				}
+			}
+		}
+		switch {
+		case f.Close != nil:
+			ended = ""
+			if len(turns) == 0 || f.TS >= turns[len(turns)-1].Begin.TS {
+				ended = f.Close.Reason
+			}
+		case t == nil:
+		case f.Call != nil:
+			c := ToolCall{ToolCallID: f.Call.ToolCallID, Result: f.Call.Result, Error: f.Call.Error}
+			if c.Error != "" {
+				c.Result = ""
+			}
+			t.ToolCalls = append(t.ToolCalls, c)
+			if s := f.Call.Skill; s != nil && !slices.ContainsFunc(t.SkillsUsed, func(o Skill) bool { return o.Name == s.Name }) {
+				t.SkillsUsed = append(t.SkillsUsed, *s)
+			}
+		case f.End != nil:
+			t.Result, t.Error, t.Timestamps.End = f.End.Result, f.End.Error, timestamp(f.TS)
+		}
+	}
+	return turns, ended
+}
+
+// same compares what turns show.
+func same(t *testing.T, want, got []*Turn) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	for i, w := range want {
+		g := got[i]
+		require.Equal(t, w.RunID, g.RunID)
+		require.Equal(t, w.Begin, g.Begin)
+		require.Equal(t, w.Input, g.Input)
+		require.Equal(t, conversation(Begin{Conversation: w.Intent.Input}), g.Intent.Input)
+		require.Equal(t, w.Intent.Result, g.Intent.Result)
+		require.Equal(t, append([]Skill{}, w.SkillsUsed...), g.SkillsUsed)
+		require.Len(t, g.ToolCalls, len(w.ToolCalls), "calls of %s", w.RunID)
+		for j, c := range w.ToolCalls {
+			require.Equal(t, c.ToolCallID, g.ToolCalls[j].ToolCallID)
+			require.Equal(t, c.Result, g.ToolCalls[j].Result)
+			require.Equal(t, c.Error, g.ToolCalls[j].Error)
+		}
+		require.Equal(t, w.Result, g.Result)
+		require.Equal(t, w.Error, g.Error)
+		require.Equal(t, timestamp(w.Begin.TS), g.Timestamps.Start)
+		require.Equal(t, w.Timestamps.End, g.Timestamps.End)
+	}
+}
+
+func turnsOf(t *testing.T, d *Document) (out []*Turn) {
+	t.Helper()
+	raw, err := d.Session()
+	require.NoError(t, err)
+	var doc struct {
+		Current json.RawMessage   `json:"current"`
+		History []json.RawMessage `json:"history"`
+	}
+	require.NoError(t, json.Unmarshal(raw, &doc))
+	require.NotNil(t, doc.History)
+	if doc.Current != nil {
+		doc.History = append(doc.History, doc.Current)
+	}
+	for _, raw := range doc.History {
+		turn, err := DecodeTurn(raw)
+		require.NoError(t, err)
+		out = append(out, turn)
+	}
+	return out
+}
+
+func TestDocumentIsAFunctionOfTheSetOfFacts(t *testing.T) {
+	for seed := range uint64(150) {
+		checkSet(t, rand.New(rand.NewPCG(seed, 1)))
+	}
+}
+
+func checkSet(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	facts := someFacts(r, 1+r.IntN(40), 1+r.IntN(6), 1+r.Int64N(30))
+	var first []byte
+	for range 4 {
+		d := &Document{}
+		for _, batch := range batches(r, shuffled(r, facts)) {
+			for _, f := range batch {
+				d.Apply(f)
+			}
+			raw, err := d.State()
+			require.NoError(t, err)
+			require.True(t, json.Valid(raw), "%s", raw)
+			d, err = Decode(raw)
+			require.NoError(t, err)
+			again, err := d.State()
+			require.NoError(t, err)
+			require.Equal(t, string(raw), string(again))
+		}
+		for _, f := range facts {
+			require.False(t, d.Apply(f), "a fact that was applied changes nothing")
+		}
+		raw, err := d.State()
+		require.NoError(t, err)
+		if first == nil {
+			first = raw
+			want, ended := expected(facts)
+			same(t, want, turnsOf(t, d))
+			s, err := Summarize(raw)
+			require.NoError(t, err)
+			require.Equal(t, ended, s.Ended)
+			require.Equal(t, len(want), s.Turns)
+		}
+		require.Equal(t, string(first), string(raw))
+	}
+}
+
+// lines is an archive in memory, with the rule that the last line of a run
+// counts.
+type lines struct {
+	t   testing.TB
+	all []json.RawMessage
+}
+
+func (l *lines) turns() (out []*Turn) {
+	byRun := map[string]int{}
+	for _, raw := range l.all {
+		turn, err := DecodeTurn(raw)
+		require.NoError(l.t, err)
+		if i, ok := byRun[turn.RunID]; ok {
+			out[i] = turn
+			continue
+		}
+		byRun[turn.RunID] = len(out)
+		out = append(out, turn)
+	}
+	slices.SortFunc(out, func(a, b *Turn) int { return a.Begin.Compare(b.Begin) })
+	return out
+}
+
+func (l *lines) Run(run string) (json.RawMessage, error) {
+	for _, turn := range l.turns() {
+		if turn.RunID == run {
+			return encode(turn)
+		}
+	}
+	return nil, nil
+}
+
+func (l *lines) Before(key Key) (json.RawMessage, error) {
+	var last *Turn
+	for _, turn := range l.turns() {
+		if turn.Begin.Before(key) {
+			last = turn
+		}
+	}
+	if last == nil {
+		return nil, nil
+	}
+	return encode(last)
+}
+
+func TestRetiringLosesNothing(t *testing.T) {
+	for seed := range uint64(150) {
+		checkRetiring(t, rand.New(rand.NewPCG(seed, 2)))
+	}
+}
+
+func checkRetiring(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	facts := someFacts(r, 1+r.IntN(50), 1+r.IntN(8), 1+r.Int64N(30))
+	limit := r.IntN(4)
+	want, _ := expected(facts)
+	d, archive := &Document{}, &lines{t: t}
+	fold := func(batch []Fact) Change {
+		change, err := d.Fold(batch, limit, archive)
+		require.NoError(t, err)
+		archive.all = append(archive.all, change.Retired...)
+		for _, raw := range change.Retired {
+			require.NotContains(t, string(raw), "\n")
+		}
+		before, err := d.State()
+		require.NoError(t, err)
+		if r.IntN(2) == 0 {
+			d, err = Decode(before)
+			require.NoError(t, err)
+		}
+		return change
+	}
+	for _, batch := range batches(r, shuffled(r, facts)) {
+		fold(batch)
+	}
+	for _, f := range facts {
+		require.False(t, fold([]Fact{f}).Any(), "a fact that was applied changes nothing: %+v", f)
+	}
+
+	kept := turnsOf(t, d)
+	require.LessOrEqual(t, len(kept), limit+1)
+	same(t, want[max(0, len(want)-limit-1):], kept)
+	all := slices.Clone(kept)
+	for _, turn := range archive.turns() {
+		if !slices.ContainsFunc(kept, func(k *Turn) bool { return k.RunID == turn.RunID }) {
+			all = append(all, turn)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Turn) int { return a.Begin.Compare(b.Begin) })
+	same(t, want, all)
+}
+
+func FuzzFold(f *testing.F) {
+	f.Add(uint64(1), uint64(2))
+	f.Add(uint64(77), uint64(0))
+	f.Fuzz(func(t *testing.T, a, b uint64) {
+		r := rand.New(rand.NewPCG(a, b))
+		checkSet(t, r)
+		checkRetiring(t, r)
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `[]`, `{"history":[]}`, `{"current":null}`, `{"current":{"runId":"r","timestamps":{"start":"2026-01-02T03:04:05Z"}}}`,
+		`{"sessionId":"s","current":{"runId":"r","begin":{"ts":5,"id":"a"},"toolCalls":[{"eventId":"x","loose":true,"ts":9}]},"ended":{"reason":"new","at":"2026-01-02T03:04:05Z"}}`,
+		`{"waiting":[{"id":"w","ts":3,"call":{"name":"read"}}]}`,
+	} {
+		f.Add([]byte(seed), "r", int64(7))
+	}
+	f.Fuzz(func(t *testing.T, data []byte, run string, ts int64) {
+		d, err := Decode(data)
+		if err != nil {
+			require.ErrorIs(t, err, ErrCorrupt)
+			return
+		}
+		for i, fact := range []Fact{
+			{End: &End{Result: run}},
+			{Call: &Call{Name: run, Params: data}},
+			{Begin: &Begin{Input: run}},
+			{RunID: run, Begin: &Begin{Input: run}},
+			{RunID: run, Call: &Call{Name: run, Error: run}},
+			{Close: &Close{Reason: run}},
+		} {
+			fact.ID, fact.TS = fmt.Sprint("fuzz", i), ts-int64(i)
+			_, err := d.Fold([]Fact{fact}, 2, &lines{t: t})
+			require.NoError(t, err)
+		}
+		out, err := d.State()
+		require.NoError(t, err)
+		again, err := Decode(out)
+		require.NoError(t, err, "%s", out)
+		same, err := again.State()
+		require.NoError(t, err)
+		require.Equal(t, string(out), string(same))
+		_, err = Summarize(out)
+		require.NoError(t, err)
+	})
+}
+
+func TestWaitingIsBounded(t *testing.T) {
+	const day = int64(24 * 60 * 60 * 1000)
+	call := func(i int, ts int64, params string) Fact {
+		return Fact{ID: fmt.Sprintf("e%05d", i), TS: ts, RunID: "cron", Call: &Call{Name: "read", Params: json.RawMessage(params)}}
+	}
+	t.Run("in number", func(t *testing.T) {
+		d := &Document{}
+		for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(2000) {
+			d.Apply(call(i, int64(1000+i), `{}`))
+		}
+		require.Len(t, d.Waiting(), waitingLimit)
+		require.Equal(t, "e01999", d.Waiting()[waitingLimit-1].ID)
+		require.Equal(t, fmt.Sprintf("e%05d", 2000-waitingLimit), d.Waiting()[0].ID)
+	})
+	t.Run("in size", func(t *testing.T) {
+		d := &Document{}
+		for i := range 20 {
+			d.Apply(call(i, int64(1000+i), `"`+strings.Repeat("x", 100_000)+`"`))
+		}
+		require.Len(t, d.Waiting(), 10)
+		require.Equal(t, "e00019", d.Waiting()[9].ID)
+	})
+	t.Run("in age", func(t *testing.T) {
+		d := &Document{}
+		require.True(t, d.Apply(call(1, 1000, `{}`)))
+		require.True(t, d.Apply(call(2, 1000+day, `{}`)))
+		require.Len(t, d.Waiting(), 2)
+		require.True(t, d.Apply(call(3, 1001+day, `{}`)))
+		require.Len(t, d.Waiting(), 2)
+		require.False(t, d.Apply(call(1, 1000, `{}`)), "too old to wait")
+		d.Apply(Fact{ID: "b", TS: 3000 + 2*day, RunID: "r", Begin: &Begin{}})
+		require.Empty(t, d.Waiting())
+	})
+}

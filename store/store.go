@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+var (
+	// ErrNotFound reports a session that the store does not have.
+	ErrNotFound = errors.New("no such session")
+	// ErrCorrupt reports a document that is not one (not JSON, or of another
+	// shape).
+	ErrCorrupt = errors.New("corrupt session document")
+	// ErrNoSession reports a fact with neither a session id nor a session key;
+	// such facts are not tracked (contract §8).
+	ErrNoSession = errors.New("fact names no session")
+	// ErrMixedSessions reports facts of several sessions in one Apply.
+	ErrMixedSessions = errors.New("facts of several sessions")
+)
+
+// Applier folds facts into the stored sessions.
+type Applier interface {
+	// Apply folds facts of one session. When it returns nil they are stored;
+	// facts that were applied before change nothing, so that a failed Apply is
+	// repeated as a whole.
+	Apply(ctx context.Context, facts []Fact) error
+}
+
+// Reader shows the stored sessions.
+type Reader interface {
+	// Get returns the session document, one JSON object as in contract §8, of
+	// a session id, session key or token. A session that is not there is
+	// [ErrNotFound].
+	Get(ctx context.Context, session string) (json.RawMessage, error)
+	// List returns all sessions, the one that changed last first.
+	List(ctx context.Context) ([]Summary, error)
+}
+
+// Store is what every backend is; package storetest holds them to it.
+type Store interface {
+	Applier
+	Reader
+}
+
+// Summary is a session in a list.
+type Summary struct {
+	// Token names the session in files and subjects.
+	Token      string `json:"token"`
+	SessionID  string `json:"sessionId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	AgentID    string `json:"agentId,omitempty"`
+	// RunID, Input and Intent are the current turn's; Intent is "" when it
+	// could not be classified.
+	RunID  string `json:"runId,omitempty"`
+	Input  string `json:"input"`
+	Intent string `json:"intent,omitempty"`
+	// Turns counts those in the document, without retired ones.
+	Turns int `json:"turns"`
+	// Ended is the reason why the session ended; "" while it goes on.
+	Ended string `json:"ended,omitempty"`
+	// Updated is when the document changed last.
+	Updated time.Time `json:"updated"`
+}
+
+// Summarize reads what a list shows from a session document. Token and Updated
+// are the backend's to fill in.
+func Summarize(document []byte) (Summary, error) {
+	var in struct {
+		head
+		Current *struct {
+			RunID  string `json:"runId"`
+			Input  string `json:"input"`
+			Intent struct {
+				Result struct {
+					Intent string `json:"intent"`
+				} `json:"result"`
+			} `json:"intent"`
+		} `json:"current"`
+		History []skipped `json:"history"`
+		Ended   struct {
+			Reason string `json:"reason"`
+		} `json:"ended"`
+	}
+	if err := json.Unmarshal(document, &in); err != nil {
+		return Summary{}, shapeError(err)
+	}
+	s := Summary{
+		SessionID:  in.SessionID,
+		SessionKey: in.SessionKey,
+		AgentID:    in.AgentID,
+		Turns:      len(in.History),
+		Ended:      in.Ended.Reason,
+	}
+	if c := in.Current; c != nil {
+		s.Turns++
+		s.RunID, s.Input, s.Intent = c.RunID, c.Input, c.Intent.Result.Intent
+	}
+	return s, nil
+}
+
+// skipped stands for a value that is counted, not read.
+type skipped struct{}
+
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
+
+// SessionOf returns the session of facts: the session id, else the session
+// key. Its errors are [ErrNoSession] and [ErrMixedSessions].
+func SessionOf(facts []Fact) (string, error) {
+	session := ""
+	for i, f := range facts {
+		switch s := f.Session(); {
+		case s == "":
+			return "", fmt.Errorf("%w: event %q", ErrNoSession, f.ID)
+		case i > 0 && s != session:
+			return "", fmt.Errorf("%w: %q and %q", ErrMixedSessions, session, s)
+		default:
+			session = s
+		}
+	}
+	return session, nil
+}
+
+func shapeError(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
