@@ -184,7 +184,7 @@ func (b *Bus) connect(ctx context.Context, target string, opts []nats.Option, wa
 			return nil
 		}
 		if !wait {
-			if strings.Contains(err.Error(), "expected") || strings.Contains(err.Error(), "nats: invalid") {
+			if errors.Is(err, nats.ErrNoInfoReceived) {
 				return fmt.Errorf("%w: %s: %w", ErrNotNATS, redact(target), err)
 			}
 			return fmt.Errorf("%w at %s: %w", ErrUnreachable, redact(target), err)

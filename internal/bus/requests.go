@@ -107,7 +107,7 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer f
 	}
 	s.subscriptions = nc.NumSubscriptions() - before
 	// The service is there once the server has seen its subscriptions.
-	return s, nc.FlushWithContext(ctx)
+	return s, nc.FlushTimeout(5 * time.Second)
 }
 
 // take hands a request to a goroutine of its own: the framework calls handlers

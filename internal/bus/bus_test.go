@@ -1,0 +1,555 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/subjects"
+)
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+func testLayout() Layout {
+	return Layout{Prefix: subjects.DefaultPrefix, QueueGroup: subjects.DefaultQueueGroup, Stream: subjects.DefaultStream, MaxAge: time.Hour, MaxBytes: 64 << 20}
+}
+
+// openTest starts an embedded server on a free port.
+func openTest(t testing.TB) *Bus {
+	t.Helper()
+	b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	return b
+}
+
+func provisionTest(t testing.TB, b *Bus) Provisioned {
+	t.Helper()
+	p, err := Provision(t.Context(), b.JS, testLayout())
+	require.NoError(t, err)
+	return p
+}
+
+// freePort returns a port nobody listens on.
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = l.Close() }()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func TestFiveProcessesStartedAtOnceShareOneServer(t *testing.T) {
+	dir, port := t.TempDir(), freePort(t)
+	buses := make([]*Bus, 5)
+	var started sync.WaitGroup
+	for i := range buses {
+		started.Go(func() {
+			b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: port, DataDir: dir}, Log: quiet})
+			if err == nil {
+				_, err = Provision(t.Context(), b.JS, testLayout())
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			buses[i] = b
+		})
+	}
+	started.Wait()
+	servers := 0
+	for _, b := range buses {
+		require.NotNil(t, b)
+		if b.Embedded() {
+			servers++
+			defer b.Close()
+		} else {
+			b.Close()
+		}
+	}
+	require.Equal(t, 1, servers)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Run("an address taken by something that is not NATS", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { _ = l.Close() }()
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = io.WriteString(c, "220 mail.example ESMTP\r\n")
+				_ = c.Close()
+			}
+		}()
+		_, err = Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: l.Addr().(*net.TCPAddr).Port, DataDir: t.TempDir()}, Log: quiet})
+		require.ErrorIs(t, err, ErrNotNATS)
+	})
+	t.Run("a data directory that another server uses", func(t *testing.T) {
+		dir := t.TempDir()
+		b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: dir}, Log: quiet})
+		require.NoError(t, err)
+		defer b.Close()
+		_, err = Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: dir}, Log: quiet})
+		require.ErrorIs(t, err, ErrDataDirInUse)
+	})
+	t.Run("a broken configuration file", func(t *testing.T) {
+		conf := filepath.Join(t.TempDir(), "nats.conf")
+		require.NoError(t, os.WriteFile(conf, []byte("listen: {"), 0o600))
+		_, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{ConfFile: conf, DataDir: t.TempDir()}, Log: quiet})
+		require.ErrorIs(t, err, ErrServerStart)
+	})
+	t.Run("an external server that is not there", func(t *testing.T) {
+		_, err := Open(t.Context(), Options{URL: "nats://user:secret@127.0.0.1:" + strconv.Itoa(freePort(t)), Log: quiet})
+		require.ErrorIs(t, err, ErrUnreachable)
+		require.NotContains(t, err.Error(), "secret")
+	})
+}
+
+func TestOpenWaitsForAnExternalServer(t *testing.T) {
+	port := freePort(t)
+	opened := make(chan *Bus, 1)
+	go func() {
+		b, err := Open(t.Context(), Options{URL: "nats://127.0.0.1:" + strconv.Itoa(port), Wait: true, Log: quiet})
+		if err != nil {
+			t.Error(err)
+		}
+		opened <- b
+	}()
+	select {
+	case <-opened:
+		t.Fatal("opened without a server")
+	case <-time.After(150 * time.Millisecond):
+	}
+	srv, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: port, DataDir: t.TempDir()}, Log: quiet})
+	require.NoError(t, err)
+	defer srv.Close()
+	b := <-opened
+	require.False(t, b.Embedded())
+	b.Close()
+}
+
+func TestServerWithoutJetStreamIsAClearError(t *testing.T) {
+	ns, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
+	require.NoError(t, err)
+	go ns.Start()
+	require.True(t, ns.ReadyForConnections(10*time.Second))
+	defer ns.WaitForShutdown()
+	defer ns.Shutdown()
+	b, err := Open(t.Context(), Options{URL: ns.ClientURL(), Log: quiet})
+	require.NoError(t, err)
+	defer b.Close()
+	require.ErrorIs(t, b.CheckJetStream(t.Context()), ErrNoJetStream)
+}
+
+func TestLocalURLFindsAServerOnAFreePort(t *testing.T) {
+	dir := t.TempDir()
+	o := EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: dir}
+	url, err := LocalURL(o)
+	require.NoError(t, err)
+	require.Empty(t, url)
+	b, err := Open(t.Context(), Options{Embedded: o, Log: quiet})
+	require.NoError(t, err)
+	url, err = LocalURL(o)
+	require.NoError(t, err)
+	require.Equal(t, b.URL(), url)
+	b.Close()
+	url, err = LocalURL(o)
+	require.NoError(t, err)
+	require.Empty(t, url)
+}
+
+func TestProvisionLeavesAloneWhatExists(t *testing.T) {
+	b := openTest(t)
+	l := testLayout()
+	own := l.eventStream()
+	own.MaxAge = 42 * time.Minute
+	own.Description = "made by hand"
+	_, err := b.JS.CreateStream(t.Context(), own)
+	require.NoError(t, err)
+	_, err = b.JS.CreateConsumer(t.Context(), l.Stream, jetstream.ConsumerConfig{Durable: l.QueueGroup, AckPolicy: jetstream.AckExplicitPolicy, AckWait: 3 * time.Second, MaxDeliver: 7})
+	require.NoError(t, err)
+
+	p := provisionTest(t, b)
+	info, err := p.Events.Info(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 42*time.Minute, info.Config.MaxAge)
+	require.Equal(t, "made by hand", info.Config.Description)
+	durable, err := p.Durable.Info(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 3*time.Second, durable.Config.AckWait)
+	require.Equal(t, 7, durable.Config.MaxDeliver)
+}
+
+func TestShippedConfigurationIsWhatItSays(t *testing.T) {
+	opts, err := EmbeddedOptions{DataDir: "data"}.parse()
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1", opts.Host)
+	require.Equal(t, 4222, opts.Port)
+	require.True(t, opts.SyncAlways)
+	require.EqualValues(t, 8<<20, opts.MaxPayload)
+	require.Zero(t, opts.HTTPPort)
+	file, err := EmbeddedOptions{ConfFile: "../../nats.conf", DataDir: "data"}.parse()
+	require.NoError(t, err)
+	require.Equal(t, opts.Port, file.Port)
+}
+
+func startService(t *testing.T, b *Bus, answer func(context.Context, Request) Reply) *Service {
+	t.Helper()
+	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, answer)
+	require.NoError(t, err)
+	return s
+}
+
+func client(t testing.TB, b *Bus) *nats.Conn {
+	t.Helper()
+	nc, err := nats.Connect(b.URL())
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+func TestServiceAnswers(t *testing.T) {
+	b := openTest(t)
+	var got Request
+	startService(t, b, func(_ context.Context, r Request) Reply {
+		got = r
+		if string(r.Data) == "bad" {
+			return Reply{Body: []byte("{}"), Code: 400, Error: "hook is missing"}
+		}
+		return Reply{Body: []byte(`{"prependContext":"x"}`), Header: nats.Header{subjects.HeaderIntent: {"CHAT"}}}
+	})
+	nc := client(t, b)
+
+	msg := nats.NewMsg("openclaw.request.before_prompt_build.main")
+	msg.Data = []byte("{}")
+	msg.Header.Set(subjects.HeaderTimeoutMs, "1500")
+	msg.Header.Set(subjects.HeaderTraceparent, "00-abc-def-01")
+	reply, err := nc.RequestMsg(msg, 5*time.Second)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"prependContext":"x"}`, string(reply.Data))
+	require.Equal(t, "CHAT", reply.Header.Get(subjects.HeaderIntent))
+	require.Equal(t, 1500*time.Millisecond, got.Timeout)
+	require.Equal(t, "00-abc-def-01", got.Traceparent)
+
+	reply, err = nc.Request("openclaw.request.before_prompt_build.main", []byte("bad"), 5*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, "400", reply.Header.Get(subjects.HeaderErrorCode))
+	require.Equal(t, "hook is missing", reply.Header.Get(subjects.HeaderError))
+	require.Equal(t, "{}", string(reply.Data))
+
+	reply, err = nc.Request("$SRV.PING.intent-hint", nil, 5*time.Second)
+	require.NoError(t, err)
+	require.Contains(t, string(reply.Data), `"1.2.3"`)
+	reply, err = nc.Request("$SRV.STATS.intent-hint", nil, 5*time.Second)
+	require.NoError(t, err)
+	require.Contains(t, string(reply.Data), `"num_requests":2`)
+	require.Contains(t, string(reply.Data), `"errors":1`)
+}
+
+func TestTimeoutHeader(t *testing.T) {
+	for _, row := range []struct {
+		name, header string
+		want         time.Duration
+	}{
+		{"absent", "", 0},
+		{"whole", "250", 250 * time.Millisecond},
+		{"fraction", "1.5", 1500 * time.Microsecond},
+		{"zero says nothing", "0", 0},
+		{"negative says nothing", "-5", 0},
+		{"text says nothing", "soon", 0},
+		{"not a number", "NaN", 0},
+		{"absurd is a day", "1e300", 24 * time.Hour},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := nats.Header{}
+			if row.header != "" {
+				h.Set(subjects.HeaderTimeoutMs, row.header)
+			}
+			require.Equal(t, row.want, timeoutOf(h))
+		})
+	}
+}
+
+func TestStopAnswersEveryRequestThatWasTaken(t *testing.T) {
+	b := openTest(t)
+	gate := make(chan struct{})
+	s := startService(t, b, func(context.Context, Request) Reply {
+		<-gate
+		return Reply{Body: []byte("{}")}
+	})
+	nc := client(t, b)
+	const n = 200
+	answers := make(chan *nats.Msg, n)
+	inbox := nats.NewInbox()
+	_, err := nc.ChanSubscribe(inbox, answers)
+	require.NoError(t, err)
+	for range n {
+		require.NoError(t, nc.PublishRequest("openclaw.request.x.y", inbox, nil))
+	}
+	require.NoError(t, nc.Flush())
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Stop(t.Context()) }()
+	select {
+	case <-stopped:
+		t.Fatal("stopped with requests in work")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(gate)
+	require.NoError(t, <-stopped)
+	require.NoError(t, b.NC.Flush())
+	for range n {
+		select {
+		case <-answers:
+		case <-time.After(5 * time.Second):
+			t.Fatal("a request was not answered")
+		}
+	}
+	_, err = nc.Request("openclaw.request.x.y", nil, time.Second)
+	require.ErrorIs(t, err, nats.ErrNoResponders)
+}
+
+// counts is an observer of events.
+type counts struct {
+	mu                                         sync.Mutex
+	applied, ignored, redelivered, deadLetters int
+	retried, lost                              int
+}
+
+func (c *counts) add(p *int, n int) { c.mu.Lock(); *p += n; c.mu.Unlock() }
+
+func (c *counts) EventApplied(_ string, n int) { c.add(&c.applied, n) }
+func (c *counts) EventIgnored(string)          { c.add(&c.ignored, 1) }
+func (c *counts) EventRedelivered()            { c.add(&c.redelivered, 1) }
+func (c *counts) DeadLetter(string)            { c.add(&c.deadLetters, 1) }
+func (c *counts) Lag(uint64, int)              {}
+func (c *counts) PublishRetried()              { c.add(&c.retried, 1) }
+func (c *counts) PublishLost()                 { c.add(&c.lost, 1) }
+
+func (c *counts) get(p *int) int { c.mu.Lock(); defer c.mu.Unlock(); return *p }
+
+func decodeText(_, _ string, data []byte) (Event[string], error) {
+	text := string(data)
+	switch {
+	case strings.HasPrefix(text, "garbage"):
+		return Event[string]{}, errors.New("message is not valid JSON:\nline two")
+	case text == "ignored":
+		return Event[string]{Hook: "llm_output"}, nil
+	}
+	session, _, _ := strings.Cut(text, "/")
+	return Event[string]{Session: session, Fact: text, Hook: "after_tool_call"}, nil
+}
+
+func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
+	b := openTest(t)
+	p := provisionTest(t, b)
+	var (
+		mu  sync.Mutex
+		got = map[string]int{}
+		c   counts
+	)
+	ev, err := StartEvents(b.JS, p.Durable, testLayout(), EventFunctions[string]{
+		Decode: decodeText,
+		Apply: func(_ context.Context, facts []string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			session, _, _ := strings.Cut(facts[0], "/")
+			for _, f := range facts {
+				if !strings.HasPrefix(f, session+"/") {
+					return fmt.Errorf("facts of two sessions in one call: %q", facts)
+				}
+				got[f]++
+			}
+			return nil
+		},
+		Check: func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	for i := range 300 {
+		_, err := b.JS.PublishAsync("openclaw.event.after_tool_call.main.s", fmt.Appendf(nil, "s%d/%d", i%7, i))
+		require.NoError(t, err)
+	}
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.llm_output.main.s", []byte("ignored"))
+	require.NoError(t, err)
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("garbage"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 300 && c.get(&c.ignored) == 1 && c.get(&c.deadLetters) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, ev.Stop(t.Context()))
+	require.Len(t, got, 300)
+	require.NoError(t, b.NC.Flush())
+	require.Eventually(t, func() bool {
+		info, err := p.Durable.Info(t.Context())
+		return err == nil && info.NumAckPending == 0 && info.NumPending == 0
+	}, 5*time.Second, 5*time.Millisecond)
+
+	var letters []DeadLetter
+	require.NoError(t, DeadLetters(t.Context(), b.JS, testLayout(), func(d DeadLetter) bool { letters = append(letters, d); return true }))
+	require.Len(t, letters, 1)
+	require.Equal(t, "agent_end", letters[0].Hook)
+	require.Equal(t, "message is not valid JSON: line two", letters[0].Reason)
+	require.Equal(t, "openclaw.event.agent_end.main.s", letters[0].Subject)
+	require.Equal(t, "garbage", string(letters[0].Body))
+}
+
+func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
+	b := openTest(t)
+	p := provisionTest(t, b)
+	var c counts
+	_, err := StartEvents(b.JS, p.Durable, testLayout(), EventFunctions[string]{
+		Decode: decodeText,
+		Apply:  func(context.Context, []string) error { return nil },
+		Check:  func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.=zz.main.s", []byte("garbage"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, 10*time.Second, 5*time.Millisecond)
+	m, err := p.DeadLetters.GetLastMsgForSubject(t.Context(), "openclaw.dlq._")
+	require.NoError(t, err)
+	require.Equal(t, "garbage", string(m.Data))
+}
+
+func TestOnePoisonedSessionDelaysNobodyAndEndsAsDeadLetters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the seconds of five growing pauses")
+	}
+	b := openTest(t)
+	p := provisionTest(t, b)
+	var c counts
+	_, err := StartEvents(b.JS, p.Durable, testLayout(), EventFunctions[string]{
+		Decode: decodeText,
+		Apply: func(_ context.Context, facts []string) error {
+			if strings.HasPrefix(facts[0], "poison/") {
+				return errors.New("is a directory")
+			}
+			return nil
+		},
+		Check: func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("poison/1"))
+	require.NoError(t, err)
+	for i := range 20 {
+		_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", fmt.Appendf(nil, "good/%d", i))
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 20 }, 2*time.Second, 5*time.Millisecond)
+	require.Zero(t, c.get(&c.deadLetters))
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, 20*time.Second, 50*time.Millisecond)
+	m, err := p.DeadLetters.GetLastMsgForSubject(t.Context(), "openclaw.dlq.after_tool_call")
+	require.NoError(t, err)
+	require.Equal(t, "is a directory", m.Header.Get(subjects.HeaderDLQReason))
+	require.Equal(t, "poison/1", string(m.Data))
+}
+
+func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
+	b := openTest(t)
+	p := provisionTest(t, b)
+	var (
+		c    counts
+		mu   sync.Mutex
+		full = errors.New("no space left on device")
+	)
+	fault := func() error { mu.Lock(); defer mu.Unlock(); return full }
+	ev, err := StartEvents(b.JS, p.Durable, testLayout(), EventFunctions[string]{
+		Decode: decodeText,
+		Apply:  func(context.Context, []string) error { return fault() },
+		Check:  func(context.Context) error { return fault() },
+	}, &c, quiet)
+	require.NoError(t, err)
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return ev.Check(t.Context()) != nil }, 5*time.Second, 5*time.Millisecond)
+	require.ErrorContains(t, ev.Check(t.Context()), "no space left")
+	mu.Lock()
+	full = nil
+	mu.Unlock()
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, ev.Check(t.Context()))
+	require.Zero(t, c.get(&c.deadLetters))
+}
+
+func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {
+	b := openTest(t)
+	var c counts
+	p, err := NewPublisher(b.NC, &c, quiet)
+	require.NoError(t, err)
+	for i := range 50 {
+		m := nats.NewMsg("openclaw.event.turn_begun.main.s")
+		m.Header.Set(subjects.HeaderMsgID, strconv.Itoa(i))
+		p.Publish(m)
+	}
+	prov := provisionTest(t, b)
+	require.Eventually(t, func() bool {
+		info, err := prov.Events.Info(t.Context())
+		return err == nil && info.State.Msgs == 50
+	}, 20*time.Second, 10*time.Millisecond)
+	p.Stop(t.Context())
+	require.Zero(t, c.get(&c.lost))
+}
+
+func TestRunsReachTheOtherProcessesAndLateOnes(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	other := client(t, b)
+	learned := make(chan string, 10)
+	_, err := StartRuns(other, testLayout(), "b", func(data []byte) { learned <- string(data) })
+	require.NoError(t, err)
+	require.NoError(t, other.Flush())
+	own := make(chan string, 10)
+	runs, err := StartRuns(b.NC, testLayout(), "a", func(data []byte) { own <- string(data) })
+	require.NoError(t, err)
+	require.NoError(t, runs.Broadcast([]byte("hint")))
+	require.Equal(t, "hint", <-learned)
+	require.NoError(t, b.NC.Flush())
+	require.Empty(t, own)
+
+	for i := range 3 {
+		_, err := b.JS.Publish(t.Context(), "openclaw.event.turn_begun.main.s", strconv.AppendInt(nil, int64(i), 10))
+		require.NoError(t, err)
+	}
+	var replayed []string
+	learn := func(data []byte) { replayed = append(replayed, string(data)) }
+	require.NoError(t, Replay(t.Context(), b.JS, testLayout(), time.Now(), learn))
+	require.Equal(t, []string{"0", "1", "2"}, replayed)
+	replayed = nil
+	require.NoError(t, Replay(t.Context(), b.JS, testLayout(), time.Now().Add(time.Hour), learn))
+	require.Empty(t, replayed)
+}
+
+func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
+	b := openTest(t)
+	a, err := OpenClaims(t.Context(), b.JS, testLayout(), "a", quiet)
+	require.NoError(t, err)
+	other, err := OpenClaims(t.Context(), b.JS, testLayout(), "b", quiet)
+	require.NoError(t, err)
+	now := time.Now()
+	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)))
+	require.False(t, other.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)))
+	require.True(t, other.Claim(t.Context(), "s\x00r", now.Add(2*time.Second), now.Add(3*time.Second)), "the promise ran out")
+	require.False(t, a.Claim(t.Context(), "s\x00r", now.Add(2*time.Second), now.Add(3*time.Second)))
+	other.Release(t.Context(), "s\x00r")
+	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)))
+}
+
+func TestRedactHidesSecrets(t *testing.T) {
+	require.Equal(t, "nats://xxxxx@h:1,nats://h2:2", redact("nats://u:p@h:1, nats://h2:2"))
+}
