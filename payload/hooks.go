@@ -10,16 +10,19 @@ import (
 // Context is what we read of the second argument of a hook handler. Absent
 // fields are "".
 type Context struct {
-	RunID           string     `json:"runId,omitempty"`
-	AgentID         string     `json:"agentId,omitempty"`
-	SessionKey      string     `json:"sessionKey,omitempty"`
-	SessionID       string     `json:"sessionId,omitempty"`
-	Trigger         string     `json:"trigger,omitempty"`
-	Channel         string     `json:"channel,omitempty"`
-	MessageProvider string     `json:"messageProvider,omitempty"`
-	ChannelID       string     `json:"channelId,omitempty"`
-	ChatID          string     `json:"chatId,omitempty"`
-	SenderID        string     `json:"senderId,omitempty"`
+	RunID           string `json:"runId,omitempty"`
+	AgentID         string `json:"agentId,omitempty"`
+	SessionKey      string `json:"sessionKey,omitempty"`
+	SessionID       string `json:"sessionId,omitempty"`
+	Trigger         string `json:"trigger,omitempty"`
+	Channel         string `json:"channel,omitempty"`
+	MessageProvider string `json:"messageProvider,omitempty"`
+	ChannelID       string `json:"channelId,omitempty"`
+	ChatID          string `json:"chatId,omitempty"`
+	SenderID        string `json:"senderId,omitempty"`
+	// ToolName and ToolCallID stand in the contexts of tool hooks.
+	ToolName        string     `json:"toolName,omitempty"`
+	ToolCallID      string     `json:"toolCallId,omitempty"`
 	ModelProviderID string     `json:"modelProviderId,omitempty"`
 	ModelID         string     `json:"modelId,omitempty"`
 	Provenance      Provenance `json:"inputProvenance,omitzero"`

@@ -28,6 +28,7 @@ func (k Kind) String() string {
 // Hooks that this program handles.
 const (
 	HookBeforePromptBuild = "before_prompt_build"
+	HookBeforeDispatch    = "before_dispatch"
 	HookAfterToolCall     = "after_tool_call"
 	HookAgentEnd          = "agent_end"
 	HookSessionEnd        = "session_end"
@@ -44,7 +45,7 @@ var hooks = map[string]Kind{
 	"before_agent_finalize":         Decision,
 	"before_agent_reply":            Decision,
 	"before_agent_run":              Decision,
-	"before_dispatch":               Decision,
+	HookBeforeDispatch:              Decision,
 	"before_install":                Decision,
 	"before_message_write":          Decision,
 	"before_model_resolve":          Decision,

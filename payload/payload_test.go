@@ -1,0 +1,283 @@
+package payload
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/subjects"
+)
+
+func TestDecodeRequest(t *testing.T) {
+	for _, row := range []struct{ name, body, fault string }{
+		{"whole", `{"hook":"h","event":{},"ctx":{},"ts":1,"id":"x"}`, ""},
+		{"without ts and id", `{"hook":"h","event":{},"ctx":{}}`, ""},
+		{"unknown fields", `{"hook":"h","event":{"a":1},"ctx":{"b":[]},"more":{}}`, ""},
+		{"empty", ``, "message is not valid JSON"},
+		{"not JSON", `hello`, "message is not valid JSON"},
+		{"an array", `[]`, "message must be an object"},
+		{"two objects", `{"hook":"h","event":{},"ctx":{}}{}`, "message is not valid JSON"},
+		{"null", `null`, "hook is missing"},
+		{"no hook", `{"event":{},"ctx":{}}`, "hook is missing"},
+		{"hook is a number", `{"hook":1,"event":{},"ctx":{}}`, "hook of message must be a string"},
+		{"no event", `{"hook":"h","ctx":{}}`, "event is missing"},
+		{"event is null", `{"hook":"h","event":null,"ctx":{}}`, "event must be an object"},
+		{"event is a string", `{"hook":"h","event":"{}","ctx":{}}`, "event must be an object"},
+		{"no ctx", `{"hook":"h","event":{}}`, "ctx is missing"},
+		{"ctx is an array", `{"hook":"h","event":{},"ctx":[]}`, "ctx must be an object"},
+		{"ts is text", `{"hook":"h","event":{},"ctx":{},"ts":"now"}`, "ts of message must be a number"},
+		{"id is a number", `{"hook":"h","event":{},"ctx":{},"id":7}`, "id of message must be a string"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := DecodeRequest([]byte(row.body))
+			if row.fault == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, row.fault)
+		})
+	}
+}
+
+func TestDecodeEvent(t *testing.T) {
+	for _, row := range []struct{ name, body, msgID, fault, id string }{
+		{"whole", `{"hook":"h","event":{},"ctx":{},"ts":1,"id":"x"}`, "y", "", "x"},
+		{"id from the header", `{"hook":"h","event":{},"ctx":{},"ts":1}`, "y", "", "y"},
+		{"no id anywhere", `{"hook":"h","event":{},"ctx":{},"ts":1}`, "", "id is missing", ""},
+		{"no ts", `{"hook":"h","event":{},"ctx":{},"id":"x"}`, "", "ts is missing", ""},
+		{"a ts before 1970", `{"hook":"h","event":{},"ctx":{},"ts":-1,"id":"x"}`, "", "ts is missing", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e, err := DecodeEvent([]byte(row.body), row.msgID)
+			if row.fault != "" {
+				require.ErrorIs(t, err, ErrInvalid)
+				require.ErrorContains(t, err, row.fault)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, row.id, e.ID)
+		})
+	}
+}
+
+func TestAgentOfAContext(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		ctx  Context
+		want string
+	}{
+		{"its own", Context{AgentID: "ops", SessionKey: "agent:main:x"}, "ops"},
+		{"of the session key", Context{SessionKey: "agent:ops:x"}, "ops"},
+		{"a key of another form", Context{SessionKey: "cron:ops:x"}, "main"},
+		{"a key with an empty id", Context{SessionKey: "agent::x"}, "main"},
+		{"a key that ends early", Context{SessionKey: "agent:ops"}, "main"},
+		{"none", Context{}, "main"},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, row.ctx.Agent()) })
+	}
+}
+
+func TestPromptMustBeAString(t *testing.T) {
+	for _, prompt := range []string{"5", "null", "{}", "[]", "true"} {
+		t.Run(prompt, func(t *testing.T) {
+			_, err := DecodeBeforePromptBuild(json.RawMessage(`{"prompt":` + prompt + `}`))
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, "prompt")
+		})
+	}
+	e, err := DecodeBeforePromptBuild(json.RawMessage(`{"messages":[]}`))
+	require.NoError(t, err)
+	require.Empty(t, e.Prompt)
+	_, err = DecodeBeforePromptBuild(json.RawMessage(`{"prompt":"x","messages":{}}`))
+	require.ErrorContains(t, err, "messages of event must be an array")
+	_, err = DecodeBeforePromptBuild(json.RawMessage(`{"prompt":"x","messages":[{"role":7}]}`))
+	require.ErrorIs(t, err, ErrInvalid)
+}
+
+func TestContent(t *testing.T) {
+	for _, row := range []struct {
+		name, json string
+		want       Content
+	}{
+		{"a string", `"hi"`, Content{"hi"}},
+		{"text parts", `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`, Content{"a", "b"}},
+		{"only text counts", `[{"type":"thinking","thinking":"t"},{"type":"redacted_thinking","data":"x"},{"type":"toolCall","name":"n"},{"type":"text","text":"a"}]`, Content{"a"}},
+		{"parts of unknown shape", `["a",5,null,{"type":7},{"type":"text","text":7},{"type":"text"}]`, nil},
+		{"an object", `{"a":1}`, nil},
+		{"null", `null`, nil},
+		{"a number", `5`, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var m Message
+			require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":`+row.json+`}`), &m))
+			require.Equal(t, row.want, m.Content)
+		})
+	}
+}
+
+func TestToolResultText(t *testing.T) {
+	for _, row := range []struct{ name, result, want string }{
+		{"a string", `"as it is"`, "as it is"},
+		{"the first text part", `{"content":[{"type":"image"},{"type":"text","text":"one"},{"type":"text","text":"two"}]}`, "one"},
+		{"a bare list of parts", `[{"type":"text","text":"one"}]`, "one"},
+		{"no text", `{"content":[]}`, ""},
+		{"another shape", `{"content":{"a":1}}`, ""},
+		{"null", `null`, ""},
+		{"absent", ``, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.Equal(t, row.want, AfterToolCall{Result: json.RawMessage(row.result)}.Text())
+		})
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	for _, row := range []struct{ name, json, want string }{
+		{"a string", `"no such file"`, "no such file"},
+		{"null", `null`, ""},
+		{"an object with a message", `{"message":"no such file","code":2}`, "no such file"},
+		{"another object", `{"code":2}`, `{"code":2}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e, err := DecodeAfterToolCall(json.RawMessage(`{"error":` + row.json + `}`))
+			require.NoError(t, err)
+			require.EqualValues(t, row.want, e.Error)
+		})
+	}
+	_, err := DecodeAfterToolCall(json.RawMessage(`{"error":5}`))
+	require.ErrorIs(t, err, ErrInvalid)
+}
+
+func TestOutcome(t *testing.T) {
+	user := Message{Role: "user", Content: Content{"q"}}
+	said := func(s string) Message { return Message{Role: "assistant", Content: Content{s}, StopReason: "stop"} }
+	failed := Message{Role: "assistant", StopReason: "error", ErrorMessage: "500 upstream"}
+	for _, row := range []struct {
+		name            string
+		event           AgentEnd
+		result, failure string
+	}{
+		{"the last text of the last turn", AgentEnd{Messages: []Message{user, said("old"), user, said("a"), {Role: "toolResult"}, said("b")}}, "b", ""},
+		{"an answer before the last user message is not this turn's", AgentEnd{Messages: []Message{user, said("old"), user}}, "", ""},
+		{"text before a tool call counts when nothing follows", AgentEnd{Messages: []Message{user, said("looking"), {Role: "assistant"}}}, "looking", ""},
+		{"a failed model call that the gateway calls a success", AgentEnd{Messages: []Message{user, failed}}, "", "500 upstream"},
+		{"an error that a later answer healed", AgentEnd{Messages: []Message{user, failed, said("fine")}}, "fine", ""},
+		{"an old turn's failure is not this one's", AgentEnd{Messages: []Message{user, failed, user}}, "", ""},
+		{"the event's own error wins", AgentEnd{Error: "aborted", Messages: []Message{user, failed}}, "", "aborted"},
+		{"an error without a message", AgentEnd{Messages: []Message{user, {Role: "assistant", StopReason: "error"}}}, "", "the model call failed"},
+		{"nothing", AgentEnd{}, "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			result, failure := row.event.Outcome()
+			require.Equal(t, row.result, result)
+			require.Equal(t, row.failure, failure)
+		})
+	}
+}
+
+// captured returns the samples that a real gateway fired for a hook.
+func captured(t testing.TB, hook string) []Envelope {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "testdata", "openclaw", hook+".json"))
+	require.NoError(t, err)
+	var out []Envelope
+	require.NoError(t, json.Unmarshal(data, &out))
+	return out
+}
+
+func TestCapturedEventsDecode(t *testing.T) {
+	for _, hook := range []string{subjects.HookBeforePromptBuild, subjects.HookAfterToolCall, subjects.HookAgentEnd, subjects.HookSessionEnd} {
+		for _, env := range captured(t, hook) {
+			ctx, err := DecodeContext(env.Ctx)
+			require.NoError(t, err)
+			require.NotEmpty(t, ctx.SessionKey)
+			switch hook {
+			case subjects.HookBeforePromptBuild:
+				_, err = DecodeBeforePromptBuild(env.Event)
+			case subjects.HookAfterToolCall:
+				var e AfterToolCall
+				e, err = DecodeAfterToolCall(env.Event)
+				require.NotEmpty(t, e.ToolName)
+				require.NotEmpty(t, e.Text())
+			case subjects.HookAgentEnd:
+				var e AgentEnd
+				e, err = DecodeAgentEnd(env.Event)
+				result, failure := e.Outcome()
+				// The aborted run has neither an answer nor an error of its own.
+				require.Equal(t, ctx.RunID == "s7", result+failure == "")
+			case subjects.HookSessionEnd:
+				var e SessionEnd
+				e, err = DecodeSessionEnd(env.Event)
+				require.NotEmpty(t, e.Reason)
+			}
+			require.NoError(t, err)
+		}
+	}
+}
+
+func TestCatalogueKnowsEveryCapturedHook(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "openclaw", "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 38)
+	for _, f := range files {
+		hook := strings.TrimSuffix(filepath.Base(f), ".json")
+		require.NotEqual(t, subjects.Unknown, subjects.KindOf(hook), hook)
+	}
+}
+
+func FuzzEnvelope(f *testing.F) {
+	for _, hook := range []string{subjects.HookBeforePromptBuild, subjects.HookAfterToolCall, subjects.HookAgentEnd, subjects.HookSessionEnd} {
+		for _, env := range captured(f, hook) {
+			env.TS, env.ID = 1, "x"
+			data, err := json.Marshal(env)
+			require.NoError(f, err)
+			f.Add(data)
+		}
+	}
+	f.Add([]byte(`{"hook":"x","event":{"error":{}},"ctx":{"inputProvenance":null}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := DecodeEvent(data, "id")
+		if err != nil {
+			require.ErrorIs(t, err, ErrInvalid)
+			require.NotContains(t, err.Error(), "\n")
+			return
+		}
+		for _, decode := range []func() error{
+			func() error { _, err := DecodeContext(e.Ctx); return err },
+			func() error { _, err := DecodeBeforePromptBuild(e.Event); return err },
+			func() error { v, err := DecodeAfterToolCall(e.Event); _ = v.Text(); return err },
+			func() error { v, err := DecodeAgentEnd(e.Event); _, _ = v.Outcome(); return err },
+			func() error { _, err := DecodeSessionEnd(e.Event); return err },
+			func() error { _, err := DecodeTurnBegun(e.Event); return err },
+		} {
+			if err := decode(); err != nil {
+				require.ErrorIs(t, err, ErrInvalid)
+			}
+		}
+	})
+}
+
+func BenchmarkDecodeBeforePromptBuild(b *testing.B) {
+	env := captured(b, subjects.HookBeforePromptBuild)[1]
+	data, err := json.Marshal(env)
+	require.NoError(b, err)
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		e, err := DecodeRequest(data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := DecodeContext(e.Ctx); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := DecodeBeforePromptBuild(e.Event); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
