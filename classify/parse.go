@@ -1,0 +1,242 @@
+package classify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"intenthint/intents"
+	"intenthint/payload"
+)
+
+// ErrUnparsable is the kind of every error of [ParseAnswer]: the model counts
+// as failed, nothing is guessed (contract §6).
+var ErrUnparsable = errors.New("unusable answer")
+
+// Bounds of an answer.
+const (
+	// maxAnswer is the longest text that is looked at, in bytes.
+	maxAnswer = 256 << 10
+	// maxBraces is how many braces that open no JSON object are looked at;
+	// prose with more is no answer, and looking at each costs time.
+	maxBraces = 64
+	// maxField is the longest text that is kept of a field, in characters; an
+	// answer becomes part of messages that are bounded.
+	maxField = 2000
+)
+
+// answerFields tell an answer from other JSON objects in the prose around it.
+var answerFields = []string{"intent", "reason", "goal", "confidence", "complexity"}
+
+// ParseAnswer reads the answer of a model: one JSON object, bare, in a code
+// fence, with stray fence marks, after <think> text, or with prose around it
+// (contract §6). Two objects that differ are no answer. The result has neither
+// source nor model. Errors are [ErrUnparsable].
+func ParseAnswer(text string, cat *intents.Catalog) (payload.Classification, error) {
+	fields, err := findAnswer(text)
+	if err != nil {
+		return payload.Classification{}, err
+	}
+	var c payload.Classification
+	intent, err := requireString(fields, "intent")
+	if err != nil {
+		return payload.Classification{}, err
+	}
+	if c.Reason, err = requireString(fields, "reason"); err != nil {
+		return payload.Classification{}, err
+	}
+	if c.Goal, err = requireString(fields, "goal"); err != nil {
+		return payload.Classification{}, err
+	}
+	if c.Confidence, err = requireConfidence(fields["confidence"]); err != nil {
+		return payload.Classification{}, err
+	}
+	if c.Complexity, err = requireString(fields, "complexity"); err != nil {
+		return payload.Classification{}, err
+	}
+	switch c.Complexity {
+	case "low", "medium", "high":
+	default:
+		return payload.Classification{}, fmt.Errorf("%w: complexity is %q, not low, medium or high", ErrUnparsable, clip(c.Complexity, 40))
+	}
+	c.Intent, c.Name = identify(intent, cat)
+	c.Reason, c.Goal = clip(c.Reason, maxField), clip(c.Goal, maxField)
+	if s, ok := asString(fields["suggestion"]); ok && strings.TrimSpace(s) != "" {
+		c.Suggestion = clip(s, maxField)
+	}
+	return c, nil
+}
+
+// identify returns id and name of the intent that an answer names: what stands
+// before the first "(", trimmed. Names that are not in the catalogue mean the
+// fallback.
+func identify(answer string, cat *intents.Catalog) (id, name string) {
+	head, _, _ := strings.Cut(answer, "(")
+	in, ok := cat.Lookup(strings.TrimSpace(head))
+	if !ok {
+		in = cat.Fallback()
+	}
+	return in.ID, in.Name
+}
+
+func requireString(fields map[string]json.RawMessage, name string) (string, error) {
+	raw, ok := fields[name]
+	if !ok {
+		return "", fmt.Errorf("%w: %s is missing", ErrUnparsable, name)
+	}
+	s, ok := asString(raw)
+	if !ok {
+		return "", fmt.Errorf("%w: %s is not a string", ErrUnparsable, name)
+	}
+	return s, nil
+}
+
+func asString(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+func requireConfidence(raw json.RawMessage) (float64, error) {
+	if len(raw) == 0 {
+		return 0, fmt.Errorf("%w: confidence is missing", ErrUnparsable)
+	}
+	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0, fmt.Errorf("%w: confidence is not a number", ErrUnparsable)
+	}
+	v, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || v < 0 || v > 1 {
+		return 0, fmt.Errorf("%w: confidence %s is not between 0 and 1", ErrUnparsable, clip(string(raw), 40))
+	}
+	return math.Abs(v), nil // -0 is 0
+}
+
+// findAnswer returns the one JSON object of text that holds at least one of
+// the answer's fields. It tries to decode at each brace, so that braces in
+// strings and in prose mean nothing, and forgets what it found whenever a
+// thinking block ends.
+func findAnswer(text string) (map[string]json.RawMessage, error) {
+	if len(text) > maxAnswer {
+		return nil, fmt.Errorf("%w: %d bytes of text", ErrUnparsable, len(text))
+	}
+	var (
+		found     map[string]json.RawMessage
+		ambiguous bool
+		cut       bool
+		braces    int
+	)
+	for i := 0; i < len(text); {
+		next := strings.IndexAny(text[i:], "{<")
+		if next < 0 {
+			break
+		}
+		i += next
+		if text[i] == '<' {
+			if n := closesThinking(text[i:]); n > 0 {
+				found, ambiguous, cut, braces = nil, false, false, 0
+				i += n
+				continue
+			}
+			i++
+			continue
+		}
+		if braces > maxBraces {
+			i++
+			continue
+		}
+		fields, n, err := decodeObject(text[i:])
+		if err != nil {
+			braces++
+			// A brace that ends the prose is prose; one with a key after it
+			// is an object that was cut off.
+			cut = cut || errors.Is(err, io.ErrUnexpectedEOF) && strings.IndexByte(text[i:], '"') >= 0
+			i++
+			continue
+		}
+		if isAnswer(fields) {
+			if inArray(text, i, i+n) {
+				return nil, fmt.Errorf("%w: an array", ErrUnparsable)
+			}
+			ambiguous = ambiguous || found != nil && !sameFields(found, fields)
+			found = fields
+		}
+		i += n
+	}
+	switch {
+	case braces > maxBraces:
+		return nil, fmt.Errorf("%w: too many braces that open no object", ErrUnparsable)
+	case cut:
+		return nil, fmt.Errorf("%w: the JSON object is cut off", ErrUnparsable)
+	case ambiguous:
+		return nil, fmt.Errorf("%w: several JSON objects that differ", ErrUnparsable)
+	case found == nil:
+		return nil, fmt.Errorf("%w: no JSON object", ErrUnparsable)
+	}
+	return found, nil
+}
+
+// decodeObject decodes the JSON object at the beginning of text and returns
+// its length.
+func decodeObject(text string) (map[string]json.RawMessage, int, error) {
+	dec := json.NewDecoder(strings.NewReader(text))
+	var fields map[string]json.RawMessage
+	if err := dec.Decode(&fields); err != nil {
+		return nil, 0, err
+	}
+	return fields, int(dec.InputOffset()), nil
+}
+
+func isAnswer(fields map[string]json.RawMessage) bool {
+	for _, name := range answerFields {
+		if _, ok := fields[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// closesThinking returns the length of the closing tag of a thinking block at
+// the beginning of text, or 0.
+func closesThinking(text string) int {
+	for _, tag := range []string{"</think>", "</thinking>"} {
+		if len(text) >= len(tag) && strings.EqualFold(text[:len(tag)], tag) {
+			return len(tag)
+		}
+	}
+	return 0
+}
+
+// inArray says whether the object at text[from:to] is the element of an array.
+func inArray(text string, from, to int) bool {
+	before, after := strings.TrimSpace(text[:from]), strings.TrimSpace(text[to:])
+	return strings.HasSuffix(before, "[") && (strings.HasPrefix(after, "]") || strings.HasPrefix(after, ","))
+}
+
+func sameFields(a, b map[string]json.RawMessage) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for name, raw := range a {
+		other, ok := b[name]
+		if !ok || !bytes.Equal(raw, other) && !sameValue(raw, other) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameValue(a, b json.RawMessage) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
