@@ -1,0 +1,115 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/anthropics/anthropic-sdk-go/packages/param"
+)
+
+// anthropicModel speaks anthropic-messages.
+type anthropicModel struct {
+	client  anthropic.Client
+	model   string
+	learned memory
+}
+
+func newAnthropicModel(c connection, model string) *anthropicModel {
+	opts := []option.RequestOption{
+		// The address and the key are ours alone; retries would outlive the
+		// deadline.
+		option.WithoutEnvironmentDefaults(),
+		option.WithoutOpenTelemetry(),
+		option.WithMaxRetries(0),
+		option.WithBaseURL(c.baseURL),
+		option.WithHTTPClient(c.client),
+	}
+	if c.client.key != "" {
+		opts = append(opts, option.WithAPIKey(c.client.key))
+	}
+	return &anthropicModel{client: anthropic.NewClient(opts...), model: model}
+}
+
+// Complete implements [Completer].
+func (m *anthropicModel) Complete(ctx context.Context, req Request) (Completion, error) {
+	q := m.learned.get()
+	before := q
+	for try := 0; ; try++ {
+		params, err := m.params(req, q)
+		if err != nil {
+			return Completion{}, err
+		}
+		msg, err := m.client.Messages.New(ctx, params)
+		if err != nil {
+			err = plain(ctx, err)
+			if next, ok := q.without(err); ok && try < maxRefusals && ctx.Err() == nil {
+				q = next
+				continue
+			}
+			return Completion{}, err
+		}
+		if q != before {
+			m.learned.set(q)
+		}
+		return m.completion(msg)
+	}
+}
+
+func (m *anthropicModel) params(req Request, q quirks) (anthropic.MessageNewParams, error) {
+	out := anthropic.MessageNewParams{
+		Model:     anthropic.Model(m.model),
+		MaxTokens: int64(q.tokens(req.MaxTokens)),
+		Messages:  []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(req.User))},
+	}
+	if req.System != "" {
+		out.System = []anthropic.TextBlockParam{{Text: req.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
+	}
+	if !q.noTemperature {
+		out.Temperature = param.NewOpt(temperature)
+	}
+	if !q.noThinking {
+		// Newer models think unless they are told not to.
+		off := anthropic.NewThinkingConfigDisabledParam()
+		out.Thinking = anthropic.ThinkingConfigParamUnion{OfDisabled: &off}
+	}
+	if req.Schema != nil && q.format == formatSchema {
+		var schema map[string]any
+		if err := json.Unmarshal(req.Schema, &schema); err != nil {
+			return out, fmt.Errorf("schema %s: %w", req.SchemaName, err)
+		}
+		out.OutputConfig.Format = anthropic.JSONOutputFormatParam{Schema: schema}
+	}
+	return out, nil
+}
+
+func (m *anthropicModel) completion(msg *anthropic.Message) (Completion, error) {
+	u := msg.Usage
+	out := Completion{Usage: Usage{
+		InputTokens:  int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens),
+		OutputTokens: int(u.OutputTokens),
+		CachedTokens: int(u.CacheReadInputTokens),
+	}}
+	var text strings.Builder
+	for i := range msg.Content {
+		if msg.Content[i].Type == "text" {
+			text.WriteString(msg.Content[i].Text)
+		}
+	}
+	switch {
+	case msg.StopReason == anthropic.StopReasonMaxTokens, msg.StopReason == anthropic.StopReasonModelContextWindowExceeded:
+		m.learned.widen()
+		return out, ErrTruncated
+	case msg.StopReason == anthropic.StopReasonRefusal:
+		return out, ErrRefused
+	case msg.Type != "message" && len(msg.Content) == 0:
+		return out, fmt.Errorf("%w: not a message", ErrMalformed)
+	case strings.TrimSpace(text.String()) == "":
+		return out, ErrEmpty
+	}
+	out.Text = text.String()
+	return out, nil
+}

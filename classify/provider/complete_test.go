@@ -1,0 +1,559 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify/provider/providertest"
+)
+
+// api is one of the two wire formats under test.
+type api struct {
+	name, path string
+	config     func(*providertest.Server) Config
+	key        func(http.Header) string
+}
+
+var apis = []api{
+	{
+		"openai", "/v1/chat/completions",
+		func(s *providertest.Server) Config {
+			return Config{BaseURL: s.OpenAIURL(), API: APIOpenAI, APIKeyEnv: "K"}
+		},
+		func(h http.Header) string { return strings.TrimPrefix(h.Get("Authorization"), "Bearer ") },
+	},
+	{
+		"anthropic", "/v1/messages",
+		func(s *providertest.Server) Config {
+			return Config{BaseURL: s.AnthropicURL(), API: APIAnthropic, APIKeyEnv: "K"}
+		},
+		func(h http.Header) string { return h.Get("X-Api-Key") },
+	},
+}
+
+func eachAPI(t *testing.T, f func(t *testing.T, a api, s *providertest.Server, m Completer)) {
+	t.Helper()
+	for _, a := range apis {
+		t.Run(a.name, func(t *testing.T) {
+			s := providertest.New(t)
+			f(t, a, s, model(t, a.config(s), "vendor/model-1"))
+		})
+	}
+}
+
+func model(t testing.TB, c Config, name string) Completer {
+	t.Helper()
+	r, err := New(map[string]Config{"p": c}, Options{
+		Getenv:    func(string) string { return secret },
+		Transport: transport(t),
+	})
+	require.NoError(t, err)
+	m, err := r.Resolve("p/" + name)
+	require.NoError(t, err)
+	return m
+}
+
+func transport(t testing.TB) http.RoundTripper {
+	tr := NewTransport()
+	t.Cleanup(tr.CloseIdleConnections)
+	return tr
+}
+
+func request() Request {
+	return Request{
+		System: "the system", User: "the user", MaxTokens: 400,
+		Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`), SchemaName: "intent",
+	}
+}
+
+func TestComplete(t *testing.T) {
+	eachAPI(t, func(t *testing.T, a api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Text: `{"a": "b"}`, Cached: 40})
+		got, err := m.Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.Equal(t, Completion{Text: `{"a": "b"}`, Usage: Usage{InputTokens: 140, OutputTokens: 20, CachedTokens: 40}}, got)
+
+		require.Equal(t, 1, s.Count())
+		asked := s.Requests()[0]
+		require.Equal(t, a.path, asked.Path)
+		require.Equal(t, secret, a.key(asked.Header))
+		require.Equal(t, "vendor/model-1", asked.Model)
+		require.Equal(t, "the system", asked.System)
+		require.Equal(t, "the user", asked.User)
+		require.InDelta(t, 400, asked.Fields["max_tokens"], 0)
+		require.InDelta(t, 0.1, asked.Fields["temperature"], 1e-6)
+		require.NotEqual(t, true, asked.Fields["stream"])
+	})
+}
+
+func TestCompleteStructuredOutput(t *testing.T) {
+	t.Run("openai", func(t *testing.T) {
+		s := providertest.New(t)
+		s.Always(providertest.Answer{Text: "x"})
+		_, err := model(t, apis[0].config(s), "m").Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.JSONEq(t, `{"type": "json_schema", "json_schema": {"name": "intent", "strict": true,
+			"schema": {"type": "object", "properties": {"a": {"type": "string"}}}}}`, field(t, s, "response_format"))
+	})
+	t.Run("anthropic", func(t *testing.T) {
+		s := providertest.New(t)
+		s.Always(providertest.Answer{Text: "x"})
+		_, err := model(t, apis[1].config(s), "m").Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.JSONEq(t, `{"format": {"type": "json_schema", "schema": {"type": "object", "properties": {"a": {"type": "string"}}}}}`, field(t, s, "output_config"))
+		require.JSONEq(t, `{"type": "disabled"}`, field(t, s, "thinking"))
+		require.JSONEq(t, `[{"type": "text", "text": "the system", "cache_control": {"type": "ephemeral"}}]`, field(t, s, "system"))
+	})
+	eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Text: "SKIP"})
+		_, err := m.Complete(t.Context(), Request{User: "free text", MaxTokens: 10})
+		require.NoError(t, err)
+		asked := s.Requests()[0].Fields
+		require.NotContains(t, asked, "response_format")
+		require.NotContains(t, asked, "output_config")
+		require.NotContains(t, asked, "system")
+		require.InDelta(t, 10, asked["max_tokens"], 0)
+	})
+}
+
+func field(t *testing.T, s *providertest.Server, name string) string {
+	t.Helper()
+	requests := s.Requests()
+	b, err := json.Marshal(requests[len(requests)-1].Fields[name])
+	require.NoError(t, err)
+	return string(b)
+}
+
+func TestCompleteFailures(t *testing.T) {
+	good := func(text string) string {
+		return `{"choices": [{"message": {"role": "assistant", "content": "` + text + `"}, "finish_reason": "stop"}]}`
+	}
+	var status *StatusError
+	tests := []struct {
+		name   string
+		answer providertest.Answer
+		kind   error // nil: a StatusError
+		want   string
+		only   string // the API for which the row makes sense; "" for both
+	}{
+		{"unauthorised", providertest.Answer{Status: 401, Message: "bad key " + secret}, nil, "HTTP status 401 Unauthorized: bad key ***", ""},
+		{"rate limit", providertest.Answer{Status: 429, Message: "slow down", Header: http.Header{"Retry-After": {"20"}}}, nil, "HTTP status 429 Too Many Requests: slow down (retry after 20s)", ""},
+		{"server error", providertest.Answer{Status: 500, Message: "oops\n\x00oops"}, nil, "HTTP status 500 Internal Server Error: oops oops", ""},
+		{"overloaded", providertest.Answer{Status: 529, Body: "busy"}, nil, "HTTP status 529: busy", ""},
+		{"gateway page", providertest.Answer{Status: 502, Body: "<html>Bad gateway</html>", ContentType: "text/html"}, nil, "HTTP status 502 Bad Gateway", ""},
+		{"error in an array", providertest.Answer{Status: 404, Body: `[{"error": {"message": "no such model"}}]`}, nil, "no such model", ""},
+		{"error as a string", providertest.Answer{Status: 404, Body: `{"error": "model not found"}`}, nil, "model not found", ""},
+		{"error as detail", providertest.Answer{Status: 403, Body: `{"detail": "forbidden here"}`}, nil, "forbidden here", ""},
+		{"long error", providertest.Answer{Status: 500, Body: strings.Repeat("x", 3<<20)}, nil, strings.Repeat("x", 299) + "…", ""},
+		{"error with status 200", providertest.Answer{Body: `{"error": {"message": "upstream down", "code": 502}}`}, nil, "upstream down", ""},
+		{"redirect", providertest.Answer{Status: 307, Header: http.Header{"Location": {"/v1/chat/completions"}}, Body: "x"}, nil, "HTTP status 307", ""},
+		{"HTML", providertest.Answer{Body: "<html>hello</html>", ContentType: "text/html"}, ErrMalformed, `not a JSON object (content type "text/html")`, ""},
+		{"stream", providertest.Answer{Body: "data: {\"choices\": []}\n\ndata: [DONE]\n\n", ContentType: "text/event-stream"}, ErrMalformed, "text/event-stream", ""},
+		{"empty body", providertest.Answer{Body: " \n"}, ErrMalformed, "not a JSON object", ""},
+		{"array body", providertest.Answer{Body: "[]"}, ErrMalformed, "not a JSON object", ""},
+		{"cut-off body", providertest.Answer{Body: `{"choices": [{"mess`}, ErrMalformed, "not a JSON object", ""},
+		{"two objects", providertest.Answer{Body: `{}{}`}, ErrMalformed, "not a JSON object", ""},
+		{"no choices", providertest.Answer{Body: `{}`}, ErrMalformed, "", ""},
+		{"huge body", providertest.Answer{Body: good(strings.Repeat("x", MaxBody))}, ErrTooLarge, "more than 1048576 bytes", ""},
+		{"empty text", providertest.Answer{}, ErrEmpty, "", ""},
+		{"blank text", providertest.Answer{Text: " \n"}, ErrEmpty, "", ""},
+		{"null text", providertest.Answer{Body: `{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}`}, ErrEmpty, "", "openai"},
+		{"length", providertest.Answer{Text: `{"a": "b`, Finish: "length"}, ErrTruncated, "", "openai"},
+		{"max tokens", providertest.Answer{Text: `{"a": "b`, Finish: "max_tokens"}, ErrTruncated, "", "anthropic"},
+		{"context window", providertest.Answer{Text: `{"a": "b`, Finish: "model_context_window_exceeded"}, ErrTruncated, "", "anthropic"},
+		{"refusal", providertest.Answer{Refusal: "I'd rather not"}, ErrRefused, "I'd rather not", "openai"},
+		{"content filter", providertest.Answer{Text: "x", Finish: "content_filter"}, ErrRefused, "", "openai"},
+		{"refusal", providertest.Answer{Text: "x", Finish: "refusal"}, ErrRefused, "", "anthropic"},
+		{"choices of the wrong type", providertest.Answer{Body: `{"choices": "x"}`}, ErrMalformed, "", "openai"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			eachAPI(t, func(t *testing.T, a api, s *providertest.Server, m Completer) {
+				if tt.only != "" && tt.only != a.name {
+					return
+				}
+				s.Always(tt.answer)
+				got, err := m.Complete(t.Context(), request())
+				require.Error(t, err)
+				if tt.kind != nil {
+					require.ErrorIs(t, err, tt.kind)
+				} else {
+					require.ErrorAs(t, err, &status)
+				}
+				require.ErrorContains(t, err, tt.want)
+				require.NotContains(t, err.Error(), secret)
+				require.Less(t, len(err.Error()), 1000)
+				require.Empty(t, got.Text)
+				require.Equal(t, 1, s.Count(), "no retries")
+			})
+		})
+	}
+}
+
+func TestCompleteTextParts(t *testing.T) {
+	s := providertest.New(t)
+	s.Always(providertest.Answer{Body: `{"choices": [{"message": {"role": "assistant", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}}]}`})
+	got, err := model(t, apis[0].config(s), "m").Complete(t.Context(), request())
+	require.NoError(t, err)
+	require.Equal(t, "ab", got.Text)
+
+	s.Always(providertest.Answer{Body: `{"type": "message", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "stop_reason": "end_turn"}`, ContentType: "text/plain"})
+	got, err = model(t, apis[1].config(s), "m").Complete(t.Context(), request())
+	require.NoError(t, err)
+	require.Equal(t, "ab", got.Text)
+}
+
+func TestCompleteDeadline(t *testing.T) {
+	eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Hang: true})
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := m.Complete(ctx, request())
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Less(t, time.Since(start), 2*time.Second)
+		require.Equal(t, 1, s.Count(), "no retries")
+	})
+}
+
+func TestCompleteNobodyListens(t *testing.T) {
+	eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
+		s.Close()
+		_, err := m.Complete(t.Context(), request())
+		require.ErrorContains(t, err, "refused")
+		require.NotContains(t, err.Error(), secret)
+	})
+}
+
+func TestCompleteLearnsWhatIsRefused(t *testing.T) {
+	tests := []struct {
+		name, only string
+		refuse     func(fields map[string]any) string // the message, "" to accept
+		learned    map[string]any                     // in the accepted request; nil: absent
+		refused    int
+	}{
+		{
+			"json_schema", "openai",
+			func(f map[string]any) string {
+				if format, _ := f["response_format"].(map[string]any); format["type"] == "json_schema" {
+					return "response_format.type must be one of json_object, text"
+				}
+				return ""
+			},
+			map[string]any{"response_format": map[string]any{"type": "json_object"}, "max_tokens": 400.0},
+			1,
+		},
+		{
+			"response_format", "openai",
+			func(f map[string]any) string {
+				if f["response_format"] != nil {
+					return "Unknown parameter: 'response_format'"
+				}
+				return ""
+			},
+			map[string]any{"response_format": nil},
+			2,
+		},
+		{
+			"max_tokens", "openai",
+			func(f map[string]any) string {
+				if f["max_tokens"] != nil {
+					return "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+				}
+				return ""
+			},
+			map[string]any{"max_tokens": nil, "max_completion_tokens": 400.0},
+			1,
+		},
+		{
+			"output_config", "anthropic",
+			func(f map[string]any) string {
+				if f["output_config"] != nil {
+					return "output_config.format: Extra inputs are not permitted"
+				}
+				return ""
+			},
+			map[string]any{"output_config": nil},
+			1,
+		},
+		{
+			"thinking", "anthropic",
+			func(f map[string]any) string {
+				if f["thinking"] != nil {
+					return `"thinking.type.disabled" is not supported for this model.`
+				}
+				return ""
+			},
+			map[string]any{"thinking": nil, "max_tokens": 2048.0},
+			1,
+		},
+		{
+			"temperature", "",
+			func(f map[string]any) string {
+				if f["temperature"] != nil {
+					return "`temperature` is deprecated for this model."
+				}
+				return ""
+			},
+			map[string]any{"temperature": nil},
+			1,
+		},
+		{
+			"one after the other", "",
+			func(f map[string]any) string {
+				if f["temperature"] != nil {
+					return "temperature is not supported"
+				}
+				if f["response_format"] != nil || f["output_config"] != nil {
+					return "structured outputs are not supported"
+				}
+				return ""
+			},
+			map[string]any{"temperature": nil, "response_format": nil, "output_config": nil},
+			-1,
+		},
+		{
+			"without saying what", "",
+			func(f map[string]any) string {
+				if f["response_format"] != nil || f["output_config"] != nil {
+					return "Bad Request"
+				}
+				return ""
+			},
+			map[string]any{"temperature": nil, "response_format": nil, "output_config": nil, "thinking": nil},
+			1,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			eachAPI(t, func(t *testing.T, a api, s *providertest.Server, m Completer) {
+				if tt.only != "" && tt.only != a.name {
+					return
+				}
+				s.Handle(func(r providertest.Request) providertest.Answer {
+					if message := tt.refuse(r.Fields); message != "" {
+						return providertest.Answer{Status: 400, Message: message}
+					}
+					return providertest.Answer{Text: "fine"}
+				})
+				got, err := m.Complete(t.Context(), request())
+				require.NoError(t, err)
+				require.Equal(t, "fine", got.Text)
+				first := s.Count()
+				if tt.refused >= 0 {
+					require.Equal(t, tt.refused+1, first)
+				}
+				asked := s.Requests()[first-1].Fields
+				for name, want := range tt.learned {
+					if want == nil {
+						require.NotContains(t, asked, name)
+					} else {
+						require.Equal(t, want, asked[name], name)
+					}
+				}
+				_, err = m.Complete(t.Context(), request())
+				require.NoError(t, err)
+				require.Equal(t, first+1, s.Count(), "what was learned is remembered")
+			})
+		})
+	}
+}
+
+func TestCompleteRefusedForGood(t *testing.T) {
+	eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Status: 400, Message: "no"})
+		_, err := m.Complete(t.Context(), request())
+		require.ErrorContains(t, err, "HTTP status 400 Bad Request: no")
+		require.LessOrEqual(t, s.Count(), 2)
+
+		s.Always(providertest.Answer{Text: "x"})
+		_, err = m.Complete(t.Context(), request())
+		require.NoError(t, err)
+		asked := s.Requests()[s.Count()-1].Fields
+		require.Contains(t, asked, "temperature", "a refusal that nothing cured teaches nothing")
+	})
+}
+
+func TestCompleteDoesNotTryAgainInVain(t *testing.T) {
+	for _, message := range []string{"Your credit balance is too low", "API key not valid", "The model `x` does not exist", "maximum context length exceeded"} {
+		eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
+			s.Always(providertest.Answer{Status: 400, Message: message})
+			_, err := m.Complete(t.Context(), request())
+			require.ErrorContains(t, err, message)
+			require.Equal(t, 1, s.Count())
+		})
+	}
+}
+
+func TestCompleteMakesRoomForThinking(t *testing.T) {
+	eachAPI(t, func(t *testing.T, a api, s *providertest.Server, m Completer) {
+		finish := "length"
+		if a.name == "anthropic" {
+			finish = "max_tokens"
+		}
+		s.Script(providertest.Answer{Finish: finish})
+		s.Always(providertest.Answer{Text: "fine"})
+		got, err := m.Complete(t.Context(), request())
+		require.ErrorIs(t, err, ErrTruncated)
+		require.Equal(t, 20, got.Usage.OutputTokens, "what it cost is known all the same")
+		_, err = m.Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.InDelta(t, 2048, s.Requests()[1].Fields["max_tokens"], 0)
+	})
+}
+
+// toServer sends every request to a test server, whatever its address.
+type toServer struct {
+	host string
+	next http.RoundTripper
+}
+
+func (r *toServer) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.URL.Scheme, req.URL.Host = "http", r.host
+	return r.next.RoundTrip(req)
+}
+
+func TestCompleteOpenAIsOwnModels(t *testing.T) {
+	s := providertest.New(t)
+	s.Always(providertest.Answer{Text: "x"})
+	r, err := New(nil, Options{
+		Getenv:    func(string) string { return secret },
+		Transport: &toServer{host: strings.TrimPrefix(s.AnthropicURL(), "http://"), next: transport(t)},
+	})
+	require.NoError(t, err)
+	tests := []struct {
+		ref            string
+		want, unwanted map[string]any
+	}{
+		{"openai/gpt-4o-mini", map[string]any{"max_completion_tokens": 400.0, "temperature": 0.1}, map[string]any{"max_tokens": 1, "reasoning_effort": 1}},
+		{"openai/gpt-5-nano", map[string]any{"max_completion_tokens": 2048.0, "reasoning_effort": "low"}, map[string]any{"max_tokens": 1, "temperature": 1}},
+		{"openai/o4-mini", map[string]any{"max_completion_tokens": 2048.0, "reasoning_effort": "low"}, map[string]any{"max_tokens": 1, "temperature": 1}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.ref, func(t *testing.T) {
+			before := s.Count()
+			m, err := r.Resolve(tt.ref)
+			require.NoError(t, err)
+			_, err = m.Complete(t.Context(), request())
+			require.NoError(t, err)
+			require.Equal(t, before+1, s.Count(), "known models cost no refusal")
+			asked := s.Requests()[before].Fields
+			for name, want := range tt.want {
+				require.Equal(t, want, asked[name], name)
+			}
+			for name := range tt.unwanted {
+				require.NotContains(t, asked, name)
+			}
+		})
+	}
+	t.Run("another server's model of such a name", func(t *testing.T) {
+		m := model(t, apis[0].config(s), "gpt-5-nano")
+		before := s.Count()
+		_, err := m.Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.Equal(t, before+1, s.Count())
+		require.InDelta(t, 2048, s.Requests()[before].Fields["max_completion_tokens"], 0)
+	})
+}
+
+func TestCompleteIgnoresTheEnvironmentOfTheSDK(t *testing.T) {
+	decoy := providertest.New(t)
+	t.Setenv("ANTHROPIC_BASE_URL", decoy.AnthropicURL())
+	t.Setenv("ANTHROPIC_AUTH_TOKEN", "stray-token")
+	t.Setenv("ANTHROPIC_API_KEY", "stray-key")
+	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Stray: 1")
+	t.Setenv("ANTHROPIC_PROFILE", "stray")
+	t.Setenv("OPENAI_API_KEY", "stray-openai")
+	t.Setenv("OPENAI_BASE_URL", decoy.OpenAIURL())
+	eachAPI(t, func(t *testing.T, a api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Text: "x"})
+		_, err := m.Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.Zero(t, decoy.Count())
+		for name, values := range s.Requests()[0].Header {
+			require.NotContains(t, strings.ToLower(name+strings.Join(values, " ")), "stray")
+		}
+		c := a.config(s)
+		c.APIKeyEnv = ""
+		_, err = model(t, c, "m").Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.Empty(t, s.Requests()[1].Header.Get("Authorization"))
+		require.Empty(t, s.Requests()[1].Header.Get("X-Api-Key"))
+	})
+}
+
+func TestCompleteKeepsConnections(t *testing.T) {
+	eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Text: "x"})
+		for range 5 {
+			_, err := m.Complete(t.Context(), request())
+			require.NoError(t, err)
+		}
+		s.Always(providertest.Answer{Status: 500, Message: "x"})
+		_, err := m.Complete(t.Context(), request())
+		require.Error(t, err)
+		require.Equal(t, 1, s.Connections())
+	})
+}
+
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 5, 18, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name   string
+		header http.Header
+		want   time.Duration
+	}{
+		{"absent", http.Header{}, 0},
+		{"seconds", http.Header{"Retry-After": {"2"}}, 2 * time.Second},
+		{"fraction", http.Header{"Retry-After": {"0.5"}}, 500 * time.Millisecond},
+		{"milliseconds win", http.Header{"Retry-After": {"2"}, "Retry-After-Ms": {"150"}}, 150 * time.Millisecond},
+		{"date", http.Header{"Retry-After": {"Mon, 18 May 2026 12:00:30 GMT"}}, 30 * time.Second},
+		{"date in the past", http.Header{"Retry-After": {"Mon, 18 May 2026 11:00:30 GMT"}}, 0},
+		{"negative", http.Header{"Retry-After": {"-5"}}, 0},
+		{"not a number", http.Header{"Retry-After": {"NaN"}}, 0},
+		{"absurd", http.Header{"Retry-After": {"1e300"}}, 0},
+		{"garbage", http.Header{"Retry-After": {"soon"}}, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, retryAfter(tt.header, now))
+		})
+	}
+}
+
+func FuzzErrorMessage(f *testing.F) {
+	f.Add([]byte(`{"error": {"message": "x"}}`))
+	f.Add([]byte(`[{"error": "x"}]`))
+	f.Add([]byte("\xff<html>"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		got := fold(errorMessage(body), 300)
+		require.NotContains(t, got, "\n")
+		require.LessOrEqual(t, len([]rune(got)), 300)
+		reportsError(body)
+	})
+}
+
+func BenchmarkComplete(b *testing.B) {
+	for _, a := range apis {
+		b.Run(a.name, func(b *testing.B) {
+			s := providertest.New(b)
+			s.Always(providertest.Answer{Text: `{"a": "b"}`})
+			m := model(b, a.config(s), "m")
+			req := request()
+			req.System = strings.Repeat("The catalogue is long. ", 500)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := m.Complete(b.Context(), req); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,244 @@
+package provider
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxBody is the longest response body that is read, in bytes.
+const MaxBody = 1 << 20
+
+// StatusError is a response whose status is not 2xx, or a 2xx one whose body
+// reports an error.
+type StatusError struct {
+	Code int
+	// Message is the provider's, on one line, without the key; "" when its
+	// body says nothing.
+	Message string
+	// RetryAfter is how long the provider asks to wait; 0 when it does not say.
+	RetryAfter time.Duration
+
+	// detail is more of the body, in lower case, to find out which parameter
+	// was refused.
+	detail string
+}
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "HTTP status %d", e.Code)
+	if text := http.StatusText(e.Code); text != "" {
+		b.WriteString(" " + text)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	if e.RetryAfter > 0 {
+		fmt.Fprintf(&b, " (retry after %s)", e.RetryAfter.Round(time.Millisecond))
+	}
+	return b.String()
+}
+
+// sharedTransport is one for the whole process: registries come and go with
+// the configuration, connections stay.
+var sharedTransport = sync.OnceValue(func() http.RoundTripper { return NewTransport() })
+
+// NewTransport returns a transport that keeps connections open between
+// requests, speaks HTTP/2 where the server does, and takes proxies from the
+// environment.
+func NewTransport() *http.Transport {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dialer.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        5 * time.Minute,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// client sends requests and hands back only responses that are complete,
+// bounded, 2xx and JSON objects. Everything else is an error, so that the API
+// libraries on top of it all fail in the same words.
+type client struct {
+	http *http.Client
+	// key is kept out of errors.
+	key string
+}
+
+func newClient(transport http.RoundTripper, key string) *client {
+	return &client{key: key, http: &http.Client{
+		Transport: transport,
+		// A redirected request would take the key along to another host.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Do sends a request, like [http.Client.Do].
+func (c *client) Do(req *http.Request) (*http.Response, error) {
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
+	_ = resp.Body.Close()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading the response: %w", err)
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return nil, c.statusError(resp, body)
+	case len(body) > MaxBody:
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxBody)
+	}
+	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+	if len(body) == 0 || body[0] != '{' || !json.Valid(body) {
+		return nil, fmt.Errorf("%w: the body is not a JSON object (content type %q)", ErrMalformed, fold(resp.Header.Get("Content-Type"), 60))
+	}
+	if reportsError(body) {
+		return nil, c.statusError(resp, body)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.ContentLength = int64(len(body))
+	resp.Header.Set("Content-Type", "application/json")
+	return resp, nil
+}
+
+// reportsError says whether a body of a 2xx response is an error all the same,
+// as proxies in front of models send it.
+func reportsError(body []byte) bool {
+	if !bytes.Contains(body, []byte(`"error"`)) {
+		return false
+	}
+	var b struct {
+		Error   json.RawMessage `json:"error"`
+		Choices json.RawMessage `json:"choices"`
+		Content json.RawMessage `json:"content"`
+	}
+	if json.Unmarshal(body, &b) != nil || b.Choices != nil || b.Content != nil {
+		return false
+	}
+	return len(b.Error) > 2 && string(b.Error) != "null"
+}
+
+func (c *client) statusError(resp *http.Response, body []byte) error {
+	const maxMessage, maxDetail = 300, 4096
+	detail := body[:min(len(body), maxDetail)]
+	return &StatusError{
+		Code:       resp.StatusCode,
+		Message:    fold(c.redact(errorMessage(body)), maxMessage),
+		RetryAfter: retryAfter(resp.Header, time.Now()),
+		detail:     strings.ToLower(string(detail)),
+	}
+}
+
+// redact takes the key out of a text; providers like to quote a wrong one.
+func (c *client) redact(s string) string {
+	if c.key == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, c.key, "***")
+}
+
+// errorMessage finds the message in the body of an error: {"error": {"message"}},
+// {"error": "…"}, {"message"}, {"detail"}, any of these in an array, else the
+// body itself when it is text.
+func errorMessage(body []byte) string {
+	body = bytes.TrimSpace(body)
+	var list []json.RawMessage
+	if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+		body = list[0]
+	}
+	var e struct {
+		Error   json.RawMessage `json:"error"`
+		Message json.RawMessage `json:"message"`
+		Detail  json.RawMessage `json:"detail"`
+	}
+	if json.Unmarshal(body, &e) != nil {
+		if utf8.Valid(body) && !bytes.HasPrefix(body, []byte("<")) {
+			return string(body)
+		}
+		return ""
+	}
+	for _, raw := range []json.RawMessage{e.Error, e.Message, e.Detail} {
+		var inner struct {
+			Message string `json:"message"`
+		}
+		var text string
+		switch {
+		case json.Unmarshal(raw, &text) == nil && text != "":
+			return text
+		case json.Unmarshal(raw, &inner) == nil && inner.Message != "":
+			return inner.Message
+		}
+	}
+	return string(body)
+}
+
+// fold puts s on one line of at most limit characters.
+func fold(s string, limit int) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return string([]rune(s)[:limit-1]) + "…"
+}
+
+// retryAfter reads Retry-After (seconds or a date) and Retry-After-Ms.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil {
+		return duration(ms, time.Millisecond)
+	}
+	v := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		return duration(s, time.Second)
+	}
+	if at, err := http.ParseTime(v); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// duration converts a number from a header; numbers that make no sense are 0.
+func duration(n float64, unit time.Duration) time.Duration {
+	d := n * float64(unit)
+	if math.IsNaN(d) || d < 0 || d > float64(24*time.Hour) {
+		return 0
+	}
+	return time.Duration(d)
+}
+
+// plain takes what http.Client wraps around an error away: the address is
+// known, and the cause is what counts. A deadline comes out as the context's, a
+// body of the wrong shape as [ErrMalformed].
+func plain(ctx context.Context, err error) error {
+	if cause := ctx.Err(); cause != nil {
+		return cause
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	var wrongType *json.UnmarshalTypeError
+	if errors.As(err, &wrongType) {
+		return fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	return err
+}

@@ -1,0 +1,141 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// temperature is low: the same message should get the same answer. It is not
+// zero because the client leaves a zero out.
+const temperature = 0.1
+
+// openAIModel speaks openai-completions.
+type openAIModel struct {
+	client *openai.Client
+	model  string
+	// own says that the host is OpenAI's own, which wants
+	// max_completion_tokens; other servers know max_tokens better.
+	own     bool
+	learned memory
+}
+
+func newOpenAIModel(c connection, model string) *openAIModel {
+	cfg := openai.DefaultConfig(c.client.key)
+	cfg.BaseURL = c.baseURL
+	cfg.HTTPClient = c.client
+	m := &openAIModel{client: openai.NewClientWithConfig(cfg), model: model}
+	if u, err := url.Parse(c.baseURL); err == nil {
+		m.own = u.Hostname() == "api.openai.com"
+	}
+	return m
+}
+
+// Complete implements [Completer].
+func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, error) {
+	q := m.learned.get()
+	before := q
+	for try := 0; ; try++ {
+		resp, err := m.client.CreateChatCompletion(ctx, m.request(req, q))
+		if err != nil {
+			err = plain(ctx, err)
+			if next, ok := m.without(q, err); ok && try < maxRefusals && ctx.Err() == nil {
+				q = next
+				continue
+			}
+			return Completion{}, err
+		}
+		if q != before {
+			m.learned.set(q)
+		}
+		return m.completion(resp)
+	}
+}
+
+// without is quirks.without, and knows the refusals of the client library too,
+// which has a list of models of its own.
+func (m *openAIModel) without(q quirks, err error) (quirks, bool) {
+	next := q
+	switch {
+	case errors.Is(err, openai.ErrReasoningModelMaxTokensDeprecated):
+		next.otherTokens, next.wide = true, true
+	case errors.Is(err, openai.ErrReasoningModelLimitationsOther), errors.Is(err, openai.ErrReasoningSamplingUnsupported):
+		next.noTemperature, next.wide = true, true
+	default:
+		return q.without(err)
+	}
+	return next, next != q
+}
+
+func (m *openAIModel) request(req Request, q quirks) openai.ChatCompletionRequest {
+	out := openai.ChatCompletionRequest{Model: m.model}
+	if req.System != "" {
+		out.Messages = append(out.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: req.System})
+	}
+	out.Messages = append(out.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: req.User})
+	if m.own != q.otherTokens {
+		out.MaxCompletionTokens = q.tokens(req.MaxTokens)
+	} else {
+		out.MaxTokens = q.tokens(req.MaxTokens)
+	}
+	if !q.noTemperature {
+		out.Temperature = temperature
+	}
+	if q.wide && m.own && !q.noThinking {
+		out.ReasoningEffort = openai.ReasoningEffortLow
+	}
+	out.ResponseFormat = responseFormat(req, q.format)
+	return out
+}
+
+func responseFormat(req Request, f format) *openai.ChatCompletionResponseFormat {
+	if req.Schema == nil {
+		return nil
+	}
+	switch f {
+	case formatSchema:
+		return &openai.ChatCompletionResponseFormat{
+			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
+				Name: req.SchemaName, Schema: json.RawMessage(req.Schema), Strict: true,
+			},
+		}
+	case formatObject:
+		return &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
+	default:
+		return nil
+	}
+}
+
+func (m *openAIModel) completion(resp openai.ChatCompletionResponse) (Completion, error) {
+	out := Completion{Usage: Usage{InputTokens: resp.Usage.PromptTokens, OutputTokens: resp.Usage.CompletionTokens}}
+	if d := resp.Usage.PromptTokensDetails; d != nil {
+		out.Usage.CachedTokens = d.CachedTokens
+	}
+	if len(resp.Choices) == 0 {
+		return out, fmt.Errorf("%w: no choices", ErrMalformed)
+	}
+	choice := resp.Choices[0]
+	text := choice.Message.Content
+	for _, part := range choice.Message.MultiContent {
+		text += part.Text
+	}
+	switch {
+	case choice.FinishReason == openai.FinishReasonLength:
+		m.learned.widen()
+		return out, ErrTruncated
+	case choice.FinishReason == openai.FinishReasonContentFilter:
+		return out, fmt.Errorf("%w: content filter", ErrRefused)
+	case strings.TrimSpace(text) == "" && choice.Message.Refusal != "":
+		return out, fmt.Errorf("%w: %s", ErrRefused, fold(choice.Message.Refusal, 200))
+	case strings.TrimSpace(text) == "":
+		return out, ErrEmpty
+	}
+	out.Text = text
+	return out, nil
+}

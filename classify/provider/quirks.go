@@ -1,0 +1,130 @@
+package provider
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// quirks is what was learned about a model: which optional parameters its
+// server refuses. Parameters that a model lacks are left out of the next
+// requests, so that finding out costs one refused request.
+type quirks struct {
+	// format is the strongest form of structured output that is accepted.
+	format format
+	// noTemperature: sampling parameters are refused.
+	noTemperature bool
+	// otherTokens: the bound goes by its other name (max_tokens or
+	// max_completion_tokens).
+	otherTokens bool
+	// noThinking: the parameter that turns thinking off is refused.
+	noThinking bool
+	// wide: the model thinks before it answers and what it thinks counts, so
+	// the bound must leave room for that.
+	wide bool
+}
+
+// format is a form of structured output, strongest first.
+type format int
+
+const (
+	formatSchema format = iota
+	formatObject
+	formatNone
+)
+
+// maxRefusals bounds the requests that one question may cost.
+const maxRefusals = 4
+
+// wideTokens is the least bound for models that think.
+const wideTokens = 2048
+
+// memory holds the quirks of one model. Requests run on a copy.
+type memory struct {
+	mu sync.Mutex
+	q  quirks
+}
+
+func (m *memory) get() quirks {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.q
+}
+
+func (m *memory) set(q quirks) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.q = q
+}
+
+// widen makes room for thinking from the next request on.
+func (m *memory) widen() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.q.wide = true
+}
+
+// tokens is the bound to send for a wanted one.
+func (q quirks) tokens(want int) int {
+	if q.wide {
+		return max(want, wideTokens)
+	}
+	return want
+}
+
+// bare is the last resort against a server that refuses without saying what:
+// nothing optional.
+func (q quirks) bare() quirks {
+	q.format, q.noTemperature, q.noThinking = formatNone, true, true
+	return q
+}
+
+// unrelated are words of refusals that leaving out a parameter cannot help.
+var unrelated = []string{
+	"api key", "api_key", "credit", "billing", "quota", "not found", "does not exist",
+	"context length", "context_length", "too long",
+}
+
+// without returns quirks with which a refused request is worth another try,
+// and false when there is none. It goes by the parameters that the error
+// mentions.
+func (q quirks) without(err error) (quirks, bool) {
+	var status *StatusError
+	if !errors.As(err, &status) || status.Code != http.StatusBadRequest && status.Code != http.StatusUnprocessableEntity {
+		return q, false
+	}
+	next := q
+	mentions := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(status.detail, w) {
+				return true
+			}
+		}
+		return false
+	}
+	if mentions("temperature", "top_p", "sampling") {
+		next.noTemperature = true
+	}
+	if mentions("max_tokens", "max_completion_tokens") && !q.otherTokens {
+		next.otherTokens = true
+	}
+	if mentions("thinking", "reasoning") {
+		next.noThinking, next.wide = true, true
+	}
+	if mentions("response_format", "json_schema", "json_object", "output_config", "output_format", "structured output", "schema") {
+		next.format = q.weaker(status.detail)
+	}
+	if next == q && !mentions(unrelated...) {
+		next = q.bare()
+	}
+	return next, next != q
+}
+
+// weaker is the next form of structured output to try.
+func (q quirks) weaker(detail string) format {
+	if q.format == formatSchema && strings.Contains(detail, "json_object") {
+		return formatObject
+	}
+	return min(q.format+1, formatNone)
+}
