@@ -1,0 +1,408 @@
+// Package file keeps sessions as files in one directory (contract §8), which
+// several processes may share. Beside <token>.json there may stand
+//
+//   - <token>.history.jsonl: turns that were retired from the session file, one
+//     a line; the last line of a run id counts.
+//   - <token>.pending: a journal of facts, one a line, that no turn shows yet.
+//   - <token>.corrupt-<unix ms>: a session file that was none.
+//
+// Writes survive the death of the process at any moment, not that of the
+// machine: nothing is synced to disk, the event stream holds the truth.
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// Suffixes of what belongs to a session. Only session files end in .json.
+const (
+	sessionSuffix = ".json"
+	historySuffix = ".history.jsonl"
+	pendingSuffix = ".pending"
+	corruptPrefix = ".corrupt-"
+)
+
+const (
+	defaultCacheSize = 256
+	indexCacheSize   = 64
+)
+
+// Options of a store.
+type Options struct {
+	// HistoryLimit is how many turns before the current one stay in a session
+	// file (HINT_HISTORY_LIMIT); negative keeps all.
+	HistoryLimit int
+	// CacheSize is how many sessions are kept decoded in memory; 0 means 256.
+	CacheSize int
+	// Logger gets what an operator should know; nil discards it.
+	Logger *slog.Logger
+	// Now is the clock of retention; nil means [time.Now].
+	Now func() time.Time
+}
+
+// Store is a [store.Store] of files. It is safe for concurrent use, also by
+// several processes.
+type Store struct {
+	dir    string
+	limit  int
+	log    *slog.Logger
+	now    func() time.Time
+	shards [shardCount]shard
+	// What is cached is guarded by the session's shard.
+	entries *lru.Cache[string, *entry]
+	indexes *lru.Cache[string, *index]
+}
+
+var _ store.Store = (*Store)(nil)
+
+// entry is a session in memory, valid while its files are the ones it was made
+// of.
+type entry struct {
+	doc              *store.Document
+	session, pending os.FileInfo // nil: no such file
+	// journal is the content of the pending file.
+	journal journal
+}
+
+// journal says what stands in a pending file.
+type journal struct {
+	ids   map[string]struct{} // by event id
+	lines int
+	torn  bool // holds what cannot be read
+}
+
+// Open opens the store in dir and creates the directory (mode 0700) when it is
+// not there.
+func Open(dir string, opts Options) (*Store, error) {
+	s := &Store{dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	size := opts.CacheSize
+	if size <= 0 {
+		size = defaultCacheSize
+	}
+	var err error
+	if s.entries, err = lru.New[string, *entry](size); err != nil {
+		return nil, err
+	}
+	if s.indexes, err = lru.New[string, *index](indexCacheSize); err != nil {
+		return nil, err
+	}
+	if err := s.makeDirs(); err != nil {
+		return nil, fmt.Errorf("open session store: %w", err)
+	}
+	for i := range s.shards {
+		s.shards[i].init(s.lockPath(i))
+	}
+	return s, nil
+}
+
+// Dir is the directory of the store.
+func (s *Store) Dir() string { return s.dir }
+
+func (s *Store) makeDirs() error {
+	return os.MkdirAll(filepath.Join(s.dir, lockDir), 0o700)
+}
+
+func (s *Store) path(token, suffix string) string {
+	return filepath.Join(s.dir, token+suffix)
+}
+
+// Apply implements [store.Applier].
+func (s *Store) Apply(ctx context.Context, facts []store.Fact) error {
+	if len(facts) == 0 {
+		return nil
+	}
+	session, err := store.SessionOf(facts)
+	if err != nil {
+		return err
+	}
+	token := subjects.Name(session)
+	unlock, err := s.lock(ctx, token)
+	if err != nil {
+		return fmt.Errorf("apply to session %s: %w", token, err)
+	}
+	defer unlock()
+	if err := s.apply(ctx, token, facts); err != nil {
+		// What is in memory is ahead of the files.
+		s.entries.Remove(token)
+		s.indexes.Remove(token)
+		return fmt.Errorf("apply to session %s: %w", token, err)
+	}
+	return nil
+}
+
+func (s *Store) apply(ctx context.Context, token string, facts []store.Fact) error {
+	e, pending, err := s.load(ctx, token)
+	if err != nil {
+		return err
+	}
+	archive := &archive{ctx: ctx, store: s, token: token}
+	change, err := e.doc.Fold(slices.Concat(pending, facts), s.limit, archive)
+	if err != nil {
+		return err
+	}
+	// The order matters when the process dies in between: a retired turn is in
+	// the archive before it leaves the session file, and a fact is in the
+	// session file before it leaves the journal.
+	if len(change.Retired) > 0 {
+		if err := archive.append(change.Retired); err != nil {
+			return err
+		}
+	}
+	if change.Session && e.doc.Turns() > 0 {
+		raw, err := e.doc.Session()
+		if err != nil {
+			return err
+		}
+		if e.session, err = s.replace(s.path(token, sessionSuffix), append(raw, '\n')); err != nil {
+			return err
+		}
+	}
+	if change.Waiting {
+		if err := s.keep(token, e); err != nil {
+			return err
+		}
+	}
+	s.entries.Add(token, e)
+	return nil
+}
+
+// load returns the session as it is on disk. The facts are those of the
+// journal, to be folded first; none when the session was in memory.
+func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, error) {
+	session, err := stat(s.path(token, sessionSuffix))
+	if err != nil {
+		return nil, nil, err
+	}
+	pending, err := stat(s.path(token, pendingSuffix))
+	if err != nil {
+		return nil, nil, err
+	}
+	if e, ok := s.entries.Get(token); ok && same(e.session, session) && same(e.pending, pending) {
+		return e, nil, nil
+	}
+	e := &entry{doc: &store.Document{}, session: session, pending: pending}
+	if session != nil {
+		data, err := os.ReadFile(s.path(token, sessionSuffix))
+		if err != nil {
+			return nil, nil, err
+		}
+		doc, err := store.Decode(data)
+		switch {
+		case err == nil:
+			e.doc = doc
+		case errors.Is(err, store.ErrCorrupt):
+			if err := s.setAside(ctx, token, err); err != nil {
+				return nil, nil, err
+			}
+			e.session = nil
+		default:
+			return nil, nil, err
+		}
+	}
+	if pending == nil {
+		return e, nil, nil
+	}
+	data, err := os.ReadFile(s.path(token, pendingSuffix))
+	if err != nil {
+		return nil, nil, err
+	}
+	var facts []store.Fact
+	facts, e.journal = readJournal(data)
+	if e.journal.torn {
+		s.log.WarnContext(ctx, "pending facts cannot be read in full", "session", token)
+	}
+	return e, facts, nil
+}
+
+func (s *Store) setAside(ctx context.Context, token string, reason error) error {
+	aside := fmt.Sprintf("%s%d", corruptPrefix, s.now().UnixMilli())
+	s.log.WarnContext(ctx, "session file is corrupt, setting it aside",
+		"session", token, "as", token+aside, "error", reason)
+	return os.Rename(s.path(token, sessionSuffix), s.path(token, aside))
+}
+
+func readJournal(data []byte) ([]store.Fact, journal) {
+	j := journal{ids: map[string]struct{}{}, torn: len(data) > 0 && data[len(data)-1] != '\n'}
+	var facts []store.Fact
+	for line := range bytes.Lines(data) {
+		var f store.Fact
+		if err := json.Unmarshal(line, &f); err != nil {
+			j.torn = true
+			continue
+		}
+		facts = append(facts, f)
+		j.ids[f.ID] = struct{}{}
+		j.lines++
+	}
+	return facts, j
+}
+
+// keep makes the journal hold what waits. New facts are appended: a run that
+// never becomes a turn costs one short write an event.
+func (s *Store) keep(token string, e *entry) error {
+	waiting, path := e.doc.Waiting(), s.path(token, pendingSuffix)
+	if len(waiting) == 0 {
+		if e.pending != nil {
+			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		e.pending, e.journal = nil, journal{}
+		return nil
+	}
+	added := slices.Collect(func(yield func(store.Fact) bool) {
+		for _, f := range waiting {
+			if _, ok := e.journal.ids[f.ID]; !ok && !yield(f) {
+				return
+			}
+		}
+	})
+	const slack = 64 // outdated lines that are not worth a new file
+	anew := e.journal.torn || e.journal.lines+len(added) > 2*len(waiting)+slack
+	if anew {
+		added, e.journal = waiting, journal{}
+	}
+	if len(added) == 0 {
+		return nil
+	}
+	if e.journal.ids == nil {
+		e.journal.ids = make(map[string]struct{}, len(added))
+	}
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	enc.SetEscapeHTML(false)
+	for _, f := range added {
+		if err := enc.Encode(f); err != nil {
+			return err
+		}
+		e.journal.ids[f.ID] = struct{}{}
+		e.journal.lines++
+	}
+	var err error
+	if anew {
+		e.pending, err = s.replace(path, lines.Bytes())
+	} else {
+		e.pending, err = appendTo(path, lines.Bytes())
+	}
+	return err
+}
+
+// Get implements [store.Reader]. It takes no lock: a session file is valid at
+// every moment.
+func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) {
+	tokens := []string{subjects.Name(session)}
+	if isToken(session) && session != tokens[0] {
+		tokens = append(tokens, session)
+	}
+	for _, token := range tokens {
+		data, err := s.read(token)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read session %s: %w", token, err)
+		}
+		if data = bytes.TrimSpace(data); !json.Valid(data) {
+			return nil, fmt.Errorf("read session %s: %w", token, store.ErrCorrupt)
+		}
+		return data, nil
+	}
+	return nil, fmt.Errorf("%w: %q", store.ErrNotFound, session)
+}
+
+// List implements [store.Reader]. Files that cannot be read as sessions are
+// left out with a warning.
+func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
+	files, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	var out []store.Summary
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		token, ok := strings.CutSuffix(file.Name(), sessionSuffix)
+		if !ok || !isToken(token) {
+			continue
+		}
+		summary, err := s.summarize(token)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			s.log.WarnContext(ctx, "session file cannot be listed", "session", token, "error", err)
+			continue
+		}
+		out = append(out, summary)
+	}
+	slices.SortFunc(out, func(a, b store.Summary) int {
+		if c := b.Updated.Compare(a.Updated); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Token, b.Token)
+	})
+	return out, nil
+}
+
+func (s *Store) summarize(token string) (store.Summary, error) {
+	info, err := os.Stat(s.path(token, sessionSuffix))
+	if err != nil {
+		return store.Summary{}, err
+	}
+	data, err := s.read(token)
+	if err != nil {
+		return store.Summary{}, err
+	}
+	summary, err := store.Summarize(data)
+	summary.Token, summary.Updated = token, info.ModTime()
+	return summary, err
+}
+
+func (s *Store) read(token string) ([]byte, error) {
+	path := s.path(token, sessionSuffix)
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info == nil {
+		return nil, fs.ErrNotExist
+	}
+	return os.ReadFile(path)
+}
+
+// isToken says whether name can be the token of a session, full or shortened.
+func isToken(name string) bool {
+	if name == "" || len(name) > subjects.MaxNameBytes {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '=' {
+			return false
+		}
+	}
+	return true
+}

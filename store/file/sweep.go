@@ -1,0 +1,134 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// strayAge is how old a file that is being written must be to be taken for one
+// that a dead process left; writing takes milliseconds.
+const strayAge = 10 * time.Minute
+
+// Sweep removes what was untouched for longer than olderThan: session files
+// together with their .history.jsonl, what is pending, and what was set aside.
+// An olderThan of 0 keeps all of them. Files that dead processes left half
+// written go in any case. It returns the number of sessions removed; a file
+// that cannot be removed does not keep the others.
+func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error) {
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return 0, nil
+		}
+		return 0, err
+	}
+	var errs []error
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return removed, errors.Join(append(errs, err)...)
+		}
+		gone, err := s.sweep(ctx, file.Name(), olderThan)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+		if gone {
+			removed++
+		}
+	}
+	return removed, errors.Join(errs...)
+}
+
+// sweep looks at one file and says whether it removed a session.
+func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration) (bool, error) {
+	if strings.HasPrefix(name, tempPrefix) || strings.HasPrefix(name, probePrefix) {
+		stale, err := s.stale(name, strayAge)
+		if err != nil || !stale {
+			return false, err
+		}
+		return false, os.Remove(s.path(name, ""))
+	}
+	if olderThan <= 0 {
+		return false, nil
+	}
+	dot := strings.IndexByte(name, '.')
+	if dot < 0 || !isToken(name[:dot]) {
+		return false, nil
+	}
+	token, suffix := name[:dot], name[dot:]
+	// Other files of the session whose age counts as well.
+	var also []string
+	switch {
+	case suffix == sessionSuffix:
+		also = []string{historySuffix}
+	case suffix == historySuffix:
+		also = []string{sessionSuffix}
+	case suffix == pendingSuffix:
+	case strings.HasPrefix(suffix, corruptPrefix):
+		if at, err := strconv.ParseInt(suffix[len(corruptPrefix):], 10, 64); err != nil || s.now().Sub(time.UnixMilli(at)) <= olderThan {
+			return false, nil //nolint:nilerr // not a name of ours
+		}
+	default:
+		return false, nil
+	}
+	if stale, err := s.stale(name, olderThan); err != nil || !stale {
+		return false, err
+	}
+	unlock, err := s.lock(ctx, token)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	// Again, now that nobody can touch it.
+	for _, suffix := range append(also, suffix) {
+		stale, err := s.stale(token+suffix, olderThan)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil || !stale {
+			return false, err
+		}
+	}
+	s.entries.Remove(token)
+	s.indexes.Remove(token)
+	if suffix != sessionSuffix && suffix != historySuffix {
+		return false, os.Remove(s.path(name, ""))
+	}
+	if err := os.Remove(s.path(token, historySuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, err
+	}
+	err = os.Remove(s.path(token, sessionSuffix))
+	return err == nil, err
+}
+
+func (s *Store) stale(name string, olderThan time.Duration) (bool, error) {
+	info, err := os.Lstat(s.path(name, ""))
+	if err != nil || !info.Mode().IsRegular() {
+		return false, err
+	}
+	return s.now().Sub(info.ModTime()) > olderThan, nil
+}
+
+// Check says whether the store can be written now. When an Apply fails and
+// Check does not, the fault is that session's alone.
+func (s *Store) Check(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.makeDirs(); err != nil {
+		return err
+	}
+	probe, err := s.writeTemp(probePrefix, []byte("probe\n"))
+	if err != nil {
+		return err
+	}
+	moved := probe + ".moved"
+	if err := os.Rename(probe, moved); err != nil {
+		return errors.Join(err, os.Remove(probe))
+	}
+	return os.Remove(moved)
+}

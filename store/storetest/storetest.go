@@ -1,0 +1,358 @@
+// Package storetest holds every backend of package store to the same
+// behaviour.
+package storetest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// Open returns handles on one new and empty storage that keeps historyLimit
+// turns of history in a document, each handle as a process of its own would
+// have it; at least one.
+type Open func(t *testing.T, historyLimit int) []store.Store
+
+// Document is a session document as a reader sees it (contract §8).
+type Document struct {
+	SessionID  string       `json:"sessionId"`
+	SessionKey string       `json:"sessionKey"`
+	AgentID    string       `json:"agentId"`
+	Current    *store.Turn  `json:"current"`
+	History    []store.Turn `json:"history"`
+	Ended      *struct {
+		Reason string `json:"reason"`
+		At     string `json:"at"`
+	} `json:"ended"`
+}
+
+const start = int64(1_763_680_000_000)
+
+// Begin makes the fact that a turn began.
+func Begin(session, run string, n int64) store.Fact {
+	return store.Fact{
+		ID: "begin-" + run, TS: start + n, RunID: run, SessionID: session, SessionKey: "agent:main:" + session, AgentID: "main",
+		Begin: &store.Begin{
+			Input:        "input of " + run,
+			Conversation: []payload.Turn{{Role: "user", Text: "earlier"}},
+			Result:       &payload.Classification{Intent: "NOTE", Name: "Note", Confidence: 0.75, Complexity: "low", Source: payload.SourceLocal},
+		},
+	}
+}
+
+// Call makes the fact that a tool call of a run finished.
+func Call(session, run string, n int64) store.Fact {
+	id := fmt.Sprintf("call-%s-%d", run, n)
+	return store.Fact{
+		ID: id, TS: start + n, RunID: run, SessionID: session,
+		Call: &store.Call{ToolCallID: id, Name: "read", Params: json.RawMessage(`{"path":"a"}`), Result: "text", DurationMs: 5},
+	}
+}
+
+// End makes the fact that an attempt of a run ended.
+func End(session, run string, n int64) store.Fact {
+	return store.Fact{
+		ID: fmt.Sprintf("end-%s-%d", run, n), TS: start + n, RunID: run, SessionID: session,
+		End: &store.End{Result: "result of " + run},
+	}
+}
+
+// Show returns the document of a session.
+func Show(t *testing.T, s store.Reader, session string) Document {
+	t.Helper()
+	raw, err := s.Get(t.Context(), session)
+	require.NoError(t, err)
+	var doc Document
+	require.NoError(t, json.Unmarshal(raw, &doc))
+	require.NotNil(t, doc.History, "history is always an array")
+	return doc
+}
+
+func apply(t *testing.T, s store.Applier, facts ...store.Fact) {
+	t.Helper()
+	require.NoError(t, s.Apply(t.Context(), facts))
+}
+
+// Run runs the suite.
+func Run(t *testing.T, open Open) {
+	for name, test := range map[string]func(*testing.T, Open){
+		"a turn from beginning to end":             turnFromBeginningToEnd,
+		"facts without a turn are not a session":   factsWithoutTurn,
+		"order and repetition do not matter":       orderAndRepetition,
+		"retired turns are not resurrected":        retired,
+		"concurrent writers lose nothing":          concurrentWriters,
+		"readers never see a broken document":      concurrentReaders,
+		"a session is found by id, key and token":  names,
+		"a list shows the latest change first":     list,
+		"strange names are sessions like others":   strangeNames,
+		"facts must be of one session":             oneSession,
+		"an ended context stops an Apply":          endedContext,
+		"the end of a session goes with next turn": sessionEnd,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+}
+
+func turnFromBeginningToEnd(t *testing.T, open Open) {
+	s := open(t, 200)[0]
+	apply(t, s, Begin("s", "r1", 0))
+	doc := Show(t, s, "s")
+	require.Equal(t, "s", doc.SessionID)
+	require.Equal(t, "agent:main:s", doc.SessionKey)
+	require.Equal(t, "main", doc.AgentID)
+	require.Equal(t, "r1", doc.Current.RunID)
+	require.Equal(t, "2025-11-20T23:06:40.000Z", doc.Current.Timestamps.Start)
+	require.Empty(t, doc.Current.Timestamps.End)
+	require.Equal(t, "NOTE", doc.Current.Intent.Result.Intent)
+
+	apply(t, s, Call("s", "r1", 10), End("s", "r1", 1500))
+	doc = Show(t, s, "s")
+	require.Len(t, doc.Current.ToolCalls, 1)
+	require.Equal(t, "result of r1", doc.Current.Result)
+	require.Equal(t, "2025-11-20T23:06:41.500Z", doc.Current.Timestamps.End)
+	require.Empty(t, doc.History)
+
+	apply(t, s, Begin("s", "r2", 2000))
+	doc = Show(t, s, "s")
+	require.Equal(t, "r2", doc.Current.RunID)
+	require.Len(t, doc.History, 1)
+	require.Len(t, doc.History[0].ToolCalls, 1)
+}
+
+func factsWithoutTurn(t *testing.T, open Open) {
+	handles := open(t, 200)
+	first, last := handles[0], handles[len(handles)-1]
+	loose := Call("s", "", 7)
+	apply(t, first, Call("s", "r1", 5), loose, End("s", "cron", 6))
+	apply(t, first, store.Fact{ID: "close", TS: start + 9, SessionID: "s", Close: &store.Close{Reason: "new"}})
+	_, err := first.Get(t.Context(), "s")
+	require.ErrorIs(t, err, store.ErrNotFound)
+	summaries, err := first.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, summaries)
+
+	apply(t, last, Begin("s", "r1", 0))
+	doc := Show(t, first, "s")
+	require.Len(t, doc.Current.ToolCalls, 2)
+	require.Empty(t, doc.Current.Result, "the cron run is not tracked")
+	require.Equal(t, "new", doc.Ended.Reason)
+	raw, err := first.Get(t.Context(), "s")
+	require.NoError(t, err)
+	require.NotContains(t, string(raw), "cron")
+}
+
+func orderAndRepetition(t *testing.T, open Open) {
+	var facts []store.Fact
+	for i := range int64(12) {
+		run := fmt.Sprintf("r%d", i)
+		facts = append(facts, Begin("s", run, i*100), Call("s", run, i*100+1), Call("s", run, i*100+2), Call("s", "", i*100+3), End("s", run, i*100+50))
+	}
+	var want []byte
+	for seed := range uint64(4) {
+		handles := open(t, 200)
+		r := rand.New(rand.NewPCG(seed, 0))
+		for range 2 {
+			for _, i := range r.Perm(len(facts)) {
+				apply(t, handles[r.IntN(len(handles))], facts[i])
+			}
+		}
+		got, err := handles[0].Get(t.Context(), "s")
+		require.NoError(t, err)
+		if want == nil {
+			want = got
+			doc := Show(t, handles[0], "s")
+			require.Len(t, doc.History, 11)
+			for _, turn := range append(doc.History, *doc.Current) {
+				require.Len(t, turn.ToolCalls, 3)
+			}
+		}
+		require.Equal(t, string(want), string(got))
+	}
+}
+
+func retired(t *testing.T, open Open) {
+	handles := open(t, 2)
+	for i := range int64(6) {
+		apply(t, handles[int(i)%len(handles)], Begin("s", fmt.Sprintf("r%d", i), i*100))
+	}
+	want, err := handles[0].Get(t.Context(), "s")
+	require.NoError(t, err)
+	doc := Show(t, handles[0], "s")
+	require.Len(t, doc.History, 2)
+	require.Equal(t, "r3", doc.History[0].RunID)
+	for _, s := range handles {
+		apply(t, s, Begin("s", "r0", 0))
+		apply(t, s, Call("s", "r1", 103), End("s", "r2", 204), Call("s", "", 150))
+		got, err := s.Get(t.Context(), "s")
+		require.NoError(t, err)
+		require.Equal(t, string(want), string(got))
+	}
+}
+
+func concurrentWriters(t *testing.T, open Open) {
+	const sessions, runs, calls = 3, 4, 8
+	handles := open(t, 200)
+	var wg sync.WaitGroup
+	errs := make(chan error, 2*sessions*runs*(calls+1))
+	for s := range sessions {
+		for run := range runs {
+			session, run := fmt.Sprintf("s%d", s), fmt.Sprintf("r%d", run)
+			// Every event is delivered twice, to two handles.
+			for twice := range 2 {
+				handle := handles[(s+twice)%len(handles)]
+				wg.Go(func() {
+					for i := range int64(calls) {
+						errs <- handle.Apply(t.Context(), []store.Fact{Call(session, run, 10+i)})
+					}
+					errs <- handle.Apply(t.Context(), []store.Fact{Begin(session, run, 0), End(session, run, 100)})
+				})
+			}
+		}
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err)
+	}
+	for s := range sessions {
+		doc := Show(t, handles[0], fmt.Sprintf("s%d", s))
+		require.Len(t, doc.History, runs-1)
+		for _, turn := range append(doc.History, *doc.Current) {
+			require.Len(t, turn.ToolCalls, calls, "%s of session %d", turn.RunID, s)
+			require.Equal(t, "result of "+turn.RunID, turn.Result)
+		}
+	}
+}
+
+func concurrentReaders(t *testing.T, open Open) {
+	handles := open(t, 5)
+	apply(t, handles[0], Begin("s", "r", 0))
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer cancel()
+		for i := range int64(150) {
+			if handles[0].Apply(t.Context(), []store.Fact{Begin("s", fmt.Sprint("r", i), i+1)}) != nil {
+				t.Error("a write failed")
+			}
+		}
+	})
+	reader := handles[len(handles)-1]
+	for ctx.Err() == nil {
+		Show(t, reader, "s")
+		_, err := reader.List(t.Context())
+		require.NoError(t, err)
+	}
+	wg.Wait()
+}
+
+func names(t *testing.T, open Open) {
+	s := open(t, 200)[0]
+	apply(t, s, Begin("id/1", "r1", 0))
+	byKey := Begin("", "r2", 0)
+	byKey.SessionKey = "agent:main:telegram:direct:1"
+	apply(t, s, byKey)
+	for _, name := range []string{"id/1", subjects.Name("id/1")} {
+		require.Equal(t, "r1", Show(t, s, name).Current.RunID)
+	}
+	for _, name := range []string{byKey.SessionKey, subjects.Name(byKey.SessionKey)} {
+		doc := Show(t, s, name)
+		require.Equal(t, "r2", doc.Current.RunID)
+		require.Empty(t, doc.SessionID)
+	}
+	for _, name := range []string{"", "_", "id/2", "..", "../id", "id/1.json", strings.Repeat("x", 5000)} {
+		_, err := s.Get(t.Context(), name)
+		require.ErrorIs(t, err, store.ErrNotFound, "%q", name)
+	}
+}
+
+func list(t *testing.T, open Open) {
+	s := open(t, 200)[0]
+	for i, session := range []string{"a", "b", "c"} {
+		apply(t, s, Begin(session, "r-"+session, int64(i)))
+		time.Sleep(2 * time.Millisecond) // Stores tell changes apart by the clock.
+	}
+	apply(t, s, Begin("a", "r-again", 100), store.Fact{ID: "close", TS: start + 200, SessionID: "a", Close: &store.Close{Reason: "reset"}})
+	summaries, err := s.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, summaries, 3)
+	require.WithinDuration(t, time.Now(), summaries[0].Updated, time.Minute)
+	summaries[0].Updated = time.Time{}
+	require.Equal(t, store.Summary{
+		Token: "a", SessionID: "a", SessionKey: "agent:main:a", AgentID: "main", RunID: "r-again",
+		Input: "input of r-again", Intent: "NOTE", Turns: 2, Ended: "reset",
+	}, summaries[0])
+	require.Equal(t, "c", summaries[1].SessionID)
+	require.Equal(t, "b", summaries[2].SessionID)
+}
+
+// StrangeNames are session ids that try to be something else.
+func StrangeNames() []string {
+	return []string{
+		"../../x", "..", ".", "/etc/passwd", "a\x00b", "\x00", "_", "=5F", "con", "a.json", ".locks", " ", "\xff\xfe", "ü",
+		"x.history.jsonl", "*", ">", strings.Repeat("k", 10_000), strings.Repeat("k", 9_999), strings.Repeat("/", 200),
+	}
+}
+
+func strangeNames(t *testing.T, open Open) {
+	s := open(t, 0)[0]
+	for i, name := range StrangeNames() {
+		first := Begin(name, fmt.Sprint("r", i), 0)
+		apply(t, s, first)
+		apply(t, s, Begin(name, fmt.Sprint("q", i), 5))
+	}
+	for i, name := range StrangeNames() {
+		doc := Show(t, s, name)
+		require.Equal(t, fmt.Sprint("q", i), doc.Current.RunID, "%q", name)
+		require.Equal(t, strings.ToValidUTF8(name, "\uFFFD"), strings.ReplaceAll(doc.SessionID, "\uFFFD\uFFFD", "\uFFFD"))
+	}
+	summaries, err := s.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, summaries, len(StrangeNames()))
+}
+
+func oneSession(t *testing.T, open Open) {
+	s := open(t, 200)[0]
+	require.NoError(t, s.Apply(t.Context(), nil))
+	require.ErrorIs(t, s.Apply(t.Context(), []store.Fact{Begin("a", "r", 0), Begin("b", "r", 0)}), store.ErrMixedSessions)
+	nameless := Begin("a", "r", 0)
+	nameless.SessionID, nameless.SessionKey = "", ""
+	require.ErrorIs(t, s.Apply(t.Context(), []store.Fact{nameless}), store.ErrNoSession)
+	summaries, err := s.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, summaries)
+}
+
+func endedContext(t *testing.T, open Open) {
+	s := open(t, 200)[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, s.Apply(ctx, []store.Fact{Begin("s", "r", 0)}), context.Canceled)
+	_, err := s.Get(t.Context(), "s")
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+func sessionEnd(t *testing.T, open Open) {
+	s := open(t, 200)[0]
+	apply(t, s, Begin("s", "r1", 0), store.Fact{ID: "close", TS: start + 10, SessionID: "s", Close: &store.Close{Reason: "new"}})
+	doc := Show(t, s, "s")
+	require.Equal(t, "new", doc.Ended.Reason)
+	require.Equal(t, "2025-11-20T23:06:40.010Z", doc.Ended.At)
+	apply(t, s, Begin("s", "r2", 20))
+	require.Nil(t, Show(t, s, "s").Ended)
+	apply(t, s, store.Fact{ID: "older", TS: start + 19, SessionID: "s", Close: &store.Close{Reason: "late"}})
+	require.Nil(t, Show(t, s, "s").Ended)
+	apply(t, s, store.Fact{ID: "same", TS: start + 20, SessionID: "s", Close: &store.Close{Reason: "idle"}})
+	require.Equal(t, "idle", Show(t, s, "s").Ended.Reason)
+}
