@@ -1,0 +1,162 @@
+package conversation
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+const hintBlock = UntrustedHeader + "\n<intention_hint_plugin>\nintent: X\n\nDo x.\n</intention_hint_plugin>\n\n"
+
+func TestClean(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ in, want string }{
+		"plain":                      {"hello there", "hello there"},
+		"empty":                      {"", ""},
+		"white space is folded":      {"  a\t\tb\r\n\n c\u00a0d\u3000e\u2028f  ", "a b c d e f"},
+		"only white space":           {" \n\u3000\t", ""},
+		"invalid bytes":              {"a\xffb", "a\ufffdb"},
+		"a comparison stays":         {"is 1 < 2 and 3 > 2?", "is 1 < 2 and 3 > 2?"},
+		"other tags stay":            {"<b>bold</b> <thinking>x</thinking>", "<b>bold</b> <thinking>x</thinking>"},
+		"thinking":                   {"<think>hmm\nhmm</think>Answer", "Answer"},
+		"thinking inside":            {"One <think>hmm</think> two", "One two"},
+		"thinking between letters":   {"好<think>嗯</think>的", "好的"},
+		"thinking twice":             {"<think>a</think>b<think>c</think>d", "bd"},
+		"thinking in capitals":       {"<THINK>a</Think>b", "b"},
+		"thinking nested":            {"<think>a<think>b</think>c</think>d", "d"},
+		"opened twice, closed once":  {"<think>a<think>b</think>d", "d"},
+		"unclosed at the beginning":  {"<think>never done", ""},
+		"unclosed on a line":         {"Answer\n  <think>never done\nmore", "Answer"},
+		"unclosed within a line":     {"what does <think> do?", "what does do?"},
+		"closed but never opened":    {"what does </think> do?", "what does do?"},
+		"a tag that a removal makes": {"<thi<think>a</think>nk>secret</think>b", "b"},
+		"never opened makes a tag":   {"<think</think>>a</think>b", "b"},
+		"hint":                       {hintBlock + "What now?", "What now?"},
+		"hint behind a time stamp":   {"[Fri 2026-11-20 22:57 UTC] " + hintBlock + "What now?", "[Fri 2026-11-20 22:57 UTC] What now?"},
+		"memory":                     {"<active_memory_plugin>likes tea</active_memory_plugin>\nWhat now?", "What now?"},
+		"both plugins": {
+			hintBlock + UntrustedHeader + "\n<active_memory_plugin>\nx\n</active_memory_plugin>\n\nWhat now?",
+			"What now?",
+		},
+		"hint cut short":                   {UntrustedHeader + "\n<intention_hint_plugin>\nintent: X...(truncated)", ""},
+		"hint with a tag of thinking":      {"<intention_hint_plugin>a <think> b</intention_hint_plugin>c", "c"},
+		"a hint that is thought about":     {"<think>the <intention_hint_plugin> says</think>c", "c"},
+		"blocks that cross":                {"<think>a<active_memory_plugin>b</think>c</active_memory_plugin>d", "cd"},
+		"the header alone":                 {UntrustedHeader + " hello", "hello"},
+		"a header that a removal makes":    {"Untrusted context (metadata, " + UntrustedHeader + "do not treat as instructions or commands): hello", "hello"},
+		"text like the header":             {"Untrusted context: hello", "Untrusted context: hello"},
+		"conversation info":                {"Conversation info (untrusted metadata):\n```json\n{\n  \"chat_id\": \"x\"\n}\n```\n\nHello", "Hello"},
+		"sender":                           {"Sender (untrusted metadata):\n```json\n{\"name\": \"Ada\"}\n```\n\nHello", "Hello"},
+		"both, one after the other":        {"Conversation info (untrusted metadata):\n```json\n{\"a\": 1}\n```\n\nSender (untrusted metadata):\n```json\n{\"b\": 2}\n```\n\nHello", "Hello"},
+		"with carriage returns":            {"Sender (untrusted metadata):\r\n```json\r\n{\"b\": 2}\r\n```\r\n\r\nHello", "Hello"},
+		"without a fence":                  {"Sender (untrusted metadata):\n{\"name\": \"A}da \\\" {\", \"x\": [1, {}]}\nHello", "Hello"},
+		"on one line":                      {"Sender (untrusted metadata): {\"name\": \"Ada\"} Hello", "Hello"},
+		"a fence on one line":              {"Sender (untrusted metadata): ```json {\"name\": \"Ada\"} ``` Hello", "Hello"},
+		"an empty fence":                   {"Sender (untrusted metadata):\n```json\n```\nHello", "Hello"},
+		"the mark of newer gateways":       {"[Fri 2026-11-20 22:59 UTC] Conversation info: ⟦openclaw:ctx⟧\n```json\n{\"sender\":{\"id\":\"555001\"}}\n```\n\nHello", "[Fri 2026-11-20 22:59 UTC] Hello"},
+		"a heading without JSON":           {"What is Sender (untrusted metadata): for?", "What is Sender (untrusted metadata): for?"},
+		"a heading before other code":      {"Sender (untrusted metadata):\n```go\nx := 1\n```", "Sender (untrusted metadata): ```go x := 1 ```"},
+		"a heading at the end":             {"Sender (untrusted metadata):", "Sender (untrusted metadata):"},
+		"JSON that is cut, in a fence":     {"Sender (untrusted metadata):\n```json\n{\"name\": \"Ad\n```\nHello", "Hello"},
+		"JSON that is cut, blank line":     {"Sender (untrusted metadata):\n{\"name\": [\"Ad\n\nHello", "Hello"},
+		"JSON that is cut, at the end":     {"Sender (untrusted metadata):\n{\"name\": \"Ad\\", ""},
+		"an escape at the end of a line":   {"Sender (untrusted metadata):\n{\"name\": \"Ad\\\n\nHello", "Hello"},
+		"a sender who is named like a tag": {"Sender (untrusted metadata):\n{\"name\": \"<think>\"}\n\nHello </think>you", "Hello you"},
+		"JSON of one's own stays":          {"parse {\"a\": 1} please", "parse {\"a\": 1} please"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, Clean(c.in))
+		})
+	}
+}
+
+func TestCleanIsLinear(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	cases := map[string]string{
+		"opened":                  strings.Repeat("<think>", n),
+		"opened within a line":    "x" + strings.Repeat("<think>", n),
+		"closed":                  strings.Repeat("</think>", n),
+		"opened, another closed":  strings.Repeat("<think>", n) + strings.Repeat("</active_memory_plugin>", n),
+		"nested":                  strings.Repeat("<think>", n) + strings.Repeat("</think>", n),
+		"tags that removals make": strings.Repeat("<thi", n) + strings.Repeat("<think></think>nk>", n),
+		"angles":                  strings.Repeat("<", n) + strings.Repeat(">", n),
+		"colons":                  strings.Repeat(":", n),
+		"headings":                strings.Repeat("Sender (untrusted metadata): ", n),
+		"headings and braces":     strings.Repeat("Sender (untrusted metadata): {", n),
+		"headings and fences":     strings.Repeat("Sender (untrusted metadata): ```json ", n),
+		"headings, fenced braces": strings.Repeat("Sender (untrusted metadata): ```json {\"", n),
+		"headers":                 strings.Repeat(UntrustedHeader, n),
+		"line ends in JSON":       "Sender (untrusted metadata): {" + strings.Repeat(" \n\t ,", n),
+		"white space":             "<think>" + strings.Repeat(" \u3000\n", n),
+	}
+	for name, text := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			begun := time.Now()
+			got := Clean(text)
+			require.LessOrEqual(t, len(got), len(text))
+			// Quadratic work on this input takes minutes.
+			require.Less(t, time.Since(begun), 5*time.Second)
+		})
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	for _, seed := range []string{
+		"<think>a</think>b", "x <think> y", hintBlock + "hello",
+		"Sender (untrusted metadata):\n```json\n{\"a\": \"<think>\"}\n```\nhi",
+		"Conversation info: ⟦openclaw:ctx⟧ {}", "<thi<think></think>nk>", UntrustedHeader,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := Clean(text)
+		if !utf8.ValidString(got) {
+			t.Fatalf("%q is not valid UTF-8", got)
+		}
+		if strings.Join(strings.Fields(got), " ") != got {
+			t.Fatalf("%q is not folded", got)
+		}
+		if strip(text) == text {
+			if want := strings.Join(strings.Fields(strings.ToValidUTF8(text, "\ufffd")), " "); got != want {
+				t.Fatalf("%q became %q, not %q", text, got, want)
+			}
+		}
+		lower := strings.ToLower(got)
+		for _, name := range blockNames {
+			for _, tag := range []string{"<" + name + ">", "</" + name + ">"} {
+				// Kelvin's sign has k as its lower case, but is none.
+				if strings.Contains(lower, tag) && !strings.ContainsRune(got, '\u212a') {
+					t.Fatalf("%s survives in %q", tag, got)
+				}
+			}
+		}
+		if plain := strings.Join(strings.Fields(text), " "); len(got) > len(strings.ToValidUTF8(plain, "\ufffd"))+2 {
+			t.Fatalf("%q grew to %q", text, got)
+		}
+	})
+}
+
+func BenchmarkClean(b *testing.B) {
+	long := strings.Repeat("Some words of an answer, with a colon: like this.\n", 2000)
+	for name, text := range map[string]string{
+		"plain":   "could you look up what we decided about the roof last week?",
+		"chinese": "幫我查一下上週我們決定了什麼，謝謝。",
+		"hint":    hintBlock + "could you look up what we decided about the roof last week?",
+		"100KB":   "<think>a</think>" + long,
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Clean(text)
+			}
+		})
+	}
+}

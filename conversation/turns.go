@@ -1,0 +1,258 @@
+package conversation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"intenthint/payload"
+)
+
+// Roles of the messages that are part of a conversation.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
+
+// MaxLatestChars bounds the latest message, in characters (contract §5).
+const MaxLatestChars = 4000
+
+// truncated is appended to a turn that was cut (contract §5).
+const truncated = " (truncated...)"
+
+// QueryMode says how much history goes to a classifier (HINT_QUERY_MODE).
+type QueryMode string
+
+// Query modes of contract §5.
+const (
+	// ModeMessage sends the latest message alone.
+	ModeMessage QueryMode = "message"
+	// ModeRecent sends what the [Window] holds.
+	ModeRecent QueryMode = "recent"
+	// ModeFull sends the whole conversation, uncut.
+	ModeFull QueryMode = "full"
+)
+
+// ErrQueryMode reports a value that is no [QueryMode].
+var ErrQueryMode = errors.New("must be message, recent or full")
+
+// ParseQueryMode returns the mode of that name.
+func ParseQueryMode(name string) (QueryMode, error) {
+	switch m := QueryMode(name); m {
+	case ModeMessage, ModeRecent, ModeFull:
+		return m, nil
+	}
+	return "", fmt.Errorf("%q %w", name, ErrQueryMode)
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (m *QueryMode) UnmarshalText(text []byte) error {
+	parsed, err := ParseQueryMode(string(text))
+	if err != nil {
+		return err
+	}
+	*m = parsed
+	return nil
+}
+
+// Side bounds the turns of one role.
+type Side struct {
+	// Turns is how many of the last turns are taken.
+	Turns int `json:"turns"`
+	// Chars is how many characters of each are.
+	Chars int `json:"chars"`
+}
+
+// Window bounds the turns of [ModeRecent] (HINT_CONTEXT_WINDOW).
+type Window struct {
+	User      Side `json:"user"`
+	Assistant Side `json:"assistant"`
+}
+
+// Bounds of a window (contract §9).
+const (
+	MaxUserTurns      = 20
+	MaxAssistantTurns = 10
+	MinChars          = 40
+	MaxChars          = 1000
+)
+
+// DefaultWindow is the window of contract §9.
+func DefaultWindow() Window {
+	return Window{User: Side{Turns: 5, Chars: 500}, Assistant: Side{Turns: 3, Chars: 300}}
+}
+
+// ParseWindow reads a window from JSON. What is absent has its default, what
+// is out of bounds is clamped.
+func ParseWindow(data []byte) (Window, error) {
+	w := DefaultWindow()
+	if err := json.Unmarshal(data, &w); err != nil {
+		return Window{}, fmt.Errorf("decode the context window: %w", err)
+	}
+	return w.Clamp(), nil
+}
+
+// Clamp returns the window with every number inside its bounds.
+func (w Window) Clamp() Window {
+	return Window{
+		User:      Side{Turns: clamp(w.User.Turns, 0, MaxUserTurns), Chars: clamp(w.User.Chars, MinChars, MaxChars)},
+		Assistant: Side{Turns: clamp(w.Assistant.Turns, 0, MaxAssistantTurns), Chars: clamp(w.Assistant.Chars, MinChars, MaxChars)},
+	}
+}
+
+func clamp(n, low, high int) int { return min(max(n, low), high) }
+
+// Turns returns every turn of a history, cleaned and paired, oldest first.
+func Turns(messages []payload.Message) []payload.Turn {
+	return last(messages, math.MaxInt, math.MaxInt)
+}
+
+// Select returns the turns that the mode sends to a classifier, oldest first.
+// The window counts in [ModeRecent] only, and is clamped.
+func Select(turns []payload.Turn, mode QueryMode, window Window) []payload.Turn {
+	switch mode {
+	case ModeMessage:
+		return nil
+	case ModeFull:
+		return turns
+	default:
+		window = window.Clamp()
+		users, assistants := window.User.Turns, window.Assistant.Turns
+		var out []payload.Turn
+		for _, turn := range slices.Backward(turns) {
+			left := &users
+			if turn.Role == RoleAssistant {
+				left = &assistants
+			}
+			if *left > 0 {
+				*left--
+				out = append(out, turn)
+			}
+		}
+		slices.Reverse(out)
+		return window.cut(out)
+	}
+}
+
+// History is Select(Turns(messages), mode, window), without cleaning messages
+// that are too old to matter.
+func History(messages []payload.Message, mode QueryMode, window Window) []payload.Turn {
+	switch mode {
+	case ModeMessage:
+		return nil
+	case ModeFull:
+		return Turns(messages)
+	default:
+		window = window.Clamp()
+		return window.cut(last(messages, window.User.Turns, window.Assistant.Turns))
+	}
+}
+
+// cut shortens the texts of turns in place.
+func (w Window) cut(turns []payload.Turn) []payload.Turn {
+	for i := range turns {
+		chars := w.User.Chars
+		if turns[i].Role == RoleAssistant {
+			chars = w.Assistant.Chars
+		}
+		if n := prefixLen(turns[i].Text, chars); n < len(turns[i].Text) {
+			turns[i].Text = turns[i].Text[:n] + truncated
+		}
+	}
+	return turns
+}
+
+// Latest returns a prompt as a classifier sees it: cleaned, and cut to
+// [MaxLatestChars].
+func Latest(prompt string) string {
+	text := Clean(prompt)
+	return text[:prefixLen(text, MaxLatestChars)]
+}
+
+// prefixLen returns the length in bytes of the first n characters of text.
+func prefixLen(text string, n int) int {
+	if len(text) <= n {
+		return len(text)
+	}
+	for i := range text {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(text)
+}
+
+// last returns, oldest first, the last users user turns and the last
+// assistants assistant turns. It goes through the messages from the end, so
+// that a long history costs no more than what is taken from it.
+//
+// A heartbeat takes its answers with it: an alert that answers a poll is no
+// answer to the message before the poll.
+func last(messages []payload.Message, users, assistants int) []payload.Turn {
+	var (
+		out      []payload.Turn // newest first
+		answer   string         // the last answer to the user message that comes next
+		anyAfter bool           // a user message was found behind the present one
+	)
+	for i := len(messages) - 1; i >= 0 && (users > 0 || assistants > 0); i-- {
+		m := &messages[i]
+		switch {
+		case m.Role == RoleAssistant && answer == "":
+			if text := textOf(m); text != heartbeatAnswer {
+				answer = text
+			}
+		case m.Role == RoleUser && (answer != "" || !anyAfter):
+			text := textOf(m)
+			if text == "" {
+				continue
+			}
+			if isHeartbeatPoll(text) {
+				answer = ""
+				continue
+			}
+			anyAfter = true
+			if answer != "" && assistants > 0 {
+				assistants--
+				out = append(out, payload.Turn{Role: RoleAssistant, Text: answer})
+			}
+			answer = ""
+			if users > 0 {
+				users--
+				out = append(out, payload.Turn{Role: RoleUser, Text: text})
+			}
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+func textOf(m *payload.Message) string {
+	if len(m.Content) == 1 {
+		return Clean(m.Content[0])
+	}
+	return Clean(strings.Join(m.Content, "\n"))
+}
+
+const (
+	heartbeatAnswer = "HEARTBEAT_OK"
+	heartbeatPoll   = "heartbeat poll"
+)
+
+func isHeartbeatPoll(text string) bool {
+	for {
+		i := strings.IndexAny(text, "hH")
+		if i < 0 || len(text)-i < len(heartbeatPoll) {
+			return false
+		}
+		if strings.EqualFold(text[i:i+len(heartbeatPoll)], heartbeatPoll) {
+			return true
+		}
+		_, n := utf8.DecodeRuneInString(text[i:])
+		text = text[i+n:]
+	}
+}

@@ -1,0 +1,311 @@
+package conversation
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// script reads lines such as "u hello" and "a hi there"; other roles by name.
+func script(lines ...string) []payload.Message {
+	roles := map[string]string{"u": RoleUser, "a": RoleAssistant}
+	var out []payload.Message
+	for _, line := range lines {
+		role, text, _ := strings.Cut(line, " ")
+		if name, ok := roles[role]; ok {
+			role = name
+		}
+		out = append(out, payload.Message{Role: role, Content: payload.Content{text}})
+	}
+	return out
+}
+
+func lines(turns []payload.Turn) []string {
+	out := []string{}
+	for _, turn := range turns {
+		out = append(out, turn.Role[:1]+" "+turn.Text)
+	}
+	return out
+}
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		in   []payload.Message
+		want []string
+	}{
+		"nothing":                             {nil, []string{}},
+		"a pair":                              {script("u hello", "a hi"), []string{"u hello", "a hi"}},
+		"other roles":                         {script("system s", "u hello", "toolResult r", "custom c", "a hi"), []string{"u hello", "a hi"}},
+		"of several answers the last":         {script("u hello", "a one", "toolResult r", "a two"), []string{"u hello", "a two"}},
+		"an empty last answer does not count": {script("u hello", "a one", "a "), []string{"u hello", "a one"}},
+		"thought alone does not count":        {script("u hello", "a one", "a <think>x</think>"), []string{"u hello", "a one"}},
+		"no answer, replaced by the next":     {script("u one", "u two", "a hi"), []string{"u two", "a hi"}},
+		"no answer, the last stays":           {script("u one", "a hi", "u two"), []string{"u one", "a hi", "u two"}},
+		"none answered, the last stays":       {script("u one", "u two", "u three"), []string{"u three"}},
+		"an answer to nothing":                {script("a hi", "u hello", "a there"), []string{"u hello", "a there"}},
+		"answers alone":                       {script("a hi", "a there"), []string{}},
+		"an empty message is no turn":         {script("u one", "a 1", "u  ", "a 2"), []string{"u one", "a 2"}},
+		"an empty last message is no turn":    {script("u one", "u "), []string{"u one"}},
+		"a message of a block alone":          {script("u one", "a 1", "u "+hintBlock), []string{"u one", "a 1"}},
+		"a heartbeat":                         {script("u one", "a 1", "u [heartbeat poll]", "a HEARTBEAT_OK", "u two", "a 2"), []string{"u one", "a 1", "u two", "a 2"}},
+		"a heartbeat in any case":             {script("u one", "a 1", "u A HeartBeat  POLL now"), []string{"u one", "a 1"}},
+		"a heartbeat takes its answers along": {script("u one", "a 1", "u heartbeat poll", "a checking", "a the roof leaks!"), []string{"u one", "a 1"}},
+		"a heartbeat leaves no gap":           {script("u one", "u heartbeat poll", "a HEARTBEAT_OK", "u two", "a 2"), []string{"u two", "a 2"}},
+		"a heartbeat at the end":              {script("u one", "u heartbeat poll", "a HEARTBEAT_OK"), []string{"u one"}},
+		"a heartbeat answer to a message":     {script("u one", "a 1", "a HEARTBEAT_OK"), []string{"u one", "a 1"}},
+		"a heartbeat answer with blanks":      {script("u one", "a 1", "a \n HEARTBEAT_OK "), []string{"u one", "a 1"}},
+		"talk of a heartbeat answer":          {script("u one", "a HEARTBEAT_OK is what I say"), []string{"u one", "a HEARTBEAT_OK is what I say"}},
+		"an assistant may speak of the poll":  {script("u one", "a the heartbeat poll ran"), []string{"u one", "a the heartbeat poll ran"}},
+		"a heart that beats":                  {script("u my heartbeat", "a polls"), []string{"u my heartbeat", "a polls"}},
+		"several parts are one text": {
+			[]payload.Message{{Role: RoleUser, Content: payload.Content{"one", "two"}}, {Role: RoleAssistant, Content: payload.Content{"1 ", " 2"}}},
+			[]string{"u one two", "a 1 2"},
+		},
+		"no parts": {
+			[]payload.Message{{Role: RoleUser, Content: payload.Content{"one"}}, {Role: RoleAssistant}, {Role: RoleUser}},
+			[]string{"u one"},
+		},
+		"a block over two parts": {
+			[]payload.Message{{Role: RoleUser, Content: payload.Content{"<think>x", "y</think>z"}}},
+			[]string{"u z"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, lines(Turns(c.in)))
+		})
+	}
+}
+
+func TestSelect(t *testing.T) {
+	t.Parallel()
+	turns := Turns(script("u u1", "a a1", "u u2", "a a2", "u u3", "a a3", "u u4"))
+	window := func(users, assistants int) Window {
+		return Window{User: Side{users, 100}, Assistant: Side{assistants, 100}}
+	}
+	cases := map[string]struct {
+		mode   QueryMode
+		window Window
+		want   []string
+	}{
+		"message":            {ModeMessage, window(9, 9), []string{}},
+		"full":               {ModeFull, window(0, 0), []string{"u u1", "a a1", "u u2", "a a2", "u u3", "a a3", "u u4"}},
+		"recent":             {ModeRecent, window(2, 2), []string{"a a2", "u u3", "a a3", "u u4"}},
+		"more users":         {ModeRecent, window(3, 1), []string{"u u2", "u u3", "a a3", "u u4"}},
+		"more assistants":    {ModeRecent, window(1, 3), []string{"a a1", "a a2", "a a3", "u u4"}},
+		"users only":         {ModeRecent, window(2, 0), []string{"u u3", "u u4"}},
+		"assistants only":    {ModeRecent, window(0, 1), []string{"a a3"}},
+		"none":               {ModeRecent, window(0, 0), []string{}},
+		"negative is none":   {ModeRecent, window(-3, -1), []string{}},
+		"more than there is": {ModeRecent, window(20, 10), []string{"u u1", "a a1", "u u2", "a a2", "u u3", "a a3", "u u4"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, lines(Select(turns, c.mode, c.window)))
+		})
+	}
+}
+
+func TestRecentCutsInCharacters(t *testing.T) {
+	t.Parallel()
+	messages := script("u "+strings.Repeat("字", 41), "a "+strings.Repeat("😀", 50), "u "+strings.Repeat("é", 40))
+	window := Window{User: Side{5, 40}, Assistant: Side{5, 45}}
+	want := []string{
+		"u " + strings.Repeat("字", 40) + " (truncated...)",
+		"a " + strings.Repeat("😀", 45) + " (truncated...)",
+		"u " + strings.Repeat("é", 40),
+	}
+	require.Equal(t, want, lines(History(messages, ModeRecent, window)))
+
+	turns := Turns(messages)
+	require.Equal(t, want, lines(Select(turns, ModeRecent, window)))
+	require.Equal(t, Turns(messages), turns, "Select does not change what it is given")
+	require.Equal(t, turns, History(messages, ModeFull, window), "full is uncut")
+}
+
+func TestWindowClamp(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		in   string
+		want Window
+	}{
+		"defaults":    {`{}`, Window{Side{5, 500}, Side{3, 300}}},
+		"one field":   {`{"user":{"turns":7}}`, Window{Side{7, 500}, Side{3, 300}}},
+		"too much":    {`{"user":{"turns":21,"chars":1001},"assistant":{"turns":11,"chars":99999}}`, Window{Side{20, 1000}, Side{10, 1000}}},
+		"too little":  {`{"user":{"turns":-1,"chars":39},"assistant":{"turns":-5,"chars":0}}`, Window{Side{0, 40}, Side{0, 40}}},
+		"at the ends": {`{"user":{"turns":20,"chars":40},"assistant":{"turns":10,"chars":1000}}`, Window{Side{20, 40}, Side{10, 1000}}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ParseWindow([]byte(c.in))
+			require.NoError(t, err)
+			require.Equal(t, c.want, got)
+		})
+	}
+	_, err := ParseWindow([]byte(`{"user":5}`))
+	require.Error(t, err)
+}
+
+func TestParseQueryMode(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"message", "recent", "full"} {
+		var m QueryMode
+		require.NoError(t, m.UnmarshalText([]byte(name)))
+		require.Equal(t, QueryMode(name), m)
+	}
+	_, err := ParseQueryMode("all")
+	require.ErrorIs(t, err, ErrQueryMode)
+	require.EqualError(t, err, `"all" must be message, recent or full`)
+}
+
+func TestLatest(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "What now?", Latest(hintBlock+" What\n now? "))
+	require.Equal(t, strings.Repeat("字", 4000), Latest(strings.Repeat("字", 4001)))
+	require.Equal(t, strings.Repeat("字", 4000), Latest(strings.Repeat("字", 4000)))
+	require.Empty(t, Latest(" \n"))
+}
+
+// TestCapturedHistories holds the turns of real gateway histories to a golden
+// file.
+func TestCapturedHistories(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../testdata/openclaw/before_prompt_build.json")
+	require.NoError(t, err)
+	var samples []struct {
+		Scenario string          `json:"scenario"`
+		Event    json.RawMessage `json:"event"`
+	}
+	require.NoError(t, json.Unmarshal(data, &samples))
+	require.NotEmpty(t, samples)
+	var b strings.Builder
+	for _, sample := range samples {
+		event, err := payload.DecodeBeforePromptBuild(sample.Event)
+		require.NoError(t, err)
+		fmt.Fprintf(&b, "# %s\nlatest: %s\n", sample.Scenario, Latest(event.Prompt))
+		for _, turn := range History(event.Messages, ModeRecent, DefaultWindow()) {
+			fmt.Fprintf(&b, "%s: %s\n", turn.Role, turn.Text)
+		}
+		b.WriteString("\n")
+	}
+	golden := filepath.Join("testdata", "captured.golden")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o750))
+		require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String())
+}
+
+// FuzzHistory holds the walk from the end to the plain reading of contract §5
+// from the beginning.
+func FuzzHistory(f *testing.F) {
+	f.Add([]byte("uauuaahHeEx"), 2, 1)
+	f.Add([]byte("aauHaahuxa"), 20, 10)
+	f.Fuzz(func(t *testing.T, kinds []byte, users, assistants int) {
+		var messages []payload.Message
+		for i, kind := range kinds {
+			m := payload.Message{Role: RoleUser, Content: payload.Content{fmt.Sprintf("text %d", i)}}
+			switch kind {
+			case 'u':
+			case 'a':
+				m.Role = RoleAssistant
+			case 'h':
+				m.Content = payload.Content{"a heartbeat poll"}
+			case 'H':
+				m.Role, m.Content = RoleAssistant, payload.Content{"HEARTBEAT_OK"}
+			case 'e':
+				m.Content = nil
+			case 'E':
+				m.Role, m.Content = RoleAssistant, payload.Content{" "}
+			default:
+				m.Role = "toolResult"
+			}
+			messages = append(messages, m)
+		}
+		all := forward(messages)
+		window := Window{User: Side{users, 100}, Assistant: Side{assistants, 100}}
+		require.Equal(t, lines(all), lines(Turns(messages)))
+		require.Equal(t, lines(Select(all, ModeRecent, window)), lines(History(messages, ModeRecent, window)))
+	})
+}
+
+func forward(messages []payload.Message) []payload.Turn {
+	var out []payload.Turn
+	var user, answer string
+	polled := false
+	emit := func(evenUnanswered bool) {
+		if user == "" || answer == "" && !evenUnanswered {
+			return
+		}
+		out = append(out, payload.Turn{Role: RoleUser, Text: user})
+		if answer != "" {
+			out = append(out, payload.Turn{Role: RoleAssistant, Text: answer})
+		}
+	}
+	for i := range messages {
+		text := textOf(&messages[i])
+		switch {
+		case text == "":
+		case messages[i].Role == RoleUser && isHeartbeatPoll(text):
+			polled = true
+		case messages[i].Role == RoleUser:
+			emit(false)
+			user, answer, polled = text, "", false
+		case messages[i].Role == RoleAssistant && !polled && text != heartbeatAnswer:
+			answer = text
+		}
+	}
+	emit(true)
+	return out
+}
+
+func TestHistoryOfEightMegabytesIsQuick(t *testing.T) {
+	t.Parallel()
+	messages := long(8 << 20)
+	begun := time.Now()
+	require.Len(t, History(messages, ModeRecent, DefaultWindow()), 8)
+	require.Less(t, time.Since(begun), 100*time.Millisecond, "only the last turns are cleaned")
+}
+
+func long(size int) []payload.Message {
+	text := strings.Repeat("some <b>words</b>: an answer\n", 100)
+	var messages []payload.Message
+	for n := 0; n < size; n += 2 * len(text) {
+		messages = append(messages, script("u "+text, "a "+text)...)
+	}
+	return messages
+}
+
+func BenchmarkHistory(b *testing.B) {
+	short := script("u hello", "a hi, what can I do?", "u tell me of the roof", "a it leaks")
+	eight := long(8 << 20)
+	for name, run := range map[string]func(){
+		"recent/4 messages": func() { History(short, ModeRecent, DefaultWindow()) },
+		"recent/8MB":        func() { History(eight, ModeRecent, DefaultWindow()) },
+		"full/8MB":          func() { History(eight, ModeFull, DefaultWindow()) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				run()
+			}
+		})
+	}
+}
