@@ -50,14 +50,16 @@ type Bus struct {
 	NC *nats.Conn
 	JS jetstream.JetStream
 
-	srv    *embedded
-	closed chan struct{}
-	log    *slog.Logger
+	srv     *embedded
+	closed  chan struct{}
+	log     *slog.Logger
+	options Options
+	target  string
 }
 
 // Open connects, starting a server first when none is configured.
 func Open(ctx context.Context, o Options) (*Bus, error) {
-	b := &Bus{closed: make(chan struct{}), log: o.Log}
+	b := &Bus{closed: make(chan struct{}), log: o.Log, options: o}
 	target, connect := o.URL, b.connectOptions(o)
 	if target == "" {
 		srv, join, err := openLocal(ctx, o.Embedded, o.Log)
@@ -69,13 +71,9 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 			connect = append(connect, srv.connectOptions()...)
 		}
 	}
+	b.target = target
 	if err := b.connect(ctx, target, connect, o.Wait && o.URL != ""); err != nil {
 		b.stopServer()
-		return nil, err
-	}
-	var err error
-	if b.JS, err = jetstream.New(b.NC, jetstream.WithPublishAsyncMaxPending(maxUnacknowledged), jetstream.WithPublishAsyncTimeout(10*time.Second)); err != nil {
-		b.Close()
 		return nil, err
 	}
 	switch {
@@ -87,6 +85,19 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 		o.Log.Info("connected to NATS", "url", b.NC.ConnectedUrlRedacted())
 	}
 	return b, nil
+}
+
+// Another opens a second connection to the same server. It has no server of
+// its own to stop.
+func (b *Bus) Another(name string) (*Bus, error) {
+	o := b.options
+	o.Name = name
+	out := &Bus{closed: make(chan struct{}), log: o.Log, options: o, target: b.target}
+	connect := out.connectOptions(o)
+	if b.srv != nil {
+		connect = append(connect, b.srv.connectOptions()...)
+	}
+	return out, out.connect(context.Background(), b.target, connect, false)
 }
 
 // Embedded says whether the server runs in this process.
@@ -181,7 +192,8 @@ func (b *Bus) connect(ctx context.Context, target string, opts []nats.Option, wa
 		nc, err := nats.Connect(target, opts...)
 		if err == nil {
 			b.NC = nc
-			return nil
+			b.JS, err = jetstream.New(nc)
+			return err
 		}
 		if !wait {
 			if errors.Is(err, nats.ErrNoInfoReceived) {

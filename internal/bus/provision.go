@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/subjects"
@@ -143,4 +144,20 @@ func ensureDurable(ctx context.Context, s jetstream.Stream, cfg jetstream.Consum
 		return nil, fmt.Errorf("create durable %s: %w", cfg.Durable, err)
 	}
 	return c, nil
+}
+
+// Temporary says whether an error of [Provision] may go away by itself: the
+// server is away, or a cluster has no leader yet.
+func Temporary(err error) bool {
+	var api *jetstream.APIError
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &api):
+		return api.Code == 503
+	default:
+		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
+			errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrConnectionReconnecting) ||
+			errors.Is(err, nats.ErrDisconnected)
+	}
 }

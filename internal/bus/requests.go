@@ -1,9 +1,7 @@
 package bus
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -217,15 +215,4 @@ func (s *Service) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("%d requests are still in work: %w", s.inflight.Load(), ctx.Err())
 	}
-}
-
-// JSONBody encodes v as a reply body, leaving <, > and & as they are.
-func JSONBody(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }

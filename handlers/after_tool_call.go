@@ -1,0 +1,118 @@
+package handlers
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"intenthint/payload"
+	"intenthint/store"
+)
+
+// maxResult is what is kept of a tool's result, in characters (contract §8).
+const maxResult = 200
+
+// afterToolCall adds a tool call to its turn, and the skill it read, if any.
+func afterToolCall(env payload.Envelope, ctx payload.Context, f *store.Fact) error {
+	e, err := payload.DecodeAfterToolCall(env.Event)
+	if err != nil {
+		return err
+	}
+	if e.RunID != "" {
+		f.RunID = e.RunID
+	}
+	call := &store.Call{
+		ToolCallID: e.ToolCallID,
+		Name:       e.ToolName,
+		Params:     e.Params,
+		Error:      string(e.Error),
+		DurationMs: e.DurationMs,
+	}
+	if call.ToolCallID == "" {
+		call.ToolCallID = ctx.ToolCallID
+	}
+	if call.Name == "" {
+		call.Name = ctx.ToolName
+	}
+	if call.Error == "" {
+		text := e.Text()
+		call.Skill = skillRead(call.Name, e.Params, text)
+		call.Result = firstCharacters(text, maxResult)
+	}
+	f.Call = call
+	return nil
+}
+
+// skillRead returns the skill that a tool call has read: a read of a path that
+// ends in SKILL.md whose text has front matter with a name; else nil.
+func skillRead(tool string, params json.RawMessage, text string) *store.Skill {
+	if !strings.EqualFold(tool, "read") {
+		return nil
+	}
+	var p struct {
+		Path     string `json:"path"`
+		FilePath string `json:"file_path"`
+	}
+	if len(params) == 0 || json.Unmarshal(params, &p) != nil {
+		return nil
+	}
+	path := p.Path
+	if path == "" {
+		path = p.FilePath
+	}
+	if !strings.HasSuffix(path, "SKILL.md") {
+		return nil
+	}
+	matter, ok := frontMatter(text)
+	if !ok {
+		return nil
+	}
+	name := nameOf(matter)
+	if name == "" {
+		return nil
+	}
+	return &store.Skill{Name: name, Path: path}
+}
+
+// nameOf reads the name in front matter. Skills are written by hand and read
+// by tolerant gateways: where the YAML is wrong elsewhere, the line of the
+// name still counts.
+func nameOf(matter string) string {
+	var meta struct {
+		Name string `yaml:"name"`
+	}
+	if yaml.Unmarshal([]byte(matter), &meta) == nil {
+		return strings.TrimSpace(meta.Name)
+	}
+	for line := range strings.Lines(matter) {
+		if name, ok := strings.CutPrefix(line, "name:"); ok {
+			return strings.Trim(strings.TrimSpace(name), `"'`)
+		}
+	}
+	return ""
+}
+
+// frontMatter returns what stands between a first line --- and the next one.
+func frontMatter(text string) (string, bool) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	rest, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return "", false
+	}
+	if end := strings.Index("\n"+rest, "\n---"); end >= 0 {
+		return rest[:end], true
+	}
+	return "", false
+}
+
+// firstCharacters cuts text to n characters.
+func firstCharacters(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}

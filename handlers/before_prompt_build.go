@@ -1,0 +1,298 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nuid"
+
+	"intenthint/classify"
+	"intenthint/conversation"
+	"intenthint/eligibility"
+	"intenthint/intents"
+	"intenthint/payload"
+	"intenthint/subjects"
+)
+
+// Settings is everything a hint is made from. It is immutable: a change of the
+// configuration or the catalogue makes another one, and a request uses one from
+// beginning to end.
+type Settings struct {
+	Rules eligibility.Rules
+	// Catalog returns the intents that an agent may be given.
+	Catalog func(agent string) *intents.Catalog
+
+	QueryMode conversation.QueryMode
+	Window    conversation.Window
+	Location  *time.Location
+
+	Classifier *classify.Classifier
+	// MinConfidence is the confidence below which no hint is given.
+	MinConfidence float64
+	Complexity    classify.Prompts
+}
+
+// Bus is what the handler needs of the others: it is told of every turn, and
+// asked before a model is.
+type Bus interface {
+	// TurnBegun publishes the event of a turn that began and tells the other
+	// processes, without waiting for either.
+	TurnBegun(agent, session, id, traceparent string, body []byte)
+	// Claim says whether this process may ask a model about the run until the
+	// given moment; false means that another process is at it.
+	Claim(ctx context.Context, run string, until time.Time) bool
+	// Release gives a claim back after a failure.
+	Release(run string)
+}
+
+// HintObserver counts what became of requests. Durations count from receipt.
+type HintObserver interface {
+	Hint(source, intent string, took time.Duration)
+	Skip(reason string, policy bool, took time.Duration)
+	Classified(source string, took time.Duration)
+}
+
+// BeforePromptBuild answers before_prompt_build with a hint (contract §4–§6).
+type BeforePromptBuild struct {
+	settings atomic.Pointer[Settings]
+	runs     *Runs
+	bus      Bus
+	observer HintObserver
+	log      *slog.Logger
+	now      func() time.Time
+	// maxPayload bounds a turn_begun event, in bytes.
+	maxPayload int64
+}
+
+// NewBeforePromptBuild returns the handler; Use must be called before the first
+// request.
+func NewBeforePromptBuild(runs *Runs, bus Bus, maxPayload int64, observer HintObserver, log *slog.Logger) *BeforePromptBuild {
+	return &BeforePromptBuild{runs: runs, bus: bus, observer: observer, log: log, now: time.Now, maxPayload: maxPayload}
+}
+
+// Use makes later requests use other settings.
+func (h *BeforePromptBuild) Use(s *Settings) { h.settings.Store(s) }
+
+// turn is one request on its way to an answer.
+type turn struct {
+	req     *Request
+	event   payload.BeforePromptBuild
+	set     *Settings
+	agent   string
+	catalog *intents.Catalog
+	latest  string
+	in      classify.Input // set by prepare
+}
+
+// Handle implements [Handler].
+func (h *BeforePromptBuild) Handle(ctx context.Context, req *Request) (Result, error) {
+	t := turn{req: req, set: h.settings.Load(), agent: req.Context.Agent()}
+	var err error
+	if t.event, err = payload.DecodeBeforePromptBuild(req.Envelope.Event); err != nil {
+		return Result{Header: h.header(req, answer{}, "")}, err
+	}
+	t.catalog = t.set.Catalog(t.agent)
+	t.latest = conversation.Latest(t.event.Prompt)
+	if skip := eligibility.Check(t.set.Rules, req.Context, t.latest, len(t.catalog.Enabled()) > 0); skip != "" {
+		h.observer.Skip(string(skip), true, h.now().Sub(req.Received))
+		return Result{Header: h.header(req, answer{skip: string(skip)}, "")}, nil
+	}
+	a, source := h.answer(ctx, t)
+	took := h.now().Sub(req.Received)
+	if a.skip != "" {
+		h.observer.Skip(a.skip, false, took)
+	} else {
+		h.observer.Hint(source, a.result.Intent, took)
+	}
+	if h.log.Enabled(ctx, slog.LevelDebug) {
+		h.log.DebugContext(ctx, "hint", logged(t, a, source, took)...)
+	}
+	return Result{PrependContext: a.hint, Header: h.header(req, a, source)}, nil
+}
+
+// answer gives the run's first answer, or makes it.
+func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string) {
+	key := runKey(t.req.Context)
+	if key == "" {
+		h.prepare(&t)
+		a := h.classify(ctx, t)
+		h.begin(t, a)
+		return a, sourceOf(a)
+	}
+	known, mine := h.runs.join(key, t.event.Prompt)
+	if !mine {
+		if a, ok := known.wait(ctx); ok {
+			return a, payload.SourceCache
+		}
+		// The one who answers is later than this caller can wait.
+		h.prepare(&t)
+		a := h.classify(ctx, t)
+		return a, sourceOf(a)
+	}
+	if known.prompt != t.event.Prompt {
+		t.event.Prompt = known.prompt
+		t.latest = conversation.Latest(known.prompt)
+	}
+	h.prepare(&t)
+	asks := t.set.Classifier.AsksModel(t.in)
+	if asks && !h.bus.Claim(ctx, key, t.req.Deadline) {
+		if a, ok := known.wait(ctx); ok {
+			return a, payload.SourceCache
+		}
+		// Its process is late or dead: what can be said without a model is
+		// said, and the turn begins here too.
+		a := h.runs.finish(key, known, h.classify(ctx, t))
+		h.begin(t, a)
+		return a, sourceOf(a)
+	}
+	a := h.classify(ctx, t)
+	if asks && !a.final() {
+		h.bus.Release(key)
+	}
+	a = h.runs.finish(key, known, a)
+	h.begin(t, a)
+	return a, sourceOf(a)
+}
+
+// prepare makes the classifier's input of what the request holds.
+func (h *BeforePromptBuild) prepare(t *turn) {
+	t.in = classify.Input{
+		Catalog:      t.catalog,
+		Conversation: conversation.History(t.event.Messages, t.set.QueryMode, t.set.Window),
+		Latest:       t.latest,
+		Now:          h.now().In(t.set.Location),
+		RunModel:     t.req.Context.Model(),
+	}
+}
+
+// classify makes an answer.
+func (h *BeforePromptBuild) classify(ctx context.Context, t turn) answer {
+	began := h.now()
+	c, err := t.set.Classifier.Classify(ctx, t.in)
+	if err != nil {
+		return answer{skip: failure(err)}
+	}
+	h.observer.Classified(c.Source, h.now().Sub(began))
+	c.ElapsedMs = milliseconds(h.now().Sub(t.req.Received))
+	if c.Confidence < t.set.MinConfidence {
+		return answer{skip: skipLowConfidence, result: &c}
+	}
+	return answer{result: &c, hint: classify.RenderHint(c, t.catalog, t.set.Complexity)}
+}
+
+const skipLowConfidence = string(eligibility.LowConfidence)
+
+// failure is the Hint-Skip of an error of the classifier.
+func failure(err error) string {
+	switch {
+	case errors.Is(err, classify.ErrOverloaded):
+		return string(eligibility.Overloaded)
+	case errors.Is(err, classify.ErrDeadline):
+		return string(eligibility.Deadline)
+	default:
+		return string(eligibility.ClassifyFailed)
+	}
+}
+
+// begin publishes that the turn began. What has neither a session id nor a key
+// is not tracked.
+func (h *BeforePromptBuild) begin(t turn, a answer) {
+	session := t.req.Context.Session()
+	if session == "" {
+		return
+	}
+	ts := t.req.Envelope.TS
+	if ts <= 0 {
+		ts = h.now().UnixMilli()
+	}
+	id := nuid.Next()
+	begun := payload.TurnBegun{
+		RunID:        t.req.Context.RunID,
+		Prompt:       t.event.Prompt,
+		Conversation: t.in.Conversation,
+		Result:       a.result,
+		Hint:         a.hint,
+		Skip:         a.skip,
+	}
+	if begun.Conversation == nil {
+		begun.Conversation = []payload.Turn{}
+	}
+	body, err := h.encode(t, &begun, ts, id)
+	if err != nil {
+		h.log.Error("a turn could not be published", "run", begun.RunID, "error", err)
+		return
+	}
+	h.bus.TurnBegun(t.agent, session, id, t.req.Traceparent, body)
+}
+
+// encode leaves out the oldest of a conversation that is too long for the
+// server, as gateways do with theirs.
+func (h *BeforePromptBuild) encode(t turn, begun *payload.TurnBegun, ts int64, id string) ([]byte, error) {
+	for {
+		body, err := json.Marshal(struct {
+			Hook  string             `json:"hook"`
+			Event *payload.TurnBegun `json:"event"`
+			Ctx   payload.Context    `json:"ctx"`
+			TS    int64              `json:"ts"`
+			ID    string             `json:"id"`
+		}{subjects.HookTurnBegun, begun, t.req.Context, ts, id})
+		if err != nil || int64(len(body)) < h.maxPayload-1024 || h.maxPayload <= 0 {
+			return body, err
+		}
+		if n := len(begun.Conversation); n > 0 {
+			begun.Conversation = begun.Conversation[(n+1)/2:]
+			continue
+		}
+		return nil, errors.New("the prompt alone is larger than the server's max_payload")
+	}
+}
+
+// header is the diagnostics of a reply (contract §3).
+func (h *BeforePromptBuild) header(req *Request, a answer, source string) map[string][]string {
+	out := make(map[string][]string, 6)
+	if c := a.result; c != nil {
+		if a.skip == "" {
+			out[subjects.HeaderIntent] = []string{c.Intent}
+		}
+		out[subjects.HeaderConfidence] = []string{strconv.FormatFloat(c.Confidence, 'f', 2, 64)}
+		out[subjects.HeaderSource] = []string{source}
+		if c.Model != "" {
+			out[subjects.HeaderModel] = []string{c.Model}
+		}
+	}
+	if a.skip != "" {
+		out[subjects.HeaderSkip] = []string{a.skip}
+	}
+	out[subjects.HeaderElapsedMs] = []string{strconv.FormatFloat(milliseconds(h.now().Sub(req.Received)), 'f', 3, 64)}
+	return out
+}
+
+// sourceOf is where a fresh answer came from.
+func sourceOf(a answer) string {
+	if a.result == nil {
+		return ""
+	}
+	return a.result.Source
+}
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Microseconds()) / 1000
+}
+
+// logged is the debug line of a hint; the user's text stands there and nowhere
+// above debug.
+func logged(t turn, a answer, source string, took time.Duration) []any {
+	out := []any{
+		"agent", t.agent, "session", t.req.Context.Session(), "run", t.req.Context.RunID,
+		"source", source, "skip", a.skip, "took", took, "prompt", t.latest,
+	}
+	if a.result != nil {
+		out = append(out, "intent", a.result.Intent, "confidence", a.result.Confidence, "model", a.result.Model)
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package handlers
+
+import (
+	"context"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"intenthint/payload"
+)
+
+// maxRuns bounds the runs that are remembered. A gateway retries a run for a
+// minute or two; at a hundred turns a second this is more than a minute.
+const maxRuns = 8192
+
+// answer is what a run was answered the first time.
+type answer struct {
+	hint   string
+	skip   string
+	result *payload.Classification
+}
+
+// final says whether a retry of the run is given the answer again; the other
+// ones are classified anew (contract §8).
+func (a answer) final() bool { return a.skip == "" || a.skip == skipLowConfidence }
+
+// run is one run's first answer, or the wait for it.
+type run struct {
+	done chan struct{} // closed when answer is set
+	// prompt is the first prompt: a retry comes with another one ("Continue
+	// the current task …") that says nothing of what the user wants.
+	prompt string
+	answer answer
+}
+
+// Runs remembers the first answers of recent runs, its own and those of other
+// processes, so that a retry gets the first hint from any of them and requests
+// for one run at once make one classification.
+type Runs struct {
+	mu    sync.Mutex
+	cache *lru.Cache[string, *run]
+}
+
+// NewRuns returns an empty memory.
+func NewRuns() *Runs {
+	cache, err := lru.New[string, *run](maxRuns)
+	if err != nil {
+		panic(err) // only for a size that is not positive
+	}
+	return &Runs{cache: cache}
+}
+
+// runKey names a run. Run ids are the client's choice for some channels, so
+// the session belongs to the name.
+func runKey(ctx payload.Context) string {
+	if ctx.RunID == "" {
+		return ""
+	}
+	return ctx.Session() + "\x00" + ctx.RunID
+}
+
+// join returns the run, and whether the caller is the one to answer it: then
+// it must call finish. A run whose first answer was a failure is begun again,
+// with its first prompt.
+func (r *Runs) join(key, prompt string) (*run, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.cache.Get(key); ok {
+		select {
+		case <-known.done:
+			if known.answer.final() {
+				return known, false
+			}
+			if known.prompt != "" {
+				prompt = known.prompt
+			}
+		default:
+			return known, false
+		}
+	}
+	fresh := &run{done: make(chan struct{}), prompt: prompt}
+	r.cache.Add(key, fresh)
+	return fresh, true
+}
+
+// finish sets the answer of a run that join gave to the caller, unless another
+// process has given a final one meanwhile; the answer that stands is returned.
+func (r *Runs) finish(key string, known *run, a answer) answer {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	select {
+	case <-known.done:
+		if known.answer.final() {
+			return known.answer
+		}
+		// Others may be reading that one.
+		known = &run{done: make(chan struct{}), prompt: known.prompt}
+		r.cache.Add(key, known)
+	default:
+	}
+	known.answer = a
+	close(known.done)
+	return a
+}
+
+// wait returns the answer of a run once it is there; false when ctx ends first.
+func (known *run) wait(ctx context.Context) (answer, bool) {
+	select {
+	case <-known.done:
+		return known.answer, true
+	default:
+	}
+	select {
+	case <-known.done:
+		return known.answer, true
+	case <-ctx.Done():
+		return answer{}, false
+	}
+}
+
+// Learn takes in the turn_begun of another process. A body that is none is
+// ignored: it is only a memory.
+func (r *Runs) Learn(body []byte) {
+	env, err := payload.DecodeRequest(body)
+	if err != nil {
+		return
+	}
+	ctx, err := payload.DecodeContext(env.Ctx)
+	if err != nil {
+		return
+	}
+	begun, err := payload.DecodeTurnBegun(env.Event)
+	if err != nil {
+		return
+	}
+	key := runKey(ctx)
+	if key == "" {
+		return
+	}
+	a := answer{hint: begun.Hint, skip: begun.Skip, result: begun.Result}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if known, ok := r.cache.Get(key); ok {
+		select {
+		case <-known.done:
+			if known.answer.final() {
+				return // the first answer stands
+			}
+		default:
+			known.answer = a
+			close(known.done)
+			return
+		}
+	}
+	known := &run{done: make(chan struct{}), prompt: begun.Prompt, answer: a}
+	close(known.done)
+	r.cache.Add(key, known)
+}
