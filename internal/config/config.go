@@ -1,0 +1,324 @@
+// Package config reads the settings of contract §9: the environment, and the
+// JSON5 file that HINT_CONFIG names, under one table of variables that says
+// for each how it is read, what is allowed, and what it is without being set.
+//
+// Every wrong value is reported at once ([Errors]); a value that is not known
+// to be right never gets into a [Config].
+package config
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"intenthint/classify"
+)
+
+// Config is one complete configuration. It is made by [Load] and [Watch] and
+// is not changed afterwards: its slices and maps are to be read only.
+type Config struct {
+	// File is the JSON5 file that was read (HINT_CONFIG), "" for none.
+	File string
+	// DataDir holds the JetStream store of an embedded server and other state.
+	DataDir string
+
+	Bus        Bus
+	Store      Store
+	HTTP       HTTP
+	Log        Log
+	Policy     Policy
+	Query      Query
+	Classifier Classifier
+
+	// IntentsDir holds intent files; "" means those built into the binary.
+	IntentsDir string
+	// Complexity replaces built-in complexity prompts.
+	Complexity ComplexityPrompts
+	// Timezone is the user's zone.
+	Timezone Zone
+	// HookTimeouts is the time that one handler of a hook has, by hook.
+	HookTimeouts map[string]time.Duration
+
+	Triage  Triage
+	KnowHub KnowHub
+
+	content [32]byte // SHA-256 of File as it was read
+}
+
+// Bus is how the program reaches NATS and what it calls its own there.
+type Bus struct {
+	// URLs are the servers to connect to; none means an embedded one.
+	URLs []string
+	// Creds is a credentials file, "" for none.
+	Creds string
+	// Conf is the configuration file of the embedded server. It may be
+	// missing only when it is the default one.
+	Conf string
+	// Port overrides the embedded server's port; -1 picks a free one, 0
+	// leaves the choice to Conf.
+	Port int
+	// Prefix begins every subject.
+	Prefix string
+	// QueueGroup names the queue group and the durable consumer.
+	QueueGroup string
+	// Stream names the event stream.
+	Stream string
+	// StreamMaxAge is how long a stream that is created keeps events; 0 means
+	// for ever.
+	StreamMaxAge time.Duration
+	// StreamMaxBytes limits a stream that is created; -1 means no limit.
+	StreamMaxBytes int64
+}
+
+// Store is where sessions are kept.
+type Store struct {
+	// Kind is "file".
+	Kind string
+	// SessionsDir holds the session files.
+	SessionsDir string
+	// Retention is how long an untouched session is kept; 0 means for ever.
+	Retention time.Duration
+	// HistoryLimit is how many turns stay in a session file.
+	HistoryLimit int
+}
+
+// HTTP is where /healthz, /readyz and /metrics are served.
+type HTTP struct {
+	// Addr is host:port; "" means nowhere.
+	Addr string
+	// Fixed says that the operator chose Addr: when it is taken that is an
+	// error, and no other port is tried.
+	Fixed bool
+}
+
+// Policy says which turns get a hint (contract §4). Matching of agents and
+// intents is by glob in any case of letters.
+type Policy struct {
+	// Agents are patterns of agent ids.
+	Agents []string
+	// IntentDeny maps patterns of agent ids to patterns of intent ids.
+	IntentDeny map[string][]string
+	// ChatTypes are of direct, group, channel, explicit and unknown.
+	ChatTypes []string
+	// AllowedChatIDs and DeniedChatIDs are in lower case.
+	AllowedChatIDs []string
+	DeniedChatIDs  []string
+	// MainKey is the gateway's session.mainKey, in lower case.
+	MainKey string
+}
+
+// Query modes of contract §5.
+const (
+	QueryMessage = "message"
+	QueryRecent  = "recent"
+	QueryFull    = "full"
+)
+
+// Query says how much of a conversation a classifier sees.
+type Query struct {
+	// Mode is one of the Query constants.
+	Mode   string
+	Window Window
+}
+
+// Window limits the conversation under query mode "recent".
+type Window struct {
+	User      TurnLimit `json:"user"`
+	Assistant TurnLimit `json:"assistant"`
+}
+
+// TurnLimit limits the turns of one role; Chars counts characters of each.
+type TurnLimit struct {
+	Turns int `json:"turns"`
+	Chars int `json:"chars"`
+}
+
+// Classifier says who classifies, and within what limits.
+type Classifier struct {
+	// Mode is never "auto": that is resolved by whether there is a model.
+	Mode classify.Mode
+	// LocalAccept is the probability from which a local answer is given
+	// without asking a model, under mode cascade.
+	LocalAccept float64
+	// MinConfidence is the confidence below which no hint is given.
+	MinConfidence float64
+	// Model and Fallback are provider/model, "" for none.
+	Model    string
+	Fallback string
+	// Providers adds to the built-in providers or overrides fields of them.
+	Providers map[string]Provider
+	// MaxInflight is how many classifications may run at once.
+	MaxInflight int
+	// Timeout is the longest a gateway is kept waiting.
+	Timeout time.Duration
+}
+
+// Provider is where models are reached. In an entry for a built-in provider
+// empty fields mean the built-in ones.
+type Provider struct {
+	BaseURL string `json:"baseUrl,omitempty"`
+	// API is one of the API constants.
+	API string `json:"api,omitempty"`
+	// APIKeyEnv names the environment variable that holds the key.
+	APIKeyEnv string `json:"apiKeyEnv,omitempty"`
+}
+
+// Wire formats of model providers.
+const (
+	APIOpenAI    = "openai-completions"
+	APIAnthropic = "anthropic-messages"
+)
+
+// ComplexityPrompts are the last lines of a hint, by complexity; "" means the
+// built-in one.
+type ComplexityPrompts struct {
+	Low    string `json:"low,omitempty"`
+	Medium string `json:"medium,omitempty"`
+	High   string `json:"high,omitempty"`
+}
+
+// Zone is a time zone and its IANA name.
+type Zone struct {
+	Name     string
+	Location *time.Location
+}
+
+// Load reads the environment and the file that HINT_CONFIG names. When any
+// value is wrong the error is an [Errors] with all of them; the warnings are
+// good in either case.
+func Load() (*Config, []Warning, error) {
+	env, err := readEnvironment()
+	if err != nil {
+		return nil, nil, err
+	}
+	warnings := unknownVariables(os.Environ())
+	var (
+		content []byte
+		path    = env[variableConfig]
+	)
+	if path != "" {
+		if content, err = readFile(path); err != nil {
+			return nil, warnings, Errors{{Variable: variableConfig, Value: path, Allowed: "must be a JSON5 file that can be read (" + plainError(err) + ")"}}
+		}
+	}
+	c, more, err := build(env, path, content)
+	return c, append(warnings, more...), err
+}
+
+// build makes a configuration of the defaults, the file's content and the
+// environment, each winning over what stands before it.
+func build(env map[string]string, path string, content []byte) (*Config, []Warning, error) {
+	var (
+		problems Errors
+		warnings []Warning
+		given    = make(map[string]Problem) // where the value of a variable stands that is not its default
+		c        = new(Config)
+	)
+	for _, v := range variables {
+		if v.def != "" {
+			if err := v.set(c, v.def); err != nil {
+				problems = append(problems, Problem{Variable: v.name, Value: v.def, Allowed: err.Error()})
+			}
+		}
+	}
+	if path != "" {
+		fields, notes, err := parseFile(content)
+		if err != nil {
+			problems = append(problems, Problem{Variable: variableConfig, Value: path, Allowed: err.Error()})
+		}
+		for _, note := range notes {
+			warnings = append(warnings, Warning{Variable: variableConfig, Message: path + ": " + note})
+		}
+		for _, v := range variables {
+			value, ok := fields[v.field]
+			if !ok || v.field == "" {
+				continue
+			}
+			text, err := v.kind.text(value)
+			if err == nil && text == "" {
+				continue
+			}
+			if err == nil {
+				err = v.set(c, text)
+			}
+			place := Problem{Variable: variableConfig, Path: path, Field: v.field, Value: show(value)}
+			if err != nil {
+				problems = append(problems, place.because(err))
+				continue
+			}
+			given[v.name] = place
+		}
+	}
+	for _, v := range variables {
+		text := env[v.name]
+		if v.name == "" || text == "" {
+			continue
+		}
+		place := Problem{Variable: v.name, Value: text}
+		if err := v.set(c, text); err != nil {
+			problems = append(problems, place.because(err))
+			continue
+		}
+		given[v.name] = place
+	}
+	problems = append(problems, c.finish(given, problems)...)
+	if len(problems) > 0 {
+		problems.sort()
+		return nil, warnings, problems
+	}
+	c.content = digest(content)
+	return c, append(warnings, c.doubts()...), nil
+}
+
+// finish fills what depends on several values. Values that were found wrong
+// already are not reported a second time.
+func (c *Config) finish(given map[string]Problem, already Errors) Errors {
+	var problems Errors
+	if c.Store.SessionsDir == "" {
+		c.Store.SessionsDir = filepath.Join(c.DataDir, "sessions")
+	}
+	_, c.HTTP.Fixed = given["HINT_HTTP_ADDR"]
+	if c.Timezone.Location == nil {
+		c.Timezone = machineZone("/")
+	}
+	hasModel := c.Classifier.Model != "" || c.Classifier.Fallback != ""
+	switch {
+	case c.Classifier.Mode == modeAuto && hasModel:
+		c.Classifier.Mode = classify.ModeHedged
+	case c.Classifier.Mode == modeAuto:
+		c.Classifier.Mode = classify.ModeLocal
+	case c.Classifier.Mode != classify.ModeLocal && !hasModel && !already.about("HINT_MODEL", "HINT_MODEL_FALLBACK", "model", "modelFallback"):
+		problems = append(problems, given["HINT_CLASSIFIER"].because(
+			errors.New("must be local or auto, or HINT_MODEL must be set to provider/model")))
+	}
+	return problems
+}
+
+// builtinProviders are the providers that need no entry in HINT_PROVIDERS.
+var builtinProviders = []string{"anthropic", "google", "ollama", "openai", "openrouter"}
+
+// doubts are warnings about values that are allowed and may be mistakes.
+func (c *Config) doubts() []Warning {
+	var warnings []Warning
+	for _, m := range []struct{ variable, ref string }{
+		{"HINT_MODEL", c.Classifier.Model}, {"HINT_MODEL_FALLBACK", c.Classifier.Fallback},
+	} {
+		name := providerOf(m.ref)
+		_, known := c.Classifier.Providers[name]
+		if m.ref != "" && !known && !slices.Contains(builtinProviders, name) {
+			warnings = append(warnings, Warning{
+				Variable: m.variable,
+				Message:  quote(m.ref) + ": provider " + name + " is neither built in nor in HINT_PROVIDERS; the model cannot be asked",
+			})
+		}
+	}
+	for _, hook := range slices.Sorted(maps.Keys(c.HookTimeouts)) {
+		if !isDecisionHook(hook) {
+			warnings = append(warnings, Warning{Variable: "HINT_HOOK_TIMEOUTS", Message: quote(hook) + " is no hook that a gateway waits for; its time-out has no effect"})
+		}
+	}
+	return warnings
+}

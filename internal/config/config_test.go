@@ -1,0 +1,508 @@
+package config
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
+)
+
+// setenv makes the environment hold exactly these HINT_* variables.
+func setenv(t *testing.T, values map[string]string) {
+	t.Helper()
+	for _, entry := range os.Environ() {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, "HINT_") {
+			require.NoError(t, os.Unsetenv(name))
+			t.Cleanup(func() { _ = os.Setenv(name, value) })
+		}
+	}
+	for name, value := range values {
+		t.Setenv(name, value)
+	}
+}
+
+func load(t *testing.T, values map[string]string) (*Config, []Warning, error) {
+	t.Helper()
+	setenv(t, values)
+	return Load()
+}
+
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+func TestDefaultsAreThoseOfTheContract(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TZ", "Asia/Taipei")
+	c, warnings, err := load(t, nil)
+	require.NoError(t, err)
+	require.Empty(t, warnings)
+	taipei, err := time.LoadLocation("Asia/Taipei")
+	require.NoError(t, err)
+	require.Equal(t, &Config{
+		DataDir: "data",
+		Bus: Bus{
+			Conf: "nats.conf", Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "OPENCLAW_EVENTS",
+			StreamMaxAge: 336 * time.Hour, StreamMaxBytes: 1 << 30,
+		},
+		Store:  Store{Kind: "file", SessionsDir: filepath.Join("data", "sessions"), Retention: 336 * time.Hour, HistoryLimit: 200},
+		HTTP:   HTTP{Addr: "127.0.0.1:8377"},
+		Log:    Log{Format: "auto", Level: slog.LevelInfo},
+		Policy: Policy{Agents: []string{"*"}, IntentDeny: map[string][]string{}, ChatTypes: []string{"direct"}, MainKey: "main"},
+		Query:  Query{Mode: QueryRecent, Window: Window{User: TurnLimit{5, 500}, Assistant: TurnLimit{3, 300}}},
+		Classifier: Classifier{
+			Mode: classify.ModeLocal, LocalAccept: 0.9, Providers: map[string]Provider{}, MaxInflight: 256, Timeout: 3 * time.Second,
+		},
+		Timezone:     Zone{Name: "Asia/Taipei", Location: taipei},
+		HookTimeouts: map[string]time.Duration{},
+		content:      digest(nil),
+	}, c)
+}
+
+func TestVariablesAndEnvironmentNameTheSame(t *testing.T) {
+	read := map[string]bool{}
+	fields := reflect.TypeFor[environment]()
+	for field := range fields.Fields() {
+		read[field.Tag.Get("envconfig")] = true
+	}
+	described, inFile := map[string]bool{}, map[string]bool{}
+	for _, v := range variables {
+		if v.name != "" {
+			require.False(t, described[v.name], v.name)
+			described[v.name] = true
+			require.NotEmpty(t, v.doc, v.name)
+		}
+		if v.field != "" {
+			require.False(t, inFile[v.field], v.field)
+			inFile[v.field] = true
+		}
+	}
+	require.Equal(t, read, described)
+	// The names of contract §9, so that none is lost.
+	for name := range strings.FieldsSeq(`HINT_NATS_URL HINT_NATS_CREDS HINT_NATS_CONF HINT_NATS_PORT HINT_DATA_DIR HINT_SUBJECT_PREFIX
+		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_LOG_FORMAT HINT_LOG_LEVEL
+		HINT_CONFIG HINT_CLASSIFIER HINT_LOCAL_ACCEPT HINT_MIN_CONFIDENCE HINT_AGENTS HINT_TRIAGE HINT_KNOWHUB HINT_HOOK_TIMEOUTS
+		HINT_INTENT_DENY HINT_MODEL HINT_MODEL_FALLBACK HINT_PROVIDERS HINT_ALLOWED_CHAT_TYPES HINT_ALLOWED_CHAT_IDS HINT_DENIED_CHAT_IDS
+		HINT_QUERY_MODE HINT_CONTEXT_WINDOW HINT_TIMEOUT_MS HINT_INTENTS_DIR HINT_COMPLEXITY_PROMPTS HINT_USER_TIMEZONE HINT_MAX_INFLIGHT
+		HINT_SESSION_RETENTION HINT_HISTORY_LIMIT`) {
+		require.True(t, described[name], name)
+	}
+}
+
+func TestGoodValues(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, "user.creds", "SECRET")
+	get := func(at func(*Config) any) func(*Config) any { return at }
+	level := get(func(c *Config) any { return c.Log.Level })
+	window := get(func(c *Config) any { return c.Query.Window })
+	timeout := get(func(c *Config) any { return c.Classifier.Timeout })
+	age := get(func(c *Config) any { return c.Bus.StreamMaxAge })
+	bytes := get(func(c *Config) any { return c.Bus.StreamMaxBytes })
+	urls := get(func(c *Config) any { return c.Bus.URLs })
+	port := get(func(c *Config) any { return c.Bus.Port })
+	addr := get(func(c *Config) any { return c.HTTP })
+	agents := get(func(c *Config) any { return c.Policy.Agents })
+	deny := get(func(c *Config) any { return c.Policy.IntentDeny })
+	providers := get(func(c *Config) any { return c.Classifier.Providers })
+	for _, tc := range []struct {
+		row, name, value string
+		got              func(*Config) any
+		want             any
+	}{
+		{"one server", "HINT_NATS_URL", "nats://127.0.0.1:4333", urls, []string{"nats://127.0.0.1:4333"}},
+		{"servers without a scheme", "HINT_NATS_URL", "a:4222, tls://b", urls, []string{"nats://a:4222", "tls://b"}},
+		{"server with IPv6", "HINT_NATS_URL", "nats://[::1]:4222", urls, []string{"nats://[::1]:4222"}},
+		{"creds", "HINT_NATS_CREDS", file, func(c *Config) any { return c.Bus.Creds }, file},
+		{"conf", "HINT_NATS_CONF", file, func(c *Config) any { return c.Bus.Conf }, file},
+		{"default conf that is not there", "HINT_NATS_CONF", "nats.conf", func(c *Config) any { return c.Bus.Conf }, "nats.conf"},
+		{"free port", "HINT_NATS_PORT", "-1", port, -1},
+		{"port", "HINT_NATS_PORT", "65535", port, 65535},
+		{"data", "HINT_DATA_DIR", dir, func(c *Config) any { return c.Store.SessionsDir }, filepath.Join(dir, "sessions")},
+		{"sessions", "HINT_SESSIONS_DIR", dir, func(c *Config) any { return c.Store.SessionsDir }, dir},
+		{"prefix of two tokens", "HINT_SUBJECT_PREFIX", "acme.claw", func(c *Config) any { return c.Bus.Prefix }, "acme.claw"},
+		{"group", "HINT_QUEUE_GROUP", "hint_2-b", func(c *Config) any { return c.Bus.QueueGroup }, "hint_2-b"},
+		{"stream", "HINT_STREAM", "EVENTS", func(c *Config) any { return c.Bus.Stream }, "EVENTS"},
+		{"age", "HINT_STREAM_MAX_AGE", "90m", age, 90 * time.Minute},
+		{"age in days", "HINT_STREAM_MAX_AGE", "14d12h", age, 348 * time.Hour},
+		{"age for ever", "HINT_STREAM_MAX_AGE", "0", age, time.Duration(0)},
+		{"bytes", "HINT_STREAM_MAX_BYTES", "1048576", bytes, int64(1 << 20)},
+		{"bytes binary", "HINT_STREAM_MAX_BYTES", "2GiB", bytes, int64(2 << 30)},
+		{"bytes decimal", "HINT_STREAM_MAX_BYTES", "512 mb", bytes, int64(512e6)},
+		{"bytes without limit", "HINT_STREAM_MAX_BYTES", "-1", bytes, int64(-1)},
+		{"store", "HINT_STORE", "FILE", func(c *Config) any { return c.Store.Kind }, "file"},
+		{"retention of all", "HINT_SESSION_RETENTION", "0", func(c *Config) any { return c.Store.Retention }, time.Duration(0)},
+		{"history", "HINT_HISTORY_LIMIT", "2", func(c *Config) any { return c.Store.HistoryLimit }, 2},
+		{"http", "HINT_HTTP_ADDR", ":0", addr, HTTP{Addr: ":0", Fixed: true}},
+		{"http, the default set", "HINT_HTTP_ADDR", "127.0.0.1:8377", addr, HTTP{Addr: "127.0.0.1:8377", Fixed: true}},
+		{"http off", "HINT_HTTP_ADDR", "off", addr, HTTP{Fixed: true}},
+		{"log json", "HINT_LOG_FORMAT", "json", func(c *Config) any { return c.Log.Format }, "json"},
+		{"log debug", "HINT_LOG_LEVEL", "DEBUG", level, slog.LevelDebug},
+		{"log warn", "HINT_LOG_LEVEL", "warning", level, slog.LevelWarn},
+		{"log error", "HINT_LOG_LEVEL", "error", level, slog.LevelError},
+		{"classifier local", "HINT_CLASSIFIER", "local", func(c *Config) any { return c.Classifier.Mode }, classify.ModeLocal},
+		{"auto with a model", "HINT_MODEL", "openai/gpt", func(c *Config) any { return c.Classifier.Mode }, classify.ModeHedged},
+		{"auto with a fallback", "HINT_MODEL_FALLBACK", "openai/gpt", func(c *Config) any { return c.Classifier.Mode }, classify.ModeHedged},
+		{"model with slashes", "HINT_MODEL", "openrouter/google/gemini:free", func(c *Config) any { return c.Classifier.Model }, "openrouter/google/gemini:free"},
+		{"accept", "HINT_LOCAL_ACCEPT", "1", func(c *Config) any { return c.Classifier.LocalAccept }, 1.0},
+		{"confidence", "HINT_MIN_CONFIDENCE", "0.5", func(c *Config) any { return c.Classifier.MinConfidence }, 0.5},
+		{"agents", "HINT_AGENTS", " main, ops-* ,,main", agents, []string{"main", "ops-*"}},
+		{"agents as JSON", "HINT_AGENTS", `["a,b"]`, agents, []string{"a,b"}},
+		{"deny", "HINT_INTENT_DENY", `{"*":"CODE_*","m?":["A","B "]}`, deny, map[string][]string{"*": {"CODE_*"}, "m?": {"A", "B"}}},
+		{"chat types", "HINT_ALLOWED_CHAT_TYPES", "Direct,unknown", func(c *Config) any { return c.Policy.ChatTypes }, []string{"direct", "unknown"}},
+		{"chat ids", "HINT_ALLOWED_CHAT_IDS", "Telegram:X:1", func(c *Config) any { return c.Policy.AllowedChatIDs }, []string{"telegram:x:1"}},
+		{"denied ids", "HINT_DENIED_CHAT_IDS", "A,b", func(c *Config) any { return c.Policy.DeniedChatIDs }, []string{"a", "b"}},
+		{"query", "HINT_QUERY_MODE", "full", func(c *Config) any { return c.Query.Mode }, "full"},
+		{"window in part", "HINT_CONTEXT_WINDOW", `{"user":{"turns":2}}`, window, Window{TurnLimit{2, 500}, TurnLimit{3, 300}}},
+		{"window clamped up", "HINT_CONTEXT_WINDOW", `{"user":{"turns":-1,"chars":1},"assistant":{"turns":-9,"chars":39.9}}`, window, Window{TurnLimit{0, 40}, TurnLimit{0, 40}}},
+		{"window clamped down", "HINT_CONTEXT_WINDOW", `{"user":{"turns":99,"chars":1e300},"assistant":{"turns":11,"chars":1001}}`, window, Window{TurnLimit{20, 1000}, TurnLimit{10, 1000}}},
+		{"timeout", "HINT_TIMEOUT_MS", "2500", timeout, 2500 * time.Millisecond},
+		{"timeout clamped up", "HINT_TIMEOUT_MS", "-7", timeout, 500 * time.Millisecond},
+		{"timeout clamped down", "HINT_TIMEOUT_MS", "99999999999999999999999", timeout, time.Minute},
+		{"intents", "HINT_INTENTS_DIR", dir, func(c *Config) any { return c.IntentsDir }, dir},
+		{"prompts in part", "HINT_COMPLEXITY_PROMPTS", `{"low":"Be brief."}`, func(c *Config) any { return c.Complexity }, ComplexityPrompts{Low: "Be brief."}},
+		{"zone", "HINT_USER_TIMEZONE", "Europe/Berlin", func(c *Config) any { return c.Timezone.Location.String() }, "Europe/Berlin"},
+		{"in flight", "HINT_MAX_INFLIGHT", "1", func(c *Config) any { return c.Classifier.MaxInflight }, 1},
+		{"hook times", "HINT_HOOK_TIMEOUTS", `{"before_prompt_build":600000,"before_dispatch":1}`, func(c *Config) any { return c.HookTimeouts },
+			map[string]time.Duration{"before_prompt_build": 10 * time.Minute, "before_dispatch": time.Millisecond}},
+		{"provider", "HINT_PROVIDERS", `{"mine":{"baseUrl":"http://127.0.0.1:1/v1"}}`, providers, map[string]Provider{"mine": {BaseURL: "http://127.0.0.1:1/v1", API: APIOpenAI}}},
+		{"part of a built-in provider", "HINT_PROVIDERS", `{"anthropic":{"apiKeyEnv":"MY_KEY"}}`, providers, map[string]Provider{"anthropic": {APIKeyEnv: "MY_KEY"}}},
+		{"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"2h"},"groups":["g*"],"groupPrompts":{"g":"p"}}`,
+			func(c *Config) any { return c.Triage.Quiet }, Quiet{Messages: 3, Per: "2h"}},
+		{"knowhub off", "HINT_KNOWHUB", `{"privacyMode":"relaxed"}`, func(c *Config) any { return c.KnowHub.PrivacyMode }, "relaxed"},
+		{"empty is not set", "HINT_TIMEOUT_MS", "", timeout, 3 * time.Second},
+		{"white space is not set", "HINT_AGENTS", "  ", agents, []string{"*"}},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			c, _, err := load(t, map[string]string{tc.name: tc.value})
+			require.NoError(t, err)
+			require.Equal(t, tc.want, tc.got(c))
+		})
+	}
+}
+
+func TestBadValues(t *testing.T) {
+	file := write(t, "file", "x")
+	long := strings.Repeat("x", 300)
+	for _, tc := range []struct{ row, name, value, want string }{
+		{"scheme", "HINT_NATS_URL", "http://h:4222", "nats://"},
+		{"no host", "HINT_NATS_URL", "nats://", "with a host"},
+		{"server port", "HINT_NATS_URL", "nats://h:70000", "1 to 65535"},
+		{"server port text", "HINT_NATS_URL", "nats://h:abc", "nats://"},
+		{"creds missing", "HINT_NATS_CREDS", "/nowhere/user.creds", "no such file"},
+		{"creds directory", "HINT_NATS_CREDS", t.TempDir(), "not a regular file"},
+		{"conf missing", "HINT_NATS_CONF", "/nowhere/nats.conf", "no such file"},
+		{"port 0", "HINT_NATS_PORT", "0", "1 to 65535"},
+		{"port high", "HINT_NATS_PORT", "65536", "1 to 65535"},
+		{"port text", "HINT_NATS_PORT", "http", "1 to 65535"},
+		{"data is a file", "HINT_DATA_DIR", file, "must be a directory"},
+		{"sessions is a file", "HINT_SESSIONS_DIR", file, "must be a directory"},
+		{"prefix wildcard", "HINT_SUBJECT_PREFIX", "a.>", "tokens joined by dots"},
+		{"prefix empty token", "HINT_SUBJECT_PREFIX", "a..b", "tokens joined by dots"},
+		{"prefix space", "HINT_SUBJECT_PREFIX", "a b", "tokens joined by dots"},
+		{"prefix of the server", "HINT_SUBJECT_PREFIX", "$JS", "begin with $"},
+		{"prefix long", "HINT_SUBJECT_PREFIX", long, "255 bytes"},
+		{"group dot", "HINT_QUEUE_GROUP", "a.b", "without white space"},
+		{"group wildcard", "HINT_QUEUE_GROUP", "a*", "without white space"},
+		{"group space", "HINT_QUEUE_GROUP", "a b", "without white space"},
+		{"stream dot", "HINT_STREAM", "A.B", "without white space"},
+		{"stream long", "HINT_STREAM", long[:252], "251 bytes"},
+		{"age", "HINT_STREAM_MAX_AGE", "two weeks", "duration"},
+		{"age without a unit", "HINT_STREAM_MAX_AGE", "336", "duration"},
+		{"age negative", "HINT_STREAM_MAX_AGE", "-1h", "negative"},
+		{"age short", "HINT_STREAM_MAX_AGE", "1ms", "at least 100ms"},
+		{"age too long", "HINT_STREAM_MAX_AGE", "99999d2562047h", "duration"},
+		{"bytes", "HINT_STREAM_MAX_BYTES", "lots", "number of bytes"},
+		{"bytes zero", "HINT_STREAM_MAX_BYTES", "0", "greater than 0"},
+		{"bytes overflow", "HINT_STREAM_MAX_BYTES", "99999999TiB", "number of bytes"},
+		{"store kv", "HINT_STORE", "kv", "this version keeps sessions in files"},
+		{"store", "HINT_STORE", "redis", "must be file"},
+		{"retention", "HINT_SESSION_RETENTION", "forever", "duration"},
+		{"history", "HINT_HISTORY_LIMIT", "-1", "whole number"},
+		{"history fraction", "HINT_HISTORY_LIMIT", "1.5", "whole number"},
+		{"http without a port", "HINT_HTTP_ADDR", "localhost", "host:port"},
+		{"http port", "HINT_HTTP_ADDR", "localhost:99999", "host:port"},
+		{"log format", "HINT_LOG_FORMAT", "xml", "auto, text, json"},
+		{"log level", "HINT_LOG_LEVEL", "loud", "debug, info, warn, error"},
+		{"config missing", "HINT_CONFIG", "/nowhere/openclaw.json", "no such file"},
+		{"classifier", "HINT_CLASSIFIER", "fast", "must be one of local, llm, hedged, cascade, auto"},
+		{"llm without a model", "HINT_CLASSIFIER", "llm", "HINT_MODEL"},
+		{"hedged without a model", "HINT_CLASSIFIER", "hedged", "HINT_MODEL"},
+		{"cascade without a model", "HINT_CLASSIFIER", "cascade", "HINT_MODEL"},
+		{"accept", "HINT_LOCAL_ACCEPT", "1.1", "0 to 1"},
+		{"accept NaN", "HINT_LOCAL_ACCEPT", "NaN", "0 to 1"},
+		{"confidence", "HINT_MIN_CONFIDENCE", "-0.1", "0 to 1"},
+		{"confidence text", "HINT_MIN_CONFIDENCE", "high", "0 to 1"},
+		{"triage enabled", "HINT_TRIAGE", `{"enabled":true}`, "this version does not include it"},
+		{"triage field", "HINT_TRIAGE", `{"enable":true}`, `unknown field "enable"`},
+		{"triage type", "HINT_TRIAGE", `{"historyCount":"3"}`, "historyCount is a string, not a whole number"},
+		{"triage range", "HINT_TRIAGE", `{"historyCount":21}`, "0 to 20"},
+		{"triage threshold", "HINT_TRIAGE", `{"confidenceThreshold":0}`, "1 to 10"},
+		{"triage quiet", "HINT_TRIAGE", `{"quiet":{"per":"soon"}}`, "quiet.per"},
+		{"triage model", "HINT_TRIAGE", `{"triageModel":"gpt"}`, "provider/model"},
+		{"triage tokens", "HINT_TRIAGE", `{"maxTriageTokens":0}`, "greater than 0"},
+		{"triage time", "HINT_TRIAGE", `{"timeoutMs":0}`, "greater than 0"},
+		{"triage no object", "HINT_TRIAGE", `true`, "begin with {"},
+		{"knowhub enabled", "HINT_KNOWHUB", `{"enabled":true}`, "this version does not include it"},
+		{"knowhub field", "HINT_KNOWHUB", `{"port":1}`, `unknown field "port"`},
+		{"knowhub type", "HINT_KNOWHUB", `{"requireApproval":"no"}`, "requireApproval is a string, not true or false"},
+		{"knowhub privacy", "HINT_KNOWHUB", `{"privacyMode":"none"}`, "strict or relaxed"},
+		{"knowhub trigger", "HINT_KNOWHUB", `{"extractionTrigger":"x"}`, "agent_end or before_compaction"},
+		{"knowhub listen", "HINT_KNOWHUB", `{"listen":"x"}`, "host:port"},
+		{"hook time zero", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":0}`, "1 to 600000"},
+		{"hook time high", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":600001}`, "1 to 600000"},
+		{"hook time fraction", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":1.5}`, "whole numbers"},
+		{"hook time text", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":"5"}`, "whole numbers"},
+		{"hook times no object", "HINT_HOOK_TIMEOUTS", `5`, "begin with {"},
+		{"deny syntax", "HINT_INTENT_DENY", `{"a":}`, "at byte 6"},
+		{"deny number", "HINT_INTENT_DENY", `{"a":5}`, `"a" is "5"`},
+		{"deny null in a list", "HINT_INTENT_DENY", `{"a":[null]}`, `"a" is`},
+		{"deny cut short", "HINT_INTENT_DENY", `{"a":"b"`, "ends too early"},
+		{"deny and more", "HINT_INTENT_DENY", `{"a":"b"} x`, "after the object"},
+		{"model", "HINT_MODEL", "gpt-4", "provider/model"},
+		{"model without a name", "HINT_MODEL", "openai/", "provider/model"},
+		{"fallback", "HINT_MODEL_FALLBACK", "/gpt", "provider/model"},
+		{"provider api", "HINT_PROVIDERS", `{"p":{"baseUrl":"http://h","api":"soap"}}`, `api is "soap"`},
+		{"provider field", "HINT_PROVIDERS", `{"p":{"url":"x"}}`, `unknown field "url"`},
+		{"provider type", "HINT_PROVIDERS", `{"p":{"baseUrl":5}}`, "baseUrl is a number"},
+		{"provider address", "HINT_PROVIDERS", `{"p":{"baseUrl":"ftp://h"}}`, "http:// or https://"},
+		{"provider without address", "HINT_PROVIDERS", `{"p":{}}`, "baseUrl is missing"},
+		{"provider key", "HINT_PROVIDERS", `{"openai":{"apiKeyEnv":"not a name"}}`, "name of an environment variable"},
+		{"provider no object", "HINT_PROVIDERS", `{"p":"x"}`, "begin with {"},
+		{"providers list", "HINT_PROVIDERS", `[]`, "begin with {"},
+		{"chat type", "HINT_ALLOWED_CHAT_TYPES", "direct,forum", `"forum"`},
+		{"query", "HINT_QUERY_MODE", "all", "message, recent, full"},
+		{"window field", "HINT_CONTEXT_WINDOW", `{"users":{}}`, `unknown field "users"`},
+		{"window inner field", "HINT_CONTEXT_WINDOW", `{"user":{"turn":1}}`, `unknown field "turn"`},
+		{"window type", "HINT_CONTEXT_WINDOW", `{"user":{"turns":"5"}}`, "is a string, not a number"},
+		{"timeout", "HINT_TIMEOUT_MS", "3s", "number of milliseconds"},
+		{"timeout NaN", "HINT_TIMEOUT_MS", "nan", "number of milliseconds"},
+		{"intents", "HINT_INTENTS_DIR", "/nowhere", "no such file"},
+		{"prompts field", "HINT_COMPLEXITY_PROMPTS", `{"extreme":"x"}`, `unknown field "extreme"`},
+		{"prompts type", "HINT_COMPLEXITY_PROMPTS", `{"low":1}`, "low is a number, not a string"},
+		{"zone", "HINT_USER_TIMEZONE", "Mars/Olympus", "IANA"},
+		{"zone Local", "HINT_USER_TIMEZONE", "Local", "IANA"},
+		{"zone path", "HINT_USER_TIMEZONE", "../../etc/passwd", "IANA"},
+		{"in flight", "HINT_MAX_INFLIGHT", "0", "whole number"},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			c, _, err := load(t, map[string]string{tc.name: tc.value})
+			require.Nil(t, c)
+			var problems Errors
+			require.ErrorAs(t, err, &problems)
+			require.Len(t, problems, 1)
+			line := err.Error()
+			require.NotContains(t, line, "\n")
+			require.True(t, strings.HasPrefix(line, tc.name+"="), line)
+			require.Contains(t, line, tc.want)
+			require.Contains(t, line, ": must ")
+			if tc.name == "HINT_PROVIDERS" {
+				tc.value = redactProviders(tc.value) // Whatever may be a key is not shown.
+			}
+			if len(tc.value) < maxShown {
+				require.Contains(t, line, tc.value)
+			}
+		})
+	}
+}
+
+func TestEveryWrongValueIsReportedAtOnce(t *testing.T) {
+	_, _, err := load(t, map[string]string{
+		"HINT_TIMEOUT_MS":    "soon",
+		"HINT_CLASSIFIER":    "fast",
+		"HINT_AGENTS":        "main",
+		"HINT_MODEL":         "gpt",
+		"HINT_LOG_LEVEL":     "loud\nHINT_FAKE=\"x\"",
+		"HINT_HISTORY_LIMIT": "many",
+	})
+	require.Error(t, err)
+	require.Equal(t, []string{
+		`HINT_CLASSIFIER="fast": must be one of local, llm, hedged, cascade, auto`,
+		`HINT_HISTORY_LIMIT="many": must be a whole number from 0 to 2147483647`,
+		`HINT_LOG_LEVEL="loud\nHINT_FAKE=\"x\"": must be one of debug, info, warn, error`,
+		`HINT_MODEL="gpt": must be provider/model`,
+		`HINT_TIMEOUT_MS="soon": must be a number of milliseconds; it is clamped to 500–60000`,
+	}, strings.Split(err.Error(), "\n"))
+}
+
+func TestAWrongModelIsNotReportedAsMissing(t *testing.T) {
+	_, _, err := load(t, map[string]string{"HINT_CLASSIFIER": "llm", "HINT_MODEL": "gpt"})
+	require.EqualError(t, err, `HINT_MODEL="gpt": must be provider/model`)
+}
+
+func TestUnprefixedVariablesAreNotOurs(t *testing.T) {
+	t.Setenv("MODEL", "openai/gpt")
+	t.Setenv("AGENTS", "nobody")
+	c, _, err := load(t, nil)
+	require.NoError(t, err)
+	require.Empty(t, c.Classifier.Model)
+	require.Equal(t, []string{"*"}, c.Policy.Agents)
+}
+
+func TestUnknownVariablesAreWarnings(t *testing.T) {
+	for _, tc := range []struct{ row, name, want string }{
+		{"a letter too few", "HINT_AGENT", "did you mean HINT_AGENTS?"},
+		{"two letters swapped", "HINT_MDOEL", "did you mean HINT_MODEL?"},
+		{"another separator", "HINT_NATSURL", "did you mean HINT_NATS_URL?"},
+		{"another unit", "HINT_TIMEOUT", "did you mean HINT_TIMEOUT_MS?"},
+		{"nothing near", "HINT_XYZZY_PLUGH_QUUX", "no such variable"},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			_, warnings, err := load(t, map[string]string{tc.name: "secret-value"})
+			require.NoError(t, err)
+			require.Len(t, warnings, 1)
+			require.Equal(t, tc.name, warnings[0].Variable)
+			require.True(t, strings.HasSuffix(warnings[0].String(), tc.want), warnings[0])
+			require.NotContains(t, warnings[0].String(), "secret-value")
+		})
+	}
+}
+
+func TestDoubtsAreWarnings(t *testing.T) {
+	_, warnings, err := load(t, map[string]string{
+		"HINT_MODEL":          "mine/small",
+		"HINT_MODEL_FALLBACK": "ollama/small",
+		"HINT_HOOK_TIMEOUTS":  `{"agent_end":5,"before_dispatch":5}`,
+	})
+	require.NoError(t, err)
+	require.Len(t, warnings, 2)
+	require.Contains(t, warnings[0].String(), "HINT_MODEL: ")
+	require.Contains(t, warnings[0].String(), "provider mine")
+	require.Contains(t, warnings[1].String(), "agent_end")
+
+	_, warnings, err = load(t, map[string]string{
+		"HINT_MODEL": "mine/small", "HINT_PROVIDERS": `{"mine":{"baseUrl":"http://127.0.0.1:1"}}`,
+	})
+	require.NoError(t, err)
+	require.Empty(t, warnings)
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	const secret = "hunter2hunter2"
+	creds := write(t, "user.creds", secret)
+	for _, tc := range []struct{ row, name, value string }{
+		{"password of a server", "HINT_NATS_URL", "http://bob:" + secret + "@h"},
+		{"password without a scheme", "HINT_NATS_URL", "bob:" + secret + "@h:abc"},
+		{"token of a server", "HINT_NATS_URL", "nats://" + secret + "@h:99999"},
+		{"password with a slash", "HINT_NATS_URL", "nats://bob:x/" + secret + "@h:1"},
+		{"key instead of its variable", "HINT_PROVIDERS", `{"p":{"baseUrl":"https://h","apiKey":"` + secret + `"}}`},
+		{"key under any name", "HINT_PROVIDERS", `{"p":{"baseUrl":"https://h","bearing":"` + secret + `"}}`},
+		{"key in broken JSON", "HINT_PROVIDERS", `{"p":{"apiKey":"` + secret},
+		{"key as the variable", "HINT_PROVIDERS", `{"openai":{"apiKeyEnv":"sk-` + secret + `"}}`},
+		{"password of a provider", "HINT_PROVIDERS", `{"p":{"baseUrl":"ftp://bob:` + secret + `@h"}}`},
+		{"key as a model", "HINT_MODEL", "sk-" + secret},
+		{"token of knowhub", "HINT_KNOWHUB", `{"enabled":true,"token":"` + secret + `"}`},
+		{"token with an escape", "HINT_KNOWHUB", `{"enabled":true,"token":"a\"` + secret + `"}`},
+		{"creds as data", "HINT_DATA_DIR", creds},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			_, _, err := load(t, map[string]string{tc.name: tc.value})
+			require.Error(t, err)
+			require.NotContains(t, err.Error(), secret)
+			require.True(t, strings.HasPrefix(err.Error(), tc.name+"="))
+		})
+	}
+
+	c, _, err := load(t, map[string]string{
+		"HINT_NATS_URL":   "nats://bob:" + secret + "@a:4222,carol:" + secret + "@b",
+		"HINT_NATS_CREDS": creds,
+		"HINT_PROVIDERS":  `{"p":{"baseUrl":"https://bob:` + secret + `@h/v1","apiKeyEnv":"P_KEY"}}`,
+		"HINT_KNOWHUB":    `{"token":"` + secret + `"}`,
+		"HINT_MODEL":      "p/m",
+	})
+	require.NoError(t, err)
+	var out bytes.Buffer
+	slog.New(slog.NewJSONHandler(&out, nil)).Info("starting", "config", c)
+	require.NotContains(t, out.String(), secret)
+	for _, want := range []string{`"natsUrl":"nats://***@a:4222,nats://***@b"`, `"natsCreds":`, "P_KEY", `"model":"p/m"`, `"classifier":"hedged"`, `"timeoutMs":"3s"`} {
+		require.Contains(t, out.String(), want)
+	}
+}
+
+func TestLongValuesAreCut(t *testing.T) {
+	_, _, err := load(t, map[string]string{"HINT_QUERY_MODE": strings.Repeat("é", 5000)})
+	require.Error(t, err)
+	require.Less(t, len(err.Error()), 3*maxShown)
+	require.Contains(t, err.Error(), "…")
+}
+
+func TestUsageListsEveryVariable(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, Usage(&out))
+	for _, v := range Variables() {
+		require.Contains(t, out.String(), "  "+v.Name+" ")
+	}
+	require.Contains(t, out.String(), "(default 127.0.0.1:8377)")
+	require.Len(t, strings.Split(strings.TrimSpace(out.String()), "\n"), len(Variables()))
+}
+
+func TestMachineZone(t *testing.T) {
+	root := func(t *testing.T, link, text string) string {
+		dir := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, "etc"), 0o700))
+		if link != "" {
+			require.NoError(t, os.Symlink(link, filepath.Join(dir, "etc/localtime")))
+		}
+		if text != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "etc/timezone"), []byte(text), 0o600))
+		}
+		return dir
+	}
+	const unset = "unset"
+	for _, tc := range []struct{ row, tz, link, text, want string }{
+		{"TZ", "Asia/Taipei", "/usr/share/zoneinfo/Europe/Berlin", "", "Asia/Taipei"},
+		{"TZ with a colon", ":Asia/Taipei", "", "", "Asia/Taipei"},
+		{"TZ as a path", "/usr/share/zoneinfo/Asia/Taipei", "", "", "Asia/Taipei"},
+		{"TZ empty", "", "/usr/share/zoneinfo/Europe/Berlin", "", "UTC"},
+		{"TZ in the manner of POSIX", "CST-8", "/usr/share/zoneinfo/Europe/Berlin", "", "UTC"},
+		{"link", unset, "/usr/share/zoneinfo/Europe/Berlin", "Asia/Taipei\n", "Europe/Berlin"},
+		{"relative link", unset, "../usr/share/zoneinfo/Europe/Berlin", "", "Europe/Berlin"},
+		{"link to a variant", unset, "/usr/share/zoneinfo/posix/Europe/Berlin", "", "Europe/Berlin"},
+		{"timezone file", unset, "", "Asia/Taipei\n", "Asia/Taipei"},
+		{"link to elsewhere", unset, "/nowhere/zone", "Asia/Taipei\n", "Asia/Taipei"},
+		{"nothing", unset, "", "", "UTC"},
+		{"nonsense", unset, "", "What?", "UTC"},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			t.Setenv("TZ", tc.tz)
+			if tc.tz == unset {
+				require.NoError(t, os.Unsetenv("TZ"))
+			}
+			zone := machineZone(root(t, tc.link, tc.text))
+			require.Equal(t, tc.want, zone.Name)
+			require.Equal(t, tc.want, zone.Location.String())
+		})
+	}
+}
+
+func FuzzValues(f *testing.F) {
+	for _, v := range variables {
+		f.Add(v.def)
+	}
+	f.Add(`{"user":{"turns":1e999}}`)
+	f.Add("nats://[::1")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, v := range variables {
+			c := new(Config)
+			if err := v.set(c, text); err != nil {
+				line := Problem{Variable: v.name, Value: text, Allowed: err.Error()}.String()
+				require.NotContains(t, line, "\n")
+				require.Contains(t, line, ": must ")
+				continue
+			}
+			c.LogValue()
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Problem is one wrong value.
+type Problem struct {
+	// Variable is the environment variable; HINT_CONFIG for a value of a file.
+	Variable string
+	// Path and Field say where in a file the value stands; "" otherwise.
+	Path, Field string
+	// Value is what was given; secrets are taken out when it is printed.
+	Value string
+	// Allowed says what is allowed, beginning with "must be", and why this
+	// value is not.
+	Allowed string
+}
+
+func (p Problem) because(err error) Problem {
+	p.Allowed = err.Error()
+	return p
+}
+
+// String is one line: variable, value, what is allowed.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.Variable)
+	b.WriteByte('=')
+	value := p.Value
+	switch {
+	case p.Variable == "HINT_NATS_URL", p.Field == "natsUrl":
+		value = redactServers(value)
+	case p.Variable == "HINT_PROVIDERS", p.Field == "providers":
+		value = redactProviders(value)
+	}
+	if p.Field != "" {
+		b.WriteString(quote(p.Path) + ": " + p.Field + "=")
+	}
+	b.WriteString(quote(value))
+	b.WriteString(": ")
+	b.WriteString(oneLine(redact(p.Allowed)))
+	return b.String()
+}
+
+// Errors are all wrong values of a configuration, sorted by variable. A
+// program that is started with them exits with code 2 (contract §9).
+type Errors []Problem
+
+// Error is one line for each wrong value.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, p := range e {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (e Errors) sort() {
+	slices.SortStableFunc(e, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Variable, b.Variable), cmp.Compare(a.Field, b.Field))
+	})
+}
+
+func (e Errors) about(names ...string) bool {
+	return slices.ContainsFunc(e, func(p Problem) bool {
+		return slices.Contains(names, p.Variable) || p.Field != "" && slices.Contains(names, p.Field)
+	})
+}
+
+// Warning is something an operator should know and that does not stop a start.
+type Warning struct {
+	Variable string
+	Message  string
+}
+
+// String is one line.
+func (w Warning) String() string { return w.Variable + ": " + oneLine(redact(w.Message)) }
+
+// maxShown is the number of characters of a value that an error shows.
+const maxShown = 240
+
+// quote prints a value on one line, without secrets and cut to [maxShown]
+// characters. Text with quotes of its own, such as JSON, stays readable.
+func quote(value string) string {
+	value = redact(value)
+	if utf8.RuneCountInString(value) > maxShown {
+		value = string([]rune(value)[:maxShown]) + "…"
+	}
+	if strings.ContainsAny(value, `"\`) && strconv.CanBackquote(value) {
+		return "`" + value + "`"
+	}
+	return strconv.Quote(value)
+}
+
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+const masked = "***"
+
+var (
+	// Fields and headers that hold secrets, in JSON or near it.
+	secretField = regexp.MustCompile(`(?i)([\w-]*(?:api[_-]?key|access[_-]?key|secret|token|passw(?:or)?d|authorization|credentials?)\\?["']?\s*[:=]\s*)(\\?"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|[^\s,"'{}\[\]]+)`)
+	// Keys of model providers, NATS seeds and JSON web tokens.
+	secretShape = regexp.MustCompile(`\b(?:sk|pk|rk|gsk|hf|ghp|gho|ghs|nvapi|xai|xox[abp])[-_][A-Za-z0-9_-]{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bS[UAONCX][A-Z2-7]{54,}|\beyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)*`)
+	// What stands between the scheme of a URL and its host.
+	userinfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s"',` + "`" + `]*@`)
+)
+
+// redact takes secrets out of text that is going to be printed.
+func redact(text string) string {
+	text = userinfo.ReplaceAllString(text, "${1}"+masked+"@")
+	text = secretField.ReplaceAllStringFunc(text, func(m string) string {
+		parts := secretField.FindStringSubmatch(m)
+		if value := strings.Trim(parts[2], `"'\`); value == "true" || value == "false" || value == "" {
+			return m
+		}
+		return parts[1] + `"` + masked + `"`
+	})
+	return secretShape.ReplaceAllString(text, masked)
+}
+
+// redactServers takes away all that may be a user, a password or a token in a
+// list of NATS servers, with or without schemes and however malformed.
+func redactServers(text string) string {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 {
+		return text
+	}
+	scheme := ""
+	if i := strings.Index(text[:at], "://"); i >= 0 {
+		scheme = text[:i+len("://")]
+	}
+	return scheme + masked + text[at:]
+}
+
+var jsonString = regexp.MustCompile(`("[^"\\]*"\s*:\s*)"(?:\\.|[^"\\])*"?`)
+
+// redactProviders takes away every text in HINT_PROVIDERS but that of fields
+// which hold no secret: an operator may have written a key where the name of
+// its variable belongs, under whatever name.
+func redactProviders(text string) string {
+	return jsonString.ReplaceAllStringFunc(text, func(m string) string {
+		field := jsonString.FindStringSubmatch(m)[1]
+		switch name := strings.Split(field, `"`)[1]; name {
+		case "baseUrl", "api", "apiKeyEnv":
+			return m
+		}
+		return field + `"` + masked + `"`
+	})
+}
+
+// plainError is the reason of a file error without the path, which stands
+// beside it already.
+func plainError(err error) string {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err.Error()
+	}
+	return err.Error()
+}

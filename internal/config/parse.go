@@ -1,0 +1,354 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// The functions of this file read one value each. Their errors say what is
+// allowed, beginning with "must be"; the caller adds name and value.
+
+const (
+	// defaultNATSConf is the one configuration file that may be missing.
+	defaultNATSConf = "nats.conf"
+	// maxNameBytes is the longest name that JetStream takes.
+	maxNameBytes = 255
+)
+
+func anyText(text string) (string, error) { return text, nil }
+
+// oneOf reads one of a few words, in any case of letters.
+func oneOf[T ~string](allowed ...T) func(string) (T, error) {
+	words := make([]string, len(allowed))
+	for i, a := range allowed {
+		words[i] = string(a)
+	}
+	return func(text string) (T, error) {
+		word := strings.ToLower(text)
+		if !slices.Contains(words, word) {
+			return "", errors.New("must be one of " + strings.Join(words, ", "))
+		}
+		return T(word), nil
+	}
+}
+
+func storeKind(text string) (string, error) {
+	switch strings.ToLower(text) {
+	case "file":
+		return "file", nil
+	case "kv":
+		return "", errors.New("must be file: this version keeps sessions in files only")
+	default:
+		return "", errors.New("must be file")
+	}
+}
+
+func logLevel(text string) (slog.Level, error) {
+	switch strings.ToLower(text) {
+	case "debug":
+		return slog.LevelDebug, nil
+	case "info":
+		return slog.LevelInfo, nil
+	case "warn", "warning":
+		return slog.LevelWarn, nil
+	case "error":
+		return slog.LevelError, nil
+	default:
+		return 0, errors.New("must be one of debug, info, warn, error")
+	}
+}
+
+// list reads comma-separated elements, or a JSON array of strings, which is
+// how a list comes from a file.
+func list(text string) ([]string, error) {
+	var elements []string
+	if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &elements) != nil {
+		elements = strings.Split(text, ",")
+	}
+	out := make([]string, 0, len(elements))
+	for _, e := range elements {
+		if e = strings.TrimSpace(e); e != "" && !slices.Contains(out, e) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+func lowerList(text string) ([]string, error) { return list(strings.ToLower(text)) }
+
+var allChatTypes = []string{"direct", "group", "channel", "explicit", "unknown"}
+
+func chatTypes(text string) ([]string, error) {
+	types, err := lowerList(text)
+	for _, t := range types {
+		if !slices.Contains(allChatTypes, t) {
+			return nil, fmt.Errorf("must be a list of %s (%q is none of them)", strings.Join(allChatTypes, ", "), t)
+		}
+	}
+	return types, err
+}
+
+func wholeNumber(lowest, highest int) func(string) (int, error) {
+	return func(text string) (int, error) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < lowest || n > highest {
+			return 0, fmt.Errorf("must be a whole number from %d to %d", lowest, highest)
+		}
+		return n, nil
+	}
+}
+
+func probability(text string) (float64, error) {
+	p, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(p >= 0 && p <= 1) { //nolint:staticcheck // The negation also refuses NaN.
+		return 0, errors.New("must be a number from 0 to 1")
+	}
+	return p, nil
+}
+
+// Limits of HINT_TIMEOUT_MS, in milliseconds.
+const (
+	minTimeoutMs = 500
+	maxTimeoutMs = 60000
+)
+
+func timeoutMs(text string) (time.Duration, error) {
+	ms, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(ms) {
+		return 0, fmt.Errorf("must be a number of milliseconds; it is clamped to %d–%d", minTimeoutMs, maxTimeoutMs)
+	}
+	return time.Duration(clamp(ms, minTimeoutMs, maxTimeoutMs)) * time.Millisecond, nil
+}
+
+func clamp(v float64, lowest, highest int) int {
+	return int(min(max(v, float64(lowest)), float64(highest)))
+}
+
+var days = regexp.MustCompile(`^(\d{1,5})d(.*)$`)
+
+// duration reads a Go duration, which may begin with whole days (14d); one
+// that is neither 0 nor at least shortest is refused.
+func duration(shortest time.Duration) func(string) (time.Duration, error) {
+	return func(text string) (time.Duration, error) {
+		total, rest := time.Duration(0), text
+		if m := days.FindStringSubmatch(text); m != nil {
+			n, _ := strconv.Atoi(m[1]) // At most five digits.
+			total, rest = time.Duration(n)*24*time.Hour, m[2]
+		}
+		if rest != "" {
+			d, err := time.ParseDuration(rest)
+			if err != nil {
+				return 0, errors.New("must be a duration such as 336h, 14d or 90m, or 0")
+			}
+			total += d
+		}
+		switch {
+		case total < 0:
+			return 0, errors.New("must be a duration such as 336h, 14d or 90m, or 0; it is negative or too long")
+		case total > 0 && total < shortest:
+			return 0, fmt.Errorf("must be 0 or a duration of at least %s", shortest)
+		}
+		return total, nil
+	}
+}
+
+var sizes = regexp.MustCompile(`(?i)^(\d{1,18})\s*(B|KB|MB|GB|TB|KiB|MiB|GiB|TiB)?$`)
+
+var unitBytes = map[string]int64{
+	"": 1, "b": 1,
+	"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40,
+}
+
+func byteSize(text string) (int64, error) {
+	if text == "-1" {
+		return -1, nil
+	}
+	m := sizes.FindStringSubmatch(text)
+	if m == nil {
+		return 0, errors.New("must be a number of bytes such as 1073741824, 1GiB or 512MB, or -1 for no limit")
+	}
+	n, _ := strconv.ParseInt(m[1], 10, 64) // At most 18 digits.
+	unit := unitBytes[strings.ToLower(m[2])]
+	if n == 0 || n > math.MaxInt64/unit {
+		return 0, errors.New("must be a number of bytes greater than 0, or -1 for no limit")
+	}
+	return n * unit, nil
+}
+
+func natsPort(text string) (int, error) {
+	port, err := strconv.Atoi(text)
+	if err != nil || port != -1 && (port < 1 || port > 65535) {
+		return 0, errors.New("must be -1 for a free port, or a port from 1 to 65535")
+	}
+	return port, nil
+}
+
+// natsURLs reads server addresses as the NATS client does: without a scheme
+// nats:// is meant.
+func natsURLs(text string) ([]string, error) {
+	const allowed = "must be nats://, tls://, ws:// or wss:// addresses with a host, comma-separated"
+	servers, err := list(text)
+	if err != nil {
+		return nil, err
+	}
+	for i, server := range servers {
+		if !strings.Contains(server, "://") {
+			server = "nats://" + server
+			servers[i] = server
+		}
+		u, err := url.Parse(server)
+		if err != nil {
+			// The text of a url.Error holds the URL, and with it a password.
+			return nil, errors.New(allowed)
+		}
+		switch u.Scheme {
+		case "nats", "tls", "ws", "wss":
+		default:
+			return nil, fmt.Errorf("%s (scheme %s)", allowed, u.Scheme)
+		}
+		if u.Hostname() == "" {
+			return nil, errors.New(allowed)
+		}
+		if port := u.Port(); port != "" && !isPort(port, 1) {
+			return nil, errors.New(allowed + " (a port is not from 1 to 65535)")
+		}
+	}
+	return servers, nil
+}
+
+func isPort(text string, lowest int) bool {
+	port, err := strconv.Atoi(text)
+	return err == nil && port >= lowest && port <= 65535
+}
+
+// httpAddr reads host:port; "off" becomes "".
+func httpAddr(text string) (string, error) {
+	if strings.EqualFold(text, "off") {
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || !isPort(port, 0) || strings.ContainsFunc(host, unicode.IsSpace) {
+		return "", errors.New("must be host:port such as 127.0.0.1:8377, or off")
+	}
+	return text, nil
+}
+
+func subjectPrefix(text string) (string, error) {
+	const allowed = "must be subject tokens joined by dots, without white space, *, > and an empty token"
+	for token := range strings.SplitSeq(text, ".") {
+		if token == "" || strings.ContainsAny(token, "*>") || strings.ContainsFunc(token, notPlain) {
+			return "", errors.New(allowed)
+		}
+	}
+	switch {
+	case strings.HasPrefix(text, "$"):
+		return "", errors.New(allowed + ", and not begin with $, which NATS keeps for itself")
+	case len(text) > maxNameBytes:
+		return "", fmt.Errorf("%s, of at most %d bytes", allowed, maxNameBytes)
+	}
+	return text, nil
+}
+
+// jetStreamName reads a name that JetStream takes for a stream or a consumer.
+func jetStreamName(longest int) func(string) (string, error) {
+	return func(text string) (string, error) {
+		if len(text) > longest || strings.ContainsAny(text, `.*>/\`) || strings.ContainsFunc(text, notPlain) {
+			return "", fmt.Errorf(`must be a name of at most %d bytes without white space and any of . * > / \`, longest)
+		}
+		return text, nil
+	}
+}
+
+func notPlain(r rune) bool {
+	return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar
+}
+
+var model = regexp.MustCompile(`^[^/\s]+/\S+$`)
+
+func modelRef(text string) (string, error) {
+	if !model.MatchString(text) {
+		return "", errors.New("must be provider/model")
+	}
+	return text, nil
+}
+
+// providerOf is the part of a model reference before the first slash.
+func providerOf(ref string) string {
+	name, _, _ := strings.Cut(ref, "/")
+	return name
+}
+
+func mainKey(text string) (string, error) {
+	if strings.ContainsFunc(text, unicode.IsSpace) {
+		return "", errors.New("must be a session key without white space")
+	}
+	return strings.ToLower(text), nil
+}
+
+func directoryName(text string) (string, error) {
+	info, err := os.Stat(text)
+	switch {
+	case strings.ContainsRune(text, 0):
+		return "", errors.New("must be the name of a directory")
+	case err == nil && !info.IsDir():
+		return "", errors.New("must be a directory, and there is a file of that name")
+	}
+	return text, nil
+}
+
+func existingDirectory(text string) (string, error) {
+	if _, err := os.ReadDir(text); err != nil {
+		return "", errors.New("must be a directory that can be read (" + plainError(err) + ")")
+	}
+	return text, nil
+}
+
+// credentialsFile makes sure that the file can be read. What stands in it is
+// the NATS client's matter and never in a message of ours.
+func credentialsFile(text string) (string, error) {
+	if err := readable(text); err != nil {
+		return "", errors.New("must be a credentials file that can be read (" + plainError(err) + ")")
+	}
+	return text, nil
+}
+
+func natsConf(text string) (string, error) {
+	if text == defaultNATSConf {
+		if _, err := os.Stat(text); os.IsNotExist(err) {
+			return text, nil
+		}
+	}
+	if err := readable(text); err != nil {
+		return "", errors.New("must be a NATS configuration file that can be read (" + plainError(err) + ")")
+	}
+	return text, nil
+}
+
+func readable(path string) error {
+	// A FIFO or a device would block the open.
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

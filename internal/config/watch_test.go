@@ -1,0 +1,251 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"github.com/stretchr/testify/require"
+)
+
+// journal is a log that several goroutines may write and read.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+type reload struct {
+	config *Config
+	err    error
+}
+
+// watch runs Watch until the test ends and returns what it reports.
+func watch(t *testing.T, running *Config) (<-chan reload, *journal) {
+	t.Helper()
+	var (
+		log         = new(journal)
+		reloads     = make(chan reload, 16)
+		ctx, cancel = context.WithCancel(t.Context())
+		done        = make(chan error, 1)
+	)
+	go func() {
+		done <- Watch(ctx, running, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(c *Config, err error) { reloads <- reload{c, err} })
+	}()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-done)
+	})
+	return reloads, log
+}
+
+func next(t *testing.T, reloads <-chan reload) reload {
+	t.Helper()
+	select {
+	case r := <-reloads:
+		return r
+	case <-time.After(20 * time.Second):
+		require.FailNow(t, "nothing was reloaded")
+		return reload{}
+	}
+}
+
+func replaceFile(t *testing.T, path, content string) {
+	t.Helper()
+	fresh := path + ".new"
+	require.NoError(t, os.WriteFile(fresh, []byte(content), 0o600))
+	require.NoError(t, os.Rename(fresh, path))
+}
+
+func TestWatchFollowsEdits(t *testing.T) {
+	path := write(t, "hint.json5", `{agents: ['one']}`)
+	running, _, err := load(t, map[string]string{"HINT_CONFIG": path, "HINT_QUERY_MODE": "full"})
+	require.NoError(t, err)
+	reloads, log := watch(t, running)
+
+	// In place.
+	require.NoError(t, os.WriteFile(path, []byte(`{agents: ['two'], queryMode: 'message'}`), 0o600))
+	r := next(t, reloads)
+	require.NoError(t, r.err)
+	require.Equal(t, []string{"two"}, r.config.Policy.Agents)
+	require.Equal(t, QueryFull, r.config.Query.Mode, "the environment wins")
+	require.Equal(t, []string{"one"}, running.Policy.Agents, "a configuration does not change")
+	good := r.config
+
+	// By renaming, as editors do; and wrong.
+	replaceFile(t, path, `{agents: ['three'], timeoutMs: 'soon'}`)
+	r = next(t, reloads)
+	require.ErrorContains(t, r.err, `timeoutMs="soon"`)
+	require.Same(t, good, r.config)
+	require.Contains(t, log.String(), "the last good one stays")
+	require.Contains(t, log.String(), "soon")
+
+	replaceFile(t, path, `{agents: [`)
+	r = next(t, reloads)
+	require.ErrorContains(t, r.err, "must be JSON5")
+	require.Same(t, good, r.config)
+
+	require.NoError(t, os.Remove(path))
+	r = next(t, reloads)
+	require.ErrorContains(t, r.err, "no such file")
+	require.Same(t, good, r.config)
+
+	replaceFile(t, path, `{agents: ['four']}`)
+	r = next(t, reloads)
+	require.NoError(t, r.err)
+	require.Equal(t, []string{"four"}, r.config.Policy.Agents)
+
+	// A comment changes nothing and is not reported; the edit after it is.
+	replaceFile(t, path, `{agents: ['four']} // same`)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "no setting with it") }, 20*time.Second, 10*time.Millisecond)
+	replaceFile(t, path, `{agents: ['five']}`)
+	require.Equal(t, []string{"five"}, next(t, reloads).config.Policy.Agents)
+}
+
+func TestWatchFollowsLinks(t *testing.T) {
+	// The way a Kubernetes ConfigMap is replaced: the file is a link through
+	// a directory that is itself a link, and only that one changes.
+	dir := t.TempDir()
+	for version, agent := range map[string]string{"v1": "one", "v2": "two"} {
+		require.NoError(t, os.Mkdir(filepath.Join(dir, version), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, version, "hint.json5"), []byte(`{agents: '`+agent+`'}`), 0o600))
+	}
+	require.NoError(t, os.Symlink("v1", filepath.Join(dir, "data")))
+	path := filepath.Join(dir, "hint.json5")
+	require.NoError(t, os.Symlink("data/hint.json5", path))
+	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
+	require.NoError(t, err)
+	require.Equal(t, []string{"one"}, running.Policy.Agents)
+
+	reloads, _ := watch(t, running)
+	require.NoError(t, os.Symlink("v2", filepath.Join(dir, "fresh")))
+	require.NoError(t, os.Rename(filepath.Join(dir, "fresh"), filepath.Join(dir, "data")))
+	require.Equal(t, []string{"two"}, next(t, reloads).config.Policy.Agents)
+}
+
+func TestWatchSeesAnEditBeforeItBegan(t *testing.T) {
+	path := write(t, "hint.json5", `{agents: 'one'}`)
+	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
+	require.NoError(t, err)
+	replaceFile(t, path, `{agents: 'two'}`)
+	reloads, _ := watch(t, running)
+	require.Equal(t, []string{"two"}, next(t, reloads).config.Policy.Agents)
+}
+
+func TestSettingsThatNeedARestartStay(t *testing.T) {
+	path := write(t, "hint.json5", `{}`)
+	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
+	require.NoError(t, err)
+	log := new(journal)
+	content := []byte(`{agents: 'two', natsUrl: 'nats://elsewhere:4222', stream: 'OTHERS', httpAddr: 'off', dataDir: 'there', historyLimit: 5}`)
+	got, err := running.replace(map[string]string{"HINT_CONFIG": path}, newSnapshot(content, nil), slog.New(slog.NewTextHandler(log, nil)))
+	require.NoError(t, err)
+	require.Equal(t, []string{"two"}, got.Policy.Agents)
+	require.Equal(t, running.Bus, got.Bus)
+	require.Equal(t, running.HTTP, got.HTTP)
+	require.Equal(t, running.Store, got.Store)
+	require.Equal(t, running.DataDir, got.DataDir)
+	for _, name := range []string{"HINT_NATS_URL", "HINT_STREAM", "HINT_HTTP_ADDR", "HINT_DATA_DIR", "HINT_HISTORY_LIMIT"} {
+		require.Contains(t, log.String(), "variable="+name)
+	}
+	require.NotContains(t, log.String(), "variable=HINT_AGENTS")
+}
+
+func TestWatchWithoutAFileReturns(t *testing.T) {
+	require.NoError(t, Watch(t.Context(), &Config{}, slog.New(slog.DiscardHandler), nil))
+}
+
+func TestFollowWaitsUntilAFileIsWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var (
+			mu          sync.Mutex // guards content and failure
+			content     = "old"
+			failure     error
+			events      = make(chan fsnotify.Event)
+			errs        = make(chan error)
+			got         []string
+			ctx, cancel = context.WithCancel(t.Context())
+			done        = make(chan struct{})
+		)
+		go func() {
+			defer close(done)
+			follow(ctx, events, errs, newSnapshot([]byte("old"), nil), func() snapshot {
+				mu.Lock()
+				defer mu.Unlock()
+				return newSnapshot([]byte(content), failure)
+			}, func(s snapshot) { got = append(got, string(s.content)+s.failure) })
+		}()
+		pass := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		put := func(text string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			content, failure = text, err
+		}
+		pass(time.Second)
+		require.Empty(t, got, "nothing has changed")
+
+		// An editor writes piece by piece; each piece is an event.
+		for _, piece := range []string{"n", "ne", "new"} {
+			put(piece, nil)
+			events <- fsnotify.Event{}
+			pass(settleTime * 3 / 4)
+		}
+		pass(2 * settleTime)
+		require.Equal(t, []string{"new"}, got)
+
+		// A directory in which something happens all the time.
+		put("newer", nil)
+		for range 40 {
+			events <- fsnotify.Event{}
+			pass(settleTime / 4)
+		}
+		require.Equal(t, []string{"new", "newer"}, got)
+
+		// A change that is not notified is found in the end, an overflow of
+		// notifications makes it found at once.
+		put("newest", nil)
+		pass(pollEvery + 2*settleTime)
+		require.Equal(t, "newest", got[len(got)-1])
+		put("", errors.New("gone"))
+		errs <- fsnotify.ErrEventOverflow
+		pass(2 * settleTime)
+		require.Equal(t, "gone", got[len(got)-1])
+
+		// Away and back within the settling time is no change.
+		put("newest", nil)
+		pass(pollEvery + 2*settleTime)
+		n := len(got)
+		put("", errors.New("gone"))
+		events <- fsnotify.Event{}
+		pass(settleTime * 3 / 2)
+		put("newest", nil)
+		pass(pollEvery)
+		require.Len(t, got, n)
+
+		cancel()
+		<-done
+	})
+}
