@@ -1,0 +1,133 @@
+package local
+
+import "math"
+
+// sample is one training text.
+type sample struct {
+	text    string
+	class   int32 // position of the intent; -1 for an example of the fallback
+	cost    float32
+	trigger bool
+}
+
+// corpus is the training texts as vectors: row i is
+// ids[starts[i]:starts[i+1]] with values beside it.
+type corpus struct {
+	starts []int32
+	ids    []int32
+	values []float32
+	norms  []float32 // squared length of each row
+	class  []int32   // position of the intent; -1 for an example of the fallback
+	cost   []float32 // how much a wrong answer for the row costs
+}
+
+func (c *corpus) len() int { return len(c.class) }
+
+func (c *corpus) row(i int) (ids []int32, values []float32) {
+	return c.ids[c.starts[i]:c.starts[i+1]], c.values[c.starts[i]:c.starts[i+1]]
+}
+
+// space is what turns a text into a vector: the known features and what each
+// is worth.
+type space struct {
+	dict    *dictionary
+	views   []view    // by feature
+	worth   []float32 // by feature: its inverse frequency
+	unknown float32   // what a feature that was never seen is worth
+}
+
+// newSpace learns the features of the samples, which belong to so many
+// classes, and returns their vectors.
+func newSpace(samples []sample, classes int) (*space, *corpus) {
+	s := &space{dict: newDictionary(len(samples) * 40)}
+	c := &corpus{starts: make([]int32, 1, len(samples)+1)}
+	var (
+		t     text
+		feats []feature
+		last  []int32 // by feature: the row that had it last
+	)
+	for i, sm := range samples {
+		t.reset(sm.text)
+		feats = appendFeatures(feats[:0], &t)
+		for _, f := range feats {
+			id := s.dict.add(f.hash)
+			if int(id) == len(last) {
+				last, s.views = append(last, -1), append(s.views, f.view)
+			}
+			if last[id] == int32(i) {
+				continue
+			}
+			last[id] = int32(i)
+			c.ids = append(c.ids, id)
+		}
+		c.starts = append(c.starts, int32(len(c.ids)))
+		c.class = append(c.class, sm.class)
+		c.cost = append(c.cost, sm.cost)
+	}
+	s.weigh(c, classes)
+	c.values = make([]float32, len(c.ids))
+	c.norms = make([]float32, len(samples))
+	for i := range samples {
+		ids, values := c.row(i)
+		for k, id := range ids {
+			values[k] = s.worth[id]
+		}
+		c.norms[i] = s.scale(ids, values)
+	}
+	return s, c
+}
+
+// weigh sets the worth of every feature. What counts is how many intents use
+// it, not how many texts: a word that stands in every example of one intent,
+// and in no other, tells as much as a rare one.
+func (s *space) weigh(c *corpus, classes int) {
+	n := int(s.dict.n)
+	users := make([]int32, n)
+	last := make([]int32, n)
+	for i := range last {
+		last[i] = -2
+	}
+	// The rows of one class stand together.
+	for i, class := range c.class {
+		for _, id := range c.ids[c.starts[i]:c.starts[i+1]] {
+			if last[id] != class {
+				last[id] = class
+				users[id]++
+			}
+		}
+	}
+	s.worth = make([]float32, n)
+	table := make([]float32, classes+2)
+	for k := range table {
+		table[k] = float32(math.Pow(float64(inverseFrequency(classes+1, k)), worthPower))
+	}
+	for id, k := range users {
+		s.worth[id] = table[min(int(k), classes+1)]
+	}
+	s.unknown = table[0]
+}
+
+// scale brings each view of a vector to its length and returns the squared
+// length of the whole.
+func (s *space) scale(ids []int32, values []float32) float32 {
+	var sums [numViews]float32
+	for k, id := range ids {
+		sums[s.views[id]] += values[k] * values[k]
+	}
+	var scale [numViews]float32
+	for v, sum := range sums {
+		if sum > 0 {
+			scale[v] = viewWeight[v] / sqrt32(sum)
+		}
+	}
+	norm := float32(0)
+	for k, id := range ids {
+		values[k] *= scale[s.views[id]]
+		norm += values[k] * values[k]
+	}
+	return norm
+}
+
+// worthPower flattens the worth of features: the square of it enters every
+// product of two texts.
+const worthPower = 0.8

@@ -1,0 +1,209 @@
+package local
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A message says what it wants at its beginning or at its end. Of a longer one
+// the classifier reads this much, so that its time is bounded.
+const (
+	headRunes = 288
+	tailRunes = 96
+)
+
+// tokenKind tells how a token is cut into features.
+type tokenKind uint8
+
+const (
+	tokenWord   tokenKind = iota // letters and digits between spaces
+	tokenHan                     // a run of a script that is written without spaces
+	tokenSymbol                  // an emoji or another symbol that means something
+)
+
+// token is a part of the normalised text.
+type token struct {
+	start, end int32 // in runes
+	kind       tokenKind
+}
+
+// text is a message in the form in which it is compared: NFKC, case folded,
+// without the accents of Latin letters, without punctuation and apostrophes.
+type text struct {
+	buf    []byte
+	runes  []rune
+	tokens []token
+}
+
+// reset normalises s, reusing the memory of t.
+func (t *text) reset(s string) {
+	t.runes, t.tokens = t.runes[:0], t.tokens[:0]
+	head, tail := window(s)
+	t.add(head)
+	if tail != "" {
+		t.add(tail)
+	}
+}
+
+// window returns what is read of s: all of it, or its beginning and its end.
+func window(s string) (head, tail string) {
+	if len(s) <= headRunes+tailRunes {
+		return s, ""
+	}
+	n := 0
+	for i := range s {
+		if n == headRunes {
+			head, tail = s[:i], s[i:]
+			break
+		}
+		n++
+	}
+	if tail == "" {
+		return s, ""
+	}
+	i := len(tail)
+	for n = 0; n < tailRunes && i > 0; n++ {
+		_, size := utf8.DecodeLastRuneInString(tail[:i])
+		i -= size
+	}
+	return head, tail[i:]
+}
+
+func (t *text) add(s string) {
+	if isASCII(s) {
+		open := false
+		for i := range len(s) {
+			open = t.push(asciiFold[s[i]], open)
+		}
+		return
+	}
+	t.buf = norm.NFKC.AppendString(t.buf[:0], s)
+	open := false
+	for i := 0; i < len(t.buf); {
+		r, size := utf8.DecodeRune(t.buf[i:])
+		i += size
+		open = t.push(fold(r), open)
+	}
+}
+
+// push adds one folded rune; open says that the last token may grow, and the
+// result says the same for the next rune.
+func (t *text) push(r rune, open bool) bool {
+	switch r {
+	case runeSpace:
+		return false
+	case runeNothing:
+		return open
+	}
+	kind := kindOf(r)
+	n := int32(len(t.runes))
+	if open && kind != tokenSymbol && t.tokens[len(t.tokens)-1].kind == kind {
+		last := &t.tokens[len(t.tokens)-1]
+		// "pleeeease" is "pleease": a third equal letter says nothing more.
+		if kind == tokenWord && n-last.start >= 2 && t.runes[n-1] == r && t.runes[n-2] == r && (r < '0' || r > '9') {
+			return true
+		}
+		t.runes = append(t.runes, r)
+		last.end = n + 1
+		return true
+	}
+	t.runes = append(t.runes, r)
+	t.tokens = append(t.tokens, token{start: n, end: n + 1, kind: kind})
+	return true
+}
+
+// What fold makes of runes that are no part of a token.
+const (
+	runeSpace   rune = -1 // ends a token
+	runeNothing rune = -2 // is left out
+)
+
+var (
+	asciiFold [utf8.RuneSelf]rune
+	latinFold [0x250]rune // from U+0000, without accents
+)
+
+func init() {
+	for i := range asciiFold {
+		asciiFold[i] = foldSlow(rune(i))
+	}
+	for i := range latinFold {
+		latinFold[i] = foldSlow(rune(i))
+	}
+}
+
+func fold(r rune) rune {
+	switch {
+	case r < rune(len(latinFold)):
+		return latinFold[r]
+	case r >= 0x4E00 && r <= 0x9FFF:
+		if s, ok := simplified[r]; ok {
+			return s
+		}
+		return r
+	}
+	return foldSlow(r)
+}
+
+func foldSlow(r rune) rune {
+	switch {
+	case r == '\'' || r == '’' || r == '‘' || r == '`' || r == 'ʼ':
+		return runeNothing
+	case r == 0x200D || r >= 0xFE00 && r <= 0xFE0F || r >= 0x1F3FB && r <= 0x1F3FF:
+		// Joiners, variation selectors and skin tones of emoji.
+		return runeNothing
+	case unicode.Is(unicode.Latin, r):
+		r = unicode.ToLower(r)
+		if d := norm.NFD.AppendString(nil, string(r)); len(d) > 0 {
+			r, _ = utf8.DecodeRune(d)
+		}
+		return r
+	case unicode.IsLetter(r):
+		return unicode.ToLower(r)
+	case unicode.IsDigit(r), unicode.Is(unicode.M, r):
+		return r
+	case r == '$' || r == '€' || r == '£' || r == '%' || r == '+' || r == '#' || r == '@':
+		return r
+	case r < utf8.RuneSelf:
+		return runeSpace
+	case unicode.Is(unicode.So, r), unicode.Is(unicode.Sc, r):
+		return r
+	}
+	return runeSpace
+}
+
+func kindOf(r rune) tokenKind {
+	switch {
+	case r < 0x80:
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return tokenWord
+		}
+		return tokenSymbol
+	case r < 0x0E00:
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r) {
+			return tokenWord
+		}
+		return tokenSymbol
+	case r >= 0x3040 && r <= 0x30FF, r >= 0x3400 && r <= 0x4DBF, r >= 0x4E00 && r <= 0x9FFF,
+		r >= 0xAC00 && r <= 0xD7A3, r >= 0xF900 && r <= 0xFAFF, r >= 0x20000 && r <= 0x323AF, r == 0x3005, r == 0x3007,
+		r >= 0x0E00 && r <= 0x0EFF, r >= 0x1000 && r <= 0x109F, r >= 0x1780 && r <= 0x17FF:
+		// Han, kana, Hangul; Thai, Lao, Burmese and Khmer have no spaces
+		// between words either.
+		return tokenHan
+	}
+	if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r) {
+		return tokenWord
+	}
+	return tokenSymbol
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

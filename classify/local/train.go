@@ -1,0 +1,213 @@
+package local
+
+import (
+	"math"
+	"runtime"
+	"sync"
+)
+
+// block is a part of the one-against-rest classifiers: those of width
+// neighbouring classes from first on. Blocks do not know each other, so they
+// are trained at the same time, and the result does not depend on how many
+// processors there are.
+type block struct {
+	first, width int
+	weights      []float32 // [feature][class]
+	alpha        []float32 // [row][class]: the dual variables
+}
+
+// solver trains linear one-against-rest classifiers with squared hinge loss by
+// dual coordinate descent. Zero is where every classifier starts.
+type solver struct {
+	rows     *corpus
+	features int
+	classes  int
+	blocks   []block
+	// positive is how much more a positive row costs than a negative one.
+	positive float32
+}
+
+// blockWidth classes are trained together: wide enough to use the memory
+// lines that are fetched, narrow enough to share the work.
+const maxBlocks = 2
+
+func newSolver(rows *corpus, features, classes int, positive float32) *solver {
+	s := &solver{rows: rows, features: features, classes: classes, positive: positive}
+	n := min(maxBlocks, max(1, classes))
+	for i := range n {
+		first, end := i*classes/n, (i+1)*classes/n
+		s.blocks = append(s.blocks, block{
+			first: first, width: end - first,
+			weights: make([]float32, features*(end-first)),
+			alpha:   make([]float32, rows.len()*(end-first)),
+		})
+	}
+	return s
+}
+
+// each runs f for every block, at the same time when there are processors.
+func (s *solver) each(f func(*block)) {
+	if runtime.GOMAXPROCS(0) == 1 || len(s.blocks) == 1 {
+		for i := range s.blocks {
+			f(&s.blocks[i])
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	for i := range s.blocks {
+		wg.Go(func() { f(&s.blocks[i]) })
+	}
+	wg.Wait()
+}
+
+// run goes epochs times through the rows that skip does not name, in an order
+// that depends on seed alone. A row whose class is away is nobody's positive.
+func (s *solver) run(epochs int, seed uint64, skip []bool) {
+	order := make([]int32, 0, s.rows.len())
+	for i := range s.rows.len() {
+		if skip == nil || !skip[i] {
+			order = append(order, int32(i))
+		}
+	}
+	orders := make([][]int32, epochs)
+	for e := range orders {
+		shuffle(order, seed+uint64(e))
+		orders[e] = append([]int32(nil), order...)
+	}
+	s.each(func(b *block) {
+		scores := make([]float32, b.width)
+		active := make([]int32, 0, b.width)
+		delta := make([]float32, b.width)
+		for _, order := range orders {
+			for _, i := range order {
+				s.step(b, int(i), scores, delta, active)
+			}
+		}
+	})
+}
+
+func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) {
+	ids, values := s.rows.row(i)
+	if len(ids) == 0 {
+		return
+	}
+	dot(scores, b.weights, ids, values)
+	cost := s.rows.cost[i]
+	label := int(s.rows.class[i]) - b.first
+	alpha := b.alpha[i*b.width : (i+1)*b.width]
+	diagonal := 1 / (2 * cost)
+	norm := s.rows.norms[i]
+	active = active[:0]
+	for c, score := range scores {
+		sign, d := float32(-1), diagonal
+		if c == label {
+			sign, d = 1, diagonal/s.positive
+		}
+		g := sign*score - 1 + d*alpha[c]
+		if alpha[c] == 0 && g >= 0 {
+			continue
+		}
+		next := max(alpha[c]-g/(norm+d), 0)
+		if next == alpha[c] {
+			continue
+		}
+		delta[len(active)] = (next - alpha[c]) * sign
+		alpha[c] = next
+		active = append(active, int32(c))
+	}
+	if len(active) == 0 {
+		return
+	}
+	for k, id := range ids {
+		row := b.weights[int(id)*b.width : (int(id)+1)*b.width]
+		v := values[k]
+		for j, c := range active {
+			row[c] += delta[j] * v
+		}
+	}
+}
+
+// forget takes the rows that skip names out of the weights, and their dual
+// variables with them.
+func (s *solver) forget(skip []bool) {
+	s.each(func(b *block) {
+		for i := range s.rows.len() {
+			if !skip[i] {
+				continue
+			}
+			ids, values := s.rows.row(i)
+			alpha := b.alpha[i*b.width : (i+1)*b.width]
+			for c, a := range alpha {
+				if a == 0 {
+					continue
+				}
+				if int(s.rows.class[i])-b.first != c {
+					a = -a
+				}
+				for k, id := range ids {
+					b.weights[int(id)*b.width+c] -= a * values[k]
+				}
+				alpha[c] = 0
+			}
+		}
+	})
+}
+
+func (s *solver) clone() *solver {
+	out := *s
+	out.blocks = append([]block(nil), s.blocks...)
+	for i := range out.blocks {
+		b := &out.blocks[i]
+		b.weights = append([]float32(nil), b.weights...)
+		b.alpha = append([]float32(nil), b.alpha...)
+	}
+	return &out
+}
+
+// scores fills out, one element for each class.
+func (s *solver) scores(out []float32, ids []int32, values []float32) {
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		dot(out[b.first:b.first+b.width], b.weights, ids, values)
+	}
+}
+
+// dot sets out to the sum of the rows of weights that ids name, each times its
+// value. Four rows at a time: the sums are then read and written less often.
+func dot(out, weights []float32, ids []int32, values []float32) {
+	clear(out)
+	w := len(out)
+	values = values[:len(ids)]
+	k := 0
+	for ; k+4 <= len(ids); k += 4 {
+		r0 := weights[int(ids[k])*w:][:w]
+		r1 := weights[int(ids[k+1])*w:][:w]
+		r2 := weights[int(ids[k+2])*w:][:w]
+		r3 := weights[int(ids[k+3])*w:][:w]
+		v0, v1, v2, v3 := values[k], values[k+1], values[k+2], values[k+3]
+		for c := range out {
+			out[c] += v0*r0[c] + v1*r1[c] + v2*r2[c] + v3*r3[c]
+		}
+	}
+	for ; k < len(ids); k++ {
+		row := weights[int(ids[k])*w:][:w]
+		v := values[k]
+		for c := range out {
+			out[c] += v * row[c]
+		}
+	}
+}
+
+// shuffle permutes a in an order that depends on seed alone.
+func shuffle(a []int32, seed uint64) {
+	x := seed*0x9E3779B97F4A7C15 + 0x1234567
+	for i := len(a) - 1; i > 0; i-- {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		j := int(x % uint64(i+1))
+		a[i], a[j] = a[j], a[i]
+	}
+}
+
+func sqrt32(x float32) float32 { return float32(math.Sqrt(float64(x))) }
