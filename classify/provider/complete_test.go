@@ -3,11 +3,16 @@ package provider
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify/provider/providertest"
@@ -500,6 +505,48 @@ func TestCompleteKeepsConnections(t *testing.T) {
 		_, err := m.Complete(t.Context(), request())
 		require.Error(t, err)
 		require.Equal(t, 1, s.Connections())
+	})
+}
+
+func TestNewTransportSpeaksHTTP2(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Proto)
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	tr := NewTransport()
+	t.Cleanup(tr.CloseIdleConnections)
+	tr.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, http.NoBody)
+	require.NoError(t, err)
+	resp, err := tr.RoundTrip(req)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.Equal(t, "HTTP/2.0", string(body))
+}
+
+func TestCompleteConcurrently(t *testing.T) {
+	eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
+		s.Handle(func(r providertest.Request) providertest.Answer {
+			if r.Fields["temperature"] != nil {
+				return providertest.Answer{Status: 400, Message: "temperature is not supported"}
+			}
+			return providertest.Answer{Text: r.User}
+		})
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				req := request()
+				req.User = strconv.Itoa(i)
+				got, err := m.Complete(t.Context(), req)
+				assert.NoError(t, err)
+				assert.Equal(t, req.User, got.Text)
+			})
+		}
+		all.Wait()
 	})
 }
 

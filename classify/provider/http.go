@@ -69,9 +69,12 @@ func NewTransport() *http.Transport {
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    64,
-		IdleConnTimeout:        5 * time.Minute,
+		IdleConnTimeout:        3 * time.Minute,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
+		// A connection that died without a word would swallow requests until
+		// their deadline.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
 

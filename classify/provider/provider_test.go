@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const secret = "sk-secret-0123456789"
+const secret = "the-key-0123456789"
 
 func env(vars map[string]string) Options {
 	return Options{Getenv: func(name string) string { return vars[name] }}

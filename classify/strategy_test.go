@@ -1,0 +1,269 @@
+package classify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
+)
+
+// localAt is a local classifier of the given confidence.
+type localAt float64
+
+func (l localAt) Classify(Input) payload.Classification {
+	return payload.Classification{Intent: "SMALLTALK", Confidence: float64(l)}
+}
+
+// modelFunc is a model path.
+type modelFunc func(ctx context.Context) (payload.Classification, error)
+
+func (f modelFunc) Classify(ctx context.Context, _ Input) (payload.Classification, error) {
+	return f(ctx)
+}
+
+// after answers after d, unless its context ends before.
+func after(d time.Duration, err error) modelFunc {
+	return func(ctx context.Context) (payload.Classification, error) {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+			return payload.Classification{}, fmt.Errorf("%w: %w", ErrDeadline, ctx.Err())
+		}
+		if err != nil {
+			return payload.Classification{}, err
+		}
+		return payload.Classification{Intent: "MEMORY_LOOKUP", Source: payload.SourceLLM, Model: "p/m", Confidence: 0.9}, nil
+	}
+}
+
+// stubborn ignores its context.
+func stubborn(d time.Duration) modelFunc {
+	return func(context.Context) (payload.Classification, error) {
+		time.Sleep(d)
+		return payload.Classification{Source: payload.SourceLLM}, nil
+	}
+}
+
+// causes records why local answers were given.
+type causes struct {
+	mu   sync.Mutex
+	list []error
+}
+
+func (c *causes) AnsweredLocally(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, cause)
+}
+
+func TestClassifier(t *testing.T) {
+	const budget = 10 * time.Second
+	broken := fmt.Errorf("%w: HTTP status 500", ErrFailed)
+	unasked := modelFunc(func(context.Context) (payload.Classification, error) { panic("the model was asked") })
+	tests := []struct {
+		name   string
+		mode   Mode
+		local  Local
+		model  Model
+		source string // "" for an error
+		err    error
+		took   time.Duration
+		causes []error
+		// lingers is how long the model goes on when nobody waits any more;
+		// all others must be gone when the test ends.
+		lingers time.Duration
+	}{
+		{name: "local", mode: ModeLocal, local: localAt(0.1), source: "local"},
+
+		{name: "llm in time", mode: ModeLLM, model: after(time.Second, nil), source: "llm", took: time.Second},
+		{name: "llm at the last moment", mode: ModeLLM, model: after(budget-1, nil), source: "llm", took: budget - 1},
+		{name: "llm late", mode: ModeLLM, model: after(time.Hour, nil), err: ErrDeadline, took: budget},
+		{name: "llm fails", mode: ModeLLM, model: after(time.Second, broken), err: ErrFailed, took: time.Second},
+		{name: "llm fails in its own words", mode: ModeLLM, model: after(0, errors.New("oops")), err: ErrFailed},
+		{name: "llm ignores its context", mode: ModeLLM, model: stubborn(time.Hour), err: ErrDeadline, took: budget, lingers: time.Hour},
+		{name: "llm panics", mode: ModeLLM, model: modelFunc(func(context.Context) (payload.Classification, error) { panic("oops") }), err: ErrFailed},
+
+		{name: "hedged in time", mode: ModeHedged, local: localAt(1), model: after(time.Second, nil), source: "llm", took: time.Second},
+		{name: "hedged late", mode: ModeHedged, local: localAt(0), model: after(time.Hour, nil), source: "local", took: budget, causes: []error{ErrDeadline}},
+		{name: "hedged fails", mode: ModeHedged, local: localAt(0), model: after(time.Second, broken), source: "local", took: time.Second, causes: []error{ErrFailed}},
+		{name: "hedged ignores its context", mode: ModeHedged, local: localAt(0), model: stubborn(time.Hour), source: "local", took: budget, causes: []error{ErrDeadline}, lingers: time.Hour},
+
+		{name: "cascade accepts", mode: ModeCascade, local: localAt(0.9), model: unasked, source: "local", causes: []error{nil}},
+		{name: "cascade asks below", mode: ModeCascade, local: localAt(0.899), model: after(time.Second, nil), source: "llm", took: time.Second},
+		{name: "cascade late", mode: ModeCascade, local: localAt(0.5), model: after(time.Hour, nil), source: "local", took: budget, causes: []error{ErrDeadline}},
+		{name: "cascade fails", mode: ModeCascade, local: localAt(0.5), model: after(0, broken), source: "local", causes: []error{ErrFailed}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				seen := &causes{}
+				c := New(tt.mode, tt.local, tt.model, Options{LocalAccept: 0.9, Observer: seen})
+				require.Equal(t, tt.mode, c.Mode())
+				ctx, cancel := context.WithTimeout(t.Context(), budget)
+				defer cancel()
+				start := time.Now()
+				got, err := c.Classify(ctx, Input{})
+				require.Equal(t, tt.took, time.Since(start))
+				require.Equal(t, tt.source, got.Source)
+				if tt.err != nil {
+					require.ErrorIs(t, err, tt.err)
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, tt.source == "llm", got.Model == "p/m")
+				require.Len(t, seen.list, len(tt.causes))
+				for i, want := range tt.causes {
+					require.ErrorIs(t, seen.list[i], want)
+				}
+				time.Sleep(tt.lingers)
+			})
+		})
+	}
+}
+
+func TestClassifierContextAlreadyDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	unasked := modelFunc(func(context.Context) (payload.Classification, error) {
+		t.Error("the model was asked")
+		return payload.Classification{}, nil
+	})
+	for _, mode := range []Mode{ModeLocal, ModeHedged, ModeCascade} {
+		got, err := New(mode, localAt(0.5), unasked, Options{LocalAccept: 0.9}).Classify(ctx, Input{})
+		require.NoError(t, err, mode)
+		require.Equal(t, payload.SourceLocal, got.Source, mode)
+	}
+	_, err := New(ModeLLM, nil, unasked, Options{}).Classify(ctx, Input{})
+	require.ErrorIs(t, err, ErrDeadline)
+}
+
+func TestClassifierOverloaded(t *testing.T) {
+	tests := []struct {
+		mode   Mode
+		err    error
+		causes []error
+	}{
+		{ModeLLM, ErrOverloaded, nil},
+		{ModeHedged, nil, []error{ErrOverloaded}},
+		{ModeCascade, nil, []error{ErrOverloaded}},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.mode), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				seen := &causes{}
+				c := New(tt.mode, localAt(0.5), after(time.Second, nil), Options{LocalAccept: 0.9, MaxInflight: 2, Observer: seen})
+				var busy sync.WaitGroup
+				for range 2 {
+					busy.Go(func() {
+						got, err := c.Classify(t.Context(), Input{})
+						assert.NoError(t, err)
+						assert.Equal(t, payload.SourceLLM, got.Source)
+					})
+				}
+				synctest.Wait()
+
+				start := time.Now()
+				got, err := c.Classify(t.Context(), Input{})
+				require.Zero(t, time.Since(start), "never a queue")
+				if tt.err != nil {
+					require.ErrorIs(t, err, tt.err)
+				} else {
+					require.NoError(t, err)
+					require.Equal(t, payload.SourceLocal, got.Source)
+				}
+				require.Equal(t, tt.causes, seen.list)
+
+				busy.Wait()
+				got, err = c.Classify(t.Context(), Input{})
+				require.NoError(t, err)
+				require.Equal(t, payload.SourceLLM, got.Source, "the places are free again")
+			})
+		})
+	}
+}
+
+func TestClassifierAsksAgainAtOnce(t *testing.T) {
+	c := New(ModeLLM, nil, after(0, nil), Options{MaxInflight: 1})
+	for range 1000 {
+		_, err := c.Classify(t.Context(), Input{})
+		require.NoError(t, err)
+	}
+}
+
+func TestClassifierStubbornModelsDoNotPileUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(ModeLLM, nil, stubborn(time.Minute), Options{MaxInflight: 1})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := c.Classify(ctx, Input{})
+		require.ErrorIs(t, err, ErrDeadline)
+		_, err = c.Classify(t.Context(), Input{})
+		require.ErrorIs(t, err, ErrOverloaded, "the first is still at work")
+		time.Sleep(time.Minute)
+		_, err = c.Classify(t.Context(), Input{})
+		require.NoError(t, err)
+	})
+}
+
+func TestClassifierEndsTheModelWhenItsCallerHasAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		model := modelFunc(func(ctx context.Context) (payload.Classification, error) {
+			context.AfterFunc(ctx, func() { close(ended) })
+			return payload.Classification{}, nil
+		})
+		_, err := New(ModeLLM, nil, model, Options{}).Classify(t.Context(), Input{})
+		require.NoError(t, err)
+		<-ended
+	})
+}
+
+func TestClassifierMaxInflightDefault(t *testing.T) {
+	require.Equal(t, 256, cap(New(ModeLLM, nil, nil, Options{}).slots))
+}
+
+// TestClassifierLocalAnswerIsReady shows that the local answer costs nothing
+// at the deadline: it is made while the model works.
+func TestClassifierLocalAnswerIsReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(ModeHedged, slowLocal(time.Second), after(time.Hour, nil), Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		start := time.Now()
+		got, err := c.Classify(ctx, Input{})
+		require.NoError(t, err)
+		require.Equal(t, payload.SourceLocal, got.Source)
+		require.Equal(t, 10*time.Second, time.Since(start))
+	})
+}
+
+type slowLocal time.Duration
+
+func (l slowLocal) Classify(Input) payload.Classification {
+	time.Sleep(time.Duration(l))
+	return payload.Classification{}
+}
+
+func BenchmarkClassifier(b *testing.B) {
+	for _, mode := range []Mode{ModeLocal, ModeLLM, ModeHedged, ModeCascade} {
+		b.Run(string(mode), func(b *testing.B) {
+			c := New(mode, localAt(0.5), modelFunc(func(context.Context) (payload.Classification, error) {
+				return payload.Classification{}, nil
+			}), Options{LocalAccept: 0.9})
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.Classify(b.Context(), Input{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
