@@ -1,0 +1,442 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
+	"intenthint/conversation"
+	"intenthint/eligibility"
+	"intenthint/intents"
+	"intenthint/payload"
+	"intenthint/subjects"
+)
+
+// recorder is the bus and the observer of a handler under test.
+type recorder struct {
+	mu       sync.Mutex
+	begun    []payload.Envelope
+	denied   map[string]bool
+	claims   []string
+	released []string
+	hints    []string
+	skips    []string
+}
+
+func (r *recorder) TurnBegun(agent, session, id, traceparent string, body []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	env, err := payload.DecodeEvent(body, "")
+	if err != nil {
+		panic(err)
+	}
+	if env.ID != id || agent == "" || session == "" || traceparent != "" {
+		panic(fmt.Sprint("a turn that contradicts itself: ", agent, session, id, env.ID, traceparent))
+	}
+	r.begun = append(r.begun, env)
+}
+
+func (r *recorder) Claim(_ context.Context, run string, _ time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.claims = append(r.claims, run)
+	return !r.denied[run]
+}
+
+func (r *recorder) Release(run string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.released = append(r.released, run)
+}
+
+func (r *recorder) Hint(source, intent string, _ time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hints = append(r.hints, source+" "+intent)
+}
+
+func (r *recorder) Skip(reason string, policy bool, _ time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.skips = append(r.skips, fmt.Sprint(reason, " ", policy))
+}
+
+func (r *recorder) Classified(string, time.Duration) {}
+
+func (r *recorder) turns(t *testing.T) []payload.TurnBegun {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []payload.TurnBegun
+	for _, env := range r.begun {
+		begun, err := payload.DecodeTurnBegun(env.Event)
+		require.NoError(t, err)
+		out = append(out, begun)
+	}
+	return out
+}
+
+// stub is a classifier, local or a model.
+type stub struct {
+	calls  atomic.Int32
+	answer func(ctx context.Context, in classify.Input) (payload.Classification, error)
+}
+
+func (s *stub) Classify(ctx context.Context, in classify.Input) (payload.Classification, error) {
+	s.calls.Add(1)
+	return s.answer(ctx, in)
+}
+
+type localStub func(in classify.Input) payload.Classification
+
+func (l localStub) Classify(in classify.Input) payload.Classification { return l(in) }
+
+func taken(intent string, confidence float64) payload.Classification {
+	return payload.Classification{Intent: intent, Name: intent, Reason: "r", Goal: "g", Confidence: confidence, Complexity: "low", Source: payload.SourceLLM, Model: "p/m"}
+}
+
+var catalog = intents.NewCatalog([]intents.Intent{
+	{ID: "CHAT", Name: "Chat", Triggers: []string{"t"}, Prompt: "Chat away."},
+	{ID: "CODE", Name: "Code", Triggers: []string{"t"}, Prompt: "Write code."},
+})
+
+func settings(c *classify.Classifier) *Settings {
+	return &Settings{
+		Rules:      eligibility.Rules{Agents: []string{"*"}, AllowedChatTypes: []string{"direct"}},
+		Catalog:    func(agent string) *intents.Catalog { return catalogOf(agent) },
+		QueryMode:  conversation.ModeRecent,
+		Window:     conversation.DefaultWindow(),
+		Location:   time.UTC,
+		Classifier: c,
+	}
+}
+
+// catalogOf denies everything to the agent "mute".
+func catalogOf(agent string) *intents.Catalog {
+	if agent == "mute" {
+		return catalog.Without([]string{"*"})
+	}
+	return catalog
+}
+
+func byLocal(confidence float64) *classify.Classifier {
+	return classify.New(classify.ModeLocal, localStub(func(in classify.Input) payload.Classification {
+		if strings.Contains(in.Latest, "code") {
+			return taken("CODE", confidence)
+		}
+		return taken("CHAT", confidence)
+	}), nil, classify.Options{})
+}
+
+func handler(r *recorder, s *Settings) *BeforePromptBuild {
+	h := NewBeforePromptBuild(NewRuns(), r, 1<<20, r, quiet)
+	h.Use(s)
+	return h
+}
+
+func prompt(run, text string) *Request {
+	event, _ := json.Marshal(map[string]any{"prompt": text, "messages": []any{
+		map[string]any{"role": "user", "content": "earlier"}, map[string]any{"role": "assistant", "content": "said"},
+	}})
+	ctx := payload.Context{RunID: run, SessionID: "s1", SessionKey: "agent:main:telegram:direct:1", Trigger: "user", ModelProviderID: "own", ModelID: "big"}
+	now := time.Now()
+	return &Request{
+		Envelope: payload.Envelope{Hook: subjects.HookBeforePromptBuild, Event: event, TS: 1763680000123, ID: "req-" + run},
+		Context:  ctx, Received: now, Deadline: now.Add(time.Second),
+	}
+}
+
+func handle(t *testing.T, h *BeforePromptBuild, req *Request) Result {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(t.Context(), req.Deadline)
+	defer cancel()
+	res, err := h.Handle(ctx, req)
+	require.NoError(t, err)
+	return res
+}
+
+func header(r Result, key string) string {
+	if v := r.Header[key]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+func TestAHintAndItsTurn(t *testing.T) {
+	var r recorder
+	h := handler(&r, settings(byLocal(0.87)))
+	res := handle(t, h, prompt("r1", "  write some code "))
+	require.Contains(t, res.PrependContext, "intent: CODE (Code)")
+	require.Contains(t, res.PrependContext, "Write code.")
+	require.Equal(t, "CODE", header(res, subjects.HeaderIntent))
+	require.Equal(t, "0.87", header(res, subjects.HeaderConfidence))
+	require.Equal(t, "local", header(res, subjects.HeaderSource))
+	require.Regexp(t, `^\d+\.\d{3}$`, header(res, subjects.HeaderElapsedMs))
+	require.Empty(t, header(res, subjects.HeaderSkip))
+	require.Equal(t, []string{"local CODE"}, r.hints)
+
+	turns := r.turns(t)
+	require.Len(t, turns, 1)
+	require.Equal(t, "r1", turns[0].RunID)
+	require.Equal(t, "  write some code ", turns[0].Prompt)
+	require.Equal(t, []payload.Turn{{Role: "user", Text: "earlier"}, {Role: "assistant", Text: "said"}}, turns[0].Conversation)
+	require.Equal(t, res.PrependContext, turns[0].Hint)
+	require.Equal(t, "CODE", turns[0].Result.Intent)
+	require.EqualValues(t, 1763680000123, r.begun[0].TS)
+	require.NotEqual(t, "req-r1", r.begun[0].ID)
+}
+
+func TestSkipsOfPolicyBeginNoTurn(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		edit func(*Request)
+		want string
+	}{
+		{"a cron run", func(r *Request) { r.Context.Trigger = "cron" }, "not_user_trigger"},
+		{"a group", func(r *Request) { r.Context.SessionKey = "agent:main:telegram:group:-1" }, "chat_type"},
+		{"an empty prompt", func(r *Request) { r.Envelope.Event = []byte(`{"prompt":" <think>x</think> "}`) }, "empty_prompt"},
+		{"an agent without intents", func(r *Request) { r.Context.AgentID = "mute" }, "no_intents"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var r recorder
+			req := prompt("r1", "hello")
+			row.edit(req)
+			res := handle(t, handler(&r, settings(byLocal(1))), req)
+			require.Empty(t, res.PrependContext)
+			require.Equal(t, row.want, header(res, subjects.HeaderSkip))
+			require.NotEmpty(t, header(res, subjects.HeaderElapsedMs))
+			require.Empty(t, r.begun)
+			require.Equal(t, []string{row.want + " true"}, r.skips)
+		})
+	}
+}
+
+func TestWhatHasNoSessionGetsAHintAndNoTurn(t *testing.T) {
+	var r recorder
+	req := prompt("r1", "hello")
+	req.Context.SessionID, req.Context.SessionKey = "", ""
+	req.Context.MessageProvider = "webchat"
+	res := handle(t, handler(&r, settings(byLocal(1))), req)
+	require.NotEmpty(t, res.PrependContext)
+	require.Empty(t, r.begun)
+}
+
+func TestAnInvalidEventIsRefused(t *testing.T) {
+	var r recorder
+	h := handler(&r, settings(byLocal(1)))
+	req := prompt("r1", "x")
+	req.Envelope.Event = []byte(`{"prompt":5}`)
+	res, err := h.Handle(t.Context(), req)
+	require.ErrorIs(t, err, payload.ErrInvalid)
+	require.NotEmpty(t, header(res, subjects.HeaderElapsedMs))
+}
+
+func TestARetryGetsTheFirstHint(t *testing.T) {
+	var r recorder
+	h := handler(&r, settings(byLocal(0.9)))
+	first := handle(t, h, prompt("r1", "write code"))
+	again := handle(t, h, prompt("r1", "Continue the current task from the existing transcript"))
+	require.Equal(t, first.PrependContext, again.PrependContext)
+	require.Equal(t, "cache", header(again, subjects.HeaderSource))
+	require.Equal(t, "CODE", header(again, subjects.HeaderIntent))
+	require.Len(t, r.begun, 1)
+	require.Equal(t, []string{"local CODE", "cache CODE"}, r.hints)
+	other := prompt("r1", "hello")
+	other.Context.SessionID = "s2"
+	require.Equal(t, "local", header(handle(t, h, other), subjects.HeaderSource), "run ids are the client's: another session is another run")
+}
+
+func TestAnotherProcessKnowsTheFirstHint(t *testing.T) {
+	var a, b recorder
+	first := handle(t, handler(&a, settings(byLocal(0.9))), prompt("r1", "write code"))
+	body, err := json.Marshal(a.begun[0])
+	require.NoError(t, err)
+	other := handler(&b, settings(byLocal(0.9)))
+	other.runs.Learn(body)
+	again := handle(t, other, prompt("r1", "Continue"))
+	require.Equal(t, first.PrependContext, again.PrependContext)
+	require.Equal(t, "cache", header(again, subjects.HeaderSource))
+	require.Empty(t, b.begun)
+}
+
+func TestLowConfidenceIsRepeatedAndTracked(t *testing.T) {
+	var r recorder
+	s := settings(byLocal(0.3))
+	s.MinConfidence = 0.5
+	h := handler(&r, s)
+	for range 2 {
+		res := handle(t, h, prompt("r1", "hello"))
+		require.Empty(t, res.PrependContext)
+		require.Equal(t, "low_confidence", header(res, subjects.HeaderSkip))
+		require.Empty(t, header(res, subjects.HeaderIntent))
+	}
+	turns := r.turns(t)
+	require.Len(t, turns, 1)
+	require.Equal(t, "CHAT", turns[0].Result.Intent)
+	require.Equal(t, []string{"low_confidence false", "low_confidence false"}, r.skips)
+}
+
+func TestAFailureIsClassifiedAnewWithTheFirstPrompt(t *testing.T) {
+	for _, row := range []struct {
+		cause error
+		skip  string
+	}{
+		{classify.ErrFailed, "classify_failed"},
+		{classify.ErrDeadline, "deadline"},
+		{classify.ErrOverloaded, "overloaded"},
+		{errors.New("anything"), "classify_failed"},
+	} {
+		t.Run(row.skip, func(t *testing.T) {
+			var (
+				r    recorder
+				seen []string
+			)
+			model := &stub{}
+			model.answer = func(_ context.Context, in classify.Input) (payload.Classification, error) {
+				seen = append(seen, in.Latest)
+				if len(seen) == 1 {
+					return payload.Classification{}, row.cause
+				}
+				return taken("CODE", 0.9), nil
+			}
+			h := handler(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+			res := handle(t, h, prompt("r1", "write code"))
+			require.Equal(t, row.skip, header(res, subjects.HeaderSkip))
+			require.Empty(t, header(res, subjects.HeaderSource))
+			require.Len(t, r.released, 1)
+			res = handle(t, h, prompt("r1", "Continue the current task"))
+			require.Equal(t, "llm", header(res, subjects.HeaderSource))
+			require.Equal(t, "p/m", header(res, subjects.HeaderModel))
+			require.Equal(t, []string{"write code", "write code"}, seen)
+			turns := r.turns(t)
+			require.Len(t, turns, 2)
+			require.Nil(t, turns[0].Result)
+			require.Equal(t, "write code", turns[1].Prompt)
+			res = handle(t, h, prompt("r1", "Continue the current task"))
+			require.Equal(t, "cache", header(res, subjects.HeaderSource))
+		})
+	}
+}
+
+func TestRequestsForOneRunAtOnceMakeOneModelCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) {
+			time.Sleep(300 * time.Millisecond)
+			return taken("CODE", 0.9), nil
+		}}
+		h := handler(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		var (
+			wg      sync.WaitGroup
+			mu      sync.Mutex
+			sources = map[string]int{}
+		)
+		for range 10 {
+			wg.Go(func() {
+				res := handle(t, h, prompt("r1", "write code"))
+				mu.Lock()
+				defer mu.Unlock()
+				sources[header(res, subjects.HeaderSource)]++
+			})
+		}
+		wg.Wait()
+		require.Equal(t, map[string]int{"llm": 1, "cache": 9}, sources)
+		require.EqualValues(t, 1, model.calls.Load())
+		require.Len(t, r.begun, 1)
+	})
+}
+
+func TestARunThatAnotherProcessClassifiesIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r, other recorder
+		model := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) { return taken("CODE", 0.9), nil }}
+		s := settings(classify.New(classify.ModeLLM, nil, model, classify.Options{}))
+		req := prompt("r1", "write code")
+		handle(t, handler(&other, s), prompt("r1", "write code"))
+		body, err := json.Marshal(other.begun[0])
+		require.NoError(t, err)
+
+		r.denied = map[string]bool{runKey(req.Context): true}
+		h := handler(&r, s)
+		time.AfterFunc(200*time.Millisecond, func() { h.runs.Learn(body) })
+		res := handle(t, h, req)
+		require.Equal(t, "cache", header(res, subjects.HeaderSource))
+		require.EqualValues(t, 1, model.calls.Load())
+		require.Empty(t, r.begun)
+
+		// The other process died: at the deadline there is an answer all the same.
+		late := prompt("r2", "write code")
+		r.denied[runKey(late.Context)] = true
+		res = handle(t, h, late)
+		require.Equal(t, "deadline", header(res, subjects.HeaderSkip))
+		require.EqualValues(t, 1, model.calls.Load())
+		require.Len(t, r.begun, 1)
+	})
+}
+
+func TestATurnTooLongForTheServerLeavesOutTheOldest(t *testing.T) {
+	var r recorder
+	s := settings(byLocal(1))
+	s.QueryMode = conversation.ModeFull
+	h := NewBeforePromptBuild(NewRuns(), &r, 8<<10, &r, quiet)
+	h.Use(s)
+	req := prompt("r1", "hello")
+	var messages []map[string]string
+	for i := range 100 {
+		messages = append(messages, map[string]string{"role": "user", "content": fmt.Sprintf("%03d %s", i, strings.Repeat("x", 200))},
+			map[string]string{"role": "assistant", "content": "ok"})
+	}
+	req.Envelope.Event, _ = json.Marshal(map[string]any{"prompt": "hello", "messages": messages})
+	require.NotEmpty(t, handle(t, h, req).PrependContext)
+	turn := r.turns(t)[0]
+	require.NotEmpty(t, turn.Conversation)
+	require.Less(t, len(turn.Conversation), 200)
+	last := turn.Conversation[len(turn.Conversation)-2]
+	require.True(t, strings.HasPrefix(last.Text, "099 "), last.Text)
+}
+
+func TestRunsForgetTheOldest(t *testing.T) {
+	runs := NewRuns()
+	for i := range maxRuns + 1 {
+		known, mine := runs.join(fmt.Sprint(i), "p")
+		require.True(t, mine)
+		runs.finish(fmt.Sprint(i), known, answer{hint: "h", result: &payload.Classification{}})
+	}
+	_, mine := runs.join("1", "p")
+	require.False(t, mine)
+	_, mine = runs.join("0", "p")
+	require.True(t, mine)
+}
+
+func BenchmarkHandleLocal(b *testing.B) {
+	var r recorder
+	h := handler(&r, settings(byLocal(0.9)))
+	h.bus = discard{}
+	h.observer = discard{}
+	req := prompt("", "write some code")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.Handle(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) TurnBegun(_, _, _, _ string, _ []byte)         {}
+func (discard) Claim(context.Context, string, time.Time) bool { return true }
+func (discard) Release(string)                                {}
+func (discard) Hint(string, string, time.Duration)            {}
+func (discard) Skip(string, bool, time.Duration)              {}
+func (discard) Classified(string, time.Duration)              {}
