@@ -1,0 +1,214 @@
+// Package eligibility says which turns get a hint (contract §4). Everything in
+// it is a pure function.
+package eligibility
+
+import (
+	"slices"
+	"strings"
+
+	"intenthint/intents"
+	"intenthint/payload"
+)
+
+// Skip says why a turn got no hint; it is the value of Hint-Skip (contract §3).
+type Skip string
+
+// Reasons that are policy, in the order in which they are looked at.
+const (
+	// None is the reason of a turn that gets a hint.
+	None            Skip = ""
+	NotUserTrigger  Skip = "not_user_trigger"
+	InternalSession Skip = "internal_session"
+	InternalInput   Skip = "internal_input"
+	AgentDisabled   Skip = "agent_disabled"
+	NotInteractive  Skip = "not_interactive"
+	DeniedChatType  Skip = "chat_type"
+	DeniedChatID    Skip = "chat_id"
+	EmptyPrompt     Skip = "empty_prompt"
+	NoIntents       Skip = "no_intents"
+)
+
+// Reasons that are failures.
+const (
+	ClassifyFailed Skip = "classify_failed"
+	LowConfidence  Skip = "low_confidence"
+	Deadline       Skip = "deadline"
+	Overloaded     Skip = "overloaded"
+)
+
+// Policy says whether the turn was skipped on purpose. [None] is neither
+// policy nor failure.
+func (s Skip) Policy() bool {
+	switch s {
+	case NotUserTrigger, InternalSession, InternalInput, AgentDisabled, NotInteractive,
+		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents:
+		return true
+	}
+	return false
+}
+
+// Failure says whether a turn that should have got a hint got none.
+func (s Skip) Failure() bool { return s != None && !s.Policy() }
+
+// All returns every reason, policy first.
+func All() []Skip {
+	return []Skip{
+		NotUserTrigger, InternalSession, InternalInput, AgentDisabled, NotInteractive,
+		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents,
+		ClassifyFailed, LowConfidence, Deadline, Overloaded,
+	}
+}
+
+// Chat types (HINT_ALLOWED_CHAT_TYPES).
+const (
+	ChatDirect   = "direct"
+	ChatGroup    = "group"
+	ChatChannel  = "channel"
+	ChatExplicit = "explicit"
+	ChatUnknown  = "unknown"
+)
+
+const (
+	userTrigger  = "user"
+	webchat      = "webchat"
+	interSession = "inter_session"
+
+	// DefaultMainKey is the last part of the session key of an agent's main
+	// session, unless the gateway is configured otherwise.
+	DefaultMainKey = "main"
+)
+
+// Rules are an operator's choices. Everything is compared in any case of
+// letters.
+type Rules struct {
+	// Agents are globs of the agents that get hints; none allows no agent.
+	Agents []string
+	// AllowedChatTypes are of the Chat constants.
+	AllowedChatTypes []string
+	// AllowedChatIDs allows every chat when it is empty.
+	AllowedChatIDs []string
+	// DeniedChatIDs wins over AllowedChatIDs.
+	DeniedChatIDs []string
+	// MainKey is the gateway's main session key where that is not
+	// [DefaultMainKey]; else "".
+	MainKey string
+}
+
+// Check returns the first rule of contract §4 that the turn fails, or [None].
+// hasIntents says whether an enabled intent is left after the deny list.
+func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Skip {
+	switch {
+	case ctx.Trigger != "" && ctx.Trigger != userTrigger:
+		return NotUserTrigger
+	case internalSession(ctx):
+		return InternalSession
+	case ctx.Provenance.Kind == interSession:
+		return InternalInput
+	case !intents.MatchAny(rules.Agents, ctx.Agent()):
+		return AgentDisabled
+	case !interactive(ctx):
+		return NotInteractive
+	case !containsFold(rules.AllowedChatTypes, ChatType(ctx, rules.MainKey)):
+		return DeniedChatType
+	case !chatAllowed(rules, ctx):
+		return DeniedChatID
+	case strings.TrimSpace(prompt) == "":
+		return EmptyPrompt
+	case !hasIntents:
+		return NoIntents
+	}
+	return None
+}
+
+func internalSession(ctx payload.Context) bool {
+	key := strings.ToLower(ctx.SessionKey)
+	return strings.Contains(key, ":active-memory:") ||
+		strings.Contains(key, ":intention-hint:") ||
+		strings.Contains(key, ":subagent:") ||
+		strings.HasPrefix(ctx.SessionID, "active-memory-") ||
+		strings.HasPrefix(ctx.SessionID, "intention-hint-")
+}
+
+func interactive(ctx payload.Context) bool {
+	return ctx.Trigger == userTrigger &&
+		(ctx.SessionKey != "" || isWebchat(ctx) || ctx.ChannelID != "")
+}
+
+func isWebchat(ctx payload.Context) bool { return strings.EqualFold(ctx.Provider(), webchat) }
+
+// ChatType returns the type of the chat that a turn belongs to, one of the
+// Chat constants. mainKey is the gateway's main session key where that is not
+// [DefaultMainKey].
+func ChatType(ctx payload.Context, mainKey string) string {
+	key := strings.ToLower(ctx.SessionKey)
+	rest, ofAgent := afterAgent(key)
+	switch {
+	case ofAgent && strings.HasPrefix(rest, ChatExplicit):
+		return ChatExplicit
+	case strings.Contains(key, ":group:"):
+		return ChatGroup
+	case strings.Contains(key, ":channel:"):
+		return ChatChannel
+	case strings.Contains(key, ":direct:"), strings.Contains(key, ":dm:"):
+		return ChatDirect
+	case ofAgent && isMain(rest, mainKey) && ctx.ChannelID != "" && ctx.Provider() != "" && !isWebchat(ctx):
+		return ChatDirect
+	case isWebchat(ctx):
+		return ChatDirect
+	}
+	return ChatUnknown
+}
+
+func isMain(rest, mainKey string) bool {
+	return rest == DefaultMainKey || mainKey != "" && strings.EqualFold(rest, mainKey)
+}
+
+// afterAgent returns what follows agent:<id>: in a session key.
+func afterAgent(key string) (rest string, ok bool) {
+	if rest, ok = strings.CutPrefix(key, "agent:"); !ok {
+		return "", false
+	}
+	_, rest, ok = strings.Cut(rest, ":")
+	return rest, ok
+}
+
+// ChatID returns what names the chat of a turn in lower case: the provider
+// and, for a session key of four or more parts, the key from its third part
+// on, joined by a colon; whichever is there. "telegram:telegram:direct:123"
+// belongs to key "agent:main:telegram:direct:123" on Telegram.
+func ChatID(ctx payload.Context) string {
+	provider := strings.ToLower(ctx.Provider())
+	peer := strings.ToLower(peerOf(ctx.SessionKey))
+	switch {
+	case peer == "":
+		return provider
+	case provider == "":
+		return peer
+	}
+	return provider + ":" + peer
+}
+
+// peerOf returns a session key of four or more parts from its third part on.
+func peerOf(key string) string {
+	if strings.Count(key, ":") < 3 {
+		return ""
+	}
+	_, rest, _ := strings.Cut(key, ":")
+	_, rest, _ = strings.Cut(rest, ":")
+	return rest
+}
+
+func chatAllowed(rules Rules, ctx payload.Context) bool {
+	if len(rules.DeniedChatIDs) == 0 && len(rules.AllowedChatIDs) == 0 {
+		return true
+	}
+	id := ChatID(ctx)
+	if containsFold(rules.DeniedChatIDs, id) {
+		return false
+	}
+	return len(rules.AllowedChatIDs) == 0 || containsFold(rules.AllowedChatIDs, id)
+}
+
+func containsFold(list []string, value string) bool {
+	return slices.ContainsFunc(list, func(item string) bool { return strings.EqualFold(item, value) })
+}
