@@ -85,3 +85,25 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+// A document to which another process has added one event.
+func BenchmarkRedecode(b *testing.B) {
+	for _, turns := range []int{5, 200} {
+		b.Run(fmt.Sprint(turns, "-turns"), func(b *testing.B) {
+			earlier, _ := session(turns)
+			_, err := earlier.Session()
+			require.NoError(b, err)
+			later, _ := session(turns)
+			later.Apply(end(int64(turns*1000), fmt.Sprintf("run-%04d", turns-1)))
+			raw, err := later.Session()
+			require.NoError(b, err)
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := store.Redecode(raw, earlier); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -318,12 +318,15 @@ type head struct {
 
 // Session encodes the document as a session file (contract §8): one line of
 // JSON with all turns, without the facts that wait.
-func (d *Document) Session() ([]byte, error) { return d.encode(nil) }
+func (d *Document) Session() ([]byte, error) { return d.encode(nil, nil) }
+
+// AppendSession is Session with a buffer of the caller's.
+func (d *Document) AppendSession(buf []byte) ([]byte, error) { return d.encode(buf, nil) }
 
 // State encodes the whole document: the session, and what waits.
-func (d *Document) State() ([]byte, error) { return d.encode(d.waiting) }
+func (d *Document) State() ([]byte, error) { return d.encode(nil, d.waiting) }
 
-func (d *Document) encode(waiting []Fact) ([]byte, error) {
+func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {
 	top, err := encode(head{SessionID: d.id.Value, SessionKey: d.sessionKey.Value, AgentID: d.agent.Value})
 	if err != nil {
 		return nil, err
@@ -348,7 +351,7 @@ func (d *Document) encode(waiting []Fact) ([]byte, error) {
 		size += len(h.raw) + 1
 	}
 
-	out := make([]byte, 0, size)
+	out = slices.Grow(out, size)
 	out = append(out, top[:len(top)-1]...)
 	if len(top) > 2 {
 		out = append(out, ',')
@@ -391,19 +394,38 @@ func (s sourced) source() *Key {
 // Decode decodes what [Document.Session] or [Document.State] encoded. Its
 // errors are of kind [ErrCorrupt].
 func Decode(data []byte) (*Document, error) {
-	var in struct {
-		head
-		Current json.RawMessage   `json:"current"`
-		History []json.RawMessage `json:"history"`
-		tail
-	}
+	var in members
 	if err := json.Unmarshal(data, &in); err != nil {
 		return nil, shapeError(err)
 	}
+	if len(in.Current) > 0 && string(in.Current) != "null" {
+		in.History = append(in.History, in.Current)
+	}
+	turns := make([]*held, 0, len(in.History))
+	for _, raw := range in.History {
+		h, err := hold(raw)
+		if err != nil {
+			return nil, err
+		}
+		turns = append(turns, h)
+	}
+	return in.document(turns)
+}
+
+// members are the members of an encoded document.
+type members struct {
+	head
+	Current json.RawMessage   `json:"current"`
+	History []json.RawMessage `json:"history"`
+	tail
+}
+
+func (in *members) document(turns []*held) (*Document, error) {
 	d := &Document{
 		id:         named(in.SessionID, in.NamedBy.SessionID),
 		sessionKey: named(in.SessionKey, in.NamedBy.SessionKey),
 		agent:      named(in.AgentID, in.NamedBy.AgentID),
+		turns:      turns,
 		last:       in.Ended,
 	}
 	if d.last == nil {
@@ -417,17 +439,6 @@ func Decode(data []byte) (*Document, error) {
 		if d.last.Key == (Key{}) {
 			d.last.TS = at.UnixMilli()
 		}
-	}
-	if len(in.Current) > 0 && string(in.Current) != "null" {
-		in.History = append(in.History, in.Current)
-	}
-	d.turns = make([]*held, 0, len(in.History))
-	for _, raw := range in.History {
-		h, err := hold(raw)
-		if err != nil {
-			return nil, err
-		}
-		d.turns = append(d.turns, h)
 	}
 	slices.SortStableFunc(d.turns, func(a, b *held) int { return a.key.Compare(b.key) })
 	for _, f := range in.Waiting {

@@ -190,7 +190,7 @@ func checkSet(t *testing.T, r *rand.Rand) {
 	facts := someFacts(r, 1+r.IntN(40), 1+r.IntN(6), 1+r.Int64N(30))
 	var first []byte
 	for range 4 {
-		d := &Document{}
+		d, earlier := &Document{}, &Document{}
 		for _, batch := range batches(r, shuffled(r, facts)) {
 			for _, f := range batch {
 				d.Apply(f)
@@ -198,7 +198,13 @@ func checkSet(t *testing.T, r *rand.Rand) {
 			raw, err := d.State()
 			require.NoError(t, err)
 			require.True(t, json.Valid(raw), "%s", raw)
-			d, err = Decode(raw)
+			if r.IntN(2) == 0 {
+				d, err = Decode(raw)
+			} else {
+				d, err = Redecode(raw, earlier)
+			}
+			require.NoError(t, err)
+			earlier, err = Decode(raw)
 			require.NoError(t, err)
 			again, err := d.State()
 			require.NoError(t, err)
@@ -359,6 +365,42 @@ func FuzzDecode(f *testing.F) {
 		require.Equal(t, string(out), string(same))
 		_, err = Summarize(out)
 		require.NoError(t, err)
+	})
+}
+
+// Redecode may take a shorter way, never another one.
+func FuzzRedecode(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 3))
+	earlier := &Document{}
+	for _, fact := range someFacts(r, 40, 6, 30) {
+		earlier.Apply(fact)
+	}
+	full, err := earlier.State()
+	require.NoError(f, err)
+	f.Add(full)
+	f.Add(full[:len(full)-1])
+	f.Add([]byte(strings.Replace(string(full), `"history":[`, `"history":[`+"\n", 1)))
+	f.Add([]byte(strings.Replace(string(full), `"history":[`, `"history":[,`, 1)))
+	f.Add([]byte(strings.Replace(string(full), `"current":`, `"history":[],"current":`, 1)))
+	f.Add([]byte(strings.Replace(string(full), `"history"`, `"History"`, 1)))
+	f.Add([]byte(strings.Replace(string(full), `"runId":"r1"`, `"runId":7`, 1)))
+	for _, seed := range []string{`{}`, `{"history":[]}`, `{"history":[}`, `{"current":null,"history":[]}`, `{"history":[],}`, `{"sessionId":"s"}x`, `{"sessionId":5}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		earlier, err := Decode(full)
+		require.NoError(t, err)
+		want, wantErr := Decode(data)
+		got, gotErr := Redecode(data, earlier)
+		require.Equal(t, wantErr == nil, gotErr == nil, "%v, %v", wantErr, gotErr)
+		if wantErr != nil {
+			return
+		}
+		a, err := want.State()
+		require.NoError(t, err)
+		b, err := got.State()
+		require.NoError(t, err)
+		require.Equal(t, string(a), string(b))
 	})
 }
 

@@ -587,3 +587,29 @@ func TestSessionFileIsJSONWithAllArrays(t *testing.T) {
 		"timestamps":{"start":"1970-01-01T00:00:00.001Z"},"begin":{"ts":1,"id":"b"}},"history":[],"namedBy":{"sessionKey":{"ts":1,"id":"b"}}}`, string(data))
 	require.Contains(t, string(data), "<x> & y")
 }
+
+func TestAnotherProcesssJournalIsRead(t *testing.T) {
+	dir := t.TempDir()
+	a, b := open(t, dir, 200), open(t, dir, 200)
+	for i := range int64(40) {
+		writer := a
+		if i%3 == 1 {
+			writer = b
+		}
+		apply(t, writer, storetest.Call("s", "r1", i))
+	}
+	pending := filepath.Join(dir, "s.pending")
+	data, err := os.ReadFile(pending)
+	require.NoError(t, err)
+	require.Equal(t, 40, bytes.Count(data, []byte("\n")))
+
+	// The same file with other and more content, as after a new one got the
+	// number of the old.
+	other, err := json.Marshal(storetest.Call("s", "r1", 1000))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(pending, append(append(other, '\n'), data...), 0o600))
+	apply(t, a, storetest.Call("s", "r1", 1001))
+	apply(t, b, storetest.Begin("s", "r1", 0))
+	require.Len(t, storetest.Show(t, a, "s").Current.ToolCalls, 42)
+	require.Equal(t, []string{"s.json"}, files(t, dir))
+}

@@ -22,6 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -84,7 +85,8 @@ type entry struct {
 type journal struct {
 	ids   map[string]struct{} // by event id
 	lines int
-	torn  bool // holds what cannot be read
+	last  []byte // the last line
+	torn  bool   // holds what cannot be read
 }
 
 // Open opens the store in dir and creates the directory (mode 0700) when it is
@@ -171,11 +173,7 @@ func (s *Store) apply(ctx context.Context, token string, facts []store.Fact) err
 		}
 	}
 	if change.Session && e.doc.Turns() > 0 {
-		raw, err := e.doc.Session()
-		if err != nil {
-			return err
-		}
-		if e.session, err = s.replace(s.path(token, sessionSuffix), append(raw, '\n')); err != nil {
+		if e.session, err = s.write(token, e.doc); err != nil {
 			return err
 		}
 	}
@@ -186,6 +184,21 @@ func (s *Store) apply(ctx context.Context, token string, facts []store.Fact) err
 	}
 	s.entries.Add(token, e)
 	return nil
+}
+
+// buffers are reused: a long session is a large file.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+func (s *Store) write(token string, doc *store.Document) (os.FileInfo, error) {
+	buf, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	raw, err := doc.AppendSession((*buf)[:0])
+	if err != nil {
+		return nil, err
+	}
+	raw = append(raw, '\n')
+	*buf = raw
+	return s.replace(s.path(token, sessionSuffix), raw)
 }
 
 // load returns the session as it is on disk. The facts are those of the
@@ -199,8 +212,14 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if e, ok := s.entries.Get(token); ok && same(e.session, session) && same(e.pending, pending) {
-		return e, nil, nil
+	cached, _ := s.entries.Get(token)
+	if cached != nil && same(cached.session, session) {
+		if same(cached.pending, pending) {
+			return cached, nil, nil
+		}
+		if facts, ok := s.readMore(token, cached, pending); ok {
+			return cached, facts, nil
+		}
 	}
 	e := &entry{doc: &store.Document{}, session: session, pending: pending}
 	if session != nil {
@@ -208,7 +227,12 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 		if err != nil {
 			return nil, nil, err
 		}
-		doc, err := store.Decode(data)
+		var earlier *store.Document
+		if cached != nil {
+			earlier = cached.doc
+			s.entries.Remove(token)
+		}
+		doc, err := store.Redecode(data, earlier)
 		switch {
 		case err == nil:
 			e.doc = doc
@@ -228,12 +252,37 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	if err != nil {
 		return nil, nil, err
 	}
-	var facts []store.Fact
-	facts, e.journal = readJournal(data)
+	facts := e.journal.read(data)
 	if e.journal.torn {
 		s.log.WarnContext(ctx, "pending facts cannot be read in full", "session", token)
 	}
 	return e, facts, nil
+}
+
+// readMore reads what another process has appended to the journal. It is not
+// ok when that is not all that happened to it.
+func (s *Store) readMore(token string, e *entry, pending os.FileInfo) ([]store.Fact, bool) {
+	if e.pending == nil || pending == nil || e.journal.torn || !os.SameFile(e.pending, pending) || pending.Size() <= e.pending.Size() {
+		return nil, false
+	}
+	f, err := os.Open(s.path(token, pendingSuffix))
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	// A new file may have got the number of the old one: it is the same if
+	// it goes on after the same line.
+	from := e.pending.Size() - int64(len(e.journal.last))
+	data := make([]byte, pending.Size()-from)
+	if _, err := f.ReadAt(data, from); err != nil {
+		return nil, false
+	}
+	added, ok := bytes.CutPrefix(data, e.journal.last)
+	if !ok {
+		return nil, false
+	}
+	e.pending = pending
+	return e.journal.read(added), true
 }
 
 func (s *Store) setAside(ctx context.Context, token string, reason error) error {
@@ -243,20 +292,28 @@ func (s *Store) setAside(ctx context.Context, token string, reason error) error 
 	return os.Rename(s.path(token, sessionSuffix), s.path(token, aside))
 }
 
-func readJournal(data []byte) ([]store.Fact, journal) {
-	j := journal{ids: map[string]struct{}{}, torn: len(data) > 0 && data[len(data)-1] != '\n'}
-	var facts []store.Fact
+// read takes the next lines of the file.
+func (j *journal) read(data []byte) (facts []store.Fact) {
 	for line := range bytes.Lines(data) {
+		j.last = bytes.Clone(line)
 		var f store.Fact
-		if err := json.Unmarshal(line, &f); err != nil {
+		if err := json.Unmarshal(line, &f); err != nil || line[len(line)-1] != '\n' {
 			j.torn = true
 			continue
 		}
 		facts = append(facts, f)
-		j.ids[f.ID] = struct{}{}
-		j.lines++
+		j.note(f.ID)
 	}
-	return facts, j
+	return facts
+}
+
+// note notes that the fact stands in the file.
+func (j *journal) note(id string) {
+	if j.ids == nil {
+		j.ids = map[string]struct{}{}
+	}
+	j.ids[id] = struct{}{}
+	j.lines++
 }
 
 // keep makes the journal hold what waits. New facts are appended: a run that
@@ -287,18 +344,16 @@ func (s *Store) keep(token string, e *entry) error {
 	if len(added) == 0 {
 		return nil
 	}
-	if e.journal.ids == nil {
-		e.journal.ids = make(map[string]struct{}, len(added))
-	}
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)
 	enc.SetEscapeHTML(false)
 	for _, f := range added {
+		start := lines.Len()
 		if err := enc.Encode(f); err != nil {
 			return err
 		}
-		e.journal.ids[f.ID] = struct{}{}
-		e.journal.lines++
+		e.journal.last = bytes.Clone(lines.Bytes()[start:])
+		e.journal.note(f.ID)
 	}
 	var err error
 	if anew {

@@ -1,0 +1,201 @@
+package store_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
+	"intenthint/store"
+)
+
+func show(t *testing.T, facts ...store.Fact) (doc struct {
+	Current *store.Turn  `json:"current"`
+	History []store.Turn `json:"history"`
+	Ended   *struct {
+		Reason, At string
+	} `json:"ended"`
+}, raw string,
+) {
+	t.Helper()
+	d := &store.Document{}
+	for i, f := range facts {
+		require.True(t, d.Apply(f), "fact %d", i)
+		require.False(t, d.Apply(f), "fact %d again", i)
+	}
+	data, err := d.Session()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &doc), "%s", data)
+	_, err = store.Decode(data)
+	require.NoError(t, err)
+	return doc, string(data)
+}
+
+func begin(id, run string, ts int64) store.Fact {
+	return store.Fact{ID: id, TS: ts, RunID: run, SessionID: "s", Begin: &store.Begin{Input: "input of " + id}}
+}
+
+func call(id, run string, ts int64, c store.Call) store.Fact {
+	return store.Fact{ID: id, TS: ts, RunID: run, SessionID: "s", Call: &c}
+}
+
+func ending(id, run string, ts int64, result, failure string) store.Fact {
+	return store.Fact{ID: id, TS: ts, RunID: run, SessionID: "s", End: &store.End{Result: result, Error: failure}}
+}
+
+func TestARetryIsTheSameTurn(t *testing.T) {
+	first := begin("b1", "r", 10)
+	first.Begin.Conversation = []payload.Turn{{Role: "user", Text: "before the first"}}
+	retry := begin("b2", "r", 20)
+	retry.Begin.Conversation = []payload.Turn{{Role: "user", Text: "before the retry"}}
+	retry.Begin.Result = &payload.Classification{Intent: "A"}
+	third := begin("b3", "r", 30)
+	third.Begin.Result = &payload.Classification{Intent: "B"}
+
+	doc, _ := show(t, third, first)
+	require.Equal(t, "B", doc.Current.Intent.Result.Intent)
+	require.Empty(t, doc.Current.Intent.Input, "the conversation is that of the classification")
+	require.NotNil(t, doc.Current.Intent.Input)
+
+	doc, _ = show(t, third, retry, first)
+	require.Empty(t, doc.History)
+	require.Equal(t, "input of b1", doc.Current.Input)
+	require.Equal(t, "A", doc.Current.Intent.Result.Intent)
+	require.Equal(t, "before the retry", doc.Current.Intent.Input[0].Text)
+	require.Equal(t, "1970-01-01T00:00:00.010Z", doc.Current.Timestamps.Start)
+
+	doc, raw := show(t, first)
+	require.Equal(t, "before the first", doc.Current.Intent.Input[0].Text)
+	require.NotContains(t, raw, `"result"`)
+}
+
+func TestTheLatestEndCounts(t *testing.T) {
+	doc, raw := show(t, begin("b", "r", 1), ending("e1", "r", 10, "partial", "failed"))
+	require.Equal(t, "failed", doc.Current.Error)
+	require.Equal(t, "1970-01-01T00:00:00.010Z", doc.Current.Timestamps.End)
+	require.Contains(t, raw, `"error":"failed"`)
+
+	doc, raw = show(t, begin("b", "r", 1), ending("e1", "r", 10, "", "failed"), ending("e2", "r", 11, "done", ""))
+	require.Equal(t, "done", doc.Current.Result)
+	require.NotContains(t, raw, "failed")
+
+	doc, _ = show(t, begin("b", "r", 1), ending("e1", "r", 10, "one", ""), ending("e2", "r", 10, "two", ""))
+	require.Equal(t, "two", doc.Current.Result, "ties go by id")
+}
+
+func TestAnEndMovesToATurnThatBeganInBetween(t *testing.T) {
+	facts := []store.Fact{
+		begin("b1", "r1", 1), ending("named", "r1", 5, "first", "trouble"), ending("loose", "", 20, "second", ""), call("c", "", 21, store.Call{Name: "read"}),
+	}
+	doc, _ := show(t, facts...)
+	require.Equal(t, "second", doc.Current.Result)
+	require.Len(t, doc.Current.ToolCalls, 1)
+
+	doc, _ = show(t, append(facts, begin("b2", "r2", 15))...)
+	require.Equal(t, "second", doc.Current.Result)
+	require.Len(t, doc.Current.ToolCalls, 1)
+	require.Equal(t, "first", doc.History[0].Result)
+	require.Equal(t, "trouble", doc.History[0].Error)
+	require.Empty(t, doc.History[0].ToolCalls)
+}
+
+func TestAFailedCallHasNoResult(t *testing.T) {
+	doc, raw := show(t, begin("b", "r", 1), call("c", "r", 2, store.Call{ToolCallID: "t", Name: "exec", Result: "output", Error: "Aborted"}))
+	require.Equal(t, "Aborted", doc.Current.ToolCalls[0].Error)
+	require.NotContains(t, raw, "output")
+}
+
+func TestSkillsAreListedOncePerName(t *testing.T) {
+	skill := func(id string, ts int64, name string) store.Fact {
+		return call(id, "r", ts, store.Call{Name: "read", Skill: &store.Skill{Name: name, Path: id + "/SKILL.md"}})
+	}
+	doc, _ := show(t, begin("b", "r", 1), skill("c3", 30, "notes"), skill("c2", 20, "mail"), skill("c1", 10, "notes"))
+	require.Equal(t, []store.Skill{{Name: "notes", Path: "c1/SKILL.md"}, {Name: "mail", Path: "c2/SKILL.md"}}, doc.Current.SkillsUsed)
+}
+
+func TestATurnWithoutARunIDIsOneOfItsOwn(t *testing.T) {
+	doc, _ := show(t, begin("b1", "", 1), begin("b2", "", 2), call("c", "", 1, store.Call{Name: "read"}))
+	require.Equal(t, "b2", doc.Current.RunID)
+	require.Equal(t, "b1", doc.History[0].RunID)
+	require.Len(t, doc.History[0].ToolCalls, 1)
+}
+
+func TestASessionEndOlderThanTheNewestTurnIsHidden(t *testing.T) {
+	closing := store.Fact{ID: "x", TS: 15, SessionID: "s", Close: &store.Close{Reason: "reset"}}
+	doc, _ := show(t, begin("b", "r", 20), closing)
+	require.Nil(t, doc.Ended)
+	doc, _ = show(t, begin("b", "r", 20), closing, begin("earlier", "r", 10))
+	require.Equal(t, "reset", doc.Ended.Reason, "the turn turns out to have begun before")
+	require.Equal(t, "1970-01-01T00:00:00.015Z", doc.Ended.At)
+}
+
+func TestTheNewestBeginThatKnowsNamesTheSession(t *testing.T) {
+	old, young := begin("b1", "r1", 1), begin("b2", "r2", 2)
+	old.SessionKey, old.AgentID = "key", "old"
+	young.AgentID = "young"
+	for _, facts := range [][]store.Fact{{old, young}, {young, old}} {
+		_, raw := show(t, facts...)
+		s, err := store.Summarize([]byte(raw))
+		require.NoError(t, err)
+		require.Equal(t, "key", s.SessionKey)
+		require.Equal(t, "young", s.AgentID)
+	}
+}
+
+func TestAnythingCanBeEncoded(t *testing.T) {
+	deep := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
+	for name, row := range map[string]struct {
+		call store.Call
+		want string // JSON of the call
+	}{
+		"params that are spread out":   {store.Call{Params: json.RawMessage("{ \"a\" :\n 1 }")}, `"params":{"a":1}`},
+		"params with markup":           {store.Call{Params: json.RawMessage(`"<&>"`)}, `"params":"<&>"`},
+		"null params":                  {store.Call{Name: "n", Params: json.RawMessage(` null `)}, `"name":"n","durationMs"`},
+		"params that are not JSON":     {store.Call{Name: "n", Params: json.RawMessage(`{"a":`)}, `"name":"n","durationMs"`},
+		"params that are not UTF-8":    {store.Call{Params: json.RawMessage("\"a\xffb\"")}, "\"params\":\"a\uFFFDb\""},
+		"params nested without end":    {store.Call{Params: json.RawMessage(deep)}, `"params":"` + deep + `"`},
+		"brackets in strings":          {store.Call{Params: json.RawMessage(`"` + strings.Repeat(`[\"`, 2000) + `"`)}, `"params":"[\"[`},
+		"a duration that is no number": {store.Call{DurationMs: math.NaN()}, `"durationMs":0`},
+		"an endless duration":          {store.Call{DurationMs: math.Inf(1)}, `"durationMs":0`},
+		"text that is not UTF-8":       {store.Call{Result: "a\xffb\x00"}, `"result":"a\ufffdb\u0000"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, raw := show(t, begin("b", "r", 1), call("c", "r", 2, row.call))
+			require.Contains(t, raw, row.want)
+			_, raw = show(t, call("c", "r", 2, row.call), begin("b", "r", 1))
+			require.Contains(t, raw, row.want)
+		})
+	}
+	t.Run("a confidence that is no number", func(t *testing.T) {
+		b := begin("b", "r", 1)
+		b.Begin.Result = &payload.Classification{Confidence: math.NaN(), ElapsedMs: math.Inf(-1)}
+		_, raw := show(t, b)
+		require.Contains(t, raw, `"confidence":0`)
+	})
+	for name, row := range map[string]struct {
+		ts   int64
+		want string
+	}{
+		"before the epoch":    {-1, "1969-12-31T23:59:59.999Z"},
+		"the end of calendar": {math.MaxInt64, "9999-12-31T23:59:59.999Z"},
+		"the beginning of it": {math.MinInt64, "0000-01-01T00:00:00.000Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc, _ := show(t, begin("b", "r", row.ts), call("c", "", row.ts, store.Call{}), ending("e", "", row.ts, "x", ""))
+			require.Equal(t, row.want, doc.Current.Timestamps.Start)
+			require.Equal(t, row.want, doc.Current.Timestamps.End)
+			require.Len(t, doc.Current.ToolCalls, 1)
+		})
+	}
+}
+
+func TestAnEmptyFactChangesNothing(t *testing.T) {
+	d := &store.Document{}
+	require.False(t, d.Apply(store.Fact{ID: "x", TS: 1}))
+	raw, err := d.Session()
+	require.NoError(t, err)
+	require.Equal(t, `{"history":[]}`, string(raw))
+}
