@@ -1,13 +1,11 @@
 package classify
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -36,7 +34,7 @@ var answerFields = []string{"intent", "reason", "goal", "confidence", "complexit
 
 // ParseAnswer reads the answer of a model: one JSON object, bare, in a code
 // fence, with stray fence marks, after <think> text, or with prose around it
-// (contract §6). Two objects that differ are no answer. The result has neither
+// (contract §6). Several such objects are no answer. The result has neither
 // source nor model. Errors are [ErrUnparsable].
 func ParseAnswer(text string, cat *intents.Catalog) (payload.Classification, error) {
 	fields, err := findAnswer(text)
@@ -131,10 +129,11 @@ func findAnswer(text string) (map[string]json.RawMessage, error) {
 		return nil, fmt.Errorf("%w: %d bytes of text", ErrUnparsable, len(text))
 	}
 	var (
-		found     map[string]json.RawMessage
-		ambiguous bool
-		cut       bool
-		braces    int
+		found   map[string]json.RawMessage
+		several bool
+		array   bool
+		cut     bool
+		braces  int
 	)
 	for i := 0; i < len(text); {
 		next := strings.IndexAny(text[i:], "{<")
@@ -144,7 +143,7 @@ func findAnswer(text string) (map[string]json.RawMessage, error) {
 		i += next
 		if text[i] == '<' {
 			if n := closesThinking(text[i:]); n > 0 {
-				found, ambiguous, cut, braces = nil, false, false, 0
+				found, several, array, cut, braces = nil, false, false, false, 0
 				i += n
 				continue
 			}
@@ -165,10 +164,8 @@ func findAnswer(text string) (map[string]json.RawMessage, error) {
 			continue
 		}
 		if isAnswer(fields) {
-			if inArray(text, i, i+n) {
-				return nil, fmt.Errorf("%w: an array", ErrUnparsable)
-			}
-			ambiguous = ambiguous || found != nil && !sameFields(found, fields)
+			several = several || found != nil
+			array = array || inArray(text, i, i+n)
 			found = fields
 		}
 		i += n
@@ -178,8 +175,10 @@ func findAnswer(text string) (map[string]json.RawMessage, error) {
 		return nil, fmt.Errorf("%w: too many braces that open no object", ErrUnparsable)
 	case cut:
 		return nil, fmt.Errorf("%w: the JSON object is cut off", ErrUnparsable)
-	case ambiguous:
-		return nil, fmt.Errorf("%w: several JSON objects that differ", ErrUnparsable)
+	case array:
+		return nil, fmt.Errorf("%w: an array", ErrUnparsable)
+	case several:
+		return nil, fmt.Errorf("%w: more than one JSON object", ErrUnparsable)
 	case found == nil:
 		return nil, fmt.Errorf("%w: no JSON object", ErrUnparsable)
 	}
@@ -221,22 +220,4 @@ func closesThinking(text string) int {
 func inArray(text string, from, to int) bool {
 	before, after := strings.TrimSpace(text[:from]), strings.TrimSpace(text[to:])
 	return strings.HasSuffix(before, "[") && (strings.HasPrefix(after, "]") || strings.HasPrefix(after, ","))
-}
-
-func sameFields(a, b map[string]json.RawMessage) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, raw := range a {
-		other, ok := b[name]
-		if !ok || !bytes.Equal(raw, other) && !sameValue(raw, other) {
-			return false
-		}
-	}
-	return true
-}
-
-func sameValue(a, b json.RawMessage) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
