@@ -1,0 +1,46 @@
+// Package telemetry is what an operator sees of a running program: logs,
+// metrics and the HTTP endpoints /healthz, /readyz and /metrics (contract §9).
+package telemetry
+
+import (
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+)
+
+// Formats of HINT_LOG_FORMAT.
+const (
+	FormatAuto = "auto"
+	FormatText = "text"
+	FormatJSON = "json"
+)
+
+// NewLogger returns a logger that writes to w what has at least the given
+// level; with a [slog.LevelVar] the level can be changed later. Format auto is
+// text on a terminal and JSON elsewhere. Text has colours on a terminal only,
+// and not when NO_COLOR is set or TERM is dumb.
+func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
+	onTerminal := isTerminal(w)
+	if format == FormatJSON || format != FormatText && !onTerminal {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	}
+	timeFormat := time.TimeOnly
+	if !onTerminal {
+		// Text in a file is read on another day.
+		timeFormat = "2006-01-02T15:04:05.000Z07:00"
+	}
+	return slog.New(tint.NewHandler(w, &tint.Options{
+		Level:      level,
+		TimeFormat: timeFormat,
+		NoColor:    !onTerminal || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
+	}))
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
+}

@@ -1,0 +1,93 @@
+package telemetry
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Outcomes of a model call.
+const (
+	OutcomeOK        = "ok"        // It answered, and the answer could be used.
+	OutcomeParse     = "parse"     // It answered something that could not be used.
+	OutcomeError     = "error"     // It could not be asked, or refused.
+	OutcomeDeadline  = "deadline"  // It was late.
+	OutcomeCancelled = "cancelled" // Nobody waited for it any more.
+)
+
+var outcomes = []string{OutcomeOK, OutcomeParse, OutcomeError, OutcomeDeadline, OutcomeCancelled}
+
+// Usage is what one model call cost, in tokens. Cached are those of In that
+// the provider had cached.
+type Usage struct {
+	In, Out, Cached int
+}
+
+// modelMetrics are metrics by model. A model is named in the configuration or,
+// for the model of a run, by the gateway, which is why their number is bounded.
+type modelMetrics struct {
+	calls  *prometheus.CounterVec
+	times  *prometheus.HistogramVec
+	tokens *prometheus.CounterVec
+
+	mu    sync.Mutex
+	byRef map[string]*modelCounters
+}
+
+type modelCounters struct {
+	calls           map[string]prometheus.Counter // by outcome
+	time            prometheus.Observer
+	in, out, cached prometheus.Counter
+}
+
+func newModelMetrics(m *Metrics) *modelMetrics {
+	return &modelMetrics{
+		calls:  m.counterVec("model_calls_total", "Calls of models, by model and outcome.", "model", "outcome"),
+		times:  m.histogramVec("model_call_duration_seconds", "Time that a model call took, by model.", "model"),
+		tokens: m.counterVec("model_tokens_total", "Tokens of model calls, by model and direction (in, out, cached); cached are part of in.", "model", "direction"),
+		byRef:  make(map[string]*modelCounters),
+	}
+}
+
+// ModelCall counts one call of the model provider/model. Outcome is one of the
+// Outcome constants; usage is zero when the provider did not tell.
+func (m *Metrics) ModelCall(ref, outcome string, elapsed time.Duration, usage Usage) {
+	c := m.models.of(ref)
+	counter, ok := c.calls[outcome]
+	if !ok {
+		counter = c.calls[OutcomeError]
+	}
+	counter.Inc()
+	c.time.Observe(elapsed.Seconds())
+	// A counter refuses to go down, and a provider may report anything.
+	c.in.Add(float64(max(usage.In, 0)))
+	c.out.Add(float64(max(usage.Out, 0)))
+	c.cached.Add(float64(max(usage.Cached, 0)))
+}
+
+func (m *modelMetrics) of(ref string) *modelCounters {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c, ok := m.byRef[ref]; ok {
+		return c
+	}
+	if len(m.byRef) >= maxModels {
+		ref = labelOther
+		if c, ok := m.byRef[ref]; ok {
+			return c
+		}
+	}
+	c := &modelCounters{
+		calls:  make(map[string]prometheus.Counter, len(outcomes)),
+		time:   m.times.WithLabelValues(ref),
+		in:     m.tokens.WithLabelValues(ref, "in"),
+		out:    m.tokens.WithLabelValues(ref, "out"),
+		cached: m.tokens.WithLabelValues(ref, "cached"),
+	}
+	for _, outcome := range outcomes {
+		c.calls[outcome] = m.calls.WithLabelValues(ref, outcome)
+	}
+	m.byRef[ref] = c
+	return c
+}
