@@ -1,0 +1,346 @@
+package intents
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Times of a watch.
+const (
+	// settle is how long a directory must be quiet before it is read, and
+	// settleAtMost how long a reading is put off when it never is.
+	settle       = 100 * time.Millisecond
+	settleAtMost = time.Second
+	// pollEvery is the safety net for file systems without notifications and
+	// for directories whose parents were moved; pollAlone serves when there
+	// are no notifications at all.
+	pollEvery = 5 * time.Second
+	pollAlone = time.Second
+)
+
+// Directory is a directory of intent files and the catalogue that they make.
+// [Directory.Watch] keeps it up to date; [Directory.Catalog] is safe for
+// concurrent use meanwhile.
+type Directory struct {
+	path    string
+	log     *slog.Logger
+	current atomic.Pointer[Catalog]
+
+	// What follows belongs to the goroutine that watches.
+	files   map[string]*watchedFile
+	inForce []File // the files that made the current catalogue
+	missing bool   // the directory could not be read the last time
+	poll    time.Duration
+}
+
+// watchedFile is what is known of one file.
+type watchedFile struct {
+	sum    [sha256.Size]byte
+	failed string // why it could not be read; sum counts when it is ""
+	good   *File  // the last version that held to contract §7, or nil
+	dupe   string // the warning given for it last, when another file has its id
+}
+
+// Open reads the intent files of a directory. Files that do not hold to
+// contract §7 are logged as warnings; a directory that cannot be read is an
+// error.
+func Open(path string, log *slog.Logger) (*Directory, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("intents directory %s: %w", path, err)
+	}
+	d := &Directory{path: abs, log: log, files: map[string]*watchedFile{}, poll: pollEvery}
+	if _, err := d.read(); err != nil {
+		return nil, err
+	}
+	d.inForce = d.usable()
+	d.current.Store(CatalogOf(d.inForce))
+	return d, nil
+}
+
+// Catalog returns the catalogue of now.
+func (d *Directory) Catalog() *Catalog { return d.current.Load() }
+
+// Watch follows changes of the directory until ctx is done, and calls onChange
+// (which may be nil) with each new catalogue, one call at a time. An edit that
+// changes no intent makes no new catalogue. A file that is broken by an edit
+// keeps its last good version, a deleted one goes, and while the directory
+// itself is away everything stays as it was.
+func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog)) {
+	w := newNotifier(d.path)
+	defer w.close()
+	poll := d.poll
+	if w.err != nil {
+		d.log.WarnContext(ctx, "no notifications of changes, the intents directory is polled instead",
+			slog.String("dir", d.path), slog.Any("error", w.err))
+		poll = min(poll, pollAlone)
+	}
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+
+	// Something may have happened between Open and here.
+	d.refresh(ctx, onChange)
+
+	quiet := time.NewTimer(settle)
+	quiet.Stop()
+	defer quiet.Stop()
+	var firstUnread time.Time // zero when there is nothing to read
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case event, ok := <-w.events():
+			switch {
+			case !ok:
+				w.close()
+				continue
+			case !w.concerns(event):
+				continue
+			}
+			now := time.Now()
+			if firstUnread.IsZero() {
+				firstUnread = now
+			}
+			quiet.Reset(max(0, min(settle, settleAtMost-now.Sub(firstUnread))))
+		case err, ok := <-w.errors():
+			if !ok {
+				w.close()
+				continue
+			}
+			// Events were lost; reading the directory makes up for them.
+			d.log.DebugContext(ctx, "notifications of changes were lost", slog.String("dir", d.path), slog.Any("error", err))
+			quiet.Reset(settle)
+		case <-quiet.C:
+			firstUnread = time.Time{}
+			d.refresh(ctx, onChange)
+		case <-ticker.C:
+			if d.refresh(ctx, onChange) || w.incomplete() {
+				// The notifications have missed something: they may be those of
+				// a directory that is no longer at this path.
+				_ = w.rearm()
+				quiet.Reset(settle)
+			}
+		}
+	}
+}
+
+// refresh reads the directory and puts what has changed into force. It says
+// whether any file has changed.
+func (d *Directory) refresh(ctx context.Context, onChange func(*Catalog)) (changed bool) {
+	changed, err := d.read()
+	if err != nil {
+		if !d.missing {
+			d.missing = true
+			d.log.WarnContext(ctx, "the intents directory cannot be read, the intents stay as they were",
+				slog.String("dir", d.path), slog.Any("error", err))
+		}
+		return false
+	}
+	if d.missing {
+		d.missing = false
+		changed = true
+		d.log.InfoContext(ctx, "the intents directory is there again", slog.String("dir", d.path))
+	}
+	if !changed {
+		return false
+	}
+	files := d.usable()
+	if slices.EqualFunc(files, d.inForce, sameIntent) {
+		return true
+	}
+	d.inForce = files
+	catalog := CatalogOf(files)
+	d.current.Store(catalog)
+	d.log.InfoContext(ctx, "intents have changed", slog.String("dir", d.path), slog.Int("intents", len(catalog.Enabled())))
+	if onChange != nil {
+		onChange(catalog)
+	}
+	return true
+}
+
+func sameIntent(a, b File) bool {
+	return a.Name == b.Name && a.Enabled == b.Enabled &&
+		a.Intent.ID == b.Intent.ID && a.Intent.Name == b.Intent.Name && a.Intent.Prompt == b.Intent.Prompt &&
+		slices.Equal(a.Intent.Triggers, b.Intent.Triggers) && slices.Equal(a.Intent.Examples, b.Intent.Examples)
+}
+
+// read brings d.files up to date and says whether anything has changed.
+func (d *Directory) read() (changed bool, err error) {
+	fsys := os.DirFS(d.path)
+	names, err := fileNames(fsys)
+	if err != nil {
+		return false, fmt.Errorf("intents directory %s: %w", d.path, err)
+	}
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		data, err := readFile(fsys, name)
+		if errors.Is(err, os.ErrNotExist) && !d.isLink(name) {
+			continue // deleted since the directory was listed
+		}
+		there[name] = true
+		f := d.files[name]
+		if f == nil {
+			f = &watchedFile{}
+			d.files[name] = f
+		} else if f.isUnchanged(data, err) {
+			continue
+		}
+		changed = true
+		if err != nil {
+			f.failed = err.Error()
+			d.warn(f, Fault{File: name, Line: 1, Reason: err.Error()})
+			continue
+		}
+		f.failed, f.sum = "", sha256.Sum256(data)
+		file, faults := Parse(name, data)
+		if !HasErrors(faults) {
+			f.good = &file
+			continue
+		}
+		for _, fault := range faults {
+			if fault.Severity == Error {
+				d.warn(f, fault)
+			}
+		}
+	}
+	for name := range d.files {
+		if !there[name] {
+			delete(d.files, name)
+			changed = true
+		}
+	}
+	return changed, nil
+}
+
+func (f *watchedFile) isUnchanged(data []byte, err error) bool {
+	if err != nil {
+		return f.failed == err.Error()
+	}
+	return f.failed == "" && f.sum == sha256.Sum256(data)
+}
+
+// isLink says whether a name is still there, as that of a link to nowhere.
+func (d *Directory) isLink(name string) bool {
+	_, err := os.Lstat(filepath.Join(d.path, name))
+	return err == nil
+}
+
+func (d *Directory) warn(f *watchedFile, fault Fault) {
+	message := "intent file skipped"
+	if f.good != nil {
+		message = "intent file is broken, its last good version stays"
+	}
+	d.log.Warn(message, slog.String("file", filepath.Join(d.path, fault.File)), slog.Int("line", fault.Line), slog.String("reason", fault.Reason))
+}
+
+// usable returns the last good versions of the files, without those whose id a
+// later file has.
+func (d *Directory) usable() []File {
+	files := make([]File, 0, len(d.files))
+	for _, f := range d.files {
+		if f.good != nil {
+			files = append(files, *f.good)
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	files, faults := winners(files)
+	warned := make(map[string]string, len(faults))
+	for _, fault := range faults {
+		warned[fault.File] = fault.Reason
+	}
+	for name, f := range d.files {
+		if reason := warned[name]; reason != f.dupe {
+			if f.dupe = reason; reason != "" {
+				d.log.Warn("intent file is not used", slog.String("file", filepath.Join(d.path, name)),
+					slog.Int("line", f.good.idLine), slog.String("reason", reason))
+			}
+		}
+	}
+	return files
+}
+
+// notifier tells of changes in a directory and of changes of the directory
+// itself, which its parent knows of.
+type notifier struct {
+	dir     string
+	watcher *fsnotify.Watcher // nil when there are no notifications
+	err     error
+}
+
+func newNotifier(dir string) *notifier {
+	n := &notifier{dir: dir}
+	n.watcher, n.err = fsnotify.NewWatcher()
+	if n.err != nil {
+		n.watcher = nil
+		return n
+	}
+	// Following one of the two is good for something; the poll does the rest.
+	if err := n.rearm(); len(n.watcher.WatchList()) == 0 {
+		n.err = err
+		n.close()
+	}
+	return n
+}
+
+// rearm follows the directory that is at the path now.
+func (n *notifier) rearm() error {
+	if n.watcher == nil {
+		return nil
+	}
+	parent := filepath.Dir(n.dir)
+	_ = n.watcher.Remove(n.dir)
+	_ = n.watcher.Remove(parent)
+	// The parent comes first: a directory that is made in between is seen there.
+	return errors.Join(n.watcher.Add(parent), n.watcher.Add(n.dir))
+}
+
+// incomplete says whether a directory that should be followed is not.
+func (n *notifier) incomplete() bool { return n.watcher != nil && len(n.watcher.WatchList()) < 2 }
+
+// concerns says whether an event can change the catalogue.
+func (n *notifier) concerns(event fsnotify.Event) bool {
+	if filepath.Dir(event.Name) == n.dir && event.Name != n.dir {
+		// Also what is no intent file: a mounted configuration is replaced by
+		// moving a link that the files point through.
+		return event.Op != fsnotify.Chmod || isIntentFile(filepath.Base(event.Name))
+	}
+	if event.Name != n.dir {
+		return false
+	}
+	if event.Has(fsnotify.Create) || event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename) {
+		_ = n.rearm()
+	}
+	return true
+}
+
+func (n *notifier) events() <-chan fsnotify.Event {
+	if n.watcher == nil {
+		return nil
+	}
+	return n.watcher.Events
+}
+
+func (n *notifier) errors() <-chan error {
+	if n.watcher == nil {
+		return nil
+	}
+	return n.watcher.Errors
+}
+
+func (n *notifier) close() {
+	if n.watcher != nil {
+		_ = n.watcher.Close()
+		n.watcher = nil
+	}
+}
