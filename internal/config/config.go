@@ -195,22 +195,17 @@ func Load() (*Config, []Warning, error) {
 		return nil, nil, err
 	}
 	warnings := unknownVariables(os.Environ())
-	var (
-		content []byte
-		path    = env[variableConfig]
-	)
-	if path != "" {
-		if content, err = readFile(path); err != nil {
-			return nil, warnings, Errors{{Variable: variableConfig, Value: path, Allowed: "must be a JSON5 file that can be read (" + plainError(err) + ")"}}
-		}
+	var file snapshot
+	if path := env[variableConfig]; path != "" {
+		file = newSnapshot(readFile(path))
 	}
-	c, more, err := build(env, path, content)
+	c, more, err := build(env, file)
 	return c, append(warnings, more...), err
 }
 
-// build makes a configuration of the defaults, the file's content and the
-// environment, each winning over what stands before it.
-func build(env map[string]string, path string, content []byte) (*Config, []Warning, error) {
+// build makes a configuration of the defaults, the file that the environment
+// names and the environment, each winning over what stands before it.
+func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 	var (
 		problems Errors
 		warnings []Warning
@@ -220,14 +215,14 @@ func build(env map[string]string, path string, content []byte) (*Config, []Warni
 	for _, v := range variables {
 		if v.def != "" {
 			if err := v.set(c, v.def); err != nil {
-				problems = append(problems, Problem{Variable: v.name, Value: v.def, Allowed: err.Error()})
+				problems = append(problems, Problem{Variable: v.name, Value: v.def}.because(err))
 			}
 		}
 	}
-	if path != "" {
-		fields, notes, err := parseFile(content)
+	if path := env[variableConfig]; path != "" {
+		fields, notes, err := file.fields()
 		if err != nil {
-			problems = append(problems, Problem{Variable: variableConfig, Value: path, Allowed: err.Error()})
+			problems = append(problems, Problem{Variable: variableConfig, Value: path}.because(err))
 		}
 		for _, note := range notes {
 			warnings = append(warnings, Warning{Variable: variableConfig, Message: path + ": " + note})
@@ -269,7 +264,7 @@ func build(env map[string]string, path string, content []byte) (*Config, []Warni
 		problems.sort()
 		return nil, warnings, problems
 	}
-	c.content = digest(content)
+	c.content = file.sum
 	return c, append(warnings, c.doubts()...), nil
 }
 
@@ -290,7 +285,7 @@ func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 		c.Classifier.Mode = classify.ModeHedged
 	case c.Classifier.Mode == modeAuto:
 		c.Classifier.Mode = classify.ModeLocal
-	case c.Classifier.Mode != classify.ModeLocal && !hasModel && !already.about("HINT_MODEL", "HINT_MODEL_FALLBACK", "model", "modelFallback"):
+	case c.Classifier.Mode != classify.ModeLocal && !hasModel && !already.maybeModel():
 		problems = append(problems, given["HINT_CLASSIFIER"].because(
 			errors.New("must be local or auto, or HINT_MODEL must be set to provider/model")))
 	}

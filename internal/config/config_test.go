@@ -66,7 +66,6 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		},
 		Timezone:     Zone{Name: "Asia/Taipei", Location: taipei},
 		HookTimeouts: map[string]time.Duration{},
-		content:      digest(nil),
 	}, c)
 }
 

@@ -70,9 +70,16 @@ func (e Errors) sort() {
 	})
 }
 
-func (e Errors) about(names ...string) bool {
+// maybeModel says whether one of the wrong values was to be a model, or is a
+// file that may name one.
+func (e Errors) maybeModel() bool {
 	return slices.ContainsFunc(e, func(p Problem) bool {
-		return slices.Contains(names, p.Variable) || p.Field != "" && slices.Contains(names, p.Field)
+		switch p.Variable {
+		case variableConfig:
+			return p.Field == "" || p.Field == "model" || p.Field == "modelFallback"
+		default:
+			return p.Variable == "HINT_MODEL" || p.Variable == "HINT_MODEL_FALLBACK"
+		}
 	})
 }
 

@@ -39,7 +39,31 @@ func readFile(path string) ([]byte, error) {
 	return content, err
 }
 
-func digest(content []byte) [32]byte { return sha256.Sum256(content) }
+// snapshot is what a look at a file found.
+type snapshot struct {
+	content []byte
+	sum     [32]byte // SHA-256 of content
+	failure string   // "" when the file could be read
+}
+
+func newSnapshot(content []byte, err error) snapshot {
+	if err != nil {
+		return snapshot{failure: plainError(err)}
+	}
+	return snapshot{content: content, sum: sha256.Sum256(content)}
+}
+
+func (s snapshot) equal(other snapshot) bool {
+	return s.sum == other.sum && s.failure == other.failure
+}
+
+// fields is [parseFile] of what was found.
+func (s snapshot) fields() (map[string]any, []string, error) {
+	if s.failure != "" {
+		return nil, nil, errors.New("must be a JSON5 file that can be read (" + s.failure + ")")
+	}
+	return parseFile(s.content)
+}
 
 // parseFile returns the plugin's fields in content: an openclaw.json, or just
 // the plugin's config object. The notes are warnings.

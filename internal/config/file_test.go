@@ -165,6 +165,23 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestABadFileDoesNotHideTheEnvironment(t *testing.T) {
+	for _, tc := range []struct{ row, path string }{
+		{"missing", "/nowhere/openclaw.json"},
+		{"broken", write(t, "hint.json5", "{")},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			// The file may well name the model that llm needs.
+			_, _, err := load(t, map[string]string{"HINT_CONFIG": tc.path, "HINT_CLASSIFIER": "llm", "HINT_TIMEOUT_MS": "soon"})
+			require.Error(t, err)
+			lines := strings.Split(err.Error(), "\n")
+			require.Len(t, lines, 2)
+			require.True(t, strings.HasPrefix(lines[0], "HINT_CONFIG="), lines[0])
+			require.True(t, strings.HasPrefix(lines[1], "HINT_TIMEOUT_MS="), lines[1])
+		})
+	}
+}
+
 func FuzzFile(f *testing.F) {
 	f.Add("{" + pluginJSON5 + "}")
 	f.Add(`{plugins: {entries: {"intention-hint": {config: {agents: [,]}}}}}`)
@@ -172,7 +189,7 @@ func FuzzFile(f *testing.F) {
 	f.Add("{a: 1e999, b: 0x, c: -Infinity}")
 	f.Add(strings.Repeat("[", 10000))
 	f.Fuzz(func(t *testing.T, content string) {
-		c, _, err := build(nil, "file", []byte(content))
+		c, _, err := build(map[string]string{"HINT_CONFIG": "file"}, newSnapshot([]byte(content), nil))
 		if err == nil {
 			require.NotNil(t, c)
 			return

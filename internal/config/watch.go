@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"path/filepath"
@@ -64,8 +63,7 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 
 	follow(ctx, events, errs, snapshot{sum: running.content}, func() snapshot {
 		rewire()
-		content, err := readFile(path)
-		return newSnapshot(content, err)
+		return newSnapshot(readFile(path))
 	}, func(now snapshot) {
 		next, err := running.replace(env, now, log)
 		if err != nil {
@@ -83,24 +81,6 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 		reloaded(running, nil)
 	})
 	return nil
-}
-
-// snapshot is what a look at the file found.
-type snapshot struct {
-	content []byte
-	sum     [32]byte
-	failure string // "" when the file could be read
-}
-
-func newSnapshot(content []byte, err error) snapshot {
-	if err != nil {
-		return snapshot{failure: plainError(err)}
-	}
-	return snapshot{content: bytes.Clone(content), sum: digest(content)}
-}
-
-func (s snapshot) equal(other snapshot) bool {
-	return s.sum == other.sum && s.failure == other.failure
 }
 
 // follow looks at the file when something happens in its directory and calls
@@ -143,10 +123,7 @@ func follow(ctx context.Context, events <-chan fsnotify.Event, errs <-chan error
 // replace makes the configuration of a changed file. What needs a restart
 // keeps its running value, with a warning.
 func (c *Config) replace(env map[string]string, now snapshot, log *slog.Logger) (*Config, error) {
-	if now.failure != "" {
-		return nil, Errors{{Variable: variableConfig, Value: c.File, Allowed: "must be a JSON5 file that can be read (" + now.failure + ")"}}
-	}
-	next, warnings, err := build(env, c.File, now.content)
+	next, warnings, err := build(env, now)
 	for _, w := range warnings {
 		log.Warn(w.Message, slog.String("variable", w.Variable))
 	}
