@@ -2,7 +2,9 @@ package classify
 
 import (
 	"fmt"
+	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -76,18 +78,57 @@ func renderSystem(cat *intents.Catalog) string {
 		b.WriteString("</intent_categories>\n")
 	}
 	b.WriteString("\n<intent_catalog>\n")
+	most := examplesEach(cat)
 	for _, in := range cat.Enabled() {
-		writeIntent(&b, in)
+		writeIntent(&b, in, most)
 	}
-	writeIntent(&b, cat.Fallback())
+	writeIntent(&b, cat.Fallback(), most)
 	b.WriteString("</intent_catalog>\n")
 	return b.String()
 }
 
-func writeIntent(b *strings.Builder, in intents.Intent) {
+// maxExamples bounds the examples of a whole catalogue in a prompt, in
+// characters. The local classifier learns from every example; a model knows the
+// language already and pays for each of them on every message.
+const maxExamples = 24_000
+
+// examplesEach is how many examples an intent may show so that all of them
+// stay within [maxExamples].
+func examplesEach(cat *intents.Catalog) int {
+	size := func(most int) (total, longest int) {
+		for _, in := range append(slices.Clone(cat.Enabled()), cat.Fallback()) {
+			longest = max(longest, len(in.Examples))
+			for _, e := range spread(in.Examples, most) {
+				total += utf8.RuneCountInString(e)
+			}
+		}
+		return total, longest
+	}
+	total, most := size(math.MaxInt)
+	for total > maxExamples && most > 1 {
+		most = max(1, min(most-1, most*maxExamples/total))
+		total, _ = size(most)
+	}
+	return most
+}
+
+// spread takes at most n items, evenly over the whole list: examples stand in
+// files by language, and each language should keep some.
+func spread(items []string, n int) []string {
+	if len(items) <= n {
+		return items
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = items[i*len(items)/n]
+	}
+	return out
+}
+
+func writeIntent(b *strings.Builder, in intents.Intent, most int) {
 	fmt.Fprintf(b, "<intent id=\"%s\" name=\"%s\">\n", escapeAttribute(oneLine(in.ID, maxAttribute)), escapeAttribute(oneLine(in.Name, maxAttribute)))
 	writeList(b, "Triggers:\n", in.Triggers)
-	writeList(b, "Examples:\n", in.Examples)
+	writeList(b, "Examples:\n", spread(in.Examples, most))
 	b.WriteString("</intent>\n")
 }
 

@@ -3,6 +3,7 @@ package classify
 import (
 	"regexp"
 	"runtime"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -213,5 +214,28 @@ func BenchmarkBuildPromptNewCatalog(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		renderSystem(in.Catalog)
+	}
+}
+
+func TestALargeCatalogShowsSomeExamplesOfEachLanguage(t *testing.T) {
+	var list []intents.Intent
+	for i := range 40 {
+		in := intents.Intent{ID: fmt.Sprintf("I_%02d", i), Triggers: []string{"t"}}
+		for j := range 60 {
+			in.Examples = append(in.Examples, fmt.Sprintf("example %02d of intent %02d", j, i))
+		}
+		for j := range 20 {
+			in.Examples = append(in.Examples, fmt.Sprintf("範例 %02d 之 %02d", j, i))
+		}
+		list = append(list, in)
+	}
+	small := BuildPrompt(Input{Catalog: intents.NewCatalog(list[:2])}).System
+	require.Equal(t, 160, strings.Count(small, "of intent")+strings.Count(small, "範例"), "a small catalogue shows all")
+
+	large := BuildPrompt(Input{Catalog: intents.NewCatalog(list)}).System
+	require.Less(t, len([]rune(large)), 2*maxExamples)
+	for i := range 40 {
+		require.Contains(t, large, fmt.Sprintf("of intent %02d", i))
+		require.Contains(t, large, fmt.Sprintf("之 %02d", i))
 	}
 }
