@@ -53,7 +53,8 @@ type Bus interface {
 // HintObserver counts what became of requests. Durations count from receipt.
 type HintObserver interface {
 	Hint(source, intent string, took time.Duration)
-	Skip(reason string, policy bool, took time.Duration)
+	Skip(reason string, took time.Duration)
+	BadRequest()
 	Classified(source string, took time.Duration)
 }
 
@@ -94,18 +95,19 @@ func (h *BeforePromptBuild) Handle(ctx context.Context, req *Request) (Result, e
 	t := turn{req: req, set: h.settings.Load(), agent: req.Context.Agent()}
 	var err error
 	if t.event, err = payload.DecodeBeforePromptBuild(req.Envelope.Event); err != nil {
+		h.observer.BadRequest()
 		return Result{Header: h.header(req, answer{}, "")}, err
 	}
 	t.catalog = t.set.Catalog(t.agent)
 	t.latest = conversation.Latest(t.event.Prompt)
 	if skip := eligibility.Check(t.set.Rules, req.Context, t.latest, len(t.catalog.Enabled()) > 0); skip != "" {
-		h.observer.Skip(string(skip), true, h.now().Sub(req.Received))
+		h.observer.Skip(string(skip), h.now().Sub(req.Received))
 		return Result{Header: h.header(req, answer{skip: string(skip)}, "")}, nil
 	}
 	a, source := h.answer(ctx, t)
 	took := h.now().Sub(req.Received)
 	if a.skip != "" {
-		h.observer.Skip(a.skip, false, took)
+		h.observer.Skip(a.skip, took)
 	} else {
 		h.observer.Hint(source, a.result.Intent, took)
 	}

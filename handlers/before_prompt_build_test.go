@@ -65,10 +65,12 @@ func (r *recorder) Hint(source, intent string, _ time.Duration) {
 	r.hints = append(r.hints, source+" "+intent)
 }
 
-func (r *recorder) Skip(reason string, policy bool, _ time.Duration) {
+func (r *recorder) BadRequest() {}
+
+func (r *recorder) Skip(reason string, _ time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.skips = append(r.skips, fmt.Sprint(reason, " ", policy))
+	r.skips = append(r.skips, reason)
 }
 
 func (r *recorder) Classified(string, time.Duration) {}
@@ -216,7 +218,7 @@ func TestSkipsOfPolicyBeginNoTurn(t *testing.T) {
 			require.Equal(t, row.want, header(res, subjects.HeaderSkip))
 			require.NotEmpty(t, header(res, subjects.HeaderElapsedMs))
 			require.Empty(t, r.begun)
-			require.Equal(t, []string{row.want + " true"}, r.skips)
+			require.Equal(t, []string{row.want}, r.skips)
 		})
 	}
 }
@@ -283,7 +285,7 @@ func TestLowConfidenceIsRepeatedAndTracked(t *testing.T) {
 	turns := r.turns(t)
 	require.Len(t, turns, 1)
 	require.Equal(t, "CHAT", turns[0].Result.Intent)
-	require.Equal(t, []string{"low_confidence false", "low_confidence false"}, r.skips)
+	require.Equal(t, []string{"low_confidence", "low_confidence"}, r.skips)
 }
 
 func TestAFailureIsClassifiedAnewWithTheFirstPrompt(t *testing.T) {
@@ -438,5 +440,6 @@ func (discard) TurnBegun(_, _, _, _ string, _ []byte)         {}
 func (discard) Claim(context.Context, string, time.Time) bool { return true }
 func (discard) Release(string)                                {}
 func (discard) Hint(string, string, time.Duration)            {}
-func (discard) Skip(string, bool, time.Duration)              {}
+func (discard) Skip(string, time.Duration)                    {}
+func (discard) BadRequest()                                   {}
 func (discard) Classified(string, time.Duration)              {}

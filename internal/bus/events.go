@@ -43,8 +43,8 @@ type EventObserver interface {
 	EventApplied(hook string, n int)
 	// EventIgnored counts an event of which nothing is kept.
 	EventIgnored(hook string)
-	// EventRedelivered counts a message that came more than once.
-	EventRedelivered()
+	// Redelivery counts an event of a hook that came more than once.
+	Redelivery(hook string)
 	// DeadLetter counts a dead letter.
 	DeadLetter(hook string)
 	// Lag reports the events that wait in the stream and those that some
@@ -209,10 +209,10 @@ func (e *Events[F]) apply(ctx context.Context, batch []jetstream.Msg) {
 	defer held.stop()
 	groups := make(map[string]*group[F])
 	for _, m := range batch {
-		if meta, err := m.Metadata(); err == nil && meta.NumDelivered > 1 {
-			e.observer.EventRedelivered()
-		}
 		ev, err := e.fn.Decode(m.Subject(), m.Headers().Get(subjects.HeaderMsgID), m.Data())
+		if delivered(m) > 1 {
+			e.observer.Redelivery(ev.Hook)
+		}
 		switch {
 		case err != nil:
 			held.release(m)

@@ -20,10 +20,9 @@ const (
 	maxOutbox = 65536
 )
 
-// PublishObserver counts publications that had to be repeated or given up.
+// PublishObserver counts publications that had to be repeated.
 type PublishObserver interface {
-	PublishRetried()
-	PublishLost()
+	PublishRetry()
 }
 
 // Publisher sends events to the stream without making anybody wait for the
@@ -71,7 +70,6 @@ func (p *Publisher) Publish(m *nats.Msg) {
 func (p *Publisher) keep(m *nats.Msg, cause error) {
 	if errors.Is(cause, nats.ErrMaxPayload) {
 		p.log.Error("an event is too large for the server", "subject", m.Subject, "bytes", len(m.Data))
-		p.observer.PublishLost()
 		return
 	}
 	again := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
@@ -82,7 +80,6 @@ func (p *Publisher) keep(m *nats.Msg, cause error) {
 	}
 	if len(p.outbox) >= maxOutbox {
 		p.log.Error("too many events wait for the stream, the oldest is lost", "subject", p.outbox[0].Subject)
-		p.observer.PublishLost()
 		p.outbox = p.outbox[1:]
 	}
 	p.outbox = append(p.outbox, again)
@@ -128,7 +125,7 @@ func (p *Publisher) sendOutbox(ctx context.Context) bool {
 			p.mu.Unlock()
 			return false
 		}
-		p.observer.PublishRetried()
+		p.observer.PublishRetry()
 	}
 	return true
 }

@@ -41,6 +41,7 @@ type Service struct {
 	svc     micro.Service
 	nc      *nats.Conn
 	answer  func(context.Context, Request) Reply
+	observe func(delta int)
 	log     *slog.Logger
 	workers sync.WaitGroup
 
@@ -58,6 +59,8 @@ type ServiceOptions struct {
 	Layout   Layout
 	Version  string // semantic version
 	Metadata map[string]string
+	// InFlight is told when a request is taken (+1) and answered (-1).
+	InFlight func(delta int)
 	Log      *slog.Logger
 }
 
@@ -77,7 +80,10 @@ const (
 // goroutines at once and must return inside the request's budget. Nothing else
 // may subscribe on the connection meanwhile.
 func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer func(context.Context, Request) Reply) (*Service, error) {
-	s := &Service{nc: nc, answer: answer, log: o.Log}
+	s := &Service{nc: nc, answer: answer, observe: o.InFlight, log: o.Log}
+	if s.observe == nil {
+		s.observe = func(int) {}
+	}
 	before := nc.NumSubscriptions()
 	svc, err := micro.AddService(nc, micro.Config{
 		Name:         subjects.ServiceName,
@@ -113,6 +119,7 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer f
 func (s *Service) take(ctx context.Context, r micro.Request) {
 	received := time.Now()
 	s.workers.Add(1)
+	s.observe(1)
 	if s.inflight.Add(1) > maxWorkers {
 		s.serve(ctx, r, received)
 		return
@@ -125,6 +132,7 @@ func (s *Service) serve(ctx context.Context, r micro.Request, received time.Time
 		s.nanos.Add(int64(time.Since(received)))
 		s.requests.Add(1)
 		s.inflight.Add(-1)
+		s.observe(-1)
 		s.workers.Done()
 	}()
 	headers := nats.Header(r.Headers())
