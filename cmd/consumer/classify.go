@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"intenthint/classify"
+	"intenthint/classify/local"
+	"intenthint/conversation"
+	"intenthint/intents"
+	"intenthint/internal/telemetry"
+	"intenthint/payload"
+)
+
+type classifyCmd struct {
+	JSON  bool     `name:"json" help:"Print one JSON object."`
+	Agent string   `default:"main" help:"Leave out what HINT_INTENT_DENY takes from this agent."`
+	Text  []string `arg:"" help:"The message."`
+}
+
+// Help is the longer text of `consumer classify --help`.
+func (classifyCmd) Help() string {
+	return "Uses the configured classifier (HINT_CLASSIFIER) without NATS. The runners-up are those of the local classifier."
+}
+
+// classified is what --json prints.
+type classified struct {
+	payload.Classification
+	// RunnersUp are the next intents of the local classifier, best first.
+	RunnersUp []local.Score `json:"runnersUp"`
+	// Evidence is what spoke for the local classifier's answer.
+	Evidence evidence `json:"evidence"`
+}
+
+// evidence is what the local classifier went by.
+type evidence struct {
+	Nearest    string   `json:"nearest,omitempty"`
+	Similarity float64  `json:"similarity"`
+	Words      []string `json:"words"`
+}
+
+const runnersUp = 4
+
+func (c *classifyCmd) Run(inv *invocation) error {
+	latest := conversation.Latest(strings.Join(c.Text, " "))
+	if latest == "" {
+		return errors.New("there is nothing to classify: give a text")
+	}
+	catalog, _, err := loadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	if err != nil {
+		return err
+	}
+	model := local.Train(catalog)
+	classifier, err := newClassifier(inv.cfg, model, observer{telemetry.NewMetrics(version), inv.quiet()})
+	if err != nil {
+		return err
+	}
+	in := classify.Input{
+		Catalog: catalog.Without(intents.NewDeny(inv.cfg.Policy.IntentDeny).For(c.Agent)), Latest: latest,
+		Now: time.Now().In(inv.cfg.Timezone.Location),
+	}
+	ctx, cancel := context.WithTimeout(inv.ctx, inv.cfg.Classifier.Timeout)
+	defer cancel()
+	began := time.Now()
+	result, err := classifier.Classify(ctx, in)
+	if err != nil {
+		return err
+	}
+	result.ElapsedMs = float64(time.Since(began).Microseconds()) / 1000
+	p := model.Predict(latest, nil, in.Catalog.Allowed())
+	out := classified{
+		Classification: result, RunnersUp: []local.Score{},
+		Evidence: evidence{Nearest: p.Nearest, Similarity: p.Similarity, Words: orEmpty(p.Words)},
+	}
+	for _, s := range p.Ranked {
+		if s.Intent != result.Intent && len(out.RunnersUp) < runnersUp {
+			out.RunnersUp = append(out.RunnersUp, s)
+		}
+	}
+	if c.JSON {
+		return printJSON(inv, out)
+	}
+	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "intent\t%s (%s)\n", result.Intent, result.Name)
+	_, _ = fmt.Fprintf(w, "confidence\t%.2f\n", result.Confidence)
+	_, _ = fmt.Fprintf(w, "reason\t%s\n", result.Reason)
+	_, _ = fmt.Fprintf(w, "goal\t%s\n", result.Goal)
+	_, _ = fmt.Fprintf(w, "complexity\t%s\n", result.Complexity)
+	if result.Suggestion != "" {
+		_, _ = fmt.Fprintf(w, "suggestion\t%s\n", result.Suggestion)
+	}
+	_, _ = fmt.Fprintf(w, "source\t%s, %.3f ms\n", firstOf(result.Model, result.Source), result.ElapsedMs)
+	if p.Nearest != "" {
+		_, _ = fmt.Fprintf(w, "nearest\t%q, similarity %.2f\n", p.Nearest, p.Similarity)
+	}
+	if len(p.Words) > 0 {
+		_, _ = fmt.Fprintf(w, "telling\t%s\n", strings.Join(p.Words, ", "))
+	}
+	for i, s := range out.RunnersUp {
+		label := ""
+		if i == 0 {
+			label = "runners-up"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s %.2f\n", label, s.Intent, s.Probability)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+	"intenthint/internal/telemetry"
+	"intenthint/subjects"
+)
+
+// Exit codes (contract §9, §10).
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2 // a wrong setting or a wrong command line
+)
+
+// cli is the command line (contract §10).
+type cli struct {
+	Run      runCmd      `cmd:"" default:"1" help:"Serve until SIGINT or SIGTERM, then finish what was begun (the default)."`
+	Ask      askCmd      `cmd:"" help:"Ask the running system for a hint, as a gateway does, and print it."`
+	Classify classifyCmd `cmd:"" help:"Classify a text in this process and show how sure it is."`
+	Intents  struct {
+		Lint lintCmd `cmd:"" help:"Check intent files."`
+	} `cmd:"" help:"Look after intent files."`
+	Sessions struct {
+		Ls   sessionsLsCmd   `cmd:"" help:"List sessions, the one that changed last first."`
+		Show sessionsShowCmd `cmd:"" help:"Print a session document."`
+	} `cmd:"" help:"Read what happened in sessions."`
+	DLQ struct {
+		Ls dlqLsCmd `cmd:"" help:"List dead letters, oldest first."`
+	} `cmd:"" name:"dlq" help:"Look at events that could not be decoded or applied."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+// invocation is what every command works with.
+type invocation struct {
+	ctx            context.Context //nolint:containedctx // the life of one command
+	cfg            *config.Config
+	warnings       []config.Warning
+	stdout, stderr io.Writer
+}
+
+const description = `Routing hints for OpenClaw gateways over NATS.
+
+Everything is set by environment variables, see "consumer run --help". Without any, a NATS server starts inside this process and messages are classified without a model.`
+
+// run is main without the process: it takes the arguments and returns the exit
+// code.
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, stop)
+	return runContext(ctx, args, stdout, stderr)
+}
+
+func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var commands cli
+	left := -1
+	parser, err := kong.New(&commands,
+		kong.Name("consumer"),
+		kong.Description(description),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { left = code }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		return report(stderr, err, exitFailed)
+	}
+	command, err := parser.Parse(args)
+	if left >= 0 {
+		return left // --help was answered
+	}
+	if err != nil {
+		_ = report(stderr, err, exitUsage)
+		_, _ = fmt.Fprintln(stderr, `Try "consumer --help".`)
+		return exitUsage
+	}
+	inv := &invocation{ctx: ctx, stdout: stdout, stderr: stderr}
+	if command.Command() != "version" {
+		inv.cfg, inv.warnings, err = config.Load()
+		if err != nil {
+			var wrong config.Errors
+			if errors.As(err, &wrong) {
+				_, _ = fmt.Fprintln(stderr, err)
+				return exitUsage
+			}
+			return report(stderr, err, exitFailed)
+		}
+	}
+	if err := command.Run(inv); err != nil {
+		if errors.Is(err, errSaid) {
+			return exitFailed
+		}
+		return report(stderr, err, exitFailed)
+	}
+	return exitOK
+}
+
+// errSaid ends a command with exit code 1 that has said why already.
+var errSaid = errors.New("failed")
+
+func report(stderr io.Writer, err error, code int) int {
+	_, _ = fmt.Fprintln(stderr, "consumer:", err)
+	return code
+}
+
+// logger returns the log of a command, on standard error.
+func (inv *invocation) logger() *slog.Logger {
+	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, inv.cfg.Log.Level)
+}
+
+// quiet returns a log for commands that people read: only what is wrong.
+func (inv *invocation) quiet() *slog.Logger {
+	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, max(inv.cfg.Log.Level, slog.LevelWarn))
+}
+
+// layout names the streams and the durable.
+func layoutOf(cfg *config.Config) bus.Layout {
+	return bus.Layout{
+		Prefix:     subjects.Prefix(cfg.Bus.Prefix),
+		QueueGroup: cfg.Bus.QueueGroup,
+		Stream:     cfg.Bus.Stream,
+		MaxAge:     cfg.Bus.StreamMaxAge,
+		MaxBytes:   cfg.Bus.StreamMaxBytes,
+	}
+}
+
+// usage is the table of variables for --help.
+func usage() string {
+	var b bytes.Buffer
+	if err := config.Usage(&b); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"intenthint/classify"
+	"intenthint/classify/local"
+	"intenthint/classify/provider"
+	"intenthint/conversation"
+	"intenthint/eligibility"
+	"intenthint/handlers"
+	"intenthint/intents"
+	"intenthint/internal/config"
+	"intenthint/internal/telemetry"
+)
+
+// live is what may change while the system runs: the configuration and the
+// catalogue. Each change makes new settings, beside the running ones, and swaps
+// them in when they are complete.
+type live struct {
+	metrics *telemetry.Metrics
+	log     *slog.Logger
+
+	// mu guards the building of settings; requests never take it.
+	mu      sync.Mutex
+	cfg     *config.Config
+	catalog *intents.Catalog
+	// directory is where the catalogue is from, nil for the built-in one.
+	directory *intents.Directory
+	local     *local.Model
+	hint      *handlers.BeforePromptBuild
+	claim     func() // called once, before the first settings that ask a model
+	claimed   bool
+	settings  *handlers.Settings
+
+	current atomic.Pointer[config.Config]
+}
+
+func newLive(cfg *config.Config, metrics *telemetry.Metrics, log *slog.Logger) *live {
+	l := &live{metrics: metrics, log: log, cfg: cfg}
+	l.current.Store(cfg)
+	return l
+}
+
+func (l *live) timeout() time.Duration   { return l.current.Load().Classifier.Timeout }
+func (l *live) retention() time.Duration { return l.current.Load().Store.Retention }
+
+func (l *live) hookTimeout(hook string) time.Duration { return l.current.Load().HookTimeouts[hook] }
+
+// load reads the catalogue and trains the local classifier.
+func (l *live) load() error {
+	catalog, directory, err := loadCatalog(l.cfg.IntentsDir, l.log)
+	if err != nil {
+		return err
+	}
+	trained := local.Train(catalog)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.catalog, l.directory, l.local = catalog, directory, trained
+	return nil
+}
+
+// loadCatalog reads a directory of intent files; "" means the built-in ones,
+// which have no directory.
+func loadCatalog(dir string, log *slog.Logger) (*intents.Catalog, *intents.Directory, error) {
+	if dir == "" {
+		return intents.Bundled(), nil, nil
+	}
+	d, err := intents.OpenDirectory(dir, log)
+	if err != nil {
+		return nil, nil, fmt.Errorf("HINT_INTENTS_DIR: %w", err)
+	}
+	return d.Catalog(), d, nil
+}
+
+// onModel sets what is done before the first settings that ask a model.
+func (l *live) onModel(claim func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.claim = claim
+}
+
+// serve gives the handler its first settings, and from now on every other.
+func (l *live) serve(hint *handlers.BeforePromptBuild) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hint = hint
+	l.rebuild()
+}
+
+// rebuild makes settings of the configuration and the catalogue. mu is held.
+func (l *live) rebuild() {
+	classifier, err := newClassifier(l.cfg, l.local, observer{l.metrics, l.log})
+	if err != nil {
+		l.log.Error("the model providers cannot be used, the settings stay as they were", "error", err)
+		if l.settings != nil {
+			return
+		}
+	}
+	if classifier.Mode() != classify.ModeLocal && !l.claimed {
+		l.claimed = true
+		l.claim()
+	}
+	deny := intents.NewDeny(l.cfg.Policy.IntentDeny)
+	catalog := l.catalog
+	l.settings = &handlers.Settings{
+		Rules: eligibility.Rules{
+			Agents:           l.cfg.Policy.Agents,
+			AllowedChatTypes: l.cfg.Policy.ChatTypes,
+			AllowedChatIDs:   l.cfg.Policy.AllowedChatIDs,
+			DeniedChatIDs:    l.cfg.Policy.DeniedChatIDs,
+			MainKey:          l.cfg.Policy.MainKey,
+		},
+		Catalog:       func(agent string) *intents.Catalog { return deny.Narrow(catalog, agent) },
+		QueryMode:     conversation.QueryMode(l.cfg.Query.Mode),
+		Window:        windowOf(l.cfg.Query.Window),
+		Location:      l.cfg.Timezone.Location,
+		Classifier:    classifier,
+		MinConfidence: l.cfg.Classifier.MinConfidence,
+		Complexity:    classify.Prompts(l.cfg.Complexity),
+	}
+	l.current.Store(l.cfg)
+	l.hint.Use(l.settings)
+}
+
+// newClassifier makes the classifier of a configuration.
+func newClassifier(cfg *config.Config, local classify.Local, o observer) (*classify.Classifier, error) {
+	c := cfg.Classifier
+	opts := classify.Options{LocalAccept: c.LocalAccept, MaxInflight: c.MaxInflight, Observer: o}
+	if c.Mode == classify.ModeLocal {
+		return classify.New(classify.ModeLocal, local, nil, opts), nil
+	}
+	registry, err := provider.New(providersOf(c.Providers), provider.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return classify.New(c.Mode, local, classify.NewChain(registry, o, c.Model, c.Fallback), opts), nil
+}
+
+// describe says in words who classifies, for the start log.
+func (l *live) describe() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := l.cfg.Classifier
+	out := fmt.Sprintf("%s, %d intents", c.Mode, len(l.catalog.Enabled()))
+	if c.Mode != classify.ModeLocal {
+		out += ", " + strings.Join(nonEmpty(c.Model, c.Fallback), " then ")
+	}
+	return out
+}
+
+func nonEmpty(values ...string) []string {
+	var out []string
+	for _, v := range values {
+		if v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// watch follows the configuration file and the intent directory until ctx ends.
+func (l *live) watch(ctx context.Context) {
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	l.mu.Lock()
+	cfg, directory := l.cfg, l.directory
+	l.mu.Unlock()
+
+	stop := context.CancelFunc(func() {})
+	follow := func(d *intents.Directory) {
+		stop()
+		if d == nil {
+			return
+		}
+		own, cancel := context.WithCancel(ctx)
+		stop = cancel
+		watching.Go(func() { d.Watch(own, l.useCatalog) })
+	}
+	follow(directory)
+	dir := cfg.IntentsDir
+	err := config.Watch(ctx, cfg, l.log, func(cfg *config.Config, err error) {
+		l.metrics.ConfigReload(err)
+		if err != nil {
+			return
+		}
+		l.useConfig(cfg)
+		if cfg.IntentsDir == dir {
+			return
+		}
+		catalog, directory, err := loadCatalog(cfg.IntentsDir, l.log)
+		if err != nil {
+			l.log.Error("the intents stay as they were", "error", err)
+			return
+		}
+		dir = cfg.IntentsDir
+		l.useCatalog(catalog)
+		follow(directory)
+	})
+	if err != nil && ctx.Err() == nil {
+		l.log.Error("the configuration file is not watched", "error", err)
+	}
+	<-ctx.Done()
+	stop()
+}
+
+// useCatalog trains on a catalogue and swaps both in.
+func (l *live) useCatalog(catalog *intents.Catalog) {
+	l.mu.Lock()
+	same := catalog == l.catalog
+	l.mu.Unlock()
+	if same {
+		return
+	}
+	trained := local.Train(catalog)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.catalog, l.local = catalog, trained
+	l.rebuild()
+	l.metrics.IntentsReload(nil)
+	l.log.Info("intents reloaded", "intents", len(catalog.Enabled()))
+}
+
+// useConfig swaps a configuration in.
+func (l *live) useConfig(cfg *config.Config) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.cfg = cfg
+	l.rebuild()
+	l.log.Info("configuration reloaded", "config", cfg)
+}
+
+func windowOf(w config.Window) conversation.Window {
+	return conversation.Window{User: conversation.Side(w.User), Assistant: conversation.Side(w.Assistant)}
+}
+
+func providersOf(in map[string]config.Provider) map[string]provider.Config {
+	out := make(map[string]provider.Config, len(in))
+	for name, p := range in {
+		out[name] = provider.Config(p)
+	}
+	return out
+}
