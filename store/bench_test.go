@@ -107,3 +107,17 @@ func BenchmarkRedecode(b *testing.B) {
 		})
 	}
 }
+
+// A line of a list of sessions.
+func BenchmarkSummarize(b *testing.B) {
+	d, _ := session(200)
+	raw, err := d.Session()
+	require.NoError(b, err)
+	b.SetBytes(int64(len(raw)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := store.Summarize(raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

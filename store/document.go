@@ -83,7 +83,9 @@ func (h *held) touch() { h.raw, h.archived, h.loose = nil, false, h.turn.loose()
 
 // Apply folds one fact into the document and says whether it changed. A fact
 // that was applied before changes nothing.
-func (d *Document) Apply(f Fact) (changed bool) {
+func (d *Document) Apply(f Fact) (changed bool) { return d.apply(f.clean()) }
+
+func (d *Document) apply(f Fact) (changed bool) {
 	switch {
 	case f.Begin != nil:
 		changed = d.begin(f)
@@ -230,13 +232,7 @@ func (d *Document) wait(f Fact) bool {
 	if slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
 		return false
 	}
-	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, End: f.End}
-	if f.Call != nil {
-		call := *f.Call
-		call.Params = safeJSON(call.Params)
-		call.DurationMs = finite(call.DurationMs)
-		kept.Call = &call
-	}
+	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, Call: f.Call, End: f.End}
 	i, _ := slices.BinarySearchFunc(d.waiting, f.Key(), func(have Fact, k Key) int { return have.Key().Compare(k) })
 	d.waiting = slices.Insert(d.waiting, i, kept)
 	if d.forget(); !slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
@@ -442,7 +438,7 @@ func (in *members) document(turns []*held) (*Document, error) {
 	}
 	slices.SortStableFunc(d.turns, func(a, b *held) int { return a.key.Compare(b.key) })
 	for _, f := range in.Waiting {
-		d.wait(f)
+		d.wait(f.clean())
 	}
 	d.changedWaiting = false
 	return d, nil

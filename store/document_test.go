@@ -160,7 +160,7 @@ func TestAnythingCanBeEncoded(t *testing.T) {
 		"brackets in strings":          {store.Call{Params: json.RawMessage(`"` + strings.Repeat(`[\"`, 2000) + `"`)}, `"params":"[\"[`},
 		"a duration that is no number": {store.Call{DurationMs: math.NaN()}, `"durationMs":0`},
 		"an endless duration":          {store.Call{DurationMs: math.Inf(1)}, `"durationMs":0`},
-		"text that is not UTF-8":       {store.Call{Result: "a\xffb\x00"}, `"result":"a\ufffdb\u0000"`},
+		"text that is not UTF-8":       {store.Call{Result: "a\xffb\x00"}, "\"result\":\"a\uFFFDb\\u0000\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, raw := show(t, begin("b", "r", 1), call("c", "r", 2, row.call))

@@ -10,6 +10,7 @@ package store
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"intenthint/payload"
@@ -54,6 +55,52 @@ func (f Fact) run() string {
 		return f.ID
 	}
 	return f.RunID
+}
+
+// clean replaces what is not UTF-8: JSON would, and a fact must be the same
+// before and after it was stored.
+func (f Fact) clean() Fact {
+	fields := []*string{&f.ID, &f.RunID, &f.SessionID, &f.SessionKey, &f.AgentID}
+	if f.Begin != nil {
+		b := *f.Begin
+		f.Begin = &b
+		fields = append(fields, &b.Input)
+		b.Conversation = slices.Clone(b.Conversation)
+		for i := range b.Conversation {
+			fields = append(fields, &b.Conversation[i].Role, &b.Conversation[i].Text)
+		}
+		if b.Result != nil {
+			r := *b.Result
+			b.Result = &r
+			r.Confidence, r.ElapsedMs = finite(r.Confidence), finite(r.ElapsedMs)
+			fields = append(fields, &r.Intent, &r.Name, &r.Reason, &r.Goal, &r.Complexity, &r.Suggestion, &r.Source, &r.Model)
+		}
+	}
+	if f.Call != nil {
+		c := *f.Call
+		f.Call = &c
+		c.Params, c.DurationMs = safeJSON(c.Params), finite(c.DurationMs)
+		fields = append(fields, &c.ToolCallID, &c.Name, &c.Result, &c.Error)
+		if c.Skill != nil {
+			s := *c.Skill
+			c.Skill = &s
+			fields = append(fields, &s.Name, &s.Path)
+		}
+	}
+	if f.End != nil {
+		e := *f.End
+		f.End = &e
+		fields = append(fields, &e.Result, &e.Error)
+	}
+	if f.Close != nil {
+		c := *f.Close
+		f.Close = &c
+		fields = append(fields, &c.Reason)
+	}
+	for _, s := range fields {
+		*s = strings.ToValidUTF8(*s, "\uFFFD")
+	}
+	return f
 }
 
 // Key orders facts and turns: the earlier ts first, ties by id (contract §8).

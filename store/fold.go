@@ -42,10 +42,11 @@ func (d *Document) Fold(facts []Fact, limit int, archive Archive) (Change, error
 		oldest = &Key{TS: d.turns[0].key.TS, ID: d.turns[0].key.ID}
 	}
 	for _, f := range facts {
+		f = f.clean()
 		if err := d.recall(f, oldest, archive); err != nil {
 			return Change{}, err
 		}
-		d.Apply(f)
+		d.apply(f)
 	}
 	retired, err := d.retire(limit)
 	if err != nil {

@@ -372,7 +372,7 @@ func FuzzDecode(f *testing.F) {
 func FuzzRedecode(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 3))
 	earlier := &Document{}
-	for _, fact := range someFacts(r, 40, 6, 30) {
+	for _, fact := range someFacts(r, 12, 3, 30) {
 		earlier.Apply(fact)
 	}
 	full, err := earlier.State()
@@ -401,6 +401,10 @@ func FuzzRedecode(f *testing.F) {
 		b, err := got.State()
 		require.NoError(t, err)
 		require.Equal(t, string(a), string(b))
+		summary, err := Summarize(data)
+		require.NoError(t, err)
+		require.Equal(t, want.Turns(), summary.Turns)
+		require.Equal(t, want.id.Value, summary.SessionID)
 	})
 }
 

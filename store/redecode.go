@@ -18,12 +18,11 @@ func Redecode(data []byte, earlier *Document) (*Document, error) {
 	return Decode(data)
 }
 
-// redecode splits a document in the form that encode gives it. It is not ok
-// for any other form, valid or not.
+// redecode decodes a document that [split] can split.
 func redecode(data []byte, known []*held) (*Document, bool) {
 	var in members
 	var turns []*held
-	turn := func(rest []byte) ([]byte, bool) {
+	small, ok := split(data, func(_ bool, rest []byte) ([]byte, bool) {
 		if i := match(rest, known); i >= 0 {
 			turns = append(turns, known[i])
 			rest = rest[len(known[i].raw):]
@@ -41,10 +40,20 @@ func redecode(data []byte, known []*held) (*Document, bool) {
 		}
 		turns = append(turns, h)
 		return rest[n:], true
+	})
+	if !ok || json.Unmarshal(small, &in) != nil {
+		return nil, false
 	}
+	d, err := in.document(turns)
+	return d, err == nil
+}
 
-	// What is not a turn is collected and decoded in the usual way.
-	small := []byte{'{'}
+// split splits a document in the form that encode gives it; it is not ok for
+// any other form, valid or not. It calls turn for every turn, with the data
+// from there on, to get the data after it. What is not a turn it returns, to
+// be decoded in the usual way.
+func split(data []byte, turn func(current bool, rest []byte) ([]byte, bool)) (small []byte, ok bool) {
+	small = []byte{'{'}
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(data), []byte{'{'})
 	seen := map[string]bool{}
 	for first := true; ok && string(rest) != "}"; first = false {
@@ -57,15 +66,14 @@ func redecode(data []byte, known []*held) (*Document, bool) {
 		if keyLen <= 0 || keyLen >= len(rest) || rest[keyLen] != ':' {
 			return nil, false
 		}
-		key := string(rest[:keyLen])
+		key, value := string(rest[:keyLen]), rest[keyLen+1:]
 		if seen[key] {
 			return nil, false
 		}
 		seen[key] = true
-		value := rest[keyLen+1:]
 		switch key {
 		case `"current"`:
-			rest, ok = turn(value)
+			rest, ok = turn(true, value)
 		case `"history"`:
 			rest, ok = bytes.CutPrefix(value, []byte{'['})
 			for first := true; ok && (len(rest) == 0 || rest[0] != ']'); first = false {
@@ -74,7 +82,7 @@ func redecode(data []byte, known []*held) (*Document, bool) {
 						break
 					}
 				}
-				rest, ok = turn(rest)
+				rest, ok = turn(false, rest)
 			}
 			if ok {
 				rest = rest[1:]
@@ -93,11 +101,7 @@ func redecode(data []byte, known []*held) (*Document, bool) {
 			return nil, false
 		}
 	}
-	if !ok || json.Unmarshal(append(small, '}'), &in) != nil {
-		return nil, false
-	}
-	d, err := in.document(turns)
-	return d, err == nil
+	return append(small, '}'), ok
 }
 
 // match finds the known turn with which data begins. An encoded turn is an

@@ -65,33 +65,46 @@ type Summary struct {
 	Updated time.Time `json:"updated"`
 }
 
-// Summarize reads what a list shows from a session document. Token and Updated
-// are the backend's to fill in.
+// Summarize reads what a list shows from a session document; it does not check
+// the turns of the history. Token and Updated are the backend's to fill in.
 func Summarize(document []byte) (Summary, error) {
 	var in struct {
 		head
-		Current *struct {
-			RunID  string `json:"runId"`
-			Input  string `json:"input"`
-			Intent struct {
-				Result struct {
-					Intent string `json:"intent"`
-				} `json:"result"`
-			} `json:"intent"`
-		} `json:"current"`
-		History []skipped `json:"history"`
+		Current *summarized `json:"current"`
+		History []skipped   `json:"history"`
 		Ended   struct {
 			Reason string `json:"reason"`
 		} `json:"ended"`
 	}
-	if err := json.Unmarshal(document, &in); err != nil {
+	var current []byte
+	turns := 0
+	small, ok := split(document, func(isCurrent bool, rest []byte) ([]byte, bool) {
+		n := valueLen(rest)
+		if isCurrent {
+			current = rest[:n]
+		} else if n > 0 {
+			turns++
+		}
+		return rest[n:], n > 0
+	})
+	var err error
+	if ok {
+		err = json.Unmarshal(small, &in)
+		if err == nil && current != nil {
+			err = json.Unmarshal(current, &in.Current)
+		}
+	} else {
+		err = json.Unmarshal(document, &in)
+		turns = len(in.History)
+	}
+	if err != nil {
 		return Summary{}, shapeError(err)
 	}
 	s := Summary{
 		SessionID:  in.SessionID,
 		SessionKey: in.SessionKey,
 		AgentID:    in.AgentID,
-		Turns:      len(in.History),
+		Turns:      turns,
 		Ended:      in.Ended.Reason,
 	}
 	if c := in.Current; c != nil {
@@ -99,6 +112,17 @@ func Summarize(document []byte) (Summary, error) {
 		s.RunID, s.Input, s.Intent = c.RunID, c.Input, c.Intent.Result.Intent
 	}
 	return s, nil
+}
+
+// summarized is what a list shows of the current turn.
+type summarized struct {
+	RunID  string `json:"runId"`
+	Input  string `json:"input"`
+	Intent struct {
+		Result struct {
+			Intent string `json:"intent"`
+		} `json:"result"`
+	} `json:"intent"`
 }
 
 // skipped stands for a value that is counted, not read.

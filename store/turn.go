@@ -109,9 +109,7 @@ func (t *Turn) classify(key Key, b Begin) bool {
 	if b.Result == nil || t.Classified != nil && !key.Before(*t.Classified) {
 		return false
 	}
-	result := *b.Result
-	result.Confidence, result.ElapsedMs = finite(result.Confidence), finite(result.ElapsedMs)
-	t.Intent = Intent{Input: conversation(b), Result: &result}
+	t.Intent = Intent{Input: conversation(b), Result: b.Result}
 	t.Classified = &key
 	return true
 }
@@ -138,19 +136,17 @@ func (t *Turn) call(f Fact) bool {
 	c := ToolCall{
 		ToolCallID: f.Call.ToolCallID,
 		Name:       f.Call.Name,
-		Params:     safeJSON(f.Call.Params),
+		Params:     f.Call.Params,
 		Result:     f.Call.Result,
 		Error:      f.Call.Error,
-		DurationMs: finite(f.Call.DurationMs),
+		DurationMs: f.Call.DurationMs,
 		EventID:    f.ID,
 		TS:         f.TS,
 		Loose:      f.RunID == "",
+		Skill:      f.Call.Skill,
 	}
 	if c.Error != "" {
 		c.Result = ""
-	}
-	if s := f.Call.Skill; s != nil {
-		c.Skill = &Skill{Name: s.Name, Path: s.Path}
 	}
 	i, _ := slices.BinarySearchFunc(t.ToolCalls, f.Key(), func(c ToolCall, k Key) int { return c.key().Compare(k) })
 	t.ToolCalls = slices.Insert(t.ToolCalls, i, c)

@@ -16,7 +16,7 @@ import (
 // archive is the .history.jsonl of one session during one Apply. The file is
 // looked at only when a fact needs it, and read only when it has changed.
 type archive struct {
-	ctx   context.Context //nolint:containedctx // lives as long as one call
+	ctx   context.Context // the call's: an archive lives as long as one Apply
 	store *Store
 	token string
 	index *index

@@ -22,7 +22,7 @@ func stat(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil //nolint:nilnil // absence is an ordinary answer here
+		return nil, nil
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():

@@ -69,8 +69,9 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		also = []string{sessionSuffix}
 	case suffix == pendingSuffix:
 	case strings.HasPrefix(suffix, corruptPrefix):
-		if at, err := strconv.ParseInt(suffix[len(corruptPrefix):], 10, 64); err != nil || s.now().Sub(time.UnixMilli(at)) <= olderThan {
-			return false, nil //nolint:nilerr // not a name of ours
+		// Setting a file aside does not touch it: its name says when it was.
+		if at, ok := asideAt(suffix); !ok || s.now().Sub(at) <= olderThan {
+			return false, nil
 		}
 	default:
 		return false, nil
@@ -103,6 +104,11 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 	}
 	err = os.Remove(s.path(token, sessionSuffix))
 	return err == nil, err
+}
+
+func asideAt(suffix string) (time.Time, bool) {
+	ms, err := strconv.ParseInt(strings.TrimPrefix(suffix, corruptPrefix), 10, 64)
+	return time.UnixMilli(ms), err == nil
 }
 
 func (s *Store) stale(name string, olderThan time.Duration) (bool, error) {
