@@ -10,13 +10,13 @@ import (
 
 func TestDenyFor(t *testing.T) {
 	t.Parallel()
-	deny := Deny{
+	deny := NewDeny(map[string][]string{
 		"*":     {"MEMORY_*"},
 		"ops":   {"CODE", "MEMORY_*"},
 		"O?S":   {"FUN"},
 		"other": {"NEWS"},
 		"none":  nil,
-	}
+	})
 	cases := map[string]struct {
 		agent string
 		want  []string
@@ -32,14 +32,14 @@ func TestDenyFor(t *testing.T) {
 			require.Equal(t, c.want, deny.For(c.agent))
 		})
 	}
-	require.Empty(t, Deny{"ops": {"X"}}.For("main"))
-	require.Empty(t, Deny(nil).For("main"))
+	require.Empty(t, NewDeny(map[string][]string{"ops": {"X"}}).For("main"))
+	require.Empty(t, NewDeny(nil).For("main"))
 }
 
-func TestFilter(t *testing.T) {
+func TestNarrow(t *testing.T) {
 	t.Parallel()
 	root := catalogOf("A_1", "A_2", "B_1")
-	f := NewFilter(Deny{"ops": {"a_*"}, "*": {"OTHER"}})
+	f := NewDeny(map[string][]string{"ops": {"a_*"}, "*": {"OTHER"}})
 	narrowed := f.Narrow(root, "ops")
 	require.Equal(t, []string{"B_1"}, ids(narrowed))
 	require.Same(t, narrowed, f.Narrow(root, "ops"))
@@ -50,23 +50,23 @@ func TestFilter(t *testing.T) {
 	require.Equal(t, 1, f.seen.Len(), "what was narrowed from the old catalogue is let go")
 	require.Equal(t, []string{"B_1"}, ids(f.Narrow(root, "ops")), "a request keeps the catalogue that it began with")
 
-	require.Same(t, root, NewFilter(nil).Narrow(root, "ops"))
+	require.Same(t, root, NewDeny(nil).Narrow(root, "ops"))
 }
 
-func TestFilterIsBounded(t *testing.T) {
+func TestNarrowIsBounded(t *testing.T) {
 	t.Parallel()
 	root := catalogOf("A", "B")
-	f := NewFilter(Deny{"*": {"A"}})
+	f := NewDeny(map[string][]string{"*": {"A"}})
 	for i := range 3 * maxNarrowed {
 		require.Equal(t, []string{"B"}, ids(f.Narrow(root, fmt.Sprint("agent", i))))
 	}
 	require.LessOrEqual(t, f.seen.Len(), maxNarrowed)
 }
 
-func TestFilterUnderConcurrency(t *testing.T) {
+func TestNarrowUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	roots := []*Catalog{catalogOf("A", "B"), catalogOf("A", "B", "C")}
-	f := NewFilter(Deny{"x*": {"A"}})
+	f := NewDeny(map[string][]string{"x*": {"A"}})
 	var wg sync.WaitGroup
 	for g := range 8 {
 		wg.Go(func() {
@@ -82,8 +82,8 @@ func TestFilterUnderConcurrency(t *testing.T) {
 	wg.Wait()
 }
 
-func BenchmarkFilter(b *testing.B) {
-	f := NewFilter(Deny{"*": {"MEMORY_*"}, "ops": {"CODE*"}})
+func BenchmarkNarrow(b *testing.B) {
+	f := NewDeny(map[string][]string{"*": {"MEMORY_*"}, "ops": {"CODE*"}})
 	c := Bundled()
 	b.ReportAllocs()
 	for b.Loop() {

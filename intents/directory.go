@@ -52,10 +52,10 @@ type watchedFile struct {
 	dupe   string // the warning given for it last, when another file has its id
 }
 
-// Open reads the intent files of a directory. Files that do not hold to
+// OpenDirectory reads the intent files of a directory. Files that do not hold to
 // contract §7 are logged as warnings; a directory that cannot be read is an
 // error.
-func Open(path string, log *slog.Logger) (*Directory, error) {
+func OpenDirectory(path string, log *slog.Logger) (*Directory, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, fmt.Errorf("intents directory %s: %w", path, err)
@@ -89,7 +89,7 @@ func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog)) {
 	ticker := time.NewTicker(poll)
 	defer ticker.Stop()
 
-	// Something may have happened between Open and here.
+	// Something may have happened between OpenDirectory and here.
 	d.refresh(ctx, onChange)
 
 	quiet := time.NewTimer(settle)

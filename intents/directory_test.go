@@ -53,7 +53,7 @@ func watch(t *testing.T, dir string, set func(*Directory)) *bench {
 	t.Helper()
 	b := &bench{T: t, dir: dir, log: &record{}, changes: make(chan *Catalog, 1000)}
 	var err error
-	b.d, err = Open(dir, slog.New(slog.NewTextHandler(b.log, nil)))
+	b.d, err = OpenDirectory(dir, slog.New(slog.NewTextHandler(b.log, nil)))
 	require.NoError(t, err)
 	if set != nil {
 		set(b.d)
@@ -113,20 +113,20 @@ func directoryOf(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func TestOpen(t *testing.T) {
+func TestOpenDirectory(t *testing.T) {
 	t.Parallel()
 	dir := directoryOf(t, map[string]string{"a.md": md("A"), "b.md": "---\nid: B\n---\n", "c.md": md("a", "name: late")})
 	log := &record{}
-	d, err := Open(dir, slog.New(slog.NewTextHandler(log, nil)))
+	d, err := OpenDirectory(dir, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, ids(d.Catalog()))
 	require.Equal(t, 1, log.count(slog.LevelWarn, "b.md", "triggers is missing"))
 	require.Equal(t, 1, log.count(slog.LevelWarn, "a.md", "also that of c.md"))
 
-	_, err = Open(filepath.Join(dir, "none"), slog.New(slog.DiscardHandler))
+	_, err = OpenDirectory(filepath.Join(dir, "none"), slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "none")
-	_, err = Open(filepath.Join(dir, "a.md"), slog.New(slog.DiscardHandler))
+	_, err = OpenDirectory(filepath.Join(dir, "a.md"), slog.New(slog.DiscardHandler))
 	require.Error(t, err)
 }
 
@@ -169,24 +169,24 @@ func TestWatchTellsTheSubscriber(t *testing.T) {
 func TestWatchKeepsTheLastGoodVersion(t *testing.T) {
 	t.Parallel()
 	b := watch(t, directoryOf(t, map[string]string{"a.md": md("A"), "b.md": md("B")}), nil)
-	b.write("a.md", "---\nid: A\n---\nbroken")
+	b.replace("a.md", "---\nid: A\n---\nbroken")
 	b.eventually(func() bool {
 		return b.log.count(slog.LevelWarn, "last good version stays", "a.md", "triggers is missing") == 1
 	})
 	require.Equal(t, []string{"A", "B"}, ids(b.d.Catalog()))
 
 	// Others still change, and the broken one is not spoken of again.
-	b.write("b.md", strings.Replace(md("B"), "Prompt of", "New for", 1))
+	b.replace("b.md", strings.Replace(md("B"), "Prompt of", "New for", 1))
 	b.promptBecomes("B", "New for B.")
 	b.promptBecomes("A", "Prompt of A.")
 	require.Equal(t, 1, b.log.count(slog.LevelWarn, "a.md"))
 
 	// A half-written file becomes whole.
-	b.write("a.md", strings.Replace(md("A"), "Prompt of", "Whole", 1))
+	b.replace("a.md", strings.Replace(md("A"), "Prompt of", "Whole", 1))
 	b.promptBecomes("A", "Whole A.")
 
 	// What is broken and then deleted goes.
-	b.write("a.md", "")
+	b.replace("a.md", "")
 	b.eventually(func() bool { return b.log.count(slog.LevelWarn, "a.md", "the file is empty") == 1 })
 	require.NoError(t, os.Remove(b.path("a.md")))
 	b.becomes("B")

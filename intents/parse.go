@@ -154,6 +154,10 @@ func (p *fileParser) frontMatter(front string) {
 		p.fail(1+line, "the front matter is nested more than %d deep", maxNesting)
 		return
 	}
+	if fields, ok := plainFields(front); ok {
+		p.fields(fields)
+		return
+	}
 	tree, err := parseYAML(front)
 	if err != nil {
 		p.yamlError(err)
