@@ -85,7 +85,10 @@ func (p *fileParser) parse(data []byte) {
 		p.fail(1+bytes.Count(data[:at], []byte("\n")), "the text holds a NUL character")
 		return
 	}
-	text := newlines.Replace(strings.TrimPrefix(string(data), "\ufeff"))
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	if strings.IndexByte(text, '\r') >= 0 {
+		text = newlines.Replace(text)
+	}
 	if strings.TrimSpace(text) == "" {
 		p.fail(1, "the file is empty")
 		return

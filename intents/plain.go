@@ -126,8 +126,7 @@ func plainText(text string, line int) (*ast.StringNode, bool) {
 	if !beginsString(text) || strings.Contains(text, ": ") || strings.Contains(text, " #") || text[len(text)-1] == ':' {
 		return nil, false
 	}
-	switch strings.ToLower(text) {
-	case "null", "true", "false":
+	if strings.EqualFold(text, "null") || strings.EqualFold(text, "true") || strings.EqualFold(text, "false") {
 		return nil, false
 	}
 	return newString(text, line), true
@@ -159,7 +158,16 @@ func hasOddRune(text string) bool {
 }
 
 func newString(text string, line int) *ast.StringNode {
-	return &ast.StringNode{BaseNode: &ast.BaseNode{}, Token: newToken(text, line), Value: text}
+	// One allocation for what belongs together.
+	n := &struct {
+		node  ast.StringNode
+		base  ast.BaseNode
+		token token.Token
+		at    token.Position
+	}{at: token.Position{Line: line}}
+	n.token = token.Token{Value: text, Position: &n.at}
+	n.node = ast.StringNode{BaseNode: &n.base, Token: &n.token, Value: text}
+	return &n.node
 }
 
 func newToken(text string, line int) *token.Token {
