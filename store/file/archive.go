@@ -59,6 +59,11 @@ func (a *archive) Before(key store.Key) (json.RawMessage, error) {
 	return a.read(a.index.order[i-1])
 }
 
+func newIndex() *index { return &index{byRun: map[string]*line{}} }
+
+// bytes is about what the index takes in memory.
+func (x *index) bytes() int64 { return int64(256 * (len(x.order) + 1)) }
+
 // search returns the position of the first turn that did not begin before key.
 func (x *index) search(key store.Key) int {
 	i, _ := slices.BinarySearchFunc(x.order, key, func(l *line, k store.Key) int { return l.begin.Compare(k) })
@@ -101,13 +106,13 @@ func (a *archive) refresh() error {
 	if err != nil {
 		return err
 	}
-	x, ok := a.store.indexes.Get(a.token)
+	x, ok := a.store.indexes.get(a.token)
 	switch {
 	case ok && same(x.info, info):
 	case ok && info != nil && x.info != nil && os.SameFile(x.info, info) && info.Size() > x.size && !x.torn:
 		err = a.scan(x, info)
 	default:
-		x = &index{byRun: map[string]*line{}}
+		x = newIndex()
 		if info != nil {
 			err = a.scan(x, info)
 		}
@@ -117,7 +122,7 @@ func (a *archive) refresh() error {
 	}
 	a.index = x
 	if x.info != nil {
-		a.store.indexes.Add(a.token, x)
+		a.store.indexes.put(a.token, x, x.bytes())
 	}
 	return nil
 }
@@ -187,13 +192,13 @@ func (a *archive) append(turns []json.RawMessage) error {
 	}
 	if x.info == nil && info.Size() != int64(len(data)) || x.info != nil && info.Size() != x.size+int64(len(data)) {
 		// Somebody else has written to it: read it again when it is needed.
-		a.store.indexes.Remove(a.token)
+		a.store.indexes.remove(a.token)
 		return nil
 	}
 	for raw := range bytes.Lines(data) {
 		a.take(x, raw)
 	}
 	x.info = info
-	a.store.indexes.Add(a.token, x)
+	a.store.indexes.put(a.token, x, x.bytes())
 	return nil
 }

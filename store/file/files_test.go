@@ -1,6 +1,7 @@
 package file_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -252,6 +253,36 @@ func TestRetiredTurns(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(dir, "s.json"))
 	require.NoError(t, err)
 	require.Equal(t, string(session), string(after))
+
+	t.Run("they can be read", func(t *testing.T) {
+		turns, err := s.Retired(t.Context(), "s")
+		require.NoError(t, err)
+		require.Len(t, turns, 7)
+		for i, run := range []string{"oldest", "r0", "r1", "r2", "r3", "r4", "r5"} {
+			turn, err := store.DecodeTurn(turns[i])
+			require.NoError(t, err)
+			require.Equal(t, run, turn.RunID)
+		}
+		turns, err = s.Retired(t.Context(), "another")
+		require.NoError(t, err)
+		require.Empty(t, turns)
+	})
+}
+
+func TestAStoreWithoutRoomInMemoryStillWorks(t *testing.T) {
+	s, err := file.Open(t.TempDir(), file.Options{HistoryLimit: 1, CacheBytes: 1})
+	require.NoError(t, err)
+	for i := range int64(5) {
+		for _, session := range []string{"a", "b"} {
+			apply(t, s, storetest.Begin(session, fmt.Sprint("r", i), i), storetest.Call(session, "cron", i))
+		}
+	}
+	for _, session := range []string{"a", "b"} {
+		require.Equal(t, "r4", storetest.Show(t, s, session).Current.RunID)
+		turns, err := s.Retired(t.Context(), session)
+		require.NoError(t, err)
+		require.Len(t, turns, 3)
+	}
 }
 
 func TestADeathBetweenHistoryAndSessionFileLosesNothing(t *testing.T) {
@@ -573,6 +604,64 @@ func TestManyProcesses(t *testing.T) {
 	}
 	for _, name := range files(t, dir) {
 		require.False(t, strings.HasPrefix(name, ".tmp-"), name)
+	}
+}
+
+// A process is killed while it writes; what it had reported as stored is there,
+// once, and the next process goes on.
+func TestKilledProcesses(t *testing.T) {
+	const kills = 5
+	if dir := os.Getenv("STORE_TEST_KILLED"); dir != "" {
+		s := open(t, dir, 1)
+		// What was reported before is delivered again, then it goes on.
+		for n := int64(0); ; n++ {
+			run := fmt.Sprint("r", n/10)
+			f := storetest.Call("s", run, n)
+			if n%10 == 3 {
+				f = storetest.Begin("s", run, n-3)
+			}
+			apply(t, s, f)
+			fmt.Println("stored", n)
+		}
+	}
+	dir := t.TempDir()
+	last := int64(-1)
+	for i := range kills {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledProcesses$")
+		cmd.Env = append(os.Environ(), "STORE_TEST_KILLED="+dir)
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(out)
+		for lines.Scan() {
+			var n int64
+			if _, err := fmt.Sscanf(lines.Text(), "stored %d", &n); err != nil {
+				continue
+			}
+			last = max(last, n)
+			if n == int64(40+20*i) {
+				require.NoError(t, cmd.Process.Kill())
+			}
+		}
+		require.Error(t, cmd.Wait())
+	}
+	s := open(t, dir, 1)
+	turns := map[string]*store.Turn{}
+	retired, err := s.Retired(t.Context(), "s")
+	require.NoError(t, err)
+	for _, raw := range retired {
+		turn, err := store.DecodeTurn(raw)
+		require.NoError(t, err)
+		turns[turn.RunID] = turn
+	}
+	doc := storetest.Show(t, s, "s")
+	require.Len(t, doc.History, 1)
+	turns[doc.History[0].RunID], turns[doc.Current.RunID] = &doc.History[0], doc.Current
+	require.GreaterOrEqual(t, last, int64(120))
+	for run := range last / 10 {
+		turn := turns[fmt.Sprint("r", run)]
+		require.NotNil(t, turn, "r%d", run)
+		require.Len(t, turn.ToolCalls, 9, "r%d", run)
 	}
 }
 

@@ -25,8 +25,6 @@ import (
 	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"intenthint/store"
 	"intenthint/subjects"
 )
@@ -40,8 +38,8 @@ const (
 )
 
 const (
-	defaultCacheSize = 256
-	indexCacheSize   = 64
+	defaultCacheBytes = 64 << 20
+	indexCacheBytes   = 16 << 20
 )
 
 // Options of a store.
@@ -49,8 +47,9 @@ type Options struct {
 	// HistoryLimit is how many turns before the current one stay in a session
 	// file (HINT_HISTORY_LIMIT); negative keeps all.
 	HistoryLimit int
-	// CacheSize is how many sessions are kept decoded in memory; 0 means 256.
-	CacheSize int
+	// CacheBytes is about how much of the sessions is kept in memory; 0 means
+	// 64 MiB.
+	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
 	// Now is the clock of retention; nil means [time.Now].
@@ -60,14 +59,13 @@ type Options struct {
 // Store is a [store.Store] of files. It is safe for concurrent use, also by
 // several processes.
 type Store struct {
-	dir    string
-	limit  int
-	log    *slog.Logger
-	now    func() time.Time
-	shards [shardCount]shard
-	// What is cached is guarded by the session's shard.
-	entries *lru.Cache[string, *entry]
-	indexes *lru.Cache[string, *index]
+	dir     string
+	limit   int
+	log     *slog.Logger
+	now     func() time.Time
+	shards  [shardCount]shard
+	entries *cache[*entry]
+	indexes *cache[*index]
 }
 
 var _ store.Store = (*Store)(nil)
@@ -79,6 +77,17 @@ type entry struct {
 	session, pending os.FileInfo // nil: no such file
 	// journal is the content of the pending file.
 	journal journal
+}
+
+// bytes is about what the entry takes in memory.
+func (e *entry) bytes() int64 {
+	n := int64(1 << 10)
+	for _, info := range []os.FileInfo{e.session, e.pending} {
+		if info != nil {
+			n += info.Size()
+		}
+	}
+	return n
 }
 
 // journal says what stands in a pending file.
@@ -99,15 +108,14 @@ func Open(dir string, opts Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	size := opts.CacheSize
-	if size <= 0 {
-		size = defaultCacheSize
+	if opts.CacheBytes <= 0 {
+		opts.CacheBytes = defaultCacheBytes
 	}
 	var err error
-	if s.entries, err = lru.New[string, *entry](size); err != nil {
+	if s.entries, err = newCache[*entry](opts.CacheBytes); err != nil {
 		return nil, err
 	}
-	if s.indexes, err = lru.New[string, *index](indexCacheSize); err != nil {
+	if s.indexes, err = newCache[*index](indexCacheBytes); err != nil {
 		return nil, err
 	}
 	if err := s.makeDirs(); err != nil {
@@ -147,8 +155,8 @@ func (s *Store) Apply(ctx context.Context, facts []store.Fact) error {
 	defer unlock()
 	if err := s.apply(ctx, token, facts); err != nil {
 		// What is in memory is ahead of the files.
-		s.entries.Remove(token)
-		s.indexes.Remove(token)
+		s.entries.remove(token)
+		s.indexes.remove(token)
 		return fmt.Errorf("apply to session %s: %w", token, err)
 	}
 	return nil
@@ -182,7 +190,7 @@ func (s *Store) apply(ctx context.Context, token string, facts []store.Fact) err
 			return err
 		}
 	}
-	s.entries.Add(token, e)
+	s.entries.put(token, e, e.bytes())
 	return nil
 }
 
@@ -212,7 +220,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	if err != nil {
 		return nil, nil, err
 	}
-	cached, _ := s.entries.Get(token)
+	cached, _ := s.entries.get(token)
 	if cached != nil && same(cached.session, session) {
 		if same(cached.pending, pending) {
 			return cached, nil, nil
@@ -230,7 +238,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 		var earlier *store.Document
 		if cached != nil {
 			earlier = cached.doc
-			s.entries.Remove(token)
+			s.entries.remove(token)
 		}
 		doc, err := store.Redecode(data, earlier)
 		switch {
@@ -367,11 +375,7 @@ func (s *Store) keep(token string, e *entry) error {
 // Get implements [store.Reader]. It takes no lock: a session file is valid at
 // every moment.
 func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) {
-	tokens := []string{subjects.Name(session)}
-	if isToken(session) && session != tokens[0] {
-		tokens = append(tokens, session)
-	}
-	for _, token := range tokens {
+	for _, token := range tokens(session) {
 		data, err := s.read(token)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -446,6 +450,45 @@ func (s *Store) read(token string) ([]byte, error) {
 		return nil, fs.ErrNotExist
 	}
 	return os.ReadFile(path)
+}
+
+// Retired returns the turns of a session that were retired from its document,
+// oldest first, each as JSON; none when there are none. Like Get it takes no
+// lock.
+func (s *Store) Retired(ctx context.Context, session string) ([]json.RawMessage, error) {
+	for _, token := range tokens(session) {
+		a := &archive{ctx: ctx, store: s, token: token, index: newIndex()}
+		info, err := stat(a.path())
+		if err == nil && info == nil {
+			continue
+		}
+		if err == nil {
+			err = a.scan(a.index, info)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read history of session %s: %w", token, err)
+		}
+		var out []json.RawMessage
+		for _, l := range a.index.order {
+			raw, err := a.read(l)
+			if err != nil {
+				return nil, fmt.Errorf("read history of session %s: %w", token, err)
+			}
+			out = append(out, raw)
+		}
+		return out, nil
+	}
+	return nil, nil
+}
+
+// tokens are the tokens that a session may mean: that of an id or a key, else
+// the token itself.
+func tokens(session string) []string {
+	out := []string{subjects.Name(session)}
+	if isToken(session) && session != out[0] {
+		out = append(out, session)
+	}
+	return out
 }
 
 // isToken says whether name can be the token of a session, full or shortened.

@@ -94,8 +94,8 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 			return false, err
 		}
 	}
-	s.entries.Remove(token)
-	s.indexes.Remove(token)
+	s.entries.remove(token)
+	s.indexes.remove(token)
 	if suffix != sessionSuffix && suffix != historySuffix {
 		return false, os.Remove(s.path(name, ""))
 	}
