@@ -1,9 +1,9 @@
 package classify
 
 import (
+	"fmt"
 	"regexp"
 	"runtime"
-	"fmt"
 	"strings"
 	"testing"
 	"time"

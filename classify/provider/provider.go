@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -70,6 +71,10 @@ func Validate(name string, c Config) error {
 	return err
 }
 
+// variableName is what an environment variable is called; a key that was put
+// there by mistake mostly is not.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
 // settle validates an entry and fills in what it leaves out.
 func settle(name string, c Config) (entry, error) {
 	if name == "" || strings.ContainsAny(name, "/ \t\r\n") {
@@ -92,7 +97,7 @@ func settle(name string, c Config) (entry, error) {
 		// when it is not.
 		e.keyEnv, e.keyRequired = base.APIKeyEnv, base.APIKeyEnv != "" && c.BaseURL == ""
 	}
-	if strings.ContainsAny(e.keyEnv, "= \t\r\n\x00") {
+	if e.keyEnv != "" && !variableName.MatchString(e.keyEnv) {
 		return entry{}, fmt.Errorf("provider %q: apiKeyEnv must be the name of an environment variable", name)
 	}
 	raw := strings.TrimSpace(c.BaseURL)

@@ -12,7 +12,6 @@ import (
 	"intenthint/classify"
 	"intenthint/classify/local"
 	"intenthint/classify/provider"
-	"intenthint/conversation"
 	"intenthint/eligibility"
 	"intenthint/handlers"
 	"intenthint/intents"
@@ -118,12 +117,12 @@ func (l *live) rebuild() {
 			MainKey:          l.cfg.Policy.MainKey,
 		},
 		Catalog:       func(agent string) *intents.Catalog { return deny.Narrow(catalog, agent) },
-		QueryMode:     conversation.QueryMode(l.cfg.Query.Mode),
-		Window:        windowOf(l.cfg.Query.Window),
+		QueryMode:     l.cfg.Query.Mode,
+		Window:        l.cfg.Query.Window,
 		Location:      l.cfg.Timezone.Location,
 		Classifier:    classifier,
 		MinConfidence: l.cfg.Classifier.MinConfidence,
-		Complexity:    classify.Prompts(l.cfg.Complexity),
+		Complexity:    l.cfg.Complexity,
 	}
 	l.current.Store(l.cfg)
 	l.hint.Use(l.settings)
@@ -136,7 +135,7 @@ func newClassifier(cfg *config.Config, local classify.Local, o observer) (*class
 	if c.Mode == classify.ModeLocal {
 		return classify.New(classify.ModeLocal, local, nil, opts), nil
 	}
-	registry, err := provider.New(providersOf(c.Providers), provider.Options{})
+	registry, err := provider.New(c.Providers, provider.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -234,16 +233,4 @@ func (l *live) useConfig(cfg *config.Config) {
 	l.cfg = cfg
 	l.rebuild()
 	l.log.Info("configuration reloaded", "config", cfg)
-}
-
-func windowOf(w config.Window) conversation.Window {
-	return conversation.Window{User: conversation.Side(w.User), Assistant: conversation.Side(w.Assistant)}
-}
-
-func providersOf(in map[string]config.Provider) map[string]provider.Config {
-	out := make(map[string]provider.Config, len(in))
-	for name, p := range in {
-		out[name] = provider.Config(p)
-	}
-	return out
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"intenthint/classify"
+	"intenthint/classify/provider"
+	"intenthint/conversation"
 )
 
 // Config is one complete configuration. It is made by [Load] and [Watch] and
@@ -36,7 +38,7 @@ type Config struct {
 	// IntentsDir holds intent files; "" means those built into the binary.
 	IntentsDir string
 	// Complexity replaces built-in complexity prompts.
-	Complexity ComplexityPrompts
+	Complexity classify.Prompts
 	// Timezone is the user's zone.
 	Timezone Zone
 	// HookTimeouts is the time that one handler of a hook has, by hook.
@@ -110,30 +112,10 @@ type Policy struct {
 	MainKey string
 }
 
-// Query modes of contract §5.
-const (
-	QueryMessage = "message"
-	QueryRecent  = "recent"
-	QueryFull    = "full"
-)
-
 // Query says how much of a conversation a classifier sees.
 type Query struct {
-	// Mode is one of the Query constants.
-	Mode   string
-	Window Window
-}
-
-// Window limits the conversation under query mode "recent".
-type Window struct {
-	User      TurnLimit `json:"user"`
-	Assistant TurnLimit `json:"assistant"`
-}
-
-// TurnLimit limits the turns of one role; Chars counts characters of each.
-type TurnLimit struct {
-	Turns int `json:"turns"`
-	Chars int `json:"chars"`
+	Mode   conversation.QueryMode
+	Window conversation.Window
 }
 
 // Classifier says who classifies, and within what limits.
@@ -149,35 +131,11 @@ type Classifier struct {
 	Model    string
 	Fallback string
 	// Providers adds to the built-in providers or overrides fields of them.
-	Providers map[string]Provider
+	Providers map[string]provider.Config
 	// MaxInflight is how many classifications may run at once.
 	MaxInflight int
 	// Timeout is the longest a gateway is kept waiting.
 	Timeout time.Duration
-}
-
-// Provider is where models are reached. In an entry for a built-in provider
-// empty fields mean the built-in ones.
-type Provider struct {
-	BaseURL string `json:"baseUrl,omitempty"`
-	// API is one of the API constants.
-	API string `json:"api,omitempty"`
-	// APIKeyEnv names the environment variable that holds the key.
-	APIKeyEnv string `json:"apiKeyEnv,omitempty"`
-}
-
-// Wire formats of model providers.
-const (
-	APIOpenAI    = "openai-completions"
-	APIAnthropic = "anthropic-messages"
-)
-
-// ComplexityPrompts are the last lines of a hint, by complexity; "" means the
-// built-in one.
-type ComplexityPrompts struct {
-	Low    string `json:"low,omitempty"`
-	Medium string `json:"medium,omitempty"`
-	High   string `json:"high,omitempty"`
 }
 
 // Zone is a time zone and its IANA name.
@@ -292,9 +250,6 @@ func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 	return problems
 }
 
-// builtinProviders are the providers that need no entry in HINT_PROVIDERS.
-var builtinProviders = []string{"anthropic", "google", "ollama", "openai", "openrouter"}
-
 // doubts are warnings about values that are allowed and may be mistakes.
 func (c *Config) doubts() []Warning {
 	var warnings []Warning
@@ -302,8 +257,9 @@ func (c *Config) doubts() []Warning {
 		{"HINT_MODEL", c.Classifier.Model}, {"HINT_MODEL_FALLBACK", c.Classifier.Fallback},
 	} {
 		name := providerOf(m.ref)
-		_, known := c.Classifier.Providers[name]
-		if m.ref != "" && !known && !slices.Contains(builtinProviders, name) {
+		_, configured := c.Classifier.Providers[name]
+		_, builtin := provider.Builtin()[name]
+		if m.ref != "" && !configured && !builtin {
 			warnings = append(warnings, Warning{
 				Variable: m.variable,
 				Message:  quote(m.ref) + ": provider " + name + " is neither built in nor in HINT_PROVIDERS; the model cannot be asked",

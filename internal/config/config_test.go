@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
+	"intenthint/classify/provider"
+	"intenthint/conversation"
 )
 
 // setenv makes the environment hold exactly these HINT_* variables.
@@ -60,9 +62,9 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		HTTP:   HTTP{Addr: "127.0.0.1:8377"},
 		Log:    Log{Format: "auto", Level: slog.LevelInfo},
 		Policy: Policy{Agents: []string{"*"}, IntentDeny: map[string][]string{}, ChatTypes: []string{"direct"}, MainKey: "main"},
-		Query:  Query{Mode: QueryRecent, Window: Window{User: TurnLimit{5, 500}, Assistant: TurnLimit{3, 300}}},
+		Query:  Query{Mode: conversation.ModeRecent, Window: conversation.Window{User: conversation.Side{Turns: 5, Chars: 500}, Assistant: conversation.Side{Turns: 3, Chars: 300}}},
 		Classifier: Classifier{
-			Mode: classify.ModeLocal, LocalAccept: 0.9, Providers: map[string]Provider{}, MaxInflight: 256, Timeout: 3 * time.Second,
+			Mode: classify.ModeLocal, LocalAccept: 0.9, Providers: map[string]provider.Config{}, MaxInflight: 256, Timeout: 3 * time.Second,
 		},
 		Timezone:     Zone{Name: "Asia/Taipei", Location: taipei},
 		HookTimeouts: map[string]time.Duration{},
@@ -161,21 +163,21 @@ func TestGoodValues(t *testing.T) {
 		{"chat types", "HINT_ALLOWED_CHAT_TYPES", "Direct,unknown", func(c *Config) any { return c.Policy.ChatTypes }, []string{"direct", "unknown"}},
 		{"chat ids", "HINT_ALLOWED_CHAT_IDS", "Telegram:X:1", func(c *Config) any { return c.Policy.AllowedChatIDs }, []string{"telegram:x:1"}},
 		{"denied ids", "HINT_DENIED_CHAT_IDS", "A,b", func(c *Config) any { return c.Policy.DeniedChatIDs }, []string{"a", "b"}},
-		{"query", "HINT_QUERY_MODE", "full", func(c *Config) any { return c.Query.Mode }, "full"},
-		{"window in part", "HINT_CONTEXT_WINDOW", `{"user":{"turns":2}}`, window, Window{TurnLimit{2, 500}, TurnLimit{3, 300}}},
-		{"window clamped up", "HINT_CONTEXT_WINDOW", `{"user":{"turns":-1,"chars":1},"assistant":{"turns":-9,"chars":39.9}}`, window, Window{TurnLimit{0, 40}, TurnLimit{0, 40}}},
-		{"window clamped down", "HINT_CONTEXT_WINDOW", `{"user":{"turns":99,"chars":1e300},"assistant":{"turns":11,"chars":1001}}`, window, Window{TurnLimit{20, 1000}, TurnLimit{10, 1000}}},
+		{"query", "HINT_QUERY_MODE", "full", func(c *Config) any { return c.Query.Mode }, conversation.ModeFull},
+		{"window in part", "HINT_CONTEXT_WINDOW", `{"user":{"turns":2}}`, window, conversation.Window{User: conversation.Side{Turns: 2, Chars: 500}, Assistant: conversation.Side{Turns: 3, Chars: 300}}},
+		{"window clamped up", "HINT_CONTEXT_WINDOW", `{"user":{"turns":-1,"chars":1},"assistant":{"turns":-9,"chars":39.9}}`, window, conversation.Window{User: conversation.Side{Turns: 0, Chars: 40}, Assistant: conversation.Side{Turns: 0, Chars: 40}}},
+		{"window clamped down", "HINT_CONTEXT_WINDOW", `{"user":{"turns":99,"chars":1e300},"assistant":{"turns":11,"chars":1001}}`, window, conversation.Window{User: conversation.Side{Turns: 20, Chars: 1000}, Assistant: conversation.Side{Turns: 10, Chars: 1000}}},
 		{"timeout", "HINT_TIMEOUT_MS", "2500", timeout, 2500 * time.Millisecond},
 		{"timeout clamped up", "HINT_TIMEOUT_MS", "-7", timeout, 500 * time.Millisecond},
 		{"timeout clamped down", "HINT_TIMEOUT_MS", "99999999999999999999999", timeout, time.Minute},
 		{"intents", "HINT_INTENTS_DIR", dir, func(c *Config) any { return c.IntentsDir }, dir},
-		{"prompts in part", "HINT_COMPLEXITY_PROMPTS", `{"low":"Be brief."}`, func(c *Config) any { return c.Complexity }, ComplexityPrompts{Low: "Be brief."}},
+		{"prompts in part", "HINT_COMPLEXITY_PROMPTS", `{"low":"Be brief."}`, func(c *Config) any { return c.Complexity }, classify.Prompts{Low: "Be brief."}},
 		{"zone", "HINT_USER_TIMEZONE", "Europe/Berlin", func(c *Config) any { return c.Timezone.Location.String() }, "Europe/Berlin"},
 		{"in flight", "HINT_MAX_INFLIGHT", "1", func(c *Config) any { return c.Classifier.MaxInflight }, 1},
 		{"hook times", "HINT_HOOK_TIMEOUTS", `{"before_prompt_build":600000,"before_dispatch":1}`, func(c *Config) any { return c.HookTimeouts },
 			map[string]time.Duration{"before_prompt_build": 10 * time.Minute, "before_dispatch": time.Millisecond}},
-		{"provider", "HINT_PROVIDERS", `{"mine":{"baseUrl":"http://127.0.0.1:1/v1"}}`, providers, map[string]Provider{"mine": {BaseURL: "http://127.0.0.1:1/v1", API: APIOpenAI}}},
-		{"part of a built-in provider", "HINT_PROVIDERS", `{"anthropic":{"apiKeyEnv":"MY_KEY"}}`, providers, map[string]Provider{"anthropic": {APIKeyEnv: "MY_KEY"}}},
+		{"provider", "HINT_PROVIDERS", `{"mine":{"baseUrl":"http://127.0.0.1:1/v1"}}`, providers, map[string]provider.Config{"mine": {BaseURL: "http://127.0.0.1:1/v1"}}},
+		{"part of a built-in provider", "HINT_PROVIDERS", `{"anthropic":{"apiKeyEnv":"MY_KEY"}}`, providers, map[string]provider.Config{"anthropic": {APIKeyEnv: "MY_KEY"}}},
 		{"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"2h"},"groups":["g*"],"groupPrompts":{"g":"p"}}`,
 			func(c *Config) any { return c.Triage.Quiet }, Quiet{Messages: 3, Per: "2h"}},
 		{"knowhub off", "HINT_KNOWHUB", `{"privacyMode":"relaxed"}`, func(c *Config) any { return c.KnowHub.PrivacyMode }, "relaxed"},
@@ -275,7 +277,7 @@ func TestBadValues(t *testing.T) {
 		{"provider api", "HINT_PROVIDERS", `{"p":{"baseUrl":"http://h","api":"soap"}}`, `api is "soap"`},
 		{"provider field", "HINT_PROVIDERS", `{"p":{"url":"x"}}`, `unknown field "url"`},
 		{"provider type", "HINT_PROVIDERS", `{"p":{"baseUrl":5}}`, "baseUrl is a number"},
-		{"provider address", "HINT_PROVIDERS", `{"p":{"baseUrl":"ftp://h"}}`, "http:// or https://"},
+		{"provider address", "HINT_PROVIDERS", `{"p":{"baseUrl":"ftp://h"}}`, "http or https URL"},
 		{"provider without address", "HINT_PROVIDERS", `{"p":{}}`, "baseUrl is missing"},
 		{"provider key", "HINT_PROVIDERS", `{"openai":{"apiKeyEnv":"not a name"}}`, "name of an environment variable"},
 		{"provider no object", "HINT_PROVIDERS", `{"p":"x"}`, "begin with {"},
@@ -417,7 +419,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	c, _, err := load(t, map[string]string{
 		"HINT_NATS_URL":   "nats://bob:" + secret + "@a:4222,carol:" + secret + "@b",
 		"HINT_NATS_CREDS": creds,
-		"HINT_PROVIDERS":  `{"p":{"baseUrl":"https://bob:` + secret + `@h/v1","apiKeyEnv":"P_KEY"}}`,
+		"HINT_PROVIDERS":  `{"p":{"baseUrl":"https://h/v1","apiKeyEnv":"P_KEY"}}`,
 		"HINT_KNOWHUB":    `{"token":"` + secret + `"}`,
 		"HINT_MODEL":      "p/m",
 	})

@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
+	"intenthint/classify/provider"
+	"intenthint/conversation"
 )
 
 const pluginJSON5 = `
@@ -38,11 +40,11 @@ func requirePlugin(t *testing.T, c *Config) {
 	require.Empty(t, c.Policy.DeniedChatIDs)
 	require.Equal(t, Classifier{
 		Mode: classify.ModeCascade, LocalAccept: 0.8, MinConfidence: 0.25, Model: "mine/small", Fallback: "openai/gpt",
-		Providers:   map[string]Provider{"mine": {BaseURL: "http://127.0.0.1:1/v1", API: APIOpenAI}},
+		Providers:   map[string]provider.Config{"mine": {BaseURL: "http://127.0.0.1:1/v1", API: provider.APIOpenAI}},
 		MaxInflight: 7, Timeout: time.Second,
 	}, c.Classifier)
-	require.Equal(t, Query{Mode: QueryFull, Window: Window{User: TurnLimit{2, 500}, Assistant: TurnLimit{3, 300}}}, c.Query)
-	require.Equal(t, ComplexityPrompts{High: "Think it over."}, c.Complexity)
+	require.Equal(t, Query{Mode: conversation.ModeFull, Window: conversation.Window{User: conversation.Side{Turns: 2, Chars: 500}, Assistant: conversation.Side{Turns: 3, Chars: 300}}}, c.Query)
+	require.Equal(t, classify.Prompts{High: "Think it over."}, c.Complexity)
 	require.Equal(t, "Asia/Taipei", c.Timezone.Name)
 	require.Equal(t, Store{Kind: "file", SessionsDir: "there", HistoryLimit: 9}, c.Store)
 	require.Equal(t, map[string]time.Duration{"before_dispatch": 100 * time.Millisecond}, c.HookTimeouts)
@@ -99,7 +101,7 @@ func TestEnvironmentWinsOverFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"env"}, c.Policy.Agents)
 	require.Equal(t, time.Second, c.Classifier.Timeout, "an empty variable is not set")
-	require.Equal(t, Window{User: TurnLimit{2, 500}, Assistant: TurnLimit{3, 300}}, c.Query.Window, "a variable is taken as a whole")
+	require.Equal(t, conversation.Window{User: conversation.Side{Turns: 2, Chars: 500}, Assistant: conversation.Side{Turns: 3, Chars: 300}}, c.Query.Window, "a variable is taken as a whole")
 }
 
 func TestBadFiles(t *testing.T) {

@@ -8,14 +8,14 @@ import (
 	"io"
 	"maps"
 	"net"
-	"net/url"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
+	"intenthint/classify"
+	"intenthint/classify/provider"
+	"intenthint/conversation"
 	"intenthint/subjects"
 )
 
@@ -201,71 +201,39 @@ func stringOrStrings(raw json.RawMessage) ([]string, error) {
 	return out, nil
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-func providers(text string) (map[string]Provider, error) {
+func providers(text string) (map[string]provider.Config, error) {
 	const allowed = `must be a JSON object {"<name>": {"baseUrl": "https://…", "api": "openai-completions" or "anthropic-messages", "apiKeyEnv": "VARIABLE"}}`
 	entries, err := decodeEntries(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s (%w)", allowed, err)
 	}
-	out := make(map[string]Provider, len(entries))
+	out := make(map[string]provider.Config, len(entries))
 	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		p, err := provider(name, entries[name])
+		p, err := providerEntry(name, entries[name])
 		if err != nil {
-			return nil, fmt.Errorf("%s (%q: %w)", allowed, name, err)
+			return nil, fmt.Errorf("%s (%w)", allowed, err)
 		}
 		out[name] = p
 	}
 	return out, nil
 }
 
-func provider(name string, raw json.RawMessage) (Provider, error) {
-	var p Provider
-	if name == "" || strings.ContainsRune(name, '/') || strings.ContainsFunc(name, unicode.IsSpace) {
-		return p, errors.New("a name has neither white space nor a slash")
-	}
+func providerEntry(name string, raw json.RawMessage) (provider.Config, error) {
+	var p provider.Config
 	if err := decodeObject(string(raw), &p); err != nil {
 		return p, err
 	}
-	builtin := slices.Contains(builtinProviders, name)
-	if p.BaseURL == "" && !builtin {
-		return p, errors.New("baseUrl is missing")
-	}
-	if p.BaseURL != "" {
-		u, err := url.Parse(p.BaseURL)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-			return p, errors.New("baseUrl is not an http:// or https:// address")
-		}
-	}
-	if p.API == "" && !builtin {
-		p.API = APIOpenAI
-	}
-	if p.API != "" && p.API != APIOpenAI && p.API != APIAnthropic {
-		return p, fmt.Errorf("api is %q", p.API)
-	}
-	if p.APIKeyEnv != "" && !variableName.MatchString(p.APIKeyEnv) {
-		return p, errors.New("apiKeyEnv is not the name of an environment variable")
-	}
-	return p, nil
+	return p, provider.Validate(name, p)
 }
 
-// Limits of HINT_CONTEXT_WINDOW.
-const (
-	maxUserTurns      = 20
-	maxAssistantTurns = 10
-	minTurnChars      = 40
-	maxTurnChars      = 1000
-)
-
-func contextWindow(text string) (Window, error) {
+func contextWindow(text string) (conversation.Window, error) {
 	// What is left out keeps its default.
 	var w struct {
 		User      struct{ Turns, Chars *float64 } `json:"user"`
 		Assistant struct{ Turns, Chars *float64 } `json:"assistant"`
 	}
 	if err := decodeObject(text, &w); err != nil {
-		return Window{}, fmt.Errorf(`must be a JSON object {"user":{"turns":0–20,"chars":40–1000},"assistant":{"turns":0–10,"chars":40–1000}} (%w)`, err)
+		return conversation.Window{}, fmt.Errorf(`must be a JSON object {"user":{"turns":0–20,"chars":40–1000},"assistant":{"turns":0–10,"chars":40–1000}} (%w)`, err)
 	}
 	limit := func(given *float64, def, lowest, highest int) int {
 		if given == nil {
@@ -273,22 +241,23 @@ func contextWindow(text string) (Window, error) {
 		}
 		return clamp(*given, lowest, highest)
 	}
-	return Window{
-		User: TurnLimit{
-			Turns: limit(w.User.Turns, 5, 0, maxUserTurns),
-			Chars: limit(w.User.Chars, 500, minTurnChars, maxTurnChars),
+	def := conversation.DefaultWindow()
+	return conversation.Window{
+		User: conversation.Side{
+			Turns: limit(w.User.Turns, def.User.Turns, 0, conversation.MaxUserTurns),
+			Chars: limit(w.User.Chars, def.User.Chars, conversation.MinChars, conversation.MaxChars),
 		},
-		Assistant: TurnLimit{
-			Turns: limit(w.Assistant.Turns, 3, 0, maxAssistantTurns),
-			Chars: limit(w.Assistant.Chars, 300, minTurnChars, maxTurnChars),
+		Assistant: conversation.Side{
+			Turns: limit(w.Assistant.Turns, def.Assistant.Turns, 0, conversation.MaxAssistantTurns),
+			Chars: limit(w.Assistant.Chars, def.Assistant.Chars, conversation.MinChars, conversation.MaxChars),
 		},
 	}, nil
 }
 
-func complexityPrompts(text string) (ComplexityPrompts, error) {
-	var p ComplexityPrompts
+func complexityPrompts(text string) (classify.Prompts, error) {
+	var p classify.Prompts
 	if err := decodeObject(text, &p); err != nil {
-		return ComplexityPrompts{}, fmt.Errorf(`must be a JSON object {"low": "…", "medium": "…", "high": "…"} (%w)`, err)
+		return classify.Prompts{}, fmt.Errorf(`must be a JSON object {"low": "…", "medium": "…", "high": "…"} (%w)`, err)
 	}
 	return p, nil
 }

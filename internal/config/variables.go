@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"intenthint/classify"
+	"intenthint/classify/provider"
+	"intenthint/conversation"
 	"intenthint/subjects"
 )
 
@@ -115,7 +117,7 @@ var variables = []variable{
 	bind(variable{name: "HINT_MODEL_FALLBACK", field: "modelFallback", doc: "provider/model that is asked next"},
 		func(c *Config) *string { return &c.Classifier.Fallback }, modelRef),
 	bind(variable{name: "HINT_PROVIDERS", field: "providers", def: "{}", kind: kindObject, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`},
-		func(c *Config) *map[string]Provider { return &c.Classifier.Providers }, providers),
+		func(c *Config) *map[string]provider.Config { return &c.Classifier.Providers }, providers),
 	bind(variable{name: "HINT_ALLOWED_CHAT_TYPES", field: "allowedChatTypes", def: "direct", kind: kindList, doc: "of direct, group, channel, explicit, unknown"},
 		func(c *Config) *[]string { return &c.Policy.ChatTypes }, chatTypes),
 	bind(variable{name: "HINT_ALLOWED_CHAT_IDS", field: "allowedChatIds", kind: kindList, doc: "chat ids that get hints; empty allows all"},
@@ -124,16 +126,16 @@ var variables = []variable{
 		func(c *Config) *[]string { return &c.Policy.DeniedChatIDs }, lowerList),
 	bind(variable{field: "mainKey", def: "main", doc: "session.mainKey of an openclaw.json"},
 		func(c *Config) *string { return &c.Policy.MainKey }, mainKey),
-	bind(variable{name: "HINT_QUERY_MODE", field: "queryMode", def: QueryRecent, doc: "message, recent or full; how much of the conversation is classified"},
-		func(c *Config) *string { return &c.Query.Mode }, oneOf[string](QueryMessage, QueryRecent, QueryFull)),
+	bind(variable{name: "HINT_QUERY_MODE", field: "queryMode", def: string(conversation.ModeRecent), doc: "message, recent or full; how much of the conversation is classified"},
+		func(c *Config) *conversation.QueryMode { return &c.Query.Mode }, oneOf(conversation.ModeMessage, conversation.ModeRecent, conversation.ModeFull)),
 	bind(variable{name: "HINT_CONTEXT_WINDOW", field: "contextWindow", def: `{"user":{"turns":5,"chars":500},"assistant":{"turns":3,"chars":300}}`, kind: kindObject, doc: "JSON; limits of query mode recent: turns 0–20 and 0–10, chars 40–1000"},
-		func(c *Config) *Window { return &c.Query.Window }, contextWindow),
+		func(c *Config) *conversation.Window { return &c.Query.Window }, contextWindow),
 	bind(variable{name: "HINT_TIMEOUT_MS", field: "timeoutMs", def: "3000", kind: kindNumber, doc: "longest time for a reply in ms, 500–60000"},
 		func(c *Config) *time.Duration { return &c.Classifier.Timeout }, timeoutMs),
 	bind(variable{name: "HINT_INTENTS_DIR", field: "intentsDir", shown: "built in", doc: "directory of intent files"},
 		func(c *Config) *string { return &c.IntentsDir }, existingDirectory),
 	bind(variable{name: "HINT_COMPLEXITY_PROMPTS", field: "complexityPrompts", shown: "built in", kind: kindObject, doc: `JSON {"low", "medium", "high"}`},
-		func(c *Config) *ComplexityPrompts { return &c.Complexity }, complexityPrompts),
+		func(c *Config) *classify.Prompts { return &c.Complexity }, complexityPrompts),
 	bind(variable{name: "HINT_USER_TIMEZONE", field: "userTimezone", shown: "the machine's", doc: "IANA name of the user's time zone"},
 		func(c *Config) *Zone { return &c.Timezone }, ianaZone),
 	bind(variable{name: "HINT_MAX_INFLIGHT", field: "maxInflight", def: "256", kind: kindNumber, doc: "classifications at once; beyond it the local answer is given"},

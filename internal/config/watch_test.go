@@ -15,6 +15,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
+	"intenthint/conversation"
 )
 
 // journal is a log that several goroutines may write and read.
@@ -88,7 +89,7 @@ func TestWatchFollowsEdits(t *testing.T) {
 	r := next(t, reloads)
 	require.NoError(t, r.err)
 	require.Equal(t, []string{"two"}, r.config.Policy.Agents)
-	require.Equal(t, QueryFull, r.config.Query.Mode, "the environment wins")
+	require.Equal(t, conversation.ModeFull, r.config.Query.Mode, "the environment wins")
 	require.Equal(t, []string{"one"}, running.Policy.Agents, "a configuration does not change")
 	good := r.config
 
