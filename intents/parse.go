@@ -81,8 +81,8 @@ func (p *fileParser) parse(data []byte) {
 		p.fail(1+bytes.Count(data[:at], []byte("\n")), "the text is not valid UTF-8")
 		return
 	}
-	if at := bytes.IndexByte(data, 0); at >= 0 {
-		p.fail(1+bytes.Count(data[:at], []byte("\n")), "the text holds a NUL character")
+	if before, _, ok := bytes.Cut(data, []byte{0}); ok {
+		p.fail(1+bytes.Count(before, []byte("\n")), "the text holds a NUL character")
 		return
 	}
 	text := strings.TrimPrefix(string(data), "\ufeff")
