@@ -62,7 +62,6 @@ func TestLoadSkipsWhatDoesNotHold(t *testing.T) {
 	require.Equal(t, []string{
 		"error README.md:1: there is no front matter: the first line must be ---",
 		"error broken.md:1: triggers is missing",
-		"notice broken.md:1: there are no examples; classification is better with some",
 		"notice broken.md:3: there is no prompt after the front matter",
 	}, strs(faults))
 }
@@ -158,7 +157,6 @@ func TestLint(t *testing.T) {
 		"a file that does not hold, in order of lines": {
 			map[string]string{"a.md": md("A"), "b.md": "---\nid: 1\ntriggers: 2\nexamples: []\n---\n"},
 			[]string{
-				"notice b.md:1: there are no examples; classification is better with some",
 				"error b.md:2: id must be a string, not a number; put it in quotes",
 				"error b.md:3: triggers must be a list of strings, not a number",
 				"notice b.md:5: there is no prompt after the front matter",

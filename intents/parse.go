@@ -303,9 +303,6 @@ func (p *fileParser) fields(fields []*ast.MappingValueNode) {
 	if in.Name == "" {
 		in.Name = in.ID
 	}
-	if len(in.Examples) == 0 {
-		p.report(Notice, 1, "there are no examples; classification is better with some")
-	}
 }
 
 func keyOf(key ast.MapKeyNode) string {

@@ -185,7 +185,6 @@ func TestParseNotices(t *testing.T) {
 	t.Parallel()
 	_, faults := Parse("x.md", []byte("---\nid: X\nauthor: me\ntriggers:\n  - t\n  - ''\n---\n\n"))
 	require.Equal(t, []Fault{
-		{"x.md", 1, Notice, "there are no examples; classification is better with some"},
 		{"x.md", 3, Notice, `the field "author" is unknown and ignored`},
 		{"x.md", 6, Notice, "triggers: item 2 is blank and ignored"},
 		{"x.md", 7, Notice, "there is no prompt after the front matter"},
