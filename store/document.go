@@ -11,13 +11,12 @@ import (
 // Facts whose turn has not begun wait for it. What waits is bounded, so that
 // runs that never become turns (cron jobs, groups that are not allowed) cannot
 // fill the store: the newest count, up to waitingLimit facts of waitingBytes in
-// all, and none that is more than waitingAge older than the newest fact that
-// the document shows or keeps waiting. Only beyond these bounds does it matter
-// in which order facts come.
+// all. Only beyond these bounds does it matter in which order facts come. Their
+// age does not count: one event of a gateway with a wrong clock would make all
+// others look old.
 const (
 	waitingLimit = 512
 	waitingBytes = 1 << 20
-	waitingAge   = 24 * time.Hour
 )
 
 // Document is a session: its turns, and the facts that wait for theirs. It is
@@ -88,23 +87,21 @@ func (d *Document) Apply(f Fact) (changed bool) { return d.apply(f.clean()) }
 func (d *Document) apply(f Fact) (changed bool) {
 	switch {
 	case f.Begin != nil:
-		changed = d.begin(f)
+		return d.begin(f)
 	case f.Call != nil, f.End != nil:
-		changed = d.place(f)
+		return d.place(f)
 	case f.Close != nil:
-		changed = d.close(f)
+		return d.close(f)
 	}
-	if changed && len(d.waiting) > 0 {
-		d.forget()
-	}
-	return changed
+	return false
 }
 
 // Turns is the number of turns that the document shows.
 func (d *Document) Turns() int { return len(d.turns) }
 
 // Waiting returns the facts that no turn shows: those whose turn has not begun
-// and, as long as there is no turn at all, the end of the session.
+// and, as long as there is no turn at all, the end of the session. The slice is
+// the document's own.
 func (d *Document) Waiting() []Fact {
 	if d.last == nil || len(d.turns) > 0 {
 		return d.waiting
@@ -242,21 +239,10 @@ func (d *Document) wait(f Fact) bool {
 	return true
 }
 
-// forget drops the facts that waited too long or are too many.
+// forget drops what is too much to wait.
 func (d *Document) forget() {
-	if len(d.waiting) == 0 {
-		return
-	}
-	newest := d.waiting[len(d.waiting)-1].TS
-	if n := len(d.turns); n > 0 {
-		newest = max(newest, d.turns[n-1].key.TS)
-	}
-	oldest := int64(math.MinInt64)
-	if newest > oldest+waitingAge.Milliseconds() {
-		oldest = newest - waitingAge.Milliseconds()
-	}
 	first, size := len(d.waiting), 0
-	for first > 0 && len(d.waiting)-first < waitingLimit && d.waiting[first-1].TS >= oldest {
+	for first > 0 && len(d.waiting)-first < waitingLimit {
 		size += d.waiting[first-1].size()
 		if size > waitingBytes {
 			break

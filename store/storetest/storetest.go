@@ -281,7 +281,6 @@ func list(t *testing.T, open Open) {
 	s := open(t, 200)[0]
 	for i, session := range []string{"a", "b", "c"} {
 		apply(t, s, Begin(session, "r-"+session, int64(i)))
-		time.Sleep(2 * time.Millisecond) // Stores tell changes apart by the clock.
 	}
 	apply(t, s, Begin("a", "r-again", 100), store.Fact{ID: "close", TS: start + 200, SessionID: "a", Close: &store.Close{Reason: "reset"}})
 	summaries, err := s.List(t.Context())
