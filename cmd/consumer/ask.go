@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"time"
@@ -62,9 +63,10 @@ func (c *askCmd) Run(inv *invocation) error {
 			return err
 		}
 		defer nc.Close()
-		return c.ask(inv, nc, text)
+		_, err = c.ask(inv, nc, text)
+		return err
 	}
-	return withSystem(inv, func(nc *nats.Conn) error { return c.ask(inv, nc, text) })
+	return withSystem(inv, func(nc *nats.Conn) (payload.Context, error) { return c.ask(inv, nc, text) })
 }
 
 // connect opens a client connection.
@@ -80,8 +82,9 @@ func connect(o bus.Options) (*nats.Conn, error) {
 	return nc, nil
 }
 
-// withSystem runs the whole system in this process for as long as ask takes.
-func withSystem(inv *invocation, ask func(*nats.Conn) error) error {
+// withSystem runs the whole system in this process for as long as ask takes,
+// and until the turn that it began stands in its session.
+func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) error {
 	ctx, stop := context.WithCancel(inv.ctx)
 	defer stop()
 	cfg := *inv.cfg
@@ -89,15 +92,35 @@ func withSystem(inv *invocation, ask func(*nats.Conn) error) error {
 	ready := make(chan *bus.Bus, 1)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, &cfg, inv.quiet(), func(b *bus.Bus) { ready <- b })
+		ended <- serve(ctx, &cfg, inv.quiet(), new(slog.LevelVar), func(b *bus.Bus) { ready <- b })
 	}()
 	select {
 	case err := <-ended:
 		return err
 	case b := <-ready:
-		err := ask(b.NC)
+		about, err := ask(b.NC)
+		if err == nil {
+			awaitTurn(inv, about)
+		}
 		stop()
 		return errors.Join(err, <-ended)
+	}
+}
+
+// awaitTurn waits a moment until a turn stands in its session. A turn that is
+// not there by then is in the stream and comes with the next start.
+func awaitTurn(inv *invocation, about payload.Context) {
+	sessions, err := openStore(inv.cfg, inv.quiet())
+	if err != nil {
+		return
+	}
+	until := time.Now().Add(2 * time.Second)
+	for time.Now().Before(until) && inv.ctx.Err() == nil {
+		document, err := sessions.Get(inv.ctx, about.Session())
+		if err == nil && bytes.Contains(document, []byte(about.RunID)) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -126,52 +149,70 @@ func (c *askCmd) request(cfg *config.Config, text string) (*nats.Msg, payload.Co
 	return msg, ctx, err
 }
 
-func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) error {
+// patience is how long a consumer that is just starting is waited for.
+const patience = 5 * time.Second
+
+// ask sends the request and prints the answer.
+func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Context, error) {
 	msg, ctx, err := c.request(inv.cfg, text)
 	if err != nil {
-		return err
+		return ctx, err
 	}
-	began := time.Now()
-	reply, err := nc.RequestMsg(msg, inv.cfg.Classifier.Timeout+time.Second)
-	took := time.Since(began)
+	reply, took, err := exchange(inv, nc, msg)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("%w at %s: NATS is there, but no consumer with the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
+		return ctx, fmt.Errorf("%w at %s: NATS is there, but no consumer with the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
 	case err != nil:
-		return fmt.Errorf("%w: %w", errNoAnswer, err)
+		return ctx, fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 	if fault := reply.Header.Get(subjects.HeaderError); fault != "" {
-		return fmt.Errorf("%s: %s", reply.Header.Get(subjects.HeaderErrorCode), fault)
+		return ctx, fmt.Errorf("%s: %s", reply.Header.Get(subjects.HeaderErrorCode), fault)
+	}
+	var body struct {
+		PrependContext string `json:"prependContext"`
+	}
+	if err := json.Unmarshal(reply.Data, &body); err != nil {
+		return ctx, fmt.Errorf("the answer is not valid JSON: %w", err)
 	}
 	out := asked{
 		Intent: reply.Header.Get(subjects.HeaderIntent), Source: reply.Header.Get(subjects.HeaderSource),
 		Model: reply.Header.Get(subjects.HeaderModel), Skip: reply.Header.Get(subjects.HeaderSkip),
 		RoundTripMs: float64(took.Microseconds()) / 1000,
 		SessionID:   ctx.SessionID, SessionKey: ctx.SessionKey, RunID: ctx.RunID,
+		PrependContext: body.PrependContext,
 	}
 	if v, err := strconv.ParseFloat(reply.Header.Get(subjects.HeaderConfidence), 64); err == nil {
 		out.Confidence = &v
 	}
 	out.ElapsedMs, _ = strconv.ParseFloat(reply.Header.Get(subjects.HeaderElapsedMs), 64)
-	var body struct {
-		PrependContext string `json:"prependContext"`
+	return ctx, c.print(inv, out)
+}
+
+// exchange sends a request; one that nobody takes is sent again for a while.
+func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, time.Duration, error) {
+	giveUp := time.Now().Add(patience)
+	for {
+		began := time.Now()
+		reply, err := nc.RequestMsg(msg, inv.cfg.Classifier.Timeout+time.Second)
+		if !errors.Is(err, nats.ErrNoResponders) || time.Now().After(giveUp) || inv.ctx.Err() != nil {
+			return reply, time.Since(began), err
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	if err := json.Unmarshal(reply.Data, &body); err != nil {
-		return fmt.Errorf("the answer is not valid JSON: %w", err)
-	}
-	out.PrependContext = body.PrependContext
+}
+
+func (c *askCmd) print(inv *invocation, out asked) error {
 	if c.JSON {
 		return printJSON(inv, out)
 	}
-	if out.PrependContext == "" {
-		_, err = fmt.Fprintf(inv.stdout, "no hint: %s\n", firstOf(out.Skip, "no decision"))
-	} else {
-		_, err = fmt.Fprintln(inv.stdout, out.PrependContext)
+	text := out.PrependContext
+	if text == "" {
+		text = "no hint: " + firstOf(out.Skip, "no decision")
 	}
-	if err != nil {
+	if _, err := fmt.Fprintln(inv.stdout, text); err != nil {
 		return err
 	}
-	_, err = inv.stderr.Write(out.summary())
+	_, err := inv.stderr.Write(out.summary())
 	return err
 }
 

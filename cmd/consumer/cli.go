@@ -117,9 +117,12 @@ func report(stderr io.Writer, err error, code int) int {
 	return code
 }
 
-// logger returns the log of a command, on standard error.
-func (inv *invocation) logger() *slog.Logger {
-	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, inv.cfg.Log.Level)
+// logger returns the log of a command, on standard error, and the level that
+// it can be set to later.
+func (inv *invocation) logger() (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(inv.cfg.Log.Level)
+	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, level), level
 }
 
 // quiet returns a log for commands that people read: only what is wrong.

@@ -25,6 +25,7 @@ import (
 type live struct {
 	metrics *telemetry.Metrics
 	log     *slog.Logger
+	level   *slog.LevelVar
 
 	// mu guards the building of settings; requests never take it.
 	mu      sync.Mutex
@@ -41,8 +42,8 @@ type live struct {
 	current atomic.Pointer[config.Config]
 }
 
-func newLive(cfg *config.Config, metrics *telemetry.Metrics, log *slog.Logger) *live {
-	l := &live{metrics: metrics, log: log, cfg: cfg}
+func newLive(cfg *config.Config, metrics *telemetry.Metrics, log *slog.Logger, level *slog.LevelVar) *live {
+	l := &live{metrics: metrics, log: log, level: level, cfg: cfg}
 	l.current.Store(cfg)
 	return l
 }
@@ -231,6 +232,7 @@ func (l *live) useConfig(cfg *config.Config) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cfg = cfg
+	l.level.Set(cfg.Log.Level)
 	l.rebuild()
 	l.log.Info("configuration reloaded", "config", cfg)
 }

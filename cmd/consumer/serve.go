@@ -30,12 +30,12 @@ func (runCmd) Help() string {
 }
 
 func (runCmd) Run(inv *invocation) error {
-	log := inv.logger()
+	log, level := inv.logger()
 	for _, w := range inv.warnings {
 		log.Warn("configuration", "variable", w.Variable, "warning", w.Message)
 	}
 	log.Info("intenthint starts", "version", version, "config", inv.cfg)
-	err := serve(inv.ctx, inv.cfg, log, nil)
+	err := serve(inv.ctx, inv.cfg, log, level, nil)
 	if err == nil {
 		log.Info("intenthint has stopped")
 	}
@@ -56,14 +56,15 @@ func confFile(cfg *config.Config) string {
 }
 
 // serve runs the system until ctx ends, and then stops it: no request that was
-// taken stays unanswered, no event that was applied unacknowledged. ready, when
-// it is not nil, is called once requests are answered.
-func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, ready func(*bus.Bus)) (err error) {
+// taken stays unanswered, no event that was applied unacknowledged. level is
+// the log's, which a reload may change. ready, when it is not nil, is called
+// once requests are answered.
+func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slog.LevelVar, ready func(*bus.Bus)) (err error) {
 	began := time.Now()
 	metrics := telemetry.NewMetrics(version)
 
 	// Training takes tens of milliseconds; the server starts meanwhile.
-	live := newLive(cfg, metrics, log)
+	live := newLive(cfg, metrics, log, level)
 	trained := make(chan error, 1)
 	go func() { trained <- live.load() }()
 

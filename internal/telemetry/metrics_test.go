@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
 )
 
 func requireMetrics(t *testing.T, m *Metrics, expected string, names ...string) {
@@ -148,17 +150,17 @@ func TestPolicyAndFailureAreApart(t *testing.T) {
 
 func TestModelCalls(t *testing.T) {
 	m := NewMetrics("test")
-	m.ModelCall("openai/small", OutcomeOK, time.Second, Usage{In: 100, Out: 20, Cached: 80})
-	m.ModelCall("openai/small", OutcomeDeadline, time.Second, Usage{})
+	m.ModelCall("openai/small", string(classify.OutcomeOK), time.Second, Usage{In: 100, Out: 20, Cached: 80})
+	m.ModelCall("openai/small", string(classify.OutcomeLate), time.Second, Usage{})
 	m.ModelCall("openai/small", "unheard of", time.Second, Usage{In: -5})
 	requireMetrics(t, m, `
 # HELP intenthint_model_calls_total Calls of models, by model and outcome.
 # TYPE intenthint_model_calls_total counter
-intenthint_model_calls_total{model="openai/small",outcome="cancelled"} 0
-intenthint_model_calls_total{model="openai/small",outcome="deadline"} 1
-intenthint_model_calls_total{model="openai/small",outcome="error"} 1
+intenthint_model_calls_total{model="openai/small",outcome="failed"} 1
+intenthint_model_calls_total{model="openai/small",outcome="late"} 1
 intenthint_model_calls_total{model="openai/small",outcome="ok"} 1
-intenthint_model_calls_total{model="openai/small",outcome="parse"} 0
+intenthint_model_calls_total{model="openai/small",outcome="unparsable"} 0
+intenthint_model_calls_total{model="openai/small",outcome="unresolved"} 0
 # HELP intenthint_model_tokens_total Tokens of model calls, by model and direction (in, out, cached); cached are part of in.
 # TYPE intenthint_model_tokens_total counter
 intenthint_model_tokens_total{direction="cached",model="openai/small"} 80
@@ -171,7 +173,7 @@ intenthint_model_tokens_total{direction="out",model="openai/small"} 20
 func TestLabelsFromOutsideAreBounded(t *testing.T) {
 	m := NewMetrics("test")
 	for i := range 3 * maxModels {
-		m.ModelCall(fmt.Sprintf("p/m%d", i), OutcomeOK, time.Second, Usage{})
+		m.ModelCall(fmt.Sprintf("p/m%d", i), string(classify.OutcomeOK), time.Second, Usage{})
 	}
 	require.Equal(t, maxModels+1, testutil.CollectAndCount(m.models.times))
 	for i := range 2 * maxIntents {
@@ -188,7 +190,7 @@ func TestLabelsFromOutsideAreBounded(t *testing.T) {
 
 func TestMetricsHoldToTheRulesOfNaming(t *testing.T) {
 	m := NewMetrics("test")
-	m.ModelCall("p/m", OutcomeOK, time.Second, Usage{})
+	m.ModelCall("p/m", string(classify.OutcomeOK), time.Second, Usage{})
 	m.LocalClassified(time.Millisecond)
 	m.ModelClassified(time.Millisecond)
 	problems, err := testutil.GatherAndLint(m.Registry())

@@ -5,18 +5,18 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"intenthint/classify"
 )
 
-// Outcomes of a model call.
-const (
-	OutcomeOK        = "ok"        // It answered, and the answer could be used.
-	OutcomeParse     = "parse"     // It answered something that could not be used.
-	OutcomeError     = "error"     // It could not be asked, or refused.
-	OutcomeDeadline  = "deadline"  // It was late.
-	OutcomeCancelled = "cancelled" // Nobody waited for it any more.
-)
+// outcomes of a model call; package classify names them. Another one counts as
+// failed.
+const failed = string(classify.OutcomeFailed)
 
-var outcomes = []string{OutcomeOK, OutcomeParse, OutcomeError, OutcomeDeadline, OutcomeCancelled}
+var outcomes = []string{
+	string(classify.OutcomeOK), string(classify.OutcomeUnresolved), failed,
+	string(classify.OutcomeLate), string(classify.OutcomeUnparsable),
+}
 
 // Usage is what one model call cost, in tokens. Cached are those of In that
 // the provider had cached.
@@ -50,13 +50,13 @@ func newModelMetrics(m *Metrics) *modelMetrics {
 	}
 }
 
-// ModelCall counts one call of the model provider/model. Outcome is one of the
-// Outcome constants; usage is zero when the provider did not tell.
+// ModelCall counts one call of the model provider/model. Outcome is one of those
+// of package classify; usage is zero when the provider did not tell.
 func (m *Metrics) ModelCall(ref, outcome string, elapsed time.Duration, usage Usage) {
 	c := m.models.of(ref)
 	counter, ok := c.calls[outcome]
 	if !ok {
-		counter = c.calls[OutcomeError]
+		counter = c.calls[failed]
 	}
 	counter.Inc()
 	c.time.Observe(elapsed.Seconds())
