@@ -1,0 +1,191 @@
+package store
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// ended is the end of the session, unless it is older than the newest turn.
+func (d *Document) ended() *closing {
+	if d.last == nil || len(d.turns) > 0 && d.last.TS < d.turns[len(d.turns)-1].key.TS {
+		return nil
+	}
+	return d.last
+}
+
+// sources says which facts named the session.
+type sources struct {
+	SessionID  *Key `json:"sessionId,omitempty"`
+	SessionKey *Key `json:"sessionKey,omitempty"`
+	AgentID    *Key `json:"agentId,omitempty"`
+}
+
+// tail is what follows the turns in a session file.
+type tail struct {
+	Ended *closing `json:"ended,omitempty"`
+	// Superseded is the end of the session that a newer turn hides.
+	Superseded *closing `json:"superseded,omitempty"`
+	NamedBy    sources  `json:"namedBy,omitzero"`
+	Waiting    []Fact   `json:"waiting,omitempty"`
+}
+
+// head is what precedes them.
+type head struct {
+	SessionID  string `json:"sessionId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	AgentID    string `json:"agentId,omitempty"`
+}
+
+// Session encodes the document as a session file (contract §8): one line of
+// JSON with all turns, without the facts that wait.
+func (d *Document) Session() ([]byte, error) { return d.encode(nil, nil) }
+
+// AppendSession is Session with a buffer of the caller's.
+func (d *Document) AppendSession(buf []byte) ([]byte, error) { return d.encode(buf, nil) }
+
+// State encodes the whole document: the session, and what waits.
+func (d *Document) State() ([]byte, error) { return d.encode(nil, d.waiting) }
+
+func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {
+	top, err := encode(head{SessionID: d.id.Value, SessionKey: d.sessionKey.Value, AgentID: d.agent.Value})
+	if err != nil {
+		return nil, err
+	}
+	end := tail{Ended: d.ended(), Waiting: waiting}
+	if end.Ended == nil {
+		end.Superseded = d.last
+	}
+	end.NamedBy = sources{SessionID: d.id.source(), SessionKey: d.sessionKey.source(), AgentID: d.agent.source()}
+	bottom, err := encode(end)
+	if err != nil {
+		return nil, err
+	}
+	size := len(top) + len(bottom) + 64
+	for i, h := range d.turns {
+		if err := h.encode(); err != nil {
+			return nil, err
+		}
+		if i < len(d.turns)-1 {
+			h.turn = nil
+		}
+		size += len(h.raw) + 1
+	}
+
+	out = slices.Grow(out, size)
+	out = append(out, top[:len(top)-1]...)
+	if len(top) > 2 {
+		out = append(out, ',')
+	}
+	if n := len(d.turns); n > 0 {
+		out = append(out, `"current":`...)
+		out = append(out, d.turns[n-1].raw...)
+		out = append(out, ',')
+	}
+	out = append(out, `"history":[`...)
+	for i := range len(d.turns) - 1 {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, d.turns[i].raw...)
+	}
+	out = append(out, ']')
+	if len(bottom) > 2 {
+		out = append(out, ',')
+	}
+	return append(out, bottom[1:]...), nil
+}
+
+func (h *held) encode() error {
+	if h.raw != nil {
+		return nil
+	}
+	raw, err := encode(h.turn)
+	h.raw = raw
+	return err
+}
+
+func (s sourced) source() *Key {
+	if s.Value == "" {
+		return nil
+	}
+	return &s.Key
+}
+
+// Decode decodes what [Document.Session] or [Document.State] encoded. Its
+// errors are of kind [ErrCorrupt].
+func Decode(data []byte) (*Document, error) {
+	var in members
+	if err := json.Unmarshal(data, &in); err != nil {
+		return nil, shapeError(err)
+	}
+	if len(in.Current) > 0 && string(in.Current) != "null" {
+		in.History = append(in.History, in.Current)
+	}
+	turns := make([]*held, 0, len(in.History))
+	for _, raw := range in.History {
+		h, err := hold(raw)
+		if err != nil {
+			return nil, err
+		}
+		turns = append(turns, h)
+	}
+	return in.document(turns)
+}
+
+// members are the members of an encoded document.
+type members struct {
+	head
+	Current json.RawMessage   `json:"current"`
+	History []json.RawMessage `json:"history"`
+	tail
+}
+
+func (in *members) document(turns []*held) (*Document, error) {
+	d := &Document{
+		id:         named(in.SessionID, in.NamedBy.SessionID),
+		sessionKey: named(in.SessionKey, in.NamedBy.SessionKey),
+		agent:      named(in.AgentID, in.NamedBy.AgentID),
+		turns:      turns,
+		last:       in.Ended,
+	}
+	if d.last == nil {
+		d.last = in.Superseded
+	}
+	if d.last != nil {
+		at, err := time.Parse(time.RFC3339, d.last.At)
+		if err != nil {
+			return nil, shapeError(err)
+		}
+		if d.last.Key == (Key{}) {
+			d.last.TS = at.UnixMilli()
+		}
+	}
+	slices.SortStableFunc(d.turns, func(a, b *held) int { return a.key.Compare(b.key) })
+	for _, f := range in.Waiting {
+		d.wait(f.clean())
+	}
+	d.changedWaiting = false
+	return d, nil
+}
+
+func named(value string, by *Key) sourced {
+	if by == nil {
+		return sourced{Value: value}
+	}
+	return sourced{Value: value, Key: *by}
+}
+
+// hold checks an encoded turn in full, so that opening it later cannot fail,
+// and keeps only the encoding: most turns are never opened again.
+func hold(raw []byte) (*held, error) {
+	t, err := DecodeTurn(raw)
+	if err != nil {
+		return nil, err
+	}
+	oneLine, err := compact(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &held{run: t.RunID, key: t.Begin, raw: oneLine, loose: t.loose()}, nil
+}
