@@ -270,7 +270,7 @@ func (h *BeforePromptBuild) header(req *Request, a answer, source string) map[st
 	if a.skip != "" {
 		out[subjects.HeaderSkip] = []string{a.skip}
 	}
-	out[subjects.HeaderElapsedMs] = []string{strconv.FormatFloat(milliseconds(h.now().Sub(req.Received)), 'f', 3, 64)}
+	out[subjects.HeaderElapsedMs] = []string{ElapsedMs(h.now().Sub(req.Received))}
 	return out
 }
 
@@ -281,6 +281,9 @@ func sourceOf(a answer) string {
 	}
 	return a.result.Source
 }
+
+// ElapsedMs is a time as Hint-Elapsed-Ms gives it: milliseconds, 3 decimals.
+func ElapsedMs(d time.Duration) string { return strconv.FormatFloat(milliseconds(d), 'f', 3, 64) }
 
 func milliseconds(d time.Duration) float64 {
 	return float64(d.Microseconds()) / 1000

@@ -300,7 +300,7 @@ func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Met
 	env, err := payload.DecodeRequest(r.Data)
 	if err != nil {
 		metrics.BadRequest()
-		return refuse(err, nil)
+		return refuse(err, r.Received, nil)
 	}
 	if !runner.Handles(env.Hook) {
 		return bus.Reply{Body: []byte("{}")}
@@ -308,7 +308,7 @@ func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Met
 	hook, err := payload.DecodeContext(env.Ctx)
 	if err != nil {
 		metrics.BadRequest()
-		return refuse(err, nil)
+		return refuse(err, r.Received, nil)
 	}
 	res, err := runner.Run(ctx, &handlers.Request{
 		Envelope: env, Context: hook, Received: r.Received,
@@ -316,7 +316,7 @@ func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Met
 		Traceparent: r.Traceparent,
 	})
 	if err != nil {
-		return refuse(err, res.Header)
+		return refuse(err, r.Received, res.Header)
 	}
 	if r.Traceparent != "" {
 		if res.Header == nil {
@@ -328,7 +328,10 @@ func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Met
 }
 
 // refuse answers a request that is wrong.
-func refuse(err error, header map[string][]string) bus.Reply {
+func refuse(err error, received time.Time, header map[string][]string) bus.Reply {
+	if header == nil {
+		header = map[string][]string{subjects.HeaderElapsedMs: {handlers.ElapsedMs(time.Since(received))}}
+	}
 	return bus.Reply{Body: []byte("{}"), Header: nats.Header(header), Code: 400, Error: err.Error()}
 }
 

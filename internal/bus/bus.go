@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -78,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	}
 	switch {
 	case b.srv != nil:
-		o.Log.Info("NATS server started in this process", "url", b.srv.ns.ClientURL(), "store", b.srv.opts.StoreDir)
+		o.Log.Info("NATS server started in this process", "url", b.srv.ns.ClientURL(), "store", filepath.Join(b.srv.opts.StoreDir, "jetstream"))
 	case o.URL == "":
 		o.Log.Info("joined the NATS server that already listens here", "url", target)
 	default:

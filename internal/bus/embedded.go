@@ -71,7 +71,8 @@ func (o EmbeddedOptions) parse() (*server.Options, error) {
 		opts.Host = "127.0.0.1"
 	}
 	opts.JetStream = true
-	opts.StoreDir = filepath.Join(o.DataDir, "jetstream")
+	// The server makes the folder jetstream in it.
+	opts.StoreDir = o.DataDir
 	// The process handles its own signals; the server's handler would exit.
 	opts.NoSigs = true
 	return opts, nil
