@@ -32,6 +32,7 @@ func (c *corpus) row(i int) (ids []int32, values []float32) {
 type space struct {
 	dict    *dictionary
 	views   []view    // by feature
+	weight  []float32 // by feature: see [feature]
 	worth   []float32 // by feature: its inverse frequency
 	unknown float32   // what a feature that was never seen is worth
 }
@@ -53,6 +54,7 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 			id := s.dict.add(f.hash)
 			if int(id) == len(last) {
 				last, s.views = append(last, -1), append(s.views, f.view)
+				s.weight = append(s.weight, f.weight)
 			}
 			if last[id] == int32(i) {
 				continue
@@ -63,6 +65,9 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 		c.starts = append(c.starts, int32(len(c.ids)))
 		c.class = append(c.class, sm.class)
 		c.cost = append(c.cost, sm.cost)
+	}
+	if len(samples) > manyRows {
+		s.prune(c)
 	}
 	s.weigh(c, classes)
 	c.values = make([]float32, len(c.ids))
@@ -75,6 +80,42 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 		c.norms[i] = s.scale(ids, values)
 	}
 	return s, c
+}
+
+// manyRows is from where on a feature of a single text is not worth its memory.
+const manyRows = 4000
+
+// prune forgets the runs of characters and pairs that only one text has.
+func (s *space) prune(c *corpus) {
+	rows := make([]int32, s.dict.n)
+	for _, id := range c.ids {
+		rows[id]++
+	}
+	number := make([]int32, s.dict.n)
+	n := int32(0)
+	for id, k := range rows {
+		if k == 1 && s.views[id] != viewWord {
+			number[id] = -1
+			continue
+		}
+		number[id] = n
+		s.views[n], s.weight[n] = s.views[id], s.weight[id]
+		n++
+	}
+	s.views, s.weight = s.views[:n], s.weight[:n]
+	s.dict = s.dict.renumber(number, int(n))
+	k, from := int32(0), int32(0)
+	for i := range c.len() {
+		end := c.starts[i+1]
+		for _, id := range c.ids[from:end] {
+			if number[id] >= 0 {
+				c.ids[k] = number[id]
+				k++
+			}
+		}
+		from, c.starts[i+1] = end, k
+	}
+	c.ids = c.ids[:k]
 }
 
 // weigh sets the worth of every feature. What counts is how many intents use
@@ -102,7 +143,7 @@ func (s *space) weigh(c *corpus, classes int) {
 		table[k] = float32(math.Pow(float64(inverseFrequency(classes+1, k)), worthPower))
 	}
 	for id, k := range users {
-		s.worth[id] = table[min(int(k), classes+1)]
+		s.worth[id] = table[min(int(k), classes+1)] * s.weight[id]
 	}
 	s.unknown = table[0]
 }
@@ -130,4 +171,4 @@ func (s *space) scale(ids []int32, values []float32) float32 {
 
 // worthPower flattens the worth of features: the square of it enters every
 // product of two texts.
-const worthPower = 0.8
+const worthPower = 0.6

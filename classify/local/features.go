@@ -7,14 +7,18 @@ import "math"
 type view uint8
 
 const (
-	viewWord view = iota // words; characters and pairs of them in scripts without spaces
-	viewPair             // pairs of neighbouring words, with the ends of the message
-	viewChar             // runs of 3 to 5 characters in a word
+	viewWord    view = iota // words and their stems; characters and pairs of them in scripts without spaces
+	viewPair                // pairs of words that are neighbours or have one between them, and the ends of the message
+	viewChar                // runs of 3 to 5 characters in a word
+	viewConcept             // what the words are about, and pairs of that
 	numViews
 )
 
 // viewWeight is the length of each view's part of a feature vector.
-var viewWeight = [numViews]float32{1, 1, 1}
+var viewWeight = [numViews]float32{1, 1, 1, 1.15}
+
+// A concept alone is worth this much beside a pair of concepts.
+const conceptWeight = 1.5
 
 const (
 	hashSeed  = 0x9E3779B97F4A7C15
@@ -41,35 +45,82 @@ func hashEnd(h uint64, v view) uint64 {
 type feature struct {
 	hash uint64
 	view view
+	// weight is what the feature is worth beside others that are as rare.
+	weight float32
 }
 
 // appendFeatures appends the features of t, with repetitions.
 func appendFeatures(out []feature, t *text) []feature {
-	prev := hashStep(hashSeed, hashEdge)
-	skip := uint64(0)
+	var (
+		edge     = hashStep(hashSeed, hashEdge)
+		prev     = edge
+		skip     uint64 // the word before prev; 0 for none
+		buf      [maxStem]rune
+		concepts conceptSet
+	)
 	for _, tok := range t.tokens {
 		runes := t.runes[tok.start:tok.end]
-		switch tok.kind {
-		case tokenWord, tokenSymbol:
-			h := uint64(hashSeed)
-			for _, r := range runes {
-				h = hashStep(h, r)
-			}
-			out = append(out, feature{hashEnd(h, viewWord), viewWord}, feature{hashEnd(prev*31+h, viewPair), viewPair})
-			if skip != 0 {
-				out = append(out, feature{hashEnd(skip*37+h, viewPair), viewPair})
-			}
-			skip, prev = prev, h
-			if tok.kind == tokenWord {
-				out = appendRuns(out, runes)
-			}
-		case tokenHan:
-			out = appendHan(out, runes)
-			prev, skip = hashStep(hashSeed, hashEdge), 0
+		if tok.kind == tokenHan {
+			out = appendHan(out, runes, &concepts)
+			prev, skip = edge, 0
+			continue
 		}
+		h := hashWord(runes)
+		out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
+		if tok.kind == tokenWord {
+			out = appendRuns(out, runes)
+			if root := hashWord(stem(buf[:0], runes)); root != h {
+				h = root
+				out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
+			}
+		}
+		out = concepts.appendWord(out, h)
+		out = append(out, feature{hashEnd(prev*31+h, viewPair), viewPair, 1})
+		if skip != 0 {
+			out = append(out, feature{hashEnd(skip*37+h, viewPair), viewPair, 1})
+		}
+		skip, prev = prev, h
 	}
 	if len(t.tokens) > 0 {
-		out = append(out, feature{hashEnd(prev*31+hashStep(hashSeed, hashEdge), viewPair), viewPair})
+		out = append(out, feature{hashEnd(prev*31+edge, viewPair), viewPair, 1})
+	}
+	return out
+}
+
+func hashWord(word []rune) uint64 {
+	h := uint64(hashSeed)
+	for _, r := range word {
+		h = hashStep(h, r)
+	}
+	return h
+}
+
+// conceptSet is the first concepts of a message: what is paired with later
+// ones.
+type conceptSet struct {
+	n    int
+	list [8]uint64
+}
+
+// appendWord appends the concept of a word, or of two characters, and its
+// pairs with those before it.
+func (s *conceptSet) appendWord(out []feature, word uint64) []feature {
+	c, ok := conceptOf[word]
+	if !ok {
+		return out
+	}
+	for _, d := range s.list[:s.n] {
+		if d == c {
+			return out
+		}
+	}
+	out = append(out, feature{hashEnd(c, viewConcept), viewConcept, conceptWeight})
+	for _, d := range s.list[:s.n] {
+		out = append(out, feature{hashEnd(min(c, d)*41+max(c, d), viewConcept), viewConcept, 1})
+	}
+	if s.n < len(s.list) {
+		s.list[s.n] = c
+		s.n++
 	}
 	return out
 }
@@ -89,7 +140,7 @@ func appendRuns(out []feature, word []rune) []feature {
 				h = hashStep(h, word[j])
 			}
 			if n >= 2 {
-				out = append(out, feature{hashEnd(h, viewChar), viewChar})
+				out = append(out, feature{hashEnd(h, viewChar), viewChar, 1})
 			}
 		}
 	}
@@ -98,17 +149,18 @@ func appendRuns(out []feature, word []rune) []feature {
 
 // appendHan appends the characters, pairs and triples of a run of characters
 // of a script without spaces.
-func appendHan(out []feature, run []rune) []feature {
+func appendHan(out []feature, run []rune, concepts *conceptSet) []feature {
 	for i := range run {
 		h := hashStep(hashSeed, run[i])
-		out = append(out, feature{hashEnd(h, viewWord), viewWord})
+		out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
 		if i+1 < len(run) {
 			h = hashStep(h, run[i+1])
-			out = append(out, feature{hashEnd(h, viewWord), viewWord})
+			out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
+			out = concepts.appendWord(out, h)
 		}
 		if i+2 < len(run) {
 			h = hashStep(h, run[i+2])
-			out = append(out, feature{hashEnd(h, viewChar), viewChar})
+			out = append(out, feature{hashEnd(h, viewChar), viewChar, 1})
 		}
 	}
 	return out
@@ -162,17 +214,34 @@ func (d *dictionary) add(hash uint64) int32 {
 func (d *dictionary) grow() {
 	bigger := newDictionary(len(d.keys))
 	for i, key := range d.keys {
-		if key == 0 {
-			continue
+		if key != 0 {
+			bigger.put(key, d.ids[i])
 		}
-		j := key & bigger.mask
-		for bigger.keys[j] != 0 {
-			j = (j + 1) & bigger.mask
-		}
-		bigger.keys[j], bigger.ids[j] = key, d.ids[i]
 	}
 	bigger.n = d.n
 	*d = *bigger
+}
+
+// renumber returns the dictionary of the n features that number, by their old
+// numbers, gives a new number; -1 leaves one out.
+func (d *dictionary) renumber(number []int32, n int) *dictionary {
+	out := newDictionary(n)
+	for i, key := range d.keys {
+		if key != 0 && number[d.ids[i]] >= 0 {
+			out.put(key, number[d.ids[i]])
+		}
+	}
+	out.n = int32(n)
+	return out
+}
+
+// put adds a key that is not there; there must be room.
+func (d *dictionary) put(key uint64, id int32) {
+	i := key & d.mask
+	for d.keys[i] != 0 {
+		i = (i + 1) & d.mask
+	}
+	d.keys[i], d.ids[i] = key, id
 }
 
 // inverseFrequency is the worth of a feature that k of n texts have.

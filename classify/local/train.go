@@ -164,13 +164,65 @@ func (s *solver) clone() *solver {
 	return &out
 }
 
-// scores fills out, one element for each class.
-func (s *solver) scores(out []float32, ids []int32, values []float32) {
-	for i := range s.blocks {
-		b := &s.blocks[i]
-		dot(out[b.first:b.first+b.width], b.weights, ids, values)
+// bayes adds the view of naive Bayes to the weights: how much likelier a
+// feature is in the class than anywhere. It counts the rows that skip does not
+// name. The solver cannot run on afterwards.
+func (s *solver) bayes(skip []bool) {
+	total := make([]float32, s.features) // by feature
+	sum := float32(0)
+	mass := make([]float32, s.classes)
+	for i := range s.rows.len() {
+		c := s.rows.class[i]
+		if c < 0 || skip != nil && skip[i] {
+			continue
+		}
+		ids, values := s.rows.row(i)
+		w := s.rows.cost[i] / exampleCost
+		for k, id := range ids {
+			total[id] += values[k] * w
+			mass[c] += values[k] * w
+		}
 	}
+	for _, m := range mass {
+		sum += m
+	}
+	if sum == 0 {
+		return
+	}
+	prior := bayesPrior * sum / float32(s.classes)
+	s.each(func(b *block) {
+		counts := make([]float32, s.features*b.width)
+		for i := range s.rows.len() {
+			c := int(s.rows.class[i]) - b.first
+			if c < 0 || c >= b.width || skip != nil && skip[i] {
+				continue
+			}
+			ids, values := s.rows.row(i)
+			w := s.rows.cost[i] / exampleCost
+			for k, id := range ids {
+				counts[int(id)*b.width+c] += values[k] * w
+			}
+		}
+		// What a feature says for a class that never had it.
+		absent := make([]float32, b.width)
+		for c := range absent {
+			absent[c] = bayesWeight * log32(prior/(mass[b.first+c]+prior))
+		}
+		for id := range s.features {
+			row := b.weights[id*b.width:][:b.width]
+			q := total[id] / sum
+			for c, n := range counts[id*b.width:][:b.width] {
+				if n == 0 {
+					row[c] += absent[c]
+				} else {
+					row[c] += bayesWeight * log32((n/q+prior)/(mass[b.first+c]+prior))
+				}
+			}
+		}
+	})
 }
+
+func log32(x float32) float32 { return float32(math.Log(float64(x))) }
 
 // dot sets out to the sum of the rows of weights that ids name, each times its
 // value. Four rows at a time: the sums are then read and written less often.
