@@ -1,0 +1,326 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// binary is the program under test.
+var binary string
+
+// raceBuild says that the binary has the race detector in it, and is slower.
+var raceBuild = os.Getenv("E2E_RACE") != ""
+
+func TestMain(m *testing.M) {
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "intenthint-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "consumer")
+	args := []string{"build", "-o", binary}
+	if raceBuild {
+		args = append(args, "-race")
+	}
+	build := exec.Command("go", append(args, "intenthint/cmd/consumer")...)
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// Times that the tests wait. What the contract bounds has a name of its own.
+const (
+	tick    = 10 * time.Millisecond
+	patient = 30 * time.Second
+)
+
+// visible is the time in which a turn or an event shows in its session file
+// (contract §8).
+func visible() time.Duration {
+	if raceBuild {
+		return 5 * time.Second
+	}
+	return time.Second
+}
+
+// settings are environment variables.
+type settings map[string]string
+
+// system is one data directory and the processes that work on it.
+type system struct {
+	t   *testing.T
+	dir string // the processes' working directory; everything is below it
+	env settings
+}
+
+// newSystem returns a system of its own: an embedded server on a free port,
+// no HTTP. Given settings are added or, when empty, taken away.
+func newSystem(t *testing.T, given ...settings) *system {
+	t.Helper()
+	dir := t.TempDir()
+	s := &system{t: t, dir: dir, env: settings{
+		"HINT_DATA_DIR":  filepath.Join(dir, "data"),
+		"HINT_NATS_PORT": strconv.Itoa(freePort(t)),
+		"HINT_HTTP_ADDR": "off",
+	}}
+	for _, g := range given {
+		for name, value := range g {
+			s.env[name] = value
+			if value == "" {
+				delete(s.env, name)
+			}
+		}
+	}
+	return s
+}
+
+func (s *system) url() string {
+	if url := s.env["HINT_NATS_URL"]; url != "" {
+		return url
+	}
+	return "nats://127.0.0.1:" + s.env["HINT_NATS_PORT"]
+}
+
+func (s *system) sessionsDir() string { return filepath.Join(s.env["HINT_DATA_DIR"], "sessions") }
+
+// environ is the whole environment of a process of the system.
+func (s *system) environ() []string {
+	out := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + os.TempDir()}
+	for name, value := range s.env {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// command returns a process of the system that is not started yet.
+func (s *system) command(args ...string) (cmd *exec.Cmd, stdout, stderr *output) {
+	cmd = exec.Command(binary, args...)
+	cmd.Env, cmd.Dir = s.environ(), s.dir
+	stdout, stderr = &output{}, &output{}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd, stdout, stderr
+}
+
+// result is what a command left behind.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// run runs a command to its end.
+func (s *system) run(args ...string) result {
+	s.t.Helper()
+	p := s.start(args...)
+	code := p.wait(patient)
+	return result{code, p.stdout.String(), p.stderr.String()}
+}
+
+// process is a running consumer.
+type process struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	stdout, stderr *output
+	done           chan struct{}
+}
+
+// start starts a process, which is killed when the test ends.
+func (s *system) start(args ...string) *process {
+	s.t.Helper()
+	cmd, stdout, stderr := s.command(args...)
+	require.NoError(s.t, cmd.Start())
+	p := &process{t: s.t, cmd: cmd, stdout: stdout, stderr: stderr, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		_ = cmd.Wait()
+	}()
+	s.t.Cleanup(func() {
+		p.kill()
+		if raceBuild && strings.Contains(stderr.String(), "DATA RACE") {
+			s.t.Errorf("process %d: the race detector found a race", cmd.Process.Pid)
+		}
+		if s.t.Failed() {
+			s.t.Logf("process %d, consumer %s, %s\nstdout:\n%sstderr:\n%s",
+				cmd.Process.Pid, strings.Join(args, " "), cmd.ProcessState, stdout.tail(), stderr.tail())
+		}
+	})
+	return p
+}
+
+// serve starts so many more processes at once, of which there are n in all
+// afterwards, and waits until every one of them can be asked.
+func (s *system) serve(more, inAll int) []*process {
+	s.t.Helper()
+	var out []*process
+	for range more {
+		out = append(out, s.start())
+	}
+	s.ready(inAll, out...)
+	return out
+}
+
+// ready waits until n service instances answer a ping.
+func (s *system) ready(n int, started ...*process) {
+	s.t.Helper()
+	seen := 0
+	until := time.Now().Add(patient)
+	for time.Now().Before(until) {
+		for _, p := range started {
+			require.False(s.t, p.ended(), "a process has ended instead of serving:\n%s", p.stderr.tail())
+		}
+		if seen = len(ping(s.url(), n, 300*time.Millisecond)); seen >= n {
+			return
+		}
+		time.Sleep(tick)
+	}
+	require.FailNow(s.t, "the system is not ready", "%d of %d instances answer", seen, n)
+}
+
+func (p *process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the process at once, as a lack of memory does, and reaps it.
+func (p *process) kill() {
+	if !p.ended() {
+		_ = p.cmd.Process.Kill()
+	}
+	<-p.done
+}
+
+// terminate asks the process to stop.
+func (p *process) terminate() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGTERM))
+}
+
+// wait returns the exit code of a process that ends within d.
+func (p *process) wait(d time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(d):
+		require.FailNow(p.t, "the process has not ended", "after %s:\n%s", d, p.stderr.tail())
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// stop terminates the process and expects a good end.
+func (p *process) stop() {
+	p.t.Helper()
+	p.terminate()
+	require.Zero(p.t, p.wait(patient), "exit code after SIGTERM:\n%s", p.stderr.tail())
+}
+
+// logs waits until the log holds all of the texts in one line.
+func (p *process) logs(texts ...string) {
+	p.t.Helper()
+	require.Eventually(p.t, func() bool { return p.logged(texts...) }, patient, tick, "no log line with %q", texts)
+}
+
+func (p *process) logged(texts ...string) bool {
+lines:
+	for line := range strings.Lines(p.stderr.String()) {
+		for _, text := range texts {
+			if !strings.Contains(strings.ToLower(line), strings.ToLower(text)) {
+				continue lines
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// output collects what a process writes.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// tail is the end of it, for the report of a failure.
+func (o *output) tail() string {
+	const most = 16 << 10
+	text := o.String()
+	if len(text) > most {
+		text = "…" + text[len(text)-most:]
+	}
+	return text
+}
+
+// taken are ports that were given out: two tests must not get the same one.
+var taken sync.Map
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	var listen net.ListenConfig
+	for range 100 {
+		l, err := listen.Listen(context.Background(), "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		port := l.Addr().(*net.TCPAddr).Port
+		require.NoError(t, l.Close())
+		if _, again := taken.LoadOrStore(port, true); !again {
+			return port
+		}
+	}
+	require.FailNow(t, "no free port")
+	return 0
+}
+
+// write puts a file in place at once, as editors do.
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	temp := path + ".new"
+	require.NoError(t, os.WriteFile(temp, []byte(text), 0o600))
+	require.NoError(t, os.Rename(temp, path))
+}
+
+// exists says whether there is a file.
+func exists(t *testing.T, path string) bool {
+	t.Helper()
+	_, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false
+	}
+	require.NoError(t, err)
+	return true
+}
