@@ -26,7 +26,7 @@ func afterToolCall(env payload.Envelope, ctx payload.Context, f *store.Fact) err
 		ToolCallID: e.ToolCallID,
 		Name:       e.ToolName,
 		Params:     e.Params,
-		Error:      string(e.Error),
+		Error:      e.Error,
 		DurationMs: e.DurationMs,
 	}
 	if call.ToolCallID == "" {
@@ -36,9 +36,8 @@ func afterToolCall(env payload.Envelope, ctx payload.Context, f *store.Fact) err
 		call.Name = ctx.ToolName
 	}
 	if call.Error == "" {
-		text := e.Text()
-		call.Skill = skillRead(call.Name, e.Params, text)
-		call.Result = firstCharacters(text, maxResult)
+		call.Skill = skillRead(call.Name, e.Params, e.Text)
+		call.Result = firstCharacters(e.Text, maxResult)
 	}
 	f.Call = call
 	return nil

@@ -3,10 +3,11 @@
 package payload
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/tidwall/gjson"
 )
 
 // ErrInvalid is the kind of every decoding error of this package; its text
@@ -25,19 +26,41 @@ type Envelope struct {
 	ID string `json:"id,omitempty"`
 }
 
-// DecodeRequest decodes a request: hook, event and ctx are required.
+// DecodeRequest decodes a request: hook, event and ctx are required. Event and
+// Ctx are parts of data.
 func DecodeRequest(data []byte) (Envelope, error) {
-	var e Envelope
-	if err := unmarshal(data, &e, "message"); err != nil {
+	o, err := check(data, "message")
+	if err != nil {
 		return Envelope{}, err
 	}
+	var e Envelope
+	err = o.fields(func(name string, value gjson.Result) error {
+		switch name {
+		case "hook":
+			return o.text(name, value, &e.Hook)
+		case "event":
+			return o.object(name, value, &e.Event)
+		case "ctx":
+			return o.object(name, value, &e.Ctx)
+		case "ts":
+			if value.Type != gjson.Number && value.Type != gjson.Null {
+				return o.wrongType(name, "a number", value)
+			}
+			e.TS = int64(value.Num)
+		case "id":
+			return o.text(name, value, &e.ID)
+		}
+		return nil
+	})
 	switch {
+	case err != nil:
+		return Envelope{}, err
 	case e.Hook == "":
 		return Envelope{}, missing("hook")
-	case !isObject(e.Event):
-		return Envelope{}, notAnObject("event", e.Event)
-	case !isObject(e.Ctx):
-		return Envelope{}, notAnObject("ctx", e.Ctx)
+	case e.Event == nil:
+		return Envelope{}, missing("event")
+	case e.Ctx == nil:
+		return Envelope{}, missing("ctx")
 	}
 	return e, nil
 }
@@ -63,50 +86,11 @@ func DecodeEvent(data []byte, msgID string) (Envelope, error) {
 
 func missing(field string) error { return fmt.Errorf("%w: %s is missing", ErrInvalid, field) }
 
-func notAnObject(field string, raw json.RawMessage) error {
-	if len(raw) == 0 {
-		return missing(field)
+// object keeps the raw text of a field that must be an object.
+func (o object) object(field string, value gjson.Result, to *json.RawMessage) error {
+	if !value.IsObject() {
+		return o.wrongType(field, "an object", value)
 	}
-	return fmt.Errorf("%w: %s must be an object", ErrInvalid, field)
-}
-
-func isObject(raw json.RawMessage) bool {
-	raw = bytes.TrimLeft(raw, " \t\r\n")
-	return len(raw) > 0 && raw[0] == '{'
-}
-
-// unmarshal decodes data into v and words a failure for the reader of a reply
-// or a dead letter; what names the part that was decoded.
-func unmarshal(data []byte, v any, what string) error {
-	err := json.Unmarshal(data, v)
-	if err == nil {
-		return nil
-	}
-	var wrongType *json.UnmarshalTypeError
-	if errors.As(err, &wrongType) {
-		field := wrongType.Field
-		if field == "" {
-			return fmt.Errorf("%w: %s must be %s, not a %s", ErrInvalid, what, article(wrongType.Type.Kind().String()), wrongType.Value)
-		}
-		return fmt.Errorf("%w: %s of %s must be %s, not a %s", ErrInvalid, field, what, article(wrongType.Type.Kind().String()), wrongType.Value)
-	}
-	if errors.Is(err, ErrInvalid) {
-		return err
-	}
-	return fmt.Errorf("%w: %s is not valid JSON: %w", ErrInvalid, what, err)
-}
-
-func article(kind string) string {
-	switch kind {
-	case "slice", "array":
-		return "an array"
-	case "struct", "map", "ptr":
-		return "an object"
-	case "int64", "float64":
-		return "a number"
-	case "bool":
-		return "a boolean"
-	default:
-		return "a " + kind
-	}
+	*to = json.RawMessage(value.Raw)
+	return nil
 }

@@ -1,10 +1,11 @@
 package payload
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // Context is what we read of the second argument of a hook handler. Absent
@@ -73,197 +74,289 @@ func (c Context) Model() string {
 	return c.ModelProviderID + "/" + c.ModelID
 }
 
-// DecodeContext decodes the ctx of an envelope.
+// DecodeContext decodes the ctx of a decoded envelope. Like its siblings it
+// relies on the JSON having been checked there.
 func DecodeContext(raw json.RawMessage) (Context, error) {
 	var c Context
-	return c, unmarshal(raw, &c, "ctx")
+	o, err := view(raw, "ctx")
+	if err != nil {
+		return c, err
+	}
+	return c, o.fields(func(name string, value gjson.Result) error {
+		if to := c.field(name); to != nil {
+			return o.text(name, value, to)
+		}
+		if name != "inputProvenance" || value.Type == gjson.Null {
+			return nil
+		}
+		if !value.IsObject() {
+			return o.wrongType(name, "an object", value)
+		}
+		return o.text("inputProvenance.kind", value.Get("kind"), &c.Provenance.Kind)
+	})
+}
+
+// field returns where the text of a field goes, nil for one that is not read.
+func (c *Context) field(name string) *string {
+	switch name {
+	case "runId":
+		return &c.RunID
+	case "agentId":
+		return &c.AgentID
+	case "sessionKey":
+		return &c.SessionKey
+	case "sessionId":
+		return &c.SessionID
+	case "trigger":
+		return &c.Trigger
+	case "channel":
+		return &c.Channel
+	case "messageProvider":
+		return &c.MessageProvider
+	case "channelId":
+		return &c.ChannelID
+	case "chatId":
+		return &c.ChatID
+	case "senderId":
+		return &c.SenderID
+	case "toolName":
+		return &c.ToolName
+	case "toolCallId":
+		return &c.ToolCallID
+	case "modelProviderId":
+		return &c.ModelProviderID
+	case "modelId":
+		return &c.ModelID
+	}
+	return nil
 }
 
 // Message is one message of a gateway's history.
 type Message struct {
-	Role    string  `json:"role"`
-	Content Content `json:"content"`
+	Role    string
+	Content Content
 	// StopReason and ErrorMessage stand on assistant messages; a failed model
 	// call has stop reason "error".
-	StopReason   string `json:"stopReason"`
-	ErrorMessage string `json:"errorMessage"`
+	StopReason   string
+	ErrorMessage string
 }
 
 // Content is the text of a message: one element for a string, one for each
 // text part otherwise. Thinking, tool calls, images and parts of unknown shape
-// are left out.
+// are left out; so is content that is neither a string nor a list, which is not
+// an error: gateways put objects of their own there.
 type Content []string
 
-// UnmarshalJSON accepts a string or an array of parts. Anything else is no
-// text, and not an error: gateways put objects of their own there.
-func (c *Content) UnmarshalJSON(data []byte) error {
-	*c = nil
-	if len(data) == 0 {
-		return nil
+// messages reads a history. Its texts are parts of the body.
+func (o object) messages(field string, list gjson.Result) ([]Message, error) {
+	if list.Type == gjson.Null {
+		return nil, nil
 	}
-	switch data[0] {
-	case '"':
-		var s string
-		if err := json.Unmarshal(data, &s); err != nil {
-			return err
+	if !list.IsArray() {
+		return nil, o.wrongType(field, "an array", list)
+	}
+	var (
+		out []Message
+		err error
+	)
+	list.ForEach(func(_, value gjson.Result) bool {
+		if !value.IsObject() {
+			err = o.wrongType(field+"[]", "an object", value)
+			return false
 		}
-		*c = Content{s}
-	case '[':
-		var parts []part
-		if err := json.Unmarshal(data, &parts); err != nil {
-			return err
-		}
-		for _, p := range parts {
-			if p.isText {
-				*c = append(*c, p.text)
+		var m Message
+		value.ForEach(func(name, value gjson.Result) bool {
+			switch name.Str {
+			case "role":
+				err = o.part(field+"[].role", value, &m.Role)
+			case "content":
+				m.Content = contentOf(value)
+			case "stopReason":
+				err = o.part(field+"[].stopReason", value, &m.StopReason)
+			case "errorMessage":
+				err = o.part(field+"[].errorMessage", value, &m.ErrorMessage)
 			}
-		}
+			return err == nil
+		})
+		out = append(out, m)
+		return err == nil
+	})
+	return out, err
+}
+
+// part reads a string that stays a part of the body.
+func (o object) part(field string, value gjson.Result, to *string) error {
+	if value.Type != gjson.String && value.Type != gjson.Null {
+		return o.wrongType(field, "a string", value)
 	}
+	*to = value.Str
 	return nil
 }
 
-type part struct {
-	isText bool
-	text   string
-}
-
-func (p *part) UnmarshalJSON(data []byte) error {
-	if len(data) == 0 || data[0] != '{' {
+func contentOf(value gjson.Result) Content {
+	if value.Type == gjson.String {
+		return Content{value.Str}
+	}
+	if !value.IsArray() {
 		return nil
 	}
-	var raw struct {
-		Type string          `json:"type"`
-		Text json.RawMessage `json:"text"`
-	}
-	if err := json.Unmarshal(data, &raw); err != nil {
-		// A part of unknown shape; the syntax was checked by the decoder
-		// that called us.
-		return nil //nolint:nilerr
-	}
-	if raw.Type == "text" && len(raw.Text) > 0 && raw.Text[0] == '"' {
-		p.isText = true
-		return json.Unmarshal(raw.Text, &p.text)
-	}
-	return nil
+	var out Content
+	value.ForEach(func(_, part gjson.Result) bool {
+		if !part.IsObject() {
+			return true
+		}
+		var kind, text gjson.Result
+		part.ForEach(func(name, value gjson.Result) bool {
+			switch name.Str {
+			case "type":
+				kind = value
+			case "text":
+				text = value
+			}
+			return true
+		})
+		if kind.Str == "text" && text.Type == gjson.String {
+			out = append(out, text.Str)
+		}
+		return true
+	})
+	return out
 }
 
 // BeforePromptBuild is the event of before_prompt_build. Messages is the
 // earlier history, without the current message.
 type BeforePromptBuild struct {
-	Prompt   string    `json:"prompt"`
-	Messages []Message `json:"messages"`
+	Prompt   string
+	Messages []Message
 }
 
 // DecodeBeforePromptBuild decodes the event of a before_prompt_build request.
-// An absent prompt is "", a null one is an error.
+// An absent prompt is "", a null one is an error. The history's texts are parts
+// of raw.
 func DecodeBeforePromptBuild(raw json.RawMessage) (BeforePromptBuild, error) {
-	var e struct {
-		Prompt   json.RawMessage `json:"prompt"`
-		Messages []Message       `json:"messages"`
+	var e BeforePromptBuild
+	o, err := view(raw, "event")
+	if err != nil {
+		return e, err
 	}
-	if err := unmarshal(raw, &e, "event"); err != nil {
-		return BeforePromptBuild{}, err
-	}
-	out := BeforePromptBuild{Messages: e.Messages}
-	if len(e.Prompt) == 0 {
-		return out, nil
-	}
-	if e.Prompt[0] != '"' {
-		return BeforePromptBuild{}, fmt.Errorf("%w: prompt of event must be a string", ErrInvalid)
-	}
-	return out, unmarshal(e.Prompt, &out.Prompt, "prompt")
+	return e, o.fields(func(name string, value gjson.Result) (err error) {
+		switch name {
+		case "prompt":
+			if value.Type == gjson.Null {
+				return o.wrongType(name, "a string", value)
+			}
+			return o.text(name, value, &e.Prompt)
+		case "messages":
+			e.Messages, err = o.messages(name, value)
+		}
+		return err
+	})
 }
 
 // AfterToolCall is the event of after_tool_call.
 type AfterToolCall struct {
-	ToolName   string          `json:"toolName"`
-	Params     json.RawMessage `json:"params"`
-	RunID      string          `json:"runId"`
-	ToolCallID string          `json:"toolCallId"`
-	Result     json.RawMessage `json:"result"`
+	ToolName   string
+	Params     json.RawMessage
+	RunID      string
+	ToolCallID string
+	// Text is the result as text: a string as it is, else the first text part
+	// of its content, else "".
+	Text string
 	// Error is "" for a call that did not fail.
-	Error      ErrorText `json:"error"`
-	DurationMs float64   `json:"durationMs"`
+	Error      string
+	DurationMs float64
 }
 
 // DecodeAfterToolCall decodes the event of after_tool_call.
 func DecodeAfterToolCall(raw json.RawMessage) (AfterToolCall, error) {
 	var e AfterToolCall
-	return e, unmarshal(raw, &e, "event")
+	o, err := view(raw, "event")
+	if err != nil {
+		return e, err
+	}
+	return e, o.fields(func(name string, value gjson.Result) error {
+		switch name {
+		case "toolName":
+			return o.text(name, value, &e.ToolName)
+		case "params":
+			e.Params = json.RawMessage(value.Raw)
+		case "runId":
+			return o.text(name, value, &e.RunID)
+		case "toolCallId":
+			return o.text(name, value, &e.ToolCallID)
+		case "result":
+			e.Text = strings.Clone(resultText(value))
+		case "error":
+			return o.failure(name, value, &e.Error)
+		case "durationMs":
+			if value.Type != gjson.Number && value.Type != gjson.Null {
+				return o.wrongType(name, "a number", value)
+			}
+			e.DurationMs = value.Num
+		}
+		return nil
+	})
 }
 
-// Text is the result as text: a string as it is, else the first text part of
-// its content, else "".
-func (e AfterToolCall) Text() string {
-	raw := bytes.TrimSpace(e.Result)
-	if len(raw) == 0 {
-		return ""
+// resultText is a tool's result as text: a string as it is, else the first text
+// part of its content, else "".
+func resultText(value gjson.Result) string {
+	content := value
+	if value.IsObject() {
+		content = value.Get("content")
 	}
-	var content Content
-	switch raw[0] {
-	case '"', '[':
-		_ = content.UnmarshalJSON(raw)
-	case '{':
-		var result struct {
-			Content Content `json:"content"`
-		}
-		if json.Unmarshal(raw, &result) == nil {
-			content = result.Content
-		}
+	if texts := contentOf(content); len(texts) > 0 {
+		return texts[0]
 	}
-	if len(content) == 0 {
-		return ""
-	}
-	return content[0]
+	return ""
 }
 
-// ErrorText is an error as gateways report it: a string, or an object with a
+// failure reads an error as gateways report it: a string, or an object with a
 // message.
-type ErrorText string
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (t *ErrorText) UnmarshalJSON(data []byte) error {
-	*t = ""
-	switch data[0] {
-	case 'n':
-		return nil
-	case '"':
-		return json.Unmarshal(data, (*string)(t))
-	case '{':
-		var e struct {
-			Message string `json:"message"`
-		}
-		if err := json.Unmarshal(data, &e); err != nil {
-			return err
-		}
-		*t = ErrorText(e.Message)
-		if e.Message == "" {
-			*t = ErrorText(data)
+func (o object) failure(field string, value gjson.Result, to *string) error {
+	if value.IsObject() {
+		*to = strings.Clone(value.Get("message").String())
+		if *to == "" {
+			*to = strings.Clone(value.Raw)
 		}
 		return nil
-	default:
-		return fmt.Errorf("%w: error of event must be a string", ErrInvalid)
 	}
+	return o.text(field, value, to)
 }
 
 // AgentEnd is the event of agent_end. Messages is the whole session.
 type AgentEnd struct {
-	Messages []Message `json:"messages"`
-	RunID    string    `json:"runId"`
-	Error    ErrorText `json:"error"`
+	Messages []Message
+	RunID    string
+	Error    string
 }
 
-// DecodeAgentEnd decodes the event of agent_end.
+// DecodeAgentEnd decodes the event of agent_end. The history's texts are parts
+// of raw.
 func DecodeAgentEnd(raw json.RawMessage) (AgentEnd, error) {
 	var e AgentEnd
-	return e, unmarshal(raw, &e, "event")
+	o, err := view(raw, "event")
+	if err != nil {
+		return e, err
+	}
+	return e, o.fields(func(name string, value gjson.Result) (err error) {
+		switch name {
+		case "messages":
+			e.Messages, err = o.messages(name, value)
+		case "runId":
+			return o.text(name, value, &e.RunID)
+		case "error":
+			return o.failure(name, value, &e.Error)
+		}
+		return err
+	})
 }
 
 // Outcome returns the result of the run, the last assistant text after the
 // last user message, and its error: the event's, else that of the last
 // assistant message when its stop reason is "error" (contract §8).
 func (e AgentEnd) Outcome() (result, failure string) {
-	failure = string(e.Error)
+	failure = e.Error
 	last := true
 	for i := len(e.Messages) - 1; i >= 0; i-- {
 		m := &e.Messages[i]
@@ -274,14 +367,14 @@ func (e AgentEnd) Outcome() (result, failure string) {
 			continue
 		}
 		if last && failure == "" && m.StopReason == "error" {
-			failure = m.ErrorMessage
+			failure = strings.Clone(m.ErrorMessage)
 			if failure == "" {
 				failure = "the model call failed"
 			}
 		}
 		last = false
 		if text := strings.Join(m.Content, "\n"); strings.TrimSpace(text) != "" {
-			return text, failure
+			return strings.Clone(text), failure
 		}
 	}
 	return "", failure
@@ -289,15 +382,29 @@ func (e AgentEnd) Outcome() (result, failure string) {
 
 // SessionEnd is the event of session_end.
 type SessionEnd struct {
-	SessionID  string `json:"sessionId"`
-	SessionKey string `json:"sessionKey"`
-	Reason     string `json:"reason"`
+	SessionID  string
+	SessionKey string
+	Reason     string
 }
 
 // DecodeSessionEnd decodes the event of session_end.
 func DecodeSessionEnd(raw json.RawMessage) (SessionEnd, error) {
 	var e SessionEnd
-	return e, unmarshal(raw, &e, "event")
+	o, err := view(raw, "event")
+	if err != nil {
+		return e, err
+	}
+	return e, o.fields(func(name string, value gjson.Result) error {
+		switch name {
+		case "sessionId":
+			return o.text(name, value, &e.SessionID)
+		case "sessionKey":
+			return o.text(name, value, &e.SessionKey)
+		case "reason":
+			return o.text(name, value, &e.Reason)
+		}
+		return nil
+	})
 }
 
 // Turn is one cleaned text of a conversation.
@@ -352,5 +459,8 @@ type TurnBegun struct {
 // DecodeTurnBegun decodes the event of turn_begun.
 func DecodeTurnBegun(raw json.RawMessage) (TurnBegun, error) {
 	var e TurnBegun
-	return e, unmarshal(raw, &e, "event")
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return TurnBegun{}, fmt.Errorf("%w: event is no turn: %w", ErrInvalid, err)
+	}
+	return e, nil
 }

@@ -21,14 +21,14 @@ func TestDecodeRequest(t *testing.T) {
 		{"not JSON", `hello`, "message is not valid JSON"},
 		{"an array", `[]`, "message must be an object"},
 		{"two objects", `{"hook":"h","event":{},"ctx":{}}{}`, "message is not valid JSON"},
-		{"null", `null`, "hook is missing"},
+		{"null", `null`, "message must be an object"},
 		{"no hook", `{"event":{},"ctx":{}}`, "hook is missing"},
 		{"hook is a number", `{"hook":1,"event":{},"ctx":{}}`, "hook of message must be a string"},
 		{"no event", `{"hook":"h","ctx":{}}`, "event is missing"},
-		{"event is null", `{"hook":"h","event":null,"ctx":{}}`, "event must be an object"},
-		{"event is a string", `{"hook":"h","event":"{}","ctx":{}}`, "event must be an object"},
+		{"event is null", `{"hook":"h","event":null,"ctx":{}}`, "event of message must be an object"},
+		{"event is a string", `{"hook":"h","event":"{}","ctx":{}}`, "event of message must be an object"},
 		{"no ctx", `{"hook":"h","event":{}}`, "ctx is missing"},
-		{"ctx is an array", `{"hook":"h","event":{},"ctx":[]}`, "ctx must be an object"},
+		{"ctx is an array", `{"hook":"h","event":{},"ctx":[]}`, "ctx of message must be an object"},
 		{"ts is text", `{"hook":"h","event":{},"ctx":{},"ts":"now"}`, "ts of message must be a number"},
 		{"id is a number", `{"hook":"h","event":{},"ctx":{},"id":7}`, "id of message must be a string"},
 	} {
@@ -94,7 +94,7 @@ func TestPromptMustBeAString(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, e.Prompt)
 	_, err = DecodeBeforePromptBuild(json.RawMessage(`{"prompt":"x","messages":{}}`))
-	require.ErrorContains(t, err, "messages of event must be an array")
+	require.ErrorContains(t, err, "messages of event must be an array, not an object")
 	_, err = DecodeBeforePromptBuild(json.RawMessage(`{"prompt":"x","messages":[{"role":7}]}`))
 	require.ErrorIs(t, err, ErrInvalid)
 }
@@ -113,25 +113,27 @@ func TestContent(t *testing.T) {
 		{"a number", `5`, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var m Message
-			require.NoError(t, json.Unmarshal([]byte(`{"role":"user","content":`+row.json+`}`), &m))
-			require.Equal(t, row.want, m.Content)
+			e, err := DecodeAgentEnd(json.RawMessage(`{"messages":[{"role":"user","content":` + row.json + `}]}`))
+			require.NoError(t, err)
+			require.Equal(t, []Message{{Role: "user", Content: row.want}}, e.Messages)
 		})
 	}
 }
 
 func TestToolResultText(t *testing.T) {
 	for _, row := range []struct{ name, result, want string }{
-		{"a string", `"as it is"`, "as it is"},
-		{"the first text part", `{"content":[{"type":"image"},{"type":"text","text":"one"},{"type":"text","text":"two"}]}`, "one"},
-		{"a bare list of parts", `[{"type":"text","text":"one"}]`, "one"},
-		{"no text", `{"content":[]}`, ""},
-		{"another shape", `{"content":{"a":1}}`, ""},
-		{"null", `null`, ""},
+		{"a string", `,"result":"as it is"`, "as it is"},
+		{"the first text part", `,"result":{"content":[{"type":"image"},{"type":"text","text":"one"},{"type":"text","text":"two"}]}`, "one"},
+		{"a bare list of parts", `,"result":[{"type":"text","text":"one"}]`, "one"},
+		{"no text", `,"result":{"content":[]}`, ""},
+		{"another shape", `,"result":{"content":{"a":1}}`, ""},
+		{"null", `,"result":null`, ""},
 		{"absent", ``, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			require.Equal(t, row.want, AfterToolCall{Result: json.RawMessage(row.result)}.Text())
+			e, err := DecodeAfterToolCall(json.RawMessage(`{"toolName":"x"` + row.result + `}`))
+			require.NoError(t, err)
+			require.Equal(t, row.want, e.Text)
 		})
 	}
 }
@@ -146,7 +148,7 @@ func TestErrorText(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			e, err := DecodeAfterToolCall(json.RawMessage(`{"error":` + row.json + `}`))
 			require.NoError(t, err)
-			require.EqualValues(t, row.want, e.Error)
+			require.Equal(t, row.want, e.Error)
 		})
 	}
 	_, err := DecodeAfterToolCall(json.RawMessage(`{"error":5}`))
@@ -203,7 +205,7 @@ func TestCapturedEventsDecode(t *testing.T) {
 				var e AfterToolCall
 				e, err = DecodeAfterToolCall(env.Event)
 				require.NotEmpty(t, e.ToolName)
-				require.NotEmpty(t, e.Text())
+				require.NotEmpty(t, e.Text)
 			case subjects.HookAgentEnd:
 				var e AgentEnd
 				e, err = DecodeAgentEnd(env.Event)
@@ -250,7 +252,7 @@ func FuzzEnvelope(f *testing.F) {
 		for _, decode := range []func() error{
 			func() error { _, err := DecodeContext(e.Ctx); return err },
 			func() error { _, err := DecodeBeforePromptBuild(e.Event); return err },
-			func() error { v, err := DecodeAfterToolCall(e.Event); _ = v.Text(); return err },
+			func() error { _, err := DecodeAfterToolCall(e.Event); return err },
 			func() error { v, err := DecodeAgentEnd(e.Event); _, _ = v.Outcome(); return err },
 			func() error { _, err := DecodeSessionEnd(e.Event); return err },
 			func() error { _, err := DecodeTurnBegun(e.Event); return err },
@@ -280,4 +282,48 @@ func BenchmarkDecodeBeforePromptBuild(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func BenchmarkDecodeAgentEnd(b *testing.B) {
+	for _, row := range []struct {
+		name  string
+		turns int
+	}{{"small", 4}, {"8MB", 20_000}} {
+		b.Run(row.name, func(b *testing.B) {
+			var event strings.Builder
+			event.WriteString(`{"success":true,"messages":[`)
+			for i := range row.turns {
+				if i > 0 {
+					event.WriteByte(',')
+				}
+				event.WriteString(`{"role":"user","content":"` + strings.Repeat("what is it? ", 15) + `"},{"role":"assistant","content":[{"type":"text","text":"` + strings.Repeat("this it is. ", 8) + `"}],"stopReason":"stop"}`)
+			}
+			event.WriteString(`]}`)
+			data := []byte(`{"hook":"agent_end","ts":1,"id":"x","ctx":{},"event":` + event.String() + `}`)
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				env, err := DecodeEvent(data, "")
+				if err != nil {
+					b.Fatal(err)
+				}
+				e, err := DecodeAgentEnd(env.Event)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if result, _ := e.Outcome(); result == "" {
+					b.Fatal("no result")
+				}
+			}
+		})
+	}
+}
+
+func TestDeepNestingIsRefusedAndNothingWorse(t *testing.T) {
+	deep := strings.Repeat("[", 4<<20)
+	_, err := DecodeRequest([]byte(`{"hook":"h","ctx":{},"event":{"a":` + deep))
+	require.ErrorIs(t, err, ErrInvalid)
+	nested := strings.Repeat("[", 9000) + strings.Repeat("]", 9000)
+	_, err = DecodeRequest([]byte(`{"hook":"h","ctx":{},"event":{"a":` + nested + `}}`))
+	require.NoError(t, err)
 }

@@ -63,7 +63,7 @@ func captured(t *testing.T, name string) (facts []store.Fact) {
 			require.NoError(t, err)
 			f.RunID = e.RunID
 			f.Call = &store.Call{
-				ToolCallID: e.ToolCallID, Name: e.ToolName, Params: e.Params, Result: e.Text(),
+				ToolCallID: e.ToolCallID, Name: e.ToolName, Params: e.Params, Result: e.Text,
 				Error: string(e.Error), DurationMs: e.DurationMs,
 			}
 		case subjects.HookAgentEnd:

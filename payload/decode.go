@@ -1,0 +1,99 @@
+package payload
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+)
+
+// Bodies reach eight megabytes, of which a few fields are read. They are
+// checked once as a whole and then walked, instead of being decoded into values
+// that nobody looks at.
+
+// object is a JSON object that is known to be valid.
+type object struct {
+	gjson.Result
+	what string // how errors name it
+}
+
+// check parses a whole body.
+func check(data []byte, what string) (object, error) {
+	if !json.Valid(data) {
+		return object{}, fmt.Errorf("%w: %s is not valid JSON: %w", ErrInvalid, what, syntaxError(data))
+	}
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	}
+	return view(data, what)
+}
+
+// view parses a part of a body that was checked as a whole.
+func view(data []byte, what string) (object, error) {
+	root := gjson.ParseBytes(data)
+	if !root.IsObject() {
+		return object{}, fmt.Errorf("%w: %s must be an object, not %s", ErrInvalid, what, kindOf(root))
+	}
+	return object{root, what}, nil
+}
+
+// syntaxError says where data stops being JSON.
+func syntaxError(data []byte) error {
+	var ignored json.RawMessage
+	if err := json.Unmarshal(data, &ignored); err != nil {
+		return err
+	}
+	return errors.New("unknown fault")
+}
+
+// fields calls set for every field; the first error ends it.
+func (o object) fields(set func(name string, value gjson.Result) error) error {
+	var err error
+	o.ForEach(func(name, value gjson.Result) bool {
+		err = set(name.Str, value)
+		return err == nil
+	})
+	return err
+}
+
+// wrongType is the error of a field that is of another type.
+func (o object) wrongType(field, wanted string, value gjson.Result) error {
+	return fmt.Errorf("%w: %s of %s must be %s, not %s", ErrInvalid, field, o.what, wanted, kindOf(value))
+}
+
+// text reads a string; null is "". It is a copy: the body may be large, and
+// what is kept of it must not keep it.
+func (o object) text(field string, value gjson.Result, to *string) error {
+	switch value.Type {
+	case gjson.String:
+		*to = strings.Clone(value.Str)
+	case gjson.Null:
+		*to = ""
+	default:
+		return o.wrongType(field, "a string", value)
+	}
+	return nil
+}
+
+func kindOf(value gjson.Result) string {
+	switch {
+	case value.IsObject():
+		return "an object"
+	case value.IsArray():
+		return "an array"
+	case value.IsBool():
+		return "a boolean"
+	}
+	switch value.Type {
+	case gjson.String:
+		return "a string"
+	case gjson.Number:
+		return "a number"
+	default:
+		return "null"
+	}
+}
