@@ -1,15 +1,135 @@
 package local
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 const (
-	maxGoal  = 160 // characters of a goal
-	maxQuote = 100 // characters of an example in a reason
+	maxGoal     = 160 // characters of a goal
+	maxQuote    = 100 // characters of a message or example in a reason
+	maxTelling  = 3   // words in a reason
+	closeEnough = 0.3 // cosine from which on the nearest example is the reason
 )
+
+// goal restates the message on one line, with the earlier message it follows.
+func goal(message, earlier string) string {
+	if earlier == "" {
+		return oneLine(message, maxGoal)
+	}
+	return oneLine(message, maxGoal/2) + ", after “" + oneLine(earlier, maxGoal/2-10) + "”"
+}
+
+// reason says what spoke for the answer. The vector that decided must still be
+// in sc.
+func (m *Model) reason(sc *scratch, v *verdict) string {
+	if v.other() {
+		return "nothing in the message is typical of one intent"
+	}
+	var said string
+	if words := m.wordsFor(sc, v); len(words) > 0 {
+		said = "“" + strings.Join(words, "”, “") + "” spoke for it"
+	}
+	if v.row >= 0 && (v.cosine >= closeEnough || said == "") {
+		said = m.examples.reasons[v.row]
+	}
+	if v.earlier != "" {
+		return "follows “" + oneLine(v.earlier, maxQuote) + "”: " + said
+	}
+	return said
+}
+
+// wordsFor spares looking for telling words where the nearest example is the
+// better reason.
+func (m *Model) wordsFor(sc *scratch, v *verdict) []string {
+	if v.row >= 0 && v.cosine >= closeEnough {
+		return nil
+	}
+	return m.tellingWords(sc, v)
+}
+
+// tellingWords returns the words, or pairs of characters, that spoke most for
+// the first class against the second, strongest first.
+func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
+	if v.first < 0 {
+		return nil
+	}
+	type telling struct {
+		start, end int32
+		lead       float32
+	}
+	var found []telling
+	for _, tok := range sc.text.tokens {
+		if tok.kind != tokenHan {
+			sc.feats = sc.feats[:0]
+			runes := sc.text.runes[tok.start:tok.end]
+			h := hashWord(runes)
+			sc.feats = append(sc.feats, feature{hashEnd(h, viewWord), viewWord, 1})
+			if tok.kind == tokenWord {
+				sc.feats = appendRuns(sc.feats, runes)
+				if root := hashWord(stem(sc.stem[:0], runes)); root != h {
+					h = root
+					sc.feats = append(sc.feats, feature{hashEnd(h, viewWord), viewWord, 1})
+				}
+			}
+			if c, ok := conceptOf[h]; ok {
+				sc.feats = append(sc.feats, feature{hashEnd(c, viewConcept), viewConcept, conceptWeight})
+			}
+			found = append(found, telling{tok.start, tok.end, m.lead(sc, v)})
+			continue
+		}
+		for i := tok.start; i+1 < tok.end; i++ {
+			h := hashStep(hashStep(hashSeed, sc.text.runes[i]), sc.text.runes[i+1])
+			sc.feats = append(sc.feats[:0], feature{hashEnd(h, viewWord), viewWord, 1})
+			if c, ok := conceptOf[h]; ok {
+				sc.feats = append(sc.feats, feature{hashEnd(c, viewConcept), viewConcept, conceptWeight})
+			}
+			found = append(found, telling{i, i + 2, m.lead(sc, v)})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b telling) int { return cmp.Compare(b.lead, a.lead) })
+	var words []string
+	for _, f := range found {
+		if f.lead <= 0 || len(words) == maxTelling {
+			break
+		}
+		word := oneLine(string(sc.text.runes[f.start:f.end]), maxQuote/maxTelling)
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// lead is how much the features in sc.feats speak for the first class of v
+// against the second.
+func (m *Model) lead(sc *scratch, v *verdict) float32 {
+	sum := float32(0)
+	for _, f := range sc.feats {
+		id := m.space.dict.lookup(f.hash)
+		if id < 0 {
+			continue
+		}
+		w := m.weight(id, v.first)
+		if v.second >= 0 {
+			w -= m.weight(id, v.second)
+		}
+		sum += w * sc.dense[id]
+	}
+	return sum
+}
+
+func (m *Model) weight(id int32, class int) float32 {
+	for i := range m.blocks {
+		if b := &m.blocks[i]; class < b.first+b.width {
+			return b.weights[int(id)*b.width+class-b.first]
+		}
+	}
+	return 0
+}
 
 // oneLine returns s on one line, white space folded, at most limit characters.
 func oneLine(s string, limit int) string {
@@ -22,7 +142,7 @@ func oneLine(s string, limit int) string {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		i += size
 		if unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError && size == 1 {
-			space = b.Len() > 0
+			space = n > 0
 			continue
 		}
 		if space {
@@ -30,7 +150,7 @@ func oneLine(s string, limit int) string {
 			n++
 			space = false
 		}
-		if n >= limit-1 && i < len(s) && strings.TrimSpace(s[i:]) != "" {
+		if n >= limit-1 {
 			b.WriteRune('…')
 			break
 		}
@@ -40,14 +160,24 @@ func oneLine(s string, limit int) string {
 	return b.String()
 }
 
+// isOneLine spares the usual message a copy.
 func isOneLine(s string, limit int) bool {
-	if len(s) > limit || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {
-		return false
-	}
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] >= utf8.RuneSelf || s[i] == 0x7F || s[i] == ' ' && s[i+1] == ' ' {
+	n, space := 0, true
+	for i, r := range s {
+		switch {
+		case r == ' ':
+			if space {
+				return false
+			}
+			space = true
+		case r == utf8.RuneError || unicode.IsSpace(r) || unicode.IsControl(r):
+			return false
+		default:
+			space = false
+		}
+		if n++; n > limit || i > limit*utf8.UTFMax {
 			return false
 		}
 	}
-	return true
+	return !space || s == ""
 }

@@ -3,6 +3,7 @@
 package local
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -37,9 +38,12 @@ type scratch struct {
 	// it is zero between classifications.
 	dense   []float32
 	covered []int32
+	stem    [maxStem]rune
 	// Worth of the message's words and runs: all of it, and what is known.
 	words, knownWords, runs, knownRuns float32
-	nWords                             int
+	// strange is the squared worth of the words and pairs that are not known.
+	strange float32
+	nWords  int
 }
 
 // examples are the training rows as the nearest-example search reads them:
@@ -49,7 +53,7 @@ type examples struct {
 	starts   []int32 // by row; one more at the end
 	ids      []int32
 	values   []float32
-	reasons  []string // by row; "" for triggers
+	reasons  []string // by row
 	texts    []string
 }
 
@@ -60,7 +64,7 @@ const (
 	// What a wrong answer costs in training. A trigger describes messages, it is
 	// none, so it counts for less than an example.
 	exampleCost = 0.3
-	triggerCost = 0.15
+	triggerCost = 0.1
 	// positiveCost is how much more an intent's own examples cost than those
 	// of others, which are many.
 	positiveCost = 10
@@ -68,7 +72,17 @@ const (
 	bayesPrior   = 0.3 // of the average class's features are put into every class
 	// outOfScopeShare is the part of messages that is taken to fit no intent
 	// when confidence is learnt.
-	outOfScopeShare = 0.2
+	outOfScopeShare = 0.1
+	// fallbackOdds is how much likelier than the best intent the fallback must
+	// be to be the answer.
+	fallbackOdds = 1.7
+	// runnerUpSharpness turns differences of scores into odds among runners-up.
+	runnerUpSharpness = 4
+	// continuity is the chance that a follow-up stays with its subject, for
+	// each earlier message that had to be looked at.
+	continuity = 0.9
+	// maxLookBack is how many of the user's earlier messages may be looked at.
+	maxLookBack = 3
 	// priorPrecision is how many observations' worth of certainty the prior of
 	// the confidence has.
 	priorPrecision = 1.0
@@ -108,7 +122,9 @@ func samplesOf(root *intents.Catalog) []sample {
 			out = append(out, sample{text: e, class: int32(i), cost: exampleCost})
 		}
 		for _, t := range in.Triggers {
-			out = append(out, sample{text: t, class: int32(i), cost: triggerCost, trigger: true})
+			for _, a := range assertions(t) {
+				out = append(out, sample{text: a, class: int32(i), cost: triggerCost, trigger: true})
+			}
 		}
 	}
 	for _, e := range root.Fallback().Examples {
@@ -139,11 +155,11 @@ func newExamples(sp *space, rows *corpus, samples []sample, classes int) example
 		e.starts = append(e.starts, int32(len(e.ids)))
 		text := oneLine(s.text, maxQuote)
 		e.texts = append(e.texts, text)
+		kind := "example"
 		if s.trigger {
-			e.reasons = append(e.reasons, "close to the trigger “"+text+"”")
-		} else {
-			e.reasons = append(e.reasons, "close to the example “"+text+"”")
+			kind = "trigger"
 		}
+		e.reasons = append(e.reasons, "close to the "+kind+" “"+text+"”")
 	}
 	for c := range classes {
 		e.firstRow[c+1] = max(e.firstRow[c+1], e.firstRow[c])
@@ -158,13 +174,13 @@ func (m *Model) newScratch() *scratch {
 	}
 }
 
-// read turns a message into a vector in sc. What is in sc.dense must be taken
+// read turns messages into one vector in sc. What is in sc.dense must be taken
 // out again with clear.
-func (m *Model) read(sc *scratch, message string) {
-	sc.text.reset(message)
+func (m *Model) read(sc *scratch, messages ...string) {
+	sc.text.reset(messages...)
 	sc.feats = appendFeatures(sc.feats[:0], &sc.text)
 	sc.ids, sc.values = sc.ids[:0], sc.values[:0]
-	sc.words, sc.knownWords, sc.runs, sc.knownRuns, sc.nWords = 0, 0, 0, 0, 0
+	sc.words, sc.knownWords, sc.runs, sc.knownRuns, sc.strange, sc.nWords = 0, 0, 0, 0, 0, 0
 	for _, f := range sc.feats {
 		id := m.space.dict.lookup(f.hash)
 		worth := m.space.unknown * f.weight
@@ -175,6 +191,8 @@ func (m *Model) read(sc *scratch, message string) {
 			worth = m.space.worth[id]
 			sc.dense[id] = worth
 			sc.ids, sc.values = append(sc.ids, id), append(sc.values, worth)
+		} else if f.view != viewChar {
+			sc.strange += worth * worth
 		}
 		switch f.view {
 		case viewWord:
@@ -209,11 +227,12 @@ func score(out []float32, blocks []block, ids []int32, values []float32) {
 	}
 }
 
-// top returns the best and the second best of the allowed classes; -1 for none.
-func top(scores []float32, allowed func(int) bool) (first, second int) {
+// top returns the best and the second best of the allowed classes, nil for
+// all; -1 for none.
+func top(scores []float32, allowed []bool) (first, second int) {
 	first, second = -1, -1
 	for c, s := range scores {
-		if !allowed(c) {
+		if allowed != nil && (c >= len(allowed) || !allowed[c]) {
 			continue
 		}
 		switch {
@@ -232,11 +251,15 @@ func top(scores []float32, allowed func(int) bool) (first, second int) {
 func (m *Model) nearest(sc *scratch, class int, skip []bool) (row int, cosine, covered float32) {
 	e := &m.examples
 	row = -1
-	norm := float32(0)
+	norm, known := float32(0), float32(0)
 	for k, id := range sc.ids {
 		if m.space.views[id] != viewChar {
 			norm += sc.values[k] * sc.values[k]
+			known += m.space.worth[id] * m.space.worth[id]
 		}
+	}
+	if known > 0 {
+		norm *= 1 + sc.strange/known
 	}
 	if norm == 0 {
 		return row, 0, 0
@@ -316,7 +339,7 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 	if n > 2500 {
 		folds = 1
 	}
-	held := make([]bool, n)
+	held, present := make([]bool, n), make([]bool, classes)
 	sc := m.newScratch()
 	known := make([]int32, m.space.dict.n)
 	var obs []observation
@@ -346,7 +369,9 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 		s.forget(held)
 		s.run(foldEpochs, uint64(100+fold), held)
 		s.bayes(held)
-		present := func(c int) bool { return c%numFolds != fold }
+		for c := range present {
+			present[c] = c%numFolds != fold
+		}
 		for i, sm := range samples {
 			if !held[i] || sm.trigger {
 				continue
@@ -359,7 +384,7 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 				_, cosine, covered := m.nearest(sc, first, held)
 				obs = append(obs, observation{
 					signals: m.signals(sc, first, second, cosine, covered),
-					inScope: sm.class >= 0 && present(int(sm.class)),
+					inScope: sm.class >= 0 && present[sm.class],
 					correct: int32(first) == sm.class,
 					weight:  1,
 				})
@@ -374,35 +399,27 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 
 // unknow takes the features out of a vector that a fold does not know.
 func (m *Model) unknow(sc *scratch, known []int32) {
-	sc.words, sc.knownWords, sc.runs, sc.knownRuns = 0, 0, 0, 0
-	unknownWords := sc.nWords
 	k := 0
-	for i, id := range sc.ids {
-		_ = i
-		v := m.space.views[id]
-		if known[id] == 0 {
-			sc.dense[id] = 0
-			switch v {
-			case viewWord:
-				sc.words += m.space.unknown
-				unknownWords--
-			case viewChar:
-				sc.runs += m.space.unknown
-			}
+	for _, id := range sc.ids {
+		worth := m.space.worth[id]
+		if known[id] > 0 {
+			sc.ids[k], sc.values[k] = id, worth
+			k++
 			continue
 		}
-		w := m.space.worth[id]
-		switch v {
+		sc.dense[id] = 0
+		strange := m.space.unknown * m.space.weight[id]
+		switch m.space.views[id] {
 		case viewWord:
-			sc.words += w
-			sc.knownWords += w
-			unknownWords--
+			sc.words += strange - worth
+			sc.knownWords -= worth
 		case viewChar:
-			sc.runs += w
-			sc.knownRuns += w
+			sc.runs += strange - worth
+			sc.knownRuns -= worth
 		}
-		sc.ids[k], sc.values[k] = id, w
-		k++
+		if m.space.views[id] != viewChar {
+			sc.strange += strange * strange
+		}
 	}
 	sc.ids, sc.values = sc.ids[:k], sc.values[:k]
 	m.space.scale(sc.ids, sc.values)
@@ -442,9 +459,14 @@ type verdict struct {
 	cosine        float32
 	// pIn is the probability that some intent fits, pFirst that the first does.
 	pIn, pFirst float64
+	// earlier is the user's earlier message that decided; "" for none.
+	earlier string
 }
 
-func (v *verdict) other() bool { return v.first < 0 || 1-v.pIn > v.pFirst }
+// other says that the answer is the fallback. It needs more than to be the
+// likelier answer: who is wrongly given no hint has lost it, who is wrongly
+// given one has advice that does not apply.
+func (v *verdict) other() bool { return v.first < 0 || 1-v.pIn > fallbackOdds*v.pFirst }
 
 // confidence is the probability that the answer is right.
 func (v *verdict) confidence() float64 {
@@ -457,12 +479,9 @@ func (v *verdict) confidence() float64 {
 // judge classifies what sc has read.
 func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	v := verdict{first: -1, second: -1, row: -1}
-	if len(sc.ids) == 0 {
-		return v
-	}
 	score(sc.scores, m.blocks, sc.ids, sc.values)
-	v.first, v.second = top(sc.scores, func(c int) bool { return c >= len(allowed) || allowed[c] })
-	if v.first < 0 {
+	v.first, v.second = top(sc.scores, allowed)
+	if v.first < 0 || len(sc.ids) == 0 {
 		return v
 	}
 	var covered float32
@@ -471,6 +490,50 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	v.pIn = m.inScope.probability(&s)
 	v.pFirst = v.pIn * m.correct.probability(&s)
 	return v
+}
+
+// decide classifies a message that follows a conversation. It leaves the
+// vector that decided in sc, to be taken out with clear.
+func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, allowed []bool) verdict {
+	m.read(sc, message)
+	kind := standalone
+	if len(conversation) > 0 {
+		kind = m.followUpOf(sc)
+	}
+	alone := m.judge(sc, allowed)
+	if kind == standalone || kind == elliptic && !alone.other() && alone.pFirst >= 0.5 {
+		return alone
+	}
+	// What a message lacks stands in what the user said before. What the
+	// assistant said is not what the user wants.
+	discount, looked := continuity, 0
+	for i := len(conversation) - 1; i >= 0 && looked < maxLookBack; i-- {
+		turn := &conversation[i]
+		if turn.Role != "user" {
+			continue
+		}
+		sc.clear()
+		if kind == acknowledgement {
+			m.read(sc, turn.Text)
+			if m.followUpOf(sc) == acknowledgement {
+				continue
+			}
+		} else {
+			m.read(sc, turn.Text, message)
+		}
+		looked++
+		v := m.judge(sc, allowed)
+		v.pIn *= discount
+		v.pFirst *= discount
+		if !v.other() && (kind == acknowledgement || alone.other() || v.pFirst > alone.pFirst) {
+			v.earlier = turn.Text
+			return v
+		}
+		discount *= continuity
+	}
+	sc.clear()
+	m.read(sc, message)
+	return m.judge(sc, allowed)
 }
 
 // Classify implements [classify.Local]. The catalogue of in must be the one the
@@ -482,29 +545,25 @@ func (m *Model) Classify(in classify.Input) payload.Classification {
 	}
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)
-	m.read(sc, in.Latest)
-	v := m.judge(sc, allowed)
-	sc.clear()
+	v := m.decide(sc, in.Latest, in.Conversation, allowed)
 	out := payload.Classification{
-		Goal:       oneLine(in.Latest, maxGoal),
+		Goal:       goal(in.Latest, v.earlier),
 		Confidence: v.confidence(),
 		Complexity: Complexity(in.Latest),
 		Source:     payload.SourceLocal,
 	}
 	if v.other() {
 		fallback := m.catalog.Fallback()
-		out.Intent, out.Name, out.Reason = fallback.ID, fallback.Name, "no intent's examples are close to the message"
-		return out
+		out.Intent, out.Name = fallback.ID, fallback.Name
+	} else {
+		out.Intent, out.Name = m.intents[v.first].ID, m.intents[v.first].Name
 	}
-	best := &m.intents[v.first]
-	out.Intent, out.Name = best.ID, best.Name
-	if v.row >= 0 {
-		out.Reason = m.examples.reasons[v.row]
-	}
+	out.Reason = m.reason(sc, &v)
+	sc.clear()
 	return out
 }
 
-// Score is an intent and the probability that it is right.
+// Score is an answer and the probability that it is right.
 type Score struct {
 	Intent      string  `json:"intent"`
 	Name        string  `json:"name"`
@@ -514,45 +573,50 @@ type Score struct {
 // Prediction is all that the model has to say of a message.
 type Prediction struct {
 	// Intent is the best intent of those allowed, whether or not the message
-	// falls to the fallback; "" when none is allowed.
-	Intent string
+	// falls to the fallback: a forced choice. "" when none is allowed.
+	Intent string `json:"intent"`
 	// Other says that the answer is the fallback.
-	Other bool
+	Other bool `json:"other"`
 	// Confidence is the probability that the answer is right: that of Intent,
 	// or of the fallback when Other is set.
-	Confidence float64
-	// Ranked are the allowed intents with the fallback, most probable first.
-	Ranked []Score
+	Confidence float64 `json:"confidence"`
+	// Ranked are the allowed intents and the fallback, most probable first.
+	// The probabilities add up to 1.
+	Ranked []Score `json:"ranked"`
+	// Reason is the sentence that Classify gives.
+	Reason string `json:"reason"`
 	// Nearest is the example, or trigger, of Intent that is most like the
-	// message, and Similarity its cosine.
-	Nearest    string
-	Similarity float64
-	// Words are the message's words that spoke most for Intent.
-	Words []string
+	// message, and Similarity its cosine, 0 to 1.
+	Nearest    string  `json:"nearest,omitempty"`
+	Similarity float64 `json:"similarity"`
+	// Words are what in the message spoke most for Intent, strongest first.
+	Words []string `json:"words,omitempty"`
 }
 
-// Predict classifies a text that follows a conversation. allowed is by
-// position in the root catalogue, nil for all.
+// Predict classifies a message that follows a conversation, oldest turn first.
+// allowed is by position in the root catalogue, nil for all.
 func (m *Model) Predict(message string, conversation []payload.Turn, allowed []bool) Prediction {
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)
-	m.read(sc, message)
-	v := m.judge(sc, allowed)
-	p := Prediction{Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine)}
+	v := m.decide(sc, message, conversation, allowed)
+	p := Prediction{
+		Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine),
+		Reason: m.reason(sc, &v), Words: m.tellingWords(sc, &v), Ranked: m.rank(sc, &v, allowed),
+	}
 	if v.first >= 0 {
 		p.Intent = m.intents[v.first].ID
 	}
 	if v.row >= 0 {
 		p.Nearest = m.examples.texts[v.row]
 	}
-	p.Ranked = m.rank(sc, &v, allowed)
 	sc.clear()
 	return p
 }
 
 func (m *Model) rank(sc *scratch, v *verdict, allowed []bool) []Score {
 	fallback := m.catalog.Fallback()
-	out := []Score{{Intent: fallback.ID, Name: fallback.Name, Probability: 1 - v.pIn}}
+	out := make([]Score, 0, len(m.intents)+1)
+	out = append(out, Score{Intent: fallback.ID, Name: fallback.Name, Probability: 1 - v.pIn})
 	if v.first < 0 {
 		return out
 	}
@@ -560,24 +624,20 @@ func (m *Model) rank(sc *scratch, v *verdict, allowed []bool) []Score {
 	// What is left goes to the others by their scores.
 	total, from := 0.0, len(out)
 	for c := range m.intents {
-		if c == v.first || c < len(allowed) && !allowed[c] {
+		if c == v.first || allowed != nil && !allowed[c] {
 			continue
 		}
-		w := math.Exp(4 * float64(sc.scores[c]))
+		w := math.Exp(runnerUpSharpness * float64(sc.scores[c]-sc.scores[v.first]))
 		total += w
 		out = append(out, Score{Intent: m.intents[c].ID, Name: m.intents[c].Name, Probability: w})
 	}
-	for i := from; i < len(out); i++ {
-		out[i].Probability = math.Min(out[i].Probability/total*(v.pIn-v.pFirst), v.pFirst)
+	if from == len(out) {
+		// The only intent there is: what is not its is the fallback's.
+		out[0].Probability = 1 - v.pFirst
 	}
-	slices.SortStableFunc(out, func(a, b Score) int {
-		switch {
-		case a.Probability > b.Probability:
-			return -1
-		case a.Probability < b.Probability:
-			return 1
-		}
-		return 0
-	})
+	for i := from; i < len(out); i++ {
+		out[i].Probability *= (v.pIn - v.pFirst) / total
+	}
+	slices.SortStableFunc(out, func(a, b Score) int { return cmp.Compare(b.Probability, a.Probability) })
 	return out
 }

@@ -37,12 +37,12 @@ type text struct {
 	tokens []token
 }
 
-// reset normalises s, reusing the memory of t.
-func (t *text) reset(s string) {
+// reset normalises the parts, one after the other, reusing the memory of t.
+func (t *text) reset(parts ...string) {
 	t.runes, t.tokens = t.runes[:0], t.tokens[:0]
-	head, tail := window(s)
-	t.add(head)
-	if tail != "" {
+	for _, s := range parts {
+		head, tail := window(s)
+		t.add(head)
 		t.add(tail)
 	}
 }

@@ -1,0 +1,110 @@
+package local
+
+import "strings"
+
+// followUp says how a message leans on what was said before.
+type followUp uint8
+
+const (
+	standalone      followUp = iota
+	acknowledgement          // "yes please", "the second one": means nothing alone
+	elliptic                 // "and for tomorrow?": short, and may lack its verb or object
+)
+
+// A longer message stands on its own.
+const (
+	maxFollowUpWords = 7
+	maxFollowUpHan   = 12
+)
+
+// followUpOf classes what sc has read.
+func (m *Model) followUpOf(sc *scratch) followUp {
+	var words, han, function, answers, known int
+	for _, tok := range sc.text.tokens {
+		runes := sc.text.runes[tok.start:tok.end]
+		switch tok.kind {
+		case tokenWord:
+			words++
+			h := hashWord(runes)
+			_, answer := answerWords[h]
+			_, small := functionWords[h]
+			switch {
+			case answer || runes[0] >= '0' && runes[0] <= '9':
+				answers++
+				known++
+			case small:
+				function++
+				known++
+			case m.space.dict.lookup(hashEnd(h, viewWord)) >= 0:
+				known++
+			default:
+				if _, ok := conceptOf[hashWord(stem(sc.stem[:0], runes))]; ok {
+					known++
+				}
+			}
+		case tokenHan:
+			han += len(runes)
+			words++
+			n := 0
+			for _, r := range runes {
+				if strings.ContainsRune(answerRunes, r) {
+					n++
+				}
+			}
+			switch {
+			case n == len(runes):
+				answers++
+				known++
+			case n > 0 || m.space.dict.lookup(hashEnd(hashStep(hashSeed, runes[0]), viewWord)) >= 0:
+				known++
+			}
+		case tokenSymbol:
+			// A thumb or a check mark may stand beside anything.
+		}
+	}
+	switch {
+	case words == 0 || words > maxFollowUpWords || han > maxFollowUpHan:
+		return standalone
+	case answers > 0 && answers+function == words:
+		return acknowledgement
+	case known*2 >= words:
+		return elliptic
+	}
+	return standalone
+}
+
+// answerWords answer a question or choose from what was offered; with
+// functionWords and numbers beside them they say nothing of a subject.
+var answerWords = wordSet(`
+	yes yeah yep yup ya sure ok okay okey alright right correct exactly absolutely definitely indeed affirmative
+	no nope nah neither none either both all
+	first second third fourth fifth last latter former next previous other another same one ones two three four five
+	1st 2nd 3rd 4th 5th option choice number
+	ahead proceed continue it that this those these them again more
+	sounds good great perfect fine
+	si oui ja doch klar genau bitte claro vale
+`)
+
+// answerRunes do the same in Chinese and Japanese.
+const answerRunes = "好啊呀哦喔嗯恩吧的是對对沒没错錯可以行要不用了第一二三四五六七八九十個个那這这就它都請请繼继續续再来來下做去號号项項選选" +
+	"はいうんええおねがしますそれこあでのもっと次目番最初つ度願方"
+
+// functionWords hold sentences together and say little of what they are about.
+var functionWords = wordSet(`
+	a an the this that these those it its they them their he him his she her we us our you your yours i me my mine
+	who whom whose which what where when why how
+	am is are was were be been being do does did have has had can could will would shall should may might must
+	im ive id ill youre lets let thats whats
+	and or but if then else so because as than while though
+	of to in on at by for from with into onto about up down out off over
+	there here also too just only very really please thanks thank you hey hi well
+	want like go make get give take use pick choose tell show say with
+`)
+
+func wordSet(words string) map[uint64]struct{} {
+	set := make(map[uint64]struct{})
+	for _, w := range strings.Fields(words) {
+		set[hashWord([]rune(w))] = struct{}{}
+	}
+	return set
+}
