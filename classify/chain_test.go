@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/classify/provider"
 	"intenthint/classify/provider/providertest"
 	"intenthint/payload"
+
+	"github.com/stretchr/testify/require"
 )
 
 // completer is a model that takes its time and honours its context.
@@ -154,7 +154,7 @@ func TestChain(t *testing.T) {
 				if tt.err != nil {
 					require.ErrorIs(t, err, tt.err)
 					for other := range slices.Values([]error{ErrFailed, ErrDeadline, ErrOverloaded}) {
-						require.Equal(t, other == tt.err, errors.Is(err, other))
+						require.Equal(t, errors.Is(other, tt.err), errors.Is(err, other))
 					}
 					require.Zero(t, got)
 					return

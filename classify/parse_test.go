@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/payload"
+
+	"github.com/stretchr/testify/require"
 )
 
 func with(replacements ...string) string {

@@ -5,6 +5,7 @@ package conversation
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -183,8 +184,8 @@ func (s *stripper) finish() []byte {
 }
 
 func beginsLine(before []byte) bool {
-	for i := len(before) - 1; i >= 0; i-- {
-		switch before[i] {
+	for _, b := range slices.Backward(before) {
+		switch b {
 		case '\n':
 			return true
 		case ' ', '\t', '\r':

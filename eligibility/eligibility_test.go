@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/payload"
+
+	"github.com/stretchr/testify/require"
 )
 
 func defaults() Rules { return Rules{Agents: []string{"*"}, AllowedChatTypes: []string{ChatDirect}} }

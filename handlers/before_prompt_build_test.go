@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,14 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/classify"
 	"intenthint/conversation"
 	"intenthint/eligibility"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
 // recorder is the bus and the observer of a handler under test.
@@ -410,9 +411,9 @@ func TestATurnTooLongForTheServerLeavesOutTheOldest(t *testing.T) {
 func TestRunsForgetTheOldest(t *testing.T) {
 	runs := NewRuns()
 	for i := range maxRuns + 1 {
-		known, mine := runs.join(fmt.Sprint(i), "p")
+		known, mine := runs.join(strconv.Itoa(i), "p")
 		require.True(t, mine)
-		runs.finish(fmt.Sprint(i), known, answer{hint: "h", result: &payload.Classification{}})
+		runs.finish(strconv.Itoa(i), known, answer{hint: "h", result: &payload.Classification{}})
 	}
 	_, mine := runs.join("1", "p")
 	require.False(t, mine)

@@ -4,21 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+var quiet = slog.New(slog.DiscardHandler)
 
 func says(text string) Handler {
 	return func(context.Context, *Request) (Result, error) { return Result{PrependContext: text}, nil }

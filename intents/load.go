@@ -127,8 +127,7 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 }
 
 func reason(err error) error {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
 	return fmt.Errorf("the file cannot be read: %w", err)

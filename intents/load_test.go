@@ -144,15 +144,18 @@ func TestLint(t *testing.T) {
 		"clean": {map[string]string{"a.md": md("A"), "b.md": md("B")}, []string{}, false},
 		"nothing there": {
 			map[string]string{},
-			[]string{"notice .:1: there are no intent files (*.md) here"}, false,
+			[]string{"notice .:1: there are no intent files (*.md) here"},
+			false,
 		},
 		"one id twice": {
 			map[string]string{"a.md": md("A", "name: x"), "b.md": strings.Replace(md("a"), "say a", "do a", 1)},
-			[]string{"error a.md:2: id A is also that of b.md, which is used instead of this file"}, true,
+			[]string{"error a.md:2: id A is also that of b.md, which is used instead of this file"},
+			true,
 		},
 		"one example twice": {
 			map[string]string{"a.md": md("A"), "b.md": strings.Replace(md("B"), "[say B]", "\n  - x\n  - Say  a", 1)},
-			[]string{`notice b.md:6: the example "Say  a" stands at a.md:4 already`}, false,
+			[]string{`notice b.md:6: the example "Say  a" stands at a.md:4 already`},
+			false,
 		},
 		"a file that does not hold, in order of lines": {
 			map[string]string{"a.md": md("A"), "b.md": "---\nid: 1\ntriggers: 2\nexamples: []\n---\n"},
@@ -160,7 +163,8 @@ func TestLint(t *testing.T) {
 				"error b.md:2: id must be a string, not a number; put it in quotes",
 				"error b.md:3: triggers must be a list of strings, not a number",
 				"notice b.md:5: there is no prompt after the front matter",
-			}, true,
+			},
+			true,
 		},
 	}
 	for name, c := range cases {

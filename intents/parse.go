@@ -230,8 +230,7 @@ func parseYAML(front string) (tree *ast.File, err error) {
 }
 
 func (p *fileParser) yamlError(err error) {
-	var syntax *yaml.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*yaml.SyntaxError](err); ok {
 		line := 1
 		if t := syntax.Token; t != nil && t.Position != nil {
 			line = p.fileLine(t.Position.Line)

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
 func TestDecodeRequest(t *testing.T) {

@@ -190,8 +190,8 @@ func (d *Document) owner(f Fact) int {
 
 // find looks from the newest turn on: that is nearly always the one.
 func (d *Document) find(run string) int {
-	for i := len(d.turns) - 1; i >= 0; i-- {
-		if d.turns[i].run == run {
+	for i, v := range slices.Backward(d.turns) {
+		if v.run == run {
 			return i
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/payload"
+
+	"github.com/stretchr/testify/require"
 )
 
 // someFacts makes a set of facts of one session with everything that can

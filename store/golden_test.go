@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
+
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -25,7 +26,7 @@ func captured(t *testing.T, name string) (facts []store.Fact) {
 	t.Helper()
 	file, err := os.Open(filepath.Join("..", "testdata", "openclaw", name+".jsonl"))
 	require.NoError(t, err)
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // only read
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, 1<<20)
 	for i := 0; scanner.Scan(); i++ {
@@ -64,7 +65,7 @@ func captured(t *testing.T, name string) (facts []store.Fact) {
 			f.RunID = e.RunID
 			f.Call = &store.Call{
 				ToolCallID: e.ToolCallID, Name: e.ToolName, Params: e.Params, Result: e.Text,
-				Error: string(e.Error), DurationMs: e.DurationMs,
+				Error: e.Error, DurationMs: e.DurationMs,
 			}
 		case subjects.HookAgentEnd:
 			e, err := payload.DecodeAgentEnd(line.Event)
@@ -111,8 +112,8 @@ func TestCapturedTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) { golden(t, name, facts) })
 		t.Run(name+" backwards", func(t *testing.T) {
 			backwards := make([]store.Fact, 0, len(facts))
-			for i := len(facts) - 1; i >= 0; i-- {
-				backwards = append(backwards, facts[i])
+			for _, fact := range slices.Backward(facts) {
+				backwards = append(backwards, fact)
 			}
 			golden(t, name, backwards)
 		})

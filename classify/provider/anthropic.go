@@ -61,7 +61,7 @@ func (m *anthropicModel) Complete(ctx context.Context, req Request) (Completion,
 
 func (m *anthropicModel) params(req Request, q quirks) (anthropic.MessageNewParams, error) {
 	out := anthropic.MessageNewParams{
-		Model:     anthropic.Model(m.model),
+		Model:     m.model,
 		MaxTokens: int64(q.tokens(req.MaxTokens)),
 		Messages:  []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(req.User))},
 	}

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -81,7 +80,7 @@ func (m *openAIModel) request(req Request, q quirks) openai.ChatCompletionReques
 	if m.own != q.otherTokens {
 		out.MaxCompletionTokens = q.tokens(req.MaxTokens)
 	} else {
-		out.MaxTokens = q.tokens(req.MaxTokens)
+		out.MaxTokens = q.tokens(req.MaxTokens) //nolint:staticcheck // what older servers know
 	}
 	if !q.noTemperature {
 		out.Temperature = temperature
@@ -102,7 +101,7 @@ func responseFormat(req Request, f format) *openai.ChatCompletionResponseFormat 
 		return &openai.ChatCompletionResponseFormat{
 			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
 			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-				Name: req.SchemaName, Schema: json.RawMessage(req.Schema), Strict: true,
+				Name: req.SchemaName, Schema: req.Schema, Strict: true,
 			},
 		}
 	case formatObject:
@@ -122,9 +121,11 @@ func (m *openAIModel) completion(resp openai.ChatCompletionResponse) (Completion
 	}
 	choice := resp.Choices[0]
 	text := choice.Message.Content
+	var textSb125 strings.Builder
 	for _, part := range choice.Message.MultiContent {
-		text += part.Text
+		textSb125.WriteString(part.Text)
 	}
+	text += textSb125.String()
 	switch {
 	case choice.FinishReason == openai.FinishReasonLength:
 		m.learned.widen()

@@ -11,12 +11,12 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/alecthomas/kong"
-
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
 	"intenthint/subjects"
+
+	"github.com/alecthomas/kong"
 )
 
 // Exit codes (contract §9, §10).
@@ -92,8 +92,7 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	if command.Command() != "version" {
 		inv.cfg, inv.warnings, err = config.Load()
 		if err != nil {
-			var wrong config.Errors
-			if errors.As(err, &wrong) {
+			if _, ok := errors.AsType[config.Errors](err); ok {
 				_, _ = fmt.Fprintln(stderr, err)
 				return exitUsage
 			}

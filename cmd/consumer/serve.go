@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
 
 	"intenthint/handlers"
 	"intenthint/internal/bus"
@@ -20,6 +18,9 @@ import (
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/subjects"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
 )
 
 type runCmd struct{}
@@ -170,7 +171,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 // stoppedEarly makes a signal during the start a normal end.
 func stoppedEarly(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // the error is only how the signal looks
 	}
 	return err
 }
@@ -192,9 +193,9 @@ func (c *cleanups) add(name string, do func(context.Context) error) {
 // run does the steps, the last one first; a failing one does not stop the rest.
 func (c *cleanups) run(ctx context.Context) error {
 	var errs []error
-	for i := len(c.steps) - 1; i >= 0; i-- {
-		if err := c.steps[i].do(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stop %s: %w", c.steps[i].name, err))
+	for _, v := range slices.Backward(c.steps) {
+		if err := v.do(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", v.name, err))
 		}
 	}
 	return errors.Join(errs...)

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,16 +18,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/stretchr/testify/require"
-
 	"intenthint/classify/provider/providertest"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
 	"intenthint/payload"
 	"intenthint/subjects"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -62,7 +63,7 @@ func (l *lockedBuffer) String() string {
 
 // settle gives the process an environment in which only the given settings are
 // set, and reads it.
-func settle(t *testing.T, settings map[string]string) *config.Config {
+func settle(t testing.TB, settings map[string]string) *config.Config {
 	t.Helper()
 	for _, v := range config.Variables() {
 		t.Setenv(v.Name, "")
@@ -192,9 +193,7 @@ func withModel(t *testing.T, settings map[string]string) (*system, *providertest
 		"HINT_MODEL":      "mock/small",
 		"HINT_PROVIDERS":  fmt.Sprintf(`{"mock":{"baseUrl":%q},"claude":{"baseUrl":%q,"api":"anthropic-messages"}}`, model.OpenAIURL(), model.AnthropicURL()),
 	}
-	for k, v := range settings {
-		all[k] = v
-	}
+	maps.Copy(all, settings)
 	return start(t, all), model
 }
 

@@ -15,15 +15,15 @@ import (
 	"testing"
 	"time"
 
+	"intenthint/subjects"
+
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
-
-	"intenthint/subjects"
 )
 
-var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+var quiet = slog.New(slog.DiscardHandler)
 
 func testLayout() Layout {
 	return Layout{Prefix: subjects.DefaultPrefix, QueueGroup: subjects.DefaultQueueGroup, Stream: subjects.DefaultStream, MaxAge: time.Hour, MaxBytes: 64 << 20}
@@ -309,7 +309,7 @@ func TestStopAnswersEveryRequestThatWasTaken(t *testing.T) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Stop(t.Context()) }()
 	select {
-	case <-stopped:
+	case <-stopped: //nolint:errcheck // it must not have come
 		t.Fatal("stopped with requests in work")
 	case <-time.After(50 * time.Millisecond):
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"intenthint/subjects"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // DeadLetter is an event that could not be decoded or applied.

@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
+	"intenthint"
+
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-
-	"intenthint"
 )
 
 // Errors of an embedded server.
@@ -216,7 +216,10 @@ func LocalURL(o EmbeddedOptions) (string, error) {
 }
 
 func listens(address string) bool {
-	c, err := net.DialTimeout("tcp", address, time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	var d net.Dialer
+	c, err := d.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return false
 	}

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"intenthint/subjects"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
-
-	"intenthint/subjects"
 )
 
 // Event is one message of the event stream, decoded by the caller's function.
@@ -175,23 +175,20 @@ func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	for first := range in {
 		batch = append(batch[:0], first)
 		bytes := len(first.Data())
-		timer := time.NewTimer(window)
-		open := true
-		for open && len(batch) < batchMessages && bytes < batchBytes {
+		window := time.After(window)
+	collect:
+		for len(batch) < batchMessages && bytes < batchBytes {
 			select {
-			case m, ok := <-in:
-				if !ok {
-					open = false
-					break
+			case m, open := <-in:
+				if !open {
+					break collect
 				}
 				batch = append(batch, m)
 				bytes += len(m.Data())
-				continue
-			case <-timer.C:
+			case <-window:
+				break collect
 			}
-			break
 		}
-		timer.Stop()
 		e.apply(ctx, batch)
 		clear(batch)
 	}

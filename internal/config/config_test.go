@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/classify"
 	"intenthint/classify/provider"
 	"intenthint/conversation"
+
+	"github.com/stretchr/testify/require"
 )
 
 // setenv makes the environment hold exactly these HINT_* variables.
@@ -174,12 +174,17 @@ func TestGoodValues(t *testing.T) {
 		{"prompts in part", "HINT_COMPLEXITY_PROMPTS", `{"low":"Be brief."}`, func(c *Config) any { return c.Complexity }, classify.Prompts{Low: "Be brief."}},
 		{"zone", "HINT_USER_TIMEZONE", "Europe/Berlin", func(c *Config) any { return c.Timezone.Location.String() }, "Europe/Berlin"},
 		{"in flight", "HINT_MAX_INFLIGHT", "1", func(c *Config) any { return c.Classifier.MaxInflight }, 1},
-		{"hook times", "HINT_HOOK_TIMEOUTS", `{"before_prompt_build":600000,"before_dispatch":1}`, func(c *Config) any { return c.HookTimeouts },
-			map[string]time.Duration{"before_prompt_build": 10 * time.Minute, "before_dispatch": time.Millisecond}},
+		{
+			"hook times", "HINT_HOOK_TIMEOUTS", `{"before_prompt_build":600000,"before_dispatch":1}`, func(c *Config) any { return c.HookTimeouts },
+			map[string]time.Duration{"before_prompt_build": 10 * time.Minute, "before_dispatch": time.Millisecond},
+		},
 		{"provider", "HINT_PROVIDERS", `{"mine":{"baseUrl":"http://127.0.0.1:1/v1"}}`, providers, map[string]provider.Config{"mine": {BaseURL: "http://127.0.0.1:1/v1"}}},
 		{"part of a built-in provider", "HINT_PROVIDERS", `{"anthropic":{"apiKeyEnv":"MY_KEY"}}`, providers, map[string]provider.Config{"anthropic": {APIKeyEnv: "MY_KEY"}}},
-		{"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"2h"},"groups":["g*"],"groupPrompts":{"g":"p"}}`,
-			func(c *Config) any { return c.Triage.Quiet }, Quiet{Messages: 3, Per: "2h"}},
+		{
+			"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"2h"},"groups":["g*"],"groupPrompts":{"g":"p"}}`,
+			func(c *Config) any { return c.Triage.Quiet },
+			Quiet{Messages: 3, Per: "2h"},
+		},
 		{"knowhub off", "HINT_KNOWHUB", `{"privacyMode":"relaxed"}`, func(c *Config) any { return c.KnowHub.PrivacyMode }, "relaxed"},
 		{"empty is not set", "HINT_TIMEOUT_MS", "", timeout, 3 * time.Second},
 		{"white space is not set", "HINT_AGENTS", "  ", agents, []string{"*"}},

@@ -174,8 +174,7 @@ func redactProviders(text string) string {
 // plainError is the reason of a file error without the path, which stands
 // beside it already.
 func plainError(err error) string {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathError.Err.Error()
 	}
 	return err.Error()

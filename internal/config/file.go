@@ -84,7 +84,7 @@ func parseFile(content []byte) (fields map[string]any, notes []string, err error
 		fields["mainKey"] = session["mainKey"]
 	}
 	at := "plugins"
-	var node any = document["plugins"]
+	node := document["plugins"]
 	for _, step := range []string{"entries", PluginID, "config"} {
 		object, ok := node.(map[string]any)
 		if !ok && node != nil {
@@ -130,8 +130,7 @@ func decodeJSON5(content []byte) (document any, err error) {
 		return nil, errors.New("must be a JSON5 object (the file is empty)")
 	}
 	if err := json5.Unmarshal(content, &document); err != nil {
-		var syntax *json5.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json5.SyntaxError](err); ok {
 			line, column := position(content, syntax.Offset)
 			return nil, fmt.Errorf("must be JSON5 (line %d, column %d: %s)", line, column, strings.TrimPrefix(err.Error(), "json: "))
 		}

@@ -97,7 +97,7 @@ func follow(ctx context.Context, events <-chan fsnotify.Event, errs <-chan error
 		case <-ctx.Done():
 			return
 		case <-poll.C:
-		case <-errs: // Notifications may have been lost.
+		case <-errs: //nolint:errcheck // Notifications may have been lost.
 		case <-events:
 		case <-settle:
 			now := look()

@@ -33,11 +33,7 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 		// Text in a file is read on another day.
 		timeFormat = "2006-01-02T15:04:05.000Z07:00"
 	}
-	return slog.New(tint.NewHandler(w, &tint.Options{
-		Level:      level,
-		TimeFormat: timeFormat,
-		NoColor:    !onTerminal || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb",
-	}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: timeFormat, NoColor: !onTerminal || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}))
 }
 
 func isTerminal(w io.Writer) bool {

@@ -16,7 +16,7 @@ import (
 // archive is the .history.jsonl of one session during one Apply. The file is
 // looked at only when a fact needs it, and read only when it has changed.
 type archive struct {
-	ctx   context.Context // the call's: an archive lives as long as one Apply
+	ctx   context.Context //nolint:containedctx // the call's: an archive lives as long as one Apply
 	store *Store
 	token string
 	index *index
@@ -88,7 +88,7 @@ func (a *archive) read(l *line) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	raw := make([]byte, l.length)
 	if _, err := f.ReadAt(raw, l.offset); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (a *archive) scan(x *index, info os.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	if _, err := f.Seek(x.size, io.SeekStart); err != nil {
 		return err
 	}

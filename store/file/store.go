@@ -277,7 +277,7 @@ func (s *Store) readMore(token string, e *entry, pending os.FileInfo) ([]store.F
 	if err != nil {
 		return nil, false
 	}
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // only read
 	// A new file may have got the number of the old one: it is the same if
 	// it goes on after the same line.
 	from := e.pending.Size() - int64(len(e.journal.last))

@@ -6,6 +6,7 @@ package providertest
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -215,9 +216,7 @@ func (s *Server) wait(r *http.Request, a Answer) bool {
 }
 
 func write(w http.ResponseWriter, a Answer, format wire, model string) {
-	for name, values := range a.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), a.Header)
 	contentType := a.ContentType
 	if contentType == "" {
 		contentType = "application/json"
@@ -293,12 +292,14 @@ type anthropic struct{}
 
 func (anthropic) prompt(fields map[string]any) (system, user string) {
 	messages, _ := fields["messages"].([]any)
+	var userSb296 strings.Builder
 	for _, m := range messages {
 		message, _ := m.(object)
 		if message["role"] == "user" {
-			user += text(message["content"])
+			userSb296.WriteString(text(message["content"]))
 		}
 	}
+	user += userSb296.String()
 	return text(fields["system"]), user
 }
 

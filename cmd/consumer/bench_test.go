@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/telemetry"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkHint compares a local hint with a bare echo service on the same
+// server and connection, one after the other in pairs, so that the ratio holds
+// on a busy machine. Both are over loopback TCP.
+func BenchmarkHint(b *testing.B) {
+	cfg := settle(b, nil)
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	log := telemetry.NewLogger(discardWriter{}, "json", slog.LevelInfo)
+	ready := make(chan *bus.Bus, 1)
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, cfg, log, new(slog.LevelVar), func(own *bus.Bus) { ready <- own }) }()
+	running := <-ready
+	defer func() { cancel(); require.NoError(b, <-ended) }()
+
+	server, err := nats.Connect(running.URL())
+	require.NoError(b, err)
+	defer server.Close()
+	body := []byte{}
+	echo, err := micro.AddService(server, micro.Config{
+		Name: "echo", Version: "1.0.0",
+		Endpoint: &micro.EndpointConfig{Subject: "bench.echo", Handler: micro.HandlerFunc(func(r micro.Request) { _ = r.Respond(body) })},
+	})
+	require.NoError(b, err)
+	defer func() { _ = echo.Stop() }()
+	gateway, err := nats.Connect(running.URL())
+	require.NoError(b, err)
+	defer gateway.Close()
+
+	var inside []float64 // by the consumer's own account, in milliseconds
+	request := func(subject string, data []byte) time.Duration {
+		began := time.Now()
+		reply, err := gateway.Request(subject, data, 5*time.Second)
+		if err != nil {
+			b.Fatal(err)
+		}
+		took := time.Since(began)
+		if subject != "bench.echo" {
+			body = reply.Data // the echo answers as much
+			ms, _ := strconv.ParseFloat(reply.Header.Get("Hint-Elapsed-Ms"), 64)
+			inside = append(inside, ms)
+		}
+		return took
+	}
+	s := &system{}
+	var hints, echoes []time.Duration
+	n := 0
+	one := func(keep bool) {
+		n++
+		env := s.prompt("bench", "", "can you remind me to water the plants tomorrow at nine?")
+		data, err := json.Marshal(env)
+		if err != nil {
+			b.Fatal(err)
+		}
+		hint := request("openclaw.request.before_prompt_build.main", data)
+		bare := request("bench.echo", data)
+		if keep {
+			hints, echoes = append(hints, hint), append(echoes, bare)
+		}
+	}
+	for range 200 {
+		one(false)
+	}
+	for b.Loop() {
+		one(true)
+	}
+	for _, q := range []struct {
+		name string
+		at   float64
+	}{{"p50", 0.5}, {"p99", 0.99}} {
+		hint, bare := quantile(hints, q.at), quantile(echoes, q.at)
+		b.ReportMetric(float64(hint.Microseconds()), "hint-"+q.name+"-µs")
+		b.ReportMetric(float64(bare.Microseconds()), "echo-"+q.name+"-µs")
+		b.ReportMetric(float64(hint)/float64(bare), q.name+"-ratio")
+	}
+	slices.Sort(inside)
+	b.ReportMetric(inside[len(inside)/2]*1000, "inside-p50-µs")
+	b.ReportMetric(0, "ns/op")
+}
+
+func quantile(list []time.Duration, at float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(list))
+	return sorted[min(int(float64(len(sorted))*at), len(sorted)-1)]
+}
+
+type discardWriter struct{}
+
+func (discardWriter) Write(p []byte) (int, error) { return len(p), nil }
