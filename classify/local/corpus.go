@@ -11,12 +11,15 @@ type sample struct {
 }
 
 // corpus is the training texts as vectors: row i is
-// ids[starts[i]:starts[i+1]] with values beside it.
+// ids[starts[i]:starts[i+1]] with values beside it, the features that other
+// rows have as well before those that none has.
 type corpus struct {
 	starts []int32
+	shared []int32 // how many features of each row other rows have too
 	ids    []int32
 	values []float32
 	norms  []float32 // squared length of each row
+	own    []float32 // the part of it that stems from features of no other row
 	class  []int32   // position of the intent; -1 for an example of the fallback
 	cost   []float32 // how much a wrong answer for the row costs
 }
@@ -27,6 +30,12 @@ func (c *corpus) row(i int) (ids []int32, values []float32) {
 	return c.ids[c.starts[i]:c.starts[i+1]], c.values[c.starts[i]:c.starts[i+1]]
 }
 
+// sharedRow is the part of a row that other rows share.
+func (c *corpus) sharedRow(i int) (ids []int32, values []float32) {
+	from, end := c.starts[i], c.starts[i]+c.shared[i]
+	return c.ids[from:end], c.values[from:end]
+}
+
 // space is what turns a text into a vector: the known features and what each
 // is worth.
 type space struct {
@@ -34,6 +43,7 @@ type space struct {
 	views   []view    // by feature
 	weight  []float32 // by feature: see [feature]
 	worth   []float32 // by feature: its inverse frequency
+	shared  int       // features below this number are in several training texts
 	unknown float32   // what a feature that was never seen is worth
 }
 
@@ -66,53 +76,80 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 		c.class = append(c.class, sm.class)
 		c.cost = append(c.cost, sm.cost)
 	}
-	if len(samples) > manyRows {
-		s.prune(c)
-	}
+	s.renumber(c, len(samples) > manyRows)
 	s.weigh(c, classes)
 	c.values = make([]float32, len(c.ids))
-	c.norms = make([]float32, len(samples))
+	c.norms, c.own = make([]float32, len(samples)), make([]float32, len(samples))
 	for i := range samples {
 		ids, values := c.row(i)
 		for k, id := range ids {
 			values[k] = s.worth[id]
 		}
 		c.norms[i] = s.scale(ids, values)
+		for _, v := range values[c.shared[i]:] {
+			c.own[i] += v * v
+		}
 	}
 	return s, c
 }
 
-// manyRows is from where on a feature of a single text is not worth its memory.
+// manyRows is from where on a pair or a run of characters that only one text
+// has is not worth its memory.
 const manyRows = 4000
 
-// prune forgets the runs of characters and pairs that only one text has.
-func (s *space) prune(c *corpus) {
+// renumber gives the features that several rows have the first numbers, and
+// forgets the others, but for words, when asked to.
+func (s *space) renumber(c *corpus, forget bool) {
 	rows := make([]int32, s.dict.n)
 	for _, id := range c.ids {
 		rows[id]++
 	}
-	number := make([]int32, s.dict.n)
 	n := int32(0)
+	number := make([]int32, s.dict.n)
 	for id, k := range rows {
-		if k == 1 && s.views[id] != viewWord {
-			number[id] = -1
-			continue
+		if k > 1 {
+			number[id] = n
+			n++
 		}
-		number[id] = n
-		s.views[n], s.weight[n] = s.views[id], s.weight[id]
-		n++
 	}
-	s.views, s.weight = s.views[:n], s.weight[:n]
+	s.shared = int(n)
+	for id, k := range rows {
+		switch {
+		case k > 1:
+		case forget && s.views[id] != viewWord:
+			number[id] = -1
+		default:
+			number[id] = n
+			n++
+		}
+	}
+	views, weight := make([]view, n), make([]float32, n)
+	for id, to := range number {
+		if to >= 0 {
+			views[to], weight[to] = s.views[id], s.weight[id]
+		}
+	}
+	s.views, s.weight = views, weight
 	s.dict = s.dict.renumber(number, int(n))
+
+	c.shared = make([]int32, c.len())
+	var own []int32
 	k, from := int32(0), int32(0)
 	for i := range c.len() {
-		end := c.starts[i+1]
+		end, begin := c.starts[i+1], k
+		own = own[:0]
 		for _, id := range c.ids[from:end] {
-			if number[id] >= 0 {
-				c.ids[k] = number[id]
+			switch to := number[id]; {
+			case to < 0:
+			case int(to) < s.shared:
+				c.ids[k] = to
 				k++
+			default:
+				own = append(own, to)
 			}
 		}
+		c.shared[i] = k - begin
+		k += int32(copy(c.ids[k:], own))
 		from, c.starts[i+1] = end, k
 	}
 	c.ids = c.ids[:k]

@@ -5,6 +5,7 @@ package local
 import (
 	"cmp"
 	"math"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -103,15 +104,11 @@ func Train(cat *intents.Catalog) *Model {
 	sp, rows := newSpace(samples, len(m.intents))
 	m.space = sp
 	m.examples = newExamples(sp, rows, samples, len(m.intents))
-	s := newSolver(rows, int(sp.dict.n), len(m.intents), positiveCost)
+	s := newSolver(rows, sp.shared, len(m.intents), positiveCost)
 	s.run(maxEpochs, 1, nil)
 	m.pool.New = func() any { return m.newScratch() }
 	m.calibrate(s, samples)
-	s.bayes(nil)
-	m.blocks = s.blocks
-	for i := range m.blocks {
-		m.blocks[i].alpha = nil
-	}
+	m.blocks = s.finish(int(sp.dict.n))
 	return m
 }
 
@@ -330,71 +327,81 @@ func share(part, whole float32) float64 {
 // messages of its intents, the latter as messages that fit none.
 func (m *Model) calibrate(full *solver, samples []sample) {
 	m.inScope, m.correct = inScopePrior, correctPrior
-	classes := len(m.intents)
-	if classes == 0 {
+	if len(m.intents) == 0 {
 		return
 	}
-	n := full.rows.len()
-	folds := numFolds
-	if n > 2500 {
-		folds = 1
+	folds := make([][]observation, numFolds)
+	if len(samples) > manyRows/2 {
+		folds = folds[:1] // a fifth of so many texts is enough
 	}
-	held, present := make([]bool, n), make([]bool, classes)
-	sc := m.newScratch()
-	known := make([]int32, m.space.dict.n)
-	var obs []observation
-	for fold := range folds {
-		s := full
-		if folds > 1 {
-			s = full.clone()
+	if runtime.GOMAXPROCS(0) == 1 {
+		for fold := range folds {
+			folds[fold] = m.observe(full, samples, fold)
 		}
-		seen := make([]int, classes+1)
-		clear(known)
-		for i, sm := range samples {
-			k := seen[sm.class+1]
-			if !sm.trigger {
-				seen[sm.class+1]++
-			}
-			held[i] = (sm.class >= 0 && int(sm.class)%numFolds == fold) || (!sm.trigger && (k+int(sm.class+1))%numFolds == fold)
-			if !held[i] {
-				ids, _ := full.rows.row(i)
-				for _, id := range ids {
-					known[id]++
-				}
-			}
+	} else {
+		var wg sync.WaitGroup
+		for fold := range folds {
+			wg.Go(func() { folds[fold] = m.observe(full, samples, fold) })
 		}
-		if s == full {
-			s = full.clone()
-		}
-		s.forget(held)
-		s.run(foldEpochs, uint64(100+fold), held)
-		s.bayes(held)
-		for c := range present {
-			present[c] = c%numFolds != fold
-		}
-		for i, sm := range samples {
-			if !held[i] || sm.trigger {
-				continue
-			}
-			m.read(sc, sm.text)
-			m.unknow(sc, known)
-			score(sc.scores, s.blocks, sc.ids, sc.values)
-			first, second := top(sc.scores, present)
-			if first >= 0 {
-				_, cosine, covered := m.nearest(sc, first, held)
-				obs = append(obs, observation{
-					signals: m.signals(sc, first, second, cosine, covered),
-					inScope: sm.class >= 0 && present[sm.class],
-					correct: int32(first) == sm.class,
-					weight:  1,
-				})
-			}
-			sc.clear()
-		}
+		wg.Wait()
 	}
+	obs := slices.Concat(folds...)
 	balance(obs)
 	m.inScope = fitLogistic(obs, func(o *observation) (hit, use bool) { return o.inScope, true }, inScopePrior, priorPrecision)
 	m.correct = fitLogistic(obs, func(o *observation) (hit, use bool) { return o.correct, o.inScope }, correctPrior, priorPrecision)
+}
+
+// observe tries out a fold: what is taken out of the model is seen by it as
+// new messages.
+func (m *Model) observe(full *solver, samples []sample, fold int) []observation {
+	var (
+		held    = make([]bool, len(samples))
+		present = make([]bool, len(m.intents))
+		seen    = make([]int, len(m.intents)+1)
+		known   = make([]int32, m.space.dict.n)
+		sc      = m.newScratch()
+		obs     []observation
+	)
+	for c := range present {
+		present[c] = c%numFolds != fold
+	}
+	for i, sm := range samples {
+		k := seen[sm.class+1]
+		if !sm.trigger {
+			seen[sm.class+1]++
+		}
+		absent := sm.class >= 0 && !present[sm.class]
+		held[i] = absent || !sm.trigger && (k+int(sm.class+1))%numFolds == fold
+		if !held[i] {
+			ids, _ := full.rows.row(i)
+			for _, id := range ids {
+				known[id]++
+			}
+		}
+	}
+	s := full.clone()
+	s.forget(held)
+	s.run(foldEpochs, uint64(100+fold), held)
+	s.bayes(held)
+	for i, sm := range samples {
+		if !held[i] || sm.trigger {
+			continue
+		}
+		m.read(sc, sm.text)
+		m.unknow(sc, known)
+		score(sc.scores, s.blocks, sc.ids, sc.values)
+		if first, second := top(sc.scores, present); first >= 0 {
+			_, cosine, covered := m.nearest(sc, first, held)
+			obs = append(obs, observation{
+				signals: m.signals(sc, first, second, cosine, covered),
+				inScope: sm.class >= 0 && present[sm.class],
+				correct: int32(first) == sm.class,
+				weight:  1,
+			})
+		}
+		sc.clear()
+	}
+	return obs
 }
 
 // unknow takes the features out of a vector that a fold does not know.

@@ -87,23 +87,26 @@ func (s *solver) run(epochs int, seed uint64, skip []bool) {
 }
 
 func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) {
-	ids, values := s.rows.row(i)
-	if len(ids) == 0 {
+	norm := s.rows.norms[i]
+	if norm == 0 {
 		return
 	}
+	ids, values := s.rows.sharedRow(i)
 	dot(scores, b.weights, ids, values)
 	cost := s.rows.cost[i]
 	label := int(s.rows.class[i]) - b.first
 	alpha := b.alpha[i*b.width : (i+1)*b.width]
 	diagonal := 1 / (2 * cost)
-	norm := s.rows.norms[i]
+	own := s.rows.own[i]
 	active = active[:0]
 	for c, score := range scores {
 		sign, d := float32(-1), diagonal
 		if c == label {
 			sign, d = 1, diagonal/s.positive
 		}
-		g := sign*score - 1 + d*alpha[c]
+		// The weight of a feature that no other row has is this row's dual
+		// variable times its value, so there is no need to keep it.
+		g := sign*score + own*alpha[c] - 1 + d*alpha[c]
 		if alpha[c] == 0 && g >= 0 {
 			continue
 		}
@@ -115,15 +118,46 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 		alpha[c] = next
 		active = append(active, int32(c))
 	}
-	if len(active) == 0 {
-		return
-	}
-	for k, id := range ids {
-		row := b.weights[int(id)*b.width : (int(id)+1)*b.width]
-		v := values[k]
+	switch {
+	case len(active) == 0:
+	case len(active)*denseFrom > b.width:
+		// Adding nothing to most is faster than picking out many.
+		change := scores // no longer needed
+		clear(change)
 		for j, c := range active {
-			row[c] += delta[j] * v
+			change[c] = delta[j]
 		}
+		for k, id := range ids {
+			axpy(b.weights[int(id)*b.width:][:len(change)], change, values[k])
+		}
+	default:
+		delta = delta[:len(active)]
+		for k, id := range ids {
+			row := b.weights[int(id)*b.width : (int(id)+1)*b.width]
+			v := values[k]
+			for j, c := range active {
+				row[c] += delta[j] * v
+			}
+		}
+	}
+}
+
+// denseFrom is the inverse of the share of classes from which on all are
+// changed.
+const denseFrom = 4
+
+// axpy adds v times x to y.
+func axpy(y, x []float32, v float32) {
+	x = x[:len(y)]
+	for len(y) >= 4 && len(x) >= 4 {
+		y[0] += v * x[0]
+		y[1] += v * x[1]
+		y[2] += v * x[2]
+		y[3] += v * x[3]
+		y, x = y[4:], x[4:]
+	}
+	for i := range y {
+		y[i] += v * x[i]
 	}
 }
 
@@ -135,7 +169,7 @@ func (s *solver) forget(skip []bool) {
 			if !skip[i] {
 				continue
 			}
-			ids, values := s.rows.row(i)
+			ids, values := s.rows.sharedRow(i)
 			alpha := b.alpha[i*b.width : (i+1)*b.width]
 			for c, a := range alpha {
 				if a == 0 {
@@ -166,10 +200,10 @@ func (s *solver) clone() *solver {
 
 // bayes adds the view of naive Bayes to the weights: how much likelier a
 // feature is in the class than anywhere. It counts the rows that skip does not
-// name. The solver cannot run on afterwards.
-func (s *solver) bayes(skip []bool) {
+// name. The solver cannot run on afterwards. It returns what a feature says for
+// the class of a row that alone has it, and for the classes that lack it.
+func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 	total := make([]float32, s.features) // by feature
-	sum := float32(0)
 	mass := make([]float32, s.classes)
 	for i := range s.rows.len() {
 		c := s.rows.class[i]
@@ -178,18 +212,26 @@ func (s *solver) bayes(skip []bool) {
 		}
 		ids, values := s.rows.row(i)
 		w := s.rows.cost[i] / exampleCost
-		for k, id := range ids {
-			total[id] += values[k] * w
-			mass[c] += values[k] * w
+		for k, v := range values {
+			if k < int(s.rows.shared[i]) {
+				total[ids[k]] += v * w
+			}
+			mass[c] += v * w
 		}
 	}
+	sum := float32(0)
 	for _, m := range mass {
 		sum += m
 	}
+	alone, absent = make([]float32, s.classes), make([]float32, s.classes)
 	if sum == 0 {
-		return
+		return alone, absent
 	}
 	prior := bayesPrior * sum / float32(s.classes)
+	for c, m := range mass {
+		alone[c] = bayesWeight * log32((sum+prior)/(m+prior))
+		absent[c] = bayesWeight * log32(prior/(m+prior))
+	}
 	s.each(func(b *block) {
 		counts := make([]float32, s.features*b.width)
 		for i := range s.rows.len() {
@@ -197,29 +239,52 @@ func (s *solver) bayes(skip []bool) {
 			if c < 0 || c >= b.width || skip != nil && skip[i] {
 				continue
 			}
-			ids, values := s.rows.row(i)
+			ids, values := s.rows.sharedRow(i)
 			w := s.rows.cost[i] / exampleCost
 			for k, id := range ids {
 				counts[int(id)*b.width+c] += values[k] * w
 			}
 		}
-		// What a feature says for a class that never had it.
-		absent := make([]float32, b.width)
-		for c := range absent {
-			absent[c] = bayesWeight * log32(prior/(mass[b.first+c]+prior))
-		}
+		absent := absent[b.first:][:b.width]
 		for id := range s.features {
 			row := b.weights[id*b.width:][:b.width]
-			q := total[id] / sum
+			scale := sum / (total[id] * prior)
 			for c, n := range counts[id*b.width:][:b.width] {
-				if n == 0 {
-					row[c] += absent[c]
-				} else {
-					row[c] += bayesWeight * log32((n/q+prior)/(mass[b.first+c]+prior))
+				row[c] += absent[c]
+				if n != 0 {
+					row[c] += bayesWeight * log32(n*scale+1)
 				}
 			}
 		}
 	})
+	return alone, absent
+}
+
+// finish returns the blocks with the weights of all features, of which there
+// are n; the solver is used up.
+func (s *solver) finish(n int) []block {
+	alone, absent := s.bayes(nil)
+	s.each(func(b *block) {
+		all := make([]float32, n*b.width)
+		copy(all, b.weights)
+		for i := range s.rows.len() {
+			ids, values := s.rows.row(i)
+			alpha := b.alpha[i*b.width : (i+1)*b.width]
+			label := int(s.rows.class[i]) - b.first
+			for k := int(s.rows.shared[i]); k < len(ids); k++ {
+				row := all[int(ids[k])*b.width:][:b.width]
+				for c, a := range alpha {
+					if c == label {
+						row[c] = a*values[k] + alone[b.first+c]
+					} else {
+						row[c] = -a*values[k] + absent[b.first+c]
+					}
+				}
+			}
+		}
+		b.weights, b.alpha = all, nil
+	})
+	return s.blocks
 }
 
 func log32(x float32) float32 { return float32(math.Log(float64(x))) }
