@@ -214,7 +214,7 @@ func effective(value any) string {
 		return strings.Join(value, ",")
 	case Zone:
 		return value.Name
-	case time.Duration, slog.Level, int, int64, float64, string, classify.Mode:
+	case time.Duration, slog.Level, int, int64, float64, string, classify.Mode, conversation.QueryMode:
 		return fmt.Sprint(value)
 	case Triage, KnowHub:
 		return "" // Off; what is refused when it is on has no effect.
