@@ -74,6 +74,8 @@ type system struct {
 	t   *testing.T
 	dir string // the processes' working directory; everything is below it
 	env settings
+
+	started []*process
 }
 
 // newSystem returns a system of its own: an embedded server on a free port,
@@ -156,6 +158,7 @@ func (s *system) start(args ...string) *process {
 		defer close(p.done)
 		_ = cmd.Wait()
 	}()
+	s.started = append(s.started, p)
 	s.t.Cleanup(func() {
 		p.kill()
 		if raceBuild && strings.Contains(stderr.String(), "DATA RACE") {
@@ -178,6 +181,17 @@ func (s *system) serve(more, inAll int) []*process {
 		out = append(out, s.start())
 	}
 	s.ready(inAll, out...)
+	return out
+}
+
+// running are the processes of the system that have not ended.
+func (s *system) running() []*process {
+	var out []*process
+	for _, p := range s.started {
+		if !p.ended() {
+			out = append(out, p)
+		}
+	}
 	return out
 }
 
