@@ -4,7 +4,10 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -54,12 +57,14 @@ func TestAProcessIsKilledUnderLoad(t *testing.T) {
 	others := s.serve(2, 3)
 	g := s.gateway()
 	l := newLoad("killed", 50)
+	stopReading := s.readsOnlyJSON()
 	retries := l.run(t, g, func() { others[0].kill() })
 	require.LessOrEqual(t, retries, 4, "only what the killed process held is asked again: one request of each asker")
 	for _, tr := range l.turns {
 		s.showsRun(tr.session, tr.run, patient)
 	}
 	g.drained() // what it held comes to the others after AckWait
+	stopReading()
 	l.holds(t, s)
 	require.Len(t, ping(s.url(), 100, time.Second), 2)
 
@@ -69,6 +74,39 @@ func TestAProcessIsKilledUnderLoad(t *testing.T) {
 		require.NotEmpty(t, r.hint)
 	}
 	require.Zero(t, others[1].cmd.ProcessState, "the other process lives")
+}
+
+// readsOnlyJSON reads the session files over and over, until the function that
+// it returns is called: they are valid JSON at every moment.
+func (s *system) readsOnlyJSON() (stop func()) {
+	var (
+		reading sync.WaitGroup
+		end     atomic.Bool
+		broken  []string
+		read    int
+	)
+	reading.Go(func() {
+		pace := time.NewTicker(tick)
+		defer pace.Stop()
+		for !end.Load() {
+			<-pace.C
+			paths, _ := filepath.Glob(filepath.Join(s.sessionsDir(), "*.json"))
+			for _, path := range paths {
+				data, err := os.ReadFile(path)
+				read++
+				if err != nil || !json.Valid(data) {
+					broken = append(broken, fmt.Sprintf("%s: %v %.200q", path, err, data))
+				}
+			}
+		}
+	})
+	return func() {
+		s.t.Helper()
+		end.Store(true)
+		reading.Wait()
+		require.Empty(s.t, broken)
+		require.NotZero(s.t, read)
+	}
 }
 
 func TestTheProcessWithTheServerIsKilledUnderLoad(t *testing.T) {
