@@ -13,7 +13,7 @@ const (
 )
 
 // complexityBytes is how much of a message Complexity reads.
-const complexityBytes = 4096
+const complexityBytes = 2048
 
 // Complexity says how much work a message asks for: low, medium or high. It
 // adds up points, and calls 2 and more medium, 5 and more high:
@@ -67,12 +67,7 @@ func Complexity(message string) string {
 			questions++
 		}
 		i += size
-		if r >= utf8.RuneSelf || r == '\'' {
-			r = fold(r)
-		} else {
-			r = asciiFold[r]
-		}
-		if r < 0 {
+		if r = fold(r); r < 0 {
 			if r == runeSpace {
 				endWord()
 				prev = 0

@@ -1,6 +1,9 @@
 package local
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // concepts are words that people use for one another: an example that says
 // "buy" is then some evidence for a message that says "purchase", and one that
@@ -10,7 +13,7 @@ import "strings"
 const concepts = `
 buy purchase acquire 购买 购物
 sell sale resell 出售 贩卖
-price cost fee charge fare rate expensive cheap 价格 费用 多少钱 收费
+price cost fee charge fare rate expensive cheap 价格 费用 收费
 pay payment paid payable 付款 支付 缴费
 bill invoice receipt 帐单 账单 发票
 money cash fund currency dollar euro pound yen buck 现金 金钱 货币
@@ -29,7 +32,7 @@ budget spend spending spent expense expenditure 预算 花费 支出
 save saving 储蓄
 invest investment stock share 投资 股票
 insurance insured coverage 保险
-card 卡片 信用卡
+card 卡片
 account 账户 帐户 帐号 账号
 password passcode pin pincode credential 密码
 login signin log sign 登入 登录
@@ -61,7 +64,7 @@ visa 签证
 vaccine vaccination shot immunize 疫苗
 book reserve reservation booking 预订 预约 预定 订位
 ticket 门票
-cancel abort revoke undo void call_off 取消 撤销
+cancel abort revoke undo void  取消 撤销
 change modify alter edit adjust amend switch 更改 修改 变更 编辑 更换
 update refresh upgrade renew renewal 更新 升级
 remove delete erase clear discard eliminate rid 删除 移除 清除
@@ -73,7 +76,7 @@ pause hold suspend freeze block 暂停 冻结
 resume continue proceed 继续
 open unlock 打开 开启
 close shut lock 关上 锁上
-raise increase higher boost turn_up 提高 增加 调高
+raise increase higher boost 提高 增加 调高
 lower decrease reduce dim 降低 减少 调低
 show display view list see look 显示 查看 列出 看看
 check verify inspect review examine 检查 审查 审核
@@ -94,7 +97,7 @@ notify notification alert notice 通知 提醒
 remind reminder remember 记得 记住
 alarm wake 闹钟 叫醒
 timer countdown stopwatch 计时 倒数
-calendar schedule agenda appointment meeting event 日历 日程 行事 会议 约会 日程表
+calendar schedule agenda appointment meeting event 日历 日程 行事 会议 约会
 task todo chore 任务 待办
 note memo jot 笔记 备忘 记录
 list 清单 列表
@@ -250,10 +253,12 @@ var conceptOf = readConcepts()
 func readConcepts() map[uint64]uint64 {
 	m := make(map[uint64]uint64)
 	var buf [maxStem]rune
-	for group, line := range strings.Split(strings.TrimSpace(concepts), "\n") {
-		id := hashStep(hashStep(hashSeed, 0x110000), rune(group))
-		for _, word := range strings.Fields(line) {
-			runes := []rune(word)
+	group := rune(0)
+	for line := range strings.Lines(strings.TrimSpace(concepts)) {
+		group++
+		id := hashStep(hashStep(hashSeed, unicode.MaxRune+1), group)
+		for word := range strings.FieldsSeq(line) {
+			runes := folded(word)
 			for _, h := range []uint64{hashWord(runes), hashWord(stem(buf[:0], runes))} {
 				if _, ok := m[h]; !ok {
 					m[h] = id

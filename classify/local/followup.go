@@ -101,10 +101,22 @@ var functionWords = wordSet(`
 	want like go make get give take use pick choose tell show say with
 `)
 
+// wordSet reads a list of words into a set of their hashes.
 func wordSet(words string) map[uint64]struct{} {
 	set := make(map[uint64]struct{})
-	for _, w := range strings.Fields(words) {
-		set[hashWord([]rune(w))] = struct{}{}
+	for w := range strings.FieldsSeq(words) {
+		set[hashWord(folded(w))] = struct{}{}
 	}
 	return set
+}
+
+// folded returns the characters of a word as they are compared.
+func folded(word string) []rune {
+	out := make([]rune, 0, len(word))
+	for _, r := range word {
+		if r = fold(r); r >= 0 {
+			out = append(out, r)
+		}
+	}
+	return out
 }

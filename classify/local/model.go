@@ -5,6 +5,7 @@ package local
 import (
 	"cmp"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -55,13 +56,15 @@ type examples struct {
 	ids      []int32
 	values   []float32
 	reasons  []string // by row
+	trigger  []bool   // by row
 	texts    []string
 }
 
 const (
-	maxEpochs  = 6 // through the training texts; more changes nothing
-	foldEpochs = 2 // for a model that only forgets some of them
-	numFolds   = 5
+	maxEpochs   = 4  // through the training texts; more changes nothing
+	babbleShare = 20 // one in so many observations is of a message of made-up words
+	foldEpochs  = 1  // for a model that only forgets some of them
+	numFolds    = 5
 	// What a wrong answer costs in training. A trigger describes messages, it is
 	// none, so it counts for less than an example.
 	exampleCost = 0.3
@@ -82,8 +85,15 @@ const (
 	// continuity is the chance that a follow-up stays with its subject, for
 	// each earlier message that had to be looked at.
 	continuity = 0.9
+	// muchTheSame is the cosine of two messages that say the same in words that
+	// hardly differ.
+	muchTheSame = 0.6
+	// sameCosine is that of a message that is an example, but for rounding, and
+	// sameProbability that of its intent.
+	sameCosine      = 0.9995
+	sameProbability = 0.97
 	// maxLookBack is how many of the user's earlier messages may be looked at.
-	maxLookBack = 3
+	maxLookBack = 5
 	// priorPrecision is how many observations' worth of certainty the prior of
 	// the confidence has.
 	priorPrecision = 1.0
@@ -152,6 +162,7 @@ func newExamples(sp *space, rows *corpus, samples []sample, classes int) example
 		e.starts = append(e.starts, int32(len(e.ids)))
 		text := oneLine(s.text, maxQuote)
 		e.texts = append(e.texts, text)
+		e.trigger = append(e.trigger, s.trigger)
 		kind := "example"
 		if s.trigger {
 			kind = "trigger"
@@ -401,6 +412,38 @@ func (m *Model) observe(full *solver, samples []sample, fold int) []observation 
 		}
 		sc.clear()
 	}
+	return append(obs, m.babble(sc, s, present, len(obs)/babbleShare+1, uint64(fold))...)
+}
+
+// babble observes n messages of made-up words: what fits none of a catalogue's
+// intents may be farther from it than any intent of its own.
+func (m *Model) babble(sc *scratch, s *solver, present []bool, n int, seed uint64) []observation {
+	random := rand.New(rand.NewPCG(seed, 0))
+	var obs []observation
+	var b []byte
+	for range n {
+		b = b[:0]
+		for range 1 + random.IntN(6) {
+			for range 2 + random.IntN(7) {
+				b = append(b, byte('a'+random.IntN(26)))
+			}
+			b = append(b, ' ')
+		}
+		m.read(sc, string(b))
+		k := 0
+		for i, id := range sc.ids {
+			if int(id) < s.features {
+				sc.ids[k], sc.values[k] = id, sc.values[i]
+				k++
+			}
+		}
+		score(sc.scores, s.blocks, sc.ids[:k], sc.values[:k])
+		if first, second := top(sc.scores, present); first >= 0 {
+			_, cosine, covered := m.nearest(sc, first, nil)
+			obs = append(obs, observation{signals: m.signals(sc, first, second, cosine, covered), weight: 1})
+		}
+		sc.clear()
+	}
 	return obs
 }
 
@@ -496,6 +539,12 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	s := m.signals(sc, v.first, v.second, v.cosine, covered)
 	v.pIn = m.inScope.probability(&s)
 	v.pFirst = v.pIn * m.correct.probability(&s)
+	if v.row >= 0 && !m.examples.trigger[v.row] && v.cosine > sameCosine && sc.strange == 0 && s[sigMargin] > 0 {
+		// Calibration sees no message twice, so it cannot know that a message
+		// that is an example, word for word, is surely meant like it.
+		v.pFirst = max(v.pFirst, sameProbability)
+		v.pIn = max(v.pIn, v.pFirst)
+	}
 	return v
 }
 
@@ -503,11 +552,11 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 // vector that decided in sc, to be taken out with clear.
 func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, allowed []bool) verdict {
 	m.read(sc, message)
-	kind := standalone
-	if len(conversation) > 0 {
-		kind = m.followUpOf(sc)
-	}
+	kind := m.followUpOf(sc)
 	alone := m.judge(sc, allowed)
+	if kind == acknowledgement {
+		alone.doubt()
+	}
 	if kind == standalone || kind == elliptic && !alone.other() && alone.pFirst >= 0.5 {
 		return alone
 	}
@@ -520,15 +569,12 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 			continue
 		}
 		sc.clear()
-		if kind == acknowledgement {
-			m.read(sc, turn.Text)
-			if m.followUpOf(sc) == acknowledgement {
-				continue
-			}
-		} else {
-			m.read(sc, turn.Text, message)
-		}
 		looked++
+		if kind == elliptic {
+			m.read(sc, turn.Text, message)
+		} else if m.read(sc, turn.Text); m.followUpOf(sc) == acknowledgement {
+			continue
+		}
 		v := m.judge(sc, allowed)
 		v.pIn *= discount
 		v.pFirst *= discount
@@ -538,9 +584,21 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		}
 		discount *= continuity
 	}
-	sc.clear()
-	m.read(sc, message)
-	return m.judge(sc, allowed)
+	if looked > 0 {
+		sc.clear()
+		m.read(sc, message)
+		score(sc.scores, m.blocks, sc.ids, sc.values)
+	}
+	return alone
+}
+
+// doubt lowers the probabilities for a message that means nothing alone, unless
+// an intent has an example that is much the same.
+func (v *verdict) doubt() {
+	if c := float64(v.cosine); c < muchTheSame {
+		v.pIn *= c
+		v.pFirst *= c
+	}
 }
 
 // Classify implements [classify.Local]. The catalogue of in must be the one the

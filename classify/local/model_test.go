@@ -1,9 +1,13 @@
 package local_test
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -87,6 +91,263 @@ func TestDeniedIntentsAreNeverAnswered(t *testing.T) {
 	}
 	require.Equal(t, "CODE_REVIEW", ask(m, narrow, "review this pull request").Intent)
 	require.Equal(t, intents.FallbackID, ask(m, cat.Without([]string{"*"}), "review this pull request").Intent)
+}
+
+func TestFollowUps(t *testing.T) {
+	cat := assistant()
+	m := local.Train(cat)
+	user := func(text string) payload.Turn { return payload.Turn{Role: "user", Text: text} }
+	agent := func(text string) payload.Turn { return payload.Turn{Role: "assistant", Text: text} }
+	rain := []payload.Turn{user("will it rain tomorrow in Taipei"), agent("Shall I play some jazz or translate this into German instead?")}
+	for _, row := range []struct {
+		name, message string
+		turns         []payload.Turn
+		want          string
+	}{
+		{"yes", "yes please", rain, "WEATHER"},
+		{"a choice", "the second one", rain, "WEATHER"},
+		{"a number", "2", rain, "WEATHER"},
+		{"Chinese", "好啊", rain, "WEATHER"},
+		{"Chinese choice", "第二個", rain, "WEATHER"},
+		{"Japanese", "はい、お願いします", rain, "WEATHER"},
+		{"elliptic", "and on the weekend?", rain, "WEATHER"},
+		{"over another follow-up", "ok do it", append(rain, user("yes"), agent("Sure?")), "WEATHER"},
+		{"a new subject", "play some jazz", rain, "MUSIC_PLAY"},
+		{"a new subject, short", "review my code", rain, "CODE_REVIEW"},
+		{"no conversation", "yes please", nil, intents.FallbackID},
+		{"only the assistant spoke", "yes please", rain[1:], intents.FallbackID},
+		{"gibberish stays gibberish", "qzxv wkjq", rain, intents.FallbackID},
+		{"the earlier message fits nothing", "yes please", []payload.Turn{user("qzxv wkjq")}, intents.FallbackID},
+		{"a long message stands alone", "yes but the quantum chromodynamics lattice gauge fields wobble so much", rain, intents.FallbackID},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := ask(m, cat, row.message, row.turns...)
+			require.Equal(t, row.want, got.Intent, "%+v", got)
+		})
+	}
+
+	followed, asked := ask(m, cat, "yes please", rain...), ask(m, cat, rain[0].Text)
+	require.Less(t, followed.Confidence, asked.Confidence, "a follow-up is less certain than what it follows")
+	require.Contains(t, followed.Goal, "yes please")
+	require.Contains(t, followed.Goal, "will it rain tomorrow in Taipei")
+	require.Contains(t, followed.Reason, "will it rain tomorrow in Taipei")
+
+	narrow := cat.Without([]string{"WEATHER"})
+	require.NotEqual(t, "WEATHER", ask(m, narrow, "yes please", rain...).Intent)
+}
+
+func TestReasonAndGoal(t *testing.T) {
+	cat := assistant()
+	m := local.Train(cat)
+	got := ask(m, cat, "please\nreview   this pull request")
+	require.Equal(t, "please review this pull request", got.Goal)
+	require.Contains(t, got.Reason, "review this pull request")
+
+	// No example is like it as a whole: a word must speak for it.
+	got = ask(m, cat, "umbrella umbrella for my grandmother's goldfish aquarium")
+	if got.Intent == "WEATHER" {
+		require.Contains(t, got.Reason, "umbrella")
+	}
+
+	long := ask(m, cat, strings.Repeat("will it rain tomorrow\n", 500))
+	require.LessOrEqual(t, utf8.RuneCountInString(long.Goal), 160)
+	require.NotContains(t, long.Goal, "\n")
+	require.LessOrEqual(t, utf8.RuneCountInString(long.Reason), 200)
+}
+
+func TestPredict(t *testing.T) {
+	cat := assistant()
+	m := local.Train(cat)
+	for _, message := range []string{"will it rain tomorrow", "jazz", "qzxv wkjq", "", "今天天氣", "translate the meeting notes"} {
+		p := m.Predict(message, nil, nil)
+		c := ask(m, cat, message)
+		require.Equal(t, c.Confidence, p.Confidence)
+		require.Equal(t, c.Reason, p.Reason)
+		require.NotEmpty(t, p.Intent, "a forced choice is always there")
+		require.Equal(t, p.Other, c.Intent == intents.FallbackID)
+		if !p.Other {
+			require.Equal(t, c.Intent, p.Intent)
+		}
+		sum := 0.0
+		for i, s := range p.Ranked {
+			sum += s.Probability
+			require.GreaterOrEqual(t, s.Probability, 0.0)
+			require.NotEmpty(t, s.Name)
+			if i > 0 {
+				require.LessOrEqual(t, s.Probability, p.Ranked[i-1].Probability)
+			}
+		}
+		require.Len(t, p.Ranked, len(cat.Enabled())+1)
+		require.InDelta(t, 1, sum, 1e-9, message)
+	}
+
+	p := m.Predict("what will the weather be like", nil, nil)
+	require.Equal(t, "WEATHER", p.Intent)
+	require.Contains(t, p.Words, "weather")
+	require.NotEmpty(t, p.Nearest)
+	require.Greater(t, p.Similarity, 0.0)
+	require.LessOrEqual(t, p.Similarity, 1.0001)
+
+	allowed := make([]bool, len(cat.Enabled()))
+	allowed[0] = true
+	p = m.Predict("will it rain tomorrow", nil, allowed)
+	require.Equal(t, cat.Enabled()[0].ID, p.Intent)
+	require.Len(t, p.Ranked, 2)
+	p = m.Predict("will it rain tomorrow", nil, make([]bool, len(cat.Enabled())))
+	require.Empty(t, p.Intent)
+	require.True(t, p.Other)
+}
+
+func TestTriggersTeach(t *testing.T) {
+	cat := intents.NewCatalog([]intents.Intent{
+		intent("GARDEN", "The user asks about plants, soil or watering. Not for cooking the vegetables."),
+		intent("COOKING", "The user asks how to cook a dish"),
+		intent("TAXES", "The user asks about taxes"),
+	})
+	m := local.Train(cat)
+	for message, want := range map[string]string{
+		"how much soil do my plants need": "GARDEN",
+		"cooking vegetables":              "COOKING",
+		"help me with my taxes":           "TAXES",
+	} {
+		require.Equal(t, want, m.Predict(message, nil, nil).Intent, message)
+	}
+}
+
+func TestExamplesOutweighTriggers(t *testing.T) {
+	m := local.Train(intents.NewCatalog([]intents.Intent{
+		intent("A", "zebra walrus", "lion tiger"),
+		intent("B", "lion tiger", "zebra walrus"),
+	}))
+	require.Equal(t, "A", m.Predict("lion tiger", nil, nil).Intent)
+	require.Equal(t, "B", m.Predict("zebra walrus", nil, nil).Intent)
+}
+
+func TestFallbackExamples(t *testing.T) {
+	list := assistant().Enabled()
+	other := intents.Intent{ID: intents.FallbackID, Name: "Something else", Triggers: []string{"none"}, Examples: []string{
+		"which forecast song did my translator review", "the calendar of the rain forest", "rain forest animals", "how tall is a giraffe in the rain forest",
+		"what do rain forest frogs eat", "why do frogs live in the rain forest", "rain forest climate zones",
+	}}
+	cat := intents.NewCatalog(append(slices.Clone(list), other))
+	got := ask(local.Train(cat), cat, "rain forest frogs")
+	require.Equal(t, intents.FallbackID, got.Intent, "%+v", got)
+	require.Equal(t, "Something else", got.Name)
+}
+
+func TestConfidenceMeansSomething(t *testing.T) {
+	cat := assistant()
+	m := local.Train(cat)
+	require.Greater(t, ask(m, cat, "will it rain tomorrow").Confidence, 0.7)
+	require.Greater(t, ask(m, cat, "qzxv wkjq ppfh zzr").Confidence, 0.6)
+	vague := ask(m, cat, "this this this meeting music")
+	require.Less(t, vague.Confidence, ask(m, cat, "will it rain tomorrow").Confidence)
+}
+
+func TestConfidenceIsCalibrated(t *testing.T) {
+	// The even examples are known, the odd ones are new messages; a tenth of
+	// the intents is not there at all.
+	full := synthetic(40, 20)
+	var known []intents.Intent
+	for i, in := range full.Enabled() {
+		if i%10 != 9 {
+			half := in
+			half.Examples = nil
+			for k := 0; k < len(in.Examples); k += 2 {
+				half.Examples = append(half.Examples, in.Examples[k])
+			}
+			known = append(known, half)
+		}
+	}
+	cat := intents.NewCatalog(known)
+	m := local.Train(cat)
+	confidence, right, n := 0.0, 0.0, 0.0
+	for i, in := range full.Enabled() {
+		want := in.ID
+		if i%10 == 9 {
+			want = intents.FallbackID
+		}
+		for k := 1; k < len(in.Examples); k += 2 {
+			got := ask(m, cat, in.Examples[k])
+			confidence += got.Confidence
+			if got.Intent == want {
+				right++
+			}
+			n++
+		}
+	}
+	require.InDelta(t, right/n, confidence/n, 0.08)
+}
+
+func TestLongTextIsBounded(t *testing.T) {
+	cat := assistant()
+	m := local.Train(cat)
+	messages := []string{
+		"will it rain tomorrow? " + strings.Repeat("la la ", 20000),
+		strings.Repeat("字", 40000),
+		strings.Repeat("e\u0301\u0302\u0303", 20000),
+		strings.Repeat("a", 100000),
+		strings.Repeat(" ", 100000),
+		strings.Repeat("\xff", 100000),
+		strings.Repeat("\ufdfa", 40000), // grows to eighteen characters each
+		strings.Repeat("👩‍👩‍👧‍👦", 5000),
+	}
+	for _, message := range messages {
+		ask(m, cat, message) // the pool is warm from here on
+		best := time.Hour
+		for range 5 {
+			begin := time.Now()
+			ask(m, cat, message)
+			best = min(best, time.Since(begin))
+		}
+		require.Less(t, best, 20*time.Millisecond, "%.20q", message)
+	}
+	require.Equal(t, "WEATHER", ask(m, cat, messages[0][:200]).Intent)
+}
+
+func TestClassifyAllocatesLittle(t *testing.T) {
+	cat := assistant()
+	m := local.Train(cat)
+	in := classify.Input{Catalog: cat, Latest: "will it rain tomorrow in Taipei"}
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() { m.Classify(in) }), 2.0)
+}
+
+func FuzzClassify(f *testing.F) {
+	cat := assistant()
+	m := local.Train(cat)
+	narrow := cat.Without([]string{"WEATHER"})
+	for _, seed := range []string{"", "will it rain", "好啊", "yes", "\xff\x00", "ｐｌａｙ", "👍🏽", "\u0301", strings.Repeat("x", 5000)} {
+		f.Add(seed, "play some jazz")
+		f.Add("yes please", seed)
+	}
+	f.Fuzz(func(t *testing.T, message, earlier string) {
+		turns := []payload.Turn{{Role: "user", Text: earlier}, {Role: "assistant", Text: message}}
+		got := ask(m, narrow, message, turns...)
+		require.False(t, math.IsNaN(got.Confidence))
+		require.GreaterOrEqual(t, got.Confidence, 0.0)
+		require.LessOrEqual(t, got.Confidence, 1.0)
+		require.NotEqual(t, "WEATHER", got.Intent)
+		_, known := narrow.Lookup(got.Intent)
+		require.True(t, known)
+		require.NotContains(t, got.Goal+got.Reason, "\n")
+		require.LessOrEqual(t, utf8.RuneCountInString(got.Goal), 170)
+		require.Contains(t, []string{"low", "medium", "high"}, got.Complexity)
+		require.Equal(t, got, ask(m, narrow, message, turns...))
+	})
+}
+
+func FuzzTrain(f *testing.F) {
+	f.Add("weather", "will it rain", "play", "jazz please")
+	f.Add("", "", "\xff", "👍")
+	f.Add("不", "天氣", "Not.", "の")
+	f.Fuzz(func(t *testing.T, t1, e1, t2, e2 string) {
+		cat := intents.NewCatalog([]intents.Intent{intent("A", t1, e1, e2+"x"), intent("B", t2, e2)})
+		m := local.Train(cat)
+		for _, message := range []string{t1, e1, t2, e2, "hello"} {
+			c := ask(m, cat, message).Confidence
+			require.True(t, c >= 0 && c <= 1, "%v", c)
+		}
+	})
 }
 
 func TestTrainIsDeterministic(t *testing.T) {

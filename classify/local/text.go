@@ -75,7 +75,7 @@ func (t *text) add(s string) {
 	if isASCII(s) {
 		open := false
 		for i := range len(s) {
-			open = t.push(asciiFold[s[i]], open)
+			open = t.push(latinFold[s[i]], open)
 		}
 		return
 	}
@@ -120,20 +120,16 @@ const (
 	runeNothing rune = -2 // is left out
 )
 
-var (
-	asciiFold [utf8.RuneSelf]rune
-	latinFold [0x250]rune // from U+0000, without accents
-)
-
-func init() {
-	for i := range asciiFold {
-		asciiFold[i] = foldSlow(rune(i))
+// latinFold is foldSlow for the characters of most messages.
+var latinFold = func() (table [0x250]rune) {
+	for i := range table {
+		table[i] = foldSlow(rune(i))
 	}
-	for i := range latinFold {
-		latinFold[i] = foldSlow(rune(i))
-	}
-}
+	return table
+}()
 
+// fold returns the form in which a character is compared, or runeSpace or
+// runeNothing.
 func fold(r rune) rune {
 	switch {
 	case r < rune(len(latinFold)):
@@ -166,7 +162,7 @@ func foldSlow(r rune) rune {
 		return r
 	case r == '$' || r == '€' || r == '£' || r == '%' || r == '+' || r == '#' || r == '@':
 		return r
-	case r < utf8.RuneSelf:
+	case r < utf8.RuneSelf, r == utf8.RuneError:
 		return runeSpace
 	case unicode.Is(unicode.So, r), unicode.Is(unicode.Sc, r):
 		return r

@@ -1,0 +1,234 @@
+package local
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func words(t *text) []string {
+	out := make([]string, 0, len(t.tokens))
+	for _, tok := range t.tokens {
+		out = append(out, string(t.runes[tok.start:tok.end]))
+	}
+	return out
+}
+
+func TestText(t *testing.T) {
+	for _, row := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"case and punctuation", "Book a TABLE, please!", []string{"book", "a", "table", "please"}},
+		{"apostrophes", "what's don’t", []string{"whats", "dont"}},
+		{"accents", "réservé Über señor", []string{"reserve", "uber", "senor"}},
+		{"full-width", "ＰＲ　１２３", []string{"pr", "123"}},
+		{"half-width kana", "ｶﾒﾗ", []string{"カメラ"}},
+		{"ligature", "ﬁle", []string{"file"}},
+		{"repeated letters", "pleeeeease 10000", []string{"pleease", "10000"}},
+		{"scripts side by side", "看PR嗎", []string{"看", "pr", "吗"}},
+		{"both scripts of Chinese are one", "會議 会议", []string{"会议", "会议"}},
+		{"Japanese forms too", "対応", []string{"对应"}},
+		{"emoji without skin tone", "ok👍🏽👍", []string{"ok", "👍", "👍"}},
+		{"amounts", "$5", []string{"$", "5"}},
+		{"other scripts", "ПРИВЕТ мир", []string{"привет", "мир"}},
+		{"nothing", " \t\n.,", []string{}},
+		{"broken UTF-8", "a\xff\xfeb", []string{"a", "b"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var x text
+			x.reset(row.in)
+			require.Equal(t, row.want, words(&x))
+		})
+	}
+}
+
+func TestTextReadsBothEnds(t *testing.T) {
+	var x text
+	x.reset("first " + strings.Repeat("filler ", 20000) + " last")
+	got := words(&x)
+	require.Equal(t, "first", got[0])
+	require.Equal(t, "last", got[len(got)-1])
+	require.LessOrEqual(t, len(x.runes), headRunes+tailRunes)
+}
+
+func TestWindow(t *testing.T) {
+	for _, row := range []struct {
+		name, in   string
+		head, tail int // bytes
+	}{
+		{"short", "abc", 3, 0},
+		{"many bytes, few characters", strings.Repeat("字", headRunes), 3 * headRunes, 0},
+		{"both ends meet", strings.Repeat("字", headRunes+10), 3 * headRunes, 30},
+		{"long", strings.Repeat("字", 5000), 3 * headRunes, 3 * tailRunes},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			head, tail := window(row.in)
+			require.Len(t, head, row.head)
+			require.Len(t, tail, row.tail)
+		})
+	}
+}
+
+func TestStem(t *testing.T) {
+	for word, want := range map[string]string{
+		"bookings": "book", "booked": "book", "booking": "book", "books": "book", "book": "book",
+		"stopped": "stop", "making": "mak", "make": "mak", "cities": "city", "tried": "try",
+		"classes": "class", "class": "class", "status": "status", "this": "this", "sing": "sing", "red": "red",
+		"calling": "call", "naïve": "naïve", "müde": "müde",
+	} {
+		var buf [maxStem]rune
+		require.Equal(t, want, string(stem(buf[:0], []rune(word))), word)
+	}
+}
+
+func TestConceptsMeet(t *testing.T) {
+	concept := func(word string) uint64 {
+		var buf [maxStem]rune
+		return conceptOf[hashWord(stem(buf[:0], folded(word)))]
+	}
+	for _, row := range [][]string{
+		{"buy", "purchasing", "購買", "购买"},
+		{"weather", "forecasts", "天氣", "天气"},
+		{"cancel", "abort", "取消"},
+	} {
+		for _, word := range row {
+			require.NotZero(t, concept(word), word)
+			require.Equal(t, concept(row[0]), concept(word), word)
+		}
+	}
+	require.NotEqual(t, concept("buy"), concept("weather"))
+	require.Zero(t, concept("zyzzyva"))
+}
+
+func TestAssertions(t *testing.T) {
+	for _, row := range []struct {
+		name, in string
+		want     []string
+	}{
+		{"plain", "The user wants to book a flight", []string{"The user wants to book a flight"}},
+		{"denial", "Not for greetings (see CHAT).", nil},
+		{"sentence and denial", "Asks about the weather. Not for the climate.", []string{"Asks about the weather"}},
+		{"clause", "Recent turns, not older ones", []string{"Recent turns"}},
+		{"Chinese", "使用者想訂機票。不包括飯店", []string{"使用者想訂機票"}},
+		{"a lone word", "no", []string{"no"}},
+		{"blank", "  ", nil},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, assertions(row.in)) })
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	for _, row := range []struct {
+		name, in string
+		limit    int
+		want     string
+	}{
+		{"as it is", "book a flight", 20, "book a flight"},
+		{"folded", "  book\n\ta   flight\r\n", 20, "book a flight"},
+		{"cut", "book a flight to Berlin", 10, "book a fl…"},
+		{"cut by characters", "幫我訂一張去柏林的機票", 6, "幫我訂一張…"},
+		{"control characters", "a\x00\x1b[31mb", 20, "a [31mb"},
+		{"line separators", "a\u2028b\u0085c", 20, "a b c"},
+		{"broken UTF-8", "a\xffb", 20, "a b"},
+		{"empty", "", 20, ""},
+		{"blank", " \n ", 20, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, oneLine(row.in, row.limit)) })
+	}
+}
+
+func TestDictionary(t *testing.T) {
+	d := newDictionary(1)
+	hash := func(i int) uint64 { return hashEnd(hashStep(hashSeed, rune(i)), viewWord) }
+	for i := range 5000 {
+		require.Equal(t, int32(i), d.add(hash(i)))
+		require.Equal(t, int32(i), d.add(hash(i)))
+	}
+	number := make([]int32, 5000)
+	for i := range number {
+		number[i] = int32(i/2 + 10)
+		if i%2 == 1 {
+			number[i] = -1
+		}
+	}
+	kept := d.renumber(number, 2510)
+	for i := range 5000 {
+		require.Equal(t, int32(i), d.lookup(hash(i)))
+		require.Equal(t, number[i], kept.lookup(hash(i)))
+	}
+	require.Equal(t, int32(-1), d.lookup(hash(5000)))
+}
+
+// The weights of a feature that one text alone has are made at the end; they
+// must be those that training would have kept.
+func TestSolverNeedNotKeepWhatOneRowHas(t *testing.T) {
+	samples := []sample{
+		{text: "play some jazz now", class: 0, cost: exampleCost},
+		{text: "play rock loudly", class: 0, cost: exampleCost},
+		{text: "will it rain now", class: 1, cost: exampleCost},
+		{text: "is it sunny outside", class: 1, cost: triggerCost},
+		{text: "some gibberish now", class: -1, cost: exampleCost},
+	}
+	train := func(shareAll bool) (*space, *corpus, []block) {
+		sp, rows := newSpace(samples, 2)
+		if shareAll {
+			sp.shared = int(sp.dict.n)
+			for i := range rows.len() {
+				rows.shared[i], rows.own[i] = rows.starts[i+1]-rows.starts[i], 0
+			}
+		}
+		s := newSolver(rows, sp.shared, 2, positiveCost)
+		s.run(maxEpochs, 1, nil)
+		return sp, rows, s.finish(int(sp.dict.n))
+	}
+	sp, rows, sparse := train(false)
+	_, _, dense := train(true)
+	require.Less(t, sp.shared, int(sp.dict.n))
+	got, want := make([]float32, 2), make([]float32, 2)
+	for i := range rows.len() {
+		ids, values := rows.row(i)
+		score(got, sparse, ids, values)
+		score(want, dense, ids, values)
+		require.InDeltaSlice(t, want, got, 1e-3, samples[i].text)
+	}
+}
+
+func TestFitLogistic(t *testing.T) {
+	var obs []observation
+	for i := range 400 {
+		// Three in four are right at one, one in four at minus one.
+		x := float64(i%2)*2 - 1
+		right := (i/2)%4 == 0 == (x < 0)
+		obs = append(obs, observation{signals: signals{sigBias: 1, sigScore: x}, inScope: right, weight: 1})
+	}
+	l := fitLogistic(obs, func(o *observation) (hit, use bool) { return o.inScope, true }, logistic{}, 0.01)
+	require.InDelta(t, 0.25, l.probability(&signals{sigBias: 1, sigScore: -1}), 0.01)
+	require.InDelta(t, 0.75, l.probability(&signals{sigBias: 1, sigScore: 1}), 0.01)
+
+	prior := logistic{sigBias: 3}
+	require.Equal(t, prior, fitLogistic(nil, func(*observation) (hit, use bool) { return true, true }, prior, 1))
+}
+
+func TestComplexity(t *testing.T) {
+	for _, row := range []struct{ name, in, want string }{
+		{"empty", "", complexityLow},
+		{"a question", "what time is it in Tokyo?", complexityLow},
+		{"a request in Chinese", "幫我把這句話翻成英文", complexityLow},
+		{"one demanding verb", "compare the two laptops", complexityMedium},
+		{"demanding in Chinese", "幫我分析這份資料", complexityMedium},
+		{"demanding in Japanese", "新しいAPIを設計して", complexityMedium},
+		{"a sentence of some length with a step", "look up the cheapest train from Berlin to Prague on Friday morning and then send me the link by mail please", complexityMedium},
+		{"several questions", "who wrote this? when? and why is it here? what does it do? is it used?", complexityMedium},
+		{"several steps of demanding work", "analyze the logs, then design a fix, then implement it and finally write a report", complexityHigh},
+		{"steps in Chinese", "先分析需求，然後設計架構，接著實作，最後寫一份報告", complexityHigh},
+		{"a list", "please refactor this:\n- split the parser\n- add tests\n- remove the cache\n", complexityHigh},
+		{"a numbered list", "debug these\n1. login fails\n2) logout hangs\n3、 空白頁", complexityHigh},
+		{"code", "why is this slow? debug it\n```go\nfor {}\n```\nthen benchmark", complexityHigh},
+		{"words inside words do not count", "my plane designer-bag thence", complexityLow},
+		{"very long", strings.Repeat("please compare these carefully and ", 5000), complexityHigh},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, Complexity(row.in)) })
+	}
+}
