@@ -12,8 +12,9 @@ const (
 	complexityHigh   = "high"
 )
 
-// complexityBytes is how much of a message Complexity reads.
-const complexityBytes = 2048
+// complexityBytes is how much of a message Complexity reads; more is long by
+// any measure. Only a block of code may stand farther on.
+const complexityBytes = 1024
 
 // Complexity says how much work a message asks for: low, medium or high. It
 // adds up points, and calls 2 and more medium, 5 and more high:
@@ -26,6 +27,7 @@ const complexityBytes = 2048
 //   - questions after the first: 1 each, at most 2;
 //   - a block of code or more than six lines: 2.
 func Complexity(message string) string {
+	code := strings.Contains(message, "```")
 	if len(message) > complexityBytes {
 		message = message[:complexityBytes]
 	}
@@ -111,7 +113,7 @@ func Complexity(message string) string {
 		points += min(hard+1, 4)
 	}
 	points += min(steps, 3) + min(max(questions-1, 0), 2)
-	if lines > 6 || strings.Contains(message, "```") {
+	if code || lines > 6 {
 		points += 2
 	}
 	switch {

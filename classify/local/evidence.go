@@ -12,6 +12,7 @@ const (
 	maxGoal     = 160 // characters of a goal
 	maxQuote    = 100 // characters of a message or example in a reason
 	maxTelling  = 3   // words in a reason
+	maxHeard    = 48  // words from which they are chosen
 	closeEnough = 0.3 // cosine from which on the nearest example is the reason
 )
 
@@ -62,7 +63,7 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 		lead       float32
 	}
 	var found []telling
-	for _, tok := range sc.text.tokens {
+	for _, tok := range sc.text.tokens[:min(len(sc.text.tokens), maxHeard)] {
 		if tok.kind != tokenHan {
 			sc.feats = sc.feats[:0]
 			runes := sc.text.runes[tok.start:tok.end]

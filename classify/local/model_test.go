@@ -306,6 +306,9 @@ func TestLongTextIsBounded(t *testing.T) {
 }
 
 func TestClassifyAllocatesLittle(t *testing.T) {
+	if raceEnabled {
+		t.Skip("pools forget under the race detector")
+	}
 	cat := assistant()
 	m := local.Train(cat)
 	in := classify.Input{Catalog: cat, Latest: "will it rain tomorrow in Taipei"}

@@ -12,6 +12,8 @@ import (
 const (
 	headRunes = 288
 	tailRunes = 96
+	// Some characters are many once they are normalised.
+	maxRunes = 3 * (headRunes + tailRunes)
 )
 
 // tokenKind tells how a token is cut into features.
@@ -96,6 +98,9 @@ func (t *text) push(r rune, open bool) bool {
 		return false
 	case runeNothing:
 		return open
+	}
+	if len(t.runes) == maxRunes {
+		return false
 	}
 	kind := kindOf(r)
 	n := int32(len(t.runes))

@@ -53,6 +53,12 @@ func TestTextReadsBothEnds(t *testing.T) {
 	require.LessOrEqual(t, len(x.runes), headRunes+tailRunes)
 }
 
+func TestTextBoundsWhatNormalisationMakes(t *testing.T) {
+	var x text
+	x.reset(strings.Repeat("\ufdfa", 5000))
+	require.Len(t, x.runes, maxRunes)
+}
+
 func TestWindow(t *testing.T) {
 	for _, row := range []struct {
 		name, in   string
