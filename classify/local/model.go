@@ -65,6 +65,9 @@ const (
 	babbleShare = 20 // one in so many observations is of a message of made-up words
 	foldEpochs  = 1  // for a model that only forgets some of them
 	numFolds    = 5
+	// enoughTexts is how many training texts confidence is learnt from: a
+	// fifth of them held out, and a fifth of the intents.
+	enoughTexts = 4000
 	// What a wrong answer costs in training. A trigger describes messages, it is
 	// none, so it counts for less than an example.
 	exampleCost = 0.3
@@ -341,10 +344,8 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 	if len(m.intents) == 0 {
 		return
 	}
-	folds := make([][]observation, numFolds)
-	if len(samples) > manyRows/2 {
-		folds = folds[:1] // a fifth of so many texts is enough
-	}
+	// Of many texts a few fifths are enough.
+	folds := make([][]observation, min(numFolds, enoughTexts/max(len(samples), 1)+1))
 	if runtime.GOMAXPROCS(0) == 1 {
 		for fold := range folds {
 			folds[fold] = m.observe(full, samples, fold)
