@@ -1,6 +1,12 @@
 package local
 
-import "math"
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+)
 
 // signals are what the confidence is computed from.
 type signals [numSignals]float64
@@ -120,4 +126,198 @@ func solve(a *[numSignals][numSignals]float64, b *signals) (x signals, ok bool) 
 		x[i] /= a[i][i]
 	}
 	return x, true
+}
+
+func (m *Model) signals(sc *scratch, first, second int, cosine, covered float32) signals {
+	var s signals
+	s[sigBias] = 1
+	s[sigScore] = float64(sc.scores[first])
+	s[sigMargin] = 2
+	if second >= 0 {
+		s[sigMargin] = math.Min(float64(sc.scores[first]-sc.scores[second]), 2)
+	}
+	s[sigNearest] = float64(cosine)
+	s[sigKnown] = share(sc.knownWords, sc.words)
+	s[sigKnownRuns] = share(sc.knownRuns, sc.runs)
+	if sc.runs == 0 {
+		s[sigKnownRuns] = s[sigKnown]
+	}
+	s[sigCovered] = share(covered, sc.words)
+	s[sigLength] = math.Log1p(float64(sc.nWords))
+	return s
+}
+
+func share(part, whole float32) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return float64(part / whole)
+}
+
+// calibrate learns what the signals say about being right. For every fold a
+// part of each intent's examples and a part of the intents are taken out of
+// the model, which then sees these examples as new messages: the former as
+// messages of its intents, the latter as messages that fit none.
+func (m *Model) calibrate(full *solver, samples []sample) {
+	m.inScope, m.correct = inScopePrior, correctPrior
+	if len(m.intents) == 0 {
+		return
+	}
+	// Of many texts a few fifths are enough.
+	folds := make([][]observation, min(numFolds, enoughTexts/max(len(samples), 1)+1))
+	if runtime.GOMAXPROCS(0) == 1 {
+		for fold := range folds {
+			folds[fold] = m.observe(full, samples, fold)
+		}
+	} else {
+		var wg sync.WaitGroup
+		for fold := range folds {
+			wg.Go(func() { folds[fold] = m.observe(full, samples, fold) })
+		}
+		wg.Wait()
+	}
+	obs := slices.Concat(folds...)
+	balance(obs)
+	m.inScope = fitLogistic(obs, func(o *observation) (hit, use bool) { return o.inScope, true }, inScopePrior, priorPrecision)
+	m.correct = fitLogistic(obs, func(o *observation) (hit, use bool) { return o.correct, o.inScope }, correctPrior, priorPrecision)
+}
+
+// observe tries out a fold: what is taken out of the model is seen by it as
+// new messages.
+func (m *Model) observe(full *solver, samples []sample, fold int) []observation {
+	var (
+		held    = make([]bool, len(samples))
+		present = make([]bool, len(m.intents))
+		seen    = make([]int, len(m.intents)+1)
+		known   = make([]int32, m.space.dict.n)
+		sc      = m.newScratch()
+		obs     []observation
+	)
+	for c := range present {
+		present[c] = c%numFolds != fold
+	}
+	for i, sm := range samples {
+		k := seen[sm.class+1]
+		if !sm.trigger {
+			seen[sm.class+1]++
+		}
+		absent := sm.class >= 0 && !present[sm.class]
+		held[i] = absent || !sm.trigger && (k+int(sm.class+1))%numFolds == fold
+		if !held[i] {
+			ids, _ := full.rows.row(i)
+			for _, id := range ids {
+				known[id]++
+			}
+		}
+	}
+	s := full.clone()
+	s.forget(held)
+	s.run(foldEpochs, uint64(100+fold), held)
+	s.bayes(held)
+	for i, sm := range samples {
+		if !held[i] || sm.trigger {
+			continue
+		}
+		m.read(sc, sm.text)
+		m.unknow(sc, known)
+		score(sc.scores, s.blocks, sc.ids, sc.values)
+		if first, second := top(sc.scores, present); first >= 0 {
+			_, cosine, covered := m.nearest(sc, first, held)
+			obs = append(obs, observation{
+				signals: m.signals(sc, first, second, cosine, covered),
+				inScope: sm.class >= 0 && present[sm.class],
+				correct: int32(first) == sm.class,
+				weight:  1,
+			})
+		}
+		sc.clear()
+	}
+	return append(obs, m.babble(sc, s, present, len(obs)/babbleShare+1, uint64(fold))...)
+}
+
+// babble observes n messages of made-up words: what fits none of a catalogue's
+// intents may be farther from it than any intent of its own.
+func (m *Model) babble(sc *scratch, s *solver, present []bool, n int, seed uint64) []observation {
+	random := rand.New(rand.NewPCG(seed, 0))
+	var obs []observation
+	var b []byte
+	for range n {
+		b = b[:0]
+		for range 1 + random.IntN(6) {
+			for range 2 + random.IntN(7) {
+				b = append(b, byte('a'+random.IntN(26)))
+			}
+			b = append(b, ' ')
+		}
+		m.read(sc, string(b))
+		k := 0
+		for i, id := range sc.ids {
+			if int(id) < s.features {
+				sc.ids[k], sc.values[k] = id, sc.values[i]
+				k++
+			}
+		}
+		score(sc.scores, s.blocks, sc.ids[:k], sc.values[:k])
+		if first, second := top(sc.scores, present); first >= 0 {
+			_, cosine, covered := m.nearest(sc, first, nil)
+			obs = append(obs, observation{signals: m.signals(sc, first, second, cosine, covered), weight: 1})
+		}
+		sc.clear()
+	}
+	return obs
+}
+
+// unknow takes the features out of a vector that a fold does not know.
+func (m *Model) unknow(sc *scratch, known []int32) {
+	k := 0
+	for _, id := range sc.ids {
+		worth := m.space.worth[id]
+		if known[id] > 0 {
+			sc.ids[k], sc.values[k] = id, worth
+			k++
+			continue
+		}
+		sc.dense[id] = 0
+		strange := m.space.unknown * m.space.weight[id]
+		switch m.space.views[id] {
+		case viewWord:
+			sc.words += strange - worth
+			sc.knownWords -= worth
+		case viewChar:
+			sc.runs += strange - worth
+			sc.knownRuns -= worth
+		}
+		if m.space.views[id] != viewChar {
+			sc.strange += strange * strange
+		}
+	}
+	sc.ids, sc.values = sc.ids[:k], sc.values[:k]
+	m.space.scale(sc.ids, sc.values)
+	for k, id := range sc.ids {
+		sc.dense[id] = sc.values[k]
+	}
+}
+
+// balance weighs the observations so that messages that fit nothing have their
+// share.
+func balance(obs []observation) {
+	in, out := 0, 0
+	for i := range obs {
+		if obs[i].inScope {
+			in++
+		} else {
+			out++
+		}
+	}
+	if in == 0 || out == 0 {
+		return
+	}
+	total := float64(in + out)
+	for i := range obs {
+		if obs[i].inScope {
+			obs[i].weight = total * (1 - outOfScopeShare) / float64(in)
+		} else {
+			obs[i].weight = total * outOfScopeShare / float64(out)
+		}
+	}
 }

@@ -353,6 +353,14 @@ func FuzzTrain(f *testing.F) {
 	})
 }
 
+func TestReloadedCatalogue(t *testing.T) {
+	m := local.Train(assistant())
+	fewer := intents.NewCatalog(assistant().Enabled()[1:]) // not narrowed: another root
+	require.Equal(t, "CALENDAR", assistant().Enabled()[0].ID)
+	require.NotEqual(t, "CALENDAR", ask(m, fewer, "what is on my calendar today").Intent)
+	require.Equal(t, "WEATHER", ask(m, fewer, "will it rain tomorrow").Intent)
+}
+
 func TestTrainIsDeterministic(t *testing.T) {
 	a, b := local.Train(assistant()), local.Train(assistant())
 	for _, message := range []string{"play jazz tomorrow", "會議", "translate the diff"} {

@@ -1,0 +1,101 @@
+package local
+
+// examples are the training rows as the nearest-example search reads them:
+// all but runs of characters, the rows of a class together.
+type examples struct {
+	firstRow []int32 // by class; one more at the end
+	starts   []int32 // by row; one more at the end
+	ids      []int32
+	values   []float32
+	reasons  []string // by row
+	trigger  []bool   // by row
+	texts    []string
+}
+
+func newExamples(sp *space, rows *corpus, samples []sample, classes int) examples {
+	e := examples{firstRow: make([]int32, classes+1), starts: make([]int32, 1, len(samples)+1)}
+	for i, s := range samples {
+		if s.class >= 0 {
+			e.firstRow[s.class+1] = int32(i + 1)
+		}
+		ids, values := rows.row(i)
+		from, sum := len(e.values), float32(0)
+		for k, id := range ids {
+			if sp.views[id] != viewChar {
+				e.ids, e.values = append(e.ids, id), append(e.values, values[k])
+				sum += values[k] * values[k]
+			}
+		}
+		if sum > 0 {
+			for k := from; k < len(e.values); k++ {
+				e.values[k] /= sqrt32(sum)
+			}
+		}
+		e.starts = append(e.starts, int32(len(e.ids)))
+		text := oneLine(s.text, maxQuote)
+		e.texts = append(e.texts, text)
+		e.trigger = append(e.trigger, s.trigger)
+		kind := "example"
+		if s.trigger {
+			kind = "trigger"
+		}
+		e.reasons = append(e.reasons, "close to the "+kind+" “"+text+"”")
+	}
+	for c := range classes {
+		e.firstRow[c+1] = max(e.firstRow[c+1], e.firstRow[c])
+	}
+	return e
+}
+
+// nearest finds the row of a class that is most like the message, among those
+// that skip does not name, its cosine, and the worth of the message's words
+// that the class uses.
+func (m *Model) nearest(sc *scratch, class int, skip []bool) (row int, cosine, covered float32) {
+	e := &m.examples
+	row = -1
+	norm, known := float32(0), float32(0)
+	for k, id := range sc.ids {
+		if m.space.views[id] != viewChar {
+			norm += sc.values[k] * sc.values[k]
+			known += m.space.worth[id] * m.space.worth[id]
+		}
+	}
+	if known > 0 {
+		norm *= 1 + sc.strange/known
+	}
+	if norm == 0 {
+		return row, 0, 0
+	}
+	norm = 1 / sqrt32(norm)
+	sc.covered = sc.covered[:0]
+	for i := e.firstRow[class]; i < e.firstRow[class+1]; i++ {
+		if skip != nil && skip[i] {
+			continue
+		}
+		sum := float32(0)
+		for k := e.starts[i]; k < e.starts[i+1]; k++ {
+			id := e.ids[k]
+			v := sc.dense[id]
+			if v == 0 {
+				continue
+			}
+			if v > 0 {
+				sc.dense[id] = -v
+				sc.covered = append(sc.covered, id)
+			} else {
+				v = -v
+			}
+			sum += v * e.values[k]
+		}
+		if sum *= norm; row < 0 || sum > cosine {
+			row, cosine = int(i), sum
+		}
+	}
+	for _, id := range sc.covered {
+		sc.dense[id] = -sc.dense[id]
+		if m.space.views[id] == viewWord {
+			covered += m.space.worth[id]
+		}
+	}
+	return row, cosine, covered
+}

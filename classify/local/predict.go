@@ -1,0 +1,231 @@
+package local
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"intenthint/classify"
+	"intenthint/intents"
+	"intenthint/payload"
+)
+
+// verdict is the outcome of a classification.
+type verdict struct {
+	first, second int // positions; -1 for none
+	row           int // the nearest example of the first; -1 for none
+	cosine        float32
+	// pIn is the probability that some intent fits, pFirst that the first does.
+	pIn, pFirst float64
+	// earlier is the user's earlier message that decided; "" for none.
+	earlier string
+}
+
+// other says that the answer is the fallback. It needs more than to be the
+// likelier answer: who is wrongly given no hint has lost it, who is wrongly
+// given one has advice that does not apply.
+func (v *verdict) other() bool { return v.first < 0 || 1-v.pIn > fallbackOdds*v.pFirst }
+
+// confidence is the probability that the answer is right.
+func (v *verdict) confidence() float64 {
+	if v.other() {
+		return 1 - v.pIn
+	}
+	return v.pFirst
+}
+
+// judge classifies what sc has read.
+func (m *Model) judge(sc *scratch, allowed []bool) verdict {
+	v := verdict{first: -1, second: -1, row: -1}
+	score(sc.scores, m.blocks, sc.ids, sc.values)
+	v.first, v.second = top(sc.scores, allowed)
+	if v.first < 0 || len(sc.ids) == 0 {
+		return v
+	}
+	var covered float32
+	v.row, v.cosine, covered = m.nearest(sc, v.first, nil)
+	s := m.signals(sc, v.first, v.second, v.cosine, covered)
+	v.pIn = m.inScope.probability(&s)
+	v.pFirst = v.pIn * m.correct.probability(&s)
+	if v.row >= 0 && !m.examples.trigger[v.row] && v.cosine > sameCosine && sc.strange == 0 && s[sigMargin] > 0 {
+		// Calibration sees no message twice, so it cannot know that a message
+		// that is an example, word for word, is surely meant like it.
+		v.pFirst = max(v.pFirst, sameProbability)
+		v.pIn = max(v.pIn, v.pFirst)
+	}
+	return v
+}
+
+// decide classifies a message that follows a conversation. It leaves the
+// vector that decided in sc, to be taken out with clear.
+func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, allowed []bool) verdict {
+	m.read(sc, message)
+	kind := m.followUpOf(sc)
+	alone := m.judge(sc, allowed)
+	if kind == acknowledgement {
+		alone.doubt()
+	}
+	if kind == standalone || kind == elliptic && !alone.other() && alone.pFirst >= 0.5 {
+		return alone
+	}
+	// What a message lacks stands in what the user said before. What the
+	// assistant said is not what the user wants.
+	discount, looked := continuity, 0
+	for i := len(conversation) - 1; i >= 0 && looked < maxLookBack; i-- {
+		turn := &conversation[i]
+		if turn.Role != "user" {
+			continue
+		}
+		sc.clear()
+		looked++
+		if kind == elliptic {
+			m.read(sc, turn.Text, message)
+		} else if m.read(sc, turn.Text); m.followUpOf(sc) == acknowledgement {
+			continue
+		}
+		v := m.judge(sc, allowed)
+		v.pIn *= discount
+		v.pFirst *= discount
+		if !v.other() && (kind == acknowledgement || alone.other() || v.pFirst > alone.pFirst) {
+			v.earlier = turn.Text
+			return v
+		}
+		discount *= continuity
+	}
+	if looked > 0 {
+		sc.clear()
+		m.read(sc, message)
+		score(sc.scores, m.blocks, sc.ids, sc.values)
+	}
+	return alone
+}
+
+// doubt lowers the probabilities for a message that means nothing alone, unless
+// an intent has an example that is much the same.
+func (v *verdict) doubt() {
+	if c := float64(v.cosine); c < muchTheSame {
+		v.pIn *= c
+		v.pFirst *= c
+	}
+}
+
+// allowed says by position which of the model's intents are in the catalogue;
+// nil for all.
+func (m *Model) allowed(cat *intents.Catalog) []bool {
+	switch {
+	case cat == nil:
+		return nil
+	case cat.Root() == m.catalog:
+		return cat.Allowed()
+	}
+	// The catalogue was reloaded and this model is of before, or of after.
+	allowed := make([]bool, len(m.intents))
+	for i := range m.intents {
+		_, allowed[i] = cat.Lookup(m.intents[i].ID)
+	}
+	return allowed
+}
+
+// Classify implements [classify.Local]. It answers no intent that is not in the
+// catalogue of in, which should be the one the model was trained on or one
+// narrowed from it.
+func (m *Model) Classify(in classify.Input) payload.Classification {
+	allowed := m.allowed(in.Catalog)
+	sc := m.pool.Get().(*scratch)
+	defer m.pool.Put(sc)
+	v := m.decide(sc, in.Latest, in.Conversation, allowed)
+	out := payload.Classification{
+		Goal:       goal(in.Latest, v.earlier),
+		Confidence: v.confidence(),
+		Complexity: Complexity(in.Latest),
+		Source:     payload.SourceLocal,
+	}
+	if v.other() {
+		fallback := m.catalog.Fallback()
+		out.Intent, out.Name = fallback.ID, fallback.Name
+	} else {
+		out.Intent, out.Name = m.intents[v.first].ID, m.intents[v.first].Name
+	}
+	out.Reason = m.reason(sc, &v)
+	sc.clear()
+	return out
+}
+
+// Score is an answer and the probability that it is right.
+type Score struct {
+	Intent      string  `json:"intent"`
+	Name        string  `json:"name"`
+	Probability float64 `json:"probability"`
+}
+
+// Prediction is all that the model has to say of a message.
+type Prediction struct {
+	// Intent is the best intent of those allowed, whether or not the message
+	// falls to the fallback: a forced choice. "" when none is allowed.
+	Intent string `json:"intent"`
+	// Other says that the answer is the fallback.
+	Other bool `json:"other"`
+	// Confidence is the probability that the answer is right: that of Intent,
+	// or of the fallback when Other is set.
+	Confidence float64 `json:"confidence"`
+	// Ranked are the allowed intents and the fallback, most probable first.
+	// The probabilities add up to 1.
+	Ranked []Score `json:"ranked"`
+	// Reason is the sentence that Classify gives.
+	Reason string `json:"reason"`
+	// Nearest is the example, or trigger, of Intent that is most like the
+	// message, and Similarity its cosine, 0 to 1.
+	Nearest    string  `json:"nearest,omitempty"`
+	Similarity float64 `json:"similarity"`
+	// Words are what in the message spoke most for Intent, strongest first.
+	Words []string `json:"words,omitempty"`
+}
+
+// Predict classifies a message that follows a conversation, oldest turn first.
+// allowed is by position in the root catalogue, nil for all.
+func (m *Model) Predict(message string, conversation []payload.Turn, allowed []bool) Prediction {
+	sc := m.pool.Get().(*scratch)
+	defer m.pool.Put(sc)
+	v := m.decide(sc, message, conversation, allowed)
+	p := Prediction{
+		Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine),
+		Reason: m.reason(sc, &v), Words: m.tellingWords(sc, &v), Ranked: m.rank(sc, &v, allowed),
+	}
+	if v.first >= 0 {
+		p.Intent = m.intents[v.first].ID
+	}
+	if v.row >= 0 {
+		p.Nearest = m.examples.texts[v.row]
+	}
+	sc.clear()
+	return p
+}
+
+func (m *Model) rank(sc *scratch, v *verdict, allowed []bool) []Score {
+	fallback := m.catalog.Fallback()
+	out := make([]Score, 0, len(m.intents)+1)
+	out = append(out, Score{Intent: fallback.ID, Name: fallback.Name, Probability: 1 - v.pIn})
+	if v.first < 0 {
+		return out
+	}
+	out = append(out, Score{Intent: m.intents[v.first].ID, Name: m.intents[v.first].Name, Probability: v.pFirst})
+	// What is left goes to the others by their scores.
+	total, from := 0.0, len(out)
+	for c := range m.intents {
+		if c == v.first || allowed != nil && !allowed[c] {
+			continue
+		}
+		w := math.Exp(runnerUpSharpness * float64(sc.scores[c]-sc.scores[v.first]))
+		total += w
+		out = append(out, Score{Intent: m.intents[c].ID, Name: m.intents[c].Name, Probability: w})
+	}
+	if from == len(out) {
+		// The only intent there is: what is not its is the fallback's.
+		out[0].Probability = 1 - v.pFirst
+	}
+	for i := from; i < len(out); i++ {
+		out[i].Probability *= (v.pIn - v.pFirst) / total
+	}
+	slices.SortStableFunc(out, func(a, b Score) int { return cmp.Compare(b.Probability, a.Probability) })
+	return out
+}
