@@ -2,7 +2,6 @@ package classify
 
 import (
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -87,27 +86,30 @@ func renderSystem(cat *intents.Catalog) string {
 	return b.String()
 }
 
-// maxExamples bounds the examples of a whole catalogue in a prompt, in
-// characters. The local classifier learns from every example; a model knows the
-// language already and pays for each of them on every message.
-const maxExamples = 24_000
+// Bounds of the examples in a prompt. The local classifier learns from every
+// example; a model knows the language already and pays for each of them on
+// every message. A catalogue of the usual size shows all it has.
+const (
+	maxExamplesEach = 24     // of one intent
+	maxExamples     = 48_000 // of the whole catalogue, in characters
+)
 
 // examplesEach is how many examples an intent may show so that all of them
 // stay within [maxExamples].
 func examplesEach(cat *intents.Catalog) int {
-	size := func(most int) (total, longest int) {
+	size := func(most int) (total int) {
 		for _, in := range append(slices.Clone(cat.Enabled()), cat.Fallback()) {
-			longest = max(longest, len(in.Examples))
 			for _, e := range spread(in.Examples, most) {
 				total += utf8.RuneCountInString(e)
 			}
 		}
-		return total, longest
+		return total
 	}
-	total, most := size(math.MaxInt)
+	most := maxExamplesEach
+	total := size(most)
 	for total > maxExamples && most > 1 {
 		most = max(1, min(most-1, most*maxExamples/total))
-		total, _ = size(most)
+		total = size(most)
 	}
 	return most
 }

@@ -219,23 +219,25 @@ func BenchmarkBuildPromptNewCatalog(b *testing.B) {
 
 func TestALargeCatalogShowsSomeExamplesOfEachLanguage(t *testing.T) {
 	var list []intents.Intent
-	for i := range 40 {
-		in := intents.Intent{ID: fmt.Sprintf("I_%02d", i), Triggers: []string{"t"}}
+	for i := range 120 {
+		in := intents.Intent{ID: fmt.Sprintf("I_%03d", i), Triggers: []string{"t"}}
 		for j := range 60 {
-			in.Examples = append(in.Examples, fmt.Sprintf("example %02d of intent %02d", j, i))
+			in.Examples = append(in.Examples, fmt.Sprintf("example %02d of intent %03d", j, i))
 		}
 		for j := range 20 {
-			in.Examples = append(in.Examples, fmt.Sprintf("範例 %02d 之 %02d", j, i))
+			in.Examples = append(in.Examples, fmt.Sprintf("範例 %02d 之 %03d", j, i))
 		}
 		list = append(list, in)
 	}
-	small := BuildPrompt(Input{Catalog: intents.NewCatalog(list[:2])}).System
-	require.Equal(t, 160, strings.Count(small, "of intent")+strings.Count(small, "範例"), "a small catalogue shows all")
+	usual := list[0]
+	usual.Examples = usual.Examples[:24]
+	small := BuildPrompt(Input{Catalog: intents.NewCatalog([]intents.Intent{usual})}).System
+	require.Equal(t, 24, strings.Count(small, "of intent"), "a usual catalogue shows all")
 
 	large := BuildPrompt(Input{Catalog: intents.NewCatalog(list)}).System
 	require.Less(t, len([]rune(large)), 2*maxExamples)
-	for i := range 40 {
-		require.Contains(t, large, fmt.Sprintf("of intent %02d", i))
-		require.Contains(t, large, fmt.Sprintf("之 %02d", i))
+	for i := range 120 {
+		require.Contains(t, large, fmt.Sprintf("of intent %03d", i))
+		require.Contains(t, large, fmt.Sprintf("之 %03d", i))
 	}
 }

@@ -191,8 +191,8 @@ func prefixLen(text string, n int) int {
 // assistants assistant turns. It goes through the messages from the end, so
 // that a long history costs no more than what is taken from it.
 //
-// A heartbeat takes its answers with it: an alert that answers a poll is no
-// answer to the message before the poll.
+// Heartbeats are dropped before turns pair up, so an alert that answers a poll
+// is the last that was said to the message before it.
 func last(messages []payload.Message, users, assistants int) []payload.Turn {
 	var (
 		out      []payload.Turn // newest first
@@ -212,7 +212,6 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 				continue
 			}
 			if isHeartbeatPoll(text) {
-				answer = ""
 				continue
 			}
 			anyAfter = true

@@ -60,7 +60,7 @@ func TestTurns(t *testing.T) {
 		"a message of a block alone":          {script("u one", "a 1", "u "+hintBlock), []string{"u one", "a 1"}},
 		"a heartbeat":                         {script("u one", "a 1", "u [heartbeat poll]", "a HEARTBEAT_OK", "u two", "a 2"), []string{"u one", "a 1", "u two", "a 2"}},
 		"a heartbeat in any case":             {script("u one", "a 1", "u A HeartBeat  POLL now"), []string{"u one", "a 1"}},
-		"a heartbeat takes its answers along": {script("u one", "a 1", "u heartbeat poll", "a checking", "a the roof leaks!"), []string{"u one", "a 1"}},
+		"an alert in answer to a heartbeat":   {script("u one", "a 1", "u heartbeat poll", "a checking", "a the roof leaks!"), []string{"u one", "a the roof leaks!"}},
 		"a heartbeat leaves no gap":           {script("u one", "u heartbeat poll", "a HEARTBEAT_OK", "u two", "a 2"), []string{"u two", "a 2"}},
 		"a heartbeat at the end":              {script("u one", "u heartbeat poll", "a HEARTBEAT_OK"), []string{"u one"}},
 		"a heartbeat answer to a message":     {script("u one", "a 1", "a HEARTBEAT_OK"), []string{"u one", "a 1"}},
@@ -248,7 +248,6 @@ func FuzzHistory(f *testing.F) {
 func forward(messages []payload.Message) []payload.Turn {
 	var out []payload.Turn
 	var user, answer string
-	polled := false
 	emit := func(evenUnanswered bool) {
 		if user == "" || answer == "" && !evenUnanswered {
 			return
@@ -263,11 +262,10 @@ func forward(messages []payload.Message) []payload.Turn {
 		switch {
 		case text == "":
 		case messages[i].Role == RoleUser && isHeartbeatPoll(text):
-			polled = true
 		case messages[i].Role == RoleUser:
 			emit(false)
-			user, answer, polled = text, "", false
-		case messages[i].Role == RoleAssistant && !polled && text != heartbeatAnswer:
+			user, answer = text, ""
+		case messages[i].Role == RoleAssistant && text != heartbeatAnswer:
 			answer = text
 		}
 	}

@@ -1,10 +1,12 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -46,8 +48,8 @@ type Bus interface {
 	// Claim says whether this process may ask a model about the run until the
 	// given moment; false means that another process is at it.
 	Claim(ctx context.Context, run string, until time.Time) bool
-	// Release gives a claim back after a failure.
-	Release(run string)
+	// Release gives a claim back after a failure, by the end of ctx or later.
+	Release(ctx context.Context, run string)
 }
 
 // HintObserver counts what became of requests. Durations count from receipt.
@@ -87,7 +89,10 @@ type turn struct {
 	agent   string
 	catalog *intents.Catalog
 	latest  string
-	in      classify.Input // set by prepare
+	// Set by prepare.
+	in classify.Input
+	// conversation is in.Conversation in JSON, a turn an element.
+	conversation []json.RawMessage
 }
 
 // Handle implements [Handler].
@@ -104,7 +109,9 @@ func (h *BeforePromptBuild) Handle(ctx context.Context, req *Request) (Result, e
 		h.observer.Skip(string(skip), h.now().Sub(req.Received))
 		return Result{Header: h.header(req, answer{skip: string(skip)}, "")}, nil
 	}
-	a, source := h.answer(ctx, t)
+	patience, cancel := context.WithDeadline(ctx, req.Deadline.Add(-slack(req)))
+	defer cancel()
+	a, source := h.answer(patience, t)
 	took := h.now().Sub(req.Received)
 	if a.skip != "" {
 		h.observer.Skip(a.skip, took)
@@ -122,7 +129,7 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 	key := runKey(t.req.Context)
 	if key == "" {
 		h.prepare(&t)
-		a := h.classify(ctx, t)
+		a := h.settle(t, h.classify(ctx, t))
 		h.begin(t, a)
 		return a, sourceOf(a)
 	}
@@ -148,20 +155,40 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 		}
 		// Its process is late or dead: what can be said without a model is
 		// said, and the turn begins here too.
-		a := h.runs.finish(key, known, h.classify(ctx, t))
-		h.begin(t, a)
-		return a, sourceOf(a)
+		asks = false
 	}
-	a := h.classify(ctx, t)
+	a := h.settle(t, h.classify(ctx, t))
 	if asks && !a.final() {
-		h.bus.Release(key)
+		h.bus.Release(ctx, key)
 	}
 	a = h.runs.finish(key, known, a)
 	h.begin(t, a)
 	return a, sourceOf(a)
 }
 
-// prepare makes the classifier's input of what the request holds.
+// settle makes sure that the answer is given. When the runner has given up
+// waiting, the turn has begun without a hint: a retry is classified anew.
+func (h *BeforePromptBuild) settle(t turn, a answer) answer {
+	if t.req.Commit() {
+		return a
+	}
+	return answer{skip: string(eligibility.Deadline)}
+}
+
+// Omitted implements [Omitted]: a reply has its diagnostics also when the
+// handler was left out.
+func (h *BeforePromptBuild) Omitted(req *Request, cause error) Result {
+	skip := eligibility.ClassifyFailed
+	if errors.Is(cause, ErrOverrun) {
+		skip = eligibility.Deadline
+	}
+	h.observer.Skip(string(skip), h.now().Sub(req.Received))
+	return Result{Header: h.header(req, answer{skip: string(skip)}, "")}
+}
+
+// prepare makes the classifier's input of what the request holds, and encodes
+// what the turn's event will hold of it: after the deadline there is no time
+// for a long history.
 func (h *BeforePromptBuild) prepare(t *turn) {
 	t.in = classify.Input{
 		Catalog:      t.catalog,
@@ -170,6 +197,19 @@ func (h *BeforePromptBuild) prepare(t *turn) {
 		Now:          h.now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),
 	}
+	t.conversation = make([]json.RawMessage, 0, len(t.in.Conversation))
+	for _, turn := range t.in.Conversation {
+		if text, err := json.Marshal(turn); err == nil {
+			t.conversation = append(t.conversation, text)
+		}
+	}
+}
+
+// slack is how long before its deadline a model is no longer waited for: what
+// follows, the hint and the turn's event, takes time too, on a busy machine
+// with many requests that are late together most of all.
+func slack(req *Request) time.Duration {
+	return max(5*time.Millisecond, req.Deadline.Sub(req.Received)/50)
 }
 
 // classify makes an answer.
@@ -194,7 +234,7 @@ func failure(err error) string {
 	switch {
 	case errors.Is(err, classify.ErrOverloaded):
 		return string(eligibility.Overloaded)
-	case errors.Is(err, classify.ErrDeadline):
+	case errors.Is(err, classify.ErrDeadline), errors.Is(err, context.DeadlineExceeded):
 		return string(eligibility.Deadline)
 	default:
 		return string(eligibility.ClassifyFailed)
@@ -213,45 +253,53 @@ func (h *BeforePromptBuild) begin(t turn, a answer) {
 		ts = h.now().UnixMilli()
 	}
 	id := nuid.Next()
-	begun := payload.TurnBegun{
-		RunID:        t.req.Context.RunID,
-		Prompt:       t.event.Prompt,
-		Conversation: t.in.Conversation,
-		Result:       a.result,
-		Hint:         a.hint,
-		Skip:         a.skip,
-	}
-	if begun.Conversation == nil {
-		begun.Conversation = []payload.Turn{}
-	}
-	body, err := h.encode(t, &begun, ts, id)
+	body, err := h.encode(t, a, ts, id)
 	if err != nil {
-		h.log.Error("a turn could not be published", "run", begun.RunID, "error", err)
+		h.log.Error("a turn could not be published", "run", t.req.Context.RunID, "error", err)
 		return
 	}
 	h.bus.TurnBegun(t.agent, session, id, t.req.Traceparent, body)
 }
 
-// encode leaves out the oldest of a conversation that is too long for the
-// server, as gateways do with theirs.
-func (h *BeforePromptBuild) encode(t turn, begun *payload.TurnBegun, ts int64, id string) ([]byte, error) {
-	for {
-		body, err := json.Marshal(struct {
-			Hook  string             `json:"hook"`
-			Event *payload.TurnBegun `json:"event"`
-			Ctx   payload.Context    `json:"ctx"`
-			TS    int64              `json:"ts"`
-			ID    string             `json:"id"`
-		}{subjects.HookTurnBegun, begun, t.req.Context, ts, id})
-		if err != nil || int64(len(body)) < h.maxPayload-1024 || h.maxPayload <= 0 {
-			return body, err
-		}
-		if n := len(begun.Conversation); n > 0 {
-			begun.Conversation = begun.Conversation[(n+1)/2:]
-			continue
-		}
-		return nil, errors.New("the prompt alone is larger than the server's max_payload")
+// encode makes the message of a turn_begun. It leaves out the oldest of a
+// conversation that is too long for the server, as gateways do with theirs.
+func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) ([]byte, error) {
+	body, err := json.Marshal(struct {
+		Hook string          `json:"hook"`
+		TS   int64           `json:"ts"`
+		ID   string          `json:"id"`
+		Ctx  payload.Context `json:"ctx"`
+		// Event stands last: the conversation is put at its end.
+		Event payload.TurnBegun `json:"event"`
+	}{subjects.HookTurnBegun, ts, id, t.req.Context, payload.TurnBegun{
+		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Result: a.result, Hint: a.hint, Skip: a.skip,
+	}})
+	if err != nil {
+		return nil, err
 	}
+	turns, size := t.conversation, len(body)+1024
+	for _, turn := range turns {
+		size += len(turn) + 1
+	}
+	for h.maxPayload > 0 && int64(size) > h.maxPayload {
+		if len(turns) == 0 {
+			return nil, errors.New("the prompt alone is larger than the server's max_payload")
+		}
+		size -= len(turns[0]) + 1
+		turns = turns[1:]
+	}
+	body = slices.Grow(bytes.TrimSuffix(body, []byte("}}")), size)
+	body = append(body, `,"conversation":[`...)
+	body = append(body, bytes.Join(asBytes(turns), []byte(","))...)
+	return append(body, "]}}"...), nil
+}
+
+func asBytes(list []json.RawMessage) [][]byte {
+	out := make([][]byte, len(list))
+	for i, raw := range list {
+		out[i] = raw
+	}
+	return out
 }
 
 // header is the diagnostics of a reply (contract §3).

@@ -54,7 +54,7 @@ func (r *recorder) Claim(_ context.Context, run string, _ time.Time) bool {
 	return !r.denied[run]
 }
 
-func (r *recorder) Release(run string) {
+func (r *recorder) Release(_ context.Context, run string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.released = append(r.released, run)
@@ -387,6 +387,41 @@ func TestARunThatAnotherProcessClassifiesIsWaitedFor(t *testing.T) {
 	})
 }
 
+func TestAnAnswerThatCameTooLateIsNotRecorded(t *testing.T) {
+	var r recorder
+	h := handler(&r, settings(byLocal(0.9)))
+	late := prompt("r1", "write code")
+	late.fate = new(atomic.Int32)
+	late.fate.Store(leftOut)
+	handle(t, h, late)
+	turns := r.turns(t)
+	require.Len(t, turns, 1)
+	require.Empty(t, turns[0].Hint)
+	require.Equal(t, "deadline", turns[0].Skip)
+	again := handle(t, h, prompt("r1", "Continue"))
+	require.Equal(t, "local", header(again, subjects.HeaderSource), "a retry is classified anew")
+
+	res := h.Omitted(late, ErrOverrun)
+	require.Equal(t, "deadline", header(res, subjects.HeaderSkip))
+	require.NotEmpty(t, header(res, subjects.HeaderElapsedMs))
+	require.Equal(t, "classify_failed", header(h.Omitted(late, errors.New("panic")), subjects.HeaderSkip))
+}
+
+func TestALateModelLeavesTimeForTheReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(ctx context.Context, _ classify.Input) (payload.Classification, error) {
+			<-ctx.Done()
+			return payload.Classification{}, ctx.Err()
+		}}
+		h := handler(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		req := prompt("r1", "write code")
+		res := handle(t, h, req)
+		require.Equal(t, "deadline", header(res, subjects.HeaderSkip))
+		require.Equal(t, 980*time.Millisecond, time.Since(req.Received))
+	})
+}
+
 func TestATurnTooLongForTheServerLeavesOutTheOldest(t *testing.T) {
 	var r recorder
 	s := settings(byLocal(1))
@@ -439,7 +474,7 @@ type discard struct{}
 
 func (discard) TurnBegun(_, _, _, _ string, _ []byte)         {}
 func (discard) Claim(context.Context, string, time.Time) bool { return true }
-func (discard) Release(string)                                {}
+func (discard) Release(context.Context, string)               {}
 func (discard) Hint(string, string, time.Duration)            {}
 func (discard) Skip(string, time.Duration)                    {}
 func (discard) BadRequest()                                   {}

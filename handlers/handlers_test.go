@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +26,7 @@ func says(text string) Handler {
 
 func request(hook string) *Request {
 	now := time.Now()
-	return &Request{Envelope: payload.Envelope{Hook: hook}, Received: now, Deadline: now.Add(time.Second)}
+	return &Request{Envelope: payload.Envelope{Hook: hook}, Received: now, Deadline: now.Add(time.Second), Margin: 40 * time.Millisecond}
 }
 
 func noBudget(string) time.Duration { return 0 }
@@ -33,12 +34,12 @@ func noBudget(string) time.Duration { return 0 }
 func TestRunnerJoinsInOrderOfPriority(t *testing.T) {
 	r := NewRunner(noBudget, quiet)
 	hook := subjects.HookBeforePromptBuild
-	r.On(hook, "low", -5, says("e"))
-	r.On(hook, "first of two", 10, says("b"))
-	r.On(hook, "second of two", 10, says("c"))
-	r.On(hook, "silent", 11, says(""))
-	r.On(hook, "high", 100, says("a"))
-	r.On(hook, "middle", 0, says("d"))
+	r.On(hook, "low", -5, says("e"), nil)
+	r.On(hook, "first of two", 10, says("b"), nil)
+	r.On(hook, "second of two", 10, says("c"), nil)
+	r.On(hook, "silent", 11, says(""), nil)
+	r.On(hook, "high", 100, says("a"), nil)
+	r.On(hook, "middle", 0, says("d"), nil)
 	res, err := r.Run(t.Context(), request(hook))
 	require.NoError(t, err)
 	require.Equal(t, "a\n\nb\n\nc\n\nd\n\ne", res.PrependContext)
@@ -52,15 +53,15 @@ func TestRunnerLeavesOutWhatFails(t *testing.T) {
 		r := NewRunner(func(string) time.Duration { return 100 * time.Millisecond }, quiet)
 		hook := subjects.HookBeforePromptBuild
 		release := make(chan struct{})
-		r.On(hook, "deaf", 4, func(context.Context, *Request) (Result, error) { <-release; return Result{PrependContext: "late"}, nil })
-		r.On(hook, "panics", 3, func(context.Context, *Request) (Result, error) { panic("boom") })
-		r.On(hook, "fails", 2, func(context.Context, *Request) (Result, error) { return Result{PrependContext: "x"}, errors.New("no") })
-		r.On(hook, "works", 1, says("fine"))
+		r.On(hook, "deaf", 4, func(context.Context, *Request) (Result, error) { <-release; return Result{PrependContext: "late"}, nil }, nil)
+		r.On(hook, "panics", 3, func(context.Context, *Request) (Result, error) { panic("boom") }, nil)
+		r.On(hook, "fails", 2, func(context.Context, *Request) (Result, error) { return Result{PrependContext: "x"}, errors.New("no") }, nil)
+		r.On(hook, "works", 1, says("fine"), nil)
 		began := time.Now()
 		res, err := r.Run(t.Context(), request(hook))
 		require.NoError(t, err)
 		require.Equal(t, "fine", res.PrependContext)
-		require.Equal(t, 100*time.Millisecond+overrunGrace, time.Since(began))
+		require.Equal(t, 120*time.Millisecond, time.Since(began))
 		close(release)
 		synctest.Wait()
 	})
@@ -79,10 +80,10 @@ func TestRunnerGivesEachHandlerItsTime(t *testing.T) {
 			<-ctx.Done()
 			return Result{PrependContext: "at the deadline"}, nil
 		}
-		r.On(hook, "a", 0, patient)
-		r.On(hook, "b", 0, patient)
-		r.On(hook, "c", 0, patient)
-		r.On(hook, "d", 0, patient)
+		r.On(hook, "a", 0, patient, nil)
+		r.On(hook, "b", 0, patient, nil)
+		r.On(hook, "c", 0, patient, nil)
+		r.On(hook, "d", 0, patient, nil)
 		res, err := r.Run(t.Context(), request(hook))
 		require.NoError(t, err)
 		require.Equal(t, strings.Repeat("at the deadline\n\n", 3)+"at the deadline", res.PrependContext)
@@ -90,11 +91,36 @@ func TestRunnerGivesEachHandlerItsTime(t *testing.T) {
 	})
 }
 
+func TestRunnerWaitsForAnAnswerThatWasCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := NewRunner(noBudget, quiet)
+		var late atomic.Bool
+		r.On("h", "slow to say", 1, func(_ context.Context, req *Request) (Result, error) {
+			require.True(t, req.Commit())
+			time.Sleep(5 * time.Second)
+			return Result{PrependContext: "committed"}, nil
+		}, nil)
+		r.On("h", "left out", 0, func(_ context.Context, req *Request) (Result, error) {
+			time.Sleep(time.Second)
+			late.Store(!req.Commit())
+			return Result{PrependContext: "nobody hears this"}, nil
+		}, func(_ *Request, cause error) Result {
+			return Result{PrependContext: "never", Header: map[string][]string{"Why": {cause.Error()}}}
+		})
+		res, err := r.Run(t.Context(), request("h"))
+		require.NoError(t, err)
+		require.Equal(t, "committed", res.PrependContext)
+		require.Equal(t, ErrOverrun.Error(), header(res, "Why"))
+		time.Sleep(2 * time.Second)
+		require.True(t, late.Load())
+	})
+}
+
 func TestRunnerStopsAtTheFirstThatHandledADispatch(t *testing.T) {
 	r := NewRunner(noBudget, quiet)
 	asked := 0
-	r.On(subjects.HookBeforeDispatch, "first", 1, func(context.Context, *Request) (Result, error) { asked++; return Result{Handled: true}, nil })
-	r.On(subjects.HookBeforeDispatch, "second", 0, func(context.Context, *Request) (Result, error) { asked++; return Result{}, nil })
+	r.On(subjects.HookBeforeDispatch, "first", 1, func(context.Context, *Request) (Result, error) { asked++; return Result{Handled: true}, nil }, nil)
+	r.On(subjects.HookBeforeDispatch, "second", 0, func(context.Context, *Request) (Result, error) { asked++; return Result{}, nil }, nil)
 	res, err := r.Run(t.Context(), request(subjects.HookBeforeDispatch))
 	require.NoError(t, err)
 	require.Equal(t, 1, asked)
@@ -105,7 +131,7 @@ func TestRunnerPassesOnAnInvalidRequest(t *testing.T) {
 	r := NewRunner(noBudget, quiet)
 	r.On("h", "picky", 0, func(context.Context, *Request) (Result, error) {
 		return Result{Header: map[string][]string{"A": {"1"}}}, payload.ErrInvalid
-	})
+	}, nil)
 	res, err := r.Run(t.Context(), request("h"))
 	require.ErrorIs(t, err, payload.ErrInvalid)
 	require.Equal(t, map[string][]string{"A": {"1"}}, res.Header)
@@ -136,9 +162,13 @@ func TestDeadline(t *testing.T) {
 		{"the configured is smaller", 10 * time.Second, 3 * time.Second, 2700 * time.Millisecond},
 		{"the caller did not say", 0, 3 * time.Second, 2700 * time.Millisecond},
 		{"at least 20 ms are kept", 100 * time.Millisecond, 3 * time.Second, 80 * time.Millisecond},
-		{"less than the margin", 5 * time.Millisecond, 3 * time.Second, -15 * time.Millisecond},
+		{"less than the margin: at once", 5 * time.Millisecond, 3 * time.Second, 0},
 	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, Deadline(at, row.caller, row.configured).Sub(at)) })
+		t.Run(row.name, func(t *testing.T) {
+			deadline, margin := Deadline(at, row.caller, row.configured)
+			require.Equal(t, row.want, deadline.Sub(at))
+			require.GreaterOrEqual(t, margin, 20*time.Millisecond)
+		})
 	}
 }
 

@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"intenthint/payload"
@@ -23,9 +25,27 @@ type Request struct {
 	Context  payload.Context
 	// Received is when the request arrived here; budgets count from it.
 	Received time.Time
-	// Deadline is when the answer must leave.
+	// Deadline is when the answer must leave, Margin what is kept after it for
+	// the way back.
 	Deadline    time.Time
+	Margin      time.Duration
 	Traceparent string
+
+	fate *atomic.Int32
+}
+
+// What became of a handler's answer.
+const (
+	undecided int32 = iota
+	committed       // the handler gives it
+	leftOut         // nobody waits for it any more
+)
+
+// Commit says that the answer will be given: the runner waits for it from now
+// on. False means that the handler was left out already, and what it would have
+// answered was not said.
+func (r *Request) Commit() bool {
+	return r.fate == nil || r.fate.CompareAndSwap(undecided, committed)
 }
 
 // Result is what a handler contributes to the answer.
@@ -43,10 +63,15 @@ type Result struct {
 // out. It must heed ctx.
 type Handler func(ctx context.Context, req *Request) (Result, error)
 
+// Omitted says what stands in the answer for a handler that was left out,
+// because it overran ([ErrOverrun]) or failed.
+type Omitted func(req *Request, cause error) Result
+
 type entry struct {
 	name     string
 	priority int
 	handle   Handler
+	omitted  Omitted
 }
 
 // Runner holds the handlers of all decision hooks. Register everything before
@@ -64,9 +89,12 @@ func NewRunner(budgets func(hook string) time.Duration, log *slog.Logger) *Runne
 }
 
 // On adds a handler to a hook. Handlers run in descending priority, those of
-// one priority in the order in which they were added.
-func (r *Runner) On(hook, name string, priority int, h Handler) {
-	list := append(r.handlers[hook], entry{name, priority, h})
+// one priority in the order in which they were added. omitted may be nil.
+func (r *Runner) On(hook, name string, priority int, h Handler, omitted Omitted) {
+	if omitted == nil {
+		omitted = func(*Request, error) Result { return Result{} }
+	}
+	list := append(r.handlers[hook], entry{name, priority, h, omitted})
 	slices.SortStableFunc(list, func(a, b entry) int { return b.priority - a.priority })
 	r.handlers[hook] = list
 }
@@ -103,16 +131,14 @@ func (r *Runner) Run(ctx context.Context, req *Request) (Result, error) {
 		if errors.Is(err, payload.ErrInvalid) {
 			return Result{Header: res.Header}, err
 		}
-		for k, v := range res.Header {
-			if merged.Header == nil {
-				merged.Header = res.Header
-				break
-			}
-			merged.Header[k] = v
-		}
 		if err != nil {
 			r.log.Warn("a handler was left out", "hook", hook, "handler", e.name, "error", err)
-			continue
+			res = Result{Header: e.omitted(req, err).Header}
+		}
+		if merged.Header == nil {
+			merged.Header = res.Header
+		} else {
+			maps.Copy(merged.Header, res.Header)
 		}
 		if res.PrependContext != "" {
 			texts = append(texts, res.PrependContext)
@@ -146,7 +172,7 @@ func (r *Runner) runOne(ctx context.Context, hook string, e entry, req *Request)
 	}
 	done := make(chan outcome, 1)
 	own := *req
-	own.Deadline = deadline
+	own.Deadline, own.fate = deadline, new(atomic.Int32)
 	go func() {
 		var o outcome
 		defer func() {
@@ -157,20 +183,25 @@ func (r *Runner) runOne(ctx context.Context, hook string, e entry, req *Request)
 		}()
 		o.res, o.err = e.handle(ctx, &own)
 	}()
-	// A handler that heeds its deadline answers at it, not before: it gets
-	// half of the margin that is kept for the way back.
-	grace := time.NewTimer(time.Until(deadline) + overrunGrace)
+	// A handler that heeds its deadline may be a little late on a busy machine:
+	// it gets half of what is kept for the way back, and a moment in any case.
+	grace := time.NewTimer(max(time.Until(deadline)+req.Margin/2, leastTime))
 	defer grace.Stop()
 	select {
 	case o := <-done:
 		return o.res, o.err
 	case <-grace.C:
+	}
+	if own.fate.CompareAndSwap(undecided, leftOut) {
 		return Result{}, ErrOverrun
 	}
+	o := <-done // it has made up its mind and is about to say so
+	return o.res, o.err
 }
 
-// overrunGrace is how long after its deadline a handler is waited for.
-const overrunGrace = 10 * time.Millisecond
+// leastTime is what a handler gets however small the budget is: enough for an
+// answer that needs no model.
+const leastTime = 10 * time.Millisecond
 
 // Margin is kept of a request's time for the way back: 20 ms or a tenth,
 // whichever is more (contract §3).
@@ -180,13 +211,14 @@ func Margin(timeout time.Duration) time.Duration {
 
 // Deadline is when an answer must leave: the smaller of what the caller gives
 // (0: it did not say) and what is configured, counted from receipt, less
-// [Margin].
-func Deadline(received time.Time, caller, configured time.Duration) time.Time {
+// [Margin]. It is not before receipt.
+func Deadline(received time.Time, caller, configured time.Duration) (deadline time.Time, margin time.Duration) {
 	timeout := configured
 	if caller > 0 && caller < timeout {
 		timeout = caller
 	}
-	return received.Add(timeout - Margin(timeout))
+	margin = Margin(timeout)
+	return received.Add(max(timeout-margin, 0)), margin
 }
 
 // Body is the reply body: exactly the object that the hook handler in the

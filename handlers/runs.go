@@ -134,7 +134,7 @@ func (r *Runs) Learn(body []byte) {
 		return
 	}
 	key := runKey(ctx)
-	if key == "" {
+	if key == "" || begun.Skip == "" && begun.Result == nil {
 		return
 	}
 	a := answer{hint: begun.Hint, skip: begun.Skip, result: begun.Result}

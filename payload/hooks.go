@@ -447,7 +447,7 @@ type Classification struct {
 type TurnBegun struct {
 	RunID        string `json:"runId,omitempty"`
 	Prompt       string `json:"prompt"`
-	Conversation []Turn `json:"conversation"`
+	Conversation []Turn `json:"conversation,omitempty"`
 	// Result is nil when nothing could be classified.
 	Result *Classification `json:"result,omitempty"`
 	// Hint is the text that was given to the gateway; "" for none.

@@ -13,8 +13,8 @@ import (
 // age does not count: one event of a gateway with a wrong clock would make all
 // others look old.
 const (
-	waitingLimit = 512
-	waitingBytes = 1 << 20
+	waitingLimit = 4096
+	waitingBytes = 8 << 20
 )
 
 // Document is a session: its turns, and the facts that wait for theirs. It is
@@ -242,8 +242,8 @@ func (d *Document) forget() {
 	first, size := len(d.waiting), 0
 	for first > 0 && len(d.waiting)-first < waitingLimit {
 		size += d.waiting[first-1].size()
-		if size > waitingBytes {
-			break
+		if size > waitingBytes && first < len(d.waiting) {
+			break // but the newest stays, whatever its size
 		}
 		first--
 	}

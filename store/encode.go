@@ -8,7 +8,7 @@ import (
 
 // ended is the end of the session, unless it is older than the newest turn.
 func (d *Document) ended() *closing {
-	if d.last == nil || len(d.turns) > 0 && d.last.TS < d.turns[len(d.turns)-1].key.TS {
+	if d.last == nil || len(d.turns) > 0 && d.last.Before(d.turns[len(d.turns)-1].key) {
 		return nil
 	}
 	return d.last

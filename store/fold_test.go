@@ -113,7 +113,7 @@ func expected(facts []Fact) (turns []*Turn, ended string) {
 		switch {
 		case f.Close != nil:
 			ended = ""
-			if len(turns) == 0 || f.TS >= turns[len(turns)-1].Begin.TS {
+			if len(turns) == 0 || !f.Key().Before(turns[len(turns)-1].Begin) {
 				ended = f.Close.Reason
 			}
 		case t == nil:
@@ -414,20 +414,23 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 	t.Run("in number", func(t *testing.T) {
 		d := &Document{}
-		for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(2000) {
+		for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(waitingLimit + 500) {
 			d.Apply(call(i, int64(1000+i), `{}`))
 		}
 		require.Len(t, d.Waiting(), waitingLimit)
-		require.Equal(t, "e01999", d.Waiting()[waitingLimit-1].ID)
-		require.Equal(t, fmt.Sprintf("e%05d", 2000-waitingLimit), d.Waiting()[0].ID)
+		require.Equal(t, fmt.Sprintf("e%05d", waitingLimit+499), d.Waiting()[waitingLimit-1].ID)
+		require.Equal(t, "e00500", d.Waiting()[0].ID)
 	})
 	t.Run("in size", func(t *testing.T) {
 		d := &Document{}
 		for i := range 20 {
-			d.Apply(call(i, int64(1000+i), `"`+strings.Repeat("x", 100_000)+`"`))
+			d.Apply(call(i, int64(1000+i), `"`+strings.Repeat("x", waitingBytes/10-100)+`"`))
 		}
 		require.Len(t, d.Waiting(), 10)
 		require.Equal(t, "e00019", d.Waiting()[9].ID)
+		d.Apply(call(20, 5000, `"`+strings.Repeat("x", 2*waitingBytes)+`"`))
+		require.Len(t, d.Waiting(), 1, "the newest stays, whatever its size")
+		require.Equal(t, "e00020", d.Waiting()[0].ID)
 	})
 	t.Run("but not by a wrong clock", func(t *testing.T) {
 		d := &Document{}

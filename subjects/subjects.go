@@ -23,7 +23,7 @@ type Prefix string
 
 // Request is the subject of a decision hook: P.request.<hook>.<agent>.
 func (p Prefix) Request(hook, agent string) string {
-	return string(p) + ".request." + Name(hook) + "." + Name(agent)
+	return string(p) + ".request." + part(hook) + "." + part(agent)
 }
 
 // Requests matches every request subject.
@@ -33,17 +33,30 @@ func (p Prefix) Requests() string { return string(p) + ".request.>" }
 // P.event.<hook>.<agent>.<session>, where session is the session id, else the
 // session key.
 func (p Prefix) Event(hook, agent, session string) string {
-	return string(p) + ".event." + Name(hook) + "." + Name(agent) + "." + Name(session)
+	return string(p) + ".event." + part(hook) + "." + part(agent) + "." + part(session)
+}
+
+// maxPart is the longest token in a subject: a server takes 4096 bytes for the
+// line that a subject stands in, and closes the connection over a longer one.
+const maxPart = 1000
+
+// part is the token of a value in a subject; one that no server would take is
+// shortened like a file name.
+func part(value string) string {
+	if token := EncodeToken(value); len(token) <= maxPart {
+		return token
+	}
+	return Name(value)
 }
 
 // Events matches every event subject; the event stream captures exactly these.
 func (p Prefix) Events() string { return string(p) + ".event.>" }
 
 // EventsOf matches the events of one hook.
-func (p Prefix) EventsOf(hook string) string { return string(p) + ".event." + Name(hook) + ".>" }
+func (p Prefix) EventsOf(hook string) string { return string(p) + ".event." + part(hook) + ".>" }
 
 // DeadLetter is the subject of a dead letter: P.dlq.<hook>.
-func (p Prefix) DeadLetter(hook string) string { return string(p) + ".dlq." + Name(hook) }
+func (p Prefix) DeadLetter(hook string) string { return string(p) + ".dlq." + part(hook) }
 
 // DeadLetters matches every dead-letter subject.
 func (p Prefix) DeadLetters() string { return string(p) + ".dlq.>" }

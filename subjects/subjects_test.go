@@ -60,6 +60,8 @@ func TestSubjects(t *testing.T) {
 	p := Prefix("acme.claw")
 	require.Equal(t, "acme.claw.request.before_prompt_build.main", p.Request(HookBeforePromptBuild, "main"))
 	require.Equal(t, "acme.claw.event.agent_end._.agent=3Amain=3Aweb1", p.Event(HookAgentEnd, "", "agent:main:web1"))
+	require.Equal(t, "acme.claw.event.agent_end.main."+strings.Repeat("s", 1000), p.Event(HookAgentEnd, "main", strings.Repeat("s", 1000)))
+	require.Less(t, len(p.Event(HookAgentEnd, "main", strings.Repeat("s", 10_000))), 300, "no server takes that line")
 	require.Equal(t, "acme.claw.dlq._", p.DeadLetter(""))
 	require.Equal(t, "agent_end", p.EventHook("acme.claw.event.agent_end.main.s"))
 	require.Equal(t, "odd hook", p.EventHook("acme.claw.event.odd=20hook.main.s"))

@@ -14,8 +14,8 @@ import (
 // AbsentToken stands in a subject for a value that is not there.
 const AbsentToken = "_"
 
-// MaxNameBytes is the longest token that is used unchanged as a file name or
-// in a subject that this program publishes; [Name] shortens longer ones.
+// MaxNameBytes is the longest token that is used unchanged as a file name;
+// [Name] shortens longer ones.
 const MaxNameBytes = 200
 
 // ErrBadToken reports a token that [EncodeToken] cannot have made.

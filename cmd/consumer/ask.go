@@ -29,7 +29,7 @@ type askCmd struct {
 
 // Help is the longer text of `consumer ask --help`.
 func (askCmd) Help() string {
-	return `Sends a before_prompt_build request as a gateway does for a direct chat. Without HINT_NATS_URL it asks the consumer that runs on this machine, and starts one for the question when there is none. The turn is tracked like any other.`
+	return `Sends a before_prompt_build request as a gateway does for a direct chat. It asks at HINT_NATS_URL, else the consumer that runs on this machine, and starts one for the question when there is none. The turn is tracked like any other.`
 }
 
 // asked is what --json prints.
@@ -59,12 +59,13 @@ func (c *askCmd) Run(inv *invocation) error {
 	}
 	if o.URL != "" {
 		nc, err := connect(o)
-		if err != nil {
+		if err == nil {
+			defer nc.Close()
+			_, err = c.ask(inv, nc, text)
 			return err
 		}
-		defer nc.Close()
-		_, err = c.ask(inv, nc, text)
-		return err
+		_, _ = fmt.Fprintf(inv.stderr, "%v; asking a consumer of its own instead\n", err)
+		inv.cfg.Bus.URLs = nil
 	}
 	return withSystem(inv, func(nc *nats.Conn) (payload.Context, error) { return c.ask(inv, nc, text) })
 }

@@ -48,10 +48,11 @@ func newLive(cfg *config.Config, metrics *telemetry.Metrics, log *slog.Logger, l
 	return l
 }
 
-func (l *live) timeout() time.Duration   { return l.current.Load().Classifier.Timeout }
-func (l *live) retention() time.Duration { return l.current.Load().Store.Retention }
+func (l *live) config() *config.Config { return l.current.Load() }
 
-func (l *live) hookTimeout(hook string) time.Duration { return l.current.Load().HookTimeouts[hook] }
+func (l *live) timeout() time.Duration { return l.config().Classifier.Timeout }
+
+func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
 // load reads the catalogue and trains the local classifier.
 func (l *live) load() error {

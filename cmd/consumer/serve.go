@@ -43,9 +43,15 @@ func (runCmd) Run(inv *invocation) error {
 	return err
 }
 
-// stopTime bounds a graceful stop: what is not finished by then is given up,
-// and every event of it comes again to another process.
-const stopTime = 20 * time.Second
+// stopTime bounds a graceful stop: a request may have waited for its model for
+// as long as it is allowed to. What is not finished by then is given up, and
+// every event of it comes again to another process.
+func stopTime(cfg *config.Config) time.Duration {
+	return max(20*time.Second, cfg.Classifier.Timeout+10*time.Second)
+}
+
+// catchUpTime bounds how long a stop waits for events that are still coming in.
+const catchUpTime = 2 * time.Second
 
 // confFile is the configuration file of the embedded server: "" for the copy
 // built in, when the default file is not there.
@@ -80,7 +86,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	stopping, cancelStop := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelStop()
 	defer func() {
-		time.AfterFunc(stopTime, cancelStop)
+		time.AfterFunc(stopTime(live.config()), cancelStop)
 		err = errors.Join(err, cleanup.run(stopping))
 	}()
 	cleanup.add("bus", func(context.Context) error { requests.Close(); return nil })
@@ -101,7 +107,6 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	if err != nil {
 		return err
 	}
-	cleanup.add("publisher", func(ctx context.Context) error { publisher.Stop(ctx); return nil })
 
 	turns := &turns{layout: layout, publisher: publisher, log: log}
 	runs := handlers.NewRuns()
@@ -127,7 +132,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	}
 	live.serve(hint)
 	runner := handlers.NewRunner(live.hookTimeout, log)
-	runner.On(subjects.HookBeforePromptBuild, "hint", 0, hint.Handle)
+	runner.On(subjects.HookBeforePromptBuild, "hint", 0, hint.Handle, hint.Omitted)
 
 	events, err := startEvents(ctx, requests, layout, sessions, metrics, log)
 	if err != nil {
@@ -149,13 +154,21 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	if err != nil {
 		return errors.Join(err, events.Stop(stopping))
 	}
+	// The turns of the last requests are events too: they are published, and
+	// where this process owns the server, applied, before it goes.
+	cleanup.add("events", func(ctx context.Context) error {
+		if requests.Embedded() {
+			events.CatchUp(ctx, catchUpTime)
+		}
+		return events.Stop(ctx)
+	})
+	cleanup.add("publisher", func(ctx context.Context) error { publisher.Stop(ctx); return nil })
 	cleanup.add("requests", service.Stop)
-	cleanup.add("events", events.Stop)
 
 	background, endBackground := context.WithCancel(ctx)
 	cleanup.add("background", func(context.Context) error { endBackground(); return nil })
 	go live.watch(background)
-	go sweep(background, sessions, live, log)
+	go sweep(background, sessions, cfg.Store.Retention, log)
 
 	serving.Store(true)
 	cleanup.add("ready", func(context.Context) error { serving.Store(false); return nil })
@@ -227,12 +240,7 @@ func startEvents(ctx context.Context, requests *bus.Bus, layout bus.Layout, sess
 	if err != nil {
 		return nil, err
 	}
-	durable, err := own.JS.Consumer(ctx, layout.Stream, layout.QueueGroup)
-	if err != nil {
-		own.Close()
-		return nil, err
-	}
-	events, err := bus.StartEvents(own.JS, durable, layout, bus.EventFunctions[store.Fact]{
+	events, err := bus.StartEvents(ctx, own.JS, layout, bus.EventFunctions[store.Fact]{
 		Decode: func(_, msgID string, data []byte) (bus.Event[store.Fact], error) {
 			session, hook, fact, err := handlers.Fact(msgID, data)
 			return bus.Event[store.Fact]{Session: session, Hook: hook, Fact: fact}, err
@@ -289,10 +297,16 @@ func (t *turns) Claim(ctx context.Context, run string, until time.Time) bool {
 	return claims == nil || claims.Claim(ctx, run, time.Now(), until)
 }
 
-// Release implements [handlers.Bus].
-func (t *turns) Release(run string) {
-	if claims := t.claims.Load(); claims != nil {
-		claims.Release(context.Background(), run)
+// Release implements [handlers.Bus]. A request that is out of time does not
+// wait for it.
+func (t *turns) Release(ctx context.Context, run string) {
+	claims := t.claims.Load()
+	switch {
+	case claims == nil:
+	case ctx.Err() != nil:
+		go claims.Release(context.WithoutCancel(ctx), run)
+	default:
+		claims.Release(ctx, run)
 	}
 }
 
@@ -311,10 +325,10 @@ func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Met
 		metrics.BadRequest()
 		return refuse(err, r.Received, nil)
 	}
+	deadline, margin := handlers.Deadline(r.Received, r.Timeout, timeout)
 	res, err := runner.Run(ctx, &handlers.Request{
 		Envelope: env, Context: hook, Received: r.Received,
-		Deadline:    handlers.Deadline(r.Received, r.Timeout, timeout),
-		Traceparent: r.Traceparent,
+		Deadline: deadline, Margin: margin, Traceparent: r.Traceparent,
 	})
 	if err != nil {
 		return refuse(err, r.Received, res.Header)
@@ -337,25 +351,24 @@ func refuse(err error, received time.Time, header map[string][]string) bus.Reply
 }
 
 // sweep removes sessions that were left alone for longer than they are kept.
-func sweep(ctx context.Context, sessions *file.Store, live *live, log *slog.Logger) {
-	const every = time.Hour
-	next := time.NewTimer(time.Minute)
-	defer next.Stop()
+func sweep(ctx context.Context, sessions *file.Store, keep time.Duration, log *slog.Logger) {
+	if keep <= 0 {
+		return
+	}
+	tick := time.NewTicker(min(max(keep/4, time.Second), time.Hour))
+	defer tick.Stop()
 	for {
+		n, err := sessions.Sweep(ctx, keep)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			log.Warn("removing old sessions", "error", err)
+		case n > 0:
+			log.Info("old sessions removed", "files", n, "untouched", keep)
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-next.C:
+		case <-tick.C:
 		}
-		if keep := live.retention(); keep > 0 {
-			n, err := sessions.Sweep(ctx, keep)
-			switch {
-			case err != nil && ctx.Err() == nil:
-				log.Warn("removing old sessions", "error", err)
-			case n > 0:
-				log.Info("old sessions removed", "files", n, "untouched", keep)
-			}
-		}
-		next.Reset(every)
 	}
 }

@@ -229,9 +229,9 @@ func client(t testing.TB, b *Bus) *nats.Conn {
 
 func TestServiceAnswers(t *testing.T) {
 	b := openTest(t)
-	var got Request
+	requests := make(chan Request, 8)
 	startService(t, b, func(_ context.Context, r Request) Reply {
-		got = r
+		requests <- r
 		if string(r.Data) == "bad" {
 			return Reply{Body: []byte("{}"), Code: 400, Error: "hook is missing"}
 		}
@@ -247,6 +247,7 @@ func TestServiceAnswers(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"prependContext":"x"}`, string(reply.Data))
 	require.Equal(t, "CHAT", reply.Header.Get(subjects.HeaderIntent))
+	got := <-requests
 	require.Equal(t, 1500*time.Millisecond, got.Timeout)
 	require.Equal(t, "00-abc-def-01", got.Traceparent)
 
@@ -365,7 +366,7 @@ func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
 		got = map[string]int{}
 		c   counts
 	)
-	ev, err := StartEvents(b.JS, p.Durable, testLayout(), EventFunctions[string]{
+	ev, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
 		Decode: decodeText,
 		Apply: func(_ context.Context, facts []string) error {
 			mu.Lock()
@@ -412,7 +413,7 @@ func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
 	b := openTest(t)
 	p := provisionTest(t, b)
 	var c counts
-	_, err := StartEvents(b.JS, p.Durable, testLayout(), EventFunctions[string]{
+	_, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
 		Decode: decodeText,
 		Apply:  func(context.Context, []string) error { return nil },
 		Check:  func(context.Context) error { return nil },
@@ -433,7 +434,7 @@ func TestOnePoisonedSessionDelaysNobodyAndEndsAsDeadLetters(t *testing.T) {
 	b := openTest(t)
 	p := provisionTest(t, b)
 	var c counts
-	_, err := StartEvents(b.JS, p.Durable, testLayout(), EventFunctions[string]{
+	_, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
 		Decode: decodeText,
 		Apply: func(_ context.Context, facts []string) error {
 			if strings.HasPrefix(facts[0], "poison/") {
@@ -461,14 +462,14 @@ func TestOnePoisonedSessionDelaysNobodyAndEndsAsDeadLetters(t *testing.T) {
 
 func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
 	b := openTest(t)
-	p := provisionTest(t, b)
+	provisionTest(t, b)
 	var (
 		c    counts
 		mu   sync.Mutex
 		full = errors.New("no space left on device")
 	)
 	fault := func() error { mu.Lock(); defer mu.Unlock(); return full }
-	ev, err := StartEvents(b.JS, p.Durable, testLayout(), EventFunctions[string]{
+	ev, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
 		Decode: decodeText,
 		Apply:  func(context.Context, []string) error { return fault() },
 		Check:  func(context.Context) error { return fault() },
@@ -484,6 +485,33 @@ func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
 	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, 10*time.Second, 5*time.Millisecond)
 	require.NoError(t, ev.Check(t.Context()))
 	require.Zero(t, c.get(&c.deadLetters))
+}
+
+func TestADurableThatIsDeletedIsMadeAgain(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	var c counts
+	ev, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+		Decode: decodeText,
+		Apply:  func(context.Context, []string) error { return nil },
+		Check:  func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	for _, remove := range []func() error{
+		func() error { return b.JS.DeleteConsumer(t.Context(), testLayout().Stream, testLayout().QueueGroup) },
+		func() error { return b.JS.DeleteStream(t.Context(), testLayout().Stream) },
+	} {
+		before := c.get(&c.applied)
+		require.NoError(t, remove())
+		require.Eventually(t, func() bool {
+			_, err := b.JS.Consumer(t.Context(), testLayout().Stream, testLayout().QueueGroup)
+			return err == nil
+		}, 20*time.Second, 20*time.Millisecond)
+		_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return c.get(&c.applied) > before }, 10*time.Second, 5*time.Millisecond)
+	}
+	require.NoError(t, ev.Stop(t.Context()))
 }
 
 func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {

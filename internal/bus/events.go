@@ -68,6 +68,9 @@ const (
 	maxAttempts = 5
 	// appliers is how many sessions are written at once.
 	appliers = 4
+	// heartbeat is how often an idle durable says that it is there; after two
+	// silent ones it is looked for.
+	heartbeat = 2 * time.Second
 )
 
 // retryPause grows with the deliveries of a message: 0.5 s to 30 s.
@@ -78,45 +81,74 @@ func retryPause(delivered uint64) time.Duration {
 // Events applies the events of the stream. All processes share the durable.
 type Events[F any] struct {
 	js       jetstream.JetStream
-	durable  jetstream.Consumer
 	layout   Layout
 	fn       EventFunctions[F]
 	observer EventObserver
 	log      *slog.Logger
-	ackWait  time.Duration
 
-	messages jetstream.MessagesContext
-	done     chan struct{}
-	cancel   context.CancelFunc
-	fault    atomic.Pointer[error]
+	done   chan struct{}
+	cancel context.CancelFunc
+	fault  atomic.Pointer[error]
+
+	mu       sync.Mutex // guards what follows
+	source   source
+	stopping bool
 }
 
-// StartEvents begins to apply events.
-func StartEvents[F any](js jetstream.JetStream, durable jetstream.Consumer, layout Layout, fn EventFunctions[F], observer EventObserver, log *slog.Logger) (*Events[F], error) {
-	e := &Events[F]{
-		js: js, durable: durable, layout: layout, fn: fn, observer: observer, log: log,
-		ackWait: ackWait, done: make(chan struct{}),
+// source is where events come from: the durable and a pull from it.
+type source struct {
+	durable  jetstream.Consumer
+	messages jetstream.MessagesContext
+	ackWait  time.Duration
+}
+
+// StartEvents begins to apply the events of the durable, which must exist.
+func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layout, fn EventFunctions[F], observer EventObserver, log *slog.Logger) (*Events[F], error) {
+	e := &Events[F]{js: js, layout: layout, fn: fn, observer: observer, log: log, done: make(chan struct{})}
+	durable, err := js.Consumer(ctx, layout.Stream, layout.QueueGroup)
+	if err != nil {
+		return nil, fmt.Errorf("durable %s: %w", layout.QueueGroup, err)
 	}
-	if info := durable.CachedInfo(); info != nil && info.Config.AckWait > 0 {
-		e.ackWait = info.Config.AckWait
+	if err := e.open(durable); err != nil {
+		return nil, err
 	}
-	var err error
-	e.messages, err = durable.Messages(
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.cancel = cancel
+	incoming := make(chan jetstream.Msg)
+	go e.pull(own, incoming)
+	go e.run(own, incoming)
+	go e.watchLag(own)
+	return e, nil
+}
+
+// open begins to pull from a durable.
+func (e *Events[F]) open(durable jetstream.Consumer) error {
+	messages, err := durable.Messages(
 		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, pullBytes),
 		jetstream.PullExpiry(30*time.Second),
-		jetstream.PullHeartbeat(5*time.Second),
+		jetstream.PullHeartbeat(heartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true),
 	)
 	if err != nil {
-		return nil, fmt.Errorf("pull from durable %s: %w", layout.QueueGroup, err)
+		return fmt.Errorf("pull from durable %s: %w", e.layout.QueueGroup, err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	e.cancel = cancel
-	incoming := make(chan jetstream.Msg)
-	go e.pull(ctx, incoming)
-	go e.run(ctx, incoming)
-	go e.watchLag(ctx)
-	return e, nil
+	from := source{durable: durable, messages: messages, ackWait: ackWait}
+	if info := durable.CachedInfo(); info != nil && info.Config.AckWait > 0 {
+		from.ackWait = info.Config.AckWait
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stopping {
+		messages.Stop()
+	}
+	e.source = from
+	return nil
+}
+
+func (e *Events[F]) current() source {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.source
 }
 
 // Check returns why events cannot be applied at present, or nil. It is a
@@ -128,10 +160,31 @@ func (e *Events[F]) Check(context.Context) error {
 	return nil
 }
 
+// CatchUp waits until no event waits in the stream or in work, or the time is
+// over.
+func (e *Events[F]) CatchUp(ctx context.Context, most time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		info, err := e.current().durable.Info(ctx)
+		if err != nil || info.NumPending == 0 && info.NumAckPending == 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
 // Stop takes no further event, applies and acknowledges those it has, and
 // returns when that is done or ctx ends.
 func (e *Events[F]) Stop(ctx context.Context) error {
-	e.messages.Drain()
+	e.mu.Lock()
+	e.stopping = true
+	e.source.messages.Drain()
+	e.mu.Unlock()
 	defer e.cancel()
 	select {
 	case <-e.done:
@@ -141,11 +194,12 @@ func (e *Events[F]) Stop(ctx context.Context) error {
 	}
 }
 
-// pull moves messages from the client's buffer to the collector.
+// pull moves messages from the client's buffer to the collector. When the
+// durable was deleted, by an operator or with its stream, it is made again.
 func (e *Events[F]) pull(ctx context.Context, out chan<- jetstream.Msg) {
 	defer close(out)
 	for {
-		m, err := e.messages.Next()
+		m, err := e.current().messages.Next()
 		switch {
 		case err == nil:
 			select {
@@ -154,16 +208,62 @@ func (e *Events[F]) pull(ctx context.Context, out chan<- jetstream.Msg) {
 				return
 			}
 		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
-			return
+			if !e.reopen(ctx) {
+				return
+			}
 		default:
-			// The iterator goes on by itself: after a reconnect, when the
-			// durable is back, or when a leader was elected.
+			// The iterator goes on by itself, after a reconnect or when a
+			// leader was elected, unless there is nothing left to pull from.
 			e.log.Warn("pulling events", "error", err)
+			if e.durableGone(ctx) {
+				e.current().messages.Stop()
+				continue
+			}
 			select {
 			case <-time.After(250 * time.Millisecond):
 			case <-ctx.Done():
 				return
 			}
+		}
+	}
+}
+
+// durableGone says whether the durable, or its stream, certainly exists no more.
+func (e *Events[F]) durableGone(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, err := e.current().durable.Info(ctx)
+	return errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
+}
+
+// reopen provisions again and pulls anew, as often as it takes. It returns
+// false once the events are to stop.
+func (e *Events[F]) reopen(ctx context.Context) bool {
+	for attempt := 1; ; attempt++ {
+		e.mu.Lock()
+		stopping := e.stopping
+		e.mu.Unlock()
+		if stopping || ctx.Err() != nil {
+			return false
+		}
+		once, cancel := context.WithTimeout(ctx, 10*time.Second)
+		p, err := Provision(once, e.js, e.layout)
+		cancel()
+		if err == nil {
+			err = e.open(p.Durable)
+		}
+		if err == nil {
+			e.log.Warn("the durable was gone, events are pulled again", "durable", e.layout.QueueGroup)
+			e.recovered()
+			return true
+		}
+		failure := fmt.Errorf("events cannot be pulled: %w", err)
+		e.fault.Store(&failure)
+		e.log.Error("events cannot be pulled", "attempt", attempt, "error", err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(pause(attempt)):
 		}
 	}
 }
@@ -202,7 +302,7 @@ type group[F any] struct {
 }
 
 func (e *Events[F]) apply(ctx context.Context, batch []jetstream.Msg) {
-	held := newHolder(batch, e.ackWait/3)
+	held := newHolder(batch, e.current().ackWait/3)
 	defer held.stop()
 	groups := make(map[string]*group[F])
 	for _, m := range batch {
@@ -342,7 +442,7 @@ func (e *Events[F]) watchLag(ctx context.Context) {
 		case <-tick.C:
 		}
 		ask, cancel := context.WithTimeout(ctx, 2*time.Second)
-		info, err := e.durable.Info(ask)
+		info, err := e.current().durable.Info(ask)
 		cancel()
 		if err == nil {
 			e.observer.Lag(info.NumPending, info.NumAckPending)

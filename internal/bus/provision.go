@@ -54,7 +54,15 @@ func (l Layout) eventStream() jetstream.StreamConfig {
 	}
 }
 
+// maxDeadLetterBytes bounds the dead-letter stream, whose share is reserved on
+// the server from the beginning like the event stream's.
+const maxDeadLetterBytes = 128 << 20
+
 func (l Layout) deadLetterStream() jetstream.StreamConfig {
+	most := l.MaxBytes
+	if most <= 0 || most > maxDeadLetterBytes {
+		most = maxDeadLetterBytes
+	}
 	return jetstream.StreamConfig{
 		Name:        l.DeadLetterStream(),
 		Description: "Events that intenthint could not decode or apply",
@@ -63,7 +71,7 @@ func (l Layout) deadLetterStream() jetstream.StreamConfig {
 		Retention:   jetstream.LimitsPolicy,
 		Discard:     jetstream.DiscardOld,
 		MaxAge:      l.MaxAge,
-		MaxBytes:    l.MaxBytes,
+		MaxBytes:    most,
 		Duplicates:  duplicateWindow,
 		AllowDirect: true,
 	}
