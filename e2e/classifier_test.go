@@ -15,6 +15,9 @@ import (
 
 func TestClassifierModes(t *testing.T) {
 	t.Parallel()
+	parent := t
+	running := map[string]*system{} // by their settings
+	const budget = 1200 * time.Millisecond
 	m := newModel(t)
 	good := answered("OTHER", 0)
 	hang := providertest.Answer{Hang: true}
@@ -88,11 +91,17 @@ func TestClassifierModes(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			m.Handle(row.answer)
-			s := newSystem(t, row.given)
-			p := s.serve(1, 1)[0]
+			s := running[asJSON(row.given)]
+			if s == nil {
+				s = newSystem(parent, row.given)
+				s.serve(1, 1)
+				running[asJSON(row.given)] = s
+			}
+			s = s.in(t)
 			g := s.gateway()
 			before := m.Count()
-			tr := turn{session: "s1", run: "r1", prompt: "What did we talk about last week?", ctx: row.ctx, budget: 1200 * time.Millisecond}
+			name := token(row.name)
+			tr := turn{session: name, run: name, prompt: "What did we talk about last week?", ctx: row.ctx, budget: budget}
 			r := g.ask(tr) // an answer after the budget is none
 			require.Equal(t, row.want.skip, r.Header.Get("Hint-Skip"), "%v", r.Header)
 			require.Equal(t, row.want.source, r.Header.Get("Hint-Source"))
@@ -108,14 +117,18 @@ func TestClassifierModes(t *testing.T) {
 				require.Equal(t, row.want.calls, m.Count()-before)
 			}
 			// The turn is tracked whatever became of it.
-			got := s.showsRun("s1", "r1", patient)
+			got := s.showsRun(name, name, patient)
 			if row.want.source != "" {
 				require.Equal(t, row.want.source, got.Intent.Result.Source)
 				require.Equal(t, row.want.model, got.Intent.Result.Model)
 			}
-			p.stop()
-			require.NotContains(t, p.stderr.String(), "sk-mock")
 		})
+	}
+	for _, s := range running {
+		for _, p := range s.running() {
+			p.stop()
+			require.NotContains(t, p.stderr.String(), "sk-mock", "no key is logged")
+		}
 	}
 
 	t.Run("what a model says of itself", func(t *testing.T) {

@@ -99,6 +99,12 @@ func newSystem(t *testing.T, given ...settings) *system {
 	return s
 }
 
+// in is the system as a subtest sees it, which fails itself and not its parent.
+// What is started through it ends with the subtest.
+func (s *system) in(t *testing.T) *system {
+	return &system{t: t, dir: s.dir, env: s.env}
+}
+
 func (s *system) url() string {
 	if url := s.env["HINT_NATS_URL"]; url != "" {
 		return url
