@@ -8,7 +8,8 @@ type followUp uint8
 const (
 	standalone      followUp = iota
 	acknowledgement          // "yes please", "the second one": means nothing alone
-	elliptic                 // "and for tomorrow?": short, and may lack its verb or object
+	elliptic                 // "Thursday works": short, and may lack its verb or object
+	continuing               // "what about Prague instead?": says itself that it goes on
 )
 
 // A longer message stands on its own.
@@ -67,10 +68,33 @@ func (m *Model) followUpOf(sc *scratch) followUp {
 		return standalone
 	case answers > 0 && answers+function == words:
 		return acknowledgement
+	case goesOn(&sc.text):
+		return continuing
 	case known*2 >= words:
 		return elliptic
 	}
 	return standalone
+}
+
+// goesOn says whether a message begins or ends like one that carries on: "what
+// about …", "and …", 那…呢, じゃあ….
+func goesOn(t *text) bool {
+	word := func(i int) string {
+		if i >= len(t.tokens) {
+			return ""
+		}
+		return string(t.runes[t.tokens[i].start:t.tokens[i].end])
+	}
+	switch first := word(0); first {
+	case "and", "or", "but", "same", "instead":
+		return true
+	case "what", "how":
+		return word(1) == "about"
+	default:
+		last := word(len(t.tokens) - 1)
+		return strings.HasPrefix(first, "那") || strings.HasSuffix(last, "呢") ||
+			strings.HasPrefix(first, "じゃ") || strings.HasPrefix(first, "では")
+	}
 }
 
 // answerWords answer a question or choose from what was offered; with

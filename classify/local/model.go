@@ -70,6 +70,9 @@ const (
 	// continuity is the chance that a follow-up stays with its subject, for
 	// each earlier message that had to be looked at.
 	continuity = 0.9
+	// A short message stands alone when its intent is likely, and one that says
+	// itself that it goes on when its intent is certain.
+	likely, certain = 0.5, 0.9
 	// muchTheSame is the cosine of two messages that say the same in words that
 	// hardly differ.
 	muchTheSame = 0.6

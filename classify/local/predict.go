@@ -65,7 +65,10 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if kind == acknowledgement {
 		alone.doubt()
 	}
-	if kind == standalone || kind == elliptic && !alone.other() && alone.pFirst >= 0.5 {
+	switch {
+	case kind == standalone,
+		kind == elliptic && !alone.other() && alone.pFirst >= likely,
+		kind == continuing && !alone.other() && alone.pFirst >= certain:
 		return alone
 	}
 	// What a message lacks stands in what the user said before. What the
@@ -78,7 +81,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		}
 		sc.clear()
 		looked++
-		if kind == elliptic {
+		if kind != acknowledgement {
 			m.read(sc, turn.Text, message)
 		} else if m.read(sc, turn.Text); m.followUpOf(sc) == acknowledgement {
 			continue
@@ -86,7 +89,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		v := m.judge(sc, allowed)
 		v.pIn *= discount
 		v.pFirst *= discount
-		if !v.other() && (kind == acknowledgement || alone.other() || v.pFirst > alone.pFirst) {
+		if !v.other() && (kind != elliptic || alone.other() || v.pFirst > alone.pFirst) {
 			v.earlier = turn.Text
 			return v
 		}
