@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -157,9 +158,10 @@ func findAnswer(text string) (map[string]json.RawMessage, error) {
 		fields, n, err := decodeObject(text[i:])
 		if err != nil {
 			braces++
-			// A brace that ends the prose is prose; one with a key after it
-			// is an object that was cut off.
-			cut = cut || errors.Is(err, io.ErrUnexpectedEOF) && strings.IndexByte(text[i:], '"') >= 0
+			// A brace that ends the prose is prose, and so is one behind the
+			// answer; another with a key after it is an object that was cut
+			// off.
+			cut = cut || (found == nil || beginsAnswer(text[i:])) && errors.Is(err, io.ErrUnexpectedEOF) && strings.IndexByte(text[i:], '"') >= 0
 			i++
 			continue
 		}
@@ -183,6 +185,12 @@ func findAnswer(text string) (map[string]json.RawMessage, error) {
 		return nil, fmt.Errorf("%w: no JSON object", ErrUnparsable)
 	}
 	return found, nil
+}
+
+// beginsAnswer says whether the first key of an object is one of the answer's.
+func beginsAnswer(object string) bool {
+	rest := strings.TrimLeft(object[1:], " \t\r\n")
+	return slices.ContainsFunc(answerFields, func(name string) bool { return strings.HasPrefix(rest, `"`+name+`"`) })
 }
 
 // decodeObject decodes the JSON object at the beginning of text and returns

@@ -16,6 +16,7 @@ func with(replacements ...string) string {
 func TestParseAnswerAccepts(t *testing.T) {
 	tests := []struct{ name, text string }{
 		{"bare", goodAnswer},
+		{"prose with a brace and a quote behind it", goodAnswer + ` Note: the "{" char, and {"so on`},
 		{"white space around", "\n\t " + goodAnswer + " \r\n"},
 		{"byte order mark", "\ufeff" + goodAnswer},
 		{"json fence", "```json\n" + goodAnswer + "\n```"},

@@ -17,7 +17,7 @@ import (
 const (
 	MaxFileBytes        = 1 << 20
 	maxFrontMatterBytes = 256 << 10
-	maxIDBytes          = 128
+	maxIDBytes          = 200
 
 	// maxNesting keeps the YAML parser, which recurses and is quadratic in
 	// depth, away from input that no author writes.
@@ -311,9 +311,8 @@ func keyOf(key ast.MapKeyNode) string {
 	return key.String()
 }
 
-// id checks an id. The model answers "ID (Name)" and is cut at the first
-// parenthesis, so an id must survive that; the rest keeps ids apart from
-// globs, lists and markup.
+// id checks an id. The model answers "ID (Name)" on one line and is cut at the
+// first parenthesis, so an id must survive that.
 func (p *fileParser) id(line int, id string) string {
 	switch {
 	case id == "":
@@ -322,17 +321,13 @@ func (p *fileParser) id(line int, id string) string {
 		p.fail(line, "id is longer than %d bytes", maxIDBytes)
 	default:
 		for _, r := range id {
-			if !isIDRune(r) {
-				p.fail(line, "id %q must be letters, digits and _ - . : / + only, not %q", id, r)
+			if r == '(' || isControl(r) {
+				p.fail(line, "id %q must not hold %q", id, r)
 				break
 			}
 		}
 	}
 	return id
-}
-
-func isIDRune(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.:/+", r)
 }
 
 func isControl(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
