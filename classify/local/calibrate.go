@@ -163,8 +163,7 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 	if len(m.intents) == 0 {
 		return
 	}
-	// Of many texts a few fifths are enough.
-	folds := make([][]observation, min(numFolds, enoughTexts/max(len(samples), 1)+1))
+	folds := make([][]observation, foldsFor(len(samples)))
 	if runtime.GOMAXPROCS(0) == 1 {
 		for fold := range folds {
 			folds[fold] = m.observe(full, samples, fold)
@@ -180,6 +179,18 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 	balance(obs)
 	m.inScope = fitLogistic(obs, func(o *observation) (hit, use bool) { return o.inScope, true }, inScopePrior, priorPrecision)
 	m.correct = fitLogistic(obs, func(o *observation) (hit, use bool) { return o.correct, o.inScope }, correctPrior, priorPrecision)
+}
+
+// foldsFor says how many folds of so many texts are tried out: of many texts a
+// few fifths are enough.
+func foldsFor(texts int) int {
+	switch {
+	case texts > 2400:
+		return 1
+	case texts > 600:
+		return 3
+	}
+	return numFolds
 }
 
 // observe tries out a fold: what is taken out of the model is seen by it as

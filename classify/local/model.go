@@ -46,10 +46,7 @@ const (
 	maxEpochs   = 4  // through the training texts; more changes nothing
 	babbleShare = 20 // one in so many observations is of a message of made-up words
 	foldEpochs  = 1  // for a model that only forgets some of them
-	numFolds    = 5
-	// enoughTexts is how many training texts confidence is learnt from: a
-	// fifth of them held out, and a fifth of the intents.
-	enoughTexts = 4000
+	numFolds    = 5  // a fifth of the texts, and of the intents, is held out
 	// What a wrong answer costs in training. A trigger describes messages, it is
 	// none, so it counts for less than an example.
 	exampleCost = 0.3

@@ -133,11 +133,7 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 	default:
 		delta = delta[:len(active)]
 		for k, id := range ids {
-			row := b.weights[int(id)*b.width : (int(id)+1)*b.width]
-			v := values[k]
-			for j, c := range active {
-				row[c] += delta[j] * v
-			}
+			scatter(b.weights[int(id)*b.width:][:b.width], active, delta, values[k])
 		}
 	}
 }
@@ -145,6 +141,14 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 // denseFrom is the inverse of the share of classes from which on all are
 // changed.
 const denseFrom = 4
+
+// scatter adds v times x to the elements of y that at names.
+func scatter(y []float32, at []int32, x []float32, v float32) {
+	x = x[:len(at)]
+	for j, c := range at {
+		y[c] += x[j] * v
+	}
+}
 
 // axpy adds v times x to y.
 func axpy(y, x []float32, v float32) {
@@ -165,23 +169,26 @@ func axpy(y, x []float32, v float32) {
 // variables with them.
 func (s *solver) forget(skip []bool) {
 	s.each(func(b *block) {
+		active, change := make([]int32, 0, b.width), make([]float32, 0, b.width)
 		for i := range s.rows.len() {
 			if !skip[i] {
 				continue
 			}
-			ids, values := s.rows.sharedRow(i)
+			active, change = active[:0], change[:0]
 			alpha := b.alpha[i*b.width : (i+1)*b.width]
 			for c, a := range alpha {
-				if a == 0 {
+				switch {
+				case a == 0:
 					continue
-				}
-				if int(s.rows.class[i])-b.first != c {
+				case int(s.rows.class[i])-b.first == c:
 					a = -a
 				}
-				for k, id := range ids {
-					b.weights[int(id)*b.width+c] -= a * values[k]
-				}
+				active, change = append(active, int32(c)), append(change, a)
 				alpha[c] = 0
+			}
+			ids, values := s.rows.sharedRow(i)
+			for k, id := range ids {
+				scatter(b.weights[int(id)*b.width:][:b.width], active, change, values[k])
 			}
 		}
 	})
