@@ -27,8 +27,8 @@ type solver struct {
 	positive float32
 }
 
-// blockWidth classes are trained together: wide enough to use the memory
-// lines that are fetched, narrow enough to share the work.
+// maxBlocks is how many parts are trained at the same time. It is fixed, not
+// the number of processors: narrow blocks waste the memory lines they fetch.
 const maxBlocks = 2
 
 func newSolver(rows *corpus, features, classes int, positive float32) *solver {
@@ -61,7 +61,7 @@ func (s *solver) each(f func(*block)) {
 }
 
 // run goes epochs times through the rows that skip does not name, in an order
-// that depends on seed alone. A row whose class is away is nobody's positive.
+// that depends on seed alone. A row of the fallback is nobody's positive.
 func (s *solver) run(epochs int, seed uint64, skip []bool) {
 	order := make([]int32, 0, s.rows.len())
 	for i := range s.rows.len() {
