@@ -17,6 +17,7 @@ import (
 	"intenthint/intents"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
+	"intenthint/payload"
 )
 
 // live is what may change while the system runs: the configuration and the
@@ -33,7 +34,7 @@ type live struct {
 	catalog *intents.Catalog
 	// directory is where the catalogue is from, nil for the built-in one.
 	directory *intents.Directory
-	local     *local.Model
+	local     classify.Local
 	hint      *handlers.BeforePromptBuild
 	claim     func() // called once, before the first settings that ask a model
 	claimed   bool
@@ -54,17 +55,39 @@ func (l *live) timeout() time.Duration { return l.config().Classifier.Timeout }
 
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
-// load reads the catalogue and trains the local classifier.
+// load reads the catalogue and begins to train the local classifier.
 func (l *live) load() error {
 	catalog, directory, err := loadCatalog(l.cfg.IntentsDir, l.log)
 	if err != nil {
 		return err
 	}
-	trained := local.Train(catalog)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.catalog, l.directory, l.local = catalog, directory, trained
+	l.catalog, l.directory, l.local = catalog, directory, beginTraining(catalog)
 	return nil
+}
+
+// training is a local classifier that is being made. A request that comes
+// before it is ready waits for the moment that is left: the process is ready to
+// take requests much earlier.
+type training struct {
+	done  chan struct{}
+	model *local.Model
+}
+
+func beginTraining(catalog *intents.Catalog) *training {
+	t := &training{done: make(chan struct{})}
+	go func() {
+		defer close(t.done)
+		t.model = local.Train(catalog)
+	}()
+	return t
+}
+
+// Classify implements [classify.Local].
+func (t *training) Classify(in classify.Input) payload.Classification {
+	<-t.done
+	return t.model.Classify(in)
 }
 
 // loadCatalog reads a directory of intent files; "" means the built-in ones,

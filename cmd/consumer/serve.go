@@ -70,10 +70,10 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	began := time.Now()
 	metrics := telemetry.NewMetrics(version)
 
-	// Training takes tens of milliseconds; the server starts meanwhile.
+	// The server starts while the intents are read and learnt.
 	live := newLive(cfg, metrics, log, level)
-	trained := make(chan error, 1)
-	go func() { trained <- live.load() }()
+	loaded := make(chan error, 1)
+	go func() { loaded <- live.load() }()
 
 	o := busOptions(cfg)
 	o.Wait, o.Log = true, log
@@ -81,6 +81,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	if err != nil {
 		return stoppedEarly(ctx, err)
 	}
+	connected := time.Since(began)
 	// Clean-ups run last in, first out.
 	var cleanup cleanups
 	stopping, cancelStop := context.WithCancel(context.WithoutCancel(ctx))
@@ -127,7 +128,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	})
 
 	hint := handlers.NewBeforePromptBuild(runs, turns, requests.NC.MaxPayload(), observer{metrics, log}, log)
-	if err := <-trained; err != nil {
+	if err := <-loaded; err != nil {
 		return err
 	}
 	live.serve(hint)
@@ -149,6 +150,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 		Layout: layout, Version: version, InFlight: metrics.InFlight, Log: log,
 		Metadata: map[string]string{"prefix": cfg.Bus.Prefix, "stream": cfg.Bus.Stream, "store": cfg.Store.Kind},
 	}, func(ctx context.Context, r bus.Request) bus.Reply {
+		turns.runs.Settle(ctx)
 		return answer(ctx, runner, metrics, live.timeout(), r)
 	})
 	if err != nil {
@@ -172,7 +174,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 
 	serving.Store(true)
 	cleanup.add("ready", func(context.Context) error { serving.Store(false); return nil })
-	log.Info("ready", "took", time.Since(began).Round(time.Millisecond), "nats", requests.URL(), "classifier", live.describe(), "sessions", cfg.Store.SessionsDir)
+	log.Info("ready", "took", time.Since(began).Round(time.Millisecond), "ofWhichNATS", connected.Round(time.Millisecond), "nats", requests.URL(), "classifier", live.describe(), "sessions", cfg.Store.SessionsDir)
 	if ready != nil {
 		ready(requests)
 	}

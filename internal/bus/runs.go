@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"intenthint/subjects"
@@ -24,6 +26,8 @@ type Runs struct {
 	layout Layout
 	origin string
 	sub    *nats.Subscription
+	// learned counts the messages that were dealt with.
+	learned atomic.Int64
 }
 
 // recentRuns is how far back a process that starts reads: no gateway retries a
@@ -35,6 +39,7 @@ const recentRuns = 15 * time.Minute
 func StartRuns(nc *nats.Conn, layout Layout, origin string, learn func(data []byte)) (*Runs, error) {
 	r := &Runs{nc: nc, layout: layout, origin: origin}
 	sub, err := nc.Subscribe(layout.Prefix.Runs(), func(m *nats.Msg) {
+		defer r.learned.Add(1)
 		if m.Header.Get(originHeader) != origin {
 			learn(m.Data)
 		}
@@ -51,6 +56,24 @@ func (r *Runs) Broadcast(body []byte) error {
 	m := &nats.Msg{Subject: r.layout.Prefix.Runs(), Data: body, Header: nats.Header{}}
 	m.Header.Set(originHeader, r.origin)
 	return r.nc.PublishMsg(m)
+}
+
+// Settle returns once everything that the connection had received for this
+// subscription when it was called has been learned. The server sends the answer
+// of a run before a request that follows it, but the two subscriptions have
+// goroutines of their own: without this the request may overtake the answer.
+func (r *Runs) Settle(ctx context.Context) {
+	waiting, _, err := r.sub.Pending() // with the one that learn works on
+	if err != nil || waiting == 0 {
+		return
+	}
+	all := r.learned.Load() + int64(waiting)
+	for r.learned.Load() < all && ctx.Err() == nil {
+		if waiting, _, err = r.sub.Pending(); err != nil || waiting == 0 {
+			return
+		}
+		runtime.Gosched()
+	}
 }
 
 // Replay calls learn with the turn_begun events of the last minutes that stand
@@ -73,28 +96,33 @@ func Replay(ctx context.Context, js jetstream.JetStream, layout Layout, now time
 		return err
 	}
 	info, err := ordered.Info(ctx)
-	if err != nil || info.NumPending == 0 {
+	if err != nil {
 		return err
 	}
-	for {
-		batch, err := ordered.Fetch(500, jetstream.FetchMaxWait(2*time.Second))
+	for pending := info.NumPending; pending > 0; {
+		// Not more than there are: a fetch waits for all it asked for.
+		batch, err := ordered.Fetch(int(min(pending, 500)), jetstream.FetchMaxWait(2*time.Second))
 		if err != nil {
 			return err
 		}
-		pending := uint64(0)
+		got := uint64(0)
 		for m := range batch.Messages() {
+			got++
 			learn(m.Data())
 			if meta, err := m.Metadata(); err == nil {
 				pending = meta.NumPending
 			}
 		}
-		if err := batch.Error(); err != nil {
-			return err
-		}
-		if pending == 0 || ctx.Err() != nil {
+		switch {
+		case batch.Error() != nil:
+			return batch.Error()
+		case ctx.Err() != nil:
 			return ctx.Err()
+		case got == 0:
+			return nil // what was pending is gone
 		}
 	}
+	return nil
 }
 
 // Claims let one process of all classify a run with a model. A claim is a
@@ -109,7 +137,9 @@ type Claims struct {
 // milliseconds; without an answer in this time the request goes on unclaimed.
 const claimWait = 100 * time.Millisecond
 
-// OpenClaims makes or finds the bucket of claims, which lives in memory.
+// OpenClaims makes or finds the bucket of claims. It is on disk, so that a
+// restart of the server does not take it away; the write costs little beside
+// the model call that follows.
 func OpenClaims(ctx context.Context, js jetstream.JetStream, layout Layout, origin string, log *slog.Logger) (*Claims, error) {
 	bucket := layout.Stream + "_CLAIMS"
 	kv, err := js.KeyValue(ctx, bucket)
@@ -118,7 +148,7 @@ func OpenClaims(ctx context.Context, js jetstream.JetStream, layout Layout, orig
 			Bucket:      bucket,
 			Description: "Runs that an intenthint process is classifying with a model",
 			TTL:         recentRuns,
-			Storage:     jetstream.MemoryStorage,
+			Storage:     jetstream.FileStorage,
 			MaxBytes:    16 << 20,
 			History:     1,
 		})
