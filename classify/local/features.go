@@ -1,6 +1,9 @@
 package local
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // view is a way to look at a text. The features of a view are scaled to a
 // common length on their own, so that none drowns the others.
@@ -109,10 +112,8 @@ func (s *conceptSet) appendWord(out []feature, word uint64) []feature {
 	if !ok {
 		return out
 	}
-	for _, d := range s.list[:s.n] {
-		if d == c {
-			return out
-		}
+	if slices.Contains(s.list[:s.n], c) {
+		return out
 	}
 	out = append(out, feature{hashEnd(c, viewConcept), viewConcept, conceptWeight})
 	for _, d := range s.list[:s.n] {

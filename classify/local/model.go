@@ -99,7 +99,7 @@ func Train(cat *intents.Catalog) *Model {
 	sp, rows := newSpace(samples, len(m.intents))
 	m.space = sp
 	m.examples = newExamples(sp, rows, samples, len(m.intents))
-	s := newSolver(rows, sp.shared, len(m.intents), positiveCost)
+	s := newSolver(rows, sp.shared, len(m.intents))
 	s.run(maxEpochs, 1, nil)
 	m.pool.New = func() any { return m.newScratch() }
 	m.calibrate(s, samples)

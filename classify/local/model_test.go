@@ -9,12 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/classify"
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/payload"
+
+	"github.com/stretchr/testify/require"
 )
 
 func intent(id, trigger string, examples ...string) intents.Intent {
@@ -61,7 +61,7 @@ func TestClassify(t *testing.T) {
 		{"capitals and punctuation", "REVIEW!!! this pull-request...", "CODE_REVIEW"},
 		{"full-width", "ｐｌａｙ　ｓｏｍｅ　ｊａｚｚ", "MUSIC_PLAY"},
 		{"emoji", "🎵 play some jazz 🎷🙏", "MUSIC_PLAY"},
-		{"typos", "transalte this into Germn", "TRANSLATE"},
+		{"typos", "translat this ino Germn", "TRANSLATE"},
 		{"traditional Chinese", "明天台北會不會下雨", "WEATHER"},
 		{"simplified Chinese", "帮我审查一下这段代码", "CODE_REVIEW"},
 		{"Japanese", "来週の会議の予定", "CALENDAR"},

@@ -185,7 +185,7 @@ func TestSolverNeedNotKeepWhatOneRowHas(t *testing.T) {
 				rows.shared[i], rows.own[i] = rows.starts[i+1]-rows.starts[i], 0
 			}
 		}
-		s := newSolver(rows, sp.shared, 2, positiveCost)
+		s := newSolver(rows, sp.shared, 2)
 		s.run(maxEpochs, 1, nil)
 		return sp, rows, s.finish(int(sp.dict.n))
 	}

@@ -23,16 +23,14 @@ type solver struct {
 	features int
 	classes  int
 	blocks   []block
-	// positive is how much more a positive row costs than a negative one.
-	positive float32
 }
 
 // maxBlocks is how many parts are trained at the same time. It is fixed, not
 // the number of processors: narrow blocks waste the memory lines they fetch.
 const maxBlocks = 2
 
-func newSolver(rows *corpus, features, classes int, positive float32) *solver {
-	s := &solver{rows: rows, features: features, classes: classes, positive: positive}
+func newSolver(rows *corpus, features, classes int) *solver {
+	s := &solver{rows: rows, features: features, classes: classes}
 	n := min(maxBlocks, max(1, classes))
 	for i := range n {
 		first, end := i*classes/n, (i+1)*classes/n
@@ -102,7 +100,7 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 	for c, score := range scores {
 		sign, d := float32(-1), diagonal
 		if c == label {
-			sign, d = 1, diagonal/s.positive
+			sign, d = 1, diagonal/positiveCost
 		}
 		// The weight of a feature that no other row has is this row's dual
 		// variable times its value, so there is no need to keep it.
