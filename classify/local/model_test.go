@@ -9,12 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/classify"
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/payload"
-
-	"github.com/stretchr/testify/require"
 )
 
 func intent(id, trigger string, examples ...string) intents.Intent {

@@ -10,8 +10,8 @@ import (
 // A message says what it wants at its beginning or at its end. Of a longer one
 // the classifier reads this much, so that its time is bounded.
 const (
-	headRunes = 288
-	tailRunes = 96
+	headRunes = 240
+	tailRunes = 80
 	// Some characters are many once they are normalised.
 	maxRunes = 3 * (headRunes + tailRunes)
 )
