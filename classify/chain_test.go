@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/classify/provider"
 	"intenthint/classify/provider/providertest"
 	"intenthint/payload"
-
-	"github.com/stretchr/testify/require"
 )
 
 // completer is a model that takes its time and honours its context.

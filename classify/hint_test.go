@@ -6,10 +6,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/intents"
 	"intenthint/payload"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestRenderHintGolden(t *testing.T) {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"intenthint/payload"
-
 	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
 )
 
 func with(replacements ...string) string {

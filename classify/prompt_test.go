@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/intents"
 	"intenthint/payload"
-
-	"github.com/stretchr/testify/require"
 )
 
 func TestBuildPromptGolden(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"intenthint/payload"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
 )
 
 // localAt is a local classifier of the given confidence.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"intenthint/payload"
-
 	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

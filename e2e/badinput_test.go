@@ -121,7 +121,7 @@ func TestNamesStayInTheirDirectory(t *testing.T) {
 		require.Equal(t, []string{fmt.Sprintf("call-run-%d", i)}, d.Current.toolCallIDs())
 	}
 	require.Equal(t, before, outside(), "nothing new beside the sessions")
-	require.NoError(t, filepath.WalkDir(s.sessionsDir(), func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(s.sessionsDir(), func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".json" && filepath.Dir(path) != s.sessionsDir() {
 			t.Errorf("a session file that is not among the others: %s", path)
 		}

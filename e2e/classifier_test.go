@@ -61,32 +61,39 @@ func TestClassifierModes(t *testing.T) {
 		{"cascade, a local answer that will not do", with(m.settings("cascade"), "HINT_LOCAL_ACCEPT", "1"), always(good), nil, want{source: "llm", model: "mock/first"}},
 		{
 			"the fallback, after a failure", with(m.settings("llm"), "HINT_MODEL_FALLBACK", "mock/second"),
-			ofModel(map[string]providertest.Answer{"first": failing, "second": good}), nil, want{source: "llm", model: "mock/second"},
+			ofModel(map[string]providertest.Answer{"first": failing, "second": good}), nil,
+			want{source: "llm", model: "mock/second"},
 		},
 		{
 			"the fallback, after garbage", with(m.settings("llm"), "HINT_MODEL_FALLBACK", "mock/second"),
-			ofModel(map[string]providertest.Answer{"first": garbage, "second": good}), nil, want{source: "llm", model: "mock/second"},
+			ofModel(map[string]providertest.Answer{"first": garbage, "second": good}), nil,
+			want{source: "llm", model: "mock/second"},
 		},
 		{
 			"the fallback, inside the budget of a model that hangs", with(m.settings("llm"), "HINT_MODEL_FALLBACK", "mock/second"),
-			ofModel(map[string]providertest.Answer{"first": hang, "second": good}), nil, want{source: "llm", model: "mock/second"},
+			ofModel(map[string]providertest.Answer{"first": hang, "second": good}), nil,
+			want{source: "llm", model: "mock/second"},
 		},
 		{
 			"the fallback, of a model that cannot be resolved", with(m.settings("llm"), "HINT_MODEL", "claude/first", "HINT_MODEL_FALLBACK", "mock/second"),
-			always(good), nil, want{source: "llm", model: "mock/second", calls: 1},
+			always(good), nil,
+			want{source: "llm", model: "mock/second", calls: 1},
 		},
 		{
 			"the run's own model", m.settings("llm"),
 			ofModel(map[string]providertest.Answer{"first": failing, "own": good}),
-			object{"modelProviderId": "mock", "modelId": "own"}, want{source: "llm", model: "mock/own"},
+			object{"modelProviderId": "mock", "modelId": "own"},
+			want{source: "llm", model: "mock/own"},
 		},
 		{
 			"the run's own model of a provider that is not configured", m.settings("llm"), always(failing),
-			object{"modelProviderId": "elsewhere", "modelId": "own"}, want{skip: "classify_failed"},
+			object{"modelProviderId": "elsewhere", "modelId": "own"},
+			want{skip: "classify_failed"},
 		},
 		{
 			"anthropic-messages", with(m.settings("llm"), "HINT_MODEL", "claude/first", "MOCK_KEY", "sk-mock"),
-			always(good), nil, want{source: "llm", model: "claude/first", calls: 1},
+			always(good), nil,
+			want{source: "llm", model: "claude/first", calls: 1},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {

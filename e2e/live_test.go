@@ -81,11 +81,13 @@ func TestIntentsChangeWhileTheSystemRuns(t *testing.T) {
 	hint := func(id string) (intents map[string]bool, hints string) {
 		m.Always(answered(id, 0))
 		intents = map[string]bool{}
+		var hintsSb84 strings.Builder
 		for range 12 {
 			r := g.ask(turn{session: "s1", run: unique("r"), prompt: "Hello there."})
 			intents[r.Header.Get("Hint-Intent")] = true
-			hints += r.hint
+			hintsSb84.WriteString(r.hint)
 		}
+		hints += hintsSb84.String()
 		return intents, hints
 	}
 	only := func(id, becomes, holds string) func() bool {

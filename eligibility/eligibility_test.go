@@ -6,9 +6,9 @@ import (
 	"os"
 	"testing"
 
-	"intenthint/payload"
-
 	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
 )
 
 func defaults() Rules { return Rules{Agents: []string{"*"}, AllowedChatTypes: []string{ChatDirect}} }

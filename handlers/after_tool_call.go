@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/goccy/go-yaml"
+
 	"intenthint/payload"
 	"intenthint/store"
-
-	"github.com/goccy/go-yaml"
 )
 
 // maxResult is what is kept of a tool's result, in characters (contract §8).

@@ -11,14 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nuid"
+
 	"intenthint/classify"
 	"intenthint/conversation"
 	"intenthint/eligibility"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/subjects"
-
-	"github.com/nats-io/nuid"
 )
 
 // Settings is everything a hint is made from. It is immutable: a change of the

@@ -13,14 +13,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/classify"
 	"intenthint/conversation"
 	"intenthint/eligibility"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/subjects"
-
-	"github.com/stretchr/testify/require"
 )
 
 // recorder is the bus and the observer of a handler under test.

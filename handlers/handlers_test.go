@@ -11,11 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
-
-	"github.com/stretchr/testify/require"
 )
 
 var quiet = slog.New(slog.DiscardHandler)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"intenthint/payload"
-
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"intenthint/payload"
 )
 
 // maxRuns bounds the runs that are remembered. A gateway retries a run for a

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"intenthint/subjects"
-
 	"github.com/stretchr/testify/require"
+
+	"intenthint/subjects"
 )
 
 func TestDecodeRequest(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/payload"
 	"intenthint/store"
-
-	"github.com/stretchr/testify/require"
 )
 
 // session makes a document of turns of ordinary size: about 2 KB each.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/payload"
 	"intenthint/store"
-
-	"github.com/stretchr/testify/require"
 )
 
 func show(t *testing.T, facts ...store.Fact) (doc struct {

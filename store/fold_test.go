@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"intenthint/payload"
-
 	"github.com/stretchr/testify/require"
+
+	"intenthint/payload"
 )
 
 // someFacts makes a set of facts of one session with everything that can

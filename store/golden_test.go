@@ -11,11 +11,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
-
-	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"intenthint/classify/provider/providertest"
-
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/classify/provider/providertest"
 )
 
 // api is one of the two wire formats under test.

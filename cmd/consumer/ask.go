@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/payload"
 	"intenthint/subjects"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
 )
 
 type askCmd struct {

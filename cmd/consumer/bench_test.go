@@ -9,12 +9,12 @@ import (
 	"testing"
 	"time"
 
-	"intenthint/internal/bus"
-	"intenthint/internal/telemetry"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/telemetry"
 )
 
 // BenchmarkHint compares a local hint with a bare echo service on the same

@@ -11,12 +11,12 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/alecthomas/kong"
+
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
 	"intenthint/subjects"
-
-	"github.com/alecthomas/kong"
 )
 
 // Exit codes (contract §9, §10).

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"github.com/nats-io/nats.go"
+
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
-
-	"github.com/nats-io/nats.go"
 )
 
 var (

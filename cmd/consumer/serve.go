@@ -10,6 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nuid"
+
 	"intenthint/handlers"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
@@ -18,9 +21,6 @@ import (
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/subjects"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nuid"
 )
 
 type runCmd struct{}

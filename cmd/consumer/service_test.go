@@ -18,16 +18,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
 	"intenthint/classify/provider/providertest"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
 	"intenthint/payload"
 	"intenthint/subjects"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
-	"intenthint/subjects"
-
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/subjects"
 )
 
 var quiet = slog.New(slog.DiscardHandler)

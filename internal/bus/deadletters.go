@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"intenthint/subjects"
-
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/subjects"
 )
 
 // DeadLetter is an event that could not be decoded or applied.

@@ -13,11 +13,11 @@ import (
 	"sync"
 	"time"
 
-	"intenthint"
-
 	"github.com/gofrs/flock"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"intenthint"
 )
 
 // Errors of an embedded server.

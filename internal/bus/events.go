@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"intenthint/subjects"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
+
+	"intenthint/subjects"
 )
 
 // Event is one message of the event stream, decoded by the caller's function.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"intenthint/subjects"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/subjects"
 )
 
 // Layout names the streams and the durable (contract §2).

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"intenthint/subjects"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+
+	"intenthint/subjects"
 )
 
 // Request is one message on a request subject.

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"intenthint/subjects"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/subjects"
 )
 
 // originHeader names the process that sent a message on the runs subject.

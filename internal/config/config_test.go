@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/classify"
 	"intenthint/classify/provider"
 	"intenthint/conversation"
-
-	"github.com/stretchr/testify/require"
 )
 
 // setenv makes the environment hold exactly these HINT_* variables.

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/classify"
 	"intenthint/classify/provider"
 	"intenthint/conversation"
-
-	"github.com/stretchr/testify/require"
 )
 
 const pluginJSON5 = `

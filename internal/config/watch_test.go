@@ -13,10 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"intenthint/conversation"
-
 	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/conversation"
 )
 
 // journal is a log that several goroutines may write and read.

@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"intenthint/subjects"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"intenthint/subjects"
 )
 
 const namespace = "intenthint"

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"intenthint/classify"
-
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
 )
 
 func requireMetrics(t *testing.T, m *Metrics, expected string, names ...string) {

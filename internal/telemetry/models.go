@@ -4,9 +4,9 @@ import (
 	"sync"
 	"time"
 
-	"intenthint/classify"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"intenthint/classify"
 )
 
 // outcomes of a model call; package classify names them. Another one counts as

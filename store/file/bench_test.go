@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/store/storetest"
-
-	"github.com/stretchr/testify/require"
 )
 
 func fill(b *testing.B, s *file.Store, turns int) {

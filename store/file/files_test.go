@@ -16,12 +16,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
+	"github.com/stretchr/testify/require"
+
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/store/storetest"
-
-	"github.com/gofrs/flock"
-	"github.com/stretchr/testify/require"
 )
 
 func apply(t testing.TB, s *file.Store, facts ...store.Fact) {

@@ -3,11 +3,11 @@ package file_test
 import (
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/store/storetest"
-
-	"github.com/stretchr/testify/require"
 )
 
 func open(t testing.TB, dir string, limit int) *file.Store {

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
-
-	"github.com/stretchr/testify/require"
 )
 
 // Open returns handles on one new and empty storage that keeps historyLimit
