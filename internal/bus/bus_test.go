@@ -108,8 +108,9 @@ func TestOpenRefuses(t *testing.T) {
 		b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: dir}, Log: quiet})
 		require.NoError(t, err)
 		defer b.Close()
-		_, err = Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: dir}, Log: quiet})
+		_, err = Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: freePort(t), DataDir: dir}, Log: quiet})
 		require.ErrorIs(t, err, ErrDataDirInUse)
+		require.ErrorContains(t, err, b.URL())
 	})
 	t.Run("a broken configuration file", func(t *testing.T) {
 		conf := filepath.Join(t.TempDir(), "nats.conf")
@@ -122,6 +123,19 @@ func TestOpenRefuses(t *testing.T) {
 		require.ErrorIs(t, err, ErrUnreachable)
 		require.NotContains(t, err.Error(), "secret")
 	})
+}
+
+func TestAnyPortJoinsTheServerOfTheDataDirectory(t *testing.T) {
+	o := Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet}
+	first, err := Open(t.Context(), o)
+	require.NoError(t, err)
+	defer first.Close()
+	second, err := Open(t.Context(), o)
+	require.NoError(t, err)
+	defer second.Close()
+	require.True(t, first.Embedded())
+	require.False(t, second.Embedded())
+	require.Contains(t, first.URL(), second.URL())
 }
 
 func TestOpenWaitsForAnExternalServer(t *testing.T) {

@@ -150,11 +150,12 @@ func dialable(opts *server.Options) string {
 	return net.JoinHostPort(host, strconv.Itoa(opts.Port))
 }
 
-// openLocal starts an embedded server, or finds the one that already listens
-// at its address: then url is where to join it and the server is nil.
+// openLocal starts an embedded server, or finds the one that already runs for
+// this machine: then url is where to join it and the server is nil.
 //
 // Only the holder of the lock on the data directory may start a server, so of
-// several processes started at once one starts it and the others join.
+// several processes started at once one starts it and the others join, also
+// while the first is still reading a large store.
 func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *embedded, url string, err error) {
 	opts, err := o.parse()
 	if err != nil {
@@ -163,11 +164,12 @@ func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *e
 	if err := os.MkdirAll(opts.StoreDir, 0o700); err != nil {
 		return nil, "", fmt.Errorf("data directory: %w", err)
 	}
+	anyPort := opts.Port == server.RANDOM_PORT
 	address := dialable(opts)
 	lock := flock.New(filepath.Join(o.DataDir, "jetstream.lock"), flock.SetPermissions(0o600))
-	giveUp := time.Now().Add(15 * time.Second)
+	said := time.Now()
 	for {
-		if opts.Port != server.RANDOM_PORT && listens(address) {
+		if !anyPort && listens(address) {
 			return nil, "nats://" + address, nil
 		}
 		locked, err := lock.TryLock()
@@ -180,13 +182,22 @@ func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *e
 				return srv, "", nil
 			}
 			_ = lock.Unlock()
-			if opts.Port != server.RANDOM_PORT && listens(address) {
+			if !anyPort && listens(address) {
 				continue // somebody else's server took the port first
 			}
 			return nil, "", err
 		}
-		if opts.Port == server.RANDOM_PORT || time.Now().After(giveUp) {
-			return nil, "", fmt.Errorf("%w: %s (set HINT_DATA_DIR to another one)", ErrDataDirInUse, o.DataDir)
+		if running := announced(o.DataDir); running != "" {
+			if anyPort {
+				return nil, running, nil
+			}
+			if !listens(address) {
+				return nil, "", fmt.Errorf("%w: %s serves at %s (set HINT_DATA_DIR or HINT_NATS_PORT)", ErrDataDirInUse, o.DataDir, running)
+			}
+		}
+		if time.Since(said) > 5*time.Second {
+			said = time.Now()
+			log.Info("waiting for the process that is starting the NATS server of this data directory", "directory", o.DataDir)
 		}
 		select {
 		case <-ctx.Done():
@@ -196,14 +207,26 @@ func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *e
 	}
 }
 
+// announced is where the process that uses the data directory says that it
+// listens; "" when it does not, or not any more.
+func announced(dataDir string) string {
+	data, err := os.ReadFile(filepath.Join(dataDir, urlFile))
+	if err != nil {
+		return ""
+	}
+	url := strings.TrimSpace(string(data))
+	if url == "" || !listens(strings.TrimPrefix(url, "nats://")) {
+		return ""
+	}
+	return url
+}
+
 // LocalURL says where the server of this machine's data directory listens, as
 // far as can be known without connecting: the address its process left behind,
 // else the configured one.
 func LocalURL(o EmbeddedOptions) (string, error) {
-	if data, err := os.ReadFile(filepath.Join(o.DataDir, urlFile)); err == nil {
-		if url := strings.TrimSpace(string(data)); url != "" && listens(strings.TrimPrefix(url, "nats://")) {
-			return url, nil
-		}
+	if url := announced(o.DataDir); url != "" {
+		return url, nil
 	}
 	opts, err := o.parse()
 	if err != nil {
