@@ -17,7 +17,6 @@ import (
 	"intenthint/intents"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
-	"intenthint/payload"
 )
 
 // live is what may change while the system runs: the configuration and the
@@ -55,39 +54,18 @@ func (l *live) timeout() time.Duration { return l.config().Classifier.Timeout }
 
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
-// load reads the catalogue and begins to train the local classifier.
+// load reads the catalogue and trains the local classifier. The process takes
+// requests only after it: in a fleet the others answer meanwhile, promptly.
 func (l *live) load() error {
 	catalog, directory, err := loadCatalog(l.cfg.IntentsDir, l.log)
 	if err != nil {
 		return err
 	}
+	trained := local.Train(catalog)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.catalog, l.directory, l.local = catalog, directory, beginTraining(catalog)
+	l.catalog, l.directory, l.local = catalog, directory, trained
 	return nil
-}
-
-// training is a local classifier that is being made. A request that comes
-// before it is ready waits for the moment that is left: the process is ready to
-// take requests much earlier.
-type training struct {
-	done  chan struct{}
-	model *local.Model
-}
-
-func beginTraining(catalog *intents.Catalog) *training {
-	t := &training{done: make(chan struct{})}
-	go func() {
-		defer close(t.done)
-		t.model = local.Train(catalog)
-	}()
-	return t
-}
-
-// Classify implements [classify.Local].
-func (t *training) Classify(in classify.Input) payload.Classification {
-	<-t.done
-	return t.model.Classify(in)
 }
 
 // loadCatalog reads a directory of intent files; "" means the built-in ones,
