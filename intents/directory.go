@@ -177,6 +177,10 @@ func sameIntent(a, b File) bool {
 
 // read brings d.files up to date and says whether anything has changed.
 func (d *Directory) read() (changed bool, err error) {
+	before, err := os.Stat(d.path)
+	if err != nil {
+		return false, fmt.Errorf("intents directory %s: %w", d.path, err)
+	}
 	fsys := os.DirFS(d.path)
 	names, err := fileNames(fsys)
 	if err != nil {
@@ -214,6 +218,11 @@ func (d *Directory) read() (changed bool, err error) {
 			}
 		}
 	}
+	if after, err := os.Stat(d.path); err != nil || !os.SameFile(before, after) {
+		// It was moved away while it was read: what is not there was not
+		// deleted.
+		return false, fmt.Errorf("intents directory %s: %w", d.path, errMoved)
+	}
 	for name := range d.files {
 		if !there[name] {
 			delete(d.files, name)
@@ -222,6 +231,8 @@ func (d *Directory) read() (changed bool, err error) {
 	}
 	return changed, nil
 }
+
+var errMoved = errors.New("it is no longer where it was")
 
 func (f *watchedFile) isUnchanged(data []byte, err error) bool {
 	if err != nil {
