@@ -31,6 +31,7 @@ type cli struct {
 	Run      runCmd      `cmd:"" default:"1" help:"Serve until SIGINT or SIGTERM, then finish what was begun (the default)."`
 	Ask      askCmd      `cmd:"" help:"Ask the running system for a hint, as a gateway does, and print it."`
 	Classify classifyCmd `cmd:"" help:"Classify a text in this process and show how sure it is."`
+	Eval     evalCmd     `cmd:"" help:"Try the classifier on labelled messages and count how often it is right."`
 	Intents  struct {
 		Lint lintCmd `cmd:"" help:"Check intent files."`
 	} `cmd:"" help:"Look after intent files."`
