@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify/evaluate"
+	"intenthint/intents"
+)
+
+// publish writes tiny sets in the shape of the public ones.
+func publish(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	put := func(name, content string) {
+		name = filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+	}
+	var zipped bytes.Buffer
+	w := gzip.NewWriter(&zipped)
+	_, err := w.Write([]byte(`{"train": [["will it rain tomorrow", "weather"], ["how hot is it outside", "weather"],
+		["pay my electricity bill", "pay_bill"], ["settle the phone bill", "pay_bill"]],
+		"val": [], "test": [["will it rain tomorrow", "weather"], ["pay my electricity bill", "pay_bill"]],
+		"oos_train": [["xqzv wkjp", "oos"]], "oos_val": [], "oos_test": [["gnrf tlbd", "oos"]]}`))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	put("clinc150/data_full.json.gz", zipped.String())
+	const first = "label\ttext\nweather\twill it \"rain\" tomorrow\npay_bill\tpay my electricity bill\n"
+	const last = "text,category\n\"will it rain, tomorrow\n\",Weather\npay my electricity bill,pay_bill\n"
+	put("banking77/train.csv", last)
+	put("banking77/test.csv", last)
+	put("hwu64/train.tsv", first)
+	put("hwu64/test.tsv", first)
+	for _, folder := range []string{"clinc150", "banking77", "hwu64"} {
+		put("fewshot-splits/"+folder+".train_5.tsv", first)
+		put("fewshot-splits/"+folder+".train_10.tsv", first)
+	}
+	return dir
+}
+
+func TestTable(t *testing.T) {
+	dir := publish(t)
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, run(t.Context(), dir, sources(), &stdout, &stderr), stderr.String())
+	require.Empty(t, stderr.String())
+	rows := strings.Split(strings.TrimPrefix(stdout.String(), heading), "\n")
+	require.Regexp(t, `^\| CLINC150 full \| 4 \| 100\.0 \| 100\.0 \| 100\.0 \| 100\.0 \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[0])
+	require.Regexp(t, `^\| HWU64, 5 an intent \| 2 \| 100\.0 \| 100\.0 \| – \| – \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[9])
+	for _, row := range rows[:10] {
+		require.Equal(t, strings.Count(heading, "|")/2, strings.Count(row, "|"), row)
+	}
+
+	for name, left := range map[string]string{
+		"hwu64/train.tsv":                     "HWU64 full is left out",
+		"fewshot-splits/clinc150.train_5.tsv": "CLINC150, 5 an intent is left out",
+	} {
+		require.NoError(t, os.Remove(filepath.Join(dir, filepath.FromSlash(name))))
+		stdout.Reset()
+		stderr.Reset()
+		require.Equal(t, 1, run(t.Context(), dir, sources(), &stdout, &stderr))
+		require.Contains(t, stderr.String(), left)
+		require.Contains(t, stderr.String(), filepath.FromSlash(name))
+		require.Contains(t, stdout.String(), "| BANKING77 full |", "the others are there")
+	}
+}
+
+func TestNoSetAtAll(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), t.TempDir(), sources(), &stdout, &stderr))
+	require.Empty(t, stdout.String())
+	require.Equal(t, len(sources()), strings.Count(stderr.String(), "\n"))
+}
+
+func TestLabelThatWasNeverTrained(t *testing.T) {
+	dir := publish(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hwu64", "test.tsv"), []byte("label\ttext\nmusic\tplay jazz\n"), 0o600))
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), dir, sources(), &stdout, &stderr))
+	require.Contains(t, stderr.String(), `the first is "music"`)
+}
+
+func TestCatalog(t *testing.T) {
+	s := &set{
+		train:    []evaluate.Line{{Text: "one", Intent: "pay_bill"}, {Text: "two", Intent: "weather"}, {Text: "three", Intent: "Pay_bill"}},
+		rejected: []string{"nothing"},
+	}
+	c := s.catalog()
+	require.Equal(t, []intents.Intent{
+		{ID: "pay_bill", Name: "pay bill", Triggers: []string{"pay bill"}, Examples: []string{"one", "three"}},
+		{ID: "weather", Name: "weather", Triggers: []string{"weather"}, Examples: []string{"two"}},
+	}, c.Enabled())
+	builtin := intents.NewCatalog(nil).Fallback()
+	require.Equal(t, append(append([]string(nil), builtin.Examples...), "nothing"), c.Fallback().Examples)
+	s.rejected = nil
+	require.Equal(t, builtin, s.catalog().Fallback())
+}
+
+func TestBrokenFiles(t *testing.T) {
+	_, err := readTSV("f.tsv", "label\ttext\na\tb\nno tab\n")
+	require.EqualError(t, err, "f.tsv:3: no tab between label and text")
+	_, err = readCSV("f.csv", strings.NewReader("text,category\na,b,c\n"))
+	require.ErrorContains(t, err, "f.csv: ")
+	dir := publish(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "clinc150", "data_full.json.gz"), []byte("not gzip"), 0o600))
+	_, err = clincFull(dir, false)
+	require.ErrorContains(t, err, "data_full.json.gz: ")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "banking77", "test.csv"), []byte("text,category\n"), 0o600))
+	_, err = banking(dir)
+	require.ErrorIs(t, err, errEmpty)
+}
