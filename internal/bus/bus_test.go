@@ -226,6 +226,58 @@ func TestShippedConfigurationIsWhatItSays(t *testing.T) {
 	require.Equal(t, opts.Port, file.Port)
 }
 
+func TestTheAccountsInTheShippedConfigurationWork(t *testing.T) {
+	shipped, err := os.ReadFile("../../nats.conf")
+	require.NoError(t, err)
+	var conf strings.Builder
+	inside := false
+	for line := range strings.Lines(string(shipped)) {
+		inside = inside || strings.HasPrefix(line, "# accounts {")
+		if inside {
+			line = strings.TrimPrefix(strings.TrimPrefix(line, "#"), " ")
+			inside = line != "}\n"
+		}
+		conf.WriteString(line)
+	}
+	require.Contains(t, conf.String(), "\naccounts {")
+	file := filepath.Join(t.TempDir(), "nats.conf")
+	require.NoError(t, os.WriteFile(file, []byte(conf.String()), 0o600))
+	t.Setenv("GATEWAY_PASSWORD", "g-secret")
+	t.Setenv("CONSUMER_PASSWORD", "c-secret")
+	opts, err := EmbeddedOptions{ConfFile: file, Port: server.RANDOM_PORT, DataDir: t.TempDir()}.parse()
+	require.NoError(t, err)
+	opts.NoLog = true
+	ns, err := server.NewServer(opts)
+	require.NoError(t, err)
+	go ns.Start()
+	require.True(t, ns.ReadyForConnections(10*time.Second))
+	defer ns.WaitForShutdown()
+	defer ns.Shutdown()
+	as := func(user, password string) string {
+		return strings.Replace(ns.ClientURL(), "nats://", "nats://"+user+":"+password+"@", 1)
+	}
+	b, err := Open(t.Context(), Options{URL: as("consumer", "c-secret"), Log: quiet})
+	require.NoError(t, err)
+	defer b.Close()
+	provisionTest(t, b)
+	startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })
+
+	gateway, err := nats.Connect(as("gateway", "g-secret"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	require.NoError(t, err)
+	defer gateway.Close()
+	_, err = gateway.Request("openclaw.request.before_prompt_build.main", []byte("{}"), 5*time.Second)
+	require.NoError(t, err)
+	js, err := jetstream.New(gateway)
+	require.NoError(t, err)
+	_, err = js.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	require.Error(t, js.DeleteStream(ctx, testLayout().Stream), "a gateway may not")
+	_, err = nats.Connect(ns.ClientURL())
+	require.ErrorIs(t, err, nats.ErrAuthorization)
+}
+
 func startService(t *testing.T, b *Bus, answer func(context.Context, Request) Reply) *Service {
 	t.Helper()
 	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, answer)
