@@ -18,6 +18,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -34,7 +35,7 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1], sources(), os.Stdout, os.Stderr)
+	code := run(ctx, os.DirFS(os.Args[1]), sources(), os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -47,12 +48,12 @@ const note = `
 One intent a label: the label in words is its trigger, the training texts are its examples. Tried on the test parts. The fallback is the built-in one; "oos_train known" gives it the 100 oos_train texts as examples, as an operator would.
 `
 
-// run prints the table of the sets in dir and returns the exit code.
-func run(ctx context.Context, dir string, from []source, stdout, stderr io.Writer) int {
+// run prints the table of the sets in data and returns the exit code.
+func run(ctx context.Context, data fs.FS, from []source, stdout, stderr io.Writer) int {
 	code := 0
 	var table strings.Builder
 	for _, src := range from {
-		s, err := src.read(dir)
+		s, err := src.read(data)
 		if err != nil {
 			_, _ = fmt.Fprintf(stderr, "%s is left out: %v\n", src.name, err)
 			code = 1

@@ -3,10 +3,9 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,14 +14,10 @@ import (
 )
 
 // publish writes tiny sets in the shape of the public ones.
-func publish(t *testing.T) string {
+func publish(t *testing.T) fstest.MapFS {
 	t.Helper()
-	dir := t.TempDir()
-	put := func(name, content string) {
-		name = filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o700))
-		require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
-	}
+	data := fstest.MapFS{}
+	put := func(name, content string) { data[name] = &fstest.MapFile{Data: []byte(content)} }
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	_, err := w.Write([]byte(`{"train": [["will it rain tomorrow", "weather"], ["how hot is it outside", "weather"],
@@ -42,13 +37,13 @@ func publish(t *testing.T) string {
 		put("fewshot-splits/"+folder+".train_5.tsv", first)
 		put("fewshot-splits/"+folder+".train_10.tsv", first)
 	}
-	return dir
+	return data
 }
 
 func TestTable(t *testing.T) {
-	dir := publish(t)
+	data := publish(t)
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, run(t.Context(), dir, sources(), &stdout, &stderr), stderr.String())
+	require.Zero(t, run(t.Context(), data, sources(), &stdout, &stderr), stderr.String())
 	require.Empty(t, stderr.String())
 	rows := strings.Split(strings.TrimPrefix(stdout.String(), heading), "\n")
 	require.Regexp(t, `^\| CLINC150 full \| 4 \| 100\.0 \| 100\.0 \| 100\.0 \| 100\.0 \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[0])
@@ -61,28 +56,28 @@ func TestTable(t *testing.T) {
 		"hwu64/train.tsv":                     "HWU64 full is left out",
 		"fewshot-splits/clinc150.train_5.tsv": "CLINC150, 5 an intent is left out",
 	} {
-		require.NoError(t, os.Remove(filepath.Join(dir, filepath.FromSlash(name))))
+		delete(data, name)
 		stdout.Reset()
 		stderr.Reset()
-		require.Equal(t, 1, run(t.Context(), dir, sources(), &stdout, &stderr))
+		require.Equal(t, 1, run(t.Context(), data, sources(), &stdout, &stderr))
 		require.Contains(t, stderr.String(), left)
-		require.Contains(t, stderr.String(), filepath.FromSlash(name))
+		require.Contains(t, stderr.String(), name)
 		require.Contains(t, stdout.String(), "| BANKING77 full |", "the others are there")
 	}
 }
 
 func TestNoSetAtAll(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, 1, run(t.Context(), t.TempDir(), sources(), &stdout, &stderr))
+	require.Equal(t, 1, run(t.Context(), fstest.MapFS{}, sources(), &stdout, &stderr))
 	require.Empty(t, stdout.String())
 	require.Equal(t, len(sources()), strings.Count(stderr.String(), "\n"))
 }
 
 func TestLabelThatWasNeverTrained(t *testing.T) {
-	dir := publish(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "hwu64", "test.tsv"), []byte("label\ttext\nmusic\tplay jazz\n"), 0o600))
+	data := publish(t)
+	data["hwu64/test.tsv"] = &fstest.MapFile{Data: []byte("label\ttext\nmusic\tplay jazz\n")}
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, 1, run(t.Context(), dir, sources(), &stdout, &stderr))
+	require.Equal(t, 1, run(t.Context(), data, sources(), &stdout, &stderr))
 	require.Contains(t, stderr.String(), `the first is "music"`)
 }
 
@@ -107,11 +102,11 @@ func TestBrokenFiles(t *testing.T) {
 	require.EqualError(t, err, "f.tsv:3: no tab between label and text")
 	_, err = readCSV("f.csv", strings.NewReader("text,category\na,b,c\n"))
 	require.ErrorContains(t, err, "f.csv: ")
-	dir := publish(t)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "clinc150", "data_full.json.gz"), []byte("not gzip"), 0o600))
-	_, err = clincFull(dir, false)
+	data := publish(t)
+	data["clinc150/data_full.json.gz"] = &fstest.MapFile{Data: []byte("not gzip")}
+	_, err = clincFull(data, false)
 	require.ErrorContains(t, err, "data_full.json.gz: ")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "banking77", "test.csv"), []byte("text,category\n"), 0o600))
-	_, err = banking(dir)
+	data["banking77/test.csv"] = &fstest.MapFile{Data: []byte("text,category\n")}
+	_, err = banking(data)
 	require.ErrorIs(t, err, errEmpty)
 }

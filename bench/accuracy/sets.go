@@ -8,8 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
 	"strings"
 
 	"intenthint/classify/evaluate"
@@ -55,30 +54,30 @@ func (s *set) catalog() *intents.Catalog {
 // source is a set that is read when its turn comes.
 type source struct {
 	name string
-	read func(dir string) (*set, error)
+	read func(fsys fs.FS) (*set, error)
 }
 
 // sources are the public sets, each as it was published.
 func sources() []source {
 	out := []source{
-		{"CLINC150 full", func(dir string) (*set, error) { return clincFull(dir, false) }},
-		{"CLINC150 full, oos_train known", func(dir string) (*set, error) { return clincFull(dir, true) }},
+		{"CLINC150 full", func(fsys fs.FS) (*set, error) { return clincFull(fsys, false) }},
+		{"CLINC150 full, oos_train known", func(fsys fs.FS) (*set, error) { return clincFull(fsys, true) }},
 	}
 	for _, shots := range []int{10, 5} {
-		out = append(out, source{fmt.Sprintf("CLINC150, %d an intent", shots), func(dir string) (*set, error) {
-			full, err := clincFull(dir, false)
-			return fewShot(dir, "clinc150", shots, full, err)
+		out = append(out, source{fmt.Sprintf("CLINC150, %d an intent", shots), func(fsys fs.FS) (*set, error) {
+			full, err := clincFull(fsys, false)
+			return fewShot(fsys, "clinc150", shots, full, err)
 		}})
 	}
 	for _, s := range []struct {
 		name, folder string
-		read         func(dir string) (*set, error)
+		read         func(fsys fs.FS) (*set, error)
 	}{{"BANKING77", "banking77", banking}, {"HWU64", "hwu64", hwu}} {
 		out = append(out, source{s.name + " full", s.read})
 		for _, shots := range []int{10, 5} {
-			out = append(out, source{fmt.Sprintf("%s, %d an intent", s.name, shots), func(dir string) (*set, error) {
-				full, err := s.read(dir)
-				return fewShot(dir, s.folder, shots, full, err)
+			out = append(out, source{fmt.Sprintf("%s, %d an intent", s.name, shots), func(fsys fs.FS) (*set, error) {
+				full, err := s.read(fsys)
+				return fewShot(fsys, s.folder, shots, full, err)
 			}})
 		}
 	}
@@ -87,9 +86,9 @@ func sources() []source {
 
 // clincFull reads CLINC150 with its out-of-scope messages; with known, those for
 // training become the fallback's examples.
-func clincFull(dir string, known bool) (*set, error) {
-	name := filepath.Join(dir, "clinc150", "data_full.json.gz")
-	file, err := os.Open(name)
+func clincFull(fsys fs.FS, known bool) (*set, error) {
+	name := "clinc150/data_full.json.gz"
+	file, err := fsys.Open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +121,12 @@ func clincFull(dir string, known bool) (*set, error) {
 }
 
 // fewShot is full with the training texts of a published split.
-func fewShot(dir, folder string, shots int, full *set, err error) (*set, error) {
+func fewShot(fsys fs.FS, folder string, shots int, full *set, err error) (*set, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := filepath.Join(dir, "fewshot-splits", fmt.Sprintf("%s.train_%d.tsv", folder, shots))
-	train, err := labelFirst(name)
+	name := fmt.Sprintf("fewshot-splits/%s.train_%d.tsv", folder, shots)
+	train, err := labelFirst(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -135,13 +134,13 @@ func fewShot(dir, folder string, shots int, full *set, err error) (*set, error) 
 	return out.checked(name)
 }
 
-func banking(dir string) (*set, error) {
-	train, err := labelLast(filepath.Join(dir, "banking77", "train.csv"))
+func banking(fsys fs.FS) (*set, error) {
+	train, err := labelLast(fsys, "banking77/train.csv")
 	if err != nil {
 		return nil, err
 	}
-	name := filepath.Join(dir, "banking77", "test.csv")
-	test, err := labelLast(name)
+	name := "banking77/test.csv"
+	test, err := labelLast(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -149,13 +148,13 @@ func banking(dir string) (*set, error) {
 	return out.checked(name)
 }
 
-func hwu(dir string) (*set, error) {
-	train, err := labelFirst(filepath.Join(dir, "hwu64", "train.tsv"))
+func hwu(fsys fs.FS) (*set, error) {
+	train, err := labelFirst(fsys, "hwu64/train.tsv")
 	if err != nil {
 		return nil, err
 	}
-	name := filepath.Join(dir, "hwu64", "test.tsv")
-	test, err := labelFirst(name)
+	name := "hwu64/test.tsv"
+	test, err := labelFirst(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +175,8 @@ func (s *set) checked(name string) (*set, error) {
 }
 
 // labelLast reads CSV with a heading, text before label.
-func labelLast(name string) ([]evaluate.Line, error) {
-	data, err := os.ReadFile(name)
+func labelLast(fsys fs.FS, name string) ([]evaluate.Line, error) {
+	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +199,8 @@ func readCSV(name string, r io.Reader) ([]evaluate.Line, error) {
 
 // labelFirst reads tab-separated lines with a heading, label before text;
 // quotation marks mean nothing.
-func labelFirst(name string) ([]evaluate.Line, error) {
-	data, err := os.ReadFile(name)
+func labelFirst(fsys fs.FS, name string) ([]evaluate.Line, error) {
+	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
