@@ -13,10 +13,10 @@ import (
 	"intenthint/payload"
 )
 
-// primaryShare is the part of the remaining budget that a configured model may
-// use while another configured one stands behind it: one that is merely slow
-// must leave the next a chance. The run's own model takes no share away from
-// those before it: it is the last resort, and mostly the big and slow one.
+// primaryShare is the part of the remaining budget after which the next
+// configured model is asked beside one that has not answered: what is merely
+// slow must leave the next a chance. The run's own model is never asked beside
+// another: it is the last resort, and mostly the big and slow one.
 const primaryShare = 0.6
 
 // lateMargin is how close to the deadline a time-out counts as the deadline's:
@@ -58,11 +58,29 @@ const (
 	OutcomeUnresolved Outcome = "unresolved"
 	// OutcomeFailed: the provider failed.
 	OutcomeFailed Outcome = "failed"
-	// OutcomeLate: the time for this model ran out.
+	// OutcomeLate: the time ran out, or a model that was asked after this one
+	// had used up its share of it was faster.
 	OutcomeLate Outcome = "late"
 	// OutcomeUnparsable: the answer is not the JSON object that was asked for.
 	OutcomeUnparsable Outcome = "unparsable"
+	// OutcomeOpen: the model was not asked, because it is left alone for a
+	// while; see [Breakers].
+	OutcomeOpen Outcome = "open"
+	// OutcomeCanceled: the answer was not wanted any more: the model before
+	// this one has answered after all, or the callers have gone.
+	OutcomeCanceled Outcome = "canceled"
+	// OutcomeShared: the same question was being asked already, and that
+	// answer is used; told of the first model of the chain.
+	OutcomeShared Outcome = "shared"
 )
+
+// Outcomes returns all there are.
+func Outcomes() []Outcome {
+	return []Outcome{
+		OutcomeOK, OutcomeUnresolved, OutcomeFailed, OutcomeLate, OutcomeUnparsable,
+		OutcomeOpen, OutcomeCanceled, OutcomeShared,
+	}
+}
 
 // Call is one attempt at a model.
 type Call struct {
@@ -80,12 +98,22 @@ type CallObserver interface {
 	ModelCalled(call Call)
 }
 
-// Chain asks models one after the other until one gives a usable answer. It is
-// immutable and implements [Model].
+// Chain asks models until one gives a usable answer: the next when one fails,
+// or beside one that has used up its share of the time; the first usable answer
+// wins. Those that ask the same at the same time share one answer. It implements
+// [Model] and is immutable but for the questions in flight.
 type Chain struct {
 	resolver   Resolver
-	observer   CallObserver
+	opts       ChainOptions
 	candidates []candidate
+	questions  questions
+}
+
+// ChainOptions are what a chain works with besides its models; all may be nil.
+type ChainOptions struct {
+	Observer CallObserver
+	// Breakers may be those of an earlier chain.
+	Breakers *Breakers
 }
 
 type candidate struct {
@@ -96,9 +124,9 @@ type candidate struct {
 
 // NewChain returns the chain of the given references, first choice first
 // (HINT_MODEL, HINT_MODEL_FALLBACK); blank ones and repetitions are left out.
-// After them comes the run's own model. The observer may be nil.
-func NewChain(resolver Resolver, observer CallObserver, refs ...string) *Chain {
-	c := &Chain{resolver: resolver, observer: observer}
+// After them comes the run's own model.
+func NewChain(resolver Resolver, opts ChainOptions, refs ...string) *Chain {
+	c := &Chain{resolver: resolver, opts: opts}
 	for _, ref := range refs {
 		ref = strings.TrimSpace(ref)
 		if ref == "" || c.has(ref) {
@@ -127,100 +155,48 @@ func (c *Chain) resolve(ref string) candidate {
 // errors are [ErrDeadline] when the context's time ran out and [ErrFailed]
 // otherwise; both wrap what each model did.
 func (c *Chain) Classify(ctx context.Context, in Input) (payload.Classification, error) {
-	prompt := BuildPrompt(in)
-	req := provider.Request{
-		System: prompt.System, User: prompt.User,
-		MaxTokens: maxAnswerTokens, Schema: answerSchema, SchemaName: "intent",
+	if err := ctx.Err(); err != nil {
+		return payload.Classification{}, failure(ErrDeadline, []error{err})
 	}
-	var errs []error
-	for i, cand := range c.candidates {
-		result, err := c.try(ctx, cand, c.another(i), req, in)
-		if err == nil {
-			return result, nil
-		}
-		errs = append(errs, fmt.Errorf("%s: %w", cand.ref, err))
-		if late(ctx, err) {
-			return payload.Classification{}, failure(ErrDeadline, errs)
-		}
+	run := strings.TrimSpace(in.RunModel)
+	if c.has(run) {
+		run = ""
 	}
-	if run := strings.TrimSpace(in.RunModel); run != "" && !c.has(run) {
-		result, err := c.try(ctx, c.resolve(run), false, req, in)
-		if err == nil {
-			return result, nil
-		}
-		errs = append(errs, fmt.Errorf("%s: %w", run, err))
-		if late(ctx, err) {
-			return payload.Classification{}, failure(ErrDeadline, errs)
-		}
+	q := question{run: run, prompt: BuildPrompt(in)}
+	result, shared, err := c.questions.ask(ctx, q, func(ctx context.Context, deadline time.Time) (payload.Classification, error) {
+		return c.race(ctx, deadline, q, in)
+	})
+	if shared {
+		c.tell(Call{Ref: c.first(run), Outcome: OutcomeShared})
 	}
-	return payload.Classification{}, failure(ErrFailed, errs)
+	if err == nil {
+		return result, nil
+	}
+	if late(ctx, err) {
+		return payload.Classification{}, failure(ErrDeadline, []error{err})
+	}
+	return payload.Classification{}, failure(ErrFailed, []error{err})
 }
 
 func failure(kind error, errs []error) error {
-	if len(errs) == 0 {
-		return fmt.Errorf("%w: none is configured", kind)
-	}
 	return fmt.Errorf("%w: %w", kind, errors.Join(errs...))
 }
 
-// another says whether a configured model that can be asked stands behind the
-// i-th.
-func (c *Chain) another(i int) bool {
-	for _, cand := range c.candidates[i+1:] {
-		if cand.err == nil {
-			return true
-		}
+func (c *Chain) first(run string) string {
+	if len(c.candidates) > 0 {
+		return c.candidates[0].ref
 	}
-	return false
+	return run
 }
 
-// try asks one model; shared says that it may not use all the time there is.
-func (c *Chain) try(ctx context.Context, cand candidate, shared bool, req provider.Request, in Input) (payload.Classification, error) {
-	if err := ctx.Err(); err != nil {
-		return payload.Classification{}, err
+func (c *Chain) tell(call Call) {
+	if c.opts.Observer != nil {
+		c.opts.Observer.ModelCalled(call)
 	}
-	call := Call{Ref: cand.ref}
-	start := time.Now()
-	result, err := c.ask(ctx, cand, shared, req, in, &call)
-	call.Duration, call.Err = time.Since(start), err
-	if c.observer != nil {
-		c.observer.ModelCalled(call)
-	}
-	return result, err
 }
 
-func (c *Chain) ask(ctx context.Context, cand candidate, shared bool, req provider.Request, in Input, call *Call) (payload.Classification, error) {
-	if cand.err != nil {
-		call.Outcome = OutcomeUnresolved
-		return payload.Classification{}, cand.err
-	}
-	if deadline, ok := ctx.Deadline(); ok && shared {
-		share := time.Duration(primaryShare * float64(time.Until(deadline)))
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, share)
-		defer cancel()
-	}
-	completion, err := cand.model.Complete(ctx, req)
-	call.Usage = completion.Usage
-	if err != nil {
-		call.Outcome = OutcomeFailed
-		if isTimeout(err) {
-			call.Outcome = OutcomeLate
-		}
-		return payload.Classification{}, err
-	}
-	result, err := ParseAnswer(completion.Text, in.Catalog)
-	if err != nil {
-		call.Outcome = OutcomeUnparsable
-		return payload.Classification{}, err
-	}
-	call.Outcome = OutcomeOK
-	result.Source, result.Model = payload.SourceLLM, cand.ref
-	return result, nil
-}
-
-// late says whether the time of the whole classification is over, given the
-// error of the last attempt.
+// late says whether the time of a caller is over, given the error of all
+// attempts.
 func late(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return true

@@ -26,6 +26,9 @@ type live struct {
 	metrics *telemetry.Metrics
 	log     *slog.Logger
 	level   *slog.LevelVar
+	// breakers know which models fail; a new configuration does not make them
+	// forget it.
+	breakers *classify.Breakers
 
 	// mu guards the building of settings; requests never take it.
 	mu      sync.Mutex
@@ -43,7 +46,7 @@ type live struct {
 }
 
 func newLive(cfg *config.Config, metrics *telemetry.Metrics, log *slog.Logger, level *slog.LevelVar) *live {
-	l := &live{metrics: metrics, log: log, level: level, cfg: cfg}
+	l := &live{metrics: metrics, log: log, level: level, cfg: cfg, breakers: classify.NewBreakers(observer{metrics, log})}
 	l.current.Store(cfg)
 	return l
 }
@@ -98,7 +101,7 @@ func (l *live) serve(hint *handlers.BeforePromptBuild) {
 
 // rebuild makes settings of the configuration and the catalogue. mu is held.
 func (l *live) rebuild() {
-	classifier, err := newClassifier(l.cfg, l.local, observer{l.metrics, l.log})
+	classifier, err := newWatchedClassifier(l.cfg, l.local, observer{l.metrics, l.log}, l.breakers)
 	if err != nil {
 		l.log.Error("the model providers cannot be used, the settings stay as they were", "error", err)
 		if l.settings != nil {
@@ -131,8 +134,15 @@ func (l *live) rebuild() {
 	l.hint.Use(l.settings)
 }
 
-// newClassifier makes the classifier of a configuration.
+// newClassifier makes the classifier of a configuration, for a command that
+// asks each question and ends: a model that fails is asked all the same.
 func newClassifier(cfg *config.Config, local classify.Local, o observer) (*classify.Classifier, error) {
+	return newWatchedClassifier(cfg, local, o, nil)
+}
+
+// newWatchedClassifier makes the classifier of a configuration, whose models
+// are left alone when the breakers say so.
+func newWatchedClassifier(cfg *config.Config, local classify.Local, o observer, breakers *classify.Breakers) (*classify.Classifier, error) {
 	c := cfg.Classifier
 	opts := classify.Options{LocalAccept: c.LocalAccept, MaxInflight: c.MaxInflight, Observer: o}
 	if c.Mode == classify.ModeLocal {
@@ -142,7 +152,8 @@ func newClassifier(cfg *config.Config, local classify.Local, o observer) (*class
 	if err != nil {
 		return nil, err
 	}
-	return classify.New(c.Mode, local, classify.NewChain(registry, o, c.Model, c.Fallback), opts), nil
+	chain := classify.NewChain(registry, classify.ChainOptions{Observer: o, Breakers: breakers}, c.Model, c.Fallback)
+	return classify.New(c.Mode, local, chain, opts), nil
 }
 
 // describe says in words who classifies, for the start log.

@@ -413,7 +413,7 @@ func TestStopAnswersWhatWasTaken(t *testing.T) {
 	_, err := s.gateway.ChanSubscribe(inbox, replies)
 	require.NoError(t, err)
 	for i := range n {
-		body, err := json.Marshal(s.prompt("s1", fmt.Sprint("r", i), "hello"))
+		body, err := json.Marshal(s.prompt("s1", fmt.Sprint("r", i), fmt.Sprint("hello ", i)))
 		require.NoError(t, err)
 		require.NoError(t, s.gateway.PublishRequest("openclaw.request.before_prompt_build.main", inbox, body))
 	}

@@ -153,12 +153,17 @@ func TestModelCalls(t *testing.T) {
 	m.ModelCall("openai/small", string(classify.OutcomeOK), time.Second, Usage{In: 100, Out: 20, Cached: 80})
 	m.ModelCall("openai/small", string(classify.OutcomeLate), time.Second, Usage{})
 	m.ModelCall("openai/small", "unheard of", time.Second, Usage{In: -5})
+	m.ModelCall("openai/small", string(classify.OutcomeOpen), 0, Usage{})
+	m.ModelCall("openai/small", string(classify.OutcomeShared), 0, Usage{})
 	requireMetrics(t, m, `
 # HELP intenthint_model_calls_total Calls of models, by model and outcome.
 # TYPE intenthint_model_calls_total counter
+intenthint_model_calls_total{model="openai/small",outcome="canceled"} 0
 intenthint_model_calls_total{model="openai/small",outcome="failed"} 1
 intenthint_model_calls_total{model="openai/small",outcome="late"} 1
 intenthint_model_calls_total{model="openai/small",outcome="ok"} 1
+intenthint_model_calls_total{model="openai/small",outcome="open"} 1
+intenthint_model_calls_total{model="openai/small",outcome="shared"} 1
 intenthint_model_calls_total{model="openai/small",outcome="unparsable"} 0
 intenthint_model_calls_total{model="openai/small",outcome="unresolved"} 0
 # HELP intenthint_model_tokens_total Tokens of model calls, by model and direction (in, out, cached); cached are part of in.
@@ -168,6 +173,34 @@ intenthint_model_tokens_total{direction="in",model="openai/small"} 100
 intenthint_model_tokens_total{direction="out",model="openai/small"} 20
 `, "model_calls_total", "model_tokens_total")
 	require.Equal(t, 1, testutil.CollectAndCount(m.models.times))
+	require.EqualValues(t, 3, samples(t, m, "intenthint_model_call_duration_seconds"), "what was not asked took no time")
+}
+
+// samples is how many observations the only histogram of a name holds.
+func samples(t *testing.T, m *Metrics, name string) uint64 {
+	t.Helper()
+	families, err := m.Registry().Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetHistogram().GetSampleCount()
+		}
+	}
+	return 0
+}
+
+func TestModelBreaker(t *testing.T) {
+	m := NewMetrics("test")
+	value := func(ref string) float64 { return testutil.ToFloat64(m.models.of(ref).open) }
+	require.Zero(t, value("p/m"))
+	m.ModelBreaker("p/m", true)
+	require.InDelta(t, 1, value("p/m"), 0)
+	m.ModelBreaker("p/m", false)
+	require.Zero(t, value("p/m"))
+	for i := range 2 * maxModels {
+		m.ModelBreaker(fmt.Sprintf("p/m%d", i), true)
+	}
+	require.Equal(t, maxModels+1, testutil.CollectAndCount(m.models.open), "their number is bounded")
 }
 
 func TestLabelsFromOutsideAreBounded(t *testing.T) {

@@ -9,14 +9,8 @@ import (
 	"intenthint/classify"
 )
 
-// outcomes of a model call; package classify names them. Another one counts as
-// failed.
+// failed is what an outcome counts as that package classify does not name.
 const failed = string(classify.OutcomeFailed)
-
-var outcomes = []string{
-	string(classify.OutcomeOK), string(classify.OutcomeUnresolved), failed,
-	string(classify.OutcomeLate), string(classify.OutcomeUnparsable),
-}
 
 // Usage is what one model call cost, in tokens. Cached are those of In that
 // the provider had cached.
@@ -30,6 +24,7 @@ type modelMetrics struct {
 	calls  *prometheus.CounterVec
 	times  *prometheus.HistogramVec
 	tokens *prometheus.CounterVec
+	open   *prometheus.GaugeVec
 
 	mu    sync.Mutex
 	byRef map[string]*modelCounters
@@ -39,6 +34,7 @@ type modelCounters struct {
 	calls           map[string]prometheus.Counter // by outcome
 	time            prometheus.Observer
 	in, out, cached prometheus.Counter
+	open            prometheus.Gauge
 }
 
 func newModelMetrics(m *Metrics) *modelMetrics {
@@ -46,6 +42,7 @@ func newModelMetrics(m *Metrics) *modelMetrics {
 		calls:  m.counterVec("model_calls_total", "Calls of models, by model and outcome.", "model", "outcome"),
 		times:  m.histogramVec("model_call_duration_seconds", "Time that a model call took, by model.", "model"),
 		tokens: m.counterVec("model_tokens_total", "Tokens of model calls, by model and direction (in, out, cached); cached are part of in.", "model", "direction"),
+		open:   m.gaugeVec("model_breaker_open", "Whether a model is left alone because it failed again and again (1) or not (0), by model; how many of them for other.", "model"),
 		byRef:  make(map[string]*modelCounters),
 	}
 }
@@ -59,11 +56,26 @@ func (m *Metrics) ModelCall(ref, outcome string, elapsed time.Duration, usage Us
 		counter = c.calls[failed]
 	}
 	counter.Inc()
+	switch classify.Outcome(outcome) {
+	case classify.OutcomeOpen, classify.OutcomeShared:
+		return // there was no call
+	}
 	c.time.Observe(elapsed.Seconds())
 	// A counter refuses to go down, and a provider may report anything.
 	c.in.Add(float64(max(usage.In, 0)))
 	c.out.Add(float64(max(usage.Out, 0)))
 	c.cached.Add(float64(max(usage.Cached, 0)))
+}
+
+// ModelBreaker says that the model provider/model begins to be left alone
+// (open), or that it answers again; the two take turns.
+func (m *Metrics) ModelBreaker(ref string, open bool) {
+	gauge := m.models.of(ref).open
+	if open {
+		gauge.Inc()
+	} else {
+		gauge.Dec()
+	}
 }
 
 func (m *modelMetrics) of(ref string) *modelCounters {
@@ -79,14 +91,15 @@ func (m *modelMetrics) of(ref string) *modelCounters {
 		}
 	}
 	c := &modelCounters{
-		calls:  make(map[string]prometheus.Counter, len(outcomes)),
+		calls:  make(map[string]prometheus.Counter),
+		open:   m.open.WithLabelValues(ref),
 		time:   m.times.WithLabelValues(ref),
 		in:     m.tokens.WithLabelValues(ref, "in"),
 		out:    m.tokens.WithLabelValues(ref, "out"),
 		cached: m.tokens.WithLabelValues(ref, "cached"),
 	}
-	for _, outcome := range outcomes {
-		c.calls[outcome] = m.calls.WithLabelValues(ref, outcome)
+	for _, outcome := range classify.Outcomes() {
+		c.calls[string(outcome)] = m.calls.WithLabelValues(ref, string(outcome))
 	}
 	m.byRef[ref] = c
 	return c
