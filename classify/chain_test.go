@@ -22,12 +22,16 @@ type completer struct {
 	delay time.Duration
 	text  string
 	err   error
+
+	mu sync.Mutex
 	// asked is the request of the last call.
 	asked provider.Request
 }
 
 func (c *completer) Complete(ctx context.Context, req provider.Request) (provider.Completion, error) {
+	c.mu.Lock()
 	c.asked = req
+	c.mu.Unlock()
 	select {
 	case <-time.After(c.delay):
 	case <-ctx.Done():

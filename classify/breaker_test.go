@@ -1,0 +1,395 @@
+package classify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify/provider"
+	"intenthint/payload"
+)
+
+// switches records what a breaker's observer is told.
+type switches struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (s *switches) BreakerOpened(ref string, pause time.Duration, cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, fmt.Sprintf("%s open %s: %v", ref, pause, cause))
+}
+
+func (s *switches) BreakerClosed(ref string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.list = append(s.list, ref+" closed")
+}
+
+// patient asks a chain with a budget of ten seconds.
+func patient(t *testing.T, chain Model, in Input) (payload.Classification, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	return chain.Classify(ctx, in)
+}
+
+var (
+	errBroken = errors.New("HTTP status 500")
+	errBusy   = &provider.StatusError{Code: 429, RetryAfter: 20 * time.Second}
+)
+
+func TestBreakerOpensOnWhatIsTheModelsFault(t *testing.T) {
+	tests := []struct {
+		name   string
+		models resolver
+		budget time.Duration
+		cancel time.Duration // when the caller leaves; 0 for never
+		calls  int           // that it takes to open; 0 for never
+	}{
+		{name: "failures", models: resolver{"p/a": {err: errBroken}}, calls: 5},
+		{name: "late", models: resolver{"p/a": ok(time.Hour)}, calls: 5},
+		{name: "answers that cannot be used", models: resolver{"p/a": {text: "hm"}}, calls: 5},
+		{name: "not resolved", models: resolver{}, calls: 5},
+		{name: "busy", models: resolver{"p/a": {err: errBusy}}, calls: 1},
+		{name: "unavailable for a time", models: resolver{"p/a": {err: fmt.Errorf("x: %w", &provider.StatusError{Code: 503, RetryAfter: time.Second})}}, calls: 1},
+		{name: "unavailable", models: resolver{"p/a": {err: &provider.StatusError{Code: 503}}}, calls: 5},
+		{name: "another status with a time", models: resolver{"p/a": {err: &provider.StatusError{Code: 500, RetryAfter: time.Second}}}, calls: 5},
+		{name: "callers who leave", models: resolver{"p/a": ok(time.Hour)}, cancel: time.Second},
+		{name: "callers in a hurry", models: resolver{"p/a": ok(time.Second)}, budget: 200 * time.Millisecond},
+		{name: "answers", models: resolver{"p/a": ok(time.Second)}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in := testInput(t)
+			synctest.Test(t, func(t *testing.T) {
+				seen, told := &calls{}, &switches{}
+				chain := NewChain(tt.models, ChainOptions{Observer: seen, Breakers: NewBreakers(told)}, "p/a")
+				const n = 12
+				for range n {
+					budget := tt.budget
+					if budget == 0 {
+						budget = time.Second
+					}
+					if tt.cancel > 0 {
+						budget *= 10
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), budget)
+					if tt.cancel > 0 {
+						time.AfterFunc(tt.cancel, cancel)
+					}
+					_, err := chain.Classify(ctx, in)
+					cancel()
+					if asked := len(seen.list); tt.calls > 0 && asked > tt.calls {
+						break
+					} else if tt.calls > 0 || tt.cancel > 0 {
+						require.Error(t, err)
+					}
+				}
+				if tt.calls == 0 {
+					require.Empty(t, told.list)
+					require.Len(t, seen.list, n)
+					return
+				}
+				require.Len(t, told.list, 1, "one line when it opens")
+				require.Equal(t, "p/a open 0s", fmt.Sprintf("%s %s %s", seen.list[tt.calls].Ref, seen.list[tt.calls].Outcome, seen.list[tt.calls].Duration))
+				require.ErrorIs(t, seen.list[tt.calls].Err, ErrOpen)
+				for _, call := range seen.list[:tt.calls] {
+					require.NotEqual(t, OutcomeOpen, call.Outcome)
+				}
+			})
+		})
+	}
+}
+
+func TestBreakerOneSuccessForgivesTheFailuresBefore(t *testing.T) {
+	in := testInput(t)
+	told := &switches{}
+	m := &completer{err: errBroken, text: goodAnswer}
+	chain := NewChain(resolver{"p/a": m}, ChainOptions{Breakers: NewBreakers(told)}, "p/a")
+	for range 3 {
+		for range breakerFailures - 1 {
+			_, err := chain.Classify(t.Context(), in)
+			require.Error(t, err)
+		}
+		m.err = nil
+		_, err := chain.Classify(t.Context(), in)
+		require.NoError(t, err)
+		m.err = errBroken
+	}
+	require.Empty(t, told.list)
+}
+
+// TestBreakerOutage is an outage of three minutes with a question each second.
+func TestBreakerOutage(t *testing.T) {
+	in := testInput(t)
+	synctest.Test(t, func(t *testing.T) {
+		seen, told := &calls{}, &switches{}
+		breakers := NewBreakers(told)
+		m := &completer{err: errBroken, text: goodAnswer}
+		start := time.Now()
+		var asked []string
+		for i := range 200 {
+			if i == 180 {
+				m.err = nil
+			}
+			// A new configuration each time: what is known of the model stays.
+			chain := NewChain(resolver{"p/a": m}, ChainOptions{Observer: seen, Breakers: breakers}, "p/a")
+			began := time.Now()
+			_, err := patient(t, chain, in)
+			require.Zero(t, time.Since(began), "nobody waits for a model that is left alone")
+			if last := seen.list[len(seen.list)-1]; last.Outcome != OutcomeOpen {
+				asked = append(asked, fmt.Sprint(time.Since(start), " ", last.Outcome))
+			} else {
+				require.ErrorIs(t, err, ErrFailed)
+				require.ErrorIs(t, err, ErrOpen)
+			}
+			time.Sleep(time.Second)
+		}
+		require.Equal(t, []string{
+			"0s failed", "1s failed", "2s failed", "3s failed", "4s failed",
+			"9s failed", "19s failed", "39s failed", "1m19s failed", "2m19s failed",
+			"3m19s ok",
+		}, asked)
+		require.Equal(t, []string{"p/a open 5s: HTTP status 500", "p/a closed"}, told.list)
+	})
+}
+
+func TestBreakerProbesWithOneRequestAtATime(t *testing.T) {
+	in := testInput(t)
+	synctest.Test(t, func(t *testing.T) {
+		seen := &calls{}
+		m := &completer{err: errBroken}
+		chain := NewChain(resolver{"p/a": m}, ChainOptions{Observer: seen, Breakers: NewBreakers(nil)}, "p/a")
+		for range breakerFailures {
+			_, err := patient(t, chain, in)
+			require.Error(t, err)
+		}
+		time.Sleep(breakerPause)
+		m.delay, m.err, m.text = time.Second, nil, goodAnswer
+		seen.list = nil
+		var asking sync.WaitGroup
+		for i := range 10 {
+			asking.Go(func() {
+				own := in
+				own.Latest = fmt.Sprint("question ", i)
+				_, _ = patient(t, chain, own)
+			})
+		}
+		asking.Wait()
+		outcomes := map[Outcome]int{}
+		for _, call := range seen.list {
+			outcomes[call.Outcome]++
+		}
+		require.Equal(t, map[Outcome]int{OutcomeOK: 1, OutcomeOpen: 9}, outcomes)
+		_, err := patient(t, chain, in)
+		require.NoError(t, err, "closed again")
+	})
+}
+
+func TestBreakerProbeThatIsNotWantedAnyMoreMakesRoomForAnother(t *testing.T) {
+	in := testInput(t)
+	synctest.Test(t, func(t *testing.T) {
+		m := &completer{err: errBroken}
+		chain := NewChain(resolver{"p/a": m}, ChainOptions{Breakers: NewBreakers(nil)}, "p/a")
+		for range breakerFailures {
+			_, err := patient(t, chain, in)
+			require.Error(t, err)
+		}
+		time.Sleep(breakerPause)
+		m.delay, m.err, m.text = 2*time.Second, nil, goodAnswer
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		time.AfterFunc(time.Second, cancel)
+		_, err := chain.Classify(ctx, in)
+		require.Error(t, err)
+		_, err = patient(t, chain, in)
+		require.NoError(t, err)
+	})
+}
+
+func TestBreakerRetryAfter(t *testing.T) {
+	tests := []struct {
+		name string
+		wait time.Duration
+		want string
+		open time.Duration
+	}{
+		{"as long as it says", 20 * time.Second, "p/a open 20s: ", 20 * time.Second},
+		{"shorter than the usual pause", time.Second, "p/a open 1s: ", time.Second},
+		{"bounded", time.Hour, "p/a open 1m0s: ", time.Minute},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in := testInput(t)
+			synctest.Test(t, func(t *testing.T) {
+				told := &switches{}
+				m := &completer{text: goodAnswer, err: &provider.StatusError{Code: 429, RetryAfter: tt.wait}}
+				chain := NewChain(resolver{"p/a": m, "p/b": ok(0)}, ChainOptions{Breakers: NewBreakers(told)}, "p/a", "p/b")
+				got, err := patient(t, chain, in)
+				require.NoError(t, err)
+				require.Equal(t, "p/b", got.Model)
+				require.Contains(t, told.list[0], tt.want)
+				m.err = nil
+				time.Sleep(tt.open - time.Millisecond)
+				got, err = patient(t, chain, in)
+				require.NoError(t, err)
+				require.Equal(t, "p/b", got.Model)
+				time.Sleep(time.Millisecond)
+				got, err = patient(t, chain, in)
+				require.NoError(t, err)
+				require.Equal(t, "p/a", got.Model)
+			})
+		})
+	}
+}
+
+func TestBreakerRetryAfterOfACallFromBeforeItOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		breakers := NewBreakers(nil)
+		slow, err := breakers.admit("p/a", true)
+		require.NoError(t, err)
+		for range breakerFailures {
+			report, err := breakers.admit("p/a", true)
+			require.NoError(t, err)
+			report(errBroken)
+		}
+		slow(errBusy)
+		time.Sleep(errBusy.RetryAfter - time.Millisecond)
+		_, err = breakers.admit("p/a", true)
+		require.ErrorIs(t, err, ErrOpen)
+		time.Sleep(time.Millisecond)
+		_, err = breakers.admit("p/a", true)
+		require.NoError(t, err)
+	})
+}
+
+// A primary that hangs costs each turn the primary's share until the fallback,
+// which saves every turn, has beaten it often enough.
+func TestBreakerOpensOnAModelThatIsOvertaken(t *testing.T) {
+	in := testInput(t)
+	synctest.Test(t, func(t *testing.T) {
+		chain := NewChain(resolver{"p/a": ok(time.Hour), "p/b": ok(time.Second)}, ChainOptions{Breakers: NewBreakers(nil)}, "p/a", "p/b")
+		var took []time.Duration
+		for range breakerFailures + 2 {
+			start := time.Now()
+			got, err := patient(t, chain, in)
+			require.NoError(t, err)
+			require.Equal(t, "p/b", got.Model)
+			took = append(took, time.Since(start))
+			synctest.Wait()
+		}
+		const slow, fast = 7 * time.Second, time.Second
+		require.Equal(t, []time.Duration{slow, slow, slow, slow, slow, fast, fast}, took)
+	})
+}
+
+// Who loses because the first model made it after all is not to blame.
+func TestBreakerStaysClosedForAFallbackThatIsNotNeeded(t *testing.T) {
+	in := testInput(t)
+	synctest.Test(t, func(t *testing.T) {
+		told := &switches{}
+		chain := NewChain(resolver{"p/a": ok(7 * time.Second), "p/b": ok(time.Hour)}, ChainOptions{Breakers: NewBreakers(told)}, "p/a", "p/b")
+		for range 2 * breakerFailures {
+			_, err := patient(t, chain, in)
+			require.NoError(t, err)
+			synctest.Wait()
+		}
+		require.Empty(t, told.list)
+	})
+}
+
+func TestBreakerOpenWithEachMode(t *testing.T) {
+	for mode, local := range map[Mode]bool{ModeLLM: false, ModeHedged: true, ModeCascade: true} {
+		t.Run(string(mode), func(t *testing.T) {
+			in := testInput(t)
+			synctest.Test(t, func(t *testing.T) {
+				breakers := NewBreakers(nil)
+				chain := NewChain(resolver{"p/a": {delay: time.Second, err: errBusy}, "p/b": {err: errBusy}}, ChainOptions{Breakers: breakers}, "p/a", "p/b")
+				_, err := patient(t, chain, in)
+				require.ErrorIs(t, err, ErrFailed)
+				c := New(mode, localAt(0.5), chain, Options{LocalAccept: 0.9})
+				start := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				got, err := c.Classify(ctx, in)
+				require.Zero(t, time.Since(start))
+				if !local {
+					require.ErrorIs(t, err, ErrFailed)
+					require.ErrorIs(t, err, ErrOpen)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, payload.SourceLocal, got.Source)
+			})
+		})
+	}
+}
+
+func TestBreakerForgetsAReferenceThatCanBeResolvedNow(t *testing.T) {
+	in := testInput(t)
+	told := &switches{}
+	breakers := NewBreakers(told)
+	for range breakerFailures + 1 {
+		_, err := NewChain(resolver{}, ChainOptions{Breakers: breakers}, "p/a").Classify(t.Context(), in)
+		require.ErrorIs(t, err, ErrFailed)
+	}
+	require.Len(t, told.list, 1)
+	_, err := NewChain(resolver{"p/a": ok(0)}, ChainOptions{Breakers: breakers}, "p/a").Classify(t.Context(), in)
+	require.NoError(t, err, "the configuration has been put right")
+	require.Equal(t, "p/a closed", told.list[1])
+}
+
+func TestBreakersAreBounded(t *testing.T) {
+	breakers := NewBreakers(nil)
+	use := func(ref string, err error) {
+		report, refused := breakers.admit(ref, true)
+		require.NoError(t, refused)
+		report(err)
+	}
+	use("p/failing", errBusy)
+	for i := range 2 * maxBreakers {
+		use(fmt.Sprint("p/fine", i), nil)
+	}
+	require.Len(t, breakers.byRef, maxBreakers)
+	_, err := breakers.admit("p/failing", true)
+	require.ErrorIs(t, err, ErrOpen, "what is known of a failing model is not forgotten")
+	for i := range 2 * maxBreakers {
+		use(fmt.Sprint("p/bad", i), errBusy)
+	}
+	require.Len(t, breakers.byRef, maxBreakers, "beyond the bound models are not watched")
+}
+
+func TestBreakersConcurrently(t *testing.T) {
+	told := &switches{}
+	breakers := NewBreakers(told)
+	var using sync.WaitGroup
+	for g := range 8 {
+		using.Go(func() {
+			for i := range 200 {
+				report, err := breakers.admit("p/a", i%7 != 0)
+				if err == nil {
+					report([]error{nil, errBroken, errUnwanted, errBroken, errBroken}[(i+g)%5])
+				}
+			}
+		})
+	}
+	using.Wait()
+	require.Zero(t, breakers.byRef["p/a"].under)
+}
+
+// What the breaker adds to one model call.
+func BenchmarkBreaker(b *testing.B) {
+	breakers := NewBreakers(nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		report, _ := breakers.admit("p/a", true)
+		report(nil)
+	}
+}
