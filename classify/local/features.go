@@ -236,13 +236,15 @@ func (d *dictionary) renumber(number []int32, n int) *dictionary {
 	return out
 }
 
-// put adds a key that is not there; there must be room.
-func (d *dictionary) put(key uint64, id int32) {
-	i := key & d.mask
-	for d.keys[i] != 0 {
+// put adds a key that is not there; there must be room. It returns how many
+// slots it looked at.
+func (d *dictionary) put(key uint64, id int32) int {
+	i, n := key&d.mask, 1
+	for ; d.keys[i] != 0; n++ {
 		i = (i + 1) & d.mask
 	}
 	d.keys[i], d.ids[i] = key, id
+	return n
 }
 
 // inverseFrequency is the worth of a feature that k of n texts have.

@@ -92,18 +92,26 @@ var (
 
 // Train trains a model on the intents of the catalogue's root and the examples
 // of its fallback. Equal catalogues give equal models.
+//
+// What changes the outcome must change [formatVersion] too.
 func Train(cat *intents.Catalog) *Model {
-	root := cat.Root()
-	m := &Model{catalog: root, intents: root.Enabled()}
-	samples := samplesOf(root)
+	m := newModel(cat)
+	samples := samplesOf(m.catalog)
 	sp, rows := newSpace(samples, len(m.intents))
 	m.space = sp
-	m.examples = newExamples(sp, rows, samples, len(m.intents))
+	m.examples = newExamples(samples, len(m.intents))
+	m.examples.learn(sp, rows)
 	s := newSolver(rows, sp.shared, len(m.intents))
 	s.run(maxEpochs, 1, nil)
-	m.pool.New = func() any { return m.newScratch() }
 	m.calibrate(s, samples)
 	m.blocks = s.finish(int(sp.dict.n))
+	return m
+}
+
+func newModel(cat *intents.Catalog) *Model {
+	root := cat.Root()
+	m := &Model{catalog: root, intents: root.Enabled()}
+	m.pool.New = func() any { return m.newScratch() }
 	return m
 }
 

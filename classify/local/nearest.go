@@ -12,12 +12,33 @@ type examples struct {
 	texts    []string
 }
 
-func newExamples(sp *space, rows *corpus, samples []sample, classes int) examples {
-	e := examples{firstRow: make([]int32, classes+1), starts: make([]int32, 1, len(samples)+1)}
+// newExamples returns the examples without their vectors.
+func newExamples(samples []sample, classes int) examples {
+	e := examples{
+		firstRow: make([]int32, classes+1),
+		reasons:  make([]string, len(samples)), trigger: make([]bool, len(samples)), texts: make([]string, len(samples)),
+	}
 	for i, s := range samples {
 		if s.class >= 0 {
 			e.firstRow[s.class+1] = int32(i + 1)
 		}
+		kind := "example"
+		if s.trigger {
+			kind = "trigger"
+		}
+		e.texts[i], e.trigger[i] = oneLine(s.text, maxQuote), s.trigger
+		e.reasons[i] = "close to the " + kind + " “" + e.texts[i] + "”"
+	}
+	for c := range classes {
+		e.firstRow[c+1] = max(e.firstRow[c+1], e.firstRow[c])
+	}
+	return e
+}
+
+// learn takes the vectors of the rows.
+func (e *examples) learn(sp *space, rows *corpus) {
+	e.starts = make([]int32, 1, rows.len()+1)
+	for i := range rows.len() {
 		ids, values := rows.row(i)
 		from, sum := len(e.values), float32(0)
 		for k, id := range ids {
@@ -32,19 +53,7 @@ func newExamples(sp *space, rows *corpus, samples []sample, classes int) example
 			}
 		}
 		e.starts = append(e.starts, int32(len(e.ids)))
-		text := oneLine(s.text, maxQuote)
-		e.texts = append(e.texts, text)
-		e.trigger = append(e.trigger, s.trigger)
-		kind := "example"
-		if s.trigger {
-			kind = "trigger"
-		}
-		e.reasons = append(e.reasons, "close to the "+kind+" “"+text+"”")
 	}
-	for c := range classes {
-		e.firstRow[c+1] = max(e.firstRow[c+1], e.firstRow[c])
-	}
-	return e
 }
 
 // nearest finds the row of a class that is most like the message, among those
