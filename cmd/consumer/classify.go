@@ -54,7 +54,11 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	model := local.Train(catalog)
+	// This command leaves no files behind, but uses those of `consumer run`.
+	model, err := local.ReadCached(cacheDir(inv.cfg), catalog)
+	if err != nil {
+		model = local.Train(catalog)
+	}
 	classifier, err := newClassifier(inv.cfg, model, observer{telemetry.NewMetrics(version), inv.quiet()})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,19 +58,23 @@ func (l *live) timeout() time.Duration { return l.config().Classifier.Timeout }
 
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
-// load reads the catalogue and trains the local classifier. The process takes
-// requests only after it: in a fleet the others answer meanwhile, promptly.
+// load reads the catalogue and trains the local classifier, or reads what was
+// learnt of the same intents before. The process takes requests only after it:
+// in a fleet the others answer meanwhile, promptly.
 func (l *live) load() error {
 	catalog, directory, err := loadCatalog(l.cfg.IntentsDir, l.log)
 	if err != nil {
 		return err
 	}
-	trained := local.Train(catalog)
+	trained := local.TrainCached(cacheDir(l.config()), catalog, l.log)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.catalog, l.directory, l.local = catalog, directory, trained
 	return nil
 }
+
+// cacheDir holds what can be computed again at any time.
+func cacheDir(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "cache") }
 
 // loadCatalog reads a directory of intent files; "" means the built-in ones,
 // which have no directory.
@@ -231,7 +236,7 @@ func (l *live) useCatalog(catalog *intents.Catalog) {
 	if same {
 		return
 	}
-	trained := local.Train(catalog)
+	trained := local.TrainCached(cacheDir(l.config()), catalog, l.log)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.catalog, l.local = catalog, trained
