@@ -38,7 +38,8 @@ func binaryForm(t testing.TB, m *Model) []byte {
 	return data
 }
 
-// predictions are all that the model says of some messages, and of follow-ups.
+// predictions are all that the model says of some messages, alone and as
+// follow-ups.
 func predictions(m *Model, messages []string) []any {
 	var out []any
 	earlier := []payload.Turn{{Role: "user", Text: "will it rain tomorrow"}}
@@ -55,16 +56,16 @@ func TestAModelReadSaysWhatTheTrainedOneSays(t *testing.T) {
 		"one": intents.NewCatalog([]intents.Intent{{ID: "A", Triggers: []string{"a"}}}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := slices.Clone(messages)
-			for _, in := range append(slices.Clone(cat.Enabled()), cat.Fallback()) {
-				all = append(all, in.Examples...)
-			}
 			trained := Train(cat)
 			data := binaryForm(t, trained)
 			read, err := Read(cat.Without([]string{"MUSIC"}), data)
 			require.NoError(t, err)
-			for i, want := range predictions(trained, all) {
-				require.Equal(t, want, predictions(read, all[i/2:i/2+1])[i%2], "%q", all[i/2])
+			require.Equal(t, predictions(trained, messages), predictions(read, messages))
+			for _, in := range append(slices.Clone(cat.Enabled()), cat.Fallback()) {
+				for _, message := range in.Examples {
+					in := classify.Input{Latest: message}
+					require.Equal(t, trained.Classify(in), read.Classify(in))
+				}
 			}
 			require.Equal(t, data, binaryForm(t, read), "written again")
 		})
@@ -138,7 +139,7 @@ func TestReadDamage(t *testing.T) {
 	refused := 0
 	for i, step := headerSize, 1; i < len(data); i += step {
 		if i >= headerSize+countsSize {
-			step = 23
+			step = 61
 		}
 		for _, v := range []byte{0x00, 0x7f, 0x80, 0xff} {
 			changed := slices.Clone(data)
