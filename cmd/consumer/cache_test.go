@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -25,7 +24,7 @@ func TestClassifyReadsTheClassifierThatRunLeft(t *testing.T) {
 	require.Contains(t, classify(), "intent")
 	require.NoDirExists(t, data, "classify leaves no files")
 
-	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	log := slog.New(slog.DiscardHandler)
 	require.NoError(t, newLive(cfg, telemetry.NewMetrics(version), log, new(slog.LevelVar)).load())
 	files, err := filepath.Glob(filepath.Join(data, "cache", "classifier-*.bin"))
 	require.NoError(t, err)
