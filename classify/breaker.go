@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// breakerFailures in a row open a model's breaker.
-	breakerFailures = 5
+	// So many failures in a row open a model's breaker: those that were late
+	// have cost their turns the whole budget, those that failed at once next
+	// to nothing.
+	breakerLates    = 3
+	breakerFailures = 20
 	// A model is left alone for breakerPause first, and for twice as long
 	// after each probe that fails, up to breakerMaxPause.
 	breakerPause    = 5 * time.Second
@@ -41,8 +44,9 @@ type BreakerObserver interface {
 }
 
 // Breakers remember which models do not work, by reference, so that an outage
-// costs a few slow turns and not every one: after five failures in a row, or an
-// answer 429 or 503 with Retry-After, a model is left alone for a while (5 s,
+// costs a few slow turns and not every one: after three late answers or twenty
+// failures in a row, or an answer 429 or 503 with Retry-After, a model is left
+// alone for a while (5 s,
 // growing to 60 s, or what Retry-After says, 60 s at most), then probed with
 // one request at a time. They outlive chains: a new configuration has the same
 // breakers. A nil *Breakers lets everything through.
@@ -67,6 +71,8 @@ type breaker struct {
 	unresolved bool
 	// wait is what the failure that is being counted asks for; 0 for nothing.
 	wait time.Duration
+	// lates counts the failures of the present row that were late.
+	lates int
 }
 
 // NewBreakers returns breakers that are all closed. The observer may be nil.
@@ -77,9 +83,11 @@ func NewBreakers(observer BreakerObserver) *Breakers {
 func newBreaker() *breaker {
 	b := &breaker{}
 	b.circuit = gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-		MaxRequests:   1,
-		Timeout:       1, // until tells the time
-		ReadyToTrip:   func(c gobreaker.Counts) bool { return b.wait > 0 || c.ConsecutiveFailures >= breakerFailures },
+		MaxRequests: 1,
+		Timeout:     1, // until tells the time
+		ReadyToTrip: func(c gobreaker.Counts) bool {
+			return b.wait > 0 || b.lates >= breakerLates || c.ConsecutiveFailures >= breakerFailures
+		},
 		OnStateChange: b.changed,
 		IsExcluded:    func(err error) bool { return errors.Is(err, errUnwanted) },
 	})
@@ -112,6 +120,9 @@ func (b *breaker) rest(d time.Duration) {
 func (b *breaker) idle() bool {
 	return !b.open && b.under == 0 && b.circuit.Counts().ConsecutiveFailures == 0
 }
+
+// errLate is the failure of a model that did not answer in time.
+var errLate = errors.New("the model was late")
 
 // errUnwanted is the end of a call that says nothing about its model.
 var errUnwanted = errors.New("the answer was not wanted any more")
@@ -157,6 +168,12 @@ func (bs *Breakers) report(ref string, b *breaker, done func(error), err error) 
 	}
 	before := b.open
 	b.wait = retryAfter(err)
+	switch {
+	case err == nil:
+		b.lates = 0
+	case errors.Is(err, errLate):
+		b.lates++
+	}
 	if b.open && b.wait > 0 {
 		// A call from before the breaker opened may know better; when it is
 		// the probe, done says the same.

@@ -98,10 +98,11 @@ func (r *race) start(ctx context.Context) {
 // share is when the next model is asked beside those at work: never when there
 // is none that could be.
 func (r *race) share() (overdue <-chan time.Time, stop func()) {
-	if r.deadline.IsZero() || !r.another() {
+	left := time.Until(r.deadline)
+	if r.deadline.IsZero() || left <= 0 || !r.another() {
 		return nil, func() {}
 	}
-	t := time.NewTimer(time.Duration(primaryShare * float64(time.Until(r.deadline))))
+	t := time.NewTimer(time.Duration(primaryShare * float64(left)))
 	return t.C, func() { t.Stop() }
 }
 
@@ -208,12 +209,17 @@ func (r *race) judge(ctx context.Context, err error) (Outcome, error) {
 	}
 }
 
-// blame is what a call says about its model: nil when it works.
+// blame is what a call says about its model: nil when it is there, whatever it
+// answers.
 func blame(call Call) error {
 	switch {
+	case call.Outcome == OutcomeUnparsable:
+		return nil
 	case call.Outcome == OutcomeCanceled,
 		call.Outcome == OutcomeLate && call.Duration < fairTime:
 		return errUnwanted
+	case call.Outcome == OutcomeLate:
+		return fmt.Errorf("%w: %w", errLate, call.Err)
 	default:
 		return call.Err
 	}

@@ -41,7 +41,6 @@ type live struct {
 	hint      *handlers.BeforePromptBuild
 	claim     func() // called once, before the first settings that ask a model
 	claimed   bool
-	settings  *handlers.Settings
 
 	current atomic.Pointer[config.Config]
 }
@@ -97,21 +96,19 @@ func (l *live) onModel(claim func()) {
 }
 
 // serve gives the handler its first settings, and from now on every other.
-func (l *live) serve(hint *handlers.BeforePromptBuild) {
+func (l *live) serve(hint *handlers.BeforePromptBuild) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hint = hint
-	l.rebuild()
+	return l.rebuild()
 }
 
-// rebuild makes settings of the configuration and the catalogue. mu is held.
-func (l *live) rebuild() {
+// rebuild makes settings of the configuration and the catalogue, and leaves
+// those in use when it cannot. mu is held.
+func (l *live) rebuild() error {
 	classifier, err := newWatchedClassifier(l.cfg, l.local, observer{l.metrics, l.log}, l.breakers)
 	if err != nil {
-		l.log.Error("the model providers cannot be used, the settings stay as they were", "error", err)
-		if l.settings != nil {
-			return
-		}
+		return fmt.Errorf("model providers: %w", err)
 	}
 	if classifier.Mode() != classify.ModeLocal && !l.claimed {
 		l.claimed = true
@@ -119,7 +116,7 @@ func (l *live) rebuild() {
 	}
 	deny := intents.NewDeny(l.cfg.Policy.IntentDeny)
 	catalog := l.catalog
-	l.settings = &handlers.Settings{
+	settings := &handlers.Settings{
 		Rules: eligibility.Rules{
 			Agents:           l.cfg.Policy.Agents,
 			AllowedChatTypes: l.cfg.Policy.ChatTypes,
@@ -136,7 +133,8 @@ func (l *live) rebuild() {
 		Complexity:    l.cfg.Complexity,
 	}
 	l.current.Store(l.cfg)
-	l.hint.Use(l.settings)
+	l.hint.Use(settings)
+	return nil
 }
 
 // newClassifier makes the classifier of a configuration, for a command that
@@ -240,8 +238,12 @@ func (l *live) useCatalog(catalog *intents.Catalog) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.catalog, l.local = catalog, trained
-	l.rebuild()
-	l.metrics.IntentsReload(nil)
+	err := l.rebuild()
+	l.metrics.IntentsReload(err)
+	if err != nil {
+		l.log.Error("the intents were not reloaded", "error", err)
+		return
+	}
 	l.log.Info("intents reloaded", "intents", len(catalog.Enabled()))
 }
 
@@ -251,6 +253,9 @@ func (l *live) useConfig(cfg *config.Config) {
 	defer l.mu.Unlock()
 	l.cfg = cfg
 	l.level.Set(cfg.Log.Level)
-	l.rebuild()
+	if err := l.rebuild(); err != nil {
+		l.log.Error("the configuration was not reloaded", "error", err)
+		return
+	}
 	l.log.Info("configuration reloaded", "config", cfg)
 }

@@ -131,7 +131,9 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	if err := <-loaded; err != nil {
 		return err
 	}
-	live.serve(hint)
+	if err := live.serve(hint); err != nil {
+		return err
+	}
 	runner := handlers.NewRunner(live.hookTimeout, log)
 	runner.On(subjects.HookBeforePromptBuild, "hint", 0, hint.Handle, hint.Omitted)
 
