@@ -234,7 +234,7 @@ func TestStopWaitsForAModel(t *testing.T) {
 	failures := make([]error, requests)
 	for i := range requests {
 		asking.Go(func() {
-			replies[i], failures[i] = g.try(turn{session: fmt.Sprintf("slow-%d", i), run: fmt.Sprintf("slow-%d", i), prompt: "Hello there."})
+			replies[i], failures[i] = g.try(turn{session: fmt.Sprintf("slow-%d", i), run: fmt.Sprintf("slow-%d", i), prompt: fmt.Sprintf("Hello there, number %d.", i)})
 		})
 	}
 	require.Eventually(t, func() bool { return m.Count() == requests }, patient, tick)
