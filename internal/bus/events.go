@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"intenthint/subjects"
 )
@@ -56,13 +57,16 @@ type EventObserver interface {
 const (
 	// pullMessages and pullBytes bound what the client holds ahead.
 	pullMessages = 512
-	pullBytes    = 32 << 20
+	pullBytes    = 16 << 20
 	// window is how long events are collected before they are applied, so
 	// that the events of one session cost one write.
 	window = 20 * time.Millisecond
 	// batchMessages and batchBytes end a window early.
 	batchMessages = 2048
-	batchBytes    = 64 << 20
+	batchBytes    = 32 << 20
+	// heldBytes bounds the batch in work and the next one together; it must be
+	// more than one batch, or that would wait for itself.
+	heldBytes = 2 * batchBytes
 	// maxAttempts is how often an event may fail by itself before it is
 	// dead-lettered.
 	maxAttempts = 5
@@ -86,6 +90,8 @@ type Events[F any] struct {
 	observer EventObserver
 	log      *slog.Logger
 
+	// room bounds the bytes of all events taken from the iterator.
+	room   *semaphore.Weighted
 	done   chan struct{}
 	cancel context.CancelFunc
 	fault  atomic.Pointer[error]
@@ -104,7 +110,7 @@ type source struct {
 
 // StartEvents begins to apply the events of the durable, which must exist.
 func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layout, fn EventFunctions[F], observer EventObserver, log *slog.Logger) (*Events[F], error) {
-	e := &Events[F]{js: js, layout: layout, fn: fn, observer: observer, log: log, done: make(chan struct{})}
+	e := &Events[F]{js: js, layout: layout, fn: fn, observer: observer, log: log, room: semaphore.NewWeighted(heldBytes), done: make(chan struct{})}
 	durable, err := js.Consumer(ctx, layout.Stream, layout.QueueGroup)
 	if err != nil {
 		return nil, fmt.Errorf("durable %s: %w", layout.QueueGroup, err)
@@ -114,7 +120,9 @@ func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layo
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
-	incoming := make(chan jetstream.Msg)
+	// While a batch is applied the next one gathers here, not in the iterator:
+	// one that is full drops what the server says of itself.
+	incoming := make(chan jetstream.Msg, batchMessages)
 	go e.pull(own, incoming)
 	go e.run(own, incoming)
 	go e.watchLag(own)
@@ -124,7 +132,8 @@ func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layo
 // open begins to pull from a durable.
 func (e *Events[F]) open(durable jetstream.Consumer) error {
 	messages, err := durable.Messages(
-		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, pullBytes),
+		// A limit below the largest message would never let it through.
+		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, max(pullBytes, 2*int(e.js.Conn().MaxPayload()))),
 		jetstream.PullExpiry(30*time.Second),
 		jetstream.PullHeartbeat(heartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true),
@@ -202,6 +211,9 @@ func (e *Events[F]) pull(ctx context.Context, out chan<- jetstream.Msg) {
 		m, err := e.current().messages.Next()
 		switch {
 		case err == nil:
+			if e.room.Acquire(ctx, weight(m)) != nil {
+				return
+			}
 			select {
 			case out <- m:
 			case <-ctx.Done():
@@ -290,9 +302,15 @@ func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 			}
 		}
 		e.apply(ctx, batch)
+		for _, m := range batch {
+			e.room.Release(weight(m))
+		}
 		clear(batch)
 	}
 }
+
+// weight is what a message takes of the room.
+func weight(m jetstream.Msg) int64 { return min(int64(len(m.Data())), heldBytes) }
 
 // group is what one batch holds of one session.
 type group[F any] struct {
