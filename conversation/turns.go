@@ -1,9 +1,6 @@
 package conversation
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -37,28 +34,6 @@ const (
 	ModeFull QueryMode = "full"
 )
 
-// ErrQueryMode reports a value that is no [QueryMode].
-var ErrQueryMode = errors.New("must be message, recent or full")
-
-// ParseQueryMode returns the mode of that name.
-func ParseQueryMode(name string) (QueryMode, error) {
-	switch m := QueryMode(name); m {
-	case ModeMessage, ModeRecent, ModeFull:
-		return m, nil
-	}
-	return "", fmt.Errorf("%q %w", name, ErrQueryMode)
-}
-
-// UnmarshalText implements [encoding.TextUnmarshaler].
-func (m *QueryMode) UnmarshalText(text []byte) error {
-	parsed, err := ParseQueryMode(string(text))
-	if err != nil {
-		return err
-	}
-	*m = parsed
-	return nil
-}
-
 // Side bounds the turns of one role.
 type Side struct {
 	// Turns is how many of the last turns are taken.
@@ -84,16 +59,6 @@ const (
 // DefaultWindow is the window of contract §9.
 func DefaultWindow() Window {
 	return Window{User: Side{Turns: 5, Chars: 500}, Assistant: Side{Turns: 3, Chars: 300}}
-}
-
-// ParseWindow reads a window from JSON. What is absent has its default, what
-// is out of bounds is clamped.
-func ParseWindow(data []byte) (Window, error) {
-	w := DefaultWindow()
-	if err := json.Unmarshal(data, &w); err != nil {
-		return Window{}, fmt.Errorf("decode the context window: %w", err)
-	}
-	return w.Clamp(), nil
 }
 
 // Clamp returns the window with every number inside its bounds.

@@ -138,38 +138,18 @@ func TestRecentCutsInCharacters(t *testing.T) {
 
 func TestWindowClamp(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		in   string
-		want Window
-	}{
-		"defaults":    {`{}`, Window{Side{5, 500}, Side{3, 300}}},
-		"one field":   {`{"user":{"turns":7}}`, Window{Side{7, 500}, Side{3, 300}}},
-		"too much":    {`{"user":{"turns":21,"chars":1001},"assistant":{"turns":11,"chars":99999}}`, Window{Side{20, 1000}, Side{10, 1000}}},
-		"too little":  {`{"user":{"turns":-1,"chars":39},"assistant":{"turns":-5,"chars":0}}`, Window{Side{0, 40}, Side{0, 40}}},
-		"at the ends": {`{"user":{"turns":20,"chars":40},"assistant":{"turns":10,"chars":1000}}`, Window{Side{20, 40}, Side{10, 1000}}},
+	cases := map[string]struct{ in, want Window }{
+		"the default": {DefaultWindow(), Window{Side{5, 500}, Side{3, 300}}},
+		"too much":    {Window{Side{21, 1001}, Side{11, 99999}}, Window{Side{20, 1000}, Side{10, 1000}}},
+		"too little":  {Window{Side{-1, 39}, Side{-5, 0}}, Window{Side{0, 40}, Side{0, 40}}},
+		"at the ends": {Window{Side{20, 40}, Side{10, 1000}}, Window{Side{20, 40}, Side{10, 1000}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ParseWindow([]byte(c.in))
-			require.NoError(t, err)
-			require.Equal(t, c.want, got)
+			require.Equal(t, c.want, c.in.Clamp())
 		})
 	}
-	_, err := ParseWindow([]byte(`{"user":5}`))
-	require.Error(t, err)
-}
-
-func TestParseQueryMode(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"message", "recent", "full"} {
-		var m QueryMode
-		require.NoError(t, m.UnmarshalText([]byte(name)))
-		require.Equal(t, QueryMode(name), m)
-	}
-	_, err := ParseQueryMode("all")
-	require.ErrorIs(t, err, ErrQueryMode)
-	require.EqualError(t, err, `"all" must be message, recent or full`)
 }
 
 func TestLatest(t *testing.T) {

@@ -2,11 +2,9 @@ package telemetry
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -149,33 +147,4 @@ func (c *cachedCheck) run(ctx context.Context) {
 	c.err, c.at = err, time.Now()
 	close(c.running)
 	c.running = nil
-}
-
-// Heartbeat tells whether a loop is alive: the loop calls Beat on each round.
-// The zero value has never beaten.
-type Heartbeat struct {
-	last atomic.Pointer[time.Time]
-}
-
-// Beat says that the loop is alive now.
-func (h *Heartbeat) Beat() {
-	now := time.Now()
-	h.last.Store(&now)
-}
-
-// ErrNoHeartbeat reports a loop that is stuck, or that has not begun.
-var ErrNoHeartbeat = errors.New("no sign of life")
-
-// Check fails with [ErrNoHeartbeat] when the last beat is older than limit.
-func (h *Heartbeat) Check(limit time.Duration) Check {
-	return func(context.Context) error {
-		last := h.last.Load()
-		if last == nil {
-			return fmt.Errorf("%w yet", ErrNoHeartbeat)
-		}
-		if age := time.Since(*last); age > limit {
-			return fmt.Errorf("%w for %s", ErrNoHeartbeat, age.Round(time.Millisecond))
-		}
-		return nil
-	}
 }

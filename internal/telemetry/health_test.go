@@ -115,18 +115,3 @@ func TestACallerThatLeavesDoesNotSpoilTheCheck(t *testing.T) {
 		require.Equal(t, "ok", checks.Run(t.Context()).Status)
 	})
 }
-
-func TestHeartbeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var h Heartbeat
-		check := h.Check(time.Minute)
-		require.ErrorIs(t, check(t.Context()), ErrNoHeartbeat)
-		h.Beat()
-		time.Sleep(time.Minute)
-		require.NoError(t, check(t.Context()))
-		time.Sleep(time.Second)
-		require.EqualError(t, check(t.Context()), "no sign of life for 1m1s")
-		h.Beat()
-		require.NoError(t, check(t.Context()))
-	})
-}

@@ -69,7 +69,7 @@ type Metrics struct {
 
 	models *modelMetrics
 
-	applied, duplicates, ignored, deadLetters, redeliveries hookCounter
+	applied, ignored, deadLetters, redeliveries hookCounter
 
 	lag, ackPending prometheus.Gauge
 	publishRetries  prometheus.Counter
@@ -119,7 +119,6 @@ func NewMetrics(version string) *Metrics {
 	m.models = newModelMetrics(m)
 
 	m.applied = m.hookCounter("events_applied_total", "Events that became part of a session, by hook.")
-	m.duplicates = m.hookCounter("events_duplicate_total", "Events that had been applied before, by hook.")
 	m.ignored = m.hookCounter("events_ignored_total", "Events that belong to no turn or to a hook that is not handled, by hook.")
 	m.deadLetters = m.hookCounter("dead_letters_total", "Events that became dead letters, by hook.")
 	m.redeliveries = m.hookCounter("redeliveries_total", "Deliveries of an event after the first, by hook.")
@@ -177,9 +176,6 @@ func (m *Metrics) InFlight(delta int) { m.inflight.Add(float64(delta)) }
 
 // EventApplied counts n events of a hook that became part of a session.
 func (m *Metrics) EventApplied(hook string, n int) { m.applied.of(hook).Add(float64(max(n, 0))) }
-
-// EventDuplicate counts an event that had been applied before.
-func (m *Metrics) EventDuplicate(hook string) { m.duplicates.of(hook).Inc() }
 
 // EventIgnored counts an event that belongs to no turn, or to a hook that is
 // not handled.

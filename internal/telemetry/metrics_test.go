@@ -28,7 +28,6 @@ func TestMetricsCountWhatTheyAreToldOf(t *testing.T) {
 	m.Hint("cache", "OTHER", time.Millisecond)
 	m.EventApplied("agent_end", 3)
 	m.EventApplied("agent_end", -1)
-	m.EventDuplicate("agent_end")
 	m.EventIgnored("llm_output")
 	m.EventIgnored("invented.by.somebody")
 	m.DeadLetter("_")
@@ -67,9 +66,6 @@ intenthint_dead_letters_total{hook="other"} 2
 # HELP intenthint_events_applied_total Events that became part of a session, by hook.
 # TYPE intenthint_events_applied_total counter
 intenthint_events_applied_total{hook="agent_end"} 3
-# HELP intenthint_events_duplicate_total Events that had been applied before, by hook.
-# TYPE intenthint_events_duplicate_total counter
-intenthint_events_duplicate_total{hook="agent_end"} 1
 # HELP intenthint_events_ignored_total Events that belong to no turn or to a hook that is not handled, by hook.
 # TYPE intenthint_events_ignored_total counter
 intenthint_events_ignored_total{hook="llm_output"} 1
@@ -91,7 +87,7 @@ intenthint_reloads_total{result="error",what="intents"} 0
 intenthint_reloads_total{result="ok",what="config"} 1
 intenthint_reloads_total{result="ok",what="intents"} 1
 `, "bad_requests_total", "build_info", "classifications_in_flight", "consumer_ack_pending", "consumer_pending", "dead_letters_total",
-		"events_applied_total", "events_duplicate_total", "events_ignored_total", "hints_total", "publish_retries_total", "redeliveries_total", "reloads_total")
+		"events_applied_total", "events_ignored_total", "hints_total", "publish_retries_total", "redeliveries_total", "reloads_total")
 }
 
 func TestPolicyAndFailureAreApart(t *testing.T) {
