@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -59,6 +60,8 @@ type ServiceOptions struct {
 	Layout   Layout
 	Version  string // semantic version
 	Metadata map[string]string
+	// Hooks are those that are decided here, for the endpoint's metadata.
+	Hooks []string
 	// InFlight is told when a request is taken (+1) and answered (-1).
 	InFlight func(delta int)
 	Log      *slog.Logger
@@ -103,7 +106,7 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer f
 	err = svc.AddEndpoint("request", micro.HandlerFunc(func(r micro.Request) { s.take(ctx, r) }),
 		micro.WithEndpointSubject(o.Layout.Prefix.Requests()),
 		micro.WithEndpointPendingLimits(pendingRequests, pendingRequestBytes),
-		micro.WithEndpointMetadata(map[string]string{"hooks": subjects.HookBeforePromptBuild}),
+		micro.WithEndpointMetadata(map[string]string{"hooks": strings.Join(o.Hooks, ",")}),
 	)
 	if err != nil {
 		_ = svc.Stop()

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"intenthint/eligibility"
 	"intenthint/subjects"
 )
 
@@ -20,21 +21,12 @@ const (
 	kindFailure = "failure"
 )
 
-// skipKinds are the values of Hint-Skip.
-var skipKinds = map[string]string{
-	"not_user_trigger": kindPolicy,
-	"internal_session": kindPolicy,
-	"internal_input":   kindPolicy,
-	"agent_disabled":   kindPolicy,
-	"not_interactive":  kindPolicy,
-	"chat_type":        kindPolicy,
-	"chat_id":          kindPolicy,
-	"empty_prompt":     kindPolicy,
-	"no_intents":       kindPolicy,
-	"classify_failed":  kindFailure,
-	"low_confidence":   kindFailure,
-	"deadline":         kindFailure,
-	"overloaded":       kindFailure,
+// kindOf says which kind of skip a value of Hint-Skip is.
+func kindOf(reason eligibility.Skip) string {
+	if reason.Policy() {
+		return kindPolicy
+	}
+	return kindFailure
 }
 
 // labelOther stands for label values beyond the known or the bounded ones, so
@@ -100,8 +92,9 @@ func NewMetrics(version string) *Metrics {
 		overflow: func(l hintLabels) hintLabels { return hintLabels{source: l.source, intent: labelOther} },
 	}
 	skips := m.counterVec("skips_total", "Requests answered without a hint, by kind (policy, failure) and reason.", "kind", "reason")
-	m.skipCounts = make(map[string]prometheus.Counter, len(skipKinds))
-	for reason, kind := range skipKinds {
+	m.skipCounts = make(map[string]prometheus.Counter)
+	for _, skip := range eligibility.All() {
+		reason, kind := string(skip), kindOf(skip)
 		m.skipCounts[reason] = skips.WithLabelValues(kind, reason)
 	}
 	m.skipOther = skips.WithLabelValues(kindFailure, labelOther)
@@ -145,15 +138,15 @@ func (m *Metrics) Hint(source, intent string, elapsed time.Duration) {
 	m.requestTimes.hint.Observe(elapsed.Seconds())
 }
 
-// Skip counts a reply without a hint. Reason is a Hint-Skip; which of them are
-// policy and which failure is known here.
+// Skip counts a reply without a hint. Reason is a Hint-Skip; package
+// eligibility knows which of them are policy.
 func (m *Metrics) Skip(reason string, elapsed time.Duration) {
 	counter, ok := m.skipCounts[reason]
 	if !ok {
 		counter = m.skipOther
 	}
 	counter.Inc()
-	if skipKinds[reason] == kindPolicy {
+	if eligibility.Skip(reason).Policy() {
 		m.requestTimes.policy.Observe(elapsed.Seconds())
 	} else {
 		m.requestTimes.failure.Observe(elapsed.Seconds())
