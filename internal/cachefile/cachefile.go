@@ -1,0 +1,123 @@
+// Package cachefile keeps files of what can be computed again at any time. A
+// file appears complete or not at all; after a power failure it may be damaged,
+// which its content must tell, so that nothing waits for the disk.
+package cachefile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrIrregular is the error of a file that cannot be one of a cache.
+var ErrIrregular = errors.New("not a regular file of a possible size")
+
+// abandoned is the age of a temporary file that nobody is writing any more.
+const abandoned = time.Hour
+
+// Kind is one kind of files, which share directories with others.
+type Kind struct {
+	// Prefix and Suffix are around the key in a file's name.
+	Prefix, Suffix string
+	// Keep is how many files are kept: the newest.
+	Keep int
+	// MaxBytes is more than any file of the kind has.
+	MaxBytes int64
+}
+
+// Path is where a key's file is.
+func (k Kind) Path(dir, key string) string { return filepath.Join(dir, k.Prefix+key+k.Suffix) }
+
+// Read returns the content of a key's file and makes the file one of the newest.
+// It changes no content. Errors wrap [fs.ErrNotExist] when there is none, and
+// [ErrIrregular].
+func (k Kind) Read(dir, key string) ([]byte, error) {
+	path := k.Path(dir, key)
+	// Whoever opened a pipe would wait for a writer.
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > k.MaxBytes {
+		return nil, fmt.Errorf("%s: %w", path, ErrIrregular)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	// Where only reading is allowed, nothing is removed either.
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+	return data, nil
+}
+
+// Write writes a key's file, readable by its owner alone, and removes the oldest
+// ones. dir is made when it is not there.
+func (k Kind) Write(dir, key string, data []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, k.Prefix+"*.tmp") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), k.Path(dir, key))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return k.prune(dir)
+}
+
+// prune removes all files but the newest, and what a process that was killed
+// left half written.
+func (k Kind) prune(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	var gone []string
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(e.Name(), k.Prefix) {
+			continue
+		}
+		switch filepath.Ext(e.Name()) {
+		case k.Suffix:
+			files = append(files, info)
+		case ".tmp":
+			if time.Since(info.ModTime()) > abandoned {
+				gone = append(gone, e.Name())
+			}
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), strings.Compare(a.Name(), b.Name()))
+	})
+	for _, info := range files[min(k.Keep, len(files)):] {
+		gone = append(gone, info.Name())
+	}
+	var failed error
+	for _, name := range gone {
+		// Another process may have been faster.
+		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}

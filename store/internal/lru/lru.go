@@ -1,0 +1,61 @@
+// Package lru bounds what a session store keeps in memory.
+package lru
+
+import (
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// Cache keeps what was used last, up to a size in bytes. It is safe for
+// concurrent use; what it holds is guarded by the lock of the session.
+type Cache[V any] struct {
+	mu    sync.Mutex
+	lru   *simplelru.LRU[string, sized[V]]
+	bytes int64
+	limit int64
+}
+
+type sized[V any] struct {
+	value V
+	bytes int64
+}
+
+// maxEntries bounds the number of small things.
+const maxEntries = 1 << 14
+
+// New makes a cache of values that take about limit bytes in all.
+func New[V any](limit int64) (*Cache[V], error) {
+	c := &Cache[V]{limit: limit}
+	var err error
+	c.lru, err = simplelru.NewLRU(maxEntries, func(_ string, old sized[V]) { c.bytes -= old.bytes })
+	return c, err
+}
+
+// Get returns the value of a session, and whether there is one.
+func (c *Cache[V]) Get(token string) (v V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	found, ok := c.lru.Get(token)
+	return found.value, ok
+}
+
+// Put keeps a value that takes about so many bytes, whatever that is, and lets
+// go of others for it.
+func (c *Cache[V]) Put(token string, v V, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(token)
+	c.lru.Add(token, sized[V]{v, bytes})
+	c.bytes += bytes
+	for c.bytes > c.limit && c.lru.Len() > 1 {
+		c.lru.RemoveOldest()
+	}
+}
+
+// Remove lets go of a value.
+func (c *Cache[V]) Remove(token string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(token)
+}

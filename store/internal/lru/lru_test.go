@@ -1,0 +1,28 @@
+package lru
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCacheIsBoundedInBytes(t *testing.T) {
+	c, err := New[string](100)
+	require.NoError(t, err)
+	c.Put("a", "1", 60)
+	c.Put("b", "2", 30)
+	_, ok := c.Get("a")
+	require.True(t, ok)
+	c.Put("c", "3", 30)
+	_, ok = c.Get("b")
+	require.False(t, ok, "the one that was not used for longest goes")
+	c.Put("a", "4", 10)
+	require.EqualValues(t, 40, c.bytes)
+	v, ok := c.Get("a")
+	require.True(t, ok)
+	require.Equal(t, "4", v)
+	c.Put("large", "5", 1000)
+	require.Equal(t, 1, c.lru.Len(), "the session at hand stays")
+	c.Remove("large")
+	require.Zero(t, c.bytes)
+}
