@@ -1,260 +1,272 @@
-// Command bench measures a local hint against its floor: a bare echo service,
-// asked in turn with it over the same server, each in a process of its own.
-// Absolute times depend on the machine; the ratios are what to look at.
+// Command bench measures the hot path against its floors, everything in
+// processes of their own on this machine, over loopback and in a temporary
+// directory: hints against a bare echo service, events against fetching,
+// decoding and acknowledging alone, long sessions against short ones, a start
+// with many sessions against one with none. It prints Markdown tables.
 //
 //	go run ./bench
+//	go run ./bench -only hint,events
+//	go run ./bench -quick -json
+//
+// Absolute figures depend on the machine, and on what else it does; the ratios
+// are what to look at.
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/micro"
-)
-
-const (
-	hintSubject = "openclaw.request.before_prompt_build.main"
-	echoSubject = "bench.echo"
-)
-
-var (
-	echoURL    = flag.String("echo", "", "internal: serve as the echo service on this server")
-	requests   = flag.Int("n", 3000, "requests of each kind, one at a time")
-	requesters = flag.Int("c", 8, "requesters at once for the throughput")
-	seconds    = flag.Duration("t", 3*time.Second, "time of each throughput run")
+	"github.com/nats-io/nats-server/v2/server"
 )
 
 func main() {
-	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	run := measure
-	if *echoURL != "" {
-		run = serveEcho
-	}
-	if err := run(ctx); err != nil {
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, errUsage):
+		os.Exit(2)
+	default:
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-// serveEcho answers every request with the body that a hint has about.
-func serveEcho(ctx context.Context) error {
-	nc, err := nats.Connect(*echoURL)
-	if err != nil {
-		return err
+// part is one of the measurements.
+type part struct {
+	name, about string
+	measure     func(*bench, context.Context) ([]table, error)
+}
+
+var parts = []part{
+	{"hint", "round trip of a local hint against an echo", (*bench).measureHint},
+	{"throughput", "hints at once against echoes", (*bench).measureThroughput},
+	{"events", "events against fetch, decode and acknowledge; memory", (*bench).measureEvents},
+	{"sessions", "events of long sessions against those of short ones", (*bench).measureSessions},
+	{"start", "start with many sessions against one with none", (*bench).measureStart},
+}
+
+// settings say how much is measured.
+type settings struct {
+	requests, requesters, rounds, sessions int
+	round                                  time.Duration
+	events, eventSessions, eventRounds     int
+	consumers                              []int
+	longSessions, longTurns, shortTurns    int
+	rhythm                                 time.Duration
+	existing, starts                       int
+
+	only                   []string
+	json                   bool
+	dir, consumer, profile string
+}
+
+var full = settings{
+	requests: 3000, requesters: 8, rounds: 5, sessions: 1000, round: 2 * time.Second,
+	events: 30_000, eventSessions: 5000, eventRounds: 3, consumers: []int{1, 2, 4},
+	longSessions: 40, longTurns: 600, shortTurns: 5, rhythm: 500 * time.Millisecond,
+	existing: 10_000, starts: 5,
+}
+
+// quick is for a look at whether everything works; its figures say little.
+var quick = settings{
+	requests: 60, requesters: 4, rounds: 1, sessions: 50, round: 200 * time.Millisecond,
+	events: 200, eventSessions: 50, eventRounds: 1, consumers: []int{1, 2},
+	longSessions: 4, longTurns: 30, shortTurns: 2, rhythm: 60 * time.Millisecond,
+	existing: 200, starts: 1,
+}
+
+// errUsage: the arguments are wrong, which has been said.
+var errUsage = errors.New("usage")
+
+func parse(args []string, stderr io.Writer) (settings, error) {
+	s := full
+	if slices.ContainsFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "quick" }) {
+		s = quick
 	}
-	defer nc.Close()
-	body := bytes.Repeat([]byte("x"), 2200)
-	service, err := micro.AddService(nc, micro.Config{
-		Name: "echo", Version: "1.0.0",
-		Endpoint: &micro.EndpointConfig{Subject: echoSubject, Handler: micro.HandlerFunc(func(r micro.Request) { _ = r.Respond(body) })},
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprintln(stderr, "usage: go run ./bench [flags]\n\nParts:")
+		for _, p := range parts {
+			fmt.Fprintf(stderr, "  %-11s %s\n", p.name, p.about)
+		}
+		fmt.Fprintln(stderr, "\nFlags:")
+		flags.PrintDefaults()
+	}
+	list := func(name, usage string, set func(items []string) error) {
+		flags.Func(name, usage, func(text string) error { return set(strings.Split(text, ",")) })
+	}
+	flags.Bool("quick", false, "measure little, in some seconds: whether it works, not how fast it is")
+	list("only", "`parts` to measure, separated by commas", func(items []string) error {
+		for _, name := range items {
+			if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
+				return fmt.Errorf("no part %q", name)
+			}
+		}
+		s.only = items
+		return nil
 	})
-	if err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return service.Stop()
-}
-
-func measure(ctx context.Context) error {
-	dir, err := os.MkdirTemp("", "intenthint-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
-	url, stop, err := startConsumer(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	echo := exec.CommandContext(ctx, self, "-echo", url) //nolint:gosec // this program itself
-	echo.Stderr = os.Stderr
-	if err := echo.Start(); err != nil {
-		return err
-	}
-	defer func() { _ = echo.Process.Kill(); _ = echo.Wait() }()
-	nc, err := nats.Connect(url)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	for _, subject := range []string{hintSubject, echoSubject} {
-		if err := await(ctx, nc, subject); err != nil {
-			return err
+	flags.BoolVar(&s.json, "json", false, "print JSON: seconds, bytes, figures per second and plain ratios, null for what is not known")
+	flags.StringVar(&s.dir, "dir", "", "`directory` on the disk to measure on (default the system's for temporary files)")
+	flags.StringVar(&s.consumer, "consumer", "", "`binary` to measure (default built from the source)")
+	flags.StringVar(&s.profile, "profile", "", "`directory` for processor profiles of the consumers, which are slower then; not with -consumer")
+	flags.IntVar(&s.requests, "n", s.requests, "hint: requests of each kind, one at a time")
+	flags.IntVar(&s.requesters, "c", s.requesters, "throughput: requesters at once")
+	flags.IntVar(&s.sessions, "s", s.sessions, "hint, throughput: sessions that the requests are of")
+	flags.DurationVar(&s.round, "t", s.round, "throughput: time of a round")
+	flags.IntVar(&s.rounds, "rounds", s.rounds, "throughput: rounds, of which the median counts")
+	flags.IntVar(&s.events, "events", s.events, "events: how many")
+	flags.IntVar(&s.eventSessions, "event-sessions", s.eventSessions, "events: their sessions")
+	flags.IntVar(&s.eventRounds, "event-rounds", s.eventRounds, "events: rounds, of which the median counts")
+	flags.IntVar(&s.longSessions, "long-sessions", s.longSessions, "sessions: long ones at once")
+	flags.IntVar(&s.longTurns, "long-turns", s.longTurns, "sessions: turns of a long one")
+	flags.DurationVar(&s.rhythm, "rhythm", s.rhythm, "sessions: time between two events of one")
+	flags.IntVar(&s.existing, "existing", s.existing, "start: sessions that are there")
+	flags.IntVar(&s.starts, "starts", s.starts, "start: starts of each kind, of which the median counts")
+	list("consumers", "events: `numbers` of consumers at once, separated by commas (default 1,2,4)", func(items []string) error {
+		s.consumers = nil
+		for _, text := range items {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return fmt.Errorf("%q is no number of consumers", text)
+			}
+			s.consumers = append(s.consumers, n)
 		}
-	}
-	fmt.Printf("%s, %d CPUs, %s, GOMAXPROCS %d\n", runtime.Version(), runtime.NumCPU(), time.Now().Format(time.DateOnly), runtime.GOMAXPROCS(0))
-	if err := latency(ctx, nc); err != nil {
-		return err
-	}
-	return throughput(ctx, url)
-}
-
-// startConsumer builds the consumer and starts it with a server of its own.
-func startConsumer(ctx context.Context, dir string) (url string, stop func(), err error) {
-	binary := filepath.Join(dir, "consumer")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "intenthint/cmd/consumer") //nolint:gosec // a fixed command
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return "", nil, fmt.Errorf("build the consumer: %w", err)
-	}
-	cmd := exec.CommandContext(ctx, binary) //nolint:gosec // the binary just built
-	cmd.Env = []string{"HINT_DATA_DIR=" + filepath.Join(dir, "data"), "HINT_NATS_PORT=-1", "HINT_HTTP_ADDR=off", "HINT_LOG_LEVEL=warn"}
-	cmd.Stderr = os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	if err := cmd.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() { _ = cmd.Process.Signal(os.Interrupt); _ = cmd.Wait() }
-	for range 500 {
-		if data, err := os.ReadFile(filepath.Join(dir, "data", "nats.url")); err == nil {
-			return strings.TrimSpace(string(data)), stop, nil
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	stop()
-	return "", nil, errors.New("the consumer did not start")
-}
-
-func await(ctx context.Context, nc *nats.Conn, subject string) error {
-	for range 500 {
-		if _, err := nc.Request(subject, prompt(0), 2*time.Second); err == nil {
-			return nil
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return fmt.Errorf("nobody answers on %s", subject)
-}
-
-var sequence atomic.Int64
-
-// prompt is the request of a direct chat with a short history: a new run in one
-// of a hundred sessions.
-func prompt(n int) []byte {
-	turn := func(role, text string) map[string]string { return map[string]string{"role": role, "content": text} }
-	data, err := json.Marshal(map[string]any{
-		"hook": "before_prompt_build",
-		"event": map[string]any{
-			"prompt": "can you remind me to water the plants tomorrow at nine?",
-			"messages": []any{
-				turn("user", "good morning"), turn("assistant", "Good morning! What can I do for you?"),
-			},
-		},
-		"ctx": map[string]any{
-			"runId": fmt.Sprint("run-", sequence.Add(1)), "agentId": "main", "trigger": "user",
-			"sessionId": fmt.Sprint("session-", n%100), "sessionKey": fmt.Sprintf("agent:main:telegram:direct:%d", n%100),
-		},
-		"ts": time.Now().UnixMilli(),
+		return nil
 	})
-	if err != nil {
-		panic(err) // strings and numbers
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return s, err
+		}
+		return s, errUsage
 	}
-	return data
+	switch least := min(s.requests, s.requesters, s.sessions, s.rounds, s.eventRounds, s.events, s.eventSessions, s.longSessions, s.longTurns, s.existing, s.starts); {
+	case flags.NArg() > 0:
+		fmt.Fprintf(stderr, "bench: what is %q?\n", flags.Arg(0))
+	case least < 1 || s.round <= 0 || s.rhythm <= 0:
+		fmt.Fprintln(stderr, "bench: numbers and times must be positive")
+	case s.profile != "" && s.consumer != "":
+		fmt.Fprintln(stderr, "bench: -profile builds a consumer of its own, and -consumer names one")
+	default:
+		return s, nil
+	}
+	return s, errUsage
 }
 
-// latency asks both in turn, so that a change of the machine's speed meets both.
-func latency(ctx context.Context, nc *nats.Conn) error {
-	ask := func(subject string, body []byte) (time.Duration, error) {
-		began := time.Now()
-		_, err := nc.RequestWithContext(ctx, subject, body)
-		return time.Since(began), err
-	}
-	var hints, echoes []time.Duration
-	for i := range *requests + 200 {
-		body := prompt(i)
-		bare, err := ask(echoSubject, body)
-		if err != nil {
-			return err
-		}
-		hint, err := ask(hintSubject, body)
-		if err != nil {
-			return err
-		}
-		if i >= 200 { // warm
-			hints, echoes = append(hints, hint), append(echoes, bare)
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 {
+		if role, ok := roles[args[0]]; ok {
+			return runRole(ctx, role, args[1:])
 		}
 	}
-	fmt.Printf("\n%-24s %10s %10s %8s\n", "round trip, one at a time", "hint", "echo", "ratio")
-	for _, q := range []struct {
-		name string
-		at   float64
-	}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}} {
-		h, e := quantile(hints, q.at), quantile(echoes, q.at)
-		fmt.Printf("%-24s %10s %10s %8.2f\n", q.name, h.Round(time.Microsecond), e.Round(time.Microsecond), float64(h)/float64(e))
+	s, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	b := &bench{settings: s, say: func(format string, args ...any) {
+		fmt.Fprintf(stderr, "%6.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
+	}}
+	m := thisMachine(began)
+	err = b.prepare(ctx)
+	defer b.clean()
+	if err != nil {
+		return err
+	}
+	report := report{machine: m}
+	for _, p := range parts {
+		if len(s.only) > 0 && !slices.Contains(s.only, p.name) {
+			continue
+		}
+		b.say("%s: %s", p.name, p.about)
+		tables, err := p.measure(b, ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		report.Tables = append(report.Tables, tables...)
+	}
+	b.say("done")
+	if s.json {
+		enc := json.NewEncoder(stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(report)
+	}
+	fmt.Fprintln(stdout, m)
+	for _, t := range report.Tables {
+		t.markdown(stdout)
 	}
 	return nil
 }
 
-// throughput lets several requesters ask one service for a while, in turn.
-func throughput(ctx context.Context, url string) error {
-	rate := func(subject string) (float64, error) {
-		var (
-			wg      sync.WaitGroup
-			count   atomic.Int64
-			failure atomic.Pointer[error]
-		)
-		ctx, cancel := context.WithTimeout(ctx, *seconds)
-		defer cancel()
-		began := time.Now()
-		for range *requesters {
-			wg.Go(func() {
-				nc, err := nats.Connect(url)
-				if err != nil {
-					failure.Store(&err)
-					return
-				}
-				defer nc.Close()
-				for i := 0; ctx.Err() == nil; i++ {
-					if _, err := nc.Request(subject, prompt(i), 5*time.Second); err != nil {
-						failure.Store(&err)
-						return
-					}
-					count.Add(1)
-				}
-			})
-		}
-		wg.Wait()
-		if err := failure.Load(); err != nil {
-			return 0, *err
-		}
-		return float64(count.Load()) / time.Since(began).Seconds(), nil
-	}
-	echo, err := rate(echoSubject)
-	if err != nil {
-		return err
-	}
-	hint, err := rate(hintSubject)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("\n%-24s %8.0f/s %8.0f/s %8.2f\n", fmt.Sprintf("%d requesters", *requesters), hint, echo, hint/echo)
-	return nil
+// report is everything that was measured.
+type report struct {
+	machine
+	Tables []table `json:"tables"`
 }
 
-func quantile(list []time.Duration, at float64) time.Duration {
-	sorted := slices.Sorted(slices.Values(list))
-	return sorted[min(int(float64(len(sorted))*at), len(sorted)-1)]
+// machine is where it was measured.
+type machine struct {
+	Date       string `json:"date"`
+	CPUs       int    `json:"cpus"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+	CPU        string `json:"cpu,omitempty"`
+	System     string `json:"system"`
+	Go         string `json:"go"`
+	NATSServer string `json:"natsServer"`
+	// Load is the system's load average over a minute before the start.
+	Load string `json:"load,omitempty"`
+}
+
+func thisMachine(now time.Time) machine {
+	m := machine{
+		Date: now.Format(time.DateOnly), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), NATSServer: server.VERSION,
+	}
+	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
+				m.CPU = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load, _, _ = strings.Cut(string(load), " ")
+	}
+	return m
+}
+
+func (m machine) String() string {
+	out := fmt.Sprintf("%s, %d CPUs", m.Date, m.CPUs)
+	if m.CPU != "" {
+		out += " (" + m.CPU + ")"
+	}
+	if m.GOMAXPROCS != m.CPUs {
+		out += fmt.Sprintf(", GOMAXPROCS %d", m.GOMAXPROCS)
+	}
+	out += fmt.Sprintf(", %s, %s, nats-server %s", m.System, m.Go, m.NATSServer)
+	if m.Load != "" {
+		out += ", load at the start " + m.Load
+	}
+	return out
+}
+
+// dataDirectory is a new path in the temporary directory.
+func (b *bench) dataDirectory(name string) string {
+	b.directories++
+	return filepath.Join(b.temp, fmt.Sprintf("%02d-%s", b.directories, name))
 }

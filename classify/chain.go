@@ -106,7 +106,7 @@ type Chain struct {
 	resolver   Resolver
 	opts       ChainOptions
 	candidates []candidate
-	questions  questions
+	questions  questions[question, payload.Classification]
 }
 
 // ChainOptions are what a chain works with besides its models; all may be nil.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"intenthint/payload"
 )
 
 // question is what a chain is asked; equal ones have equal answers.
@@ -14,35 +12,36 @@ type question struct {
 	prompt Prompt
 }
 
-// questions are those in flight. The zero value is ready for use.
-type questions struct {
+// questions are those in flight, by key, each of which has one answer. The zero
+// value is ready for use.
+type questions[K comparable, V any] struct {
 	mu     sync.Mutex
-	flying map[question]*flight
+	flying map[K]*flight[V]
 }
 
 // flight is one question on its way. It belongs to all who wait for it, and
 // ends early when the last of them has gone; none of them can end it for the
 // others.
-type flight struct {
+type flight[V any] struct {
 	done   chan struct{}
 	cancel context.CancelCauseFunc
 
 	waiting int // the lock of questions is held
 
 	// result and err are set when done is closed.
-	result payload.Classification
+	result V
 	err    error
 }
 
 // answerer answers a question. Its context ends when nobody waits any more, the
 // cause being that of the last who left. The deadline is that of the first who
 // asked, zero for none.
-type answerer func(ctx context.Context, deadline time.Time) (payload.Classification, error)
+type answerer[V any] func(ctx context.Context, deadline time.Time) (V, error)
 
 // ask returns the answer to q: that to the same question when it is in flight
 // already (shared), else that of f. It returns when ctx is done, except that the
 // last who leaves waits until f has returned.
-func (qs *questions) ask(ctx context.Context, q question, f answerer) (result payload.Classification, shared bool, err error) {
+func (qs *questions[K, V]) ask(ctx context.Context, q K, f answerer[V]) (result V, shared bool, err error) {
 	qs.mu.Lock()
 	fl, shared := qs.flying[q]
 	if !shared {
@@ -55,7 +54,7 @@ func (qs *questions) ask(ctx context.Context, q question, f answerer) (result pa
 	case <-fl.done:
 	case <-ctx.Done():
 		if !qs.leave(q, fl, context.Cause(ctx)) {
-			return payload.Classification{}, shared, ctx.Err()
+			return result, shared, ctx.Err()
 		}
 		<-fl.done
 	}
@@ -63,12 +62,12 @@ func (qs *questions) ask(ctx context.Context, q question, f answerer) (result pa
 }
 
 // launch starts a flight. The lock is held.
-func (qs *questions) launch(ctx context.Context, q question, f answerer) *flight {
+func (qs *questions[K, V]) launch(ctx context.Context, q K, f answerer[V]) *flight[V] {
 	deadline, _ := ctx.Deadline()
 	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	fl := &flight{done: make(chan struct{}), cancel: cancel}
+	fl := &flight[V]{done: make(chan struct{}), cancel: cancel}
 	if qs.flying == nil {
-		qs.flying = make(map[question]*flight)
+		qs.flying = make(map[K]*flight[V])
 	}
 	qs.flying[q] = fl
 	go func() {
@@ -83,14 +82,14 @@ func (qs *questions) launch(ctx context.Context, q question, f answerer) *flight
 }
 
 // land lets nobody board any more. The lock is held.
-func (qs *questions) land(q question, fl *flight) {
+func (qs *questions[K, V]) land(q K, fl *flight[V]) {
 	if qs.flying[q] == fl {
 		delete(qs.flying, q)
 	}
 }
 
 // leave takes one who waits off the flight; the last one ends it.
-func (qs *questions) leave(q question, fl *flight, cause error) (last bool) {
+func (qs *questions[K, V]) leave(q K, fl *flight[V], cause error) (last bool) {
 	qs.mu.Lock()
 	defer qs.mu.Unlock()
 	fl.waiting--

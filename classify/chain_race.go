@@ -175,7 +175,7 @@ func (r *race) complete(ctx context.Context, cand candidate, call *Call) (result
 	completion, err := cand.model.Complete(ctx, r.request)
 	call.Usage = completion.Usage
 	if err != nil {
-		call.Outcome, err = r.judge(ctx, err)
+		call.Outcome, err = judge(ctx, r.deadline, err)
 		return payload.Classification{}, err
 	}
 	result, err = ParseAnswer(completion.Text, r.in.Catalog)
@@ -188,8 +188,9 @@ func (r *race) complete(ctx context.Context, cand candidate, call *Call) (result
 	return result, nil
 }
 
-// judge says what a failed call means, by what ended it.
-func (r *race) judge(ctx context.Context, err error) (Outcome, error) {
+// judge says what a failed call means, by what ended it. The deadline is that
+// of the question, zero for none.
+func judge(ctx context.Context, deadline time.Time, err error) (Outcome, error) {
 	if ctx.Err() == nil || !isTimeout(err) {
 		if isTimeout(err) {
 			return OutcomeLate, err
@@ -200,7 +201,7 @@ func (r *race) judge(ctx context.Context, err error) (Outcome, error) {
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded):
 		return OutcomeLate, cause
-	case !r.deadline.IsZero() && time.Until(r.deadline) <= lateMargin:
+	case !deadline.IsZero() && time.Until(deadline) <= lateMargin:
 		// Who gives up at the deadline may be faster than the clock of the
 		// context.
 		return OutcomeLate, context.DeadlineExceeded

@@ -68,9 +68,9 @@ func RenderHint(c payload.Classification, cat *intents.Catalog, complexity Promp
 	b.Grow(len(HintHeader) + len(prompt) + len(advice) + len(c.Reason) + len(c.Goal) + len(c.Suggestion) + 256)
 	b.WriteString(HintHeader)
 	b.WriteString("\n" + hintOpen + "\nintent: ")
-	writeGuarded(&b, oneLine(in.ID, maxHintField))
+	writeGuarded(&b, OneLine(in.ID, maxHintField))
 	b.WriteString(" (")
-	writeGuarded(&b, oneLine(cmp.Or(in.Name, in.ID), maxHintField))
+	writeGuarded(&b, OneLine(cmp.Or(in.Name, in.ID), maxHintField))
 	b.WriteString(")\n")
 	writeField(&b, "reason: ", c.Reason)
 	writeField(&b, "goal: ", c.Goal)
@@ -81,7 +81,7 @@ func RenderHint(c payload.Classification, cat *intents.Catalog, complexity Promp
 	var buf [16]byte
 	b.Write(strconv.AppendFloat(buf[:0], c.Confidence, 'f', 2, 64))
 	b.WriteString("\ncomplexity: ")
-	b.WriteString(escapeText(oneLine(c.Complexity, maxHintField)))
+	b.WriteString(escapeText(OneLine(c.Complexity, maxHintField)))
 	b.WriteByte('\n')
 	if prompt != "" {
 		b.WriteByte('\n')
@@ -96,7 +96,7 @@ func RenderHint(c payload.Classification, cat *intents.Catalog, complexity Promp
 
 func writeField(b *strings.Builder, label, text string) {
 	b.WriteString(label)
-	b.WriteString(escapeText(oneLine(text, maxHintField)))
+	b.WriteString(escapeText(OneLine(text, maxHintField)))
 	b.WriteByte('\n')
 }
 

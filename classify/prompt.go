@@ -79,9 +79,9 @@ func renderSystem(cat *intents.Catalog) string {
 	b.WriteString("\n<intent_catalog>\n")
 	most := examplesEach(cat)
 	for _, in := range cat.Enabled() {
-		writeIntent(&b, in, most)
+		WriteIntent(&b, in, most)
 	}
-	writeIntent(&b, cat.Fallback(), most)
+	WriteIntent(&b, cat.Fallback(), most)
 	b.WriteString("</intent_catalog>\n")
 	return b.String()
 }
@@ -127,8 +127,11 @@ func spread(items []string, n int) []string {
 	return out
 }
 
-func writeIntent(b *strings.Builder, in intents.Intent, most int) {
-	fmt.Fprintf(b, "<intent id=\"%s\" name=\"%s\">\n", escapeAttribute(oneLine(in.ID, maxAttribute)), escapeAttribute(oneLine(in.Name, maxAttribute)))
+// WriteIntent writes an intent as models are shown it: an element with id and
+// name that holds the triggers and at most so many of the examples, taken evenly
+// from all of them, every text bounded and escaped.
+func WriteIntent(b *strings.Builder, in intents.Intent, most int) {
+	fmt.Fprintf(b, "<intent id=\"%s\" name=\"%s\">\n", escapeAttribute(OneLine(in.ID, maxAttribute)), escapeAttribute(OneLine(in.Name, maxAttribute)))
 	writeList(b, "Triggers:\n", in.Triggers)
 	writeList(b, "Examples:\n", spread(in.Examples, most))
 	b.WriteString("</intent>\n")
@@ -143,7 +146,7 @@ const (
 
 func writeList(b *strings.Builder, heading string, items []string) {
 	for _, item := range items {
-		item = oneLine(item, maxListed)
+		item = OneLine(item, maxListed)
 		if item == "" {
 			continue
 		}
@@ -170,7 +173,7 @@ func Categories(list []intents.Intent) string {
 		if groups[prefix] == nil {
 			prefixes = append(prefixes, prefix)
 		}
-		groups[prefix] = append(groups[prefix], oneLine(in.ID, maxAttribute))
+		groups[prefix] = append(groups[prefix], OneLine(in.ID, maxAttribute))
 	}
 	var b strings.Builder
 	var alone []string
@@ -180,7 +183,7 @@ func Categories(list []intents.Intent) string {
 			alone = append(alone, ids...)
 			continue
 		}
-		b.WriteString("- " + oneLine(prefix, maxAttribute) + "_*: " + strings.Join(ids, ", ") + "\n")
+		b.WriteString("- " + OneLine(prefix, maxAttribute) + "_*: " + strings.Join(ids, ", ") + "\n")
 	}
 	if len(alone) > 0 {
 		b.WriteString("- STANDALONE: " + strings.Join(alone, ", ") + "\n")
@@ -221,7 +224,7 @@ func writeConversation(b *strings.Builder, turns []payload.Turn) {
 			open = true
 		}
 		b.WriteString(`<turn role="`)
-		b.WriteString(escapeAttribute(oneLine(t.Role, maxAttribute)))
+		b.WriteString(escapeAttribute(OneLine(t.Role, maxAttribute)))
 		b.WriteString(`">`)
 		writeText(b, text)
 		b.WriteString("</turn>\n")

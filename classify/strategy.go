@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"intenthint/payload"
 )
@@ -11,14 +12,24 @@ import (
 // DefaultMaxInflight is the default of HINT_MAX_INFLIGHT.
 const DefaultMaxInflight = 256
 
+// embeddingShare is the part of the time that is left for which an embedding is
+// waited for: what comes after it, a model under cascade, needs time too, and a
+// local answer that could have been given at once should not come at the last
+// moment.
+const embeddingShare = 0.5
+
 // Options of a [Classifier].
 type Options struct {
 	// LocalAccept is the least confidence, 0–1, with which cascade gives a
 	// local answer without asking the model.
 	LocalAccept float64
-	// MaxInflight is how many classifications may ask the model at once;
-	// [DefaultMaxInflight] when it is not positive.
+	// MaxInflight is how many classifications may ask the model at once, and
+	// how many the embedding model; [DefaultMaxInflight] when it is not
+	// positive.
 	MaxInflight int
+	// Embedding answers in the place of the local classifier when it can, with
+	// the errors of a [Model]; nil for none.
+	Embedding Model
 	// Observer may be nil.
 	Observer Observer
 }
@@ -35,11 +46,11 @@ type Observer interface {
 // Classifier classifies messages in one of the modes. It is immutable but for
 // the count of what is under way: a new configuration is a new classifier.
 type Classifier struct {
-	mode  Mode
-	local Local
-	model Model
-	opts  Options
-	slots chan struct{}
+	mode      Mode
+	local     Local
+	model     bounded
+	embedding bounded
+	opts      Options
 }
 
 // New returns a classifier. Local mode needs no model, llm mode no local
@@ -48,7 +59,10 @@ func New(mode Mode, local Local, model Model, opts Options) *Classifier {
 	if opts.MaxInflight <= 0 {
 		opts.MaxInflight = DefaultMaxInflight
 	}
-	return &Classifier{mode: mode, local: local, model: model, opts: opts, slots: make(chan struct{}, opts.MaxInflight)}
+	return &Classifier{
+		mode: mode, local: local, opts: opts,
+		model: newBounded(model, opts.MaxInflight), embedding: newBounded(opts.Embedding, opts.MaxInflight),
+	}
 }
 
 // Mode returns the mode of the classifier.
@@ -61,32 +75,72 @@ func (c *Classifier) Mode() Mode { return c.mode }
 func (c *Classifier) Classify(ctx context.Context, in Input) (payload.Classification, error) {
 	switch c.mode {
 	case ModeLocal:
-		return c.locally(in), nil
+		embedding := c.embed(ctx, in)
+		return c.near(embedding, c.locally(in)), nil
 	case ModeLLM:
-		return c.await(ctx, c.ask(ctx, in))
+		return c.model.ask(ctx, in).await()
 	case ModeCascade:
-		// The model is asked only when the local answer is not good enough.
-		local := c.locally(in)
-		if local.Confidence >= c.opts.LocalAccept {
-			c.observe(nil)
-			return local, nil
+		// The embedding model is asked only when the local answer is not good
+		// enough, and the model only when neither is.
+		near := c.locally(in)
+		if near.Confidence < c.opts.LocalAccept {
+			near = c.near(c.embed(ctx, in), near)
 		}
-		return c.hedge(ctx, c.ask(ctx, in), func() payload.Classification { return local })
+		if near.Confidence >= c.opts.LocalAccept {
+			c.observe(nil)
+			return near, nil
+		}
+		return c.hedge(c.model.ask(ctx, in), nil, near), nil
 	default:
-		return c.hedge(ctx, c.ask(ctx, in), func() payload.Classification { return c.locally(in) })
+		// What may have to stand in for the model is made while it works, so
+		// that it is there when the time is over.
+		model, embedding := c.model.ask(ctx, in), c.embed(ctx, in)
+		return c.hedge(model, embedding, c.locally(in)), nil
 	}
 }
 
-// hedge gives the model's answer, else the local one. The local one is made
-// while the model works, so that it is there when the time is over.
-func (c *Classifier) hedge(ctx context.Context, p *pending, local func() payload.Classification) (payload.Classification, error) {
-	fallback := local()
-	result, err := c.await(ctx, p)
+// hedge gives the model's answer, else the nearest to it.
+func (c *Classifier) hedge(model, embedding *pending, local payload.Classification) payload.Classification {
+	result, err := model.await()
 	if err != nil {
 		c.observe(err)
-		return fallback, nil
+		return c.near(embedding, local)
 	}
-	return result, nil
+	if embedding != nil {
+		embedding.cancel()
+	}
+	return result
+}
+
+// near gives the answer of the embedding tier, nil for none, else the local
+// one.
+func (c *Classifier) near(embedding *pending, local payload.Classification) payload.Classification {
+	if embedding == nil {
+		return local
+	}
+	result, err := embedding.await()
+	if err != nil {
+		c.observe(fmt.Errorf("embedding: %w", err))
+		return local
+	}
+	return result
+}
+
+// embed sets the embedding tier to work, for its share of the time; nil when
+// there is none.
+func (c *Classifier) embed(ctx context.Context, in Input) *pending {
+	if c.embedding.model == nil {
+		return nil
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return c.embedding.ask(ctx, in)
+	}
+	patience, stop := context.WithTimeout(ctx, time.Duration(embeddingShare*float64(time.Until(deadline))))
+	p := c.embedding.ask(patience, in)
+	cancel := p.cancel
+	p.cancel = func() { cancel(); stop() }
+	return p
 }
 
 func (c *Classifier) locally(in Input) payload.Classification {
@@ -101,11 +155,25 @@ func (c *Classifier) observe(cause error) {
 	}
 }
 
+// bounded is a model that works on so many messages at once.
+type bounded struct {
+	model Model
+	slots chan struct{}
+}
+
+func newBounded(model Model, most int) bounded {
+	if model == nil {
+		return bounded{}
+	}
+	return bounded{model: model, slots: make(chan struct{}, most)}
+}
+
 // pending is a model at work.
 type pending struct {
-	answer chan answer
-	cancel context.CancelFunc
-	err    error // why the model was not asked
+	patience context.Context //nolint:containedctx // Of whoever waits for this one answer.
+	answer   chan answer
+	cancel   context.CancelFunc
+	err      error // why the model was not asked
 }
 
 type answer struct {
@@ -113,24 +181,27 @@ type answer struct {
 	err    error
 }
 
+// unasked is a model that does not work.
+func unasked(err error) *pending { return &pending{err: err, cancel: func() {}} }
+
 // ask sets the model to work, when there is time and room for it. The place it
 // takes is free again when the model has returned, not when its caller has
 // lost patience: a model that ignores its context must not pile up.
-func (c *Classifier) ask(ctx context.Context, in Input) *pending {
+func (b *bounded) ask(ctx context.Context, in Input) *pending {
 	if err := ctx.Err(); err != nil {
-		return &pending{err: fmt.Errorf("%w: %w", ErrDeadline, err)}
+		return unasked(fmt.Errorf("%w: %w", ErrDeadline, err))
 	}
 	select {
-	case c.slots <- struct{}{}:
+	case b.slots <- struct{}{}:
 	default:
-		return &pending{err: ErrOverloaded}
+		return unasked(ErrOverloaded)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	p := &pending{answer: make(chan answer, 1), cancel: cancel}
+	own, cancel := context.WithCancel(ctx)
+	p := &pending{patience: ctx, answer: make(chan answer, 1), cancel: cancel}
 	go func() {
-		result, err := c.guarded(ctx, in)
+		result, err := b.guarded(own, in)
 		// The place first: whoever has the answer may ask again at once.
-		<-c.slots
+		<-b.slots
 		p.answer <- answer{result, err}
 	}()
 	return p
@@ -138,30 +209,31 @@ func (c *Classifier) ask(ctx context.Context, in Input) *pending {
 
 // guarded calls the model. A panic in one of the libraries that read what
 // providers send costs one answer, not the process.
-func (c *Classifier) guarded(ctx context.Context, in Input) (result payload.Classification, err error) {
+func (b *bounded) guarded(ctx context.Context, in Input) (result payload.Classification, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			result, err = payload.Classification{}, fmt.Errorf("%w: panic: %v", ErrFailed, r)
 		}
 	}()
-	return c.model.Classify(ctx, in)
+	return b.model.Classify(ctx, in)
 }
 
-// await returns what the model says, or [ErrDeadline] as soon as ctx is done.
-func (c *Classifier) await(ctx context.Context, p *pending) (payload.Classification, error) {
+// await returns what the model says, or [ErrDeadline] as soon as patience is
+// over.
+func (p *pending) await() (payload.Classification, error) {
+	defer p.cancel()
 	if p.err != nil {
 		return payload.Classification{}, p.err
 	}
-	defer p.cancel()
 	var a answer
 	select {
 	case a = <-p.answer:
-	case <-ctx.Done():
+	case <-p.patience.Done():
 		// Both may be ready; an answer that is there is given.
 		select {
 		case a = <-p.answer:
 		default:
-			return payload.Classification{}, fmt.Errorf("%w: %w", ErrDeadline, ctx.Err())
+			return payload.Classification{}, fmt.Errorf("%w: %w", ErrDeadline, p.patience.Err())
 		}
 	}
 	if a.err != nil && !errors.Is(a.err, ErrFailed) && !errors.Is(a.err, ErrDeadline) {
@@ -170,7 +242,8 @@ func (c *Classifier) await(ctx context.Context, p *pending) (payload.Classificat
 	return a.result, a.err
 }
 
-// AsksModel says whether Classify would ask the model about a message.
+// AsksModel says whether Classify would ask the model about a message, unless
+// an embedding makes that needless.
 func (c *Classifier) AsksModel(in Input) bool {
 	switch c.mode {
 	case ModeLocal:

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// oneLine folds s to one line of at most limit characters: white space,
+// OneLine folds s to one line of at most limit characters: white space,
 // control characters and line separators become single spaces, invisible
 // characters that reorder or hide text are dropped, and what is cut is marked
 // with an ellipsis.
-func oneLine(s string, limit int) string {
+func OneLine(s string, limit int) string {
 	if isPlainLine(s, limit) {
 		return s
 	}
@@ -40,7 +40,7 @@ func oneLine(s string, limit int) string {
 	return b.String()
 }
 
-// isPlainLine says whether s is what oneLine would make of it, for the usual
+// isPlainLine says whether s is what OneLine would make of it, for the usual
 // case of short ASCII text.
 func isPlainLine(s string, limit int) bool {
 	if len(s) > limit || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {

@@ -39,7 +39,7 @@ func TestOneLine(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, tt.want, oneLine(tt.in, tt.limit))
+			require.Equal(t, tt.want, OneLine(tt.in, tt.limit))
 		})
 	}
 }
@@ -49,7 +49,7 @@ func FuzzOneLine(f *testing.F) {
 	f.Add("記憶\u2028x", 4)
 	f.Fuzz(func(t *testing.T, s string, limit int) {
 		limit = 1 + (limit&0xFF)%50
-		got := oneLine(s, limit)
+		got := OneLine(s, limit)
 		require.LessOrEqual(t, utf8.RuneCountInString(got), limit)
 		require.Equal(t, strings.TrimSpace(got), got)
 		require.True(t, utf8.ValidString(got))
@@ -57,7 +57,7 @@ func FuzzOneLine(f *testing.F) {
 			return r != ' ' && (unicode.IsSpace(r) || unicode.IsControl(r))
 		}))
 		require.NotContains(t, got, "  ")
-		require.Equal(t, got, oneLine(got, limit), "folding twice changes nothing")
+		require.Equal(t, got, OneLine(got, limit), "folding twice changes nothing")
 	})
 }
 

@@ -196,10 +196,11 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 }
 
 func textOf(m *payload.Message) string {
-	if len(m.Content) == 1 {
-		return Clean(m.Content[0])
+	texts := m.Content.Texts()
+	if len(texts) == 1 {
+		return Clean(texts[0])
 	}
-	return Clean(strings.Join(m.Content, "\n"))
+	return Clean(strings.Join(texts, "\n"))
 }
 
 const (

@@ -25,7 +25,7 @@ func script(lines ...string) []payload.Message {
 		if name, ok := roles[role]; ok {
 			role = name
 		}
-		out = append(out, payload.Message{Role: role, Content: payload.Content{text}})
+		out = append(out, payload.Message{Role: role, Content: payload.ContentOf(text)})
 	}
 	return out
 }
@@ -69,15 +69,15 @@ func TestTurns(t *testing.T) {
 		"an assistant may speak of the poll":  {script("u one", "a the heartbeat poll ran"), []string{"u one", "a the heartbeat poll ran"}},
 		"a heart that beats":                  {script("u my heartbeat", "a polls"), []string{"u my heartbeat", "a polls"}},
 		"several parts are one text": {
-			[]payload.Message{{Role: RoleUser, Content: payload.Content{"one", "two"}}, {Role: RoleAssistant, Content: payload.Content{"1 ", " 2"}}},
+			[]payload.Message{{Role: RoleUser, Content: payload.ContentOf("one", "two")}, {Role: RoleAssistant, Content: payload.ContentOf("1 ", " 2")}},
 			[]string{"u one two", "a 1 2"},
 		},
 		"no parts": {
-			[]payload.Message{{Role: RoleUser, Content: payload.Content{"one"}}, {Role: RoleAssistant}, {Role: RoleUser}},
+			[]payload.Message{{Role: RoleUser, Content: payload.ContentOf("one")}, {Role: RoleAssistant}, {Role: RoleUser}},
 			[]string{"u one"},
 		},
 		"a block over two parts": {
-			[]payload.Message{{Role: RoleUser, Content: payload.Content{"<think>x", "y</think>z"}}},
+			[]payload.Message{{Role: RoleUser, Content: payload.ContentOf("<think>x", "y</think>z")}},
 			[]string{"u z"},
 		},
 	}
@@ -200,19 +200,19 @@ func FuzzHistory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kinds []byte, users, assistants int) {
 		var messages []payload.Message
 		for i, kind := range kinds {
-			m := payload.Message{Role: RoleUser, Content: payload.Content{fmt.Sprintf("text %d", i)}}
+			m := payload.Message{Role: RoleUser, Content: payload.ContentOf(fmt.Sprintf("text %d", i))}
 			switch kind {
 			case 'u':
 			case 'a':
 				m.Role = RoleAssistant
 			case 'h':
-				m.Content = payload.Content{"a heartbeat poll"}
+				m.Content = payload.ContentOf("a heartbeat poll")
 			case 'H':
-				m.Role, m.Content = RoleAssistant, payload.Content{"HEARTBEAT_OK"}
+				m.Role, m.Content = RoleAssistant, payload.ContentOf("HEARTBEAT_OK")
 			case 'e':
-				m.Content = nil
+				m.Content = ""
 			case 'E':
-				m.Role, m.Content = RoleAssistant, payload.Content{" "}
+				m.Role, m.Content = RoleAssistant, payload.ContentOf(" ")
 			default:
 				m.Role = "toolResult"
 			}

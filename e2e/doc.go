@@ -10,4 +10,8 @@
 // and a process that reports a race fails its test. Everything happens on
 // loopback, on free ports and in temporary directories; no model is asked but
 // a scripted one in the test process.
+//
+// The fault tests draw all choices from a seed that they print; FAULTS_SEED
+// repeats them. `make soak` runs them for longer. Where they need root, for
+// network namespaces and small disks, they are skipped without.
 package e2e

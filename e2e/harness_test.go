@@ -158,21 +158,28 @@ type process struct {
 func (s *system) start(args ...string) *process {
 	s.t.Helper()
 	cmd, stdout, stderr := s.command(args...)
-	require.NoError(s.t, cmd.Start())
-	p := &process{t: s.t, cmd: cmd, stdout: stdout, stderr: stderr, done: make(chan struct{})}
+	p := launch(s.t, cmd, stdout, stderr)
+	s.started = append(s.started, p)
+	return p
+}
+
+// launch starts a process, which is killed when the test ends.
+func launch(t *testing.T, cmd *exec.Cmd, stdout, stderr *output) *process {
+	t.Helper()
+	require.NoError(t, cmd.Start())
+	p := &process{t: t, cmd: cmd, stdout: stdout, stderr: stderr, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		_ = cmd.Wait()
 	}()
-	s.started = append(s.started, p)
-	s.t.Cleanup(func() {
+	t.Cleanup(func() {
 		p.kill()
 		if raceBuild && strings.Contains(stderr.String(), "DATA RACE") {
-			s.t.Errorf("process %d: the race detector found a race", cmd.Process.Pid)
+			t.Errorf("process %d: the race detector found a race", cmd.Process.Pid)
 		}
-		if s.t.Failed() {
-			s.t.Logf("process %d, consumer %s, %s\nstdout:\n%sstderr:\n%s",
-				cmd.Process.Pid, strings.Join(args, " "), cmd.ProcessState, stdout.tail(), stderr.tail())
+		if t.Failed() {
+			t.Logf("process %d, %s, %s\nstdout:\n%sstderr:\n%s",
+				cmd.Process.Pid, strings.Join(cmd.Args, " "), cmd.ProcessState, stdout.tail(), stderr.tail())
 		}
 	})
 	return p
@@ -233,6 +240,17 @@ func (p *process) kill() {
 		_ = p.cmd.Process.Kill()
 	}
 	<-p.done
+}
+
+// pause takes the processor away from the process until it is resumed.
+func (p *process) pause() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGSTOP))
+}
+
+func (p *process) resume() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGCONT))
 }
 
 // terminate asks the process to stop.

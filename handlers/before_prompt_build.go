@@ -3,7 +3,6 @@ package handlers
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -92,7 +91,7 @@ type turn struct {
 	// Set by prepare.
 	in classify.Input
 	// conversation is in.Conversation in JSON, a turn an element.
-	conversation []json.RawMessage
+	conversation [][]byte
 }
 
 // Handle implements [Handler].
@@ -197,11 +196,9 @@ func (h *BeforePromptBuild) prepare(t *turn) {
 		Now:          h.now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),
 	}
-	t.conversation = make([]json.RawMessage, 0, len(t.in.Conversation))
-	for _, turn := range t.in.Conversation {
-		if text, err := json.Marshal(turn); err == nil {
-			t.conversation = append(t.conversation, text)
-		}
+	t.conversation = make([][]byte, len(t.in.Conversation))
+	for i, turn := range t.in.Conversation {
+		t.conversation[i] = turn.Append(nil)
 	}
 }
 
@@ -261,22 +258,13 @@ func (h *BeforePromptBuild) begin(t turn, a answer) {
 	h.bus.TurnBegun(t.agent, session, id, t.req.Traceparent, body)
 }
 
-// encode makes the message of a turn_begun. It leaves out the oldest of a
-// conversation that is too long for the server, as gateways do with theirs.
+// encode makes the message of a turn_begun, the conversation at its end. It
+// leaves out the oldest of one that is too long for the server, as gateways do
+// with theirs.
 func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) ([]byte, error) {
-	body, err := json.Marshal(struct {
-		Hook string          `json:"hook"`
-		TS   int64           `json:"ts"`
-		ID   string          `json:"id"`
-		Ctx  payload.Context `json:"ctx"`
-		// Event stands last: the conversation is put at its end.
-		Event payload.TurnBegun `json:"event"`
-	}{subjects.HookTurnBegun, ts, id, t.req.Context, payload.TurnBegun{
+	body := payload.AppendTurnBegun(make([]byte, 0, 4096), subjects.HookTurnBegun, id, ts, t.req.Context, payload.TurnBegun{
 		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Result: a.result, Hint: a.hint, Skip: a.skip,
-	}})
-	if err != nil {
-		return nil, err
-	}
+	})
 	turns, size := t.conversation, len(body)+1024
 	for _, turn := range turns {
 		size += len(turn) + 1
@@ -290,16 +278,13 @@ func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) ([]byt
 	}
 	body = slices.Grow(bytes.TrimSuffix(body, []byte("}}")), size)
 	body = append(body, `,"conversation":[`...)
-	body = append(body, bytes.Join(asBytes(turns), []byte(","))...)
-	return append(body, "]}}"...), nil
-}
-
-func asBytes(list []json.RawMessage) [][]byte {
-	out := make([][]byte, len(list))
-	for i, raw := range list {
-		out[i] = raw
+	for i, turn := range turns {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, turn...)
 	}
-	return out
+	return append(body, "]}}"...), nil
 }
 
 // header is the diagnostics of a reply (contract §3).

@@ -63,7 +63,7 @@ func TestRunnerLeavesOutWhatFails(t *testing.T) {
 		require.Equal(t, "fine", res.PrependContext)
 		require.Equal(t, 120*time.Millisecond, time.Since(began))
 		close(release)
-		synctest.Wait()
+		untilWorkersGo()
 	})
 }
 
@@ -88,6 +88,7 @@ func TestRunnerGivesEachHandlerItsTime(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, strings.Repeat("at the deadline\n\n", 3)+"at the deadline", res.PrependContext)
 		require.Equal(t, []time.Duration{300 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond, 100 * time.Millisecond}, left)
+		untilWorkersGo()
 	})
 }
 
@@ -113,7 +114,14 @@ func TestRunnerWaitsForAnAnswerThatWasCommitted(t *testing.T) {
 		require.Equal(t, ErrOverrun.Error(), header(res, "Why"))
 		time.Sleep(2 * time.Second)
 		require.True(t, late.Load())
+		untilWorkersGo()
 	})
+}
+
+// untilWorkersGo lets the time pass for which idle workers are kept.
+func untilWorkersGo() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
 }
 
 func TestRunnerStopsAtTheFirstThatHandledADispatch(t *testing.T) {

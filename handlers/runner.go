@@ -3,9 +3,7 @@
 package handlers
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"intenthint/internal/workers"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -80,12 +79,13 @@ type Runner struct {
 	log      *slog.Logger
 	handlers map[string][]entry
 	budgets  func(hook string) time.Duration
+	workers  *workers.Pool
 }
 
 // NewRunner returns an empty runner. budgets gives the time that each handler
 // of a hook has (HINT_HOOK_TIMEOUTS); 0 means the rest of the request's time.
 func NewRunner(budgets func(hook string) time.Duration, log *slog.Logger) *Runner {
-	return &Runner{log: log, handlers: map[string][]entry{}, budgets: budgets}
+	return &Runner{log: log, handlers: map[string][]entry{}, budgets: budgets, workers: workers.New()}
 }
 
 // On adds a handler to a hook. Handlers run in descending priority, those of
@@ -173,7 +173,7 @@ func (r *Runner) runOne(ctx context.Context, hook string, e entry, req *Request)
 	done := make(chan outcome, 1)
 	own := *req
 	own.Deadline, own.fate = deadline, new(atomic.Int32)
-	go func() {
+	r.workers.Go(func() {
 		var o outcome
 		defer func() {
 			if p := recover(); p != nil {
@@ -182,7 +182,7 @@ func (r *Runner) runOne(ctx context.Context, hook string, e entry, req *Request)
 			done <- o
 		}()
 		o.res, o.err = e.handle(ctx, &own)
-	}()
+	})
 	// A handler that heeds its deadline may be a little late on a busy machine:
 	// it gets half of what is kept for the way back, and a moment in any case.
 	grace := time.NewTimer(max(time.Until(deadline)+req.Margin/2, leastTime))
@@ -230,13 +230,6 @@ func (r Result) Body() []byte {
 	case r.PrependContext == "":
 		return []byte("{}")
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(struct {
-		PrependContext string `json:"prependContext"`
-	}{r.PrependContext}); err != nil {
-		return []byte("{}") // a struct of one string does not fail
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	out := append(make([]byte, 0, len(r.PrependContext)+256), `{"prependContext":`...)
+	return append(payload.AppendString(out, r.PrependContext), '}')
 }

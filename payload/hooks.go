@@ -2,7 +2,6 @@ package payload
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -141,13 +140,41 @@ type Message struct {
 	ErrorMessage string
 }
 
-// Content is the text of a message: one element for a string, one for each
-// text part otherwise. Thinking, tool calls, images and parts of unknown shape
-// are left out; so is content that is neither a string nor a list, which is not
-// an error: gateways put objects of their own there.
-type Content []string
+// Content is what a message says, as JSON: most of a history is never looked
+// at.
+type Content string
 
-// messages reads a history. Its texts are parts of the body.
+// Texts returns the texts: one for a string, one for each text part otherwise.
+// Thinking, tool calls, images and parts of unknown shape are left out; so is
+// content that is neither a string nor a list, which is not an error: gateways
+// put objects of their own there.
+func (c Content) Texts() []string {
+	if c == "" {
+		return nil
+	}
+	return textsOf(gjson.Parse(string(c)))
+}
+
+// ContentOf is the content that has the texts: a string for one, else a list of
+// parts.
+func ContentOf(texts ...string) Content {
+	if len(texts) == 1 {
+		return Content(AppendString(nil, texts[0]))
+	}
+	out := []byte{'['}
+	for i, text := range texts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		part := openObject(out)
+		part.text("type", "text")
+		part.text("text", text)
+		out = part.close()
+	}
+	return Content(append(out, ']'))
+}
+
+// messages reads a history. Its contents are parts of the body.
 func (o object) messages(field string, list gjson.Result) ([]Message, error) {
 	if list.Type == gjson.Null {
 		return nil, nil
@@ -156,62 +183,69 @@ func (o object) messages(field string, list gjson.Result) ([]Message, error) {
 		return nil, o.wrongType(field, "an array", list)
 	}
 	var (
-		out []Message
+		out = make([]Message, 0, min(strings.Count(list.Raw, `"role"`), 1<<16))
+		m   Message
 		err error
 	)
-	list.ForEach(func(_, value gjson.Result) bool {
-		if !value.IsObject() {
-			err = o.wrongType(field+"[]", "an object", value)
+	read := func(name, value string) bool {
+		switch name {
+		case "role":
+			err = o.part(field, "role", value, &m.Role)
+		case "content":
+			m.Content = Content(value)
+		case "stopReason":
+			err = o.part(field, "stopReason", value, &m.StopReason)
+		case "errorMessage":
+			err = o.part(field, "errorMessage", value, &m.ErrorMessage)
+		}
+		return err == nil
+	}
+	eachElement(list.Raw, func(message string) bool {
+		if message[0] != '{' {
+			err = o.wrongType(field+"[]", "an object", gjson.Parse(message))
 			return false
 		}
-		var m Message
-		value.ForEach(func(name, value gjson.Result) bool {
-			switch name.Str {
-			case "role":
-				err = o.part(field+"[].role", value, &m.Role)
-			case "content":
-				m.Content = contentOf(value)
-			case "stopReason":
-				err = o.part(field+"[].stopReason", value, &m.StopReason)
-			case "errorMessage":
-				err = o.part(field+"[].errorMessage", value, &m.ErrorMessage)
-			}
-			return err == nil
-		})
+		m = Message{}
+		eachField(message, read)
 		out = append(out, m)
 		return err == nil
 	})
 	return out, err
 }
 
-// part reads a string that stays a part of the body.
-func (o object) part(field string, value gjson.Result, to *string) error {
+// part reads a string of an element that stays a part of the body.
+func (o object) part(list, field, raw string, to *string) error {
+	if len(raw) >= 2 && raw[0] == '"' && strings.IndexByte(raw, '\\') < 0 {
+		*to = raw[1 : len(raw)-1]
+		return nil
+	}
+	value := gjson.Parse(raw)
 	if value.Type != gjson.String && value.Type != gjson.Null {
-		return o.wrongType(field, "a string", value)
+		return o.wrongType(list+"[]."+field, "a string", value)
 	}
 	*to = value.Str
 	return nil
 }
 
-func contentOf(value gjson.Result) Content {
+func textsOf(value gjson.Result) []string {
 	if value.Type == gjson.String {
-		return Content{value.Str}
+		return []string{value.Str}
 	}
 	if !value.IsArray() {
 		return nil
 	}
-	var out Content
-	value.ForEach(func(_, part gjson.Result) bool {
-		if !part.IsObject() {
+	var out []string
+	eachElement(value.Raw, func(part string) bool {
+		if part[0] != '{' {
 			return true
 		}
 		var kind, text gjson.Result
-		part.ForEach(func(name, value gjson.Result) bool {
-			switch name.Str {
+		eachField(part, func(name, value string) bool {
+			switch name {
 			case "type":
-				kind = value
+				kind = gjson.Parse(value)
 			case "text":
-				text = value
+				text = gjson.Parse(value)
 			}
 			return true
 		})
@@ -289,10 +323,7 @@ func DecodeAfterToolCall(raw json.RawMessage) (AfterToolCall, error) {
 		case "error":
 			return o.failure(name, value, &e.Error)
 		case "durationMs":
-			if value.Type != gjson.Number && value.Type != gjson.Null {
-				return o.wrongType(name, "a number", value)
-			}
-			e.DurationMs = value.Num
+			return o.number(name, value, &e.DurationMs)
 		}
 		return nil
 	})
@@ -305,7 +336,7 @@ func resultText(value gjson.Result) string {
 	if value.IsObject() {
 		content = value.Get("content")
 	}
-	if texts := contentOf(content); len(texts) > 0 {
+	if texts := textsOf(content); len(texts) > 0 {
 		return texts[0]
 	}
 	return ""
@@ -373,7 +404,7 @@ func (e AgentEnd) Outcome() (result, failure string) {
 			}
 		}
 		last = false
-		if text := strings.Join(m.Content, "\n"); strings.TrimSpace(text) != "" {
+		if text := strings.Join(m.Content.Texts(), "\n"); strings.TrimSpace(text) != "" {
 			return strings.Clone(text), failure
 		}
 	}
@@ -416,9 +447,10 @@ type Turn struct {
 
 // Sources of a classification (contract §3, Hint-Source).
 const (
-	SourceLLM   = "llm"
-	SourceLocal = "local"
-	SourceCache = "cache"
+	SourceLLM       = "llm"
+	SourceLocal     = "local"
+	SourceCache     = "cache"
+	SourceEmbedding = "embedding"
 )
 
 // Classification is what a model or the local classifier says of a message,
@@ -459,8 +491,96 @@ type TurnBegun struct {
 // DecodeTurnBegun decodes the event of turn_begun.
 func DecodeTurnBegun(raw json.RawMessage) (TurnBegun, error) {
 	var e TurnBegun
-	if err := json.Unmarshal(raw, &e); err != nil {
-		return TurnBegun{}, fmt.Errorf("%w: event is no turn: %w", ErrInvalid, err)
+	o, err := view(raw, "event")
+	if err != nil {
+		return e, err
 	}
-	return e, nil
+	return e, o.fields(func(name string, value gjson.Result) (err error) {
+		switch name {
+		case "runId":
+			return o.text(name, value, &e.RunID)
+		case "prompt":
+			return o.text(name, value, &e.Prompt)
+		case "conversation":
+			e.Conversation, err = o.turns(name, value)
+			return err
+		case "result":
+			e.Result, err = o.classification(name, value)
+			return err
+		case "hint":
+			return o.text(name, value, &e.Hint)
+		case "skip":
+			return o.text(name, value, &e.Skip)
+		}
+		return nil
+	})
+}
+
+// turns reads a conversation.
+func (o object) turns(field string, list gjson.Result) ([]Turn, error) {
+	if list.Type == gjson.Null {
+		return nil, nil
+	}
+	if !list.IsArray() {
+		return nil, o.wrongType(field, "an array", list)
+	}
+	var (
+		out []Turn
+		err error
+	)
+	list.ForEach(func(_, value gjson.Result) bool {
+		if !value.IsObject() {
+			err = o.wrongType(field+"[]", "an object", value)
+			return false
+		}
+		var t Turn
+		err = object{value, o.what}.fields(func(name string, value gjson.Result) error {
+			switch name {
+			case "role":
+				return o.text(field+"[].role", value, &t.Role)
+			case "text":
+				return o.text(field+"[].text", value, &t.Text)
+			}
+			return nil
+		})
+		out = append(out, t)
+		return err == nil
+	})
+	return out, err
+}
+
+// classification reads what was classified; null is nil.
+func (o object) classification(field string, value gjson.Result) (*Classification, error) {
+	if value.Type == gjson.Null {
+		return nil, nil
+	}
+	if !value.IsObject() {
+		return nil, o.wrongType(field, "an object", value)
+	}
+	var c Classification
+	return &c, object{value, o.what}.fields(func(name string, value gjson.Result) error {
+		switch name {
+		case "intent":
+			return o.text(field+".intent", value, &c.Intent)
+		case "name":
+			return o.text(field+".name", value, &c.Name)
+		case "reason":
+			return o.text(field+".reason", value, &c.Reason)
+		case "goal":
+			return o.text(field+".goal", value, &c.Goal)
+		case "confidence":
+			return o.number(field+".confidence", value, &c.Confidence)
+		case "complexity":
+			return o.text(field+".complexity", value, &c.Complexity)
+		case "suggestion":
+			return o.text(field+".suggestion", value, &c.Suggestion)
+		case "source":
+			return o.text(field+".source", value, &c.Source)
+		case "model":
+			return o.text(field+".model", value, &c.Model)
+		case "elapsedMs":
+			return o.number(field+".elapsedMs", value, &c.ElapsedMs)
+		}
+		return nil
+	})
 }

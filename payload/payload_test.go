@@ -102,11 +102,11 @@ func TestPromptMustBeAString(t *testing.T) {
 func TestContent(t *testing.T) {
 	for _, row := range []struct {
 		name, json string
-		want       Content
+		want       []string
 	}{
-		{"a string", `"hi"`, Content{"hi"}},
-		{"text parts", `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`, Content{"a", "b"}},
-		{"only text counts", `[{"type":"thinking","thinking":"t"},{"type":"redacted_thinking","data":"x"},{"type":"toolCall","name":"n"},{"type":"text","text":"a"}]`, Content{"a"}},
+		{"a string", `"hi"`, []string{"hi"}},
+		{"text parts", `[{"type":"text","text":"a"},{"type":"text","text":"b"}]`, []string{"a", "b"}},
+		{"only text counts", `[{"type":"thinking","thinking":"t"},{"type":"redacted_thinking","data":"x"},{"type":"toolCall","name":"n"},{"type":"text","text":"a"}]`, []string{"a"}},
 		{"parts of unknown shape", `["a",5,null,{"type":7},{"type":"text","text":7},{"type":"text"}]`, nil},
 		{"an object", `{"a":1}`, nil},
 		{"null", `null`, nil},
@@ -115,7 +115,8 @@ func TestContent(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			e, err := DecodeAgentEnd(json.RawMessage(`{"messages":[{"role":"user","content":` + row.json + `}]}`))
 			require.NoError(t, err)
-			require.Equal(t, []Message{{Role: "user", Content: row.want}}, e.Messages)
+			require.Len(t, e.Messages, 1)
+			require.Equal(t, row.want, e.Messages[0].Content.Texts())
 		})
 	}
 }
@@ -156,8 +157,8 @@ func TestErrorText(t *testing.T) {
 }
 
 func TestOutcome(t *testing.T) {
-	user := Message{Role: "user", Content: Content{"q"}}
-	said := func(s string) Message { return Message{Role: "assistant", Content: Content{s}, StopReason: "stop"} }
+	user := Message{Role: "user", Content: ContentOf("q")}
+	said := func(s string) Message { return Message{Role: "assistant", Content: ContentOf(s), StopReason: "stop"} }
 	failed := Message{Role: "assistant", StopReason: "error", ErrorMessage: "500 upstream"}
 	for _, row := range []struct {
 		name            string
@@ -317,6 +318,15 @@ func BenchmarkDecodeAgentEnd(b *testing.B) {
 			}
 		})
 	}
+}
+
+func FuzzValid(f *testing.F) {
+	for _, s := range []string{
+		`{}`, ` [1, -2.5e+3, true, null, "a\u00e9\n"] `, `01`, `1.`, `-`, `1e`, `"\x"`, `"\u12"`, "\"\x01\"", "\"\xff\"", `{"a":1,}`, `[1 2]`, `tru`, `{"a" 1}`, `{} {}`, "", " ",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) { require.Equal(t, json.Valid(data), valid(data)) })
 }
 
 func TestDeepNestingIsRefusedAndNothingWorse(t *testing.T) {

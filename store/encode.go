@@ -45,7 +45,10 @@ func (d *Document) Session() ([]byte, error) { return d.encode(nil, nil) }
 func (d *Document) AppendSession(buf []byte) ([]byte, error) { return d.encode(buf, nil) }
 
 // State encodes the whole document: the session, and what waits.
-func (d *Document) State() ([]byte, error) { return d.encode(nil, d.waiting) }
+func (d *Document) State() ([]byte, error) { return d.AppendState(nil) }
+
+// AppendState is State with a buffer of the caller's, whose content it keeps.
+func (d *Document) AppendState(buf []byte) ([]byte, error) { return d.encode(buf, d.waiting) }
 
 func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {
 	top, err := encode(head{SessionID: d.id.Value, SessionKey: d.sessionKey.Value, AgentID: d.agent.Value})

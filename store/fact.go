@@ -3,8 +3,8 @@
 //
 // The fold is pure and independent of order: a [Document] is a function of the
 // set of [Fact] values applied to it, however often and in whatever order they
-// come. The backends (package store/file) keep documents; they never decide
-// what stands in one.
+// come. The backends (packages store/file and store/kv) keep documents; they
+// never decide what stands in one.
 package store
 
 import (

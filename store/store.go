@@ -1,11 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"intenthint/subjects"
 )
 
 var (
@@ -45,6 +49,14 @@ type Store interface {
 	Reader
 }
 
+// Source is the event stream that sessions are made of. A store that knows none
+// is new, or has lost what it held.
+type Source struct {
+	Stream string `json:"stream"`
+	// Created tells a stream from one of the same name that was there before.
+	Created time.Time `json:"created"`
+}
+
 // Summary is a session in a list.
 type Summary struct {
 	// Token names the session in files and subjects.
@@ -63,6 +75,11 @@ type Summary struct {
 	Ended string `json:"ended,omitempty"`
 	// Updated is when the document changed last.
 	Updated time.Time `json:"updated"`
+}
+
+// Compare puts the session that changed last first.
+func (s Summary) Compare(other Summary) int {
+	return cmp.Or(other.Updated.Compare(s.Updated), strings.Compare(s.Token, other.Token))
 }
 
 // Summarize reads what a list shows from a session document; it does not check
@@ -145,6 +162,30 @@ func SessionOf(facts []Fact) (string, error) {
 		}
 	}
 	return session, nil
+}
+
+// Tokens are the tokens that the name of a session may mean: that of an id or a
+// key, else the token itself (contract §8).
+func Tokens(session string) []string {
+	out := []string{subjects.Name(session)}
+	if IsToken(session) && session != out[0] {
+		out = append(out, session)
+	}
+	return out
+}
+
+// IsToken says whether name can be the token of a session, full or shortened.
+func IsToken(name string) bool {
+	if name == "" || len(name) > subjects.MaxNameBytes {
+		return false
+	}
+	for i := range len(name) {
+		c := name[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '=' {
+			return false
+		}
+	}
+	return true
 }
 
 func shapeError(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }

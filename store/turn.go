@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"intenthint/payload"
@@ -316,15 +317,21 @@ func depth(raw []byte) (deepest int) {
 	return deepest
 }
 
+// scratch are buffers to encode in. What is encoded is kept for long: it is
+// copied to where it takes no more room than it needs.
+var scratch = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
 // encode is JSON without the escapes that only HTML needs.
 func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	b, _ := scratch.Get().(*bytes.Buffer)
+	defer scratch.Put(b)
+	b.Reset()
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return bytes.Clone(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
 // DecodeTurn decodes a turn as it stands in a session file or in a line of

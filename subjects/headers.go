@@ -23,7 +23,10 @@ const (
 	HeaderError     = "Nats-Service-Error"
 	HeaderErrorCode = "Nats-Service-Error-Code"
 
-	// On a dead letter: why it could not be applied, and where it was found.
+	// On a dead letter: why it could not be applied, where it was found, and
+	// the Nats-Msg-Id that it had there. The last one is also on an event that
+	// was replayed.
 	HeaderDLQReason  = "Dlq-Reason"
 	HeaderDLQSubject = "Dlq-Subject"
+	HeaderDLQMsgID   = "Dlq-Msg-Id"
 )

@@ -55,6 +55,11 @@ func (p Prefix) Events() string { return string(p) + ".event.>" }
 // EventsOf matches the events of one hook.
 func (p Prefix) EventsOf(hook string) string { return string(p) + ".event." + part(hook) + ".>" }
 
+// EventsOfSession matches the events of one session, by its id or its key.
+func (p Prefix) EventsOfSession(session string) string {
+	return string(p) + ".event.*.*." + part(session)
+}
+
 // DeadLetter is the subject of a dead letter: P.dlq.<hook>.
 func (p Prefix) DeadLetter(hook string) string { return string(p) + ".dlq." + part(hook) }
 

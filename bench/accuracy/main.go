@@ -86,7 +86,7 @@ func row(ctx context.Context, s *set) (string, error) {
 	trial := evaluate.Run{
 		Catalog:    catalog,
 		Classifier: classify.New(classify.ModeLocal, model, nil, classify.Options{}),
-		Forced:     func(message string) string { return model.Predict(message, nil, nil).Intent },
+		Forced:     func(_ string, in classify.Input) string { return model.Predict(in.Latest, nil, nil).Intent },
 	}
 	outcomes, err := trial.Classify(ctx, test)
 	if err != nil {

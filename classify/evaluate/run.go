@@ -19,10 +19,10 @@ type Classifier interface {
 type Run struct {
 	Catalog    *intents.Catalog
 	Classifier Classifier
-	// Forced names the intent that the local classifier gives when the fallback
-	// is no answer. It is asked where the answer is the local classifier's; a
-	// model that answers the fallback has no other intent to offer.
-	Forced func(message string) string
+	// Forced names the intent that the classifier of the given source, local or
+	// embedding, gives when the fallback is no answer. A model that answers the
+	// fallback has no other intent to offer.
+	Forced func(source string, in classify.Input) string
 	// Timeout is for each message; none when it is 0.
 	Timeout time.Duration
 	// Location is the user's zone, UTC when nil.
@@ -67,8 +67,8 @@ func (r *Run) one(ctx context.Context, line Line) Outcome {
 	case err != nil:
 		o.Got, o.Err = intents.FallbackID, err
 		return o
-	case answer.Source == payload.SourceLocal:
-		o.Forced = r.Forced(in.Latest)
+	case answer.Source == payload.SourceLocal || answer.Source == payload.SourceEmbedding:
+		o.Forced = r.Forced(answer.Source, in)
 	case answer.Intent != intents.FallbackID:
 		o.Forced = answer.Intent
 	}

@@ -20,7 +20,9 @@ func (f classifierFunc) Classify(ctx context.Context, in classify.Input) (payloa
 	return f(ctx, in)
 }
 
-func forcedA(string) string { return "A" }
+func forcedA(source string, _ classify.Input) string {
+	return map[string]string{payload.SourceLocal: "A", payload.SourceEmbedding: "E"}[source]
+}
 
 func TestRun(t *testing.T) {
 	catalog := intents.NewCatalog([]intents.Intent{{ID: "A", Triggers: []string{"a"}}})
@@ -35,6 +37,11 @@ func TestRun(t *testing.T) {
 			row:    "local fallback has a forced choice",
 			answer: payload.Classification{Intent: "OTHER", Confidence: 0.7, Source: payload.SourceLocal},
 			want:   Outcome{Got: "OTHER", Confidence: 0.7, Forced: "A"},
+		},
+		{
+			row:    "so has that of an embedding model",
+			answer: payload.Classification{Intent: "OTHER", Confidence: 0.7, Source: payload.SourceEmbedding},
+			want:   Outcome{Got: "OTHER", Confidence: 0.7, Forced: "E"},
 		},
 		{
 			row:    "a model's intent is its forced choice",

@@ -16,7 +16,7 @@ import (
 
 // formatVersion is raised whenever the binary form changes, or what training
 // makes of a catalogue: a model of another version is not read but trained.
-const formatVersion = 1
+const formatVersion = 3
 
 // The binary form is a header and a payload, little-endian:
 //

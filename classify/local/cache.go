@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,27 +8,16 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"intenthint/intents"
+	"intenthint/internal/cachefile"
 )
 
-const (
-	cachePrefix = "classifier-"
-	cacheSuffix = ".bin"
-	// cachedModels is how many models are kept: an operator who goes back to
-	// the intents of before, and processes that share a directory, find theirs.
-	cachedModels = 4
-	// maxModelBytes is more than the model of any catalogue that can be used.
-	maxModelBytes = 1 << 30
-	// abandoned is the age of a temporary file that nobody is writing any more.
-	abandoned = time.Hour
-)
+// cachedModels are the files of models. Some are kept: an operator who goes back
+// to the intents of before, and processes that share a directory, find theirs.
+var cachedModels = cachefile.Kind{Prefix: "classifier-", Suffix: ".bin", Keep: 4, MaxBytes: 1 << 30}
 
 // TrainCached is [Train], but for a catalogue for which dir holds a model; of
 // any other it leaves the model there, readable by its owner alone. dir is made
@@ -62,99 +50,26 @@ func TrainCached(dir string, cat *intents.Catalog, log *slog.Logger) *Model {
 // those of [Read].
 func ReadCached(dir string, cat *intents.Catalog) (*Model, error) {
 	id := identity(cat.Root())
-	path := cachePath(dir, id)
-	// Whoever opened a pipe would wait for a writer.
-	info, err := os.Lstat(path)
+	data, err := cachedModels.Read(dir, cacheKey(id))
+	if errors.Is(err, cachefile.ErrIrregular) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxModelBytes {
-		return nil, fmt.Errorf("%w: %s is not the file of one", ErrDamaged, path)
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
 	m, err := read(cat, id, data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", cachedModels.Path(dir, cacheKey(id)), err)
 	}
-	// A model in use is not among the oldest. Where only reading is allowed,
-	// nothing is removed either.
-	now := time.Now()
-	_ = os.Chtimes(path, now, now)
 	return m, nil
 }
 
-func cachePath(dir string, id [sha256.Size]byte) string {
-	return filepath.Join(dir, cachePrefix+hex.EncodeToString(id[:8])+cacheSuffix)
-}
+func cacheKey(id [sha256.Size]byte) string { return hex.EncodeToString(id[:8]) }
 
-// writeCached writes the model's file and removes the oldest ones. The file
-// appears complete or not at all; after a power failure it may be damaged, which
-// its checksum tells, so that nothing waits for the disk.
 func writeCached(dir string, m *Model) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
 	data, err := m.AppendBinary(nil)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, cachePrefix+"*.tmp") // of mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), cachePath(dir, identity(m.catalog)))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return prune(dir)
-}
-
-// prune removes all models but the newest, and what a process that was killed
-// left half written.
-func prune(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	var models []fs.FileInfo
-	var gone []string
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || !strings.HasPrefix(e.Name(), cachePrefix) {
-			continue
-		}
-		switch filepath.Ext(e.Name()) {
-		case cacheSuffix:
-			models = append(models, info)
-		case ".tmp":
-			if time.Since(info.ModTime()) > abandoned {
-				gone = append(gone, e.Name())
-			}
-		}
-	}
-	slices.SortFunc(models, func(a, b fs.FileInfo) int {
-		return cmp.Or(b.ModTime().Compare(a.ModTime()), strings.Compare(a.Name(), b.Name()))
-	})
-	for _, info := range models[min(cachedModels, len(models)):] {
-		gone = append(gone, info.Name())
-	}
-	var failed error
-	for _, name := range gone {
-		// Another process may have been faster.
-		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
-		}
-	}
-	return failed
+	return cachedModels.Write(dir, cacheKey(identity(m.catalog)), data)
 }

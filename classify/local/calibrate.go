@@ -44,10 +44,17 @@ func (l *logistic) probability(s *signals) float64 {
 
 // fitLogistic finds the regression that makes the outcomes most likely, given
 // that it is near prior: precision says how many observations' worth of
-// certainty the prior has. It is Newton's method, with a fixed number of steps.
+// certainty the prior has. It is Newton's method, each step halved until it
+// gains: far from the optimum its leaps go too far, and may never come back.
 func fitLogistic(obs []observation, outcome func(*observation) (hit, use bool), prior logistic, precision float64) logistic {
+	const (
+		maxSteps, maxHalvings = 50, 20
+		settled               = 1e-9 // of what a step promises to gain
+		enough                = 1e-4 // of what it promised, to be taken
+	)
 	l := prior
-	for range 12 {
+	now := lossOf(&l, obs, outcome, &prior, precision)
+	for range maxSteps {
 		var gradient signals
 		var hessian [numSignals][numSignals]float64
 		for i := range gradient {
@@ -65,7 +72,7 @@ func fitLogistic(obs []observation, outcome func(*observation) (hit, use bool), 
 			if hit {
 				y = 1
 			}
-			d, h := (p-y)*o.weight, math.Max(p*(1-p), 1e-6)*o.weight
+			d, h := (p-y)*o.weight, p*(1-p)*o.weight
 			for i, a := range o.signals {
 				gradient[i] += d * a
 				for j := 0; j <= i; j++ {
@@ -74,23 +81,51 @@ func fitLogistic(obs []observation, outcome func(*observation) (hit, use bool), 
 			}
 		}
 		step, ok := solve(&hessian, &gradient)
-		if !ok {
+		promised := 0.0
+		for i, v := range step {
+			promised += v * gradient[i]
+		}
+		if !ok || promised <= settled*now {
 			break
 		}
-		// A step is bounded: far from the optimum Newton's leaps too far.
-		longest := 0.0
-		for _, v := range step {
-			longest = math.Max(longest, math.Abs(v))
+		next, then := l, now
+		for k, factor := 0, 1.0; k < maxHalvings && then > now-enough*factor*promised; k, factor = k+1, factor/2 {
+			for i, v := range step {
+				next[i] = l[i] - factor*v
+			}
+			then = lossOf(&next, obs, outcome, &prior, precision)
 		}
-		factor := 1.0
-		if longest > 4 {
-			factor = 4 / longest
+		if then >= now {
+			break
 		}
-		for i := range l {
-			l[i] -= factor * step[i]
-		}
+		l, now = next, then
 	}
 	return l
+}
+
+// lossOf is what fitLogistic makes small: how unlikely the regression and, by
+// it, the outcomes are.
+func lossOf(l *logistic, obs []observation, outcome func(*observation) (hit, use bool), prior *logistic, precision float64) float64 {
+	sum := 0.0
+	for i, v := range prior {
+		sum += precision / 2 * (l[i] - v) * (l[i] - v)
+	}
+	for k := range obs {
+		o := &obs[k]
+		hit, use := outcome(o)
+		if !use {
+			continue
+		}
+		z := 0.0
+		for i, v := range o.signals {
+			z += l[i] * v
+		}
+		if hit {
+			z = -z
+		}
+		sum += o.weight * (math.Max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))))
+	}
+	return sum
 }
 
 // solve returns x of a·x = b for a positive definite a, of which the lower
@@ -177,8 +212,19 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 	}
 	obs := slices.Concat(folds...)
 	balance(obs)
-	m.inScope = fitLogistic(obs, func(o *observation) (hit, use bool) { return o.inScope, true }, inScopePrior, priorPrecision)
-	m.correct = fitLogistic(obs, func(o *observation) (hit, use bool) { return o.correct, o.inScope }, correctPrior, priorPrecision)
+	m.inScope = fitInScope(obs, inScopePrior, learntPrecision)
+	m.correct = fitCorrect(obs, correctPrior, learntPrecision)
+}
+
+// fitInScope learns the probability that some intent fits.
+func fitInScope(obs []observation, prior logistic, precision float64) logistic {
+	return fitLogistic(obs, func(o *observation) (hit, use bool) { return o.inScope, true }, prior, precision)
+}
+
+// fitCorrect learns the probability that the best intent is right, given that
+// one is.
+func fitCorrect(obs []observation, prior logistic, precision float64) logistic {
+	return fitLogistic(obs, func(o *observation) (hit, use bool) { return o.correct, o.inScope }, prior, precision)
 }
 
 // foldsFor says how many folds of so many texts are tried out: of many texts a
@@ -193,57 +239,77 @@ func foldsFor(texts int) int {
 	return numFolds
 }
 
-// observe tries out a fold: what is taken out of the model is seen by it as
-// new messages.
-func (m *Model) observe(full *solver, samples []sample, fold int) []observation {
-	var (
-		held    = make([]bool, len(samples))
-		present = make([]bool, len(m.intents))
-		seen    = make([]int, len(m.intents)+1)
-		known   = make([]int32, m.space.dict.n)
-		sc      = m.newScratch()
-		obs     []observation
-	)
-	for c := range present {
-		present[c] = c%numFolds != fold
+// holdout is what is taken out of a model for once.
+type holdout struct {
+	number  int
+	held    []bool  // by row
+	present []bool  // by intent
+	known   []int32 // by feature: how many rows that are left have it
+}
+
+func (m *Model) holdOut(number int, samples []sample, rows *corpus) *holdout {
+	f := &holdout{
+		number: number, held: make([]bool, len(samples)),
+		present: make([]bool, len(m.intents)), known: make([]int32, m.space.dict.n),
 	}
+	for c := range f.present {
+		f.present[c] = c%numFolds != number
+	}
+	seen := make([]int, len(m.intents)+1)
 	for i, sm := range samples {
 		k := seen[sm.class+1]
 		if !sm.trigger {
 			seen[sm.class+1]++
 		}
-		absent := sm.class >= 0 && !present[sm.class]
-		held[i] = absent || !sm.trigger && (k+int(sm.class+1))%numFolds == fold
-		if !held[i] {
-			ids, _ := full.rows.row(i)
+		absent := sm.class >= 0 && !f.present[sm.class]
+		f.held[i] = absent || !sm.trigger && (k+int(sm.class+1))%numFolds == number
+		if !f.held[i] {
+			ids, _ := rows.row(i)
 			for _, id := range ids {
-				known[id]++
+				f.known[id]++
 			}
 		}
 	}
+	return f
+}
+
+// without is a solver that has forgotten what the fold takes out.
+func (f *holdout) without(full *solver) *solver {
 	s := full.clone()
-	s.forget(held)
-	s.run(foldEpochs, uint64(100+fold), held)
-	s.bayes(held)
+	s.forget(f.held)
+	s.run(foldEpochs, uint64(100+f.number), f.held)
+	return s
+}
+
+// observe tries out a fold: what is taken out of the model is seen by it as
+// new messages.
+func (m *Model) observe(full *solver, samples []sample, number int) []observation {
+	var (
+		f   = m.holdOut(number, samples, full.rows)
+		sc  = m.newScratch()
+		obs []observation
+	)
+	s := f.without(full)
+	s.bayes(f.held)
 	for i, sm := range samples {
-		if !held[i] || sm.trigger {
+		if !f.held[i] || sm.trigger {
 			continue
 		}
 		m.read(sc, sm.text)
-		m.unknow(sc, known)
+		m.unknow(sc, f.known)
 		score(sc.scores, s.blocks, sc.ids, sc.values)
-		if first, second := top(sc.scores, present); first >= 0 {
-			_, cosine, covered := m.nearest(sc, first, held)
+		if first, second := top(sc.scores, f.present); first >= 0 {
+			_, cosine, covered := m.nearest(sc, first, f.held)
 			obs = append(obs, observation{
 				signals: m.signals(sc, first, second, cosine, covered),
-				inScope: sm.class >= 0 && present[sm.class],
+				inScope: sm.class >= 0 && f.present[sm.class],
 				correct: int32(first) == sm.class,
 				weight:  1,
 			})
 		}
 		sc.clear()
 	}
-	return append(obs, m.babble(sc, s, present, len(obs)/babbleShare+1, uint64(fold))...)
+	return append(obs, m.babble(sc, s, f.present, len(obs)/babbleShare+1, uint64(number))...)
 }
 
 // babble observes n messages of made-up words: what fits none of a catalogue's
@@ -298,7 +364,7 @@ func (m *Model) unknow(sc *scratch, known []int32) {
 			sc.runs += strange - worth
 			sc.knownRuns -= worth
 		}
-		if m.space.views[id] != viewChar {
+		if m.space.views[id].compared() {
 			sc.strange += strange * strange
 		}
 	}

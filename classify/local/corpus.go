@@ -93,16 +93,26 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 	return s, c
 }
 
-// manyRows is from where on a pair or a run of characters that only one text
-// has is not worth its memory.
-const manyRows = 4000
+// Of more than manyRows texts, what fewer than usualRows have is not worth its
+// memory, unless it is a word.
+const (
+	manyRows  = 4000
+	usualRows = 3
+)
 
 // renumber gives the features that several rows have the first numbers, and
-// forgets the others, but for words, when asked to.
+// forgets those that are rare, but for words, when asked to.
 func (s *space) renumber(c *corpus, forget bool) {
 	rows := make([]int32, s.dict.n)
 	for _, id := range c.ids {
 		rows[id]++
+	}
+	if forget {
+		for id, k := range rows {
+			if k < usualRows && s.views[id] != viewWord {
+				rows[id] = 0
+			}
+		}
 	}
 	n := int32(0)
 	number := make([]int32, s.dict.n)
@@ -116,7 +126,7 @@ func (s *space) renumber(c *corpus, forget bool) {
 	for id, k := range rows {
 		switch {
 		case k > 1:
-		case forget && s.views[id] != viewWord:
+		case k == 0:
 			number[id] = -1
 		default:
 			number[id] = n

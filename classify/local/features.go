@@ -11,14 +11,19 @@ type view uint8
 
 const (
 	viewWord    view = iota // words and their stems; characters and pairs of them in scripts without spaces
-	viewPair                // pairs of words that are neighbours or have one between them, and the ends of the message
+	viewPair                // pairs of neighbouring words, and the ends of the message
 	viewChar                // runs of 3 to 5 characters in a word
 	viewConcept             // what the words are about, and pairs of that
+	viewCompany             // pairs of words wherever they stand, each by its concept when it has one
 	numViews
 )
 
+// compared says whether single examples are compared in this view: the others
+// are most of the features and say the same again.
+func (v view) compared() bool { return v != viewChar && v != viewCompany }
+
 // viewWeight is the length of each view's part of a feature vector.
-var viewWeight = [numViews]float32{1, 1, 1, 1.15}
+var viewWeight = [numViews]float32{1, 0.7, 1, 1.15, 1}
 
 // A concept alone is worth this much beside a pair of concepts.
 const conceptWeight = 1.5
@@ -57,15 +62,15 @@ func appendFeatures(out []feature, t *text) []feature {
 	var (
 		edge     = hashStep(hashSeed, hashEdge)
 		prev     = edge
-		skip     uint64 // the word before prev; 0 for none
 		buf      [maxStem]rune
-		concepts conceptSet
+		concepts earlier
+		company  earlier
 	)
 	for _, tok := range t.tokens {
 		runes := t.runes[tok.start:tok.end]
 		if tok.kind == tokenHan {
 			out = appendHan(out, runes, &concepts)
-			prev, skip = edge, 0
+			prev = edge
 			continue
 		}
 		h := hashWord(runes)
@@ -77,12 +82,13 @@ func appendFeatures(out []feature, t *text) []feature {
 				out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
 			}
 		}
-		out = concepts.appendWord(out, h)
 		out = append(out, feature{hashEnd(prev*31+h, viewPair), viewPair, 1})
-		if skip != 0 {
-			out = append(out, feature{hashEnd(skip*37+h, viewPair), viewPair, 1})
+		prev = h
+		if c, ok := conceptOf[h]; ok {
+			out = appendConcept(out, c, &concepts)
+			h = c
 		}
-		skip, prev = prev, h
+		out = company.appendPairs(out, h, viewCompany)
 	}
 	if len(t.tokens) > 0 {
 		out = append(out, feature{hashEnd(prev*31+edge, viewPair), viewPair, 1})
@@ -98,32 +104,35 @@ func hashWord(word []rune) uint64 {
 	return h
 }
 
-// conceptSet is the first concepts of a message: what is paired with later
-// ones.
-type conceptSet struct {
+// earlier is the first words, or concepts, of a message: what is paired with
+// later ones.
+type earlier struct {
 	n    int
-	list [8]uint64
+	list [12]uint64
 }
 
-// appendWord appends the concept of a word, or of two characters, and its
-// pairs with those before it.
-func (s *conceptSet) appendWord(out []feature, word uint64) []feature {
-	c, ok := conceptOf[word]
-	if !ok {
-		return out
+func (e *earlier) has(item uint64) bool { return slices.Contains(e.list[:e.n], item) }
+
+// appendPairs appends the pairs of an item with those before it, in any order,
+// and remembers the item.
+func (e *earlier) appendPairs(out []feature, item uint64, v view) []feature {
+	for _, other := range e.list[:e.n] {
+		out = append(out, feature{hashEnd(min(item, other)*41+max(item, other), v), v, 1})
 	}
-	if slices.Contains(s.list[:s.n], c) {
-		return out
-	}
-	out = append(out, feature{hashEnd(c, viewConcept), viewConcept, conceptWeight})
-	for _, d := range s.list[:s.n] {
-		out = append(out, feature{hashEnd(min(c, d)*41+max(c, d), viewConcept), viewConcept, 1})
-	}
-	if s.n < len(s.list) {
-		s.list[s.n] = c
-		s.n++
+	if e.n < len(e.list) {
+		e.list[e.n] = item
+		e.n++
 	}
 	return out
+}
+
+// appendConcept appends a concept and its pairs with those before it.
+func appendConcept(out []feature, concept uint64, before *earlier) []feature {
+	if before.has(concept) {
+		return out
+	}
+	out = append(out, feature{hashEnd(concept, viewConcept), viewConcept, conceptWeight})
+	return before.appendPairs(out, concept, viewConcept)
 }
 
 // appendRuns appends the runs of 3 to 5 characters of a word and its edges.
@@ -150,14 +159,16 @@ func appendRuns(out []feature, word []rune) []feature {
 
 // appendHan appends the characters, pairs and triples of a run of characters
 // of a script without spaces.
-func appendHan(out []feature, run []rune, concepts *conceptSet) []feature {
+func appendHan(out []feature, run []rune, concepts *earlier) []feature {
 	for i := range run {
 		h := hashStep(hashSeed, run[i])
 		out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
 		if i+1 < len(run) {
 			h = hashStep(h, run[i+1])
 			out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
-			out = concepts.appendWord(out, h)
+			if c, ok := conceptOf[h]; ok {
+				out = appendConcept(out, c, concepts)
+			}
 		}
 		if i+2 < len(run) {
 			h = hashStep(h, run[i+2])

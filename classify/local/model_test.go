@@ -233,9 +233,12 @@ func TestFallbackExamples(t *testing.T) {
 		"what do rain forest frogs eat", "why do frogs live in the rain forest", "rain forest climate zones",
 	}}
 	cat := intents.NewCatalog(append(slices.Clone(list), other))
-	got := ask(local.Train(cat), cat, "rain forest frogs")
+	const message = "tall animals of the rain forest"
+	got := ask(local.Train(cat), cat, message)
 	require.Equal(t, intents.FallbackID, got.Intent, "%+v", got)
 	require.Equal(t, "Something else", got.Name)
+	got = ask(local.Train(assistant()), assistant(), message)
+	require.Equal(t, "WEATHER", got.Intent, "%+v", got)
 }
 
 func TestConfidenceMeansSomething(t *testing.T) {

@@ -1,7 +1,7 @@
 package local
 
 // examples are the training rows as the nearest-example search reads them:
-// all but runs of characters, the rows of a class together.
+// the views that are compared, the rows of a class together.
 type examples struct {
 	firstRow []int32 // by class; one more at the end
 	starts   []int32 // by row; one more at the end
@@ -42,7 +42,7 @@ func (e *examples) learn(sp *space, rows *corpus) {
 		ids, values := rows.row(i)
 		from, sum := len(e.values), float32(0)
 		for k, id := range ids {
-			if sp.views[id] != viewChar {
+			if sp.views[id].compared() {
 				e.ids, e.values = append(e.ids, id), append(e.values, values[k])
 				sum += values[k] * values[k]
 			}
@@ -64,7 +64,7 @@ func (m *Model) nearest(sc *scratch, class int, skip []bool) (row int, cosine, c
 	row = -1
 	norm, known := float32(0), float32(0)
 	for k, id := range sc.ids {
-		if m.space.views[id] != viewChar {
+		if m.space.views[id].compared() {
 			norm += sc.values[k] * sc.values[k]
 			known += m.space.worth[id] * m.space.worth[id]
 		}

@@ -15,6 +15,8 @@ type verdict struct {
 	first, second int // positions; -1 for none
 	row           int // the nearest example of the first; -1 for none
 	cosine        float32
+	// words is the cosine to the nearest example by words alone.
+	words float32
 	// pIn is the probability that some intent fits, pFirst that the first does.
 	pIn, pFirst float64
 	// earlier is the user's earlier message that decided; "" for none.
@@ -44,24 +46,31 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	}
 	var covered float32
 	v.row, v.cosine, covered = m.nearest(sc, v.first, nil)
+	v.words = v.cosine
 	s := m.signals(sc, v.first, v.second, v.cosine, covered)
 	v.pIn = m.inScope.probability(&s)
 	v.pFirst = v.pIn * m.correct.probability(&s)
-	if v.row >= 0 && !m.examples.trigger[v.row] && v.cosine > sameCosine && sc.strange == 0 && s[sigMargin] > 0 {
-		// Calibration sees no message twice, so it cannot know that a message
-		// that is an example, word for word, is surely meant like it.
-		v.pFirst = max(v.pFirst, sameProbability)
-		v.pIn = max(v.pIn, v.pFirst)
-	}
+	m.trustSame(sc, &v, v.row, s[sigMargin])
 	return v
 }
 
-// decide classifies a message that follows a conversation. It leaves the
-// vector that decided in sc, to be taken out with clear.
-func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, allowed []bool) verdict {
+// trustSame raises the probability of an answer to a message that is the
+// example of the given row, word for word. Calibration sees no message twice,
+// so it cannot know that it is surely meant like it.
+func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
+	if row >= 0 && !m.examples.trigger[row] && v.words > sameCosine && sc.strange == 0 && margin > 0 {
+		v.pFirst = max(v.pFirst, sameProbability)
+		v.pIn = max(v.pIn, v.pFirst)
+	}
+}
+
+// decide classifies a message that follows a conversation, by words and, when
+// by is not nil, by vectors. It leaves the words that decided in sc, to be taken
+// out with clear.
+func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, allowed []bool, by *embedding) verdict {
 	m.read(sc, message)
 	kind := m.followUpOf(sc)
-	alone := m.judge(sc, allowed)
+	alone := m.look(sc, allowed, by, "", message)
 	if kind == acknowledgement {
 		alone.doubt()
 	}
@@ -81,12 +90,16 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		}
 		sc.clear()
 		looked++
-		if kind != acknowledgement {
-			m.read(sc, turn.Text, message)
+		said := message
+		if kind == acknowledgement {
+			said = ""
+		}
+		if said != "" {
+			m.read(sc, turn.Text, said)
 		} else if m.read(sc, turn.Text); m.followUpOf(sc) == acknowledgement {
 			continue
 		}
-		v := m.judge(sc, allowed)
+		v := m.look(sc, allowed, by, turn.Text, said)
 		v.pIn *= discount
 		v.pFirst *= discount
 		if !v.other() && (kind != elliptic || alone.other() || v.pFirst > alone.pFirst) {
@@ -98,15 +111,29 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if looked > 0 {
 		sc.clear()
 		m.read(sc, message)
-		score(sc.scores, m.blocks, sc.ids, sc.values)
+		if by == nil {
+			score(sc.scores, m.blocks, sc.ids, sc.values)
+		} else {
+			m.look(sc, allowed, by, "", message)
+		}
 	}
 	return alone
+}
+
+// look classifies what sc has read of the two texts.
+func (m *Model) look(sc *scratch, allowed []bool, by *embedding, earlier, said string) verdict {
+	if by != nil {
+		if vector := by.vectors[textOf(earlier, said)]; vector != nil {
+			return by.model.judge(sc, allowed, vector)
+		}
+	}
+	return m.judge(sc, allowed)
 }
 
 // doubt lowers the probabilities for a message that means nothing alone, unless
 // an intent has an example that is much the same.
 func (v *verdict) doubt() {
-	if c := float64(v.cosine); c < muchTheSame {
+	if c := float64(v.words); c < muchTheSame {
 		v.pIn *= c
 		v.pFirst *= c
 	}
@@ -132,11 +159,13 @@ func (m *Model) allowed(cat *intents.Catalog) []bool {
 // Classify implements [classify.Local]. It answers no intent that is not in the
 // catalogue of in, which should be the one the model was trained on or one
 // narrowed from it.
-func (m *Model) Classify(in classify.Input) payload.Classification {
+func (m *Model) Classify(in classify.Input) payload.Classification { return m.classify(in, nil) }
+
+func (m *Model) classify(in classify.Input, by *embedding) payload.Classification {
 	allowed := m.allowed(in.Catalog)
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)
-	v := m.decide(sc, in.Latest, in.Conversation, allowed)
+	v := m.decide(sc, in.Latest, in.Conversation, allowed, by)
 	out := payload.Classification{
 		Goal:       goal(in.Latest, v.earlier),
 		Confidence: v.confidence(),
@@ -187,9 +216,13 @@ type Prediction struct {
 // Predict classifies a message that follows a conversation, oldest turn first.
 // allowed is by position in the root catalogue, nil for all.
 func (m *Model) Predict(message string, conversation []payload.Turn, allowed []bool) Prediction {
+	return m.predict(message, conversation, allowed, nil)
+}
+
+func (m *Model) predict(message string, conversation []payload.Turn, allowed []bool, by *embedding) Prediction {
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)
-	v := m.decide(sc, message, conversation, allowed)
+	v := m.decide(sc, message, conversation, allowed, by)
 	p := Prediction{
 		Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine),
 		Reason: m.reason(sc, &v), Words: m.tellingWords(sc, &v), Ranked: m.rank(sc, &v, allowed),

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -37,6 +38,25 @@ type text struct {
 	buf    []byte
 	runes  []rune
 	tokens []token
+}
+
+// Normalize returns a message in the form in which this package compares
+// messages: without case, accents, punctuation and differences of width, Chinese
+// in simplified characters, single spaces between words. Of a long message it is
+// the beginning and the end that the classifier reads.
+func Normalize(message string) string {
+	var t text
+	t.reset(message)
+	var b strings.Builder
+	for i, tok := range t.tokens {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		for _, r := range t.runes[tok.start:tok.end] {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // reset normalises the parts, one after the other, reusing the memory of t.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,6 +107,103 @@ func TestConceptsMeet(t *testing.T) {
 	}
 	require.NotEqual(t, concept("buy"), concept("weather"))
 	require.Zero(t, concept("zyzzyva"))
+}
+
+// seenIn returns the features of a text in one view.
+func seenIn(v view, s string) map[uint64]bool {
+	var t text
+	t.reset(s)
+	out := map[uint64]bool{}
+	for _, f := range appendFeatures(nil, &t) {
+		if f.view == v {
+			out[f.hash] = true
+		}
+	}
+	return out
+}
+
+func TestWordsMeetWhereverTheyStand(t *testing.T) {
+	for _, row := range []struct {
+		name, a, b string
+		want       int // pairs that both have
+	}{
+		{"far apart", "zork the very old blim", "zork blim", 1},
+		{"in the other order", "blim zork", "zork blim", 1},
+		{"in another form", "zorks were blimming", "zork and blim", 1},
+		{"in words for the same", "buy zork", "zork I want to purchase", 1},
+		{"every pair", "zork blim fnord", "fnord zork blim", 3},
+		{"one word alone", "zork", "zork blim", 0},
+		{"other words", "zork blim", "zork fnord", 0},
+		{"no word", "", "zork blim", 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			both := 0
+			other := seenIn(viewCompany, row.b)
+			for hash := range seenIn(viewCompany, row.a) {
+				if other[hash] {
+					both++
+				}
+			}
+			require.Equal(t, row.want, both)
+		})
+	}
+}
+
+func TestWhatIsPairedIsBounded(t *testing.T) {
+	n := 0
+	for _, f := range appendFeatures(nil, &text{
+		runes:  []rune("zork"),
+		tokens: slices.Repeat([]token{{start: 0, end: 4, kind: tokenWord}}, 40),
+	}) {
+		if f.view == viewCompany {
+			n++
+		}
+	}
+	require.Equal(t, 12*11/2+28*12, n, "every word with those of the first twelve that precede it")
+}
+
+func TestNeighboursArePairedInTheirOrder(t *testing.T) {
+	require.NotEqual(t, seenIn(viewPair, "zork blim"), seenIn(viewPair, "blim zork"))
+	require.Len(t, seenIn(viewPair, "zork blim fnord"), 4, "two pairs and the two ends")
+}
+
+// Of few texts everything counts; of many, what is rare is not worth its memory,
+// but for words.
+func TestRareFeaturesOfManyTextsAreForgotten(t *testing.T) {
+	var samples []sample
+	for i := range manyRows + 1 {
+		sm := sample{text: "usual", cost: exampleCost}
+		switch {
+		case i < usualRows-1:
+			sm.text = "rare words"
+		case i < 2*usualRows-1:
+			sm.text = "common enough"
+		}
+		samples = append(samples, sm)
+	}
+	known := func(samples []sample, v view, text string) (n int) {
+		sp, _ := newSpace(samples, 1)
+		for hash := range seenIn(v, text) {
+			if sp.dict.lookup(hash) >= 0 {
+				n++
+			}
+		}
+		return n
+	}
+	for v := range numViews {
+		if v == viewConcept {
+			continue // made-up words and these have none
+		}
+		all := len(seenIn(v, "rare words"))
+		require.Positive(t, all)
+		require.Equal(t, all, known(samples[:manyRows], v, "rare words"), "view %d of few texts", v)
+		want := 0
+		if v == viewWord {
+			want = all
+		}
+		require.Equal(t, want, known(samples, v, "rare words"), "view %d of many texts", v)
+		require.Equal(t, len(seenIn(v, "common enough")), known(samples, v, "common enough"), "view %d", v)
+	}
 }
 
 func TestAssertions(t *testing.T) {
@@ -237,4 +335,22 @@ func TestComplexity(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, Complexity(row.in)) })
 	}
+}
+
+func TestNormalize(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                       "",
+		"?! …":                   "",
+		"  What's  THIS, then? ": "whats this then",
+		"Crème brûlée ＡＢＣ":       "creme brulee abc",
+		"打開 Chrome 的設定":          "打开 chrome 的设定",
+		"pleeeease 1000":         "pleease 1000",
+		"👍🏽 50%":                 "👍 50 %",
+	} {
+		got := Normalize(in)
+		require.Equal(t, want, got)
+		require.Equal(t, got, Normalize(got), "normalising twice changes nothing")
+	}
+	require.Less(t, len(Normalize(strings.Repeat("ab ", 400))), 400, "as much as the classifier reads")
 }

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,7 +70,7 @@ func (m *anthropicModel) params(req Request, q quirks) (anthropic.MessageNewPara
 		out.System = []anthropic.TextBlockParam{{Text: req.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
 	}
 	if !q.noTemperature {
-		out.Temperature = param.NewOpt(temperature)
+		out.Temperature = param.NewOpt(cmp.Or(req.Temperature, lowTemperature))
 	}
 	if !q.noThinking {
 		// Newer models think unless they are told not to.

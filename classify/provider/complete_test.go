@@ -97,6 +97,17 @@ func TestComplete(t *testing.T) {
 	})
 }
 
+func TestCompleteWithATemperature(t *testing.T) {
+	eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Text: "x"})
+		req := request()
+		req.Temperature = 0.75
+		_, err := m.Complete(t.Context(), req)
+		require.NoError(t, err)
+		require.InDelta(t, 0.75, s.Requests()[0].Fields["temperature"], 0)
+	})
+}
+
 func TestCompleteStructuredOutput(t *testing.T) {
 	t.Run("openai", func(t *testing.T) {
 		s := providertest.New(t)

@@ -19,7 +19,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBody is the longest response body that is read, in bytes.
+// MaxBody is the longest answer of a language model that is read, in bytes.
 const MaxBody = 1 << 20
 
 // StatusError is a response whose status is not 2xx, or a 2xx one whose body
@@ -85,10 +85,12 @@ type client struct {
 	http *http.Client
 	// key is kept out of errors.
 	key string
+	// limit is the longest body that is read, in bytes.
+	limit int64
 }
 
 func newClient(transport http.RoundTripper, key string) *client {
-	return &client{key: key, http: &http.Client{
+	return &client{key: key, limit: MaxBody, http: &http.Client{
 		Transport: transport,
 		// A redirected request would take the key along to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -101,15 +103,15 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, c.limit+1))
 	_ = resp.Body.Close()
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading the response: %w", err)
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, c.statusError(resp, body)
-	case len(body) > MaxBody:
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, MaxBody)
+	case int64(len(body)) > c.limit:
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, c.limit)
 	}
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	if len(body) == 0 || body[0] != '{' || !json.Valid(body) {

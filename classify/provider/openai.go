@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,8 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// temperature is low: the same message should get the same answer. It is not
-// zero because the client leaves a zero out.
-const temperature = 0.1
+// lowTemperature is not zero because the client leaves a zero out.
+const lowTemperature = 0.1
 
 // openAIModel speaks openai-completions.
 type openAIModel struct {
@@ -83,7 +83,7 @@ func (m *openAIModel) request(req Request, q quirks) openai.ChatCompletionReques
 		out.MaxTokens = q.tokens(req.MaxTokens) //nolint:staticcheck // what older servers know
 	}
 	if !q.noTemperature {
-		out.Temperature = temperature
+		out.Temperature = float32(cmp.Or(req.Temperature, lowTemperature))
 	}
 	if q.wide && m.own && !q.noThinking {
 		out.ReasoningEffort = openai.ReasoningEffortLow

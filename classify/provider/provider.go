@@ -37,7 +37,7 @@ var (
 	ErrEmpty = errors.New("the answer is empty")
 	// ErrMalformed: the body is not what the API promises.
 	ErrMalformed = errors.New("the response is malformed")
-	// ErrTooLarge: the body is longer than [MaxBody].
+	// ErrTooLarge: the body is longer than an answer can be, such as [MaxBody].
 	ErrTooLarge = errors.New("the response is too large")
 )
 
@@ -139,6 +139,10 @@ type Request struct {
 	User   string
 	// MaxTokens bounds the answer.
 	MaxTokens int
+	// Temperature is how freely the model may choose its words, for models
+	// that can be told; 0 for hardly at all: the same question should get the
+	// same answer.
+	Temperature float64
 	// Schema is the JSON schema of the answer, enforced where the provider can
 	// do that; nil for free text. SchemaName is its name.
 	Schema     json.RawMessage
@@ -252,7 +256,7 @@ func (r *Registry) Resolve(ref string) (Completer, error) {
 	}
 	c, ok := r.providers[name]
 	if !ok {
-		return nil, fmt.Errorf("%w: provider %q is not configured", ErrUnresolved, name)
+		return nil, notConfigured(name)
 	}
 	if c.err != nil {
 		return nil, c.err

@@ -58,29 +58,20 @@ func (c *askCmd) Run(inv *invocation) error {
 		return err
 	}
 	if o.URL != "" {
-		nc, err := connect(o)
+		o.Log = inv.quiet()
+		b, err := bus.Open(inv.ctx, o)
 		if err == nil {
-			defer nc.Close()
-			_, err = c.ask(inv, nc, text)
+			defer b.Close()
+			_, err = c.ask(inv, b.NC, text)
+			return err
+		}
+		if errors.Is(err, bus.ErrRefused) {
 			return err
 		}
 		_, _ = fmt.Fprintf(inv.stderr, "%v; asking a consumer of its own instead\n", err)
 		inv.cfg.Bus.URLs = nil
 	}
 	return withSystem(inv, func(nc *nats.Conn) (payload.Context, error) { return c.ask(inv, nc, text) })
-}
-
-// connect opens a client connection.
-func connect(o bus.Options) (*nats.Conn, error) {
-	opts := []nats.Option{nats.Name(o.Name), nats.Timeout(5 * time.Second)}
-	if o.Creds != "" {
-		opts = append(opts, nats.UserCredentials(o.Creds))
-	}
-	nc, err := nats.Connect(o.URL, opts...)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", bus.ErrUnreachable, err)
-	}
-	return nc, nil
 }
 
 // withSystem runs the whole system in this process for as long as ask takes,
@@ -99,9 +90,15 @@ func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) 
 	case err := <-ended:
 		return err
 	case b := <-ready:
-		about, err := ask(b.NC)
+		own, err := b.Another(ctx, "intenthint ask")
+		if err != nil {
+			stop()
+			return errors.Join(err, <-ended)
+		}
+		about, err := ask(own.NC)
+		own.Close()
 		if err == nil {
-			awaitTurn(inv, about)
+			awaitTurn(inv, b, about)
 		}
 		stop()
 		return errors.Join(err, <-ended)
@@ -110,8 +107,8 @@ func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) 
 
 // awaitTurn waits a moment until a turn stands in its session. A turn that is
 // not there by then is in the stream and comes with the next start.
-func awaitTurn(inv *invocation, about payload.Context) {
-	sessions, err := openStore(inv.cfg, inv.quiet())
+func awaitTurn(inv *invocation, b *bus.Bus, about payload.Context) {
+	sessions, err := openStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
 	if err != nil {
 		return
 	}
@@ -164,6 +161,9 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Conte
 	case errors.Is(err, nats.ErrNoResponders):
 		return ctx, fmt.Errorf("%w at %s: NATS is there, but no consumer with the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
 	case err != nil:
+		if denied := nc.LastError(); errors.Is(denied, nats.ErrPermissionViolation) {
+			err = denied // the server drops what a user may not send
+		}
 		return ctx, fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 	if fault := reply.Header.Get(subjects.HeaderError); fault != "" {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -13,8 +15,10 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/handlers"
 	"intenthint/internal/bus"
 	"intenthint/internal/telemetry"
+	"intenthint/subjects"
 )
 
 // BenchmarkHint compares a local hint with a bare echo service on the same
@@ -104,3 +108,36 @@ func quantile(list []time.Duration, at float64) time.Duration {
 type discardWriter struct{}
 
 func (discardWriter) Write(p []byte) (int, error) { return len(p), nil }
+
+// BenchmarkAnswer is what a request costs between receipt and reply.
+func BenchmarkAnswer(b *testing.B) {
+	cfg := settle(b, nil)
+	log := slog.New(slog.DiscardHandler)
+	metrics := telemetry.NewMetrics(version)
+	live := newLive(cfg, metrics, log, new(slog.LevelVar))
+	require.NoError(b, live.load())
+	hint := handlers.NewBeforePromptBuild(handlers.NewRuns(), nobody{}, 8<<20, observer{metrics, log}, log)
+	require.NoError(b, live.serve(hint))
+	runner := handlers.NewRunner(live.hookTimeout, log)
+	runner.On(subjects.HookBeforePromptBuild, "hint", 0, hint.Handle, hint.Omitted)
+	s := &system{}
+	request, err := json.Marshal(s.prompt("bench", "run-00000000", "can you remind me to water the plants tomorrow at nine?"))
+	require.NoError(b, err)
+	number := request[bytes.Index(request, []byte("00000000")):][:8]
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		// A run that was asked before would be answered from memory.
+		copy(number, fmt.Sprintf("%08d", i))
+		reply := answer(b.Context(), runner, metrics, time.Second, bus.Request{Data: request, Received: time.Now()})
+		if reply.Header.Get(subjects.HeaderSource) != "local" {
+			b.Fatal(reply)
+		}
+	}
+}
+
+// nobody is told of turns.
+type nobody struct{}
+
+func (nobody) TurnBegun(_, _, _, _ string, _ []byte)         {}
+func (nobody) Claim(context.Context, string, time.Time) bool { return true }
+func (nobody) Release(context.Context, string)               {}

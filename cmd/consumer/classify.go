@@ -24,7 +24,7 @@ type classifyCmd struct {
 
 // Help is the longer text of `consumer classify --help`.
 func (classifyCmd) Help() string {
-	return "Uses the configured classifier (HINT_CLASSIFIER) without NATS. The runners-up are those of the local classifier."
+	return "Uses the configured classifier (HINT_CLASSIFIER) without NATS. The runners-up are those of the local classifier, with the embedding model's help when there is one (HINT_EMBEDDING_MODEL); then the vectors of the intents are kept in HINT_DATA_DIR, so that they are asked for once."
 }
 
 // classified is what --json prints.
@@ -54,12 +54,14 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	// This command leaves no files behind, but uses those of `consumer run`.
+	// This command leaves no model behind, but uses that of `consumer run`.
 	model, err := local.ReadCached(cacheDir(inv.cfg), catalog)
 	if err != nil {
 		model = local.Train(catalog)
 	}
-	classifier, err := newClassifier(inv.cfg, model, observer{telemetry.NewMetrics(version), inv.quiet()})
+	o := observer{telemetry.NewMetrics(version), inv.quiet()}
+	embedding := inv.embeddingFor(catalog, model, o)
+	classifier, err := newClassifier(inv.cfg, model, embedding, o)
 	if err != nil {
 		return err
 	}
@@ -76,6 +78,9 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	}
 	result.ElapsedMs = float64(time.Since(began).Microseconds()) / 1000
 	p := model.Predict(latest, nil, in.Catalog.Allowed())
+	if embedding != nil {
+		p = embedding.predict(ctx, in)
+	}
 	out := classified{
 		Classification: result, RunnersUp: []local.Score{},
 		Evidence: evidence{Nearest: p.Nearest, Similarity: p.Similarity, Words: orEmpty(p.Words)},

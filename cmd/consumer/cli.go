@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/term"
 
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
@@ -21,9 +22,10 @@ import (
 
 // Exit codes (contract §9, §10).
 const (
-	exitOK     = 0
-	exitFailed = 1
-	exitUsage  = 2 // a wrong setting or a wrong command line
+	exitOK      = 0
+	exitFailed  = 1
+	exitUsage   = 2 // a wrong setting or a wrong command line
+	exitDiffers = 3 // stream plan --exit-code: something is missing or differs
 )
 
 // cli is the command line (contract §10).
@@ -33,15 +35,24 @@ type cli struct {
 	Classify classifyCmd `cmd:"" help:"Classify a text in this process and show how sure it is."`
 	Eval     evalCmd     `cmd:"" help:"Try the classifier on labelled messages and count how often it is right."`
 	Intents  struct {
-		Lint lintCmd `cmd:"" help:"Check intent files."`
+		Lint   lintCmd   `cmd:"" help:"Check intent files."`
+		Expand expandCmd `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`
 	} `cmd:"" help:"Look after intent files."`
 	Sessions struct {
-		Ls   sessionsLsCmd   `cmd:"" help:"List sessions, the one that changed last first."`
-		Show sessionsShowCmd `cmd:"" help:"Print a session document."`
+		Ls      sessionsLsCmd      `cmd:"" help:"List sessions, the one that changed last first."`
+		Show    sessionsShowCmd    `cmd:"" help:"Print a session document."`
+		Export  sessionsExportCmd  `cmd:"" help:"Write every session to a directory, as HINT_STORE=file keeps them."`
+		Rebuild sessionsRebuildCmd `cmd:"" help:"Apply the event stream to the sessions again."`
 	} `cmd:"" help:"Read what happened in sessions."`
 	DLQ struct {
-		Ls dlqLsCmd `cmd:"" help:"List dead letters, oldest first."`
-	} `cmd:"" name:"dlq" help:"Look at events that could not be decoded or applied."`
+		Ls     dlqLsCmd     `cmd:"" help:"List dead letters, oldest first."`
+		Replay dlqReplayCmd `cmd:"" help:"Put dead letters back into the event stream, after a fix."`
+		Rm     dlqRmCmd     `cmd:"" help:"Delete dead letters."`
+	} `cmd:"" name:"dlq" help:"Look after events that could not be decoded or applied."`
+	Stream struct {
+		Plan  streamPlanCmd  `cmd:"" help:"Show how streams, durable and buckets differ from the settings. Changes nothing."`
+		Apply streamApplyCmd `cmd:"" help:"Create what is missing and change what differs."`
+	} `cmd:"" help:"Compare what is on the NATS server with the settings."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
@@ -50,6 +61,7 @@ type invocation struct {
 	ctx            context.Context //nolint:containedctx // the life of one command
 	cfg            *config.Config
 	warnings       []config.Warning
+	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
@@ -89,7 +101,7 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		_, _ = fmt.Fprintln(stderr, `Try "consumer --help".`)
 		return exitUsage
 	}
-	inv := &invocation{ctx: ctx, stdout: stdout, stderr: stderr}
+	inv := &invocation{ctx: ctx, stdin: os.Stdin, stdout: stdout, stderr: stderr}
 	if command.Command() != "version" {
 		inv.cfg, inv.warnings, err = config.Load()
 		if err != nil {
@@ -101,8 +113,23 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		}
 	}
 	if err := command.Run(inv); err != nil {
-		if errors.Is(err, errSaid) {
+		switch {
+		case errors.Is(err, errDiffers):
+			return exitDiffers
+		case errors.Is(err, errSaid):
 			return exitFailed
+		case errors.Is(err, bus.ErrOpenListener):
+			// A wrong setting like any other, which only the server's own
+			// parser can find.
+			_, _ = fmt.Fprintln(stderr, config.Problem{Variable: "HINT_NATS_CONF", Value: inv.cfg.Bus.Conf, Allowed: err.Error()})
+			return exitUsage
+		}
+		if _, ok := errors.AsType[config.Errors](err); ok {
+			_, _ = fmt.Fprintln(stderr, err)
+			return exitUsage
+		}
+		if _, ok := errors.AsType[usageError](err); ok {
+			return report(stderr, err, exitUsage)
 		}
 		return report(stderr, err, exitFailed)
 	}
@@ -111,6 +138,12 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 
 // errSaid ends a command with exit code 1 that has said why already.
 var errSaid = errors.New("failed")
+
+// usageError ends a command that cannot do anything with these settings and
+// arguments, with exit code 2.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
 
 func report(stderr io.Writer, err error, code int) int {
 	_, _ = fmt.Fprintln(stderr, "consumer:", err)
@@ -130,6 +163,12 @@ func (inv *invocation) quiet() *slog.Logger {
 	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, max(inv.cfg.Log.Level, slog.LevelWarn))
 }
 
+// isTerminal says whether a person sits at the other end of a stream.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
 // layout names the streams and the durable.
 func layoutOf(cfg *config.Config) bus.Layout {
 	return bus.Layout{
@@ -138,6 +177,7 @@ func layoutOf(cfg *config.Config) bus.Layout {
 		Stream:     cfg.Bus.Stream,
 		MaxAge:     cfg.Bus.StreamMaxAge,
 		MaxBytes:   cfg.Bus.StreamMaxBytes,
+		Replicas:   cfg.Bus.StreamReplicas,
 	}
 }
 

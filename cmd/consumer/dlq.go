@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 )
@@ -25,13 +27,13 @@ type letter struct {
 }
 
 func (c *dlqLsCmd) Run(inv *invocation) error {
-	b, err := openForReading(inv)
+	b, queue, err := openDeadLetters(inv)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
 	letters := []letter{}
-	err = bus.DeadLetters(inv.ctx, b.JS, layoutOf(inv.cfg), func(d bus.DeadLetter) bool {
+	err = queue.Each(inv.ctx, bus.Selection{}, func(d bus.DeadLetter) bool {
 		l := letter{DeadLetter: d}
 		if json.Valid(d.Body) {
 			l.Body = d.Body
@@ -54,15 +56,180 @@ func (c *dlqLsCmd) Run(inv *invocation) error {
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "SEQ\tTIME\tHOOK\tREASON\tSUBJECT")
 	for _, l := range letters {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Local().Format(time.DateTime), firstOf(l.Hook, "_"), l.Reason, l.Subject)
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Local().Format(time.DateTime), firstOf(l.Hook, unknownHook), l.Reason, l.Subject)
 	}
 	return w.Flush()
+}
+
+// unknownHook is how lists and flags name the hook of letters whose hook is not
+// known.
+const unknownHook = "_"
+
+// letterSelection are the flags that choose dead letters.
+type letterSelection struct {
+	Hook string   `xor:"which" help:"Only those of this hook (HOOK of dlq ls)."`
+	Seq  []uint64 `xor:"which" placeholder:"N" help:"Only these (SEQ of dlq ls)."`
+	All  bool     `xor:"which" help:"All of them."`
+}
+
+func (s letterSelection) selection() bus.Selection {
+	out := bus.Selection{Sequences: s.Seq}
+	if s.Hook != "" {
+		hook := s.Hook
+		if hook == unknownHook {
+			hook = ""
+		}
+		out.Hook = &hook
+	}
+	return out
+}
+
+type dlqReplayCmd struct {
+	letterSelection
+	DryRun bool `help:"Say what would be done, and do nothing."`
+	Yes    bool `help:"Do not ask."`
+}
+
+// Help is the longer text of `consumer dlq replay --help`.
+func (dlqReplayCmd) Help() string {
+	return "For dead letters whose cause is mended: each goes back into the event stream, where it was found and with the same body, and leaves the dead letters once the stream has it. Without a choice all are replayed. An event counts once, however often it is replayed; one that fails again becomes a new dead letter with its new reason. Exit code 1 when one of those chosen is left."
+}
+
+func (c *dlqReplayCmd) Run(inv *invocation) error {
+	b, queue, err := openDeadLetters(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if c.DryRun {
+		return c.show(inv, queue)
+	}
+	return workOff(inv, queue, c.selection(), work{
+		question: "Replay %d dead letters?",
+		yes:      c.Yes || !isTerminal(inv.stdin), // it takes nothing away
+		done:     "replayed",
+		do:       func(l bus.DeadLetter) error { return queue.Replay(inv.ctx, l) },
+	})
+}
+
+// show lists what a replay would do.
+func (c *dlqReplayCmd) show(inv *invocation, queue *bus.DeadLetters) error {
+	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	err := queue.Each(inv.ctx, c.selection(), func(l bus.DeadLetter) bool {
+		what := "replay to " + l.Subject
+		if err := queue.Replayable(l); err != nil {
+			what = "leave: " + err.Error()
+		}
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\n", l.Sequence, firstOf(l.Hook, unknownHook), what)
+		return inv.ctx.Err() == nil
+	})
+	return errors.Join(w.Flush(), err)
+}
+
+type dlqRmCmd struct {
+	letterSelection
+	Yes bool `help:"Do not ask."`
+}
+
+// Validate refuses a command line that does not say which letters are meant.
+func (c *dlqRmCmd) Validate() error {
+	if c.Hook == "" && len(c.Seq) == 0 && !c.All {
+		return errors.New("say which: --hook, --seq or --all")
+	}
+	return nil
+}
+
+func (c *dlqRmCmd) Run(inv *invocation) error {
+	b, queue, err := openDeadLetters(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	return workOff(inv, queue, c.selection(), work{
+		question: "Delete %d dead letters for good?",
+		yes:      c.Yes,
+		done:     "deleted",
+		do:       func(l bus.DeadLetter) error { return queue.Remove(inv.ctx, l.Sequence) },
+	})
+}
+
+// work is what is done with dead letters.
+type work struct {
+	question string // with their number
+	yes      bool   // nobody is asked
+	done     string
+	do       func(bus.DeadLetter) error
+}
+
+// workOff does a work with each letter of a selection. One that fails does not
+// keep the others from their turn, unless nothing can be done any more.
+func workOff(inv *invocation, queue *bus.DeadLetters, s bus.Selection, w work) error {
+	total, err := queue.Count(inv.ctx, s)
+	if err != nil {
+		return err
+	}
+	if total == 0 {
+		_, err := fmt.Fprintln(inv.stderr, "no dead letters")
+		return err
+	}
+	if err := inv.confirm(fmt.Sprintf(w.question, total), w.yes); err != nil {
+		return err
+	}
+	var (
+		bar        = newProgress(inv.stderr, total)
+		done, left int
+		broken     error
+	)
+	err = queue.Each(inv.ctx, s, func(l bus.DeadLetter) bool {
+		switch err := w.do(l); {
+		case err == nil:
+			done++
+		case inv.ctx.Err() != nil:
+			broken = fmt.Errorf("stopped at dead letter %d", l.Sequence)
+		case errors.Is(err, bus.ErrNotAnEvent), errors.Is(err, nats.ErrMaxPayload):
+			left++
+			bar.clear()
+			_, _ = fmt.Fprintf(inv.stderr, "consumer: dead letter %d is left: %v\n", l.Sequence, err)
+		default:
+			broken = fmt.Errorf("dead letter %d: %w", l.Sequence, err)
+		}
+		bar.show(done + left)
+		return broken == nil
+	})
+	bar.clear()
+	_, _ = fmt.Fprintf(inv.stdout, "%s %d of %d\n", w.done, done, total)
+	switch {
+	case broken != nil || err != nil:
+		return errors.Join(broken, err)
+	case left > 0:
+		return errSaid
+	default:
+		return nil
+	}
+}
+
+// openDeadLetters connects as [openForReading] does.
+func openDeadLetters(inv *invocation) (*bus.Bus, *bus.DeadLetters, error) {
+	b, err := openForReading(inv)
+	if err != nil {
+		return nil, nil, err
+	}
+	queue, err := bus.OpenDeadLetters(inv.ctx, b.JS, layoutOf(inv.cfg))
+	if err != nil {
+		b.Close()
+		return nil, nil, err
+	}
+	return b, queue, nil
 }
 
 // busOptions say where the bus of the configuration is.
 func busOptions(cfg *config.Config) bus.Options {
 	o := bus.Options{
-		Creds:    cfg.Bus.Creds,
+		Identity: bus.Identity{
+			Creds: cfg.Bus.Creds, NKey: cfg.Bus.NKey,
+			CA: cfg.Bus.CA, Cert: cfg.Bus.Cert, Key: cfg.Bus.Key,
+			InboxPrefix: cfg.Bus.InboxPrefix,
+		},
 		Embedded: embeddedOptions(cfg),
 	}
 	for i, url := range cfg.Bus.URLs {
@@ -75,7 +242,7 @@ func busOptions(cfg *config.Config) bus.Options {
 }
 
 func embeddedOptions(cfg *config.Config) bus.EmbeddedOptions {
-	return bus.EmbeddedOptions{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir}
+	return bus.EmbeddedOptions{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen}
 }
 
 // openForReading connects to the running system, or to its store when nobody

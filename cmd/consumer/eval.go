@@ -8,12 +8,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"golang.org/x/term"
-
+	"intenthint/classify"
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/internal/telemetry"
+	"intenthint/payload"
 )
 
 type evalCmd struct {
@@ -33,7 +33,8 @@ func (evalCmd) Help() string {
 // evaluation is what --json prints.
 type evaluation struct {
 	evaluate.Metrics
-	// LoadMs is the time to read the intents and to train, in milliseconds.
+	// LoadMs is the time to read the intents, to get their vectors and to
+	// train, in milliseconds.
 	LoadMs float64 `json:"loadMs"`
 	// Confusion is there when it was asked for.
 	Confusion []evaluate.Confusion `json:"confusion,omitempty"`
@@ -57,8 +58,10 @@ func (c *evalCmd) Run(inv *invocation) error {
 		return err
 	}
 	model := local.Train(catalog)
+	o := observer{telemetry.NewMetrics(version), inv.quiet()}
+	embedding := inv.embeddingFor(catalog, model, o)
 	loaded := time.Since(began)
-	classifier, err := newClassifier(inv.cfg, model, observer{telemetry.NewMetrics(version), inv.quiet()})
+	classifier, err := newClassifier(inv.cfg, model, embedding, o)
 	if err != nil {
 		return err
 	}
@@ -70,7 +73,12 @@ func (c *evalCmd) Run(inv *invocation) error {
 	bar := newProgress(inv.stderr, len(lines))
 	run := evaluate.Run{
 		Catalog: catalog, Classifier: classifier, Timeout: inv.cfg.Classifier.Timeout, Location: inv.cfg.Timezone.Location,
-		Forced:   func(message string) string { return model.Predict(message, nil, nil).Intent },
+		Forced: func(source string, in classify.Input) string {
+			if source == payload.SourceEmbedding {
+				return embedding.predict(inv.ctx, in).Intent
+			}
+			return model.Predict(in.Latest, nil, nil).Intent
+		},
 		Progress: bar.show,
 	}
 	outcomes, err := run.Classify(inv.ctx, lines)
@@ -174,6 +182,7 @@ func percent(share float64, of int) string {
 type progress struct {
 	out   io.Writer // nil for none
 	total int
+	label string // stands after the bar
 	next  time.Time
 }
 
@@ -184,7 +193,7 @@ const (
 
 func newProgress(out io.Writer, total int) *progress {
 	p := &progress{total: total}
-	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(out) {
 		p.out = out
 	}
 	return p
@@ -196,13 +205,14 @@ func (p *progress) show(done int) {
 	}
 	if now := time.Now(); now.After(p.next) {
 		p.next = now.Add(progressEvery)
-		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, p.total))
+		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, p.total), " ", p.label, "\x1b[K")
 	}
 }
 
 func (p *progress) clear() {
 	if p.out != nil {
 		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
+		p.next = time.Time{}
 	}
 }
 

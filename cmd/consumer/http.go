@@ -12,6 +12,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
+	"intenthint/store"
 )
 
 var (
@@ -22,7 +23,7 @@ var (
 // startHTTP serves /healthz, /readyz and /metrics, where one is wanted, and
 // returns how to stop it. Healthy means that the process does its work; ready
 // means that a request sent now is answered.
-func startHTTP(ctx context.Context, cfg *config.Config, requests *bus.Bus, events *eventsOnTheirOwn, serving *atomic.Bool, metrics *telemetry.Metrics, log *slog.Logger) (func(context.Context) error, error) {
+func startHTTP(ctx context.Context, cfg *config.Config, requests, eventBus *bus.Bus, events *bus.Events[store.Fact], serving *atomic.Bool, metrics *telemetry.Metrics, log *slog.Logger) (func(context.Context) error, error) {
 	if cfg.HTTP.Addr == "" {
 		return func(context.Context) error { return nil }, nil
 	}
@@ -35,7 +36,7 @@ func startHTTP(ctx context.Context, cfg *config.Config, requests *bus.Bus, event
 	var healthy, ready telemetry.Checks
 	healthy.Add("events", events.Check)
 	ready.Add("nats", connected)
-	ready.Add("jetstream", events.bus.CheckJetStream)
+	ready.Add("jetstream", eventBus.CheckJetStream)
 	ready.Add("serving", func(context.Context) error {
 		if !serving.Load() {
 			return errNotServing

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,14 +18,9 @@ func (c *lintCmd) Run(inv *invocation) error {
 	if dir == "" {
 		dir = inv.cfg.IntentsDir
 	}
-	fsys, name := intents.BundledFS(), "the built-in definitions"
-	if dir != "" {
-		if info, err := os.Stat(dir); err != nil {
-			return err
-		} else if !info.IsDir() {
-			return fmt.Errorf("%s is not a directory", dir)
-		}
-		fsys, name = os.DirFS(dir), dir
+	fsys, err := intentsFS(dir)
+	if err != nil {
+		return err
 	}
 	faults := intents.Lint(fsys)
 	for _, f := range faults {
@@ -44,6 +40,21 @@ func (c *lintCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(inv.stderr, "%d intents in %s, no errors\n", len(intents.CatalogOf(files).Enabled()), name)
+	_, err = fmt.Fprintf(inv.stderr, "%d intents in %s, no errors\n", len(intents.CatalogOf(files).Enabled()), firstOf(dir, "the built-in definitions"))
 	return err
+}
+
+// intentsFS holds the intent files of a directory; "" means the built-in ones.
+func intentsFS(dir string) (fs.FS, error) {
+	if dir == "" {
+		return intents.BundledFS(), nil
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", dir)
+	}
+	return os.DirFS(dir), nil
 }

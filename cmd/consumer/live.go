@@ -37,16 +37,24 @@ type live struct {
 	catalog *intents.Catalog
 	// directory is where the catalogue is from, nil for the built-in one.
 	directory *intents.Directory
-	local     classify.Local
-	hint      *handlers.BeforePromptBuild
-	claim     func() // called once, before the first settings that ask a model
-	claimed   bool
+	local     *local.Model
+	// tier is the embedding tier that was learnt last; wanted is where what is
+	// to be learnt next is left.
+	tier    *tier
+	lesson  lesson // what it is to be learnt from
+	wanted  chan lesson
+	hint    *handlers.BeforePromptBuild
+	claim   func() // called once, before the first settings that ask a model
+	claimed bool
 
 	current atomic.Pointer[config.Config]
 }
 
 func newLive(cfg *config.Config, metrics *telemetry.Metrics, log *slog.Logger, level *slog.LevelVar) *live {
-	l := &live{metrics: metrics, log: log, level: level, cfg: cfg, breakers: classify.NewBreakers(observer{metrics, log})}
+	l := &live{
+		metrics: metrics, log: log, level: level, cfg: cfg, wanted: make(chan lesson, 1),
+		breakers: classify.NewBreakers(observer{metrics, log}),
+	}
 	l.current.Store(cfg)
 	return l
 }
@@ -106,7 +114,7 @@ func (l *live) serve(hint *handlers.BeforePromptBuild) error {
 // rebuild makes settings of the configuration and the catalogue, and leaves
 // those in use when it cannot. mu is held.
 func (l *live) rebuild() error {
-	classifier, err := newWatchedClassifier(l.cfg, l.local, observer{l.metrics, l.log}, l.breakers)
+	classifier, err := newWatchedClassifier(l.cfg, l.local, l.embedding(), observer{l.metrics, l.log}, l.breakers)
 	if err != nil {
 		return fmt.Errorf("model providers: %w", err)
 	}
@@ -139,15 +147,18 @@ func (l *live) rebuild() error {
 
 // newClassifier makes the classifier of a configuration, for a command that
 // asks each question and ends: a model that fails is asked all the same.
-func newClassifier(cfg *config.Config, local classify.Local, o observer) (*classify.Classifier, error) {
-	return newWatchedClassifier(cfg, local, o, nil)
+func newClassifier(cfg *config.Config, local classify.Local, embedding *tier, o observer) (*classify.Classifier, error) {
+	return newWatchedClassifier(cfg, local, embedding, o, nil)
 }
 
 // newWatchedClassifier makes the classifier of a configuration, whose models
-// are left alone when the breakers say so.
-func newWatchedClassifier(cfg *config.Config, local classify.Local, o observer, breakers *classify.Breakers) (*classify.Classifier, error) {
+// are left alone when the breakers say so. embedding may be nil.
+func newWatchedClassifier(cfg *config.Config, local classify.Local, embedding *tier, o observer, breakers *classify.Breakers) (*classify.Classifier, error) {
 	c := cfg.Classifier
 	opts := classify.Options{LocalAccept: c.LocalAccept, MaxInflight: c.MaxInflight, Observer: o}
+	if embedding != nil {
+		opts.Embedding = embedding.Embedding
+	}
 	if c.Mode == classify.ModeLocal {
 		return classify.New(classify.ModeLocal, local, nil, opts), nil
 	}
@@ -168,6 +179,9 @@ func (l *live) describe() string {
 	if c.Mode != classify.ModeLocal {
 		out += ", " + strings.Join(nonEmpty(c.Model, c.Fallback), " then ")
 	}
+	if asksEmbedding(c) {
+		out += ", embedding " + c.Embedding
+	}
 	return out
 }
 
@@ -181,13 +195,15 @@ func nonEmpty(values ...string) []string {
 	return out
 }
 
-// watch follows the configuration file and the intent directory until ctx ends.
+// watch follows the configuration file and the intent directory, and learns what
+// the embedding model says of the intents, until ctx ends.
 func (l *live) watch(ctx context.Context) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	l.mu.Lock()
 	cfg, directory := l.cfg, l.directory
 	l.mu.Unlock()
+	watching.Go(func() { l.learn(ctx) })
 
 	stop := context.CancelFunc(func() {})
 	follow := func(d *intents.Directory) {

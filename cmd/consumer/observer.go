@@ -18,11 +18,14 @@ type observer struct {
 
 // Classified implements [handlers.HintObserver].
 func (o observer) Classified(source string, took time.Duration) {
-	if source == payload.SourceLLM {
+	switch source {
+	case payload.SourceLLM:
 		o.ModelClassified(took)
-		return
+	case payload.SourceEmbedding:
+		o.EmbeddingClassified(took)
+	default:
+		o.LocalClassified(took)
 	}
-	o.LocalClassified(took)
 }
 
 // AnsweredLocally implements [classify.Observer].

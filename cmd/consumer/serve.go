@@ -19,7 +19,6 @@ import (
 	"intenthint/internal/telemetry"
 	"intenthint/payload"
 	"intenthint/store"
-	"intenthint/store/file"
 	"intenthint/subjects"
 )
 
@@ -31,16 +30,33 @@ func (runCmd) Help() string {
 }
 
 func (runCmd) Run(inv *invocation) error {
+	if err := checkListeners(inv.cfg); err != nil {
+		return err
+	}
 	log, level := inv.logger()
 	for _, w := range inv.warnings {
 		log.Warn("configuration", "variable", w.Variable, "warning", w.Message)
 	}
 	log.Info("intenthint starts", "version", version, "config", inv.cfg)
+	stopThrift := beThrifty()
 	err := serve(inv.ctx, inv.cfg, log, level, nil)
+	stopThrift()
 	if err == nil {
 		log.Info("intenthint has stopped")
 	}
 	return err
+}
+
+// checkListeners refuses a server of this process that everybody could use,
+// before anything is begun.
+func checkListeners(cfg *config.Config) error {
+	if len(cfg.Bus.URLs) > 0 {
+		return nil
+	}
+	if err := embeddedOptions(cfg).CheckListeners(); errors.Is(err, bus.ErrOpenListener) {
+		return err
+	}
+	return nil // any other fault of the file is told when the server starts
 }
 
 // stopTime bounds a graceful stop: a request may have waited for its model for
@@ -76,7 +92,8 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	go func() { loaded <- live.load() }()
 
 	o := busOptions(cfg)
-	o.Wait, o.Log = true, log
+	// What this process tells the others it knows itself.
+	o.Wait, o.NoEcho, o.Log = true, true, log
 	requests, err := bus.Open(ctx, o)
 	if err != nil {
 		return stoppedEarly(ctx, err)
@@ -99,12 +116,36 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	if err := provision(ctx, requests, layout, log); err != nil {
 		return stoppedEarly(ctx, err)
 	}
-	sessions, err := openStore(cfg, log)
+	// Events come over a connection of their own: a history of eight megabytes
+	// must not stand before a request.
+	eventBus, err := requests.Another(ctx, "intenthint events")
 	if err != nil {
-		return fmt.Errorf("sessions: %w", err)
+		return stoppedEarly(ctx, err)
+	}
+	cleanup.add("event connection", func(context.Context) error { eventBus.Close(); return nil })
+	rebuilding := newRebuilder(eventBus.JS, layout, log)
+	var sessions sessionStore
+	err = patiently(ctx, log, func(ctx context.Context) (err error) {
+		sessions, err = openStore(ctx, cfg, eventBus.JS, rebuilding.lost, log)
+		return err
+	})
+	if err != nil {
+		return stoppedEarly(ctx, fmt.Errorf("sessions: %w", err))
 	}
 
-	publisher, err := bus.NewPublisher(requests.NC, metrics, log)
+	// Turns go to the stream over a connection of their own: a reply does not
+	// wait for the server to take them in. To a server that outlives this
+	// process they leave before the reply does.
+	var through []nats.Option
+	if !requests.Embedded() {
+		through = append(through, nats.WriteBufferSize(1))
+	}
+	begun, err := requests.Another(ctx, "intenthint turns", through...)
+	if err != nil {
+		return stoppedEarly(ctx, err)
+	}
+	cleanup.add("turns", func(context.Context) error { begun.Close(); return nil })
+	publisher, err := bus.NewPublisher(begun.NC, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -115,7 +156,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	if turns.runs, err = bus.StartRuns(requests.NC, layout, origin, runs.Learn); err != nil {
 		return err
 	}
-	if err := bus.Replay(ctx, requests.JS, layout, time.Now(), runs.Learn); err != nil {
+	if err := bus.LearnRuns(ctx, requests.JS, layout, time.Now(), runs.Learn); err != nil {
 		log.Warn("recent runs could not be read, a retry of one is classified anew", "error", err)
 	}
 	live.onModel(func() {
@@ -137,12 +178,12 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	runner := handlers.NewRunner(live.hookTimeout, log)
 	runner.On(subjects.HookBeforePromptBuild, "hint", 0, hint.Handle, hint.Omitted)
 
-	events, err := startEvents(ctx, requests, layout, sessions, metrics, log)
+	events, err := startEvents(ctx, eventBus, layout, sessions, metrics, log)
 	if err != nil {
-		return err
+		return stoppedEarly(ctx, err)
 	}
 	var serving atomic.Bool
-	stopHTTP, err := startHTTP(ctx, cfg, requests, events, &serving, metrics, log)
+	stopHTTP, err := startHTTP(ctx, cfg, requests, eventBus, events, &serving, metrics, log)
 	if err != nil {
 		return errors.Join(err, events.Stop(stopping))
 	}
@@ -172,11 +213,12 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	background, endBackground := context.WithCancel(ctx)
 	cleanup.add("background", func(context.Context) error { endBackground(); return nil })
 	go live.watch(background)
+	go rebuilding.watch(background, sessions)
 	go sweep(background, sessions, cfg.Store.Retention, log)
 
 	serving.Store(true)
 	cleanup.add("ready", func(context.Context) error { serving.Store(false); return nil })
-	log.Info("ready", "took", time.Since(began).Round(time.Millisecond), "ofWhichNATS", connected.Round(time.Millisecond), "nats", requests.URL(), "classifier", live.describe(), "sessions", cfg.Store.SessionsDir)
+	log.Info("ready", "took", time.Since(began).Round(time.Millisecond), "ofWhichNATS", connected.Round(time.Millisecond), "nats", requests.URL(), "classifier", live.describe(), "sessions", storeName(cfg))
 	if ready != nil {
 		ready(requests)
 	}
@@ -218,12 +260,23 @@ func (c *cleanups) run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// provision makes what is missing. A server of its own that is not ready yet
-// (a cluster without a leader) is waited for.
+// provision makes what is missing.
 func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Logger) error {
+	return patiently(ctx, log, func(ctx context.Context) error {
+		p, err := bus.Provision(ctx, b.JS, layout)
+		for _, w := range p.Warnings {
+			log.Warn("what is there is left as it is", "but", w, "see", "consumer stream plan")
+		}
+		return err
+	})
+}
+
+// patiently does something again for as long as it fails for a reason that may
+// go away: a cluster without a leader, a server that is being restarted.
+func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) error) error {
 	for attempt := 1; ; attempt++ {
 		once, cancel := context.WithTimeout(ctx, 10*time.Second)
-		_, err := bus.Provision(once, b.JS, layout)
+		err := do(once)
 		cancel()
 		if err == nil || !bus.Temporary(err) {
 			return err
@@ -237,39 +290,25 @@ func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Log
 	}
 }
 
-// startEvents begins to fold events into sessions, over a connection of its
-// own: a history of eight megabytes must not stand before a request.
-func startEvents(ctx context.Context, requests *bus.Bus, layout bus.Layout, sessions *file.Store, metrics *telemetry.Metrics, log *slog.Logger) (*eventsOnTheirOwn, error) {
-	own, err := requests.Another("intenthint events")
-	if err != nil {
-		return nil, err
-	}
-	events, err := bus.StartEvents(ctx, own.JS, layout, bus.EventFunctions[store.Fact]{
+// startEvents begins to fold events into sessions.
+func startEvents(ctx context.Context, b *bus.Bus, layout bus.Layout, sessions keeper, metrics *telemetry.Metrics, log *slog.Logger) (events *bus.Events[store.Fact], err error) {
+	err = patiently(ctx, log, func(once context.Context) (err error) {
+		events, err = bus.StartEvents(once, b.JS, layout, eventFunctions(sessions), metrics, log)
+		return err
+	})
+	return events, err
+}
+
+// eventFunctions say that events become facts of sessions.
+func eventFunctions(sessions keeper) bus.EventFunctions[store.Fact] {
+	return bus.EventFunctions[store.Fact]{
 		Decode: func(_, msgID string, data []byte) (bus.Event[store.Fact], error) {
 			session, hook, fact, err := handlers.Fact(msgID, data)
 			return bus.Event[store.Fact]{Session: session, Hook: hook, Fact: fact}, err
 		},
 		Apply: sessions.Apply,
 		Check: sessions.Check,
-	}, metrics, log)
-	if err != nil {
-		own.Close()
-		return nil, err
 	}
-	return &eventsOnTheirOwn{Events: events, bus: own}, nil
-}
-
-// eventsOnTheirOwn are the events and the connection they come by.
-type eventsOnTheirOwn struct {
-	*bus.Events[store.Fact]
-	bus *bus.Bus
-}
-
-// Stop drains the events, then their connection.
-func (e *eventsOnTheirOwn) Stop(ctx context.Context) error {
-	err := e.Events.Stop(ctx)
-	e.bus.Close()
-	return err
 }
 
 // turns tells the stream and the other processes of turns that begin.
@@ -354,12 +393,14 @@ func refuse(err error, received time.Time, header map[string][]string) bus.Reply
 	return bus.Reply{Body: []byte("{}"), Header: nats.Header(header), Code: 400, Error: err.Error()}
 }
 
-// sweep removes sessions that were left alone for longer than they are kept.
-func sweep(ctx context.Context, sessions *file.Store, keep time.Duration, log *slog.Logger) {
-	if keep <= 0 {
-		return
+// sweep removes sessions that were left alone for longer than they are kept,
+// and what dead processes left behind.
+func sweep(ctx context.Context, sessions keeper, keep time.Duration, log *slog.Logger) {
+	every := time.Hour
+	if keep > 0 {
+		every = min(max(keep/4, time.Second), every)
 	}
-	tick := time.NewTicker(min(max(keep/4, time.Second), time.Hour))
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		n, err := sessions.Sweep(ctx, keep)
@@ -367,7 +408,7 @@ func sweep(ctx context.Context, sessions *file.Store, keep time.Duration, log *s
 		case err != nil && ctx.Err() == nil:
 			log.Warn("removing old sessions", "error", err)
 		case n > 0:
-			log.Info("old sessions removed", "files", n, "untouched", keep)
+			log.Info("old sessions removed", "sessions", n, "untouched", keep)
 		}
 		select {
 		case <-ctx.Done():

@@ -88,6 +88,25 @@ func start(t *testing.T, settings map[string]string) *system {
 
 func startWith(t *testing.T, cfg *config.Config) *system {
 	t.Helper()
+	s := launch(t, cfg)
+	nc, err := nats.Connect(s.bus.URL())
+	require.NoError(t, err)
+	s.as(nc)
+	return s
+}
+
+// as makes a connection the gateway's.
+func (s *system) as(nc *nats.Conn) {
+	s.t.Helper()
+	var err error
+	s.gateway = nc
+	s.js, err = jetstream.New(nc)
+	require.NoError(s.t, err)
+}
+
+// launch starts a system without a gateway.
+func launch(t *testing.T, cfg *config.Config) *system {
+	t.Helper()
 	s := &system{t: t, cfg: cfg, log: &lockedBuffer{}}
 	level := new(slog.LevelVar)
 	level.Set(slog.LevelDebug)
@@ -120,11 +139,6 @@ func startWith(t *testing.T, cfg *config.Config) *system {
 	case <-time.After(30 * time.Second):
 		t.Fatal("not ready in time")
 	}
-	var err error
-	s.gateway, err = nats.Connect(s.bus.URL())
-	require.NoError(t, err)
-	s.js, err = jetstream.New(s.gateway)
-	require.NoError(t, err)
 	return s
 }
 

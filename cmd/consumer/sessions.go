@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,14 +11,76 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/store"
 	"intenthint/store/file"
+	"intenthint/store/kv"
 )
 
-// openStore opens the session store of the configuration.
-func openStore(cfg *config.Config, log *slog.Logger) (*file.Store, error) {
-	return file.Open(cfg.Store.SessionsDir, file.Options{HistoryLimit: cfg.Store.HistoryLimit, Logger: log})
+// keeper is what a consumer process needs of the store of sessions.
+type keeper interface {
+	store.Applier
+	// Check says whether facts can be applied at all now.
+	Check(ctx context.Context) error
+	// Sweep removes sessions that were untouched for longer than olderThan and
+	// returns how many; 0 keeps all.
+	Sweep(ctx context.Context, olderThan time.Duration) (int, error)
+
+	// Source is the stream that all sessions are known to be made of; SetSource
+	// sets it.
+	Source(ctx context.Context) (store.Source, error)
+	SetSource(ctx context.Context, source store.Source) error
+	// Rebuilding makes the caller the one process that applies the stream
+	// again, until it calls release; not ok while another one is.
+	Rebuilding(ctx context.Context) (release func(), ok bool, err error)
+}
+
+// sessionStore is a store as people look at it as well.
+type sessionStore interface {
+	keeper
+	store.Reader
+	// Retired returns the turns that left a document, oldest first.
+	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
+}
+
+// openStore opens the session store of the configuration; js is for the one in
+// JetStream only. lost, which may be nil, is told the token of a session that
+// could not be read.
+func openStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, lost func(token string), log *slog.Logger) (sessionStore, error) {
+	limit := cfg.Store.HistoryLimit
+	if cfg.Store.Kind == config.StoreKV {
+		return bus.Call(ctx, js.Conn(), func(ctx context.Context) (sessionStore, error) {
+			return kv.Open(ctx, js, layoutOf(cfg).Sessions(), kv.Options{HistoryLimit: limit, Lost: lost, Logger: log})
+		})
+	}
+	return file.Open(cfg.Store.SessionsDir, file.Options{HistoryLimit: limit, Lost: lost, Logger: log})
+}
+
+// storeName says where sessions are.
+func storeName(cfg *config.Config) string {
+	if cfg.Store.Kind == config.StoreKV {
+		return "bucket " + layoutOf(cfg).Sessions().Bucket
+	}
+	return cfg.Store.SessionsDir
+}
+
+// sessionsOf opens the session store for a command, which closes it.
+func sessionsOf(inv *invocation) (s sessionStore, closeStore func(), err error) {
+	if inv.cfg.Store.Kind != config.StoreKV {
+		s, err = openStore(inv.ctx, inv.cfg, nil, nil, inv.quiet())
+		return s, func() {}, err
+	}
+	b, err := openForReading(inv)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s, err = openStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet()); err != nil {
+		b.Close()
+	}
+	return s, b.Close, err
 }
 
 type sessionsLsCmd struct {
@@ -25,10 +88,11 @@ type sessionsLsCmd struct {
 }
 
 func (c *sessionsLsCmd) Run(inv *invocation) error {
-	sessions, err := openStore(inv.cfg, inv.quiet())
+	sessions, closeStore, err := sessionsOf(inv)
 	if err != nil {
 		return err
 	}
+	defer closeStore()
 	list, err := sessions.List(inv.ctx)
 	if err != nil {
 		return err
@@ -37,7 +101,7 @@ func (c *sessionsLsCmd) Run(inv *invocation) error {
 		return printJSON(inv, orEmpty(list))
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no sessions in %s\n", inv.cfg.Store.SessionsDir)
+		_, err := fmt.Fprintf(inv.stderr, "no sessions in %s\n", storeName(inv.cfg))
 		return err
 	}
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
@@ -55,13 +119,14 @@ type sessionsShowCmd struct {
 }
 
 func (c *sessionsShowCmd) Run(inv *invocation) error {
-	sessions, err := openStore(inv.cfg, inv.quiet())
+	sessions, closeStore, err := sessionsOf(inv)
 	if err != nil {
 		return err
 	}
+	defer closeStore()
 	document, err := sessions.Get(inv.ctx, c.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, inv.cfg.Store.SessionsDir)
+		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, storeName(inv.cfg))
 	}
 	if err != nil {
 		return err

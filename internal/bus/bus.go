@@ -7,6 +7,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,10 +35,13 @@ type Options struct {
 	// URL is one or more servers, separated by commas; "" starts an embedded
 	// server, or joins the one that listens at its address.
 	URL string
-	// Creds is a credentials file, or "".
-	Creds string
+	// Identity is not needed by the server of this process itself, unless that
+	// server knows its users from JSON web tokens only.
+	Identity Identity
 	// Name is this connection's name in the server's lists.
 	Name string
+	// NoEcho keeps what this connection publishes from its own subscriptions.
+	NoEcho bool
 	// Embedded is used when URL is empty.
 	Embedded EmbeddedOptions
 	// Wait makes Open wait for an external server for as long as the context
@@ -61,19 +65,16 @@ type Bus struct {
 // Open connects, starting a server first when none is configured.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	b := &Bus{closed: make(chan struct{}), log: o.Log, options: o}
-	target, connect := o.URL, b.connectOptions(o)
+	target := o.URL
 	if target == "" {
 		srv, join, err := openLocal(ctx, o.Embedded, o.Log)
 		if err != nil {
 			return nil, err
 		}
 		b.srv, target = srv, join
-		if srv != nil {
-			connect = append(connect, srv.connectOptions()...)
-		}
 	}
 	b.target = target
-	if err := b.connect(ctx, target, connect, o.Wait && o.URL != ""); err != nil {
+	if err := b.connect(ctx, b.srv, o.Wait && o.URL != ""); err != nil {
 		b.stopServer()
 		return nil, err
 	}
@@ -88,17 +89,14 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	return b, nil
 }
 
-// Another opens a second connection to the same server. It has no server of
-// its own to stop.
-func (b *Bus) Another(name string) (*Bus, error) {
+// Another opens a second connection to the same server, with more options if
+// any. It has no server of its own to stop. It waits for a server as Open does,
+// also for one that was joined: that one has gone since.
+func (b *Bus) Another(ctx context.Context, name string, more ...nats.Option) (*Bus, error) {
 	o := b.options
 	o.Name = name
 	out := &Bus{closed: make(chan struct{}), log: o.Log, options: o, target: b.target}
-	connect := out.connectOptions(o)
-	if b.srv != nil {
-		connect = append(connect, b.srv.connectOptions()...)
-	}
-	return out, out.connect(context.Background(), b.target, connect, false)
+	return out, out.connect(ctx, b.srv, o.Wait && b.srv == nil, more...)
 }
 
 // Embedded says whether the server runs in this process.
@@ -115,7 +113,7 @@ func (b *Bus) URL() string {
 // CheckJetStream returns [ErrNoJetStream] when the account cannot use
 // JetStream.
 func (b *Bus) CheckJetStream(ctx context.Context) error {
-	_, err := b.JS.AccountInfo(ctx)
+	_, err := call(ctx, b.NC, b.JS.AccountInfo)
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled),
 		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount),
@@ -151,11 +149,15 @@ func (b *Bus) stopServer() {
 	}
 }
 
-func (b *Bus) connectOptions(o Options) []nats.Option {
+// connectOptions are those of a connection to srv, the server of this process,
+// or over the network when that is nil.
+func (b *Bus) connectOptions(srv *embedded) ([]nats.Option, error) {
+	o := b.options
 	name := o.Name
 	if name == "" {
 		name = "intenthint"
 	}
+	inbox := cmp.Or(o.Identity.InboxPrefix, "_INBOX")
 	out := []nats.Option{
 		nats.Name(name),
 		nats.MaxReconnects(-1),
@@ -177,24 +179,47 @@ func (b *Bus) connectOptions(o Options) []nats.Option {
 			if sub != nil {
 				subject = sub.Subject
 			}
-			o.Log.Warn("NATS reports an error", "error", err, "subject", subject)
+			level := slog.LevelWarn
+			if errors.Is(err, nats.ErrSlowConsumer) && strings.HasPrefix(subject, inbox+".") {
+				// A pull whose room was taken when the server said that it is
+				// there. An event that found none comes again.
+				level = slog.LevelDebug
+			}
+			o.Log.Log(context.Background(), level, "NATS reports an error", "error", err, "subject", subject)
 		}),
 	}
-	if o.Creds != "" {
-		out = append(out, nats.UserCredentials(o.Creds))
+	if o.Identity.InboxPrefix != "" {
+		out = append(out, nats.CustomInboxPrefix(o.Identity.InboxPrefix))
 	}
-	return out
+	if o.NoEcho {
+		out = append(out, nats.NoEcho())
+	}
+	if srv != nil {
+		own, err := srv.connectOptions(o.Identity)
+		return append(out, own...), err
+	}
+	user, err := o.Identity.user()
+	return append(append(out, user...), o.Identity.tls()...), err
 }
 
 // connect makes the connection; with wait it tries again, with growing pauses,
-// until the context ends.
-func (b *Bus) connect(ctx context.Context, target string, opts []nats.Option, wait bool) error {
+// until the context ends or a server refuses.
+func (b *Bus) connect(ctx context.Context, srv *embedded, wait bool, more ...nats.Option) error {
+	target := b.target
+	opts, err := b.connectOptions(srv)
+	if err != nil {
+		return err
+	}
+	opts = append(opts, more...)
 	for attempt := 1; ; attempt++ {
 		nc, err := nats.Connect(target, opts...)
 		if err == nil {
 			b.NC = nc
 			b.JS, err = jetstream.New(nc)
 			return err
+		}
+		if advice := refusal(err); advice != "" {
+			return fmt.Errorf("%w: %s: %w: %s", ErrRefused, b.serverName(), err, advice)
 		}
 		if !wait {
 			if errors.Is(err, nats.ErrNoInfoReceived) {
@@ -210,6 +235,14 @@ func (b *Bus) connect(ctx context.Context, target string, opts []nats.Option, wa
 		case <-time.After(delay):
 		}
 	}
+}
+
+// serverName is the server as messages name it.
+func (b *Bus) serverName() string {
+	if b.target == "" {
+		return "the one in this process"
+	}
+	return redact(b.target)
 }
 
 // pause grows from 50 ms to 5 s, with a third of it left to chance so that a

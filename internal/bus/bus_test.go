@@ -9,9 +9,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -226,58 +228,6 @@ func TestShippedConfigurationIsWhatItSays(t *testing.T) {
 	require.Equal(t, opts.Port, file.Port)
 }
 
-func TestTheAccountsInTheShippedConfigurationWork(t *testing.T) {
-	shipped, err := os.ReadFile("../../nats.conf")
-	require.NoError(t, err)
-	var conf strings.Builder
-	inside := false
-	for line := range strings.Lines(string(shipped)) {
-		inside = inside || strings.HasPrefix(line, "# accounts {")
-		if inside {
-			line = strings.TrimPrefix(strings.TrimPrefix(line, "#"), " ")
-			inside = line != "}\n"
-		}
-		conf.WriteString(line)
-	}
-	require.Contains(t, conf.String(), "\naccounts {")
-	file := filepath.Join(t.TempDir(), "nats.conf")
-	require.NoError(t, os.WriteFile(file, []byte(conf.String()), 0o600))
-	t.Setenv("GATEWAY_PASSWORD", "g-secret")
-	t.Setenv("CONSUMER_PASSWORD", "c-secret")
-	opts, err := EmbeddedOptions{ConfFile: file, Port: server.RANDOM_PORT, DataDir: t.TempDir()}.parse()
-	require.NoError(t, err)
-	opts.NoLog = true
-	ns, err := server.NewServer(opts)
-	require.NoError(t, err)
-	go ns.Start()
-	require.True(t, ns.ReadyForConnections(10*time.Second))
-	defer ns.WaitForShutdown()
-	defer ns.Shutdown()
-	as := func(user, password string) string {
-		return strings.Replace(ns.ClientURL(), "nats://", "nats://"+user+":"+password+"@", 1)
-	}
-	b, err := Open(t.Context(), Options{URL: as("consumer", "c-secret"), Log: quiet})
-	require.NoError(t, err)
-	defer b.Close()
-	provisionTest(t, b)
-	startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })
-
-	gateway, err := nats.Connect(as("gateway", "g-secret"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-	require.NoError(t, err)
-	defer gateway.Close()
-	_, err = gateway.Request("openclaw.request.before_prompt_build.main", []byte("{}"), 5*time.Second)
-	require.NoError(t, err)
-	js, err := jetstream.New(gateway)
-	require.NoError(t, err)
-	_, err = js.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	require.Error(t, js.DeleteStream(ctx, testLayout().Stream), "a gateway may not")
-	_, err = nats.Connect(ns.ClientURL())
-	require.ErrorIs(t, err, nats.ErrAuthorization)
-}
-
 func startService(t *testing.T, b *Bus, answer func(context.Context, Request) Reply) *Service {
 	t.Helper()
 	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, answer)
@@ -466,8 +416,7 @@ func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
 		return err == nil && info.NumAckPending == 0 && info.NumPending == 0
 	}, 5*time.Second, 5*time.Millisecond)
 
-	var letters []DeadLetter
-	require.NoError(t, DeadLetters(t.Context(), b.JS, testLayout(), func(d DeadLetter) bool { letters = append(letters, d); return true }))
+	letters := lettersOf(t, b, Selection{})
 	require.Len(t, letters, 1)
 	require.Equal(t, "agent_end", letters[0].Hook)
 	require.Equal(t, "message is not valid JSON: line two", letters[0].Reason)
@@ -493,17 +442,30 @@ func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
 	require.Equal(t, "garbage", string(m.Data))
 }
 
-func TestOnePoisonedSessionDelaysNobodyAndEndsAsDeadLetters(t *testing.T) {
+func TestAPoisonedEventDelaysNobodyAndAloneIsADeadLetter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes the seconds of five growing pauses")
 	}
 	b := openTest(t)
 	p := provisionTest(t, b)
-	var c counts
-	_, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	// They wait in the stream before anybody reads it, so they come together.
+	for i := range 20 {
+		for _, session := range []string{"ill", "well"} {
+			_, err := b.JS.PublishAsync("openclaw.event.after_tool_call.main.s", fmt.Appendf(nil, "%s/%d", session, i))
+			require.NoError(t, err)
+		}
+	}
+	_, err := b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("ill/poison"))
+	require.NoError(t, err)
+	var (
+		c      counts
+		shared atomic.Bool
+	)
+	_, err = StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
 		Decode: decodeText,
 		Apply: func(_ context.Context, facts []string) error {
-			if strings.HasPrefix(facts[0], "poison/") {
+			if slices.Contains(facts, "ill/poison") {
+				shared.CompareAndSwap(false, len(facts) > 1)
 				return errors.New("is a directory")
 			}
 			return nil
@@ -511,19 +473,16 @@ func TestOnePoisonedSessionDelaysNobodyAndEndsAsDeadLetters(t *testing.T) {
 		Check: func(context.Context) error { return nil },
 	}, &c, quiet)
 	require.NoError(t, err)
-	_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("poison/1"))
-	require.NoError(t, err)
-	for i := range 20 {
-		_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", fmt.Appendf(nil, "good/%d", i))
-		require.NoError(t, err)
-	}
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 20 }, 2*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 40 }, 3*time.Second, 5*time.Millisecond)
+	require.True(t, shared.Load(), "the poison had company")
+	require.Zero(t, c.get(&c.redelivered), "the others did not wait for another delivery")
 	require.Zero(t, c.get(&c.deadLetters))
 	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, 20*time.Second, 50*time.Millisecond)
 	m, err := p.DeadLetters.GetLastMsgForSubject(t.Context(), "openclaw.dlq.after_tool_call")
 	require.NoError(t, err)
 	require.Equal(t, "is a directory", m.Header.Get(subjects.HeaderDLQReason))
-	require.Equal(t, "poison/1", string(m.Data))
+	require.Equal(t, "ill/poison", string(m.Data))
+	require.Equal(t, 40, c.get(&c.applied))
 }
 
 func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
@@ -580,25 +539,6 @@ func TestADurableThatIsDeletedIsMadeAgain(t *testing.T) {
 	require.NoError(t, ev.Stop(t.Context()))
 }
 
-func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {
-	b := openTest(t)
-	var c counts
-	p, err := NewPublisher(b.NC, &c, quiet)
-	require.NoError(t, err)
-	for i := range 50 {
-		m := nats.NewMsg("openclaw.event.turn_begun.main.s")
-		m.Header.Set(subjects.HeaderMsgID, strconv.Itoa(i))
-		p.Publish(m)
-	}
-	prov := provisionTest(t, b)
-	require.Eventually(t, func() bool {
-		info, err := prov.Events.Info(t.Context())
-		return err == nil && info.State.Msgs == 50
-	}, 20*time.Second, 10*time.Millisecond)
-	p.Stop(t.Context())
-	require.Equal(t, 50, c.get(&c.retried))
-}
-
 func TestRunsReachTheOtherProcessesAndLateOnes(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
@@ -621,10 +561,10 @@ func TestRunsReachTheOtherProcessesAndLateOnes(t *testing.T) {
 	}
 	var replayed []string
 	learn := func(data []byte) { replayed = append(replayed, string(data)) }
-	require.NoError(t, Replay(t.Context(), b.JS, testLayout(), time.Now(), learn))
+	require.NoError(t, LearnRuns(t.Context(), b.JS, testLayout(), time.Now(), learn))
 	require.Equal(t, []string{"0", "1", "2"}, replayed)
 	replayed = nil
-	require.NoError(t, Replay(t.Context(), b.JS, testLayout(), time.Now().Add(time.Hour), learn))
+	require.NoError(t, LearnRuns(t.Context(), b.JS, testLayout(), time.Now().Add(time.Hour), learn))
 	require.Empty(t, replayed)
 }
 

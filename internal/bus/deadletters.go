@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/subjects"
@@ -20,52 +24,205 @@ type DeadLetter struct {
 	// Reason says why; Subject is where the event was found.
 	Reason  string `json:"reason"`
 	Subject string `json:"subject"`
-	Body    []byte `json:"-"`
+	// MsgID is the Nats-Msg-Id of its first publication, "" for none.
+	MsgID string `json:"msgId,omitempty"`
+	Body  []byte `json:"-"`
+
+	traceparent string
 }
 
-// DeadLetters calls yield for every dead letter, oldest first, until it
-// returns false. A missing stream holds none.
-func DeadLetters(ctx context.Context, js jetstream.JetStream, l Layout, yield func(DeadLetter) bool) error {
-	stream, err := js.Stream(ctx, l.DeadLetterStream())
+// Errors of dead letters.
+var (
+	// ErrNoDeadLetter reports a sequence at which there is none.
+	ErrNoDeadLetter = errors.New("no such dead letter")
+	// ErrNotAnEvent reports a dead letter that was found where no events are.
+	ErrNotAnEvent = errors.New("its subject is not one of events")
+)
+
+// Selection says which dead letters are meant; the zero value is all of them.
+type Selection struct {
+	// Hook, when it is not nil, is the hook they name; "" is that of those
+	// whose hook is not known.
+	Hook *string
+	// Sequences, when there are any, are those in the dead-letter stream.
+	Sequences []uint64
+}
+
+// DeadLetters is the dead-letter stream.
+type DeadLetters struct {
+	js     jetstream.JetStream
+	layout Layout
+	stream jetstream.Stream // nil when it is missing, and then it holds none
+}
+
+// OpenDeadLetters finds the dead-letter stream. One that is missing holds none.
+func OpenDeadLetters(ctx context.Context, js jetstream.JetStream, l Layout) (*DeadLetters, error) {
+	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.DeadLetterStream()) })
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return &DeadLetters{js: js, layout: l}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("stream %s: %w", l.DeadLetterStream(), err)
+	}
+	return &DeadLetters{js: js, layout: l, stream: s}, nil
+}
+
+// subject matches the letters of a selection.
+func (d *DeadLetters) subject(s Selection) string {
+	if s.Hook != nil {
+		return d.layout.Prefix.DeadLetter(*s.Hook)
+	}
+	return d.layout.Prefix.DeadLetters()
+}
+
+// Count says how many letters a selection has at present.
+func (d *DeadLetters) Count(ctx context.Context, s Selection) (int, error) {
+	switch {
+	case len(s.Sequences) > 0:
+		return len(s.Sequences), nil
+	case d.stream == nil:
+		return 0, nil
+	}
+	info, err := call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		return d.stream.Info(ctx, jetstream.WithSubjectFilter(d.subject(s)))
+	})
+	if err != nil {
+		return 0, d.failed("read", err)
+	}
+	n := 0
+	for _, letters := range info.State.Subjects {
+		n += int(letters)
+	}
+	return n, nil
+}
+
+// Each calls yield for every letter of a selection that is there now, oldest
+// first, until it returns false. Letters that come or go meanwhile do not
+// disturb it. Its error is [ErrNoDeadLetter] for sequences that are not there,
+// after the others.
+func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLetter) bool) error {
+	if len(s.Sequences) > 0 {
+		return d.each(ctx, s.Sequences, yield)
+	}
+	if d.stream == nil {
 		return nil
 	}
+	info, err := call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) { return d.stream.Info(ctx) })
 	if err != nil {
-		return fmt.Errorf("stream %s: %w", l.DeadLetterStream(), err)
+		return d.failed("read", err)
 	}
-	info, err := stream.Info(ctx)
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", l.DeadLetterStream(), err)
-	}
-	if info.State.Msgs == 0 {
-		return nil
-	}
-	ordered, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		return fmt.Errorf("read %s: %w", l.DeadLetterStream(), err)
-	}
-	for {
-		m, err := ordered.Next(jetstream.FetchMaxWait(2 * time.Second))
-		if err != nil {
-			return fmt.Errorf("read %s: %w", l.DeadLetterStream(), err)
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return err
-		}
-		hook, _ := subjects.DecodeToken(strings.TrimPrefix(m.Subject(), string(l.Prefix)+".dlq."))
-		letter := DeadLetter{
-			Sequence: meta.Sequence.Stream,
-			Time:     meta.Timestamp,
-			Hook:     hook,
-			Reason:   m.Headers().Get(subjects.HeaderDLQReason),
-			Subject:  m.Headers().Get(subjects.HeaderDLQSubject),
-			Body:     m.Data(),
-		}
-		if !yield(letter) || meta.NumPending == 0 {
+	// What is dead-lettered from now on is another day's work, above all the
+	// letters that are replayed and fail again.
+	last := info.State.LastSeq
+	for next := info.State.FirstSeq; next <= last; {
+		m, err := d.get(ctx, next, jetstream.WithGetMsgSubject(d.subject(s)))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}
+		if err != nil {
+			return d.failed("read", err)
+		}
+		if m.Sequence > last || !yield(d.letter(m)) {
+			return nil
+		}
+		next = m.Sequence + 1
 	}
+	return nil
+}
+
+func (d *DeadLetters) each(ctx context.Context, sequences []uint64, yield func(DeadLetter) bool) error {
+	sequences = slices.Compact(slices.Sorted(slices.Values(sequences)))
+	var missing []error
+	for _, n := range sequences {
+		var (
+			m   *jetstream.RawStreamMsg
+			err error = jetstream.ErrMsgNotFound
+		)
+		if d.stream != nil {
+			m, err = d.get(ctx, n)
+		}
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			missing = append(missing, fmt.Errorf("%w: %d", ErrNoDeadLetter, n))
+		case err != nil:
+			return d.failed("read", err)
+		case !yield(d.letter(m)):
+			return errors.Join(missing...)
+		}
+	}
+	return errors.Join(missing...)
+}
+
+func (d *DeadLetters) get(ctx context.Context, sequence uint64, opts ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	return call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+		return d.stream.GetMsg(ctx, sequence, opts...)
+	})
+}
+
+func (d *DeadLetters) letter(m *jetstream.RawStreamMsg) DeadLetter {
+	hook, _ := subjects.DecodeToken(strings.TrimPrefix(m.Subject, string(d.layout.Prefix)+".dlq."))
+	return DeadLetter{
+		Sequence:    m.Sequence,
+		Time:        m.Time,
+		Hook:        hook,
+		Reason:      m.Header.Get(subjects.HeaderDLQReason),
+		Subject:     m.Header.Get(subjects.HeaderDLQSubject),
+		MsgID:       m.Header.Get(subjects.HeaderDLQMsgID),
+		Body:        m.Data,
+		traceparent: m.Header.Get(subjects.HeaderTraceparent),
+	}
+}
+
+// Replayable returns [ErrNotAnEvent] for a letter that cannot be an event of
+// this layout, else nil.
+func (d *DeadLetters) Replayable(letter DeadLetter) error {
+	// A server stores a literal wildcard where it finds one, so that is no fault.
+	if !server.IsValidSubject(letter.Subject) || strings.ContainsAny(letter.Subject, " \t") || !server.SubjectMatchesFilter(letter.Subject, d.layout.Prefix.Events()) {
+		return fmt.Errorf("%w: %q", ErrNotAnEvent, letter.Subject)
+	}
+	return nil
+}
+
+// Replay puts a letter back where it was found, with its body unchanged, and
+// removes it once the event stream has it. Its Nats-Msg-Id is made of the
+// letter's place, so that a replay that is done twice, after a crash or by two
+// commands at once, is one event; the id of its first publication travels
+// beside it (see [eventID]). A letter that fails again becomes a new one.
+func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
+	if err := d.Replayable(letter); err != nil {
+		return err
+	}
+	m := &nats.Msg{Subject: letter.Subject, Data: letter.Body, Header: nats.Header{}}
+	// The time tells the letter from one of a stream that was made anew.
+	m.Header.Set(subjects.HeaderMsgID, fmt.Sprintf("replay-%s-%d-%s", d.layout.DeadLetterStream(), letter.Sequence, strconv.FormatInt(letter.Time.UnixNano(), 36)))
+	m.Header.Set(subjects.HeaderDLQMsgID, letter.MsgID)
+	if letter.traceparent != "" {
+		m.Header.Set(subjects.HeaderTraceparent, letter.traceparent)
+	}
+	publish, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	if _, err := d.js.PublishMsg(publish, m, jetstream.WithExpectStream(d.layout.Stream)); err != nil {
+		return fmt.Errorf("publish %s: %w", letter.Subject, err)
+	}
+	return d.Remove(ctx, letter.Sequence)
+}
+
+// Remove deletes a letter. One that is gone already is no error.
+func (d *DeadLetters) Remove(ctx context.Context, sequence uint64) error {
+	_, err := call(ctx, d.js.Conn(), func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, d.stream.DeleteMsg(ctx, sequence)
+	})
+	if err == nil {
+		return nil
+	}
+	if _, gone := d.get(ctx, sequence); errors.Is(gone, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	return d.failed("remove from", err)
+}
+
+func (d *DeadLetters) failed(what string, err error) error {
+	return fmt.Errorf("%s %s: %w", what, d.layout.DeadLetterStream(), err)
 }
 
 // oneLine makes text fit for a header value.

@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
 
 	"intenthint"
 )
@@ -40,6 +42,9 @@ type EmbeddedOptions struct {
 	Port int
 	// DataDir holds the JetStream store in its folder jetstream.
 	DataDir string
+	// AllowOpen starts a server that lets in everybody who reaches this
+	// machine, with a warning.
+	AllowOpen bool
 }
 
 // urlFile names the file in the data directory that tells other commands on
@@ -84,12 +89,19 @@ type embedded struct {
 	opts    *server.Options
 	lock    *flock.Flock
 	urlFile string
+	// own is the key of the user that only this process can be, nil when the
+	// server does not know users by name or key.
+	own nkeys.KeyPair
 }
 
 // startEmbedded starts a server with the options and waits until it takes
 // connections. The lock on the data directory must be held and passes to the
 // returned server.
 func startEmbedded(opts *server.Options, dataDir string, lock *flock.Flock, log *slog.Logger) (*embedded, error) {
+	own, err := addOwnUser(opts)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrServerStart, err)
+	}
 	ns, err := server.NewServer(opts)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrServerStart, err)
@@ -111,7 +123,7 @@ func startEmbedded(opts *server.Options, dataDir string, lock *flock.Flock, log 
 		ns.Shutdown()
 		return nil, fmt.Errorf("%w: %s", ErrServerStart, text)
 	}
-	e := &embedded{ns: ns, opts: opts, lock: lock, urlFile: filepath.Join(dataDir, urlFile)}
+	e := &embedded{ns: ns, opts: opts, lock: lock, urlFile: filepath.Join(dataDir, urlFile), own: own}
 	if err := os.WriteFile(e.urlFile, []byte(ns.ClientURL()+"\n"), 0o600); err != nil {
 		log.Warn("other commands will not find a server on another port by themselves", "file", e.urlFile, "error", err)
 	}
@@ -129,15 +141,55 @@ func (e *embedded) stop() {
 
 // connectOptions lets this process into its own server, through a pipe rather
 // than a socket, also when the file asks for a user or a token.
-func (e *embedded) connectOptions() []nats.Option {
+func (e *embedded) connectOptions(i Identity) ([]nats.Option, error) {
 	out := []nats.Option{nats.InProcessServer(e.ns)}
 	switch {
+	case e.own != nil:
+		key, err := e.own.PublicKey()
+		return append(out, nats.Nkey(key, e.own.Sign)), err
 	case e.opts.Username != "":
-		out = append(out, nats.UserInfo(e.opts.Username, e.opts.Password))
+		return append(out, nats.UserInfo(e.opts.Username, e.opts.Password)), nil
 	case e.opts.Authorization != "":
-		out = append(out, nats.Token(e.opts.Authorization))
+		return append(out, nats.Token(e.opts.Authorization)), nil
+	default:
+		user, err := i.user()
+		return append(out, user...), err
 	}
-	return out
+}
+
+// addOwnUser makes a user for this process in a server that has users: with a
+// key that never leaves the process, only through the pipe, and in the one
+// account that is not the system's. It returns nil when there are none.
+func addOwnUser(opts *server.Options) (nkeys.KeyPair, error) {
+	if len(opts.Users) == 0 && len(opts.Nkeys) == 0 {
+		return nil, nil
+	}
+	var account *server.Account
+	for _, a := range opts.Accounts {
+		switch {
+		case a.Name == opts.SystemAccount:
+		case account != nil:
+			return nil, fmt.Errorf("%s and %s: in a server of several accounts it is not clear which is intenthint's: run it by itself (nats-server -c) and set HINT_NATS_URL", account.Name, a.Name)
+		default:
+			account = a
+		}
+	}
+	own, err := nkeys.CreateUser()
+	if err != nil {
+		return nil, err
+	}
+	key, err := own.PublicKey()
+	if err != nil {
+		return nil, err
+	}
+	opts.Nkeys = append(opts.Nkeys, &server.NkeyUser{
+		Nkey: key, Account: account,
+		AllowedConnectionTypes: map[string]struct{}{jwt.ConnectionTypeInProcess: {}},
+	})
+	if opts.AuthCallout != nil {
+		opts.AuthCallout.AuthUsers = append(opts.AuthCallout.AuthUsers, key)
+	}
+	return own, nil
 }
 
 // dialable is the address under which a process on this machine reaches a
@@ -160,6 +212,12 @@ func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *e
 	opts, err := o.parse()
 	if err != nil {
 		return nil, "", err
+	}
+	if err := o.refuseOpen(opts); err != nil {
+		return nil, "", err
+	}
+	for _, listener := range openListeners(opts) {
+		log.Warn("everybody who reaches this machine may use the server", "listener", listener)
 	}
 	if err := os.MkdirAll(opts.StoreDir, 0o700); err != nil {
 		return nil, "", fmt.Errorf("data directory: %w", err)

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"intenthint/subjects"
@@ -58,20 +58,15 @@ const (
 	// pullMessages and pullBytes bound what the client holds ahead.
 	pullMessages = 512
 	pullBytes    = 16 << 20
-	// window is how long events are collected before they are applied, so
-	// that the events of one session cost one write.
-	window = 20 * time.Millisecond
-	// batchMessages and batchBytes end a window early.
-	batchMessages = 2048
-	batchBytes    = 32 << 20
-	// heldBytes bounds the batch in work and the next one together; it must be
-	// more than one batch, or that would wait for itself.
-	heldBytes = 2 * batchBytes
+	// heldEvents and heldBytes bound what is taken and not acknowledged yet.
+	heldEvents = 8192
+	heldBytes  = 32 << 20
 	// maxAttempts is how often an event may fail by itself before it is
 	// dead-lettered.
 	maxAttempts = 5
-	// appliers is how many sessions are written at once.
-	appliers = 4
+	// appliers is how many sessions are written at once. They wait for the
+	// disk, which syncs many files together in little more time than one.
+	appliers = 8
 	// heartbeat is how often an idle durable says that it is there; after two
 	// silent ones it is looked for.
 	heartbeat = 2 * time.Second
@@ -90,7 +85,7 @@ type Events[F any] struct {
 	observer EventObserver
 	log      *slog.Logger
 
-	// room bounds the bytes of all events taken from the iterator.
+	// room bounds all events taken from the iterator, see weight.
 	room   *semaphore.Weighted
 	done   chan struct{}
 	cancel context.CancelFunc
@@ -120,9 +115,9 @@ func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layo
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
-	// While a batch is applied the next one gathers here, not in the iterator:
-	// one that is full drops what the server says of itself.
-	incoming := make(chan jetstream.Msg, batchMessages)
+	// What cannot be taken yet waits here, not in the iterator: one that is
+	// full drops what the server says of itself.
+	incoming := make(chan jetstream.Msg, pullMessages)
 	go e.pull(own, incoming)
 	go e.run(own, incoming)
 	go e.watchLag(own)
@@ -280,116 +275,178 @@ func (e *Events[F]) reopen(ctx context.Context) bool {
 	}
 }
 
-// run collects messages for a window and applies them.
+// item is an event in work.
+type item[F any] struct {
+	fact F
+	hook string
+	msg  jetstream.Msg
+	// since is when the server was last told that it is in work.
+	since time.Time
+}
+
+// run gathers messages by session and applies them, several sessions at once
+// and each one at a time.
 func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	defer close(e.done)
-	var batch []jetstream.Msg
-	for first := range in {
-		batch = append(batch[:0], first)
-		bytes := len(first.Data())
-		window := time.After(window)
-	collect:
-		for len(batch) < batchMessages && bytes < batchBytes {
-			select {
-			case m, open := <-in:
-				if !open {
-					break collect
-				}
-				batch = append(batch, m)
-				bytes += len(m.Data())
-			case <-window:
-				break collect
-			}
-		}
-		e.apply(ctx, batch)
-		for _, m := range batch {
-			e.room.Release(weight(m))
-		}
-		clear(batch)
+	gather := newGatherer[*item[F]]()
+	type outcome struct {
+		session *gathered[*item[F]]
+		took    time.Duration
 	}
-}
-
-// weight is what a message takes of the room.
-func weight(m jetstream.Msg) int64 { return min(int64(len(m.Data())), heldBytes) }
-
-// group is what one batch holds of one session.
-type group[F any] struct {
-	facts    []F
-	messages []jetstream.Msg
-	hooks    []string
-}
-
-func (e *Events[F]) apply(ctx context.Context, batch []jetstream.Msg) {
-	held := newHolder(batch, e.current().ackWait/3)
-	defer held.stop()
-	groups := make(map[string]*group[F])
-	for _, m := range batch {
-		ev, err := e.fn.Decode(m.Subject(), m.Headers().Get(subjects.HeaderMsgID), m.Data())
-		if delivered(m) > 1 {
-			e.observer.Redelivery(ev.Hook)
+	finished := make(chan outcome, appliers)
+	letters := make(chan func(), pullMessages)
+	var buried sync.WaitGroup
+	buried.Go(func() {
+		for bury := range letters {
+			bury()
 		}
-		switch {
-		case err != nil:
-			held.release(m)
+	})
+	alarm := time.NewTimer(time.Hour)
+	remind := time.NewTicker(ackWait / 6)
+	defer remind.Stop()
+	for working := 0; ; {
+		now := time.Now()
+		if in == nil {
+			gather.hurry(now)
+		}
+		for working < appliers {
+			s := gather.next(now)
+			if s == nil {
+				break
+			}
+			working++
+			go func() {
+				began := time.Now()
+				e.apply(ctx, s.session, s.working)
+				finished <- outcome{s, time.Since(began)}
+			}()
+		}
+		if in == nil && working == 0 {
+			break
+		}
+		if wait, some := gather.wait(now); some && working < appliers {
+			alarm.Reset(wait)
+		} else {
+			alarm.Stop()
+		}
+		select {
+		case m, open := <-in:
+			if !open {
+				in = nil
+				break
+			}
+			if ev, keep := e.decode(ctx, m, letters); keep {
+				gather.add(ev.Session, &item[F]{ev.Fact, ev.Hook, m, time.Now()}, time.Now())
+			}
+		case o := <-finished:
+			working--
+			gather.finished(o.session, o.took, time.Now())
+		case <-alarm.C:
+		case now := <-remind.C:
+			e.remind(gather, now)
+		}
+	}
+	close(letters)
+	buried.Wait()
+}
+
+// weight is what a message takes of the room, which holds heldEvents of the
+// smallest.
+func weight(m jetstream.Msg) int64 {
+	return min(int64(len(m.Data()))+heldBytes/heldEvents, heldBytes)
+}
+
+// decode says what is to be applied of a message; nothing is kept of one that
+// cannot be decoded, and of one that concerns no session.
+func (e *Events[F]) decode(ctx context.Context, m jetstream.Msg, letters chan<- func()) (ev Event[F], keep bool) {
+	ev, err := e.fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+	if delivered(m) > 1 {
+		e.observer.Redelivery(ev.Hook)
+	}
+	switch {
+	case err != nil:
+		letters <- func() {
 			// What cannot be decoded cannot say its hook either.
 			e.deadLetter(ctx, m, e.layout.Prefix.EventHook(m.Subject()), err)
-		case ev.Session == "":
-			held.release(m)
-			e.observer.EventIgnored(ev.Hook)
-			e.ack(m)
-		default:
-			g := groups[ev.Session]
-			if g == nil {
-				g = &group[F]{}
-				groups[ev.Session] = g
-			}
-			g.facts = append(g.facts, ev.Fact)
-			g.messages = append(g.messages, m)
-			g.hooks = append(g.hooks, ev.Hook)
+			e.room.Release(weight(m))
 		}
+		return ev, false
+	case ev.Session == "":
+		e.observer.EventIgnored(ev.Hook)
+		e.ack(m)
+		e.room.Release(weight(m))
+		return ev, false
 	}
-	var work errgroup.Group
-	work.SetLimit(appliers)
-	for session, g := range groups {
-		work.Go(func() error {
-			err := e.fn.Apply(ctx, g.facts)
-			held.release(g.messages...)
-			if err != nil {
-				e.failed(ctx, session, g, err)
-				return nil
-			}
-			e.recovered()
-			for i, m := range g.messages {
-				e.ack(m)
-				e.observer.EventApplied(g.hooks[i], 1)
-			}
-			return nil
-		})
-	}
-	_ = work.Wait()
+	return ev, true
 }
 
-// failed decides what becomes of events that could not be applied: they come
-// again, and those that fail by their own fault are dead-lettered in the end.
-func (e *Events[F]) failed(ctx context.Context, session string, g *group[F], cause error) {
+// remind tells the server that events are still in work which it would give to
+// another process otherwise.
+func (e *Events[F]) remind(gather *gatherer[*item[F]], now time.Time) {
+	every := e.current().ackWait / 3
+	gather.each(func(i *item[F]) {
+		if now.Sub(i.since) >= every {
+			i.since = now
+			_ = i.msg.InProgress()
+		}
+	})
+}
+
+// apply applies the events of one session.
+func (e *Events[F]) apply(ctx context.Context, session string, items []*item[F]) {
+	if failed, err := e.applyAll(ctx, items); failed > 0 {
+		e.log.Warn("events of a session could not be applied", "session", session, "failed", failed, "of", len(items), "error", err)
+	}
+	for _, i := range items {
+		e.room.Release(weight(i.msg))
+	}
+}
+
+// applyAll applies events of one session. When they fail by their own fault
+// each half is tried by itself, so that in the end only those events are
+// blamed, and wait, that fail alone. It returns their number and the last error.
+func (e *Events[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, err error) {
+	facts := make([]F, len(items))
+	for n, i := range items {
+		facts[n] = i.fact
+	}
+	err = e.fn.Apply(ctx, facts)
+	if err == nil {
+		e.recovered()
+		for _, i := range items {
+			e.ack(i.msg)
+			e.observer.EventApplied(i.hook, 1)
+		}
+		return 0, nil
+	}
 	if fault := e.fn.Check(ctx); fault != nil {
-		err := fmt.Errorf("events cannot be applied: %w", fault)
-		if e.fault.Swap(&err) == nil {
-			e.log.Error("events wait until they can be applied", "error", fault)
-		}
-		for _, m := range g.messages {
-			e.nak(m, retryPause(delivered(m)))
-		}
-		return
+		e.wait(items, fault)
+		return 0, nil
 	}
 	e.recovered()
-	e.log.Warn("events of a session could not be applied", "session", session, "events", len(g.messages), "error", cause)
-	for i, m := range g.messages {
-		if n := delivered(m); n < maxAttempts {
-			e.nak(m, retryPause(n))
+	if half := len(items) / 2; half > 0 && ctx.Err() == nil {
+		n, early := e.applyAll(ctx, items[:half])
+		more, late := e.applyAll(ctx, items[half:])
+		return n + more, cmp.Or(late, early)
+	}
+	for _, i := range items {
+		if n := delivered(i.msg); n < maxAttempts || ctx.Err() != nil {
+			e.nak(i.msg, retryPause(n))
 			continue
 		}
-		e.deadLetter(ctx, m, g.hooks[i], cause)
+		e.deadLetter(ctx, i.msg, i.hook, err)
+	}
+	return len(items), err
+}
+
+// wait returns events that fail because nothing can be applied now.
+func (e *Events[F]) wait(items []*item[F], fault error) {
+	err := fmt.Errorf("events cannot be applied: %w", fault)
+	if e.fault.Swap(&err) == nil {
+		e.log.Error("events wait until they can be applied", "error", fault)
+	}
+	for _, i := range items {
+		e.nak(i.msg, retryPause(delivered(i.msg)))
 	}
 }
 
@@ -409,6 +466,12 @@ func (e *Events[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string
 	}
 	letter.Header.Set(subjects.HeaderDLQReason, oneLine(reason.Error()))
 	letter.Header.Set(subjects.HeaderDLQSubject, m.Subject())
+	if id := eventID(m.Headers()); id != "" {
+		letter.Header.Set(subjects.HeaderDLQMsgID, id)
+	}
+	if trace := m.Headers().Get(subjects.HeaderTraceparent); trace != "" {
+		letter.Header.Set(subjects.HeaderTraceparent, trace)
+	}
 	if meta, err := m.Metadata(); err == nil {
 		// The same event is one dead letter, however often it is delivered.
 		letter.Header.Set(subjects.HeaderMsgID, fmt.Sprintf("dlq-%s-%d", meta.Stream, meta.Sequence.Stream))
@@ -468,6 +531,16 @@ func (e *Events[F]) watchLag(ctx context.Context) {
 	}
 }
 
+// eventID is the id that an event's headers give it. A dead letter that is
+// replayed has a Nats-Msg-Id of its own and keeps that of its first publication,
+// or the lack of one, beside it.
+func eventID(h nats.Header) string {
+	if first, replayed := h[subjects.HeaderDLQMsgID]; replayed && len(first) > 0 {
+		return first[0]
+	}
+	return h.Get(subjects.HeaderMsgID)
+}
+
 func delivered(m jetstream.Msg) uint64 {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -475,45 +548,3 @@ func delivered(m jetstream.Msg) uint64 {
 	}
 	return meta.NumDelivered
 }
-
-// holder tells the server that messages are still in work, for a batch that
-// takes long to apply, so that they do not go to another process meanwhile.
-type holder struct {
-	mu   sync.Mutex
-	held map[jetstream.Msg]struct{}
-	quit chan struct{}
-}
-
-func newHolder(batch []jetstream.Msg, every time.Duration) *holder {
-	h := &holder{held: make(map[jetstream.Msg]struct{}, len(batch)), quit: make(chan struct{})}
-	for _, m := range batch {
-		h.held[m] = struct{}{}
-	}
-	go func() {
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-h.quit:
-				return
-			case <-tick.C:
-				h.mu.Lock()
-				for m := range h.held {
-					_ = m.InProgress()
-				}
-				h.mu.Unlock()
-			}
-		}
-	}()
-	return h
-}
-
-func (h *holder) release(messages ...jetstream.Msg) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, m := range messages {
-		delete(h.held, m)
-	}
-}
-
-func (h *holder) stop() { close(h.quit) }

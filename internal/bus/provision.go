@@ -22,6 +22,9 @@ type Layout struct {
 	// MaxAge and MaxBytes bound streams that are created here.
 	MaxAge   time.Duration
 	MaxBytes int64
+	// Replicas is how many servers of a cluster hold each stream and bucket
+	// that is created here; 0 is 1.
+	Replicas int
 }
 
 // DeadLetterStream is the name of the dead-letter stream.
@@ -37,7 +40,28 @@ const (
 	maxAckPending = 16384
 	// duplicateWindow is how long the server itself refuses an id it has seen.
 	duplicateWindow = 2 * time.Minute
+	// claimBytes bounds the bucket of claims.
+	claimBytes = 16 << 20
 )
+
+// duplicates is the duplicate window, which the server does not let be longer
+// than events are kept.
+func (l Layout) duplicates() time.Duration {
+	if l.MaxAge > 0 {
+		return min(duplicateWindow, l.MaxAge)
+	}
+	return duplicateWindow
+}
+
+// resources are what every consumer process needs, in the order in which they
+// are created.
+func (l Layout) resources() []resource {
+	return []resource{
+		streamResource{l.eventStream(), l.Prefix},
+		streamResource{l.deadLetterStream(), l.Prefix},
+		durableResource{l.Stream, l.durable(), l.Prefix},
+	}
+}
 
 func (l Layout) eventStream() jetstream.StreamConfig {
 	return jetstream.StreamConfig{
@@ -49,8 +73,12 @@ func (l Layout) eventStream() jetstream.StreamConfig {
 		Discard:     jetstream.DiscardOld,
 		MaxAge:      l.MaxAge,
 		MaxBytes:    l.MaxBytes,
-		Duplicates:  duplicateWindow,
+		Replicas:    l.Replicas,
+		Duplicates:  l.duplicates(),
 		AllowDirect: true,
+		// Turns that begin at the same time are synced to the disk together. An
+		// older server than 2.12 does without (see streamResource).
+		AllowAtomicPublish: true,
 	}
 }
 
@@ -72,7 +100,8 @@ func (l Layout) deadLetterStream() jetstream.StreamConfig {
 		Discard:     jetstream.DiscardOld,
 		MaxAge:      l.MaxAge,
 		MaxBytes:    most,
-		Duplicates:  duplicateWindow,
+		Replicas:    l.Replicas,
+		Duplicates:  l.duplicates(),
 		AllowDirect: true,
 	}
 }
@@ -91,80 +120,125 @@ func (l Layout) durable() jetstream.ConsumerConfig {
 	}
 }
 
+// Claims is the bucket that [OpenClaims] makes. It is on disk, so that a
+// restart of the server does not take it away; the write costs little beside
+// the model call that follows.
+func (l Layout) Claims() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:      l.Stream + "_CLAIMS",
+		Description: "Runs that an intenthint process is classifying with a model",
+		TTL:         recentRuns,
+		Storage:     jetstream.FileStorage,
+		MaxBytes:    claimBytes,
+		Replicas:    l.Replicas,
+		History:     1,
+	}
+}
+
+// Sessions is the bucket in which sessions are kept with HINT_STORE=kv. It has
+// no age: a session is removed as a whole.
+func (l Layout) Sessions() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:      l.Stream + "_SESSIONS",
+		Description: "Session documents of intenthint",
+		Storage:     jetstream.FileStorage,
+		Replicas:    l.Replicas,
+		History:     1,
+	}
+}
+
 // Provisioned is what a consumer process works on.
 type Provisioned struct {
+	// Events and DeadLetters are nil when the user may not look at them.
 	Events      jetstream.Stream
 	DeadLetters jetstream.Stream
 	Durable     jetstream.Consumer
+	// Warnings say what exists otherwise than it is asked for and matters.
+	Warnings []string
 }
 
+// Errors of [Provision].
+var (
+	// ErrUnusable reports something that exists with a setting under which
+	// no consumer can work.
+	ErrUnusable = errors.New("cannot be used")
+	// errNotYet: a cluster is still making what this process or another one
+	// has created.
+	errNotYet = errors.New("was created and is not there yet")
+)
+
 // Provision creates the streams and the durable that are missing, and leaves
-// alone what exists. Several processes may do it at once.
+// alone what exists. Several processes may do it at once. A stream that the
+// user may not look at is taken to be there.
 func Provision(ctx context.Context, js jetstream.JetStream, l Layout) (Provisioned, error) {
-	var (
-		p   Provisioned
-		err error
-	)
-	if p.Events, err = ensureStream(ctx, js, l.eventStream()); err != nil {
-		return Provisioned{}, err
-	}
-	if p.DeadLetters, err = ensureStream(ctx, js, l.deadLetterStream()); err != nil {
-		return Provisioned{}, err
-	}
-	if p.Durable, err = ensureDurable(ctx, p.Events, l.durable()); err != nil {
-		return Provisioned{}, err
+	var p Provisioned
+	for _, r := range l.resources() {
+		t, err := ensure(ctx, js, r)
+		if errors.Is(err, ErrDenied) && !errors.Is(err, ErrNoReplies) && t.Kind == KindStream && !t.Missing {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("stream %s is taken to be there as it should be: %v", t.Name, err))
+			continue
+		}
+		if err != nil {
+			return Provisioned{}, err
+		}
+		for _, d := range t.Differences {
+			switch {
+			case d.unusable:
+				return Provisioned{}, fmt.Errorf("%s %s %w: %s is %s, and %s (consumer stream plan shows more)", t.Kind, t.Name, ErrUnusable, d.Field, d.From, d.Effect)
+			case d.Effect != "":
+				p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s: %s is %s instead of %s: %s", t.Kind, t.Name, d.Field, d.From, d.To, d.Effect))
+			}
+		}
+		switch {
+		case t.Kind == KindDurable:
+			p.Durable = t.durable
+		case t.Name == l.Stream:
+			p.Events = t.stream
+		default:
+			p.DeadLetters = t.stream
+		}
 	}
 	return p, nil
 }
 
-func ensureStream(ctx context.Context, js jetstream.JetStream, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
-	s, err := js.Stream(ctx, cfg.Name)
-	if err == nil {
-		return s, nil
+// ensure creates a resource that is missing. The target says what is there in
+// the end.
+func ensure(ctx context.Context, js jetstream.JetStream, r resource) (Target, error) {
+	t, err := r.look(ctx, js)
+	if err != nil || !t.Missing {
+		return t, err
 	}
-	if !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, fmt.Errorf("stream %s: %w", cfg.Name, err)
+	failure := r.create(ctx, js)
+	// Of several processes one is the fastest, maybe with settings of its own;
+	// who was there first does not matter.
+	now, err := r.look(ctx, js)
+	switch {
+	case err == nil && !now.Missing:
+		return now, nil
+	case failure != nil && !errors.Is(failure, jetstream.ErrStreamNameAlreadyInUse) && !errors.Is(failure, jetstream.ErrConsumerExists):
+		return t, failure
+	case err == nil:
+		return t, fmt.Errorf("%s %s %w", t.Kind, t.Name, errNotYet)
+	default:
+		return t, err
 	}
-	s, err = js.CreateStream(ctx, cfg)
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		// Another process was faster, with settings of its own.
-		s, err = js.Stream(ctx, cfg.Name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("create stream %s for %v: %w", cfg.Name, cfg.Subjects, err)
-	}
-	return s, nil
 }
 
-func ensureDurable(ctx context.Context, s jetstream.Stream, cfg jetstream.ConsumerConfig) (jetstream.Consumer, error) {
-	c, err := s.Consumer(ctx, cfg.Durable)
-	if err == nil {
-		return c, nil
-	}
-	if !errors.Is(err, jetstream.ErrConsumerNotFound) {
-		return nil, fmt.Errorf("durable %s: %w", cfg.Durable, err)
-	}
-	c, err = s.CreateConsumer(ctx, cfg)
-	if errors.Is(err, jetstream.ErrConsumerExists) {
-		c, err = s.Consumer(ctx, cfg.Durable)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("create durable %s: %w", cfg.Durable, err)
-	}
-	return c, nil
-}
+// codeNoPeers is how a cluster says that it has too few servers for the
+// replicas, which is so while it starts.
+const codeNoPeers = 10005
 
 // Temporary says whether an error of [Provision] may go away by itself: the
-// server is away, or a cluster has no leader yet.
+// server is away, or a cluster has no leader or not all of its servers yet.
 func Temporary(err error) bool {
 	var api *jetstream.APIError
 	switch {
 	case err == nil:
 		return false
 	case errors.As(err, &api):
-		return api.Code == 503
+		return api.Code == 503 || api.ErrorCode == codeNoPeers
 	default:
-		return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
+		return errors.Is(err, errNotYet) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) ||
 			errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrConnectionReconnecting) ||
 			errors.Is(err, nats.ErrDisconnected)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,12 +13,23 @@ import (
 )
 
 const (
-	// maxUnacknowledged bounds the publications that wait for the server's
-	// acknowledgement.
-	maxUnacknowledged = 4096
-	// maxOutbox bounds the publications that wait to be sent again while the
+	// maxOutbox and maxOutboxBytes bound the publications that wait while the
 	// stream cannot take them. Beyond it the oldest is given up, and said so.
-	maxOutbox = 65536
+	maxOutbox      = 65536
+	maxOutboxBytes = 64 << 20
+	// minBatch is the size from which on a group travels as an atomic batch,
+	// which costs the server about as much as two hundred single messages.
+	minBatch = 256
+	// maxDirect bounds the publications that are sent one by one and are not
+	// acknowledged. A stream that syncs each of them falls behind when many
+	// turns begin at once; what comes then travels in groups.
+	maxDirect = 64
+	// maxDirectBytes is the largest of them; larger ones wait for their turn.
+	maxDirectBytes = 1 << 20
+	// maxGroup bounds what is sent together. A server takes 1000.
+	maxGroup = 500
+	// ackTime is how long the stream may take to acknowledge a group.
+	ackTime = 5 * time.Second
 )
 
 // PublishObserver counts publications that had to be repeated.
@@ -27,127 +39,259 @@ type PublishObserver interface {
 
 // Publisher sends events to the stream without making anybody wait for the
 // acknowledgement, and sends them again until it has come.
+//
+// A message leaves for the server before Publish returns: the turn outlives a
+// process that is killed after its reply. Only when many are not acknowledged
+// do they gather: what gathers while one group of events is on its way is the
+// next group. A large one travels as an atomic batch, which the server syncs to
+// its disk once, where the stream allows that.
 type Publisher struct {
 	nc       *nats.Conn
-	js       jetstream.JetStream
+	direct   jetstream.JetStream // for what leaves at once
+	js       jetstream.JetStream // for groups
 	observer PublishObserver
 	log      *slog.Logger
+	// single: the stream takes no batches. Of the sending goroutine alone.
+	single bool
 
-	mu     sync.Mutex
-	outbox []*nats.Msg // not acknowledged; to be sent again
-	quit   chan struct{}
+	mu      sync.Mutex // guards what follows
+	outbox  []*nats.Msg
+	bytes   int
+	waiting bool // for the first message of a group
+
+	wake   chan struct{}
+	quit   chan struct{}   // closed: end once everything is acknowledged
+	giveUp context.Context //nolint:containedctx // the life of the sending goroutine
+	cancel context.CancelFunc
 	done   chan struct{}
 }
 
 // NewPublisher returns a publisher on nc. Stop ends it.
 func NewPublisher(nc *nats.Conn, observer PublishObserver, log *slog.Logger) (*Publisher, error) {
-	p := &Publisher{nc: nc, observer: observer, log: log, quit: make(chan struct{}), done: make(chan struct{})}
-	js, err := jetstream.New(nc,
-		jetstream.WithPublishAsyncMaxPending(maxUnacknowledged),
-		jetstream.WithPublishAsyncTimeout(5*time.Second),
-		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) { p.keep(m, err) }),
+	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(maxGroup), jetstream.WithPublishAsyncTimeout(ackTime))
+	if err != nil {
+		return nil, err
+	}
+	p := &Publisher{nc: nc, js: js, observer: observer, log: log, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	p.direct, err = jetstream.New(nc,
+		jetstream.WithPublishAsyncMaxPending(maxDirect),
+		jetstream.WithPublishAsyncTimeout(ackTime),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
+			log.Debug("an event was not acknowledged by the stream, it is sent again", "subject", m.Subject, "error", err)
+			observer.PublishRetry()
+			p.gather(&nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, true)
+		}),
 	)
 	if err != nil {
 		return nil, err
 	}
-	p.js = js
-	go p.resend()
+	p.giveUp, p.cancel = context.WithCancel(context.Background())
+	go p.run()
 	return p, nil
 }
 
-// Publish hands the message to the connection, in order with what else is
-// published there, and returns at once. The message must carry Nats-Msg-Id: it
-// may be sent more than once.
+// Publish takes a message and returns at once. The message must carry
+// Nats-Msg-Id, for it may be sent more than once, and is the publisher's from
+// now on.
 func (p *Publisher) Publish(m *nats.Msg) {
-	// No stall: a request waits for nothing that concerns events.
-	_, err := p.js.PublishMsgAsync(m, jetstream.WithStallWait(time.Microsecond), jetstream.WithRetryAttempts(0))
-	if err != nil {
-		p.keep(m, err)
-	}
-}
-
-// keep puts a message aside to be sent again.
-func (p *Publisher) keep(m *nats.Msg, cause error) {
-	if errors.Is(cause, nats.ErrMaxPayload) {
-		p.log.Error("an event is too large for the server", "subject", m.Subject, "bytes", len(m.Data))
+	if most := p.nc.MaxPayload(); most > 0 && int64(m.Size()) > most {
+		p.log.Error("an event is too large for the server", "subject", m.Subject, "bytes", m.Size())
 		return
 	}
-	again := &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.outbox) == 0 {
-		p.log.Warn("an event was not acknowledged by the stream, it is sent again until it is", "subject", m.Subject, "error", cause)
+	if !p.sendDirect(m) {
+		p.gather(m, false)
 	}
-	if len(p.outbox) >= maxOutbox {
-		p.log.Error("too many events wait for the stream, the oldest is lost", "subject", p.outbox[0].Subject)
+}
+
+// sendDirect sends a message at once; false when it has to wait for others.
+func (p *Publisher) sendDirect(m *nats.Msg) bool {
+	p.mu.Lock()
+	idle := p.waiting
+	p.mu.Unlock()
+	if !idle || m.Size() > maxDirectBytes || p.direct.PublishAsyncPending() >= maxDirect {
+		return false
+	}
+	// No stall: a request waits for nothing that concerns events.
+	_, err := p.direct.PublishMsgAsync(m, jetstream.WithRetryAttempts(0), jetstream.WithStallWait(time.Microsecond))
+	if err != nil {
+		m.Reply = ""
+	}
+	return err == nil
+}
+
+// gather takes a message for the next group, as its first one when it comes
+// again.
+func (p *Publisher) gather(m *nats.Msg, again bool) {
+	p.mu.Lock()
+	if again {
+		p.outbox = slices.Insert(p.outbox, 0, m)
+	} else {
+		p.outbox = append(p.outbox, m)
+	}
+	p.bytes += m.Size()
+	lost := ""
+	for len(p.outbox) > maxOutbox || p.bytes > maxOutboxBytes && len(p.outbox) > 1 {
+		lost = p.outbox[0].Subject
+		p.bytes -= p.outbox[0].Size()
 		p.outbox = p.outbox[1:]
 	}
-	p.outbox = append(p.outbox, again)
+	waiting := p.waiting
+	p.waiting = false
+	p.mu.Unlock()
+	if waiting {
+		p.wake <- struct{}{}
+	}
+	if lost != "" {
+		p.log.Error("too many events wait for the stream, the oldest is lost", "subject", lost)
+	}
 }
 
-func (p *Publisher) take() *nats.Msg {
+// take returns the next group; none when there is nothing, and then wake says
+// when there is.
+func (p *Publisher) take() []*nats.Msg {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.outbox) == 0 {
-		p.outbox = nil
+		p.outbox, p.waiting = nil, true
 		return nil
 	}
-	m := p.outbox[0]
-	p.outbox = p.outbox[1:]
-	return m
+	n := min(len(p.outbox), maxGroup)
+	group := p.outbox[:n:n]
+	p.outbox = p.outbox[n:]
+	for _, m := range group {
+		p.bytes -= m.Size()
+	}
+	return group
 }
 
-// resend sends what was put aside, one at a time and with pauses, so that a
-// stream that comes back is not flooded.
-func (p *Publisher) resend() {
+// putBack makes the messages the next ones again.
+func (p *Publisher) putBack(group []*nats.Msg) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.outbox = append(slices.Clip(group), p.outbox...)
+	for _, m := range group {
+		p.bytes += m.Size()
+	}
+}
+
+// run sends one group after the other, and one that was not acknowledged again
+// after a pause, so that a stream that comes back is not flooded.
+func (p *Publisher) run() {
 	defer close(p.done)
-	tick := time.NewTicker(200 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-p.quit:
-			return
-		case <-tick.C:
+	for failures := 0; ; {
+		group := p.take()
+		if group == nil {
+			select {
+			case <-p.wake:
+				continue
+			case <-p.quit:
+				return
+			}
 		}
-		p.sendOutbox(context.Background())
+		if failures > 0 {
+			for range group {
+				p.observer.PublishRetry()
+			}
+		}
+		left, err := p.send(group)
+		if err == nil {
+			failures = 0
+			continue
+		}
+		if failures++; failures == 1 {
+			p.log.Warn("events were not acknowledged by the stream, they are sent again until they are", "events", len(left), "error", err)
+		}
+		p.putBack(left)
+		select {
+		case <-time.After(pause(failures)):
+		case <-p.giveUp.Done():
+			return
+		}
 	}
 }
 
-// sendOutbox sends until the outbox is empty or one fails.
-func (p *Publisher) sendOutbox(ctx context.Context) bool {
-	for m := p.take(); m != nil; m = p.take() {
-		send, cancel := context.WithTimeout(ctx, 2*time.Second)
-		_, err := p.js.PublishMsg(send, m)
-		cancel()
-		if err != nil {
-			p.mu.Lock()
-			p.outbox = append([]*nats.Msg{m}, p.outbox...)
-			p.mu.Unlock()
-			return false
+// send sends a group and returns what was not acknowledged.
+func (p *Publisher) send(group []*nats.Msg) ([]*nats.Msg, error) {
+	if len(group) >= minBatch && !p.single {
+		err := p.sendBatch(group)
+		if err == nil {
+			return nil, nil
 		}
-		p.observer.PublishRetry()
+		if _, refused := errors.AsType[*jetstream.APIError](err); !refused && !errors.Is(err, nats.ErrMaxPayload) {
+			return group, err
+		}
+		// One of them is there already, after an acknowledgement that was
+		// lost; or it is too large with a batch's headers; or the stream takes
+		// no batches. Each by itself, then.
 	}
-	return true
+	return p.sendSingly(group)
+}
+
+// sendSingly sends messages on each other's heels.
+func (p *Publisher) sendSingly(group []*nats.Msg) ([]*nats.Msg, error) {
+	var (
+		left  []*nats.Msg
+		cause error
+	)
+	failed := func(m *nats.Msg, err error) {
+		left, cause = append(left, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}), err
+	}
+	acks := make([]jetstream.PubAckFuture, len(group))
+	for i, m := range group {
+		m.Reply = ""
+		ack, err := p.js.PublishMsgAsync(m, jetstream.WithRetryAttempts(0))
+		if err != nil {
+			failed(m, err)
+			continue
+		}
+		acks[i] = ack
+	}
+	for i, ack := range acks {
+		if ack == nil {
+			continue
+		}
+		select {
+		case <-ack.Ok():
+		case err := <-ack.Err():
+			failed(group[i], err)
+		}
+	}
+	return left, cause
+}
+
+// sendBatch sends a group that the stream takes as a whole or not at all; then
+// the error is a [*jetstream.APIError].
+func (p *Publisher) sendBatch(group []*nats.Msg) error {
+	ack, err := publishBatch(p.nc, group, ackTime)
+	switch {
+	case err != nil:
+		return err
+	case ack.Error != nil:
+		p.single = p.single || ack.Error.ErrorCode == errBatchDisabled
+		return ack.Error
+	case ack.Batch == "":
+		// A server that knows no batches has stored each message and
+		// acknowledged one.
+		p.single = true
+		return &jetstream.APIError{Description: "the server knows no atomic batches"}
+	}
+	return nil
 }
 
 // Stop waits until everything published is acknowledged, or ctx ends; what is
 // left then is lost and said so.
 func (p *Publisher) Stop(ctx context.Context) {
+	defer p.cancel()
 	select {
-	case <-p.js.PublishAsyncComplete():
+	case <-p.direct.PublishAsyncComplete():
 	case <-ctx.Done():
 	}
 	close(p.quit)
-	<-p.done
-	for !p.sendOutbox(ctx) && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n := len(p.outbox) + p.js.PublishAsyncPending(); n > 0 {
-		p.log.Error("events were not acknowledged before the stop", "events", n)
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.log.Error("events were not acknowledged before the stop", "events", len(p.outbox)+p.direct.PublishAsyncPending())
 	}
 }

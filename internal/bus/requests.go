@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"intenthint/internal/workers"
 	"intenthint/subjects"
 )
 
@@ -44,7 +45,9 @@ type Service struct {
 	answer  func(context.Context, Request) Reply
 	observe func(delta int)
 	log     *slog.Logger
-	workers sync.WaitGroup
+	// workers serve the requests that working counts.
+	workers *workers.Pool
+	working sync.WaitGroup
 
 	// subscriptions is how many the framework made for this service.
 	subscriptions int
@@ -83,7 +86,7 @@ const (
 // goroutines at once and must return inside the request's budget. Nothing else
 // may subscribe on the connection meanwhile.
 func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer func(context.Context, Request) Reply) (*Service, error) {
-	s := &Service{nc: nc, answer: answer, observe: o.InFlight, log: o.Log}
+	s := &Service{nc: nc, answer: answer, observe: o.InFlight, log: o.Log, workers: workers.New()}
 	if s.observe == nil {
 		s.observe = func(int) {}
 	}
@@ -113,21 +116,27 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer f
 		return nil, fmt.Errorf("request endpoint: %w", err)
 	}
 	s.subscriptions = nc.NumSubscriptions() - before
-	// The service is there once the server has seen its subscriptions.
-	return s, nc.FlushTimeout(5 * time.Second)
+	// The service is there once the server has taken its subscriptions.
+	flush, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := subscribed(flush, nc); err != nil {
+		_ = svc.Stop()
+		return nil, fmt.Errorf("request service: %w", err)
+	}
+	return s, nil
 }
 
 // take hands a request to a goroutine of its own: the framework calls handlers
 // one after another, and a classification may wait for a model.
 func (s *Service) take(ctx context.Context, r micro.Request) {
 	received := time.Now()
-	s.workers.Add(1)
+	s.working.Add(1)
 	s.observe(1)
 	if s.inflight.Add(1) > maxWorkers {
 		s.serve(ctx, r, received)
 		return
 	}
-	go s.serve(ctx, r, received)
+	s.workers.Go(func() { s.serve(ctx, r, received) })
 }
 
 func (s *Service) serve(ctx context.Context, r micro.Request, received time.Time) {
@@ -136,7 +145,7 @@ func (s *Service) serve(ctx context.Context, r micro.Request, received time.Time
 		s.requests.Add(1)
 		s.inflight.Add(-1)
 		s.observe(-1)
-		s.workers.Done()
+		s.working.Done()
 	}()
 	headers := nats.Header(r.Headers())
 	reply := s.answer(ctx, Request{
@@ -217,7 +226,7 @@ func (s *Service) Stop(ctx context.Context) error {
 	}
 	done := make(chan struct{})
 	go func() {
-		s.workers.Wait()
+		s.working.Wait()
 		close(done)
 	}()
 	select {

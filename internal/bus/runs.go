@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strconv"
@@ -48,7 +49,9 @@ func StartRuns(nc *nats.Conn, layout Layout, origin string, learn func(data []by
 		return nil, err
 	}
 	r.sub = sub
-	return r, nil
+	flush, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return r, subscribed(flush, nc)
 }
 
 // Broadcast tells the other processes. It costs a buffered write.
@@ -76,53 +79,20 @@ func (r *Runs) Settle(ctx context.Context) {
 	}
 }
 
-// Replay calls learn with the turn_begun events of the last minutes that stand
-// in the stream, oldest first.
-func Replay(ctx context.Context, js jetstream.JetStream, layout Layout, now time.Time, learn func(data []byte)) error {
-	stream, err := js.Stream(ctx, layout.Stream)
-	if err != nil {
-		return err
-	}
-	if stream.CachedInfo().State.Msgs == 0 {
-		return nil
-	}
+// LearnRuns calls learn with the turn_begun events of the last minutes that
+// stand in the stream, oldest first.
+func LearnRuns(ctx context.Context, js jetstream.JetStream, l Layout, now time.Time, learn func(data []byte)) error {
 	from := now.Add(-recentRuns)
-	ordered, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{layout.Prefix.EventsOf(subjects.HookTurnBegun)},
+	return readStream(ctx, js, l, jetstream.OrderedConsumerConfig{
+		FilterSubjects: []string{l.Prefix.EventsOf(subjects.HookTurnBegun)},
 		DeliverPolicy:  jetstream.DeliverByStartTimePolicy,
 		OptStartTime:   &from,
-	})
-	if err != nil {
-		return err
-	}
-	info, err := ordered.Info(ctx)
-	if err != nil {
-		return err
-	}
-	for pending := info.NumPending; pending > 0; {
-		// Not more than there are: a fetch waits for all it asked for.
-		batch, err := ordered.Fetch(int(min(pending, 500)), jetstream.FetchMaxWait(2*time.Second))
-		if err != nil {
-			return err
-		}
-		got := uint64(0)
-		for m := range batch.Messages() {
-			got++
+	}, 0, func(portion []jetstream.Msg, _ int) error {
+		for _, m := range portion {
 			learn(m.Data())
-			if meta, err := m.Metadata(); err == nil {
-				pending = meta.NumPending
-			}
 		}
-		switch {
-		case batch.Error() != nil:
-			return batch.Error()
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case got == 0:
-			return nil // what was pending is gone
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Claims let one process of all classify a run with a model. A claim is a
@@ -137,27 +107,19 @@ type Claims struct {
 // milliseconds; without an answer in this time the request goes on unclaimed.
 const claimWait = 100 * time.Millisecond
 
-// OpenClaims makes or finds the bucket of claims. It is on disk, so that a
-// restart of the server does not take it away; the write costs little beside
-// the model call that follows.
+// OpenClaims makes or finds the bucket of claims.
 func OpenClaims(ctx context.Context, js jetstream.JetStream, layout Layout, origin string, log *slog.Logger) (*Claims, error) {
-	bucket := layout.Stream + "_CLAIMS"
-	kv, err := js.KeyValue(ctx, bucket)
+	want := layout.Claims()
+	find := func(ctx context.Context) (jetstream.KeyValue, error) { return js.KeyValue(ctx, want.Bucket) }
+	kv, err := call(ctx, js.Conn(), find)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket:      bucket,
-			Description: "Runs that an intenthint process is classifying with a model",
-			TTL:         recentRuns,
-			Storage:     jetstream.FileStorage,
-			MaxBytes:    16 << 20,
-			History:     1,
-		})
+		kv, err = call(ctx, js.Conn(), func(ctx context.Context) (jetstream.KeyValue, error) { return js.CreateKeyValue(ctx, want) })
 		if errors.Is(err, jetstream.ErrBucketExists) {
-			kv, err = js.KeyValue(ctx, bucket)
+			kv, err = call(ctx, js.Conn(), find)
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bucket %s: %w", want.Bucket, err)
 	}
 	return &Claims{kv: kv, origin: origin, log: log}, nil
 }

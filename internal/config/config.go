@@ -7,8 +7,11 @@
 package config
 
 import (
+	"crypto/tls"
 	"errors"
+	"fmt"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +29,8 @@ type Config struct {
 	File string
 	// DataDir holds the JetStream store of an embedded server and other state.
 	DataDir string
+	// AllowOpen lets listeners beyond this machine ask nobody who they are.
+	AllowOpen bool
 
 	Bus        Bus
 	Store      Store
@@ -56,6 +61,14 @@ type Bus struct {
 	URLs []string
 	// Creds is a credentials file, "" for none.
 	Creds string
+	// NKey is a file with a user's seed, "" for none.
+	NKey string
+	// CA is a PEM file of authorities, "" for the machine's.
+	CA string
+	// Cert and Key are PEM files, "" for none; there are both or neither.
+	Cert, Key string
+	// InboxPrefix begins the subjects on which replies come.
+	InboxPrefix string
 	// Conf is the configuration file of the embedded server. It may be
 	// missing only when it is the default one.
 	Conf string
@@ -73,11 +86,19 @@ type Bus struct {
 	StreamMaxAge time.Duration
 	// StreamMaxBytes limits a stream that is created; -1 means no limit.
 	StreamMaxBytes int64
+	// StreamReplicas is how many servers of a cluster hold what is created.
+	StreamReplicas int
 }
+
+// Kinds of [Store].
+const (
+	StoreFile = "file" // files on this machine
+	StoreKV   = "kv"   // JetStream key-value, for several hosts
+)
 
 // Store is where sessions are kept.
 type Store struct {
-	// Kind is "file".
+	// Kind is [StoreFile] or [StoreKV].
 	Kind string
 	// SessionsDir holds the session files.
 	SessionsDir string
@@ -130,6 +151,9 @@ type Classifier struct {
 	// Model and Fallback are provider/model, "" for none.
 	Model    string
 	Fallback string
+	// Embedding is the embedding model that helps the local classifier,
+	// provider/model, "" for none. Its provider is one that has such models.
+	Embedding string
 	// Providers adds to the built-in providers or overrides fields of them.
 	Providers map[string]provider.Config
 	// MaxInflight is how many classifications may run at once.
@@ -237,6 +261,7 @@ func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 	if c.Timezone.Location == nil {
 		c.Timezone = machineZone("/")
 	}
+	problems = append(problems, c.Bus.certificate(given, already)...)
 	hasModel := c.Classifier.Model != "" || c.Classifier.Fallback != ""
 	switch {
 	case c.Classifier.Mode == modeAuto && hasModel:
@@ -247,7 +272,35 @@ func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 		problems = append(problems, given["HINT_CLASSIFIER"].because(
 			errors.New("must be local or auto, or HINT_MODEL must be set to provider/model")))
 	}
+	if c.Classifier.Embedding != "" && !already.maybeProvider() {
+		if err := provider.CheckEmbedder(c.Classifier.Embedding, c.Classifier.Providers); err != nil {
+			problems = append(problems, given["HINT_EMBEDDING_MODEL"].because(
+				fmt.Errorf("must be provider/model of a provider with embeddings, built in or in HINT_PROVIDERS (%w)", err)))
+		}
+	}
 	return problems
+}
+
+// certificate checks that the client certificate and its key belong together.
+func (b *Bus) certificate(given map[string]Problem, already Errors) Errors {
+	const cert, key = "HINT_NATS_CERT", "HINT_NATS_KEY"
+	if slices.ContainsFunc(already, func(p Problem) bool {
+		return p.Variable == cert || p.Variable == key || p.Field == "natsCert" || p.Field == "natsKey"
+	}) {
+		return nil
+	}
+	switch {
+	case b.Cert == "" && b.Key == "":
+		return nil
+	case b.Key == "":
+		return Errors{given[cert].because(errors.New("must come with HINT_NATS_KEY, the file of its key"))}
+	case b.Cert == "":
+		return Errors{given[key].because(errors.New("must come with HINT_NATS_CERT, the file of the certificate"))}
+	}
+	if _, err := tls.LoadX509KeyPair(b.Cert, b.Key); err != nil {
+		return Errors{given[cert].because(errors.New("must be a client certificate whose key is in HINT_NATS_KEY (" + err.Error() + ")"))}
+	}
+	return nil
 }
 
 // doubts are warnings about values that are allowed and may be mistakes.
@@ -265,6 +318,9 @@ func (c *Config) doubts() []Warning {
 				Message:  quote(m.ref) + ": provider " + name + " is neither built in nor in HINT_PROVIDERS; the model cannot be asked",
 			})
 		}
+	}
+	if host, _, err := net.SplitHostPort(c.HTTP.Addr); err == nil && !onThisMachine(host) && !c.AllowOpen {
+		warnings = append(warnings, Warning{Variable: "HINT_HTTP_ADDR", Message: quote(c.HTTP.Addr) + " is open to everybody who reaches this machine, as the figures and the state of the program are; HINT_ALLOW_OPEN=1 says that this is meant"})
 	}
 	for _, hook := range slices.Sorted(maps.Keys(c.HookTimeouts)) {
 		if !isDecisionHook(hook) {

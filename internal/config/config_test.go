@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
 	"intenthint/classify/provider"
 	"intenthint/conversation"
+	"intenthint/internal/tlstest"
 )
 
 // setenv makes the environment hold exactly these HINT_* variables.
@@ -56,7 +58,8 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		DataDir: "data",
 		Bus: Bus{
 			Conf: "nats.conf", Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "OPENCLAW_EVENTS",
-			StreamMaxAge: 336 * time.Hour, StreamMaxBytes: 1 << 30,
+			StreamMaxAge: 336 * time.Hour, StreamMaxBytes: 1 << 30, StreamReplicas: 1,
+			InboxPrefix: "_INBOX",
 		},
 		Store:  Store{Kind: "file", SessionsDir: filepath.Join("data", "sessions"), Retention: 336 * time.Hour, HistoryLimit: 200},
 		HTTP:   HTTP{Addr: "127.0.0.1:8377"},
@@ -92,9 +95,9 @@ func TestVariablesAndEnvironmentNameTheSame(t *testing.T) {
 	require.Equal(t, read, described)
 	// The names of contract §9, so that none is lost.
 	for name := range strings.FieldsSeq(`HINT_NATS_URL HINT_NATS_CREDS HINT_NATS_CONF HINT_NATS_PORT HINT_DATA_DIR HINT_SUBJECT_PREFIX
-		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_LOG_FORMAT HINT_LOG_LEVEL
+		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_LOG_FORMAT HINT_LOG_LEVEL
 		HINT_CONFIG HINT_CLASSIFIER HINT_LOCAL_ACCEPT HINT_MIN_CONFIDENCE HINT_AGENTS HINT_TRIAGE HINT_KNOWHUB HINT_HOOK_TIMEOUTS
-		HINT_INTENT_DENY HINT_MODEL HINT_MODEL_FALLBACK HINT_PROVIDERS HINT_ALLOWED_CHAT_TYPES HINT_ALLOWED_CHAT_IDS HINT_DENIED_CHAT_IDS
+		HINT_INTENT_DENY HINT_MODEL HINT_MODEL_FALLBACK HINT_EMBEDDING_MODEL HINT_PROVIDERS HINT_ALLOWED_CHAT_TYPES HINT_ALLOWED_CHAT_IDS HINT_DENIED_CHAT_IDS
 		HINT_QUERY_MODE HINT_CONTEXT_WINDOW HINT_TIMEOUT_MS HINT_INTENTS_DIR HINT_COMPLEXITY_PROMPTS HINT_USER_TIMEZONE HINT_MAX_INFLIGHT
 		HINT_SESSION_RETENTION HINT_HISTORY_LIMIT`) {
 		require.True(t, described[name], name)
@@ -104,6 +107,11 @@ func TestVariablesAndEnvironmentNameTheSame(t *testing.T) {
 func TestGoodValues(t *testing.T) {
 	dir := t.TempDir()
 	file := write(t, "user.creds", "SECRET")
+	pair, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	secret, err := pair.Seed()
+	require.NoError(t, err)
+	nkey, authority := write(t, "user.nk", string(secret)), tlstest.New(t)
 	get := func(at func(*Config) any) func(*Config) any { return at }
 	level := get(func(c *Config) any { return c.Log.Level })
 	window := get(func(c *Config) any { return c.Query.Window })
@@ -125,6 +133,11 @@ func TestGoodValues(t *testing.T) {
 		{"servers without a scheme", "HINT_NATS_URL", "a:4222, tls://b", urls, []string{"nats://a:4222", "tls://b"}},
 		{"server with IPv6", "HINT_NATS_URL", "nats://[::1]:4222", urls, []string{"nats://[::1]:4222"}},
 		{"creds", "HINT_NATS_CREDS", file, func(c *Config) any { return c.Bus.Creds }, file},
+		{"nkey", "HINT_NATS_NKEY", nkey, func(c *Config) any { return c.Bus.NKey }, nkey},
+		{"authority", "HINT_NATS_CA", authority.File, func(c *Config) any { return c.Bus.CA }, authority.File},
+		{"inbox", "HINT_NATS_INBOX_PREFIX", "_INBOX_consumer", func(c *Config) any { return c.Bus.InboxPrefix }, "_INBOX_consumer"},
+		{"open", "HINT_ALLOW_OPEN", "1", func(c *Config) any { return c.AllowOpen }, true},
+		{"not open", "HINT_ALLOW_OPEN", "False", func(c *Config) any { return c.AllowOpen }, false},
 		{"conf", "HINT_NATS_CONF", file, func(c *Config) any { return c.Bus.Conf }, file},
 		{"default conf that is not there", "HINT_NATS_CONF", "nats.conf", func(c *Config) any { return c.Bus.Conf }, "nats.conf"},
 		{"free port", "HINT_NATS_PORT", "-1", port, -1},
@@ -141,7 +154,9 @@ func TestGoodValues(t *testing.T) {
 		{"bytes binary", "HINT_STREAM_MAX_BYTES", "2GiB", bytes, int64(2 << 30)},
 		{"bytes decimal", "HINT_STREAM_MAX_BYTES", "512 mb", bytes, int64(512e6)},
 		{"bytes without limit", "HINT_STREAM_MAX_BYTES", "-1", bytes, int64(-1)},
+		{"replicas", "HINT_STREAM_REPLICAS", "3", func(c *Config) any { return c.Bus.StreamReplicas }, 3},
 		{"store", "HINT_STORE", "FILE", func(c *Config) any { return c.Store.Kind }, "file"},
+		{"store kv", "HINT_STORE", "KV", func(c *Config) any { return c.Store.Kind }, "kv"},
 		{"retention of all", "HINT_SESSION_RETENTION", "0", func(c *Config) any { return c.Store.Retention }, time.Duration(0)},
 		{"history", "HINT_HISTORY_LIMIT", "2", func(c *Config) any { return c.Store.HistoryLimit }, 2},
 		{"http", "HINT_HTTP_ADDR", ":0", addr, HTTP{Addr: ":0", Fixed: true}},
@@ -154,6 +169,8 @@ func TestGoodValues(t *testing.T) {
 		{"classifier local", "HINT_CLASSIFIER", "local", func(c *Config) any { return c.Classifier.Mode }, classify.ModeLocal},
 		{"auto with a model", "HINT_MODEL", "openai/gpt", func(c *Config) any { return c.Classifier.Mode }, classify.ModeHedged},
 		{"auto with a fallback", "HINT_MODEL_FALLBACK", "openai/gpt", func(c *Config) any { return c.Classifier.Mode }, classify.ModeHedged},
+		{"embedding model", "HINT_EMBEDDING_MODEL", "ollama/nomic-embed-text", func(c *Config) any { return c.Classifier.Embedding }, "ollama/nomic-embed-text"},
+		{"embedding model alone", "HINT_EMBEDDING_MODEL", "openai/text-embedding-3-small", func(c *Config) any { return c.Classifier.Mode }, classify.ModeLocal},
 		{"model with slashes", "HINT_MODEL", "openrouter/google/gemini:free", func(c *Config) any { return c.Classifier.Model }, "openrouter/google/gemini:free"},
 		{"accept", "HINT_LOCAL_ACCEPT", "1", func(c *Config) any { return c.Classifier.LocalAccept }, 1.0},
 		{"confidence", "HINT_MIN_CONFIDENCE", "0.5", func(c *Config) any { return c.Classifier.MinConfidence }, 0.5},
@@ -208,6 +225,16 @@ func TestBadValues(t *testing.T) {
 		{"server port text", "HINT_NATS_URL", "nats://h:abc", "nats://"},
 		{"creds missing", "HINT_NATS_CREDS", "/nowhere/user.creds", "no such file"},
 		{"creds directory", "HINT_NATS_CREDS", t.TempDir(), "not a regular file"},
+		{"nkey missing", "HINT_NATS_NKEY", "/nowhere/user.nk", "no such file"},
+		{"nkey without a seed", "HINT_NATS_NKEY", file, "must be a file with the seed"},
+		{"authority missing", "HINT_NATS_CA", "/nowhere/ca.pem", "no such file"},
+		{"authority without a certificate", "HINT_NATS_CA", file, "at least one certificate"},
+		{"certificate missing", "HINT_NATS_CERT", "/nowhere/c.pem", "no such file"},
+		{"certificate without its key", "HINT_NATS_CERT", file, "HINT_NATS_KEY"},
+		{"key without its certificate", "HINT_NATS_KEY", file, "HINT_NATS_CERT"},
+		{"inbox with a wildcard", "HINT_NATS_INBOX_PREFIX", "_INBOX.>", "tokens joined by dots"},
+		{"inbox with a dot at the end", "HINT_NATS_INBOX_PREFIX", "_INBOX.", "tokens joined by dots"},
+		{"open", "HINT_ALLOW_OPEN", "perhaps", "true or false"},
 		{"conf missing", "HINT_NATS_CONF", "/nowhere/nats.conf", "no such file"},
 		{"port 0", "HINT_NATS_PORT", "0", "1 to 65535"},
 		{"port high", "HINT_NATS_PORT", "65536", "1 to 65535"},
@@ -232,8 +259,9 @@ func TestBadValues(t *testing.T) {
 		{"bytes", "HINT_STREAM_MAX_BYTES", "lots", "number of bytes"},
 		{"bytes zero", "HINT_STREAM_MAX_BYTES", "0", "greater than 0"},
 		{"bytes overflow", "HINT_STREAM_MAX_BYTES", "99999999TiB", "number of bytes"},
-		{"store kv", "HINT_STORE", "kv", "this version keeps sessions in files"},
-		{"store", "HINT_STORE", "redis", "must be file"},
+		{"replicas none", "HINT_STREAM_REPLICAS", "0", "from 1 to 5"},
+		{"replicas many", "HINT_STREAM_REPLICAS", "6", "from 1 to 5"},
+		{"store", "HINT_STORE", "redis", "must be one of file, kv"},
 		{"retention", "HINT_SESSION_RETENTION", "forever", "duration"},
 		{"history", "HINT_HISTORY_LIMIT", "-1", "whole number"},
 		{"history fraction", "HINT_HISTORY_LIMIT", "1.5", "whole number"},
@@ -279,6 +307,9 @@ func TestBadValues(t *testing.T) {
 		{"model", "HINT_MODEL", "gpt-4", "provider/model"},
 		{"model without a name", "HINT_MODEL", "openai/", "provider/model"},
 		{"fallback", "HINT_MODEL_FALLBACK", "/gpt", "provider/model"},
+		{"embedding model", "HINT_EMBEDDING_MODEL", "small", "provider/model"},
+		{"embedding model of nobody", "HINT_EMBEDDING_MODEL", "mine/small", `provider "mine" is not configured`},
+		{"embedding model where there is none", "HINT_EMBEDDING_MODEL", "anthropic/small", "has no embeddings"},
 		{"provider api", "HINT_PROVIDERS", `{"p":{"baseUrl":"http://h","api":"soap"}}`, `api is "soap"`},
 		{"provider field", "HINT_PROVIDERS", `{"p":{"url":"x"}}`, `unknown field "url"`},
 		{"provider type", "HINT_PROVIDERS", `{"p":{"baseUrl":5}}`, "baseUrl is a number"},
@@ -320,6 +351,44 @@ func TestBadValues(t *testing.T) {
 			if len(tc.value) < maxShown {
 				require.Contains(t, line, tc.value)
 			}
+		})
+	}
+}
+
+func TestACertificateAndItsKeyBelongTogether(t *testing.T) {
+	authority := tlstest.New(t)
+	cert, key := authority.Issue("consumer")
+	_, other := authority.Issue("gateway")
+	c, _, err := load(t, map[string]string{"HINT_NATS_CERT": cert, "HINT_NATS_KEY": key})
+	require.NoError(t, err)
+	require.Equal(t, []string{cert, key}, []string{c.Bus.Cert, c.Bus.Key})
+	for name, wrong := range map[string]string{"another's key": other, "no key": cert} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := load(t, map[string]string{"HINT_NATS_CERT": cert, "HINT_NATS_KEY": wrong})
+			var problems Errors
+			require.ErrorAs(t, err, &problems)
+			require.Len(t, problems, 1)
+			require.Equal(t, "HINT_NATS_CERT", problems[0].Variable)
+			require.Contains(t, problems[0].Allowed, "HINT_NATS_KEY")
+		})
+	}
+}
+
+func TestAnOpenMetricsAddressIsSaid(t *testing.T) {
+	for addr, open := range map[string]bool{"0.0.0.0:8377": true, ":8377": true, "[::]:8377": true, "10.0.0.1:8377": true, "127.0.0.1:8377": false, "localhost:8377": false, "[::1]:0": false, "off": false} {
+		t.Run(addr, func(t *testing.T) {
+			_, warnings, err := load(t, map[string]string{"HINT_HTTP_ADDR": addr})
+			require.NoError(t, err)
+			if !open {
+				require.Empty(t, warnings)
+				return
+			}
+			require.Len(t, warnings, 1)
+			require.Equal(t, "HINT_HTTP_ADDR", warnings[0].Variable)
+			require.Contains(t, warnings[0].Message, addr)
+			_, warnings, err = load(t, map[string]string{"HINT_HTTP_ADDR": addr, "HINT_ALLOW_OPEN": "1"})
+			require.NoError(t, err)
+			require.Empty(t, warnings)
 		})
 	}
 }
@@ -374,6 +443,24 @@ func TestUnknownVariablesAreWarnings(t *testing.T) {
 			require.NotContains(t, warnings[0].String(), "secret-value")
 		})
 	}
+}
+
+func TestEmbeddingModelOfAWrongProviderIsOneError(t *testing.T) {
+	_, _, err := load(t, map[string]string{"HINT_EMBEDDING_MODEL": "mine/small", "HINT_PROVIDERS": `{"mine":{}}`})
+	require.ErrorContains(t, err, "HINT_PROVIDERS")
+	require.NotContains(t, err.Error(), "HINT_EMBEDDING_MODEL")
+
+	file := write(t, "c.json5", `{embeddingModel: "mine/small", providers: {mine: {baseUrl: "http://127.0.0.1:1"}}}`)
+	c, warnings, err := load(t, map[string]string{"HINT_CONFIG": file})
+	require.NoError(t, err)
+	require.Empty(t, warnings)
+	require.Equal(t, "mine/small", c.Classifier.Embedding)
+
+	file = write(t, "d.json5", `{embeddingModel: "mine/small"}`)
+	_, _, err = load(t, map[string]string{"HINT_CONFIG": file})
+	require.ErrorContains(t, err, "d.json5")
+	require.ErrorContains(t, err, "embeddingModel")
+	require.ErrorContains(t, err, `provider "mine" is not configured`)
 }
 
 func TestDoubtsAreWarnings(t *testing.T) {

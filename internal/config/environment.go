@@ -19,14 +19,21 @@ const variableConfig = "HINT_CONFIG"
 type environment struct {
 	NATSURL           string `envconfig:"HINT_NATS_URL"`
 	NATSCreds         string `envconfig:"HINT_NATS_CREDS"`
+	NATSNKey          string `envconfig:"HINT_NATS_NKEY"`
+	NATSCA            string `envconfig:"HINT_NATS_CA"`
+	NATSCert          string `envconfig:"HINT_NATS_CERT"`
+	NATSKey           string `envconfig:"HINT_NATS_KEY"`
+	NATSInboxPrefix   string `envconfig:"HINT_NATS_INBOX_PREFIX"`
 	NATSConf          string `envconfig:"HINT_NATS_CONF"`
 	NATSPort          string `envconfig:"HINT_NATS_PORT"`
+	AllowOpen         string `envconfig:"HINT_ALLOW_OPEN"`
 	DataDir           string `envconfig:"HINT_DATA_DIR"`
 	SubjectPrefix     string `envconfig:"HINT_SUBJECT_PREFIX"`
 	QueueGroup        string `envconfig:"HINT_QUEUE_GROUP"`
 	Stream            string `envconfig:"HINT_STREAM"`
 	StreamMaxAge      string `envconfig:"HINT_STREAM_MAX_AGE"`
 	StreamMaxBytes    string `envconfig:"HINT_STREAM_MAX_BYTES"`
+	StreamReplicas    string `envconfig:"HINT_STREAM_REPLICAS"`
 	Store             string `envconfig:"HINT_STORE"`
 	SessionsDir       string `envconfig:"HINT_SESSIONS_DIR"`
 	SessionRetention  string `envconfig:"HINT_SESSION_RETENTION"`
@@ -40,6 +47,7 @@ type environment struct {
 	MinConfidence     string `envconfig:"HINT_MIN_CONFIDENCE"`
 	Model             string `envconfig:"HINT_MODEL"`
 	ModelFallback     string `envconfig:"HINT_MODEL_FALLBACK"`
+	EmbeddingModel    string `envconfig:"HINT_EMBEDDING_MODEL"`
 	Providers         string `envconfig:"HINT_PROVIDERS"`
 	TimeoutMs         string `envconfig:"HINT_TIMEOUT_MS"`
 	MaxInflight       string `envconfig:"HINT_MAX_INFLIGHT"`

@@ -83,6 +83,17 @@ func (e Errors) maybeModel() bool {
 	})
 }
 
+// maybeProvider says whether one of the wrong values was to be a provider, or is
+// a file that may hold one.
+func (e Errors) maybeProvider() bool {
+	return slices.ContainsFunc(e, func(p Problem) bool {
+		if p.Variable == variableConfig {
+			return p.Field == "" || p.Field == "providers"
+		}
+		return p.Variable == "HINT_PROVIDERS"
+	})
+}
+
 // Warning is something an operator should know and that does not stop a start.
 type Warning struct {
 	Variable string

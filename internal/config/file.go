@@ -157,6 +157,7 @@ const (
 	kindDuration      // A string; the number 0 is a duration too.
 	kindList          // An array of strings.
 	kindObject        // An object.
+	kindBool          // true or false.
 )
 
 // text turns a value of a file into the syntax of the environment. null is "",
@@ -170,6 +171,10 @@ func (k kind) text(value any) (string, error) {
 	case float64:
 		if k == kindNumber || k == kindDuration && value == 0 {
 			return formatNumber(value), nil
+		}
+	case bool:
+		if k == kindBool {
+			return strconv.FormatBool(value), nil
 		}
 	case []any:
 		if k == kindList {
@@ -194,6 +199,8 @@ func (k kind) text(value any) (string, error) {
 		return "", errors.New("must be an array of strings or a comma-separated string")
 	case kindObject:
 		return "", errors.New("must be an object")
+	case kindBool:
+		return "", errors.New("must be true or false")
 	default:
 		return "", errors.New("must be a string")
 	}

@@ -26,7 +26,7 @@ const pluginJSON5 = `
 it over.' }, userTimezone: 'Asia/Taipei',
 	maxInflight: 7, sessionRetention: 0, historyLimit: 9, hookTimeouts: { before_dispatch: 100 },
 	triage: { enabled: false }, knowhub: null,
-	natsUrl: 'nats://127.0.0.1:4333', natsPort: -1, subjectPrefix: 'acme', queueGroup: 'g', stream: 'S', streamMaxAge: '1h', streamMaxBytes: 1048576,
+	natsUrl: 'nats://127.0.0.1:4333', natsPort: -1, subjectPrefix: 'acme', queueGroup: 'g', stream: 'S', streamMaxAge: '1h', streamMaxBytes: 1048576, streamReplicas: 3, natsInboxPrefix: '_IN', allowOpen: true,
 	store: 'file', sessionsDir: 'there', httpAddr: 'off', logFormat: 'json', logLevel: 'warn', dataDir: 'state', intentsDir: '.', natsConf: 'nats.conf',
 	somethingOfThePlugin: { own: true }, /* and not ours */
 `
@@ -52,8 +52,9 @@ func requirePlugin(t *testing.T, c *Config) {
 	require.Equal(t, "state", c.DataDir)
 	require.Equal(t, Bus{
 		URLs: []string{"nats://127.0.0.1:4333"}, Conf: "nats.conf", Port: -1, Prefix: "acme", QueueGroup: "g", Stream: "S",
-		StreamMaxAge: time.Hour, StreamMaxBytes: 1 << 20,
+		StreamMaxAge: time.Hour, StreamMaxBytes: 1 << 20, StreamReplicas: 3, InboxPrefix: "_IN",
 	}, c.Bus)
+	require.True(t, c.AllowOpen)
 }
 
 func TestFileShapes(t *testing.T) {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/nats-io/nats.go"
 )
 
 // The functions of this file read one value each. Their errors say what is
@@ -41,17 +44,6 @@ func oneOf[T ~string](allowed ...T) func(string) (T, error) {
 			return "", errors.New("must be one of " + strings.Join(words, ", "))
 		}
 		return T(word), nil
-	}
-}
-
-func storeKind(text string) (string, error) {
-	switch strings.ToLower(text) {
-	case "file":
-		return "file", nil
-	case "kv":
-		return "", errors.New("must be file: this version keeps sessions in files only")
-	default:
-		return "", errors.New("must be file")
 	}
 }
 
@@ -98,6 +90,14 @@ func chatTypes(text string) ([]string, error) {
 		}
 	}
 	return types, err
+}
+
+func trueOrFalse(text string) (bool, error) {
+	v, err := strconv.ParseBool(strings.ToLower(text))
+	if err != nil {
+		return false, errors.New("must be true or false, 1 or 0")
+	}
+	return v, nil
 }
 
 func wholeNumber(lowest, highest int) func(string) (int, error) {
@@ -234,6 +234,13 @@ func isPort(text string, lowest int) bool {
 	return err == nil && port >= lowest && port <= 65535
 }
 
+// onThisMachine says whether only this machine reaches the host; "" is every
+// address.
+func onThisMachine(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
 // httpAddr reads host:port; "off" becomes "".
 func httpAddr(text string) (string, error) {
 	if strings.EqualFold(text, "off") {
@@ -321,6 +328,40 @@ func existingDirectory(text string) (string, error) {
 func credentialsFile(text string) (string, error) {
 	if err := readable(text); err != nil {
 		return "", errors.New("must be a credentials file that can be read (" + plainError(err) + ")")
+	}
+	return text, nil
+}
+
+// seedFile makes sure that the file holds the seed of a user.
+func seedFile(text string) (string, error) {
+	err := readable(text)
+	if err == nil {
+		_, err = nats.NkeyOptionFromSeed(text)
+	}
+	if err != nil {
+		return "", errors.New("must be a file with the seed of an nkey user (" + plainError(err) + ")")
+	}
+	return text, nil
+}
+
+func pemFile(text string) (string, error) {
+	if err := readable(text); err != nil {
+		return "", errors.New("must be a PEM file that can be read (" + plainError(err) + ")")
+	}
+	return text, nil
+}
+
+// authoritiesFile makes sure that the file holds a certificate.
+func authoritiesFile(text string) (string, error) {
+	if _, err := pemFile(text); err != nil {
+		return "", err
+	}
+	pem, err := os.ReadFile(text)
+	if err != nil {
+		return "", errors.New("must be a PEM file that can be read (" + plainError(err) + ")")
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return "", errors.New("must be a PEM file with at least one certificate")
 	}
 	return text, nil
 }

@@ -67,10 +67,22 @@ var variables = []variable{
 		func(c *Config) *[]string { return &c.Bus.URLs }, natsURLs),
 	bind(variable{name: "HINT_NATS_CREDS", field: "natsCreds", restart: true, doc: "NATS credentials file"},
 		func(c *Config) *string { return &c.Bus.Creds }, credentialsFile),
+	bind(variable{name: "HINT_NATS_NKEY", field: "natsNkey", restart: true, doc: "file with the seed of an nkey user"},
+		func(c *Config) *string { return &c.Bus.NKey }, seedFile),
+	bind(variable{name: "HINT_NATS_CA", field: "natsCa", restart: true, doc: "PEM file of the authorities a server's certificate may come from; asks for TLS (default the machine's authorities)"},
+		func(c *Config) *string { return &c.Bus.CA }, authoritiesFile),
+	bind(variable{name: "HINT_NATS_CERT", field: "natsCert", restart: true, doc: "PEM file of the client certificate; asks for TLS, and goes with HINT_NATS_KEY"},
+		func(c *Config) *string { return &c.Bus.Cert }, pemFile),
+	bind(variable{name: "HINT_NATS_KEY", field: "natsKey", restart: true, doc: "PEM file of the client certificate's key"},
+		func(c *Config) *string { return &c.Bus.Key }, pemFile),
+	bind(variable{name: "HINT_NATS_INBOX_PREFIX", field: "natsInboxPrefix", def: "_INBOX", restart: true, doc: "first part of the subjects on which replies come; a user's rights may ask for one of its own"},
+		func(c *Config) *string { return &c.Bus.InboxPrefix }, subjectPrefix),
 	bind(variable{name: "HINT_NATS_CONF", field: "natsConf", def: defaultNATSConf, restart: true, doc: "configuration of the embedded server; without the default file the built-in copy serves"},
 		func(c *Config) *string { return &c.Bus.Conf }, natsConf),
 	bind(variable{name: "HINT_NATS_PORT", field: "natsPort", shown: "from the file", kind: kindNumber, restart: true, doc: "port of the embedded server; -1 picks a free one"},
 		func(c *Config) *int { return &c.Bus.Port }, natsPort),
+	bind(variable{name: "HINT_ALLOW_OPEN", field: "allowOpen", def: "false", kind: kindBool, restart: true, doc: "true or false (1 or 0); the embedded server may listen beyond this machine and ask nobody who they are"},
+		func(c *Config) *bool { return &c.AllowOpen }, trueOrFalse),
 	bind(variable{name: "HINT_DATA_DIR", field: "dataDir", def: "data", restart: true, doc: "JetStream store of the embedded server, other state"},
 		func(c *Config) *string { return &c.DataDir }, directoryName),
 	bind(variable{name: "HINT_SUBJECT_PREFIX", field: "subjectPrefix", def: subjects.DefaultPrefix, restart: true, doc: "first part of every subject"},
@@ -83,8 +95,10 @@ var variables = []variable{
 		func(c *Config) *time.Duration { return &c.Bus.StreamMaxAge }, duration(100*time.Millisecond)),
 	bind(variable{name: "HINT_STREAM_MAX_BYTES", field: "streamMaxBytes", def: "1GiB", kind: kindNumber, restart: true, doc: "size limit of a stream that is created; -1 for none"},
 		func(c *Config) *int64 { return &c.Bus.StreamMaxBytes }, byteSize),
-	bind(variable{name: "HINT_STORE", field: "store", def: "file", restart: true, doc: "where sessions are kept: file"},
-		func(c *Config) *string { return &c.Store.Kind }, storeKind),
+	bind(variable{name: "HINT_STREAM_REPLICAS", field: "streamReplicas", def: "1", kind: kindNumber, restart: true, doc: "1–5; servers of a cluster that hold each stream and bucket that is created"},
+		func(c *Config) *int { return &c.Bus.StreamReplicas }, wholeNumber(1, 5)),
+	bind(variable{name: "HINT_STORE", field: "store", def: "file", restart: true, doc: "where sessions are kept: file, or kv (JetStream key-value, for several hosts)"},
+		func(c *Config) *string { return &c.Store.Kind }, oneOf[string](StoreFile, StoreKV)),
 	bind(variable{name: "HINT_SESSIONS_DIR", field: "sessionsDir", shown: "<data>/sessions", restart: true, doc: "session files"},
 		func(c *Config) *string { return &c.Store.SessionsDir }, directoryName),
 	bind(variable{name: "HINT_HTTP_ADDR", field: "httpAddr", def: "127.0.0.1:8377", restart: true, doc: "/healthz, /readyz, /metrics; off for none; the default moves to a free port when it is taken"},
@@ -116,6 +130,8 @@ var variables = []variable{
 		func(c *Config) *string { return &c.Classifier.Model }, modelRef),
 	bind(variable{name: "HINT_MODEL_FALLBACK", field: "modelFallback", doc: "provider/model that is asked next"},
 		func(c *Config) *string { return &c.Classifier.Fallback }, modelRef),
+	bind(variable{name: "HINT_EMBEDDING_MODEL", field: "embeddingModel", doc: "provider/model of an embedding model that helps the local classifier; empty for none"},
+		func(c *Config) *string { return &c.Classifier.Embedding }, modelRef),
 	bind(variable{name: "HINT_PROVIDERS", field: "providers", def: "{}", kind: kindObject, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`},
 		func(c *Config) *map[string]provider.Config { return &c.Classifier.Providers }, providers),
 	bind(variable{name: "HINT_ALLOWED_CHAT_TYPES", field: "allowedChatTypes", def: "direct", kind: kindList, doc: "of direct, group, channel, explicit, unknown"},
@@ -214,7 +230,7 @@ func effective(value any) string {
 		return strings.Join(value, ",")
 	case Zone:
 		return value.Name
-	case time.Duration, slog.Level, int, int64, float64, string, classify.Mode, conversation.QueryMode:
+	case time.Duration, slog.Level, bool, int, int64, float64, string, classify.Mode, conversation.QueryMode:
 		return fmt.Sprint(value)
 	case Triage, KnowHub:
 		return "" // Off; what is refused when it is on has no effect.

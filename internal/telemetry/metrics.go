@@ -56,7 +56,9 @@ type Metrics struct {
 	badRequests  prometheus.Counter
 	requestTimes struct{ hint, policy, failure prometheus.Observer }
 	localTime    prometheus.Observer
+	vectorTime   prometheus.Observer
 	modelTime    prometheus.Observer
+	vectorsReady prometheus.Gauge
 	inflight     prometheus.Gauge
 
 	models *modelMetrics
@@ -104,9 +106,11 @@ func NewMetrics(version string) *Metrics {
 	m.requestTimes.hint = requests.WithLabelValues("hint")
 	m.requestTimes.policy = requests.WithLabelValues(kindPolicy)
 	m.requestTimes.failure = requests.WithLabelValues(kindFailure)
-	classifications := m.histogramVec("classification_duration_seconds", "Time that a classifier took, by source (local, llm).", "source")
+	classifications := m.histogramVec("classification_duration_seconds", "Time that a classifier took, by source (local, embedding, llm).", "source")
 	m.localTime = classifications.WithLabelValues("local")
+	m.vectorTime = classifications.WithLabelValues("embedding")
 	m.modelTime = classifications.WithLabelValues("llm")
+	m.vectorsReady = m.gauge("embedding_ready", "Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).")
 	m.inflight = m.gauge("classifications_in_flight", "Classifications that are being made.")
 
 	m.models = newModelMetrics(m)
@@ -158,6 +162,21 @@ func (m *Metrics) BadRequest() { m.badRequests.Inc() }
 
 // LocalClassified observes one run of the local classifier.
 func (m *Metrics) LocalClassified(elapsed time.Duration) { m.localTime.Observe(elapsed.Seconds()) }
+
+// EmbeddingClassified observes one classification with the help of the embedding
+// model.
+func (m *Metrics) EmbeddingClassified(elapsed time.Duration) {
+	m.vectorTime.Observe(elapsed.Seconds())
+}
+
+// EmbeddingReady says whether the embedding model takes part.
+func (m *Metrics) EmbeddingReady(ready bool) {
+	if ready {
+		m.vectorsReady.Set(1)
+	} else {
+		m.vectorsReady.Set(0)
+	}
+}
 
 // ModelClassified observes one run of the model path, all its attempts
 // together.

@@ -106,7 +106,7 @@ func (a *archive) refresh() error {
 	if err != nil {
 		return err
 	}
-	x, ok := a.store.indexes.get(a.token)
+	x, ok := a.store.indexes.Get(a.token)
 	switch {
 	case ok && same(x.info, info):
 	case ok && info != nil && x.info != nil && os.SameFile(x.info, info) && info.Size() > x.size && !x.torn:
@@ -122,7 +122,7 @@ func (a *archive) refresh() error {
 	}
 	a.index = x
 	if x.info != nil {
-		a.store.indexes.put(a.token, x, x.bytes())
+		a.store.indexes.Put(a.token, x, x.bytes())
 	}
 	return nil
 }
@@ -186,19 +186,19 @@ func (a *archive) append(turns []json.RawMessage) error {
 		data = append(data, raw...)
 		data = append(data, '\n')
 	}
-	info, err := appendTo(a.path(), data)
+	info, err := a.store.appendTo(a.path(), data)
 	if err != nil {
 		return err
 	}
 	if x.info == nil && info.Size() != int64(len(data)) || x.info != nil && info.Size() != x.size+int64(len(data)) {
 		// Somebody else has written to it: read it again when it is needed.
-		a.store.indexes.remove(a.token)
+		a.store.indexes.Remove(a.token)
 		return nil
 	}
 	for raw := range bytes.Lines(data) {
 		a.take(x, raw)
 	}
 	x.info = info
-	a.store.indexes.put(a.token, x, x.bytes())
+	a.store.indexes.Put(a.token, x, x.bytes())
 	return nil
 }

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
-// tempPrefix begins the names of files that are being written; probePrefix
-// those that [Store.Check] makes.
+// tempDir holds files that are being written, and spare ones. probePrefix begins
+// the names of those that [Store.Check] makes; versions before this one wrote
+// files under names that begin with tempPrefix.
 const (
+	tempDir     = ".tmp"
 	tempPrefix  = ".tmp-"
 	probePrefix = ".probe-"
 )
@@ -39,9 +42,11 @@ func same(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// replace puts data into the file atomically and returns its new stat.
+// replace puts data into the file atomically and returns its new stat. Like
+// everything that changes a file here it returns when a power loss can no
+// longer undo it.
 func (s *Store) replace(path string, data []byte) (os.FileInfo, error) {
-	temp, err := s.writeTemp(tempPrefix, data)
+	temp, err := s.writeTemp(data)
 	if err != nil {
 		return nil, err
 	}
@@ -56,34 +61,61 @@ func (s *Store) replace(path string, data []byte) (os.FileInfo, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(temp))
 	}
+	if exchange(temp, path) == nil {
+		// Not before the names are on the disk: until then a power loss makes
+		// the replaced file the session again.
+		if err := s.disk.dir(s.dir); err != nil {
+			return nil, err
+		}
+		return info, s.spares.put(temp)
+	}
+	// There is no such file yet, or the file system cannot exchange.
 	if err := os.Rename(temp, path); err != nil {
 		return nil, errors.Join(err, os.Remove(temp))
 	}
-	return info, nil
+	return info, s.disk.dir(s.dir)
 }
 
-// writeTemp writes data to a new file of mode 0600 in the directory of the
-// store, which it creates when it has vanished, and returns the file's path.
-func (s *Store) writeTemp(prefix string, data []byte) (string, error) {
-	temp, err := os.CreateTemp(s.dir, prefix+"*")
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := s.makeDirs(); err != nil {
+// writeTemp writes data to a file of mode 0600 that has no name yet which
+// anybody looks at, and returns its path.
+func (s *Store) writeTemp(data []byte) (string, error) {
+	temp := s.spares.take()
+	if temp == nil {
+		var err error
+		if temp, err = s.createTemp(); err != nil {
 			return "", err
 		}
-		temp, err = os.CreateTemp(s.dir, prefix+"*")
 	}
-	if err != nil {
-		return "", err
+	_, err := temp.Write(data)
+	if err == nil {
+		err = temp.Truncate(int64(len(data))) // a spare may be longer
 	}
-	_, err = temp.Write(data)
+	if err == nil {
+		err = s.disk.file(temp)
+	}
 	if err = errors.Join(err, temp.Close()); err != nil {
 		return "", errors.Join(fmt.Errorf("write %s: %w", temp.Name(), err), os.Remove(temp.Name()))
 	}
 	return temp.Name(), nil
 }
 
+// createTemp makes a file in a directory of its own: those who make files in
+// one directory wait for each other, and for those who rename there. It creates
+// what has vanished.
+func (s *Store) createTemp() (*os.File, error) {
+	dir := filepath.Join(s.dir, tempDir)
+	temp, err := os.CreateTemp(dir, "*")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := s.makeDirs(); err != nil {
+			return nil, err
+		}
+		temp, err = os.CreateTemp(dir, "*")
+	}
+	return temp, err
+}
+
 // appendTo appends data in one write and returns the file's new stat.
-func appendTo(path string, data []byte) (info os.FileInfo, err error) {
+func (s *Store) appendTo(path string, data []byte) (info os.FileInfo, err error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -92,5 +124,14 @@ func appendTo(path string, data []byte) (info os.FileInfo, err error) {
 	if _, err := f.Write(data); err != nil {
 		return nil, err
 	}
-	return f.Stat()
+	if err := s.disk.file(f); err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err != nil {
+		return nil, err
+	}
+	if info.Size() == int64(len(data)) { // a new file
+		return info, s.disk.dir(s.dir)
+	}
+	return info, nil
 }

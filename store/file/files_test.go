@@ -36,7 +36,7 @@ func files(t testing.TB, dir string) []string {
 	require.NoError(t, err)
 	names := []string{}
 	for _, e := range entries {
-		if e.Name() != ".locks" {
+		if e.Name() != ".locks" && e.Name() != ".tmp" {
 			names = append(names, e.Name())
 		}
 	}
@@ -340,11 +340,20 @@ func TestCorruptSessionFileIsSetAside(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			var logged bytes.Buffer
+			var (
+				logged bytes.Buffer
+				lost   []string
+				s      *file.Store
+			)
 			s, err := file.Open(dir, file.Options{
 				HistoryLimit: 200,
-				Logger:       slog.New(slog.NewJSONHandler(&logged, nil)),
-				Now:          func() time.Time { return time.UnixMilli(1234567890123) },
+				// The store can be used in it: the session is not locked.
+				Lost: func(token string) {
+					lost = append(lost, token)
+					apply(t, s, storetest.Begin(token, "r0", -1))
+				},
+				Logger: slog.New(slog.NewJSONHandler(&logged, nil)),
+				Now:    func() time.Time { return time.UnixMilli(1234567890123) },
 			})
 			require.NoError(t, err)
 			apply(t, s, storetest.Begin("other", "r", 0))
@@ -354,7 +363,10 @@ func TestCorruptSessionFileIsSetAside(t *testing.T) {
 			kept, err := os.ReadFile(filepath.Join(dir, "s.corrupt-1234567890123"))
 			require.NoError(t, err)
 			require.Equal(t, content, string(kept))
-			require.Equal(t, "r1", storetest.Show(t, s, "s").Current.RunID)
+			doc := storetest.Show(t, s, "s")
+			require.Equal(t, "r1", doc.Current.RunID)
+			require.Equal(t, []string{"s"}, lost)
+			require.Len(t, doc.History, 1)
 			require.Equal(t, 1, strings.Count(logged.String(), `"WARN"`), logged.String())
 		})
 	}

@@ -5,9 +5,11 @@
 //     a line; the last line of a run id counts.
 //   - <token>.pending: a journal of facts, one a line, that no turn shows yet.
 //   - <token>.corrupt-<unix ms>: a session file that was none.
+//   - .source: the event stream that the sessions are made of.
 //
-// Writes survive the death of the process at any moment, not that of the
-// machine: nothing is synced to disk, the event stream holds the truth.
+// What was applied survives the death of the process and of the machine: files
+// are synced to the disk before their events are acknowledged. What was not
+// acknowledged comes again.
 package file
 
 import (
@@ -26,6 +28,7 @@ import (
 	"time"
 
 	"intenthint/store"
+	"intenthint/store/internal/lru"
 	"intenthint/subjects"
 )
 
@@ -38,7 +41,7 @@ const (
 )
 
 const (
-	defaultCacheBytes = 64 << 20
+	defaultCacheBytes = 16 << 20
 	indexCacheBytes   = 16 << 20
 )
 
@@ -48,10 +51,14 @@ type Options struct {
 	// file (HINT_HISTORY_LIMIT); negative keeps all.
 	HistoryLimit int
 	// CacheBytes is about how much of the sessions is kept in memory; 0 means
-	// 64 MiB.
+	// 16 MiB.
 	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
+	// Lost is told the token of a session whose file was none and was set
+	// aside, so that its facts can be applied again. It is called when the
+	// session is not locked; nil for nobody.
+	Lost func(token string)
 	// Now is the clock of retention; nil means [time.Now].
 	Now func() time.Time
 }
@@ -63,9 +70,12 @@ type Store struct {
 	limit   int
 	log     *slog.Logger
 	now     func() time.Time
+	lost    func(token string)
 	shards  [shardCount]shard
-	entries *cache[*entry]
-	indexes *cache[*index]
+	entries *lru.Cache[*entry]
+	indexes *lru.Cache[*index]
+	disk    disk
+	spares  spares
 }
 
 var _ store.Store = (*Store)(nil)
@@ -77,11 +87,13 @@ type entry struct {
 	session, pending os.FileInfo // nil: no such file
 	// journal is the content of the pending file.
 	journal journal
+	// lost: the session file was none and was set aside.
+	lost bool
 }
 
 // bytes is about what the entry takes in memory.
 func (e *entry) bytes() int64 {
-	n := int64(1 << 10)
+	n := int64(4 << 10) // the current turn is kept decoded
 	for _, info := range []os.FileInfo{e.session, e.pending} {
 		if info != nil {
 			n += info.Size()
@@ -101,9 +113,12 @@ type journal struct {
 // Open opens the store in dir and creates the directory (mode 0700) when it is
 // not there.
 func Open(dir string, opts Options) (*Store, error) {
-	s := &Store{dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now}
+	s := &Store{dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost, disk: newDisk()}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.lost == nil {
+		s.lost = func(string) {}
 	}
 	if s.now == nil {
 		s.now = time.Now
@@ -112,10 +127,10 @@ func Open(dir string, opts Options) (*Store, error) {
 		opts.CacheBytes = defaultCacheBytes
 	}
 	var err error
-	if s.entries, err = newCache[*entry](opts.CacheBytes); err != nil {
+	if s.entries, err = lru.New[*entry](opts.CacheBytes); err != nil {
 		return nil, err
 	}
-	if s.indexes, err = newCache[*index](indexCacheBytes); err != nil {
+	if s.indexes, err = lru.New[*index](indexCacheBytes); err != nil {
 		return nil, err
 	}
 	if err := s.makeDirs(); err != nil {
@@ -131,7 +146,12 @@ func Open(dir string, opts Options) (*Store, error) {
 func (s *Store) Dir() string { return s.dir }
 
 func (s *Store) makeDirs() error {
-	return os.MkdirAll(filepath.Join(s.dir, lockDir), 0o700)
+	for _, dir := range []string{lockDir, tempDir} {
+		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *Store) path(token, suffix string) string {
@@ -148,27 +168,40 @@ func (s *Store) Apply(ctx context.Context, facts []store.Fact) error {
 		return err
 	}
 	token := subjects.Name(session)
-	unlock, err := s.lock(ctx, token)
-	if err != nil {
-		return fmt.Errorf("apply to session %s: %w", token, err)
+	lost, err := s.locked(ctx, token, facts)
+	if lost {
+		s.lost(token)
 	}
-	defer unlock()
-	if err := s.apply(ctx, token, facts); err != nil {
-		// What is in memory is ahead of the files.
-		s.entries.remove(token)
-		s.indexes.remove(token)
+	if err != nil {
 		return fmt.Errorf("apply to session %s: %w", token, err)
 	}
 	return nil
 }
 
-func (s *Store) apply(ctx context.Context, token string, facts []store.Fact) error {
-	e, pending, err := s.load(ctx, token)
+// locked applies facts with the session locked. It says whether the session
+// was lost before that, also after an error.
+func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (lost bool, err error) {
+	unlock, err := s.lock(ctx, token)
 	if err != nil {
-		return err
+		return false, err
 	}
+	defer unlock()
+	e, pending, err := s.load(ctx, token)
+	lost = e != nil && e.lost
+	if err == nil {
+		err = s.apply(ctx, token, e, slices.Concat(pending, facts))
+	}
+	if err != nil {
+		// What is in memory is ahead of the files.
+		s.entries.Remove(token)
+		s.indexes.Remove(token)
+	}
+	return lost, err
+}
+
+func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store.Fact) error {
 	archive := &archive{ctx: ctx, store: s, token: token}
-	change, err := e.doc.Fold(slices.Concat(pending, facts), s.limit, archive)
+	change, err := e.doc.Fold(facts, s.limit, archive)
 	if err != nil {
 		return err
 	}
@@ -190,7 +223,8 @@ func (s *Store) apply(ctx context.Context, token string, facts []store.Fact) err
 			return err
 		}
 	}
-	s.entries.put(token, e, e.bytes())
+	e.lost = false
+	s.entries.Put(token, e, e.bytes())
 	return nil
 }
 
@@ -210,7 +244,8 @@ func (s *Store) write(token string, doc *store.Document) (os.FileInfo, error) {
 }
 
 // load returns the session as it is on disk. The facts are those of the
-// journal, to be folded first; none when the session was in memory.
+// journal, to be folded first; none when the session was in memory. After an
+// error the session may be there to say that it was lost.
 func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, error) {
 	session, err := stat(s.path(token, sessionSuffix))
 	if err != nil {
@@ -220,7 +255,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	if err != nil {
 		return nil, nil, err
 	}
-	cached, _ := s.entries.get(token)
+	cached, _ := s.entries.Get(token)
 	if cached != nil && same(cached.session, session) {
 		if same(cached.pending, pending) {
 			return cached, nil, nil
@@ -238,7 +273,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 		var earlier *store.Document
 		if cached != nil {
 			earlier = cached.doc
-			s.entries.remove(token)
+			s.entries.Remove(token)
 		}
 		doc, err := store.Redecode(data, earlier)
 		switch {
@@ -248,7 +283,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 			if err := s.setAside(ctx, token, err); err != nil {
 				return nil, nil, err
 			}
-			e.session = nil
+			e.session, e.lost = nil, true
 		default:
 			return nil, nil, err
 		}
@@ -258,7 +293,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	}
 	data, err := os.ReadFile(s.path(token, pendingSuffix))
 	if err != nil {
-		return nil, nil, err
+		return e, nil, err
 	}
 	facts := e.journal.read(data)
 	if e.journal.torn {
@@ -367,7 +402,7 @@ func (s *Store) keep(token string, e *entry) error {
 	if anew {
 		e.pending, err = s.replace(path, lines.Bytes())
 	} else {
-		e.pending, err = appendTo(path, lines.Bytes())
+		e.pending, err = s.appendTo(path, lines.Bytes())
 	}
 	return err
 }
@@ -375,7 +410,7 @@ func (s *Store) keep(token string, e *entry) error {
 // Get implements [store.Reader]. It takes no lock: a session file is valid at
 // every moment.
 func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) {
-	for _, token := range tokens(session) {
+	for _, token := range store.Tokens(session) {
 		data, err := s.read(token)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -404,7 +439,7 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 			return nil, err
 		}
 		token, ok := strings.CutSuffix(file.Name(), sessionSuffix)
-		if !ok || !isToken(token) {
+		if !ok || !store.IsToken(token) {
 			continue
 		}
 		summary, err := s.summarize(token)
@@ -417,12 +452,7 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 		}
 		out = append(out, summary)
 	}
-	slices.SortFunc(out, func(a, b store.Summary) int {
-		if c := b.Updated.Compare(a.Updated); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Token, b.Token)
-	})
+	slices.SortFunc(out, store.Summary.Compare)
 	return out, nil
 }
 
@@ -456,7 +486,7 @@ func (s *Store) read(token string) ([]byte, error) {
 // oldest first, each as JSON; none when there are none. Like Get it takes no
 // lock.
 func (s *Store) Retired(ctx context.Context, session string) ([]json.RawMessage, error) {
-	for _, token := range tokens(session) {
+	for _, token := range store.Tokens(session) {
 		a := &archive{ctx: ctx, store: s, token: token, index: newIndex()}
 		info, err := stat(a.path())
 		if err == nil && info == nil {
@@ -479,28 +509,4 @@ func (s *Store) Retired(ctx context.Context, session string) ([]json.RawMessage,
 		return out, nil
 	}
 	return nil, nil
-}
-
-// tokens are the tokens that a session may mean: that of an id or a key, else
-// the token itself.
-func tokens(session string) []string {
-	out := []string{subjects.Name(session)}
-	if isToken(session) && session != out[0] {
-		out = append(out, session)
-	}
-	return out
-}
-
-// isToken says whether name can be the token of a session, full or shortened.
-func isToken(name string) bool {
-	if name == "" || len(name) > subjects.MaxNameBytes {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '=' {
-			return false
-		}
-	}
-	return true
 }

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"intenthint/store"
 )
 
 // strayAge is how old a file that is being written must be to be taken for one
@@ -27,7 +30,7 @@ func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int
 		}
 		return 0, err
 	}
-	var errs []error
+	errs := []error{s.sweepTemp()}
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return removed, errors.Join(append(errs, err)...)
@@ -43,6 +46,27 @@ func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int
 	return removed, errors.Join(errs...)
 }
 
+// sweepTemp removes what dead processes left in the directory of files that are
+// being written. What a living one takes for a spare is gone then, no more.
+func (s *Store) sweepTemp() error {
+	files, err := os.ReadDir(filepath.Join(s.dir, tempDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	errs := []error{err}
+	for _, file := range files {
+		name := filepath.Join(tempDir, file.Name())
+		stale, err := s.stale(name, strayAge)
+		if err == nil && stale {
+			err = os.Remove(s.path(name, ""))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // sweep looks at one file and says whether it removed a session.
 func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration) (bool, error) {
 	if strings.HasPrefix(name, tempPrefix) || strings.HasPrefix(name, probePrefix) {
@@ -56,7 +80,7 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		return false, nil
 	}
 	dot := strings.IndexByte(name, '.')
-	if dot < 0 || !isToken(name[:dot]) {
+	if dot < 0 || !store.IsToken(name[:dot]) {
 		return false, nil
 	}
 	token, suffix := name[:dot], name[dot:]
@@ -94,8 +118,8 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 			return false, err
 		}
 	}
-	s.entries.remove(token)
-	s.indexes.remove(token)
+	s.entries.Remove(token)
+	s.indexes.Remove(token)
 	if suffix != sessionSuffix && suffix != historySuffix {
 		return false, os.Remove(s.path(name, ""))
 	}
@@ -128,9 +152,14 @@ func (s *Store) Check(ctx context.Context) error {
 	if err := s.makeDirs(); err != nil {
 		return err
 	}
-	probe, err := s.writeTemp(probePrefix, []byte("probe\n"))
+	f, err := os.CreateTemp(s.dir, probePrefix+"*")
 	if err != nil {
 		return err
+	}
+	probe := f.Name()
+	_, err = f.WriteString("probe\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(probe))
 	}
 	moved := probe + ".moved"
 	if err := os.Rename(probe, moved); err != nil {

@@ -99,6 +99,7 @@ func Run(t *testing.T, open Open) {
 		"facts must be of one session":             oneSession,
 		"an ended context stops an Apply":          endedContext,
 		"the end of a session goes with next turn": sessionEnd,
+		"the source is what was set last":          source,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
@@ -294,6 +295,33 @@ func list(t *testing.T, open Open) {
 	}, summaries[0])
 	require.Equal(t, "c", summaries[1].SessionID)
 	require.Equal(t, "b", summaries[2].SessionID)
+}
+
+// sourced is what knows the stream that its sessions are made of.
+type sourced interface {
+	Source(ctx context.Context) (store.Source, error)
+	SetSource(ctx context.Context, source store.Source) error
+}
+
+func source(t *testing.T, open Open) {
+	handles := open(t, 200)
+	first, ok := handles[0].(sourced)
+	require.True(t, ok)
+	last, ok := handles[len(handles)-1].(sourced)
+	require.True(t, ok)
+	none, err := first.Source(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, none)
+	for i := range int64(3) {
+		set := store.Source{Stream: fmt.Sprint("EVENTS-", i), Created: time.UnixMilli(start + i).UTC()}
+		require.NoError(t, first.SetSource(t.Context(), set))
+		got, err := last.Source(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, set, got)
+	}
+	summaries, err := handles[0].List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, summaries, "it is no session")
 }
 
 // StrangeNames are session ids that try to be something else.

@@ -1,6 +1,6 @@
 // Package providertest is a model provider for tests: an HTTP server on
-// loopback that speaks both wire formats, answers what it is told to, and
-// remembers what it was asked.
+// loopback that speaks both wire formats and /embeddings, answers what it is
+// told to, and remembers what it was asked.
 package providertest
 
 import (
@@ -52,6 +52,8 @@ type Request struct {
 	Body   []byte
 	// Model, System and User are taken from the body, whatever the API.
 	Model, System, User string
+	// Texts are those to be turned into vectors (/embeddings).
+	Texts []string
 	// Fields is the whole body, decoded.
 	Fields map[string]any
 }
@@ -65,6 +67,7 @@ type Server struct {
 	opened   int
 	script   []Answer
 	answer   func(Request) Answer
+	vector   func(string) []float32
 	requests []Request
 }
 
@@ -72,7 +75,7 @@ type Server struct {
 // zero [Answer] until it is told otherwise.
 func New(tb testing.TB) *Server {
 	tb.Helper()
-	s := &Server{closed: make(chan struct{}), answer: func(Request) Answer { return Answer{} }}
+	s := &Server{closed: make(chan struct{}), answer: func(Request) Answer { return Answer{} }, vector: NGrams(nil)}
 	s.http = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.http.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
@@ -125,6 +128,15 @@ func (s *Server) Handle(f func(Request) Answer) {
 	s.answer = f
 }
 
+// Vectors sets what a good answer to /embeddings holds; [NGrams] without
+// synonyms when it was never called. The function is called from several
+// goroutines.
+func (s *Server) Vectors(f func(text string) []float32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.vector = f
+}
+
 // Requests returns what was asked so far, in order of arrival.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
@@ -161,6 +173,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		format = openAI{}
 	case strings.HasSuffix(r.URL.Path, "/v1/messages"):
 		format = anthropic{}
+	case strings.HasSuffix(r.URL.Path, "/embeddings"):
+		format = &embeddings{server: s}
 	default:
 		http.NotFound(w, r)
 		return
@@ -172,6 +186,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	req.Model, _ = req.Fields["model"].(string)
 	req.System, req.User = format.prompt(req.Fields)
+	if e, ok := format.(*embeddings); ok {
+		req.Texts = e.texts
+	}
 
 	a := s.next(req)
 	if !s.wait(r, a) {
@@ -242,7 +259,7 @@ func write(w http.ResponseWriter, a Answer, format wire, model string) {
 
 type object = map[string]any
 
-// wire is one of the two formats.
+// wire is one of the formats.
 type wire interface {
 	prompt(fields map[string]any) (system, user string)
 	answer(a Answer, model string) any

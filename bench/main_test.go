@@ -1,0 +1,77 @@
+package main
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		args []string
+		want func(*settings)
+	}{
+		{"nothing", nil, func(*settings) {}},
+		{"parts", []string{"-only", "hint,events"}, func(s *settings) { s.only = []string{"hint", "events"} }},
+		{"quick", []string{"-quick"}, func(s *settings) { *s = quick }},
+		{"quick and more of something", []string{"-n", "7", "--quick"}, func(s *settings) { *s = quick; s.requests = 7 }},
+		{"consumers", []string{"-consumers", "3,1"}, func(s *settings) { s.consumers = []int{3, 1} }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			want := full
+			tt.want(&want)
+			got, err := parse(tt.args, &strings.Builder{})
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		})
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"an unknown part", []string{"-only", "hint,speed"}, `no part "speed"`},
+		{"no consumers", []string{"-consumers", "1,0"}, `"0" is no number of consumers`},
+		{"no requests", []string{"-n", "0"}, "must be positive"},
+		{"no time", []string{"-t", "0s"}, "must be positive"},
+		{"an argument", []string{"hint"}, `what is "hint"?`},
+		{"a profile of a given binary", []string{"-profile", "p", "-consumer", "c"}, "-profile"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var stderr strings.Builder
+			_, err := parse(tt.args, &stderr)
+			require.ErrorIs(t, err, errUsage)
+			require.Contains(t, stderr.String(), tt.says)
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var stderr strings.Builder
+	_, err := parse([]string{"-help"}, &stderr)
+	require.ErrorIs(t, err, flag.ErrHelp)
+	for _, p := range parts {
+		require.Contains(t, stderr.String(), p.about)
+	}
+}
+
+func TestMachine(t *testing.T) {
+	t.Parallel()
+	m := machine{Date: "2026-11-21", CPUs: 2, GOMAXPROCS: 2, System: "linux/amd64", Go: "go1.26", NATSServer: "2.15.2"}
+	require.Equal(t, "2026-11-21, 2 CPUs, linux/amd64, go1.26, nats-server 2.15.2", m.String())
+	m.CPU, m.GOMAXPROCS, m.Load = "Model", 1, "0.10"
+	require.Equal(t, "2026-11-21, 2 CPUs (Model), GOMAXPROCS 1, linux/amd64, go1.26, nats-server 2.15.2, load at the start 0.10", m.String())
+}

@@ -1,0 +1,475 @@
+package local
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"intenthint/classify"
+	"intenthint/intents"
+	"intenthint/payload"
+)
+
+// Embedded classifies by the words of a message, as [Model] does, and by the
+// vector that an embedding model makes of it: what is said in words that no
+// example has may still be near one. It is immutable and safe for concurrent
+// use.
+type Embedded struct {
+	words      *Model
+	dimensions int
+	// mean is that of the catalogue's vectors. Many models put all texts of a
+	// kind into one corner; what tells them apart is seen from its middle.
+	mean   []float32
+	blocks []block // a linear head over the vectors: [dimension][class]
+	ids    []int32 // 0 to dimensions-1, which the head calls its features
+	// rows are the vectors of the examples and triggers, seen from mean, each of
+	// length 1, or 0 for a blank text.
+	rows    []float32
+	mix     mix
+	inScope logistic
+	correct logistic
+}
+
+// embedding is an [Embedded] and the vectors of the texts it wants to see.
+type embedding struct {
+	model   *Embedded
+	vectors map[string][]float32
+}
+
+// mix is what each of three scores of an intent counts. They add up to 1.
+type mix struct{ words, head, nearest float32 }
+
+const (
+	// headLength is the length that vectors have for the head: about that of a
+	// text in [Model].
+	headLength = 2
+	// maxCandidates is how many of the best intents by both linear scores are
+	// compared by their nearest examples, which takes longest.
+	maxCandidates = 5
+	// Characters of a text that are embedded: its beginning and its end.
+	headChars, tailChars = 800, 200
+)
+
+// The signals of an [Embedded], which take the places of those of [Model].
+const (
+	vecBias    = iota
+	vecScore   // the mixed score of the best intent
+	vecMargin  // its lead over the next
+	vecNearest // cosine of vectors to the nearest example of the best intent
+	vecWords   // cosine of words to the nearest example of it
+	vecKnown   // share of the message's words, by worth, that the catalogue uses
+	vecCovered // share of the words that the best intent itself uses
+	vecHead    // the score of the best intent by the head alone
+	numVec
+)
+
+// Both kinds of signals are learnt from in the same way.
+var _ [numSignals]struct{} = [numVec]struct{}{}
+
+// What the mix and the confidence start from, for catalogues too small to learn
+// them.
+var (
+	mixPrior             = logistic{2, 4, 4}
+	embeddedInScopePrior = logistic{-3, 2, 1, 5, 0.5, 0.3, 0.5, 0.5}
+	embeddedCorrectPrior = logistic{-2, 1, 4, 1, 0.3, 0, 0.5, 0.5}
+)
+
+// TextsOf returns the texts whose vectors [TrainEmbedded] needs, each once.
+func TextsOf(cat *intents.Catalog) []string {
+	var out []string
+	seen := make(map[string]struct{})
+	for _, sm := range samplesOf(cat.Root()) {
+		text := textOf("", sm.text)
+		if _, again := seen[text]; again || text == "" {
+			continue
+		}
+		seen[text] = struct{}{}
+		out = append(out, text)
+	}
+	return out
+}
+
+// textOf is what is embedded of a message and an earlier one, of which either
+// may be "": on one line, and of a long text its beginning and its end.
+func textOf(earlier, message string) string {
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(earlier+" "+message, " ")), " ")
+	if len(text) <= headChars+tailChars || utf8.RuneCountInString(text) <= headChars+tailChars {
+		return text
+	}
+	runes := []rune(text)
+	return string(runes[:headChars]) + " … " + string(runes[len(runes)-tailChars:])
+}
+
+// TrainEmbedded trains a model on what m was trained on, the vectors of
+// [TextsOf] its catalogue beside it, each of length 1. It fails when one is
+// missing or has another dimension than the rest. Like Train it is a matter of
+// its arguments alone.
+func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
+	unfinished, words, samples := train(m.catalog)
+	e := &Embedded{words: m}
+	if err := e.place(samples, vectors); err != nil {
+		return nil, err
+	}
+	head := newSolver(e.corpus(samples), e.dimensions, len(m.intents))
+	head.run(maxEpochs, 1, nil)
+	e.blocks = head.blocks
+	e.calibrate(unfinished, words, head, samples)
+	for i := range e.blocks {
+		e.blocks[i].alpha = nil
+	}
+	return e, nil
+}
+
+// place finds the middle of the vectors and puts them around it.
+func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
+	n := 0
+	for _, sm := range samples {
+		text := textOf("", sm.text)
+		v := vectors[text]
+		switch {
+		case text == "":
+			continue
+		case len(v) == 0:
+			return fmt.Errorf("there is no vector of “%s”", oneLine(text, maxQuote))
+		case n == 0:
+			e.dimensions, e.mean = len(v), make([]float32, len(v))
+		case len(v) != e.dimensions:
+			return fmt.Errorf("the vector of “%s” has %d dimensions, others have %d", oneLine(text, maxQuote), len(v), e.dimensions)
+		}
+		n++
+		axpy(e.mean, v, 1)
+	}
+	for i := range e.mean {
+		e.mean[i] /= float32(n)
+	}
+	e.ids = make([]int32, e.dimensions)
+	for i := range e.ids {
+		e.ids[i] = int32(i)
+	}
+	e.rows = make([]float32, len(samples)*e.dimensions)
+	for i, sm := range samples {
+		if v := vectors[textOf("", sm.text)]; v != nil {
+			e.centre(e.row(i), v)
+		}
+	}
+	return nil
+}
+
+func (e *Embedded) row(i int) []float32 { return e.rows[i*e.dimensions:][:e.dimensions] }
+
+// centre sets out to v as seen from the middle, of length 1.
+func (e *Embedded) centre(out, v []float32) {
+	sum := float32(0)
+	for i, x := range v {
+		out[i] = x - e.mean[i]
+		sum += out[i] * out[i]
+	}
+	if sum <= 1e-12 {
+		clear(out)
+		return
+	}
+	scale := 1 / sqrt32(sum)
+	for i := range out {
+		out[i] *= scale
+	}
+}
+
+// corpus is the vectors as the head is trained on them.
+func (e *Embedded) corpus(samples []sample) *corpus {
+	c := &corpus{
+		starts: make([]int32, 1, len(samples)+1), shared: make([]int32, len(samples)),
+		norms: make([]float32, len(samples)), own: make([]float32, len(samples)),
+		ids: make([]int32, 0, len(e.rows)), values: make([]float32, 0, len(e.rows)),
+	}
+	for i, sm := range samples {
+		c.class, c.cost = append(c.class, sm.class), append(c.cost, sm.cost)
+		if textOf("", sm.text) != "" {
+			c.ids = append(c.ids, e.ids...)
+			for _, x := range e.row(i) {
+				c.values = append(c.values, headLength*x)
+			}
+			c.shared[i], c.norms[i] = int32(e.dimensions), headLength*headLength
+		}
+		c.starts = append(c.starts, int32(len(c.ids)))
+	}
+	return c
+}
+
+// candidate is one of the best intents for a message.
+type candidate struct {
+	class   int
+	words   float32 // its score by words
+	head    float32 // by the head
+	nearest float32 // cosine of vectors to the nearest example of it
+	row     int     // which that is; -1 for none
+}
+
+// score is the mixed one.
+func (c *candidate) score(by mix) float32 {
+	return by.words*c.words + by.head*c.head + by.nearest*max(c.nearest, 0)
+}
+
+// candidates finds the best of the allowed classes, nil for all, given their
+// scores by words and by the head, and compares them by their nearest examples
+// that skip does not name. The best comes first.
+func (e *Embedded) candidates(words, head, vector []float32, allowed, skip []bool, by mix) []candidate {
+	best := make([]candidate, 0, maxCandidates+1)
+	linear := mix{words: by.words, head: by.head}
+	insert := func(c candidate, by mix) {
+		at := len(best)
+		for at > 0 && best[at-1].score(by) < c.score(by) {
+			at--
+		}
+		best = slices.Insert(best, at, c)
+	}
+	for class := range words {
+		if allowed != nil && (class >= len(allowed) || !allowed[class]) {
+			continue
+		}
+		insert(candidate{class: class, words: words[class], head: head[class], row: -1}, linear)
+		best = best[:min(len(best), maxCandidates)]
+	}
+	found := slices.Clone(best)
+	best = best[:0]
+	for _, c := range found {
+		for i := e.words.examples.firstRow[c.class]; i < e.words.examples.firstRow[c.class+1]; i++ {
+			if skip != nil && skip[i] {
+				continue
+			}
+			if cosine := product(e.row(int(i)), vector); c.row < 0 || cosine > c.nearest {
+				c.row, c.nearest = int(i), cosine
+			}
+		}
+		insert(c, by)
+	}
+	return best
+}
+
+// product is the scalar product of two vectors.
+func product(a, b []float32) float32 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3 float32
+	for len(a) >= 4 && len(b) >= 4 {
+		s0 += a[0] * b[0]
+		s1 += a[1] * b[1]
+		s2 += a[2] * b[2]
+		s3 += a[3] * b[3]
+		a, b = a[4:], b[4:]
+	}
+	for i := range a {
+		s0 += a[i] * b[i]
+	}
+	return s0 + s1 + s2 + s3
+}
+
+// headScores are those of the vector, which is of length 1.
+func (e *Embedded) headScores(blocks []block, vector []float32) []float32 {
+	out := make([]float32, len(e.words.intents))
+	score(out, blocks, e.ids, vector)
+	for i := range out {
+		out[i] *= headLength
+	}
+	return out
+}
+
+// signals are those of candidates, best first, given the cosine of words to the
+// nearest example of the best, and how much of the message it covers.
+func (e *Embedded) signals(sc *scratch, best []candidate, by mix, cosine, covered float32) signals {
+	var s signals
+	s[vecBias] = 1
+	s[vecScore] = float64(best[0].score(by))
+	s[vecMargin] = 1
+	if len(best) > 1 {
+		s[vecMargin] = min(float64(best[0].score(by)-best[1].score(by)), 1)
+	}
+	s[vecNearest] = float64(best[0].nearest)
+	s[vecWords] = float64(cosine)
+	s[vecKnown] = share(sc.knownWords, sc.words)
+	s[vecCovered] = share(covered, sc.words)
+	s[vecHead] = float64(best[0].head)
+	return s
+}
+
+// judge classifies what sc has read, of which vector is the embedding.
+func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict {
+	m := e.words
+	v := verdict{first: -1, second: -1, row: -1}
+	score(sc.scores, m.blocks, sc.ids, sc.values)
+	centred := make([]float32, e.dimensions)
+	e.centre(centred, vector)
+	head := e.headScores(e.blocks, centred)
+	best := e.candidates(sc.scores, head, centred, allowed, nil, e.mix)
+	if len(best) == 0 {
+		return v
+	}
+	// Runners-up are ranked by what is in sc.
+	for c := range sc.scores {
+		sc.scores[c] = e.mix.words*sc.scores[c] + e.mix.head*head[c]
+	}
+	for i := range best {
+		sc.scores[best[i].class] = best[i].score(e.mix)
+	}
+	v.first, v.row, v.cosine = best[0].class, best[0].row, best[0].nearest
+	if len(best) > 1 {
+		v.second = best[1].class
+	}
+	row, cosine, covered := m.nearest(sc, v.first, nil)
+	v.words = cosine
+	s := e.signals(sc, best, e.mix, cosine, covered)
+	v.pIn = e.inScope.probability(&s)
+	v.pFirst = v.pIn * e.correct.probability(&s)
+	m.trustSame(sc, &v, row, s[vecMargin])
+	return v
+}
+
+// tried is the outcome for one text that the scoring models had not seen.
+type tried struct {
+	row     int
+	best    []candidate
+	inScope bool
+}
+
+// calibrate learns the mix and what the signals say about being right, as
+// [Model.calibrate] does, with the same folds.
+func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
+	e.mix, e.inScope, e.correct = mixOf(mixPrior), embeddedInScopePrior, embeddedCorrectPrior
+	if len(m.intents) == 0 {
+		return
+	}
+	folds := make([]*holdout, foldsFor(len(samples)))
+	outcomes := make([][]tried, len(folds))
+	for i := range folds {
+		folds[i] = m.holdOut(i, samples, words.rows)
+		outcomes[i] = e.try(m, folds[i], words, head, samples)
+	}
+	e.mix = mixOf(fitLogistic(contests(outcomes, samples), func(*observation) (hit, use bool) { return true, true }, mixPrior, priorPrecision))
+	var obs []observation
+	sc := m.newScratch()
+	for i, f := range folds {
+		for _, t := range outcomes[i] {
+			// The mix decides which is the best.
+			slices.SortStableFunc(t.best, func(a, b candidate) int { return cmp.Compare(b.score(e.mix), a.score(e.mix)) })
+			class := samples[t.row].class
+			m.read(sc, samples[t.row].text)
+			m.unknow(sc, f.known)
+			_, cosine, covered := m.nearest(sc, t.best[0].class, f.held)
+			obs = append(obs, observation{
+				signals: e.signals(sc, t.best, e.mix, cosine, covered),
+				inScope: t.inScope, correct: int32(t.best[0].class) == class, weight: 1,
+			})
+			sc.clear()
+		}
+	}
+	balance(obs)
+	e.inScope = fitInScope(obs, embeddedInScopePrior, priorPrecision)
+	e.correct = fitCorrect(obs, embeddedCorrectPrior, priorPrecision)
+}
+
+// try scores what a fold takes out.
+func (e *Embedded) try(m *Model, f *holdout, words, head *solver, samples []sample) []tried {
+	w := f.without(words)
+	w.bayes(f.held)
+	h := newSolver(head.rows, head.features, head.classes)
+	h.run(maxEpochs, uint64(100+f.number), f.held)
+	sc := m.newScratch()
+	var out []tried
+	for i, sm := range samples {
+		if !f.held[i] || sm.trigger || textOf("", sm.text) == "" {
+			continue
+		}
+		m.read(sc, sm.text)
+		m.unknow(sc, f.known)
+		score(sc.scores, w.blocks, sc.ids, sc.values)
+		best := e.candidates(sc.scores, e.headScores(h.blocks, e.row(i)), e.row(i), f.present, f.held, e.mix)
+		if len(best) > 0 {
+			out = append(out, tried{row: i, best: best, inScope: sm.class >= 0 && f.present[sm.class]})
+		}
+		sc.clear()
+	}
+	return out
+}
+
+// contests are the right intent's scores less those of each other candidate.
+func contests(outcomes [][]tried, samples []sample) []observation {
+	var obs []observation
+	for _, t := range slices.Concat(outcomes...) {
+		right := slices.IndexFunc(t.best, func(c candidate) bool { return int32(c.class) == samples[t.row].class })
+		if right < 0 {
+			continue
+		}
+		r := t.best[right]
+		for i, c := range t.best {
+			if i != right {
+				obs = append(obs, observation{weight: 1, signals: signals{
+					float64(r.words - c.words), float64(r.head - c.head),
+					float64(max(r.nearest, 0) - max(c.nearest, 0)),
+				}})
+			}
+		}
+	}
+	return obs
+}
+
+// mixOf is the mix of the weights that were learnt. A score that speaks against
+// what it is high for counts nothing.
+func mixOf(l logistic) mix {
+	w, h, n := max(l[0], 0), max(l[1], 0), max(l[2], 0)
+	sum := w + h + n
+	if sum <= 0 {
+		return mixOf(mixPrior)
+	}
+	return mix{float32(w / sum), float32(h / sum), float32(n / sum)}
+}
+
+// Dimensions is how many numbers a vector must have.
+func (e *Embedded) Dimensions() int { return e.dimensions }
+
+// Texts are those whose vectors Classify wants for a message: the message and,
+// when it leans on what was said before, what the user said before with it.
+func (e *Embedded) Texts(in classify.Input) []string {
+	m := e.words
+	text := textOf("", in.Latest)
+	if text == "" {
+		return nil
+	}
+	texts := []string{text}
+	sc := m.pool.Get().(*scratch)
+	defer m.pool.Put(sc)
+	m.read(sc, in.Latest)
+	kind := m.followUpOf(sc)
+	sc.clear()
+	if kind == standalone {
+		return texts
+	}
+	said := in.Latest
+	if kind == acknowledgement {
+		said = ""
+	}
+	looked := 0
+	for _, turn := range slices.Backward(in.Conversation) {
+		if turn.Role != "user" {
+			continue
+		}
+		if looked++; looked > maxLookBack {
+			break
+		}
+		if text := textOf(turn.Text, said); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// ClassifyVectors is [Model.Classify] by the vectors of what Texts returns, each
+// of length 1 and of Dimensions numbers. What has none is classified by its
+// words alone.
+func (e *Embedded) ClassifyVectors(in classify.Input, vectors map[string][]float32) payload.Classification {
+	return e.words.classify(in, &embedding{e, vectors})
+}
+
+// PredictVectors is [Model.Predict] in the same way.
+func (e *Embedded) PredictVectors(message string, allowed []bool, vectors map[string][]float32) Prediction {
+	return e.words.predict(message, nil, allowed, &embedding{e, vectors})
+}

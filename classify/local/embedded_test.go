@@ -1,0 +1,401 @@
+package local
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
+	"intenthint/classify/provider/providertest"
+	"intenthint/intents"
+	"intenthint/payload"
+)
+
+// synonyms are words that no text of [tiny] has.
+var synonyms = map[string]string{"quassel": "rain", "ploosh": "rain", "vorna": "music", "brelk": "play", "tolmi": "mail", "jusk": "read"}
+
+// unit gives a vector the length 1.
+func unit(v []float32) []float32 {
+	sum := float32(0)
+	for _, x := range v {
+		sum += x * x
+	}
+	for i := range v {
+		v[i] /= sqrt32(sum)
+	}
+	return v
+}
+
+// grams is an embedding model that knows synonyms.
+func grams(known map[string]string) func(string) []float32 {
+	f := providertest.NGrams(known)
+	return func(text string) []float32 { return unit(f(text)) }
+}
+
+func vectorsOf(texts []string, f func(string) []float32) map[string][]float32 {
+	out := make(map[string][]float32)
+	for _, text := range texts {
+		out[text] = f(text)
+	}
+	return out
+}
+
+func embeddedOn(t testing.TB, cat *intents.Catalog, f func(string) []float32) *Embedded {
+	t.Helper()
+	e, err := TrainEmbedded(Train(cat), vectorsOf(TextsOf(cat), f))
+	require.NoError(t, err)
+	return e
+}
+
+func TestEmbeddedKnowsWhatWordsDoNotTell(t *testing.T) {
+	cat, f := tiny(), grams(synonyms)
+	e := embeddedOn(t, cat, f)
+	said := func(texts ...string) []payload.Turn {
+		var out []payload.Turn
+		for _, text := range texts {
+			out = append(out, payload.Turn{Role: "user", Text: text}, payload.Turn{Role: "assistant", Text: "play some jazz"})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name, message string
+		conversation  []payload.Turn
+		deny          []string
+		want          string
+	}{
+		{"a synonym", "quassel near Porto?", nil, nil, "WEATHER"},
+		{"another", "is it ploosh today", nil, nil, "WEATHER"},
+		{"two synonyms", "brelk vorna", nil, nil, "MUSIC"},
+		{"two others", "jusk tolmi", nil, nil, "MAIL"},
+		{"words that are known", "what is the weather like in Paris", nil, nil, "WEATHER"},
+		{"an example", "play some jazz", nil, nil, "MUSIC"},
+		{"nothing that is known", "quantum zebras", nil, nil, intents.FallbackID},
+		{"no words", "?!", nil, nil, intents.FallbackID},
+		{"none", "", nil, nil, intents.FallbackID},
+		{"what is denied is not answered", "quassel near Porto?", nil, []string{"WEATHER"}, intents.FallbackID},
+		{"everything denied", "quassel near Porto?", nil, []string{"*"}, intents.FallbackID},
+		{"an acknowledgement follows what was said", "yes please", said("jusk tolmi"), nil, "MAIL"},
+		{"over another acknowledgement", "ok", said("brelk vorna", "yes please"), nil, "MUSIC"},
+		{"a short message that goes on", "and ploosh?", said("quassel near Porto"), nil, "WEATHER"},
+		{"an acknowledgement of nothing", "yes please", nil, nil, intents.FallbackID},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := classify.Input{Catalog: cat.Without(tt.deny), Latest: tt.message, Conversation: tt.conversation}
+			got := e.ClassifyVectors(in, vectorsOf(e.Texts(in), f))
+			require.Equal(t, tt.want, got.Intent, "%+v", got)
+			require.NotEmpty(t, got.Reason)
+			require.NotEmpty(t, got.Complexity)
+			require.Positive(t, got.Confidence)
+			require.LessOrEqual(t, got.Confidence, 1.0)
+		})
+	}
+	t.Run("the words alone do not tell", func(t *testing.T) {
+		for _, message := range []string{"quassel near Porto?", "brelk vorna", "jusk tolmi"} {
+			require.Equal(t, intents.FallbackID, e.words.Classify(classify.Input{Catalog: cat, Latest: message}).Intent, message)
+		}
+	})
+	t.Run("a prediction says the same", func(t *testing.T) {
+		p := e.PredictVectors("brelk vorna", nil, map[string][]float32{"brelk vorna": f("brelk vorna")})
+		require.Equal(t, "MUSIC", p.Intent)
+		require.False(t, p.Other)
+		require.Contains(t, []string{"play some jazz", "play the next song", "put on music for the evening", "The user wants to hear music"}, p.Nearest)
+		sum := 0.0
+		for _, s := range p.Ranked {
+			sum += s.Probability
+		}
+		require.Len(t, p.Ranked, 4)
+		require.InDelta(t, 1, sum, 1e-9)
+		require.True(t, slices.IsSortedFunc(p.Ranked, func(a, b Score) int { return int(math.Copysign(1, b.Probability-a.Probability)) }))
+	})
+	t.Run("without vectors the words decide", func(t *testing.T) {
+		for _, message := range []string{"what is the weather like in Paris", "quassel near Porto?", ""} {
+			in := classify.Input{Catalog: cat, Latest: message}
+			require.Equal(t, e.words.Classify(in), e.ClassifyVectors(in, nil))
+		}
+	})
+}
+
+func TestEmbeddedOnAnotherCatalogue(t *testing.T) {
+	f := grams(synonyms)
+	e := embeddedOn(t, tiny(), f)
+	// Reloaded: one of the intents is gone, and one is new.
+	cat := intents.NewCatalog([]intents.Intent{
+		{ID: "MAIL", Triggers: []string{"mail"}}, {ID: "NEW", Triggers: []string{"The user asks about the weather"}},
+	})
+	in := classify.Input{Catalog: cat, Latest: "quassel near Porto?"}
+	require.NotEqual(t, "WEATHER", e.ClassifyVectors(in, vectorsOf(e.Texts(in), f)).Intent)
+}
+
+func TestTexts(t *testing.T) {
+	e := embeddedOn(t, tiny(), grams(nil))
+	turns := []payload.Turn{
+		{Role: "user", Text: "zero"},
+		{Role: "user", Text: "one"},
+		{Role: "user", Text: "two"},
+		{Role: "user", Text: "three"},
+		{Role: "assistant", Text: "rain"},
+		{Role: "user", Text: "four"},
+		{Role: "user", Text: "four"},
+		{Role: "user", Text: "five\nlines"},
+	}
+	for _, tt := range []struct {
+		name, latest string
+		want         []string
+	}{
+		{"a message that stands alone", "will it rain tomorrow in the whole of the country", []string{"will it rain tomorrow in the whole of the country"}},
+		{"an acknowledgement", "yes  please", []string{"yes please", "five lines", "four", "three", "two"}},
+		{"one that goes on", "and rain?", []string{"and rain?", "five lines and rain?", "four and rain?", "three and rain?", "two and rain?"}},
+		{"blank", " \n", nil},
+		{"broken", "rain for\xff the whole \x80 day and the whole night", []string{"rain for the whole day and the whole night"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, e.Texts(classify.Input{Latest: tt.latest, Conversation: turns}))
+		})
+	}
+	t.Run("long", func(t *testing.T) {
+		got := e.Texts(classify.Input{Latest: "begin " + strings.Repeat("好 ", 900) + "end"})
+		require.Len(t, got, 1)
+		require.Len(t, []rune(got[0]), headChars+tailChars+3)
+		require.True(t, strings.HasPrefix(got[0], "begin 好") && strings.HasSuffix(got[0], "好 end"))
+	})
+}
+
+func TestTextsOfHasEachOnce(t *testing.T) {
+	cat := intents.NewCatalog([]intents.Intent{
+		{ID: "A", Triggers: []string{"one. Not for two.", " "}, Examples: []string{"one", "three\n four", "\t"}},
+		{ID: "B", Triggers: []string{"one"}, Examples: []string{"three four"}},
+		{ID: intents.FallbackID, Examples: []string{"five"}},
+	})
+	texts := TextsOf(cat)
+	require.Equal(t, texts, TextsOf(cat.Without([]string{"A"})), "those of the root")
+	require.Contains(t, texts, "three four")
+	require.Contains(t, texts, "five")
+	require.NotContains(t, texts, "")
+	require.Len(t, slices.Compact(slices.Sorted(slices.Values(texts))), len(texts))
+}
+
+func TestTrainEmbeddedRefuses(t *testing.T) {
+	cat := tiny()
+	m, f := Train(cat), grams(nil)
+	for _, tt := range []struct {
+		name   string
+		vector []float32
+		says   string
+	}{
+		{"a text without a vector", nil, "no vector of “play some jazz”"},
+		{"an empty vector", []float32{}, "no vector of “play some jazz”"},
+		{"another dimension", []float32{1, 0}, "2 dimensions, others have 256"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			vectors := vectorsOf(TextsOf(cat), f)
+			vectors["play some jazz"] = tt.vector
+			_, err := TrainEmbedded(m, vectors)
+			require.ErrorContains(t, err, tt.says)
+		})
+	}
+}
+
+func TestTrainEmbeddedOnOddCatalogues(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		list []intents.Intent
+	}{
+		{"no intents", nil},
+		{"one intent", []intents.Intent{{ID: "A", Triggers: []string{"rain"}}}},
+		{"blank texts", []intents.Intent{{ID: "A", Triggers: []string{" "}, Examples: []string{"", "rain"}}, {ID: "B", Triggers: []string{" "}}}},
+		{"the same texts", []intents.Intent{{ID: "A", Triggers: []string{"rain"}, Examples: []string{"rain"}}, {ID: "B", Triggers: []string{"rain"}, Examples: []string{"rain"}}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			cat, f := intents.NewCatalog(tt.list), grams(nil)
+			e := embeddedOn(t, cat, f)
+			for _, message := range []string{"rain", "snow", "", "yes"} {
+				in := classify.Input{Catalog: cat, Latest: message}
+				got := e.ClassifyVectors(in, vectorsOf(e.Texts(in), f))
+				require.False(t, math.IsNaN(got.Confidence))
+				require.NotEmpty(t, got.Intent)
+			}
+		})
+	}
+}
+
+// planted is an embedding model that sees what texts are about, as clearly as
+// the strength says: every text has a direction of its own, that of its subject
+// and one that all share.
+func planted(strength float32, subject func(string) string) func(string) []float32 {
+	const dimensions = 64
+	direction := func(s string) []float32 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(s))
+		random := rand.New(rand.NewPCG(h.Sum64(), 1))
+		v := make([]float32, dimensions)
+		for i := range v {
+			v[i] = float32(random.NormFloat64())
+		}
+		return v
+	}
+	return func(text string) []float32 {
+		v := direction("text " + text)
+		axpy(v, direction("subject "+subject(text)), strength)
+		axpy(v, direction("all texts"), 1)
+		return unit(v)
+	}
+}
+
+// subjects returns a catalogue of so many intents whose texts share their words,
+// so that words tell little, and messages with their intents, a fifth of which
+// fit none.
+func subjects(n int) (cat *intents.Catalog, messages map[string]string, subject func(string) string) {
+	random := rand.New(rand.NewPCG(3, 4))
+	text := func(own string) string {
+		var b strings.Builder
+		for range 5 {
+			fmt.Fprintf(&b, "w%d ", random.IntN(40))
+		}
+		if random.IntN(2) == 0 {
+			b.WriteString(own)
+		} else {
+			fmt.Fprintf(&b, "x%d", random.IntN(1000))
+		}
+		return b.String()
+	}
+	subjectOf := make(map[string]string)
+	var list []intents.Intent
+	messages = make(map[string]string)
+	for i := range n + n/4 {
+		id := fmt.Sprintf("I%02d", i)
+		in := intents.Intent{ID: id, Triggers: []string{"about " + id}}
+		for range 12 {
+			in.Examples = append(in.Examples, text("own"+id))
+		}
+		for _, e := range append(in.Examples, in.Triggers...) {
+			subjectOf[e] = id
+		}
+		for range 8 {
+			m := text("own" + id)
+			subjectOf[m], messages[m] = id, id
+			if i >= n {
+				messages[m] = intents.FallbackID
+			}
+		}
+		if i < n {
+			list = append(list, in)
+		}
+	}
+	return intents.NewCatalog(list), messages, func(text string) string { return subjectOf[text] }
+}
+
+// tryOut returns the share of messages in scope whose best intent is right, and
+// the calibration error over all messages.
+func tryOut(messages map[string]string, predict func(message string) Prediction) (forced, ece float64) {
+	var inScope, right float64
+	var sum, hits, count [10]float64
+	for message, want := range messages {
+		p := predict(message)
+		if want != intents.FallbackID {
+			inScope++
+			if p.Intent == want {
+				right++
+			}
+		}
+		got := p.Intent
+		if p.Other {
+			got = intents.FallbackID
+		}
+		bin := min(int(p.Confidence*10), 9)
+		sum[bin] += p.Confidence
+		count[bin]++
+		if got == want {
+			hits[bin]++
+		}
+	}
+	for i := range count {
+		ece += math.Abs(sum[i]-hits[i]) / float64(len(messages))
+	}
+	return right / inScope, ece
+}
+
+func TestEmbeddedLearnsHowGoodTheVectorsAre(t *testing.T) {
+	cat, messages, subject := subjects(30)
+	m := Train(cat)
+	words, _ := tryOut(messages, func(message string) Prediction { return m.Predict(message, nil, nil) })
+	for _, tt := range []struct {
+		name     string
+		strength float32
+		// least is how many percent more messages are right than by words.
+		least float64
+	}{
+		{"vectors that say nothing", 0, -4},
+		{"vectors that say something", 0.6, 10},
+		{"vectors that say all", 2, 30},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := planted(tt.strength, subject)
+			e, err := TrainEmbedded(m, vectorsOf(TextsOf(cat), f))
+			require.NoError(t, err)
+			forced, ece := tryOut(messages, func(message string) Prediction {
+				return e.PredictVectors(message, nil, map[string][]float32{message: f(message)})
+			})
+			t.Logf("words %.3f, with vectors %.3f, ECE %.3f, mix %+v", words, forced, ece, e.mix)
+			require.GreaterOrEqual(t, 100*(forced-words), tt.least)
+			require.Less(t, ece, 0.1)
+		})
+	}
+}
+
+func TestTrainEmbeddedIsAFunctionOfItsArguments(t *testing.T) {
+	cat, messages, subject := subjects(8)
+	f := planted(0.6, subject)
+	one, two := embeddedOn(t, cat, f), embeddedOn(t, cat, f)
+	require.Equal(t, one.mix, two.mix)
+	require.Equal(t, one.inScope, two.inScope)
+	var wg sync.WaitGroup
+	for message := range messages {
+		wg.Go(func() {
+			in := classify.Input{Catalog: cat, Latest: message}
+			vectors := vectorsOf(one.Texts(in), f)
+			if a, b := one.ClassifyVectors(in, vectors), two.ClassifyVectors(in, vectors); a != b {
+				t.Errorf("%+v and %+v", a, b)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func BenchmarkEmbedded(b *testing.B) {
+	const dimensions = 1536
+	cat := intents.Bundled()
+	random := rand.New(rand.NewPCG(1, 1))
+	f := func(string) []float32 {
+		v := make([]float32, dimensions)
+		for i := range v {
+			v[i] = float32(random.NormFloat64())
+		}
+		return unit(v)
+	}
+	vectors := vectorsOf(TextsOf(cat), f)
+	m := Train(cat)
+	b.Run("train", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := TrainEmbedded(m, vectors)
+			require.NoError(b, err)
+		}
+	})
+	b.Run("classify", func(b *testing.B) {
+		e, err := TrainEmbedded(m, vectors)
+		require.NoError(b, err)
+		in := classify.Input{Catalog: cat, Latest: "could you check the invoice from Keller?"}
+		found := vectorsOf(e.Texts(in), f)
+		b.ReportAllocs()
+		for b.Loop() {
+			e.ClassifyVectors(in, found)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+
+	openai "github.com/sashabaranov/go-openai"
+)
+
+// maxEmbeddingBody is the longest answer of an embedding model that is read, in
+// bytes: a hundred texts in vectors of some thousand numbers.
+const maxEmbeddingBody = 16 << 20
+
+// Embedder is one embedding model of one provider.
+type Embedder struct {
+	client *openai.Client
+	model  string
+	// Ref is provider/model.
+	Ref string
+	// BaseURL is where it is asked: the same name elsewhere may be another
+	// model.
+	BaseURL string
+}
+
+// Embedder returns the embedding model of a reference. It opens no connection.
+// Errors are [ErrUnresolved].
+func (r *Registry) Embedder(ref string) (*Embedder, error) {
+	name, model, err := SplitRef(ref)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := r.providers[name]
+	switch {
+	case !ok:
+		return nil, notConfigured(name)
+	case c.api != APIOpenAI:
+		return nil, noEmbeddings(name, c.api)
+	case c.err != nil:
+		return nil, c.err
+	}
+	patient := *c.client
+	patient.limit = maxEmbeddingBody
+	cfg := openai.DefaultConfig(c.client.key)
+	cfg.BaseURL, cfg.HTTPClient = c.baseURL, &patient
+	return &Embedder{client: openai.NewClientWithConfig(cfg), model: model, Ref: name + "/" + model, BaseURL: c.baseURL}, nil
+}
+
+func notConfigured(name string) error {
+	return fmt.Errorf("%w: provider %q is not configured", ErrUnresolved, name)
+}
+
+func noEmbeddings(name, api string) error {
+	return fmt.Errorf("%w: provider %q speaks %s, which has no embeddings; it must speak %s", ErrUnresolved, name, api, APIOpenAI)
+}
+
+// CheckEmbedder says why a reference can name no embedding model, whatever keys
+// there are: no such provider, or one whose API has no embeddings.
+func CheckEmbedder(ref string, configured map[string]Config) error {
+	name, _, err := SplitRef(ref)
+	if err != nil {
+		return err
+	}
+	all := Builtin()
+	maps.Copy(all, configured)
+	c, ok := all[name]
+	if !ok {
+		return notConfigured(name)
+	}
+	e, err := settle(name, c)
+	if err == nil && e.api != APIOpenAI {
+		err = noEmbeddings(name, e.api)
+	}
+	return err
+}
+
+// Embed returns a vector for each text, in their order, each of length 1 and
+// all of the same dimension. It asks once and returns when ctx is done. An
+// answer that is not that is [ErrMalformed]; a usage may come with an error.
+func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
+	resp, err := e.client.CreateEmbeddings(ctx, openai.EmbeddingRequest{Input: texts, Model: openai.EmbeddingModel(e.model)})
+	if err != nil {
+		return nil, Usage{}, plain(ctx, err)
+	}
+	usage := Usage{InputTokens: resp.Usage.PromptTokens}
+	if len(resp.Data) != len(texts) {
+		return nil, usage, fmt.Errorf("%w: %d vectors for %d texts", ErrMalformed, len(resp.Data), len(texts))
+	}
+	out := make([][]float32, len(texts))
+	for i, d := range resp.Data {
+		if d.Index < 0 || d.Index >= len(out) || out[d.Index] != nil {
+			return nil, usage, fmt.Errorf("%w: vector %d has the index %d", ErrMalformed, i, d.Index)
+		}
+		if len(d.Embedding) != len(resp.Data[0].Embedding) {
+			return nil, usage, fmt.Errorf("%w: vectors of %d and %d numbers", ErrMalformed, len(resp.Data[0].Embedding), len(d.Embedding))
+		}
+		if !normalize(d.Embedding) {
+			return nil, usage, fmt.Errorf("%w: vector %d has no direction", ErrMalformed, i)
+		}
+		out[d.Index] = d.Embedding
+	}
+	return out, usage, nil
+}
+
+// normalize gives a vector the length 1, and says whether that can be done.
+func normalize(v []float32) bool {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if !(sum > 1e-30) || math.IsInf(sum, 0) {
+		return false
+	}
+	scale := 1 / math.Sqrt(sum)
+	for i, x := range v {
+		v[i] = float32(float64(x) * scale)
+	}
+	return true
+}

@@ -1,0 +1,78 @@
+package providertest
+
+import (
+	"hash/fnv"
+	"strings"
+	"unicode"
+)
+
+// embeddings is the format of /embeddings.
+type embeddings struct {
+	server *Server
+	texts  []string
+}
+
+func (e *embeddings) prompt(fields map[string]any) (system, user string) {
+	switch input := fields["input"].(type) {
+	case string:
+		e.texts = []string{input}
+	case []any:
+		for _, v := range input {
+			s, _ := v.(string)
+			e.texts = append(e.texts, s)
+		}
+	}
+	return "", strings.Join(e.texts, "\n")
+}
+
+func (e *embeddings) answer(_ Answer, model string) any {
+	e.server.mu.Lock()
+	vector := e.server.vector
+	e.server.mu.Unlock()
+	data := make([]object, len(e.texts))
+	for i, text := range e.texts {
+		data[i] = object{"object": "embedding", "index": i, "embedding": vector(text)}
+	}
+	tokens := 3 * len(e.texts)
+	return object{
+		"object": "list", "data": data, "model": model,
+		"usage": object{"prompt_tokens": tokens, "total_tokens": tokens},
+	}
+}
+
+func (e *embeddings) failure(a Answer) any { return openAI{}.failure(a) }
+
+// NGramDimensions is the length of the vectors of [NGrams].
+const NGramDimensions = 256
+
+// NGrams returns a function that turns a text into a vector: its words, the
+// synonyms replaced by what they mean, and the runs of three characters in
+// them, hashed. Texts that share words, or words of one meaning, are near each
+// other, and it is the same in every run.
+func NGrams(synonyms map[string]string) func(text string) []float32 {
+	return func(text string) []float32 {
+		v := make([]float32, NGramDimensions)
+		add := func(s string, weight float32) {
+			h := fnv.New64a()
+			_, _ = h.Write([]byte(s))
+			sum := h.Sum64()
+			if sum>>63 == 1 {
+				weight = -weight
+			}
+			v[sum%NGramDimensions] += weight
+		}
+		add("", 0.1) // A text without words has a direction too.
+		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		for _, w := range words {
+			if meant, ok := synonyms[w]; ok {
+				w = meant
+			}
+			add(w, 2)
+			runes := []rune(" " + w + " ")
+			for i := range len(runes) - 2 {
+				add(string(runes[i:i+3]), 0.5)
+			}
+		}
+		return v
+	}
+}

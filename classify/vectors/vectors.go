@@ -1,0 +1,163 @@
+// Package vectors gets the vectors of a catalogue's texts from an embedding
+// model, and keeps them on disk, so that each text is asked for once.
+package vectors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"time"
+
+	"intenthint/classify"
+	"intenthint/classify/provider"
+)
+
+// Embedder turns texts into vectors of length 1, one for each.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, provider.Usage, error)
+}
+
+const (
+	// A request holds at most so many texts, and characters in bytes.
+	batchTexts = 64
+	batchBytes = 32 << 10
+	// batchTime is how long one request may take.
+	batchTime = time.Minute
+	// While much is fetched, what is there is saved and told of so often.
+	saveEvery = 20 * time.Second
+	logEvery  = 5 * time.Second
+)
+
+// Source is where vectors are from.
+type Source struct {
+	Embedder Embedder
+	// Ref is the model, provider/model, and BaseURL where it is asked: vectors
+	// of another are never mixed with its own.
+	Ref, BaseURL string
+	// Dir holds the files of the cache; it is made when it is not there.
+	Dir string
+	// Observer is told of every request; it may be nil.
+	Observer classify.CallObserver
+	Log      *slog.Logger
+	// Progress is told how many of the texts that have to be asked for are
+	// done; it may be nil.
+	Progress func(done, of int)
+}
+
+// Of returns the vectors of texts, by text. It asks for those that the cache
+// does not hold, a batch at a time, and returns the first failure; what was got
+// until then is kept. Whatever is wrong with the cache costs asking, and a line
+// in the log, and nothing else.
+func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, error) {
+	began := time.Now()
+	c := s.read()
+	out, missing := c.find(texts)
+	if len(missing) > 0 {
+		s.Log.Info("vectors are fetched", "model", s.Ref, "texts", len(missing), "cached", len(texts)-len(missing))
+	}
+	fetched, of := 0, len(missing)
+	saved, told := began, began
+	for len(missing) > 0 {
+		n := batch(missing)
+		got, err := s.ask(ctx, missing[:n])
+		if err == nil && c.dimensions != 0 && len(got[0]) != c.dimensions {
+			if fetched > 0 {
+				err = fmt.Errorf("%w: vectors of %d and %d numbers", provider.ErrMalformed, c.dimensions, len(got[0]))
+			} else {
+				s.Log.Warn("the model's vectors have another dimension than before, all are fetched anew", "model", s.Ref, "before", c.dimensions, "now", len(got[0]))
+				c = newCache()
+				out, missing = c.find(texts)
+				of = len(missing)
+				continue
+			}
+		}
+		if err != nil {
+			s.save(c, texts, fetched > 0)
+			return nil, fmt.Errorf("%s: %d of %d texts have no vector yet: %w", s.Ref, len(missing), len(texts), err)
+		}
+		for i, text := range missing[:n] {
+			c.add(text, got[i])
+			out[text] = got[i]
+		}
+		missing, fetched = missing[n:], fetched+n
+		if s.Progress != nil {
+			s.Progress(fetched, of)
+		}
+		if now := time.Now(); len(missing) > 0 {
+			if now.Sub(told) >= logEvery {
+				told = now
+				s.Log.Info("vectors are being fetched", "model", s.Ref, "done", fetched, "of", of)
+			}
+			if now.Sub(saved) >= saveEvery {
+				saved = now
+				s.save(c, texts, true)
+			}
+		}
+	}
+	s.save(c, texts, fetched > 0)
+	s.Log.Debug("vectors are there", "model", s.Ref, "texts", len(texts), "fetched", fetched, "took", time.Since(began).Round(time.Millisecond))
+	return out, nil
+}
+
+// batch is how many texts go into the next request.
+func batch(texts []string) int {
+	size := 0
+	for i, text := range texts {
+		if size += len(text); i == batchTexts || i > 0 && size > batchBytes {
+			return i
+		}
+	}
+	return len(texts)
+}
+
+// ask makes one request.
+func (s *Source) ask(ctx context.Context, texts []string) (vectors [][]float32, err error) {
+	ctx, cancel := context.WithTimeout(ctx, batchTime)
+	defer cancel()
+	call := classify.Call{Ref: s.Ref, Outcome: classify.OutcomeOK}
+	start := time.Now()
+	vectors, call.Usage, err = s.Embedder.Embed(ctx, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = fmt.Errorf("%w: %d vectors for %d texts", provider.ErrMalformed, len(vectors), len(texts))
+	}
+	call.Duration, call.Err = time.Since(start), err
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled):
+		call.Outcome = classify.OutcomeCanceled
+	case errors.Is(err, context.DeadlineExceeded):
+		call.Outcome = classify.OutcomeLate
+	default:
+		call.Outcome = classify.OutcomeFailed
+	}
+	if s.Observer != nil {
+		s.Observer.ModelCalled(call)
+	}
+	return vectors, err
+}
+
+// read returns the cache, an empty one when there is none that can be used.
+func (s *Source) read() *cache {
+	c, err := readCache(s.Dir, s.Ref, s.BaseURL)
+	switch {
+	case err == nil:
+		return c
+	case !errors.Is(err, fs.ErrNotExist):
+		s.Log.Warn("the cached vectors cannot be used, they are fetched again", "error", err)
+	}
+	return newCache()
+}
+
+// save writes the cache, when that is worth it.
+func (s *Source) save(c *cache, texts []string, changed bool) {
+	now := time.Now()
+	if outdated := c.use(texts, now); !changed && !outdated {
+		return
+	}
+	c.forget(now)
+	if err := writeCache(s.Dir, s.Ref, s.BaseURL, c); err != nil {
+		s.Log.Warn("the vectors are not cached, the next start fetches them again", "error", err)
+	}
+}

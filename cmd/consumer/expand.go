@@ -1,0 +1,381 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"intenthint/classify/local"
+	"intenthint/classify/provider"
+	"intenthint/intents"
+	"intenthint/intents/expand"
+	"intenthint/internal/config"
+)
+
+type expandCmd struct {
+	IDs     []string      `arg:"" optional:"" name:"id" help:"The intents to find examples for (default: all that are enabled)."`
+	Count   int           `default:"20" help:"How many examples to ask for, for each intent: 1 to 100."`
+	Intents string        `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the definitions built in)."`
+	Out     string        `placeholder:"DIR" help:"Leave the intent files as they are and write all of them, with the new examples, to this directory, which must be new or empty."`
+	Timeout time.Duration `default:"60s" help:"How long to wait for one answer of a model."`
+	Yes     bool          `short:"y" help:"Write without asking."`
+	DryRun  bool          `help:"Only show what would be written."`
+	JSON    bool          `name:"json" help:"Print one JSON object instead of the diff. Asks nothing, so it writes with --yes only."`
+}
+
+// Help is the longer text of `consumer intents expand --help`.
+func (expandCmd) Help() string {
+	return `Asks HINT_MODEL, and HINT_MODEL_FALLBACK where that fails, for more examples of each intent in the languages of those it has, so that the local classifier knows the wordings from then on without a model. Suggestions are dropped that repeat an example of any intent, that hardly differ from one of the same intent, and that the local classifier is sure are another intent's; standard error says which and why.
+
+The diff on standard output (a patch for "patch -p0" where the directory was given relative to the present one) is written to the intent files only when you say yes. Nothing but the list of examples changes in them, and a consumer that runs takes it up at once. The definitions built in cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
+
+Exit code 1: a model failed for one of the intents (the others are done all the same), or nobody said yes.`
+}
+
+// Validate is called by kong.
+func (c *expandCmd) Validate() error {
+	const most = 100
+	switch {
+	case c.Count < 1 || c.Count > most:
+		return fmt.Errorf("--count must be 1 to %d", most)
+	case c.Timeout <= 0:
+		return errors.New("--timeout must be more than nothing")
+	case c.Yes && c.DryRun:
+		return errors.New("--yes and --dry-run cannot be used together")
+	}
+	return nil
+}
+
+// expansion is what became of one intent.
+type expansion struct {
+	Intent  string           `json:"intent"`
+	File    string           `json:"file"`
+	Model   string           `json:"model,omitempty"`
+	Added   []string         `json:"added"`
+	Dropped []expand.Dropped `json:"dropped"`
+	// Error says why there are no examples.
+	Error string `json:"error,omitempty"`
+
+	before, after []byte // the file
+}
+
+// expanded is what --json prints.
+type expanded struct {
+	Intents []expansion `json:"intents"`
+	// Written are the files that were written.
+	Written []string `json:"written"`
+	// Tokens are what the models counted.
+	Tokens struct {
+		Input  int `json:"input"`
+		Output int `json:"output"`
+	} `json:"tokens"`
+}
+
+// errInterrupted: nothing is written by halves, so nothing is.
+var errInterrupted = errors.New("interrupted: nothing was changed")
+
+func (c *expandCmd) Run(inv *invocation) error {
+	source, err := c.source(inv)
+	if err != nil {
+		return err
+	}
+	chosen, err := source.choose(c.IDs)
+	if err != nil {
+		return err
+	}
+	models, err := c.models(inv)
+	if err != nil {
+		return err
+	}
+	// What was paid for is shown, even when a signal ends the work early.
+	out := c.expand(inv, source, chosen, models)
+	out.Tokens.Input, out.Tokens.Output = models.Usage.InputTokens, models.Usage.OutputTokens
+	if !c.JSON {
+		if err := c.printDiff(inv, source, out); err != nil {
+			return err
+		}
+	}
+	out.printSummary(inv.stderr)
+	undone := c.write(inv, source, &out)
+	if c.JSON {
+		if err := printJSON(inv, out); err != nil {
+			return err
+		}
+	}
+	if undone != nil {
+		return undone
+	}
+	if slices.ContainsFunc(out.Intents, func(e expansion) bool { return e.Error != "" }) {
+		return errSaid
+	}
+	return nil
+}
+
+// source is where the intents come from.
+type source struct {
+	dir     string // "" for the definitions built in
+	fsys    fs.FS
+	files   []intents.File
+	catalog *intents.Catalog
+}
+
+func (c *expandCmd) source(inv *invocation) (*source, error) {
+	s := &source{dir: firstOf(c.Intents, inv.cfg.IntentsDir)}
+	if s.dir == "" && c.Out == "" && !c.DryRun {
+		return nil, usageError("the definitions built in cannot be changed: give --out DIR to write them to a directory with the new examples, set HINT_INTENTS_DIR or --intents to a directory of your own, or only look with --dry-run")
+	}
+	if err := mustBeEmpty(c.Out); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.fsys, err = intentsFS(s.dir); err != nil {
+		return nil, err
+	}
+	files, faults, err := intents.Load(s.fsys)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range faults {
+		if f.Severity > intents.Notice {
+			f.File = filepath.Join(s.dir, f.File)
+			_, _ = fmt.Fprintln(inv.stderr, f)
+		}
+	}
+	s.files, s.catalog = files, intents.CatalogOf(files)
+	if len(s.catalog.Enabled()) == 0 {
+		return nil, fmt.Errorf("there are no intents in %s", s.dir)
+	}
+	return s, nil
+}
+
+func mustBeEmpty(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return fmt.Errorf("--out: %s is not empty", dir)
+	}
+	return nil
+}
+
+// choose returns the files of the given intents, or of all enabled ones but the
+// fallback, in order of ids.
+func (s *source) choose(ids []string) ([]intents.File, error) {
+	var out []intents.File
+	if len(ids) == 0 {
+		for _, f := range s.files {
+			if f.Enabled && !strings.EqualFold(f.Intent.ID, intents.FallbackID) {
+				out = append(out, f)
+			}
+		}
+	}
+	for _, id := range ids {
+		i := slices.IndexFunc(s.files, func(f intents.File) bool { return strings.EqualFold(f.Intent.ID, id) })
+		switch {
+		case i < 0:
+			return nil, fmt.Errorf("there is no intent %s", id)
+		case !s.files[i].Enabled:
+			return nil, fmt.Errorf("the intent %s is not enabled", id)
+		}
+		out = append(out, s.files[i])
+	}
+	slices.SortFunc(out, func(a, b intents.File) int { return cmp.Compare(a.Intent.ID, b.Intent.ID) })
+	return slices.CompactFunc(out, func(a, b intents.File) bool { return a.Name == b.Name }), nil
+}
+
+// models are those of the configuration that can be asked.
+func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
+	settings := inv.cfg.Classifier
+	refs := nonEmpty(settings.Model, settings.Fallback)
+	if len(refs) == 0 {
+		return nil, config.Errors{{Variable: "HINT_MODEL", Allowed: "must be provider/model: there is no model to ask for examples"}}
+	}
+	registry, err := provider.New(settings.Providers, provider.Options{})
+	if err != nil {
+		return nil, err
+	}
+	var models []expand.Model
+	var errs []error
+	for _, ref := range slices.Compact(refs) {
+		completer, err := registry.Resolve(ref)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", ref, err))
+			continue
+		}
+		models = append(models, expand.Model{Ref: ref, Completer: completer})
+	}
+	if len(models) == 0 {
+		return nil, usageError(errors.Join(errs...).Error())
+	}
+	for _, err := range errs {
+		_, _ = fmt.Fprintln(inv.stderr, err)
+	}
+	return expand.NewModels(c.Timeout, models...), nil
+}
+
+// expand asks for examples of each intent in turn, and tells how it goes.
+func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, models *expand.Models) expanded {
+	classifier, err := local.ReadCached(cacheDir(inv.cfg), s.catalog)
+	if err != nil {
+		classifier = local.Train(s.catalog)
+	}
+	filter := expand.NewFilter(s.catalog, classifier)
+	out := expanded{Intents: []expansion{}, Written: []string{}}
+	bar := newProgress(inv.stderr, len(chosen))
+	say := func(format string, args ...any) {
+		bar.clear()
+		_, _ = fmt.Fprintf(inv.stderr, format+"\n", args...)
+	}
+	for i, file := range chosen {
+		in := file.Intent
+		bar.label = in.ID
+		bar.show(i)
+		models.Waiting = func(pause time.Duration, cause error) {
+			say("%s: %v; asking again in %s", in.ID, cause, pause.Round(100*time.Millisecond))
+			bar.show(i)
+		}
+		began := time.Now()
+		e := expansion{Intent: in.ID, File: file.Name, Added: []string{}, Dropped: []expand.Dropped{}}
+		if err := c.one(inv.ctx, s, in, classifier, filter, models, &e); err != nil {
+			e.Error = err.Error()
+		}
+		if inv.ctx.Err() != nil {
+			bar.clear()
+			return out
+		}
+		say("[%d/%d] %s, %.1f s", i+1, len(chosen), e.line(), time.Since(began).Seconds())
+		out.Intents = append(out.Intents, e)
+	}
+	return out
+}
+
+// one fills in what became of one intent.
+func (c *expandCmd) one(ctx context.Context, s *source, in intents.Intent, classifier *local.Model, filter *expand.Filter, models *expand.Models, e *expansion) error {
+	// The id and the name of the fallback are the catalogue's.
+	if known, ok := s.catalog.Lookup(in.ID); ok {
+		in = known
+	}
+	before, err := fs.ReadFile(s.fsys, in.File)
+	if err != nil {
+		return err
+	}
+	// Whether the file can be edited is found out before the model is paid.
+	if _, err := intents.AppendExamples(before, []string{"one more"}); err != nil {
+		return fmt.Errorf("%s: %w", in.File, err)
+	}
+	answer, err := models.Suggest(ctx, expand.BuildRequest(in, expand.Neighbours(s.catalog, in, classifier), c.Count))
+	if err != nil {
+		return err
+	}
+	e.Model = answer.Ref
+	kept, dropped := filter.Judge(in.ID, answer.Texts, c.Count)
+	e.Dropped = orEmpty(dropped)
+	after, err := intents.AppendExamples(before, kept)
+	if err != nil {
+		return fmt.Errorf("%s: %w", in.File, err)
+	}
+	e.Added, e.before, e.after = orEmpty(kept), before, after
+	return nil
+}
+
+// write asks for consent where there is somebody to ask, and writes.
+func (c *expandCmd) write(inv *invocation, s *source, out *expanded) error {
+	if inv.ctx.Err() != nil {
+		return errInterrupted
+	}
+	examples, files := 0, 0
+	for _, e := range out.Intents {
+		if len(e.Added) > 0 {
+			examples += len(e.Added)
+			files++
+		}
+	}
+	if examples == 0 || c.DryRun {
+		return nil
+	}
+	if c.JSON && !c.Yes {
+		return errors.New("nothing was changed: --json asks nothing, add --yes")
+	}
+	question := fmt.Sprintf("Add %s to %s in %s?", count(examples, "example"), count(files, "file"), firstOf(c.Out, s.dir))
+	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {
+		return err
+	}
+	if inv.ctx.Err() != nil {
+		return errInterrupted
+	}
+	if c.Out != "" {
+		return s.writeCopy(inv, c.Out, out)
+	}
+	var errs []error
+	for i := range out.Intents {
+		e := &out.Intents[i]
+		if len(e.Added) == 0 {
+			continue
+		}
+		path := filepath.Join(s.dir, e.File)
+		if err := expand.Replace(path, e.before, e.after); err != nil {
+			errs = append(errs, fmt.Errorf("not written: %w", err))
+			continue
+		}
+		out.Written = append(out.Written, path)
+	}
+	_, _ = fmt.Fprintf(inv.stderr, "%s written\n", count(len(out.Written), "file"))
+	return errors.Join(errs...)
+}
+
+// writeCopy writes all files of the source, those with new examples changed, to
+// a directory of their own; of a copy that cannot be finished nothing stays.
+func (s *source) writeCopy(inv *invocation, dir string, out *expanded) (err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the definitions built in
+		return err
+	}
+	changed := map[string][]byte{}
+	for _, e := range out.Intents {
+		if len(e.Added) > 0 {
+			changed[e.File] = e.after
+		}
+	}
+	var written []string
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, path := range written {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	for _, f := range s.files {
+		data, ok := changed[f.Name]
+		if !ok {
+			if data, err = fs.ReadFile(s.fsys, f.Name); err != nil {
+				return err
+			}
+		}
+		path := filepath.Join(dir, f.Name)
+		copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the definitions built in
+		if err != nil {
+			return err
+		}
+		written = append(written, path)
+		_, err = copied.Write(data)
+		if err := errors.Join(err, copied.Close()); err != nil {
+			return err
+		}
+	}
+	out.Written = written
+	_, _ = fmt.Fprintf(inv.stderr, "%s written; set HINT_INTENTS_DIR=%s to use them\n", count(len(written), "file"), dir)
+	return nil
+}

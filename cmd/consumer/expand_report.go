@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"intenthint/intents/expand"
+)
+
+// line says in short what became of an intent.
+func (e *expansion) line() string {
+	if e.Error != "" {
+		return e.Intent + ": failed: " + strings.ReplaceAll(e.Error, "\n", "; ")
+	}
+	line := fmt.Sprintf("%s: %s from %s", e.Intent, count(len(e.Added), "example"), e.Model)
+	if len(e.Dropped) == 0 {
+		return line
+	}
+	tally := map[expand.Reason]int{}
+	for _, d := range e.Dropped {
+		tally[d.Reason]++
+	}
+	var parts []string
+	for _, r := range expand.Reasons() {
+		if n := tally[r]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, r))
+		}
+	}
+	return fmt.Sprintf("%s, %d dropped (%s)", line, len(e.Dropped), strings.Join(parts, ", "))
+}
+
+// count writes 1 file, 2 files.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// printDiff prints what would change.
+func (c *expandCmd) printDiff(inv *invocation, s *source, out expanded) error {
+	colour := isTerminal(inv.stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	for _, e := range out.Intents {
+		from := filepath.Join(firstOf(s.dir, "built-in"), e.File)
+		diff := expand.Diff(from, filepath.Join(firstOf(c.Out, s.dir, "built-in"), e.File), e.before, e.after)
+		if colour {
+			diff = coloured(diff)
+		}
+		if _, err := io.WriteString(inv.stdout, diff); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// coloured paints a unified diff in the usual colours.
+func coloured(diff string) string {
+	const bold, red, green, cyan, off = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[m"
+	var b strings.Builder
+	header := true
+	for line := range strings.Lines(diff) {
+		text := strings.TrimRight(line, "\r\n")
+		end := line[len(text):]
+		paint := ""
+		switch {
+		case strings.HasPrefix(text, "@@"):
+			paint, header = cyan, false
+		case header:
+			paint = bold
+		case strings.HasPrefix(text, "+"):
+			paint = green
+		case strings.HasPrefix(text, "-"):
+			paint = red
+		default:
+			b.WriteString(line)
+			continue
+		}
+		b.WriteString(paint + text + off + end)
+	}
+	return b.String()
+}
+
+// because is each reason to drop a suggestion in words; %s is what it concerns.
+var because = map[expand.Reason]string{
+	expand.Empty:     "nothing to learn from",
+	expand.Long:      "too long",
+	expand.Repeated:  "there already",
+	expand.Taken:     "an example of %s",
+	expand.Similar:   "much the same as “%s”",
+	expand.Elsewhere: "the classifier is sure that it is %s",
+	expand.Surplus:   "more than were asked for",
+}
+
+// printSummary says what was dropped and why, and what was found in all.
+func (out *expanded) printSummary(w io.Writer) {
+	added, dropped, failed := 0, 0, 0
+	for _, e := range out.Intents {
+		added += len(e.Added)
+		dropped += len(e.Dropped)
+		if e.Error != "" {
+			failed++
+		}
+		for _, d := range e.Dropped {
+			why := because[d.Reason]
+			if strings.Contains(why, "%s") {
+				why = fmt.Sprintf(why, d.Of)
+			}
+			_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", e.Intent, d.Text, why)
+		}
+	}
+	_, _ = fmt.Fprintf(w, "%s for %s, %d dropped", count(added, "new example"), count(len(out.Intents)-failed, "intent"), dropped)
+	if failed > 0 {
+		_, _ = fmt.Fprintf(w, ", %s failed", count(failed, "intent"))
+	}
+	_, _ = fmt.Fprintf(w, "; %d tokens in, %d out\n", out.Tokens.Input, out.Tokens.Output)
+}

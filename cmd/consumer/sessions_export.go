@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"intenthint/internal/config"
+	"intenthint/store"
+)
+
+type sessionsExportCmd struct {
+	Dir string `arg:"" type:"path" help:"The directory, which is made when it is not there."`
+}
+
+// Help is the longer text of `consumer sessions export --help`.
+func (sessionsExportCmd) Help() string {
+	return "Writes <token>.json for every session and, where turns have left the document, <token>.history.jsonl beside it. A consumer with HINT_STORE=file goes on from there. Files of the same names are replaced, others are left alone."
+}
+
+func (c *sessionsExportCmd) Run(inv *invocation) error {
+	sessions, closeStore, err := sessionsOf(inv)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return err
+	}
+	if inv.cfg.Store.Kind == config.StoreFile && sameDir(c.Dir, inv.cfg.Store.SessionsDir) {
+		return fmt.Errorf("%s is where the sessions are", c.Dir)
+	}
+	list, err := sessions.List(inv.ctx)
+	if err != nil {
+		return err
+	}
+	bar := newProgress(inv.stderr, len(list))
+	written, withHistory, failed := 0, 0, 0
+	for i, summary := range list {
+		bar.show(i)
+		history, err := exportSession(inv.ctx, sessions, c.Dir, summary.Token)
+		switch {
+		case inv.ctx.Err() != nil:
+			bar.clear()
+			return fmt.Errorf("stopped after %d of %d sessions: %w", written, len(list), inv.ctx.Err())
+		case errors.Is(err, store.ErrNotFound):
+			continue // removed meanwhile
+		case err != nil:
+			bar.clear()
+			_, _ = fmt.Fprintln(inv.stderr, "consumer:", err)
+			failed++
+			continue
+		case history:
+			withHistory++
+		}
+		written++
+	}
+	bar.clear()
+	if _, err := fmt.Fprintf(inv.stdout, "wrote %s to %s, %d of them with a history\n", sessionCount(written), c.Dir, withHistory); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("not written: %s", sessionCount(failed))
+	}
+	return nil
+}
+
+func sessionCount(n int) string {
+	if n == 1 {
+		return "1 session"
+	}
+	return fmt.Sprintf("%d sessions", n)
+}
+
+func sameDir(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// exportSession writes one session and says whether it has a history. The
+// document is read first: a turn that leaves it meanwhile is in both files.
+func exportSession(ctx context.Context, sessions sessionStore, dir, token string) (history bool, err error) {
+	document, err := sessions.Get(ctx, token)
+	if err != nil {
+		return false, err
+	}
+	turns, err := sessions.Retired(ctx, token)
+	if err != nil {
+		return false, err
+	}
+	if len(turns) > 0 {
+		lines := append(bytes.Join(rawLines(turns), []byte{'\n'}), '\n')
+		if err := replaceFile(filepath.Join(dir, token+".history.jsonl"), lines); err != nil {
+			return false, err
+		}
+	}
+	return len(turns) > 0, replaceFile(filepath.Join(dir, token+".json"), append(bytes.Clone(document), '\n'))
+}
+
+func rawLines(turns []json.RawMessage) [][]byte {
+	out := make([][]byte, len(turns))
+	for i, raw := range turns {
+		out[i] = raw
+	}
+	return out
+}
+
+// replaceFile puts data into a file of mode 0600 at once.
+func replaceFile(path string, data []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"intenthint/internal/bus"
+)
+
+type sessionsRebuildCmd struct {
+	IDs []string `arg:"" optional:"" name:"id" help:"Session ids or session keys; all sessions when none is given."`
+}
+
+// Help is the longer text of `consumer sessions rebuild --help`.
+func (sessionsRebuildCmd) Help() string {
+	return "Reads the event stream from its beginning and applies every event that is missing; what a session has already is not counted twice, and turns that the stream no longer holds stay. A session that cannot be read is set aside and made again. Safe while consumers are running."
+}
+
+func (c *sessionsRebuildCmd) Run(inv *invocation) error {
+	b, err := openForReading(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	sessions, err := openStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	if err != nil {
+		return err
+	}
+	parts := []bus.Range{{}}
+	if len(c.IDs) > 0 {
+		parts = parts[:0]
+		for _, id := range c.IDs {
+			parts = append(parts, bus.Range{Session: id})
+		}
+	}
+	log := inv.quiet()
+	var all bus.Reapplied
+	var missing []error
+	for _, part := range parts {
+		bar := newProgress(inv.stderr, 0)
+		bar.label = "events"
+		if part.Session != "" {
+			bar.label += " of " + shorten(part.Session, 40)
+		}
+		done, err := bus.Reapply(inv.ctx, b.JS, layoutOf(inv.cfg), eventFunctions(sessions), part, log, func(done, total int) {
+			bar.total = total
+			bar.show(done)
+		})
+		bar.clear()
+		if err != nil {
+			return err
+		}
+		if part.Session != "" && done.Events == 0 {
+			missing = append(missing, fmt.Errorf("the event stream holds nothing of session %q", part.Session))
+		}
+		all.Events += done.Events
+		all.Unreadable += done.Unreadable
+		all.Failed += done.Failed
+	}
+	if _, err := fmt.Fprintf(inv.stdout, "applied %d events again", all.Events-all.Unreadable-all.Failed); err != nil {
+		return err
+	}
+	if all.Unreadable > 0 {
+		_, _ = fmt.Fprintf(inv.stdout, ", %d cannot be decoded (consumer dlq ls)", all.Unreadable)
+	}
+	_, _ = fmt.Fprintln(inv.stdout)
+	if all.Failed > 0 {
+		missing = append(missing, fmt.Errorf("%d events could not be applied", all.Failed))
+	}
+	return errors.Join(missing...)
+}

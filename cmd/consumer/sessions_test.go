@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/store"
+	"intenthint/store/file"
+	"intenthint/store/storetest"
+)
+
+func one(f store.Fact) []store.Fact { return []store.Fact{f} }
+
+func TestExportWritesEitherStoreAsFiles(t *testing.T) {
+	for _, kind := range []string{"file", "kv"} {
+		t.Run(kind, func(t *testing.T) {
+			cfg := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "1"})
+			var stdout, stderr bytes.Buffer
+			inv := &invocation{ctx: t.Context(), cfg: cfg, stdout: &stdout, stderr: &stderr}
+			sessions, closeStore, err := sessionsOf(inv)
+			require.NoError(t, err)
+			reference, err := file.Open(t.TempDir(), file.Options{HistoryLimit: 1})
+			require.NoError(t, err)
+			for _, s := range []keeper{sessions, reference} {
+				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short/id", "r", 0))))
+				for n := range int64(4) {
+					require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("long", fmt.Sprint("r", n), n))))
+				}
+				require.NoError(t, s.Apply(t.Context(), one(storetest.Call("untracked", "cron", 0))))
+			}
+			closeStore()
+
+			dir := filepath.Join(t.TempDir(), "deep", "export")
+			run := func() (code int, out, errs string) {
+				stdout.Reset()
+				stderr.Reset()
+				code = runContext(t.Context(), []string{"sessions", "export", dir}, &stdout, &stderr)
+				return code, stdout.String(), stderr.String()
+			}
+			for range 2 {
+				code, out, errs := run()
+				require.Zero(t, code, errs)
+				require.Equal(t, "wrote 2 sessions to "+dir+", 1 of them with a history\n", out)
+				// What was there before is replaced, and nothing else touched.
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "long.json"), []byte("old"), 0o600))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "mine"), []byte("mine"), 0o600))
+			}
+			code, _, errs := run()
+			require.Zero(t, code, errs)
+			entries, err := os.ReadDir(dir)
+			require.NoError(t, err)
+			names := []string{}
+			for _, e := range entries {
+				info, err := e.Info()
+				require.NoError(t, err)
+				require.Equal(t, os.FileMode(0o600), info.Mode(), e.Name())
+				names = append(names, e.Name())
+			}
+			require.Equal(t, []string{"long.history.jsonl", "long.json", "mine", "short=2Fid.json"}, names)
+			for _, name := range []string{"long.history.jsonl", "long.json", "short=2Fid.json"} {
+				want, err := os.ReadFile(filepath.Join(reference.Dir(), name))
+				require.NoError(t, err)
+				got, err := os.ReadFile(filepath.Join(dir, name))
+				require.NoError(t, err)
+				require.Equal(t, string(want), string(got), name)
+			}
+
+			t.Run("and they are listed and shown", func(t *testing.T) {
+				stdout.Reset()
+				require.Zero(t, runContext(t.Context(), []string{"sessions", "ls", "--json"}, &stdout, &stderr), stderr.String())
+				var list []map[string]any
+				require.NoError(t, json.Unmarshal(stdout.Bytes(), &list))
+				require.Len(t, list, 2)
+				stdout.Reset()
+				require.Zero(t, runContext(t.Context(), []string{"sessions", "show", "short/id"}, &stdout, &stderr), stderr.String())
+				want, err := reference.Get(t.Context(), "short/id")
+				require.NoError(t, err)
+				require.JSONEq(t, string(want), stdout.String())
+			})
+		})
+	}
+}
+
+func TestExportSaysWhatItCouldNotWrite(t *testing.T) {
+	cfg := settle(t, nil)
+	sessions, err := openStore(t.Context(), cfg, nil, nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, sessions.Apply(t.Context(), one(storetest.Begin("good", "r", 0))))
+	require.NoError(t, sessions.Apply(t.Context(), one(storetest.Begin("taken", "r", 0))))
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "taken.json", "by a directory"), 0o700))
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitFailed, runContext(t.Context(), []string{"sessions", "export", dir}, &stdout, &stderr))
+	require.Equal(t, "wrote 1 session to "+dir+", 0 of them with a history\n", stdout.String())
+	require.Contains(t, stderr.String(), "taken.json")
+	require.Contains(t, stderr.String(), "not written: 1 session")
+	require.FileExists(t, filepath.Join(dir, "good.json"))
+
+	stderr.Reset()
+	require.Equal(t, exitFailed, runContext(t.Context(), []string{"sessions", "export", cfg.Store.SessionsDir}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "is where the sessions are")
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+)
+
+type streamPlanCmd struct {
+	JSON     bool `name:"json" help:"Print a JSON array."`
+	ExitCode bool `name:"exit-code" help:"Exit with 3 when anything is missing or differs, with 0 when all is in order."`
+}
+
+// Help is the longer text of `consumer stream plan --help`.
+func (streamPlanCmd) Help() string {
+	return "A start creates what is missing and never alters what exists; this shows where that differs from HINT_STREAM_MAX_AGE, HINT_STREAM_MAX_BYTES, HINT_STREAM_REPLICAS and what a consumer relies on. What an operator added beside that is no difference."
+}
+
+// errDiffers ends a command with [exitDiffers].
+var errDiffers = errors.New("something differs")
+
+func (c *streamPlanCmd) Run(inv *invocation) error {
+	b, err := openForReading(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	targets, err := planOf(inv, b)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSON(inv, targets)
+	} else {
+		printPlan(inv.stdout, targets)
+	}
+	if err == nil && c.ExitCode && !inOrder(targets) {
+		return errDiffers
+	}
+	return err
+}
+
+type streamApplyCmd struct {
+	Yes   bool `help:"Do not ask."`
+	Force bool `help:"Also make changes that lose data."`
+}
+
+// Help is the longer text of `consumer stream apply --help`.
+func (streamApplyCmd) Help() string {
+	return "Shows the plan and asks before it changes anything. What NATS cannot change in place is left alone and named: no stream or durable is ever deleted. A change that would lose data, a smaller size or age than what is held, is refused without --force. Exit code 1 when anything is left to do."
+}
+
+func (c *streamApplyCmd) Run(inv *invocation) error {
+	b, err := openForReading(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	targets, err := planOf(inv, b)
+	if err != nil {
+		return err
+	}
+	printPlan(inv.stdout, targets)
+	if inOrder(targets) {
+		return nil
+	}
+	if err := inv.confirm("Make these changes?", c.Yes); err != nil {
+		return err
+	}
+	left := false
+	for _, t := range targets {
+		if t.InOrder() {
+			continue
+		}
+		err := bus.Apply(inv.ctx, b.JS, t, c.Force)
+		switch {
+		case err == nil && t.Missing:
+			_, _ = fmt.Fprintf(inv.stdout, "created %s %s\n", t.Kind, t.Name)
+		case err == nil:
+			_, _ = fmt.Fprintf(inv.stdout, "changed %s %s\n", t.Kind, t.Name)
+		default:
+			left = true
+			for line := range strings.Lines(err.Error()) {
+				_, _ = fmt.Fprintln(inv.stderr, "consumer:", strings.TrimSuffix(line, "\n"))
+			}
+		}
+	}
+	if left {
+		return errSaid
+	}
+	return nil
+}
+
+// planOf compares the server with the configuration.
+func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
+	layout := layoutOf(inv.cfg)
+	return bus.Plan(inv.ctx, b.JS, layout, buckets(inv.cfg, layout)...)
+}
+
+// buckets are the key-value buckets that the configuration needs.
+func buckets(cfg *config.Config, layout bus.Layout) []jetstream.KeyValueConfig {
+	var out []jetstream.KeyValueConfig
+	if cfg.Classifier.Model != "" || cfg.Classifier.Fallback != "" {
+		out = append(out, layout.Claims())
+	}
+	if cfg.Store.Kind == config.StoreKV {
+		out = append(out, layout.Sessions())
+	}
+	return out
+}
+
+func inOrder(targets []bus.Target) bool {
+	for _, t := range targets {
+		if !t.InOrder() {
+			return false
+		}
+	}
+	return true
+}
+
+// withContent reminds of what goes with a deletion.
+var withContent = map[string]string{
+	bus.KindStream: " with all its messages", bus.KindBucket: " with all its keys",
+	bus.KindDurable: " (events that were applied come again, and count once)",
+}
+
+// printPlan writes a plan for people: a line a target, and below it a line a
+// difference.
+func printPlan(out io.Writer, targets []bus.Target) {
+	width := 0
+	for _, t := range targets {
+		width = max(width, len(t.Name))
+	}
+	for _, t := range targets {
+		what := "in order"
+		switch {
+		case t.Missing:
+			what = "create"
+		case !t.InOrder():
+			what = "change"
+		}
+		_, _ = fmt.Fprintf(out, "%-7s  %-*s  %s\n", t.Kind, width, t.Name, what)
+		for _, d := range t.Differences {
+			_, _ = fmt.Fprintf(out, "           %s: %s -> %s\n", d.Field, d.From, d.To)
+			for _, note := range []struct{ intro, text string }{
+				{"as it is: ", d.Effect}, {"loses data: ", d.Loss},
+			} {
+				if note.text != "" {
+					_, _ = fmt.Fprintf(out, "             %s%s\n", note.intro, note.text)
+				}
+			}
+			if d.Recreate {
+				_, _ = fmt.Fprintf(out, "             cannot be changed in place: delete the %s%s and apply again\n", t.Kind, withContent[t.Kind])
+			}
+		}
+	}
+}
+
+// confirm asks on a terminal. Where nobody can be asked it is an error not to
+// have said yes before.
+func (inv *invocation) confirm(question string, yes bool) error {
+	if yes {
+		return nil
+	}
+	if !isTerminal(inv.stdin) {
+		return errors.New("nothing was changed: nobody can be asked here, add --yes")
+	}
+	answer := make(chan error, 1)
+	go func() { answer <- ask(inv.stdin, inv.stderr, question) }()
+	select {
+	case err := <-answer:
+		return err
+	case <-inv.ctx.Done():
+		return inv.ctx.Err()
+	}
+}
+
+// ask puts a question that only a yes answers with yes.
+func ask(in io.Reader, out io.Writer, question string) error {
+	_, _ = fmt.Fprintf(out, "%s [y/N] ", question)
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	default:
+		return errors.New("nothing was changed")
+	}
+}

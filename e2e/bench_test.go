@@ -1,0 +1,73 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestBench runs the benchmark at its shortest: every table is there, and says
+// something. How fast anything was is not looked at.
+func TestBench(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bench := filepath.Join(dir, "bench")
+	out, err := exec.Command("go", "build", "-o", bench, "intenthint/bench").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	cmd := exec.Command(bench, "-quick", "-json", "-consumer", binary, "-dir", dir)
+	stdout, stderr := &output{}, &output{}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	p := launch(t, cmd, stdout, stderr)
+	require.Zero(t, p.wait(10*patient), "%s", stderr.tail())
+	left, err := filepath.Glob(filepath.Join(dir, "intenthint-bench-*"))
+	require.NoError(t, err)
+	require.Empty(t, left, "nothing is left behind")
+
+	var report struct {
+		Date       string `json:"date"`
+		CPUs       int    `json:"cpus"`
+		Go         string `json:"go"`
+		NATSServer string `json:"natsServer"`
+		Tables     []struct {
+			Title   string   `json:"title"`
+			Columns []string `json:"columns"`
+			Rows    [][]any  `json:"rows"`
+		} `json:"tables"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &report))
+	require.NotEmpty(t, report.Date)
+	require.Positive(t, report.CPUs)
+	require.NotEmpty(t, report.Go)
+	require.NotEmpty(t, report.NATSServer)
+	rows := map[string]int{
+		"Round trip of a hint":                        2 * 2 * 3,
+		"Of which in the consumer":                    2 * 2,
+		"4 requesters at once":                        2,
+		"Events into sessions":                        2 * 2 * 2,
+		"Memory of one consumer":                      2 * 2,
+		"Events of long sessions: 30 turns against 2": 5,
+		"Start": 5,
+	}
+	require.Len(t, report.Tables, len(rows))
+	for _, table := range report.Tables {
+		require.Len(t, table.Rows, rows[table.Title], table.Title)
+		for _, row := range table.Rows {
+			require.Len(t, row, len(table.Columns), table.Title)
+			for i, column := range table.Columns {
+				// Processor time is counted in hundredths of a second, and
+				// nowhere but on Linux: it may not be known.
+				if figure, known := row[i].(float64); known {
+					require.Positive(t, figure, "%s: %s of %v", table.Title, column, row[0])
+				}
+			}
+		}
+		if i := len(table.Columns) - 1; table.Columns[i] == "ratio" {
+			require.IsType(t, 0.0, table.Rows[0][i], "%s: the first ratio is known", table.Title)
+		}
+	}
+}

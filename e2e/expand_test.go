@@ -1,0 +1,97 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify/provider/providertest"
+)
+
+// expandable is a system with two intents and a model that knows another wish
+// to have of a lamp.
+func expandable(t *testing.T) (s *system, m model, lamp string) {
+	t.Helper()
+	m = newModel(t)
+	m.Handle(func(r providertest.Request) providertest.Answer {
+		if strings.HasPrefix(r.User, `<intent id="LAMP"`) {
+			return providertest.Answer{Text: "<think>hm</think>```json\n[\"it is too dark in here\", \"Switch on the lamp!\"]\n```"}
+		}
+		return providertest.Answer{Status: 401, Message: "no"}
+	})
+	s = newSystem(t, m.settings("hedged"))
+	dir := filepath.Join(s.dir, "intents")
+	lamp = filepath.Join(dir, "lamp.md")
+	write(t, lamp, intent("LAMP", "switch on the lamp", "Prompt."))
+	write(t, filepath.Join(dir, "door.md"), intent("DOOR", "lock the front door", "Prompt."))
+	s.env["HINT_INTENTS_DIR"] = dir
+	return s, m, lamp
+}
+
+func TestIntentsExpand(t *testing.T) {
+	t.Parallel()
+	s, m, lamp := expandable(t)
+	before, err := os.ReadFile(lamp)
+	require.NoError(t, err)
+
+	r := s.run("intents", "expand", "LAMP")
+	require.Equal(t, 1, r.code, "nobody can say yes")
+	require.Contains(t, r.stdout, "+++ "+lamp)
+	require.Contains(t, r.stderr, "--yes")
+	got, err := os.ReadFile(lamp)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(got))
+
+	r = s.run("intents", "expand", "--json", "--yes")
+	require.Equal(t, 1, r.code, "one of the two failed")
+	var out struct {
+		Intents []struct {
+			Intent, Error string
+			Added         []string
+		}
+		Written []string
+	}
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &out), r.stdout)
+	require.Len(t, out.Intents, 2)
+	require.Contains(t, out.Intents[0].Error, "401")
+	require.Equal(t, []string{"it is too dark in here"}, out.Intents[1].Added)
+	require.Equal(t, []string{lamp}, out.Written)
+	require.Equal(t, 3, m.Count())
+	require.Zero(t, s.run("intents", "lint").code)
+
+	s.env["HINT_CLASSIFIER"] = "local"
+	r = s.run("classify", "--json", "It is too dark in here.")
+	require.Zero(t, r.code, r.stderr)
+	require.Contains(t, r.stdout, `"intent": "LAMP"`)
+
+	s.env["HINT_MODEL"] = ""
+	r = s.run("intents", "expand", "--yes")
+	require.Equal(t, 2, r.code)
+	require.Contains(t, r.stderr, "HINT_MODEL")
+}
+
+func TestIntentsExpandInterrupted(t *testing.T) {
+	t.Parallel()
+	s, m, lamp := expandable(t)
+	m.Script(providertest.Answer{Text: `["open sesame"]`}, providertest.Answer{Hang: true})
+	before, err := os.ReadFile(lamp)
+	require.NoError(t, err)
+	p := s.start("intents", "expand", "--yes")
+	require.Eventually(t, func() bool { return m.Count() == 2 }, patient, tick)
+	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 1, p.wait(patient))
+	require.Contains(t, p.stderr.String(), "nothing was changed")
+	require.Contains(t, p.stdout.String(), "+  - open sesame\n", "what was paid for is shown")
+	got, err := os.ReadFile(lamp)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(got))
+	entries, err := os.ReadDir(filepath.Dir(lamp))
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+}

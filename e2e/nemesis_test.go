@@ -1,0 +1,374 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/faults"
+)
+
+// member is one consumer process and its ways to the servers.
+type member struct {
+	s       *system
+	ways    []*faults.Proxy
+	process *process
+}
+
+// field is all that faults can be done to.
+type field struct {
+	t       *testing.T
+	cluster *cluster
+	members []*member
+	js      jetstream.JetStream // on a connection of its own, past all proxies
+	history *faults.History
+
+	mu sync.Mutex
+	// disturbed are the times in which the stream was perhaps out of reach; a
+	// zero end is now.
+	disturbed []*interval
+	counts    map[string]int
+}
+
+type interval struct{ from, to time.Time }
+
+// newField starts a cluster and consumers that share one store.
+func newField(t *testing.T, members int, given ...settings) *field {
+	t.Helper()
+	f := &field{t: t, cluster: newCluster(t), counts: map[string]int{}}
+	f.cluster.provision()
+	shared := newSystem(t, append([]settings{{"HINT_NATS_PORT": "", "HINT_NATS_URL": f.cluster.direct(), "HINT_HISTORY_LIMIT": "3", "HINT_STREAM_REPLICAS": "3"}}, given...)...)
+	for range members {
+		m := &member{ways: f.cluster.ways("127.0.0.1")}
+		m.s = shared.in(t)
+		m.s.env = maps.Clone(shared.env)
+		m.s.env["HINT_NATS_URL"] = urls(m.ways)
+		m.process = m.s.start()
+		f.members = append(f.members, m)
+	}
+	shared.ready(members)
+	f.js = shared.gateway().js
+	return f
+}
+
+// shared is the system without proxies.
+func (f *field) shared() *system {
+	s := f.members[0].s.in(f.t)
+	s.env = maps.Clone(s.env)
+	s.env["HINT_NATS_URL"] = f.cluster.direct()
+	return s
+}
+
+// disturb notes that the stream may be out of reach until the function that
+// it returns is called.
+func (f *field) disturb() (over func()) {
+	now := &interval{from: time.Now()}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.disturbed = append(f.disturbed, now)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		now.to = time.Now()
+	}
+}
+
+// ending notes that a consumer process is about to end. What it published and
+// nobody has acknowledged goes with it, if the stream was out of reach.
+func (f *field) ending() {
+	const settled = 20 * time.Second
+	now := time.Now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.disturbed {
+		if d.to.IsZero() || now.Sub(d.to) < settled {
+			f.history.Doubt(d.from.Add(-time.Second), now)
+		}
+	}
+}
+
+// fault is something that goes wrong for a while.
+type fault struct {
+	name string
+	// stream says that it may keep consumers from the stream.
+	stream bool
+	// least and most are how long it lasts.
+	least, most time.Duration
+	// do begins it and returns what ends it.
+	do func(r *rand.Rand) (what string, heal func())
+}
+
+// nothing is the end of a fault that is over at once.
+func nothing() {}
+
+// onNodes are faults of the cluster. One node at a time is out of order, so
+// that the other two go on.
+func (f *field) onNodes() []fault {
+	c := f.cluster
+	restart := func(i int) func() {
+		return func() {
+			c.start(i)
+			c.nodes[i].recovered(20 * time.Second)
+		}
+	}
+	routes := func(name string, do func(*faults.Proxy)) fault {
+		return fault{name, true, 2 * time.Second, 8 * time.Second, func(r *rand.Rand) (string, func()) {
+			i := r.IntN(len(c.nodes))
+			around := c.around(i)
+			for _, p := range around {
+				do(p)
+			}
+			return c.nodes[i].name, func() {
+				for _, p := range around {
+					p.Heal()
+				}
+			}
+		}}
+	}
+	return []fault{
+		{"node killed", true, time.Second, 4 * time.Second, func(r *rand.Rand) (string, func()) {
+			i := r.IntN(len(c.nodes))
+			c.nodes[i].process.kill()
+			return c.nodes[i].name, restart(i)
+		}},
+		{"stream leader killed", true, time.Second, 4 * time.Second, func(*rand.Rand) (string, func()) {
+			i := c.leader(f.js)
+			c.nodes[i].process.kill()
+			return c.nodes[i].name, restart(i)
+		}},
+		{"node paused", true, 3 * time.Second, 12 * time.Second, func(r *rand.Rand) (string, func()) {
+			p := c.nodes[r.IntN(len(c.nodes))].process
+			p.pause()
+			return fmt.Sprint("process ", p.cmd.Process.Pid), p.resume
+		}},
+		{"stream leader paused", true, 3 * time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+			i := c.leader(f.js)
+			c.nodes[i].process.pause()
+			return c.nodes[i].name, c.nodes[i].process.resume
+		}},
+		{"rolling restart", true, 0, 0, func(*rand.Rand) (string, func()) {
+			for i := range c.nodes {
+				c.nodes[i].process.terminate()
+				c.nodes[i].process.wait(patient)
+				restart(i)()
+			}
+			return "all nodes", nothing
+		}},
+		{"stream leader steps down", true, 0, 0, func(*rand.Rand) (string, func()) {
+			_, _ = f.js.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN.OPENCLAW_EVENTS", nil, 2*time.Second)
+			return "OPENCLAW_EVENTS", nothing
+		}},
+		{"durable leader steps down", false, 0, 0, func(*rand.Rand) (string, func()) {
+			_, _ = f.js.Conn().Request("$JS.API.CONSUMER.LEADER.STEPDOWN.OPENCLAW_EVENTS.intent-hint", nil, 2*time.Second)
+			return "intent-hint", nothing
+		}},
+		routes("node cut off", (*faults.Proxy).Cut),
+		routes("node loses packets", (*faults.Proxy).Freeze),
+		routes("routes drop", (*faults.Proxy).Drop),
+		routes("routes are slow", func(p *faults.Proxy) { p.Delay(200 * time.Millisecond) }),
+	}
+}
+
+// onMembers are faults of consumers and of what they write to.
+func (f *field) onMembers() []fault {
+	one := func(name string, stream bool, least, most time.Duration, do func(*rand.Rand, *member) func()) fault {
+		return fault{name, stream, least, most, func(r *rand.Rand) (string, func()) {
+			i := r.IntN(len(f.members))
+			return fmt.Sprint("consumer ", i), do(r, f.members[i])
+		}}
+	}
+	ways := func(name string, do func(*faults.Proxy)) fault {
+		return one(name, true, time.Second, 13*time.Second, func(_ *rand.Rand, m *member) func() {
+			for _, p := range m.ways {
+				do(p)
+			}
+			return func() {
+				for _, p := range m.ways {
+					p.Heal()
+				}
+			}
+		})
+	}
+	start := func(m *member) func() { return func() { m.process = m.s.start() } }
+	out := []fault{
+		one("consumer killed", false, 0, 2*time.Second, func(_ *rand.Rand, m *member) func() {
+			f.ending()
+			m.process.kill()
+			return start(m)
+		}),
+		one("consumer paused", false, 11*time.Second, 13*time.Second, func(_ *rand.Rand, m *member) func() {
+			m.process.pause()
+			return m.process.resume
+		}),
+		one("consumer stopped", false, 0, time.Second, func(_ *rand.Rand, m *member) func() {
+			f.ending()
+			m.process.terminate()
+			m.process.wait(time.Minute)
+			return start(m)
+		}),
+		ways("consumer cut off", (*faults.Proxy).Cut),
+		ways("consumer loses packets", (*faults.Proxy).Freeze),
+		ways("consumer's connections drop", (*faults.Proxy).Drop),
+		ways("consumer's connections are slow", func(p *faults.Proxy) { p.Delay(300 * time.Millisecond) }),
+	}
+	if f.members[0].s.env["HINT_STORE"] == "kv" {
+		return out
+	}
+	dir := f.members[0].s.sessionsDir()
+	return append(out,
+		one("consumer may write no more", false, time.Second, 5*time.Second, func(r *rand.Rand, m *member) func() {
+			return m.process.limitFiles(f.t, uint64(r.IntN(3000)))
+		}),
+		fault{"slow disk", false, time.Second, 13 * time.Second, func(r *rand.Rand) (string, func()) {
+			// Another process that holds the locks looks like a file system
+			// that takes long.
+			var held []*flock.Flock
+			for range 20 {
+				l := flock.New(filepath.Join(dir, ".locks", fmt.Sprintf("%02d", r.IntN(64))))
+				if ok, err := l.TryLock(); ok && err == nil {
+					held = append(held, l)
+				}
+			}
+			return fmt.Sprint(len(held), " locks"), func() {
+				for _, l := range held {
+					_ = l.Unlock()
+				}
+			}
+		}},
+		fault{"a file in the way", false, time.Second, 5 * time.Second, func(r *rand.Rand) (string, func()) {
+			// No session can be written where a directory stands.
+			paths, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+			if len(paths) == 0 {
+				return "no session yet", nothing
+			}
+			pending := strings.TrimSuffix(paths[r.IntN(len(paths))], ".json") + ".pending"
+			if os.Mkdir(pending, 0o700) != nil {
+				return "one waits there", nothing
+			}
+			return filepath.Base(pending), func() { _ = os.Remove(pending) }
+		}},
+	)
+}
+
+// harass does faults, drawn from the seed, until the time is over: every kind
+// once before any comes again.
+func (f *field) harass(seed uint64, stream uint64, kinds []fault, until time.Time) {
+	r := rand.New(rand.NewPCG(seed, stream))
+	var bag []int
+	for time.Now().Before(until) {
+		if len(bag) == 0 {
+			bag = r.Perm(len(kinds))
+		}
+		k := kinds[bag[0]]
+		bag = bag[1:]
+		lasts := k.least + time.Duration(r.Int64N(int64(k.most-k.least)+1))
+		over := nothing
+		if k.stream {
+			over = f.disturb()
+		}
+		what, heal := k.do(r)
+		f.t.Logf("%s, %s, for %s", k.name, what, lasts.Round(10*time.Millisecond))
+		time.Sleep(lasts)
+		heal()
+		over()
+		f.mu.Lock()
+		f.counts[k.name]++
+		f.mu.Unlock()
+		time.Sleep(time.Duration(200+r.IntN(1500)) * time.Millisecond)
+	}
+}
+
+// trial is how long and how hard a field is tried.
+type trial struct {
+	seed     uint64
+	lasts    time.Duration
+	gateways int
+	pace     time.Duration
+}
+
+// try runs gateways while faults are done to everything, heals all, and holds
+// the documents against what was published.
+func (f *field) try(tr trial) {
+	t := f.t
+	ways := f.cluster.ways("127.0.0.1")
+	through := f.shared()
+	through.env["HINT_NATS_URL"] = urls(ways)
+	w := faults.Workload{Seed: tr.seed, Name: "f" + strconv.FormatUint(tr.seed, 36), Turns: 8, Calls: 6, Start: time.Now().Add(-24 * time.Hour).UnixMilli()}
+	began := time.Now()
+	g := runGateways(w, tr.gateways, tr.pace, func() *gateway { return through.gateway() })
+	f.history = &g.history
+	ended := make(chan struct{})
+	go f.progress(g, ended)
+	var nemeses sync.WaitGroup
+	until := began.Add(tr.lasts)
+	nemeses.Go(func() { f.harass(tr.seed, 1, f.onNodes(), until) })
+	nemeses.Go(func() { f.harass(tr.seed, 2, f.onMembers(), until) })
+	nemeses.Wait()
+	g.stop()
+	close(ended)
+
+	// All is well again; a consumer that was not there works off the rest.
+	f.cluster.healthy()
+	last := f.shared()
+	last.ready(len(f.members))
+	for _, m := range f.members {
+		m.process.stop()
+	}
+	p := last.serve(1, 1)[0]
+	worked(t, f.js, 3*time.Minute)
+	p.stop()
+	stream, documents := streamed(t, f.js), last.documents()
+	turns, calls := 0, 0
+	for _, d := range documents {
+		turns += len(d.Turns)
+		for _, turn := range d.Turns {
+			calls += len(turn.Calls)
+		}
+	}
+	t.Logf("seed %d, %s: %s; %d requests without an answer; stream of %d messages; %d sessions with %d turns and %d calls; faults: %v",
+		tr.seed, time.Since(began).Round(time.Second), g.history.Counts(), g.unanswered.Load(), len(stream), len(documents), turns, calls, f.counts)
+	requireSame(t, &g.history, stream, documents)
+	letters, err := f.js.Stream(t.Context(), "OPENCLAW_EVENTS_DLQ")
+	require.NoError(t, err)
+	require.Zero(t, letters.CachedInfo().State.Msgs, "dead letters")
+}
+
+// progress says every half a minute how far a long trial is.
+func (f *field) progress(g *gateways, ended <-chan struct{}) {
+	tick := time.NewTicker(30 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			f.t.Log(g.history.Counts())
+		case <-ended:
+			return
+		}
+	}
+}
+
+// seed is FAULTS_SEED, else one of its own for every run.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	out := rand.Uint64()
+	if text := os.Getenv("FAULTS_SEED"); text != "" {
+		var err error
+		out, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err, "FAULTS_SEED")
+	}
+	t.Logf("FAULTS_SEED=%d", out)
+	return out
+}

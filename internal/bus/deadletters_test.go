@@ -1,0 +1,204 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/subjects"
+)
+
+func lettersOf(t *testing.T, b *Bus, s Selection) []DeadLetter {
+	t.Helper()
+	queue, err := OpenDeadLetters(t.Context(), b.JS, testLayout())
+	require.NoError(t, err)
+	var out []DeadLetter
+	require.NoError(t, queue.Each(t.Context(), s, func(d DeadLetter) bool { out = append(out, d); return true }))
+	return out
+}
+
+// bury makes a dead letter by hand.
+func bury(t *testing.T, b *Bus, hook, subject, msgID, body string) uint64 {
+	t.Helper()
+	l := testLayout()
+	m := nats.NewMsg(l.Prefix.DeadLetter(hook))
+	m.Data = []byte(body)
+	m.Header.Set(subjects.HeaderDLQReason, "a reason")
+	m.Header.Set(subjects.HeaderDLQSubject, subject)
+	if msgID != "" {
+		m.Header.Set(subjects.HeaderDLQMsgID, msgID)
+	}
+	ack, err := b.JS.PublishMsg(t.Context(), m)
+	require.NoError(t, err)
+	return ack.Sequence
+}
+
+func TestSelectionsOfDeadLetters(t *testing.T) {
+	b := openTest(t)
+	require.Empty(t, lettersOf(t, b, Selection{}), "a stream that is missing holds none")
+	p := provisionTest(t, b)
+	require.Empty(t, lettersOf(t, b, Selection{}))
+	for i, hook := range []string{"agent_end", "", "odd hook", "agent_end", "agent_end"} {
+		bury(t, b, hook, "openclaw.event.x.main.s", "", strconv.Itoa(i))
+	}
+	require.NoError(t, p.DeadLetters.DeleteMsg(t.Context(), 4))
+	hook := func(name string) Selection { return Selection{Hook: &name} }
+	queue, err := OpenDeadLetters(t.Context(), b.JS, testLayout())
+	require.NoError(t, err)
+	for _, row := range []struct {
+		name string
+		s    Selection
+		want []uint64
+	}{
+		{"all", Selection{}, []uint64{1, 2, 3, 5}},
+		{"one hook", hook("agent_end"), []uint64{1, 5}},
+		{"no hook", hook(""), []uint64{2}},
+		{"a hook with a space", hook("odd hook"), []uint64{3}},
+		{"a hook without letters", hook("session_end"), nil},
+		{"sequences in any order", Selection{Sequences: []uint64{5, 1, 5}}, []uint64{1, 5}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var got []uint64
+			for _, l := range lettersOf(t, b, row.s) {
+				got = append(got, l.Sequence)
+			}
+			require.Equal(t, row.want, got)
+			n, err := queue.Count(t.Context(), row.s)
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, n, len(row.want))
+		})
+	}
+	var got []uint64
+	err = queue.Each(t.Context(), Selection{Sequences: []uint64{4, 5, 99}}, func(d DeadLetter) bool { got = append(got, d.Sequence); return true })
+	require.ErrorIs(t, err, ErrNoDeadLetter)
+	require.ErrorContains(t, err, "4")
+	require.ErrorContains(t, err, "99")
+	require.Equal(t, []uint64{5}, got, "the others have their turn")
+}
+
+func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
+	b := openTest(t)
+	p := provisionTest(t, b)
+	l := testLayout()
+	publish := func(subject, msgID, body string) {
+		t.Helper()
+		m := nats.NewMsg(subject)
+		m.Data = []byte(body)
+		if msgID != "" {
+			m.Header.Set(subjects.HeaderMsgID, msgID)
+		}
+		m.Header.Set(subjects.HeaderTraceparent, "00-abc-def-01")
+		_, err := b.JS.PublishMsg(t.Context(), m)
+		require.NoError(t, err)
+	}
+	var (
+		mu    sync.Mutex
+		cause = "broken"
+		ids   = map[string][]string{}
+		c     counts
+	)
+	ev, err := StartEvents(t.Context(), b.JS, l, EventFunctions[string]{
+		Decode: func(_, msgID string, data []byte) (Event[string], error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if cause != "" {
+				return Event[string]{}, errors.New(cause)
+			}
+			ids[string(data)] = append(ids[string(data)], msgID)
+			return Event[string]{Session: "s", Fact: string(data), Hook: "x"}, nil
+		},
+		Apply: func(context.Context, []string) error { return nil },
+		Check: func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	publish("openclaw.event.agent_end.main.s", "id-1", "one")
+	publish("openclaw.event.session_end.main.s", "", "two")
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 2 }, 10*time.Second, 5*time.Millisecond)
+
+	queue, err := OpenDeadLetters(t.Context(), b.JS, l)
+	require.NoError(t, err)
+	replayAll := func() (n int) {
+		t.Helper()
+		require.NoError(t, queue.Each(t.Context(), Selection{}, func(d DeadLetter) bool {
+			require.NoError(t, queue.Replay(t.Context(), d))
+			n++
+			return true
+		}))
+		return n
+	}
+	// It is too early: they fail again, for another reason, and keep their ids.
+	mu.Lock()
+	cause = "still broken"
+	mu.Unlock()
+	require.Equal(t, 2, replayAll(), "letters that come back are not replayed for ever")
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 4 }, 10*time.Second, 5*time.Millisecond)
+	letters := lettersOf(t, b, Selection{})
+	require.Len(t, letters, 2)
+	for _, d := range letters {
+		require.Equal(t, "still broken", d.Reason)
+		require.Equal(t, map[string]string{"one": "id-1", "two": ""}[string(d.Body)], d.MsgID)
+		require.Equal(t, map[string]string{"one": "openclaw.event.agent_end.main.s", "two": "openclaw.event.session_end.main.s"}[string(d.Body)], d.Subject)
+	}
+	// Now it is mended. Two replays at once and one of a list that is old.
+	mu.Lock()
+	cause = ""
+	mu.Unlock()
+	var replays sync.WaitGroup
+	for range 2 {
+		replays.Go(func() {
+			for _, d := range letters {
+				if err := queue.Replay(t.Context(), d); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	replays.Wait()
+	for _, d := range letters {
+		require.NoError(t, queue.Replay(t.Context(), d))
+	}
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 2 }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, ev.Stop(t.Context()))
+	require.Equal(t, map[string][]string{"one": {"id-1"}, "two": {""}}, ids, "each once, with the id it had or none")
+	require.Empty(t, lettersOf(t, b, Selection{}))
+	info, err := p.Events.Info(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 6, info.State.Msgs, "two first publications, two of each replay")
+	m, err := p.Events.GetLastMsgForSubject(t.Context(), "openclaw.event.agent_end.main.s")
+	require.NoError(t, err)
+	require.Equal(t, "00-abc-def-01", m.Header.Get(subjects.HeaderTraceparent))
+}
+
+func TestALetterStaysUntilTheStreamHasIt(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	l := testLayout()
+	queue, err := OpenDeadLetters(t.Context(), b.JS, l)
+	require.NoError(t, err)
+	bury(t, b, "x", "openclaw.event.x.main.s", "i", "body")
+	for _, subject := range []string{"", "openclaw.request.x.main", "openclaw.event.", "openclaw.event", "openclaw.events.x.y.z", "other.event.x.y.z", "openclaw.event.x y.main.s"} {
+		bury(t, b, "x", subject, "i", "body")
+	}
+	letters := lettersOf(t, b, Selection{})
+	require.Len(t, letters, 8)
+	for _, d := range letters[1:] {
+		require.ErrorIs(t, queue.Replay(t.Context(), d), ErrNotAnEvent, d.Subject)
+	}
+	// Another stream took over the subjects: its acknowledgement says nothing.
+	require.NoError(t, b.JS.DeleteStream(t.Context(), l.Stream))
+	_, err = b.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{l.Prefix.Events()}})
+	require.NoError(t, err)
+	require.Error(t, queue.Replay(t.Context(), letters[0]))
+	require.Len(t, lettersOf(t, b, Selection{}), 8)
+
+	require.NoError(t, queue.Remove(t.Context(), letters[0].Sequence))
+	require.NoError(t, queue.Remove(t.Context(), letters[0].Sequence), "it is gone already")
+	require.Len(t, lettersOf(t, b, Selection{}), 7)
+}

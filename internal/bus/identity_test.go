@@ -1,0 +1,210 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/jwt/v2"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/tlstest"
+)
+
+// configured starts a server from a configuration.
+func configured(t *testing.T, text string) *server.Server {
+	t.Helper()
+	opts, err := server.ProcessConfigFile(conf(t, text))
+	require.NoError(t, err)
+	opts.StoreDir = t.TempDir()
+	return startServer(t, opts)
+}
+
+// as is the server's address for a user.
+func as(ns *server.Server, user, password string) string {
+	u := url.URL{Scheme: "nats", Host: ns.Addr().String()}
+	if user != "" {
+		u.User = url.UserPassword(user, password)
+	}
+	return u.String()
+}
+
+// seed writes the seed of a new user.
+func seed(t *testing.T) (file, public string) {
+	t.Helper()
+	pair, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	secret, err := pair.Seed()
+	require.NoError(t, err)
+	public, err = pair.PublicKey()
+	require.NoError(t, err)
+	file = filepath.Join(t.TempDir(), "user.nk")
+	require.NoError(t, os.WriteFile(file, append(secret, '\n'), 0o600))
+	return file, public
+}
+
+func TestWhoIsLetIn(t *testing.T) {
+	ours, theirs := tlstest.New(t), tlstest.New(t)
+	cert, key := ours.Issue("server", "127.0.0.1")
+	tls := fmt.Sprintf("cert_file: %q, key_file: %q, ca_file: %q", cert, key, ours.File)
+	user, userKey := ours.Issue("consumer")
+	stranger, strangerKey := theirs.Issue("consumer")
+	known, public := seed(t)
+	unknown, _ := seed(t)
+	broken := filepath.Join(t.TempDir(), "broken.creds")
+	require.NoError(t, os.WriteFile(broken, []byte("no credentials"), 0o600))
+
+	open := configured(t, ``)
+	users := configured(t, `authorization { users: [{user: consumer, password: secret}, {nkey: `+public+`}] }`)
+	encrypted := configured(t, `tls {`+tls+`}`)
+	verifying := configured(t, `tls {`+tls+`, verify: true}`)
+	mapping := configured(t, `tls {`+tls+`, verify_and_map: true}, authorization { users: [{user: consumer}] }`)
+	otherPlace, otherKey := ours.Issue("elsewhere")
+	elsewhere := configured(t, fmt.Sprintf("tls {cert_file: %q, key_file: %q}", otherPlace, otherKey))
+
+	for _, row := range []struct {
+		name string
+		url  string
+		who  Identity
+		says string // "" for those who are let in
+	}{
+		{"a user", as(users, "consumer", "secret"), Identity{}, ""},
+		{"a user with a wrong password", as(users, "consumer", "wrong"), Identity{}, "HINT_NATS_URL"},
+		{"nobody", as(users, "", ""), Identity{}, "HINT_NATS_URL"},
+		{"a key", as(users, "", ""), Identity{NKey: known}, ""},
+		{"a key that is not known", as(users, "", ""), Identity{NKey: unknown}, "HINT_NATS_NKEY"},
+		{"a file that is no key", as(users, "", ""), Identity{NKey: broken}, "HINT_NATS_NKEY"},
+		{"a file without credentials", as(users, "", ""), Identity{Creds: broken}, "HINT_NATS_CREDS"},
+		{"the right authority", as(encrypted, "", ""), Identity{CA: ours.File}, ""},
+		{"no authority", as(encrypted, "", ""), Identity{}, "HINT_NATS_CA"},
+		{"another authority", as(encrypted, "", ""), Identity{CA: theirs.File}, "HINT_NATS_CA"},
+		{"a certificate for another host", as(elsewhere, "", ""), Identity{CA: ours.File}, "HINT_NATS_URL a host"},
+		{"TLS where there is none", as(open, "", ""), Identity{CA: ours.File}, "does not offer TLS"},
+		{"a client certificate", as(verifying, "", ""), Identity{CA: ours.File, Cert: user, Key: userKey}, ""},
+		{"no client certificate", as(verifying, "", ""), Identity{CA: ours.File}, "HINT_NATS_CERT"},
+		{"a client certificate of another authority", as(verifying, "", ""), Identity{CA: ours.File, Cert: stranger, Key: strangerKey}, "HINT_NATS_CERT"},
+		{"a certificate that is a user", as(mapping, "", ""), Identity{CA: ours.File, Cert: user, Key: userKey}, ""},
+		{"a certificate that is no user", as(mapping, "", ""), Identity{CA: ours.File, Cert: otherPlace, Key: otherKey}, "HINT_NATS_CERT"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			// One who is refused is told at once, and does not wait for ever.
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			b, err := Open(ctx, Options{URL: row.url, Identity: row.who, Wait: true, Log: quiet})
+			if row.says == "" {
+				require.NoError(t, err)
+				b.Close()
+				return
+			}
+			require.NoError(t, ctx.Err())
+			require.ErrorContains(t, err, row.says)
+			require.NotContains(t, err.Error(), "wrong")
+			require.NotContains(t, err.Error(), "no credentials")
+		})
+	}
+}
+
+// credentials writes a credentials file for a user of the account.
+func credentials(t *testing.T, account nkeys.KeyPair, expires time.Time) string {
+	t.Helper()
+	pair, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	public, err := pair.PublicKey()
+	require.NoError(t, err)
+	secret, err := pair.Seed()
+	require.NoError(t, err)
+	claims := jwt.NewUserClaims(public)
+	if !expires.IsZero() {
+		claims.Expires = expires.Unix()
+	}
+	token, err := claims.Encode(account)
+	require.NoError(t, err)
+	content, err := jwt.FormatUserConfig(token, secret)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "user.creds")
+	require.NoError(t, os.WriteFile(file, content, 0o600))
+	return file
+}
+
+func TestCredentials(t *testing.T) {
+	operator, err := nkeys.CreateOperator()
+	require.NoError(t, err)
+	operatorKey, err := operator.PublicKey()
+	require.NoError(t, err)
+	operatorToken, err := jwt.NewOperatorClaims(operatorKey).Encode(operator)
+	require.NoError(t, err)
+	makeAccount := func(limits jwt.JetStreamLimits) (pair nkeys.KeyPair, public, token string) {
+		pair, err := nkeys.CreateAccount()
+		require.NoError(t, err)
+		public, err = pair.PublicKey()
+		require.NoError(t, err)
+		claims := jwt.NewAccountClaims(public)
+		claims.Limits.JetStreamLimits = limits
+		token, err = claims.Encode(operator)
+		require.NoError(t, err)
+		return pair, public, token
+	}
+	_, systemKey, systemToken := makeAccount(jwt.JetStreamLimits{})
+	account, accountKey, accountToken := makeAccount(jwt.JetStreamLimits{DiskStorage: -1, MemoryStorage: -1})
+	text := fmt.Sprintf("jetstream: enabled\noperator: %s\nresolver: MEMORY\nsystem_account: %s\nresolver_preload: { %s: %s, %s: %s }\n",
+		operatorToken, systemKey, systemKey, systemToken, accountKey, accountToken)
+	good, expired := credentials(t, account, time.Time{}), credentials(t, account, time.Now().Add(-time.Minute))
+
+	ns := configured(t, text)
+	b, err := Open(t.Context(), Options{URL: as(ns, "", ""), Identity: Identity{Creds: good}, Wait: true, Log: quiet})
+	require.NoError(t, err)
+	b.Close()
+	_, err = Open(t.Context(), Options{URL: as(ns, "", ""), Identity: Identity{Creds: expired}, Wait: true, Log: quiet})
+	require.ErrorIs(t, err, ErrRefused)
+	require.ErrorContains(t, err, "HINT_NATS_CREDS")
+
+	embedded := EmbeddedOptions{ConfFile: conf(t, text), Port: server.RANDOM_PORT, DataDir: t.TempDir()}
+	own, err := Open(t.Context(), Options{Embedded: embedded, Identity: Identity{Creds: good}, Log: quiet})
+	require.NoError(t, err)
+	defer own.Close()
+	require.NoError(t, own.CheckJetStream(t.Context()))
+}
+
+func TestAMissingRightIsNamed(t *testing.T) {
+	const look = `"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.INFO.*.*"`
+	conf := func(publish, subscribe string) string {
+		return `jetstream: enabled, authorization { users: [
+			{user: consumer, password: p, permissions { publish: [` + publish + `], subscribe: [` + subscribe + `] } }
+		] }`
+	}
+	t.Run("to get replies", func(t *testing.T) {
+		ns := configured(t, conf(look, `"_INBOX_c.>"`))
+		who := Options{URL: as(ns, "consumer", "p"), Log: quiet}
+		deaf, err := Open(t.Context(), who)
+		require.NoError(t, err)
+		defer deaf.Close()
+		_, err = Provision(t.Context(), deaf.JS, testLayout())
+		require.ErrorIs(t, err, ErrNoReplies)
+		require.ErrorContains(t, err, "HINT_NATS_INBOX_PREFIX")
+		who.Identity.InboxPrefix = "_INBOX_c"
+		b, err := Open(t.Context(), who)
+		require.NoError(t, err)
+		defer b.Close()
+		_, err = Provision(t.Context(), b.JS, testLayout())
+		require.ErrorIs(t, err, ErrDenied)
+		require.ErrorContains(t, err, "$JS.API.STREAM.CREATE.OPENCLAW_EVENTS")
+	})
+	t.Run("to hear requests", func(t *testing.T) {
+		ns := configured(t, conf(look, `"_INBOX.>", "$SRV.>", "openclaw.request.> another-group"`))
+		b, err := Open(t.Context(), Options{URL: as(ns, "consumer", "p"), Log: quiet})
+		require.NoError(t, err)
+		defer b.Close()
+		_, err = StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, func(context.Context, Request) Reply { return Reply{} })
+		require.ErrorIs(t, err, ErrDenied)
+		require.ErrorContains(t, err, `"openclaw.request.>"`)
+		_, err = StartRuns(b.NC, testLayout(), "a", func([]byte) {})
+		require.ErrorIs(t, err, ErrDenied)
+		require.ErrorContains(t, err, `"openclaw.runs"`)
+	})
+}

@@ -1,0 +1,90 @@
+package bus
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// ErrOpenListener reports an embedded server that would let in everybody who reaches this
+// machine.
+var ErrOpenListener = errors.New("must not let in everybody who reaches this machine")
+
+// openListeners are the listeners beyond this machine that ask nobody who they
+// are, each as "what on host:port". Monitoring and profiling never ask.
+func openListeners(o *server.Options) []string {
+	var open []string
+	check := func(what, host string, port int, asks bool) {
+		if port != 0 && !asks && !loopback(host) {
+			if host == "" {
+				host = server.DEFAULT_HOST
+			}
+			open = append(open, what+" on "+net.JoinHostPort(host, strconv.Itoa(port)))
+		}
+	}
+	credentials := o.Username != "" || o.Authorization != "" || len(o.Users) > 0 || len(o.Nkeys) > 0 ||
+		len(o.TrustedOperators) > 0 || len(o.TrustedKeys) > 0 || o.AuthCallout != nil || o.CustomClientAuthentication != nil
+	named := credentials && o.NoAuthUser == ""
+
+	clients := o.Port
+	if o.DontListen {
+		clients = 0
+	}
+	check("clients", o.Host, clients, named || verifies(o.TLSConfig) && !o.AllowNonTLS)
+	w := &o.Websocket
+	check("websocket", w.Host, w.Port, verifies(w.TLSConfig) || w.NoAuthUser == "" && (named || w.Username != "" || w.Token != ""))
+	m := &o.MQTT
+	check("mqtt", m.Host, m.Port, verifies(m.TLSConfig) || m.NoAuthUser == "" && (named || m.Username != "" || m.Token != ""))
+	l := &o.LeafNode
+	check("leafnodes", l.Host, l.Port, verifies(l.TLSConfig) || named || l.Username != "" || l.Nkey != "" || len(l.Users) > 0)
+	// TLS of routes and gateways always verifies both sides.
+	check("cluster", o.Cluster.Host, o.Cluster.Port, o.Cluster.Username != "" || o.Cluster.TLSConfig != nil)
+	check("gateway", o.Gateway.Host, o.Gateway.Port, o.Gateway.Username != "" || o.Gateway.TLSConfig != nil)
+	monitoring := o.HTTPHost
+	if monitoring == "" {
+		monitoring = o.Host
+	}
+	check("monitoring", monitoring, o.HTTPPort, false)
+	check("monitoring", monitoring, o.HTTPSPort, false)
+	check("profiling", o.Host, o.ProfPort, false)
+	return open
+}
+
+// verifies says whether only clients with a trusted certificate get in.
+func verifies(c *tls.Config) bool {
+	return c != nil && c.ClientAuth == tls.RequireAndVerifyClientCert
+}
+
+// loopback says whether only this machine reaches the host; "" is every
+// address.
+func loopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// CheckListeners returns [ErrOpenListener], and why, for options under which a
+// server would let in everybody who reaches this machine.
+func (o EmbeddedOptions) CheckListeners() error {
+	opts, err := o.parse()
+	if err != nil {
+		return err
+	}
+	return o.refuseOpen(opts)
+}
+
+func (o EmbeddedOptions) refuseOpen(opts *server.Options) error {
+	open := openListeners(opts)
+	if len(open) == 0 || o.AllowOpen {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: listen on 127.0.0.1, ask clients for a user, an nkey, a token or a certificate (monitoring cannot), or set HINT_ALLOW_OPEN=1",
+		ErrOpenListener, strings.Join(open, ", "))
+}

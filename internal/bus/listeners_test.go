@@ -1,0 +1,126 @@
+package bus
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/tlstest"
+)
+
+// conf writes a configuration file of a server.
+func conf(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "nats.conf")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestListenersThatAskNobody(t *testing.T) {
+	authority := tlstest.New(t)
+	cert, key := authority.Issue("server", "127.0.0.1")
+	tls := fmt.Sprintf("cert_file: %q, key_file: %q, ca_file: %q", cert, key, authority.File)
+	_, nkey := seed(t)
+	const everywhere = `listen: "0.0.0.0:4222"` + "\n"
+	for _, row := range []struct {
+		name, conf string
+		open       []string
+	}{
+		{"nothing but a port", `port: 4222`, nil},
+		{"loopback", `listen: "127.0.0.1:4222"`, nil},
+		{"loopback of six", `listen: "[::1]:4222"`, nil},
+		{"localhost", `listen: "LocalHost:4222"`, nil},
+		{"every address", everywhere, []string{"clients on 0.0.0.0:4222"}},
+		{"every address of six", `listen: "[::]:4222"`, []string{"clients on [::]:4222"}},
+		{"one address", `listen: "192.0.2.1:4222"`, []string{"clients on 192.0.2.1:4222"}},
+		{"a name", `listen: "nats.example:4222"`, []string{"clients on nats.example:4222"}},
+		{"one user", everywhere + `authorization { user: a, password: b }`, nil},
+		{"a token", everywhere + `authorization { token: abc }`, nil},
+		{"users", everywhere + `authorization { users: [{user: a, password: b}] }`, nil},
+		{"nkeys", everywhere + `authorization { users: [{nkey: ` + nkey + `}] }`, nil},
+		{"users of an account", everywhere + `accounts { A { users: [{user: a, password: b}] } }`, nil},
+		{"accounts without users", everywhere + `accounts { A {} }`, []string{"clients on 0.0.0.0:4222"}},
+		{"a user for those without", everywhere + `authorization { users: [{user: a, password: b}] }` + "\nno_auth_user: a", []string{"clients on 0.0.0.0:4222"}},
+		{"certificates of clients", everywhere + `tls {` + tls + `, verify: true}`, nil},
+		{"certificates of clients as users", everywhere + `tls {` + tls + `, verify_and_map: true}` + "\n" + `authorization { users: [{user: a}] }`, nil},
+		{"encrypted, and nobody asked", everywhere + `tls {` + tls + `}`, []string{"clients on 0.0.0.0:4222"}},
+		{"certificates that may be left out", everywhere + "allow_non_tls: true\n" + `tls {` + tls + `, verify: true}`, []string{"clients on 0.0.0.0:4222"}},
+		{"monitoring", `http: "0.0.0.0:8222"`, []string{"monitoring on 0.0.0.0:8222"}},
+		{"monitoring, with users", `http: "0.0.0.0:8222", authorization { user: a, password: b }`, []string{"monitoring on 0.0.0.0:8222"}},
+		{"monitoring on loopback", `http: "127.0.0.1:8222"`, nil},
+		{"monitoring where clients are", `http_port: 8222`, nil},
+		{"profiling", everywhere + `authorization { user: a, password: b }` + "\nprof_port: 6060", []string{"profiling on 0.0.0.0:6060"}},
+		{"websocket", `websocket { port: 8080, no_tls: true }`, []string{"websocket on 0.0.0.0:8080"}},
+		{"websocket with a user", `websocket { port: 8080, no_tls: true, authorization { username: a, password: b } }`, nil},
+		{"websocket on loopback", `websocket { listen: "127.0.0.1:8080", no_tls: true }`, nil},
+		{"mqtt", `mqtt { port: 1883 }`, []string{"mqtt on 0.0.0.0:1883"}},
+		{"mqtt with the server's users", `mqtt { port: 1883 }, authorization { user: a, password: b }`, nil},
+		{"leafnodes", `leafnodes { port: 7422 }`, []string{"leafnodes on 0.0.0.0:7422"}},
+		{"leafnodes with a user", `leafnodes { port: 7422, authorization { user: a, password: b } }`, nil},
+		{"cluster", `cluster { name: c, port: 6222 }`, []string{"cluster on 0.0.0.0:6222"}},
+		{"cluster with a user", `cluster { name: c, port: 6222, authorization { user: a, password: b } }`, nil},
+		{"cluster with certificates", `cluster { name: c, port: 6222, tls {` + tls + `} }`, nil},
+		{"gateway", `gateway { name: g, port: 7222 }`, []string{"gateway on 0.0.0.0:7222"}},
+		{"several", everywhere + `http: "0.0.0.0:8222"`, []string{"clients on 0.0.0.0:4222", "monitoring on 0.0.0.0:8222"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := EmbeddedOptions{ConfFile: conf(t, row.conf), DataDir: filepath.Join(t.TempDir(), "data")}
+			opts, err := o.parse()
+			require.NoError(t, err)
+			require.Equal(t, row.open, openListeners(opts))
+			if row.open == nil {
+				require.NoError(t, o.CheckListeners())
+				return
+			}
+			err = o.CheckListeners()
+			require.ErrorIs(t, err, ErrOpenListener)
+			require.ErrorContains(t, err, row.open[0])
+			require.ErrorContains(t, err, "HINT_ALLOW_OPEN=1")
+			_, err = Open(t.Context(), Options{Embedded: o, Log: quiet})
+			require.ErrorIs(t, err, ErrOpenListener)
+			require.NoDirExists(t, o.DataDir, "nothing was begun")
+			o.AllowOpen = true
+			require.NoError(t, o.CheckListeners())
+		})
+	}
+}
+
+func TestTheServerOfThisProcessLetsItIn(t *testing.T) {
+	authority := tlstest.New(t)
+	cert, key := authority.Issue("server", "127.0.0.1")
+	tls := fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify_and_map: true }\n", cert, key, authority.File)
+	_, nkey := seed(t)
+	const account = "accounts { SYS { users: [{user: sys, password: s}] }, A { jetstream: enabled, users: [{user: a, password: b}] } }\nsystem_account: SYS\n"
+	for _, row := range []struct{ name, conf string }{
+		{"one user", `authorization { user: a, password: b }`},
+		{"a token", `authorization { token: abc }`},
+		{"users", `authorization { users: [{user: a, password: b}] }`},
+		{"nkeys", `authorization { users: [{nkey: ` + nkey + `}] }`},
+		{"an account", account},
+		{"an account and certificates as users", account + tls},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{ConfFile: conf(t, row.conf), Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+			require.NoError(t, err)
+			defer b.Close()
+			require.NoError(t, b.CheckJetStream(t.Context()))
+			provisionTest(t, b)
+			other, err := b.Another(t.Context(), "events")
+			require.NoError(t, err)
+			defer other.Close()
+			require.NoError(t, other.CheckJetStream(t.Context()))
+			_, err = Open(t.Context(), Options{URL: b.URL(), Log: quiet})
+			require.ErrorIs(t, err, ErrRefused, "and nobody else")
+		})
+	}
+	t.Run("two accounts", func(t *testing.T) {
+		file := conf(t, `accounts { A { users: [{user: a, password: b}] }, B { users: [{user: c, password: d}] } }`)
+		_, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{ConfFile: file, Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+		require.ErrorIs(t, err, ErrServerStart)
+		require.ErrorContains(t, err, "HINT_NATS_URL")
+	})
+}

@@ -1,0 +1,520 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/subjects"
+)
+
+// The kinds of a [Target].
+const (
+	KindStream  = "stream"
+	KindDurable = "durable"
+	KindBucket  = "bucket"
+)
+
+// Target is a stream, durable or bucket and how it differs from what the
+// settings ask for.
+type Target struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Missing says that it is not there.
+	Missing     bool         `json:"missing"`
+	Differences []Difference `json:"differences"`
+
+	resource resource
+	stream   jetstream.Stream
+	durable  jetstream.Consumer
+}
+
+// Difference is a setting of what exists that is not as it is asked for. What
+// an operator added and the settings do not speak of is none.
+type Difference struct {
+	// Field is the name that NATS gives it.
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	// Recreate says that NATS cannot change it in place.
+	Recreate bool `json:"recreate,omitempty"`
+	// Effect says why it matters to a consumer, "" when it does not much.
+	Effect string `json:"effect,omitempty"`
+	// Loss says what the change would lose, "" for nothing.
+	Loss string `json:"loss,omitempty"`
+
+	unusable bool
+	stream   func(*jetstream.StreamConfig)
+	consumer func(*jetstream.ConsumerConfig)
+}
+
+// Errors of [Apply].
+var (
+	// ErrLoses reports a change that would lose data.
+	ErrLoses = errors.New("would lose data")
+	// ErrRecreate reports a change that NATS does not make in place.
+	ErrRecreate = errors.New("must be created again")
+)
+
+// InOrder says that there is nothing to do.
+func (t Target) InOrder() bool { return !t.Missing && len(t.Differences) == 0 }
+
+// resource is a stream, durable or bucket as it is asked for.
+type resource interface {
+	// look compares what is there. Its target has a kind and a name also with
+	// an error.
+	look(ctx context.Context, js jetstream.JetStream) (Target, error)
+	create(ctx context.Context, js jetstream.JetStream) error
+	// change makes the differences in place.
+	change(ctx context.Context, js jetstream.JetStream, d []Difference) error
+}
+
+// Plan compares what is there with the layout and further buckets, and changes
+// nothing.
+func Plan(ctx context.Context, js jetstream.JetStream, l Layout, buckets ...jetstream.KeyValueConfig) ([]Target, error) {
+	all := l.resources()
+	for _, b := range buckets {
+		all = append(all, bucketResource{b})
+	}
+	targets := make([]Target, 0, len(all))
+	for _, r := range all {
+		t, err := r.look(ctx, js)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, t)
+	}
+	return targets, nil
+}
+
+// Apply creates what is missing, or changes what differs and can be changed in
+// place. It looks again first: nothing is changed on the ground of an old plan.
+// A change that would lose data is refused ([ErrLoses]) unless forced, and then
+// nothing of the target is changed; what remains for a re-creation is
+// [ErrRecreate].
+func Apply(ctx context.Context, js jetstream.JetStream, t Target, force bool) error {
+	now, err := ensure(ctx, js, t.resource)
+	if err != nil {
+		return err
+	}
+	var inPlace []Difference
+	var refused []error
+	for _, d := range now.Differences {
+		switch {
+		case d.Recreate:
+			refused = append(refused, fmt.Errorf("%s %s %w to have %s %s instead of %s", t.Kind, t.Name, ErrRecreate, d.Field, d.To, d.From))
+		case d.Loss != "" && !force:
+			return fmt.Errorf("%s %s: to change %s from %s to %s %w: %s", t.Kind, t.Name, d.Field, d.From, d.To, ErrLoses, d.Loss)
+		default:
+			inPlace = append(inPlace, d)
+		}
+	}
+	if len(inPlace) > 0 {
+		if err := t.resource.change(ctx, js, inPlace); err != nil {
+			return fmt.Errorf("change %s %s: %w", t.Kind, t.Name, err)
+		}
+	}
+	return errors.Join(refused...)
+}
+
+// streamResource is one of the two streams.
+type streamResource struct {
+	want   jetstream.StreamConfig
+	prefix subjects.Prefix
+}
+
+func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
+	t := Target{Kind: KindStream, Name: r.want.Name, Differences: []Difference{}, resource: r}
+	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, r.want.Name) })
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Missing = true
+		return t, nil
+	}
+	if err != nil {
+		return t, fmt.Errorf("stream %s: %w", r.want.Name, err)
+	}
+	t.stream = s
+	info := s.CachedInfo()
+	want := r.want
+	if want.AllowAtomicPublish && !info.Config.AllowAtomicPublish {
+		want.AllowAtomicPublish = atomicPublish(ctx, js)
+	}
+	t.Differences = append(t.Differences, streamDifferences(info.Config, info.State, want, r.prefix, time.Now())...)
+	return t, nil
+}
+
+// atomicPublishLevel is the level of the JetStream API, of server 2.12, from
+// which streams take atomic batches.
+const atomicPublishLevel = 2
+
+// atomicPublish says whether the server knows atomic batches. When it may not
+// be asked it is taken to.
+func atomicPublish(ctx context.Context, js jetstream.JetStream) bool {
+	info, err := call(ctx, js.Conn(), js.AccountInfo)
+	return err != nil || info.API.Level >= atomicPublishLevel
+}
+
+// codeInvalidJSON is how a server refuses a field that it does not know.
+const codeInvalidJSON = 10025
+
+func (r streamResource) create(ctx context.Context, js jetstream.JetStream) error {
+	cfg := r.want
+	create := func(ctx context.Context) (jetstream.Stream, error) { return js.CreateStream(ctx, cfg) }
+	_, err := call(ctx, js.Conn(), create)
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == codeInvalidJSON && cfg.AllowAtomicPublish {
+		cfg.AllowAtomicPublish = false
+		_, err = call(ctx, js.Conn(), create)
+	}
+	if err != nil {
+		return fmt.Errorf("create stream %s for %s: %w", cfg.Name, strings.Join(cfg.Subjects, ", "), err)
+	}
+	return nil
+}
+
+func (r streamResource) change(ctx context.Context, js jetstream.JetStream, d []Difference) error {
+	return changeStream(ctx, js, r.want.Name, d)
+}
+
+func changeStream(ctx context.Context, js jetstream.JetStream, name string, d []Difference) error {
+	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, name) })
+	if err != nil {
+		return err
+	}
+	cfg := s.CachedInfo().Config
+	for _, one := range d {
+		one.stream(&cfg)
+	}
+	_, err = call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.UpdateStream(ctx, cfg) })
+	return err
+}
+
+// streamDifferences compares a stream with what is asked for.
+func streamDifferences(have jetstream.StreamConfig, state jetstream.StreamState, want jetstream.StreamConfig, prefix subjects.Prefix, now time.Time) []Difference {
+	var out []Difference
+	// A copy of another stream has its messages from there.
+	if have.Mirror == nil && len(have.Sources) == 0 {
+		out = append(out, subjectDifference(have.Subjects, want.Subjects[0], prefix)...)
+	}
+	out = append(out, storeDifferences(have, state, want, now)...)
+	if have.Retention != want.Retention {
+		out = append(out, Difference{
+			Field: "retention", From: have.Retention.String(), To: want.Retention.String(),
+			Recreate: have.Retention == jetstream.WorkQueuePolicy,
+			Effect:   "messages go away once they are acknowledged, and session documents cannot be made again",
+			stream:   func(c *jetstream.StreamConfig) { c.Retention = want.Retention },
+		})
+	}
+	if have.Discard != want.Discard {
+		out = append(out, Difference{
+			Field: "discard", From: have.Discard.String(), To: want.Discard.String(),
+			Effect: "when the stream is full, new messages are refused",
+			stream: func(c *jetstream.StreamConfig) { c.Discard, c.DiscardNewPerSubject = want.Discard, false },
+		})
+	}
+	if have.Duplicates != want.Duplicates {
+		out = append(out, Difference{
+			Field: "duplicate_window", From: have.Duplicates.String(), To: want.Duplicates.String(),
+			stream: func(c *jetstream.StreamConfig) { c.Duplicates = want.Duplicates },
+		})
+	}
+	if have.NoAck {
+		out = append(out, Difference{
+			Field: "no_ack", From: "true", To: "false", unusable: true,
+			Effect: "nobody learns that a message was stored",
+			stream: func(c *jetstream.StreamConfig) { c.NoAck = false },
+		})
+	}
+	if have.Sealed {
+		out = append(out, Difference{
+			Field: "sealed", From: "true", To: "false", Recreate: true, unusable: true,
+			Effect: "it takes no messages",
+		})
+	}
+	if !have.AllowDirect && want.AllowDirect {
+		out = append(out, Difference{
+			Field: "allow_direct", From: "false", To: "true",
+			stream: func(c *jetstream.StreamConfig) { c.AllowDirect = true },
+		})
+	}
+	if !have.AllowAtomicPublish && want.AllowAtomicPublish && have.Mirror == nil {
+		out = append(out, Difference{
+			Field: "allow_atomic", From: "false", To: "true",
+			stream: func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = true },
+		})
+	}
+	return out
+}
+
+// subjectDifference is about what a stream captures: at least the wanted
+// subjects, and no requests.
+func subjectDifference(have []string, want string, prefix subjects.Prefix) []Difference {
+	covered, some, requests := false, false, false
+	next := []string{want}
+	var lost []string
+	for _, s := range have {
+		covered = covered || server.SubjectMatchesFilter(want, s)
+		some = some || server.SubjectsCollide(s, want)
+		requests = requests || server.SubjectsCollide(s, prefix.Requests())
+		switch {
+		case !server.SubjectsCollide(s, want) && !server.SubjectsCollide(s, prefix.Requests()):
+			next = append(next, s)
+		case !server.SubjectMatchesFilter(s, want):
+			lost = append(lost, s)
+		}
+	}
+	if covered && !requests {
+		return nil
+	}
+	d := Difference{
+		Field: "subjects", From: orNone(strings.Join(have, ", ")), To: strings.Join(next, ", "),
+		stream: func(c *jetstream.StreamConfig) { c.Subjects = next },
+	}
+	switch {
+	case requests:
+		d.unusable = true
+		d.Effect = "requests would be answered by the stream instead of a consumer"
+	case !some:
+		d.unusable = true
+		d.Effect = "nothing of " + want + " would be stored"
+	default:
+		d.Effect = "not all of " + want + " is stored"
+	}
+	if len(lost) > 0 {
+		d.Loss = "what else " + strings.Join(lost, ", ") + " captured is captured no more"
+	}
+	return []Difference{d}
+}
+
+// storeDifferences compares what streams and buckets have in common.
+func storeDifferences(have jetstream.StreamConfig, state jetstream.StreamState, want jetstream.StreamConfig, now time.Time) []Difference {
+	var out []Difference
+	if have.Storage != want.Storage {
+		out = append(out, Difference{
+			Field: "storage", From: strings.ToLower(have.Storage.String()), To: strings.ToLower(want.Storage.String()), Recreate: true,
+			Effect: "what it holds is gone when the server restarts",
+		})
+	}
+	if from, to := max(have.Replicas, 1), max(want.Replicas, 1); from != to {
+		out = append(out, Difference{
+			Field: "num_replicas", From: strconv.Itoa(from), To: strconv.Itoa(to),
+			stream: func(c *jetstream.StreamConfig) { c.Replicas = to },
+		})
+	}
+	if have.MaxAge != want.MaxAge {
+		d := Difference{
+			Field: "max_age", From: age(have.MaxAge), To: age(want.MaxAge),
+			stream: func(c *jetstream.StreamConfig) {
+				c.MaxAge = want.MaxAge
+				if c.MaxAge > 0 {
+					c.Duplicates = min(c.Duplicates, c.MaxAge)
+				}
+			},
+		}
+		if state.Msgs > 0 && want.MaxAge > 0 && state.FirstTime.Before(now.Add(-want.MaxAge)) {
+			d.Loss = "the oldest message is from " + state.FirstTime.UTC().Format(time.RFC3339)
+		}
+		out = append(out, d)
+	}
+	if from, to := max(have.MaxBytes, -1), max(want.MaxBytes, -1); from != to {
+		d := Difference{
+			Field: "max_bytes", From: size(from), To: size(to),
+			stream: func(c *jetstream.StreamConfig) { c.MaxBytes = to },
+		}
+		if to >= 0 && state.Bytes > uint64(to) {
+			d.Loss = "it holds " + size(int64(state.Bytes))
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// durableResource is the durable that all consumer processes share.
+type durableResource struct {
+	stream string
+	want   jetstream.ConsumerConfig
+	prefix subjects.Prefix
+}
+
+func (r durableResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
+	t := Target{Kind: KindDurable, Name: r.want.Durable, Differences: []Difference{}, resource: r}
+	c, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
+		return js.Consumer(ctx, r.stream, r.want.Durable)
+	})
+	switch {
+	case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
+		t.Missing = true
+	case errors.Is(err, jetstream.ErrNotPullConsumer):
+		t.Differences = append(t.Differences, Difference{
+			Field: "deliver_subject", From: "set (a push consumer)", To: "none (a pull consumer)", Recreate: true, unusable: true,
+			Effect: "events cannot be pulled from it",
+		})
+	case err != nil:
+		return t, fmt.Errorf("durable %s of stream %s: %w", r.want.Durable, r.stream, err)
+	default:
+		t.durable = c
+		t.Differences = append(t.Differences, durableDifferences(c.CachedInfo().Config, r.want, r.prefix)...)
+	}
+	return t, nil
+}
+
+func (r durableResource) create(ctx context.Context, js jetstream.JetStream) error {
+	_, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
+		return js.CreateConsumer(ctx, r.stream, r.want)
+	})
+	if err != nil {
+		return fmt.Errorf("create durable %s of stream %s: %w", r.want.Durable, r.stream, err)
+	}
+	return nil
+}
+
+func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d []Difference) error {
+	c, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
+		return js.Consumer(ctx, r.stream, r.want.Durable)
+	})
+	if err != nil {
+		return err
+	}
+	cfg := c.CachedInfo().Config
+	for _, one := range d {
+		one.consumer(&cfg)
+	}
+	_, err = call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
+		return js.UpdateConsumer(ctx, r.stream, cfg)
+	})
+	return err
+}
+
+// durableDifferences compares a durable with what is asked for.
+func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Prefix) []Difference {
+	var out []Difference
+	if have.AckPolicy != want.AckPolicy {
+		out = append(out, Difference{
+			Field: "ack_policy", From: have.AckPolicy.String(), To: want.AckPolicy.String(), Recreate: true, unusable: true,
+			Effect: "an event would count as applied before it is",
+		})
+	}
+	if have.HeadersOnly {
+		out = append(out, Difference{
+			Field: "headers_only", From: "true", To: "false", unusable: true,
+			Effect:   "events come without their bodies",
+			consumer: func(c *jetstream.ConsumerConfig) { c.HeadersOnly = false },
+		})
+	}
+	filters := have.FilterSubjects
+	if have.FilterSubject != "" {
+		filters = []string{have.FilterSubject}
+	}
+	if len(filters) > 0 && !slices.ContainsFunc(filters, func(f string) bool { return server.SubjectMatchesFilter(prefix.Events(), f) }) {
+		out = append(out, Difference{
+			Field: "filter_subjects", From: strings.Join(filters, ", "), To: "none",
+			Effect:   "the other events are never applied",
+			consumer: func(c *jetstream.ConsumerConfig) { c.FilterSubject, c.FilterSubjects = "", nil },
+		})
+	}
+	if have.MaxDeliver > 0 {
+		out = append(out, Difference{
+			Field: "max_deliver", From: strconv.Itoa(have.MaxDeliver), To: "unlimited",
+			Effect:   "an event that waits for longer than so many deliveries, for a full disk say, is lost",
+			consumer: func(c *jetstream.ConsumerConfig) { c.MaxDeliver = want.MaxDeliver },
+		})
+	}
+	if len(have.BackOff) > 0 {
+		out = append(out, Difference{
+			Field: "backoff", From: fmt.Sprint(have.BackOff), To: "none",
+			consumer: func(c *jetstream.ConsumerConfig) { c.BackOff, c.AckWait = nil, want.AckWait },
+		})
+	} else if have.AckWait != want.AckWait {
+		out = append(out, Difference{
+			Field: "ack_wait", From: have.AckWait.String(), To: want.AckWait.String(),
+			consumer: func(c *jetstream.ConsumerConfig) { c.AckWait = want.AckWait },
+		})
+	}
+	if have.MaxAckPending != want.MaxAckPending {
+		out = append(out, Difference{
+			Field: "max_ack_pending", From: strconv.Itoa(have.MaxAckPending), To: strconv.Itoa(want.MaxAckPending),
+			consumer: func(c *jetstream.ConsumerConfig) { c.MaxAckPending = want.MaxAckPending },
+		})
+	}
+	if have.InactiveThreshold > 0 {
+		out = append(out, Difference{
+			Field: "inactive_threshold", From: have.InactiveThreshold.String(), To: "none",
+			Effect:   "it is removed when no process runs for so long, and then all events of the stream come again",
+			consumer: func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = 0 },
+		})
+	}
+	return out
+}
+
+// bucketResource is a key-value bucket.
+type bucketResource struct {
+	want jetstream.KeyValueConfig
+}
+
+// bucketStream begins the name of the stream behind a bucket.
+const bucketStream = "KV_"
+
+func (r bucketResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
+	t := Target{Kind: KindBucket, Name: r.want.Bucket, Differences: []Difference{}, resource: r}
+	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, bucketStream+r.want.Bucket) })
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		t.Missing = true
+		return t, nil
+	}
+	if err != nil {
+		return t, fmt.Errorf("bucket %s: %w", r.want.Bucket, err)
+	}
+	info := s.CachedInfo()
+	want := jetstream.StreamConfig{Storage: r.want.Storage, Replicas: r.want.Replicas, MaxAge: r.want.TTL, MaxBytes: r.want.MaxBytes}
+	if want.MaxBytes == 0 {
+		want.MaxBytes = -1
+	}
+	t.Differences = append(t.Differences, storeDifferences(info.Config, info.State, want, time.Now())...)
+	return t, nil
+}
+
+func (r bucketResource) create(ctx context.Context, js jetstream.JetStream) error {
+	_, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.KeyValue, error) { return js.CreateKeyValue(ctx, r.want) })
+	if err != nil {
+		return fmt.Errorf("create bucket %s: %w", r.want.Bucket, err)
+	}
+	return nil
+}
+
+func (r bucketResource) change(ctx context.Context, js jetstream.JetStream, d []Difference) error {
+	return changeStream(ctx, js, bucketStream+r.want.Bucket, d)
+}
+
+func age(d time.Duration) string {
+	if d <= 0 {
+		return "unlimited"
+	}
+	return d.String()
+}
+
+// size writes bytes in the largest unit that says them exactly.
+func size(n int64) string {
+	if n < 0 {
+		return "unlimited"
+	}
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	i := 0
+	for n > 0 && n%1024 == 0 && i < len(units)-1 {
+		n /= 1024
+		i++
+	}
+	return strconv.FormatInt(n, 10) + " " + units[i]
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}

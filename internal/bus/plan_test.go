@@ -1,0 +1,259 @@
+package bus
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/subjects"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func TestStreamDifferences(t *testing.T) {
+	l := testLayout()
+	now := time.Date(2026, 5, 18, 12, 0, 0, 0, time.UTC)
+	holds := jetstream.StreamState{Msgs: 3, Bytes: 32 << 20, FirstTime: now.Add(-30 * time.Minute)}
+	full := holds
+	type found struct{ field, from, to string }
+	for _, row := range []struct {
+		name     string
+		change   func(*jetstream.StreamConfig)
+		want     []found
+		recreate bool
+		loses    string
+	}{
+		{name: "as it is created", change: func(*jetstream.StreamConfig) {}},
+		{name: "what an operator added", change: func(c *jetstream.StreamConfig) {
+			c.Subjects = append(c.Subjects, "audit.>")
+			c.MaxMsgs, c.Description, c.Compression = 5, "mine", jetstream.S2Compression
+		}},
+		{name: "a wider subject", change: func(c *jetstream.StreamConfig) { c.Subjects = []string{"*.event.>"} }},
+		{name: "a mirror", change: func(c *jetstream.StreamConfig) {
+			c.Mirror, c.Subjects, c.AllowAtomicPublish = &jetstream.StreamSource{Name: "HUB"}, nil, false
+		}},
+		{
+			name: "subjects of one hook and others", change: func(c *jetstream.StreamConfig) { c.Subjects = []string{"openclaw.event.agent_end.>", "audit.>"} },
+			want: []found{{"subjects", "openclaw.event.agent_end.>, audit.>", "openclaw.event.>, audit.>"}},
+		},
+		{
+			name: "requests too", change: func(c *jetstream.StreamConfig) { c.Subjects = []string{"openclaw.>"} },
+			want: []found{{"subjects", "openclaw.>", "openclaw.event.>"}}, loses: "openclaw.>",
+		},
+		{name: "memory", change: func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }, want: []found{{"storage", "memory", "file"}}, recreate: true},
+		{name: "work queue", change: func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, want: []found{{"retention", "WorkQueue", "Limits"}}, recreate: true},
+		{name: "replicas", change: func(c *jetstream.StreamConfig) { c.Replicas = 3 }, want: []found{{"num_replicas", "3", "1"}}},
+		{name: "kept for longer, nothing that old", change: func(c *jetstream.StreamConfig) { c.MaxAge = 24 * time.Hour }, want: []found{{"max_age", "24h0m0s", "1h0m0s"}}},
+		{
+			name: "kept for ever, and old", change: func(c *jetstream.StreamConfig) { c.MaxAge = 0; full.FirstTime = now.Add(-2 * time.Hour) },
+			want: []found{{"max_age", "unlimited", "1h0m0s"}}, loses: "2026-05-18T10:00:00Z",
+		},
+		{name: "larger than needed", change: func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 30 }, want: []found{{"max_bytes", "1 GiB", "64 MiB"}}},
+		{
+			name: "larger, and full", change: func(c *jetstream.StreamConfig) { c.MaxBytes = -1; full.Bytes = 65<<20 + 1 },
+			want: []found{{"max_bytes", "unlimited", "64 MiB"}}, loses: "68157441 B",
+		},
+		{name: "discards new ones", change: func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardNew }, want: []found{{"discard", "DiscardNew", "DiscardOld"}}},
+		{name: "window", change: func(c *jetstream.StreamConfig) { c.Duplicates = time.Second }, want: []found{{"duplicate_window", "1s", "2m0s"}}},
+		{name: "direct", change: func(c *jetstream.StreamConfig) { c.AllowDirect = false }, want: []found{{"allow_direct", "false", "true"}}},
+		{name: "atomic", change: func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false }, want: []found{{"allow_atomic", "false", "true"}}},
+		{name: "sealed", change: func(c *jetstream.StreamConfig) { c.Sealed = true }, want: []found{{"sealed", "true", "false"}}, recreate: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			have := l.eventStream()
+			full = holds
+			row.change(&have)
+			got := streamDifferences(have, full, l.eventStream(), l.Prefix, now)
+			var fields []found
+			for _, d := range got {
+				fields = append(fields, found{d.Field, d.From, d.To})
+				require.Equal(t, row.recreate, d.Recreate)
+				if row.loses == "" {
+					require.Empty(t, d.Loss)
+				} else {
+					require.Contains(t, d.Loss, row.loses)
+				}
+				if !d.Recreate {
+					d.stream(&have)
+				}
+			}
+			require.Equal(t, row.want, fields)
+			if !row.recreate {
+				require.Empty(t, streamDifferences(have, full, l.eventStream(), l.Prefix, now), "the change is what was asked for")
+			}
+		})
+	}
+}
+
+func TestDurableDifferences(t *testing.T) {
+	l := testLayout()
+	for _, row := range []struct {
+		name     string
+		change   func(*jetstream.ConsumerConfig)
+		field    string
+		recreate bool
+	}{
+		{"as it is created", func(*jetstream.ConsumerConfig) {}, "", false},
+		{"a filter that lets all through", func(c *jetstream.ConsumerConfig) { c.FilterSubject = "openclaw.event.>" }, "", false},
+		{"a name for it", func(c *jetstream.ConsumerConfig) { c.Description, c.SampleFrequency = "mine", "10%" }, "", false},
+		{"a filter", func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"openclaw.event.agent_end.>", "x"} }, "filter_subjects", false},
+		{"deliveries", func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "max_deliver", false},
+		{"patience", func(c *jetstream.ConsumerConfig) { c.AckWait = time.Hour }, "ack_wait", false},
+		{"pauses", func(c *jetstream.ConsumerConfig) {
+			c.BackOff, c.AckWait = []time.Duration{time.Second, time.Minute}, time.Second
+		}, "backoff", false},
+		{"one at a time", func(c *jetstream.ConsumerConfig) { c.MaxAckPending = 1 }, "max_ack_pending", false},
+		{"it goes away", func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = time.Minute }, "inactive_threshold", false},
+		{"no bodies", func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true }, "headers_only", false},
+		{"all acknowledged", func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "ack_policy", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			have := l.durable()
+			row.change(&have)
+			got := durableDifferences(have, l.durable(), l.Prefix)
+			if row.field == "" {
+				require.Empty(t, got)
+				return
+			}
+			require.Len(t, got, 1)
+			require.Equal(t, row.field, got[0].Field)
+			require.Equal(t, row.recreate, got[0].Recreate)
+			if !row.recreate {
+				got[0].consumer(&have)
+				require.Empty(t, durableDifferences(have, l.durable(), l.Prefix))
+			}
+		})
+	}
+}
+
+func TestApplyMakesThePlanTrue(t *testing.T) {
+	b := openTest(t)
+	l := testLayout()
+	ctx := t.Context()
+	plan := func() []Target {
+		t.Helper()
+		targets, err := Plan(ctx, b.JS, l, l.Claims())
+		require.NoError(t, err)
+		return targets
+	}
+	apply := func(force bool) (failures []error) {
+		for _, target := range plan() {
+			if err := Apply(ctx, b.JS, target, force); err != nil {
+				failures = append(failures, err)
+			}
+		}
+		return failures
+	}
+	fresh := plan()
+	require.Len(t, fresh, 4)
+	for _, target := range fresh {
+		require.True(t, target.Missing, target.Name)
+	}
+	_, err := b.JS.Stream(ctx, l.Stream)
+	require.ErrorIs(t, err, jetstream.ErrStreamNotFound, "a plan makes nothing")
+	require.Empty(t, apply(false))
+	for _, target := range plan() {
+		require.True(t, target.InOrder(), "%s: %+v", target.Name, target.Differences)
+	}
+
+	for range 100 {
+		_, err := b.JS.Publish(ctx, "openclaw.event.x.main.s", make([]byte, 1<<10))
+		require.NoError(t, err)
+	}
+	held := func() uint64 {
+		s, err := b.JS.Stream(ctx, l.Stream)
+		require.NoError(t, err)
+		return s.CachedInfo().State.Msgs
+	}
+	_, err = b.JS.UpdateConsumer(ctx, l.Stream, jetstream.ConsumerConfig{Durable: l.QueueGroup, AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: 3, FilterSubject: "openclaw.event.y.>"})
+	require.NoError(t, err)
+	l.MaxBytes, l.MaxAge = 50<<10, 30*time.Minute
+	old := plan()
+	text, err := json.MarshalIndent(old, "", "  ")
+	require.NoError(t, err)
+	golden(t, "plan.json", string(text)+"\n")
+
+	failures := apply(false)
+	require.Len(t, failures, 1)
+	require.ErrorIs(t, failures[0], ErrLoses)
+	require.ErrorContains(t, failures[0], "max_bytes from 64 MiB to 50 KiB")
+	require.EqualValues(t, 100, held())
+	event := plan()[0]
+	require.Len(t, event.Differences, 2, "nothing of the stream was changed, its age neither")
+	for _, target := range plan()[1:] {
+		require.True(t, target.InOrder(), "%s: %+v", target.Name, target.Differences)
+	}
+
+	require.Empty(t, apply(true))
+	require.Less(t, held(), uint64(100))
+	for _, target := range plan() {
+		require.True(t, target.InOrder(), "%s: %+v", target.Name, target.Differences)
+	}
+	require.NoError(t, Apply(ctx, b.JS, old[0], false), "an old plan changes nothing that is in order")
+}
+
+func TestApplyNeverCreatesAgain(t *testing.T) {
+	b := openTest(t)
+	l := testLayout()
+	s, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: l.Stream, Subjects: []string{l.Prefix.Events()}, Storage: jetstream.MemoryStorage, MaxAge: 2 * time.Hour})
+	require.NoError(t, err)
+	_, err = s.CreatePushConsumer(t.Context(), jetstream.ConsumerConfig{Durable: l.QueueGroup, DeliverSubject: "x", AckPolicy: jetstream.AckExplicitPolicy})
+	require.NoError(t, err)
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.x.main.s", nil)
+	require.NoError(t, err)
+	targets, err := Plan(t.Context(), b.JS, l)
+	require.NoError(t, err)
+	err = Apply(t.Context(), b.JS, targets[0], true)
+	require.ErrorIs(t, err, ErrRecreate)
+	require.ErrorContains(t, err, "storage file instead of memory")
+	require.ErrorIs(t, Apply(t.Context(), b.JS, targets[2], true), ErrRecreate)
+	info, err := s.Info(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, info.State.Msgs)
+	require.Equal(t, l.MaxAge, info.Config.MaxAge, "what could be changed was")
+}
+
+func TestSubjectDifferenceLeavesNoOverlap(t *testing.T) {
+	p := subjects.Prefix("openclaw")
+	for _, row := range []struct {
+		name string
+		have []string
+		to   string
+		lost string
+	}{
+		{"none", nil, "openclaw.event.>", ""},
+		{"two hooks", []string{"openclaw.event.a.>", "openclaw.event.b.>"}, "openclaw.event.>", ""},
+		{"half inside", []string{"*.event.agent_end.>", "z"}, "openclaw.event.>, z", "*.event.agent_end.>"},
+		{"events, and a request", []string{"openclaw.event.>", "openclaw.request.x.>"}, "openclaw.event.>", "openclaw.request.x.>"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			d := subjectDifference(row.have, p.Events(), p)
+			require.Len(t, d, 1)
+			require.Equal(t, row.to, d[0].To)
+			if row.lost == "" {
+				require.Empty(t, d[0].Loss)
+			} else {
+				require.Contains(t, d[0].Loss, row.lost)
+			}
+		})
+	}
+}
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o750))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text)
+}

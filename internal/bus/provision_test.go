@@ -1,0 +1,365 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+)
+
+// startServer starts a server that is not the program's own.
+func startServer(t *testing.T, opts *server.Options) *server.Server {
+	t.Helper()
+	opts.Host, opts.Port, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
+	ns, err := server.NewServer(opts)
+	require.NoError(t, err)
+	go ns.Start()
+	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
+	require.True(t, ns.ReadyForConnections(10*time.Second))
+	return ns
+}
+
+func connect(t *testing.T, url string, opts ...nats.Option) jetstream.JetStream {
+	t.Helper()
+	opts = append([]nats.Option{nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}, opts...)
+	nc, err := nats.Connect(url, opts...)
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+	return js
+}
+
+func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
+	b := openTest(t)
+	durable := jetstream.ConsumerConfig{Durable: "intent-hint", AckPolicy: jetstream.AckExplicitPolicy}
+	for _, row := range []struct {
+		name   string
+		stream func(*jetstream.StreamConfig)
+		push   bool
+		change func(*jetstream.ConsumerConfig)
+		says   string
+	}{
+		{"a stream of other subjects", func(c *jetstream.StreamConfig) { c.Subjects = []string{"other.>"} }, false, nil, "nothing of openclaw.event.> would be stored"},
+		{"a stream that captures requests", func(c *jetstream.StreamConfig) { c.Subjects = []string{"openclaw.event.>", "openclaw.request.agent.>"} }, false, nil, "requests would be answered by the stream"},
+		{"a stream that does not acknowledge", func(c *jetstream.StreamConfig) { c.NoAck = true }, false, nil, "nobody learns"},
+		{"a push consumer", nil, true, nil, "events cannot be pulled"},
+		{"a durable without acknowledgements", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckNonePolicy }, "before it is"},
+		{"a durable that acknowledges for others", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "before it is"},
+		{"a durable without bodies", nil, false, func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true }, "without their bodies"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := testLayout()
+			cfg := jetstream.StreamConfig{Name: l.Stream, Subjects: []string{"openclaw.event.>"}}
+			if row.stream != nil {
+				row.stream(&cfg)
+			}
+			s, err := b.JS.CreateStream(t.Context(), cfg)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, b.JS.DeleteStream(context.WithoutCancel(t.Context()), l.Stream)) }()
+			own := durable
+			if row.change != nil {
+				row.change(&own)
+			}
+			if row.push {
+				own.DeliverSubject = "somewhere"
+				_, err = s.CreatePushConsumer(t.Context(), own)
+			} else {
+				_, err = s.CreateConsumer(t.Context(), own)
+			}
+			require.NoError(t, err)
+			_, err = Provision(t.Context(), b.JS, l)
+			require.ErrorIs(t, err, ErrUnusable)
+			require.ErrorContains(t, err, row.says)
+			require.False(t, Temporary(err))
+		})
+	}
+}
+
+func TestProvisionWarnsOfWhatMatters(t *testing.T) {
+	b := openTest(t)
+	l := testLayout()
+	_, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{
+		Name: l.Stream, Subjects: []string{"openclaw.event.agent_end.>"}, Retention: jetstream.InterestPolicy, MaxMsgs: 5, Description: "made by hand",
+	})
+	require.NoError(t, err)
+	_, err = b.JS.CreateConsumer(t.Context(), l.Stream, jetstream.ConsumerConfig{
+		Durable: l.QueueGroup, AckPolicy: jetstream.AckExplicitPolicy, MaxDeliver: 7, AckWait: time.Minute,
+	})
+	require.NoError(t, err)
+	p, err := Provision(t.Context(), b.JS, l)
+	require.NoError(t, err)
+	require.Len(t, p.Warnings, 3)
+	require.Contains(t, p.Warnings[0], "not all of openclaw.event.> is stored")
+	require.Contains(t, p.Warnings[1], "retention is Interest instead of Limits")
+	require.Contains(t, p.Warnings[2], "durable intent-hint: max_deliver is 7 instead of unlimited")
+
+	again := provisionTest(t, openTest(t))
+	require.Empty(t, again.Warnings, "what is created here is in order")
+}
+
+// TestProcessesThatStartAtOnceDoNotFight has each of them ask for another age.
+func TestProcessesThatStartAtOnceDoNotFight(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		replicas int
+		servers  func(*testing.T) []*server.Server
+	}{
+		{"one server", 1, func(t *testing.T) []*server.Server {
+			return []*server.Server{startServer(t, &server.Options{JetStream: true, StoreDir: t.TempDir()})}
+		}},
+		{"three servers, three replicas", 3, startCluster},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if testing.Short() && row.replicas > 1 {
+				t.Skip("starts a cluster")
+			}
+			servers := row.servers(t)
+			ages := map[time.Duration]bool{}
+			var (
+				mu      sync.Mutex
+				started sync.WaitGroup
+			)
+			for i := range 12 {
+				js := connect(t, servers[i%len(servers)].ClientURL())
+				l := testLayout()
+				l.Replicas, l.MaxAge = row.replicas, time.Duration(i+1)*time.Hour
+				started.Go(func() {
+					p, err := provisionPatiently(t.Context(), js, l)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					info, err := p.Events.Info(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					ages[info.Config.MaxAge] = true
+					if info.Config.Replicas != row.replicas {
+						t.Errorf("%d replicas", info.Config.Replicas)
+					}
+				})
+			}
+			started.Wait()
+			require.Len(t, ages, 1, "one was first, and nobody altered what it made")
+		})
+	}
+}
+
+// provisionPatiently tries again while a cluster is electing leaders, as a
+// consumer process does.
+func provisionPatiently(ctx context.Context, js jetstream.JetStream, l Layout) (Provisioned, error) {
+	until := time.Now().Add(30 * time.Second)
+	for attempt := 1; ; attempt++ {
+		p, err := Provision(ctx, js, l)
+		if err == nil || !Temporary(err) || time.Now().After(until) {
+			return p, err
+		}
+		select {
+		case <-ctx.Done():
+			return p, ctx.Err()
+		case <-time.After(pause(attempt)):
+		}
+	}
+}
+
+// startCluster starts three servers that replicate to each other.
+func startCluster(t *testing.T) []*server.Server {
+	t.Helper()
+	ports := []int{freePort(t), freePort(t), freePort(t)}
+	var routes []string
+	for _, p := range ports {
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", p))
+	}
+	var out []*server.Server
+	for i, p := range ports {
+		opts := &server.Options{
+			ServerName: fmt.Sprintf("n%d", i), JetStream: true, StoreDir: filepath.Join(t.TempDir(), "js"),
+			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: p},
+			Routes:  server.RoutesFromStr(strings.Join(routes, ",")),
+		}
+		out = append(out, startServer(t, opts))
+	}
+	require.Eventually(t, func() bool {
+		for _, ns := range out {
+			if ns.JetStreamIsLeader() {
+				return len(ns.JetStreamClusterPeers()) == len(out)
+			}
+		}
+		return false
+	}, 30*time.Second, 20*time.Millisecond, "no leader")
+	return out
+}
+
+func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
+	least := &server.Permissions{
+		Publish: &server.SubjectPermission{Allow: []string{
+			"$JS.API.CONSUMER.INFO.OPENCLAW_EVENTS.intent-hint", "$JS.API.CONSUMER.MSG.NEXT.OPENCLAW_EVENTS.intent-hint", "$JS.ACK.>", "openclaw.dlq.>",
+		}},
+		Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}},
+	}
+	blind := &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"$JS.API.>"}}}
+	looks := &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.CREATE.>"}}}
+	deaf := &server.Permissions{Subscribe: &server.SubjectPermission{Allow: []string{"mine.>"}}}
+	ns := startServer(t, &server.Options{JetStream: true, StoreDir: t.TempDir(), Users: []*server.User{
+		{Username: "operator", Password: "p"},
+		{Username: "least", Password: "p", Permissions: least},
+		{Username: "blind", Password: "p", Permissions: blind},
+		{Username: "looks", Password: "p", Permissions: looks},
+		{Username: "deaf", Password: "p", Permissions: deaf},
+	}})
+	as := func(user string) jetstream.JetStream {
+		return connect(t, ns.ClientURL(), nats.UserInfo(user, "p"))
+	}
+	l := testLayout()
+	quickly := func(t *testing.T, do func()) {
+		t.Helper()
+		began := time.Now()
+		do()
+		require.Less(t, time.Since(began), 3*time.Second, "nobody waits for what is denied")
+	}
+	t.Run("nothing is there", func(t *testing.T) {
+		quickly(t, func() {
+			_, err := Provision(t.Context(), as("looks"), l)
+			require.ErrorIs(t, err, ErrDenied)
+			require.ErrorContains(t, err, "create stream OPENCLAW_EVENTS")
+			require.ErrorContains(t, err, "$JS.API.STREAM.CREATE.OPENCLAW_EVENTS")
+			require.False(t, Temporary(err))
+		})
+	})
+	_, err := Provision(t.Context(), as("operator"), l)
+	require.NoError(t, err)
+	t.Run("just enough", func(t *testing.T) {
+		js := as("least")
+		var c counts
+		quickly(t, func() {
+			p, err := Provision(t.Context(), js, l)
+			require.NoError(t, err)
+			require.Len(t, p.Warnings, 2)
+			require.Contains(t, p.Warnings[0], "$JS.API.STREAM.INFO.OPENCLAW_EVENTS")
+			require.ErrorIs(t, LearnRuns(t.Context(), js, l, time.Now(), func([]byte) {}), ErrDenied)
+			_, err = OpenClaims(t.Context(), js, l, "a", quiet)
+			require.ErrorIs(t, err, ErrDenied)
+			bus := &Bus{NC: js.Conn(), JS: js}
+			require.NoError(t, bus.CheckJetStream(t.Context()))
+			ev, err := StartEvents(t.Context(), js, l, EventFunctions[string]{
+				Decode: decodeText,
+				Apply:  func(context.Context, []string) error { return nil },
+				Check:  func(context.Context) error { return nil },
+			}, &c, quiet)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, ev.Stop(context.Background())) })
+		})
+		_, err := as("operator").Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, 5*time.Second, 5*time.Millisecond)
+	})
+	for user, subject := range map[string]string{"blind": "$JS.API.CONSUMER.INFO.OPENCLAW_EVENTS.intent-hint", "deaf": "_INBOX."} {
+		t.Run("not enough: "+user, func(t *testing.T) {
+			js := as(user)
+			quickly(t, func() {
+				require.NoError(t, (&Bus{NC: js.Conn(), JS: js}).CheckJetStream(t.Context()))
+				_, err := Provision(t.Context(), js, l)
+				require.ErrorIs(t, err, ErrDenied)
+				require.ErrorContains(t, err, subject)
+				require.False(t, Temporary(err))
+			})
+		})
+	}
+}
+
+// TestAnOlderServerIsServed stands in for a server that refuses the field of
+// atomic batches, and for one that ignores it.
+func TestAnOlderServerIsServed(t *testing.T) {
+	t.Run("strict", func(t *testing.T) {
+		ns := startServer(t, &server.Options{})
+		js := connect(t, ns.ClientURL())
+		var asked atomic.Int32
+		_, err := js.Conn().Subscribe("$JS.API.STREAM.CREATE.OPENCLAW_EVENTS", func(m *nats.Msg) {
+			var cfg map[string]any
+			_ = json.Unmarshal(m.Data, &cfg)
+			asked.Add(1)
+			if _, there := cfg["allow_atomic"]; there {
+				_ = m.Respond([]byte(`{"error":{"code":400,"err_code":10025,"description":"invalid JSON: json: unknown field \"allow_atomic\""}}`))
+				return
+			}
+			_ = m.Respond(fmt.Appendf(nil, `{"config":%s}`, m.Data))
+		})
+		require.NoError(t, err)
+		l := testLayout()
+		require.NoError(t, streamResource{l.eventStream(), l.Prefix}.create(t.Context(), js))
+		require.EqualValues(t, 2, asked.Load())
+	})
+	t.Run("tolerant", func(t *testing.T) {
+		ns := startServer(t, &server.Options{})
+		js := connect(t, ns.ClientURL())
+		l := testLayout()
+		have := l.eventStream()
+		have.AllowAtomicPublish = false
+		level := 1
+		for subject, answer := range map[string]func() any{
+			"$JS.API.STREAM.INFO.OPENCLAW_EVENTS": func() any { return map[string]any{"config": have} },
+			"$JS.API.INFO":                        func() any { return map[string]any{"api": map[string]any{"level": level}} },
+		} {
+			_, err := js.Conn().Subscribe(subject, func(m *nats.Msg) {
+				body, _ := json.Marshal(answer())
+				_ = m.Respond(body)
+			})
+			require.NoError(t, err)
+		}
+		target, err := streamResource{l.eventStream(), l.Prefix}.look(t.Context(), js)
+		require.NoError(t, err)
+		require.True(t, target.InOrder(), "what the server does not know cannot differ: %+v", target.Differences)
+		level = atomicPublishLevel
+		target, err = streamResource{l.eventStream(), l.Prefix}.look(t.Context(), js)
+		require.NoError(t, err)
+		require.Len(t, target.Differences, 1)
+		require.Equal(t, "allow_atomic", target.Differences[0].Field)
+	})
+	t.Run("the present one has atomic batches", func(t *testing.T) {
+		b := openTest(t)
+		info, err := provisionTest(t, b).Events.Info(t.Context())
+		require.NoError(t, err)
+		require.True(t, info.Config.AllowAtomicPublish)
+		require.True(t, atomicPublish(t.Context(), b.JS))
+	})
+}
+
+func TestAShortLifeShortensTheDuplicateWindow(t *testing.T) {
+	b := openTest(t)
+	l := testLayout()
+	l.MaxAge = time.Second
+	p, err := Provision(t.Context(), b.JS, l)
+	require.NoError(t, err)
+	require.Equal(t, time.Second, p.Events.CachedInfo().Config.Duplicates)
+}
+
+func TestMoreReplicasThanServersAreWaitedForInACluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a cluster")
+	}
+	js := connect(t, startCluster(t)[0].ClientURL())
+	l := testLayout()
+	l.Replicas = 5
+	_, err := Provision(t.Context(), js, l)
+	require.Error(t, err)
+	require.True(t, Temporary(err), err)
+
+	l.Replicas = 2
+	_, err = Provision(t.Context(), openTest(t).JS, l)
+	require.ErrorContains(t, err, "replicas")
+	require.False(t, Temporary(err), "a single server will not become a cluster")
+}

@@ -1,0 +1,170 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/subjects"
+)
+
+func turn(i int) *nats.Msg {
+	m := nats.NewMsg("openclaw.event.turn_begun.main.s")
+	m.Header.Set(subjects.HeaderMsgID, strconv.Itoa(i))
+	m.Data = []byte(strconv.Itoa(i))
+	return m
+}
+
+// stored returns what stands in the stream, and how many came in batches.
+func stored(t *testing.T, s jetstream.Stream) (bodies []string, batched int) {
+	t.Helper()
+	info, err := s.Info(t.Context())
+	require.NoError(t, err)
+	for seq := uint64(1); seq <= info.State.LastSeq; seq++ {
+		m, err := s.GetMsg(t.Context(), seq)
+		require.NoError(t, err)
+		bodies = append(bodies, string(m.Data))
+		if m.Header.Get(batchIDHeader) != "" {
+			batched++
+		}
+	}
+	return bodies, batched
+}
+
+func upTo(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = strconv.Itoa(i)
+	}
+	return out
+}
+
+func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
+	const n = 2000
+	for name, atomic := range map[string]bool{"in batches": true, "to a stream without batches": false} {
+		t.Run(name, func(t *testing.T) {
+			b := openTest(t)
+			cfg := testLayout().eventStream()
+			cfg.AllowAtomicPublish = atomic
+			stream, err := b.JS.CreateStream(t.Context(), cfg)
+			require.NoError(t, err)
+			var c counts
+			p, err := NewPublisher(b.NC, &c, quiet)
+			require.NoError(t, err)
+			for i := range n {
+				p.Publish(turn(i))
+			}
+			p.Stop(t.Context())
+			bodies, batched := stored(t, stream)
+			require.Equal(t, upTo(n), bodies)
+			if atomic {
+				require.Greater(t, batched, n/2)
+			} else {
+				require.Zero(t, batched)
+			}
+			require.Zero(t, c.get(&c.retried))
+		})
+	}
+}
+
+func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {
+	b := openTest(t)
+	var c counts
+	p, err := NewPublisher(b.NC, &c, quiet)
+	require.NoError(t, err)
+	for i := range 50 {
+		p.Publish(turn(i))
+	}
+	require.Eventually(t, func() bool { return c.get(&c.retried) > 0 }, 20*time.Second, time.Millisecond)
+	prov := provisionTest(t, b)
+	p.Stop(t.Context())
+	bodies, _ := stored(t, prov.Events)
+	require.ElementsMatch(t, upTo(50), bodies)
+}
+
+// An acknowledgement that was lost makes a batch come twice: the server refuses
+// it as a whole, and those that are new in it must not be lost.
+func TestPublisherSendsABatchThatIsPartlyThere(t *testing.T) {
+	b := openTest(t)
+	prov := provisionTest(t, b)
+	for _, i := range []int{3, 5} {
+		_, err := b.JS.PublishMsg(t.Context(), turn(i))
+		require.NoError(t, err)
+	}
+	p, err := NewPublisher(b.NC, &counts{}, quiet)
+	require.NoError(t, err)
+	defer p.Stop(t.Context())
+	var group []*nats.Msg
+	for i := range minBatch {
+		group = append(group, turn(i))
+	}
+	left, err := p.send(group)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	bodies, batched := stored(t, prov.Events)
+	require.ElementsMatch(t, upTo(minBatch), bodies)
+	require.Zero(t, batched, "no header of a batch that was refused is left")
+}
+
+func TestPublisherGivesUpTheOldestAndEndsInTime(t *testing.T) {
+	b := openTest(t)
+	p, err := NewPublisher(b.NC, &counts{}, quiet)
+	require.NoError(t, err)
+	for i := range 200 {
+		m := turn(i)
+		m.Data = make([]byte, 512<<10)
+		p.Publish(m)
+	}
+	p.mu.Lock()
+	require.LessOrEqual(t, p.bytes, maxOutboxBytes)
+	newest := p.outbox[len(p.outbox)-1].Header.Get(subjects.HeaderMsgID)
+	p.mu.Unlock()
+	require.Equal(t, "199", newest)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	p.Stop(ctx)
+	require.Less(t, time.Since(began), 5*time.Second)
+}
+
+// BenchmarkPublisher publishes turns as fast as the stream takes them, which
+// syncs each acknowledgement to the disk.
+func BenchmarkPublisher(b *testing.B) {
+	for _, atomic := range []bool{true, false} {
+		b.Run(fmt.Sprintf("batches=%v", atomic), func(b *testing.B) {
+			own := openTest(b)
+			cfg := testLayout().eventStream()
+			cfg.AllowAtomicPublish = atomic
+			_, err := own.JS.CreateStream(b.Context(), cfg)
+			require.NoError(b, err)
+			p, err := NewPublisher(own.NC, &counts{}, quiet)
+			require.NoError(b, err)
+			body := make([]byte, 3<<10)
+			b.ReportAllocs()
+			i := 0
+			for b.Loop() {
+				m := turn(i)
+				m.Data = body
+				p.Publish(m)
+				if i++; i%10000 == 0 {
+					for {
+						p.mu.Lock()
+						n := len(p.outbox)
+						p.mu.Unlock()
+						if n == 0 {
+							break
+						}
+						time.Sleep(time.Millisecond)
+					}
+				}
+			}
+			p.Stop(b.Context())
+		})
+	}
+}

@@ -1,0 +1,216 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
+)
+
+// Range is a part of the event stream. The zero value is all that stands there.
+type Range struct {
+	// After leaves out the events up to and with this sequence.
+	After uint64
+	// Until is the last sequence; 0 is the last there is now.
+	Until uint64
+	// Session leaves out other sessions. It is a session id, or a key.
+	Session string
+}
+
+// Place says where a stream begins and ends.
+type Place struct {
+	// Created tells a stream from one of the same name that was there before.
+	Created time.Time
+	// First and Last are the sequences of the oldest and the newest event that
+	// the stream holds.
+	First, Last uint64
+	// Applied is the sequence up to which every event was applied by some
+	// process, Delivered the one up to which they were given to one.
+	Applied, Delivered uint64
+}
+
+// Where says how far the durable of the event stream is.
+func Where(ctx context.Context, js jetstream.JetStream, l Layout) (Place, error) {
+	stream, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	if err != nil {
+		return Place{}, fmt.Errorf("stream %s: %w", l.Stream, err)
+	}
+	durable, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, l.QueueGroup) })
+	if err != nil {
+		return Place{}, fmt.Errorf("durable %s: %w", l.QueueGroup, err)
+	}
+	s, d := stream.CachedInfo(), durable.CachedInfo()
+	return Place{
+		Created: s.Created, First: s.State.FirstSeq, Last: s.State.LastSeq,
+		Applied: d.AckFloor.Stream, Delivered: d.Delivered.Stream,
+	}, nil
+}
+
+// Reapplied counts what [Reapply] did.
+type Reapplied struct {
+	// Events were read, of which Unreadable could not be decoded.
+	Events, Unreadable int
+	// Failed are the events that could not be applied.
+	Failed int
+}
+
+// Portions in which the stream is read: what they hold of one session costs one
+// write.
+const (
+	portionEvents = 4096
+	portionBytes  = 16 << 20
+)
+
+// Reapply reads events of the stream and applies them, whether they were
+// applied before or not; the durable takes no notice. It may run beside
+// processes that apply the same events. progress, which may be nil, is told how
+// many of all events are done.
+//
+// The error is that of the stream, or of a store that can apply nothing; what
+// cannot be applied by its own fault is logged and counted.
+func Reapply[F any](ctx context.Context, js jetstream.JetStream, l Layout, fn EventFunctions[F], r Range, log *slog.Logger, progress func(done, total int)) (Reapplied, error) {
+	config := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.After + 1}
+	if r.Session != "" {
+		config.FilterSubjects = []string{l.Prefix.EventsOfSession(r.Session)}
+	}
+	var out Reapplied
+	return out, readStream(ctx, js, l, config, r.Until, func(portion []jetstream.Msg, total int) error {
+		sessions := make(map[string][]F)
+		for _, m := range portion {
+			ev, err := fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+			if err != nil {
+				out.Unreadable++ // and a dead letter since it first came
+				continue
+			}
+			if ev.Session != "" {
+				sessions[ev.Session] = append(sessions[ev.Session], ev.Fact)
+			}
+		}
+		failed, err := applySessions(ctx, fn, sessions, log)
+		out.Events += len(portion)
+		out.Failed += failed
+		if err == nil && progress != nil {
+			progress(out.Events, max(total, out.Events))
+		}
+		return err
+	})
+}
+
+func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions map[string][]F, log *slog.Logger) (failed int, err error) {
+	type outcome struct {
+		session string
+		events  int
+		err     error
+	}
+	outcomes := make(chan outcome, len(sessions))
+	var work errgroup.Group
+	work.SetLimit(appliers)
+	for session, facts := range sessions {
+		work.Go(func() error {
+			outcomes <- outcome{session, len(facts), fn.Apply(ctx, facts)}
+			return nil
+		})
+	}
+	_ = work.Wait()
+	close(outcomes)
+	for o := range outcomes {
+		if o.err == nil {
+			continue
+		}
+		if fault := fn.Check(ctx); fault != nil {
+			return failed, fmt.Errorf("events cannot be applied: %w", fault)
+		}
+		failed += o.events
+		log.WarnContext(ctx, "events of a session could not be applied again", "session", o.session, "events", o.events, "error", o.err)
+	}
+	return failed, nil
+}
+
+// readTime is how long the stream may keep silent while it is read.
+const readTime = 5 * time.Second
+
+// readStream calls take with the events of the stream in portions, in their
+// order, until it has seen those up to the sequence last; 0 is the last there
+// is now. take is also told about how many there are in all.
+func readStream(ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64, take func(portion []jetstream.Msg, total int) error) error {
+	stream, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", l.Stream, err)
+	}
+	state := stream.CachedInfo().State
+	if last == 0 || last > state.LastSeq {
+		last = state.LastSeq
+	}
+	if state.Msgs == 0 || last < state.FirstSeq || config.OptStartSeq > last {
+		return nil
+	}
+	ordered, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.OrderedConsumer(ctx, config) })
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", l.Stream, err)
+	}
+	waiting := func() (uint64, error) {
+		info, err := call(ctx, js.Conn(), ordered.Info)
+		if err != nil {
+			return 0, fmt.Errorf("read stream %s: %w", l.Stream, err)
+		}
+		return info.NumPending, nil
+	}
+	total, err := waiting()
+	if err != nil || total == 0 {
+		return err
+	}
+	messages, err := ordered.Messages(jetstream.PullMaxMessagesWithBytesLimit(pullMessages, max(pullBytes, 2*int(js.Conn().MaxPayload()))))
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", l.Stream, err)
+	}
+	defer messages.Stop()
+	var (
+		portion []jetstream.Msg
+		bytes   int
+	)
+	flush := func() error {
+		if len(portion) == 0 {
+			return nil
+		}
+		err := take(portion, int(total))
+		portion, bytes = portion[:0], 0
+		return err
+	}
+	for {
+		m, err := messages.Next(jetstream.NextMaxWait(readTime))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, nats.ErrTimeout) {
+			// What was left may be gone meanwhile, by age or an operator's hand.
+			if left, err := waiting(); err != nil || left == 0 {
+				return errors.Join(err, flush())
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read stream %s: %w", l.Stream, err)
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return fmt.Errorf("read stream %s: %w", l.Stream, err)
+		}
+		if meta.Sequence.Stream > last {
+			return flush()
+		}
+		portion = append(portion, m)
+		bytes += len(m.Data())
+		ends := meta.Sequence.Stream == last || meta.NumPending == 0
+		if !ends && len(portion) < portionEvents && bytes < portionBytes {
+			continue
+		}
+		if err := flush(); err != nil || ends {
+			return err
+		}
+	}
+}

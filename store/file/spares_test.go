@@ -1,0 +1,85 @@
+package file
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/store"
+	"intenthint/store/storetest"
+)
+
+func (s *Store) write1(t *testing.T, run int) {
+	t.Helper()
+	require.NoError(t, s.Apply(t.Context(), []store.Fact{storetest.Begin("s", "r"+strconv.Itoa(run), int64(run))}))
+}
+
+func temps(t *testing.T, dir string) []string {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, tempDir, "*"))
+	require.NoError(t, err)
+	return paths
+}
+
+func TestAReplacedFileIsWrittenAgain(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux exchanges names")
+	}
+	dir := t.TempDir()
+	s, err := Open(dir, Options{HistoryLimit: 200})
+	require.NoError(t, err)
+	s.write1(t, 0)
+	require.Empty(t, temps(t, dir))
+	for run := range 20 {
+		s.write1(t, run+1)
+		require.Len(t, temps(t, dir), 1, "one file is written, one is read")
+	}
+	require.Len(t, storetest.Show(t, s, "s").History, 20)
+
+	// A shorter document leaves nothing of a longer one behind it.
+	require.NoError(t, s.Apply(t.Context(), []store.Fact{storetest.Begin("short", "r", 0)}))
+	require.NoError(t, s.Apply(t.Context(), []store.Fact{storetest.End("short", "r", 5)}))
+	require.Equal(t, "result of r", storetest.Show(t, s, "short").Current.Result)
+}
+
+// Whoever has opened a session file reads that version to its end, however many
+// others follow.
+func TestAReaderKeepsTheVersionThatItOpened(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir, Options{HistoryLimit: 200})
+	require.NoError(t, err)
+	s.write1(t, 0)
+	s.write1(t, 1)
+	want, err := os.ReadFile(filepath.Join(dir, "s.json"))
+	require.NoError(t, err)
+	f, err := os.Open(filepath.Join(dir, "s.json"))
+	require.NoError(t, err)
+	defer f.Close() //nolint:errcheck // only read
+	for run := range 10 {
+		s.write1(t, run+2)
+	}
+	got, err := io.ReadAll(f)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+	require.Len(t, storetest.Show(t, s, "s").History, 11)
+}
+
+func TestSparesOfDeadProcessesAreSwept(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir, Options{})
+	require.NoError(t, err)
+	old := filepath.Join(dir, tempDir, "old")
+	require.NoError(t, os.WriteFile(old, []byte("x"), 0o600))
+	require.NoError(t, os.Chtimes(old, time.Now(), time.Now().Add(-time.Hour)))
+	fresh := filepath.Join(dir, tempDir, "fresh")
+	require.NoError(t, os.WriteFile(fresh, []byte("x"), 0o600))
+	_, err = s.Sweep(t.Context(), 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{fresh}, temps(t, dir))
+}

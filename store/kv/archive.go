@@ -1,0 +1,178 @@
+package kv
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// archive are the retired turns of one session during one Apply, when every
+// one of them stands under its own key.
+type archive struct {
+	ctx   context.Context //nolint:containedctx // the call's: an archive lives as long as one Apply
+	store *Store
+	token string
+	// empty: no turn of the session was ever retired.
+	empty bool
+	// runs are the turns that were asked for already; nil for one that is not
+	// there.
+	runs map[string]json.RawMessage
+	// index is the store's once it is up to date.
+	index *index
+}
+
+// Run implements [store.Archive].
+func (a *archive) Run(run string) (json.RawMessage, error) {
+	if a.empty {
+		return nil, nil
+	}
+	raw, ok := a.runs[run]
+	if ok {
+		return raw, nil
+	}
+	if a.index != nil {
+		if _, ok := a.index.byRun[run]; !ok {
+			return nil, nil
+		}
+	}
+	r, err := a.store.bucket.read(a.ctx, a.token+turnKey+subjects.Name(run))
+	if err == nil && r.data != nil {
+		_, err = store.DecodeTurn(r.data)
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		a.store.log.WarnContext(a.ctx, "retired turn is corrupt, leaving it out", "session", a.token, "run", run, "error", err)
+		r.data, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.runs == nil {
+		a.runs = map[string]json.RawMessage{}
+	}
+	a.runs[run] = r.data
+	return r.data, nil
+}
+
+// Before implements [store.Archive].
+func (a *archive) Before(key store.Key) (json.RawMessage, error) {
+	if a.empty {
+		return nil, nil
+	}
+	if a.index == nil {
+		x, ok := a.store.indexes.Get(a.token)
+		if !ok {
+			x = &index{byRun: map[string]place{}}
+		}
+		if err := a.store.refresh(a.ctx, a.token, x); err != nil {
+			a.store.indexes.Remove(a.token)
+			return nil, err
+		}
+		a.store.indexes.Put(a.token, x, x.bytes())
+		a.index = x
+	}
+	for {
+		i := a.index.search(key)
+		if i == 0 {
+			return nil, nil
+		}
+		last := a.index.order[i-1]
+		raw, err := a.Run(last.run)
+		if err != nil || raw != nil {
+			return raw, err
+		}
+		// It is gone, with an earlier session of the same name.
+		a.index.remove(last.run)
+	}
+}
+
+// index says when the retired turns of a session began.
+type index struct {
+	// seen is the highest revision in it.
+	seen  uint64
+	byRun map[string]place
+	order []place // by the beginning
+}
+
+// place is where a turn stands in the order of turns.
+type place struct {
+	run   string
+	begin store.Key
+}
+
+// bytes is about what the index takes in memory.
+func (x *index) bytes() int64 { return int64(256 * (len(x.order) + 1)) }
+
+// search returns the position of the first turn that did not begin before key.
+func (x *index) search(key store.Key) int {
+	i, _ := slices.BinarySearchFunc(x.order, key, func(p place, k store.Key) int { return p.begin.Compare(k) })
+	return i
+}
+
+func (x *index) add(run string, begin store.Key) {
+	x.remove(run)
+	p := place{run: run, begin: begin}
+	x.byRun[run] = p
+	x.order = slices.Insert(x.order, x.search(begin), p)
+}
+
+func (x *index) remove(run string) {
+	p, ok := x.byRun[run]
+	if !ok {
+		return
+	}
+	delete(x.byRun, run)
+	i := x.search(p.begin)
+	for x.order[i].run != run {
+		i++
+	}
+	x.order = slices.Delete(x.order, i, i+1)
+}
+
+// refresh adds to an index what was retired since it was last up to date.
+func (s *Store) refresh(ctx context.Context, token string, x *index) error {
+	filter := token + turnKey + "*"
+	add := func(m message) error {
+		x.seen = max(x.seen, m.revision)
+		_, turn, err := s.turn(ctx, m)
+		if err != nil || turn == nil {
+			return err
+		}
+		x.add(turn.RunID, turn.Begin)
+		return nil
+	}
+	if x.seen == 0 {
+		return s.bucket.each(ctx, filter, true, add)
+	}
+	return s.bucket.follow(ctx, filter, x.seen, math.MaxUint64, add)
+}
+
+// turn reads the retired turn of a message; nil without an error when it is
+// gone or corrupt.
+func (s *Store) turn(ctx context.Context, m message) (json.RawMessage, *store.Turn, error) {
+	var r record
+	var err error
+	if chunksOf(m.value) != nil {
+		r, err = s.bucket.read(ctx, m.key)
+	} else {
+		r.data, err = unpack(m.value)
+	}
+	if err == nil && r.data == nil {
+		return nil, nil, nil
+	}
+	var turn *store.Turn
+	if err == nil {
+		turn, err = store.DecodeTurn(r.data)
+	}
+	if errors.Is(err, store.ErrCorrupt) {
+		token, _, _ := strings.Cut(m.key, ".")
+		s.log.WarnContext(ctx, "retired turn is corrupt, leaving it out", "session", token, "key", m.key, "error", err)
+		return nil, nil, nil
+	}
+	return r.data, turn, err
+}

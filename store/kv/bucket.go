@@ -1,0 +1,305 @@
+package kv
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Prefixes by which JetStream knows a stream as a key-value bucket.
+const (
+	streamPrefix  = "KV_"
+	subjectPrefix = "$KV."
+)
+
+// errConflict reports a key that is not at the revision it was expected at.
+var errConflict = errors.New("another process has written it first")
+
+// errMissed reports a walk through keys on which the server has left some out.
+var errMissed = errors.New("the server did not send all keys")
+
+// message is the value of a key.
+type message struct {
+	key string
+	// revision is the sequence of the message in the bucket's stream, so that
+	// the revisions of different keys are in order; 0 for a key that has none.
+	revision uint64
+	value    []byte // nil for a key that was deleted
+	time     time.Time
+}
+
+// bucket is the stream of a key-value bucket. It is used as a stream because
+// the questions that decide something must be answered by its leader: a direct
+// get may be answered by a replica that is behind.
+type bucket struct {
+	js     jetstream.JetStream
+	stream jetstream.Stream
+	config jetstream.KeyValueConfig
+	name   string // of the stream
+	prefix string // of subjects
+}
+
+// openBucket finds the bucket, and creates it when it is missing. What exists
+// is left as it is.
+func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (*bucket, error) {
+	b := &bucket{js: js, config: config, name: streamPrefix + config.Bucket, prefix: subjectPrefix + config.Bucket + "."}
+	var err error
+	b.stream, err = b.find(ctx)
+	return b, err
+}
+
+// find returns the stream, which it creates when it is missing. A handle is
+// good for every stream of the name.
+func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
+	s, err := b.js.Stream(ctx, b.name)
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return s, err
+	}
+	if _, err := b.js.CreateKeyValue(ctx, b.config); err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
+		return nil, err
+	}
+	return b.js.Stream(ctx, b.name)
+}
+
+// Room that a message needs beside its value: the headers and, when it is read,
+// JSON around its base64.
+const (
+	headerBytes    = 1 << 10
+	smallestValues = 512
+)
+
+// limit is the largest value that can be written, and read again where the
+// same limit holds for what the server sends.
+func (b *bucket) limit() int {
+	most := b.js.Conn().MaxPayload()
+	if size := int64(b.stream.CachedInfo().Config.MaxMsgSize); size > 0 {
+		most = min(most, size)
+	}
+	return max(int(most-headerBytes)/4*3, smallestValues)
+}
+
+// get returns the value of a key.
+func (b *bucket) get(ctx context.Context, key string) (message, error) {
+	m, err := b.ask(ctx, map[string]any{"last_by_subj": b.prefix + key})
+	m.key = key
+	return m, err
+}
+
+// askTime bounds a question whose context does not end.
+const askTime = 5 * time.Second
+
+// ask gets a message from the leader of the stream; its revision is 0 when
+// there is none.
+func (b *bucket) ask(ctx context.Context, request map[string]any) (message, error) {
+	if _, ok := ctx.Deadline(); !ok {
+		bounded, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		ctx = bounded
+	}
+	body, err := json.Marshal(request)
+	if err != nil {
+		return message{}, err
+	}
+	reply, err := b.js.Conn().RequestWithContext(ctx, jetstream.DefaultAPIPrefix+"STREAM.MSG.GET."+b.name, body)
+	if err != nil {
+		return message{}, err
+	}
+	var in struct {
+		Error   *jetstream.APIError `json:"error"`
+		Message *struct {
+			Subject string    `json:"subject"`
+			Seq     uint64    `json:"seq"`
+			Header  []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
+		} `json:"message"`
+	}
+	if err := json.Unmarshal(reply.Data, &in); err != nil {
+		return message{}, err
+	}
+	if in.Error != nil {
+		if in.Error.ErrorCode == jetstream.JSErrCodeMessageNotFound {
+			return message{}, nil
+		}
+		return message{}, in.Error
+	}
+	if in.Message == nil {
+		return message{}, jetstream.ErrInvalidJetStreamResponse
+	}
+	m := message{key: strings.TrimPrefix(in.Message.Subject, b.prefix), revision: in.Message.Seq, value: in.Message.Data, time: in.Message.Time}
+	if m.value == nil {
+		m.value = []byte{} // an empty value is there
+	}
+	if len(in.Message.Header) > 0 {
+		header, err := nats.DecodeHeadersMsg(in.Message.Header)
+		if err != nil {
+			return message{}, err
+		}
+		if isMarker(header) {
+			m.value = nil
+		}
+	}
+	return m, nil
+}
+
+// isMarker says whether a message only says that its key was deleted. This
+// package leaves no markers; an operator's tools do.
+func isMarker(header nats.Header) bool {
+	return header.Get("KV-Operation") != "" || header.Get(jetstream.MarkerReasonHeader) != ""
+}
+
+// put writes a value over the one of the given revision, 0 for a key without
+// any. The error of a key that has another revision is [errConflict].
+func (b *bucket) put(ctx context.Context, key string, value []byte, over uint64) (revision uint64, err error) {
+	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, jetstream.WithExpectLastSequencePerSubject(over))
+	if err == nil {
+		return ack.Sequence, nil
+	}
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok &&
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+		return 0, fmt.Errorf("%w: %w", errConflict, err)
+	}
+	return 0, err
+}
+
+// purge removes the values below a revision whose keys fit the filter, without
+// a trace.
+func (b *bucket) purge(ctx context.Context, filter string, below uint64) error {
+	return b.stream.Purge(ctx, jetstream.WithPurgeSubject(b.prefix+filter), jetstream.WithPurgeSequence(below))
+}
+
+// Values that are fetched at once, with their bodies and without.
+const (
+	fetchBodies  = 32
+	fetchHeaders = 512
+)
+
+// How often a consumer is looked for that was created just now.
+const (
+	maxUnreached   = 40
+	unreachedPause = 25 * time.Millisecond
+)
+
+// maxTail bounds what each asks the leader for beyond the number of keys, for a
+// bucket that is written faster than it is read.
+const maxTail = 1 << 10
+
+// each calls fn with the values whose keys fit the filter, in the order of
+// their revisions; without their bodies when only the keys matter. A key that
+// is written meanwhile may come once more. Most come from whichever replica
+// serves the walk, which may be behind; the leader is asked for what follows.
+func (b *bucket) each(ctx context.Context, filter string, bodies bool, fn func(message) error) error {
+	var last, count uint64
+	err := b.walk(ctx, filter, bodies, func(m message) error {
+		last = m.revision
+		count++
+		return fn(m)
+	})
+	if err != nil {
+		return err
+	}
+	return b.follow(ctx, filter, last, count+maxTail, fn)
+}
+
+// follow calls fn with at most so many values whose keys fit the filter and
+// that were written after a revision. They come one by one from the leader.
+func (b *bucket) follow(ctx context.Context, filter string, after, most uint64, fn func(message) error) error {
+	for range most {
+		m, err := b.ask(ctx, map[string]any{"seq": after + 1, "next_by_subj": b.prefix + filter})
+		if err != nil || m.revision == 0 {
+			return err
+		}
+		after = m.revision
+		if m.value == nil {
+			continue
+		}
+		if err := fn(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walk calls fn with the values that a replica has.
+func (b *bucket) walk(ctx context.Context, filter string, bodies bool, fn func(message) error) error {
+	// Not an ordered consumer: that is created anew for every fetch, and the
+	// server looks through all keys each time.
+	consumer, err := b.stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
+		FilterSubject:     b.prefix + filter,
+		DeliverPolicy:     jetstream.DeliverLastPerSubjectPolicy,
+		AckPolicy:         jetstream.AckNonePolicy,
+		HeadersOnly:       !bodies,
+		MemoryStorage:     true,
+		Replicas:          1,
+		InactiveThreshold: 30 * time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	info := consumer.CachedInfo()
+	defer func() {
+		done, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = b.stream.DeleteConsumer(done, info.Name) // it would go by itself
+	}()
+	size := uint64(fetchHeaders)
+	if bodies {
+		size = fetchBodies
+	}
+	var seen uint64
+	unreached := 0
+	for pending := info.NumPending; pending > 0; {
+		// Not more than there are: a fetch waits for all it asked for.
+		batch, err := consumer.Fetch(int(min(pending, size)), jetstream.FetchMaxWait(2*time.Second))
+		if err != nil {
+			return err
+		}
+		got := false
+		for m := range batch.Messages() {
+			meta, err := m.Metadata()
+			if err != nil {
+				return err
+			}
+			if seen++; meta.Sequence.Consumer != seen {
+				return errMissed
+			}
+			got, pending = true, meta.NumPending
+			if isMarker(m.Headers()) {
+				continue
+			}
+			err = fn(message{key: strings.TrimPrefix(m.Subject(), b.prefix), revision: meta.Sequence.Stream, value: m.Data(), time: meta.Timestamp})
+			if err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(batch.Error(), nats.ErrNoResponders) && unreached < maxUnreached:
+			// The servers of a cluster learn of a new consumer one by one.
+			unreached++
+			time.Sleep(unreachedPause)
+			continue
+		case batch.Error() != nil:
+			return batch.Error()
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case got:
+			continue
+		}
+		// What was pending is gone, or it is late.
+		now, err := consumer.Info(ctx)
+		if err != nil {
+			return err
+		}
+		if now.NumPending >= pending {
+			return errMissed
+		}
+		pending = now.NumPending
+	}
+	return nil
+}

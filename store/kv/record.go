@@ -1,0 +1,169 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nuid"
+
+	"intenthint/store"
+)
+
+// Keys of a session, beside its token:
+//
+//   - <token>.h.<run> is a turn that was retired from the document;
+//   - <key>.c.<name> is a chunk of the value of a key;
+//   - <token>.x.<unix ms> is a value that was none, set aside.
+const (
+	turnKey  = ".h."
+	chunkKey = ".c."
+	asideKey = ".x."
+)
+
+// record is what stands under a key, however many messages it takes.
+type record struct {
+	key      string
+	revision uint64 // 0: nothing was ever written
+	time     time.Time
+	data     []byte // nil: nothing stands there
+	chunks   []string
+}
+
+// Chunks of a value that was overwritten are purged soon after. A reader that
+// misses one reads the value again; when the value is the same as before, the
+// chunk is lost.
+const (
+	readAttempts = 10
+	strayAge     = 10 * time.Minute
+)
+
+// read reads a record. The error of one that cannot be put together is of kind
+// [store.ErrCorrupt]; the record then says at which revision it stands.
+func (b *bucket) read(ctx context.Context, key string) (record, error) {
+	var before uint64
+	for range readAttempts {
+		m, err := b.get(ctx, key)
+		if err != nil {
+			return record{}, err
+		}
+		r, missing, err := b.assemble(ctx, m)
+		if missing == "" || err != nil {
+			return r, err
+		}
+		if m.revision == before {
+			return r, fmt.Errorf("%w: chunk %s is missing", store.ErrCorrupt, missing)
+		}
+		before = m.revision
+	}
+	return record{}, fmt.Errorf("%s is written faster than it can be read", key)
+}
+
+// assemble puts a record together, unless a chunk is missing.
+func (b *bucket) assemble(ctx context.Context, m message) (r record, missing string, err error) {
+	r = record{key: m.key, revision: m.revision, time: m.time, chunks: chunksOf(m.value)}
+	if m.value == nil {
+		return r, "", nil
+	}
+	if r.chunks == nil {
+		r.data, err = unpack(m.value)
+		return r, "", err
+	}
+	var data []byte
+	for _, name := range r.chunks {
+		chunk, err := b.get(ctx, m.key+chunkKey+name)
+		if err != nil {
+			return r, "", err
+		}
+		if chunk.value == nil {
+			return r, name, nil
+		}
+		piece, err := unpack(chunk.value)
+		if err != nil {
+			return r, "", err
+		}
+		if !strings.HasPrefix(name, sumOf(piece)) {
+			return r, "", fmt.Errorf("%w: chunk %s is not what it was", store.ErrCorrupt, name)
+		}
+		data = append(data, piece...)
+	}
+	r.data = data
+	return r, "", nil
+}
+
+// write writes data over a record and returns the new one, without the data.
+// What is too large for one message goes into chunks first; those that the old
+// record has as well are kept. The message under the key itself decides: until
+// it is written nothing has happened, after that the old chunks are nobody's.
+func (b *bucket) write(ctx context.Context, over record, data []byte) (record, error) {
+	out := record{key: over.key}
+	buf, _ := buffers.Get().(*[]byte)
+	defer buffers.Put(buf)
+	value := pack(*buf, data)
+	*buf = value
+	var added []string
+	if limit := b.limit(); len(value) > limit || len(data) > maxData {
+		var err error
+		if out.chunks, added, err = b.writeChunks(ctx, over, data, limit-1); err != nil {
+			return record{}, err
+		}
+		if value = packChunks(out.chunks); len(value) > limit {
+			return record{}, fmt.Errorf("%d bytes are too large for messages of %d bytes", len(data), limit)
+		}
+	}
+	var err error
+	out.revision, err = b.put(ctx, over.key, value, over.revision)
+	if errors.Is(err, errConflict) {
+		// These chunks will never be used, unless the conflict is with
+		// this very value, whose acknowledgement was lost.
+		if now, getErr := b.get(ctx, over.key); getErr == nil {
+			b.purgeChunks(ctx, over.key, added, chunksOf(now.value))
+		}
+	}
+	if err != nil {
+		return record{}, err
+	}
+	b.purgeChunks(ctx, over.key, over.chunks, out.chunks)
+	return out, nil
+}
+
+// writeChunks writes the pieces of data that the old record does not have. The
+// name of a chunk is of its content and of its writer: nobody else's attempt
+// uses it, so that it can be purged when the attempt fails.
+func (b *bucket) writeChunks(ctx context.Context, over record, data []byte, most int) (names, added []string, err error) {
+	for _, piece := range cut(data, most) {
+		sum := sumOf(piece)
+		i := slices.IndexFunc(over.chunks, func(name string) bool { return strings.HasPrefix(name, sum) })
+		if i >= 0 {
+			names = append(names, over.chunks[i])
+			continue
+		}
+		i = slices.IndexFunc(added, func(name string) bool { return strings.HasPrefix(name, sum) })
+		if i >= 0 {
+			names = append(names, added[i])
+			continue
+		}
+		name := sum + nuid.Next()
+		if _, err := b.put(ctx, over.key+chunkKey+name, pack(nil, piece), 0); err != nil {
+			return nil, nil, err
+		}
+		names, added = append(names, name), append(added, name)
+	}
+	return names, added, nil
+}
+
+// purgeChunks removes chunks of a key that are not in use. One that is left is
+// found by the sweep.
+func (b *bucket) purgeChunks(ctx context.Context, key string, chunks, used []string) {
+	for _, name := range chunks {
+		if !slices.Contains(used, name) {
+			_ = b.purge(ctx, key+chunkKey+name, anyRevision)
+		}
+	}
+}
+
+// anyRevision is above all revisions; a purge reads 0 as no limit.
+const anyRevision = 0

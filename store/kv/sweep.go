@@ -1,0 +1,129 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Sweep removes what was untouched for longer than olderThan: sessions with
+// their retired turns, and what was set aside. An olderThan of 0 keeps all of
+// them. Chunks that dead processes left go in any case. It returns the number
+// of sessions removed. Several processes may sweep at once.
+func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error) {
+	var errs []error
+	if olderThan > 0 {
+		removed, err = s.sweepSessions(ctx, olderThan)
+		errs = append(errs, err, s.sweepAside(ctx, olderThan))
+	}
+	return removed, errors.Join(append(errs, s.sweepChunks(ctx))...)
+}
+
+// stale returns the keys that fit the filter and are older, each with its
+// revision.
+func (s *Store) stale(ctx context.Context, filter string, olderThan time.Duration) ([]message, error) {
+	var out []message
+	err := s.bucket.each(ctx, filter, false, func(m message) error {
+		if s.now().Sub(m.time) > olderThan {
+			out = append(out, m)
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (s *Store) sweepSessions(ctx context.Context, olderThan time.Duration) (removed int, err error) {
+	stale, err := s.stale(ctx, "*", olderThan)
+	errs := []error{err}
+	for _, m := range stale {
+		gone, err := s.remove(ctx, m)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if gone {
+			removed++
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return removed, errors.Join(errs...)
+}
+
+// remove removes a session that still stands at its revision. An empty one
+// takes its place first: it decides between this and a fact that comes now, and
+// its revision parts what belonged to the old session from what belongs to a
+// new one. A process that dies in between leaves the empty session to the next
+// sweep.
+func (s *Store) remove(ctx context.Context, m message) (bool, error) {
+	unlock, err := s.lock(ctx, m.key)
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	at, err := s.writeEmpty(ctx, record{key: m.key, revision: m.revision})
+	if errors.Is(err, errConflict) {
+		return false, nil // it was touched
+	}
+	if err != nil {
+		return false, err
+	}
+	s.entries.Remove(m.key)
+	s.indexes.Remove(m.key)
+	if err := s.bucket.purge(ctx, m.key+".>", at.revision); err != nil {
+		return false, err
+	}
+	return true, s.bucket.purge(ctx, m.key, at.revision+1)
+}
+
+// sweepAside removes what was set aside long ago.
+func (s *Store) sweepAside(ctx context.Context, olderThan time.Duration) error {
+	stale, err := s.stale(ctx, "*"+asideKey+"*", olderThan)
+	errs := []error{err}
+	for _, m := range stale {
+		errs = append(errs, s.bucket.purge(ctx, m.key, m.revision+1))
+	}
+	return errors.Join(errs...)
+}
+
+// sweepChunks removes the chunks of values that were never written or that
+// were overwritten by a process which died then.
+func (s *Store) sweepChunks(ctx context.Context) error {
+	chunks, err := s.stale(ctx, "*"+chunkKey+"*", strayAge)
+	if err != nil {
+		return err
+	}
+	ofTurns, err := s.stale(ctx, "*"+turnKey+"*"+chunkKey+"*", strayAge)
+	if err != nil {
+		return err
+	}
+	byKey := map[string][]string{}
+	for _, m := range append(chunks, ofTurns...) {
+		i := strings.LastIndex(m.key, chunkKey)
+		key := m.key[:i]
+		byKey[key] = append(byKey[key], m.key[i+len(chunkKey):])
+	}
+	if len(byKey) == 0 {
+		return nil
+	}
+	// What was set aside has chunks too.
+	aside := map[string][]string{}
+	err = s.bucket.each(ctx, "*"+asideKey+"*", true, func(m message) error {
+		token, _, _ := strings.Cut(m.key, ".")
+		aside[token] = append(aside[token], chunksOf(m.value)...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for key, names := range byKey {
+		m, err := s.bucket.get(ctx, key)
+		if err != nil {
+			return err
+		}
+		s.bucket.purgeChunks(ctx, key, names, slices.Concat(chunksOf(m.value), aside[key]))
+	}
+	return nil
+}

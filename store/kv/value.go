@@ -1,0 +1,190 @@
+package kv
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/s2"
+
+	"intenthint/store"
+)
+
+// The first byte of a value says what follows.
+const (
+	plainMark  = 'r' // the data
+	packedMark = 's' // the data as a block of s2
+	listMark   = 'c' // the names of the chunks that the data was cut into, one a line
+)
+
+// packFrom is the size from which data is compressed: below, one block of a
+// disk holds it either way.
+const packFrom = 2 << 10
+
+// maxData bounds what one message decompresses to.
+const maxData = 64 << 20
+
+// pack makes a value of data, in the memory of buf when that is large enough.
+func pack(buf, data []byte) []byte {
+	if len(data) >= packFrom {
+		buf = slices.Grow(buf[:0], 1+s2.MaxEncodedLen(len(data)))
+		packed := s2.Encode(buf[1:cap(buf)], data)
+		if len(packed) < len(data) {
+			buf = buf[:1+len(packed)]
+			buf[0] = packedMark
+			return buf
+		}
+	}
+	return append(append(buf[:0], plainMark), data...)
+}
+
+// unpack returns the data of a value that [pack] made.
+func unpack(value []byte) ([]byte, error) {
+	if len(value) == 0 {
+		return nil, fmt.Errorf("%w: an empty value", store.ErrCorrupt)
+	}
+	switch value[0] {
+	case plainMark:
+		return value[1:], nil
+	case packedMark:
+		n, err := s2.DecodedLen(value[1:])
+		if err != nil || n > maxData {
+			return nil, fmt.Errorf("%w: compressed data of %d bytes: %w", store.ErrCorrupt, n, err)
+		}
+		data, err := s2.Decode(nil, value[1:])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		}
+		return data, nil
+	default:
+		return nil, fmt.Errorf("%w: a value that begins with %q", store.ErrCorrupt, value[0])
+	}
+}
+
+// packChunks makes a value of the names of chunks.
+func packChunks(names []string) []byte {
+	return append([]byte{listMark}, strings.Join(names, "\n")...)
+}
+
+// chunksOf returns the names of the chunks that a value consists of, none when
+// it is whole.
+func chunksOf(value []byte) []string {
+	if len(value) == 0 || value[0] != listMark {
+		return nil
+	}
+	names := strings.Split(string(value[1:]), "\n")
+	for _, name := range names {
+		if !store.IsToken(name) {
+			return nil // the value is of no known kind then
+		}
+	}
+	return names
+}
+
+// sumOf is what the name of a chunk begins with.
+func sumOf(chunk []byte) string {
+	sum := sha256.Sum256(chunk)
+	return hex.EncodeToString(sum[:16]) + "-"
+}
+
+// gear gives every byte a number; the sum of those before a place decides
+// whether data is cut there.
+var gear = func() (table [256]uint64) {
+	x := uint64(0x9E3779B97F4A7C15)
+	for i := range table {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		table[i] = x
+	}
+	return table
+}()
+
+// cut cuts data into pieces of at most so many bytes, where the content says
+// so: a change moves the cuts near it alone, so that most pieces of the next
+// document are pieces of this one.
+func cut(data []byte, most int) (pieces [][]byte) {
+	most = max(most, 1)
+	least, mask := most/4, uint64(1)<<63
+	for size := 2; size < most/4; size *= 2 {
+		mask = mask>>1 | 1<<63 // about most/4 from there to a cut
+	}
+	start, hash := 0, uint64(0)
+	for i := range data {
+		hash = hash<<1 + gear[data[i]]
+		n := i + 1 - start
+		if n >= most || n > least && hash&mask == 0 {
+			pieces = append(pieces, data[start:i+1])
+			start, hash = i+1, 0
+		}
+	}
+	if start < len(data) {
+		pieces = append(pieces, data[start:])
+	}
+	return pieces
+}
+
+// format is the version of [head] that this package writes.
+const format = 1
+
+// errFormat reports a session that a later version of the program has written.
+var errFormat = errors.New("session is in a format that this version does not know")
+
+// head is the data under the token of a session: a line of what follows it,
+// the document on one line and, one a line, the turns that are leaving it.
+type head struct {
+	Format int `json:"v"`
+	// Archived: turns of the session may stand under keys of their own.
+	Archived bool `json:"archived,omitempty"`
+
+	state []byte
+	// leaving are turns that the document does not hold any more and whose own
+	// keys may not hold yet.
+	leaving []json.RawMessage
+}
+
+// empty is a session of which nothing is known.
+func empty() head { return head{Format: format, state: []byte(`{"history":[]}`)} }
+
+// append appends the encoding to buf. appendState appends the document.
+func (h head) append(buf []byte, appendState func([]byte) ([]byte, error)) ([]byte, error) {
+	first, err := json.Marshal(h)
+	if err != nil {
+		return nil, err
+	}
+	buf = append(append(buf, first...), '\n')
+	if buf, err = appendState(buf); err != nil {
+		return nil, err
+	}
+	buf = append(buf, '\n')
+	for _, raw := range h.leaving {
+		buf = append(append(buf, raw...), '\n')
+	}
+	return buf, nil
+}
+
+// decodeHead decodes what append encoded; it does not look into the document.
+// Its errors are [store.ErrCorrupt] and [errFormat].
+func decodeHead(data []byte) (head, error) {
+	var h head
+	first, rest, ok := bytes.Cut(data, []byte{'\n'})
+	if err := json.Unmarshal(first, &h); err != nil {
+		return head{}, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	if h.Format > format {
+		return head{}, fmt.Errorf("%w: %d", errFormat, h.Format)
+	}
+	if !ok || h.Format < 1 {
+		return head{}, fmt.Errorf("%w: not a session", store.ErrCorrupt)
+	}
+	h.state, rest, _ = bytes.Cut(rest, []byte{'\n'})
+	for line := range bytes.Lines(rest) {
+		h.leaving = append(h.leaving, bytes.TrimSuffix(line, []byte{'\n'}))
+	}
+	return h, nil
+}

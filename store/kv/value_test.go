@@ -1,0 +1,171 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/store"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// noise is data that cannot be compressed.
+func noise(n int) []byte {
+	r := rand.New(rand.NewPCG(1, uint64(n)))
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = byte(r.Uint32())
+	}
+	return out
+}
+
+func TestPack(t *testing.T) {
+	for name, c := range map[string]struct {
+		data []byte
+		mark byte
+	}{
+		"nothing":                {nil, plainMark},
+		"little":                 {[]byte(`{"v":1}`), plainMark},
+		"much":                   {bytes.Repeat([]byte("abc"), packFrom), packedMark},
+		"what does not compress": {noise(4 * packFrom), plainMark},
+	} {
+		t.Run(name, func(t *testing.T) {
+			value := pack(make([]byte, 3), c.data)
+			require.Equal(t, c.mark, value[0])
+			require.LessOrEqual(t, len(value), len(c.data)+1)
+			back, err := unpack(value)
+			require.NoError(t, err)
+			require.Equal(t, string(c.data), string(back))
+			require.Nil(t, chunksOf(value))
+		})
+	}
+}
+
+func TestWhatIsNoValueIsCorrupt(t *testing.T) {
+	for name, value := range map[string]string{
+		"nothing": "", "of no kind": "{}", "not compressed": "s\xff\xff\xff\xff\xff\xff", "cut short": string(pack(nil, bytes.Repeat([]byte("abc"), packFrom))[:20]),
+		"too large": "s\xff\xff\xff\xff\x0f", "strange names": "c../x\n*",
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Nil(t, chunksOf([]byte(value)))
+			_, err := unpack([]byte(value))
+			require.ErrorIs(t, err, store.ErrCorrupt)
+		})
+	}
+}
+
+func TestCut(t *testing.T) {
+	const most = 1000
+	data := noise(100_000)
+	pieces := cut(data, most)
+	require.Equal(t, data, bytes.Join(pieces, nil))
+	for i, p := range pieces {
+		require.LessOrEqual(t, len(p), most)
+		if i < len(pieces)-1 {
+			require.Greater(t, len(p), most/4)
+		}
+	}
+	require.InDelta(t, 200, len(pieces), 50)
+
+	// A change in the middle changes the pieces there alone.
+	known := map[string]bool{}
+	for _, p := range pieces {
+		known[string(p)] = true
+	}
+	changed := append(append(bytes.Clone(data[:50_000]), "something more"...), data[50_020:]...)
+	fresh := 0
+	for _, p := range cut(changed, most) {
+		if !known[string(p)] {
+			fresh++
+		}
+	}
+	require.LessOrEqual(t, fresh, 6)
+
+	require.Empty(t, cut(nil, most))
+	require.Len(t, cut([]byte("abc"), 0), 3)
+	require.Len(t, cut(make([]byte, 2500), most), 3, "what is alike everywhere is cut as well")
+}
+
+func TestHeadIsTheDocumentedFormat(t *testing.T) {
+	d := &store.Document{}
+	begin := store.Fact{ID: "e1", TS: 1763680000000, RunID: "r1", SessionID: "s", Begin: &store.Begin{Input: "hello"}}
+	d.Apply(begin)
+	d.Apply(store.Fact{ID: "e2", TS: 1763680000001, RunID: "another", SessionID: "s", End: &store.End{Result: "waits"}})
+	h := head{Format: format, Archived: true, leaving: []json.RawMessage{[]byte(`{"runId":"r0"}`), []byte(`{"runId":"q"}`)}}
+	data, err := h.append([]byte(nil), d.AppendState)
+	require.NoError(t, err)
+	golden := filepath.Join("testdata", "head.golden")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o700))
+		require.NoError(t, os.WriteFile(golden, data, 0o600))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(data))
+
+	back, err := decodeHead(data)
+	require.NoError(t, err)
+	require.True(t, back.Archived)
+	require.Equal(t, h.leaving, back.leaving)
+	again, err := store.Decode(back.state)
+	require.NoError(t, err)
+	require.Len(t, again.Waiting(), 1)
+	require.False(t, again.Apply(begin))
+}
+
+func TestDecodeHead(t *testing.T) {
+	for name, c := range map[string]struct {
+		data string
+		want error
+	}{
+		"nothing":             {"", store.ErrCorrupt},
+		"a session file":      {`{"sessionId":"s","history":[]}`, store.ErrCorrupt},
+		"no document":         {`{"v":1}`, store.ErrCorrupt},
+		"no version":          {"{}\n{}\n", store.ErrCorrupt},
+		"of a later version":  {"{\"v\":2,\"new\":[]}\nwhatever", errFormat},
+		"of a strange shape":  {"[]\n{}\n", store.ErrCorrupt},
+		"of unknown fields":   {"{\"v\":1,\"new\":1}\n{}\n", nil},
+		"without an end line": {"{\"v\":1}\n{}", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := decodeHead([]byte(c.data))
+			require.ErrorIs(t, err, c.want)
+		})
+	}
+}
+
+func FuzzValue(f *testing.F) {
+	for _, seed := range []string{"", "r", `r{"v":1}` + "\n{}\n", "cabc\ndef", "s\x05\x10hello", strings.Repeat("abc ", 2000)} {
+		f.Add([]byte(seed), 100)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, most int) {
+		back, err := unpack(pack(nil, data))
+		require.NoError(t, err)
+		require.Equal(t, string(data), string(back))
+		require.Equal(t, string(data), string(bytes.Join(cut(data, most%5000), nil)))
+		if names := chunksOf(data); names != nil {
+			require.Equal(t, string(data), string(packChunks(names)))
+		}
+		if plain, err := unpack(data); err == nil {
+			h, err := decodeHead(plain)
+			if err == nil {
+				again, err := h.append(nil, func(b []byte) ([]byte, error) { return append(b, h.state...), nil })
+				require.NoError(t, err)
+				same, err := decodeHead(again)
+				require.NoError(t, err)
+				require.Equal(t, fmt.Sprint(h), fmt.Sprint(same))
+			}
+		} else {
+			require.ErrorIs(t, err, store.ErrCorrupt)
+		}
+	})
+}

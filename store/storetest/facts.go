@@ -1,0 +1,43 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+
+	"intenthint/payload"
+	"intenthint/store"
+)
+
+// Facts makes a set of n facts of one session, of so many runs and within span
+// milliseconds, with everything that can happen to it: retries, late
+// beginnings, facts without a run id, runs that never begin.
+func Facts(r *rand.Rand, session string, n, runs int, span int64) []store.Fact {
+	facts := make([]store.Fact, 0, n)
+	for i := range n {
+		f := store.Fact{ID: fmt.Sprintf("e%03d-%d", r.IntN(1000), i), TS: start + r.Int64N(span), SessionID: session}
+		if r.IntN(3) > 0 {
+			f.RunID = fmt.Sprintf("r%d", r.IntN(runs))
+		}
+		switch r.IntN(7) {
+		case 0, 1, 2:
+			// What cannot be compressed.
+			f.Begin = &store.Begin{Input: fmt.Sprintf("input %s %016x%016x%016x", f.ID, r.Uint64(), r.Uint64(), r.Uint64())}
+			f.SessionKey, f.AgentID = "agent:main:"+f.ID, "main"
+			if r.IntN(2) == 0 {
+				f.Begin.Result = &payload.Classification{Intent: "I_" + f.ID, Confidence: 0.5, Complexity: "low", Source: payload.SourceLocal}
+			}
+		case 3, 4:
+			f.Call = &store.Call{ToolCallID: "c" + f.ID, Name: "read", Params: json.RawMessage(`{"path":"a"}`), Result: "ok", DurationMs: 1}
+			if r.IntN(3) == 0 {
+				f.Call.Skill = &store.Skill{Name: fmt.Sprintf("skill%d", r.IntN(2)), Path: f.ID}
+			}
+		case 5:
+			f.End = &store.End{Result: "result " + f.ID}
+		case 6:
+			f.Close = &store.Close{Reason: "reason " + f.ID}
+		}
+		facts = append(facts, f)
+	}
+	return facts
+}
