@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify/provider/providertest"
+	"intenthint/deploy/deploytest"
+	"intenthint/internal/config"
+	"intenthint/payload"
+	"intenthint/subjects"
+)
+
+// site is a server with the rights of deploy/accounts.conf, and how commands
+// are run against it.
+type site struct {
+	*deploytest.Site
+	t  *testing.T
+	ns *server.Server
+	// intents is a catalogue that is learnt in no time: a start that is refused
+	// leaves the learning behind, and the next test would pay for it.
+	intents string
+}
+
+func newSite(t *testing.T) *site {
+	at := newFiles(t)
+	at.ns = deploytest.Start(t, at.Options(t, "standalone.conf"))
+	return at
+}
+
+// newFiles is a site whose server has not started.
+func newFiles(t *testing.T) *site {
+	s := deploytest.NewSite(t, "../../deploy")
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "chat.md"), []byte("---\nid: CHAT\ntriggers: [small talk]\nexamples: [hello there]\n---\nTalk.\n"), 0o600))
+	// `run` sets the collector of the whole process, unless it is told.
+	t.Setenv("GOGC", "100")
+	return &site{s, t, nil, dir}
+}
+
+// settings are those of a user here.
+func (s *site) settings(user string, more map[string]string) map[string]string {
+	all := s.Settings(s.ns, user)
+	all["HINT_INTENTS_DIR"] = s.intents
+	maps.Copy(all, more)
+	return all
+}
+
+// command runs a command as a user.
+func (s *site) command(user string, settings map[string]string, args ...string) (code int, stdout, stderr string) {
+	s.t.Helper()
+	settle(s.t, s.settings(user, settings))
+	var out, errs bytes.Buffer
+	code = runContext(s.t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestLeastRightsAreEnough(t *testing.T) {
+	for _, store := range []string{config.StoreFile, config.StoreKV} {
+		t.Run(store, func(t *testing.T) { leastRightsAreEnough(t, store) })
+	}
+}
+
+func leastRightsAreEnough(t *testing.T, store string) {
+	t.Helper()
+	model := providertest.New(t)
+	model.Always(providertest.Answer{Text: hintAnswer})
+	settings := map[string]string{
+		"HINT_CLASSIFIER": "llm",
+		"HINT_MODEL":      "mock/small",
+		"HINT_PROVIDERS":  fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()),
+		"HINT_DATA_DIR":   t.TempDir(),
+		"HINT_STORE":      store,
+	}
+	at := newSite(t)
+	code, _, stderr := at.command("operator", settings, "stream", "apply", "--yes")
+	require.Zero(t, code, stderr)
+
+	cfg := settle(t, at.settings("consumer", settings))
+	s := launch(t, cfg)
+	s.as(at.Connect(t, at.ns, "gateway"))
+	reply := s.ask(s.prompt("s1", "r1", "Hello there."), 5*time.Second)
+	require.Equal(t, "CHAT", reply.Header.Get(subjects.HeaderIntent), reply.Header)
+	s.tell(payload.Envelope{
+		Hook: subjects.HookAgentEnd, ID: "e1", TS: 1763680001000,
+		Event: []byte(`{"runId":"r1","success":true,"messages":[{"role":"user","content":"Hello there."},{"role":"assistant","content":"Hello."}]}`),
+		Ctx:   []byte(`{"runId":"r1","agentId":"main","sessionId":"s1"}`),
+	})
+	s.eventually("the turn and its end", func() bool {
+		_, stdout, _ := at.command("operator", settings, "sessions", "show", "s1")
+		return strings.Contains(stdout, `"result": "Hello."`)
+	})
+	_, err := s.js.Publish(t.Context(), "openclaw.event.agent_end.main.s1", []byte("poison"))
+	require.NoError(t, err)
+	s.eventually("the dead letter", func() bool { return strings.Contains(s.log.String(), `"dead letter"`) })
+
+	// The next process reads what this one has answered.
+	another := launch(t, cfg)
+	require.NoError(t, s.stop())
+	another.as(at.Connect(t, at.ns, "gateway"))
+	reply = another.ask(another.prompt("s1", "r1", "Continue the current task."), 5*time.Second)
+	require.Equal(t, "cache", reply.Header.Get(subjects.HeaderSource))
+	require.Equal(t, 1, model.Count())
+
+	code, stdout, stderr := at.command("operator", settings, "ask", "--json", "hello")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, `"CHAT"`)
+	code, stdout, stderr = at.command("operator", settings, "dlq", "ls")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "agent_end")
+	require.NoError(t, another.stop())
+	for _, log := range []string{s.log.String(), another.log.String()} {
+		require.NotContains(t, strings.ToLower(log), "permission", "nothing was tried that is not allowed")
+		for _, user := range deploytest.Users {
+			require.NotContains(t, log, deploytest.Password(user))
+		}
+	}
+}
+
+func TestWhatAUserMayNotIsSaid(t *testing.T) {
+	at := newSite(t)
+	for _, row := range []struct {
+		name, user string
+		settings   map[string]string
+		args       []string
+		code       int
+		says       []string
+	}{
+		{"a consumer without streams", "consumer", nil, []string{"run"}, 1, []string{"OPENCLAW_EVENTS", "$JS.API.STREAM.CREATE.OPENCLAW_EVENTS", "not allowed"}},
+		{"a consumer as a gateway", "gateway", nil, []string{"run"}, 1, []string{"not allowed"}},
+		{"a consumer without a bucket", "consumer", map[string]string{"HINT_STORE": "kv"}, []string{"sessions", "ls"}, 1, []string{"not allowed", "$JS.API.STREAM.CREATE.KV_OPENCLAW_EVENTS_SESSIONS"}},
+		{"another's inbox", "consumer", map[string]string{"HINT_NATS_INBOX_PREFIX": ""}, []string{"run"}, 1, []string{"HINT_NATS_INBOX_PREFIX"}},
+		{"a consumer that asks", "consumer", map[string]string{"HINT_TIMEOUT_MS": "500"}, []string{"ask", "hello"}, 1, []string{"openclaw.request.before_prompt_build.main"}},
+		{"a gateway at the dead letters", "gateway", nil, []string{"dlq", "ls"}, 1, []string{"not allowed", "OPENCLAW_EVENTS_DLQ"}},
+		{"a wrong password", "consumer", map[string]string{"HINT_NATS_URL": "tls://consumer:guess@" + at.ns.Addr().String()}, []string{"run"}, 1, []string{"HINT_NATS_URL", "Authorization Violation"}},
+		{"a wrong password of a command", "operator", map[string]string{"HINT_NATS_URL": "tls://operator:guess@" + at.ns.Addr().String()}, []string{"ask", "hello"}, 1, []string{"HINT_NATS_URL", "Authorization Violation"}},
+		{"no certificate", "consumer", map[string]string{"HINT_NATS_CERT": "", "HINT_NATS_KEY": ""}, []string{"run"}, 1, []string{"HINT_NATS_CERT"}},
+		{"no authority", "consumer", map[string]string{"HINT_NATS_CA": ""}, []string{"run"}, 1, []string{"HINT_NATS_CA"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			began := time.Now()
+			code, stdout, stderr := at.command(row.user, row.settings, row.args...)
+			require.Equal(t, row.code, code, stderr)
+			require.Empty(t, stdout)
+			for _, text := range row.says {
+				require.Contains(t, stderr, text)
+			}
+			require.NotContains(t, stderr, "guess")
+			require.NotContains(t, stderr, deploytest.Password(row.user))
+			require.Less(t, time.Since(began), 20*time.Second, "nobody waits for what does not come")
+		})
+	}
+}

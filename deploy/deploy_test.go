@@ -1,0 +1,579 @@
+package deploy
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/deploy/deploytest"
+	"intenthint/handlers"
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+	"intenthint/internal/tlstest"
+	"intenthint/store"
+	"intenthint/store/kv"
+	"intenthint/subjects"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func layout(replicas int) bus.Layout {
+	return bus.Layout{
+		Prefix: subjects.DefaultPrefix, QueueGroup: subjects.DefaultQueueGroup, Stream: subjects.DefaultStream,
+		MaxAge: time.Hour, MaxBytes: 64 << 20, Replicas: replicas,
+	}
+}
+
+// provision makes the streams, the durable and the bucket as the operator.
+func provision(t *testing.T, s *deploytest.Site, ns *server.Server, replicas int) {
+	t.Helper()
+	js, err := jetstream.New(s.Connect(t, ns, "operator"))
+	require.NoError(t, err)
+	_, err = bus.Provision(t.Context(), js, layout(replicas))
+	require.NoError(t, err)
+	_, err = bus.OpenClaims(t.Context(), js, layout(replicas), "operator", quiet)
+	require.NoError(t, err)
+}
+
+// denied says what the server said about what nc sent last.
+func denied(t *testing.T, nc *nats.Conn, before error) error {
+	t.Helper()
+	require.NoError(t, nc.Flush())
+	err := nc.LastError()
+	if err == before || !errors.Is(err, nats.ErrPermissionViolation) { //nolint:errorlint // the same one, not one of its kind
+		return nil
+	}
+	return err
+}
+
+func TestWhoMayDoWhat(t *testing.T) {
+	s := deploytest.NewSite(t, ".")
+	ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	provision(t, s, ns, 1)
+
+	const stream, sessions = "OPENCLAW_EVENTS", "KV_OPENCLAW_EVENTS_SESSIONS"
+	const yes, no = true, false
+	for _, row := range []struct {
+		user    string
+		allowed bool
+		publish []string
+		listen  []string // subjects to subscribe to, with a queue group after a space
+	}{
+		{
+			user: "gateway", allowed: yes,
+			publish: []string{"openclaw.request.before_prompt_build.main", "openclaw.request.before_dispatch.main", "openclaw.event.agent_end.main.s"},
+			listen:  []string{"_INBOX_gateway.x"},
+		},
+		{
+			user: "gateway", allowed: no,
+			publish: []string{
+				"openclaw.event.turn_begun.main.s", "openclaw.runs", "openclaw.dlq.agent_end",
+				"$JS.API.INFO", "$JS.API.STREAM.NAMES", "$JS.API.STREAM.INFO." + stream,
+				"$JS.API.STREAM.CREATE." + stream, "$JS.API.STREAM.UPDATE." + stream, "$JS.API.STREAM.DELETE." + stream, "$JS.API.STREAM.PURGE." + stream,
+				"$JS.API.STREAM.MSG.GET." + stream, "$JS.API.STREAM.MSG.DELETE." + stream, "$JS.API.DIRECT.GET." + stream,
+				"$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.DIRECT.GET." + sessions + ".$KV.OPENCLAW_EVENTS_SESSIONS.s", "$KV.OPENCLAW_EVENTS_SESSIONS.s",
+				"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".intent-hint", "$JS.ACK." + stream + ".intent-hint.1.1.1.1.0",
+				"_INBOX_consumer.x", "_INBOX_gateway.x", "_INBOX.x", "$SRV.PING", "$SYS.REQ.SERVER.PING", "else.where",
+			},
+			listen: []string{
+				"openclaw.request.>", "openclaw.request.> intent-hint", "openclaw.request.*.main", "openclaw.event.>", "openclaw.runs", "openclaw.dlq.>",
+				"_INBOX_consumer.>", "_INBOX_operator.>", "_INBOX.>", "$KV.>", "$SRV.>", "$JS.EVENT.ADVISORY.>", "$JS.>", ">", "*.>",
+			},
+		},
+		{
+			user: "consumer", allowed: yes,
+			publish: []string{
+				"openclaw.event.turn_begun.main.s", "openclaw.runs", "openclaw.dlq.agent_end",
+				"$JS.API.INFO", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.INFO." + stream + "_DLQ",
+				"$JS.API.STREAM.INFO." + sessions, "$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.STREAM.PURGE." + sessions,
+				"$JS.API.CONSUMER.CREATE." + sessions + ".x.$KV.OPENCLAW_EVENTS_SESSIONS.>", "$KV.OPENCLAW_EVENTS_SESSIONS.s",
+			},
+			listen: []string{"openclaw.request.> intent-hint", "openclaw.runs", "$SRV.PING", "$SRV.STATS.intent-hint.x", "_INBOX_consumer.x"},
+		},
+		{
+			user: "consumer", allowed: no,
+			publish: []string{
+				"openclaw.event.agent_end.main.s", "openclaw.request.before_prompt_build.main",
+				"$JS.API.STREAM.CREATE." + stream, "$JS.API.STREAM.UPDATE." + stream, "$JS.API.STREAM.DELETE." + stream, "$JS.API.STREAM.PURGE." + stream,
+				"$JS.API.STREAM.DELETE." + stream + "_DLQ", "$JS.API.STREAM.PURGE." + stream + "_DLQ", "$JS.API.STREAM.DELETE." + sessions,
+				"$JS.API.STREAM.MSG.GET." + stream, "$JS.API.STREAM.MSG.DELETE." + stream, "$JS.API.DIRECT.GET." + stream,
+				"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.agent_end.>", "$JS.API.CONSUMER.DURABLE.CREATE." + stream + ".intent-hint",
+				"$JS.API.CONSUMER.CREATE." + stream + ".intent-hint", "$JS.API.CONSUMER.CREATE." + stream + ".intent-hint.openclaw.event.turn_begun.>",
+				"$JS.API.CONSUMER.DELETE." + stream + ".intent-hint",
+				"$JS.API.SERVER.REMOVE", "_INBOX_gateway.x", "$SYS.REQ.SERVER.PING", "else.where",
+			},
+			listen: []string{
+				"openclaw.request.>", "openclaw.request.> another", "openclaw.request.before_prompt_build.main", "openclaw.event.>", "openclaw.dlq.>",
+				"_INBOX_gateway.>", "_INBOX.>", "$KV.>", "$JS.>", ">",
+			},
+		},
+		{
+			user: "operator", allowed: yes,
+			publish: []string{"openclaw.request.before_prompt_build.main", "openclaw.event.agent_end.main.s", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.CREATE.OTHER", "$SRV.PING"},
+			listen:  []string{"_INBOX_operator.x", "$JS.EVENT.ADVISORY.>"},
+		},
+		{
+			user: "operator", allowed: no,
+			publish: []string{"_INBOX_gateway.x", "$SYS.REQ.SERVER.PING"},
+			listen:  []string{"openclaw.request.>", "openclaw.request.> intent-hint", "openclaw.event.>", "_INBOX_gateway.>", ">"},
+		},
+	} {
+		name := row.user + " may"
+		if !row.allowed {
+			name += " not"
+		}
+		t.Run(name, func(t *testing.T) {
+			nc := s.Connect(t, ns, row.user)
+			for _, subject := range row.publish {
+				before := nc.LastError()
+				require.NoError(t, nc.PublishRequest(subject, "_INBOX_"+row.user+".nobody", []byte("{}")))
+				err := denied(t, nc, before)
+				require.Equal(t, row.allowed, err == nil, "publish to %s: %v", subject, err)
+			}
+			for _, subject := range row.listen {
+				before := nc.LastError()
+				subject, queue, _ := strings.Cut(subject, " ")
+				sub, err := nc.QueueSubscribeSync(subject, queue)
+				require.NoError(t, err)
+				err = denied(t, nc, before)
+				require.Equal(t, row.allowed, err == nil, "subscribe to %s in %q: %v", subject, queue, err)
+				_ = sub.Unsubscribe()
+			}
+		})
+	}
+	js, err := jetstream.New(s.Connect(t, ns, "operator"))
+	require.NoError(t, err)
+	for _, name := range []string{stream, stream + "_DLQ", "KV_" + stream + "_CLAIMS"} {
+		_, err := js.Stream(t.Context(), name)
+		require.NoError(t, err, "%s is still there", name)
+	}
+}
+
+func TestARequestIsAnsweredByAConsumerAndNobodyElse(t *testing.T) {
+	s := deploytest.NewSite(t, ".")
+	ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	consumer, gateway := s.Connect(t, ns, "consumer"), s.Connect(t, ns, "gateway")
+	asked := make(chan *nats.Msg, 1)
+	_, err := consumer.QueueSubscribe("openclaw.request.>", "intent-hint", func(m *nats.Msg) {
+		asked <- m
+		_ = m.Respond([]byte("a hint"))
+	})
+	require.NoError(t, err)
+	require.NoError(t, consumer.Flush())
+	reply, err := gateway.Request("openclaw.request.before_prompt_build.main", []byte("{}"), 5*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, "a hint", string(reply.Data))
+
+	m := <-asked
+	before := consumer.LastError()
+	require.NoError(t, m.Respond([]byte("another hint")))
+	require.Error(t, denied(t, consumer, before), "one reply, no more")
+	before = gateway.LastError()
+	require.NoError(t, gateway.Publish(m.Reply, []byte("a forged hint")))
+	require.Error(t, denied(t, gateway, before))
+}
+
+func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
+	s := deploytest.NewSite(t, ".")
+	ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	provision(t, s, ns, 1)
+	gateway, err := jetstream.New(s.Connect(t, ns, "gateway"))
+	require.NoError(t, err)
+	nc := s.Connect(t, ns, "consumer")
+	js, err := jetstream.New(nc)
+	require.NoError(t, err)
+
+	// More than one word about an event: a batch that takes long to apply.
+	_, err = gateway.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
+	require.NoError(t, err)
+	durable, err := js.Consumer(t.Context(), subjects.DefaultStream, subjects.DefaultQueueGroup)
+	require.NoError(t, err)
+	m, err := durable.Next(jetstream.FetchMaxWait(5 * time.Second))
+	require.NoError(t, err)
+	require.NoError(t, m.InProgress())
+	require.NoError(t, m.InProgress())
+	require.NoError(t, m.DoubleAck(t.Context()))
+
+	// A run that another consumer has claimed, whose promise runs out.
+	mine, err := bus.OpenClaims(t.Context(), js, layout(1), "a", quiet)
+	require.NoError(t, err)
+	theirs, err := bus.OpenClaims(t.Context(), js, layout(1), "b", quiet)
+	require.NoError(t, err)
+	now := time.Now()
+	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)))
+	require.False(t, theirs.Claim(t.Context(), "run", now, now.Add(time.Second)))
+	require.True(t, theirs.Claim(t.Context(), "run", now.Add(2*time.Second), now.Add(3*time.Second)))
+	theirs.Release(t.Context(), "run")
+	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)))
+
+	// Sessions that are old enough go.
+	operator, err := jetstream.New(s.Connect(t, ns, "operator"))
+	require.NoError(t, err)
+	_, err = operator.CreateKeyValue(t.Context(), layout(1).Sessions())
+	require.NoError(t, err)
+	sessions, err := kv.Open(t.Context(), js, layout(1).Sessions(), kv.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	require.NoError(t, err)
+	_, _, fact, err := handlers.Fact("e1", []byte(`{"hook":"agent_end","id":"e1","ts":1763680001000,"event":{"runId":"r1","messages":[]},"ctx":{"runId":"r1","agentId":"main","sessionId":"s1"}}`))
+	require.NoError(t, err)
+	require.NoError(t, sessions.Apply(t.Context(), []store.Fact{fact}))
+	removed, err := sessions.Sweep(t.Context(), time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, 1, removed)
+
+	require.NoError(t, nc.LastError(), "nothing was tried that is not allowed")
+}
+
+func TestStrangersAreNotLetIn(t *testing.T) {
+	s := deploytest.NewSite(t, ".")
+	passwords := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	other := tlstest.New(t)
+	strange, strangeKey := other.Issue("gateway")
+	unknown, unknownKey := s.Authority.Issue("somebody")
+	for _, row := range []struct {
+		name string
+		opts []nats.Option
+	}{
+		{"a wrong password", []nats.Option{nats.UserInfo("gateway", "guess")}},
+		{"another's password", []nats.Option{nats.UserInfo("operator", deploytest.Password("gateway"))}},
+		{"the hash for the password", []nats.Option{nats.UserInfo("gateway", os.Getenv("GATEWAY_PASSWORD"))}},
+		{"an unknown user", []nats.Option{nats.UserInfo("admin", "")}},
+		{"a token", []nats.Option{nats.UserInfo("", ""), nats.Token("x")}},
+		{"no certificate", []nats.Option{noCertificate}},
+		{"a certificate of another authority", []nats.Option{noCertificate, nats.ClientCert(strange, strangeKey)}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, err := s.Dial(passwords, "gateway", row.opts...)
+			require.Error(t, err)
+		})
+	}
+
+	t.Run("another's certificate", func(t *testing.T) {
+		ns := deploytest.Start(t, edited(t, s, map[string]string{`include "tls.conf"`: `include "tls-users.conf"`}))
+		s.Connect(t, ns, "gateway")
+		asConsumer := nats.UserInfo("consumer", deploytest.Password("consumer"))
+		_, err := s.Dial(ns, "gateway", asConsumer)
+		require.ErrorIs(t, err, nats.ErrAuthorization)
+		_, err = s.Dial(ns, "consumer", noCertificate, nats.ClientCert(unknown, unknownKey))
+		require.ErrorIs(t, err, nats.ErrAuthorization)
+	})
+	t.Run("certificates without passwords", func(t *testing.T) {
+		ns := deploytest.Start(t, edited(t, s, map[string]string{
+			`include "tls.conf"`:             `include "tls-users.conf"`,
+			`, password: $GATEWAY_PASSWORD`:  ``,
+			`, password: $CONSUMER_PASSWORD`: ``,
+		}))
+		nobody := nats.UserInfo("", "")
+		gateway := s.Connect(t, ns, "gateway", nobody)
+		require.NoError(t, gateway.Publish("openclaw.dlq.x", nil))
+		require.Error(t, denied(t, gateway, nil), "a gateway, no more")
+		_, err := s.Dial(ns, "gateway", nobody, noCertificate, nats.ClientCert(unknown, unknownKey))
+		require.ErrorIs(t, err, nats.ErrAuthorization)
+	})
+}
+
+// edited is standalone.conf with changes that an operator makes.
+func edited(t *testing.T, s *deploytest.Site, changes map[string]string) *server.Options {
+	t.Helper()
+	return s.Edited(t, changes).Options(t, "standalone.conf")
+}
+
+// noCertificate takes the client certificate away again.
+func noCertificate(o *nats.Options) error {
+	o.TLSCertCB = nil
+	return nil
+}
+
+func TestStandaloneServer(t *testing.T) {
+	deploytest.NewSite(t, ".")
+	t.Setenv("NATS_STORE", t.TempDir())
+	opts, err := server.ProcessConfigFile("standalone.conf")
+	require.NoError(t, err)
+	shipped, err := server.ProcessConfigFile("../nats.conf")
+	require.NoError(t, err)
+	require.Equal(t, "0.0.0.0:4222", net.JoinHostPort(opts.Host, strconv.Itoa(opts.Port)))
+	require.Equal(t, "127.0.0.1:8222", net.JoinHostPort(opts.HTTPHost, strconv.Itoa(opts.HTTPPort)))
+	require.Equal(t, shipped.MaxPayload, opts.MaxPayload)
+	require.Equal(t, shipped.MaxPending, opts.MaxPending)
+	require.True(t, opts.SyncAlways)
+	require.Equal(t, os.Getenv("NATS_STORE"), opts.StoreDir)
+	require.Equal(t, tls.RequireAndVerifyClientCert, opts.TLSConfig.ClientAuth)
+	require.NoError(t, bus.EmbeddedOptions{ConfFile: "standalone.conf", DataDir: t.TempDir()}.CheckListeners(), "nothing is open")
+}
+
+func TestTheFilesServeInsideAConsumer(t *testing.T) {
+	deploytest.NewSite(t, ".")
+	t.Setenv("NATS_STORE", filepath.Join(t.TempDir(), "unused"))
+	dir := deploytest.Copy(t, ".", map[string]string{`listen: "0.0.0.0:4222"`: `listen: "127.0.0.1:-1"`, `http: "127.0.0.1:8222"`: ``})
+	b, err := bus.Open(t.Context(), bus.Options{
+		Embedded: bus.EmbeddedOptions{ConfFile: filepath.Join(dir, "standalone.conf"), DataDir: t.TempDir()}, Log: quiet,
+	})
+	require.NoError(t, err)
+	defer b.Close()
+	_, err = bus.Provision(t.Context(), b.JS, layout(1))
+	require.NoError(t, err, "the process that owns the server may create")
+	require.NoDirExists(t, os.Getenv("NATS_STORE"))
+	_, err = nats.Connect(b.URL())
+	require.Error(t, err)
+}
+
+// freePorts returns ports nobody listens on.
+func freePorts(t *testing.T, n int) []int {
+	t.Helper()
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { _ = l.Close() }()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports
+}
+
+func TestThreeServersAreACluster(t *testing.T) {
+	s := deploytest.NewSite(t, ".")
+	ports := freePorts(t, 3)
+	var routes []string
+	for _, port := range ports {
+		routes = append(routes, fmt.Sprintf(`"nats://route:routeSecret1@127.0.0.1:%d"`, port))
+	}
+	t.Setenv("ROUTE_PASSWORD", "routeSecret1")
+	t.Setenv("NATS_ROUTES", "["+strings.Join(routes, ",")+"]")
+	nodes := make([]*server.Server, 3)
+	for i, port := range ports {
+		t.Setenv("NATS_NAME", fmt.Sprintf("nats-%d", i+1))
+		opts := s.Options(t, "cluster.conf")
+		require.Equal(t, "0.0.0.0:6222", net.JoinHostPort(opts.Cluster.Host, strconv.Itoa(opts.Cluster.Port)))
+		opts.Cluster.Host, opts.Cluster.Port = "127.0.0.1", port
+		ns, err := server.NewServer(opts)
+		require.NoError(t, err)
+		go ns.Start()
+		t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
+		nodes[i] = ns
+	}
+	for _, ns := range nodes {
+		require.True(t, ns.ReadyForConnections(10*time.Second))
+	}
+	require.Eventually(t, func() bool {
+		return slices.ContainsFunc(nodes, func(ns *server.Server) bool { return ns.JetStreamIsLeader() && len(ns.JetStreamClusterPeers()) == 3 })
+	}, 30*time.Second, 20*time.Millisecond, "a leader of three")
+
+	provision(t, s, nodes[0], 3)
+	gateway, err := jetstream.New(s.Connect(t, nodes[2], "gateway"))
+	require.NoError(t, err)
+	_, err = gateway.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
+	require.NoError(t, err)
+	operator, err := jetstream.New(s.Connect(t, nodes[1], "operator"))
+	require.NoError(t, err)
+	stream, err := operator.Stream(t.Context(), subjects.DefaultStream)
+	require.NoError(t, err)
+	require.Len(t, stream.CachedInfo().Cluster.Replicas, 2)
+	require.EqualValues(t, 1, stream.CachedInfo().State.Msgs)
+
+	t.Run("no other server joins", func(t *testing.T) {
+		address := fmt.Sprintf("127.0.0.1:%d", ports[0])
+		require.Contains(t, joins(t, address, s, "guess", true), "Authorization Violation")
+		require.Empty(t, joins(t, address, s, "routeSecret1", false), "no certificate")
+		require.Contains(t, joins(t, address, s, "routeSecret1", true), "PONG", "but for those it would")
+	})
+}
+
+// joins connects as a server would and returns what it is told after that.
+func joins(t *testing.T, address string, s *deploytest.Site, password string, certificate bool) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	plain, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	require.NoError(t, err)
+	defer func() { _ = plain.Close() }()
+	require.NoError(t, plain.SetDeadline(time.Now().Add(10*time.Second)))
+	pool := x509.NewCertPool()
+	pem, err := os.ReadFile(s.Authority.File)
+	require.NoError(t, err)
+	require.True(t, pool.AppendCertsFromPEM(pem))
+	conf := &tls.Config{RootCAs: pool, ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12}
+	if certificate {
+		pair, err := tls.LoadX509KeyPair(os.Getenv("NATS_CERT"), os.Getenv("NATS_KEY"))
+		require.NoError(t, err)
+		conf.Certificates = []tls.Certificate{pair}
+	}
+	conn := tls.Client(plain, conf)
+	if conn.HandshakeContext(ctx) != nil {
+		return ""
+	}
+	_, err = fmt.Fprintf(conn, "CONNECT {\"user\":\"route\",\"pass\":%q,\"tls_required\":true,\"name\":\"X\",\"cluster\":\"intenthint\"}\r\nPING\r\n", password)
+	if err != nil {
+		return ""
+	}
+	var told strings.Builder
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		told.WriteString(lines.Text() + "\n")
+		if lines.Text() == "PONG" {
+			break
+		}
+	}
+	return told.String()
+}
+
+func TestTheScriptMakesCertificatesThatWork(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("no openssl on this machine")
+	}
+	dir := t.TempDir()
+	issue := func(hosts ...string) {
+		out, err := exec.CommandContext(t.Context(), "./certificates.sh", append([]string{dir}, hosts...)...).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	issue("127.0.0.1", "nats-1.example")
+	authority, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	require.NoError(t, err)
+	issue("127.0.0.1", "::1")
+	again, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
+	require.NoError(t, err)
+	require.Equal(t, authority, again, "hosts are added, nothing is replaced")
+	pool := x509.NewCertPool()
+	require.True(t, pool.AppendCertsFromPEM(authority))
+	for name, usage := range map[string]x509.ExtKeyUsage{
+		"127.0.0.1": x509.ExtKeyUsageServerAuth, "nats-1.example": x509.ExtKeyUsageServerAuth, "::1": x509.ExtKeyUsageServerAuth,
+		"gateway": x509.ExtKeyUsageClientAuth, "consumer": x509.ExtKeyUsageClientAuth, "operator": x509.ExtKeyUsageClientAuth, "system": x509.ExtKeyUsageClientAuth,
+	} {
+		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key"))
+		require.NoError(t, err)
+		_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, DNSName: name, KeyUsages: []x509.ExtKeyUsage{usage}})
+		require.NoError(t, err, name)
+		info, err := os.Stat(filepath.Join(dir, name+".key"))
+		require.NoError(t, err)
+		require.Zero(t, info.Mode().Perm()&0o077, "nobody else reads %s", info.Name())
+	}
+	for _, user := range deploytest.Users {
+		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, user+".pem"), filepath.Join(dir, user+".key"))
+		require.NoError(t, err)
+		_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+		require.Error(t, err, "%s is no server", user)
+	}
+}
+
+var variableName = regexp.MustCompile(`\bHINT_[A-Z_]+\b`)
+
+func TestEveryVariableInTheFilesExists(t *testing.T) {
+	known := map[string]bool{}
+	for _, v := range config.Variables() {
+		known[v.Name] = true
+	}
+	files, err := filepath.Glob("*")
+	require.NoError(t, err)
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || info.IsDir() || strings.HasSuffix(file, ".go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, name := range variableName.FindAllString(string(text), -1) {
+			require.True(t, known[name], "%s: %s", file, name)
+		}
+	}
+	// The servers' own variables: what the files need is in the example.
+	example, err := os.ReadFile("server.env.example")
+	require.NoError(t, err)
+	needed := regexp.MustCompile(`\$((?:NATS|ROUTE)_[A-Z]+|[A-Z]+_PASSWORD)\b`)
+	for _, file := range []string{"accounts.conf", "server.conf", "standalone.conf", "cluster.conf", "tls.conf", "tls-users.conf"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range needed.FindAllStringSubmatch(withoutComments(string(text)), -1) {
+			require.Regexp(t, `(?m)^`+m[1]+`=`, string(example), file)
+		}
+	}
+}
+
+func withoutComments(text string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// unit reads a systemd unit: section and name to values.
+func unit(t *testing.T, file string) map[string][]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	out := map[string][]string{}
+	section := ""
+	for line := range strings.Lines(withoutComments(string(text))) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = strings.Trim(line, "[]")
+			continue
+		}
+		if name, value, ok := strings.Cut(line, "="); ok {
+			out[section+"."+name] = append(out[section+"."+name], value)
+		} else {
+			require.Empty(t, line, "not a line of a unit")
+		}
+	}
+	return out
+}
+
+func TestUnit(t *testing.T) {
+	u := unit(t, "intenthint.service")
+	require.Equal(t, []string{"/usr/local/bin/consumer run"}, u["Service.ExecStart"])
+	require.Equal(t, []string{"2"}, u["Service.RestartPreventExitStatus"])
+	require.Equal(t, []string{"yes"}, u["Service.DynamicUser"])
+	require.Equal(t, []string{"strict"}, u["Service.ProtectSystem"])
+	require.Equal(t, []string{"intenthint"}, u["Service.StateDirectory"])
+	require.Equal(t, []string{"HINT_DATA_DIR=/var/lib/intenthint"}, u["Service.Environment"], "what the unit may write to")
+	stop, err := time.ParseDuration(u["Service.TimeoutStopSec"][0])
+	require.NoError(t, err)
+	require.Greater(t, stop, 70*time.Second, "the longest request and ten seconds")
+
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		t.Skip("no systemd-analyze on this machine")
+	}
+	// The binary is not where the unit looks for it; everything else must be right.
+	dir := t.TempDir()
+	text, err := os.ReadFile("intenthint.service")
+	require.NoError(t, err)
+	file := filepath.Join(dir, "intenthint.service")
+	require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(string(text), "/usr/local/bin/consumer", "/bin/true")), 0o600))
+	out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", file).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Empty(t, string(out))
+}
+
+func TestContainerfile(t *testing.T) {
+	text, err := os.ReadFile("Containerfile")
+	require.NoError(t, err)
+	_, image, found := strings.Cut(string(text), "\nFROM scratch\n")
+	require.True(t, found, "the image holds nothing but what is copied")
+	require.Contains(t, string(text), "CGO_ENABLED=0", "and nothing to link against")
+	require.Regexp(t, `(?m)^USER [1-9]\d*:[1-9]\d*$`, image, "a number, which needs no /etc/passwd, and not root")
+	require.Contains(t, image, "ca-certificates.crt", "models are asked over TLS")
+	require.Contains(t, image, "\nENV HINT_DATA_DIR=/data\n")
+	require.Contains(t, image, "--chown=65532:65532 /out/data /data\n", "it may write there")
+	require.Contains(t, image, "\nENTRYPOINT [\"/consumer\"]\n")
+	mod, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))
+	require.Contains(t, string(text), "FROM golang:"+version[1]+" AS build\n")
+}
