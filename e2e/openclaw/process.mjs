@@ -1,0 +1,78 @@
+// Processes that end with the tests, and waiting for what will be.
+
+import { spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { listen } from "./http.mjs";
+
+const running = new Set();
+process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+for (const [signal, number] of [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]]) process.on(signal, () => process.exit(128 + number));
+
+/** A process whose output is kept. */
+export class Process {
+  output = "";
+
+  constructor(file, args, { env, cwd }) {
+    this.name = [file.split("/").pop(), ...args].join(" ");
+    this.child = spawn(file, args, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
+    running.add(this.child);
+    this.stdout = "";
+    this.child.stdout.on("data", (data) => {
+      this.stdout += data;
+      this.output += data;
+    });
+    this.child.stderr.on("data", (data) => (this.output += data));
+    this.ended = new Promise((resolve) => {
+      this.child.once("error", (error) => {
+        this.output += error;
+        running.delete(this.child);
+        resolve(-1);
+      });
+      this.child.once("close", (code) => {
+        running.delete(this.child);
+        resolve(code ?? -1);
+      });
+    });
+  }
+
+  get alive() {
+    return running.has(this.child);
+  }
+
+  /** Asks it to end, and makes it after a while. */
+  async stop() {
+    this.child.kill("SIGTERM");
+    const patience = setTimeout(() => this.child.kill("SIGKILL"), 15_000);
+    const code = await this.ended;
+    clearTimeout(patience);
+    return code;
+  }
+
+  /** Ends it at once, as a lack of memory does. */
+  async kill() {
+    this.child.kill("SIGKILL");
+    return this.ended;
+  }
+}
+
+/**
+ * Waits until a function returns something true, which is returned.
+ * @param {string} what is waited for, for the report.
+ */
+export async function until(what, check, ms = 60_000) {
+  const end = performance.now() + ms;
+  for (;;) {
+    const got = await check();
+    if (got) return got;
+    if (performance.now() > end) throw new Error(`${what}: not within ${ms} ms`);
+    await delay(20);
+  }
+}
+
+export async function freePort() {
+  const server = createServer();
+  const port = await listen(server);
+  await new Promise((done) => server.close(done));
+  return port;
+}

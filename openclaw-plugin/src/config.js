@@ -1,0 +1,151 @@
+// The plugin's options: the object that the consumer reads too with HINT_CONFIG (contract §9).
+
+import { readFileSync } from "node:fs";
+
+const manifest = JSON.parse(readFileSync(new URL("../openclaw.plugin.json", import.meta.url), "utf8"));
+
+/** @type {string} */
+export const VERSION = manifest.version;
+
+/**
+ * What the plugin itself uses of its options, all of it set.
+ *
+ * @typedef {object} Options
+ * @property {boolean} enabled
+ * @property {string[]} natsUrl
+ * @property {number} natsPort of the server on this machine, when natsUrl is empty
+ * @property {string} natsCreds
+ * @property {string} natsNkey
+ * @property {string} natsCa
+ * @property {string} natsCert
+ * @property {string} natsKey
+ * @property {string} natsInboxPrefix
+ * @property {string} subjectPrefix
+ * @property {string} stream empty: whichever stream takes the events
+ * @property {number} timeoutMs
+ * @property {import("./payload.js").History} history
+ * @property {{include: string[], exclude: string[], decide: string[], failClosed: string[]}} hooks
+ * @property {{events: number, bytes: number, eventBytes: number}} buffer
+ * @property {{lateAnswers: number, pauseMs: number}} breaker
+ * @property {{enabled: boolean, timeoutMs: number}} triage
+ * @property {{enabled: boolean, submittedBy: string}} knowhub
+ */
+
+/** Events that are told when hooks.include says nothing. */
+const DEFAULT_INCLUDE = manifest.configSchema.properties.hooks.properties.include.default;
+
+/**
+ * Reads the options. What is missing or wrong is its default: a gateway checks the object against
+ * the manifest's schema before, so that this is no place to complain.
+ *
+ * @param {unknown} raw the plugin's config object
+ * @param {(path: string) => string} [resolvePath]
+ * @returns {Options}
+ */
+export function readOptions(raw, resolvePath = (path) => path) {
+  const o = record(raw);
+  const history = record(o.history);
+  const hooks = record(o.hooks);
+  const buffer = record(o.buffer);
+  const breaker = record(o.breaker);
+  const triage = record(o.triage);
+  const knowhub = record(o.knowhub);
+  const file = (/** @type {unknown} */ value) => (string(value) === "" ? "" : resolvePath(string(value)));
+  return {
+    enabled: o.enabled !== false,
+    natsUrl: list(o.natsUrl),
+    natsPort: Math.max(0, number(o.natsPort, 0, -1, 65_535)) || 4222,
+    natsCreds: file(o.natsCreds),
+    natsNkey: file(o.natsNkey),
+    natsCa: file(o.natsCa),
+    natsCert: file(o.natsCert),
+    natsKey: file(o.natsKey),
+    natsInboxPrefix: string(o.natsInboxPrefix),
+    subjectPrefix: string(o.subjectPrefix) || "openclaw",
+    stream: string(o.stream),
+    timeoutMs: number(o.timeoutMs, 3000, 500, 60_000),
+    history: {
+      turns: turns(history.turns, string(o.queryMode)),
+      bytes: number(history.bytes, 262_144, 0, Number.MAX_SAFE_INTEGER),
+      textOnly: history.tools !== true,
+    },
+    hooks: {
+      include: hooks.include === undefined ? DEFAULT_INCLUDE : list(hooks.include),
+      exclude: list(hooks.exclude),
+      decide: list(hooks.decide),
+      failClosed: list(hooks.failClosed),
+    },
+    buffer: {
+      events: number(buffer.events, 2000, 1, 1_000_000),
+      bytes: number(buffer.bytes, 16_777_216, 1, Number.MAX_SAFE_INTEGER),
+      eventBytes: number(buffer.eventBytes, 262_144, 4096, Number.MAX_SAFE_INTEGER),
+    },
+    breaker: {
+      lateAnswers: number(breaker.lateAnswers, 3, 1, 1000),
+      pauseMs: number(breaker.pauseMs, 30_000, 0, 3_600_000),
+    },
+    triage: { enabled: triage.enabled === true, timeoutMs: number(triage.timeoutMs, 5000, 1, 600_000) },
+    knowhub: { enabled: knowhub.enabled === true, submittedBy: string(knowhub.submittedBy) },
+  };
+}
+
+/**
+ * Options that neither the plugin nor the consumer has: typing errors, mostly.
+ *
+ * @param {unknown} raw
+ * @returns {string[]}
+ */
+export function unknownOptions(raw) {
+  return Object.keys(record(raw)).filter((name) => !(name in manifest.configSchema.properties));
+}
+
+/**
+ * How many turns of the history are sent: none when the consumer classifies the message alone, all
+ * when it looks at the full conversation.
+ *
+ * @param {unknown} given
+ * @param {string} queryMode
+ */
+function turns(given, queryMode) {
+  if (queryMode === "message") return 0;
+  return number(given, queryMode === "full" ? Number.MAX_SAFE_INTEGER : 50, 0, Number.MAX_SAFE_INTEGER);
+}
+
+/**
+ * @param {unknown} value
+ * @returns {Record<string, unknown>}
+ */
+function record(value) {
+  return value !== null && typeof value === "object" && !Array.isArray(value)
+    ? /** @type {Record<string, unknown>} */ (value)
+    : {};
+}
+
+/** @param {unknown} value */
+function string(value) {
+  return typeof value === "string" ? value.trim() : "";
+}
+
+/**
+ * A list, or text with commas.
+ *
+ * @param {unknown} value
+ */
+function list(value) {
+  const items = Array.isArray(value) ? value : string(value).split(",");
+  return items.map((item) => string(item)).filter((item) => item !== "");
+}
+
+/**
+ * A number within its limits; text with one counts, as it does for the consumer.
+ *
+ * @param {unknown} value
+ * @param {number} otherwise
+ * @param {number} lowest
+ * @param {number} highest
+ */
+function number(value, otherwise, lowest, highest) {
+  const n = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof n !== "number" || !Number.isFinite(n)) return otherwise;
+  return Math.min(highest, Math.max(lowest, Math.trunc(n)));
+}

@@ -1,0 +1,118 @@
+// The hooks of OpenClaw 2026.9.6, and what is done at each.
+
+/** Hooks whose result the gateway waits for. */
+export const DECISIONS = [
+  "agent_turn_prepare",
+  "before_agent_finalize",
+  "before_agent_reply",
+  "before_agent_run",
+  "before_dispatch",
+  "before_install",
+  "before_message_write",
+  "before_model_resolve",
+  "before_prompt_build",
+  "before_tool_call",
+  "heartbeat_prompt_contribution",
+  "inbound_claim",
+  "message_sending",
+  "reply_dispatch",
+  "reply_payload_sending",
+  "resolve_exec_env",
+  "skill_proposal_evaluate",
+  "subagent_delivery_target",
+  "tool_result_persist",
+];
+
+/** Hooks whose result nobody waits for. */
+export const OBSERVATIONS = [
+  "after_compaction",
+  "after_tool_call",
+  "agent_end",
+  "before_compaction",
+  "before_reset",
+  "channel_pairing_requested",
+  "cron_changed",
+  "cron_reconciled",
+  "gateway_start",
+  "gateway_stop",
+  "llm_input",
+  "llm_output",
+  "message_received",
+  "message_sent",
+  "model_call_ended",
+  "model_call_started",
+  "session_end",
+  "session_start",
+  "skill_changed",
+  "skill_proposal_changed",
+  "subagent_ended",
+  "subagent_progress",
+  "subagent_spawned",
+];
+
+/** The gateway calls these without waiting for a promise: they can be told, not decided. */
+const SYNCHRONOUS = new Set(["before_message_write", "tool_result_persist"]);
+
+/** Results that stop what a hook guards, for those that may fail closed. */
+const CLOSED = new Map([
+  ["before_tool_call", { block: true, blockReason: "nobody decided about this tool call (intention-hint)" }],
+]);
+
+/**
+ * @typedef {object} Plan
+ * @property {string[]} decide hooks that are asked about
+ * @property {string[]} tell hooks that are published as events
+ * @property {string[]} problems what of the configuration cannot be done
+ */
+
+/**
+ * Says what is done at which hook. A hook is either asked about or told.
+ *
+ * @param {import("./config.js").Options} options
+ * @returns {Plan}
+ */
+export function planHooks({ hooks, triage }) {
+  const all = [...DECISIONS, ...OBSERVATIONS];
+  const problems = [];
+  const decide = new Set(["before_prompt_build"]);
+  if (triage.enabled) decide.add("before_dispatch");
+  for (const hook of hooks.decide) {
+    if (!DECISIONS.includes(hook)) problems.push(`hooks.decide: ${hook} is not a hook that can be decided`);
+    else if (SYNCHRONOUS.has(hook)) problems.push(`hooks.decide: the gateway does not wait at ${hook}`);
+    else decide.add(hook);
+  }
+  for (const hook of hooks.failClosed) {
+    if (!CLOSED.has(hook)) problems.push(`hooks.failClosed: ${hook} cannot fail closed`);
+    else if (!decide.has(hook)) problems.push(`hooks.failClosed: ${hook} is not in hooks.decide`);
+  }
+  for (const pattern of [...hooks.include, ...hooks.exclude]) {
+    if (!all.some((hook) => matches(pattern, hook))) problems.push(`hooks: ${pattern} is no hook of this gateway`);
+  }
+  const tell = all.filter(
+    (hook) =>
+      !decide.has(hook) &&
+      hooks.include.some((pattern) => matches(pattern, hook)) &&
+      !hooks.exclude.some((pattern) => matches(pattern, hook)),
+  );
+  return { decide: [...decide], tell, problems };
+}
+
+/**
+ * The answer for a hook that nobody decided about.
+ *
+ * @param {string} hook
+ * @param {string[]} failClosed
+ * @returns {object | undefined}
+ */
+export function withoutDecision(hook, failClosed) {
+  return failClosed.includes(hook) ? CLOSED.get(hook) : undefined;
+}
+
+/**
+ * @param {string} pattern with * for anything
+ * @param {string} hook
+ */
+function matches(pattern, hook) {
+  const parts = pattern.split("*").map((part) => part.replaceAll(/[^\w]/g, String.raw`\$&`));
+  return new RegExp(`^${parts.join(".*")}$`).test(hook);
+}

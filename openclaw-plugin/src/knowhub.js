@@ -1,0 +1,84 @@
+// Tools that let an agent use experiences (contract §12).
+
+import { knowhubSubject } from "./subjects.js";
+
+export const TOOL_NAMES = ["kb_search", "kb_submit", "kb_content"];
+
+/** How long a tool waits for its answer. */
+const CALL_MS = 10_000;
+
+const text = (/** @type {string} */ description) => ({ type: "string", minLength: 1, description });
+
+/**
+ * @param {() => import("./bridge.js").Bridge} bridge
+ * @param {import("./api.js").ToolContext} ctx
+ * @returns {import("./api.js").Tool[]}
+ */
+export function knowhubTools(bridge, ctx) {
+  const agent = ctx.agentId === undefined ? {} : { agent_id: ctx.agentId };
+
+  /**
+   * @param {"search" | "submit" | "content"} verb
+   * @param {object} body
+   * @param {AbortSignal | undefined} signal
+   */
+  async function call(verb, body, signal) {
+    const b = bridge();
+    try {
+      const reply = await b.call(knowhubSubject(b.options.subjectPrefix, verb), body, CALL_MS, signal);
+      return { content: [{ type: /** @type {const} */ ("text"), text: JSON.stringify(reply, null, 2) }], details: reply };
+    } catch (error) {
+      throw new Error(`KnowHub ${verb} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    }
+  }
+
+  return [
+    {
+      name: "kb_search",
+      label: "Search experiences",
+      description: "Search approved experiences of earlier tasks: what was tried, with what, and what came of it. Best matches first.",
+      parameters: {
+        type: "object",
+        additionalProperties: false,
+        required: ["query"],
+        properties: {
+          query: text("What to look for, in any language."),
+          limit: { type: "integer", minimum: 1, maximum: 50, description: "How many at most (default 5)." },
+        },
+      },
+      execute: (_id, { query, limit }, signal) => call("search", { q: query, limit: limit ?? 5, ...agent }, signal),
+    },
+    {
+      name: "kb_submit",
+      label: "Submit an experience",
+      description: "Submit an experience that others can learn from: the task, the tool or source that was used, and the result.",
+      parameters: {
+        type: "object",
+        additionalProperties: false,
+        required: ["task", "resource", "result"],
+        properties: {
+          task: text("What was to be done."),
+          resource: text("What it was done with: a tool, a page, a command."),
+          result: text("What came of it, and what to mind next time."),
+        },
+      },
+      execute: (_id, { task, resource, result }, signal) => {
+        const { submittedBy } = bridge().options.knowhub;
+        const by = submittedBy === "" ? {} : { submitted_by: submittedBy };
+        return call("submit", { task, resource, result, ...agent, ...by }, signal);
+      },
+    },
+    {
+      name: "kb_content",
+      label: "Read an experience",
+      description: "Read one experience in full by the id that kb_search gave.",
+      parameters: {
+        type: "object",
+        additionalProperties: false,
+        required: ["id"],
+        properties: { id: text("The experience's id.") },
+      },
+      execute: (_id, { id }, signal) => call("content", { id, ...agent }, signal),
+    },
+  ];
+}

@@ -1,0 +1,107 @@
+// Subject tokens and subjects (contract §2).
+
+import { createHash } from "node:crypto";
+
+/** The longest token in a subject, in bytes; a longer one is shortened like a session file's name. */
+const MAX_TOKEN = 1000;
+
+/**
+ * Writes a value as one subject token: a byte outside [A-Za-z0-9_-] becomes "=" and two upper-case
+ * hex digits, an absent value "_", and "_" itself "=5F".
+ *
+ * @param {string | Uint8Array | null | undefined} value text, or bytes that need not be UTF-8
+ * @returns {string}
+ */
+export function encodeToken(value) {
+  const bytes = typeof value === "string" ? Buffer.from(value, "utf8") : (value ?? new Uint8Array());
+  if (bytes.length === 0) return "_";
+  if (bytes.length === 1 && bytes[0] === 0x5f) return "=5F";
+  let token = "";
+  for (const byte of bytes) {
+    token += isPlain(byte) ? String.fromCharCode(byte) : `=${byte.toString(16).toUpperCase().padStart(2, "0")}`;
+  }
+  return token;
+}
+
+/** @param {number} byte */
+function isPlain(byte) {
+  return (
+    (byte >= 0x30 && byte <= 0x39) || // 0-9
+    (byte >= 0x41 && byte <= 0x5a) || // A-Z
+    (byte >= 0x61 && byte <= 0x7a) || // a-z
+    byte === 0x5f ||
+    byte === 0x2d
+  );
+}
+
+/**
+ * The token of a value, shortened when no server would take it.
+ *
+ * @param {string | undefined} value
+ */
+function part(value) {
+  const token = encodeToken(value);
+  if (token.length <= MAX_TOKEN) return token;
+  return token.slice(0, 180) + createHash("sha256").update(token).digest("hex").slice(0, 16);
+}
+
+/**
+ * The subject on which a decision is asked for.
+ *
+ * @param {string} prefix
+ * @param {string} hook
+ * @param {string | undefined} agent
+ */
+export function requestSubject(prefix, hook, agent) {
+  return `${prefix}.request.${part(hook)}.${part(agent)}`;
+}
+
+/**
+ * The subject on which an event is published.
+ *
+ * @param {string} prefix
+ * @param {string} hook
+ * @param {string | undefined} agent
+ * @param {string | undefined} session the session id, else the session key
+ */
+export function eventSubject(prefix, hook, agent, session) {
+  return `${prefix}.event.${part(hook)}.${part(agent)}.${part(session)}`;
+}
+
+/**
+ * The subject of a KnowHub verb (contract §12).
+ *
+ * @param {string} prefix
+ * @param {"search" | "submit" | "content"} verb
+ */
+export function knowhubSubject(prefix, verb) {
+  return `${prefix}.knowhub.${verb}`;
+}
+
+/**
+ * The agent and the session that a hook's arguments speak of. Hooks differ in what they have: the
+ * context counts before the event, and an agent may stand in the session key alone.
+ *
+ * @param {unknown} event
+ * @param {unknown} ctx
+ * @returns {{agent: string | undefined, session: string | undefined}}
+ */
+export function addressOf(event, ctx) {
+  const key = text(ctx, "sessionKey") ?? text(event, "sessionKey");
+  const agent = text(ctx, "agentId") ?? text(event, "agentId") ?? /^agent:([^:]+):/.exec(key ?? "")?.[1];
+  return { agent, session: text(ctx, "sessionId") ?? text(event, "sessionId") ?? key };
+}
+
+/**
+ * @param {unknown} object
+ * @param {string} field
+ * @returns {string | undefined} a string that is not empty
+ */
+export function text(object, field) {
+  try {
+    const value = /** @type {Record<string, unknown> | null | undefined} */ (object)?.[field];
+    return typeof value === "string" && value !== "" ? value : undefined;
+  } catch {
+    return undefined; // a getter that throws
+  }
+}

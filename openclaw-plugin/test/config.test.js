@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { VERSION, readOptions, unknownOptions } from "../src/config.js";
+import { DECISIONS, OBSERVATIONS, planHooks } from "../src/hooks.js";
+import { TOOL_NAMES } from "../src/knowhub.js";
+import { samples } from "./samples.js";
+
+const manifest = JSON.parse(readFileSync(new URL("../openclaw.plugin.json", import.meta.url), "utf8"));
+const schema = manifest.configSchema;
+const source = (/** @type {string} */ path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+
+test("manifest: names what the package is", () => {
+  const pkg = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  assert.equal(manifest.id, "intention-hint");
+  assert.equal(manifest.version, pkg.version);
+  assert.equal(VERSION, pkg.version);
+  assert.deepEqual(manifest.contracts.tools, TOOL_NAMES);
+  assert.deepEqual(Object.keys(pkg.dependencies), pkg.bundleDependencies);
+});
+
+test("manifest: has every field that the consumer reads from the same object", () => {
+  const fields = [...source("internal/config/variables.go").matchAll(/\bfield: "(\w+)"/g)].map((match) => match[1] ?? "");
+  assert.ok(fields.length > 30);
+  for (const field of fields) assert.ok(field in schema.properties, field);
+});
+
+test("manifest: hints and groups speak of fields that are there", () => {
+  for (const path of Object.keys(manifest.uiHints)) {
+    let node = schema;
+    for (const step of path.split(".")) {
+      assert.ok(node.properties?.[step], path);
+      node = node.properties[step];
+    }
+  }
+  for (const group of manifest.configGroups) for (const name of group.properties) assert.ok(schema.properties[name], name);
+});
+
+test("manifest: the defaults are those of the plugin", () => {
+  /** @param {any} node @returns {any} */
+  const defaults = (node) => {
+    if ("default" in node) return node.default;
+    if (!node.properties) return undefined;
+    const entries = Object.entries(node.properties).map(([name, child]) => [name, defaults(child)]);
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  };
+  assert.deepEqual(readOptions(defaults(schema)), readOptions({}));
+  assert.deepEqual(readOptions(undefined), readOptions({}));
+});
+
+for (const [name, raw, pick, want] of /** @type {Array<[string, any, (o: import("../src/config.js").Options) => unknown, unknown]>} */ ([
+  ["servers as text", { natsUrl: "nats://a:1, nats://b:2" }, (o) => o.natsUrl, ["nats://a:1", "nats://b:2"]],
+  ["servers as a list", { natsUrl: ["nats://a:1"] }, (o) => o.natsUrl, ["nats://a:1"]],
+  ["no server", {}, (o) => [o.natsUrl, o.natsPort], [[], 4222]],
+  ["the port of the embedded server", { natsPort: 4300 }, (o) => o.natsPort, 4300],
+  ["a port that is not known", { natsPort: -1 }, (o) => o.natsPort, 4222],
+  ["a short time-out", { timeoutMs: 1 }, (o) => o.timeoutMs, 500],
+  ["a long time-out", { timeoutMs: 1e9 }, (o) => o.timeoutMs, 60_000],
+  ["a time-out as text", { timeoutMs: "1500" }, (o) => o.timeoutMs, 1500],
+  ["a time-out that is none", { timeoutMs: {} }, (o) => o.timeoutMs, 3000],
+  ["the message alone", { queryMode: "message" }, (o) => o.history.turns, 0],
+  ["the full conversation", { queryMode: "full" }, (o) => o.history.turns, Number.MAX_SAFE_INTEGER],
+  ["turns as given", { queryMode: "full", history: { turns: 7 } }, (o) => o.history.turns, 7],
+  ["tools in the history", { history: { tools: true } }, (o) => o.history.textOnly, false],
+  ["no events", { hooks: { include: [] } }, (o) => o.hooks.include, []],
+  ["wrong types", { hooks: 7, buffer: null, breaker: [], triage: "x", natsUrl: {}, history: true }, (o) => o, readOptions({})],
+])) {
+  test(`readOptions: ${name}`, () => assert.deepEqual(pick(readOptions(raw)), want));
+}
+
+test("readOptions: files are resolved as the gateway does", () => {
+  const o = readOptions({ natsCreds: "~/c", natsCa: "" }, (path) => `/home/${path.slice(2)}`);
+  assert.equal(o.natsCreds, "/home/c");
+  assert.equal(o.natsCa, "");
+});
+
+test("unknownOptions: names typing errors", () => {
+  assert.deepEqual(unknownOptions({ natsURL: "x", timeoutMs: 1, dataDir: "d" }), ["natsURL"]);
+});
+
+test("hooks: the catalogue is the consumer's", () => {
+  const go = source("subjects/hooks.go");
+  const constants = new Map([...go.matchAll(/(Hook\w+)\s*= "(\w+)"/g)].map(([, name = "", hook = ""]) => [name, hook]));
+  const rows = [...go.matchAll(/^\t(?:"(\w+)"|(Hook\w+)):\s+(Decision|Observation),/gm)];
+  /** @param {string} kind */
+  const named = (kind) => rows.filter((row) => row[3] === kind).map((row) => row[1] ?? constants.get(row[2] ?? ""));
+  const older = ["before_agent_start", "subagent_spawning", "deactivate", "turn_begun"];
+  assert.deepEqual(named("Decision").filter((hook) => !older.includes(hook ?? "")).toSorted(), DECISIONS.toSorted());
+  assert.deepEqual(named("Observation").filter((hook) => !older.includes(hook ?? "")).toSorted(), OBSERVATIONS.toSorted());
+});
+
+test("hooks: every captured one is known", () => {
+  for (const { hook } of samples()) assert.ok(DECISIONS.includes(hook) || OBSERVATIONS.includes(hook), hook);
+});
+
+for (const [name, raw, check] of /** @type {Array<[string, any, (plan: import("../src/hooks.js").Plan) => void]>} */ ([
+  [
+    "by default",
+    {},
+    (plan) => {
+      assert.deepEqual(plan.decide, ["before_prompt_build"]);
+      assert.deepEqual(plan.problems, []);
+      for (const hook of ["after_tool_call", "agent_end", "session_end", "message_received"]) assert.ok(plan.tell.includes(hook), hook);
+      for (const hook of ["llm_input", "before_prompt_build", "before_tool_call"]) assert.ok(!plan.tell.includes(hook), hook);
+    },
+  ],
+  ["with triage", { triage: { enabled: true } }, (plan) => assert.deepEqual(plan.decide, ["before_prompt_build", "before_dispatch"])],
+  ["all events", { hooks: { include: ["*"] } }, (plan) => assert.equal(plan.tell.length, DECISIONS.length + OBSERVATIONS.length - 1)],
+  ["some events", { hooks: { include: ["session_*", "llm_output"], exclude: ["*_end"] } }, (plan) => assert.deepEqual(plan.tell.toSorted(), ["llm_output", "session_start"])],
+  [
+    "a decision",
+    { hooks: { decide: ["before_tool_call"], include: ["*"], failClosed: ["before_tool_call"] } },
+    (plan) => {
+      assert.deepEqual(plan.decide, ["before_prompt_build", "before_tool_call"]);
+      assert.ok(!plan.tell.includes("before_tool_call"), "asked or told");
+      assert.deepEqual(plan.problems, []);
+    },
+  ],
+  ["a decision at an observation", { hooks: { decide: ["agent_end"] } }, (plan) => assert.match(plan.problems.join(), /agent_end is not a hook that can be decided/)],
+  ["a decision where nobody waits", { hooks: { decide: ["tool_result_persist"] } }, (plan) => assert.match(plan.problems.join(), /does not wait/)],
+  ["closed without a decision", { hooks: { failClosed: ["before_tool_call"] } }, (plan) => assert.match(plan.problems.join(), /not in hooks.decide/)],
+  ["closed where it cannot be", { hooks: { failClosed: ["before_prompt_build"] } }, (plan) => assert.match(plan.problems.join(), /cannot fail closed/)],
+  ["a typing error", { hooks: { include: ["agent_ended"] } }, (plan) => assert.match(plan.problems.join(), /agent_ended is no hook/)],
+])) {
+  test(`planHooks: ${name}`, () => check(planHooks(readOptions(raw))));
+}

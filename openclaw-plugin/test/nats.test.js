@@ -1,0 +1,418 @@
+// The plugin against real consumers and a real NATS server.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createServer, connect as dial } from "node:net";
+import { join } from "node:path";
+import { after, afterEach, before, test } from "node:test";
+
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect, headers } from "@nats-io/transport-node";
+
+import { build, eventually, freePort, start } from "./consumer.js";
+import { CTX, forget, gateway } from "./gateway.js";
+import { samples } from "./samples.js";
+
+/** @type {ReturnType<typeof build>} */
+let built;
+/** @type {Awaited<ReturnType<typeof start>>} */
+let consumer;
+/** @type {import("@nats-io/transport-node").NatsConnection} */
+let nc;
+
+before(async () => {
+  built = build();
+  consumer = await start(built, { port: await freePort(), name: "main" });
+  nc = await connect({ servers: consumer.url.replace("nats://", "") });
+});
+
+after(async () => {
+  await nc?.close();
+  await consumer?.stop();
+  built?.remove();
+});
+
+afterEach(forget);
+
+/** @param {string} id */
+function session(id, data = consumer.data) {
+  try {
+    return JSON.parse(readFileSync(join(data, "sessions", `${id}.json`), "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {() => Promise<unknown>} what */
+async function took(what) {
+  const began = performance.now();
+  await what();
+  return performance.now() - began;
+}
+
+/**
+ * Answers requests of a prefix.
+ *
+ * @param {string} prefix
+ * @param {(msg: import("@nats-io/transport-node").Msg, n: number) => void} answer
+ */
+async function responder(prefix, answer) {
+  let n = 0;
+  const subscription = nc.subscribe(`${prefix}.request.>`, { callback: (_error, msg) => answer(msg, n++) });
+  await nc.flush();
+  return { count: () => n, stop: () => subscription.unsubscribe() };
+}
+
+/** The number that the server gives to a connection made now. */
+async function clientId() {
+  const probe = await connect({ servers: consumer.url.replace("nats://", "") });
+  const id = probe.info?.client_id ?? 0;
+  await probe.close();
+  return id;
+}
+
+const prompt = (/** @type {string} */ text) => ({ prompt: text, messages: [] });
+
+test("a turn: hint, tool call, end", async () => {
+  const g = gateway({ natsUrl: consumer.url });
+  await g.fire("gateway_start", { port: 1 }, {});
+  const ctx = { ...CTX, sessionId: "turn", runId: "turn-1" };
+  const result = /** @type {any} */ (await g.fire("before_prompt_build", prompt("remind me tomorrow at nine to water the plants"), ctx));
+  assert.match(result.prependContext, /^intent: PRODUCTIVITY_CALENDAR/m);
+  assert.deepEqual(Object.keys(result), ["prependContext"]);
+  await g.fire("after_tool_call", { toolName: "cron", params: { at: 9n }, runId: "turn-1", toolCallId: "c1", result: "ok", durationMs: 3 }, ctx);
+  await g.fire("agent_end", { runId: "turn-1", success: true, messages: [{ role: "user", content: "x" }, { role: "assistant", content: "Done." }] }, ctx);
+  await eventually("the turn is a session file", () => session("turn")?.current.result === "Done.");
+  assert.deepEqual(session("turn").current.toolCalls[0].params, { at: "9" });
+  assert.match(g.hint(), /Last hint here: PRODUCTIVITY_CALENDAR 0\.\d\d from local/);
+  assert.match(g.hint(), /Asked 1: 1 answered/);
+});
+
+test("no decision is nothing", async () => {
+  const g = gateway({ natsUrl: consumer.url, hooks: { decide: ["before_agent_run"] } });
+  assert.equal(await g.fire("before_prompt_build", prompt("x"), { ...CTX, trigger: "cron" }), undefined);
+  assert.match(g.hint(), /no hint \(not_user_trigger\)/);
+  assert.equal(await g.fire("before_agent_run", prompt("x")), undefined, "a hook that nobody handles gets {}");
+});
+
+test("captured turns get the outcome that the whole session would give", async () => {
+  const g = gateway({ natsUrl: consumer.url });
+  await g.fire("gateway_start", { port: 1 }, {});
+  for (const [i, { event, ctx }] of samples("agent_end").entries()) {
+    const id = `captured-${i}`;
+    const mine = { ...ctx, sessionId: id, sessionKey: `agent:main:telegram:direct:${i}`, runId: id, trigger: "user", messageProvider: "telegram", channelId: "1", inputProvenance: undefined };
+    await g.fire("before_prompt_build", prompt("hello"), mine);
+    await g.fire("agent_end", { ...event, runId: id }, mine);
+    await eventually(`${id} ended`, () => session(id)?.current.timestamps.end !== undefined);
+    const last = event.messages.toReversed().find((/** @type {any} */ m) => m.role === "assistant");
+    if (last?.stopReason === "error") assert.equal(session(id).current.error, last.errorMessage);
+  }
+});
+
+test("what travels: headers, subject and history", async () => {
+  /** @type {import("@nats-io/transport-node").Msg | undefined} */
+  let seen;
+  const r = await responder("seen", (msg) => {
+    seen = msg;
+    msg.respond('{"prependContext": "x"}');
+  });
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "seen", timeoutMs: 1234 });
+  const trace = { traceId: "a".repeat(32), spanId: "b".repeat(16), traceFlags: "01" };
+  const messages = [{ role: "user", content: "old" }, { role: "toolResult", content: [{ type: "text", text: "big" }] }];
+  const ctx = { ...CTX, trace, abortSignal: new AbortController().signal, config: { secret: 1 } };
+  assert.deepEqual(await g.fire("before_prompt_build", { prompt: "p", messages }, ctx), { prependContext: "x" });
+  assert.equal(seen?.subject, "seen.request.before_prompt_build.main");
+  const budget = Number(seen?.headers?.get("Hint-Timeout-Ms"));
+  assert.ok(budget > 1000 && budget <= 1234, String(budget));
+  assert.equal(seen?.headers?.get("traceparent"), `00-${trace.traceId}-${trace.spanId}-01`);
+  const body = /** @type {any} */ (seen?.json());
+  assert.deepEqual(body.event, { prompt: "p", messages: [{ role: "user", content: "old" }] });
+  assert.deepEqual(body.ctx, { ...CTX, trace });
+  assert.equal(body.hook, "before_prompt_build");
+  assert.ok(Math.abs(body.ts - Date.now()) < 60_000);
+  r.stop();
+});
+
+test("a history beyond the server's max_payload loses its oldest messages", async () => {
+  const small = await start(built, { port: await freePort(), name: "small", conf: "max_payload: 65536" });
+  try {
+    const g = gateway({ natsUrl: small.url, queryMode: "full" });
+    const messages = Array.from({ length: 500 }, (_, i) => ({ role: i % 2 ? "assistant" : "user", content: `${i} ${"x".repeat(1000)}` }));
+    const result = /** @type {any} */ (await g.fire("before_prompt_build", { prompt: "what did I tell you about the dentist?", messages }));
+    assert.match(result?.prependContext ?? "", /MEMORY_LOOKUP/);
+    await g.fire("after_tool_call", { toolName: "read", result: { content: [{ type: "text", text: "y".repeat(200_000) }] } });
+    await eventually("the tool call is stored", () => g.shared().bridge.status().stored === 1);
+    await forget();
+
+    // Told before it is known what the server takes.
+    const early = gateway({ natsUrl: small.url });
+    const text = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, "y".repeat(1000)]));
+    for (const params of [text, {}]) await early.fire("after_tool_call", { toolName: "read", params });
+    await eventually("the large one is refused, the other one stored", () => {
+      const { stored, refused, buffered } = early.shared().bridge.status();
+      return stored === 1 && refused === 1 && buffered === 0;
+    });
+  } finally {
+    await forget();
+    await small.stop();
+  }
+});
+
+test("nobody there: the turn goes on at once", async () => {
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "nobody" });
+  await g.fire("gateway_start", { port: 1 }, {});
+  await eventually("connected", () => g.shared().bridge.status().state === "up");
+  for (let i = 0; i < 5; i++) {
+    assert.ok((await took(async () => assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined))) < 500);
+  }
+  assert.match(g.hint(), /0 late, 5 with nobody there/);
+  assert.equal(g.log.filter((line) => line.includes("is a consumer running?")).length, 1);
+});
+
+test("late answers: the turn goes on in time, and after some nobody is asked until a probe is answered", async () => {
+  let answering = false;
+  const r = await responder("late", (msg) => {
+    if (answering) msg.respond('{"prependContext": "x"}');
+  });
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "late", timeoutMs: 500, breaker: { lateAnswers: 2, pauseMs: 1000 } });
+  const ask = () => g.fire("before_prompt_build", prompt("x"));
+  for (let i = 0; i < 2; i++) {
+    const ms = await took(async () => assert.equal(await ask(), undefined));
+    assert.ok(ms >= 400 && ms < 900, `${ms} ms`);
+  }
+  assert.ok((await took(ask)) < 100, "a pause");
+  assert.match(g.log.join("\n"), /2 answers in a row were late/);
+  assert.match(g.hint(), /Pausing before_prompt_build/);
+  assert.equal(r.count(), 2);
+  answering = true;
+  await eventually("a probe is answered", async () => /** @type {any} */ (await ask())?.prependContext === "x");
+  assert.equal(r.count(), 3, "one probe");
+  assert.doesNotMatch(g.hint(), /Pausing/);
+  r.stop();
+});
+
+test("late answers: only one of many turns probes", async () => {
+  const r = await responder("probe", () => {});
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "probe", timeoutMs: 500, breaker: { lateAnswers: 1, pauseMs: 0 } });
+  await g.fire("before_prompt_build", prompt("x"));
+  await Promise.all(Array.from({ length: 20 }, () => g.fire("before_prompt_build", prompt("x"))));
+  assert.equal(r.count(), 2);
+  r.stop();
+});
+
+for (const [name, body] of /** @type {Array<[string, string | Uint8Array]>} */ ([
+  ["nothing", ""],
+  ["no JSON", "<html>"],
+  ["cut JSON", '{"prependContext": "x"'],
+  ["a list", "[1]"],
+  ["null", "null"],
+  ["a text", '"x"'],
+  ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22)],
+])) {
+  test(`garbage: ${name} is no decision`, async () => {
+    const r = await responder("garbage", (msg) => msg.respond(body));
+    const g = gateway({ natsUrl: consumer.url, subjectPrefix: "garbage", hooks: { decide: ["before_tool_call"], failClosed: ["before_tool_call"] } });
+    assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined);
+    assert.equal(/** @type {any} */ (await g.fire("before_tool_call", { toolName: "exec" })).block, true, "and closed where it is to be");
+    assert.match(g.hint(), /2 unusable/);
+    r.stop();
+  });
+}
+
+test("an error in the reply is no decision", async () => {
+  const header = headers();
+  header.set("Nats-Service-Error", "prompt of event must be a string");
+  header.set("Nats-Service-Error-Code", "400");
+  const r = await responder("errors", (msg) => msg.respond('{"prependContext": "x"}', { headers: header }));
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "errors" });
+  assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined);
+  assert.match(g.log.join("\n"), /prompt of event must be a string/);
+  r.stop();
+});
+
+test("a decision of somebody else's service goes to the gateway as it is", async () => {
+  const block = { block: true, blockReason: "not on Sundays", extra: [1] };
+  const r = await responder("others", (msg) => msg.respond(msg.subject.includes("before_tool_call") ? JSON.stringify(block) : '{"handled": true}'));
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "others", hooks: { decide: ["before_tool_call"] }, triage: { enabled: true } });
+  assert.deepEqual(await g.fire("before_tool_call", { toolName: "exec" }), block);
+  for (const { event, ctx } of samples("before_dispatch")) assert.deepEqual(await g.fire("before_dispatch", event, ctx), { handled: true });
+  r.stop();
+});
+
+test("reload in mid-flight: the turn that waits goes on, the next one gets its answer", async () => {
+  const r = await responder("reload", (msg, n) => {
+    if (n > 0) msg.respond('{"prependContext": "x"}');
+  });
+  const old = gateway({ natsUrl: consumer.url, subjectPrefix: "reload", timeoutMs: 20_000 });
+  await old.fire("gateway_start", { port: 1 }, {});
+  const waiting = old.fire("before_prompt_build", prompt("x"));
+  await eventually("the request is on its way", () => r.count() === 1);
+  await old.fire("gateway_stop", { reason: "plugin replacement" }, {});
+  assert.equal(await waiting, undefined);
+  const next = gateway({ natsUrl: [consumer.url], subjectPrefix: "reload" });
+  await next.fire("gateway_start", { port: 1 }, {});
+  assert.deepEqual(await next.fire("before_prompt_build", prompt("x")), { prependContext: "x" });
+  assert.deepEqual(await old.fire("before_prompt_build", prompt("x")), { prependContext: "x" }, "an old handler hands over");
+  r.stop();
+});
+
+test("a connection that breaks in mid-flight: the turn goes on at once", async () => {
+  /** @type {import("node:net").Socket[]} */
+  const sockets = [];
+  const proxy = createServer((near) => {
+    const far = dial(Number(new URL(consumer.url).port), "127.0.0.1");
+    for (const socket of [near, far]) sockets.push(socket.on("error", () => {}));
+    near.pipe(far).pipe(near);
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const r = await responder("break", () => {
+    for (const socket of sockets) socket.destroy();
+  });
+  const { port } = /** @type {import("node:net").AddressInfo} */ (proxy.address());
+  const g = gateway({ natsUrl: `127.0.0.1:${port}`, subjectPrefix: "break", timeoutMs: 20_000 });
+  await g.fire("gateway_start", { port: 1 }, {});
+  const ms = await took(async () => assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined));
+  assert.ok(ms < 5000, `${ms} ms`);
+  assert.equal(r.count(), 1);
+  r.stop();
+  await forget();
+  proxy.close();
+  await once(proxy, "close");
+});
+
+test("many registrations are one connection", async () => {
+  const first = await clientId();
+  for (let i = 0; i < 5; i++) {
+    const g = gateway({ natsUrl: consumer.url });
+    await g.fire("gateway_start", { port: 1 }, {});
+    await g.fire("before_prompt_build", prompt("x"));
+  }
+  assert.equal((await clientId()) - first, 3, "the look at the server, the connection, and the count itself");
+});
+
+test("a command gives its connection back, and its events are stored before it ends", async () => {
+  const g = gateway({ natsUrl: consumer.url });
+  const ctx = { ...CTX, sessionId: "local", runId: "local-1" };
+  await g.fire("before_prompt_build", prompt("hello"), ctx);
+  await g.fire("after_tool_call", { toolName: "read", runId: "local-1", toolCallId: "c" }, ctx);
+  await g.fire("agent_end", { runId: "local-1", messages: [{ role: "assistant", content: "Hi." }] }, ctx);
+  assert.equal(g.shared().bridge.status().stored, 2, "agent_end was awaited");
+  await eventually("the connection is closed", () => g.shared().bridge.status().state === "closed", 3000);
+  await g.fire("llm_output", {}, ctx);
+  assert.match(/** @type {any} */ (await g.fire("before_prompt_build", prompt("hello"), { ...ctx, runId: "local-2" })).prependContext, /intent: CHAT/);
+});
+
+test("gateway_stop: the last events are stored, then the connection is closed", async () => {
+  const g = gateway({ natsUrl: consumer.url });
+  await g.fire("gateway_start", { port: 1 }, {});
+  for (let i = 0; i < 300; i++) await g.fire("session_end", { sessionId: `s${i}` }, {});
+  await g.fire("gateway_stop", { reason: "gateway stopping" }, {});
+  assert.equal(g.shared().bridge.status().stored, 302);
+  assert.equal(g.shared().bridge.status().state, "closed");
+});
+
+test("an outage: turns go on at once, events wait and are stored once and in order", async () => {
+  const port = await freePort();
+  let down = await start(built, { port, name: "outage" });
+  try {
+    const g = gateway({ natsUrl: down.url, hooks: { include: ["after_tool_call"] } });
+    await g.fire("gateway_start", { port: 1 }, {});
+    const status = () => g.shared().bridge.status();
+    const call = (/** @type {number} */ i) => g.fire("after_tool_call", { toolName: "read", i }, { agentId: "main", sessionId: "outage" });
+    for (let i = 0; i < 100; i++) await call(i);
+    await down.kill();
+    for (let i = 100; i < 200; i++) await call(i);
+    await eventually("the loss is noticed", () => status().state === "down");
+    assert.ok((await took(async () => assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined))) < 100);
+    for (let i = 200; i < 300; i++) await call(i);
+    down = await start(built, { port, name: "outage" });
+    await eventually("all is stored", () => status().stored === 300);
+    assert.deepEqual([status().buffered, status().dropped, status().refused], [0, 0, 0]);
+
+    const other = await connect({ servers: `127.0.0.1:${port}` });
+    const jsm = await jetstreamManager(other);
+    const info = await jsm.streams.info("OPENCLAW_EVENTS");
+    const order = [];
+    for (let seq = 1; seq <= info.state.last_seq; seq++) {
+      const stored = await jsm.streams.getMessage("OPENCLAW_EVENTS", { seq });
+      if (stored?.subject === "openclaw.event.after_tool_call.main.outage") order.push(stored.json().event.i);
+    }
+    await other.close();
+    assert.deepEqual(order, Array.from({ length: 300 }, (_, i) => i));
+    assert.match(/** @type {any} */ (await g.fire("before_prompt_build", prompt("hello"))).prependContext, /intent: CHAT/);
+    assert.equal(g.log.filter((line) => line.includes("no connection to NATS")).length, 1);
+  } finally {
+    await forget();
+    await down.stop();
+  }
+});
+
+test("least rights: what is denied is known at once, and does not hold up the rest", async () => {
+  const conf = `authorization { users: [
+    { user: "test", password: "pw" }
+    { user: "gw", password: "p@ss", permissions: { publish: ["openclaw.request.>", "openclaw.event.agent_end.>"], subscribe: ["_INBOX_gw.>"] } }
+  ] }`;
+  const port = await freePort();
+  const guarded = await start(built, { port, name: "guarded", conf, user: "test:pw" });
+  try {
+    const config = { natsUrl: `nats://gw:p%40ss@127.0.0.1:${port}`, natsInboxPrefix: "_INBOX_gw" };
+    const g = gateway(config);
+    await g.fire("gateway_start", { port: 1 }, {});
+    assert.match(/** @type {any} */ (await g.fire("before_prompt_build", prompt("hello"))).prependContext, /intent: CHAT/);
+    await g.fire("after_tool_call", {}, CTX);
+    await g.fire("agent_end", { messages: [] }, CTX);
+    await eventually("one is stored, two are refused", () => {
+      const { stored, refused, buffered } = g.shared().bridge.status();
+      return stored === 1 && refused === 2 && buffered === 0;
+    });
+    assert.match(g.log.join("\n"), /events are not stored: .*Permissions Violation/i);
+    await forget();
+
+    const inbox = gateway({ ...config, natsInboxPrefix: "" });
+    assert.ok((await took(async () => assert.equal(await inbox.fire("before_prompt_build", prompt("hello")), undefined))) < 1500);
+    await forget();
+
+    const stranger = gateway({ natsUrl: `nats://gw:wrong@127.0.0.1:${port}` });
+    assert.ok((await took(async () => assert.equal(await stranger.fire("before_prompt_build", prompt("hello")), undefined))) < 1500);
+    assert.match(stranger.hint(), /not connected \(Authorization Violation\)/i);
+  } finally {
+    await forget();
+    await guarded.stop();
+  }
+});
+
+test("a stream of another name refuses events when one is asked for", async () => {
+  const g = gateway({ natsUrl: consumer.url, stream: "OTHER" });
+  await g.fire("after_tool_call", {});
+  await eventually("it is refused", () => g.shared().bridge.status().refused === 1);
+  assert.match(g.log.join("\n"), /events are not stored: .*stream/);
+});
+
+test("tools: ask KnowHub, and its errors are readable", async () => {
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "kb", knowhub: { enabled: true, submittedBy: "ada" } });
+  const [search, submit, content] = g.tools;
+  await assert.rejects(search.execute("c", { query: "tea" }, AbortSignal.abort()), /it was cancelled/);
+  await assert.rejects(search.execute("c", { query: "tea" }), /KnowHub search failed: no service answers/);
+  /** @type {any[]} */
+  const asked = [];
+  const sub = nc.subscribe("kb.knowhub.>", {
+    callback: (_error, msg) => {
+      asked.push([msg.subject, msg.json()]);
+      if (msg.subject.endsWith("content")) msg.respond('{"error": "there is no experience 7"}');
+      else msg.respond('{"experiences": [{"id": "1"}]}');
+    },
+  });
+  await nc.flush();
+  const found = await search.execute("c", { query: "tea" });
+  assert.deepEqual(found.details, { experiences: [{ id: "1" }] });
+  assert.match(found.content[0].text, /"id": "1"/);
+  await submit.execute("c", { task: "t", resource: "r", result: "x" });
+  await assert.rejects(content.execute("c", { id: "7" }), /KnowHub content failed: there is no experience 7/);
+  assert.deepEqual(asked, [
+    ["kb.knowhub.search", { q: "tea", limit: 5, agent_id: "main" }],
+    ["kb.knowhub.submit", { task: "t", resource: "r", result: "x", agent_id: "main", submitted_by: "ada" }],
+    ["kb.knowhub.content", { id: "7", agent_id: "main" }],
+  ]);
+  sub.unsubscribe();
+});

@@ -1,0 +1,164 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { encodeBody, lastTurns, traceparentOf } from "../src/payload.js";
+import { samples } from "./samples.js";
+
+const ALL = { turns: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, textOnly: false };
+const TEXTS = { turns: 50, bytes: 262_144, textOnly: true };
+const MB = 1 << 20;
+
+/** @param {any[]} messages */
+function texts(messages) {
+  return messages
+    .filter(({ role }) => role === "user" || role === "assistant")
+    .flatMap(({ content }) => content)
+    .filter((part) => typeof part === "string" || part.type === "text")
+    .map((part) => part.text ?? part);
+}
+
+/**
+ * @param {string} hook
+ * @param {unknown} event
+ * @param {unknown} [ctx]
+ * @param {number} [bytes]
+ * @param {import("../src/payload.js").History} [history]
+ */
+function encode(hook, event, ctx = {}, bytes = MB, history = ALL) {
+  const body = encodeBody({ hook, event, ctx, ts: 1_763_680_000_123, id: "e1" }, bytes, history);
+  if (body === undefined) return undefined;
+  assert.ok(Buffer.byteLength(body) <= bytes, `${Buffer.byteLength(body)} bytes`);
+  return JSON.parse(body);
+}
+
+const user = (/** @type {string} */ content) => ({ role: "user", content });
+const assistant = (/** @type {string} */ text) => ({ role: "assistant", content: [{ type: "text", text }] });
+
+test("encodeBody: captured events travel whole", () => {
+  for (const { hook, event, ctx } of samples()) {
+    if (hook === "agent_end") continue;
+    const { config: _config, cfg: _cfg, ...rest } = ctx ?? {};
+    assert.deepEqual(encode(hook, event, ctx), { hook, ts: 1_763_680_000_123, id: "e1", ctx: rest, event }, hook);
+  }
+});
+
+test("encodeBody: the gateway's configuration stays at home", () => {
+  const body = encode("gateway_start", { port: 1 }, { config: { token: "secret" }, cfg: { token: "secret" }, port: 1 });
+  assert.deepEqual(body.ctx, { port: 1 });
+});
+
+for (const [name, event, ctx, want] of /** @type {Array<[string, any, any, any]>} */ ([
+  ["no arguments", undefined, undefined, [{}, {}]],
+  ["arguments of other types", "text", [1], [{}, {}]],
+  ["no messages", { prompt: "hi" }, {}, [{ prompt: "hi" }, {}]],
+  ["nothing but messages", { messages: [] }, {}, [{ messages: [] }, {}]],
+  ["messages that are no list", { messages: "odd" }, {}, [{ messages: "odd" }, {}]],
+  ["messages that are none", { messages: [null, 7, "x"] }, {}, [{ messages: [null, 7, "x"] }, {}]],
+])) {
+  test(`encodeBody: ${name}`, () => {
+    const body = encode("before_prompt_build", event, ctx);
+    assert.deepEqual([body.event, body.ctx], want);
+  });
+}
+
+test("encodeBody: a history of texts leaves out tools, thinking and images", () => {
+  for (const { event, ctx } of samples("before_prompt_build")) {
+    const body = encode("before_prompt_build", event, ctx, MB, TEXTS);
+    assert.equal(body.event.prompt, event.prompt);
+    for (const message of body.event.messages) {
+      assert.match(message.role, /^(user|assistant)$/);
+      if (Array.isArray(message.content)) assert.ok(message.content.every((/** @type {any} */ p) => p.type === "text"));
+    }
+    assert.deepEqual(texts(body.event.messages), texts(event.messages));
+  }
+});
+
+test("encodeBody: the last turns", () => {
+  const messages = [user("1"), assistant("1a"), user("2"), user("3"), assistant("3a")];
+  for (const [turns, first] of /** @type {Array<[number, unknown]>} */ ([
+    [0, undefined],
+    [1, user("3")],
+    [2, user("2")],
+    [9, user("1")],
+  ])) {
+    const body = encode("before_prompt_build", { prompt: "p", messages }, {}, MB, { ...ALL, turns });
+    assert.deepEqual(body.event.messages[0], first);
+  }
+});
+
+test("encodeBody: the oldest messages are left out first, to the byte", () => {
+  const messages = Array.from({ length: 100 }, (_, i) => user(`${i} ${"é".repeat(100)}`));
+  const whole = encodeBody({ hook: "before_prompt_build", event: { prompt: "p", messages }, ctx: {}, ts: 1, id: "e" }, MB, ALL) ?? "";
+  for (const bytes of [300, 5000, Buffer.byteLength(whole) - 1, Buffer.byteLength(whole)]) {
+    const sent = encode("before_prompt_build", { prompt: "p", messages }, {}, bytes).event.messages;
+    assert.deepEqual(sent, messages.slice(messages.length - sent.length));
+    if (bytes >= Buffer.byteLength(whole) + 15) assert.equal(sent.length, 100);
+    else assert.ok(sent.length < 100);
+  }
+  const few = encode("before_prompt_build", { prompt: "p", messages }, {}, MB, { ...ALL, bytes: 1000 });
+  assert.equal(few.event.messages.length, 4);
+});
+
+test("encodeBody: a prompt that is too long is cut, not left out", () => {
+  const body = encode("before_prompt_build", { prompt: "x".repeat(100_000), messages: [user("old")] }, {}, 20_000);
+  assert.equal(body.event.prompt.length, 4096);
+  assert.deepEqual(body.event.messages, [user("old")]);
+});
+
+test("encodeBody: what can by no means fit is not sent", () => {
+  assert.equal(encode("x", { a: 1 }, {}, 20), undefined);
+  const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key ${i}`, i]));
+  assert.equal(encode("x", keys, {}, 10_000), undefined);
+});
+
+test("encodeBody: a history of megabytes takes little time", () => {
+  const messages = Array.from({ length: 20_000 }, (_, i) => assistant(`${i} ${"x".repeat(1000)}`));
+  messages.push(/** @type {any} */ (user("last")));
+  const began = performance.now();
+  for (let i = 0; i < 20; i++) encode("before_prompt_build", { prompt: "p", messages }, {}, MB, TEXTS);
+  assert.ok((performance.now() - began) / 20 < 100);
+});
+
+// What the consumer makes of agent_end (payload.AgentEnd.Outcome).
+/** @param {any[]} messages */
+function outcome(messages) {
+  let failure = "";
+  let last = true;
+  for (const message of messages.toReversed()) {
+    if (message?.role === "user") break;
+    if (message?.role !== "assistant") continue;
+    if (last && message.stopReason === "error") failure = message.errorMessage ?? "";
+    last = false;
+    const text = [message.content].flat().map((part) => (typeof part === "string" ? part : part?.type === "text" ? part.text : "")).join("\n");
+    if (text.trim() !== "") return { result: text, failure };
+  }
+  return { result: "", failure };
+}
+
+test("encodeBody: agent_end holds the run, and the outcome stays what it was", () => {
+  let shorter = 0;
+  for (const { scenario, event, ctx } of samples("agent_end")) {
+    const body = encode("agent_end", event, ctx);
+    const { messages, ...rest } = body.event;
+    assert.deepEqual(outcome(messages), outcome(event.messages), scenario);
+    assert.deepEqual(messages, lastTurns(event.messages, 1), scenario);
+    const { messages: _, ...want } = event;
+    assert.deepEqual(rest, want, scenario);
+    if (messages.length < event.messages.length) shorter++;
+    assert.deepEqual(outcome(encode("agent_end", event, ctx, 4096).event.messages), outcome(event.messages), scenario);
+  }
+  assert.ok(shorter > 0, "some sample has more than one turn");
+});
+
+test("encodeBody: agent_end without a user message keeps what there is", () => {
+  assert.deepEqual(encode("agent_end", { messages: [assistant("announced")] }).event.messages, [assistant("announced")]);
+});
+
+for (const [name, trace, want] of /** @type {Array<[string, any, string | undefined]>} */ ([
+  ["of the gateway", { traceId: "f".repeat(32), spanId: "a".repeat(16), traceFlags: "01" }, `00-${"f".repeat(32)}-${"a".repeat(16)}-01`],
+  ["without flags", { traceId: "f".repeat(32), spanId: "a".repeat(16) }, `00-${"f".repeat(32)}-${"a".repeat(16)}-00`],
+  ["that would break a header", { traceId: "x\r\ny", spanId: "a".repeat(16) }, undefined],
+  ["that is not there", undefined, undefined],
+])) {
+  test(`traceparentOf: a trace ${name}`, () => assert.equal(traceparentOf({ trace }), want));
+}

@@ -1,0 +1,282 @@
+// The plugin without a NATS server: nothing it does may hold up or break a gateway.
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, test } from "node:test";
+
+import { CTX, forget, gateway } from "./gateway.js";
+import { samples } from "./samples.js";
+
+afterEach(forget);
+
+/** A port on which nobody listens. */
+async function deadPort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+const nowhere = { natsUrl: `nats://127.0.0.1:${await deadPort()}` };
+
+/** @param {() => Promise<unknown>} what */
+async function took(what) {
+  const began = performance.now();
+  await what();
+  return performance.now() - began;
+}
+
+test("register: connects to nobody", async () => {
+  const server = createServer();
+  let connections = 0;
+  server.on("connection", () => connections++);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  for (const registrationMode of ["full", "discovery", "tool-discovery", "cli-metadata"]) {
+    const g = gateway({ natsUrl: `127.0.0.1:${port}` }, { registrationMode });
+    assert.equal(g.shared().bridge.status().state, "idle");
+  }
+  await new Promise((resolve) => server.close(resolve));
+  assert.equal(connections, 0);
+});
+
+test("register: a plugin that is switched off registers nothing", () => {
+  const g = gateway({ enabled: false });
+  assert.equal(g.hooks.size, 0);
+  assert.throws(() => g.hint());
+});
+
+test("register: what is wrong with the configuration is said once", () => {
+  const config = { natsURL: "x", hooks: { decide: ["agent_end"] } };
+  const g = gateway(config);
+  assert.deepEqual(gateway(config).log, []);
+  assert.match(g.log.join("\n"), /there is no option natsURL/);
+  assert.match(g.log.join("\n"), /agent_end is not a hook that can be decided/);
+});
+
+test("register: who only looks says nothing", () => {
+  assert.deepEqual(gateway({ natsURL: "x" }, { registrationMode: "discovery" }).log, []);
+});
+
+for (const [name, config, hooks, hook, want] of /** @type {Array<[string, any, any, string, number]>} */ ([
+  ["the answer's own", {}, undefined, "before_prompt_build", 4000],
+  ["as configured", { timeoutMs: 1500 }, undefined, "before_prompt_build", 2500],
+  ["triage's", { triage: { enabled: true, timeoutMs: 7000 } }, undefined, "before_dispatch", 8000],
+  ["less, if the operator says so", { timeoutMs: 3000 }, { timeouts: { before_prompt_build: 2000 } }, "before_prompt_build", 2900],
+  ["not more for prompts", { timeoutMs: 3000 }, { timeoutMs: 20_000 }, "before_prompt_build", 4000],
+  ["the operator's for others", { hooks: { decide: ["before_agent_run"] } }, { timeoutMs: 20_000 }, "before_agent_run", 20_900],
+])) {
+  test(`register: time of a decision: ${name}`, () => {
+    const g = gateway(config, { config: { plugins: { entries: { "intention-hint": { hooks } } } } });
+    assert.equal(g.hooks.get(hook)?.options.timeoutMs, want);
+  });
+}
+
+test("before_prompt_build: without NATS the turn goes on at once", async () => {
+  const g = gateway(nowhere);
+  await g.fire("gateway_start", { port: 1 }, {});
+  for (const { event, ctx } of samples("before_prompt_build")) {
+    const ms = await took(async () => assert.equal(await g.fire("before_prompt_build", event, ctx), undefined));
+    assert.ok(ms < 1000, `${ms} ms`);
+  }
+  assert.match(g.hint(), /not connected \(connection refused\)/);
+  assert.equal(g.log.filter((line) => line.includes("no connection to NATS")).length, 1, "said once");
+});
+
+test("before_prompt_build: of a server that says nothing only the first turn waits, and no socket is left", async () => {
+  /** @type {Set<import("node:net").Socket>} */
+  const sockets = new Set();
+  const mute = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {}).on("close", () => sockets.delete(socket)).resume();
+  }).listen(0, "127.0.0.1");
+  await once(mute, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (mute.address());
+  const g = gateway({ natsUrl: `127.0.0.1:${port}`, timeoutMs: 500 });
+  await g.fire("gateway_start", { port: 1 }, {});
+  const turn = () => took(() => g.fire("before_prompt_build", { prompt: "p", messages: [] }));
+  const first = await turn();
+  assert.ok(first >= 400 && first < 1500, `${first} ms`);
+  while (g.shared().bridge.status().state === "connecting") await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.ok((await turn()) < 100);
+  await forget();
+  mute.close();
+  await once(mute, "close");
+  assert.equal(sockets.size, 0);
+});
+
+test("hooks: every captured event is taken, and none throws", async () => {
+  const g = gateway({ ...nowhere, hooks: { include: ["*"], decide: ["before_tool_call", "before_dispatch"] } });
+  await g.fire("gateway_start", { port: 1 }, {});
+  let told = 0;
+  for (const { hook, event, ctx } of samples()) {
+    if (hook === "gateway_stop" || hook === "gateway_start") continue;
+    const result = g.hooks.get(hook)?.handler(event, ctx);
+    if (!["before_prompt_build", "before_tool_call", "before_dispatch"].includes(hook)) {
+      told++;
+      assert.equal(result, undefined, `${hook} holds nobody up`);
+    } else assert.equal(await result, undefined, hook);
+  }
+  assert.equal(g.shared().bridge.status().buffered, told + 1);
+});
+
+test("hooks: arguments of no use do no harm", async () => {
+  const g = gateway({ ...nowhere, hooks: { include: ["*"] } });
+  await g.fire("gateway_start", { port: 1 }, {});
+  const throwing = new Proxy({}, { get: () => assert.fail("get"), ownKeys: () => assert.fail("keys"), has: () => assert.fail("has") });
+  for (const [hook, { handler }] of g.hooks) {
+    if (hook === "gateway_stop" || hook === "gateway_start") continue;
+    for (const argument of [undefined, null, 7, "x", [], throwing]) assert.equal(await handler(argument, argument), undefined, hook);
+  }
+});
+
+test("hooks: before_tool_call fails open, or closed when the operator wants it", async () => {
+  for (const [failClosed, want] of /** @type {Array<[string[], any]>} */ ([
+    [[], undefined],
+    [["before_tool_call"], true],
+  ])) {
+    const g = gateway({ ...nowhere, hooks: { decide: ["before_tool_call"], failClosed } });
+    for (const { event, ctx } of samples("before_tool_call")) {
+      const result = /** @type {any} */ (await g.fire("before_tool_call", event, ctx));
+      assert.equal(result?.block, want);
+      if (want) assert.match(result.blockReason, /intention-hint/);
+    }
+    await forget();
+  }
+});
+
+test("buffer: while disconnected the oldest events give way and are counted", async () => {
+  const g = gateway({ ...nowhere, buffer: { events: 50 } });
+  await g.fire("gateway_start", { port: 1 }, {});
+  for (let i = 0; i < 200; i++) await g.fire("after_tool_call", { toolName: "read", i });
+  const status = g.shared().bridge.status();
+  assert.equal(status.buffered, 50);
+  assert.equal(status.dropped, 151);
+  assert.match(g.hint(), /201 told, 0 stored, 50 waiting, 151 dropped/);
+  assert.equal(g.log.filter((line) => line.includes("buffer of events is full")).length, 1);
+});
+
+test("gateway_stop: ends soon without NATS, and says what is lost", async () => {
+  const g = gateway(nowhere);
+  await g.fire("gateway_start", { port: 1 }, {});
+  await g.fire("agent_end", { messages: [] });
+  await g.fire("before_prompt_build", { prompt: "p", messages: [] });
+  assert.ok((await took(() => g.fire("gateway_stop", { reason: "gateway stopping" }, {}))) < 1000);
+  assert.match(g.log.join("\n"), /3 events could not be delivered/);
+  assert.equal(g.shared().bridge.status().state, "closed");
+});
+
+test("agent_end: a command that ends with the run is not held up without NATS", async () => {
+  const g = gateway(nowhere);
+  assert.ok((await took(() => g.fire("agent_end", { messages: [] }))) < 1000);
+});
+
+test("reload: options are those of the newest registration, and old handlers use them", async () => {
+  const old = gateway({ ...nowhere, timeoutMs: 1000 });
+  const bridge = old.shared().bridge;
+  gateway({ ...nowhere, timeoutMs: 2000 }, { registrationMode: "discovery" });
+  assert.equal(bridge.options.timeoutMs, 1000, "who only looks changes nothing");
+  const next = gateway({ ...nowhere, timeoutMs: 2000 });
+  assert.equal(next.shared().bridge, bridge, "one bridge a process");
+  assert.equal(bridge.options.timeoutMs, 2000);
+  await old.fire("after_tool_call", {});
+  assert.equal(next.shared().bridge.status().told, 1);
+  await old.fire("gateway_stop", { reason: "plugin replacement" }, {});
+  assert.notEqual(bridge.status().state, "closed", "the newer registration keeps its connection");
+});
+
+test("reload: events that wait for a connection still wait", async () => {
+  const old = gateway(nowhere);
+  await old.fire("gateway_start", { port: 1 }, {});
+  await old.fire("after_tool_call", {});
+  await old.fire("gateway_stop", { reason: "plugin replacement" }, {});
+  assert.equal(old.shared().bridge.status().state, "closed");
+  const next = gateway(nowhere);
+  await next.fire("gateway_start", { port: 1 }, {});
+  assert.equal(next.shared().bridge.status().buffered, 4);
+  assert.equal(next.shared().bridge.status().dropped, 0);
+});
+
+test("reload: late answers are not forgotten, unless what they lead to is changed", () => {
+  const g = gateway({ ...nowhere, breaker: { lateAnswers: 1 } });
+  const pausing = () => g.shared().bridge.status().pausing.length;
+  g.shared().bridge.breaker("before_prompt_build").late();
+  assert.equal(pausing(), 1);
+  gateway({ ...nowhere, breaker: { lateAnswers: 1 } });
+  assert.equal(pausing(), 1);
+  gateway({ ...nowhere, breaker: { lateAnswers: 2 } });
+  assert.equal(pausing(), 0);
+});
+
+test("reload: another version takes over from what it finds", async () => {
+  const old = gateway(nowhere);
+  const before = old.shared();
+  before.version = "0.0.1";
+  const next = gateway(nowhere);
+  assert.notEqual(next.shared(), before);
+  await old.fire("after_tool_call", {});
+  assert.equal(next.shared().bridge.status().told, 1, "handlers of the old one hand over");
+});
+
+test("/hint: on and off for a chat outlive the process", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "hint-"));
+  try {
+    const more = { runtime: { state: { resolveStateDir: () => directory } } };
+    const first = gateway(nowhere, more);
+    assert.match(first.hint("status"), /Hints for this chat: on/);
+    assert.equal(first.hint("off"), "Hints are off for this chat.");
+    await forget();
+
+    const second = gateway(nowhere, more);
+    assert.match(second.hint(), /Hints for this chat: off/);
+    assert.equal(await second.fire("before_prompt_build", { prompt: "p", messages: [] }), undefined);
+    assert.equal(second.shared().bridge.status().skipped, 0, "nobody was asked");
+    await second.fire("before_prompt_build", { prompt: "p", messages: [] }, { ...CTX, sessionKey: "agent:main:web1" });
+    assert.equal(second.shared().bridge.status().skipped, 1, "in another chat somebody would have been");
+    assert.equal(second.hint("on"), "Hints are on for this chat.");
+    assert.equal(readFileSync(join(directory, "plugins", "intention-hint", "chats-off.json"), "utf8"), "[]");
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+for (const [name, content] of [
+  ["broken", "{"],
+  ["of another kind", '{"a": 1}'],
+  ["with odd entries", '[1, null, "x"]'],
+]) {
+  test(`/hint: a state file that is ${name} does no harm`, async () => {
+    const directory = mkdtempSync(join(tmpdir(), "hint-"));
+    try {
+      const more = { runtime: { state: { resolveStateDir: () => directory } } };
+      gateway(nowhere, more).hint("off");
+      writeFileSync(join(directory, "plugins", "intention-hint", "chats-off.json"), content ?? "");
+      await forget();
+      assert.match(gateway(nowhere, more).hint(), /Hints for this chat: on/);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+}
+
+test("/hint: says what it knows", () => {
+  const g = gateway(nowhere);
+  assert.equal(g.hint("off"), "Hints are off for this chat until the gateway restarts.");
+  assert.match(g.hint("frobnicate"), /There is no \/hint frobnicate/);
+  assert.match(g.hint("off", /** @type {any} */ ({})), /no session/);
+  assert.match(g.hint(), /Last hint here: none yet/);
+});
+
+test("tools: are there with KnowHub alone, and say in words that nobody answers", async () => {
+  assert.deepEqual(gateway(nowhere).tools, []);
+  await forget();
+  const g = gateway({ ...nowhere, knowhub: { enabled: true } });
+  assert.deepEqual(g.tools.map((tool) => tool.name), ["kb_search", "kb_submit", "kb_content"]);
+  await assert.rejects(g.tools[0].execute("c1", { query: "tea" }), /KnowHub search failed: there is no connection to NATS \(connection refused\)/);
+});
