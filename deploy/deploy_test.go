@@ -374,7 +374,7 @@ func TestThreeServersAreACluster(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return slices.ContainsFunc(nodes, func(ns *server.Server) bool { return ns.JetStreamIsLeader() && len(ns.JetStreamClusterPeers()) == 3 })
-	}, 30*time.Second, 20*time.Millisecond, "a leader of three")
+	}, time.Minute, 20*time.Millisecond, "a leader of three")
 
 	provision(t, s, nodes[0], 3)
 	gateway, err := jetstream.New(s.Connect(t, nodes[2], "gateway"))

@@ -54,7 +54,7 @@ func buildAndRun(m *testing.M) int {
 // Times that the tests wait. What the contract bounds has a name of its own.
 const (
 	tick    = 10 * time.Millisecond
-	patient = 30 * time.Second
+	patient = time.Minute
 )
 
 // visible is the time in which a turn or an event shows in its session file

@@ -87,7 +87,7 @@ func (b *bench) replace(name, text string) {
 
 func (b *bench) eventually(ok func() bool) {
 	b.Helper()
-	require.Eventually(b, ok, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(b, ok, time.Minute, 5*time.Millisecond)
 }
 
 func (b *bench) becomes(want ...string) {

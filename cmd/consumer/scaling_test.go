@@ -198,14 +198,14 @@ func (g *far) hinted() {
 	require.Eventually(g.t, func() bool {
 		_, err := g.ask("main", "first", "r1")
 		return err == nil
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 }
 
 // cut takes the line away.
 func cut(t *testing.T, line *faults.Proxy, leaf *server.Server) {
 	t.Helper()
 	line.Cut()
-	require.Eventually(t, func() bool { return leaf.NumLeafNodes() == 0 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return leaf.NumLeafNodes() == 0 }, time.Minute, 5*time.Millisecond)
 }
 
 func TestGatewaysBehindALeafServer(t *testing.T) {

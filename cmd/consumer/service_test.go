@@ -192,7 +192,7 @@ func (s *system) document(session string) map[string]any {
 
 func (s *system) eventually(what string, ok func() bool) {
 	s.t.Helper()
-	require.Eventually(s.t, ok, 10*time.Second, 5*time.Millisecond, what)
+	require.Eventually(s.t, ok, time.Minute, 5*time.Millisecond, what)
 }
 
 const hintAnswer = `{"intent":"CHAT (Small Talk)","reason":"It is a greeting.","goal":"Be greeted.","confidence":0.9,"complexity":"low","suggestion":""}`

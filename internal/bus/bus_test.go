@@ -407,14 +407,14 @@ func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("garbage"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 300 && c.get(&c.ignored) == 1 && c.get(&c.deadLetters) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 300 && c.get(&c.ignored) == 1 && c.get(&c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, ev.Stop(t.Context()))
 	require.Len(t, got, 300)
 	require.NoError(t, b.NC.Flush())
 	require.Eventually(t, func() bool {
 		info, err := p.Durable.Info(t.Context())
 		return err == nil && info.NumAckPending == 0 && info.NumPending == 0
-	}, 5*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 
 	letters := lettersOf(t, b, Selection{})
 	require.Len(t, letters, 1)
@@ -436,7 +436,7 @@ func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.JS.Publish(t.Context(), "openclaw.event.=zz.main.s", []byte("garbage"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
 	m, err := p.DeadLetters.GetLastMsgForSubject(t.Context(), "openclaw.dlq._")
 	require.NoError(t, err)
 	require.Equal(t, "garbage", string(m.Data))
@@ -473,11 +473,11 @@ func TestAPoisonedEventDelaysNobodyAndAloneIsADeadLetter(t *testing.T) {
 		Check: func(context.Context) error { return nil },
 	}, &c, quiet)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 40 }, 3*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 40 }, time.Minute, 5*time.Millisecond)
 	require.True(t, shared.Load(), "the poison had company")
 	require.Zero(t, c.get(&c.redelivered), "the others did not wait for another delivery")
 	require.Zero(t, c.get(&c.deadLetters))
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, time.Minute, 50*time.Millisecond)
 	m, err := p.DeadLetters.GetLastMsgForSubject(t.Context(), "openclaw.dlq.after_tool_call")
 	require.NoError(t, err)
 	require.Equal(t, "is a directory", m.Header.Get(subjects.HeaderDLQReason))
@@ -502,12 +502,12 @@ func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return ev.Check(t.Context()) != nil }, 5*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return ev.Check(t.Context()) != nil }, time.Minute, 5*time.Millisecond)
 	require.ErrorContains(t, ev.Check(t.Context()), "no space left")
 	mu.Lock()
 	full = nil
 	mu.Unlock()
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, ev.Check(t.Context()))
 	require.Zero(t, c.get(&c.deadLetters))
 }
@@ -531,10 +531,10 @@ func TestADurableThatIsDeletedIsMadeAgain(t *testing.T) {
 		require.Eventually(t, func() bool {
 			_, err := b.JS.Consumer(t.Context(), testLayout().Stream, testLayout().QueueGroup)
 			return err == nil
-		}, 20*time.Second, 20*time.Millisecond)
+		}, time.Minute, 20*time.Millisecond)
 		_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return c.get(&c.applied) > before }, 10*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return c.get(&c.applied) > before }, time.Minute, 5*time.Millisecond)
 	}
 	require.NoError(t, ev.Stop(t.Context()))
 }

@@ -120,7 +120,7 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 	require.NoError(t, err)
 	publish("openclaw.event.agent_end.main.s", "id-1", "one")
 	publish("openclaw.event.session_end.main.s", "", "two")
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 2 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 2 }, time.Minute, 5*time.Millisecond)
 
 	queue, err := OpenDeadLetters(t.Context(), b.JS, l)
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 	cause = "still broken"
 	mu.Unlock()
 	require.Equal(t, 2, replayAll(), "letters that come back are not replayed for ever")
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 4 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 4 }, time.Minute, 5*time.Millisecond)
 	letters := lettersOf(t, b, Selection{})
 	require.Len(t, letters, 2)
 	for _, d := range letters {
@@ -164,7 +164,7 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 	for _, d := range letters {
 		require.NoError(t, queue.Replay(t.Context(), d))
 	}
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 2 }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 2 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, ev.Stop(t.Context()))
 	require.Equal(t, map[string][]string{"one": {"id-1"}, "two": {""}}, ids, "each once, with the id it had or none")
 	require.Empty(t, lettersOf(t, b, Selection{}))

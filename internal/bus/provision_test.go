@@ -200,7 +200,7 @@ func startCluster(t *testing.T) []*server.Server {
 			}
 		}
 		return false
-	}, 30*time.Second, 20*time.Millisecond, "no leader")
+	}, time.Minute, 20*time.Millisecond, "no leader")
 	return out
 }
 
@@ -265,7 +265,7 @@ func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
 		})
 		_, err := as("operator").Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, 5*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, 5*time.Millisecond)
 	})
 	for user, subject := range map[string]string{"blind": "$JS.API.CONSUMER.INFO.OPENCLAW_EVENTS.intent-hint", "deaf": "_INBOX."} {
 		t.Run("not enough: "+user, func(t *testing.T) {

@@ -81,7 +81,7 @@ func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {
 	for i := range 50 {
 		p.Publish(turn(i))
 	}
-	require.Eventually(t, func() bool { return c.get(&c.retried) > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return c.get(&c.retried) > 0 }, time.Minute, time.Millisecond)
 	prov := provisionTest(t, b)
 	p.Stop(t.Context())
 	bodies, _ := stored(t, prov.Events)

@@ -52,7 +52,7 @@ func newCluster(t *testing.T) []*server.Server {
 			}
 		}
 		return true
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	return servers
 }
 
@@ -75,7 +75,7 @@ func TestConformanceInACluster(t *testing.T) {
 				s, err := kv.Open(t.Context(), js, cfg, kv.Options{HistoryLimit: limit})
 				out[i] = s
 				return err == nil
-			}, 20*time.Second, 50*time.Millisecond)
+			}, time.Minute, 50*time.Millisecond)
 		}
 		return out
 	})
