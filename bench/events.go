@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 )
 
@@ -101,7 +100,7 @@ func middle(runs []work) work {
 // floor takes the stored events with the floor's process.
 func (b *bench) floor(ctx context.Context, stored, sync string) (work, error) {
 	data := b.dataDirectory("floor")
-	defer os.RemoveAll(data) //nolint:errcheck // below a temporary directory
+	defer discard(data)
 	if err := copyTree(stored, data); err != nil {
 		return work{}, err
 	}
@@ -125,7 +124,7 @@ type usage struct{ now, most int64 }
 // first.
 func (b *bench) ingest(ctx context.Context, stored, where, sync, store string, consumers int) (work, usage, error) {
 	data := b.dataDirectory(fmt.Sprintf("events-%s-%s-%d", sync, store, consumers))
-	defer os.RemoveAll(data) //nolint:errcheck // below a temporary directory
+	defer discard(data)
 	if err := copyTree(stored, data); err != nil {
 		return work{}, usage{}, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -62,7 +61,7 @@ func (b *bench) lives(ctx context.Context, past, present workload) (l life, err 
 	if err != nil {
 		return l, err
 	}
-	defer os.RemoveAll(data) //nolint:errcheck // below a temporary directory
+	defer discard(data)
 	s, err := b.startStack(ctx, data, otherServer, syncAlways, 1)
 	if err != nil {
 		return l, err

@@ -66,7 +66,7 @@ const (
 	maxAttempts = 5
 	// appliers is how many sessions are written at once. They wait for the
 	// disk, which syncs many files together in little more time than one.
-	appliers = 8
+	appliers = 64
 	// heartbeat is how often an idle durable says that it is there; after two
 	// silent ones it is looked for.
 	heartbeat = 2 * time.Second

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync"
+	"time"
 )
 
 // disk makes writes survive a power loss. Tests put another one in its place.
@@ -13,9 +14,103 @@ type disk struct {
 	dir  func(dir string) error
 }
 
-func newDisk() disk {
+func newDisk(dir string) disk {
 	names := &nameSync{done: sync.NewCond(new(sync.Mutex))}
-	return disk{file: (*os.File).Sync, dir: names.sync}
+	contents := &contentSync{one: (*os.File).Sync}
+	if canSyncAll(dir) {
+		contents.all = syncAll
+	}
+	return disk{file: contents.sync, dir: names.sync}
+}
+
+// Bounds of syncing a whole file system for the sake of some files.
+const (
+	// leastTogether is how many files it takes.
+	leastTogether = 3
+	// patience is what the call may take. It writes what others have left
+	// unwritten as well; when that is much, it is not done again until
+	// restAfter times as long has passed.
+	patience  = 50 * time.Millisecond
+	restAfter = 20
+)
+
+// contentSync syncs files. Those that are written at the same time are synced
+// together where that is possible: one call for all of them takes hardly more
+// time than one for each.
+type contentSync struct {
+	one func(*os.File) error
+	// all syncs everything on the file system of a file; nil: not possible.
+	all func(*os.File) error
+
+	mu      sync.Mutex // guards what follows
+	waiting []unsynced
+	working bool
+	notAll  time.Time // before it, files are synced one by one
+}
+
+type unsynced struct {
+	file *os.File
+	done chan<- error
+}
+
+func (c *contentSync) sync(f *os.File) error {
+	c.mu.Lock()
+	if c.working {
+		done := make(chan error, 1)
+		c.waiting = append(c.waiting, unsynced{f, done})
+		c.mu.Unlock()
+		return <-done
+	}
+	c.working = true
+	c.mu.Unlock()
+	err := c.one(f)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.working = len(c.waiting) > 0; c.working {
+		go c.work()
+	}
+	return err
+}
+
+// work syncs what waits until nothing does.
+func (c *contentSync) work() {
+	for {
+		c.mu.Lock()
+		group, together := c.waiting, c.all != nil && time.Now().After(c.notAll)
+		c.waiting = nil
+		c.working = len(group) > 0
+		c.mu.Unlock()
+		if len(group) == 0 {
+			return
+		}
+		if len(group) >= leastTogether && together && c.together(group) {
+			continue
+		}
+		var each sync.WaitGroup
+		for _, u := range group {
+			each.Go(func() { u.done <- c.one(u.file) })
+		}
+		each.Wait()
+	}
+}
+
+// together syncs all files of a group with one call. When that fails the fault
+// may be that of a file of somebody else.
+func (c *contentSync) together(group []unsynced) bool {
+	began := time.Now()
+	err := c.all(group[0].file)
+	if took := time.Since(began); took > patience || err != nil {
+		c.mu.Lock()
+		c.notAll = time.Now().Add(restAfter * max(took, patience))
+		c.mu.Unlock()
+	}
+	if err != nil {
+		return false
+	}
+	for _, u := range group {
+		u.done <- nil
+	}
+	return true
 }
 
 // nameSync syncs the names in a directory for all who ask while it is at it

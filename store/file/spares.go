@@ -8,7 +8,7 @@ import (
 
 // maxSpares bounds the files that are kept to be written again: as many as are
 // written at the same time.
-const maxSpares = 16
+const maxSpares = 64
 
 // spares are files that were replaced, under names of temporary ones. The next
 // write takes one of them instead of making a file: file systems take their time

@@ -113,7 +113,7 @@ type journal struct {
 // Open opens the store in dir and creates the directory (mode 0700) when it is
 // not there.
 func Open(dir string, opts Options) (*Store, error) {
-	s := &Store{dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost, disk: newDisk()}
+	s := &Store{dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -136,6 +136,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err := s.makeDirs(); err != nil {
 		return nil, fmt.Errorf("open session store: %w", err)
 	}
+	s.disk = newDisk(dir)
 	for i := range s.shards {
 		s.shards[i].init(s.lockPath(i))
 	}

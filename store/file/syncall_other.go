@@ -1,0 +1,10 @@
+//go:build !linux
+
+package file
+
+import "os"
+
+// Elsewhere there is no such call.
+func syncAll(*os.File) error { return os.ErrInvalid }
+
+func canSyncAll(string) bool { return false }
