@@ -57,6 +57,22 @@ type Source struct {
 	Created time.Time `json:"created"`
 }
 
+// Rebuild is the turn of one process to make a store again from the stream.
+type Rebuild struct {
+	// Finish notes that the store contains all that was applied of the source.
+	// It fails when the store was lost since the rebuild began.
+	Finish func(ctx context.Context, source Source) error
+	// Release ends the turn.
+	Release func()
+}
+
+// Loss is a session that lacks events which were applied to it. It stands in
+// the store until the session has been made again.
+type Loss struct {
+	// Token is the session's; Mark tells its losses apart.
+	Token, Mark string
+}
+
 // Summary is a session in a list.
 type Summary struct {
 	// Token names the session in files and subjects.

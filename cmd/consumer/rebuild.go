@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -19,27 +21,21 @@ type rebuilder struct {
 	js     jetstream.JetStream
 	layout bus.Layout
 	log    *slog.Logger
-	tokens chan string
+	wake   chan struct{}
 }
 
-const (
-	// rebuildCheck is how often it is looked whether the store is still there.
-	rebuildCheck = 5 * time.Second
-	// maxLost bounds the lost sessions that wait; more than that at once are
-	// found again when they are next written to.
-	maxLost = 4096
-)
+// rebuildCheck is how often it is looked whether something was lost.
+const rebuildCheck = 5 * time.Second
 
 func newRebuilder(js jetstream.JetStream, layout bus.Layout, log *slog.Logger) *rebuilder {
-	return &rebuilder{js: js, layout: layout, log: log, tokens: make(chan string, maxLost)}
+	return &rebuilder{js: js, layout: layout, log: log, wake: make(chan struct{}, 1)}
 }
 
-// lost takes the token of a session that could not be read. It does not block.
-func (r *rebuilder) lost(token string) {
+// lost says that a session was lost. It does not block.
+func (r *rebuilder) lost(string) {
 	select {
-	case r.tokens <- token:
+	case r.wake <- struct{}{}:
 	default:
-		r.log.Warn("a lost session is not made again now, consumer sessions rebuild does it", "session", token)
 	}
 }
 
@@ -51,22 +47,21 @@ func (r *rebuilder) watch(ctx context.Context, sessions keeper) {
 	for {
 		ok, err := r.whole(ctx, sessions, known)
 		known = known || ok
+		if err == nil {
+			err = r.single(ctx, sessions)
+		}
 		switch {
 		case err == nil:
 			quiet = false
 		case ctx.Err() == nil && !quiet:
 			quiet = true // once is enough
-			r.log.Warn("it could not be seen whether sessions were lost", "error", err)
+			r.log.Warn("what was lost of the sessions is not made again yet", "error", err)
 		}
-		for waiting := true; waiting; {
-			select {
-			case <-ctx.Done():
-				return
-			case token := <-r.tokens:
-				r.one(ctx, sessions, token)
-			case <-tick.C:
-				waiting = false
-			}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-tick.C:
 		}
 	}
 }
@@ -87,35 +82,78 @@ func (r *rebuilder) whole(ctx context.Context, sessions keeper, known bool) (boo
 	if same(source) {
 		return true, nil
 	}
-	release, ok, err := sessions.Rebuilding(ctx)
+	rebuild, ok, err := sessions.Rebuilding(ctx)
 	if err != nil || !ok {
 		return false, err
 	}
-	defer release()
+	defer rebuild.Release()
 	if source, err = sessions.Source(ctx); err == nil && same(source) {
 		return true, nil
 	}
+	// Again: what came meanwhile may be lost as well.
+	if place, err = bus.Where(ctx, r.js, r.layout); err != nil {
+		return false, err
+	}
 	if place.Applied > 0 {
 		r.log.Warn("the session store does not hold what was applied before, the event stream is applied again", "until", place.Delivered)
-		if err := r.reapply(ctx, sessions, bus.Range{Until: place.Delivered}); err != nil {
+		done, err := r.reapply(ctx, sessions, bus.Range{Until: place.Delivered})
+		if err != nil {
 			return false, err
 		}
+		for _, session := range done.Sessions {
+			if err := sessions.MarkLost(ctx, subjects.Name(session)); err != nil {
+				return false, err
+			}
+		}
 	}
-	return true, sessions.SetSource(ctx, want)
+	return true, rebuild.Finish(ctx, want)
+}
+
+// single makes sessions again that were lost one by one.
+func (r *rebuilder) single(ctx context.Context, sessions keeper) error {
+	if losses, err := sessions.Lost(ctx); err != nil || len(losses) == 0 {
+		return err
+	}
+	rebuild, ok, err := sessions.Rebuilding(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	defer rebuild.Release()
+	losses, err := sessions.Lost(ctx)
+	if err != nil {
+		return err
+	}
+	byToken := map[string][]store.Loss{}
+	for _, loss := range losses {
+		byToken[loss.Token] = append(byToken[loss.Token], loss)
+	}
+	var errs []error
+	for token, losses := range byToken {
+		if err := r.one(ctx, sessions, token); err != nil {
+			errs = append(errs, fmt.Errorf("session %s: %w", token, err))
+			continue
+		}
+		for _, loss := range losses {
+			errs = append(errs, sessions.Recovered(ctx, loss))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // one makes a session again.
-func (r *rebuilder) one(ctx context.Context, sessions keeper, token string) {
+func (r *rebuilder) one(ctx context.Context, sessions keeper, token string) error {
 	session, err := subjects.DecodeToken(token)
 	if err != nil {
 		session = "" // a shortened one: all events are looked at
 	}
-	if err := r.reapply(ctx, onlyToken{sessions, token}, bus.Range{Session: session}); err != nil && ctx.Err() == nil {
-		r.log.Error("a lost session could not be made again, consumer sessions rebuild does it", "session", token, "error", err)
+	done, err := r.reapply(ctx, onlyToken{sessions, token}, bus.Range{Session: session})
+	if err == nil && done.Failed > 0 {
+		err = fmt.Errorf("%d events could not be applied again", done.Failed)
 	}
+	return err
 }
 
-func (r *rebuilder) reapply(ctx context.Context, sessions keeper, part bus.Range) error {
+func (r *rebuilder) reapply(ctx context.Context, sessions keeper, part bus.Range) (bus.Reapplied, error) {
 	began, said := time.Now(), time.Now()
 	done, err := bus.Reapply(ctx, r.js, r.layout, eventFunctions(sessions), part, r.log, func(done, total int) {
 		if time.Since(said) > 5*time.Second {
@@ -124,10 +162,10 @@ func (r *rebuilder) reapply(ctx context.Context, sessions keeper, part bus.Range
 		}
 	})
 	if err != nil {
-		return err
+		return done, err
 	}
 	r.log.Info("events were applied again", "events", done.Events, "failed", done.Failed, "took", time.Since(began).Round(time.Millisecond))
-	return nil
+	return done, nil
 }
 
 // onlyToken applies the facts of one session.

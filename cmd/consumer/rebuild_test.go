@@ -2,14 +2,21 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/store"
+	"intenthint/store/file"
 )
 
 // converse leaves a few sessions of a few turns each and returns their files.
@@ -149,4 +156,58 @@ func TestSessionsRebuild(t *testing.T) {
 			require.True(t, s.same(want))
 		})
 	}
+}
+
+// A process that found sessions lost has died before it made them again.
+func TestSessionsThatWereFoundLostAreMadeAgainByTheNextProcess(t *testing.T) {
+	s := start(t, nil)
+	want := s.converse()
+	require.NoError(t, s.stop())
+	sessions, err := openStore(t.Context(), s.cfg, nil, nil, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NoError(t, sessions.MarkLost(t.Context(), "one"))
+	require.NoError(t, os.Remove(filepath.Join(s.cfg.Store.SessionsDir, "one.json")))
+	again := startWith(t, s.cfg)
+	again.eventually("the documents are back", func() bool { return again.same(want) })
+	again.eventually("nothing is lost any more", func() bool {
+		losses, err := sessions.Lost(t.Context())
+		return err == nil && len(losses) == 0
+	})
+}
+
+// refusing is a store that cannot write one session at first.
+type refusing struct {
+	keeper
+	often atomic.Int32
+}
+
+func (r *refusing) Apply(ctx context.Context, facts []store.Fact) error {
+	if facts[0].SessionID == "one" && r.often.Add(-1) >= 0 {
+		return errors.New("not now")
+	}
+	return r.keeper.Apply(ctx, facts)
+}
+
+func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
+	s := start(t, nil)
+	want := s.converse()
+	sessions, err := file.Open(t.TempDir(), file.Options{HistoryLimit: s.cfg.Store.HistoryLimit})
+	require.NoError(t, err)
+	hindered := &refusing{keeper: sessions}
+	hindered.often.Store(2)
+	r := newRebuilder(s.bus.JS, layoutOf(s.cfg), slog.New(slog.DiscardHandler))
+	ok, err := r.whole(t.Context(), hindered, false)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.ErrorContains(t, r.single(t.Context(), hindered), "session one")
+	losses, err := sessions.Lost(t.Context())
+	require.NoError(t, err)
+	require.Len(t, losses, 1)
+	require.NoError(t, r.single(t.Context(), hindered))
+	losses, err = sessions.Lost(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, losses)
+	got, err := os.ReadFile(filepath.Join(sessions.Dir(), "one.json"))
+	require.NoError(t, err)
+	require.Equal(t, string(want["one.json"]), string(got))
 }

@@ -29,13 +29,17 @@ type keeper interface {
 	// returns how many; 0 keeps all.
 	Sweep(ctx context.Context, olderThan time.Duration) (int, error)
 
-	// Source is the stream that all sessions are known to be made of; SetSource
-	// sets it.
+	// Source is the stream that all sessions are known to be made of.
 	Source(ctx context.Context) (store.Source, error)
-	SetSource(ctx context.Context, source store.Source) error
 	// Rebuilding makes the caller the one process that applies the stream
-	// again, until it calls release; not ok while another one is.
-	Rebuilding(ctx context.Context) (release func(), ok bool, err error)
+	// again; not ok while another one is.
+	Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error)
+
+	// MarkLost notes that a session is to be made again, Lost returns those
+	// sessions, and Recovered notes that it was done.
+	MarkLost(ctx context.Context, token string) error
+	Lost(ctx context.Context) ([]store.Loss, error)
+	Recovered(ctx context.Context, loss store.Loss) error
 }
 
 // sessionStore is a store as people look at it as well.

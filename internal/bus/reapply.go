@@ -55,8 +55,9 @@ func Where(ctx context.Context, js jetstream.JetStream, l Layout) (Place, error)
 type Reapplied struct {
 	// Events were read, of which Unreadable could not be decoded.
 	Events, Unreadable int
-	// Failed are the events that could not be applied.
-	Failed int
+	// Failed are the events that could not be applied, Sessions whose they are.
+	Failed   int
+	Sessions []string
 }
 
 // Portions in which the stream is read: what they hold of one session costs one
@@ -79,7 +80,7 @@ func Reapply[F any](ctx context.Context, js jetstream.JetStream, l Layout, fn Ev
 		config.FilterSubjects = []string{l.Prefix.EventsOfSession(r.Session)}
 	}
 	var out Reapplied
-	return out, readStream(ctx, js, l, config, r.Until, func(portion []jetstream.Msg, total int) error {
+	err := readStream(ctx, js, l, config, r.Until, func(portion []jetstream.Msg, total int) error {
 		sessions := make(map[string][]F)
 		for _, m := range portion {
 			ev, err := fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
@@ -91,17 +92,19 @@ func Reapply[F any](ctx context.Context, js jetstream.JetStream, l Layout, fn Ev
 				sessions[ev.Session] = append(sessions[ev.Session], ev.Fact)
 			}
 		}
-		failed, err := applySessions(ctx, fn, sessions, log)
+		failed, names, err := applySessions(ctx, fn, sessions, log)
 		out.Events += len(portion)
 		out.Failed += failed
+		out.Sessions = append(out.Sessions, names...)
 		if err == nil && progress != nil {
 			progress(out.Events, max(total, out.Events))
 		}
 		return err
 	})
+	return out, err
 }
 
-func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions map[string][]F, log *slog.Logger) (failed int, err error) {
+func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions map[string][]F, log *slog.Logger) (failed int, names []string, err error) {
 	type outcome struct {
 		session string
 		events  int
@@ -123,12 +126,13 @@ func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions ma
 			continue
 		}
 		if fault := fn.Check(ctx); fault != nil {
-			return failed, fmt.Errorf("events cannot be applied: %w", fault)
+			return failed, names, fmt.Errorf("events cannot be applied: %w", fault)
 		}
 		failed += o.events
+		names = append(names, o.session)
 		log.WarnContext(ctx, "events of a session could not be applied again", "session", o.session, "events", o.events, "error", o.err)
 	}
-	return failed, nil
+	return failed, names, nil
 }
 
 // readTime is how long the stream may keep silent while it is read.

@@ -103,7 +103,7 @@ func TestReapplyGoesOnAfterASessionThatFails(t *testing.T) {
 	}}
 	got, err := Reapply(t.Context(), b.JS, testLayout(), a.functions(), Range{}, quiet, nil)
 	require.NoError(t, err)
-	require.Equal(t, Reapplied{Events: 3, Failed: 2}, got)
+	require.Equal(t, Reapplied{Events: 3, Failed: 2, Sessions: []string{"b"}}, got)
 	require.Equal(t, map[string][]string{"a": {"a/1"}}, a.got)
 
 	full := a.functions()

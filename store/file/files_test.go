@@ -36,7 +36,7 @@ func files(t testing.TB, dir string) []string {
 	require.NoError(t, err)
 	names := []string{}
 	for _, e := range entries {
-		if e.Name() != ".locks" && e.Name() != ".tmp" {
+		if e.Name() != ".locks" && e.Name() != ".tmp" && e.Name() != ".lost" {
 			names = append(names, e.Name())
 		}
 	}
@@ -391,8 +391,6 @@ func TestForeignSessionFileIsContinued(t *testing.T) {
 
 func TestABadSessionDisturbsNoOther(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
-		"directory":      func(path string) error { return os.Mkdir(path, 0o700) },
-		"full directory": func(path string) error { return os.MkdirAll(filepath.Join(path, "x"), 0o700) },
 		"link to itself": func(path string) error { return os.Symlink(path, path) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -36,26 +37,49 @@ func (s *Store) lockPath(i int) string {
 	return filepath.Join(s.dir, lockDir, fmt.Sprintf("%02d", i))
 }
 
-// lock waits for the lock of a session until ctx ends.
-func (s *Store) lock(ctx context.Context, token string) (unlock func(), err error) {
+// current says whether the lock that is held is the one that others take. It is
+// not when its directory has vanished.
+func (sh *shard) current() bool {
+	held, err := sh.file.Stat()
+	if err != nil {
+		return false
+	}
+	now, err := os.Stat(sh.file.Path())
+	return err == nil && os.SameFile(held, now)
+}
+
+func (s *Store) shard(token string) *shard {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(token))
-	sh := &s.shards[hash.Sum32()%shardCount]
+	return &s.shards[hash.Sum32()%shardCount]
+}
+
+// lock waits for the lock of a session until ctx ends.
+func (s *Store) lock(ctx context.Context, token string) (unlock func(), err error) {
+	sh := s.shard(token)
 	select {
 	case sh.sem <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	_, err = sh.file.TryLockContext(ctx, lockPoll)
-	if errors.Is(err, fs.ErrNotExist) {
-		// The directory has vanished.
-		if err = s.makeDirs(); err == nil {
-			_, err = sh.file.TryLockContext(ctx, lockPoll)
+	for {
+		_, err = sh.file.TryLockContext(ctx, lockPoll)
+		if errors.Is(err, fs.ErrNotExist) {
+			// The directory has vanished.
+			if err = s.makeDirs(); err == nil {
+				_, err = sh.file.TryLockContext(ctx, lockPoll)
+			}
 		}
-	}
-	if err != nil {
-		<-sh.sem
-		return nil, err
+		if err != nil {
+			// What was opened to be locked may have vanished since.
+			_ = sh.file.Close()
+			<-sh.sem
+			return nil, err
+		}
+		if sh.current() {
+			break
+		}
+		_ = sh.file.Unlock()
 	}
 	return func() {
 		if err := sh.file.Unlock(); err != nil {

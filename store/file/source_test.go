@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/store"
+	"intenthint/store/storetest"
 )
 
 func TestASourceThatCannotBeReadIsNone(t *testing.T) {
@@ -26,15 +29,42 @@ func TestOneProcessRebuilds(t *testing.T) {
 	require.NoError(t, err)
 	b, err := Open(dir, Options{})
 	require.NoError(t, err)
-	release, ok, err := a.Rebuilding(t.Context())
+	rebuild, ok, err := a.Rebuilding(t.Context())
 	require.NoError(t, err)
 	require.True(t, ok)
 	_, ok, err = b.Rebuilding(t.Context())
 	require.NoError(t, err)
 	require.False(t, ok)
-	release()
-	release, ok, err = b.Rebuilding(t.Context())
+	rebuild.Release()
+	rebuild, ok, err = b.Rebuilding(t.Context())
 	require.NoError(t, err)
 	require.True(t, ok)
-	release()
+	rebuild.Release()
+}
+
+func TestARebuildOfADirectoryThatVanishedIsNotFinished(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sessions")
+	s, err := Open(dir, Options{})
+	require.NoError(t, err)
+	rebuild, ok, err := s.Rebuilding(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.NoError(t, os.Rename(dir, dir+".away"))
+	applied(t, s, storetest.Begin("s", "r", 1))
+	another, ok, err := s.Rebuilding(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.ErrorContains(t, rebuild.Finish(t.Context(), store.Source{Stream: "E"}), "lost while they were made again")
+	rebuild.Release()
+	source, err := s.Source(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, source)
+	require.NoError(t, another.Finish(t.Context(), store.Source{Stream: "E"}))
+	another.Release()
+	source, err = s.Source(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "E", source.Stream)
+	left, err := filepath.Glob(filepath.Join(dir, sourceFile+"*"))
+	require.NoError(t, err)
+	require.Len(t, left, 1)
 }

@@ -6,6 +6,7 @@
 //   - <token>.pending: a journal of facts, one a line, that no turn shows yet.
 //   - <token>.corrupt-<unix ms>: a session file that was none.
 //   - .source: the event stream that the sessions are made of.
+//   - .lost: the sessions that are to be made again.
 //
 // What was applied survives the death of the process and of the machine: files
 // are synced to the disk before their events are acknowledged. What was not
@@ -55,9 +56,8 @@ type Options struct {
 	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Lost is told the token of a session whose file was none and was set
-	// aside, so that its facts can be applied again. It is called when the
-	// session is not locked; nil for nobody.
+	// Lost is told the token of a session that [Store.Lost] has from now on.
+	// It is called when the session is not locked; nil for nobody.
 	Lost func(token string)
 	// Now is the clock of retention; nil means [time.Now].
 	Now func() time.Time
@@ -147,7 +147,7 @@ func Open(dir string, opts Options) (*Store, error) {
 func (s *Store) Dir() string { return s.dir }
 
 func (s *Store) makeDirs() error {
-	for _, dir := range []string{lockDir, tempDir} {
+	for _, dir := range []string{lockDir, tempDir, lostDir} {
 		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {
 			return err
 		}
@@ -196,6 +196,13 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 		// What is in memory is ahead of the files.
 		s.entries.Remove(token)
 		s.indexes.Remove(token)
+	}
+	if !s.shard(token).current() {
+		// The directory has vanished meanwhile, and with it what kept others
+		// from the session: one may have written over the other.
+		s.entries.Remove(token)
+		s.indexes.Remove(token)
+		return true, errors.Join(err, s.MarkLost(ctx, token))
 	}
 	return lost, err
 }
@@ -249,6 +256,10 @@ func (s *Store) write(token string, doc *store.Document) (os.FileInfo, error) {
 // error the session may be there to say that it was lost.
 func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, error) {
 	session, err := stat(s.path(token, sessionSuffix))
+	strange := errors.Is(err, errNotRegular)
+	if strange {
+		err = s.setAside(ctx, token, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -257,7 +268,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 		return nil, nil, err
 	}
 	cached, _ := s.entries.Get(token)
-	if cached != nil && same(cached.session, session) {
+	if cached != nil && !strange && same(cached.session, session) {
 		if same(cached.pending, pending) {
 			return cached, nil, nil
 		}
@@ -265,7 +276,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 			return cached, facts, nil
 		}
 	}
-	e := &entry{doc: &store.Document{}, session: session, pending: pending}
+	e := &entry{doc: &store.Document{}, session: session, pending: pending, lost: strange}
 	if session != nil {
 		data, err := os.ReadFile(s.path(token, sessionSuffix))
 		if err != nil {
@@ -330,6 +341,9 @@ func (s *Store) readMore(token string, e *entry, pending os.FileInfo) ([]store.F
 }
 
 func (s *Store) setAside(ctx context.Context, token string, reason error) error {
+	if err := s.MarkLost(ctx, token); err != nil {
+		return err
+	}
 	aside := fmt.Sprintf("%s%d", corruptPrefix, s.now().UnixMilli())
 	s.log.WarnContext(ctx, "session file is corrupt, setting it aside",
 		"session", token, "as", token+aside, "error", reason)

@@ -56,15 +56,33 @@ func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.Ke
 
 // find returns the stream, which it creates when it is missing. A handle is
 // good for every stream of the name.
+//
+// Revisions begin at the time, so that what a process remembers of a bucket
+// that was deleted is no revision of the one made in its place.
 func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
 	s, err := b.js.Stream(ctx, b.name)
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return s, err
 	}
-	if _, err := b.js.CreateKeyValue(ctx, b.config); err != nil && !errors.Is(err, jetstream.ErrBucketExists) {
-		return nil, err
+	orAny := func(n int64) int64 {
+		if n == 0 {
+			return -1
+		}
+		return n
 	}
-	return b.js.Stream(ctx, b.name)
+	// As CreateKeyValue does, which cannot be told where to begin.
+	s, err = b.js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: b.name, Description: b.config.Description, Subjects: []string{b.prefix + ">"},
+		MaxMsgsPerSubject: int64(max(b.config.History, 1)), MaxMsgs: -1, MaxConsumers: -1,
+		MaxBytes: orAny(b.config.MaxBytes), MaxMsgSize: int32(orAny(int64(b.config.MaxValueSize))), //nolint:gosec // was one
+		MaxAge: b.config.TTL, Storage: b.config.Storage, Replicas: max(b.config.Replicas, 1), Discard: jetstream.DiscardNew,
+		AllowRollup: true, DenyDelete: true, AllowDirect: true,
+		FirstSeq: uint64(time.Now().UnixMicro()), //nolint:gosec // not negative
+	})
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return b.js.Stream(ctx, b.name) // another process was faster
+	}
+	return s, err
 }
 
 // Room that a message needs beside its value: the headers and, when it is read,
@@ -157,7 +175,16 @@ func isMarker(header nats.Header) bool {
 // put writes a value over the one of the given revision, 0 for a key without
 // any. The error of a key that has another revision is [errConflict].
 func (b *bucket) put(ctx context.Context, key string, value []byte, over uint64) (revision uint64, err error) {
-	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, jetstream.WithExpectLastSequencePerSubject(over))
+	return b.publish(ctx, key, value, jetstream.WithExpectLastSequencePerSubject(over))
+}
+
+// putWhile writes a value over any, as long as another key has a revision.
+func (b *bucket) putWhile(ctx context.Context, key string, value []byte, other string, at uint64) (revision uint64, err error) {
+	return b.publish(ctx, key, value, jetstream.WithExpectLastSequenceForSubject(at, b.prefix+other))
+}
+
+func (b *bucket) publish(ctx context.Context, key string, value []byte, expect jetstream.PublishOpt) (revision uint64, err error) {
+	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, expect)
 	if err == nil {
 		return ack.Sequence, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nats-io/nuid"
+
 	"intenthint/store"
 )
 
@@ -27,26 +29,34 @@ func (s *Store) Source(ctx context.Context) (store.Source, error) {
 	return out, nil
 }
 
-// SetSource notes that the sessions contain all that was applied of a stream.
-func (s *Store) SetSource(ctx context.Context, source store.Source) error {
-	data, err := json.Marshal(source)
-	if err != nil {
-		return err
-	}
-	for {
-		m, err := s.bucket.get(ctx, sourceKey)
-		if err != nil {
-			return fmt.Errorf("set the source of the sessions: %w", err)
-		}
-		_, err = s.bucket.put(ctx, sourceKey, data, m.revision)
-		if !errors.Is(err, errConflict) {
-			return err
-		}
-	}
-}
+// rebuildKey begins the keys of rebuilds that are under way.
+const rebuildKey = "_.rebuild."
 
 // Rebuilding lets everybody rebuild: processes that do it at the same time get
 // in each other's way and nothing worse.
-func (s *Store) Rebuilding(context.Context) (release func(), ok bool, err error) {
-	return func() {}, true, nil
+func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error) {
+	// If the bucket is lost before the rebuild is done, so is this key, and
+	// what was rebuilt is not taken for all.
+	key := rebuildKey + nuid.Next()
+	began, err := s.bucket.put(ctx, key, []byte("began"), 0)
+	if err == nil {
+		// To a session that is in memory with all its events nothing is written.
+		err = s.forgetAll(ctx)
+	}
+	if err != nil {
+		return r, false, err
+	}
+	return store.Rebuild{
+		Finish: func(ctx context.Context, source store.Source) error {
+			data, err := json.Marshal(source)
+			if err == nil {
+				_, err = s.bucket.putWhile(ctx, sourceKey, data, key, began)
+			}
+			if errors.Is(err, errConflict) {
+				return fmt.Errorf("the sessions were lost while they were made again: %w", err)
+			}
+			return err
+		},
+		Release: func() { _ = s.bucket.purge(context.WithoutCancel(ctx), key, anyRevision) },
+	}, true, nil
 }

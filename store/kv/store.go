@@ -60,9 +60,8 @@ type Options struct {
 	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Lost is told the token of a session whose value was none and was set
-	// aside, so that its facts can be applied again. It is called when the
-	// session is not locked, in one process of all; nil for nobody.
+	// Lost is told the token of a session that [Store.Lost] has from now on.
+	// It is called when the session is not locked; nil for nobody.
 	Lost func(token string)
 	// Now is the clock of retention; nil means [time.Now].
 	Now func() time.Time
@@ -96,13 +95,7 @@ type entry struct {
 	leaving []json.RawMessage
 	// written: the leaving turns stand under their own keys as well.
 	written bool
-	// when it was read or written.
-	when time.Time
 }
-
-// rest is how long leaving turns of a session in memory may be written without
-// a look at the session: it may have been removed since, and they with it.
-const rest = time.Minute
 
 // Open opens the bucket that the configuration names. It is created when it is
 // missing, and left as it is when it exists; it must keep the last value of
@@ -185,8 +178,10 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	e, _ := s.entries.Get(token)
 	// What is in memory runs ahead of the bucket until it is written.
 	s.entries.Remove(token)
-	if e != nil && !e.written && len(e.leaving) > 0 && s.now().Sub(e.when) > rest {
-		e.at = record{} // to be read again
+	if e != nil && !e.written && len(e.leaving) > 0 {
+		// To be read again: the session may have been removed since, or the
+		// bucket lost, and the leaving turns with it.
+		e.at = record{}
 	}
 	for attempt := 1; ; attempt++ {
 		if e == nil || e.at.revision == 0 {
@@ -240,6 +235,11 @@ func (s *Store) load(ctx context.Context, token string, earlier *entry) (e *entr
 	case err != nil:
 	case at.data == nil:
 		doc = &store.Document{}
+		if at.revision > 0 {
+			// Deleted by other hands: nothing here leaves a marker.
+			lost = true
+			err = s.MarkLost(ctx, token)
+		}
 	default:
 		if h, err = decodeHead(at.data); err == nil {
 			var known *store.Document
@@ -257,7 +257,7 @@ func (s *Store) load(ctx context.Context, token string, earlier *entry) (e *entr
 	if err != nil {
 		return nil, lost, err
 	}
-	e = &entry{doc: doc, at: at, bytes: len(at.data), archived: h.Archived, leaving: h.leaving, when: s.now()}
+	e = &entry{doc: doc, at: at, bytes: len(at.data), archived: h.Archived, leaving: h.leaving}
 	e.at.data = nil
 	return e, lost, nil
 }
@@ -274,6 +274,9 @@ func (s *Store) setAside(ctx context.Context, at record, reason error) (record, 
 	}
 	aside := fmt.Sprintf("%s%s%d", at.key, asideKey, s.now().UnixMilli())
 	if _, err := s.bucket.put(ctx, aside, m.value, 0); err != nil && !errors.Is(err, errConflict) {
+		return record{}, err
+	}
+	if err := s.MarkLost(ctx, at.key); err != nil {
 		return record{}, err
 	}
 	// The chunks of the old value stay: they belong to the one set aside.
@@ -324,7 +327,7 @@ func (s *Store) write(ctx context.Context, e *entry, leaving []json.RawMessage) 
 	if e.at, err = s.bucket.write(ctx, e.at, data); err != nil {
 		return err
 	}
-	e.bytes, e.archived, e.leaving, e.written, e.when = len(data), h.Archived, leaving, false, s.now()
+	e.bytes, e.archived, e.leaving, e.written = len(data), h.Archived, leaving, false
 	return nil
 }
 

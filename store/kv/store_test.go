@@ -304,7 +304,7 @@ func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {
 	stream, err := js.Stream(t.Context(), "KV_S")
 	require.NoError(t, err)
 	before := stream.CachedInfo().State.LastSeq
-	require.EqualValues(t, 2, before)
+	require.EqualValues(t, 1, before-stream.CachedInfo().Config.FirstSeq, "two writes")
 	for _, s := range []*kv.Store{s, open(t, js, kv.Options{HistoryLimit: 1})} {
 		apply(t, s, facts...)
 		for _, f := range facts {
@@ -467,6 +467,70 @@ func TestAKeyThatAnOperatorDeletedIsNoSession(t *testing.T) {
 	require.Empty(t, summaries)
 	apply(t, s, storetest.Begin("s", "r2", 2))
 	require.Equal(t, "r2", storetest.Show(t, s, "s").Current.RunID)
+	losses, err := s.Lost(t.Context())
+	require.NoError(t, err)
+	require.Len(t, losses, 1, "and is made again when it goes on")
+	require.Equal(t, "s", losses[0].Token)
+}
+
+func TestNothingOfABucketThatWasDeletedCountsInTheNext(t *testing.T) {
+	js := connect(t, newServer(t, 0))
+	opts := kv.Options{HistoryLimit: 0}
+	late := open(t, js, opts)
+	// late remembers r0 as leaving and not written yet.
+	apply(t, late, storetest.Begin("s", "r0", 0))
+	apply(t, late, storetest.Begin("s", "r1", 1))
+	rebuild, ok, err := late.Rebuilding(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+	revision := func() uint64 {
+		stream, err := js.Stream(t.Context(), "KV_S")
+		require.NoError(t, err)
+		return stream.CachedInfo().State.LastSeq
+	}
+	before := revision()
+	require.NoError(t, js.DeleteKeyValue(t.Context(), "S"))
+
+	next := open(t, js, opts)
+	apply(t, next, storetest.Begin("s", "r0", 0), storetest.Call("s", "r0", 5))
+	apply(t, next, storetest.Begin("s", "r1", 1))
+	require.Greater(t, revision(), before, "no revision comes again")
+	require.ErrorContains(t, rebuild.Finish(t.Context(), store.Source{Stream: "E"}), "lost while they were made again")
+	source, err := next.Source(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, source)
+	apply(t, late, storetest.Begin("s", "r2", 2))
+	require.Contains(t, archived(t, next, "s")["r0"], "call-r0-5", "late has not put its older turn there")
+}
+
+// What a process has in memory does not hide from it that the bucket lacks it.
+func TestWhatIsMadeAgainIsWrittenAgain(t *testing.T) {
+	js := connect(t, newServer(t, 0))
+	facts := []store.Fact{storetest.Begin("s", "r0", 0), storetest.Call("s", "r0", 1)}
+	for name, lose := range map[string]func(s, other *kv.Store){
+		"the bucket": func(s, _ *kv.Store) {
+			require.NoError(t, js.DeleteKeyValue(t.Context(), "S"))
+			require.NoError(t, s.Check(t.Context()))
+			_, _, err := s.Rebuilding(t.Context())
+			require.NoError(t, err)
+		},
+		"a session": func(s, other *kv.Store) {
+			_, err := js.Publish(t.Context(), "$KV.S.s", []byte("]"))
+			require.NoError(t, err)
+			apply(t, other, storetest.Begin("s", "r1", 10))
+			losses, err := s.Lost(t.Context())
+			require.NoError(t, err)
+			require.Len(t, losses, 1)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, js, kv.Options{HistoryLimit: 5})
+			apply(t, s, facts...)
+			lose(s, open(t, js, kv.Options{HistoryLimit: 5}))
+			apply(t, s, facts...)
+			require.Contains(t, document(t, open(t, js, kv.Options{}), "s"), "call-r0-1")
+		})
+	}
 }
 
 func TestABucketThatExistsIsUsedAsItIs(t *testing.T) {

@@ -179,7 +179,7 @@ func decodeHead(data []byte) (head, error) {
 	if h.Format > format {
 		return head{}, fmt.Errorf("%w: %d", errFormat, h.Format)
 	}
-	if !ok || h.Format < 1 {
+	if !ok || h.Format < 1 || data[len(data)-1] != '\n' {
 		return head{}, fmt.Errorf("%w: not a session", store.ErrCorrupt)
 	}
 	h.state, rest, _ = bytes.Cut(rest, []byte{'\n'})

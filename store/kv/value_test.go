@@ -134,7 +134,7 @@ func TestDecodeHead(t *testing.T) {
 		"of a later version":  {"{\"v\":2,\"new\":[]}\nwhatever", errFormat},
 		"of a strange shape":  {"[]\n{}\n", store.ErrCorrupt},
 		"of unknown fields":   {"{\"v\":1,\"new\":1}\n{}\n", nil},
-		"without an end line": {"{\"v\":1}\n{}", nil},
+		"without an end line": {"{\"v\":1}\n{}", store.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decodeHead([]byte(c.data))

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -100,6 +101,7 @@ func Run(t *testing.T, open Open) {
 		"an ended context stops an Apply":          endedContext,
 		"the end of a session goes with next turn": sessionEnd,
 		"the source is what was set last":          source,
+		"losses stay until they are made good":     losses,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
@@ -300,7 +302,14 @@ func list(t *testing.T, open Open) {
 // sourced is what knows the stream that its sessions are made of.
 type sourced interface {
 	Source(ctx context.Context) (store.Source, error)
-	SetSource(ctx context.Context, source store.Source) error
+	Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error)
+}
+
+// lossy is what knows the sessions that it is to make again.
+type lossy interface {
+	MarkLost(ctx context.Context, token string) error
+	Lost(ctx context.Context) ([]store.Loss, error)
+	Recovered(ctx context.Context, loss store.Loss) error
 }
 
 func source(t *testing.T, open Open) {
@@ -314,11 +323,49 @@ func source(t *testing.T, open Open) {
 	require.Zero(t, none)
 	for i := range int64(3) {
 		set := store.Source{Stream: fmt.Sprint("EVENTS-", i), Created: time.UnixMilli(start + i).UTC()}
-		require.NoError(t, first.SetSource(t.Context(), set))
+		rebuild, ok, err := first.Rebuilding(t.Context())
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.NoError(t, rebuild.Finish(t.Context(), set))
+		rebuild.Release()
 		got, err := last.Source(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, set, got)
 	}
+	summaries, err := handles[0].List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, summaries, "it is no session")
+}
+
+func losses(t *testing.T, open Open) {
+	handles := open(t, 200)
+	first, ok := handles[0].(lossy)
+	require.True(t, ok)
+	last, ok := handles[len(handles)-1].(lossy)
+	require.True(t, ok)
+	tokens := func() []string {
+		all, err := last.Lost(t.Context())
+		require.NoError(t, err)
+		out := []string{}
+		for _, l := range all {
+			out = append(out, l.Token)
+		}
+		slices.Sort(out)
+		return out
+	}
+	require.Empty(t, tokens())
+	for _, token := range []string{"a", "_", "two=2Fthree"} {
+		require.NoError(t, first.MarkLost(t.Context(), token))
+	}
+	require.Equal(t, []string{"_", "a", "two=2Fthree"}, tokens())
+	before, err := last.Lost(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, first.MarkLost(t.Context(), "a"))
+	for _, loss := range before {
+		require.NoError(t, last.Recovered(t.Context(), loss))
+		require.NoError(t, first.Recovered(t.Context(), loss), "another process did it too")
+	}
+	require.Equal(t, []string{"a"}, tokens(), "it was lost again meanwhile")
 	summaries, err := handles[0].List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, summaries, "it is no session")

@@ -59,3 +59,10 @@ func (c *Cache[V]) Remove(token string) {
 	defer c.mu.Unlock()
 	c.lru.Remove(token)
 }
+
+// RemoveAll lets go of all values.
+func (c *Cache[V]) RemoveAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Purge()
+}

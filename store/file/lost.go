@@ -1,0 +1,56 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"intenthint/store"
+)
+
+// lostDir holds an empty file for every loss, <token>.<mark>.
+const lostDir = ".lost"
+
+// MarkLost notes that a session lacks events, before anything that depends on
+// their being made again: the process may die at any moment.
+func (s *Store) MarkLost(_ context.Context, token string) error {
+	dir := filepath.Join(s.dir, lostDir)
+	f, err := os.CreateTemp(dir, token+".*")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := s.makeDirs(); err != nil {
+			return err
+		}
+		f, err = os.CreateTemp(dir, token+".*")
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), syncDir(dir))
+}
+
+// Lost returns the sessions that are to be made again.
+func (s *Store) Lost(context.Context) ([]store.Loss, error) {
+	files, err := os.ReadDir(filepath.Join(s.dir, lostDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var out []store.Loss
+	for _, file := range files {
+		if token, mark, ok := strings.Cut(file.Name(), "."); ok && store.IsToken(token) {
+			out = append(out, store.Loss{Token: token, Mark: mark})
+		}
+	}
+	return out, nil
+}
+
+// Recovered notes that a lost session has been made again.
+func (s *Store) Recovered(_ context.Context, loss store.Loss) error {
+	err := os.Remove(filepath.Join(s.dir, lostDir, loss.Token+"."+loss.Mark))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // another process has, or the directory is lost
+	}
+	return err
+}

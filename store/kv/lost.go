@@ -1,0 +1,64 @@
+package kv
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"github.com/nats-io/nuid"
+
+	"intenthint/store"
+)
+
+// lostKey begins the keys of losses, _.lost.<token>.<mark>.
+const lostKey = "_.lost."
+
+// MarkLost notes that a session lacks events, before anything that depends on
+// their being made again: the process may die at any moment.
+func (s *Store) MarkLost(ctx context.Context, token string) error {
+	_, err := s.bucket.put(ctx, lostKey+token+"."+nuid.Next(), []byte("lost"), 0)
+	return err
+}
+
+// Lost returns the sessions that are to be made again, and forgets what is in
+// memory of them: to a session that has all its events nothing is written.
+func (s *Store) Lost(ctx context.Context) (out []store.Loss, err error) {
+	err = s.bucket.follow(ctx, lostKey+"*.*", 0, math.MaxUint64, func(m message) error {
+		token, mark, _ := strings.Cut(strings.TrimPrefix(m.key, lostKey), ".")
+		out = append(out, store.Loss{Token: token, Mark: mark})
+		return s.forget(ctx, token)
+	})
+	return out, err
+}
+
+// Recovered notes that a lost session has been made again.
+func (s *Store) Recovered(ctx context.Context, loss store.Loss) error {
+	return s.bucket.purge(ctx, lostKey+loss.Token+"."+loss.Mark, anyRevision)
+}
+
+// forget makes the next Apply read a session from the bucket.
+func (s *Store) forget(ctx context.Context, token string) error {
+	unlock, err := s.lock(ctx, token)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	s.entries.Remove(token)
+	s.indexes.Remove(token)
+	return nil
+}
+
+// forgetAll does so for all sessions.
+func (s *Store) forgetAll(ctx context.Context) error {
+	for i, shard := range s.shards {
+		select {
+		case shard <- struct{}{}:
+			defer func() { <-s.shards[i] }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	s.entries.RemoveAll()
+	s.indexes.RemoveAll()
+	return nil
+}
