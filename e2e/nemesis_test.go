@@ -3,11 +3,14 @@
 package e2e
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,6 +44,9 @@ type field struct {
 	// zero end is now.
 	disturbed []*interval
 	counts    map[string]int
+	// spoilt are sessions that could not be read since a fault; they are made
+	// again when an event comes for them.
+	spoilt map[string]bool
 }
 
 type interval struct{ from, to time.Time }
@@ -48,7 +54,7 @@ type interval struct{ from, to time.Time }
 // newField starts a cluster and consumers that share one store.
 func newField(t *testing.T, members int, given ...settings) *field {
 	t.Helper()
-	f := &field{t: t, cluster: newCluster(t), counts: map[string]int{}}
+	f := &field{t: t, cluster: newCluster(t), counts: map[string]int{}, spoilt: map[string]bool{}}
 	f.cluster.provision()
 	shared := newSystem(t, append([]settings{{"HINT_NATS_PORT": "", "HINT_NATS_URL": f.cluster.direct(), "HINT_HISTORY_LIMIT": "3", "HINT_STREAM_REPLICAS": "3"}}, given...)...)
 	for range members {
@@ -263,6 +269,182 @@ func (f *field) onMembers() []fault {
 	)
 }
 
+// onSessions are faults of what consumers have written. They are over at once;
+// what they last is the time to work with the damage.
+func (f *field) onSessions() []fault {
+	if f.members[0].s.env["HINT_STORE"] == "kv" {
+		return f.onBucket()
+	}
+	dir := f.members[0].s.sessionsDir()
+	return []fault{
+		{"the sessions are moved away", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+			return outcome(os.Rename(dir, filepath.Join(f.t.TempDir(), "away"))), nothing
+		}},
+		{"the sessions are removed", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+			// Consumers write while it goes on.
+			err := os.RemoveAll(dir)
+			for attempt := 0; err != nil && attempt < 100; attempt++ {
+				err = os.RemoveAll(dir)
+			}
+			return outcome(err), nothing
+		}},
+		{"session files are spoilt", false, time.Second, 8 * time.Second, func(r *rand.Rand) (string, func()) {
+			paths, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+			var done []string
+			for _, i := range some(r, len(paths)) {
+				if how := spoil(r, paths[i]); how != "" {
+					session := strings.TrimSuffix(filepath.Base(paths[i]), ".json")
+					f.spoils(session)
+					done = append(done, session+" "+how)
+				}
+			}
+			return strings.Join(done, ", "), nothing
+		}},
+	}
+}
+
+// spoil makes a session file one that cannot be read and says how; "" when it
+// could not.
+func spoil(r *rand.Rand, path string) string {
+	garbage := make([]byte, r.IntN(5000))
+	for i := range garbage {
+		garbage[i] = byte(r.Uint32())
+	}
+	switch r.IntN(4) {
+	case 0:
+		// Nothing shorter than the whole is a document.
+		info, err := os.Stat(path)
+		if err == nil && os.Truncate(path, r.Int64N(max(info.Size()-2, 1))) == nil {
+			return "cut"
+		}
+	case 1:
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+		if err != nil {
+			return ""
+		}
+		_, err = file.Write(garbage)
+		if errors.Join(err, file.Close()) == nil {
+			return "overwritten"
+		}
+	case 2:
+		if os.WriteFile(path+".new", garbage, 0o600) == nil && os.Rename(path+".new", path) == nil {
+			return "replaced"
+		}
+	default:
+		if os.Remove(path) == nil && os.Mkdir(path, 0o700) == nil {
+			return "a directory"
+		}
+	}
+	return ""
+}
+
+// onBucket are faults of the sessions in a bucket.
+func (f *field) onBucket() []fault {
+	const name = "OPENCLAW_EVENTS_SESSIONS"
+	limited := func() (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.Background(), 5*time.Second)
+	}
+	return []fault{
+		{"the bucket is deleted", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+			ctx, cancel := limited()
+			defer cancel()
+			return outcome(f.js.DeleteKeyValue(ctx, name)), nothing
+		}},
+		{"session keys are spoilt", false, time.Second, 8 * time.Second, func(r *rand.Rand) (string, func()) {
+			ctx, cancel := limited()
+			defer cancel()
+			kv, err := f.js.KeyValue(ctx, name)
+			if err != nil {
+				return outcome(err), nothing
+			}
+			lister, err := kv.ListKeysFiltered(ctx, "*")
+			if err != nil {
+				return outcome(err), nothing
+			}
+			var keys []string
+			for key := range lister.Keys() {
+				keys = append(keys, key)
+			}
+			slices.Sort(keys)
+			var done []string
+			for _, i := range some(r, len(keys)) {
+				how, err := spoilKey(ctx, r, kv, keys[i])
+				if err == nil {
+					f.spoils(keys[i])
+					done = append(done, keys[i]+" "+how)
+				}
+			}
+			return strings.Join(done, ", "), nothing
+		}},
+	}
+}
+
+// spoilKey makes a key one that cannot be read and says how.
+func spoilKey(ctx context.Context, r *rand.Rand, kv jetstream.KeyValue, key string) (how string, err error) {
+	garbage := make([]byte, r.IntN(5000))
+	for i := range garbage {
+		garbage[i] = byte(r.Uint32())
+	}
+	switch r.IntN(4) {
+	case 0:
+		entry, err := kv.Get(ctx, key)
+		if err == nil {
+			_, err = kv.Put(ctx, key, entry.Value()[:len(entry.Value())/2])
+		}
+		return "cut", err
+	case 1:
+		return "deleted", kv.Delete(ctx, key)
+	case 2:
+		return "purged", kv.Purge(ctx, key)
+	default:
+		_, err := kv.Put(ctx, key, garbage)
+		return "overwritten", err
+	}
+}
+
+// outcome says whether a fault could be done.
+func outcome(err error) string {
+	if err != nil {
+		return "not now: " + err.Error()
+	}
+	return "all"
+}
+
+// some are a few of n indexes, perhaps of the last ones, on which consumers
+// still work.
+func some(r *rand.Rand, n int) []int {
+	var out []int
+	for range min(n, 1+r.IntN(6)) {
+		out = append(out, r.IntN(n))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// spoils notes a session that cannot be read.
+func (f *field) spoils(session string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.spoilt[session] = true
+}
+
+// touch publishes an event for every session that was spoilt, of a run that is
+// no turn.
+func (f *field) touch(ts int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, session := range slices.Sorted(maps.Keys(f.spoilt)) {
+		call := session + "-touched"
+		e := faults.Event{ID: "tool-" + call, Hook: faults.ToolCall, Session: session, Run: call, TS: ts, Call: call, Text: "result of " + call}
+		f.history.Published(e)
+		ctx, cancel := context.WithTimeout(context.Background(), patient)
+		_, err := f.js.PublishMsg(ctx, messageOf(e))
+		cancel()
+		require.NoError(f.t, err)
+		f.history.Acknowledged(e.ID)
+	}
+}
+
 // harass does faults, drawn from the seed, until the time is over: every kind
 // once before any comes again.
 func (f *field) harass(seed uint64, stream uint64, kinds []fault, until time.Time) {
@@ -316,6 +498,7 @@ func (f *field) try(tr trial) {
 	until := began.Add(tr.lasts)
 	nemeses.Go(func() { f.harass(tr.seed, 1, f.onNodes(), until) })
 	nemeses.Go(func() { f.harass(tr.seed, 2, f.onMembers(), until) })
+	nemeses.Go(func() { f.harass(tr.seed, 3, f.onSessions(), until) })
 	nemeses.Wait()
 	g.stop()
 	close(ended)
@@ -328,9 +511,23 @@ func (f *field) try(tr trial) {
 		m.process.stop()
 	}
 	p := last.serve(1, 1)[0]
+	f.touch(w.Start)
 	worked(t, f.js, 3*time.Minute)
+	stream := streamed(t, f.js)
+	var documents map[string]faults.Document
+	// What was lost is made again beside the events.
+	for until := time.Now().Add(patient); ; time.Sleep(time.Second) {
+		var err error
+		documents, err = last.readDocuments()
+		if err == nil && len(g.history.Check(stream, documents)) == 0 {
+			break
+		}
+		if time.Now().After(until) {
+			require.NoError(t, err)
+			break
+		}
+	}
 	p.stop()
-	stream, documents := streamed(t, f.js), last.documents()
 	turns, calls := 0, 0
 	for _, d := range documents {
 		turns += len(d.Turns)

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -243,15 +244,20 @@ func worked(t *testing.T, js jetstream.JetStream, most time.Duration) {
 // documents reads the sessions of the system, of whichever store.
 func (s *system) documents() map[string]faults.Document {
 	s.t.Helper()
+	out, err := s.readDocuments()
+	require.NoError(s.t, err)
+	return out
+}
+
+func (s *system) readDocuments() (map[string]faults.Document, error) {
 	dir := s.sessionsDir()
 	if s.env["HINT_STORE"] == "kv" {
 		dir = filepath.Join(s.t.TempDir(), "export")
-		r := s.run("sessions", "export", dir)
-		require.Zero(s.t, r.code, r.stderr)
+		if r := s.run("sessions", "export", dir); r.code != 0 {
+			return nil, errors.New(r.stderr)
+		}
 	}
-	out, err := faults.Documents(dir)
-	require.NoError(s.t, err)
-	return out
+	return faults.Documents(dir)
 }
 
 // requireSame fails the test when the documents are not what was published.
