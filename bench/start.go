@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -13,8 +16,8 @@ import (
 func (b *bench) measureStart(ctx context.Context) ([]table, error) {
 	t := table{
 		Title:   "Start",
-		Note:    "From the start of the process to ready, with a server of its own; in turn, medians. When it starts for the first time of all, the consumer learns its intents. With turns of the last quarter of an hour in the stream it learns which runs have had their hints.",
-		Columns: []string{"", "time to ready", "of which NATS server", "ratio"},
+		Note:    "From the start of the process to ready, with a server of its own; in turn, medians. When it starts for the first time of all, the consumer learns its intents. With turns of the last quarter of an hour in the stream it learns which runs have had their hints. Memory is resident, when it is ready, with the server. The list is `consumer sessions ls`, of all sessions, in a process of its own.",
+		Columns: []string{"", "time to ready", "of which NATS server", "ratio", "memory", "list"},
 	}
 	kinds := []struct {
 		name, store string
@@ -22,6 +25,8 @@ func (b *bench) measureStart(ctx context.Context) ([]table, error) {
 		recent      bool // their turns have just begun
 		data        string
 		ready, nats []time.Duration
+		memory      []int64
+		list        []time.Duration
 	}{
 		{name: "no sessions", store: "file"},
 		{name: "sessions, files", store: "file", sessions: b.existing},
@@ -43,21 +48,48 @@ func (b *bench) measureStart(ctx context.Context) ([]table, error) {
 			if err != nil {
 				return nil, err
 			}
+			memory, _ := p.memory()
+			list, err := b.list(ctx, p, k.data, k.store, k.sessions)
 			p.stop()
+			if err != nil {
+				return nil, err
+			}
 			k.ready, k.nats = append(k.ready, p.took), append(k.nats, p.nats)
+			k.memory, k.list = append(k.memory, memory), append(k.list, list)
 		}
 	}
 	none := median(kinds[0].ready)
-	t.Rows = append(t.Rows, []cell{label("for the first time"), took(b.first.took), took(b.first.nats), ratio(b.first.took.Seconds(), none.Seconds())})
+	t.Rows = append(t.Rows, []cell{label("for the first time"), took(b.first.took), took(b.first.nats), ratio(b.first.took.Seconds(), none.Seconds()), {}, {}})
 	for _, k := range kinds {
 		name := label("%s", k.name)
 		if k.sessions > 0 {
 			name = label("%d %s", k.sessions, k.name)
 		}
 		ready := median(k.ready)
-		t.Rows = append(t.Rows, []cell{name, took(ready), took(median(k.nats)), ratio(ready.Seconds(), none.Seconds())})
+		t.Rows = append(t.Rows, []cell{name, took(ready), took(median(k.nats)), ratio(ready.Seconds(), none.Seconds()), size(median(k.memory)), took(median(k.list))})
 	}
 	return []table{t}, nil
+}
+
+// list takes the time of a list of all sessions, of which there must be so many.
+func (b *bench) list(ctx context.Context, p *process, data, store string, sessions int) (time.Duration, error) {
+	cmd := exec.CommandContext(ctx, b.consumer, "sessions", "ls", "--json") //nolint:gosec // the binary just built
+	cmd.Dir = b.temp
+	cmd.Env = []string{"HINT_DATA_DIR=" + data, "HINT_STORE=" + store, "HINT_NATS_URL=" + p.url}
+	began := time.Now()
+	out, err := cmd.Output()
+	took := time.Since(began)
+	if err != nil {
+		return 0, fmt.Errorf("sessions ls: %w", err)
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(out, &all); err != nil {
+		return 0, fmt.Errorf("sessions ls: %w", err)
+	}
+	if len(all) < sessions { // catchUp has one of its own
+		return 0, fmt.Errorf("sessions ls shows %d of %d sessions", len(all), sessions)
+	}
+	return took, nil
 }
 
 // withSessions makes a data directory with so many sessions of one turn. The
