@@ -60,18 +60,38 @@ func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.Ke
 // Revisions begin at the time, so that what a process remembers of a bucket
 // that was deleted is no revision of the one made in its place.
 func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
-	s, err := b.js.Stream(ctx, b.name)
-	if !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return s, err
+	for attempt := 1; ; attempt++ {
+		s, err := b.js.Stream(ctx, b.name)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return s, err
+		}
+		if attempt == maxUnreached {
+			return nil, err
+		}
+		s, err = b.create(ctx)
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return s, err
+		}
+		// Another process was faster, and the servers of a cluster learn of it
+		// one by one.
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(unreachedPause):
+		}
 	}
+}
+
+// create makes the stream as CreateKeyValue does, which cannot be told where to
+// begin.
+func (b *bucket) create(ctx context.Context) (jetstream.Stream, error) {
 	orAny := func(n int64) int64 {
 		if n == 0 {
 			return -1
 		}
 		return n
 	}
-	// As CreateKeyValue does, which cannot be told where to begin.
-	s, err = b.js.CreateStream(ctx, jetstream.StreamConfig{
+	return b.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: b.name, Description: b.config.Description, Subjects: []string{b.prefix + ">"},
 		MaxMsgsPerSubject: int64(max(b.config.History, 1)), MaxMsgs: -1, MaxConsumers: -1,
 		MaxBytes: orAny(b.config.MaxBytes), MaxMsgSize: int32(orAny(int64(b.config.MaxValueSize))), //nolint:gosec // was one
@@ -79,10 +99,6 @@ func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
 		AllowRollup: true, DenyDelete: true, AllowDirect: true,
 		FirstSeq: uint64(time.Now().UnixMicro()), //nolint:gosec // not negative
 	})
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return b.js.Stream(ctx, b.name) // another process was faster
-	}
-	return s, err
 }
 
 // Room that a message needs beside its value: the headers and, when it is read,
@@ -207,7 +223,7 @@ const (
 	fetchHeaders = 512
 )
 
-// How often a consumer is looked for that was created just now.
+// How often something is looked for that was created just now.
 const (
 	maxUnreached   = 40
 	unreachedPause = 25 * time.Millisecond

@@ -503,6 +503,27 @@ func TestNothingOfABucketThatWasDeletedCountsInTheNext(t *testing.T) {
 	require.Contains(t, archived(t, next, "s")["r0"], "call-r0-5", "late has not put its older turn there")
 }
 
+// behind is JetStream at a server that has not heard yet of a new stream.
+type behind struct {
+	jetstream.JetStream
+	unknown int
+}
+
+func (b *behind) Stream(ctx context.Context, name string) (jetstream.Stream, error) {
+	if b.unknown > 0 {
+		b.unknown--
+		return nil, jetstream.ErrStreamNotFound
+	}
+	return b.JetStream.Stream(ctx, name)
+}
+
+func TestABucketThatAnotherProcessHasJustMadeIsFound(t *testing.T) {
+	js := connect(t, newServer(t, 0))
+	apply(t, open(t, js, kv.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
+	late := open(t, &behind{js, 3}, kv.Options{HistoryLimit: 1})
+	require.Equal(t, "r", storetest.Show(t, late, "s").Current.RunID)
+}
+
 // What a process has in memory does not hide from it that the bucket lacks it.
 func TestWhatIsMadeAgainIsWrittenAgain(t *testing.T) {
 	js := connect(t, newServer(t, 0))
