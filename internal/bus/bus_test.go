@@ -485,31 +485,51 @@ func TestAPoisonedEventDelaysNobodyAndAloneIsADeadLetter(t *testing.T) {
 	require.Equal(t, 40, c.get(&c.applied))
 }
 
+// passing is an error of a store that may be well again when it is checked.
+type passing struct{ error }
+
+func (passing) Temporary() bool { return true }
+
 func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
-	b := openTest(t)
-	provisionTest(t, b)
-	var (
-		c    counts
-		mu   sync.Mutex
-		full = errors.New("no space left on device")
-	)
-	fault := func() error { mu.Lock(); defer mu.Unlock(); return full }
-	ev, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
-		Decode: decodeText,
-		Apply:  func(context.Context, []string) error { return fault() },
-		Check:  func(context.Context) error { return fault() },
-	}, &c, quiet)
-	require.NoError(t, err)
-	_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return ev.Check(t.Context()) != nil }, time.Minute, 5*time.Millisecond)
-	require.ErrorContains(t, ev.Check(t.Context()), "no space left")
-	mu.Lock()
-	full = nil
-	mu.Unlock()
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, 5*time.Millisecond)
-	require.NoError(t, ev.Check(t.Context()))
-	require.Zero(t, c.get(&c.deadLetters))
+	for name, tc := range map[string]struct {
+		fault error
+		check bool
+	}{
+		"that is still there when it is looked for": {errors.New("no space left on device"), true},
+		"that is over when it is looked for":        {passing{errors.New("no space left on device")}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := openTest(t)
+			provisionTest(t, b)
+			var (
+				c    counts
+				mu   sync.Mutex
+				full = tc.fault
+			)
+			fault := func() error { mu.Lock(); defer mu.Unlock(); return full }
+			ev, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+				Decode: decodeText,
+				Apply:  func(context.Context, []string) error { return fault() },
+				Check: func(context.Context) error {
+					if tc.check {
+						return fault()
+					}
+					return nil
+				},
+			}, &c, quiet)
+			require.NoError(t, err)
+			_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return ev.Check(t.Context()) != nil }, time.Minute, 5*time.Millisecond)
+			require.ErrorContains(t, ev.Check(t.Context()), "no space left")
+			mu.Lock()
+			full = nil
+			mu.Unlock()
+			require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, 5*time.Millisecond)
+			require.NoError(t, ev.Check(t.Context()))
+			require.Zero(t, c.get(&c.deadLetters))
+		})
+	}
 }
 
 func TestADurableThatIsDeletedIsMadeAgain(t *testing.T) {

@@ -31,7 +31,8 @@ type EventFunctions[F any] struct {
 	// dead-lettered at once.
 	Decode func(subject, msgID string, data []byte) (Event[F], error)
 	// Apply applies facts of one session. When it returns nil, a crash of the
-	// process can no longer lose them.
+	// process can no longer lose them. An error with a method Temporary that
+	// returns true is not the fault of the facts, whatever Check says.
 	Apply func(ctx context.Context, facts []F) error
 	// Check says whether facts can be applied at all now. A failure of Apply
 	// while Check fails too is not the event's fault and is retried for ever.
@@ -419,7 +420,7 @@ func (e *Events[F]) applyAll(ctx context.Context, items []*item[F]) (failed int,
 		}
 		return 0, nil
 	}
-	if fault := e.fn.Check(ctx); fault != nil {
+	if fault := cmp.Or(e.fn.Check(ctx), temporary(err)); fault != nil {
 		e.wait(items, fault)
 		return 0, nil
 	}
@@ -437,6 +438,18 @@ func (e *Events[F]) applyAll(ctx context.Context, items []*item[F]) (failed int,
 		e.deadLetter(ctx, i.msg, i.hook, err)
 	}
 	return len(items), err
+}
+
+// temporary returns an error that says of itself that it will pass: what was
+// away may be there again when Check looks for it.
+func temporary(err error) error {
+	if t, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err); ok && t.Temporary() {
+		return err
+	}
+	return nil
 }
 
 // wait returns events that fail because nothing can be applied now.

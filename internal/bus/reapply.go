@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions ma
 		if o.err == nil {
 			continue
 		}
-		if fault := fn.Check(ctx); fault != nil {
+		if fault := cmp.Or(fn.Check(ctx), temporary(o.err)); fault != nil {
 			return failed, names, fmt.Errorf("events cannot be applied: %w", fault)
 		}
 		failed += o.events

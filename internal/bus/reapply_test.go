@@ -110,6 +110,10 @@ func TestReapplyGoesOnAfterASessionThatFails(t *testing.T) {
 	full.Check = func(context.Context) error { return errors.New("disk full") }
 	_, err = Reapply(t.Context(), b.JS, testLayout(), full, Range{}, quiet, nil)
 	require.ErrorContains(t, err, "disk full")
+
+	a.fail = func(string) error { return passing{errors.New("the server is away")} }
+	_, err = Reapply(t.Context(), b.JS, testLayout(), a.functions(), Range{}, quiet, nil)
+	require.ErrorContains(t, err, "the server is away")
 }
 
 func TestWhereFollowsTheDurable(t *testing.T) {

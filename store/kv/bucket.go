@@ -24,6 +24,27 @@ var errConflict = errors.New("another process has written it first")
 // errMissed reports a walk through keys on which the server has left some out.
 var errMissed = errors.New("the server did not send all keys")
 
+// awayError is an error of the servers, or of the way to them.
+type awayError struct{ error }
+
+func (e awayError) Unwrap() error { return e.error }
+
+// Temporary says that it is not the fault of what was to be written.
+func (awayError) Temporary() bool { return true }
+
+func isAway(err error) bool {
+	for _, passing := range []error{
+		errConflict, context.DeadlineExceeded, jetstream.ErrNoStreamResponse, jetstream.ErrStreamNotFound,
+		nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting,
+	} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && api.Code >= 500
+}
+
 // message is the value of a key.
 type message struct {
 	key string
@@ -194,13 +215,17 @@ func (b *bucket) put(ctx context.Context, key string, value []byte, over uint64)
 	return b.publish(ctx, key, value, jetstream.WithExpectLastSequencePerSubject(over))
 }
 
+// putRetries, a quarter of a second apart, are how often a stream is written to
+// of which the servers of a cluster have not heard yet.
+const putRetries = 8
+
 // putWhile writes a value over any, as long as another key has a revision.
 func (b *bucket) putWhile(ctx context.Context, key string, value []byte, other string, at uint64) (revision uint64, err error) {
 	return b.publish(ctx, key, value, jetstream.WithExpectLastSequenceForSubject(at, b.prefix+other))
 }
 
 func (b *bucket) publish(ctx context.Context, key string, value []byte, expect jetstream.PublishOpt) (revision uint64, err error) {
-	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, expect)
+	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, expect, jetstream.WithRetryAttempts(putRetries))
 	if err == nil {
 		return ack.Sequence, nil
 	}

@@ -162,6 +162,9 @@ func (s *Store) Apply(ctx context.Context, facts []store.Fact) error {
 		s.lost(token)
 	}
 	if err != nil {
+		if isAway(err) {
+			err = awayError{err}
+		}
 		return fmt.Errorf("apply to session %s: %w", token, err)
 	}
 	return nil

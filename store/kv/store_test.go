@@ -623,7 +623,9 @@ func TestCheck(t *testing.T) {
 		require.NoError(t, js.DeleteStream(t.Context(), "KV_S"))
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.Error(t, s.Apply(short, []store.Fact{storetest.Begin("s", "r1", 1)}))
+		var passing interface{ Temporary() bool }
+		require.ErrorAs(t, s.Apply(short, []store.Fact{storetest.Begin("s", "r1", 1)}), &passing)
+		require.True(t, passing.Temporary(), "it is not the fault of the fact")
 		require.NoError(t, s.Check(t.Context()))
 		apply(t, s, storetest.Begin("s", "r1", 1))
 		require.Equal(t, "r1", storetest.Show(t, s, "s").Current.RunID)
