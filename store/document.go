@@ -54,6 +54,7 @@ type held struct {
 	key  Key
 	turn *Turn  // nil: not decoded
 	raw  []byte // nil: changed since it was encoded
+	at   int    // of raw in the last encoding of the document
 	// loose: the turn has facts without a run id.
 	loose bool
 	// archived: the turn stands in the archive as it is.

@@ -76,13 +76,18 @@ func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {
 	}
 
 	out = slices.Grow(out, size)
+	start := len(out)
+	add := func(h *held) {
+		h.at = len(out) - start
+		out = append(out, h.raw...)
+	}
 	out = append(out, top[:len(top)-1]...)
 	if len(top) > 2 {
 		out = append(out, ',')
 	}
 	if n := len(d.turns); n > 0 {
 		out = append(out, `"current":`...)
-		out = append(out, d.turns[n-1].raw...)
+		add(d.turns[n-1])
 		out = append(out, ',')
 	}
 	out = append(out, `"history":[`...)
@@ -90,7 +95,7 @@ func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(out, d.turns[i].raw...)
+		add(d.turns[i])
 	}
 	out = append(out, ']')
 	if len(bottom) > 2 {

@@ -46,20 +46,18 @@ func same(a, b os.FileInfo) bool {
 // everything that changes a file here it returns when a power loss can no
 // longer undo it.
 func (s *Store) replace(path string, data []byte) (os.FileInfo, error) {
-	temp, err := s.writeTemp(data)
+	return s.put(path, data, exchange)
+}
+
+// create is replace for a file that is most likely not there yet.
+func (s *Store) create(path string, data []byte) (os.FileInfo, error) {
+	return s.put(path, data, func(string, string) error { return fs.ErrNotExist })
+}
+
+func (s *Store) put(path string, data []byte, exchange func(temp, path string) error) (os.FileInfo, error) {
+	temp, info, err := s.writeTemp(data)
 	if err != nil {
 		return nil, err
-	}
-	// Clocks of file systems tick every few milliseconds, and a file system
-	// gives a new file the inode number of one just removed. The precise time
-	// keeps two versions of one size apart.
-	now := time.Now()
-	if err := os.Chtimes(temp, now, now); err != nil {
-		return nil, errors.Join(err, os.Remove(temp))
-	}
-	info, err := os.Stat(temp)
-	if err != nil {
-		return nil, errors.Join(err, os.Remove(temp))
 	}
 	if exchange(temp, path) == nil {
 		// Not before the names are on the disk: until then a power loss makes
@@ -77,26 +75,36 @@ func (s *Store) replace(path string, data []byte) (os.FileInfo, error) {
 }
 
 // writeTemp writes data to a file of mode 0600 that has no name yet which
-// anybody looks at, and returns its path.
-func (s *Store) writeTemp(data []byte) (string, error) {
+// anybody looks at, and returns its path and its stat.
+func (s *Store) writeTemp(data []byte) (path string, info os.FileInfo, err error) {
 	temp := s.spares.take()
-	if temp == nil {
-		var err error
+	spare := temp != nil
+	if !spare {
 		if temp, err = s.createTemp(); err != nil {
-			return "", err
+			return "", nil, err
 		}
 	}
-	_, err := temp.Write(data)
-	if err == nil {
-		err = temp.Truncate(int64(len(data))) // a spare may be longer
+	_, err = temp.Write(data)
+	if err == nil && spare {
+		err = temp.Truncate(int64(len(data))) // it may be longer
 	}
 	if err == nil {
 		err = s.disk.file(temp)
 	}
-	if err = errors.Join(err, temp.Close()); err != nil {
-		return "", errors.Join(fmt.Errorf("write %s: %w", temp.Name(), err), os.Remove(temp.Name()))
+	if err == nil {
+		// Clocks of file systems tick every few milliseconds, and a file
+		// system gives a new file the inode number of one just removed. The
+		// precise time keeps two versions of one size apart.
+		now := time.Now()
+		err = os.Chtimes(temp.Name(), now, now)
 	}
-	return temp.Name(), nil
+	if err == nil {
+		info, err = temp.Stat()
+	}
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("write %s: %w", temp.Name(), err), os.Remove(temp.Name()))
+	}
+	return temp.Name(), info, nil
 }
 
 // createTemp makes a file in a directory of its own: those who make files in

@@ -717,3 +717,32 @@ func TestAnotherProcesssJournalIsRead(t *testing.T) {
 	require.Len(t, storetest.Show(t, a, "s").Current.ToolCalls, 42)
 	require.Equal(t, []string{"s.json"}, files(t, dir))
 }
+
+// Sessions that left the memory are told from files that somebody has changed,
+// also where both are of one size.
+func TestAnEditedFileIsNotTakenForTheOneThatWasWritten(t *testing.T) {
+	s, err := file.Open(t.TempDir(), file.Options{HistoryLimit: 5, CacheBytes: 1})
+	require.NoError(t, err)
+	apply := func(facts ...store.Fact) {
+		t.Helper()
+		require.NoError(t, s.Apply(t.Context(), facts))
+	}
+	for _, session := range []string{"edited", "other"} {
+		apply(storetest.Begin(session, "r1", 1000), storetest.Begin(session, "r2", 2000))
+	}
+	path := filepath.Join(s.Dir(), "edited.json")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	// A letter goes from the text of one turn to that of the other.
+	input := []byte(`"input":"`)
+	first, last := bytes.Index(data, input)+len(input), bytes.LastIndex(data, input)+len(input)
+	require.Less(t, first, last)
+	edited := slices.Concat(data[:first], data[first+1:last], []byte("X"), data[last:])
+	require.NoError(t, os.WriteFile(path, edited, 0o600))
+	apply(storetest.End("other", "r2", 2500))
+	apply(storetest.End("edited", "r2", 2500))
+	now, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.True(t, json.Valid(now), string(now))
+	require.Contains(t, string(now), string(edited[last-1:last+10]))
+}

@@ -18,7 +18,7 @@ import (
 // shards.
 const (
 	lockDir    = ".locks"
-	shardCount = 64
+	shardCount = 256
 	// lockPoll is how often a lock that another process holds is tried.
 	lockPoll = time.Millisecond
 )

@@ -43,6 +43,7 @@ const (
 
 const (
 	defaultCacheBytes = 16 << 20
+	outlineCacheBytes = 8 << 20
 	indexCacheBytes   = 16 << 20
 )
 
@@ -51,8 +52,8 @@ type Options struct {
 	// HistoryLimit is how many turns before the current one stay in a session
 	// file (HINT_HISTORY_LIMIT); negative keeps all.
 	HistoryLimit int
-	// CacheBytes is about how much of the sessions is kept in memory; 0 means
-	// 16 MiB.
+	// CacheBytes is about how much of the sessions is kept in memory, besides
+	// 8 MiB of outlines; 0 means 16 MiB.
 	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
@@ -73,9 +74,11 @@ type Store struct {
 	lost    func(token string)
 	shards  [shardCount]shard
 	entries *lru.Cache[*entry]
-	indexes *lru.Cache[*index]
-	disk    disk
-	spares  spares
+	// outlines are there for longer than the entries.
+	outlines *lru.Cache[*outline]
+	indexes  *lru.Cache[*index]
+	disk     disk
+	spares   spares
 }
 
 var _ store.Store = (*Store)(nil)
@@ -87,6 +90,7 @@ type entry struct {
 	session, pending os.FileInfo // nil: no such file
 	// journal is the content of the pending file.
 	journal journal
+	outline *outline // nil: not written by this process
 	// lost: the session file was none and was set aside.
 	lost bool
 }
@@ -100,6 +104,12 @@ func (e *entry) bytes() int64 {
 		}
 	}
 	return n
+}
+
+// outline is what is kept of a session file that this process wrote.
+type outline struct {
+	store.Outline
+	session os.FileInfo
 }
 
 // journal says what stands in a pending file.
@@ -128,6 +138,9 @@ func Open(dir string, opts Options) (*Store, error) {
 	}
 	var err error
 	if s.entries, err = lru.New[*entry](opts.CacheBytes); err != nil {
+		return nil, err
+	}
+	if s.outlines, err = lru.New[*outline](outlineCacheBytes); err != nil {
 		return nil, err
 	}
 	if s.indexes, err = lru.New[*index](indexCacheBytes); err != nil {
@@ -195,6 +208,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	if err != nil {
 		// What is in memory is ahead of the files.
 		s.entries.Remove(token)
+		s.outlines.Remove(token)
 		s.indexes.Remove(token)
 	}
 	if !s.shard(token).current() {
@@ -222,7 +236,7 @@ func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store
 		}
 	}
 	if change.Session && e.doc.Turns() > 0 {
-		if e.session, err = s.write(token, e.doc); err != nil {
+		if err := s.write(token, e); err != nil {
 			return err
 		}
 	}
@@ -239,16 +253,29 @@ func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store
 // buffers are reused: a long session is a large file.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-func (s *Store) write(token string, doc *store.Document) (os.FileInfo, error) {
+func (s *Store) write(token string, e *entry) error {
 	buf, _ := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
-	raw, err := doc.AppendSession((*buf)[:0])
+	raw, err := e.doc.AppendSession((*buf)[:0])
 	if err != nil {
-		return nil, err
+		return err
 	}
 	raw = append(raw, '\n')
 	*buf = raw
-	return s.replace(s.path(token, sessionSuffix), raw)
+	put := s.replace
+	if e.session == nil {
+		put = s.create
+	}
+	if e.session, err = put(s.path(token, sessionSuffix), raw); err != nil {
+		return err
+	}
+	if e.outline == nil {
+		e.outline = new(outline)
+	}
+	e.outline.session = e.session
+	e.doc.Outline(&e.outline.Outline)
+	s.outlines.Put(token, e.outline, e.outline.Bytes())
+	return nil
 }
 
 // load returns the session as it is on disk. The facts are those of the
@@ -278,25 +305,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	}
 	e := &entry{doc: &store.Document{}, session: session, pending: pending, lost: strange}
 	if session != nil {
-		data, err := os.ReadFile(s.path(token, sessionSuffix))
-		if err != nil {
-			return nil, nil, err
-		}
-		var earlier *store.Document
-		if cached != nil {
-			earlier = cached.doc
-			s.entries.Remove(token)
-		}
-		doc, err := store.Redecode(data, earlier)
-		switch {
-		case err == nil:
-			e.doc = doc
-		case errors.Is(err, store.ErrCorrupt):
-			if err := s.setAside(ctx, token, err); err != nil {
-				return nil, nil, err
-			}
-			e.session, e.lost = nil, true
-		default:
+		if err := s.decode(ctx, token, e, cached); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -312,6 +321,36 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 		s.log.WarnContext(ctx, "pending facts cannot be read in full", "session", token)
 	}
 	return e, facts, nil
+}
+
+// decode reads the session file of an entry. A file that is none is set aside.
+func (s *Store) decode(ctx context.Context, token string, e, cached *entry) error {
+	data, err := os.ReadFile(s.path(token, sessionSuffix))
+	if err != nil {
+		return err
+	}
+	if o, ok := s.outlines.Get(token); ok && same(o.session, e.session) && int64(len(data)) == e.session.Size() {
+		e.doc, e.outline = o.Document(data), o
+		return nil
+	}
+	var earlier *store.Document
+	if cached != nil {
+		earlier = cached.doc
+		s.entries.Remove(token)
+	}
+	doc, err := store.Redecode(data, earlier)
+	switch {
+	case err == nil:
+		e.doc = doc
+	case errors.Is(err, store.ErrCorrupt):
+		if err := s.setAside(ctx, token, err); err != nil {
+			return err
+		}
+		e.session, e.lost = nil, true
+	default:
+		return err
+	}
+	return nil
 }
 
 // readMore reads what another process has appended to the journal. It is not

@@ -119,6 +119,7 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		}
 	}
 	s.entries.Remove(token)
+	s.outlines.Remove(token)
 	s.indexes.Remove(token)
 	if suffix != sessionSuffix && suffix != historySuffix {
 		return false, os.Remove(s.path(name, ""))
