@@ -65,9 +65,8 @@ const (
 	// maxAttempts is how often an event may fail by itself before it is
 	// dead-lettered.
 	maxAttempts = 5
-	// appliers is how many sessions are written at once: they wait for the
-	// disk, which syncs many files together in little more time than one. But
-	// requests wait behind those that do not wait.
+	// appliers is how many sessions are written at once. They wait for the
+	// disk, which syncs many files together in little more time than one.
 	appliers = 64
 	// heartbeat is how often an idle durable says that it is there; after two
 	// silent ones it is looked for.

@@ -79,21 +79,52 @@ func (r *Runs) Settle(ctx context.Context) {
 	}
 }
 
+// learnedEvents is how many of the newest events a process that starts looks at
+// when more turns than a quarter of that began in the last minutes: a turn has
+// four events or five, and more runs are not remembered.
+const learnedEvents = 4 * 8192
+
 // LearnRuns calls learn with the turn_begun events of the last minutes that
-// stand in the stream, oldest first.
+// stand in the stream, oldest first; after a flood of them only with the newest.
 func LearnRuns(ctx context.Context, js jetstream.JetStream, l Layout, now time.Time, learn func(data []byte)) error {
 	from := now.Add(-recentRuns)
-	return readStream(ctx, js, l, jetstream.OrderedConsumerConfig{
+	config := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{l.Prefix.EventsOf(subjects.HookTurnBegun)},
 		DeliverPolicy:  jetstream.DeliverByStartTimePolicy,
 		OptStartTime:   &from,
-	}, 0, func(portion []jetstream.Msg, _ int) error {
+	}
+	learnAll := func(portion []jetstream.Msg) {
 		for _, m := range portion {
 			learn(m.Data())
 		}
+	}
+	err := readStream(ctx, js, l, config, 0, func(portion []jetstream.Msg, total int) error {
+		if total > learnedEvents/4 {
+			return errTooMany
+		}
+		learnAll(portion)
+		return nil
+	})
+	if !errors.Is(err, errTooMany) {
+		return err
+	}
+	stream, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", l.Stream, err)
+	}
+	config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartSequencePolicy, nil
+	config.OptStartSeq = 1
+	if last := stream.CachedInfo().State.LastSeq; last > learnedEvents {
+		config.OptStartSeq = last - learnedEvents + 1
+	}
+	return readStream(ctx, js, l, config, 0, func(portion []jetstream.Msg, _ int) error {
+		learnAll(portion)
 		return nil
 	})
 }
+
+// errTooMany: there are more turns than are worth being read.
+var errTooMany = errors.New("too many turns")
 
 // Claims let one process of all classify a run with a model. A claim is a
 // promise until a moment; a dead process's claim runs out.
