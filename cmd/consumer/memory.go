@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,12 +12,19 @@ import (
 // use is a few tens of megabytes; what counts is how much of what is not in use
 // any more the collector lets gather. GOGC and GOMEMLIMIT override all this.
 const (
-	// gcPercent is how much may gather, as a share of what is in use. Half of
-	// Go's default costs nothing that can be measured.
+	// gcPercent is how much may gather, as a share of what is in use.
 	gcPercent = 50
+	// From a tick with busyRequests on, until there was none for busyTicks, it
+	// is busyPercent: requests wait while the collector works, and what they
+	// leave behind is given back to the system afterwards.
+	busyRequests = 50
+	busyTicks    = 4
+	busyPercent  = 100
 	// smallMemory is what the process keeps below while what is in use leaves
 	// room for that, in bytes: near it the collector works more.
 	smallMemory = 80 << 20
+	// busyMemory is the least room beside what is in use while requests come.
+	busyMemory = 96 << 20
 	// thriftTick is how often that is looked at. Large messages in work need
 	// room at once, and the collector's share of the processors is bounded.
 	thriftTick = 500 * time.Millisecond
@@ -26,6 +34,9 @@ const (
 	idleTicks  = 4
 	burstBytes = 32 << 20
 )
+
+// requestsCame counts the requests of this process.
+var requestsCame atomic.Uint64
 
 // beThrifty bounds the memory until stop is called.
 func beThrifty() (stop func()) {
@@ -41,6 +52,7 @@ func beThrifty() (stop func()) {
 		heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 		set := int64(smallMemory)
 		var rest rest
+		var rush rush
 		for {
 			select {
 			case <-quit:
@@ -48,11 +60,18 @@ func beThrifty() (stop func()) {
 			case <-tick.C:
 			}
 			metrics.Read(heap)
-			if want := memoryLimit(int64(heap[0].Value.Uint64())); want < set*7/8 || want > set { //nolint:gosec // no heap is that large
+			began, ended := rush.tick(requestsCame.Load())
+			switch {
+			case began:
+				debug.SetGCPercent(busyPercent)
+			case ended:
+				debug.SetGCPercent(gcPercent)
+			}
+			if want := memoryLimit(int64(heap[0].Value.Uint64()), rush.left > 0); want < set*7/8 || want > set { //nolint:gosec // no heap is that large
 				set = want
 				debug.SetMemoryLimit(set)
 			}
-			if rest.begins(heap[1].Value.Uint64()) {
+			if rest.begins(heap[1].Value.Uint64()) || ended {
 				debug.FreeOSMemory()
 			}
 		}
@@ -65,9 +84,32 @@ func beThrifty() (stop func()) {
 }
 
 // memoryLimit is what the process may take with so many bytes of heap in use: a
-// fixed size as long as that leaves a fourth beside what is in use, for a limit
-// that is too near makes the collector run all the time.
-func memoryLimit(live int64) int64 { return max(smallMemory, live+live/4+16<<20) }
+// fixed size as long as that leaves room beside what is in use, for a limit that
+// is too near makes the collector run all the time.
+func memoryLimit(live int64, busy bool) int64 {
+	if busy {
+		return live + live/2 + busyMemory
+	}
+	return max(smallMemory, live+live/4+16<<20)
+}
+
+// rush tells when many requests come.
+type rush struct {
+	came uint64
+	left int // ticks
+}
+
+// tick is told how many requests ever came.
+func (r *rush) tick(came uint64) (began, ended bool) {
+	before := r.left
+	if came-r.came >= busyRequests {
+		r.left = busyTicks
+	} else {
+		r.left = max(0, r.left-1)
+	}
+	r.came = came
+	return before == 0 && r.left > 0, before > 0 && r.left == 0
+}
 
 // rest tells when a process has come to rest after a burst of work.
 type rest struct {

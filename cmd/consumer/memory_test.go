@@ -3,14 +3,39 @@ package main
 import (
 	"runtime/debug"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 func TestMemoryLimitLeavesRoom(t *testing.T) {
-	require.Equal(t, int64(smallMemory), memoryLimit(0))
-	require.Equal(t, int64(smallMemory), memoryLimit(40<<20))
-	require.Equal(t, int64(266<<20), memoryLimit(200<<20))
+	require.Equal(t, int64(smallMemory), memoryLimit(0, false))
+	require.Equal(t, int64(smallMemory), memoryLimit(40<<20, false))
+	require.Equal(t, int64(266<<20), memoryLimit(200<<20, false))
+	require.Equal(t, int64(156<<20), memoryLimit(40<<20, true))
+}
+
+func TestRequestsComeBeforeThrift(t *testing.T) {
+	t.Setenv("GOGC", "")
+	t.Setenv("GOMEMLIMIT", "")
+	synctest.Test(t, func(t *testing.T) {
+		stop := beThrifty()
+		defer stop()
+		limit := func(came uint64) int64 {
+			requestsCame.Add(came)
+			time.Sleep(thriftTick)
+			synctest.Wait()
+			return debug.SetMemoryLimit(-1)
+		}
+		require.Equal(t, int64(smallMemory), limit(busyRequests-1))
+		require.GreaterOrEqual(t, limit(busyRequests), int64(busyMemory))
+		for range busyTicks - 1 {
+			require.GreaterOrEqual(t, limit(1), int64(busyMemory))
+		}
+		require.Equal(t, int64(smallMemory), limit(0))
+		require.Equal(t, int64(smallMemory), limit(0))
+	})
 }
 
 func TestThriftEndsWithTheProcess(t *testing.T) {

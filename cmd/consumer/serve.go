@@ -190,7 +190,13 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	cleanup.add("http", stopHTTP)
 
 	service, err := bus.StartService(stopping, requests.NC, bus.ServiceOptions{
-		Layout: layout, Version: version, Hooks: runner.Hooks(), InFlight: metrics.InFlight, Log: log,
+		Layout: layout, Version: version, Hooks: runner.Hooks(), Log: log,
+		InFlight: func(delta int) {
+			if delta > 0 {
+				requestsCame.Add(1)
+			}
+			metrics.InFlight(delta)
+		},
 		Metadata: map[string]string{"prefix": cfg.Bus.Prefix, "stream": cfg.Bus.Stream, "store": cfg.Store.Kind},
 	}, func(ctx context.Context, r bus.Request) bus.Reply {
 		turns.runs.Settle(ctx)

@@ -207,18 +207,22 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	}
 	if err != nil {
 		// What is in memory is ahead of the files.
-		s.entries.Remove(token)
-		s.outlines.Remove(token)
-		s.indexes.Remove(token)
+		s.forget(token)
 	}
 	if !s.shard(token).current() {
 		// The directory has vanished meanwhile, and with it what kept others
 		// from the session: one may have written over the other.
-		s.entries.Remove(token)
-		s.indexes.Remove(token)
+		s.forget(token)
 		return true, errors.Join(err, s.MarkLost(ctx, token))
 	}
 	return lost, err
+}
+
+// forget drops what is in memory of a session.
+func (s *Store) forget(token string) {
+	s.entries.Remove(token)
+	s.outlines.Remove(token)
+	s.indexes.Remove(token)
 }
 
 func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store.Fact) error {

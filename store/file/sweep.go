@@ -118,9 +118,7 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 			return false, err
 		}
 	}
-	s.entries.Remove(token)
-	s.outlines.Remove(token)
-	s.indexes.Remove(token)
+	s.forget(token)
 	if suffix != sessionSuffix && suffix != historySuffix {
 		return false, os.Remove(s.path(name, ""))
 	}
