@@ -267,6 +267,7 @@ func TestEventsWaitBehindALeafServer(t *testing.T) {
 
 	// What docs/scaling.md has an operator do.
 	for _, at := range []*far{g, island} {
+		at.hinted() // a source that is not there yet is tried again only after many seconds
 		_, err = at.js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "LEAF_EVENTS", Subjects: []string{"openclaw.event.>"}, MaxBytes: 64 << 20})
 		require.NoError(t, err)
 	}
@@ -280,7 +281,6 @@ func TestEventsWaitBehindALeafServer(t *testing.T) {
 	_, err = operator.UpdateStream(t.Context(), withSource)
 	require.NoError(t, err)
 
-	g.hinted()
 	g.turn("LEAF_EVENTS", "main", "s1", "r1")
 	s.shows("s1")
 	stored := func() uint64 {
