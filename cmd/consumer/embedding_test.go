@@ -112,12 +112,12 @@ func TestEmbeddingModelThatIsSlowCostsHalfOfTheTime(t *testing.T) {
 	learnt(s, 1)
 	model.Always(providertest.Answer{Hang: true})
 	begun := time.Now()
-	reply := s.ask(s.prompt("s", "r", "will it rain on monday"), time.Second)
+	reply := s.ask(s.prompt("s", "r", "will it rain on monday"), 2*time.Second)
 	require.Equal(t, "local", reply.Header.Get("Hint-Source"))
 	require.Equal(t, "WEATHER", reply.Header.Get("Hint-Intent"))
 	took := time.Since(begun)
-	require.Greater(t, took, 300*time.Millisecond)
-	require.Less(t, took, 900*time.Millisecond)
+	require.Greater(t, took, 600*time.Millisecond)
+	require.Less(t, took, 1800*time.Millisecond)
 }
 
 func TestEmbeddingModelIsLeftAlone(t *testing.T) {

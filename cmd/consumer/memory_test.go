@@ -22,19 +22,21 @@ func TestRequestsComeBeforeThrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stop := beThrifty()
 		defer stop()
-		limit := func(came uint64) int64 {
+		percent := func(came uint64) int {
 			requestsCame.Add(came)
 			time.Sleep(thriftTick)
 			synctest.Wait()
-			return debug.SetMemoryLimit(-1)
+			now := debug.SetGCPercent(gcPercent)
+			debug.SetGCPercent(now)
+			return now
 		}
-		require.Equal(t, int64(smallMemory), limit(busyRequests-1))
-		require.GreaterOrEqual(t, limit(busyRequests), int64(busyMemory))
+		require.Equal(t, gcPercent, percent(busyRequests-1))
+		require.Equal(t, busyPercent, percent(busyRequests))
 		for range busyTicks - 1 {
-			require.GreaterOrEqual(t, limit(1), int64(busyMemory))
+			require.Equal(t, busyPercent, percent(1))
 		}
-		require.Equal(t, int64(smallMemory), limit(0))
-		require.Equal(t, int64(smallMemory), limit(0))
+		require.Equal(t, gcPercent, percent(1))
+		require.Equal(t, gcPercent, percent(1))
 	})
 }
 
