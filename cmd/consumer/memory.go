@@ -45,6 +45,7 @@ func beThrifty() (stop func()) {
 	}
 	percent := debug.SetGCPercent(gcPercent)
 	limit := debug.SetMemoryLimit(smallMemory)
+	rush := rush{came: requestsCame.Load()}
 	quit := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(thriftTick)
@@ -52,7 +53,6 @@ func beThrifty() (stop func()) {
 		heap := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/heap/allocs:bytes"}}
 		set := int64(smallMemory)
 		var rest rest
-		var rush rush
 		for {
 			select {
 			case <-quit:
