@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unique"
 
 	"github.com/stretchr/testify/require"
 
@@ -479,3 +480,25 @@ func (discard) Hint(string, string, time.Duration)            {}
 func (discard) Skip(string, time.Duration)                    {}
 func (discard) BadRequest()                                   {}
 func (discard) Classified(string, time.Duration)              {}
+
+func TestAKeptAnswerIsWholeAgain(t *testing.T) {
+	const tail = "\n\nThe user wants a judgement.\ncomplexity: is named here, too\n</intention_hint_plugin>"
+	for name, hint := range map[string]string{
+		"no hint":               "",
+		"a hint":                "intent: A (A)\ncomplexity: low" + tail,
+		"the same for another":  "intent: A (A)\nreason: other\ncomplexity: low" + tail,
+		"nothing follows":       "intent: A (A)\ncomplexity: low",
+		"another program's":     "a hint of some other shape",
+		"nothing but that line": "\ncomplexity: ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := answer{hint: hint, skip: skipLowConfidence, result: &payload.Classification{Intent: "A"}}
+			k := keep(a)
+			require.Equal(t, a, k.whole())
+			require.Equal(t, a.final(), k.final())
+			if strings.HasSuffix(hint, tail) {
+				require.Equal(t, unique.Make(tail), k.tail)
+			}
+		})
+	}
+}

@@ -2,7 +2,9 @@ package handlers
 
 import (
 	"context"
+	"strings"
 	"sync"
+	"unique"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
@@ -30,8 +32,36 @@ type run struct {
 	// prompt is the first prompt: a retry comes with another one ("Continue
 	// the current task …") that says nothing of what the user wants.
 	prompt string
-	answer answer
+	answer kept
 }
+
+// kept is an answer in little room: most of a hint is the same in all hints of
+// an intent.
+type kept struct {
+	head   string
+	tail   unique.Handle[string]
+	skip   string
+	result *payload.Classification
+}
+
+// keep returns what is kept of an answer. A hint's own lines end with that of
+// its complexity (contract §6).
+func keep(a answer) kept {
+	const last = "\ncomplexity: "
+	own := strings.Index(a.hint, last)
+	if own >= 0 {
+		own += len(last)
+		own += max(0, strings.IndexByte(a.hint[own:], '\n'))
+	}
+	own = max(0, own)
+	return kept{strings.Clone(a.hint[:own]), unique.Make(a.hint[own:]), a.skip, a.result}
+}
+
+// whole returns the answer that was kept.
+func (k kept) whole() answer { return answer{k.head + k.tail.Value(), k.skip, k.result} }
+
+// final is [answer.final].
+func (k kept) final() bool { return answer{skip: k.skip}.final() }
 
 // Runs remembers the first answers of recent runs, its own and those of other
 // processes, so that a retry gets the first hint from any of them and requests
@@ -91,14 +121,14 @@ func (r *Runs) finish(key string, known *run, a answer) answer {
 	select {
 	case <-known.done:
 		if known.answer.final() {
-			return known.answer
+			return known.answer.whole()
 		}
 		// Others may be reading that one.
 		known = &run{done: make(chan struct{}), prompt: known.prompt}
 		r.cache.Add(key, known)
 	default:
 	}
-	known.answer = a
+	known.answer = keep(a)
 	close(known.done)
 	return a
 }
@@ -107,12 +137,12 @@ func (r *Runs) finish(key string, known *run, a answer) answer {
 func (known *run) wait(ctx context.Context) (answer, bool) {
 	select {
 	case <-known.done:
-		return known.answer, true
+		return known.answer.whole(), true
 	default:
 	}
 	select {
 	case <-known.done:
-		return known.answer, true
+		return known.answer.whole(), true
 	case <-ctx.Done():
 		return answer{}, false
 	}
@@ -137,7 +167,7 @@ func (r *Runs) Learn(body []byte) {
 	if key == "" || begun.Skip == "" && begun.Result == nil {
 		return
 	}
-	a := answer{hint: begun.Hint, skip: begun.Skip, result: begun.Result}
+	a := keep(answer{hint: begun.Hint, skip: begun.Skip, result: begun.Result})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known, ok := r.cache.Get(key); ok {

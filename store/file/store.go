@@ -42,8 +42,7 @@ const (
 )
 
 const (
-	defaultCacheBytes = 16 << 20
-	outlineCacheBytes = 8 << 20
+	defaultCacheBytes = 8 << 20
 	indexCacheBytes   = 16 << 20
 )
 
@@ -53,7 +52,7 @@ type Options struct {
 	// file (HINT_HISTORY_LIMIT); negative keeps all.
 	HistoryLimit int
 	// CacheBytes is about how much of the sessions is kept in memory, besides
-	// 8 MiB of outlines; 0 means 16 MiB.
+	// as much of outlines; 0 means 8 MiB.
 	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
@@ -140,7 +139,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if s.entries, err = lru.New[*entry](opts.CacheBytes); err != nil {
 		return nil, err
 	}
-	if s.outlines, err = lru.New[*outline](outlineCacheBytes); err != nil {
+	if s.outlines, err = lru.New[*outline](opts.CacheBytes); err != nil {
 		return nil, err
 	}
 	if s.indexes, err = lru.New[*index](indexCacheBytes); err != nil {
