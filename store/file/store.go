@@ -43,6 +43,7 @@ const (
 
 const (
 	defaultCacheBytes = 8 << 20
+	outlineCacheBytes = 8 << 20
 	indexCacheBytes   = 16 << 20
 )
 
@@ -52,7 +53,7 @@ type Options struct {
 	// file (HINT_HISTORY_LIMIT); negative keeps all.
 	HistoryLimit int
 	// CacheBytes is about how much of the sessions is kept in memory, besides
-	// as much of outlines; 0 means 8 MiB.
+	// 8 MiB of outlines; 0 means 8 MiB.
 	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
@@ -139,7 +140,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if s.entries, err = lru.New[*entry](opts.CacheBytes); err != nil {
 		return nil, err
 	}
-	if s.outlines, err = lru.New[*outline](opts.CacheBytes); err != nil {
+	if s.outlines, err = lru.New[*outline](outlineCacheBytes); err != nil {
 		return nil, err
 	}
 	if s.indexes, err = lru.New[*index](indexCacheBytes); err != nil {
