@@ -60,6 +60,8 @@ func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := testLayout()
+			// A server deletes files after it has answered: one name each.
+			l.Stream = strings.ToUpper(strings.ReplaceAll(row.name, " ", "_"))
 			cfg := jetstream.StreamConfig{Name: l.Stream, Subjects: []string{"openclaw.event.>"}}
 			if row.stream != nil {
 				row.stream(&cfg)

@@ -86,21 +86,29 @@ func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
 		if !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return s, err
 		}
-		if attempt == maxUnreached {
-			return nil, err
-		}
 		s, err = b.create(ctx)
-		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) && !isStoreFailed(err) {
 			return s, err
 		}
 		// Another process was faster, and the servers of a cluster learn of it
-		// one by one.
+		// one by one; or the files of one that was deleted are not gone yet.
+		// That may also be a fault that stays.
+		if attempt == maxUnreached {
+			return nil, err
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-time.After(unreachedPause):
 		}
 	}
+}
+
+// isStoreFailed says whether a server could not make the files of a stream.
+func isStoreFailed(err error) bool {
+	const storeFailed jetstream.ErrorCode = 10049
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && api.ErrorCode == storeFailed
 }
 
 // create makes the stream as CreateKeyValue does, which cannot be told where to

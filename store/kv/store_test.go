@@ -524,6 +524,26 @@ func TestABucketThatAnotherProcessHasJustMadeIsFound(t *testing.T) {
 	require.Equal(t, "r", storetest.Show(t, late, "s").Current.RunID)
 }
 
+// deleting is JetStream while a server deletes the files of the bucket.
+type deleting struct {
+	jetstream.JetStream
+	left int
+}
+
+func (d *deleting) CreateStream(ctx context.Context, cfg jetstream.StreamConfig) (jetstream.Stream, error) {
+	if d.left--; d.left >= 0 {
+		return nil, &jetstream.APIError{Code: 500, ErrorCode: 10049, Description: "error creating store for stream"}
+	}
+	return d.JetStream.CreateStream(ctx, cfg)
+}
+
+func TestABucketIsMadeOnceTheFilesOfTheLastAreGone(t *testing.T) {
+	js := connect(t, newServer(t, 0))
+	_, err := kv.Open(t.Context(), &deleting{js, 1000}, bucket("S"), kv.Options{})
+	require.ErrorContains(t, err, "error creating store", "it may be another fault")
+	apply(t, open(t, &deleting{js, 3}, kv.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
+}
+
 // What a process has in memory does not hide from it that the bucket lacks it.
 func TestWhatIsMadeAgainIsWrittenAgain(t *testing.T) {
 	js := connect(t, newServer(t, 0))
