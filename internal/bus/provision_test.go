@@ -41,7 +41,6 @@ func connect(t *testing.T, url string, opts ...nats.Option) jetstream.JetStream 
 }
 
 func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
-	b := openTest(t)
 	durable := jetstream.ConsumerConfig{Durable: "intent-hint", AckPolicy: jetstream.AckExplicitPolicy}
 	for _, row := range []struct {
 		name   string
@@ -59,16 +58,13 @@ func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
 		{"a durable without bodies", nil, false, func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true }, "without their bodies"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			l := testLayout()
-			// A server deletes files after it has answered: one name each.
-			l.Stream = strings.ToUpper(strings.ReplaceAll(row.name, " ", "_"))
+			b, l := openTest(t), testLayout()
 			cfg := jetstream.StreamConfig{Name: l.Stream, Subjects: []string{"openclaw.event.>"}}
 			if row.stream != nil {
 				row.stream(&cfg)
 			}
 			s, err := b.JS.CreateStream(t.Context(), cfg)
 			require.NoError(t, err)
-			defer func() { require.NoError(t, b.JS.DeleteStream(context.WithoutCancel(t.Context()), l.Stream)) }()
 			own := durable
 			if row.change != nil {
 				row.change(&own)
