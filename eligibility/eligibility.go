@@ -36,28 +36,20 @@ const (
 	Overloaded     Skip = "overloaded"
 )
 
-// Policy says whether the turn was skipped on purpose. [None] is neither
-// policy nor failure.
-func (s Skip) Policy() bool {
-	switch s {
-	case NotUserTrigger, InternalSession, InternalInput, AgentDisabled, NotInteractive,
-		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents:
-		return true
-	}
-	return false
-}
-
-// Failure says whether a turn that should have got a hint got none.
-func (s Skip) Failure() bool { return s != None && !s.Policy() }
-
-// All returns every reason, policy first.
-func All() []Skip {
-	return []Skip{
+var (
+	policy = []Skip{
 		NotUserTrigger, InternalSession, InternalInput, AgentDisabled, NotInteractive,
 		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents,
-		ClassifyFailed, LowConfidence, Deadline, Overloaded,
 	}
-}
+	failures = []Skip{ClassifyFailed, LowConfidence, Deadline, Overloaded}
+)
+
+// Policy says whether the turn was skipped on purpose. [None] is neither
+// policy nor failure.
+func (s Skip) Policy() bool { return slices.Contains(policy, s) }
+
+// All returns every reason, policy first.
+func All() []Skip { return slices.Concat(policy, failures) }
 
 // Chat types (HINT_ALLOWED_CHAT_TYPES).
 const (

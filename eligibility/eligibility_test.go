@@ -223,7 +223,6 @@ func TestPolicyAndFailure(t *testing.T) {
 	policy := []Skip{}
 	failure := []Skip{}
 	for _, s := range All() {
-		require.NotEqual(t, s.Policy(), s.Failure(), s)
 		if s.Policy() {
 			policy = append(policy, s)
 		} else {
@@ -236,7 +235,6 @@ func TestPolicyAndFailure(t *testing.T) {
 	}, policy)
 	require.Equal(t, []Skip{"classify_failed", "low_confidence", "deadline", "overloaded"}, failure)
 	require.False(t, None.Policy())
-	require.False(t, None.Failure())
 }
 
 func FuzzCheck(f *testing.F) {
