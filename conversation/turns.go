@@ -71,46 +71,15 @@ func (w Window) Clamp() Window {
 
 func clamp(n, low, high int) int { return min(max(n, low), high) }
 
-// Turns returns every turn of a history, cleaned and paired, oldest first.
-func Turns(messages []payload.Message) []payload.Turn {
-	return last(messages, math.MaxInt, math.MaxInt)
-}
-
-// Select returns the turns that the mode sends to a classifier, oldest first.
-// The window counts in [ModeRecent] only, and is clamped.
-func Select(turns []payload.Turn, mode QueryMode, window Window) []payload.Turn {
-	switch mode {
-	case ModeMessage:
-		return nil
-	case ModeFull:
-		return turns
-	default:
-		window = window.Clamp()
-		users, assistants := window.User.Turns, window.Assistant.Turns
-		var out []payload.Turn
-		for _, turn := range slices.Backward(turns) {
-			left := &users
-			if turn.Role == RoleAssistant {
-				left = &assistants
-			}
-			if *left > 0 {
-				*left--
-				out = append(out, turn)
-			}
-		}
-		slices.Reverse(out)
-		return window.cut(out)
-	}
-}
-
-// History is Select(Turns(messages), mode, window), without cleaning messages
-// that are too old to matter.
+// History returns the turns that the mode sends to a classifier, cleaned, paired
+// and oldest first (contract §5). The window counts in [ModeRecent] only, and is
+// clamped; messages that are too old for it are not looked at.
 func History(messages []payload.Message, mode QueryMode, window Window) []payload.Turn {
 	switch mode {
 	case ModeMessage:
 		return nil
 	case ModeFull:
-		return Turns(messages)
+		return last(messages, math.MaxInt, math.MaxInt)
 	default:
 		window = window.Clamp()
 		return window.cut(last(messages, window.User.Turns, window.Assistant.Turns))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,23 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+// content is what a message says: a text, or several text parts.
+func content(texts ...string) payload.Content {
+	parts := []map[string]string{}
+	for _, text := range texts {
+		parts = append(parts, map[string]string{"type": "text", "text": text})
+	}
+	var said any = parts
+	if len(texts) == 1 {
+		said = texts[0]
+	}
+	raw, err := json.Marshal(said)
+	if err != nil {
+		panic(err) // texts alone
+	}
+	return payload.Content(raw)
+}
+
 // script reads lines such as "u hello" and "a hi there"; other roles by name.
 func script(lines ...string) []payload.Message {
 	roles := map[string]string{"u": RoleUser, "a": RoleAssistant}
@@ -25,7 +43,7 @@ func script(lines ...string) []payload.Message {
 		if name, ok := roles[role]; ok {
 			role = name
 		}
-		out = append(out, payload.Message{Role: role, Content: payload.ContentOf(text)})
+		out = append(out, payload.Message{Role: role, Content: content(text)})
 	}
 	return out
 }
@@ -38,7 +56,7 @@ func lines(turns []payload.Turn) []string {
 	return out
 }
 
-func TestTurns(t *testing.T) {
+func TestFullHistory(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		in   []payload.Message
@@ -69,29 +87,29 @@ func TestTurns(t *testing.T) {
 		"an assistant may speak of the poll":  {script("u one", "a the heartbeat poll ran"), []string{"u one", "a the heartbeat poll ran"}},
 		"a heart that beats":                  {script("u my heartbeat", "a polls"), []string{"u my heartbeat", "a polls"}},
 		"several parts are one text": {
-			[]payload.Message{{Role: RoleUser, Content: payload.ContentOf("one", "two")}, {Role: RoleAssistant, Content: payload.ContentOf("1 ", " 2")}},
+			[]payload.Message{{Role: RoleUser, Content: content("one", "two")}, {Role: RoleAssistant, Content: content("1 ", " 2")}},
 			[]string{"u one two", "a 1 2"},
 		},
 		"no parts": {
-			[]payload.Message{{Role: RoleUser, Content: payload.ContentOf("one")}, {Role: RoleAssistant}, {Role: RoleUser}},
+			[]payload.Message{{Role: RoleUser, Content: content("one")}, {Role: RoleAssistant}, {Role: RoleUser}},
 			[]string{"u one"},
 		},
 		"a block over two parts": {
-			[]payload.Message{{Role: RoleUser, Content: payload.ContentOf("<think>x", "y</think>z")}},
+			[]payload.Message{{Role: RoleUser, Content: content("<think>x", "y</think>z")}},
 			[]string{"u z"},
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, lines(Turns(c.in)))
+			require.Equal(t, c.want, lines(History(c.in, ModeFull, Window{})))
 		})
 	}
 }
 
-func TestSelect(t *testing.T) {
+func TestModesAndWindows(t *testing.T) {
 	t.Parallel()
-	turns := Turns(script("u u1", "a a1", "u u2", "a a2", "u u3", "a a3", "u u4"))
+	messages := script("u u1", "a a1", "u u2", "a a2", "u u3", "a a3", "u u4")
 	window := func(users, assistants int) Window {
 		return Window{User: Side{users, 100}, Assistant: Side{assistants, 100}}
 	}
@@ -114,7 +132,7 @@ func TestSelect(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, lines(Select(turns, c.mode, c.window)))
+			require.Equal(t, c.want, lines(History(messages, c.mode, c.window)))
 		})
 	}
 }
@@ -129,11 +147,7 @@ func TestRecentCutsInCharacters(t *testing.T) {
 		"u " + strings.Repeat("é", 40),
 	}
 	require.Equal(t, want, lines(History(messages, ModeRecent, window)))
-
-	turns := Turns(messages)
-	require.Equal(t, want, lines(Select(turns, ModeRecent, window)))
-	require.Equal(t, Turns(messages), turns, "Select does not change what it is given")
-	require.Equal(t, turns, History(messages, ModeFull, window), "full is uncut")
+	require.Equal(t, lines(forward(messages)), lines(History(messages, ModeFull, window)), "full is uncut")
 }
 
 func TestWindowClamp(t *testing.T) {
@@ -200,19 +214,19 @@ func FuzzHistory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kinds []byte, users, assistants int) {
 		var messages []payload.Message
 		for i, kind := range kinds {
-			m := payload.Message{Role: RoleUser, Content: payload.ContentOf(fmt.Sprintf("text %d", i))}
+			m := payload.Message{Role: RoleUser, Content: content(fmt.Sprintf("text %d", i))}
 			switch kind {
 			case 'u':
 			case 'a':
 				m.Role = RoleAssistant
 			case 'h':
-				m.Content = payload.ContentOf("a heartbeat poll")
+				m.Content = content("a heartbeat poll")
 			case 'H':
-				m.Role, m.Content = RoleAssistant, payload.ContentOf("HEARTBEAT_OK")
+				m.Role, m.Content = RoleAssistant, content("HEARTBEAT_OK")
 			case 'e':
 				m.Content = ""
 			case 'E':
-				m.Role, m.Content = RoleAssistant, payload.ContentOf(" ")
+				m.Role, m.Content = RoleAssistant, content(" ")
 			default:
 				m.Role = "toolResult"
 			}
@@ -220,11 +234,12 @@ func FuzzHistory(f *testing.F) {
 		}
 		all := forward(messages)
 		window := Window{User: Side{users, 100}, Assistant: Side{assistants, 100}}
-		require.Equal(t, lines(all), lines(Turns(messages)))
-		require.Equal(t, lines(Select(all, ModeRecent, window)), lines(History(messages, ModeRecent, window)))
+		require.Equal(t, lines(all), lines(History(messages, ModeFull, window)))
+		require.Equal(t, lines(recent(all, window.Clamp())), lines(History(messages, ModeRecent, window)))
 	})
 }
 
+// forward is every turn of the messages, read from the beginning.
 func forward(messages []payload.Message) []payload.Turn {
 	var out []payload.Turn
 	var user, answer string
@@ -250,6 +265,23 @@ func forward(messages []payload.Message) []payload.Turn {
 		}
 	}
 	emit(true)
+	return out
+}
+
+// recent is what the window holds of the turns.
+func recent(turns []payload.Turn, window Window) []payload.Turn {
+	var out []payload.Turn
+	for _, turn := range slices.Backward(turns) {
+		left := &window.User.Turns
+		if turn.Role == RoleAssistant {
+			left = &window.Assistant.Turns
+		}
+		if *left > 0 {
+			*left--
+			out = append(out, turn)
+		}
+	}
+	slices.Reverse(out)
 	return out
 }
 

@@ -155,25 +155,6 @@ func (c Content) Texts() []string {
 	return textsOf(gjson.Parse(string(c)))
 }
 
-// ContentOf is the content that has the texts: a string for one, else a list of
-// parts.
-func ContentOf(texts ...string) Content {
-	if len(texts) == 1 {
-		return Content(AppendString(nil, texts[0]))
-	}
-	out := []byte{'['}
-	for i, text := range texts {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		part := openObject(out)
-		part.text("type", "text")
-		part.text("text", text)
-		out = part.close()
-	}
-	return Content(append(out, ']'))
-}
-
 // messages reads a history. Its contents are parts of the body.
 func (o object) messages(field string, list gjson.Result) ([]Message, error) {
 	if list.Type == gjson.Null {

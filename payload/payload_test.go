@@ -157,8 +157,10 @@ func TestErrorText(t *testing.T) {
 }
 
 func TestOutcome(t *testing.T) {
-	user := Message{Role: "user", Content: ContentOf("q")}
-	said := func(s string) Message { return Message{Role: "assistant", Content: ContentOf(s), StopReason: "stop"} }
+	user := Message{Role: "user", Content: `"q"`}
+	said := func(s string) Message {
+		return Message{Role: "assistant", Content: Content(AppendString(nil, s)), StopReason: "stop"}
+	}
 	failed := Message{Role: "assistant", StopReason: "error", ErrorMessage: "500 upstream"}
 	for _, row := range []struct {
 		name            string

@@ -13,18 +13,6 @@ const (
 	Observation
 )
 
-// String returns "decision", "observation" or "unknown".
-func (k Kind) String() string {
-	switch k {
-	case Decision:
-		return "decision"
-	case Observation:
-		return "observation"
-	default:
-		return "unknown"
-	}
-}
-
 // Hooks that this program handles.
 const (
 	HookBeforePromptBuild = "before_prompt_build"

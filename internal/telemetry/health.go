@@ -51,13 +51,6 @@ func (c *Checks) Add(name string, check Check) {
 	c.byName[name] = &cachedCheck{check: check}
 }
 
-// Remove takes a check away.
-func (c *Checks) Remove(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.byName, name)
-}
-
 // Run runs all checks at the same time and reports their states. It does not
 // wait much longer than [CheckTimeout].
 func (c *Checks) Run(ctx context.Context) Report {

@@ -32,7 +32,6 @@ type Options struct {
 type Server struct {
 	listener net.Listener
 	http     *http.Server
-	failed   chan error
 }
 
 // Limits on a client, generous for a scraper and short for one that hangs.
@@ -52,7 +51,6 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	}
 	s := &Server{
 		listener: listener,
-		failed:   make(chan error, 1),
 		http: &http.Server{
 			Handler:           Handler(o),
 			ReadHeaderTimeout: readHeaderTimeout,
@@ -64,10 +62,8 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 		},
 	}
 	go func() {
-		defer close(s.failed)
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			o.Log.Error("HTTP server ended", slog.Any("error", err))
-			s.failed <- err
 		}
 	}()
 	o.Log.Info("serving /healthz, /readyz and /metrics", slog.String("address", s.Addr()))
@@ -95,10 +91,6 @@ func listen(ctx context.Context, o Options) (net.Listener, error) {
 
 // Addr is the address that is served, host:port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
-
-// Failed gives the error with which serving ended before a shutdown, and is
-// closed when it ends.
-func (s *Server) Failed() <-chan error { return s.failed }
 
 // Shutdown stops listening and waits for requests that are being answered;
 // when ctx ends before them, their connections are closed.
