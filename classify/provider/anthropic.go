@@ -37,30 +37,22 @@ func newAnthropicModel(c connection, model string) *anthropicModel {
 
 // Complete implements [Completer].
 func (m *anthropicModel) Complete(ctx context.Context, req Request) (Completion, error) {
-	q := m.learned.get()
-	before := q
-	for try := 0; ; try++ {
-		params, err := m.params(req, q)
-		if err != nil {
-			return Completion{}, err
+	var schema map[string]any
+	if req.Schema != nil {
+		if err := json.Unmarshal(req.Schema, &schema); err != nil {
+			return Completion{}, fmt.Errorf("schema %s: %w", req.SchemaName, err)
 		}
-		msg, err := m.client.Messages.New(ctx, params)
-		if err != nil {
-			err = plain(ctx, err)
-			if next, ok := q.without(err); ok && try < maxRefusals && ctx.Err() == nil {
-				q = next
-				continue
-			}
-			return Completion{}, err
-		}
-		if q != before {
-			m.learned.set(q)
-		}
-		return m.completion(msg)
 	}
+	msg, err := ask(ctx, &m.learned, quirks.without, func(q quirks) (*anthropic.Message, error) {
+		return m.client.Messages.New(ctx, m.params(req, schema, q))
+	})
+	if err != nil {
+		return Completion{}, err
+	}
+	return m.completion(msg)
 }
 
-func (m *anthropicModel) params(req Request, q quirks) (anthropic.MessageNewParams, error) {
+func (m *anthropicModel) params(req Request, schema map[string]any, q quirks) anthropic.MessageNewParams {
 	out := anthropic.MessageNewParams{
 		Model:     m.model,
 		MaxTokens: int64(q.tokens(req.MaxTokens)),
@@ -77,14 +69,10 @@ func (m *anthropicModel) params(req Request, q quirks) (anthropic.MessageNewPara
 		off := anthropic.NewThinkingConfigDisabledParam()
 		out.Thinking = anthropic.ThinkingConfigParamUnion{OfDisabled: &off}
 	}
-	if req.Schema != nil && q.format == formatSchema {
-		var schema map[string]any
-		if err := json.Unmarshal(req.Schema, &schema); err != nil {
-			return out, fmt.Errorf("schema %s: %w", req.SchemaName, err)
-		}
+	if schema != nil && q.format == formatSchema {
 		out.OutputConfig.Format = anthropic.JSONOutputFormatParam{Schema: schema}
 	}
-	return out, nil
+	return out
 }
 
 func (m *anthropicModel) completion(msg *anthropic.Message) (Completion, error) {

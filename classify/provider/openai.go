@@ -37,23 +37,13 @@ func newOpenAIModel(c connection, model string) *openAIModel {
 
 // Complete implements [Completer].
 func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, error) {
-	q := m.learned.get()
-	before := q
-	for try := 0; ; try++ {
-		resp, err := m.client.CreateChatCompletion(ctx, m.request(req, q))
-		if err != nil {
-			err = plain(ctx, err)
-			if next, ok := m.without(q, err); ok && try < maxRefusals && ctx.Err() == nil {
-				q = next
-				continue
-			}
-			return Completion{}, err
-		}
-		if q != before {
-			m.learned.set(q)
-		}
-		return m.completion(resp)
+	resp, err := ask(ctx, &m.learned, m.without, func(q quirks) (openai.ChatCompletionResponse, error) {
+		return m.client.CreateChatCompletion(ctx, m.request(req, q))
+	})
+	if err != nil {
+		return Completion{}, err
 	}
+	return m.completion(resp)
 }
 
 // without is quirks.without, and knows the refusals of the client library too,
@@ -120,12 +110,12 @@ func (m *openAIModel) completion(resp openai.ChatCompletionResponse) (Completion
 		return out, fmt.Errorf("%w: no choices", ErrMalformed)
 	}
 	choice := resp.Choices[0]
-	text := choice.Message.Content
-	var textSb125 strings.Builder
+	var b strings.Builder
+	b.WriteString(choice.Message.Content)
 	for _, part := range choice.Message.MultiContent {
-		textSb125.WriteString(part.Text)
+		b.WriteString(part.Text)
 	}
-	text += textSb125.String()
+	text := b.String()
 	switch {
 	case choice.FinishReason == openai.FinishReasonLength:
 		m.learned.widen()

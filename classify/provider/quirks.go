@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -63,6 +64,28 @@ func (m *memory) widen() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.q.wide = true
+}
+
+// ask puts a question with the quirks that are known, and again, as long as
+// without knows what to leave out, when the server refuses it. What helped is
+// remembered for the next question.
+func ask[R any](ctx context.Context, learned *memory, without func(quirks, error) (quirks, bool), put func(quirks) (R, error)) (R, error) {
+	known := learned.get()
+	for q, try := known, 0; ; try++ {
+		answer, err := put(q)
+		if err == nil {
+			if q != known {
+				learned.set(q)
+			}
+			return answer, nil
+		}
+		err = plain(ctx, err)
+		next, ok := without(q, err)
+		if !ok || try == maxRefusals || ctx.Err() != nil {
+			return answer, err
+		}
+		q = next
+	}
 }
 
 // tokens is the bound to send for a wanted one.

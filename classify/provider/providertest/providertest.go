@@ -309,15 +309,14 @@ type anthropic struct{}
 
 func (anthropic) prompt(fields map[string]any) (system, user string) {
 	messages, _ := fields["messages"].([]any)
-	var userSb296 strings.Builder
+	var b strings.Builder
 	for _, m := range messages {
 		message, _ := m.(object)
 		if message["role"] == "user" {
-			userSb296.WriteString(text(message["content"]))
+			b.WriteString(text(message["content"]))
 		}
 	}
-	user += userSb296.String()
-	return text(fields["system"]), user
+	return text(fields["system"]), b.String()
 }
 
 func (anthropic) answer(a Answer, model string) any {
