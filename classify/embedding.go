@@ -1,12 +1,12 @@
 package classify
 
 import (
-	"container/list"
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"intenthint/classify/provider"
 	"intenthint/payload"
@@ -39,13 +39,15 @@ type Embedding struct {
 	embedder  Embedder
 	model     Vectored
 	opts      ChainOptions
-	recent    recentVectors
+	recent    *lru.Cache[string, []float32] // by text
 	questions questions[string, [][]float32]
 }
 
 // NewEmbedding returns the tier of the embedding model provider/model.
 func NewEmbedding(ref string, embedder Embedder, model Vectored, opts ChainOptions) *Embedding {
-	return &Embedding{ref: ref, embedder: embedder, model: model, opts: opts}
+	// The only error is a size that is not positive.
+	recent, _ := lru.New[string, []float32](recentTexts)
+	return &Embedding{ref: ref, embedder: embedder, model: model, opts: opts, recent: recent}
 }
 
 // Classify implements [Model]: source and model of the result are set. Its
@@ -68,7 +70,7 @@ func (e *Embedding) Vectors(ctx context.Context, in Input) (map[string][]float32
 	if len(texts) == 0 {
 		return nil, fmt.Errorf("%w: there are no words", ErrFailed)
 	}
-	vectors, missing := e.recent.find(texts)
+	vectors, missing := e.remembered(texts)
 	if len(missing) == 0 {
 		return vectors, nil
 	}
@@ -93,6 +95,20 @@ func (e *Embedding) Vectors(ctx context.Context, in Input) (map[string][]float32
 	return vectors, nil
 }
 
+// remembered returns the vectors of those texts that were asked for lately, and
+// the other texts.
+func (e *Embedding) remembered(texts []string) (vectors map[string][]float32, missing []string) {
+	vectors = make(map[string][]float32, len(texts))
+	for _, text := range texts {
+		if vector, ok := e.recent.Get(text); ok {
+			vectors[text] = vector
+		} else {
+			missing = append(missing, text)
+		}
+	}
+	return vectors, missing
+}
+
 func (e *Embedding) tell(call Call) {
 	if e.opts.Observer != nil {
 		e.opts.Observer.ModelCalled(call)
@@ -114,7 +130,9 @@ func (e *Embedding) ask(ctx context.Context, deadline time.Time, texts []string)
 	report(blame(call))
 	e.tell(call)
 	if err == nil {
-		e.recent.add(texts, vectors)
+		for i, text := range texts {
+			e.recent.Add(text, vectors[i])
+		}
 	}
 	return vectors, err
 }
@@ -147,53 +165,4 @@ func (e *Embedding) embed(ctx context.Context, deadline time.Time, texts []strin
 	}
 	call.Outcome = OutcomeOK
 	return vectors, nil
-}
-
-// recentVectors remembers the vectors of the texts that were used last. The
-// zero value is ready for use.
-type recentVectors struct {
-	mu     sync.Mutex
-	order  list.List // of remembered, the last used first
-	byText map[string]*list.Element
-}
-
-type remembered struct {
-	text   string
-	vector []float32
-}
-
-// find returns the vectors of those texts that are known, and the others.
-func (r *recentVectors) find(texts []string) (vectors map[string][]float32, missing []string) {
-	vectors = make(map[string][]float32, len(texts))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, text := range texts {
-		at, ok := r.byText[text]
-		if !ok {
-			missing = append(missing, text)
-			continue
-		}
-		r.order.MoveToFront(at)
-		known, _ := at.Value.(remembered)
-		vectors[text] = known.vector
-	}
-	return vectors, missing
-}
-
-func (r *recentVectors) add(texts []string, vectors [][]float32) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.byText == nil {
-		r.byText = make(map[string]*list.Element)
-	}
-	for i, text := range texts {
-		if at, again := r.byText[text]; again {
-			r.order.Remove(at)
-		}
-		r.byText[text] = r.order.PushFront(remembered{text, vectors[i]})
-		if r.order.Len() > recentTexts {
-			oldest, _ := r.order.Remove(r.order.Back()).(remembered)
-			delete(r.byText, oldest.text)
-		}
-	}
 }
