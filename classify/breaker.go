@@ -46,10 +46,9 @@ type BreakerObserver interface {
 // Breakers remember which models do not work, by reference, so that an outage
 // costs a few slow turns and not every one: after three late answers or twenty
 // failures in a row, or an answer 429 or 503 with Retry-After, a model is left
-// alone for a while (5 s,
-// growing to 60 s, or what Retry-After says, 60 s at most), then probed with
-// one request at a time. They outlive chains: a new configuration has the same
-// breakers. A nil *Breakers lets everything through.
+// alone for a while (5 s, growing to 60 s, or what Retry-After says, 60 s at
+// most), then probed with one request at a time. They outlive chains: a new
+// configuration has the same breakers. A nil *Breakers lets everything through.
 type Breakers struct {
 	observer BreakerObserver
 

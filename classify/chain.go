@@ -109,11 +109,18 @@ type Chain struct {
 	questions  questions[question, payload.Classification]
 }
 
-// ChainOptions are what a chain works with besides its models; all may be nil.
+// ChainOptions are what a chain, or an embedding tier, works with besides its
+// models; all may be nil.
 type ChainOptions struct {
 	Observer CallObserver
 	// Breakers may be those of an earlier chain.
 	Breakers *Breakers
+}
+
+func (o ChainOptions) tell(call Call) {
+	if o.Observer != nil {
+		o.Observer.ModelCalled(call)
+	}
 }
 
 type candidate struct {
@@ -156,7 +163,7 @@ func (c *Chain) resolve(ref string) candidate {
 // otherwise; both wrap what each model did.
 func (c *Chain) Classify(ctx context.Context, in Input) (payload.Classification, error) {
 	if err := ctx.Err(); err != nil {
-		return payload.Classification{}, failure(ErrDeadline, []error{err})
+		return payload.Classification{}, failure(ctx, err)
 	}
 	run := strings.TrimSpace(in.RunModel)
 	if c.has(run) {
@@ -167,19 +174,12 @@ func (c *Chain) Classify(ctx context.Context, in Input) (payload.Classification,
 		return c.race(ctx, deadline, q, in)
 	})
 	if shared {
-		c.tell(Call{Ref: c.first(run), Outcome: OutcomeShared})
+		c.opts.tell(Call{Ref: c.first(run), Outcome: OutcomeShared})
 	}
-	if err == nil {
-		return result, nil
+	if err != nil {
+		return payload.Classification{}, failure(ctx, err)
 	}
-	if late(ctx, err) {
-		return payload.Classification{}, failure(ErrDeadline, []error{err})
-	}
-	return payload.Classification{}, failure(ErrFailed, []error{err})
-}
-
-func failure(kind error, errs []error) error {
-	return fmt.Errorf("%w: %w", kind, errors.Join(errs...))
+	return result, nil
 }
 
 func (c *Chain) first(run string) string {
@@ -189,10 +189,13 @@ func (c *Chain) first(run string) string {
 	return run
 }
 
-func (c *Chain) tell(call Call) {
-	if c.opts.Observer != nil {
-		c.opts.Observer.ModelCalled(call)
+// failure is the error of all attempts as [Model] has it: what a caller is told
+// whose context is ctx.
+func failure(ctx context.Context, err error) error {
+	if late(ctx, err) {
+		return fmt.Errorf("%w: %w", ErrDeadline, err)
 	}
+	return fmt.Errorf("%w: %w", ErrFailed, err)
 }
 
 // late says whether the time of a caller is over, given the error of all

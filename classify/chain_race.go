@@ -134,19 +134,19 @@ func (r *race) ask(ctx context.Context, cand candidate) bool {
 	r.running[number] = cancel
 	go func() {
 		defer cancel(nil)
-		call := Call{Ref: cand.ref}
+		call := Call{Ref: cand.ref, Outcome: OutcomeFailed}
 		start := time.Now()
-		result, err := r.complete(own, cand, &call)
+		result, err := guarded(func() (payload.Classification, error) { return r.complete(own, cand, &call) })
 		call.Duration, call.Err = time.Since(start), err
 		report(blame(call))
-		r.chain.tell(call)
+		r.chain.opts.tell(call)
 		r.finished <- attempt{number: number, ref: cand.ref, result: result, err: err}
 	}()
 	return true
 }
 
 func (r *race) refuse(call Call) {
-	r.chain.tell(call)
+	r.chain.opts.tell(call)
 	r.errs = append(r.errs, fmt.Errorf("%s: %w", call.Ref, call.Err))
 }
 
@@ -163,22 +163,14 @@ func (r *race) stop(winner int) {
 }
 
 // complete asks a model and reads its answer.
-func (r *race) complete(ctx context.Context, cand candidate, call *Call) (result payload.Classification, err error) {
-	// A panic in one of the libraries that read what providers send costs one
-	// answer, not the process.
-	defer func() {
-		if p := recover(); p != nil {
-			call.Outcome = OutcomeFailed
-			result, err = payload.Classification{}, fmt.Errorf("panic: %v", p)
-		}
-	}()
+func (r *race) complete(ctx context.Context, cand candidate, call *Call) (payload.Classification, error) {
 	completion, err := cand.model.Complete(ctx, r.request)
 	call.Usage = completion.Usage
 	if err != nil {
 		call.Outcome, err = judge(ctx, r.deadline, err)
 		return payload.Classification{}, err
 	}
-	result, err = ParseAnswer(completion.Text, r.in.Catalog)
+	result, err := ParseAnswer(completion.Text, r.in.Catalog)
 	if err != nil {
 		call.Outcome = OutcomeUnparsable
 		return payload.Classification{}, err

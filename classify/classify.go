@@ -5,6 +5,7 @@ package classify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"intenthint/intents"
@@ -57,4 +58,16 @@ type Local interface {
 // context's deadline. Its errors are [ErrFailed] and [ErrDeadline].
 type Model interface {
 	Classify(ctx context.Context, in Input) (payload.Classification, error)
+}
+
+// guarded is what f returns. A panic in one of the libraries that read what
+// providers send costs one answer, not the process.
+func guarded[V any](f func() (V, error)) (answer V, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			var none V
+			answer, err = none, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
 }

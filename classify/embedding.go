@@ -75,19 +75,16 @@ func (e *Embedding) Vectors(ctx context.Context, in Input) (map[string][]float32
 		return vectors, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, failure(ErrDeadline, []error{err})
+		return nil, failure(ctx, err)
 	}
 	asked, shared, err := e.questions.ask(ctx, strings.Join(missing, "\x00"), func(ctx context.Context, deadline time.Time) ([][]float32, error) {
 		return e.ask(ctx, deadline, missing)
 	})
 	if shared {
-		e.tell(Call{Ref: e.ref, Outcome: OutcomeShared})
+		e.opts.tell(Call{Ref: e.ref, Outcome: OutcomeShared})
 	}
-	switch {
-	case err != nil && late(ctx, err):
-		return nil, failure(ErrDeadline, []error{err})
-	case err != nil:
-		return nil, failure(ErrFailed, []error{err})
+	if err != nil {
+		return nil, failure(ctx, err)
 	}
 	for i, text := range missing {
 		vectors[text] = asked[i]
@@ -109,26 +106,20 @@ func (e *Embedding) remembered(texts []string) (vectors map[string][]float32, mi
 	return vectors, missing
 }
 
-func (e *Embedding) tell(call Call) {
-	if e.opts.Observer != nil {
-		e.opts.Observer.ModelCalled(call)
-	}
-}
-
 // ask asks the embedding model once, unless it is left alone.
 func (e *Embedding) ask(ctx context.Context, deadline time.Time, texts []string) ([][]float32, error) {
-	call := Call{Ref: e.ref}
+	call := Call{Ref: e.ref, Outcome: OutcomeFailed}
 	report, err := e.opts.Breakers.admit(e.ref, true)
 	if err != nil {
 		call.Outcome, call.Err = OutcomeOpen, err
-		e.tell(call)
+		e.opts.tell(call)
 		return nil, err
 	}
 	start := time.Now()
-	vectors, err := e.embed(ctx, deadline, texts, &call)
+	vectors, err := guarded(func() ([][]float32, error) { return e.embed(ctx, deadline, texts, &call) })
 	call.Duration, call.Err = time.Since(start), err
 	report(blame(call))
-	e.tell(call)
+	e.opts.tell(call)
 	if err == nil {
 		for i, text := range texts {
 			e.recent.Add(text, vectors[i])
@@ -138,14 +129,6 @@ func (e *Embedding) ask(ctx context.Context, deadline time.Time, texts []string)
 }
 
 func (e *Embedding) embed(ctx context.Context, deadline time.Time, texts []string, call *Call) (vectors [][]float32, err error) {
-	// A panic in one of the libraries that read what providers send costs one
-	// answer, not the process.
-	defer func() {
-		if p := recover(); p != nil {
-			call.Outcome = OutcomeFailed
-			vectors, err = nil, fmt.Errorf("panic: %v", p)
-		}
-	}()
 	// The shared context has no deadline of its own; it ends when the last who
 	// waits has gone.
 	vectors, call.Usage, err = e.embedder.Embed(ctx, texts)

@@ -199,23 +199,12 @@ func (b *bounded) ask(ctx context.Context, in Input) *pending {
 	own, cancel := context.WithCancel(ctx)
 	p := &pending{patience: ctx, answer: make(chan answer, 1), cancel: cancel}
 	go func() {
-		result, err := b.guarded(own, in)
+		result, err := guarded(func() (payload.Classification, error) { return b.model.Classify(own, in) })
 		// The place first: whoever has the answer may ask again at once.
 		<-b.slots
 		p.answer <- answer{result, err}
 	}()
 	return p
-}
-
-// guarded calls the model. A panic in one of the libraries that read what
-// providers send costs one answer, not the process.
-func (b *bounded) guarded(ctx context.Context, in Input) (result payload.Classification, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			result, err = payload.Classification{}, fmt.Errorf("%w: panic: %v", ErrFailed, r)
-		}
-	}()
-	return b.model.Classify(ctx, in)
 }
 
 // await returns what the model says, or [ErrDeadline] as soon as patience is
