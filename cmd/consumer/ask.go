@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -150,6 +151,9 @@ func (c *askCmd) request(cfg *config.Config, text string) (*nats.Msg, payload.Co
 // patience is how long a consumer that is just starting is waited for.
 const patience = 5 * time.Second
 
+// errNoAnswer reports that a server is there and no consumer.
+var errNoAnswer = errors.New("nobody answers")
+
 // ask sends the request and prints the answer.
 func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Context, error) {
 	msg, ctx, err := c.request(inv.cfg, text)
@@ -208,7 +212,7 @@ func (c *askCmd) print(inv *invocation, out asked) error {
 	}
 	text := out.PrependContext
 	if text == "" {
-		text = "no hint: " + firstOf(out.Skip, "no decision")
+		text = "no hint: " + cmp.Or(out.Skip, "no decision")
 	}
 	if _, err := fmt.Fprintln(inv.stdout, text); err != nil {
 		return err
@@ -225,8 +229,8 @@ func (a asked) summary() []byte {
 		if a.Confidence != nil {
 			fmt.Fprintf(&b, " %.2f", *a.Confidence)
 		}
-		fmt.Fprintf(&b, " from %s", firstOf(a.Model, a.Source))
+		fmt.Fprintf(&b, " from %s", cmp.Or(a.Model, a.Source))
 	}
-	fmt.Fprintf(&b, " in %.3f ms (round trip %.3f ms), session %s\n", a.ElapsedMs, a.RoundTripMs, firstOf(a.SessionID, a.SessionKey))
+	fmt.Fprintf(&b, " in %.3f ms (round trip %.3f ms), session %s\n", a.ElapsedMs, a.RoundTripMs, cmp.Or(a.SessionID, a.SessionKey))
 	return b.Bytes()
 }

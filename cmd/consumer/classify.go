@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,7 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if result.Suggestion != "" {
 		_, _ = fmt.Fprintf(w, "suggestion\t%s\n", result.Suggestion)
 	}
-	_, _ = fmt.Fprintf(w, "source\t%s, %.3f ms\n", firstOf(result.Model, result.Source), result.ElapsedMs)
+	_, _ = fmt.Fprintf(w, "source\t%s, %.3f ms\n", cmp.Or(result.Model, result.Source), result.ElapsedMs)
 	if p.Nearest != "" {
 		_, _ = fmt.Fprintf(w, "nearest\t%q, similarity %.2f\n", p.Nearest, p.Similarity)
 	}

@@ -17,7 +17,6 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
-	"intenthint/subjects"
 )
 
 // Exit codes (contract §9, §10).
@@ -167,18 +166,6 @@ func (inv *invocation) quiet() *slog.Logger {
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// layout names the streams and the durable.
-func layoutOf(cfg *config.Config) bus.Layout {
-	return bus.Layout{
-		Prefix:     subjects.Prefix(cfg.Bus.Prefix),
-		QueueGroup: cfg.Bus.QueueGroup,
-		Stream:     cfg.Bus.Stream,
-		MaxAge:     cfg.Bus.StreamMaxAge,
-		MaxBytes:   cfg.Bus.StreamMaxBytes,
-		Replicas:   cfg.Bus.StreamReplicas,
-	}
 }
 
 // usage is the table of variables for --help.

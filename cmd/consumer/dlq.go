@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -11,7 +12,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"intenthint/internal/bus"
-	"intenthint/internal/config"
 )
 
 type dlqLsCmd struct {
@@ -56,7 +56,7 @@ func (c *dlqLsCmd) Run(inv *invocation) error {
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "SEQ\tTIME\tHOOK\tREASON\tSUBJECT")
 	for _, l := range letters {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Local().Format(time.DateTime), firstOf(l.Hook, unknownHook), l.Reason, l.Subject)
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Local().Format(time.DateTime), cmp.Or(l.Hook, unknownHook), l.Reason, l.Subject)
 	}
 	return w.Flush()
 }
@@ -120,7 +120,7 @@ func (c *dlqReplayCmd) show(inv *invocation, queue *bus.DeadLetters) error {
 		if err := queue.Replayable(l); err != nil {
 			what = "leave: " + err.Error()
 		}
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\n", l.Sequence, firstOf(l.Hook, unknownHook), what)
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\n", l.Sequence, cmp.Or(l.Hook, unknownHook), what)
 		return inv.ctx.Err() == nil
 	})
 	return errors.Join(w.Flush(), err)
@@ -221,65 +221,3 @@ func openDeadLetters(inv *invocation) (*bus.Bus, *bus.DeadLetters, error) {
 	}
 	return b, queue, nil
 }
-
-// busOptions say where the bus of the configuration is.
-func busOptions(cfg *config.Config) bus.Options {
-	o := bus.Options{
-		Identity: bus.Identity{
-			Creds: cfg.Bus.Creds, NKey: cfg.Bus.NKey,
-			CA: cfg.Bus.CA, Cert: cfg.Bus.Cert, Key: cfg.Bus.Key,
-			InboxPrefix: cfg.Bus.InboxPrefix,
-		},
-		Embedded: embeddedOptions(cfg),
-	}
-	for i, url := range cfg.Bus.URLs {
-		if i > 0 {
-			o.URL += ","
-		}
-		o.URL += url
-	}
-	return o
-}
-
-func embeddedOptions(cfg *config.Config) bus.EmbeddedOptions {
-	return bus.EmbeddedOptions{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen}
-}
-
-// openForReading connects to the running system, or to its store when nobody
-// runs it.
-func openForReading(inv *invocation) (*bus.Bus, error) {
-	o, err := runningSystem(inv)
-	if err != nil {
-		return nil, err
-	}
-	o.Log = inv.quiet()
-	b, err := bus.Open(inv.ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := b.CheckJetStream(inv.ctx); err != nil {
-		b.Close()
-		return nil, err
-	}
-	return b, nil
-}
-
-// runningSystem says where the system of this configuration runs: at the
-// configured servers, else where the process that uses the data directory says
-// that it listens, else nowhere (no URL), and then it may be started here.
-func runningSystem(inv *invocation) (bus.Options, error) {
-	o := busOptions(inv.cfg)
-	o.Name = "intenthint command"
-	if o.URL != "" {
-		return o, nil
-	}
-	url, err := bus.LocalURL(o.Embedded)
-	if err != nil {
-		return o, err
-	}
-	o.URL = url
-	return o, nil
-}
-
-// errNoAnswer reports that a server is there and no consumer.
-var errNoAnswer = errors.New("nobody answers")

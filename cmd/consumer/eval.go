@@ -1,10 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -104,7 +104,7 @@ func (c *evalCmd) Run(inv *invocation) error {
 
 // catalog reads the intents that the classifier is tried on.
 func (c *evalCmd) catalog(inv *invocation) (*intents.Catalog, error) {
-	dir := firstOf(c.Intents, inv.cfg.IntentsDir)
+	dir := cmp.Or(c.Intents, inv.cfg.IntentsDir)
 	if dir == "" {
 		return intents.Bundled(), nil
 	}
@@ -176,47 +176,4 @@ func percent(share float64, of int) string {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f %%", 100*share)
-}
-
-// progress is a bar on a terminal; elsewhere it shows nothing.
-type progress struct {
-	out   io.Writer // nil for none
-	total int
-	label string // stands after the bar
-	next  time.Time
-}
-
-const (
-	progressWidth = 30
-	progressEvery = 100 * time.Millisecond
-)
-
-func newProgress(out io.Writer, total int) *progress {
-	p := &progress{total: total}
-	if isTerminal(out) {
-		p.out = out
-	}
-	return p
-}
-
-func (p *progress) show(done int) {
-	if p.out == nil {
-		return
-	}
-	if now := time.Now(); now.After(p.next) {
-		p.next = now.Add(progressEvery)
-		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, p.total), " ", p.label, "\x1b[K")
-	}
-}
-
-func (p *progress) clear() {
-	if p.out != nil {
-		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
-		p.next = time.Time{}
-	}
-}
-
-func progressBar(done, total int) string {
-	filled := progressWidth * done / max(total, 1)
-	return fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("=", filled), strings.Repeat(" ", progressWidth-filled), done, total)
 }

@@ -127,7 +127,7 @@ type source struct {
 }
 
 func (c *expandCmd) source(inv *invocation) (*source, error) {
-	s := &source{dir: firstOf(c.Intents, inv.cfg.IntentsDir)}
+	s := &source{dir: cmp.Or(c.Intents, inv.cfg.IntentsDir)}
 	if s.dir == "" && c.Out == "" && !c.DryRun {
 		return nil, usageError("the definitions built in cannot be changed: give --out DIR to write them to a directory with the new examples, set HINT_INTENTS_DIR or --intents to a directory of your own, or only look with --dry-run")
 	}
@@ -309,7 +309,7 @@ func (c *expandCmd) write(inv *invocation, s *source, out *expanded) error {
 	if c.JSON && !c.Yes {
 		return errors.New("nothing was changed: --json asks nothing, add --yes")
 	}
-	question := fmt.Sprintf("Add %s to %s in %s?", count(examples, "example"), count(files, "file"), firstOf(c.Out, s.dir))
+	question := fmt.Sprintf("Add %s to %s in %s?", count(examples, "example"), count(files, "file"), cmp.Or(c.Out, s.dir))
 	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -32,20 +33,12 @@ func (e *expansion) line() string {
 	return fmt.Sprintf("%s, %d dropped (%s)", line, len(e.Dropped), strings.Join(parts, ", "))
 }
 
-// count writes 1 file, 2 files.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // printDiff prints what would change.
 func (c *expandCmd) printDiff(inv *invocation, s *source, out expanded) error {
 	colour := isTerminal(inv.stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	for _, e := range out.Intents {
-		from := filepath.Join(firstOf(s.dir, "built-in"), e.File)
-		diff := expand.Diff(from, filepath.Join(firstOf(c.Out, s.dir, "built-in"), e.File), e.before, e.after)
+		from := filepath.Join(cmp.Or(s.dir, "built-in"), e.File)
+		diff := expand.Diff(from, filepath.Join(cmp.Or(c.Out, s.dir, "built-in"), e.File), e.before, e.after)
 		if colour {
 			diff = coloured(diff)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,22 +15,15 @@ type lintCmd struct {
 }
 
 func (c *lintCmd) Run(inv *invocation) error {
-	dir := c.Dir
-	if dir == "" {
-		dir = inv.cfg.IntentsDir
-	}
+	dir := cmp.Or(c.Dir, inv.cfg.IntentsDir)
 	fsys, err := intentsFS(dir)
 	if err != nil {
 		return err
 	}
 	faults := intents.Lint(fsys)
 	for _, f := range faults {
-		line := f.String()
-		if dir != "" {
-			f.File = filepath.Join(dir, f.File)
-			line = f.String()
-		}
-		if _, err := fmt.Fprintln(inv.stdout, line); err != nil {
+		f.File = filepath.Join(dir, f.File)
+		if _, err := fmt.Fprintln(inv.stdout, f); err != nil {
 			return err
 		}
 	}
@@ -40,7 +34,7 @@ func (c *lintCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(inv.stderr, "%d intents in %s, no errors\n", len(intents.CatalogOf(files).Enabled()), firstOf(dir, "the built-in definitions"))
+	_, err = fmt.Fprintf(inv.stderr, "%d intents in %s, no errors\n", len(intents.CatalogOf(files).Enabled()), cmp.Or(dir, "the built-in definitions"))
 	return err
 }
 

@@ -170,6 +170,16 @@ func newWatchedClassifier(cfg *config.Config, local classify.Local, embedding *t
 	return classify.New(c.Mode, local, chain, opts), nil
 }
 
+func nonEmpty(values ...string) []string {
+	var out []string
+	for _, v := range values {
+		if v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
 // describe says in words who classifies, for the start log.
 func (l *live) describe() string {
 	l.mu.Lock()
@@ -181,16 +191,6 @@ func (l *live) describe() string {
 	}
 	if asksEmbedding(c) {
 		out += ", embedding " + c.Embedding
-	}
-	return out
-}
-
-func nonEmpty(values ...string) []string {
-	var out []string
-	for _, v := range values {
-		if v != "" {
-			out = append(out, v)
-		}
 	}
 	return out
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -68,15 +67,6 @@ func stopTime(cfg *config.Config) time.Duration {
 
 // catchUpTime bounds how long a stop waits for events that are still coming in.
 const catchUpTime = 2 * time.Second
-
-// confFile is the configuration file of the embedded server: "" for the copy
-// built in, when the default file is not there.
-func confFile(cfg *config.Config) string {
-	if _, err := os.Stat(cfg.Bus.Conf); errors.Is(err, os.ErrNotExist) {
-		return ""
-	}
-	return cfg.Bus.Conf
-}
 
 // serve runs the system until ctx ends, and then stops it: no request that was
 // taken stays unanswered, no event that was applied unacknowledged. level is

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,7 +113,7 @@ func (c *sessionsLsCmd) Run(inv *invocation) error {
 	_, _ = fmt.Fprintln(w, "SESSION\tAGENT\tTURNS\tINTENT\tUPDATED\tINPUT")
 	for _, s := range list {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n",
-			shorten(firstOf(s.SessionID, s.SessionKey), 44), s.AgentID, s.Turns, firstOf(s.Intent, "-"),
+			shorten(cmp.Or(s.SessionID, s.SessionKey), 44), s.AgentID, s.Turns, cmp.Or(s.Intent, "-"),
 			s.Updated.Local().Format(time.DateTime), shorten(s.Input, 50))
 	}
 	return w.Flush()
@@ -141,37 +142,4 @@ func (c *sessionsShowCmd) Run(inv *invocation) error {
 	}
 	_, err = fmt.Fprintln(inv.stdout, strings.TrimRight(indented.String(), "\n"))
 	return err
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
-}
-
-// shorten makes one line of text of at most n characters.
-func shorten(text string, n int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) <= n {
-		return string(runes)
-	}
-	return string(runes[:n-1]) + "…"
-}
-
-// printJSON prints v as people and programs read it.
-func printJSON(inv *invocation, v any) error {
-	enc := json.NewEncoder(inv.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

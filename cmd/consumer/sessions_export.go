@@ -60,20 +60,13 @@ func (c *sessionsExportCmd) Run(inv *invocation) error {
 		written++
 	}
 	bar.clear()
-	if _, err := fmt.Fprintf(inv.stdout, "wrote %s to %s, %d of them with a history\n", sessionCount(written), c.Dir, withHistory); err != nil {
+	if _, err := fmt.Fprintf(inv.stdout, "wrote %s to %s, %d of them with a history\n", count(written, "session"), c.Dir, withHistory); err != nil {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("not written: %s", sessionCount(failed))
+		return fmt.Errorf("not written: %s", count(failed, "session"))
 	}
 	return nil
-}
-
-func sessionCount(n int) string {
-	if n == 1 {
-		return "1 session"
-	}
-	return fmt.Sprintf("%d sessions", n)
 }
 
 func sameDir(a, b string) bool {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -160,39 +159,5 @@ func printPlan(out io.Writer, targets []bus.Target) {
 				_, _ = fmt.Fprintf(out, "             cannot be changed in place: delete the %s%s and apply again\n", t.Kind, withContent[t.Kind])
 			}
 		}
-	}
-}
-
-// confirm asks on a terminal. Where nobody can be asked it is an error not to
-// have said yes before.
-func (inv *invocation) confirm(question string, yes bool) error {
-	if yes {
-		return nil
-	}
-	if !isTerminal(inv.stdin) {
-		return errors.New("nothing was changed: nobody can be asked here, add --yes")
-	}
-	answer := make(chan error, 1)
-	go func() { answer <- ask(inv.stdin, inv.stderr, question) }()
-	select {
-	case err := <-answer:
-		return err
-	case <-inv.ctx.Done():
-		return inv.ctx.Err()
-	}
-}
-
-// ask puts a question that only a yes answers with yes.
-func ask(in io.Reader, out io.Writer, question string) error {
-	_, _ = fmt.Fprintf(out, "%s [y/N] ", question)
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return nil
-	default:
-		return errors.New("nothing was changed")
 	}
 }

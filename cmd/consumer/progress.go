@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// progress is a bar on a terminal; elsewhere it shows nothing.
+type progress struct {
+	out   io.Writer // nil for none
+	total int
+	label string // stands after the bar
+	next  time.Time
+}
+
+const (
+	progressWidth = 30
+	progressEvery = 100 * time.Millisecond
+)
+
+func newProgress(out io.Writer, total int) *progress {
+	p := &progress{total: total}
+	if isTerminal(out) {
+		p.out = out
+	}
+	return p
+}
+
+func (p *progress) show(done int) {
+	if p.out == nil {
+		return
+	}
+	if now := time.Now(); now.After(p.next) {
+		p.next = now.Add(progressEvery)
+		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, p.total), " ", p.label, "\x1b[K")
+	}
+}
+
+func (p *progress) clear() {
+	if p.out != nil {
+		_, _ = fmt.Fprint(p.out, "\r\x1b[K")
+		p.next = time.Time{}
+	}
+}
+
+func progressBar(done, total int) string {
+	filled := progressWidth * done / max(total, 1)
+	return fmt.Sprintf("[%s%s] %d/%d", strings.Repeat("=", filled), strings.Repeat(" ", progressWidth-filled), done, total)
+}
