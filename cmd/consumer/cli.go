@@ -78,6 +78,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return runContext(ctx, args, stdout, stderr)
 }
 
+// runContext is run until ctx ends, so that tests need no signal.
 func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var commands cli
 	left := -1
@@ -102,37 +103,36 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	}
 	inv := &invocation{ctx: ctx, stdin: os.Stdin, stdout: stdout, stderr: stderr}
 	if command.Command() != "version" {
-		inv.cfg, inv.warnings, err = config.Load()
-		if err != nil {
-			if _, ok := errors.AsType[config.Errors](err); ok {
-				_, _ = fmt.Fprintln(stderr, err)
-				return exitUsage
-			}
-			return report(stderr, err, exitFailed)
+		if inv.cfg, inv.warnings, err = config.Load(); err != nil {
+			return inv.fail(err)
 		}
 	}
 	if err := command.Run(inv); err != nil {
-		switch {
-		case errors.Is(err, errDiffers):
-			return exitDiffers
-		case errors.Is(err, errSaid):
-			return exitFailed
-		case errors.Is(err, bus.ErrOpenListener):
-			// A wrong setting like any other, which only the server's own
-			// parser can find.
-			_, _ = fmt.Fprintln(stderr, config.Problem{Variable: "HINT_NATS_CONF", Value: inv.cfg.Bus.Conf, Allowed: err.Error()})
-			return exitUsage
-		}
-		if _, ok := errors.AsType[config.Errors](err); ok {
-			_, _ = fmt.Fprintln(stderr, err)
-			return exitUsage
-		}
-		if _, ok := errors.AsType[usageError](err); ok {
-			return report(stderr, err, exitUsage)
-		}
-		return report(stderr, err, exitFailed)
+		return inv.fail(err)
 	}
 	return exitOK
+}
+
+// fail says why a command ended and returns its exit code.
+func (inv *invocation) fail(err error) int {
+	switch {
+	case errors.Is(err, errDiffers):
+		return exitDiffers
+	case errors.Is(err, errSaid):
+		return exitFailed
+	case errors.Is(err, bus.ErrOpenListener):
+		// A wrong setting like any other, which only the server's own parser can
+		// find.
+		err = config.Errors{{Variable: "HINT_NATS_CONF", Value: inv.cfg.Bus.Conf, Allowed: err.Error()}}
+	}
+	if _, ok := errors.AsType[config.Errors](err); ok {
+		_, _ = fmt.Fprintln(inv.stderr, err)
+		return exitUsage
+	}
+	if _, ok := errors.AsType[usageError](err); ok {
+		return report(inv.stderr, err, exitUsage)
+	}
+	return report(inv.stderr, err, exitFailed)
 }
 
 // errSaid ends a command with exit code 1 that has said why already.
@@ -144,6 +144,7 @@ type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
+// report prints an error as every command does and returns the code.
 func report(stderr io.Writer, err error, code int) int {
 	_, _ = fmt.Fprintln(stderr, "consumer:", err)
 	return code
