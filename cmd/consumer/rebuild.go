@@ -24,6 +24,26 @@ type rebuilder struct {
 	wake   chan struct{}
 }
 
+// rebuildable is a store whose sessions can be made again from the stream.
+type rebuildable interface {
+	applier
+	recoverable
+	// Source is the stream that all sessions are known to be made of.
+	Source(ctx context.Context) (store.Source, error)
+	// Rebuilding makes the caller the one process that applies the stream
+	// again; not ok while another one is.
+	Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error)
+}
+
+// recoverable is a store that knows which of its sessions were lost one by one.
+type recoverable interface {
+	// MarkLost notes that a session is to be made again, Lost returns those
+	// sessions, and Recovered notes that it was done.
+	MarkLost(ctx context.Context, token string) error
+	Lost(ctx context.Context) ([]store.Loss, error)
+	Recovered(ctx context.Context, loss store.Loss) error
+}
+
 // rebuildCheck is how often it is looked whether something was lost.
 const rebuildCheck = 5 * time.Second
 
@@ -40,7 +60,7 @@ func (r *rebuilder) lost(string) {
 }
 
 // watch rebuilds what was lost until ctx ends.
-func (r *rebuilder) watch(ctx context.Context, sessions keeper) {
+func (r *rebuilder) watch(ctx context.Context, sessions rebuildable) {
 	tick := time.NewTicker(rebuildCheck)
 	defer tick.Stop()
 	known, quiet := false, false
@@ -68,7 +88,7 @@ func (r *rebuilder) watch(ctx context.Context, sessions keeper) {
 
 // whole makes sure that the store holds what was applied before, and says
 // whether it does. A store that is known to is only asked itself.
-func (r *rebuilder) whole(ctx context.Context, sessions keeper, known bool) (bool, error) {
+func (r *rebuilder) whole(ctx context.Context, sessions rebuildable, known bool) (bool, error) {
 	source, err := sessions.Source(ctx)
 	if err == nil && known && source.Stream == r.layout.Stream {
 		return true, nil
@@ -110,7 +130,7 @@ func (r *rebuilder) whole(ctx context.Context, sessions keeper, known bool) (boo
 }
 
 // single makes sessions again that were lost one by one.
-func (r *rebuilder) single(ctx context.Context, sessions keeper) error {
+func (r *rebuilder) single(ctx context.Context, sessions rebuildable) error {
 	if losses, err := sessions.Lost(ctx); err != nil || len(losses) == 0 {
 		return err
 	}
@@ -141,7 +161,7 @@ func (r *rebuilder) single(ctx context.Context, sessions keeper) error {
 }
 
 // one makes a session again.
-func (r *rebuilder) one(ctx context.Context, sessions keeper, token string) error {
+func (r *rebuilder) one(ctx context.Context, sessions rebuildable, token string) error {
 	session, err := subjects.DecodeToken(token)
 	if err != nil {
 		session = "" // a shortened one: all events are looked at
@@ -153,7 +173,7 @@ func (r *rebuilder) one(ctx context.Context, sessions keeper, token string) erro
 	return err
 }
 
-func (r *rebuilder) reapply(ctx context.Context, sessions keeper, part bus.Range) (bus.Reapplied, error) {
+func (r *rebuilder) reapply(ctx context.Context, sessions applier, part bus.Range) (bus.Reapplied, error) {
 	began, said := time.Now(), time.Now()
 	done, err := bus.Reapply(ctx, r.js, r.layout, eventFunctions(sessions), part, r.log, func(done, total int) {
 		if time.Since(said) > 5*time.Second {
@@ -170,7 +190,7 @@ func (r *rebuilder) reapply(ctx context.Context, sessions keeper, part bus.Range
 
 // onlyToken applies the facts of one session.
 type onlyToken struct {
-	keeper
+	applier
 	token string
 }
 
@@ -180,5 +200,5 @@ func (o onlyToken) Apply(ctx context.Context, facts []store.Fact) error {
 	if err != nil || subjects.Name(session) != o.token {
 		return err
 	}
-	return o.keeper.Apply(ctx, facts)
+	return o.applier.Apply(ctx, facts)
 }

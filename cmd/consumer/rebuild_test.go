@@ -177,7 +177,7 @@ func TestSessionsThatWereFoundLostAreMadeAgainByTheNextProcess(t *testing.T) {
 
 // refusing is a store that cannot write one session at first.
 type refusing struct {
-	keeper
+	rebuildable
 	often atomic.Int32
 }
 
@@ -185,7 +185,7 @@ func (r *refusing) Apply(ctx context.Context, facts []store.Fact) error {
 	if facts[0].SessionID == "one" && r.often.Add(-1) >= 0 {
 		return errors.New("not now")
 	}
-	return r.keeper.Apply(ctx, facts)
+	return r.rebuildable.Apply(ctx, facts)
 }
 
 func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
@@ -193,7 +193,7 @@ func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
 	want := s.converse()
 	sessions, err := file.Open(t.TempDir(), file.Options{HistoryLimit: s.cfg.Store.HistoryLimit})
 	require.NoError(t, err)
-	hindered := &refusing{keeper: sessions}
+	hindered := &refusing{rebuildable: sessions}
 	hindered.often.Store(2)
 	r := newRebuilder(s.bus.JS, layoutOf(s.cfg), slog.New(slog.DiscardHandler))
 	ok, err := r.whole(t.Context(), hindered, false)

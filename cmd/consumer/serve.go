@@ -287,7 +287,7 @@ func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) e
 }
 
 // startEvents begins to fold events into sessions.
-func startEvents(ctx context.Context, b *bus.Bus, layout bus.Layout, sessions keeper, metrics *telemetry.Metrics, log *slog.Logger) (events *bus.Events[store.Fact], err error) {
+func startEvents(ctx context.Context, b *bus.Bus, layout bus.Layout, sessions applier, metrics *telemetry.Metrics, log *slog.Logger) (events *bus.Events[store.Fact], err error) {
 	err = patiently(ctx, log, func(once context.Context) (err error) {
 		events, err = bus.StartEvents(once, b.JS, layout, eventFunctions(sessions), metrics, log)
 		return err
@@ -295,8 +295,15 @@ func startEvents(ctx context.Context, b *bus.Bus, layout bus.Layout, sessions ke
 	return events, err
 }
 
+// applier is a store that events become part of.
+type applier interface {
+	store.Applier
+	// Check says whether facts can be applied at all now.
+	Check(ctx context.Context) error
+}
+
 // eventFunctions say that events become facts of sessions.
-func eventFunctions(sessions keeper) bus.EventFunctions[store.Fact] {
+func eventFunctions(sessions applier) bus.EventFunctions[store.Fact] {
 	return bus.EventFunctions[store.Fact]{
 		Decode: func(_, msgID string, data []byte) (bus.Event[store.Fact], error) {
 			session, hook, fact, err := handlers.Fact(msgID, data)
@@ -389,9 +396,16 @@ func refuse(err error, received time.Time, header map[string][]string) bus.Reply
 	return bus.Reply{Body: []byte("{}"), Header: nats.Header(header), Code: 400, Error: err.Error()}
 }
 
+// sweeper is a store from which old sessions are removed.
+type sweeper interface {
+	// Sweep removes sessions that were untouched for longer than olderThan and
+	// returns how many; 0 keeps all.
+	Sweep(ctx context.Context, olderThan time.Duration) (int, error)
+}
+
 // sweep removes sessions that were left alone for longer than they are kept,
 // and what dead processes left behind.
-func sweep(ctx context.Context, sessions keeper, keep time.Duration, log *slog.Logger) {
+func sweep(ctx context.Context, sessions sweeper, keep time.Duration, log *slog.Logger) {
 	every := time.Hour
 	if keep > 0 {
 		every = min(max(keep/4, time.Second), every)

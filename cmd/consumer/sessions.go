@@ -21,31 +21,12 @@ import (
 	"intenthint/store/kv"
 )
 
-// keeper is what a consumer process needs of the store of sessions.
-type keeper interface {
-	store.Applier
-	// Check says whether facts can be applied at all now.
-	Check(ctx context.Context) error
-	// Sweep removes sessions that were untouched for longer than olderThan and
-	// returns how many; 0 keeps all.
-	Sweep(ctx context.Context, olderThan time.Duration) (int, error)
-
-	// Source is the stream that all sessions are known to be made of.
-	Source(ctx context.Context) (store.Source, error)
-	// Rebuilding makes the caller the one process that applies the stream
-	// again; not ok while another one is.
-	Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error)
-
-	// MarkLost notes that a session is to be made again, Lost returns those
-	// sessions, and Recovered notes that it was done.
-	MarkLost(ctx context.Context, token string) error
-	Lost(ctx context.Context) ([]store.Loss, error)
-	Recovered(ctx context.Context, loss store.Loss) error
-}
-
-// sessionStore is a store as people look at it as well.
+// sessionStore is a store of sessions: what each part of this program needs of
+// it, and what people look at.
 type sessionStore interface {
-	keeper
+	applier
+	sweeper
+	rebuildable
 	store.Reader
 	// Retired returns the turns that left a document, oldest first.
 	Retired(ctx context.Context, session string) ([]json.RawMessage, error)

@@ -27,7 +27,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			require.NoError(t, err)
 			reference, err := file.Open(t.TempDir(), file.Options{HistoryLimit: 1})
 			require.NoError(t, err)
-			for _, s := range []keeper{sessions, reference} {
+			for _, s := range []applier{sessions, reference} {
 				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short/id", "r", 0))))
 				for n := range int64(4) {
 					require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("long", fmt.Sprint("r", n), n))))
