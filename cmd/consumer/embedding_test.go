@@ -51,7 +51,7 @@ func learnt(s *system, times int) {
 func hinted(s *system, text string) (intent, source, model string) {
 	s.t.Helper()
 	s.sequence++
-	reply := s.ask(s.prompt(fmt.Sprint("session", s.sequence), fmt.Sprint("run", s.sequence), text), 5*time.Second)
+	reply := s.ask(s.prompt(fmt.Sprint("session", s.sequence), fmt.Sprint("run", s.sequence), text), time.Minute)
 	return reply.Header.Get("Hint-Intent"), reply.Header.Get("Hint-Source"), reply.Header.Get("Hint-Model")
 }
 
@@ -106,18 +106,14 @@ func TestEmbeddingModelHelps(t *testing.T) {
 	})
 }
 
-func TestEmbeddingModelThatIsSlowCostsHalfOfTheTime(t *testing.T) {
+func TestEmbeddingModelThatHangsCostsNoHint(t *testing.T) {
 	model, settings := embeddingModel(t)
 	s := start(t, settings)
 	learnt(s, 1)
 	model.Always(providertest.Answer{Hang: true})
-	begun := time.Now()
-	reply := s.ask(s.prompt("s", "r", "will it rain on monday"), 2*time.Second)
+	reply := s.ask(s.prompt("s", "r", "will it rain on monday"), time.Second)
 	require.Equal(t, "local", reply.Header.Get("Hint-Source"))
 	require.Equal(t, "WEATHER", reply.Header.Get("Hint-Intent"))
-	took := time.Since(begun)
-	require.Greater(t, took, 600*time.Millisecond)
-	require.Less(t, took, 1800*time.Millisecond)
 }
 
 func TestEmbeddingModelIsLeftAlone(t *testing.T) {

@@ -24,7 +24,7 @@ func (s *system) converse() map[string][]byte {
 	s.t.Helper()
 	for turn := range 5 {
 		for _, session := range []string{"one", "two/three"} {
-			s.ask(s.prompt(session, session+strconv.Itoa(turn), "write some code for me please"), 5*time.Second)
+			s.ask(s.prompt(session, session+strconv.Itoa(turn), "write some code for me please"), time.Minute)
 		}
 	}
 	s.eventually("all turns", func() bool {
@@ -104,7 +104,7 @@ func TestAStartWithTheSameSessionsReadsNothingAgain(t *testing.T) {
 	want := s.converse()
 	require.NoError(t, s.stop())
 	again := startWith(t, s.cfg)
-	again.ask(again.prompt("new", "r", "write some code for me please"), 5*time.Second)
+	again.ask(again.prompt("new", "r", "write some code for me please"), time.Minute)
 	again.eventually("the new turn", func() bool { return again.document("new") != nil })
 	require.True(t, again.same(mapsWith(want, again.files(), "new.json")))
 	require.NotContains(t, again.log.String(), "applied again")
@@ -121,7 +121,7 @@ func TestASessionFileThatIsNoneIsMadeAgain(t *testing.T) {
 	s.converse()
 	path := filepath.Join(s.cfg.Store.SessionsDir, "two=2Fthree.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"current": `), 0o600))
-	s.ask(s.prompt("two/three", "latest", "write some code for me please"), 5*time.Second)
+	s.ask(s.prompt("two/three", "latest", "write some code for me please"), time.Minute)
 	s.eventually("the turns of before", func() bool {
 		data, err := os.ReadFile(path)
 		return err == nil && bytes.Count(data, []byte(`"runId"`)) == 6

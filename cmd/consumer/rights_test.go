@@ -88,7 +88,7 @@ func leastRightsAreEnough(t *testing.T, store string) {
 	cfg := settle(t, at.settings("consumer", settings))
 	s := launch(t, cfg)
 	s.as(at.Connect(t, at.ns, "gateway"))
-	reply := s.ask(s.prompt("s1", "r1", "Hello there."), 5*time.Second)
+	reply := s.ask(s.prompt("s1", "r1", "Hello there."), time.Minute)
 	require.Equal(t, "CHAT", reply.Header.Get(subjects.HeaderIntent), reply.Header)
 	s.tell(payload.Envelope{
 		Hook: subjects.HookAgentEnd, ID: "e1", TS: 1763680001000,
@@ -107,7 +107,7 @@ func leastRightsAreEnough(t *testing.T, store string) {
 	another := launch(t, cfg)
 	require.NoError(t, s.stop())
 	another.as(at.Connect(t, at.ns, "gateway"))
-	reply = another.ask(another.prompt("s1", "r1", "Continue the current task."), 5*time.Second)
+	reply = another.ask(another.prompt("s1", "r1", "Continue the current task."), time.Minute)
 	require.Equal(t, "cache", reply.Header.Get(subjects.HeaderSource))
 	require.Equal(t, 1, model.Count())
 
