@@ -231,6 +231,9 @@ func (p *pending) await() (payload.Classification, error) {
 	return a.result, a.err
 }
 
+// Immediate says whether Classify asks nobody else and waits for nothing.
+func (c *Classifier) Immediate() bool { return c.mode == ModeLocal && c.embedding.model == nil }
+
 // AsksModel says whether Classify would ask the model about a message, unless
 // an embedding makes that needless.
 func (c *Classifier) AsksModel(in Input) bool {

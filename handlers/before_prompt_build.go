@@ -80,6 +80,10 @@ func NewBeforePromptBuild(runs *Runs, bus Bus, maxPayload int64, observer HintOb
 // Use makes later requests use other settings.
 func (h *BeforePromptBuild) Use(s *Settings) { h.settings.Store(s) }
 
+// Immediate says whether a request that finds no other in work is answered
+// without waiting for anything.
+func (h *BeforePromptBuild) Immediate() bool { return h.settings.Load().Classifier.Immediate() }
+
 // turn is one request on its way to an answer.
 type turn struct {
 	req     *Request

@@ -31,6 +31,15 @@ func request(hook string) *Request {
 
 func noBudget(string) time.Duration { return 0 }
 
+// decide returns what the runner replies, which it does once.
+func decide(t *testing.T, r *Runner, req *Request) (res Result, err error) {
+	t.Helper()
+	replied := make(chan struct{})
+	go r.Run(t.Context(), req, func(a Result, b error) { res, err = a, b; close(replied) })
+	<-replied
+	return res, err
+}
+
 func TestRunnerJoinsInOrderOfPriority(t *testing.T) {
 	r := NewRunner(noBudget, quiet)
 	hook := subjects.HookBeforePromptBuild
@@ -40,7 +49,7 @@ func TestRunnerJoinsInOrderOfPriority(t *testing.T) {
 	r.On(hook, "silent", 11, says(""), nil)
 	r.On(hook, "high", 100, says("a"), nil)
 	r.On(hook, "middle", 0, says("d"), nil)
-	res, err := r.Run(t.Context(), request(hook))
+	res, err := decide(t, r, request(hook))
 	require.NoError(t, err)
 	require.Equal(t, "a\n\nb\n\nc\n\nd\n\ne", res.PrependContext)
 	require.True(t, r.Handles(hook))
@@ -58,7 +67,7 @@ func TestRunnerLeavesOutWhatFails(t *testing.T) {
 		r.On(hook, "fails", 2, func(context.Context, *Request) (Result, error) { return Result{PrependContext: "x"}, errors.New("no") }, nil)
 		r.On(hook, "works", 1, says("fine"), nil)
 		began := time.Now()
-		res, err := r.Run(t.Context(), request(hook))
+		res, err := decide(t, r, request(hook))
 		require.NoError(t, err)
 		require.Equal(t, "fine", res.PrependContext)
 		require.Equal(t, 120*time.Millisecond, time.Since(began))
@@ -84,7 +93,7 @@ func TestRunnerGivesEachHandlerItsTime(t *testing.T) {
 		r.On(hook, "b", 0, patient, nil)
 		r.On(hook, "c", 0, patient, nil)
 		r.On(hook, "d", 0, patient, nil)
-		res, err := r.Run(t.Context(), request(hook))
+		res, err := decide(t, r, request(hook))
 		require.NoError(t, err)
 		require.Equal(t, strings.Repeat("at the deadline\n\n", 3)+"at the deadline", res.PrependContext)
 		require.Equal(t, []time.Duration{300 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond, 100 * time.Millisecond}, left)
@@ -108,7 +117,7 @@ func TestRunnerWaitsForAnAnswerThatWasCommitted(t *testing.T) {
 		}, func(_ *Request, cause error) Result {
 			return Result{PrependContext: "never", Header: map[string][]string{"Why": {cause.Error()}}}
 		})
-		res, err := r.Run(t.Context(), request("h"))
+		res, err := decide(t, r, request("h"))
 		require.NoError(t, err)
 		require.Equal(t, "committed", res.PrependContext)
 		require.Equal(t, ErrOverrun.Error(), header(res, "Why"))
@@ -129,7 +138,7 @@ func TestRunnerStopsAtTheFirstThatHandledADispatch(t *testing.T) {
 	asked := 0
 	r.On(subjects.HookBeforeDispatch, "first", 1, func(context.Context, *Request) (Result, error) { asked++; return Result{Handled: true}, nil }, nil)
 	r.On(subjects.HookBeforeDispatch, "second", 0, func(context.Context, *Request) (Result, error) { asked++; return Result{}, nil }, nil)
-	res, err := r.Run(t.Context(), request(subjects.HookBeforeDispatch))
+	res, err := decide(t, r, request(subjects.HookBeforeDispatch))
 	require.NoError(t, err)
 	require.Equal(t, 1, asked)
 	require.Equal(t, `{"handled":true}`, string(res.Body()))
@@ -140,7 +149,7 @@ func TestRunnerPassesOnAnInvalidRequest(t *testing.T) {
 	r.On("h", "picky", 0, func(context.Context, *Request) (Result, error) {
 		return Result{Header: map[string][]string{"A": {"1"}}}, payload.ErrInvalid
 	}, nil)
-	res, err := r.Run(t.Context(), request("h"))
+	res, err := decide(t, r, request("h"))
 	require.ErrorIs(t, err, payload.ErrInvalid)
 	require.Equal(t, map[string][]string{"A": {"1"}}, res.Header)
 }

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"intenthint/internal/workers"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -79,13 +78,12 @@ type Runner struct {
 	log      *slog.Logger
 	handlers map[string][]entry
 	budgets  func(hook string) time.Duration
-	workers  *workers.Pool
 }
 
 // NewRunner returns an empty runner. budgets gives the time that each handler
 // of a hook has (HINT_HOOK_TIMEOUTS); 0 means the rest of the request's time.
 func NewRunner(budgets func(hook string) time.Duration, log *slog.Logger) *Runner {
-	return &Runner{log: log, handlers: map[string][]entry{}, budgets: budgets, workers: workers.New()}
+	return &Runner{log: log, handlers: map[string][]entry{}, budgets: budgets}
 }
 
 // On adds a handler to a hook. Handlers run in descending priority, those of
@@ -118,85 +116,102 @@ var ErrOverrun = errors.New("the handler overran its time")
 // Run asks the handlers of a hook in turn and merges what they say: texts are
 // joined by a blank line in the order of the handlers, the first that has
 // handled a before_dispatch ends it. A handler that fails or overruns is left
-// out. The error is non-nil only for a request that a handler refused as
-// invalid; it wraps [payload.ErrInvalid].
-func (r *Runner) Run(ctx context.Context, req *Request) (Result, error) {
-	var (
-		merged Result
-		texts  []string
-	)
-	hook := req.Envelope.Hook
-	for _, e := range r.handlers[hook] {
-		res, err := r.runOne(ctx, hook, e, req)
-		if errors.Is(err, payload.ErrInvalid) {
-			return Result{Header: res.Header}, err
-		}
-		if err != nil {
-			r.log.Warn("a handler was left out", "hook", hook, "handler", e.name, "error", err)
-			res = Result{Header: e.omitted(req, err).Header}
-		}
-		if merged.Header == nil {
-			merged.Header = res.Header
-		} else {
-			maps.Copy(merged.Header, res.Header)
-		}
-		if res.PrependContext != "" {
-			texts = append(texts, res.PrependContext)
-		}
-		if res.Handled {
-			merged.Handled = true
-			if hook == subjects.HookBeforeDispatch {
-				break
-			}
-		}
-	}
-	merged.PrependContext = strings.Join(texts, "\n\n")
-	return merged, nil
+// out. reply is called once: before Run returns or, when a handler has overrun,
+// on another goroutine, which asks those that are left. Its error is non-nil
+// only for a request that a handler refused as invalid; it wraps
+// [payload.ErrInvalid].
+func (r *Runner) Run(ctx context.Context, req *Request, reply func(Result, error)) {
+	(&round{runner: r, ctx: ctx, req: req, left: r.handlers[req.Envelope.Hook], reply: reply}).proceed()
 }
 
-// runOne gives a handler its time. The handler runs on a goroutine of its own,
-// so that one that does not heed its context holds nobody up; its panic is its
-// own failure.
-func (r *Runner) runOne(ctx context.Context, hook string, e entry, req *Request) (Result, error) {
-	deadline := req.Deadline
-	if budget := r.budgets(hook); budget > 0 {
+// round is one request on its way past the handlers of its hook. It belongs to
+// one goroutine at a time.
+type round struct {
+	runner *Runner
+	ctx    context.Context //nolint:containedctx // the request's
+	req    *Request
+	left   []entry
+	reply  func(Result, error)
+	merged Result
+	texts  []string
+}
+
+// proceed asks the handlers that are left, and replies.
+func (r *round) proceed() {
+	for len(r.left) > 0 {
+		e := r.left[0]
+		r.left = r.left[1:]
+		res, inTime, err := r.ask(e)
+		if !inTime {
+			return // another goroutine has proceeded
+		}
+		if errors.Is(err, payload.ErrInvalid) {
+			r.reply(Result{Header: res.Header}, err)
+			return
+		}
+		r.add(e, res, err)
+		if r.merged.Handled && r.req.Envelope.Hook == subjects.HookBeforeDispatch {
+			break
+		}
+	}
+	r.merged.PrependContext = strings.Join(r.texts, "\n\n")
+	r.reply(r.merged, nil)
+}
+
+// add merges what a handler said.
+func (r *round) add(e entry, res Result, err error) {
+	if err != nil {
+		r.runner.log.Warn("a handler was left out", "hook", r.req.Envelope.Hook, "handler", e.name, "error", err)
+		res = Result{Header: e.omitted(r.req, err).Header}
+	}
+	if r.merged.Header == nil {
+		r.merged.Header = res.Header
+	} else {
+		maps.Copy(r.merged.Header, res.Header)
+	}
+	if res.PrependContext != "" {
+		r.texts = append(r.texts, res.PrependContext)
+	}
+	r.merged.Handled = r.merged.Handled || res.Handled
+}
+
+// ask gives a handler its time. One that does not heed it holds nobody up:
+// the round goes on without it, on another goroutine, and inTime is false once
+// it does return.
+func (r *round) ask(e entry) (res Result, inTime bool, err error) {
+	deadline := r.req.Deadline
+	if budget := r.runner.budgets(r.req.Envelope.Hook); budget > 0 {
 		if own := time.Now().Add(budget); own.Before(deadline) {
 			deadline = own
 		}
 	}
-	ctx, cancel := context.WithDeadline(ctx, deadline)
+	ctx, cancel := context.WithDeadline(r.ctx, deadline)
 	defer cancel()
-	type outcome struct {
-		res Result
-		err error
-	}
-	done := make(chan outcome, 1)
-	own := *req
+	own := *r.req
 	own.Deadline, own.fate = deadline, new(atomic.Int32)
-	r.workers.Go(func() {
-		var o outcome
-		defer func() {
-			if p := recover(); p != nil {
-				o = outcome{err: fmt.Errorf("panic: %v", p)}
-			}
-			done <- o
-		}()
-		o.res, o.err = e.handle(ctx, &own)
-	})
 	// A handler that heeds its deadline may be a little late on a busy machine:
 	// it gets half of what is kept for the way back, and a moment in any case.
-	grace := time.NewTimer(max(time.Until(deadline)+req.Margin/2, leastTime))
-	defer grace.Stop()
-	select {
-	case o := <-done:
-		return o.res, o.err
-	case <-grace.C:
-	}
-	if own.fate.CompareAndSwap(undecided, leftOut) {
-		return Result{}, ErrOverrun
-	}
-	o := <-done // it has made up its mind and is about to say so
-	return o.res, o.err
+	grace := max(time.Until(deadline)+r.req.Margin/2, leastTime)
+	overrun := time.AfterFunc(grace, func() {
+		// One that has made up its mind is about to say so.
+		if own.fate.CompareAndSwap(undecided, leftOut) {
+			r.add(e, Result{}, ErrOverrun)
+			r.proceed()
+		}
+	})
+	defer overrun.Stop()
+	res, err = e.call(ctx, &own)
+	return res, own.fate.Swap(committed) != leftOut, err
+}
+
+// call calls the handler, whose panic is its own failure.
+func (e entry) call(ctx context.Context, req *Request) (res Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			res, err = Result{}, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return e.handle(ctx, req)
 }
 
 // leastTime is what a handler gets however small the budget is: enough for an

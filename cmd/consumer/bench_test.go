@@ -128,7 +128,8 @@ func BenchmarkAnswer(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		// A run that was asked before would be answered from memory.
 		copy(number, fmt.Sprintf("%08d", i))
-		reply := answer(b.Context(), runner, metrics, time.Second, bus.Request{Data: request, Received: time.Now()})
+		var reply bus.Reply
+		answer(b.Context(), runner, metrics, time.Second, bus.Request{Data: request, Received: time.Now()}, func(r bus.Reply) { reply = r })
 		if reply.Header.Get(subjects.HeaderSource) != "local" {
 			b.Fatal(reply)
 		}

@@ -181,6 +181,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 
 	service, err := bus.StartService(stopping, requests.NC, bus.ServiceOptions{
 		Layout: layout, Version: version, Hooks: runner.Hooks(), Log: log,
+		Immediate: hint.Immediate, // the only handler
 		InFlight: func(delta int) {
 			if delta > 0 {
 				requestsCame.Add(1)
@@ -188,9 +189,9 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 			metrics.InFlight(delta)
 		},
 		Metadata: map[string]string{"prefix": cfg.Bus.Prefix, "stream": cfg.Bus.Stream, "store": cfg.Store.Kind},
-	}, func(ctx context.Context, r bus.Request) bus.Reply {
+	}, func(ctx context.Context, r bus.Request, reply func(bus.Reply)) {
 		turns.runs.Settle(ctx)
-		return answer(ctx, runner, metrics, live.timeout(), r)
+		answer(ctx, runner, metrics, live.timeout(), r, reply)
 	})
 	if err != nil {
 		return errors.Join(err, events.Stop(stopping))
@@ -323,18 +324,19 @@ type turns struct {
 	log       *slog.Logger
 }
 
-// TurnBegun implements [handlers.Bus]: the other processes first, so that a
-// retry that follows the reply finds them told.
+// TurnBegun implements [handlers.Bus]. A retry that follows the reply finds the
+// other processes told: the broadcast is on the connection of the reply, right
+// before it, so that one write to the socket takes both.
 func (t *turns) TurnBegun(agent, session, id, traceparent string, body []byte) {
-	if err := t.runs.Broadcast(body); err != nil {
-		t.log.Debug("telling the other processes", "error", err)
-	}
 	m := &nats.Msg{Subject: t.layout.Prefix.Event(subjects.HookTurnBegun, agent, session), Data: body, Header: nats.Header{}}
 	m.Header.Set(subjects.HeaderMsgID, id)
 	if traceparent != "" {
 		m.Header.Set(subjects.HeaderTraceparent, traceparent)
 	}
 	t.publisher.Publish(m)
+	if err := t.runs.Broadcast(body); err != nil {
+		t.log.Debug("telling the other processes", "error", err)
+	}
 }
 
 // Claim implements [handlers.Bus].
@@ -356,36 +358,41 @@ func (t *turns) Release(ctx context.Context, run string) {
 	}
 }
 
-// answer is what a request is answered (contract §3).
-func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Metrics, timeout time.Duration, r bus.Request) bus.Reply {
+// answer answers a request (contract §3).
+func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Metrics, timeout time.Duration, r bus.Request, reply func(bus.Reply)) {
 	env, err := payload.DecodeRequest(r.Data)
 	if err != nil {
 		metrics.BadRequest()
-		return refuse(err, r.Received, nil)
+		reply(refuse(err, r.Received, nil))
+		return
 	}
 	if !runner.Handles(env.Hook) {
-		return bus.Reply{Body: []byte("{}")}
+		reply(bus.Reply{Body: []byte("{}")})
+		return
 	}
 	hook, err := payload.DecodeContext(env.Ctx)
 	if err != nil {
 		metrics.BadRequest()
-		return refuse(err, r.Received, nil)
+		reply(refuse(err, r.Received, nil))
+		return
 	}
 	deadline, margin := handlers.Deadline(r.Received, r.Timeout, timeout)
-	res, err := runner.Run(ctx, &handlers.Request{
+	runner.Run(ctx, &handlers.Request{
 		Envelope: env, Context: hook, Received: r.Received,
 		Deadline: deadline, Margin: margin, Traceparent: r.Traceparent,
-	})
-	if err != nil {
-		return refuse(err, r.Received, res.Header)
-	}
-	if r.Traceparent != "" {
-		if res.Header == nil {
-			res.Header = map[string][]string{}
+	}, func(res handlers.Result, err error) {
+		if err != nil {
+			reply(refuse(err, r.Received, res.Header))
+			return
 		}
-		res.Header[subjects.HeaderTraceparent] = []string{r.Traceparent}
-	}
-	return bus.Reply{Body: res.Body(), Header: nats.Header(res.Header)}
+		if r.Traceparent != "" {
+			if res.Header == nil {
+				res.Header = map[string][]string{}
+			}
+			res.Header[subjects.HeaderTraceparent] = []string{r.Traceparent}
+		}
+		reply(bus.Reply{Body: res.Body(), Header: nats.Header(res.Header)})
+	})
 }
 
 // refuse answers a request that is wrong.

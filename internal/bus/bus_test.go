@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -230,7 +232,9 @@ func TestShippedConfigurationIsWhatItSays(t *testing.T) {
 
 func startService(t *testing.T, b *Bus, answer func(context.Context, Request) Reply) *Service {
 	t.Helper()
-	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, answer)
+	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, func(ctx context.Context, r Request, reply func(Reply)) {
+		reply(answer(ctx, r))
+	})
 	require.NoError(t, err)
 	return s
 }
@@ -280,6 +284,66 @@ func TestServiceAnswers(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(reply.Data), `"num_requests":2`)
 	require.Contains(t, string(reply.Data), `"errors":1`)
+}
+
+func TestARequestThatComesAloneIsAnsweredWhereItArrives(t *testing.T) {
+	b := openTest(t)
+	var (
+		immediate atomic.Bool
+		gate      = make(chan struct{})
+		handedOn  = make(chan bool, 200)
+	)
+	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet, Immediate: immediate.Load},
+		func(_ context.Context, r Request, reply func(Reply)) {
+			handedOn <- bytes.Contains(debug.Stack(), []byte("internal/workers."))
+			if r.Subject == "openclaw.request.x.waits" {
+				<-gate
+			}
+			reply(Reply{Body: []byte("{}")})
+		})
+	require.NoError(t, err)
+	nc := client(t, b)
+	idle := func() {
+		require.Eventually(t, func() bool { return s.Stats().Inflight == 0 }, time.Minute, time.Millisecond)
+	}
+	ask := func(data []byte) bool {
+		_, err := nc.Request("openclaw.request.x.y", data, time.Minute)
+		require.NoError(t, err)
+		return <-handedOn
+	}
+	require.True(t, ask(nil), "what may wait for a model")
+	immediate.Store(true)
+	idle()
+	require.False(t, ask(nil), "alone")
+	idle()
+	require.True(t, ask(make([]byte, largestAlone+1)), "large")
+
+	inbox := nats.NewInbox()
+	answers, err := nc.SubscribeSync(inbox)
+	require.NoError(t, err)
+	immediate.Store(false)
+	require.NoError(t, nc.PublishRequest("openclaw.request.x.waits", inbox, nil))
+	require.True(t, <-handedOn)
+	immediate.Store(true)
+	require.True(t, ask(nil), "beside another")
+	gate <- struct{}{}
+
+	// What has come meanwhile is handed on.
+	_, err = answers.NextMsg(time.Minute)
+	require.NoError(t, err)
+	idle()
+	require.NoError(t, nc.PublishRequest("openclaw.request.x.waits", inbox, nil))
+	require.False(t, <-handedOn)
+	for range cap(handedOn) {
+		require.NoError(t, nc.PublishRequest("openclaw.request.x.y", inbox, nil))
+	}
+	require.NoError(t, nc.Flush())
+	gate <- struct{}{}
+	some := false
+	for range cap(handedOn) {
+		some = <-handedOn || some
+	}
+	require.True(t, some)
 }
 
 func TestTimeoutHeader(t *testing.T) {

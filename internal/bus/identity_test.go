@@ -200,7 +200,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 		b, err := Open(t.Context(), Options{URL: as(ns, "consumer", "p"), Log: quiet})
 		require.NoError(t, err)
 		defer b.Close()
-		_, err = StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, func(context.Context, Request) Reply { return Reply{} })
+		_, err = StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, func(_ context.Context, _ Request, reply func(Reply)) { reply(Reply{}) })
 		require.ErrorIs(t, err, ErrDenied)
 		require.ErrorContains(t, err, `"openclaw.request.>"`)
 		_, err = StartRuns(b.NC, testLayout(), "a", func([]byte) {})

@@ -42,9 +42,13 @@ type Reply struct {
 type Service struct {
 	svc     micro.Service
 	nc      *nats.Conn
-	answer  func(context.Context, Request) Reply
+	answer  Answer
 	observe func(delta int)
 	log     *slog.Logger
+	// immediate is ServiceOptions.Immediate; answered is when the
+	// subscription's goroutine, whose own it is, last gave an answer itself.
+	immediate func() bool
+	answered  time.Time
 	// workers serve the requests that working counts.
 	workers *workers.Pool
 	working sync.WaitGroup
@@ -58,6 +62,10 @@ type Service struct {
 	nanos    atomic.Int64
 }
 
+// Answer answers a request: it calls reply once, inside the request's budget,
+// on whatever goroutine.
+type Answer func(ctx context.Context, r Request, reply func(Reply))
+
 // ServiceOptions name the service in the framework's lists.
 type ServiceOptions struct {
 	Layout   Layout
@@ -67,7 +75,11 @@ type ServiceOptions struct {
 	Hooks []string
 	// InFlight is told when a request is taken (+1) and answered (-1).
 	InFlight func(delta int)
-	Log      *slog.Logger
+	// Immediate says whether answers wait for nothing but the processor at
+	// present: then a request that comes alone is answered where it arrives.
+	// nil: never.
+	Immediate func() bool
+	Log       *slog.Logger
 }
 
 // Bounds of what may wait in the client for the subscription's goroutine,
@@ -80,15 +92,23 @@ const (
 	// its own (HINT_MAX_INFLIGHT); beyond this one the subscription's
 	// goroutine works itself, which holds back the rest.
 	maxWorkers = 4096
+	// largestAlone is the largest request, in bytes, that is answered where it
+	// arrives: a larger one takes longer than handing it on.
+	largestAlone = 64 << 10
+	// closely: a request that is taken so soon after an answer has waited for
+	// it.
+	closely = 20 * time.Microsecond
 )
 
 // StartService begins to answer requests with answer, which is called on many
-// goroutines at once and must return inside the request's budget. Nothing else
-// may subscribe on the connection meanwhile.
-func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer func(context.Context, Request) Reply) (*Service, error) {
-	s := &Service{nc: nc, answer: answer, observe: o.InFlight, log: o.Log, workers: workers.New()}
+// goroutines at once. Nothing else may subscribe on the connection meanwhile.
+func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer Answer) (*Service, error) {
+	s := &Service{nc: nc, answer: answer, observe: o.InFlight, immediate: o.Immediate, log: o.Log, workers: workers.New()}
 	if s.observe == nil {
 		s.observe = func(int) {}
+	}
+	if s.immediate == nil {
+		s.immediate = func() bool { return false }
 	}
 	before := nc.NumSubscriptions()
 	svc, err := micro.AddService(nc, micro.Config{
@@ -127,34 +147,43 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer f
 }
 
 // take hands a request to a goroutine of its own: the framework calls handlers
-// one after another, and a classification may wait for a model.
+// one after another, and a classification may wait for a model. One that would
+// be answered before another goroutine has woken is not handed on.
 func (s *Service) take(ctx context.Context, r micro.Request) {
 	received := time.Now()
 	s.working.Add(1)
 	s.observe(1)
-	if s.inflight.Add(1) > maxWorkers {
+	inflight := s.inflight.Add(1)
+	switch {
+	case inflight > maxWorkers:
 		s.serve(ctx, r, received)
-		return
+	case inflight == 1 && s.immediate() && len(r.Data()) <= largestAlone && received.Sub(s.answered) > closely:
+		s.serve(ctx, r, received)
+		s.answered = time.Now()
+	default:
+		s.workers.Go(func() { s.serve(ctx, r, received) })
 	}
-	s.workers.Go(func() { s.serve(ctx, r, received) })
 }
 
 func (s *Service) serve(ctx context.Context, r micro.Request, received time.Time) {
-	defer func() {
-		s.nanos.Add(int64(time.Since(received)))
-		s.requests.Add(1)
-		s.inflight.Add(-1)
-		s.observe(-1)
-		s.working.Done()
-	}()
 	headers := nats.Header(r.Headers())
-	reply := s.answer(ctx, Request{
+	s.answer(ctx, Request{
 		Subject:     r.Subject(),
 		Data:        r.Data(),
 		Received:    received,
 		Timeout:     timeoutOf(headers),
 		Traceparent: headers.Get(subjects.HeaderTraceparent),
+	}, func(reply Reply) {
+		s.reply(r, reply)
+		s.nanos.Add(int64(time.Since(received)))
+		s.requests.Add(1)
+		s.inflight.Add(-1)
+		s.observe(-1)
+		s.working.Done()
 	})
+}
+
+func (s *Service) reply(r micro.Request, reply Reply) {
 	msg := &nats.Msg{Subject: r.Reply(), Data: reply.Body, Header: reply.Header}
 	if reply.Error != "" {
 		s.errors.Add(1)
