@@ -65,28 +65,39 @@ type Bus struct {
 // Open connects, starting a server first when none is configured.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	b := &Bus{closed: make(chan struct{}), log: o.Log, options: o}
-	target := o.URL
-	if target == "" {
-		srv, join, err := openLocal(ctx, o.Embedded, o.Log)
-		if err != nil {
+	for {
+		b.target = o.URL
+		if o.URL == "" {
+			srv, join, err := openLocal(ctx, o.Embedded, o.Log)
+			if err != nil {
+				return nil, err
+			}
+			b.srv, b.target = srv, join
+		}
+		joined := o.URL == "" && b.srv == nil
+		err := b.connect(ctx, b.srv, o.Wait && o.URL != "")
+		if err == nil {
+			break
+		}
+		b.stopServer()
+		if !joined || !wentAway(b.target, err) {
 			return nil, err
 		}
-		b.srv, target = srv, join
-	}
-	b.target = target
-	if err := b.connect(ctx, b.srv, o.Wait && o.URL != ""); err != nil {
-		b.stopServer()
-		return nil, err
 	}
 	switch {
 	case b.srv != nil:
 		o.Log.Info("NATS server started in this process", "url", b.srv.ns.ClientURL(), "store", filepath.Join(b.srv.opts.StoreDir, "jetstream"))
 	case o.URL == "":
-		o.Log.Info("joined the NATS server that already listens here", "url", target)
+		o.Log.Info("joined the NATS server that already listens here", "url", b.target)
 	default:
 		o.Log.Info("connected to NATS", "url", b.NC.ConnectedUrlRedacted())
 	}
 	return b, nil
+}
+
+// wentAway says whether the server that was there to join has ended since.
+func wentAway(target string, err error) bool {
+	return errors.Is(err, nats.ErrNoServers) || !listens(strings.TrimPrefix(target, "nats://"))
 }
 
 // Another opens a second connection to the same server, with more options if

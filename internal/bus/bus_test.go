@@ -699,3 +699,20 @@ func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
 func TestRedactHidesSecrets(t *testing.T) {
 	require.Equal(t, "nats://xxxxx@h:1,nats://h2:2", redact("nats://u:p@h:1, nats://h2:2"))
 }
+
+// The process whose server is joined may end between the look for a server and
+// the connection to it.
+func TestAServerThatEndsBeforeItIsJoinedIsReplaced(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			_ = c.Close()
+		}
+		_ = l.Close()
+	}()
+	b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: l.Addr().(*net.TCPAddr).Port, DataDir: t.TempDir()}, Log: quiet})
+	require.NoError(t, err)
+	defer b.Close()
+	require.True(t, b.Embedded())
+}
