@@ -6,10 +6,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/store/kv"
 )
 
 type streamPlanCmd struct {
@@ -104,13 +103,13 @@ func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
 }
 
 // buckets are the key-value buckets that the configuration needs.
-func buckets(cfg *config.Config, layout bus.Layout) []jetstream.KeyValueConfig {
-	var out []jetstream.KeyValueConfig
+func buckets(cfg *config.Config, layout bus.Layout) []bus.Bucket {
+	var out []bus.Bucket
 	if cfg.Classifier.Model != "" || cfg.Classifier.Fallback != "" {
-		out = append(out, layout.Claims())
+		out = append(out, bus.Bucket{Config: layout.Claims()})
 	}
 	if cfg.Store.Kind == config.StoreKV {
-		out = append(out, layout.Sessions())
+		out = append(out, bus.Bucket{Config: layout.Sessions(), Create: kv.Create})
 	}
 	return out
 }

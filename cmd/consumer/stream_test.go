@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,4 +60,19 @@ func TestOnlyYesIsYes(t *testing.T) {
 	inv := &invocation{ctx: context.Background(), stdin: strings.NewReader("y\n")}
 	require.ErrorContains(t, inv.confirm("Really?", false), "--yes", "nobody sits at a pipe")
 	require.NoError(t, inv.confirm("Really?", true))
+}
+
+// What a process remembers of a bucket that was deleted is no revision of the
+// one that an operator makes in its place.
+func TestApplyMakesTheBucketOfSessionsAsAStartDoes(t *testing.T) {
+	s := start(t, nil)
+	began := time.Now()
+	t.Setenv("HINT_NATS_URL", s.bus.URL())
+	t.Setenv("HINT_STORE", "kv")
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, runContext(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
+	require.Contains(t, stdout.String(), "created bucket OPENCLAW_EVENTS_SESSIONS\n")
+	stream, err := s.bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, stream.CachedInfo().Config.FirstSeq, uint64(began.UnixMicro()))
 }

@@ -76,12 +76,19 @@ type resource interface {
 	change(ctx context.Context, js jetstream.JetStream, d []Difference) error
 }
 
+// Bucket is a key-value bucket that is needed beside the layout.
+type Bucket struct {
+	Config jetstream.KeyValueConfig
+	// Create makes it; nil makes it as any other.
+	Create func(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error)
+}
+
 // Plan compares what is there with the layout and further buckets, and changes
 // nothing.
-func Plan(ctx context.Context, js jetstream.JetStream, l Layout, buckets ...jetstream.KeyValueConfig) ([]Target, error) {
+func Plan(ctx context.Context, js jetstream.JetStream, l Layout, buckets ...Bucket) ([]Target, error) {
 	all := l.resources()
 	for _, b := range buckets {
-		all = append(all, bucketResource{b})
+		all = append(all, bucketResource{b.Config, b.Create})
 	}
 	targets := make([]Target, 0, len(all))
 	for _, r := range all {
@@ -455,6 +462,7 @@ func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Pre
 // bucketResource is a key-value bucket.
 type bucketResource struct {
 	want jetstream.KeyValueConfig
+	make func(context.Context, jetstream.JetStream, jetstream.KeyValueConfig) (jetstream.Stream, error)
 }
 
 // bucketStream begins the name of the stream behind a bucket.
@@ -480,7 +488,12 @@ func (r bucketResource) look(ctx context.Context, js jetstream.JetStream) (Targe
 }
 
 func (r bucketResource) create(ctx context.Context, js jetstream.JetStream) error {
-	_, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.KeyValue, error) { return js.CreateKeyValue(ctx, r.want) })
+	_, err := call(ctx, js.Conn(), func(ctx context.Context) (any, error) {
+		if r.make != nil {
+			return r.make(ctx, js, r.want)
+		}
+		return js.CreateKeyValue(ctx, r.want)
+	})
 	if err != nil {
 		return fmt.Errorf("create bucket %s: %w", r.want.Bucket, err)
 	}

@@ -138,7 +138,7 @@ func TestApplyMakesThePlanTrue(t *testing.T) {
 	ctx := t.Context()
 	plan := func() []Target {
 		t.Helper()
-		targets, err := Plan(ctx, b.JS, l, l.Claims())
+		targets, err := Plan(ctx, b.JS, l, Bucket{Config: l.Claims()})
 		require.NoError(t, err)
 		return targets
 	}

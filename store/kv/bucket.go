@@ -77,16 +77,13 @@ func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.Ke
 
 // find returns the stream, which it creates when it is missing. A handle is
 // good for every stream of the name.
-//
-// Revisions begin at the time, so that what a process remembers of a bucket
-// that was deleted is no revision of the one made in its place.
 func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
 	for attempt := 1; ; attempt++ {
 		s, err := b.js.Stream(ctx, b.name)
 		if !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return s, err
 		}
-		s, err = b.create(ctx)
+		s, err = Create(ctx, b.js, b.config)
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) && !isStoreFailed(err) {
 			return s, err
 		}
@@ -111,20 +108,22 @@ func isStoreFailed(err error) bool {
 	return ok && api.ErrorCode == storeFailed
 }
 
-// create makes the stream as CreateKeyValue does, which cannot be told where to
-// begin.
-func (b *bucket) create(ctx context.Context) (jetstream.Stream, error) {
+// Create makes the stream of a bucket as CreateKeyValue does, which cannot be
+// told where to begin: revisions begin at the time, so that what a process
+// remembers of a bucket that was deleted is no revision of the one made in its
+// place.
+func Create(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error) {
 	orAny := func(n int64) int64 {
 		if n == 0 {
 			return -1
 		}
 		return n
 	}
-	return b.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: b.name, Description: b.config.Description, Subjects: []string{b.prefix + ">"},
-		MaxMsgsPerSubject: int64(max(b.config.History, 1)), MaxMsgs: -1, MaxConsumers: -1,
-		MaxBytes: orAny(b.config.MaxBytes), MaxMsgSize: int32(orAny(int64(b.config.MaxValueSize))), //nolint:gosec // was one
-		MaxAge: b.config.TTL, Storage: b.config.Storage, Replicas: max(b.config.Replicas, 1), Discard: jetstream.DiscardNew,
+	return js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: streamPrefix + config.Bucket, Description: config.Description, Subjects: []string{subjectPrefix + config.Bucket + ".>"},
+		MaxMsgsPerSubject: int64(max(config.History, 1)), MaxMsgs: -1, MaxConsumers: -1,
+		MaxBytes: orAny(config.MaxBytes), MaxMsgSize: int32(orAny(int64(config.MaxValueSize))), //nolint:gosec // was one
+		MaxAge: config.TTL, Storage: config.Storage, Replicas: max(config.Replicas, 1), Discard: jetstream.DiscardNew,
 		AllowRollup: true, DenyDelete: true, AllowDirect: true,
 		FirstSeq: uint64(time.Now().UnixMicro()), //nolint:gosec // not negative
 	})
