@@ -48,6 +48,9 @@ func (d *Document) Fold(facts []Fact, limit int, archive Archive) (Change, error
 		}
 		d.apply(f)
 	}
+	if err := d.fill(oldest, limit, archive); err != nil {
+		return Change{}, err
+	}
 	retired, err := d.retire(limit)
 	if err != nil {
 		return Change{}, err
@@ -147,6 +150,65 @@ func (d *Document) put(h *held) {
 	d.turns = append(d.turns, nil)
 	copy(d.turns[i+1:], d.turns[i:])
 	d.turns[i] = h
+}
+
+// Oldest is when the oldest turn of the document began; not ok without a turn.
+func (d *Document) Oldest() (Key, bool) {
+	if len(d.turns) == 0 {
+		return Key{}, false
+	}
+	return d.turns[0].key, true
+}
+
+// CutTurn returns an encoded turn without the facts that belong to one that
+// begins at next. An archive that has lost the last state of a turn and takes
+// an earlier one would hold them twice.
+func CutTurn(raw json.RawMessage, next Key) (json.RawMessage, error) {
+	t, err := DecodeTurn(raw)
+	if err != nil || len(t.takeLoose(next.TS)) == 0 {
+		return raw, err
+	}
+	return encode(t)
+}
+
+// fill recalls what was retired between the turns that stay, so that the
+// document holds all turns from its oldest on. It has room for an older one and
+// not for those in between when it was lost, or when the limit was lower.
+// oldest is the oldest turn of before, nil for none.
+func (d *Document) fill(oldest *Key, limit int, archive Archive) error {
+	if archive == nil || len(d.turns) == 0 {
+		return nil
+	}
+	room := math.MaxInt
+	if limit >= 0 {
+		room = limit + 1
+	}
+	key := Key{TS: math.MaxInt64, ID: "\xff"}
+	if oldest != nil {
+		if stays := d.turns[max(0, len(d.turns)-room)]; !stays.key.Before(*oldest) {
+			return nil
+		}
+		key = *oldest
+	}
+	for room > 0 {
+		raw, err := archive.Before(key)
+		if err != nil || raw == nil {
+			return err
+		}
+		h, err := hold(raw)
+		if err != nil {
+			return err
+		}
+		if !d.turns[0].key.Before(h.key) || !h.key.Before(key) {
+			return nil
+		}
+		if d.find(h.run) < 0 {
+			d.put(h)
+			room--
+		}
+		key = h.key
+	}
+	return nil
 }
 
 func (d *Document) retire(limit int) ([]json.RawMessage, error) {

@@ -320,6 +320,76 @@ func checkRetiring(t *testing.T, r *rand.Rand) {
 	same(t, want, all)
 }
 
+// A document, or turns of the archive, are lost and all facts are applied again,
+// in any order and among others.
+func TestWhatIsLostIsMadeAgain(t *testing.T) {
+	for seed := range uint64(100) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { checkLoss(t, rand.New(rand.NewPCG(seed, 3))) })
+	}
+}
+
+func checkLoss(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	facts := someFacts(r, 10+r.IntN(50), 1+r.IntN(10), 1+r.Int64N(30))
+	limit := r.IntN(4)
+	want, _ := expected(facts)
+	d, archive := &Document{}, &lines{t: t}
+	fold := func(batch []Fact) {
+		change, err := d.Fold(batch, limit, archive)
+		require.NoError(t, err)
+		archive.all = append(archive.all, change.Retired...)
+	}
+	known := facts[:r.IntN(len(facts))]
+	if len(known) > 0 {
+		for _, batch := range batches(r, shuffled(r, known)) {
+			fold(batch)
+		}
+	}
+	switch r.IntN(3) {
+	case 0:
+		d = &Document{}
+	case 1:
+		limit += r.IntN(6) // nothing is lost, and there is more room
+	default:
+		archive.lose(r, d)
+	}
+	again := shuffled(r, facts)
+	for _, f := range again[:r.IntN(len(again))] {
+		fold([]Fact{f})
+	}
+	fold(facts)
+	kept := turnsOf(t, d)
+	same(t, want[max(0, len(want)-limit-1):], kept)
+	all := slices.Clone(kept)
+	for _, turn := range archive.turns() {
+		if !slices.ContainsFunc(kept, func(k *Turn) bool { return k.RunID == turn.RunID }) {
+			all = append(all, turn)
+		}
+	}
+	slices.SortFunc(all, func(a, b *Turn) int { return a.Begin.Compare(b.Begin) })
+	same(t, want, all)
+}
+
+// lose loses some lines.
+func (l *lines) lose(r *rand.Rand, d *Document) {
+	l.all = slices.DeleteFunc(l.all, func(json.RawMessage) bool { return r.IntN(3) == 0 })
+	turns := l.turns()
+	l.all = nil
+	for i, turn := range turns {
+		raw, err := encode(turn)
+		require.NoError(l.t, err)
+		if i+1 < len(turns) {
+			raw, err = CutTurn(raw, turns[i+1].Begin)
+			require.NoError(l.t, err)
+		}
+		if oldest, ok := d.Oldest(); ok {
+			raw, err = CutTurn(raw, oldest)
+			require.NoError(l.t, err)
+		}
+		l.all = append(l.all, raw)
+	}
+}
+
 func FuzzFold(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
 	f.Add(uint64(77), uint64(0))
