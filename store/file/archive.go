@@ -3,9 +3,11 @@ package file
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -20,15 +22,20 @@ type archive struct {
 	store *Store
 	token string
 	index *index
+	// oldest is when the oldest turn of the document began.
+	oldest store.Key
+	// lost: the file could not be read in full and was set aside.
+	lost bool
 }
 
 // index says where the turns stand in a .history.jsonl.
 type index struct {
 	info  os.FileInfo // nil: no such file
 	size  int64       // bytes read so far
-	torn  bool        // the last line has no end
 	byRun map[string]*line
 	order []*line // by the beginning of the turn
+	// reason is why the file cannot be read in full.
+	reason error
 }
 
 // line is the last line of a run.
@@ -109,15 +116,23 @@ func (a *archive) refresh() error {
 	x, ok := a.store.indexes.Get(a.token)
 	switch {
 	case ok && same(x.info, info):
-	case ok && info != nil && x.info != nil && os.SameFile(x.info, info) && info.Size() > x.size && !x.torn:
-		err = a.scan(x, info)
+	case ok && info != nil && x.info != nil && os.SameFile(x.info, info) && info.Size() > x.size:
+		if err = a.scan(x, info); err == nil && x.reason == nil {
+			break
+		}
+		// More than an addition may have happened to it.
+		fallthrough
 	default:
 		x = newIndex()
 		if info != nil {
 			err = a.scan(x, info)
 		}
 	}
+	if err == nil && x.reason != nil {
+		x, err = a.mend(x)
+	}
 	if err != nil {
+		a.store.indexes.Remove(a.token)
 		return err
 	}
 	a.index = x
@@ -134,6 +149,18 @@ func (a *archive) scan(x *index, info os.FileInfo) error {
 		return err
 	}
 	defer f.Close() //nolint:errcheck // only read
+	x.info = info
+	return x.scan(f)
+}
+
+func (x *index) scan(f *os.File) error {
+	if x.size > 0 {
+		var end [1]byte
+		if _, err := f.ReadAt(end[:], x.size-1); err != nil || end[0] != '\n' {
+			x.spoilt(errNoEnd) // no line ends any more where the last one did
+			return err
+		}
+	}
 	if _, err := f.Seek(x.size, io.SeekStart); err != nil {
 		return err
 	}
@@ -141,7 +168,7 @@ func (a *archive) scan(x *index, info os.FileInfo) error {
 	for {
 		raw, err := r.ReadBytes('\n')
 		if len(raw) > 0 {
-			a.take(x, raw)
+			x.take(raw)
 		}
 		if errors.Is(err, io.EOF) {
 			break
@@ -150,26 +177,63 @@ func (a *archive) scan(x *index, info os.FileInfo) error {
 			return err
 		}
 	}
-	x.info = info
+	if x.size == 0 {
+		x.spoilt(errEmpty)
+	}
 	return nil
 }
 
-// take adds one line, which is the next in the file, to the index.
-func (a *archive) take(x *index, raw []byte) {
+// take adds one line, which is the next in the file.
+func (x *index) take(raw []byte) {
 	offset := x.size
 	x.size += int64(len(raw))
-	x.torn = raw[len(raw)-1] != '\n'
+	if raw[len(raw)-1] != '\n' {
+		x.spoilt(errNoEnd)
+	}
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return
 	}
 	t, err := store.DecodeTurn(raw)
 	if err != nil {
-		a.store.log.WarnContext(a.ctx, "line of session history is corrupt, leaving it out",
-			"session", a.token, "offset", offset, "error", err)
+		x.spoilt(fmt.Errorf("at byte %d: %w", offset, err))
 		return
 	}
 	x.add(&line{run: t.RunID, begin: t.Begin, offset: offset, length: len(raw)})
+}
+
+// spoilt notes why the file cannot be read in full.
+func (x *index) spoilt(reason error) { x.reason = cmp.Or(x.reason, reason) }
+
+// mend puts the turns that can be read in the place of a file that cannot be
+// read in full. Of a run whose last line is not among them an earlier one
+// counts; what has moved from there to a later turn is taken out of it.
+func (a *archive) mend(x *index) (*index, error) {
+	a.lost = true
+	var lines []byte
+	for i, l := range x.order {
+		raw, err := a.read(l)
+		if err == nil && i+1 < len(x.order) {
+			raw, err = store.CutTurn(raw, x.order[i+1].begin)
+		}
+		if err == nil && l.begin.Before(a.oldest) {
+			raw, err = store.CutTurn(raw, a.oldest)
+		}
+		if err != nil {
+			return nil, err
+		}
+		lines = append(append(lines, raw...), '\n')
+	}
+	info, err := a.store.mend(a.ctx, a.token, historySuffix, lines, x.reason)
+	if err != nil {
+		return nil, err
+	}
+	mended := newIndex()
+	mended.info = info
+	for raw := range bytes.Lines(lines) {
+		mended.take(raw)
+	}
+	return mended, nil
 }
 
 // append adds turns to the end of the file.
@@ -179,9 +243,6 @@ func (a *archive) append(turns []json.RawMessage) error {
 	}
 	x := a.index
 	var data []byte
-	if x.torn {
-		data = append(data, '\n')
-	}
 	for _, raw := range turns {
 		data = append(data, raw...)
 		data = append(data, '\n')
@@ -196,7 +257,7 @@ func (a *archive) append(turns []json.RawMessage) error {
 		return nil
 	}
 	for raw := range bytes.Lines(data) {
-		a.take(x, raw)
+		x.take(raw)
 	}
 	x.info = info
 	a.store.indexes.Put(a.token, x, x.bytes())

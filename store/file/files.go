@@ -18,7 +18,12 @@ const (
 	probePrefix = ".probe-"
 )
 
-var errNotRegular = errors.New("not a regular file")
+var (
+	errNotRegular = errors.New("not a regular file")
+	// A file of lines is never left like that, unless the power fails.
+	errEmpty = errors.New("the file is empty")
+	errNoEnd = errors.New("the last line has no end")
+)
 
 // stat returns nil without an error when there is no such file.
 func stat(path string) (os.FileInfo, error) {
@@ -122,15 +127,16 @@ func (s *Store) createTemp() (*os.File, error) {
 	return temp, err
 }
 
-// appendTo appends data in one write and returns the file's new stat.
+// appendTo appends data in one write and returns the file's new stat. What a
+// full disk takes of it is taken back.
 func (s *Store) appendTo(path string, data []byte) (info os.FileInfo, err error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if _, err := f.Write(data); err != nil {
-		return nil, err
+	if n, err := f.Write(data); err != nil {
+		return nil, errors.Join(err, takeBack(f, n))
 	}
 	if err := s.disk.file(f); err != nil {
 		return nil, err
@@ -142,4 +148,16 @@ func (s *Store) appendTo(path string, data []byte) (info os.FileInfo, err error)
 		return info, s.disk.dir(s.dir)
 	}
 	return info, nil
+}
+
+// takeBack takes the last n bytes from a file, and the file when it was new.
+func takeBack(f *os.File, n int) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if size := info.Size() - int64(n); size > 0 {
+		return f.Truncate(size)
+	}
+	return os.Remove(f.Name())
 }

@@ -151,6 +151,10 @@ func TestPendingFactsAreAJournal(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 4, bytes.Count(data, []byte("\n")))
 		require.NotContains(t, string(data), "half")
+		aside, err := filepath.Glob(pending + ".corrupt-*")
+		require.NoError(t, err)
+		require.Len(t, aside, 1)
+		require.NoError(t, os.Remove(aside[0]))
 	})
 	t.Run("goes when all facts have their turn", func(t *testing.T) {
 		apply(t, open(t, dir, 200), storetest.Begin("s", "r1", 0))
@@ -309,26 +313,169 @@ func TestADeathBetweenHistoryAndSessionFileLosesNothing(t *testing.T) {
 	require.Len(t, turns["r0"].ToolCalls, 1)
 }
 
-func TestDamagedHistoryIsReadAroundAndContinued(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, dir, 0)
-	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1))
-	path := filepath.Join(dir, "s.history.jsonl")
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = f.WriteString("\n[]\n{\"runId\":\"tor")
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-	apply(t, s, storetest.Begin("s", "r2", 2))
-	apply(t, s, storetest.Call("s", "r0", 3))
-	runs, turns := archived(t, dir, "s")
-	require.Equal(t, []string{"r0", "?", "?", "?", "r1", "r0"}, runs)
-	require.Len(t, turns["r0"].ToolCalls, 1)
+// spoilable is a session of which a file is spoilt, and what a store says then.
+type spoilable struct {
+	*file.Store
+	dir    string
+	facts  []store.Fact
+	lost   []string
+	logged bytes.Buffer
+}
 
-	require.NoError(t, os.Remove(path))
-	apply(t, s, storetest.Begin("s", "r3", 4))
-	runs, _ = archived(t, dir, "s")
-	require.Equal(t, []string{"r2"}, runs)
+// newSpoilable makes a session whose turns but the last are retired, and for
+// which facts wait.
+func newSpoilable(t *testing.T) *spoilable {
+	t.Helper()
+	s := &spoilable{dir: t.TempDir()}
+	var err error
+	s.Store, err = file.Open(s.dir, file.Options{
+		Lost:   func(token string) { s.lost = append(s.lost, token) },
+		Logger: slog.New(slog.NewJSONHandler(&s.logged, nil)),
+		Now:    func() time.Time { return time.UnixMilli(1234567890123) },
+	})
+	require.NoError(t, err)
+	for i := range int64(5) {
+		run := fmt.Sprint("r", i)
+		s.facts = append(s.facts, storetest.Begin("s", run, i*100), storetest.Call("s", run, i*100+1), storetest.End("s", run, i*100+2), storetest.Call("s", "cron", i))
+	}
+	for _, f := range s.facts {
+		apply(t, s.Store, f)
+	}
+	return s
+}
+
+func (s *spoilable) read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(s.dir, name))
+	require.NoError(t, err)
+	return string(data)
+}
+
+func (s *spoilable) write(t *testing.T, name, content string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(filepath.Join(s.dir, name), []byte(content), 0o600))
+}
+
+func TestCorruptLinesAreSetAside(t *testing.T) {
+	cut := func(n int) func(string) string { return func(s string) string { return s[:len(s)-n] } }
+	spoils := map[string]func(string) string{
+		"emptied":               func(string) string { return "" },
+		"garbage":               func(string) string { return "\x00\xff\x17{]" },
+		"zeros":                 func(s string) string { return strings.Repeat("\x00", len(s)) },
+		"of another shape":      func(string) string { return "[]\n7\n{}\n" },
+		"cut":                   cut(20),
+		"cut before the end":    cut(1),
+		"cut at both ends":      func(s string) string { return s[7 : len(s)-7] },
+		"a line in the middle":  func(s string) string { return strings.Replace(s, "\n{", "\n[", 2) },
+		"garbage after the end": func(s string) string { return s + "}" },
+	}
+	for _, name := range []string{"s.history.jsonl", "s.pending"} {
+		for how, spoil := range spoils {
+			t.Run(name+" "+how, func(t *testing.T) {
+				s := newSpoilable(t)
+				before, pending := s.read(t, "s.history.jsonl"), s.read(t, "s.pending")
+				document := s.read(t, "s.json")
+				spoilt := spoil(s.read(t, name))
+				s.write(t, name, spoilt)
+
+				another := storetest.Call("s", "cron", 77)
+				apply(t, s.Store, another, storetest.Call("s", "r1", 101))
+				require.Equal(t, []string{"s"}, s.lost)
+				require.Equal(t, 1, strings.Count(s.logged.String(), `"WARN"`), s.logged.String())
+				require.Equal(t, spoilt, s.read(t, name+".corrupt-1234567890123"))
+				losses, err := s.Lost(t.Context())
+				require.NoError(t, err)
+				require.Len(t, losses, 1)
+				for line := range strings.Lines(s.read(t, "s.pending")) {
+					require.True(t, json.Valid([]byte(line)), line)
+				}
+				runs, _ := archived(t, s.dir, "s")
+				require.NotContains(t, runs, "?")
+
+				// It is made again from the stream.
+				apply(t, s.Store, s.facts...)
+				apply(t, s.Store, another)
+				require.Equal(t, []string{"s"}, s.lost, "once")
+				require.Equal(t, document, s.read(t, "s.json"))
+				lines := func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }
+				require.Subset(t, lines(s.read(t, "s.history.jsonl")), lines(before))
+				_, turns := archived(t, s.dir, "s")
+				require.Len(t, turns, 4)
+				require.Subset(t, lines(s.read(t, "s.pending")), lines(pending))
+				require.Contains(t, s.read(t, "s.pending"), another.ID)
+			})
+		}
+	}
+}
+
+// What has left the stream is in the file alone.
+func TestLinesThatCanBeReadAreKept(t *testing.T) {
+	s := newSpoilable(t)
+	history := strings.Replace(s.read(t, "s.history.jsonl"), `{"runId":"r1"`, `{"runId":r1"`, 1)
+	s.write(t, "s.history.jsonl", history)
+	pending := strings.Split(s.read(t, "s.pending"), "\n")
+	pending[1] = pending[1][1:]
+	s.write(t, "s.pending", strings.Join(pending, "\n"))
+
+	turns, err := s.Retired(t.Context(), "s")
+	require.NoError(t, err)
+	require.Len(t, turns, 3, "a reader shows what is there")
+	require.Equal(t, history, s.read(t, "s.history.jsonl"), "and changes nothing")
+	require.Equal(t, 1, strings.Count(s.logged.String(), `"WARN"`), s.logged.String())
+
+	apply(t, s.Store, storetest.Begin("s", "r5", 500))
+	runs, _ := archived(t, s.dir, "s")
+	require.Equal(t, []string{"r0", "r2", "r3", "r4"}, runs)
+	require.Equal(t, 4, strings.Count(s.read(t, "s.pending"), "\n"))
+	require.Equal(t, []string{"s"}, s.lost)
+}
+
+// The last line of a turn is lost, and the one before it has a fact that has
+// moved to another turn since.
+func TestAnEarlierLineOfATurnHasNothingOfOthers(t *testing.T) {
+	earlier := storetest.Begin("s", "r1", 50)
+	earlier.ID = "earlier"
+	for name, late := range map[string]store.Fact{
+		"in the history":      storetest.Begin("s", "late", 50),
+		"in the session file": earlier,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := open(t, dir, 1)
+			facts := []store.Fact{storetest.Begin("s", "r0", 0), storetest.Call("s", "", 60), storetest.Begin("s", "r1", 300), storetest.Begin("s", "r2", 400)}
+			apply(t, s, facts...)
+			apply(t, s, late)
+			want := archivedCalls(t, s)
+			path := filepath.Join(dir, "s.history.jsonl")
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			// r0 is amended, without the call.
+			i := bytes.LastIndex(data, []byte(`{"runId":"r0"`))
+			require.Positive(t, i)
+			data[i] = '?'
+			require.NoError(t, os.WriteFile(path, data, 0o600))
+			apply(t, s, append(facts, late)...)
+			require.Equal(t, want, archivedCalls(t, s))
+		})
+	}
+}
+
+// archivedCalls are the tool calls of the turns of session s, wherever they are.
+func archivedCalls(t *testing.T, s *file.Store) map[string]int {
+	t.Helper()
+	out := map[string]int{}
+	retired, err := s.Retired(t.Context(), "s")
+	require.NoError(t, err)
+	for _, raw := range retired {
+		turn, err := store.DecodeTurn(raw)
+		require.NoError(t, err)
+		out[turn.RunID] = len(turn.ToolCalls)
+	}
+	doc := storetest.Show(t, s, "s")
+	for _, turn := range append(doc.History, *doc.Current) {
+		out[turn.RunID] = len(turn.ToolCalls)
+	}
+	return out
 }
 
 func TestCorruptSessionFileIsSetAside(t *testing.T) {
@@ -530,6 +677,13 @@ func TestSweep(t *testing.T) {
 	}
 	put(fmt.Sprint("old.corrupt-", now.Add(-2*age).UnixMilli()), 2*age)
 	put(fmt.Sprint("new.corrupt-", now.UnixMilli()), 2*age)
+	// What stood in the way of a session file, and what was spoilt.
+	directory := filepath.Join(dir, fmt.Sprint("way.corrupt-", now.Add(-2*age).UnixMilli()))
+	require.NoError(t, os.MkdirAll(filepath.Join(directory, "deep"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(directory, "deep", "file"), nil, 0o600))
+	put(fmt.Sprint("old.history.jsonl.corrupt-", now.Add(-2*age).UnixMilli()), 0)
+	put(fmt.Sprint("old.pending.corrupt-", now.Add(-2*age).UnixMilli()), 0)
+	put(fmt.Sprint("new.pending.corrupt-", now.UnixMilli()), 2*age)
 	put("notes.txt", 3*age)
 	put("README", 3*age)
 	put(".tmp-fresh", time.Second)
@@ -547,7 +701,8 @@ func TestSweep(t *testing.T) {
 		require.Equal(t, 1, removed)
 		require.Equal(t, []string{
 			".tmp-fresh", "README", "amended.history.jsonl", "amended.json", "amended.pending",
-			"live.history.jsonl", "live.json", "live.pending", fmt.Sprint("new.corrupt-", now.UnixMilli()), "notes.txt",
+			"live.history.jsonl", "live.json", "live.pending",
+			fmt.Sprint("new.corrupt-", now.UnixMilli()), fmt.Sprint("new.pending.corrupt-", now.UnixMilli()), "notes.txt",
 		}, files(t, dir))
 	})
 	t.Run("a swept session begins anew", func(t *testing.T) {

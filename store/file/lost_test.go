@@ -111,3 +111,74 @@ func TestALockThatVanishedIsTakenAnew(t *testing.T) {
 	require.NoError(t, <-done)
 	require.Empty(t, lostTokens(t, s))
 }
+
+// A disk that is full while lines are set aside takes none of them away; the
+// attempts leave nothing behind.
+func TestLinesStayUntilTheyAreWritten(t *testing.T) {
+	for _, suffix := range []string{historySuffix, pendingSuffix} {
+		t.Run(suffix, func(t *testing.T) {
+			s, err := Open(t.TempDir(), Options{})
+			require.NoError(t, err)
+			applied(t, s, storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2), storetest.Begin("s", "r3", 3), storetest.Call("s", "cron", 1))
+			path := s.path("s", suffix)
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, append(data, ']'), 0o600))
+			s.disk.file = func(*os.File) error { return errors.New("the disk is full") }
+			facts := []store.Fact{storetest.Begin("s", "r0", 0)}
+			for range 2 {
+				require.Error(t, s.Apply(t.Context(), facts))
+			}
+			require.Empty(t, lostTokens(t, s))
+			aside, err := filepath.Glob(path + corruptPrefix + "*")
+			require.NoError(t, err)
+			require.Empty(t, aside)
+			now, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Equal(t, string(data)+"]", string(now))
+			s.disk.file = (*os.File).Sync
+			applied(t, s, facts...)
+			require.Equal(t, []string{"s"}, lostTokens(t, s))
+			now, err = os.ReadFile(path)
+			require.NoError(t, err)
+			require.Contains(t, string(now), string(data[:len(data)-1]))
+		})
+	}
+}
+
+func TestWhatAFullDiskTookIsNoLoss(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	add := func(text string) *os.File {
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		require.NoError(t, err)
+		_, err = f.WriteString(text)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	add("one\n")
+	require.NoError(t, takeBack(add("tw"), 2))
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "one\n", string(data))
+	require.NoError(t, takeBack(add("th"), 6))
+	require.NoFileExists(t, path)
+}
+
+// A process that dies before it has set lines aside leaves word of them.
+func TestLinesAreLostBeforeTheyAreSetAside(t *testing.T) {
+	for _, suffix := range []string{historySuffix, pendingSuffix} {
+		t.Run(suffix, func(t *testing.T) {
+			s, err := Open(t.TempDir(), Options{Now: func() time.Time { return time.UnixMilli(17) }})
+			require.NoError(t, err)
+			applied(t, s, storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2), storetest.Call("s", "cron", 1))
+			path := s.path("s", suffix)
+			require.NoError(t, os.WriteFile(path, []byte("]"), 0o600))
+			// Nothing can take the name of what is set aside.
+			require.NoError(t, os.MkdirAll(filepath.Join(path+corruptPrefix+"17", "in the way"), 0o700))
+			require.Error(t, s.Apply(t.Context(), []store.Fact{storetest.Begin("s", "r3", 3)}))
+			require.Equal(t, []string{"s"}, lostTokens(t, s))
+			require.FileExists(t, path)
+		})
+	}
+}

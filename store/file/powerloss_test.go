@@ -38,7 +38,7 @@ func losePower(t *testing.T, seed uint64) {
 	dir := t.TempDir()
 	power := newPower(t, dir)
 	open := func() *Store {
-		s, err := Open(dir, Options{HistoryLimit: limit, Lost: func(token string) { t.Error(token, "was lost") }})
+		s, err := Open(dir, Options{HistoryLimit: limit})
 		require.NoError(t, err)
 		s.disk = power.disk()
 		return s
@@ -99,6 +99,9 @@ func losePower(t *testing.T, seed uint64) {
 	apply(s, facts[applied:])
 	for i := range sessions {
 		session := fmt.Sprint("s", i)
+		aside, err := filepath.Glob(filepath.Join(dir, session+corruptPrefix+"*"))
+		require.NoError(t, err)
+		require.Empty(t, aside, "a session file was none")
 		want, err := calm.Get(t.Context(), session)
 		require.NoError(t, err)
 		got, err := s.Get(t.Context(), session)

@@ -15,6 +15,7 @@ package file
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,7 +92,7 @@ type entry struct {
 	// journal is the content of the pending file.
 	journal journal
 	outline *outline // nil: not written by this process
-	// lost: the session file was none and was set aside.
+	// lost: something of the session could not be read and was set aside.
 	lost bool
 }
 
@@ -117,7 +118,6 @@ type journal struct {
 	ids   map[string]struct{} // by event id
 	lines int
 	last  []byte // the last line
-	torn  bool   // holds what cannot be read
 }
 
 // Open opens the store in dir and creates the directory (mode 0700) when it is
@@ -201,9 +201,11 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	}
 	defer unlock()
 	e, pending, err := s.load(ctx, token)
-	lost = e != nil && e.lost
 	if err == nil {
 		err = s.apply(ctx, token, e, slices.Concat(pending, facts))
+	}
+	if e != nil {
+		lost, e.lost = e.lost, false
 	}
 	if err != nil {
 		// What is in memory is ahead of the files.
@@ -227,6 +229,8 @@ func (s *Store) forget(token string) {
 
 func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store.Fact) error {
 	archive := &archive{ctx: ctx, store: s, token: token}
+	archive.oldest, _ = e.doc.Oldest()
+	defer func() { e.lost = e.lost || archive.lost }()
 	change, err := e.doc.Fold(facts, s.limit, archive)
 	if err != nil {
 		return err
@@ -249,7 +253,6 @@ func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store
 			return err
 		}
 	}
-	e.lost = false
 	s.entries.Put(token, e, e.bytes())
 	return nil
 }
@@ -320,11 +323,22 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	if err != nil {
 		return e, nil, err
 	}
-	facts := e.journal.read(data)
-	if e.journal.torn {
-		s.log.WarnContext(ctx, "pending facts cannot be read in full", "session", token)
+	facts, err := e.journal.read(data)
+	if err != nil {
+		err = s.mendJournal(ctx, token, e, facts, err)
 	}
-	return e, facts, nil
+	return e, facts, err
+}
+
+// mendJournal puts the facts that could be read in the place of a journal that
+// cannot be read in full.
+func (s *Store) mendJournal(ctx context.Context, token string, e *entry, facts []store.Fact, reason error) error {
+	e.lost, e.journal = true, journal{}
+	lines, err := e.journal.add(facts)
+	if err == nil {
+		e.pending, err = s.mend(ctx, token, pendingSuffix, lines, reason)
+	}
+	return err
 }
 
 // decode reads the session file of an entry. A file that is none is set aside.
@@ -360,7 +374,7 @@ func (s *Store) decode(ctx context.Context, token string, e, cached *entry) erro
 // readMore reads what another process has appended to the journal. It is not
 // ok when that is not all that happened to it.
 func (s *Store) readMore(token string, e *entry, pending os.FileInfo) ([]store.Fact, bool) {
-	if e.pending == nil || pending == nil || e.journal.torn || !os.SameFile(e.pending, pending) || pending.Size() <= e.pending.Size() {
+	if e.pending == nil || pending == nil || !os.SameFile(e.pending, pending) || pending.Size() <= e.pending.Size() {
 		return nil, false
 	}
 	f, err := os.Open(s.path(token, pendingSuffix))
@@ -380,32 +394,81 @@ func (s *Store) readMore(token string, e *entry, pending os.FileInfo) ([]store.F
 		return nil, false
 	}
 	e.pending = pending
-	return e.journal.read(added), true
+	facts, err := e.journal.read(added)
+	return facts, err == nil
 }
 
 func (s *Store) setAside(ctx context.Context, token string, reason error) error {
 	if err := s.MarkLost(ctx, token); err != nil {
 		return err
 	}
-	aside := fmt.Sprintf("%s%d", corruptPrefix, s.now().UnixMilli())
+	aside := s.aside(token)
 	s.log.WarnContext(ctx, "session file is corrupt, setting it aside",
-		"session", token, "as", token+aside, "error", reason)
-	return os.Rename(s.path(token, sessionSuffix), s.path(token, aside))
+		"session", token, "as", aside, "error", reason)
+	return os.Rename(s.path(token, sessionSuffix), s.path(aside, ""))
 }
 
-// read takes the next lines of the file.
-func (j *journal) read(data []byte) (facts []store.Fact) {
+// aside is the name under which a file is kept that cannot be read.
+func (s *Store) aside(name string) string {
+	return fmt.Sprintf("%s%s%d", name, corruptPrefix, s.now().UnixMilli())
+}
+
+// mend sets a file of lines aside and puts those of them that can be read in
+// its place; nil without an error when there are none.
+func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, reason error) (info os.FileInfo, err error) {
+	var temp string
+	if len(lines) > 0 {
+		// First of all, for want of room: it is tried again and again then.
+		if temp, info, err = s.writeTemp(lines); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.MarkLost(ctx, token); err != nil {
+		return nil, err
+	}
+	path, aside := s.path(token, suffix), s.aside(token+suffix)
+	s.log.WarnContext(ctx, "a file of the session is corrupt, setting it aside and keeping the lines that can be read",
+		"session", token, "as", aside, "error", reason)
+	if temp == "" {
+		return nil, os.Rename(path, s.path(aside, ""))
+	}
+	// The old file keeps its name until the new one takes it: the stream may
+	// have no more what is in it. Not every file system has links.
+	if os.Link(path, s.path(aside, "")) != nil {
+		if err := os.Rename(path, s.path(aside, "")); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return nil, err
+	}
+	return info, s.disk.dir(s.dir)
+}
+
+// read takes the next lines of the file. The error, beside the facts that it
+// could read, says that some lines are none of facts that wait.
+func (j *journal) read(data []byte) (facts []store.Fact, err error) {
+	if len(data) == 0 {
+		err = errEmpty
+	}
 	for line := range bytes.Lines(data) {
 		j.last = bytes.Clone(line)
 		var f store.Fact
-		if err := json.Unmarshal(line, &f); err != nil || line[len(line)-1] != '\n' {
-			j.torn = true
-			continue
+		failure := json.Unmarshal(line, &f)
+		switch {
+		case failure != nil:
+		case f.Call == nil && f.End == nil && f.Close == nil:
+			failure = errors.New("a line is no fact that waits")
+		case line[len(line)-1] != '\n':
+			failure = errNoEnd
+			fallthrough
+		default:
+			facts = append(facts, f)
+			j.note(f.ID)
 		}
-		facts = append(facts, f)
-		j.note(f.ID)
+		err = cmp.Or(err, failure)
 	}
-	return facts
+	return facts, err
 }
 
 // note notes that the fact stands in the file.
@@ -415,6 +478,22 @@ func (j *journal) note(id string) {
 	}
 	j.ids[id] = struct{}{}
 	j.lines++
+}
+
+// add returns the lines of facts, which it notes.
+func (j *journal) add(facts []store.Fact) ([]byte, error) {
+	var lines bytes.Buffer
+	enc := json.NewEncoder(&lines)
+	enc.SetEscapeHTML(false)
+	for _, f := range facts {
+		start := lines.Len()
+		if err := enc.Encode(f); err != nil {
+			return nil, err
+		}
+		j.last = bytes.Clone(lines.Bytes()[start:])
+		j.note(f.ID)
+	}
+	return lines.Bytes(), nil
 }
 
 // keep makes the journal hold what waits. New facts are appended: a run that
@@ -438,29 +517,21 @@ func (s *Store) keep(token string, e *entry) error {
 		}
 	})
 	const slack = 64 // outdated lines that are not worth a new file
-	anew := e.journal.torn || e.journal.lines+len(added) > 2*len(waiting)+slack
+	anew := e.journal.lines+len(added) > 2*len(waiting)+slack
 	if anew {
 		added, e.journal = waiting, journal{}
 	}
 	if len(added) == 0 {
 		return nil
 	}
-	var lines bytes.Buffer
-	enc := json.NewEncoder(&lines)
-	enc.SetEscapeHTML(false)
-	for _, f := range added {
-		start := lines.Len()
-		if err := enc.Encode(f); err != nil {
-			return err
-		}
-		e.journal.last = bytes.Clone(lines.Bytes()[start:])
-		e.journal.note(f.ID)
+	lines, err := e.journal.add(added)
+	if err != nil {
+		return err
 	}
-	var err error
 	if anew {
-		e.pending, err = s.replace(path, lines.Bytes())
+		e.pending, err = s.replace(path, lines)
 	} else {
-		e.pending, err = s.appendTo(path, lines.Bytes())
+		e.pending, err = s.appendTo(path, lines)
 	}
 	return err
 }
@@ -541,30 +612,51 @@ func (s *Store) read(token string) ([]byte, error) {
 }
 
 // Retired returns the turns of a session that were retired from its document,
-// oldest first, each as JSON; none when there are none. Like Get it takes no
-// lock.
+// oldest first, each as JSON; none when there are none. Lines that cannot be
+// read are left out with a warning. Like Get it takes no lock.
 func (s *Store) Retired(ctx context.Context, session string) ([]json.RawMessage, error) {
 	for _, token := range store.Tokens(session) {
-		a := &archive{ctx: ctx, store: s, token: token, index: newIndex()}
-		info, err := stat(a.path())
-		if err == nil && info == nil {
+		turns, err := s.retired(ctx, token)
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		}
-		if err == nil {
-			err = a.scan(a.index, info)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read history of session %s: %w", token, err)
 		}
-		var out []json.RawMessage
-		for _, l := range a.index.order {
-			raw, err := a.read(l)
-			if err != nil {
-				return nil, fmt.Errorf("read history of session %s: %w", token, err)
-			}
-			out = append(out, raw)
-		}
-		return out, nil
+		return turns, nil
 	}
 	return nil, nil
+}
+
+func (s *Store) retired(ctx context.Context, token string) ([]json.RawMessage, error) {
+	path := s.path(token, historySuffix)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Another file may take its place meanwhile.
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	x := newIndex()
+	if err := x.scan(f); err != nil {
+		return nil, err
+	}
+	if x.reason != nil {
+		s.log.WarnContext(ctx, "history of a session is corrupt, showing what can be read", "session", token, "error", x.reason)
+	}
+	out := make([]json.RawMessage, 0, len(x.order))
+	for _, l := range x.order {
+		raw := make(json.RawMessage, l.length)
+		if _, err := f.ReadAt(raw, l.offset); err != nil {
+			return nil, err
+		}
+		out = append(out, raw)
+	}
+	return out, nil
 }

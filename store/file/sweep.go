@@ -86,18 +86,17 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 	token, suffix := name[:dot], name[dot:]
 	// Other files of the session whose age counts as well.
 	var also []string
-	switch {
-	case suffix == sessionSuffix:
+	switch suffix {
+	case sessionSuffix:
 		also = []string{historySuffix}
-	case suffix == historySuffix:
+	case historySuffix:
 		also = []string{sessionSuffix}
-	case suffix == pendingSuffix:
-	case strings.HasPrefix(suffix, corruptPrefix):
-		// Setting a file aside does not touch it: its name says when it was.
-		if at, ok := asideAt(suffix); !ok || s.now().Sub(at) <= olderThan {
-			return false, nil
-		}
+	case pendingSuffix:
 	default:
+		// Setting a file aside does not touch it: its name says when it was.
+		if at, ok := asideAt(suffix); ok && s.now().Sub(at) > olderThan {
+			return false, os.RemoveAll(s.path(name, ""))
+		}
 		return false, nil
 	}
 	if stale, err := s.stale(name, olderThan); err != nil || !stale {
@@ -129,9 +128,12 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 	return err == nil, err
 }
 
-func asideAt(suffix string) (time.Time, bool) {
-	ms, err := strconv.ParseInt(strings.TrimPrefix(suffix, corruptPrefix), 10, 64)
-	return time.UnixMilli(ms), err == nil
+// asideAt says when what has such a suffix was set aside; not ok when it was
+// not.
+func asideAt(suffix string) (at time.Time, ok bool) {
+	_, text, ok := strings.Cut(suffix, corruptPrefix)
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return time.UnixMilli(ms), ok && err == nil
 }
 
 func (s *Store) stale(name string, olderThan time.Duration) (bool, error) {

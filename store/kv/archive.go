@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"slices"
-	"strings"
 
 	"intenthint/store"
 	"intenthint/subjects"
@@ -25,6 +24,8 @@ type archive struct {
 	runs map[string]json.RawMessage
 	// index is the store's once it is up to date.
 	index *index
+	// lost: a turn could not be read and was set aside.
+	lost bool
 }
 
 // Run implements [store.Archive].
@@ -46,8 +47,7 @@ func (a *archive) Run(run string) (json.RawMessage, error) {
 		_, err = store.DecodeTurn(r.data)
 	}
 	if errors.Is(err, store.ErrCorrupt) {
-		a.store.log.WarnContext(a.ctx, "retired turn is corrupt, leaving it out", "session", a.token, "run", run, "error", err)
-		r.data, err = nil, nil
+		r.data, err = nil, a.setAside(r, err)
 	}
 	if err != nil {
 		return nil, err
@@ -57,6 +57,11 @@ func (a *archive) Run(run string) (json.RawMessage, error) {
 	}
 	a.runs[run] = r.data
 	return r.data, nil
+}
+
+func (a *archive) setAside(at record, reason error) error {
+	a.lost = true
+	return a.store.setTurnAside(a.ctx, a.token, at, reason)
 }
 
 // Before implements [store.Archive].
@@ -69,7 +74,7 @@ func (a *archive) Before(key store.Key) (json.RawMessage, error) {
 		if !ok {
 			x = &index{byRun: map[string]place{}}
 		}
-		if err := a.store.refresh(a.ctx, a.token, x); err != nil {
+		if err := a.refresh(x); err != nil {
 			a.store.indexes.Remove(a.token)
 			return nil, err
 		}
@@ -135,11 +140,14 @@ func (x *index) remove(run string) {
 }
 
 // refresh adds to an index what was retired since it was last up to date.
-func (s *Store) refresh(ctx context.Context, token string, x *index) error {
-	filter := token + turnKey + "*"
+func (a *archive) refresh(x *index) error {
+	filter := a.token + turnKey + "*"
 	add := func(m message) error {
 		x.seen = max(x.seen, m.revision)
-		_, turn, err := s.turn(ctx, m)
+		at, turn, err := a.store.turn(a.ctx, m)
+		if errors.Is(err, store.ErrCorrupt) {
+			return a.setAside(at, err)
+		}
 		if err != nil || turn == nil {
 			return err
 		}
@@ -147,32 +155,22 @@ func (s *Store) refresh(ctx context.Context, token string, x *index) error {
 		return nil
 	}
 	if x.seen == 0 {
-		return s.bucket.each(ctx, filter, true, add)
+		return a.store.bucket.each(a.ctx, filter, true, add)
 	}
-	return s.bucket.follow(ctx, filter, x.seen, math.MaxUint64, add)
+	return a.store.bucket.follow(a.ctx, filter, x.seen, math.MaxUint64, add)
 }
 
 // turn reads the retired turn of a message; nil without an error when it is
-// gone or corrupt.
-func (s *Store) turn(ctx context.Context, m message) (json.RawMessage, *store.Turn, error) {
-	var r record
-	var err error
+// gone. The record says what was read, also with [store.ErrCorrupt].
+func (s *Store) turn(ctx context.Context, m message) (at record, turn *store.Turn, err error) {
 	if chunksOf(m.value) != nil {
-		r, err = s.bucket.read(ctx, m.key)
+		at, err = s.bucket.read(ctx, m.key)
 	} else {
-		r.data, err = unpack(m.value)
+		at = record{key: m.key, revision: m.revision}
+		at.data, err = unpack(m.value)
 	}
-	if err == nil && r.data == nil {
-		return nil, nil, nil
+	if err == nil && at.data != nil {
+		turn, err = store.DecodeTurn(at.data)
 	}
-	var turn *store.Turn
-	if err == nil {
-		turn, err = store.DecodeTurn(r.data)
-	}
-	if errors.Is(err, store.ErrCorrupt) {
-		token, _, _ := strings.Cut(m.key, ".")
-		s.log.WarnContext(ctx, "retired turn is corrupt, leaving it out", "session", token, "key", m.key, "error", err)
-		return nil, nil, nil
-	}
-	return r.data, turn, err
+	return at, turn, err
 }

@@ -210,16 +210,27 @@ func (b *bucket) ask(ctx context.Context, request map[string]any) (message, erro
 	return m, nil
 }
 
+// operation is the header of a marker.
+const operation = "KV-Operation"
+
 // isMarker says whether a message only says that its key was deleted. This
-// package leaves no markers; an operator's tools do.
+// package leaves markers in the place of retired turns that could not be read;
+// an operator's tools leave others.
 func isMarker(header nats.Header) bool {
-	return header.Get("KV-Operation") != "" || header.Get(jetstream.MarkerReasonHeader) != ""
+	return header.Get(operation) != "" || header.Get(jetstream.MarkerReasonHeader) != ""
 }
 
 // put writes a value over the one of the given revision, 0 for a key without
 // any. The error of a key that has another revision is [errConflict].
 func (b *bucket) put(ctx context.Context, key string, value []byte, over uint64) (revision uint64, err error) {
-	return b.publish(ctx, key, value, jetstream.WithExpectLastSequencePerSubject(over))
+	return b.publish(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, jetstream.WithExpectLastSequencePerSubject(over))
+}
+
+// remove puts a marker in the place of a value.
+func (b *bucket) remove(ctx context.Context, key string, over uint64) error {
+	marker := &nats.Msg{Subject: b.prefix + key, Header: nats.Header{operation: {"DEL"}}}
+	_, err := b.publish(ctx, marker, jetstream.WithExpectLastSequencePerSubject(over))
+	return err
 }
 
 // putRetries, a quarter of a second apart, are how often a stream is written to
@@ -228,11 +239,11 @@ const putRetries = 8
 
 // putWhile writes a value over any, as long as another key has a revision.
 func (b *bucket) putWhile(ctx context.Context, key string, value []byte, other string, at uint64) (revision uint64, err error) {
-	return b.publish(ctx, key, value, jetstream.WithExpectLastSequenceForSubject(at, b.prefix+other))
+	return b.publish(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, jetstream.WithExpectLastSequenceForSubject(at, b.prefix+other))
 }
 
-func (b *bucket) publish(ctx context.Context, key string, value []byte, expect jetstream.PublishOpt) (revision uint64, err error) {
-	ack, err := b.js.PublishMsg(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, expect, jetstream.WithRetryAttempts(putRetries))
+func (b *bucket) publish(ctx context.Context, m *nats.Msg, expect jetstream.PublishOpt) (revision uint64, err error) {
+	ack, err := b.js.PublishMsg(ctx, m, expect, jetstream.WithRetryAttempts(putRetries))
 	if err == nil {
 		return ack.Sequence, nil
 	}

@@ -78,5 +78,5 @@ func TestConformanceInACluster(t *testing.T) {
 			}, time.Minute, 50*time.Millisecond)
 		}
 		return out
-	})
+	}, nil)
 }

@@ -93,7 +93,8 @@ func (s *Store) summarize(ctx context.Context, m message) (store.Summary, error)
 }
 
 // Retired returns the turns of a session that were retired from its document,
-// oldest first, each as JSON; none when there are none.
+// oldest first, each as JSON; none when there are none. Those that cannot be
+// read are left out with a warning.
 func (s *Store) Retired(ctx context.Context, session string) ([]json.RawMessage, error) {
 	for _, token := range store.Tokens(session) {
 		turns, err := s.retired(ctx, token)
@@ -125,12 +126,16 @@ func (s *Store) retired(ctx context.Context, token string) ([]json.RawMessage, e
 		}
 	}
 	err = s.bucket.each(ctx, token+turnKey+"*", true, func(m message) error {
-		raw, turn, err := s.turn(ctx, m)
+		at, turn, err := s.turn(ctx, m)
+		if errors.Is(err, store.ErrCorrupt) {
+			s.log.WarnContext(ctx, "retired turn is corrupt, leaving it out", "session", token, "key", m.key, "error", err)
+			return nil
+		}
 		if err != nil || turn == nil {
 			return err
 		}
 		if m.revision > byRun[turn.RunID].revision {
-			byRun[turn.RunID] = retiredTurn{raw, turn.Begin, m.revision}
+			byRun[turn.RunID] = retiredTurn{at.data, turn.Begin, m.revision}
 		}
 		return nil
 	})

@@ -17,7 +17,7 @@ import (
 //
 //   - <token>.h.<run> is a turn that was retired from the document;
 //   - <key>.c.<name> is a chunk of the value of a key;
-//   - <token>.x.<unix ms> is a value that was none, set aside;
+//   - <key>.x.<unix ms> is a value that was none, set aside;
 //   - _.lost.<token>.<mark> says that the session is to be made again.
 const (
 	turnKey  = ".h."

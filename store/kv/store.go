@@ -189,12 +189,13 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	for attempt := 1; ; attempt++ {
 		if e == nil || e.at.revision == 0 {
 			var gone bool
-			if e, gone, err = s.load(ctx, token, e); gone {
-				lost = true
-			}
+			e, gone, err = s.load(ctx, token, e)
+			lost = lost || gone
 		}
 		if err == nil {
-			err = s.apply(ctx, token, e, facts)
+			var gone bool
+			gone, err = s.apply(ctx, token, e, facts)
+			lost = lost || gone
 		}
 		if err == nil {
 			s.entries.Put(token, e, int64(e.bytes)+1<<10)
@@ -233,14 +234,17 @@ func pause(ctx context.Context, attempt int) error {
 func (s *Store) load(ctx context.Context, token string, earlier *entry) (e *entry, lost bool, err error) {
 	at, err := s.bucket.read(ctx, token)
 	var h head
-	var doc *store.Document
+	doc := &store.Document{}
+	// What takes the place of a value that is none. There may be retired turns
+	// of the session.
+	instead := empty()
+	instead.Archived = true
 	switch {
 	case err != nil:
 	case at.data == nil:
-		doc = &store.Document{}
 		if at.revision > 0 {
 			// Deleted by other hands: nothing here leaves a marker.
-			lost = true
+			lost, h = true, instead
 			err = s.MarkLost(ctx, token)
 		}
 	default:
@@ -249,12 +253,16 @@ func (s *Store) load(ctx context.Context, token string, earlier *entry) (e *entr
 			if earlier != nil {
 				known = earlier.doc
 			}
-			doc, err = store.Redecode(h.state, known)
+			var whole *store.Document
+			if whole, err = store.Redecode(h.state, known); err == nil {
+				doc, instead.state = whole, h.state
+				instead.leaving, err = readable(h.leaving)
+			}
 		}
 	}
 	if errors.Is(err, store.ErrCorrupt) {
-		if at, err = s.setAside(ctx, at, err); err == nil {
-			lost, doc, h = true, &store.Document{}, empty()
+		if at, err = s.setAside(ctx, at, instead, err); err == nil {
+			lost, h = true, instead
 		}
 	}
 	if err != nil {
@@ -265,25 +273,28 @@ func (s *Store) load(ctx context.Context, token string, earlier *entry) (e *entr
 	return e, lost, nil
 }
 
-// setAside keeps a value that is none under another key and puts an empty
-// session in its place. Of several processes one succeeds.
-func (s *Store) setAside(ctx context.Context, at record, reason error) (record, error) {
-	m, err := s.bucket.get(ctx, at.key)
+// readable returns the turns that can be read, and an error when there are
+// others.
+func readable(turns []json.RawMessage) (out []json.RawMessage, err error) {
+	for _, raw := range turns {
+		if _, failure := store.DecodeTurn(raw); failure != nil {
+			err = failure
+			continue
+		}
+		out = append(out, raw)
+	}
+	return out, err
+}
+
+// setAside keeps a value that is none under another key and puts what can be
+// read of the session in its place. Of several processes one succeeds.
+func (s *Store) setAside(ctx context.Context, at record, instead head, reason error) (record, error) {
+	aside, err := s.keepAside(ctx, at.key, at)
 	if err != nil {
 		return record{}, err
 	}
-	if m.revision != at.revision {
-		return record{}, errConflict
-	}
-	aside := fmt.Sprintf("%s%s%d", at.key, asideKey, s.now().UnixMilli())
-	if _, err := s.bucket.put(ctx, aside, m.value, 0); err != nil && !errors.Is(err, errConflict) {
-		return record{}, err
-	}
-	if err := s.MarkLost(ctx, at.key); err != nil {
-		return record{}, err
-	}
 	// The chunks of the old value stay: they belong to the one set aside.
-	at, err = s.writeEmpty(ctx, record{key: at.key, revision: at.revision})
+	at, err = s.writeHead(ctx, record{key: at.key, revision: at.revision}, instead)
 	if err != nil {
 		return record{}, err
 	}
@@ -291,8 +302,43 @@ func (s *Store) setAside(ctx context.Context, at record, reason error) (record, 
 	return at, nil
 }
 
+// keepAside keeps the value of a key under another one, and notes that its
+// session lacks events.
+func (s *Store) keepAside(ctx context.Context, token string, at record) (aside string, err error) {
+	m, err := s.bucket.get(ctx, at.key)
+	if err != nil {
+		return "", err
+	}
+	if m.revision != at.revision {
+		return "", errConflict
+	}
+	aside = fmt.Sprintf("%s%s%d", at.key, asideKey, s.now().UnixMilli())
+	if _, err := s.bucket.put(ctx, aside, m.value, 0); err != nil && !errors.Is(err, errConflict) {
+		return "", err
+	}
+	return aside, s.MarkLost(ctx, token)
+}
+
+// setTurnAside does so with a retired turn that cannot be read. What takes its
+// place is a marker: the key keeps a revision, which tells a process that is
+// late not to put there what it has.
+func (s *Store) setTurnAside(ctx context.Context, token string, at record, reason error) error {
+	aside, err := s.keepAside(ctx, token, at)
+	if err != nil {
+		return err
+	}
+	if err := s.bucket.remove(ctx, at.key, at.revision); err != nil {
+		return err
+	}
+	s.log.WarnContext(ctx, "retired turn is corrupt, setting it aside", "session", token, "as", aside, "error", reason)
+	return nil
+}
+
 func (s *Store) writeEmpty(ctx context.Context, over record) (record, error) {
-	h := empty()
+	return s.writeHead(ctx, over, empty())
+}
+
+func (s *Store) writeHead(ctx context.Context, over record, h head) (record, error) {
 	data, err := h.append(nil, func(buf []byte) ([]byte, error) { return append(buf, h.state...), nil })
 	if err != nil {
 		return record{}, err
@@ -301,17 +347,18 @@ func (s *Store) writeEmpty(ctx context.Context, over record) (record, error) {
 }
 
 // apply folds facts into a session and writes it. After an error the entry is
-// of no more use than to read the session again.
-func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store.Fact) error {
+// of no more use than to read the session again. lost says that a retired turn
+// could not be read, also after an error.
+func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store.Fact) (lost bool, err error) {
 	if err := s.writeLeaving(ctx, token, e); err != nil {
-		return err
+		return false, err
 	}
 	archive := &archive{ctx: ctx, store: s, token: token, empty: !e.archived && len(e.leaving) == 0}
 	change, err := e.doc.Fold(facts, s.limit, archive)
-	if err != nil || !change.Any() {
-		return err
+	if err == nil && change.Any() {
+		err = s.write(ctx, e, change.Retired)
 	}
-	return s.write(ctx, e, change.Retired)
+	return archive.lost, err
 }
 
 // buffers are reused: a long session is a large value.
@@ -342,8 +389,7 @@ func (s *Store) writeLeaving(ctx context.Context, token string, e *entry) error 
 	for _, raw := range e.leaving {
 		turn, err := store.DecodeTurn(raw)
 		if err != nil {
-			s.log.WarnContext(ctx, "a turn that leaves its session is corrupt, leaving it out", "session", token, "error", err)
-			continue
+			return err
 		}
 		if err := s.retire(ctx, token+turnKey+subjects.Name(turn.RunID), raw, e.at.revision); err != nil {
 			return err

@@ -90,7 +90,7 @@ func TestConformance(t *testing.T) {
 	for name, maxPayload := range map[string]int32{"usual messages": 0, "small messages": 4 << 10} {
 		t.Run(name, func(t *testing.T) {
 			ns := newServer(t, maxPayload)
-			buckets := 0
+			buckets, names := 0, map[store.Store]string{}
 			storetest.Run(t, func(t *testing.T, limit int) []store.Store {
 				buckets++
 				out := make([]store.Store, 3)
@@ -98,11 +98,46 @@ func TestConformance(t *testing.T) {
 					s, err := kv.Open(t.Context(), connect(t, ns), bucket(fmt.Sprint("S", buckets)), kv.Options{HistoryLimit: limit})
 					require.NoError(t, err)
 					out[i] = s
+					names[s] = fmt.Sprint("S", buckets)
 				}
 				return out
-			})
+			}, spoils(func(s store.Store) (jetstream.JetStream, string) { return connect(t, ns), names[s] }))
 		})
 	}
+}
+
+// spoils damage values of a session in some ways; where says in which bucket.
+func spoils(where func(store.Store) (jetstream.JetStream, string)) map[string]storetest.Spoil {
+	out := map[string]storetest.Spoil{}
+	for filter, what := range map[string]string{"": "the session", ".h.*": "retired turns"} {
+		for how, spoil := range map[string]func([]byte) []byte{
+			"emptied":     func([]byte) []byte { return nil },
+			"overwritten": func([]byte) []byte { return []byte("r\xff]") },
+			"cut":         func(b []byte) []byte { return b[:len(b)/2] },
+			"in chunks":   func([]byte) []byte { return []byte("cabc\ndef") },
+		} {
+			out[what+" "+how] = func(t *testing.T, s store.Store, token string) {
+				js, name := where(s)
+				keys, err := js.KeyValue(t.Context(), name)
+				require.NoError(t, err)
+				lister, err := keys.ListKeysFiltered(t.Context(), token+filter)
+				require.NoError(t, err)
+				all := []string{}
+				for key := range lister.Keys() {
+					all = append(all, key)
+				}
+				require.NotEmpty(t, all)
+				slices.Sort(all)
+				for _, key := range all[:(len(all)+1)/2] {
+					entry, err := keys.Get(t.Context(), key)
+					require.NoError(t, err)
+					_, err = keys.Put(t.Context(), key, spoil(entry.Value()))
+					require.NoError(t, err)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // long makes the facts of a turn with so much in it that compression does not
@@ -434,7 +469,7 @@ func TestASessionOfALaterVersionIsLeftAlone(t *testing.T) {
 	require.Equal(t, []string{"s"}, keys(t, js))
 }
 
-func TestCorruptRetiredTurnIsLeftOut(t *testing.T) {
+func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, kv.Options{HistoryLimit: 0})
 	for n := range int64(4) {
@@ -444,13 +479,83 @@ func TestCorruptRetiredTurnIsLeftOut(t *testing.T) {
 		_, err := js.Publish(t.Context(), "$KV.S."+key, []byte("r{"))
 		require.NoError(t, err)
 	}
-	fresh := open(t, js, kv.Options{HistoryLimit: 0})
+	var (
+		mu     sync.Mutex
+		logged bytes.Buffer
+		lost   []string
+	)
+	opts := kv.Options{
+		Logger: slog.New(slog.NewJSONHandler(&lockedBuffer{mu: &mu, b: &logged}, nil)),
+		Lost:   func(token string) { lost = append(lost, token) },
+		Now:    func() time.Time { return time.UnixMilli(1234567890123) },
+	}
+	fresh := open(t, js, opts)
+	require.Len(t, archived(t, fresh, "s"), 2, "a reader shows what is there")
+	require.Equal(t, 2, strings.Count(logged.String(), "leaving it out"), logged.String())
+	require.NotContains(t, strings.Join(keys(t, js), "\n"), ".x.", "and changes nothing")
+
 	apply(t, fresh, storetest.Call("s", "r0", 10), storetest.Call("s", "", 1), storetest.Begin("s", "r4", 4))
 	apply(t, fresh, storetest.Begin("s", "r5", 5))
+	require.Equal(t, 2, strings.Count(logged.String(), "setting it aside"), logged.String())
+	require.Equal(t, []string{"s"}, lost)
+	require.Subset(t, keys(t, js), []string{"s.h.r0.x.1234567890123", "s.h.strange.x.1234567890123"})
 	kept := archived(t, fresh, "s")
 	require.NotContains(t, kept, "r0")
 	require.Contains(t, kept["r1"], "toolCallId")
 	require.Len(t, kept, 4)
+
+	losses, err := s.Lost(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, losses)
+	apply(t, s, storetest.Begin("s", "r0", 0))
+	apply(t, s, storetest.Begin("s", "r6", 6))
+	require.Contains(t, archived(t, fresh, "s")["r0"], "call-r0-10")
+	require.Equal(t, []string{"s"}, lost, "once")
+}
+
+// A process that is late does not put what it has in the place of a turn that
+// was set aside and made again.
+func TestAProcessThatIsLateLeavesATurnThatIsMadeAgain(t *testing.T) {
+	js := connect(t, newServer(t, 0))
+	opts := kv.Options{HistoryLimit: 0}
+	s := open(t, js, opts)
+	begin, call := storetest.Begin("s", "r0", 0), storetest.Call("s", "r0", 5)
+	apply(t, s, begin)
+	apply(t, s, storetest.Begin("s", "r1", 1)) // r0 leaves
+	late, err := kv.Open(t.Context(), &interrupted{JetStream: js, beforePurge: func() {}, before: func() {
+		apply(t, s, call)
+		apply(t, s, storetest.Begin("s", "r2", 2)) // r0 has its key, with the call
+		_, err := js.Publish(t.Context(), "$KV.S.s.h.r0", []byte("]"))
+		require.NoError(t, err)
+		again := open(t, js, opts)
+		apply(t, again, begin, call) // it leaves once more
+	}}, bucket("S"), opts)
+	require.NoError(t, err)
+	apply(t, late, storetest.Begin("s", "r3", 3))
+	apply(t, late, storetest.Begin("s", "r4", 4))
+	require.Contains(t, archived(t, s, "s")["r0"], "call-r0-5")
+}
+
+func TestOfALeavingTurnThatIsCorruptTheOthersStay(t *testing.T) {
+	js := connect(t, newServer(t, 0))
+	s := open(t, js, kv.Options{HistoryLimit: 0})
+	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2))
+	stream, err := js.Stream(t.Context(), "KV_S")
+	require.NoError(t, err)
+	m, err := stream.GetLastMsgForSubject(t.Context(), "$KV.S.s")
+	require.NoError(t, err)
+	spoilt := bytes.Replace(m.Data, []byte(`{"runId":"r0"`), []byte(`{"runId":"r0`), 1)
+	require.NotEqual(t, m.Data, spoilt)
+	_, err = js.Publish(t.Context(), "$KV.S.s", spoilt)
+	require.NoError(t, err)
+	apply(t, s, storetest.Begin("s", "r3", 3))
+	losses, err := s.Lost(t.Context())
+	require.NoError(t, err)
+	require.Len(t, losses, 1)
+	require.Len(t, archived(t, s, "s"), 2, "r1 and r2")
+	require.Equal(t, "r3", storetest.Show(t, s, "s").Current.RunID)
+	apply(t, s, storetest.Begin("s", "r0", 0))
+	require.Len(t, archived(t, s, "s"), 3)
 }
 
 func TestAKeyThatAnOperatorDeletedIsNoSession(t *testing.T) {
@@ -712,11 +817,13 @@ func TestSweep(t *testing.T) {
 	put("nobody.c.abc-3", "rstray")
 	put("u.x.18", "cabc-4")
 	put("u.c.abc-4", "rset aside")
+	put("u.h.x.x.19", "cabc-5")
+	put("u.h.x.c.abc-5", "rset aside")
 	require.Zero(t, sweep())
-	require.Len(t, keys(t, js), len(before)+5)
+	require.Len(t, keys(t, js), len(before)+7)
 	now = now.Add(time.Hour)
 	require.Zero(t, sweep())
-	want := append(slices.Clone(before), "u.x.18", "u.c.abc-4")
+	want := append(slices.Clone(before), "u.x.18", "u.c.abc-4", "u.h.x.x.19", "u.h.x.c.abc-5")
 	slices.Sort(want)
 	require.Equal(t, want, keys(t, js))
 

@@ -78,12 +78,18 @@ func (s *Store) remove(ctx context.Context, m message) (bool, error) {
 	return true, s.bucket.purge(ctx, m.key, at.revision+1)
 }
 
+// asides are the filters of what was set aside: sessions, and retired turns.
+var asides = []string{"*" + asideKey + "*", "*" + turnKey + "*" + asideKey + "*"}
+
 // sweepAside removes what was set aside long ago.
 func (s *Store) sweepAside(ctx context.Context, olderThan time.Duration) error {
-	stale, err := s.stale(ctx, "*"+asideKey+"*", olderThan)
-	errs := []error{err}
-	for _, m := range stale {
-		errs = append(errs, s.bucket.purge(ctx, m.key, m.revision+1))
+	var errs []error
+	for _, filter := range asides {
+		stale, err := s.stale(ctx, filter, olderThan)
+		errs = append(errs, err)
+		for _, m := range stale {
+			errs = append(errs, s.bucket.purge(ctx, m.key, m.revision+1))
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -110,13 +116,15 @@ func (s *Store) sweepChunks(ctx context.Context) error {
 	}
 	// What was set aside has chunks too.
 	aside := map[string][]string{}
-	err = s.bucket.each(ctx, "*"+asideKey+"*", true, func(m message) error {
-		token, _, _ := strings.Cut(m.key, ".")
-		aside[token] = append(aside[token], chunksOf(m.value)...)
-		return nil
-	})
-	if err != nil {
-		return err
+	for _, filter := range asides {
+		err := s.bucket.each(ctx, filter, true, func(m message) error {
+			key := m.key[:strings.LastIndex(m.key, asideKey)]
+			aside[key] = append(aside[key], chunksOf(m.value)...)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	for key, names := range byKey {
 		m, err := s.bucket.get(ctx, key)

@@ -85,8 +85,12 @@ func apply(t *testing.T, s store.Applier, facts ...store.Fact) {
 	require.NoError(t, s.Apply(t.Context(), facts))
 }
 
+// Spoil makes something that a storage keeps of a session one that cannot be
+// read. The session has a document, retired turns, and facts that wait.
+type Spoil func(t *testing.T, s store.Store, token string)
+
 // Run runs the suite.
-func Run(t *testing.T, open Open) {
+func Run(t *testing.T, open Open, spoils map[string]Spoil) {
 	for name, test := range map[string]func(*testing.T, Open){
 		"a turn from beginning to end":             turnFromBeginningToEnd,
 		"facts without a turn are not a session":   factsWithoutTurn,
@@ -104,6 +108,13 @@ func Run(t *testing.T, open Open) {
 		"losses stay until they are made good":     losses,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+	for name, spoil := range spoils {
+		t.Run("what cannot be read is made again: "+name, func(t *testing.T) {
+			for seed := range uint64(2) {
+				spoilt(t, open, spoil, rand.New(rand.NewPCG(seed, 5)))
+			}
+		})
 	}
 }
 
@@ -369,6 +380,92 @@ func losses(t *testing.T, open Open) {
 	summaries, err := handles[0].List(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, summaries, "it is no session")
+}
+
+// archiving is what shows the turns that left a document.
+type archiving interface {
+	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
+}
+
+// everything is the document of session s, and the retired turns that do not
+// stand in it again.
+func everything(t *testing.T, s store.Store) (document string, retired map[string]string) {
+	t.Helper()
+	raw, err := s.Get(t.Context(), "s")
+	require.NoError(t, err)
+	a, ok := s.(archiving)
+	require.True(t, ok)
+	turns, err := a.Retired(t.Context(), "s")
+	require.NoError(t, err)
+	retired = map[string]string{}
+	for _, turn := range turns {
+		decoded, err := store.DecodeTurn(turn)
+		require.NoError(t, err)
+		retired[decoded.RunID] = string(turn)
+	}
+	doc := Show(t, s, "s")
+	for _, turn := range append(doc.History, *doc.Current) {
+		delete(retired, turn.RunID)
+	}
+	return string(raw), retired
+}
+
+func spoilt(t *testing.T, open Open, spoil Spoil, r *rand.Rand) {
+	t.Helper()
+	limit := r.IntN(3)
+	facts := Facts(r, "s", 60, 8, 60)
+	for i := range int64(6) {
+		facts = append(facts, Begin("s", fmt.Sprint("sure", i), i*10), Call("s", fmt.Sprint("never", i), i))
+	}
+	r.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
+	// One that looks for its run, and one for the turn before a time.
+	facts = append(facts, Call("s", "noticed", 1), Call("s", "", -1))
+	begins := []store.Fact{Begin("s", "never1", 3), Begin("s", "noticed", 5)}
+	calm := open(t, limit)[0]
+	apply(t, calm, slices.Concat(facts, begins)...)
+
+	handles := open(t, limit)
+	some := func() store.Store { return handles[r.IntN(len(handles))] }
+	last, ok := handles[len(handles)-1].(lossy)
+	require.True(t, ok)
+	for _, f := range facts[:len(facts)-2] {
+		apply(t, some(), f)
+	}
+	for _, s := range handles {
+		// All have it in memory, and nothing is on its way.
+		apply(t, s, facts[:len(facts)-2]...)
+	}
+	spoil(t, handles[0], "s")
+	noticing := some()
+	apply(t, noticing, facts[len(facts)-2:]...)
+	losses, err := last.Lost(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, losses)
+	reader, ok := noticing.(archiving)
+	require.True(t, ok)
+	_, err = reader.Retired(t.Context(), "s")
+	require.NoError(t, err, "a reader shows what is there")
+
+	for rest := facts; len(rest) > 0; {
+		n := 1 + r.IntN(len(rest))
+		apply(t, handles[len(handles)-1], rest[:n]...)
+		rest = rest[n:]
+		apply(t, some(), facts[r.IntN(len(facts))]) // comes again meanwhile
+	}
+	for _, loss := range losses {
+		require.Equal(t, "s", loss.Token)
+		require.NoError(t, last.Recovered(t.Context(), loss))
+	}
+	for _, f := range begins {
+		apply(t, some(), f)
+	}
+	wantDocument, wantRetired := everything(t, calm)
+	document, retired := everything(t, handles[0])
+	require.Equal(t, wantDocument, document)
+	require.Equal(t, wantRetired, retired)
+	losses, err = last.Lost(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, losses, "once is enough")
 }
 
 // StrangeNames are session ids that try to be something else.
