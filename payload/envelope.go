@@ -44,10 +44,11 @@ func DecodeRequest(data []byte) (Envelope, error) {
 		case "ctx":
 			return o.object(name, value, &e.Ctx)
 		case "ts":
-			if value.Type != gjson.Number && value.Type != gjson.Null {
-				return o.wrongType(name, "a number", value)
+			var ms float64
+			if err := o.number(name, value, &ms); err != nil {
+				return err
 			}
-			e.TS = int64(value.Num)
+			e.TS = int64(ms)
 		case "id":
 			return o.text(name, value, &e.ID)
 		}
