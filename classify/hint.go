@@ -43,9 +43,9 @@ var defaultPrompts = Prompts{
 // none of low, medium and high.
 func (p Prompts) Of(complexity string) string {
 	switch complexity {
-	case "low":
+	case payload.ComplexityLow:
 		return cmp.Or(strings.TrimSpace(p.Low), defaultPrompts.Low)
-	case "high":
+	case payload.ComplexityHigh:
 		return cmp.Or(strings.TrimSpace(p.High), defaultPrompts.High)
 	default:
 		return cmp.Or(strings.TrimSpace(p.Medium), defaultPrompts.Medium)

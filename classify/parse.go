@@ -60,7 +60,7 @@ func ParseAnswer(text string, cat *intents.Catalog) (payload.Classification, err
 		return payload.Classification{}, err
 	}
 	switch c.Complexity {
-	case "low", "medium", "high":
+	case payload.ComplexityLow, payload.ComplexityMedium, payload.ComplexityHigh:
 	default:
 		return payload.Classification{}, fmt.Errorf("%w: complexity is %q, not low, medium or high", ErrUnparsable, clip(c.Complexity, 40))
 	}

@@ -9,12 +9,6 @@ import (
 	"intenthint/payload"
 )
 
-// Roles of the messages that are part of a conversation.
-const (
-	RoleUser      = "user"
-	RoleAssistant = "assistant"
-)
-
 // MaxLatestChars bounds the latest message, in characters (contract §5).
 const MaxLatestChars = 4000
 
@@ -90,7 +84,7 @@ func History(messages []payload.Message, mode QueryMode, window Window) []payloa
 func (w Window) cut(turns []payload.Turn) []payload.Turn {
 	for i := range turns {
 		chars := w.User.Chars
-		if turns[i].Role == RoleAssistant {
+		if turns[i].Role == payload.RoleAssistant {
 			chars = w.Assistant.Chars
 		}
 		if n := prefixLen(turns[i].Text, chars); n < len(turns[i].Text) {
@@ -136,11 +130,11 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 	for i := len(messages) - 1; i >= 0 && (users > 0 || assistants > 0); i-- {
 		m := &messages[i]
 		switch {
-		case m.Role == RoleAssistant && answer == "":
+		case m.Role == payload.RoleAssistant && answer == "":
 			if text := textOf(m); text != heartbeatAnswer {
 				answer = text
 			}
-		case m.Role == RoleUser && (answer != "" || !anyAfter):
+		case m.Role == payload.RoleUser && (answer != "" || !anyAfter):
 			text := textOf(m)
 			if text == "" {
 				continue
@@ -151,12 +145,12 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 			anyAfter = true
 			if answer != "" && assistants > 0 {
 				assistants--
-				out = append(out, payload.Turn{Role: RoleAssistant, Text: answer})
+				out = append(out, payload.Turn{Role: payload.RoleAssistant, Text: answer})
 			}
 			answer = ""
 			if users > 0 {
 				users--
-				out = append(out, payload.Turn{Role: RoleUser, Text: text})
+				out = append(out, payload.Turn{Role: payload.RoleUser, Text: text})
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func content(texts ...string) payload.Content {
 
 // script reads lines such as "u hello" and "a hi there"; other roles by name.
 func script(lines ...string) []payload.Message {
-	roles := map[string]string{"u": RoleUser, "a": RoleAssistant}
+	roles := map[string]string{"u": payload.RoleUser, "a": payload.RoleAssistant}
 	var out []payload.Message
 	for _, line := range lines {
 		role, text, _ := strings.Cut(line, " ")
@@ -87,15 +87,15 @@ func TestFullHistory(t *testing.T) {
 		"an assistant may speak of the poll":  {script("u one", "a the heartbeat poll ran"), []string{"u one", "a the heartbeat poll ran"}},
 		"a heart that beats":                  {script("u my heartbeat", "a polls"), []string{"u my heartbeat", "a polls"}},
 		"several parts are one text": {
-			[]payload.Message{{Role: RoleUser, Content: content("one", "two")}, {Role: RoleAssistant, Content: content("1 ", " 2")}},
+			[]payload.Message{{Role: payload.RoleUser, Content: content("one", "two")}, {Role: payload.RoleAssistant, Content: content("1 ", " 2")}},
 			[]string{"u one two", "a 1 2"},
 		},
 		"no parts": {
-			[]payload.Message{{Role: RoleUser, Content: content("one")}, {Role: RoleAssistant}, {Role: RoleUser}},
+			[]payload.Message{{Role: payload.RoleUser, Content: content("one")}, {Role: payload.RoleAssistant}, {Role: payload.RoleUser}},
 			[]string{"u one"},
 		},
 		"a block over two parts": {
-			[]payload.Message{{Role: RoleUser, Content: content("<think>x", "y</think>z")}},
+			[]payload.Message{{Role: payload.RoleUser, Content: content("<think>x", "y</think>z")}},
 			[]string{"u z"},
 		},
 	}
@@ -214,19 +214,19 @@ func FuzzHistory(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kinds []byte, users, assistants int) {
 		var messages []payload.Message
 		for i, kind := range kinds {
-			m := payload.Message{Role: RoleUser, Content: content(fmt.Sprintf("text %d", i))}
+			m := payload.Message{Role: payload.RoleUser, Content: content(fmt.Sprintf("text %d", i))}
 			switch kind {
 			case 'u':
 			case 'a':
-				m.Role = RoleAssistant
+				m.Role = payload.RoleAssistant
 			case 'h':
 				m.Content = content("a heartbeat poll")
 			case 'H':
-				m.Role, m.Content = RoleAssistant, content("HEARTBEAT_OK")
+				m.Role, m.Content = payload.RoleAssistant, content("HEARTBEAT_OK")
 			case 'e':
 				m.Content = ""
 			case 'E':
-				m.Role, m.Content = RoleAssistant, content(" ")
+				m.Role, m.Content = payload.RoleAssistant, content(" ")
 			default:
 				m.Role = "toolResult"
 			}
@@ -247,20 +247,20 @@ func forward(messages []payload.Message) []payload.Turn {
 		if user == "" || answer == "" && !evenUnanswered {
 			return
 		}
-		out = append(out, payload.Turn{Role: RoleUser, Text: user})
+		out = append(out, payload.Turn{Role: payload.RoleUser, Text: user})
 		if answer != "" {
-			out = append(out, payload.Turn{Role: RoleAssistant, Text: answer})
+			out = append(out, payload.Turn{Role: payload.RoleAssistant, Text: answer})
 		}
 	}
 	for i := range messages {
 		text := textOf(&messages[i])
 		switch {
 		case text == "":
-		case messages[i].Role == RoleUser && isHeartbeatPoll(text):
-		case messages[i].Role == RoleUser:
+		case messages[i].Role == payload.RoleUser && isHeartbeatPoll(text):
+		case messages[i].Role == payload.RoleUser:
 			emit(false)
 			user, answer = text, ""
-		case messages[i].Role == RoleAssistant && text != heartbeatAnswer:
+		case messages[i].Role == payload.RoleAssistant && text != heartbeatAnswer:
 			answer = text
 		}
 	}
@@ -273,7 +273,7 @@ func recent(turns []payload.Turn, window Window) []payload.Turn {
 	var out []payload.Turn
 	for _, turn := range slices.Backward(turns) {
 		left := &window.User.Turns
-		if turn.Role == RoleAssistant {
+		if turn.Role == payload.RoleAssistant {
 			left = &window.Assistant.Turns
 		}
 		if *left > 0 {

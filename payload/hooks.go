@@ -141,10 +141,10 @@ func (e AgentEnd) Outcome() (result, failure string) {
 	last := true
 	for i := len(e.Messages) - 1; i >= 0; i-- {
 		m := &e.Messages[i]
-		if m.Role == "user" {
+		if m.Role == RoleUser {
 			break
 		}
-		if m.Role != "assistant" {
+		if m.Role != RoleAssistant {
 			continue
 		}
 		if last && failure == "" && m.StopReason == "error" {

@@ -6,6 +6,12 @@ import (
 	"github.com/tidwall/gjson"
 )
 
+// Roles of the messages that are part of a conversation (contract §5).
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
+
 // Message is one message of a gateway's history.
 type Message struct {
 	Role    string

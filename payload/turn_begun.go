@@ -8,7 +8,7 @@ import (
 
 // Turn is one cleaned text of a conversation.
 type Turn struct {
-	// Role is "user" or "assistant".
+	// Role is [RoleUser] or [RoleAssistant].
 	Role string `json:"role"`
 	Text string `json:"text"`
 }
@@ -21,6 +21,13 @@ const (
 	SourceEmbedding = "embedding"
 )
 
+// Values of the complexity of a message (contract §6).
+const (
+	ComplexityLow    = "low"
+	ComplexityMedium = "medium"
+	ComplexityHigh   = "high"
+)
+
 // Classification is what a model or the local classifier says of a message,
 // in the shape in which it stands in a session file (contract §8).
 type Classification struct {
@@ -31,7 +38,7 @@ type Classification struct {
 	Goal   string `json:"goal"`
 	// Confidence is 0–1.
 	Confidence float64 `json:"confidence"`
-	// Complexity is "low", "medium" or "high".
+	// Complexity is one of the Complexity constants.
 	Complexity string `json:"complexity"`
 	Suggestion string `json:"suggestion,omitempty"`
 	// Source is one of the Source constants, never SourceCache.

@@ -3,13 +3,8 @@ package local
 import (
 	"strings"
 	"unicode/utf8"
-)
 
-// Values of the field complexity (contract §6).
-const (
-	complexityLow    = "low"
-	complexityMedium = "medium"
-	complexityHigh   = "high"
+	"intenthint/payload"
 )
 
 // complexityBytes is how much of a message Complexity reads; more is long by
@@ -118,11 +113,11 @@ func Complexity(message string) string {
 	}
 	switch {
 	case points >= 5:
-		return complexityHigh
+		return payload.ComplexityHigh
 	case points >= 2:
-		return complexityMedium
+		return payload.ComplexityMedium
 	}
-	return complexityLow
+	return payload.ComplexityLow
 }
 
 // isListItem says whether a line begins as an item of a list: "- ", "* ",

@@ -449,7 +449,7 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	}
 	looked := 0
 	for _, turn := range slices.Backward(in.Conversation) {
-		if turn.Role != "user" {
+		if turn.Role != payload.RoleUser {
 			continue
 		}
 		if looked++; looked > maxLookBack {

@@ -85,7 +85,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	discount, looked := continuity, 0
 	for i := len(conversation) - 1; i >= 0 && looked < maxLookBack; i-- {
 		turn := &conversation[i]
-		if turn.Role != "user" {
+		if turn.Role != payload.RoleUser {
 			continue
 		}
 		sc.clear()
