@@ -39,14 +39,14 @@ const formatVersion = 3
 // The entries are the vectors of the examples. What the catalogue says itself
 // is not in it.
 const (
-	magic      = "hintlocl"
-	headerSize = len(magic) + 4 + sha256.Size + 4
-	countsSize = 4*4 + 4 + 2*8*numSignals
-	maxCount   = 1 << 28    // of anything
-	maxValue   = 1 << 20    // of a number: sums of many are still finite
-	maxProbes  = 16         // of the dictionary, for each feature
-	signMask32 = 1<<31 - 1  // all but the sign of a float32
-	minWorth   = 1.0 / 1024 // of a feature
+	magic         = "hintlocl"
+	headerSize    = len(magic) + 4 + sha256.Size + 4
+	countsSize    = 4*4 + 4 + 2*8*numSignals
+	maxCount      = 1 << 28    // of anything
+	maxValue      = 1 << 20    // of a number: sums of many are still finite
+	maxProbes     = 16         // of the dictionary, for each feature
+	magnitudeMask = 1<<31 - 1  // all bits of a float32 but its sign
+	minWorth      = 1.0 / 1024 // of a feature
 )
 
 // Errors of [Read].
@@ -252,7 +252,7 @@ func (d *decoder) floats(n int) []float32 {
 	largest := uint32(0) // absolute values are in the order of their bits
 	for i := range out {
 		bits := binary.LittleEndian.Uint32(in[4*i:])
-		largest = max(largest, bits&signMask32)
+		largest = max(largest, bits&magnitudeMask)
 		out[i] = math.Float32frombits(bits)
 	}
 	d.require(math.Float32frombits(largest) <= maxValue, "a number")

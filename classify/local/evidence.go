@@ -63,32 +63,24 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 		lead       float32
 	}
 	var found []telling
+	// hear takes the features in sc.feats, and the concept of a hash.
+	hear := func(start, end int32, h uint64) {
+		if c, ok := conceptOf[h]; ok {
+			sc.feats = append(sc.feats, newConcept(c))
+		}
+		found = append(found, telling{start, end, m.lead(sc, v)})
+	}
 	for _, tok := range sc.text.tokens[:min(len(sc.text.tokens), maxHeard)] {
 		if tok.kind != tokenHan {
-			sc.feats = sc.feats[:0]
-			runes := sc.text.runes[tok.start:tok.end]
-			h := hashWord(runes)
-			sc.feats = append(sc.feats, feature{hashEnd(h, viewWord), viewWord, 1})
-			if tok.kind == tokenWord {
-				sc.feats = appendRuns(sc.feats, runes)
-				if root := hashWord(stem(sc.stem[:0], runes)); root != h {
-					h = root
-					sc.feats = append(sc.feats, feature{hashEnd(h, viewWord), viewWord, 1})
-				}
-			}
-			if c, ok := conceptOf[h]; ok {
-				sc.feats = append(sc.feats, feature{hashEnd(c, viewConcept), viewConcept, conceptWeight})
-			}
-			found = append(found, telling{tok.start, tok.end, m.lead(sc, v)})
+			var h uint64
+			sc.feats, h = appendWord(sc.feats[:0], tok.kind, sc.text.runes[tok.start:tok.end], sc.stem[:0])
+			hear(tok.start, tok.end, h)
 			continue
 		}
 		for i := tok.start; i+1 < tok.end; i++ {
 			h := hashStep(hashStep(hashSeed, sc.text.runes[i]), sc.text.runes[i+1])
-			sc.feats = append(sc.feats[:0], feature{hashEnd(h, viewWord), viewWord, 1})
-			if c, ok := conceptOf[h]; ok {
-				sc.feats = append(sc.feats, feature{hashEnd(c, viewConcept), viewConcept, conceptWeight})
-			}
-			found = append(found, telling{i, i + 2, m.lead(sc, v)})
+			sc.feats = append(sc.feats[:0], newFeature(h, viewWord))
+			hear(i, i+2, h)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b telling) int { return cmp.Compare(b.lead, a.lead) })

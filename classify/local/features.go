@@ -57,6 +57,13 @@ type feature struct {
 	weight float32
 }
 
+// newFeature is a feature of the usual weight.
+func newFeature(hash uint64, v view) feature { return feature{hashEnd(hash, v), v, 1} }
+
+func newConcept(concept uint64) feature {
+	return feature{hashEnd(concept, viewConcept), viewConcept, conceptWeight}
+}
+
 // appendFeatures appends the features of t, with repetitions.
 func appendFeatures(out []feature, t *text) []feature {
 	var (
@@ -73,16 +80,9 @@ func appendFeatures(out []feature, t *text) []feature {
 			prev = edge
 			continue
 		}
-		h := hashWord(runes)
-		out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
-		if tok.kind == tokenWord {
-			out = appendRuns(out, runes)
-			if root := hashWord(stem(buf[:0], runes)); root != h {
-				h = root
-				out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
-			}
-		}
-		out = append(out, feature{hashEnd(prev*31+h, viewPair), viewPair, 1})
+		var h uint64
+		out, h = appendWord(out, tok.kind, runes, buf[:0])
+		out = append(out, newFeature(prev*31+h, viewPair))
 		prev = h
 		if c, ok := conceptOf[h]; ok {
 			out = appendConcept(out, c, &concepts)
@@ -91,9 +91,26 @@ func appendFeatures(out []feature, t *text) []feature {
 		out = company.appendPairs(out, h, viewCompany)
 	}
 	if len(t.tokens) > 0 {
-		out = append(out, feature{hashEnd(prev*31+edge, viewPair), viewPair, 1})
+		out = append(out, newFeature(prev*31+edge, viewPair))
 	}
 	return out
+}
+
+// appendWord appends a word or symbol, and of a word its runs of characters and
+// its stem, which is written into buf. It returns the hash of the stem, or of
+// the whole where there is none.
+func appendWord(out []feature, kind tokenKind, word, buf []rune) ([]feature, uint64) {
+	h := hashWord(word)
+	out = append(out, newFeature(h, viewWord))
+	if kind != tokenWord {
+		return out, h
+	}
+	out = appendRuns(out, word)
+	root := hashWord(stem(buf, word))
+	if root != h {
+		out = append(out, newFeature(root, viewWord))
+	}
+	return out, root
 }
 
 func hashWord(word []rune) uint64 {
@@ -117,7 +134,7 @@ func (e *earlier) has(item uint64) bool { return slices.Contains(e.list[:e.n], i
 // and remembers the item.
 func (e *earlier) appendPairs(out []feature, item uint64, v view) []feature {
 	for _, other := range e.list[:e.n] {
-		out = append(out, feature{hashEnd(min(item, other)*41+max(item, other), v), v, 1})
+		out = append(out, newFeature(min(item, other)*41+max(item, other), v))
 	}
 	if e.n < len(e.list) {
 		e.list[e.n] = item
@@ -131,7 +148,7 @@ func appendConcept(out []feature, concept uint64, before *earlier) []feature {
 	if before.has(concept) {
 		return out
 	}
-	out = append(out, feature{hashEnd(concept, viewConcept), viewConcept, conceptWeight})
+	out = append(out, newConcept(concept))
 	return before.appendPairs(out, concept, viewConcept)
 }
 
@@ -150,7 +167,7 @@ func appendRuns(out []feature, word []rune) []feature {
 				h = hashStep(h, word[j])
 			}
 			if n >= 2 {
-				out = append(out, feature{hashEnd(h, viewChar), viewChar, 1})
+				out = append(out, newFeature(h, viewChar))
 			}
 		}
 	}
@@ -162,17 +179,17 @@ func appendRuns(out []feature, word []rune) []feature {
 func appendHan(out []feature, run []rune, concepts *earlier) []feature {
 	for i := range run {
 		h := hashStep(hashSeed, run[i])
-		out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
+		out = append(out, newFeature(h, viewWord))
 		if i+1 < len(run) {
 			h = hashStep(h, run[i+1])
-			out = append(out, feature{hashEnd(h, viewWord), viewWord, 1})
+			out = append(out, newFeature(h, viewWord))
 			if c, ok := conceptOf[h]; ok {
 				out = appendConcept(out, c, concepts)
 			}
 		}
 		if i+2 < len(run) {
 			h = hashStep(h, run[i+2])
-			out = append(out, feature{hashEnd(h, viewChar), viewChar, 1})
+			out = append(out, newFeature(h, viewChar))
 		}
 	}
 	return out
