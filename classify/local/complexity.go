@@ -22,30 +22,70 @@ const complexityBytes = 1024
 //   - questions after the first: 1 each, at most 2;
 //   - a block of code or more than six lines: 2.
 func Complexity(message string) string {
-	code := strings.Contains(message, "```")
+	e := effortOf(message)
+	switch points := e.points(); {
+	case points >= 5:
+		return payload.ComplexityHigh
+	case points >= 2:
+		return payload.ComplexityMedium
+	}
+	return payload.ComplexityLow
+}
+
+// effort is what tells how much work a message asks for.
+type effort struct {
+	halves           int // half words
+	hard, steps      int // words of either kind; items of a list are steps too
+	questions, lines int
+	code             bool
+}
+
+func (e *effort) points() int {
+	points := 0
+	switch words := e.halves / 2; {
+	case words >= 120:
+		points = 3
+	case words >= 45:
+		points = 2
+	case words >= 16:
+		points = 1
+	}
+	if e.hard > 0 {
+		points += min(e.hard+1, 4)
+	}
+	points += min(e.steps, 3) + min(max(e.questions-1, 0), 2)
+	if e.code || e.lines > 6 {
+		points += 2
+	}
+	return points
+}
+
+// hear takes the hash of a word, or of two characters.
+func (e *effort) hear(h uint64) {
+	if _, ok := hardWords[h]; ok {
+		e.hard++
+	}
+	if _, ok := stepWords[h]; ok {
+		e.steps++
+	}
+}
+
+func effortOf(message string) effort {
+	e := effort{code: strings.Contains(message, "```")}
 	if len(message) > complexityBytes {
 		message = message[:complexityBytes]
 	}
 	var (
-		halves           int // half words
-		hard, steps      int
-		questions, lines int
-		h                = uint64(hashSeed)
-		n                int  // characters of the current word
-		prev             rune // the previous character of a script without spaces; 0 for none
+		h    = uint64(hashSeed)
+		n    int  // characters of the current word
+		prev rune // the previous character of a script without spaces; 0 for none
 	)
 	endWord := func() {
-		if n == 0 {
-			return
+		if n > 0 {
+			e.halves += 2
+			e.hear(h)
+			h, n = hashSeed, 0
 		}
-		halves += 2
-		if _, ok := hardWords[h]; ok {
-			hard++
-		}
-		if _, ok := stepWords[h]; ok {
-			steps++
-		}
-		h, n = hashSeed, 0
 	}
 	lineStart := true
 	for i := 0; i < len(message); {
@@ -54,14 +94,14 @@ func Complexity(message string) string {
 			r, size = utf8.DecodeRuneInString(message[i:])
 		}
 		if lineStart && isListItem(message[i:]) {
-			steps++
+			e.steps++
 		}
 		lineStart = r == '\n' || lineStart && r == ' '
 		switch r {
 		case '\n':
-			lines++
+			e.lines++
 		case '?', '？':
-			questions++
+			e.questions++
 		}
 		i += size
 		if r = fold(r); r < 0 {
@@ -74,15 +114,9 @@ func Complexity(message string) string {
 		switch kindOf(r) {
 		case tokenHan:
 			endWord()
-			halves++
+			e.halves++
 			if prev != 0 {
-				pair := hashStep(hashStep(hashSeed, prev), r)
-				if _, ok := hardWords[pair]; ok {
-					hard++
-				}
-				if _, ok := stepWords[pair]; ok {
-					steps++
-				}
+				e.hear(hashStep(hashStep(hashSeed, prev), r))
 			}
 			prev = r
 		case tokenWord:
@@ -95,29 +129,7 @@ func Complexity(message string) string {
 		}
 	}
 	endWord()
-	points := 0
-	switch words := halves / 2; {
-	case words >= 120:
-		points = 3
-	case words >= 45:
-		points = 2
-	case words >= 16:
-		points = 1
-	}
-	if hard > 0 {
-		points += min(hard+1, 4)
-	}
-	points += min(steps, 3) + min(max(questions-1, 0), 2)
-	if code || lines > 6 {
-		points += 2
-	}
-	switch {
-	case points >= 5:
-		return payload.ComplexityHigh
-	case points >= 2:
-		return payload.ComplexityMedium
-	}
-	return payload.ComplexityLow
+	return e
 }
 
 // isListItem says whether a line begins as an item of a list: "- ", "* ",
