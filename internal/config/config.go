@@ -124,7 +124,7 @@ type Policy struct {
 	Agents []string
 	// IntentDeny maps patterns of agent ids to patterns of intent ids.
 	IntentDeny map[string][]string
-	// ChatTypes are of direct, group, channel, explicit and unknown.
+	// ChatTypes are of the Chat constants of package eligibility.
 	ChatTypes []string
 	// AllowedChatIDs and DeniedChatIDs are in lower case.
 	AllowedChatIDs []string

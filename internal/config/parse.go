@@ -18,6 +18,8 @@ import (
 	"unicode"
 
 	"github.com/nats-io/nats.go"
+
+	"intenthint/eligibility"
 )
 
 // The functions of this file read one value each. Their errors say what is
@@ -80,7 +82,9 @@ func list(text string) ([]string, error) {
 
 func lowerList(text string) ([]string, error) { return list(strings.ToLower(text)) }
 
-var allChatTypes = []string{"direct", "group", "channel", "explicit", "unknown"}
+var allChatTypes = []string{
+	eligibility.ChatDirect, eligibility.ChatGroup, eligibility.ChatChannel, eligibility.ChatExplicit, eligibility.ChatUnknown,
+}
 
 func chatTypes(text string) ([]string, error) {
 	types, err := lowerList(text)

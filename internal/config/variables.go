@@ -14,6 +14,7 @@ import (
 	"intenthint/classify"
 	"intenthint/classify/provider"
 	"intenthint/conversation"
+	"intenthint/eligibility"
 	"intenthint/subjects"
 )
 
@@ -134,13 +135,13 @@ var variables = []variable{
 		func(c *Config) *string { return &c.Classifier.Embedding }, modelRef),
 	bind(variable{name: "HINT_PROVIDERS", field: "providers", def: "{}", kind: kindObject, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`},
 		func(c *Config) *map[string]provider.Config { return &c.Classifier.Providers }, providers),
-	bind(variable{name: "HINT_ALLOWED_CHAT_TYPES", field: "allowedChatTypes", def: "direct", kind: kindList, doc: "of direct, group, channel, explicit, unknown"},
+	bind(variable{name: "HINT_ALLOWED_CHAT_TYPES", field: "allowedChatTypes", def: eligibility.ChatDirect, kind: kindList, doc: "of direct, group, channel, explicit, unknown"},
 		func(c *Config) *[]string { return &c.Policy.ChatTypes }, chatTypes),
 	bind(variable{name: "HINT_ALLOWED_CHAT_IDS", field: "allowedChatIds", kind: kindList, doc: "chat ids that get hints; empty allows all"},
 		func(c *Config) *[]string { return &c.Policy.AllowedChatIDs }, lowerList),
 	bind(variable{name: "HINT_DENIED_CHAT_IDS", field: "deniedChatIds", kind: kindList, doc: "chat ids that get none; wins over the allowed ones"},
 		func(c *Config) *[]string { return &c.Policy.DeniedChatIDs }, lowerList),
-	bind(variable{field: "mainKey", def: "main", doc: "session.mainKey of an openclaw.json"},
+	bind(variable{field: "mainKey", def: eligibility.DefaultMainKey, doc: "session.mainKey of an openclaw.json"},
 		func(c *Config) *string { return &c.Policy.MainKey }, mainKey),
 	bind(variable{name: "HINT_QUERY_MODE", field: "queryMode", def: string(conversation.ModeRecent), doc: "message, recent or full; how much of the conversation is classified"},
 		func(c *Config) *conversation.QueryMode { return &c.Query.Mode }, oneOf(conversation.ModeMessage, conversation.ModeRecent, conversation.ModeFull)),
