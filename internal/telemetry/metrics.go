@@ -50,16 +50,16 @@ var latencyBuckets = []float64{
 type Metrics struct {
 	registry *prometheus.Registry
 
-	hintCounts   counters[hintLabels]
-	skipCounts   map[string]prometheus.Counter // by reason
-	skipOther    prometheus.Counter
-	badRequests  prometheus.Counter
-	requestTimes struct{ hint, policy, failure prometheus.Observer }
-	localTime    prometheus.Observer
-	vectorTime   prometheus.Observer
-	modelTime    prometheus.Observer
-	vectorsReady prometheus.Gauge
-	inflight     prometheus.Gauge
+	hintCounts     counters[hintLabels]
+	skipCounts     map[string]prometheus.Counter // by reason
+	skipOther      prometheus.Counter
+	badRequests    prometheus.Counter
+	requestTimes   struct{ hint, policy, failure prometheus.Observer }
+	localTime      prometheus.Observer
+	embeddingTime  prometheus.Observer
+	modelTime      prometheus.Observer
+	embeddingReady prometheus.Gauge
+	inflight       prometheus.Gauge
 
 	models *modelMetrics
 
@@ -108,9 +108,9 @@ func NewMetrics(version string) *Metrics {
 	m.requestTimes.failure = requests.WithLabelValues(kindFailure)
 	classifications := m.histogramVec("classification_duration_seconds", "Time that a classifier took, by source (local, embedding, llm).", "source")
 	m.localTime = classifications.WithLabelValues("local")
-	m.vectorTime = classifications.WithLabelValues("embedding")
+	m.embeddingTime = classifications.WithLabelValues("embedding")
 	m.modelTime = classifications.WithLabelValues("llm")
-	m.vectorsReady = m.gauge("embedding_ready", "Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).")
+	m.embeddingReady = m.gauge("embedding_ready", "Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).")
 	m.inflight = m.gauge("classifications_in_flight", "Classifications that are being made.")
 
 	m.models = newModelMetrics(m)
@@ -166,15 +166,15 @@ func (m *Metrics) LocalClassified(elapsed time.Duration) { m.localTime.Observe(e
 // EmbeddingClassified observes one classification with the help of the embedding
 // model.
 func (m *Metrics) EmbeddingClassified(elapsed time.Duration) {
-	m.vectorTime.Observe(elapsed.Seconds())
+	m.embeddingTime.Observe(elapsed.Seconds())
 }
 
 // EmbeddingReady says whether the embedding model takes part.
 func (m *Metrics) EmbeddingReady(ready bool) {
 	if ready {
-		m.vectorsReady.Set(1)
+		m.embeddingReady.Set(1)
 	} else {
-		m.vectorsReady.Set(0)
+		m.embeddingReady.Set(0)
 	}
 }
 
