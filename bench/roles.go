@@ -17,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 
 	"intenthint"
+	"intenthint/payload"
 	"intenthint/subjects"
 )
 
@@ -145,13 +146,7 @@ func drainEvents(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		var envelope struct {
-			Hook  string          `json:"hook"`
-			Event json.RawMessage `json:"event"`
-			Ctx   json.RawMessage `json:"ctx"`
-			TS    int64           `json:"ts"`
-			ID    string          `json:"id"`
-		}
+		var envelope payload.Envelope
 		if err := json.Unmarshal(m.Data(), &envelope); err != nil {
 			return fmt.Errorf("event %s: %w", m.Subject(), err)
 		}

@@ -1,6 +1,3 @@
-// Package subjects names everything that travels on the bus: subject tokens,
-// request, event and dead-letter subjects, hook names and header keys
-// (contract §2, §3). It knows no other package of this module.
 package subjects
 
 import (
