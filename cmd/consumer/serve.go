@@ -81,14 +81,6 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	loaded := make(chan error, 1)
 	go func() { loaded <- live.load() }()
 
-	o := busOptions(cfg)
-	// What this process tells the others it knows itself.
-	o.Wait, o.NoEcho, o.Log = true, true, log
-	requests, err := bus.Open(ctx, o)
-	if err != nil {
-		return stoppedEarly(ctx, err)
-	}
-	connected := time.Since(began)
 	// Clean-ups run last in, first out.
 	var cleanup cleanups
 	stopping, cancelStop := context.WithCancel(context.WithoutCancel(ctx))
@@ -97,6 +89,22 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 		time.AfterFunc(stopTime(live.config()), cancelStop)
 		err = errors.Join(err, cleanup.run(stopping))
 	}()
+	// A process that waits for its server is alive and not ready, to whoever asks.
+	var health health
+	stopHTTP, err := startHTTP(ctx, cfg, &health, metrics, log)
+	if err != nil {
+		return err
+	}
+	cleanup.add("http", stopHTTP)
+
+	o := busOptions(cfg)
+	// What this process tells the others it knows itself.
+	o.Wait, o.NoEcho, o.Log = true, true, log
+	requests, err := bus.Open(ctx, o)
+	if err != nil {
+		return stoppedEarly(ctx, err)
+	}
+	connected := time.Since(began)
 	cleanup.add("bus", func(context.Context) error { requests.Close(); return nil })
 
 	if err := requests.CheckJetStream(ctx); err != nil {
@@ -172,12 +180,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	if err != nil {
 		return stoppedEarly(ctx, err)
 	}
-	var serving atomic.Bool
-	stopHTTP, err := startHTTP(ctx, cfg, requests, eventBus, events, &serving, metrics, log)
-	if err != nil {
-		return errors.Join(err, events.Stop(stopping))
-	}
-	cleanup.add("http", stopHTTP)
+	health.follow(requests, eventBus, events)
 
 	service, err := bus.StartService(stopping, requests.NC, bus.ServiceOptions{
 		Layout: layout, Version: version, Hooks: runner.Hooks(), Log: log,
@@ -213,8 +216,8 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	go rebuilding.watch(background, sessions)
 	go sweep(background, sessions, cfg.Store.Retention, log)
 
-	serving.Store(true)
-	cleanup.add("ready", func(context.Context) error { serving.Store(false); return nil })
+	health.serving.Store(true)
+	cleanup.add("ready", func(context.Context) error { health.serving.Store(false); return nil })
 	log.Info("ready", "took", time.Since(began).Round(time.Millisecond), "ofWhichNATS", connected.Round(time.Millisecond), "nats", requests.URL(), "classifier", live.describe(), "sessions", storeName(cfg))
 	if ready != nil {
 		ready(requests)
