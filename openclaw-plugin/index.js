@@ -8,7 +8,7 @@ import { hintCommand } from "./src/command.js";
 import { VERSION, readOptions, unknownOptions } from "./src/config.js";
 import { planHooks, withoutDecision } from "./src/hooks.js";
 import { TOOL_NAMES, knowhubTools } from "./src/knowhub.js";
-import { text } from "./src/subjects.js";
+import { text } from "./src/values.js";
 
 /**
  * What all registrations in a process have in common. A gateway calls register several times, and

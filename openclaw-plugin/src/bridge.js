@@ -6,10 +6,11 @@ import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
 import { PermissionViolationError, RequestError, TimeoutError, headers } from "@nats-io/transport-node";
 
 import { Breaker } from "./breaker.js";
-import { Connection, connectionOptions, message } from "./connection.js";
+import { Connection, connectionOptions } from "./connection.js";
 import { Outbox } from "./outbox.js";
 import { encodeBody, traceparentOf } from "./payload.js";
-import { addressOf, eventSubject, requestSubject, text } from "./subjects.js";
+import { addressOf, eventSubject, requestSubject } from "./subjects.js";
+import { message, text } from "./values.js";
 
 /**
  * @typedef {import("./config.js").Options} Options
@@ -263,6 +264,17 @@ export class Bridge {
   }
 
   /**
+   * What late answers to a hook lead to.
+   *
+   * @param {string} hook
+   */
+  breaker(hook) {
+    let breaker = this.#breakers.get(hook);
+    if (!breaker) this.#breakers.set(hook, (breaker = new Breaker(this.options.breaker)));
+    return breaker;
+  }
+
+  /**
    * Sends a request and waits for the first reply.
    *
    * @param {string} subject
@@ -347,17 +359,6 @@ export class Bridge {
 
   #maxBody() {
     return (this.#connection.nc?.info?.max_payload ?? 1_048_576) - HEADER_ROOM;
-  }
-
-  /**
-   * What late answers to a hook lead to.
-   *
-   * @param {string} hook
-   */
-  breaker(hook) {
-    let breaker = this.#breakers.get(hook);
-    if (!breaker) this.#breakers.set(hook, (breaker = new Breaker(this.options.breaker)));
-    return breaker;
   }
 
   #newConnection() {

@@ -2,6 +2,8 @@
 
 import { readFileSync } from "node:fs";
 
+import { record } from "./values.js";
+
 const manifest = JSON.parse(readFileSync(new URL("../openclaw.plugin.json", import.meta.url), "utf8"));
 
 /** @type {string} */
@@ -109,16 +111,6 @@ export function unknownOptions(raw) {
 function turns(given, queryMode) {
   if (queryMode === "message") return 0;
   return number(given, queryMode === "full" ? Number.MAX_SAFE_INTEGER : 50, 0, Number.MAX_SAFE_INTEGER);
-}
-
-/**
- * @param {unknown} value
- * @returns {Record<string, unknown>}
- */
-function record(value) {
-  return value !== null && typeof value === "object" && !Array.isArray(value)
-    ? /** @type {Record<string, unknown>} */ (value)
-    : {};
 }
 
 /** @param {unknown} value */

@@ -5,6 +5,8 @@ import { connect as dial } from "node:net";
 
 import { connect, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 
+import { message } from "./values.js";
+
 /**
  * @typedef {import("@nats-io/transport-node").NatsConnection} NatsConnection
  * @typedef {import("@nats-io/transport-node").ConnectionOptions} ConnectionOptions
@@ -233,9 +235,4 @@ function sleep(ms, signal) {
     const timer = setTimeout(end, ms).unref();
     signal?.addEventListener("abort", end);
   });
-}
-
-/** @param {unknown} error */
-export function message(error) {
-  return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -1,6 +1,7 @@
 // Tools that let an agent use experiences (contract §12).
 
 import { knowhubSubject } from "./subjects.js";
+import { message } from "./values.js";
 
 export const TOOL_NAMES = ["kb_search", "kb_submit", "kb_content"];
 
@@ -28,7 +29,7 @@ export function knowhubTools(bridge, ctx) {
       const reply = await b.call(knowhubSubject(b.options.subjectPrefix, verb), body, CALL_MS, signal);
       return { content: [{ type: /** @type {const} */ ("text"), text: JSON.stringify(reply, null, 2) }], details: reply };
     } catch (error) {
-      throw new Error(`KnowHub ${verb} failed: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+      throw new Error(`KnowHub ${verb} failed: ${message(error)}`, { cause: error });
     }
   }
 

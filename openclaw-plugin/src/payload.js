@@ -1,6 +1,7 @@
 // Message bodies: the two arguments of a hook as one JSON object that a server takes (contract §3).
 
 import { DEFAULT_LIMITS, sanitize } from "./sanitize.js";
+import { record, text } from "./values.js";
 
 /**
  * How much of a conversation goes into a body.
@@ -41,11 +42,11 @@ export function encodeBody(body, maxBytes, history) {
     const limits = { ...DEFAULT_LIMITS, chars };
     const event = sanitize(body.event, limits, (key, depth) => depth === 0 && isMessages(body.event, key));
     const ctx = sanitize(body.ctx, limits, (key, depth) => depth === 0 && PRIVATE.has(key));
-    const head = JSON.stringify({ hook, ts, id, ctx: asObject(ctx), event: asObject(event) });
+    const head = JSON.stringify({ hook, ts, id, ctx: record(ctx), event: record(event) });
     let room = maxBytes - Buffer.byteLength(head);
     if (room < 0) continue;
     let out = head.slice(0, -2); // without the braces of event and body
-    let first = Object.keys(asObject(event)).length === 0;
+    let first = Object.keys(record(event)).length === 0;
     for (const field of MESSAGE_FIELDS) {
       if (!isMessages(body.event, field)) continue;
       const name = `${first ? "" : ","}${JSON.stringify(field)}:`;
@@ -98,7 +99,7 @@ export function lastTurns(messages, n) {
   if (n <= 0) return [];
   let seen = 0;
   for (let i = messages.length - 1; i >= 0; i--) {
-    if (roleOf(messages[i]) === "user" && ++seen === n) return messages.slice(i);
+    if (text(messages[i], "role") === "user" && ++seen === n) return messages.slice(i);
   }
   return messages;
 }
@@ -134,7 +135,7 @@ function encodeMessages(messages, bytes, history, limits) {
  * @returns {unknown} undefined for other messages
  */
 function textOf(message, limits) {
-  const role = roleOf(message);
+  const role = text(message, "role");
   if (role !== "user" && role !== "assistant") return undefined;
   try {
     const { content, timestamp } = /** @type {Record<string, unknown>} */ (message);
@@ -143,28 +144,6 @@ function textOf(message, limits) {
   } catch {
     return undefined; // a getter that throws
   }
-}
-
-/**
- * @param {unknown} message
- * @returns {unknown}
- */
-function roleOf(message) {
-  try {
-    return /** @type {any} */ (message)?.role;
-  } catch {
-    return undefined; // a getter that throws
-  }
-}
-
-/**
- * @param {unknown} value
- * @returns {Record<string, unknown>}
- */
-function asObject(value) {
-  return value !== null && typeof value === "object" && !Array.isArray(value)
-    ? /** @type {Record<string, unknown>} */ (value)
-    : {};
 }
 
 /**

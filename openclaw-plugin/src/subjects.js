@@ -2,6 +2,8 @@
 
 import { createHash } from "node:crypto";
 
+import { text } from "./values.js";
+
 /** The longest token in a subject, in bytes; a longer one is shortened like a session file's name. */
 const MAX_TOKEN = 1000;
 
@@ -90,18 +92,4 @@ export function addressOf(event, ctx) {
   const key = text(ctx, "sessionKey") ?? text(event, "sessionKey");
   const agent = text(ctx, "agentId") ?? text(event, "agentId") ?? /^agent:([^:]+):/.exec(key ?? "")?.[1];
   return { agent, session: text(ctx, "sessionId") ?? text(event, "sessionId") ?? key };
-}
-
-/**
- * @param {unknown} object
- * @param {string} field
- * @returns {string | undefined} a string that is not empty
- */
-export function text(object, field) {
-  try {
-    const value = /** @type {Record<string, unknown> | null | undefined} */ (object)?.[field];
-    return typeof value === "string" && value !== "" ? value : undefined;
-  } catch {
-    return undefined; // a getter that throws
-  }
 }
