@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"os/signal"
 	"regexp"
 	"strings"
 	"syscall"
@@ -81,6 +82,21 @@ func TestWhatExistsIsNotAltered(t *testing.T) {
 	require.Equal(t, 42*time.Second, held.Config.AckWait)
 }
 
+func TestSignalsThatEndAProcess(t *testing.T) {
+	t.Parallel()
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			if signal.Ignored(sig) {
+				t.Skip("these tests were started to outlive their terminal")
+			}
+			p := newSystem(t).serve(1, 1)[0]
+			require.NoError(t, p.cmd.Process.Signal(sig))
+			require.Zero(t, p.wait(patient), "as good as SIGTERM:\n%s", p.stderr.tail())
+			require.True(t, p.logged(`"msg":"intenthint has stopped"`))
+		})
+	}
+}
+
 func TestAFreePort(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, settings{"HINT_NATS_PORT": "-1"})
@@ -94,6 +110,5 @@ func TestAFreePort(t *testing.T) {
 	require.Contains(t, r.stdout, "<intention_hint_plugin>")
 	s.shows("s1", visible(), "the turn", func(document) bool { return true })
 	require.Len(t, ping("nats://127.0.0.1:"+port[1], 10, 300*time.Millisecond), 1)
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
-	require.Zero(t, p.wait(patient), "SIGINT is as good as SIGTERM")
+	p.stop()
 }

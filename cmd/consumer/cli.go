@@ -71,11 +71,21 @@ Everything is set by environment variables, see "consumer run --help". Without a
 // run is main without the process: it takes the arguments and returns the exit
 // code.
 func run(args []string, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
 	return runContext(ctx, args, stdout, stderr)
+}
+
+// endings are the signals after which what was begun is finished. A terminal
+// that is closed is one, unless the process was started to outlive it (nohup).
+func endings() []os.Signal {
+	out := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		out = append(out, syscall.SIGHUP)
+	}
+	return out
 }
 
 // runContext is run until ctx ends, so that tests need no signal.
