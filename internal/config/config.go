@@ -206,7 +206,7 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 		if err != nil {
 			problems = append(problems, Problem{Variable: variableConfig, Value: path}.because(err))
 		}
-		for _, note := range notes {
+		for _, note := range append(notes, misspelt(fields)...) {
 			warnings = append(warnings, Warning{Variable: variableConfig, Message: path + ": " + note})
 		}
 		for _, v := range variables {

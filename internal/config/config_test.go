@@ -223,6 +223,7 @@ func TestBadValues(t *testing.T) {
 		{"no host", "HINT_NATS_URL", "nats://", "with a host"},
 		{"server port", "HINT_NATS_URL", "nats://h:70000", "1 to 65535"},
 		{"server port text", "HINT_NATS_URL", "nats://h:abc", "nats://"},
+		{"an IPv6 address without brackets", "HINT_NATS_URL", "nats://::1:4222", "brackets"},
 		{"creds missing", "HINT_NATS_CREDS", "/nowhere/user.creds", "no such file"},
 		{"creds directory", "HINT_NATS_CREDS", t.TempDir(), "not a regular file"},
 		{"nkey missing", "HINT_NATS_NKEY", "/nowhere/user.nk", "no such file"},

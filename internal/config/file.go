@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -103,6 +104,30 @@ func parseFile(content []byte) (fields map[string]any, notes []string, err error
 		return nil, nil, fmt.Errorf("must be an openclaw.json whose %s is an object", at)
 	}
 	return fields, notes, nil
+}
+
+// misspelt notes the fields that nobody reads and that are nearly those of a
+// setting. Others are the plugin's own.
+func misspelt(fields map[string]any) []string {
+	names := make([]string, 0, len(variables))
+	for _, v := range variables {
+		if v.field != "" {
+			names = append(names, v.field)
+		}
+	}
+	var notes []string
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if slices.Contains(names, field) {
+			continue
+		}
+		i := slices.IndexFunc(names, func(name string) bool {
+			return strings.EqualFold(field, name) || editDistance(field, name) <= 2
+		})
+		if i >= 0 {
+			notes = append(notes, "no such field "+quote(field)+"; did you mean "+names[i]+"?")
+		}
+	}
+	return notes
 }
 
 // isGatewayConfig tells an openclaw.json from a plugin's config object: it has

@@ -203,3 +203,19 @@ func FuzzFile(f *testing.F) {
 		}
 	})
 }
+
+func TestMisspeltFieldsAreWarnings(t *testing.T) {
+	for _, tc := range []struct{ row, content, want string }{
+		{"a letter too few", `{agent: ["main"]}`, `no such field "agent"; did you mean agents?`},
+		{"another case", `{timeoutMS: 900}`, `no such field "timeoutMS"; did you mean timeoutMs?`},
+		{"in an openclaw.json", `{plugins: {entries: {"intention-hint": {config: {clasifier: "local"}}}}}`, `no such field "clasifier"; did you mean classifier?`},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			path := write(t, "c.json5", tc.content)
+			_, warnings, err := load(t, map[string]string{"HINT_CONFIG": path})
+			require.NoError(t, err)
+			require.Len(t, warnings, 1)
+			require.Equal(t, "HINT_CONFIG: "+path+": "+tc.want, warnings[0].String())
+		})
+	}
+}

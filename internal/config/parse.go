@@ -226,6 +226,9 @@ func natsURLs(text string) ([]string, error) {
 		if u.Hostname() == "" {
 			return nil, errors.New(allowed)
 		}
+		if strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "[") {
+			return nil, errors.New(allowed + " (an IPv6 address stands in brackets)")
+		}
 		if port := u.Port(); port != "" && !isPort(port, 1) {
 			return nil, errors.New(allowed + " (a port is not from 1 to 65535)")
 		}
