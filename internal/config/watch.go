@@ -77,7 +77,6 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 			return
 		}
 		running, failing = next, false
-		log.Info("configuration reloaded")
 		reloaded(running, nil)
 	})
 	return nil
