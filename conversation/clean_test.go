@@ -104,7 +104,7 @@ func TestCleanIsLinear(t *testing.T) {
 			got := Clean(text)
 			require.LessOrEqual(t, len(got), len(text))
 			// Quadratic work on this input takes minutes.
-			require.Less(t, time.Since(begun), 5*time.Second)
+			require.Less(t, time.Since(begun), 30*time.Second)
 		})
 	}
 }

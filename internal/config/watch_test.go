@@ -66,7 +66,7 @@ func next(t *testing.T, reloads <-chan reload) reload {
 	select {
 	case r := <-reloads:
 		return r
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		require.FailNow(t, "nothing was reloaded")
 		return reload{}
 	}
@@ -88,7 +88,9 @@ func TestWatchFollowsEdits(t *testing.T) {
 	// In place.
 	require.NoError(t, os.WriteFile(path, []byte(`{agents: ['two'], queryMode: 'message'}`), 0o600))
 	r := next(t, reloads)
-	require.NoError(t, r.err)
+	for r.err != nil { // a machine that stalls between emptying and writing shows the empty file
+		r = next(t, reloads)
+	}
 	require.Equal(t, []string{"two"}, r.config.Policy.Agents)
 	require.Equal(t, conversation.ModeFull, r.config.Query.Mode, "the environment wins")
 	require.Equal(t, []string{"one"}, running.Policy.Agents, "a configuration does not change")
