@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // Times of a watch.
@@ -193,30 +191,7 @@ func (d *Directory) read() (changed bool, err error) {
 			continue // deleted since the directory was listed
 		}
 		there[name] = true
-		f := d.files[name]
-		if f == nil {
-			f = &watchedFile{}
-			d.files[name] = f
-		} else if f.isUnchanged(data, err) {
-			continue
-		}
-		changed = true
-		if err != nil {
-			f.failed = err.Error()
-			d.warn(f, Fault{File: name, Line: 1, Reason: err.Error()})
-			continue
-		}
-		f.failed, f.sum = "", sha256.Sum256(data)
-		file, faults := Parse(name, data)
-		if !HasErrors(faults) {
-			f.good = &file
-			continue
-		}
-		for _, fault := range faults {
-			if fault.Severity == Error {
-				d.warn(f, fault)
-			}
-		}
+		changed = d.take(name, data, err) || changed
 	}
 	if after, err := os.Stat(d.path); err != nil || !os.SameFile(before, after) {
 		// It was moved away while it was read: what is not there was not
@@ -230,6 +205,35 @@ func (d *Directory) read() (changed bool, err error) {
 		}
 	}
 	return changed, nil
+}
+
+// take brings one file up to date, given its content or why that could not be
+// read, and says whether it has changed.
+func (d *Directory) take(name string, data []byte, err error) (changed bool) {
+	f := d.files[name]
+	if f == nil {
+		f = &watchedFile{}
+		d.files[name] = f
+	} else if f.isUnchanged(data, err) {
+		return false
+	}
+	if err != nil {
+		f.failed = err.Error()
+		d.warn(f, Fault{File: name, Line: 1, Reason: err.Error()})
+		return true
+	}
+	f.failed, f.sum = "", sha256.Sum256(data)
+	file, faults := Parse(name, data)
+	if !HasErrors(faults) {
+		f.good = &file
+		return true
+	}
+	for _, fault := range faults {
+		if fault.Severity == Error {
+			d.warn(f, fault)
+		}
+	}
+	return true
 }
 
 var errMoved = errors.New("it is no longer where it was")
@@ -279,79 +283,4 @@ func (d *Directory) usable() []File {
 		}
 	}
 	return files
-}
-
-// notifier tells of changes in a directory and of changes of the directory
-// itself, which its parent knows of.
-type notifier struct {
-	dir     string
-	watcher *fsnotify.Watcher // nil when there are no notifications
-	err     error
-}
-
-func newNotifier(dir string) *notifier {
-	n := &notifier{dir: dir}
-	n.watcher, n.err = fsnotify.NewWatcher()
-	if n.err != nil {
-		n.watcher = nil
-		return n
-	}
-	// Following one of the two is good for something; the poll does the rest.
-	if err := n.rearm(); len(n.watcher.WatchList()) == 0 {
-		n.err = err
-		n.close()
-	}
-	return n
-}
-
-// rearm follows the directory that is at the path now.
-func (n *notifier) rearm() error {
-	if n.watcher == nil {
-		return nil
-	}
-	parent := filepath.Dir(n.dir)
-	_ = n.watcher.Remove(n.dir)
-	_ = n.watcher.Remove(parent)
-	// The parent comes first: a directory that is made in between is seen there.
-	return errors.Join(n.watcher.Add(parent), n.watcher.Add(n.dir))
-}
-
-// incomplete says whether a directory that should be followed is not.
-func (n *notifier) incomplete() bool { return n.watcher != nil && len(n.watcher.WatchList()) < 2 }
-
-// concerns says whether an event can change the catalogue.
-func (n *notifier) concerns(event fsnotify.Event) bool {
-	if filepath.Dir(event.Name) == n.dir && event.Name != n.dir {
-		// Also what is no intent file: a mounted configuration is replaced by
-		// moving a link that the files point through.
-		return event.Op != fsnotify.Chmod || isIntentFile(filepath.Base(event.Name))
-	}
-	if event.Name != n.dir {
-		return false
-	}
-	if event.Has(fsnotify.Create) || event.Has(fsnotify.Remove) || event.Has(fsnotify.Rename) {
-		_ = n.rearm()
-	}
-	return true
-}
-
-func (n *notifier) events() <-chan fsnotify.Event {
-	if n.watcher == nil {
-		return nil
-	}
-	return n.watcher.Events
-}
-
-func (n *notifier) errors() <-chan error {
-	if n.watcher == nil {
-		return nil
-	}
-	return n.watcher.Errors
-}
-
-func (n *notifier) close() {
-	if n.watcher != nil {
-		_ = n.watcher.Close()
-		n.watcher = nil
-	}
 }
