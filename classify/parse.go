@@ -129,62 +129,67 @@ func findAnswer(text string) (map[string]json.RawMessage, error) {
 	if len(text) > maxAnswer {
 		return nil, fmt.Errorf("%w: %d bytes of text", ErrUnparsable, len(text))
 	}
-	var (
-		found   map[string]json.RawMessage
-		several bool
-		array   bool
-		cut     bool
-		braces  int
-	)
+	var s search
 	for i := 0; i < len(text); {
 		next := strings.IndexAny(text[i:], "{<")
 		if next < 0 {
 			break
 		}
 		i += next
-		if text[i] == '<' {
-			if n := closesThinking(text[i:]); n > 0 {
-				found, several, array, cut, braces = nil, false, false, false, 0
-				i += n
-				continue
-			}
+		switch thought := closesThinking(text[i:]); {
+		case thought > 0:
+			s = search{}
+			i += thought
+		case text[i] == '<', s.braces > maxBraces:
 			i++
-			continue
+		default:
+			i += s.brace(text, i)
 		}
-		if braces > maxBraces {
-			i++
-			continue
-		}
-		fields, n, err := decodeObject(text[i:])
-		if err != nil {
-			braces++
-			// A brace that ends the prose is prose, and so is one behind the
-			// answer; another with a key after it is an object that was cut
-			// off.
-			cut = cut || (found == nil || beginsAnswer(text[i:])) && errors.Is(err, io.ErrUnexpectedEOF) && strings.IndexByte(text[i:], '"') >= 0
-			i++
-			continue
-		}
-		if isAnswer(fields) {
-			several = several || found != nil
-			array = array || inArray(text, i, i+n)
-			found = fields
-		}
-		i += n
 	}
+	return s.answer()
+}
+
+// search is what was found of an answer.
+type search struct {
+	found   map[string]json.RawMessage
+	several bool
+	array   bool // it is the element of one
+	cut     bool // an object is not complete
+	braces  int  // that open no object
+}
+
+// brace looks at the brace at text[i] and returns how far to go on.
+func (s *search) brace(text string, i int) int {
+	fields, n, err := decodeObject(text[i:])
+	if err != nil {
+		s.braces++
+		// A brace that ends the prose is prose, and so is one behind the answer;
+		// another with a key after it is an object that was cut off.
+		s.cut = s.cut || (s.found == nil || beginsAnswer(text[i:])) && errors.Is(err, io.ErrUnexpectedEOF) && strings.IndexByte(text[i:], '"') >= 0
+		return 1
+	}
+	if isAnswer(fields) {
+		s.several = s.several || s.found != nil
+		s.array = s.array || inArray(text, i, i+n)
+		s.found = fields
+	}
+	return n
+}
+
+func (s *search) answer() (map[string]json.RawMessage, error) {
 	switch {
-	case braces > maxBraces:
+	case s.braces > maxBraces:
 		return nil, fmt.Errorf("%w: too many braces that open no object", ErrUnparsable)
-	case cut:
+	case s.cut:
 		return nil, fmt.Errorf("%w: the JSON object is cut off", ErrUnparsable)
-	case array:
+	case s.array:
 		return nil, fmt.Errorf("%w: an array", ErrUnparsable)
-	case several:
+	case s.several:
 		return nil, fmt.Errorf("%w: more than one JSON object", ErrUnparsable)
-	case found == nil:
+	case s.found == nil:
 		return nil, fmt.Errorf("%w: no JSON object", ErrUnparsable)
 	}
-	return found, nil
+	return s.found, nil
 }
 
 // beginsAnswer says whether the first key of an object is one of the answer's.
