@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -94,21 +95,26 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if c.JSON {
 		return printJSON(inv, out)
 	}
-	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "intent\t%s (%s)\n", result.Intent, result.Name)
-	_, _ = fmt.Fprintf(w, "confidence\t%.2f\n", result.Confidence)
-	_, _ = fmt.Fprintf(w, "reason\t%s\n", result.Reason)
-	_, _ = fmt.Fprintf(w, "goal\t%s\n", result.Goal)
-	_, _ = fmt.Fprintf(w, "complexity\t%s\n", result.Complexity)
-	if result.Suggestion != "" {
-		_, _ = fmt.Fprintf(w, "suggestion\t%s\n", result.Suggestion)
+	return out.print(inv.stdout)
+}
+
+// print writes the outcome for people.
+func (out *classified) print(to io.Writer) error {
+	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "intent\t%s (%s)\n", out.Intent, out.Name)
+	_, _ = fmt.Fprintf(w, "confidence\t%.2f\n", out.Confidence)
+	_, _ = fmt.Fprintf(w, "reason\t%s\n", out.Reason)
+	_, _ = fmt.Fprintf(w, "goal\t%s\n", out.Goal)
+	_, _ = fmt.Fprintf(w, "complexity\t%s\n", out.Complexity)
+	if out.Suggestion != "" {
+		_, _ = fmt.Fprintf(w, "suggestion\t%s\n", out.Suggestion)
 	}
-	_, _ = fmt.Fprintf(w, "source\t%s, %.3f ms\n", cmp.Or(result.Model, result.Source), result.ElapsedMs)
-	if p.Nearest != "" {
-		_, _ = fmt.Fprintf(w, "nearest\t%q, similarity %.2f\n", p.Nearest, p.Similarity)
+	_, _ = fmt.Fprintf(w, "source\t%s, %.3f ms\n", cmp.Or(out.Model, out.Source), out.ElapsedMs)
+	if out.Evidence.Nearest != "" {
+		_, _ = fmt.Fprintf(w, "nearest\t%q, similarity %.2f\n", out.Evidence.Nearest, out.Evidence.Similarity)
 	}
-	if len(p.Words) > 0 {
-		_, _ = fmt.Fprintf(w, "telling\t%s\n", strings.Join(p.Words, ", "))
+	if len(out.Evidence.Words) > 0 {
+		_, _ = fmt.Fprintf(w, "telling\t%s\n", strings.Join(out.Evidence.Words, ", "))
 	}
 	for i, s := range out.RunnersUp {
 		label := ""

@@ -232,7 +232,7 @@ func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, mo
 	if err != nil {
 		classifier = local.Train(s.catalog)
 	}
-	filter := expand.NewFilter(s.catalog, classifier)
+	x := expander{count: c.Count, source: s, classifier: classifier, filter: expand.NewFilter(s.catalog, classifier), models: models}
 	out := expanded{Intents: []expansion{}, Written: []string{}}
 	bar := newProgress(inv.stderr, len(chosen))
 	say := func(format string, args ...any) {
@@ -249,7 +249,7 @@ func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, mo
 		}
 		began := time.Now()
 		e := expansion{Intent: in.ID, File: file.Name, Added: []string{}, Dropped: []expand.Dropped{}}
-		if err := c.one(inv.ctx, s, in, classifier, filter, models, &e); err != nil {
+		if err := x.one(inv.ctx, in, &e); err != nil {
 			e.Error = err.Error()
 		}
 		if inv.ctx.Err() != nil {
@@ -262,13 +262,22 @@ func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, mo
 	return out
 }
 
+// expander finds examples for the intents of a source.
+type expander struct {
+	count      int // of examples to ask for, for each intent
+	source     *source
+	classifier *local.Model // trained on the source's catalogue
+	filter     *expand.Filter
+	models     *expand.Models
+}
+
 // one fills in what became of one intent.
-func (c *expandCmd) one(ctx context.Context, s *source, in intents.Intent, classifier *local.Model, filter *expand.Filter, models *expand.Models, e *expansion) error {
+func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) error {
 	// The id and the name of the fallback are the catalogue's.
-	if known, ok := s.catalog.Lookup(in.ID); ok {
+	if known, ok := x.source.catalog.Lookup(in.ID); ok {
 		in = known
 	}
-	before, err := fs.ReadFile(s.fsys, in.File)
+	before, err := fs.ReadFile(x.source.fsys, in.File)
 	if err != nil {
 		return err
 	}
@@ -276,12 +285,12 @@ func (c *expandCmd) one(ctx context.Context, s *source, in intents.Intent, class
 	if _, err := intents.AppendExamples(before, []string{"one more"}); err != nil {
 		return fmt.Errorf("%s: %w", in.File, err)
 	}
-	answer, err := models.Suggest(ctx, expand.BuildRequest(in, expand.Neighbours(s.catalog, in, classifier), c.Count))
+	answer, err := x.models.Suggest(ctx, expand.BuildRequest(in, expand.Neighbours(x.source.catalog, in, x.classifier), x.count))
 	if err != nil {
 		return err
 	}
 	e.Model = answer.Ref
-	kept, dropped := filter.Judge(in.ID, answer.Texts, c.Count)
+	kept, dropped := x.filter.Judge(in.ID, answer.Texts, x.count)
 	e.Dropped = orEmpty(dropped)
 	after, err := intents.AppendExamples(before, kept)
 	if err != nil {
