@@ -32,7 +32,7 @@ const (
 type Side struct {
 	// Turns is how many of the last turns are taken.
 	Turns int `json:"turns"`
-	// Chars is how many characters of each are.
+	// Chars is how many characters of each are kept.
 	Chars int `json:"chars"`
 }
 

@@ -117,9 +117,9 @@ func (c *cache) forget(now time.Time) {
 // then each entry (key, used as uint32, the vector as float32), and the CRC-32
 // of all that. Little endian; entries in order of their keys.
 const (
-	magic      = "ihvec\x00\x00\x01"
-	headerSize = len(magic) + sha256.Size + 4 + 4
-	maxNumbers = 1 << 16 // dimensions
+	magic         = "ihvec\x00\x00\x01"
+	headerSize    = len(magic) + sha256.Size + 4 + 4
+	maxDimensions = 1 << 16
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -182,7 +182,7 @@ func decode(data []byte, id [sha256.Size]byte) (*cache, error) {
 	count := binary.LittleEndian.Uint32(body[headerSize-4:])
 	body = body[headerSize:]
 	size := uint64(len(key{})) + 4 + 4*uint64(dimensions)
-	if dimensions > maxNumbers || uint64(count)*size != uint64(len(body)) || count > 0 && dimensions == 0 {
+	if dimensions > maxDimensions || uint64(count)*size != uint64(len(body)) || count > 0 && dimensions == 0 {
 		return nil, fmt.Errorf("%w: the length is wrong", errDamaged)
 	}
 	c := &cache{dimensions: int(dimensions), entries: make(map[key]entry, count)}

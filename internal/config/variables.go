@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -155,7 +156,7 @@ var variables = []variable{
 		func(c *Config) *classify.Prompts { return &c.Complexity }, complexityPrompts),
 	bind(variable{name: "HINT_USER_TIMEZONE", field: "userTimezone", shown: "the machine's", doc: "IANA name of the user's time zone"},
 		func(c *Config) *Zone { return &c.Timezone }, ianaZone),
-	bind(variable{name: "HINT_MAX_INFLIGHT", field: "maxInflight", def: "256", kind: kindNumber, doc: "classifications at once; beyond it the local answer is given"},
+	bind(variable{name: "HINT_MAX_INFLIGHT", field: "maxInflight", def: strconv.Itoa(classify.DefaultMaxInflight), kind: kindNumber, doc: "classifications at once; beyond it the local answer is given"},
 		func(c *Config) *int { return &c.Classifier.MaxInflight }, wholeNumber(1, math.MaxInt32)),
 	bind(variable{name: "HINT_SESSION_RETENTION", field: "sessionRetention", def: "336h", kind: kindDuration, restart: true, doc: "sessions untouched for longer are removed; 0 keeps all"},
 		func(c *Config) *time.Duration { return &c.Store.Retention }, duration(0)),

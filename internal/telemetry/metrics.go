@@ -33,7 +33,7 @@ func kindOf(reason eligibility.Skip) string {
 // that no message from outside can make time series without end.
 const labelOther = "other"
 
-// Most different values of labels that are not known beforehand.
+// How many values a label may have that are not known beforehand.
 const (
 	maxIntents = 1000
 	maxModels  = 50
