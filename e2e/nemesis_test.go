@@ -3,9 +3,11 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -276,6 +278,20 @@ func (f *field) onSessions() []fault {
 		return f.onBucket()
 	}
 	dir := f.members[0].s.sessionsDir()
+	spoilSome := func(pattern string, how func(*rand.Rand, string) string) func(*rand.Rand) (string, func()) {
+		return func(r *rand.Rand) (string, func()) {
+			paths, _ := filepath.Glob(filepath.Join(dir, pattern))
+			var done []string
+			for _, i := range some(r, len(paths)) {
+				if how := how(r, paths[i]); how != "" {
+					session, _, _ := strings.Cut(filepath.Base(paths[i]), ".")
+					f.spoils(session)
+					done = append(done, session+" "+how)
+				}
+			}
+			return strings.Join(done, ", "), nothing
+		}
+	}
 	return []fault{
 		{"the sessions are moved away", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
 			return outcome(os.Rename(dir, filepath.Join(f.t.TempDir(), "away"))), nothing
@@ -288,28 +304,15 @@ func (f *field) onSessions() []fault {
 			}
 			return outcome(err), nothing
 		}},
-		{"session files are spoilt", false, time.Second, 8 * time.Second, func(r *rand.Rand) (string, func()) {
-			paths, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-			var done []string
-			for _, i := range some(r, len(paths)) {
-				if how := spoil(r, paths[i]); how != "" {
-					session := strings.TrimSuffix(filepath.Base(paths[i]), ".json")
-					f.spoils(session)
-					done = append(done, session+" "+how)
-				}
-			}
-			return strings.Join(done, ", "), nothing
-		}},
+		{"session files are spoilt", false, time.Second, 8 * time.Second, spoilSome("*.json", spoil)},
+		{"histories are spoilt", false, time.Second, 8 * time.Second, spoilSome("*.history.jsonl", spoilLines)},
+		{"facts that wait are spoilt", false, time.Second, 8 * time.Second, spoilSome("*.pending", spoilLines)},
 	}
 }
 
 // spoil makes a session file one that cannot be read and says how; "" when it
 // could not.
 func spoil(r *rand.Rand, path string) string {
-	garbage := make([]byte, r.IntN(5000))
-	for i := range garbage {
-		garbage[i] = byte(r.Uint32())
-	}
 	switch r.IntN(4) {
 	case 0:
 		// Nothing shorter than the whole is a document.
@@ -318,16 +321,9 @@ func spoil(r *rand.Rand, path string) string {
 			return "cut"
 		}
 	case 1:
-		file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
-		if err != nil {
-			return ""
-		}
-		_, err = file.Write(garbage)
-		if errors.Join(err, file.Close()) == nil {
-			return "overwritten"
-		}
+		return overwrite(path, garbage(r))
 	case 2:
-		if os.WriteFile(path+".new", garbage, 0o600) == nil && os.Rename(path+".new", path) == nil {
+		if os.WriteFile(path+".new", garbage(r), 0o600) == nil && os.Rename(path+".new", path) == nil {
 			return "replaced"
 		}
 	default:
@@ -338,26 +334,74 @@ func spoil(r *rand.Rand, path string) string {
 	return ""
 }
 
+func garbage(r *rand.Rand) []byte {
+	out := make([]byte, r.IntN(5000))
+	for i := range out {
+		out[i] = byte(r.Uint32())
+	}
+	return out
+}
+
+// overwrite writes over a file and says so; "" when it could not.
+func overwrite(path string, content []byte) string {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return ""
+	}
+	_, err = file.Write(content)
+	return done(errors.Join(err, file.Close()), "overwritten")
+}
+
+// spoilLines makes a file of lines one that cannot be read in full and says
+// how; "" when it could not. Where a line is missing from end to end nobody can
+// know it.
+func spoilLines(r *rand.Rand, path string) string {
+	if r.IntN(3) == 0 {
+		return overwrite(path, garbage(r))
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return ""
+	}
+	defer file.Close() //nolint:errcheck // what it is for is done
+	data, err := io.ReadAll(file)
+	if err != nil || len(data) == 0 {
+		return ""
+	}
+	at := r.IntN(len(data))
+	start := bytes.LastIndexByte(data[:at], '\n') + 1
+	if at > start && r.IntN(2) == 0 {
+		err = file.Truncate(int64(at))
+		return done(err, "cut")
+	}
+	_, err = file.WriteAt([]byte("?"), int64(start))
+	return done(err, "damaged")
+}
+
+// done is what was done, "" when it could not be.
+func done(err error, what string) string {
+	if err != nil {
+		return ""
+	}
+	return what
+}
+
 // onBucket are faults of the sessions in a bucket.
 func (f *field) onBucket() []fault {
 	const name = "OPENCLAW_EVENTS_SESSIONS"
 	limited := func() (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.Background(), 5*time.Second)
 	}
-	return []fault{
-		{"the bucket is deleted", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
-			ctx, cancel := limited()
-			defer cancel()
-			return outcome(f.js.DeleteKeyValue(ctx, name)), nothing
-		}},
-		{"session keys are spoilt", false, time.Second, 8 * time.Second, func(r *rand.Rand) (string, func()) {
+	// A retired turn that an operator deletes is one that he wants no more.
+	spoilSome := func(filter string, ways int) func(*rand.Rand) (string, func()) {
+		return func(r *rand.Rand) (string, func()) {
 			ctx, cancel := limited()
 			defer cancel()
 			kv, err := f.js.KeyValue(ctx, name)
 			if err != nil {
 				return outcome(err), nothing
 			}
-			lister, err := kv.ListKeysFiltered(ctx, "*")
+			lister, err := kv.ListKeysFiltered(ctx, filter)
 			if err != nil {
 				return outcome(err), nothing
 			}
@@ -368,24 +412,31 @@ func (f *field) onBucket() []fault {
 			slices.Sort(keys)
 			var done []string
 			for _, i := range some(r, len(keys)) {
-				how, err := spoilKey(ctx, r, kv, keys[i])
+				how, err := spoilKey(ctx, r, kv, keys[i], r.IntN(ways))
 				if err == nil {
-					f.spoils(keys[i])
+					session, _, _ := strings.Cut(keys[i], ".")
+					f.spoils(session)
 					done = append(done, keys[i]+" "+how)
 				}
 			}
 			return strings.Join(done, ", "), nothing
+		}
+	}
+	return []fault{
+		{"the bucket is deleted", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+			ctx, cancel := limited()
+			defer cancel()
+			return outcome(f.js.DeleteKeyValue(ctx, name)), nothing
 		}},
+		{"session keys are spoilt", false, time.Second, 8 * time.Second, spoilSome("*", 4)},
+		{"retired turns are spoilt", false, time.Second, 8 * time.Second, spoilSome("*.h.*", 2)},
 	}
 }
 
-// spoilKey makes a key one that cannot be read and says how.
-func spoilKey(ctx context.Context, r *rand.Rand, kv jetstream.KeyValue, key string) (how string, err error) {
-	garbage := make([]byte, r.IntN(5000))
-	for i := range garbage {
-		garbage[i] = byte(r.Uint32())
-	}
-	switch r.IntN(4) {
+// spoilKey makes a key one that cannot be read, in one of four ways, and says
+// how.
+func spoilKey(ctx context.Context, r *rand.Rand, kv jetstream.KeyValue, key string, way int) (how string, err error) {
+	switch way {
 	case 0:
 		entry, err := kv.Get(ctx, key)
 		if err == nil {
@@ -393,12 +444,12 @@ func spoilKey(ctx context.Context, r *rand.Rand, kv jetstream.KeyValue, key stri
 		}
 		return "cut", err
 	case 1:
-		return "deleted", kv.Delete(ctx, key)
-	case 2:
-		return "purged", kv.Purge(ctx, key)
-	default:
-		_, err := kv.Put(ctx, key, garbage)
+		_, err := kv.Put(ctx, key, garbage(r))
 		return "overwritten", err
+	case 2:
+		return "deleted", kv.Delete(ctx, key)
+	default:
+		return "purged", kv.Purge(ctx, key)
 	}
 }
 
@@ -428,20 +479,25 @@ func (f *field) spoils(session string) {
 	f.spoilt[session] = true
 }
 
-// touch publishes an event for every session that was spoilt, of a run that is
-// no turn.
+// touch publishes events for every session that was spoilt: one of a run that
+// is no turn, and one of no run from before all turns, for which the retired
+// ones are looked through.
 func (f *field) touch(ts int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, session := range slices.Sorted(maps.Keys(f.spoilt)) {
-		call := session + "-touched"
-		e := faults.Event{ID: "tool-" + call, Hook: faults.ToolCall, Session: session, Run: call, TS: ts, Call: call, Text: "result of " + call}
-		f.history.Published(e)
-		ctx, cancel := context.WithTimeout(context.Background(), patient)
-		_, err := f.js.PublishMsg(ctx, messageOf(e))
-		cancel()
-		require.NoError(f.t, err)
-		f.history.Acknowledged(e.ID)
+		for call, e := range map[string]faults.Event{
+			session + "-touched": {Run: session + "-touched", TS: ts},
+			session + "-before":  {TS: 1},
+		} {
+			e.ID, e.Hook, e.Session, e.Call, e.Text = "tool-"+call, faults.ToolCall, session, call, "result of "+call
+			f.history.Published(e)
+			ctx, cancel := context.WithTimeout(context.Background(), patient)
+			_, err := f.js.PublishMsg(ctx, messageOf(e))
+			cancel()
+			require.NoError(f.t, err)
+			f.history.Acknowledged(e.ID)
+		}
 	}
 }
 

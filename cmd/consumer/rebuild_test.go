@@ -3,20 +3,25 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/bus"
+	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/store/file"
+	"intenthint/subjects"
 )
 
 // converse leaves a few sessions of a few turns each and returns their files.
@@ -129,6 +134,87 @@ func TestASessionFileThatIsNoneIsMadeAgain(t *testing.T) {
 	aside, err := filepath.Glob(path[:len(path)-len(".json")] + ".corrupt-*")
 	require.NoError(t, err)
 	require.Len(t, aside, 1)
+}
+
+// What stands beside a document is made again as well, and an export shows what
+// can be read of it until then.
+func TestWhatCannotBeReadBesideADocumentIsMadeAgain(t *testing.T) {
+	spoilFile := func(suffix string) func(*testing.T, *system) {
+		return func(t *testing.T, s *system) {
+			t.Helper()
+			path := filepath.Join(s.cfg.Store.SessionsDir, "long"+suffix)
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, data[:len(data)-10], 0o600))
+		}
+	}
+	for name, tc := range map[string]struct {
+		store string
+		spoil func(*testing.T, *system)
+	}{
+		"a history":       {"file", spoilFile(".history.jsonl")},
+		"facts that wait": {"file", spoilFile(".pending")},
+		"a turn of its own": {"kv", func(t *testing.T, s *system) {
+			_, err := s.js.Publish(t.Context(), "$KV.OPENCLAW_EVENTS_SESSIONS.long.h.r1", []byte("r{"))
+			require.NoError(t, err)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, map[string]string{"HINT_STORE": tc.store, "HINT_HISTORY_LIMIT": "1"})
+			sessions, err := openStore(t.Context(), s.cfg, s.bus.JS, nil, slog.New(slog.DiscardHandler))
+			require.NoError(t, err)
+			retired := func() string {
+				turns, err := sessions.Retired(t.Context(), "long")
+				require.NoError(t, err)
+				return string(bytes.Join(rawLines(turns), []byte{'\n'}))
+			}
+			call := func(run, id string) {
+				event, _ := json.Marshal(map[string]any{"runId": run, "toolName": "read", "toolCallId": id, "params": map[string]any{}, "result": "text"})
+				ctx, _ := json.Marshal(payload.Context{RunID: run, AgentID: "main", SessionID: "long"})
+				s.tell(payload.Envelope{Hook: subjects.HookAfterToolCall, Event: event, Ctx: ctx, TS: 1763680000000, ID: id})
+			}
+			call("late", "waits")
+			for run := range 5 {
+				s.ask(s.prompt("long", "r"+strconv.Itoa(run), "write some code for me please"), time.Minute)
+			}
+			s.eventually("turns that are retired", func() bool { return strings.Count(retired(), `"runId"`) == 3 })
+			call("other", "r0's key is written before this")
+			s.eventually("nothing on its way", func() bool {
+				place, err := bus.Where(t.Context(), s.bus.JS, layoutOf(s.cfg))
+				return err == nil && place.Applied == place.Last
+			})
+			want := retired()
+			tc.spoil(t, s)
+			var stdout, stderr bytes.Buffer
+			t.Setenv("HINT_NATS_URL", s.bus.URL())
+			t.Setenv("HINT_STORE", tc.store)
+			require.Equal(t, exitOK, runContext(t.Context(), []string{"sessions", "export", t.TempDir()}, &stdout, &stderr), stderr.String())
+			if name != "facts that wait" {
+				require.Contains(t, stderr.String(), "corrupt")
+			}
+			require.Equal(t, "wrote 1 session", strings.SplitN(stdout.String(), " to", 2)[0])
+
+			// One for a turn that was retired, and one that has no run.
+			call("r1", "noticed")
+			call("", "before all")
+			s.eventually("it is made again", func() bool {
+				losses, err := sessions.Lost(t.Context())
+				return err == nil && len(losses) == 0 && strings.Count(s.log.String(), "setting it aside") == 1 &&
+					strings.Count(retired(), `"runId"`) == 3 && strings.Contains(retired(), "noticed")
+			})
+			s.ask(s.prompt("long", "late", "write some code for me please"), time.Minute)
+			s.eventually("what waited", func() bool {
+				document, err := sessions.Get(t.Context(), "long")
+				return err == nil && bytes.Contains(document, []byte("waits"))
+			})
+			for line := range strings.Lines(want) {
+				if !strings.Contains(line, `"runId":"r1"`) {
+					require.Contains(t, retired(), strings.TrimSpace(line))
+				}
+			}
+			require.Equal(t, 1, strings.Count(s.log.String(), "setting it aside"))
+		})
+	}
 }
 
 func TestSessionsRebuild(t *testing.T) {

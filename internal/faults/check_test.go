@@ -241,7 +241,7 @@ func TestDocuments(t *testing.T) {
 	}
 	at := func(second string) string { return "1970-01-01T00:00:" + second + "Z" }
 	put("s.json", `{"sessionId": "s", "current": `+turn("r4", at("04"))+`, "history": [`+turn("r3", at("03"))+`], "ended": {"reason": "x", "at": "1970-01-01T00:00:09Z"}}`)
-	put("s.history.jsonl", turn("r2", at("09"))+"\n"+turn("r1", at("01"))+"\n"+turn("r3", at("08"))+"\n{\"runId\": \"r\n"+turn("r2", at("02"))+"\n")
+	put("s.history.jsonl", turn("r2", at("09"))+"\n"+turn("r1", at("01"))+"\n"+turn("r3", at("08"))+"\n"+turn("r2", at("02"))+"\n")
 	put("s.pending", "not a document")
 	documents, err := Documents(dir)
 	require.NoError(t, err)
@@ -260,4 +260,8 @@ func TestDocuments(t *testing.T) {
 	put("t.json", `{"sessionId": `)
 	_, err = Documents(dir)
 	require.ErrorContains(t, err, "t.json")
+	put("t.json", `{"sessionId": "t"}`)
+	put("t.history.jsonl", turn("r1", at("01"))+"\n{\"runId\": \"r")
+	_, err = Documents(dir)
+	require.ErrorContains(t, err, "a line of the history")
 }

@@ -131,10 +131,10 @@ func readArchive(path string, shown []fileTurn) ([]fileTurn, error) {
 	last := map[string]fileTurn{}
 	for line := range bytes.Lines(data) {
 		var t fileTurn
-		// A line that a full disk cut short is none, and was written again.
-		if json.Unmarshal(line, &t) == nil {
-			last[t.RunID] = t
+		if err := json.Unmarshal(line, &t); err != nil {
+			return nil, fmt.Errorf("a line of the history: %w", err)
 		}
+		last[t.RunID] = t
 	}
 	for _, t := range shown {
 		delete(last, t.RunID)
