@@ -4,7 +4,8 @@
 //   - <token>.history.jsonl: turns that were retired from the session file, one
 //     a line; the last line of a run id counts.
 //   - <token>.pending: a journal of facts, one a line, that no turn shows yet.
-//   - <token>.corrupt-<unix ms>: a session file that was none.
+//   - <token>.corrupt-<unix ms>: a session file that was none; likewise
+//     <token>.history.jsonl.corrupt-… and <token>.pending.corrupt-….
 //   - .source: the event stream that the sessions are made of.
 //   - .lost: the sessions that are to be made again.
 //
