@@ -229,8 +229,8 @@ func (a asked) summary() []byte {
 		if a.Confidence != nil {
 			fmt.Fprintf(&b, " %.2f", *a.Confidence)
 		}
-		fmt.Fprintf(&b, " from %s", cmp.Or(a.Model, a.Source))
+		fmt.Fprintf(&b, " from %s ", cmp.Or(a.Model, a.Source))
 	}
-	fmt.Fprintf(&b, " in %.3f ms (round trip %.3f ms), session %s\n", a.ElapsedMs, a.RoundTripMs, cmp.Or(a.SessionID, a.SessionKey))
+	fmt.Fprintf(&b, "in %.3f ms (round trip %.3f ms), session %s\n", a.ElapsedMs, a.RoundTripMs, cmp.Or(a.SessionID, a.SessionKey))
 	return b.Bytes()
 }

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheLineBelowAHint(t *testing.T) {
+	sure := 0.97
+	for _, row := range []struct {
+		name string
+		a    asked
+		want string
+	}{
+		{"a hint", asked{Intent: "CHAT", Confidence: &sure, Source: "local", ElapsedMs: 0.25, RoundTripMs: 1, SessionID: "s"}, "\nCHAT 0.97 from local in 0.250 ms (round trip 1.000 ms), session s\n"},
+		{"of a model", asked{Intent: "CHAT", Source: "llm", Model: "mine/small", SessionKey: "k:1"}, "\nCHAT from mine/small in 0.000 ms (round trip 0.000 ms), session k:1\n"},
+		{"no hint", asked{Skip: "agent_disabled", SessionID: "s"}, "in 0.000 ms (round trip 0.000 ms), session s\n"},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, string(row.a.summary())) })
+	}
+}
