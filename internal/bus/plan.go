@@ -168,6 +168,13 @@ func atomicPublish(ctx context.Context, js jetstream.JetStream) bool {
 	return err != nil || info.API.Level >= atomicPublishLevel
 }
 
+// How a server, and an account, say that they have less room than a stream
+// reserves.
+const (
+	codeNoStorage    = 10047
+	codeAccountLimit = 10002
+)
+
 // codeInvalidJSON is how a server refuses a field that it does not know.
 const codeInvalidJSON = 10025
 
@@ -178,6 +185,9 @@ func (r streamResource) create(ctx context.Context, js jetstream.JetStream) erro
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == codeInvalidJSON && cfg.AllowAtomicPublish {
 		cfg.AllowAtomicPublish = false
 		_, err = call(ctx, js.Conn(), create)
+	}
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && cfg.MaxBytes > 0 && (api.ErrorCode == codeNoStorage || api.ErrorCode == codeAccountLimit) {
+		err = fmt.Errorf("%w: it reserves %d bytes; HINT_STREAM_MAX_BYTES lowers that", err, cfg.MaxBytes)
 	}
 	if err != nil {
 		return fmt.Errorf("create stream %s for %s: %w", cfg.Name, strings.Join(cfg.Subjects, ", "), err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -360,4 +361,22 @@ func TestMoreReplicasThanServersAreWaitedForInACluster(t *testing.T) {
 	_, err = Provision(t.Context(), openTest(t).JS, l)
 	require.ErrorContains(t, err, "replicas")
 	require.False(t, Temporary(err), "a single server will not become a cluster")
+}
+
+// What a stream may grow to is reserved when it is made, and a small disk has
+// less.
+func TestAServerWithoutRoomIsToldHowToGetOnWithIt(t *testing.T) {
+	conf := filepath.Join(t.TempDir(), "nats.conf")
+	require.NoError(t, os.WriteFile(conf, []byte("listen: \"127.0.0.1:-1\"\njetstream { store_dir: \"here\", max_file_store: 32MB }\n"), 0o600))
+	b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{ConfFile: conf, DataDir: t.TempDir()}, Log: quiet})
+	require.NoError(t, err)
+	defer b.Close()
+	l := testLayout()
+	_, err = Provision(t.Context(), b.JS, l)
+	require.ErrorContains(t, err, "insufficient storage")
+	require.ErrorContains(t, err, "it reserves 67108864 bytes; HINT_STREAM_MAX_BYTES lowers that")
+	require.False(t, Temporary(err))
+	l.MaxBytes = 8 << 20
+	_, err = Provision(t.Context(), b.JS, l)
+	require.NoError(t, err)
 }
