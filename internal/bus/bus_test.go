@@ -346,6 +346,17 @@ func TestARequestThatComesAloneIsAnsweredWhereItArrives(t *testing.T) {
 	require.True(t, some)
 }
 
+func TestAnAnswerThatIsTooLargeIsSaidToBe(t *testing.T) {
+	b := openTest(t)
+	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: make([]byte, b.NC.MaxPayload()+1)} })
+	reply, err := client(t, b).Request("openclaw.request.x.y", nil, time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, "{}", string(reply.Data))
+	require.Equal(t, "500", reply.Header.Get(subjects.HeaderErrorCode))
+	require.Contains(t, reply.Header.Get(subjects.HeaderError), "max_payload")
+	require.EqualValues(t, 1, s.Stats().Errors)
+}
+
 func TestTimeoutHeader(t *testing.T) {
 	for _, row := range []struct {
 		name, header string

@@ -90,7 +90,9 @@ type Events[F any] struct {
 	room   *semaphore.Weighted
 	done   chan struct{}
 	cancel context.CancelFunc
-	fault  atomic.Pointer[error]
+	// stopPulling ends a pull that nothing comes from any more.
+	stopPulling context.CancelFunc
+	fault       atomic.Pointer[error]
 
 	mu       sync.Mutex // guards what follows
 	source   source
@@ -116,10 +118,12 @@ func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layo
 	}
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.cancel = cancel
+	pulling, stopPulling := context.WithCancel(own)
+	e.stopPulling = stopPulling
 	// What cannot be taken yet waits here, not in the iterator: one that is
 	// full drops what the server says of itself.
 	incoming := make(chan jetstream.Msg, pullMessages)
-	go e.pull(own, incoming)
+	go e.pull(own, pulling, incoming)
 	go e.run(own, incoming)
 	go e.watchLag(own)
 	return e, nil
@@ -191,21 +195,35 @@ func (e *Events[F]) Stop(ctx context.Context) error {
 	e.source.messages.Drain()
 	e.mu.Unlock()
 	defer e.cancel()
-	select {
-	case <-e.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("events are still being applied: %w", ctx.Err())
+	// A server that is away cannot say that nothing more comes.
+	nc := e.js.Conn()
+	lost := nc.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING, nats.CLOSED)
+	defer nc.RemoveStatusListener(lost)
+	if nc.Status() != nats.CONNECTED {
+		e.stopPulling()
+	}
+	for {
+		select {
+		case <-e.done:
+			return nil
+		case <-lost:
+			e.stopPulling()
+			lost = nil
+		case <-ctx.Done():
+			return fmt.Errorf("events are still being applied: %w", ctx.Err())
+		}
 	}
 }
 
 // pull moves messages from the client's buffer to the collector. When the
 // durable was deleted, by an operator or with its stream, it is made again.
-func (e *Events[F]) pull(ctx context.Context, out chan<- jetstream.Msg) {
+func (e *Events[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 	defer close(out)
 	for {
-		m, err := e.current().messages.Next()
+		m, err := e.current().messages.Next(jetstream.NextContext(pulling))
 		switch {
+		case pulling.Err() != nil:
+			return
 		case err == nil:
 			if e.room.Acquire(ctx, weight(m)) != nil {
 				return

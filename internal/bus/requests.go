@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -198,9 +199,18 @@ func (s *Service) reply(r micro.Request, reply Reply) {
 	}
 	// Not r.Respond: it writes to the framework's bookkeeping, which the
 	// subscription's goroutine reads as soon as take has returned.
-	if err := s.nc.PublishMsg(msg); err != nil {
-		s.errors.Add(1)
-		s.log.Warn("a reply could not be sent", "subject", r.Subject(), "error", err)
+	err := s.nc.PublishMsg(msg)
+	if err == nil {
+		return
+	}
+	s.errors.Add(1)
+	s.log.Warn("a reply could not be sent", "subject", r.Subject(), "bytes", msg.Size(), "error", err)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		// The caller waits: what can be said is that there is no answer.
+		_ = s.nc.PublishMsg(&nats.Msg{Subject: msg.Subject, Data: []byte("{}"), Header: nats.Header{
+			subjects.HeaderErrorCode: {"500"},
+			subjects.HeaderError:     {"the answer is larger than the server's max_payload"},
+		}})
 	}
 }
 
@@ -246,7 +256,8 @@ func (s *Service) Stop(ctx context.Context) error {
 	if err := s.svc.Stop(); err != nil {
 		return err
 	}
-	for s.nc.NumSubscriptions() > left {
+	// Without a server nothing more comes, and nothing can be answered.
+	for s.nc.NumSubscriptions() > left && s.nc.IsConnected() {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("requests are still waiting: %w", ctx.Err())

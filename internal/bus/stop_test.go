@@ -1,0 +1,70 @@
+package bus
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/require"
+)
+
+// A server that has gone cannot end a pull, and nothing more comes from it.
+func TestEventsStopWithoutTheirServer(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		after bool
+	}{
+		{"it has gone before", false},
+		{"it goes meanwhile", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			srv, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+			require.NoError(t, err)
+			defer srv.Close()
+			b, err := Open(t.Context(), Options{URL: srv.URL(), Wait: true, Log: quiet})
+			require.NoError(t, err)
+			defer b.Close()
+			provisionTest(t, b)
+			held, applying := make(chan struct{}), make(chan struct{})
+			events, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+				Decode: decodeText,
+				Apply:  func(context.Context, []string) error { close(applying); <-held; return nil },
+			}, &counts{}, quiet)
+			require.NoError(t, err)
+			_, err = b.JS.Publish(t.Context(), "openclaw.event.h.a.s", []byte("s/1"))
+			require.NoError(t, err)
+			<-applying
+			if !row.after {
+				srv.Close()
+				require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
+			}
+			// The client gives a drain ten seconds to reach the server.
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			stopped := make(chan error, 1)
+			go func() { stopped <- events.Stop(ctx) }()
+			if row.after {
+				srv.Close()
+			}
+			close(held)
+			require.NoError(t, <-stopped)
+		})
+	}
+}
+
+func TestRequestsStopWithoutTheirServer(t *testing.T) {
+	srv, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+	require.NoError(t, err)
+	defer srv.Close()
+	b, err := Open(t.Context(), Options{URL: srv.URL(), Wait: true, Log: quiet})
+	require.NoError(t, err)
+	defer b.Close()
+	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })
+	srv.Close()
+	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
+	// The client gives a drain ten seconds to reach the server.
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	require.NoError(t, s.Stop(ctx))
+}
