@@ -148,14 +148,23 @@ func (bs *Breakers) admit(ref string, resolved bool) (report func(error), err er
 		bs.byRef[ref] = b
 	}
 	if b.open && time.Now().Before(b.until) {
-		return nil, fmt.Errorf("%w: until %s", ErrOpen, b.until.Format(time.TimeOnly))
+		return nil, b.refusal("until " + b.until.Format(time.TimeOnly))
 	}
 	done, err := b.circuit.Allow()
 	if err != nil {
-		return nil, fmt.Errorf("%w: it is being probed", ErrOpen)
+		return nil, b.refusal("it is being probed")
 	}
 	b.under++
 	return func(err error) { bs.report(ref, b, done, err) }, nil
+}
+
+// refusal says why the model is not asked. One that is known to be late is
+// late.
+func (b *breaker) refusal(why string) error {
+	if b.lates >= breakerLates {
+		return fmt.Errorf("%w: %w: %s", ErrOpen, errLate, why)
+	}
+	return fmt.Errorf("%w: %s", ErrOpen, why)
 }
 
 func (bs *Breakers) report(ref string, b *breaker, done func(error), err error) {

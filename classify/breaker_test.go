@@ -305,6 +305,33 @@ func TestBreakerStaysClosedForAFallbackThatIsNotNeeded(t *testing.T) {
 	})
 }
 
+func TestAModelThatIsKnownToBeLateIsLate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		model *completer
+		calls int
+		want  error
+	}{
+		"late":   {ok(time.Hour), breakerLates, ErrDeadline},
+		"broken": {&completer{err: errors.New("broken")}, breakerFailures, ErrFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := testInput(t)
+			synctest.Test(t, func(t *testing.T) {
+				chain := NewChain(resolver{"p/a": tt.model}, ChainOptions{Breakers: NewBreakers(nil)}, "p/a")
+				for range tt.calls {
+					_, err := patient(t, chain, in)
+					require.ErrorIs(t, err, tt.want)
+				}
+				start := time.Now()
+				_, err := patient(t, chain, in)
+				require.ErrorIs(t, err, ErrOpen)
+				require.ErrorIs(t, err, tt.want)
+				require.Zero(t, time.Since(start))
+			})
+		})
+	}
+}
+
 func TestBreakerOpenWithEachMode(t *testing.T) {
 	for mode, local := range map[Mode]bool{ModeLLM: false, ModeHedged: true, ModeCascade: true} {
 		t.Run(string(mode), func(t *testing.T) {

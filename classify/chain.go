@@ -198,10 +198,10 @@ func failure(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", ErrFailed, err)
 }
 
-// late says whether the time of a caller is over, given the error of all
-// attempts.
+// late says whether the time of a caller is over, or would be if a model that is
+// known to be late had been asked, given the error of all attempts.
 func late(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errLate) {
 		return true
 	}
 	deadline, ok := ctx.Deadline()
