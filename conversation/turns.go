@@ -80,6 +80,20 @@ func History(messages []payload.Message, mode QueryMode, window Window) []payloa
 	}
 }
 
+// Before returns the messages that came before the latest one, which a gateway
+// may hand over as the last of them too: it is not part of the conversation
+// (contract §5).
+func Before(latest string, messages []payload.Message) []payload.Message {
+	n := len(messages) - 1
+	if n < 0 || messages[n].Role != payload.RoleUser {
+		return messages
+	}
+	if text := textOf(&messages[n]); text[:prefixLen(text, MaxLatestChars)] != latest {
+		return messages
+	}
+	return messages[:n]
+}
+
 // cut shortens the texts of turns in place.
 func (w Window) cut(turns []payload.Turn) []payload.Turn {
 	for i := range turns {

@@ -137,6 +137,30 @@ func TestModesAndWindows(t *testing.T) {
 	}
 }
 
+func TestTheLatestMessageIsNotPartOfTheConversation(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("字", MaxLatestChars)
+	cases := map[string]struct {
+		latest   string
+		messages []payload.Message
+		want     []string
+	}{
+		"it is the last message too": {"now", script("u u1", "a a1", "u now"), []string{"u u1", "a a1"}},
+		"as the gateway decorates":   {"now", script("u u1", "a a1", "u <think>x</think> \n now"), []string{"u u1", "a a1"}},
+		"longer than it may be":      {long, script("u " + long + "字"), []string{}},
+		"said before and answered":   {"now", script("u now", "a a1"), []string{"u now", "a a1"}},
+		"said by the assistant":      {"now", script("u u1", "a now"), []string{"u u1", "a now"}},
+		"another is the last":        {"now", script("u u1", "a a1", "u u2"), []string{"u u1", "a a1", "u u2"}},
+		"there are none":             {"now", nil, []string{}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, lines(History(Before(c.latest, c.messages), ModeFull, Window{})))
+		})
+	}
+}
+
 func TestRecentCutsInCharacters(t *testing.T) {
 	t.Parallel()
 	messages := script("u "+strings.Repeat("字", 41), "a "+strings.Repeat("😀", 50), "u "+strings.Repeat("é", 40))

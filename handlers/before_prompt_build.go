@@ -6,7 +6,9 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sort"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -195,7 +197,7 @@ func (h *BeforePromptBuild) Omitted(req *Request, cause error) Result {
 func (h *BeforePromptBuild) prepare(t *turn) {
 	t.in = classify.Input{
 		Catalog:      t.catalog,
-		Conversation: conversation.History(t.event.Messages, t.set.QueryMode, t.set.Window),
+		Conversation: conversation.History(conversation.Before(t.latest, t.event.Messages), t.set.QueryMode, t.set.Window),
 		Latest:       t.latest,
 		Now:          h.now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),
@@ -254,28 +256,25 @@ func (h *BeforePromptBuild) begin(t turn, a answer) {
 		ts = h.now().UnixMilli()
 	}
 	id := nuid.Next()
-	body, err := h.encode(t, a, ts, id)
-	if err != nil {
-		h.log.Error("a turn could not be published", "run", t.req.Context.RunID, "error", err)
-		return
-	}
-	h.bus.TurnBegun(t.agent, session, id, t.req.Traceparent, body)
+	h.bus.TurnBegun(t.agent, session, id, t.req.Traceparent, h.encode(t, a, ts, id))
 }
 
 // encode makes the message of a turn_begun, the conversation at its end. It
 // leaves out the oldest of one that is too long for the server, as gateways do
-// with theirs.
-func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) ([]byte, error) {
-	body := payload.AppendTurnBegun(make([]byte, 0, 4096), subjects.HookTurnBegun, id, ts, t.req.Context, payload.TurnBegun{
-		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Result: a.result, Hint: a.hint, Skip: a.skip,
-	})
-	turns, size := t.conversation, len(body)+1024
+// with theirs, and then the end of the prompt.
+func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) []byte {
+	begun := payload.TurnBegun{RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Result: a.result, Hint: a.hint, Skip: a.skip}
+	body := payload.AppendTurnBegun(make([]byte, 0, 4096), subjects.HookTurnBegun, id, ts, t.req.Context, begun)
+	turns, size := t.conversation, len(body)+envelopeRoom
 	for _, turn := range turns {
 		size += len(turn) + 1
 	}
 	for h.maxPayload > 0 && int64(size) > h.maxPayload {
 		if len(turns) == 0 {
-			return nil, errors.New("the prompt alone is larger than the server's max_payload")
+			most := len(payload.AppendString(nil, begun.Prompt)) - (size - int(h.maxPayload))
+			begun.Prompt = cut(begun.Prompt, most)
+			body = payload.AppendTurnBegun(body[:0], subjects.HookTurnBegun, id, ts, t.req.Context, begun)
+			break
 		}
 		size -= len(turns[0]) + 1
 		turns = turns[1:]
@@ -288,8 +287,22 @@ func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) ([]byt
 		}
 		body = append(body, turn...)
 	}
-	return append(body, "]}}"...), nil
+	return append(body, "]}}"...)
 }
+
+// cut shortens a text so that it takes at most so many bytes in JSON, or is all
+// but empty.
+func cut(text string, most int) string {
+	n := sort.Search(len(text), func(n int) bool { return len(payload.AppendString(nil, text[:n]+truncated)) > most })
+	return strings.ToValidUTF8(text[:max(n-1, 0)], "") + truncated
+}
+
+const (
+	// envelopeRoom is kept of the server's max_payload for headers, in bytes.
+	envelopeRoom = 1024
+	// truncated ends a prompt that was cut.
+	truncated = " (truncated...)"
+)
 
 // header is the diagnostics of a reply (contract §3).
 func (h *BeforePromptBuild) header(req *Request, a answer, source string) map[string][]string {

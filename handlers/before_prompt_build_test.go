@@ -444,6 +444,22 @@ func TestATurnTooLongForTheServerLeavesOutTheOldest(t *testing.T) {
 	require.True(t, strings.HasPrefix(last.Text, "099 "), last.Text)
 }
 
+func TestATurnWhosePromptIsTooLongForTheServerIsCut(t *testing.T) {
+	for name, char := range map[string]string{"plain": "x", "characters of three bytes": "字", "characters that are escaped": "\"", "control characters": "\x01"} {
+		t.Run(name, func(t *testing.T) {
+			var r recorder
+			h := NewBeforePromptBuild(NewRuns(), &r, 64<<10, &r, quiet)
+			h.Use(settings(byLocal(1)))
+			req := prompt("r1", "hello "+strings.Repeat(char, 64<<10))
+			require.NotEmpty(t, handle(t, h, req).PrependContext)
+			require.Less(t, len(r.begun[0].Event), 63<<10)
+			turn := r.turns(t)[0]
+			require.True(t, strings.HasPrefix(turn.Prompt, "hello "+char), turn.Prompt)
+			require.True(t, strings.HasSuffix(turn.Prompt, char+" (truncated...)"))
+		})
+	}
+}
+
 func TestRunsForgetTheOldest(t *testing.T) {
 	runs := NewRuns()
 	for i := range maxRuns + 1 {
