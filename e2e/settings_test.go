@@ -116,6 +116,7 @@ func TestCommandLine(t *testing.T) {
 		{"help", []string{"--help"}, 0, `(?s)ask.*classify.*intents lint.*sessions.*dlq`, `^$`},
 		{"help of a command", []string{"run", "--help"}, 0, `HINT_NATS_URL`, `^$`},
 		{"version", []string{"version"}, 0, `^consumer \d+\.\d+\.\d+`, `^$`},
+		{"version as a flag", []string{"--version"}, 0, `^consumer \d+\.\d+\.\d+`, `^$`},
 		{"a text is missing", []string{"ask"}, 2, `^$`, `text`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -53,6 +53,8 @@ type cli struct {
 		Apply streamApplyCmd `cmd:"" help:"Create what is missing and change what differs."`
 	} `cmd:"" help:"Compare what is on the NATS server with the settings."`
 	Version versionCmd `cmd:"" help:"Print the version."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // invocation is what every command works with.
@@ -95,6 +97,7 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	parser, err := kong.New(&commands,
 		kong.Name("consumer"),
 		kong.Description(description),
+		kong.Vars{"version": about()},
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { left = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
@@ -104,7 +107,7 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	}
 	command, err := parser.Parse(args)
 	if left >= 0 {
-		return left // --help was answered
+		return left // --help or --version was answered
 	}
 	if err != nil {
 		_ = report(stderr, err, exitUsage)

@@ -13,8 +13,13 @@ const version = "0.1.0"
 type versionCmd struct{}
 
 func (versionCmd) Run(inv *invocation) error {
-	_, err := fmt.Fprintf(inv.stdout, "consumer %s%s, %s %s/%s\n", version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintln(inv.stdout, about())
 	return err
+}
+
+// about is the line of `consumer version`.
+func about() string {
+	return fmt.Sprintf("consumer %s%s, %s %s/%s", version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // revision is the commit that the binary was built from, when it is known.
