@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"intenthint/internal/fair"
 	"intenthint/payload"
 )
 
@@ -214,6 +215,7 @@ func (p *pending) await() (payload.Classification, error) {
 	if p.err != nil {
 		return payload.Classification{}, p.err
 	}
+	fair.Yield(p.patience)
 	var a answer
 	select {
 	case a = <-p.answer:

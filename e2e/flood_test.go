@@ -108,6 +108,66 @@ func TestFloodOfRequests(t *testing.T) {
 	require.Less(t, beside, max(20*alone, 2*time.Second))
 }
 
+// TestFloodThatDoesNotWait lets one gateway ask thousands of times a second without
+// waiting for answers. What is too much is told at once that it is, and a gateway
+// that asks in measure gets its hints.
+func TestFloodThatDoesNotWait(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, settings{"HINT_TIMEOUT_MS": "60000"})
+	s.serve(1, 1)
+	noisy, calm := s.gateway(), s.gateway()
+	var (
+		mu       sync.Mutex
+		answers  = map[string]int{}
+		answered atomic.Int64
+	)
+	inbox := noisy.nc.NewRespInbox()
+	sub, err := noisy.nc.Subscribe(inbox, func(m *nats.Msg) {
+		mu.Lock()
+		answers[m.Header.Get("Hint-Source")+m.Header.Get("Hint-Skip")]++
+		mu.Unlock()
+		answered.Add(1)
+	})
+	require.NoError(t, err)
+	require.NoError(t, sub.SetPendingLimits(-1, -1))
+	alone := calm.often(t, "alone", 300)
+	var (
+		flood sync.WaitGroup
+		end   atomic.Bool
+		sent  int64
+	)
+	flood.Go(func() {
+		pace := time.NewTicker(time.Millisecond)
+		defer pace.Stop()
+		for ; !end.Load(); sent++ {
+			if sent%16 == 0 {
+				<-pace.C
+			}
+			m := turn{session: fmt.Sprintf("noisy-%d", sent%16), run: fmt.Sprintf("noisy-%d", sent), prompt: fmt.Sprintf("Hello number %d.", sent)}.message()
+			m.Reply = inbox
+			if noisy.nc.PublishMsg(m) != nil {
+				return
+			}
+			// On a slow machine the flood is a smaller one.
+			for sent-answered.Load() > 5000 && !end.Load() {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+	beside := calm.often(t, "beside", 300)
+	end.Store(true)
+	flood.Wait()
+	require.Eventually(t, func() bool { return answered.Load() == sent }, patient, tick, "every request is answered")
+	mu.Lock()
+	defer mu.Unlock()
+	t.Logf("p99 %s alone, %s beside a flood of %d; answers to the flood: %v", alone, beside, sent, answers)
+	require.NotZero(t, answers["local"])
+	require.NotZero(t, answers["overloaded"])
+	require.Len(t, answers, 2)
+	// Without turns it waits behind thousands.
+	require.Less(t, beside, max(100*alone, 2*time.Second))
+}
+
 // newExternalProcess starts a NATS server in a process of its own, so that
 // memory can be told apart.
 func newExternalProcess(t *testing.T) (url string) {

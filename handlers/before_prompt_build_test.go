@@ -14,12 +14,14 @@ import (
 	"time"
 	"unique"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
 	"intenthint/conversation"
 	"intenthint/eligibility"
 	"intenthint/intents"
+	"intenthint/internal/fair"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -406,6 +408,36 @@ func TestAnAnswerThatCameTooLateIsNotRecorded(t *testing.T) {
 	require.Equal(t, "deadline", header(res, subjects.HeaderSkip))
 	require.NotEmpty(t, header(res, subjects.HeaderElapsedMs))
 	require.Equal(t, "classify_failed", header(h.Omitted(late, errors.New("panic")), subjects.HeaderSkip))
+}
+
+func TestRequestsThatWaitHoldNobodyUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(ctx context.Context, in classify.Input) (payload.Classification, error) {
+			if in.Latest == "slow" {
+				<-ctx.Done()
+			}
+			return payload.Classification{Intent: "CODE", Confidence: 1, Source: payload.SourceLLM}, ctx.Err()
+		}}
+		h := handler(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		queue := fair.New(1)
+		answered := make(chan string, 3)
+		for _, asked := range []struct{ run, prompt string }{{"waits for the model", "slow"}, {"waits for the model", "slow"}, {"quick", "quick"}} {
+			require.True(t, queue.Go(t.Context(), "gateway", 1, func(ctx context.Context) {
+				req := prompt(asked.run, asked.prompt)
+				ctx, cancel := context.WithDeadline(ctx, req.Deadline)
+				defer cancel()
+				_, err := h.Handle(ctx, req)
+				assert.NoError(t, err)
+				answered <- asked.run
+			}))
+		}
+		synctest.Wait()
+		require.Len(t, answered, 1)
+		require.Equal(t, "quick", <-answered)
+		time.Sleep(time.Minute)
+		require.Len(t, answered, 2)
+	})
 }
 
 func TestALateModelLeavesTimeForTheReply(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"intenthint/internal/fair"
 	"intenthint/payload"
 )
 
@@ -140,6 +141,7 @@ func (known *run) wait(ctx context.Context) (answer, bool) {
 		return known.answer.whole(), true
 	default:
 	}
+	fair.Yield(ctx)
 	select {
 	case <-known.done:
 		return known.answer.whole(), true

@@ -111,15 +111,7 @@ func (discardWriter) Write(p []byte) (int, error) { return len(p), nil }
 
 // BenchmarkAnswer is what a request costs between receipt and reply.
 func BenchmarkAnswer(b *testing.B) {
-	cfg := settle(b, nil)
-	log := slog.New(slog.DiscardHandler)
-	metrics := telemetry.NewMetrics(version)
-	live := newLive(cfg, metrics, log, new(slog.LevelVar))
-	require.NoError(b, live.load())
-	hint := handlers.NewBeforePromptBuild(handlers.NewRuns(), nobody{}, 8<<20, observer{metrics, log}, log)
-	require.NoError(b, live.serve(hint))
-	runner := handlers.NewRunner(live.hookTimeout, log)
-	runner.On(subjects.HookBeforePromptBuild, "hint", 0, hint.Handle, hint.Omitted)
+	runner, metrics := answering(b)
 	s := &system{}
 	request, err := json.Marshal(s.prompt("bench", "run-00000000", "can you remind me to water the plants tomorrow at nine?"))
 	require.NoError(b, err)
@@ -133,6 +125,45 @@ func BenchmarkAnswer(b *testing.B) {
 		if reply.Header.Get(subjects.HeaderSource) != "local" {
 			b.Fatal(reply)
 		}
+	}
+}
+
+// answering is what answers requests, without a server.
+func answering(t testing.TB) (*handlers.Runner, *telemetry.Metrics) {
+	t.Helper()
+	cfg := settle(t, nil)
+	log := slog.New(slog.DiscardHandler)
+	metrics := telemetry.NewMetrics(version)
+	live := newLive(cfg, metrics, log, new(slog.LevelVar))
+	require.NoError(t, live.load())
+	hint := handlers.NewBeforePromptBuild(handlers.NewRuns(), nobody{}, 8<<20, observer{metrics, log}, log)
+	require.NoError(t, live.serve(hint))
+	runner := handlers.NewRunner(live.hookTimeout, log)
+	runner.On(subjects.HookBeforePromptBuild, "hint", 0, hint.Handle, hint.Omitted)
+	return runner, metrics
+}
+
+func TestARequestThatHasWaitedTooLongIsOverloaded(t *testing.T) {
+	runner, metrics := answering(t)
+	request, err := json.Marshal((&system{}).prompt("s", "r", "can you remind me to water the plants tomorrow at nine?"))
+	require.NoError(t, err)
+	for _, row := range []struct {
+		name           string
+		waited, budget time.Duration
+		skip           string
+	}{
+		{"in time", time.Millisecond, time.Minute, ""},
+		{"beyond its deadline", 59 * time.Second, time.Minute, "overloaded"},
+		{"nobody could be in time", 0, time.Microsecond, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var reply bus.Reply
+			answer(t.Context(), runner, metrics, row.budget, bus.Request{Data: request, Received: time.Now().Add(-row.waited), Traceparent: "00-1-2-01"}, func(r bus.Reply) { reply = r })
+			require.Equal(t, row.skip, reply.Header.Get(subjects.HeaderSkip))
+			require.Equal(t, row.skip != "", string(reply.Body) == "{}")
+			require.NotEmpty(t, reply.Header.Get(subjects.HeaderElapsedMs))
+			require.Equal(t, "00-1-2-01", reply.Header.Get(subjects.HeaderTraceparent))
+		})
 	}
 }
 

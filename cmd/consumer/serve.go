@@ -12,9 +12,11 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
+	"intenthint/eligibility"
 	"intenthint/handlers"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/fair"
 	"intenthint/internal/telemetry"
 	"intenthint/payload"
 	"intenthint/store"
@@ -184,7 +186,8 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 
 	service, err := bus.StartService(stopping, requests.NC, bus.ServiceOptions{
 		Layout: layout, Version: version, Hooks: runner.Hooks(), Log: log,
-		Immediate: hint.Immediate, // the only handler
+		Immediate:  hint.Immediate, // the only handler
+		Overloaded: func(r bus.Request) bus.Reply { return overloaded(metrics, r) },
 		InFlight: func(delta int) {
 			if delta > 0 {
 				requestsCame.Add(1)
@@ -344,6 +347,7 @@ func (t *turns) TurnBegun(agent, session, id, traceparent string, body []byte) {
 
 // Claim implements [handlers.Bus].
 func (t *turns) Claim(ctx context.Context, run string, until time.Time) bool {
+	fair.Yield(ctx)
 	claims := t.claims.Load()
 	return claims == nil || claims.Claim(ctx, run, time.Now(), until)
 }
@@ -380,6 +384,11 @@ func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Met
 		return
 	}
 	deadline, margin := handlers.Deadline(r.Received, r.Timeout, timeout)
+	if now := time.Now(); now.After(deadline) && now.Sub(r.Received) > stale {
+		// It has waited for a processor until nobody waited for it any more.
+		reply(overloaded(metrics, r))
+		return
+	}
 	runner.Run(ctx, &handlers.Request{
 		Envelope: env, Context: hook, Received: r.Received,
 		Deadline: deadline, Margin: margin, Traceparent: r.Traceparent,
@@ -388,14 +397,34 @@ func answer(ctx context.Context, runner *handlers.Runner, metrics *telemetry.Met
 			reply(refuse(err, r.Received, res.Header))
 			return
 		}
-		if r.Traceparent != "" {
-			if res.Header == nil {
-				res.Header = map[string][]string{}
-			}
-			res.Header[subjects.HeaderTraceparent] = []string{r.Traceparent}
-		}
-		reply(bus.Reply{Body: res.Body(), Header: nats.Header(res.Header)})
+		reply(bus.Reply{Body: res.Body(), Header: traced(r, res.Header)})
 	})
+}
+
+// stale is how long a request must have waited to be too old for an answer, also
+// when its budget is nearly nothing: a local answer is given within less.
+const stale = 50 * time.Millisecond
+
+// overloaded answers a request that there is no room or no time for (contract
+// §3). It is no turn: to publish one costs more than to answer.
+func overloaded(metrics *telemetry.Metrics, r bus.Request) bus.Reply {
+	took := time.Since(r.Received)
+	metrics.Skip(string(eligibility.Overloaded), took)
+	return bus.Reply{Body: []byte("{}"), Header: traced(r, map[string][]string{
+		subjects.HeaderSkip:      {string(eligibility.Overloaded)},
+		subjects.HeaderElapsedMs: {handlers.ElapsedMs(took)},
+	})}
+}
+
+// traced gives a request's trace back.
+func traced(r bus.Request, header map[string][]string) nats.Header {
+	if r.Traceparent != "" {
+		if header == nil {
+			header = map[string][]string{}
+		}
+		header[subjects.HeaderTraceparent] = []string{r.Traceparent}
+	}
+	return nats.Header(header)
 }
 
 // refuse answers a request that is wrong.

@@ -346,6 +346,73 @@ func TestARequestThatComesAloneIsAnsweredWhereItArrives(t *testing.T) {
 	require.True(t, some)
 }
 
+func TestGatewaysTakeTurnsAndTooMuchIsRefused(t *testing.T) {
+	b := openTest(t)
+	gate := make(chan struct{})
+	var (
+		mu     sync.Mutex
+		served []string
+	)
+	s, err := StartService(t.Context(), b.NC, ServiceOptions{
+		Layout: testLayout(), Version: "1.2.3", Log: quiet,
+		Overloaded: func(r Request) Reply {
+			return Reply{Body: r.Data, Header: nats.Header{subjects.HeaderSkip: {"overloaded"}}}
+		},
+	}, func(_ context.Context, r Request, reply func(Reply)) {
+		<-gate
+		mu.Lock()
+		served = append(served, string(r.Data))
+		mu.Unlock()
+		reply(Reply{Body: []byte("{}")})
+	})
+	require.NoError(t, err)
+	const line = 1024
+	noisy, calm := client(t, b), client(t, b)
+	refused := make(chan *nats.Msg, 16)
+	answered := make(chan *nats.Msg, 2*line)
+	inbox := noisy.NewRespInbox()
+	_, err = noisy.Subscribe(inbox, func(m *nats.Msg) {
+		if m.Header.Get(subjects.HeaderSkip) != "" {
+			refused <- m
+		} else {
+			answered <- m
+		}
+	})
+	require.NoError(t, err)
+	for range places() + line + 1 {
+		require.NoError(t, noisy.PublishRequest("openclaw.request.x.y", inbox, []byte("noisy")))
+	}
+	m := <-refused // the last: places and line are full
+	require.Equal(t, "noisy", string(m.Data))
+	require.Empty(t, answered)
+	answer := make(chan error, 1)
+	go func() {
+		_, err := calm.Request("openclaw.request.x.y", []byte("calm"), time.Minute)
+		answer <- err
+	}()
+	require.Eventually(t, func() bool { return s.Stats().Inflight == int64(places()+line+1) }, time.Minute, time.Millisecond, "its line is its own")
+	close(gate)
+	require.NoError(t, <-answer)
+	for range places() + line {
+		<-answered
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	require.Less(t, slices.Index(served, "calm"), line, "not behind all of them")
+}
+
+func TestARequestIsNamedAfterItsConnection(t *testing.T) {
+	for _, row := range []struct{ name, reply, want string }{
+		{"one inbox for all", "_INBOX.conn.token", "_INBOX.conn"},
+		{"an inbox each", "_INBOX.token", "_INBOX"},
+		{"a prefix of its own", "_INBOX_gw.conn.token", "_INBOX_gw.conn"},
+		{"one token", "inbox", ""},
+		{"nobody waits", "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, requester(row.reply)) })
+	}
+}
+
 func TestAnAnswerThatIsTooLargeIsSaidToBe(t *testing.T) {
 	b := openTest(t)
 	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: make([]byte, b.NC.MaxPayload()+1)} })

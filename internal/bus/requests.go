@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
-	"intenthint/internal/workers"
+	"intenthint/internal/fair"
 	"intenthint/subjects"
 )
 
@@ -50,8 +51,10 @@ type Service struct {
 	// subscription's goroutine, whose own it is, last gave an answer itself.
 	immediate func() bool
 	answered  time.Time
-	// workers serve the requests that working counts.
-	workers *workers.Pool
+	// overloaded is ServiceOptions.Overloaded.
+	overloaded func(Request) Reply
+	// queue serves the requests, which working counts.
+	queue   *fair.Queue
 	working sync.WaitGroup
 
 	// subscriptions is how many the framework made for this service.
@@ -64,7 +67,7 @@ type Service struct {
 }
 
 // Answer answers a request: it calls reply once, inside the request's budget,
-// on whatever goroutine.
+// on whatever goroutine. It calls [fair.Yield] before it waits for something.
 type Answer func(ctx context.Context, r Request, reply func(Reply))
 
 // ServiceOptions name the service in the framework's lists.
@@ -80,31 +83,38 @@ type ServiceOptions struct {
 	// present: then a request that comes alone is answered where it arrives.
 	// nil: never.
 	Immediate func() bool
-	Log       *slog.Logger
+	// Overloaded is the answer to a request for which there is no room, at
+	// once and on the subscription's goroutine.
+	Overloaded func(Request) Reply
+	Log        *slog.Logger
 }
 
-// Bounds of what may wait in the client for the subscription's goroutine,
-// which hands every request on at once: they are only reached when the machine
-// cannot even do that.
 const (
+	// Bounds of what may wait in the client for the subscription's goroutine,
+	// which hands every request on at once: they are only reached when the
+	// machine cannot even do that.
 	pendingRequests     = 65536
 	pendingRequestBytes = 256 << 20
-	// maxWorkers bounds the requests in work. Classification has a bound of
-	// its own (HINT_MAX_INFLIGHT); beyond this one the subscription's
-	// goroutine works itself, which holds back the rest.
-	maxWorkers = 4096
 	// largestAlone is the largest request, in bytes, that is answered where it
 	// arrives: a larger one takes longer than handing it on.
 	largestAlone = 64 << 10
 	// closely: a request that is taken so soon after an answer has waited for
 	// it.
 	closely = 20 * time.Microsecond
+	// maxInflight bounds the requests in work, most of which wait for a model
+	// or for each other: what waits for a processor has bounds of its own.
+	maxInflight = 16384
 )
+
+// places is how many requests are in work at once, without those that wait for
+// something: what is more only makes the processors' own queue longer, in which
+// nobody takes turns.
+func places() int { return runtime.GOMAXPROCS(0) + 2 }
 
 // StartService begins to answer requests with answer, which is called on many
 // goroutines at once. Nothing else may subscribe on the connection meanwhile.
 func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer Answer) (*Service, error) {
-	s := &Service{nc: nc, answer: answer, observe: o.InFlight, immediate: o.Immediate, log: o.Log, workers: workers.New()}
+	s := &Service{nc: nc, answer: answer, observe: o.InFlight, immediate: o.Immediate, overloaded: o.Overloaded, log: o.Log, queue: fair.New(places())}
 	if s.observe == nil {
 		s.observe = func(int) {}
 	}
@@ -149,39 +159,55 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer A
 
 // take hands a request to a goroutine of its own: the framework calls handlers
 // one after another, and a classification may wait for a model. One that would
-// be answered before another goroutine has woken is not handed on.
+// be answered before another goroutine has woken is not handed on. A gateway
+// that asks for more than can be answered is told so, and the others' requests
+// come in turn with its own.
 func (s *Service) take(ctx context.Context, r micro.Request) {
 	received := time.Now()
 	s.working.Add(1)
 	s.observe(1)
 	inflight := s.inflight.Add(1)
-	switch {
-	case inflight > maxWorkers:
-		s.serve(ctx, r, received)
-	case inflight == 1 && s.immediate() && len(r.Data()) <= largestAlone && received.Sub(s.answered) > closely:
+	if inflight == 1 && s.immediate() && len(r.Data()) <= largestAlone && received.Sub(s.answered) > closely {
 		s.serve(ctx, r, received)
 		s.answered = time.Now()
-	default:
-		s.workers.Go(func() { s.serve(ctx, r, received) })
+		return
+	}
+	if inflight > maxInflight || !s.queue.Go(ctx, requester(r.Reply()), len(r.Data()), func(ctx context.Context) { s.serve(ctx, r, received) }) {
+		s.finish(r, received, s.overloaded(request(r, received)))
 	}
 }
 
-func (s *Service) serve(ctx context.Context, r micro.Request, received time.Time) {
+// requester names who asked, by the subject on which the answer is waited for:
+// the last token is the request's, those before are the connection's.
+func requester(reply string) string { return reply[:max(0, strings.LastIndexByte(reply, '.'))] }
+
+func request(r micro.Request, received time.Time) Request {
 	headers := nats.Header(r.Headers())
-	s.answer(ctx, Request{
+	return Request{
 		Subject:     r.Subject(),
 		Data:        r.Data(),
 		Received:    received,
 		Timeout:     timeoutOf(headers),
 		Traceparent: headers.Get(subjects.HeaderTraceparent),
-	}, func(reply Reply) {
-		s.reply(r, reply)
-		s.nanos.Add(int64(time.Since(received)))
-		s.requests.Add(1)
-		s.inflight.Add(-1)
-		s.observe(-1)
-		s.working.Done()
+	}
+}
+
+func (s *Service) serve(ctx context.Context, r micro.Request, received time.Time) {
+	s.answer(ctx, request(r, received), func(reply Reply) {
+		s.finish(r, received, reply)
+		// The reply may have come without the answering goroutine, which
+		// holds up nobody then.
+		fair.Yield(ctx)
 	})
+}
+
+func (s *Service) finish(r micro.Request, received time.Time, reply Reply) {
+	s.reply(r, reply)
+	s.nanos.Add(int64(time.Since(received)))
+	s.requests.Add(1)
+	s.inflight.Add(-1)
+	s.observe(-1)
+	s.working.Done()
 }
 
 func (s *Service) reply(r micro.Request, reply Reply) {
