@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -53,9 +52,7 @@ type Service struct {
 	answered  time.Time
 	// overloaded is ServiceOptions.Overloaded.
 	overloaded func(Request) Reply
-	// queue serves the requests, which working counts.
-	queue   *fair.Queue
-	working sync.WaitGroup
+	queue      *fair.Queue
 
 	// subscriptions is how many the framework made for this service.
 	subscriptions int
@@ -164,7 +161,6 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer A
 // come in turn with its own.
 func (s *Service) take(ctx context.Context, r micro.Request) {
 	received := time.Now()
-	s.working.Add(1)
 	s.observe(1)
 	inflight := s.inflight.Add(1)
 	if inflight == 1 && s.immediate() && len(r.Data()) <= largestAlone && received.Sub(s.answered) > closely {
@@ -205,9 +201,8 @@ func (s *Service) finish(r micro.Request, received time.Time, reply Reply) {
 	s.reply(r, reply)
 	s.nanos.Add(int64(time.Since(received)))
 	s.requests.Add(1)
-	s.inflight.Add(-1)
 	s.observe(-1)
-	s.working.Done()
+	s.inflight.Add(-1)
 }
 
 func (s *Service) reply(r micro.Request, reply Reply) {
@@ -282,23 +277,14 @@ func (s *Service) Stop(ctx context.Context) error {
 	if err := s.svc.Stop(); err != nil {
 		return err
 	}
-	// Without a server nothing more comes, and nothing can be answered.
-	for s.nc.NumSubscriptions() > left && s.nc.IsConnected() {
+	// Without a server nothing more comes and nothing can be answered, but what
+	// has come is still taken.
+	for s.nc.NumSubscriptions() > left && s.nc.IsConnected() || s.inflight.Load() > 0 {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("requests are still waiting: %w", ctx.Err())
+			return fmt.Errorf("requests are still waiting, %d of them in work: %w", s.inflight.Load(), ctx.Err())
 		case <-time.After(time.Millisecond):
 		}
 	}
-	done := make(chan struct{})
-	go func() {
-		s.working.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%d requests are still in work: %w", s.inflight.Load(), ctx.Err())
-	}
+	return nil
 }

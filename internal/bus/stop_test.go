@@ -68,3 +68,42 @@ func TestRequestsStopWithoutTheirServer(t *testing.T) {
 	defer cancel()
 	require.NoError(t, s.Stop(ctx))
 }
+
+// What the client has received of a server that has gone since is still taken,
+// while a stop waits for what was taken before.
+func TestRequestsAreTakenDuringAStopWithoutTheirServer(t *testing.T) {
+	srv, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+	require.NoError(t, err)
+	defer srv.Close()
+	b, err := Open(t.Context(), Options{URL: srv.URL(), Wait: true, Log: quiet})
+	require.NoError(t, err)
+	defer b.Close()
+	held, answering := make(chan struct{}), make(chan struct{}, 1)
+	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet, Immediate: func() bool { return true }},
+		func(_ context.Context, _ Request, reply func(Reply)) {
+			select {
+			case answering <- struct{}{}:
+				<-held
+			default:
+			}
+			reply(Reply{Body: []byte("{}")})
+		})
+	require.NoError(t, err)
+	const waiting = 1000
+	before := b.NC.Stats().InMsgs
+	for range waiting {
+		require.NoError(t, srv.NC.PublishRequest("openclaw.request.h.a", "nobody", []byte("{}")))
+	}
+	<-answering
+	require.Eventually(t, func() bool { return b.NC.Stats().InMsgs >= before+waiting }, time.Minute, time.Millisecond)
+	srv.Close()
+	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- s.Stop(ctx) }()
+	require.Eventually(t, s.svc.Stopped, time.Minute, time.Millisecond)
+	close(held)
+	require.NoError(t, <-stopped)
+	require.Eventually(t, func() bool { return s.Stats().Requests == waiting }, time.Minute, time.Millisecond)
+}
