@@ -54,6 +54,8 @@ func TestNameShortensLongTokens(t *testing.T) {
 	require.Equal(t, strings.Repeat("a", 180)+"a92efd82109373e5", long)
 	require.Len(t, Name(strings.Repeat("ü", 90)), 196, "the bytes of the token count")
 	require.NotEqual(t, Name(strings.Repeat("a", 300)), Name(strings.Repeat("a", 301)))
+	require.True(t, MayBeShortened(long))
+	require.False(t, MayBeShortened(short))
 }
 
 func TestSubjects(t *testing.T) {

@@ -12,8 +12,12 @@ import (
 const AbsentToken = "_"
 
 // MaxNameBytes is the longest token that is used unchanged as a file name;
-// [Name] shortens longer ones.
-const MaxNameBytes = 200
+// [Name] shortens longer ones to their first bytes and a sum.
+const (
+	MaxNameBytes   = 200
+	shortenedBytes = 180
+	sumBytes       = 8 // written as hex digits
+)
 
 // ErrBadToken reports a token that [EncodeToken] cannot have made.
 var ErrBadToken = errors.New("not an encoded subject token")
@@ -111,8 +115,12 @@ func Name(value string) string {
 		return token
 	}
 	sum := sha256.Sum256([]byte(token))
-	return token[:180] + hex.EncodeToString(sum[:8])
+	return token[:shortenedBytes] + hex.EncodeToString(sum[:sumBytes])
 }
+
+// MayBeShortened says whether a name of [Name] may be that of a longer token.
+// Such a one can look like the token of another value.
+func MayBeShortened(name string) bool { return len(name) == shortenedBytes+2*sumBytes }
 
 func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'

@@ -163,8 +163,8 @@ func (r *rebuilder) single(ctx context.Context, sessions rebuildable) error {
 // one makes a session again.
 func (r *rebuilder) one(ctx context.Context, sessions rebuildable, token string) error {
 	session, err := subjects.DecodeToken(token)
-	if err != nil {
-		session = "" // a shortened one: all events are looked at
+	if err != nil || subjects.MayBeShortened(token) {
+		session = "" // all events are looked at
 	}
 	done, err := r.reapply(ctx, onlyToken{sessions, token}, bus.Range{Session: session})
 	if err == nil && done.Failed > 0 {

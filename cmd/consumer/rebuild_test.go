@@ -122,18 +122,29 @@ func mapsWith(base, other map[string][]byte, name string) map[string][]byte {
 }
 
 func TestASessionFileThatIsNoneIsMadeAgain(t *testing.T) {
-	s := start(t, nil)
-	s.converse()
-	path := filepath.Join(s.cfg.Store.SessionsDir, "two=2Fthree.json")
-	require.NoError(t, os.WriteFile(path, []byte(`{"current": `), 0o600))
-	s.ask(s.prompt("two/three", "latest", "write some code for me please"), time.Minute)
-	s.eventually("the turns of before", func() bool {
-		data, err := os.ReadFile(path)
-		return err == nil && bytes.Count(data, []byte(`"runId"`)) == 6
-	})
-	aside, err := filepath.Glob(path[:len(path)-len(".json")] + ".corrupt-*")
-	require.NoError(t, err)
-	require.Len(t, aside, 1)
+	for name, session := range map[string]string{
+		"a token that says which session it is": "two/three",
+		"a token that was shortened":            strings.Repeat("long-", 50),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t, nil)
+			turns := func() int {
+				data, _ := os.ReadFile(filepath.Join(s.cfg.Store.SessionsDir, subjects.Name(session)+".json"))
+				return bytes.Count(data, []byte(`"runId"`))
+			}
+			for run := range 2 {
+				s.ask(s.prompt(session, strconv.Itoa(run), "write some code for me please"), time.Minute)
+			}
+			s.eventually("the turns", func() bool { return turns() == 2 })
+			path := filepath.Join(s.cfg.Store.SessionsDir, subjects.Name(session))
+			require.NoError(t, os.WriteFile(path+".json", []byte(`{"current": `), 0o600))
+			s.ask(s.prompt(session, "latest", "write some code for me please"), time.Minute)
+			s.eventually("the turns of before", func() bool { return turns() == 3 })
+			aside, err := filepath.Glob(path + ".corrupt-*")
+			require.NoError(t, err)
+			require.Len(t, aside, 1)
+		})
+	}
 }
 
 // What stands beside a document is made again as well, and an export shows what
