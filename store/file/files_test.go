@@ -430,6 +430,31 @@ func TestLinesThatCanBeReadAreKept(t *testing.T) {
 	require.Equal(t, []string{"s"}, s.lost)
 }
 
+// It is tried again and again while it fails, and would fill the disk.
+func TestLinesThatCannotTakeTheirPlaceLeaveNothing(t *testing.T) {
+	for _, name := range []string{"s.history.jsonl", "s.pending"} {
+		t.Run(name, func(t *testing.T) {
+			s := newSpoilable(t)
+			s.write(t, name, s.read(t, name)+"}")
+			marks := filepath.Join(s.dir, ".lost")
+			require.NoError(t, os.Remove(marks))
+			require.NoError(t, os.WriteFile(marks, nil, 0o600))
+			temps := func() int {
+				files, err := os.ReadDir(filepath.Join(s.dir, ".tmp"))
+				require.NoError(t, err)
+				return len(files)
+			}
+			before := temps()
+			for range 3 {
+				require.Error(t, s.Apply(t.Context(), []store.Fact{storetest.Call("s", "r1", 101)}))
+			}
+			require.LessOrEqual(t, temps(), before)
+			require.NoError(t, os.Remove(marks))
+			apply(t, s.Store, storetest.Call("s", "r1", 101))
+		})
+	}
+}
+
 // The last line of a turn is lost, and the one before it has a fact that has
 // moved to another turn since.
 func TestAnEarlierLineOfATurnHasNothingOfOthers(t *testing.T) {

@@ -423,6 +423,11 @@ func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, re
 		if temp, info, err = s.writeTemp(lines); err != nil {
 			return nil, err
 		}
+		defer func() {
+			if err != nil {
+				_ = os.Remove(temp)
+			}
+		}()
 	}
 	if err := s.MarkLost(ctx, token); err != nil {
 		return nil, err
