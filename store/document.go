@@ -57,10 +57,9 @@ type held struct {
 	at   int    // of raw in the last encoding of the document
 	// loose: the turn has facts without a run id.
 	loose bool
-	// archived: the turn stands in the archive as it is.
-	archived bool
-	// recalled: the turn was brought back from the archive by this Fold.
-	recalled bool
+	// recalled: the turn was brought back from the archive by this Fold;
+	// archived: it stands there as it is.
+	recalled, archived bool
 }
 
 // open returns the turn for reading.

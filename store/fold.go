@@ -233,7 +233,8 @@ func (d *Document) retire(limit int) ([]json.RawMessage, error) {
 	d.turns = d.turns[n:]
 	for _, h := range d.turns {
 		if h.recalled {
-			h.recalled, d.changedSession = false, true
+			// When it is retired again, the archive may have lost it.
+			h.recalled, h.archived, d.changedSession = false, false, true
 		}
 	}
 	return out, nil

@@ -390,6 +390,25 @@ func (l *lines) lose(r *rand.Rand, d *Document) {
 	}
 }
 
+// A turn is recalled and stays, and then the archive loses it.
+func TestATurnThatWasRecalledIsRetiredAgain(t *testing.T) {
+	d, archive := &Document{}, &lines{t: t}
+	begin := func(limit int, run string, ts int64) {
+		change, err := d.Fold([]Fact{{ID: "e" + run, TS: ts, SessionID: "s", RunID: run, Begin: &Begin{Input: run}}}, limit, archive)
+		require.NoError(t, err)
+		archive.all = append(archive.all, change.Retired...)
+	}
+	begin(0, "r1", 1)
+	begin(0, "r2", 2)
+	require.Len(t, archive.turns(), 1)
+	begin(1, "r1", 1)
+	require.Equal(t, 2, d.Turns())
+	archive.all = nil
+	begin(1, "r3", 3)
+	require.Len(t, archive.turns(), 1)
+	require.Equal(t, "r1", archive.turns()[0].RunID)
+}
+
 func FuzzFold(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
 	f.Add(uint64(77), uint64(0))

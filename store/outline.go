@@ -10,10 +10,10 @@ type Outline struct {
 }
 
 type outlined struct {
-	run             string
-	key             Key
-	from, to        int // in the encoding
-	loose, archived bool
+	run      string
+	key      Key
+	from, to int // in the encoding
+	loose    bool
 }
 
 // Outline makes o the outline of the document as it was last encoded.
@@ -21,7 +21,7 @@ func (d *Document) Outline(o *Outline) {
 	o.doc = Document{id: d.id, sessionKey: d.sessionKey, agent: d.agent, last: d.last}
 	o.turns = slices.Grow(o.turns[:0], len(d.turns))
 	for _, h := range d.turns {
-		o.turns = append(o.turns, outlined{h.run, h.key, h.at, h.at + len(h.raw), h.loose, h.archived})
+		o.turns = append(o.turns, outlined{h.run, h.key, h.at, h.at + len(h.raw), h.loose})
 	}
 }
 
@@ -31,7 +31,7 @@ func (o *Outline) Document(encoded []byte) *Document {
 	d.turns = make([]*held, len(o.turns))
 	all := make([]held, len(o.turns))
 	for i, t := range o.turns {
-		all[i] = held{run: t.run, key: t.key, raw: encoded[t.from:t.to:t.to], loose: t.loose, archived: t.archived}
+		all[i] = held{run: t.run, key: t.key, raw: encoded[t.from:t.to:t.to], loose: t.loose}
 		d.turns[i] = &all[i]
 	}
 	return &d
