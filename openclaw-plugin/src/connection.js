@@ -1,9 +1,11 @@
 // One NATS connection that is dialled until it stands, and again when it is lost.
 
+import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { connect as dial } from "node:net";
+import { connect as dial, isIP } from "node:net";
+import { connect as secure, createSecureContext } from "node:tls";
 
-import { connect, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
+import { AuthorizationError, connect, credsAuthenticator, nkeyAuthenticator } from "@nats-io/transport-node";
 
 import { message } from "./values.js";
 
@@ -41,30 +43,89 @@ export function connectionOptions(options) {
   };
   const hosts = [];
   for (const server of servers) {
-    const url = new URL(server.includes("://") ? server : `nats://${server}`);
+    const url = named("natsUrl", () => new URL(server.includes("://") ? server : `nats://${server}`));
+    if (url.protocol !== "nats:" && url.protocol !== "tls:") {
+      throw new Error(`natsUrl: a gateway connects to nats:// and tls:// addresses, not to ${url.protocol}//`);
+    }
     hosts.push(url.host);
     if (url.protocol === "tls:") out.tls = {};
-    if (url.password !== "") {
-      out.user = decodeURIComponent(url.username);
-      out.pass = decodeURIComponent(url.password);
-    } else if (url.username !== "") {
-      out.token = decodeURIComponent(url.username);
+    const [name, password] = named("natsUrl", () => [url.username, url.password].map(decodeURIComponent));
+    if (password) {
+      out.user = name;
+      out.pass = password;
+    } else if (name) {
+      out.token = name;
     }
   }
   out.servers = hosts;
-  if (options.natsCreds !== "") out.authenticator = credsAuthenticator(readFileSync(options.natsCreds));
-  else if (options.natsNkey !== "")
-    out.authenticator = nkeyAuthenticator(Buffer.from(readFileSync(options.natsNkey, "utf8").trim()));
-  if (options.natsCa !== "" || options.natsCert !== "") {
-    out.tls = {
-      ...(options.natsCa === "" ? {} : { ca: readFileSync(options.natsCa, "utf8") }),
-      ...(options.natsCert === ""
-        ? {}
-        : { cert: readFileSync(options.natsCert, "utf8"), key: readFileSync(options.natsKey, "utf8") }),
-    };
+  if (options.natsCreds !== "") {
+    out.authenticator = proof("natsCreds", options.natsCreds, (text) => credsAuthenticator(Buffer.from(text)));
+  } else if (options.natsNkey !== "") {
+    out.authenticator = proof("natsNkey", options.natsNkey, (text) => nkeyAuthenticator(Buffer.from(seedIn(text))));
+  }
+  if (options.natsCa !== "") {
+    const ca = read("natsCa", options.natsCa);
+    named(`natsCa: ${options.natsCa}`, () => new X509Certificate(ca)); // the client would trust nobody, and not say why
+    out.tls = { ca };
+  }
+  if (options.natsCert !== "" || options.natsKey !== "") {
+    if (options.natsCert === "" || options.natsKey === "") throw new Error("natsCert and natsKey: one of them is missing");
+    const pair = { cert: read("natsCert", options.natsCert), key: read("natsKey", options.natsKey) };
+    named("natsCert and natsKey", () => createSecureContext(pair));
+    out.tls = { ...out.tls, ...pair };
   }
   if (options.natsInboxPrefix !== "") out.inboxPrefix = options.natsInboxPrefix;
   return out;
+}
+
+/**
+ * Names the option in what goes wrong with it.
+ *
+ * @template T
+ * @param {string} option
+ * @param {() => T} get
+ * @returns {T}
+ */
+function named(option, get) {
+  try {
+    return get();
+  } catch (error) {
+    throw new Error(`${option}: ${message(error)}`, { cause: error });
+  }
+}
+
+/**
+ * @param {string} option
+ * @param {string} path
+ */
+function read(option, path) {
+  return named(option, () => readFileSync(path, "utf8"));
+}
+
+/**
+ * What proves to a server who this is, from a file. The client takes lines as Unix ends them, the
+ * last one too; the consumer reads the same file and takes any.
+ *
+ * @param {string} option
+ * @param {string} path
+ * @param {(text: string) => import("@nats-io/transport-node").Authenticator} authenticator
+ */
+function proof(option, path, authenticator) {
+  const text = `${read(option, path).replaceAll("\r\n", "\n")}\n`;
+  return named(`${option}: ${path}`, () => {
+    const signs = authenticator(text);
+    signs("nonce"); // fails here and not in mid-connection
+    return signs;
+  });
+}
+
+/**
+ * The seed in a file that may have comments and decoration around it.
+ *
+ * @param {string} text
+ */
+function seedIn(text) {
+  return /^\s*(S[AOU][A-Z2-7]{56})\s*$/m.exec(text)?.[1] ?? text;
 }
 
 export class Connection {
@@ -182,14 +243,37 @@ async function connectAny(options) {
   const servers = [options.servers ?? []].flat();
   for (let i = Math.floor(Math.random() * servers.length), left = servers.length; left > 0; i++, left--) {
     const server = servers[i % servers.length] ?? "";
+    /** @type {ConnectionOptions["tls"] | undefined} */
+    let tls;
     try {
-      await greeted(server);
-      return await connect({ ...options, servers: [server] });
+      tls = await greeted(server, options.tls);
+      return await connect({ ...options, servers: [server], ...(tls && { tls }) });
     } catch (error) {
-      failure = error;
+      failure = new Error(explained(error, tls !== undefined), { cause: error });
     }
   }
   throw failure;
+}
+
+/**
+ * What went wrong, and which option to look at.
+ *
+ * @param {unknown} error
+ * @param {boolean} encrypted whether it went wrong after the server had proved who it is
+ */
+function explained(error, encrypted) {
+  const said = message(error);
+  const code = String(/** @type {any} */ (error)?.code ?? "");
+  if (error instanceof AuthorizationError) {
+    return `${said}: check the user and password in natsUrl, or natsCreds, natsNkey or natsCert`;
+  }
+  if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code)) {
+    return `the server's certificate is not trusted (${code}): natsCa must be the authority that it comes from`;
+  }
+  if (/^ERR_SSL_\w*ALERT/.test(code) || (encrypted && /^(ECONNRESET|EPIPE)$/.test(code))) {
+    return `the server ended the TLS handshake (${code}): natsCert and natsKey must be a client certificate that it trusts`;
+  }
+  return said;
 }
 
 /**
@@ -198,21 +282,33 @@ async function connectAny(options) {
  * that is found out before.
  *
  * @param {string} server host:port
- * @returns {Promise<void>}
+ * @param {ConnectionOptions["tls"]} tls
+ * @returns {Promise<ConnectionOptions["tls"] | undefined>} for the connection, when it is to be encrypted
  */
-function greeted(server) {
+function greeted(server, tls) {
   const { hostname, port } = new URL(`nats://${server}`);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  // The client names no host that is an address, and the certificate would have to be for "localhost".
+  const encrypted = { ...tls, host };
   return new Promise((resolve, reject) => {
-    const socket = dial({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || 4222 });
+    const failed = (/** @type {NodeJS.ErrnoException} */ error) =>
+      reject(error.code === "ECONNREFUSED" ? new Error("connection refused") : error);
+    const socket = dial({ host, port: Number(port) || 4222 });
     socket.setTimeout(DIAL_MS, () => socket.destroy(new Error("the server says nothing")));
-    socket.once("data", () => {
-      resolve();
-      socket.destroy();
+    socket.once("data", (info) => {
+      if (!/"tls_(required|available)":\s*true/.test(info.toString())) {
+        resolve(undefined);
+        socket.destroy();
+        return;
+      }
+      // To leave in mid-handshake would be an error in the server's log, at each connection.
+      const channel = secure({ ...encrypted, socket, servername: isIP(host) ? "" : host }, () => {
+        resolve(encrypted);
+        channel.destroySoon();
+      });
+      channel.on("error", failed);
     });
-    socket.on("error", (error) => {
-      const { code } = /** @type {NodeJS.ErrnoException} */ (error);
-      reject(code === "ECONNREFUSED" ? new Error("connection refused") : error);
-    });
+    socket.on("error", failed);
     socket.on("close", () => reject(new Error("the server closed the connection")));
   });
 }

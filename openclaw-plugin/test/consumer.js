@@ -12,11 +12,11 @@ import { connect } from "@nats-io/transport-node";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A directory that is removed at the end, and the consumer built into it. */
-export function build() {
+/** A directory that is removed at the end, and the consumer built into it. @param {string[]} more programs */
+export function build(...more) {
   const directory = mkdtempSync(join(tmpdir(), "intenthint-"));
   const binary = join(directory, "consumer");
-  execFileSync("go", ["build", "-o", binary, "./cmd/consumer"], { cwd: repository, stdio: ["ignore", "ignore", "inherit"] });
+  execFileSync("go", ["build", "-o", `${directory}/`, "./cmd/consumer", ...more], { cwd: repository, stdio: ["ignore", "ignore", "inherit"] });
   return { directory, binary, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 

@@ -89,27 +89,32 @@ test("before_prompt_build: without NATS the turn goes on at once", async () => {
   assert.equal(g.log.filter((line) => line.includes("no connection to NATS")).length, 1, "said once");
 });
 
-test("before_prompt_build: of a server that says nothing only the first turn waits, and no socket is left", async () => {
-  /** @type {Set<import("node:net").Socket>} */
-  const sockets = new Set();
-  const mute = createServer((socket) => {
-    sockets.add(socket);
-    socket.on("error", () => {}).on("close", () => sockets.delete(socket)).resume();
-  }).listen(0, "127.0.0.1");
-  await once(mute, "listening");
-  const { port } = /** @type {import("node:net").AddressInfo} */ (mute.address());
-  const g = gateway({ natsUrl: `127.0.0.1:${port}`, timeoutMs: 500 });
-  await g.fire("gateway_start", { port: 1 }, {});
-  const turn = () => took(() => g.fire("before_prompt_build", { prompt: "p", messages: [] }));
-  const first = await turn();
-  assert.ok(first >= 400 && first < 1500, `${first} ms`);
-  while (g.shared().bridge.status().state === "connecting") await new Promise((resolve) => setTimeout(resolve, 20));
-  assert.ok((await turn()) < 100);
-  await forget();
-  mute.close();
-  await once(mute, "close");
-  assert.equal(sockets.size, 0);
-});
+for (const [name, greeting] of [
+  ["says nothing", ""],
+  ["says nothing in the TLS handshake", 'INFO {"tls_required":true}\r\n'],
+]) {
+  test(`before_prompt_build: of a server that ${name} only the first turn waits, and no socket is left`, async () => {
+    /** @type {Set<import("node:net").Socket>} */
+    const sockets = new Set();
+    const mute = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("error", () => {}).on("close", () => sockets.delete(socket)).resume().write(greeting);
+    }).listen(0, "127.0.0.1");
+    await once(mute, "listening");
+    const { port } = /** @type {import("node:net").AddressInfo} */ (mute.address());
+    const g = gateway({ natsUrl: `127.0.0.1:${port}`, timeoutMs: 500 });
+    await g.fire("gateway_start", { port: 1 }, {});
+    const turn = () => took(() => g.fire("before_prompt_build", { prompt: "p", messages: [] }));
+    const first = await turn();
+    assert.ok(first >= 400 && first < 1500, `${first} ms`);
+    while (g.shared().bridge.status().state === "connecting") await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.ok((await turn()) < 100);
+    await forget();
+    mute.close();
+    await once(mute, "close");
+    assert.equal(sockets.size, 0);
+  });
+}
 
 test("hooks: every captured event is taken, and none throws", async () => {
   const g = gateway({ ...nowhere, hooks: { include: ["*"], decide: ["before_tool_call", "before_dispatch"] } });
