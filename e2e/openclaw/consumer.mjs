@@ -1,7 +1,9 @@
 // The consumer and NATS, as processes.
 
+import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { freePort, Process, until } from "./process.mjs";
 
 const bin = process.env.E2E_BIN;
@@ -10,10 +12,12 @@ export class Consumer {
   /**
    * @param {string} dir where data goes.
    * @param {string} config the gateway's openclaw.json, of which the consumer reads the plugin's entry.
+   * @param {object} [site] where it is a user without rights to more than its work, and sessions are in the bucket.
    */
-  constructor(dir, config) {
+  constructor(dir, config, site) {
     this.dir = dir;
     this.config = config;
+    this.site = site;
   }
 
   async start() {
@@ -28,6 +32,7 @@ export class Consumer {
         HINT_CONFIG: this.config,
         HINT_HTTP_ADDR: this.http,
         HINT_LOG_FORMAT: "json",
+        ...this.site?.settings("consumer"),
       },
     });
     await until("the consumer is ready", async () => {
@@ -59,9 +64,10 @@ export class Consumer {
       .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   }
 
-  /** All session files. */
+  /** All session files, or those of the bucket, which its operator exports. */
   async sessions() {
     const dir = join(this.dir, "data", "sessions");
+    if (this.site) await promisify(execFile)(join(bin, "consumer"), ["sessions", "export", dir], { env: this.site.settings("operator") });
     const names = await readdir(dir).catch(() => []);
     const files = names.filter((name) => name.endsWith(".json"));
     return Promise.all(files.map(async (name) => JSON.parse(await readFile(join(dir, name), "utf8"))));

@@ -8,6 +8,7 @@ import { Gateway } from "./gateway.mjs";
 import { Model } from "./model.mjs";
 import { freePort, until } from "./process.mjs";
 import { Telegram } from "./telegram.mjs";
+import { startSite } from "../../openclaw-plugin/test/site.js";
 
 let words = 0;
 
@@ -16,21 +17,23 @@ export class Rig {
    * @param {object} given
    * @param {object} [given.plugin] the plugin's entry in openclaw.json, which is the consumer's configuration too.
    * @param {boolean} [given.nats] whether NATS is a process of its own.
+   * @param {boolean} [given.site] whether NATS is as deploy/ has it, and sessions are in its bucket.
    * @param {boolean} [given.run] whether the gateway is started too.
    */
-  static async start({ plugin = {}, nats = false, run = true } = {}) {
+  static async start({ plugin = {}, nats = false, site = false, run = true } = {}) {
     const rig = new Rig();
     rig.dir = await mkdtemp(join(tmpdir(), "intenthint-openclaw-"));
     try {
       rig.model = await new Model().start();
       rig.telegram = await new Telegram().start();
       if (nats) rig.nats = await new Nats(join(rig.dir, "nats")).start();
-      const link = nats ? { natsUrl: rig.nats.url } : { natsPort: await freePort() };
+      if (site) rig.nats = await startSite(process.env.E2E_BIN, join(rig.dir, "site"));
+      const link = site ? rig.nats.options : nats ? { natsUrl: rig.nats.url } : { natsPort: await freePort() };
       const dir = join(rig.dir, "gateway");
       await mkdir(dir);
       rig.gateway = new Gateway({ dir, model: rig.model, telegram: rig.telegram, plugin: { ...link, ...plugin } });
       await rig.gateway.prepare();
-      rig.consumer = await new Consumer(join(rig.dir, "consumer"), rig.gateway.configFile).start();
+      rig.consumer = await new Consumer(join(rig.dir, "consumer"), rig.gateway.configFile, site ? rig.nats : undefined).start();
       if (run) await rig.gateway.start();
     } catch (error) {
       await rig.stop();

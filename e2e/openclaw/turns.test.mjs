@@ -226,6 +226,33 @@ describe("turns", () => {
     assert.equal((await rig.consumer.turns("agent:main:main")).length, count);
   });
 
+  test("scheduled jobs, in a session of their own and in a chat, get no hint and are not tracked", async () => {
+    const key = "agent:main:main";
+    const skipped = () => rig.consumer.counter("skips_total", { reason: "not_user_trigger" });
+    const [before, turns] = [await skipped(), await rig.consumer.turns(key)];
+    const words = [];
+    for (const sessionTarget of ["isolated", `session:${key}`]) {
+      const { word, text } = rig.scripted(review, [{ calls: [["exec", { command: "echo scheduled" }]] }, "Done on time."]);
+      const job = { name: word, enabled: true, schedule: { kind: "every", everyMs: 86_400_000 }, payload: { kind: "agentTurn", message: text } };
+      const { id } = await rig.gateway.call("cron.add", { ...job, sessionTarget, delivery: { mode: "none" } });
+      await rig.gateway.call("cron.run", { id, mode: "force" });
+      words.push(word);
+    }
+    for (const word of words) {
+      await until("the job's requests", () => rig.model.of(word).length === 2);
+      assert.deepEqual(rig.model.of(word).flatMap(hints), []);
+    }
+    assert.ok((await skipped()) >= before + 2);
+
+    // What the job did in the chat is nothing of the next turn's.
+    const next = await rig.telegramTurn(direct, calendar);
+    assertHint(next.requests[0], next.text, "PRODUCTIVITY_CALENDAR");
+    const shown = await rig.shows(key, turns.length + 1);
+    assert.equal(shown.length, turns.length + 1);
+    assert.deepEqual([shown.at(-1).input, shown.at(-1).toolCalls ?? []], [next.text, []]);
+    assert.deepEqual((await rig.consumer.sessions()).filter(({ sessionKey }) => sessionKey.includes(":cron:")), []);
+  });
+
   test("a message that joins a busy run changes nothing in its turn", async () => {
     const key = "agent:main:web-busy";
     const turn = await rig.begin(key, review, [{ calls: [["exec", { command: "sleep 2; echo slept" }]] }, "Both are done."]);
