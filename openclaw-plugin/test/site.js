@@ -12,6 +12,9 @@ import { eventually, freePort } from "./consumer.js";
 
 const deploy = fileURLToPath(new URL("../../deploy", import.meta.url));
 
+// A file of tests that takes too long is ended by a signal; what it started ends with it.
+process.once("SIGTERM", () => process.exit(143));
+
 /**
  * Starts a process, and waits until it has logged something.
  *
