@@ -20,7 +20,8 @@ const (
 
 var (
 	errNotRegular = errors.New("not a regular file")
-	// A file of lines is never left like that, unless the power fails.
+	// A file of lines is left like that when the power fails, or when the
+	// process is killed while it writes: the two look the same.
 	errEmpty = errors.New("the file is empty")
 	errNoEnd = errors.New("the last line has no end")
 )
