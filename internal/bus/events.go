@@ -68,6 +68,11 @@ const (
 	// appliers is how many sessions are written at once. They wait for the
 	// disk, which syncs many files together in little more time than one.
 	appliers = 64
+	// settleTime is how long a server may take to remove the files of a stream
+	// after it has said that it is deleted. A new one of the same name that is
+	// made meanwhile loses its files with them, and takes no event until the
+	// server starts again.
+	settleTime = time.Second
 	// heartbeat is how often an idle durable says that it is there; after two
 	// silent ones it is looked for.
 	heartbeat = 2 * time.Second
@@ -262,14 +267,25 @@ func (e *Events[F]) durableGone(ctx context.Context) bool {
 	return errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
+// ending says whether Stop was called.
+func (e *Events[F]) ending() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.stopping
+}
+
 // reopen provisions again and pulls anew, as often as it takes. It returns
 // false once the events are to stop.
 func (e *Events[F]) reopen(ctx context.Context) bool {
 	for attempt := 1; ; attempt++ {
-		e.mu.Lock()
-		stopping := e.stopping
-		e.mu.Unlock()
-		if stopping || ctx.Err() != nil {
+		if e.ending() {
+			return false
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(settleTime):
+		}
+		if e.ending() || ctx.Err() != nil {
 			return false
 		}
 		once, cancel := context.WithTimeout(ctx, 10*time.Second)
