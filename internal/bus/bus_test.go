@@ -295,7 +295,7 @@ func TestARequestThatComesAloneIsAnsweredWhereItArrives(t *testing.T) {
 	)
 	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet, Immediate: immediate.Load},
 		func(_ context.Context, r Request, reply func(Reply)) {
-			handedOn <- bytes.Contains(debug.Stack(), []byte("internal/workers."))
+			handedOn <- bytes.Contains(debug.Stack(), []byte("internal/fair."))
 			if r.Subject == "openclaw.request.x.waits" {
 				<-gate
 			}

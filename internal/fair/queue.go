@@ -6,8 +6,6 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-
-	"intenthint/internal/workers"
 )
 
 // Bounds of what waits.
@@ -26,7 +24,7 @@ const (
 // that begins to wait for something else than a processor gives its place away
 // ([Yield]), so that only what runs is counted.
 type Queue struct {
-	workers *workers.Pool
+	pool *pool
 
 	mu      sync.Mutex // guards what follows
 	free    int        // places; none is free while any work waits
@@ -51,7 +49,7 @@ type work struct {
 
 // New returns an empty queue with so many places.
 func New(places int) *Queue {
-	return &Queue{workers: workers.New(), free: places, lines: make(map[string]*line)}
+	return &Queue{pool: newPool(), free: places, lines: make(map[string]*line)}
 }
 
 // Go calls do on another goroutine, at once or when it is the caller's turn;
@@ -87,7 +85,7 @@ func (q *Queue) Go(ctx context.Context, caller string, size int, do func(context
 func (q *Queue) start(w work) {
 	p := &place{queue: q}
 	ctx := context.WithValue(w.ctx, placeKey{}, p)
-	q.workers.Go(func() {
+	q.pool.run(func() {
 		defer p.leave()
 		w.do(ctx)
 	})

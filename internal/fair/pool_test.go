@@ -1,4 +1,4 @@
-package workers_test
+package fair
 
 import (
 	"runtime"
@@ -8,18 +8,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"intenthint/internal/workers"
 )
 
 func TestWorkIsNeverHeldUp(*testing.T) {
-	pool := workers.New()
+	p := newPool()
 	const n = 100
 	var wg sync.WaitGroup
 	release := make(chan struct{})
 	wg.Add(n)
 	for range n {
-		pool.Go(func() { wg.Done(); <-release })
+		p.run(func() { wg.Done(); <-release })
 	}
 	wg.Wait() // all of them run at the same time
 	close(release)
@@ -27,11 +25,11 @@ func TestWorkIsNeverHeldUp(*testing.T) {
 
 func TestGoroutinesAreUsedAgainAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pool := workers.New()
+		p := newPool()
 		before := runtime.NumGoroutine()
 		for range 50 {
 			done := make(chan struct{})
-			pool.Go(func() { close(done) })
+			p.run(func() { close(done) })
 			<-done
 			synctest.Wait() // it waits for more
 		}
@@ -50,10 +48,10 @@ func BenchmarkGo(b *testing.B) {
 		done <- struct{}{}
 	}
 	b.Run("pool", func(b *testing.B) {
-		pool, done := workers.New(), make(chan struct{})
+		p, done := newPool(), make(chan struct{})
 		b.ReportAllocs()
 		for b.Loop() {
-			pool.Go(func() { deep(done) })
+			p.run(func() { deep(done) })
 			<-done
 		}
 	})
