@@ -12,8 +12,8 @@ import (
 // MaxLatestChars bounds the latest message, in characters (contract §5).
 const MaxLatestChars = 4000
 
-// truncated is appended to a turn that was cut (contract §5).
-const truncated = " (truncated...)"
+// Truncated is appended to a text that was cut (contract §5).
+const Truncated = " (truncated...)"
 
 // QueryMode says how much history goes to a classifier (HINT_QUERY_MODE).
 type QueryMode string
@@ -102,7 +102,7 @@ func (w Window) cut(turns []payload.Turn) []payload.Turn {
 			chars = w.Assistant.Chars
 		}
 		if n := prefixLen(turns[i].Text, chars); n < len(turns[i].Text) {
-			turns[i].Text = turns[i].Text[:n] + truncated
+			turns[i].Text = turns[i].Text[:n] + Truncated
 		}
 	}
 	return turns

@@ -293,16 +293,12 @@ func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) []byte
 // cut shortens a text so that it takes at most so many bytes in JSON, or is all
 // but empty.
 func cut(text string, most int) string {
-	n := sort.Search(len(text), func(n int) bool { return len(payload.AppendString(nil, text[:n]+truncated)) > most })
-	return strings.ToValidUTF8(text[:max(n-1, 0)], "") + truncated
+	n := sort.Search(len(text), func(n int) bool { return len(payload.AppendString(nil, text[:n]+conversation.Truncated)) > most })
+	return strings.ToValidUTF8(text[:max(n-1, 0)], "") + conversation.Truncated
 }
 
-const (
-	// envelopeRoom is kept of the server's max_payload for headers, in bytes.
-	envelopeRoom = 1024
-	// truncated ends a prompt that was cut.
-	truncated = " (truncated...)"
-)
+// envelopeRoom is kept of the server's max_payload for headers, in bytes.
+const envelopeRoom = 1024
 
 // header is the diagnostics of a reply (contract §3).
 func (h *BeforePromptBuild) header(req *Request, a answer, source string) map[string][]string {
