@@ -81,7 +81,7 @@ type ServiceOptions struct {
 	// nil: never.
 	Immediate func() bool
 	// Overloaded is the answer to a request for which there is no room, at
-	// once and on the subscription's goroutine.
+	// once and on the subscription's goroutine. nil: an empty object.
 	Overloaded func(Request) Reply
 	Log        *slog.Logger
 }
@@ -117,6 +117,9 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer A
 	}
 	if s.immediate == nil {
 		s.immediate = func() bool { return false }
+	}
+	if s.overloaded == nil {
+		s.overloaded = func(Request) Reply { return Reply{Body: []byte("{}")} }
 	}
 	before := nc.NumSubscriptions()
 	svc, err := micro.AddService(nc, micro.Config{

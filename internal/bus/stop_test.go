@@ -5,9 +5,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 )
+
+// stopTime is what a stop without a server may take: the client gives a drain ten
+// seconds to reach it.
+const stopTime = 5 * time.Second
+
+// apart opens a server, and a connection to it as from another process.
+func apart(t *testing.T) (srv, b *Bus) {
+	t.Helper()
+	srv = openTest(t)
+	b, err := Open(t.Context(), Options{URL: srv.URL(), Wait: true, Log: quiet})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	return srv, b
+}
+
+// leave ends the server and waits until the other has noticed.
+func leave(t *testing.T, srv, b *Bus) {
+	t.Helper()
+	srv.Close()
+	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
+}
 
 // A server that has gone cannot end a pull, and nothing more comes from it.
 func TestEventsStopWithoutTheirServer(t *testing.T) {
@@ -19,12 +39,7 @@ func TestEventsStopWithoutTheirServer(t *testing.T) {
 		{"it goes meanwhile", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			srv, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
-			require.NoError(t, err)
-			defer srv.Close()
-			b, err := Open(t.Context(), Options{URL: srv.URL(), Wait: true, Log: quiet})
-			require.NoError(t, err)
-			defer b.Close()
+			srv, b := apart(t)
 			provisionTest(t, b)
 			held, applying := make(chan struct{}), make(chan struct{})
 			events, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
@@ -36,11 +51,9 @@ func TestEventsStopWithoutTheirServer(t *testing.T) {
 			require.NoError(t, err)
 			<-applying
 			if !row.after {
-				srv.Close()
-				require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
+				leave(t, srv, b)
 			}
-			// The client gives a drain ten seconds to reach the server.
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), stopTime)
 			defer cancel()
 			stopped := make(chan error, 1)
 			go func() { stopped <- events.Stop(ctx) }()
@@ -54,17 +67,10 @@ func TestEventsStopWithoutTheirServer(t *testing.T) {
 }
 
 func TestRequestsStopWithoutTheirServer(t *testing.T) {
-	srv, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
-	require.NoError(t, err)
-	defer srv.Close()
-	b, err := Open(t.Context(), Options{URL: srv.URL(), Wait: true, Log: quiet})
-	require.NoError(t, err)
-	defer b.Close()
+	srv, b := apart(t)
 	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })
-	srv.Close()
-	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
-	// The client gives a drain ten seconds to reach the server.
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	leave(t, srv, b)
+	ctx, cancel := context.WithTimeout(t.Context(), stopTime)
 	defer cancel()
 	require.NoError(t, s.Stop(ctx))
 }
@@ -72,12 +78,7 @@ func TestRequestsStopWithoutTheirServer(t *testing.T) {
 // What the client has received of a server that has gone since is still taken,
 // while a stop waits for what was taken before.
 func TestRequestsAreTakenDuringAStopWithoutTheirServer(t *testing.T) {
-	srv, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
-	require.NoError(t, err)
-	defer srv.Close()
-	b, err := Open(t.Context(), Options{URL: srv.URL(), Wait: true, Log: quiet})
-	require.NoError(t, err)
-	defer b.Close()
+	srv, b := apart(t)
 	held, answering := make(chan struct{}), make(chan struct{}, 1)
 	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet, Immediate: func() bool { return true }},
 		func(_ context.Context, _ Request, reply func(Reply)) {
@@ -96,9 +97,8 @@ func TestRequestsAreTakenDuringAStopWithoutTheirServer(t *testing.T) {
 	}
 	<-answering
 	require.Eventually(t, func() bool { return b.NC.Stats().InMsgs >= before+waiting }, time.Minute, time.Millisecond)
-	srv.Close()
-	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	leave(t, srv, b)
+	ctx, cancel := context.WithTimeout(t.Context(), stopTime)
 	defer cancel()
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Stop(ctx) }()
