@@ -307,17 +307,8 @@ func checkRetiring(t *testing.T, r *rand.Rand) {
 		require.False(t, fold([]Fact{f}).Any(), "a fact that was applied changes nothing: %+v", f)
 	}
 
-	kept := turnsOf(t, d)
-	require.LessOrEqual(t, len(kept), limit+1)
-	same(t, want[max(0, len(want)-limit-1):], kept)
-	all := slices.Clone(kept)
-	for _, turn := range archive.turns() {
-		if !slices.ContainsFunc(kept, func(k *Turn) bool { return k.RunID == turn.RunID }) {
-			all = append(all, turn)
-		}
-	}
-	slices.SortFunc(all, func(a, b *Turn) int { return a.Begin.Compare(b.Begin) })
-	same(t, want, all)
+	require.LessOrEqual(t, len(turnsOf(t, d)), limit+1)
+	holds(t, want, limit, d, archive)
 }
 
 // A document, or turns of the archive, are lost and all facts are applied again,
@@ -358,6 +349,12 @@ func checkLoss(t *testing.T, r *rand.Rand) {
 		fold([]Fact{f})
 	}
 	fold(facts)
+	holds(t, want, limit, d, archive)
+}
+
+// holds expects the newest turns in the document and the others in the archive.
+func holds(t *testing.T, want []*Turn, limit int, d *Document, archive *lines) {
+	t.Helper()
 	kept := turnsOf(t, d)
 	same(t, want[max(0, len(want)-limit-1):], kept)
 	all := slices.Clone(kept)
