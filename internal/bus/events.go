@@ -323,7 +323,7 @@ type item[F any] struct {
 // and each one at a time.
 func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	defer close(e.done)
-	gather := newGatherer[*item[F]]()
+	gather := newGatherer[*item[F]](time.Now())
 	type outcome struct {
 		session *gathered[*item[F]]
 		took    time.Duration

@@ -9,9 +9,13 @@ import (
 // contract §8 allows, and one that is written often
 // rests between the writes.
 const (
+	// beat: sessions are written when it strikes, so that those whose time has
+	// come since the last beat share the processors' wake-ups and the disk's
+	// syncs.
+	beat = 20 * time.Millisecond
 	// gatherTime is how long the first event of a quiet session waits for
-	// others, so that they cost one write together.
-	gatherTime = 20 * time.Millisecond
+	// others at least, so that they cost one write together.
+	gatherTime = beat / 2
 	// minRest and maxRest bound the time between two writes of one session.
 	minRest = 100 * time.Millisecond
 	maxRest = 500 * time.Millisecond
@@ -27,6 +31,7 @@ func rest(took time.Duration) time.Duration {
 // gatherer collects what belongs to one session until it is applied. It takes
 // no clock: every method is told the time. It is not safe for concurrent use.
 type gatherer[E any] struct {
+	start    time.Time // of the first beat
 	sessions map[string]*gathered[E]
 	due      dueQueue[E]
 }
@@ -40,15 +45,20 @@ type gathered[E any] struct {
 	at      time.Time // when it is to be applied, or its rest ends
 }
 
-func newGatherer[E any]() *gatherer[E] {
-	return &gatherer[E]{sessions: make(map[string]*gathered[E])}
+func newGatherer[E any](now time.Time) *gatherer[E] {
+	return &gatherer[E]{start: now, sessions: make(map[string]*gathered[E])}
+}
+
+// onBeat returns the first beat that is not before t.
+func (g *gatherer[E]) onBeat(t time.Time) time.Time {
+	return g.start.Add((t.Sub(g.start) + beat - 1).Truncate(beat))
 }
 
 // add takes an item of a session.
 func (g *gatherer[E]) add(session string, item E, now time.Time) {
 	s := g.sessions[session]
 	if s == nil {
-		s = &gathered[E]{session: session, at: now.Add(gatherTime)}
+		s = &gathered[E]{session: session, at: g.onBeat(now.Add(gatherTime))}
 		g.sessions[session] = s
 		heap.Push(&g.due, s)
 	}
@@ -74,7 +84,7 @@ func (g *gatherer[E]) next(now time.Time) *gathered[E] {
 // rests then.
 func (g *gatherer[E]) finished(s *gathered[E], took time.Duration, now time.Time) {
 	s.working = nil
-	s.at = now.Add(rest(took))
+	s.at = g.onBeat(now.Add(rest(took)))
 	heap.Push(&g.due, s)
 }
 

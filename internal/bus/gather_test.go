@@ -9,44 +9,51 @@ import (
 )
 
 func TestGathererCollectsASessionAndLetsItRest(t *testing.T) {
-	g := newGatherer[int]()
 	start := time.Unix(1763680000, 0)
-	at := func(d time.Duration) time.Time { return start.Add(d) }
+	g := newGatherer[int](start)
+	at := func(ms float64) time.Time { return start.Add(time.Duration(ms * float64(time.Millisecond))) }
 
 	_, some := g.wait(start)
 	require.False(t, some)
-	g.add("a", 1, start)
-	g.add("b", 10, at(5*time.Millisecond))
-	g.add("a", 2, at(15*time.Millisecond))
-	require.Nil(t, g.next(at(gatherTime-1)))
-	wait, some := g.wait(at(15 * time.Millisecond))
+	g.add("a", 1, at(3))
+	g.add("b", 10, at(9))
+	g.add("late", 20, at(11)) // less than gatherTime before the beat
+	g.add("a", 2, at(15))
+	require.Nil(t, g.next(at(19.9)))
+	wait, some := g.wait(at(15))
 	require.True(t, some)
 	require.Equal(t, 5*time.Millisecond, wait)
 
-	a := g.next(at(gatherTime))
+	a, b := g.next(at(20)), g.next(at(20)) // on one beat
+	if a.session == "b" {
+		a, b = b, a
+	}
 	require.Equal(t, "a", a.session)
 	require.Equal(t, []int{1, 2}, a.working)
-	g.add("a", 3, at(gatherTime)) // while a is in work
-	b := g.next(at(time.Hour))
 	require.Equal(t, "b", b.session)
-	require.Nil(t, g.next(at(time.Hour)), "a session is in work once")
+	require.Nil(t, g.next(at(39.9)))
+	late := g.next(at(40))
+	require.Equal(t, []int{20}, late.working)
+	g.add("a", 3, at(50)) // while a is in work
+	require.Nil(t, g.next(at(100000)), "a session is in work once")
 
-	g.finished(a, 2*time.Millisecond, at(30*time.Millisecond))
-	require.Nil(t, g.next(at(230*time.Millisecond-1)), "it rests")
-	again := g.next(at(230 * time.Millisecond))
+	g.finished(a, 2*time.Millisecond, at(70)) // it rests for 200 ms, and to the next beat
+	require.Nil(t, g.next(at(279.9)))
+	again := g.next(at(280))
 	require.Equal(t, []int{3}, again.working)
-	g.finished(again, 0, at(time.Second))
-	g.finished(b, 0, at(time.Second))
-	require.Len(t, g.sessions, 2)
-	require.Nil(t, g.next(at(time.Second+minRest)))
+	for _, s := range []*gathered[int]{again, b, late} {
+		g.finished(s, 0, at(1000))
+	}
+	require.Len(t, g.sessions, 3)
+	require.Nil(t, g.next(at(1000).Add(minRest)))
 	require.Empty(t, g.sessions, "a quiet session is forgotten")
 }
 
 func TestGathererKnowsWhatIsHeldAndHurries(t *testing.T) {
-	g := newGatherer[int]()
 	start := time.Unix(1763680000, 0)
+	g := newGatherer[int](start)
 	g.add("a", 1, start)
-	a := g.next(start.Add(gatherTime))
+	a := g.next(start.Add(beat))
 	g.add("a", 2, start)
 	g.add("b", 3, start)
 	var held []int
