@@ -60,8 +60,8 @@ const (
 	pullMessages = 512
 	pullBytes    = 16 << 20
 	// heldEvents and heldBytes bound what is taken and not acknowledged yet.
-	heldEvents = 8192
-	heldBytes  = 32 << 20
+	heldEvents = 4096
+	heldBytes  = 8 << 20
 	// maxAttempts is how often an event may fail by itself before it is
 	// dead-lettered.
 	maxAttempts = 5
