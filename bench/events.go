@@ -41,7 +41,7 @@ func (b *bench) measureEvents(ctx context.Context) ([]table, error) {
 			floors = append(floors, floor)
 			for _, store := range stores {
 				for _, n := range b.consumers {
-					done, _, err := b.ingest(ctx, data, otherServer, sync, store, n)
+					done, _, err := b.ingest(ctx, data, otherServer, sync, store, n, 0)
 					if err != nil {
 						return nil, fmt.Errorf("store %s, %d consumers: %w", store, n, err)
 					}
@@ -63,18 +63,18 @@ func (b *bench) measureEvents(ctx context.Context) ([]table, error) {
 	resident := table{
 		Title:   "Memory of one consumer",
 		Note:    "After " + about + ", `sync_interval: always`; with a server of its own that is in it.",
-		Columns: []string{"NATS server", "store", "resident", "at most"},
+		Columns: []string{"NATS server", "store", "resident", "at rest", "at most"},
 	}
 	for _, where := range []string{otherServer, ownServer} {
 		for _, store := range stores {
 			b.say("memory, server %s, store %s", where, store)
-			_, s, err := b.ingest(ctx, data, where, syncAlways, store, 1)
+			_, s, err := b.ingest(ctx, data, where, syncAlways, store, 1, b.rest)
 			if err != nil {
 				return nil, err
 			}
-			row := []cell{label("%s", where), label("%s", store), {}, {}}
-			if now, most := s.now, s.most; most > 0 {
-				row[2], row[3] = size(now), size(most)
+			row := []cell{label("%s", where), label("%s", store), {}, {}, {}}
+			if s.most > 0 {
+				row[2], row[3], row[4] = size(s.now), size(s.rest), size(s.most)
 			}
 			resident.Rows = append(resident.Rows, row)
 		}
@@ -117,12 +117,13 @@ func (b *bench) floor(ctx context.Context, stored, sync string) (work, error) {
 	return s.catchUp(ctx)
 }
 
-// usage is the memory of a process, in bytes.
-type usage struct{ now, most int64 }
+// usage is the memory of a process, in bytes: right after its work, when it has
+// rested, and the most there ever was.
+type usage struct{ now, rest, most int64 }
 
 // ingest takes the stored events with consumers. The memory is that of the
-// first.
-func (b *bench) ingest(ctx context.Context, stored, where, sync, store string, consumers int) (work, usage, error) {
+// first, which is given some time to rest.
+func (b *bench) ingest(ctx context.Context, stored, where, sync, store string, consumers int, rest time.Duration) (work, usage, error) {
 	data := b.dataDirectory(fmt.Sprintf("events-%s-%s-%d", sync, store, consumers))
 	defer discard(data)
 	if err := copyTree(stored, data); err != nil {
@@ -142,6 +143,10 @@ func (b *bench) ingest(ctx context.Context, stored, where, sync, store string, c
 	}
 	var u usage
 	u.now, u.most = s.consumers[0].memory()
+	if err := sleep(ctx, rest); err != nil {
+		return work{}, usage{}, err
+	}
+	u.rest, _ = s.consumers[0].memory()
 	b.say("store %s, %d at once: %.0f/s", store, consumers, done.rate())
 	return done, u, nil
 }

@@ -65,6 +65,7 @@ type settings struct {
 	round                                  time.Duration
 	events, eventSessions, eventRounds     int
 	consumers                              []int
+	rest                                   time.Duration
 	longSessions, longTurns, shortTurns    int
 	rhythm                                 time.Duration
 	existing, starts                       int
@@ -76,7 +77,7 @@ type settings struct {
 
 var full = settings{
 	requests: 3000, requesters: 8, rounds: 5, sessions: 1000, round: 2 * time.Second,
-	events: 30_000, eventSessions: 5000, eventRounds: 3, consumers: []int{1, 2, 4},
+	events: 30_000, eventSessions: 5000, eventRounds: 3, consumers: []int{1, 2, 4}, rest: 5 * time.Second,
 	longSessions: 40, longTurns: 600, shortTurns: 5, rhythm: 500 * time.Millisecond,
 	existing: 10_000, starts: 5,
 }
