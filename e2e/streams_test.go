@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"os"
 	"os/signal"
 	"regexp"
 	"strings"
@@ -95,6 +96,24 @@ func TestSignalsThatEndAProcess(t *testing.T) {
 			require.True(t, p.logged(`"msg":"intenthint has stopped"`))
 		})
 	}
+}
+
+func TestALogThatNobodyReadsAnyMore(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	require.NoError(t, read.Close())
+	cmd, stdout, stderr := s.command()
+	cmd.Stderr = write
+	p := launch(t, cmd, stdout, stderr)
+	require.NoError(t, write.Close())
+	s.ready(1, p)
+	g := s.gateway()
+	g.ask(turn{session: "s1", run: "r1", prompt: "Hello there.", ts: time.Now().UnixMilli()})
+	s.shows("s1", visible(), "the turn", func(document) bool { return true })
+	p.terminate()
+	require.Zero(t, p.wait(patient))
 }
 
 func TestAFreePort(t *testing.T) {

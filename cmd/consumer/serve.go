@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os/signal"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -34,6 +36,8 @@ func (runCmd) Run(inv *invocation) error {
 	if err := checkListeners(inv.cfg); err != nil {
 		return err
 	}
+	// Whoever reads the log may end before this process does.
+	signal.Ignore(syscall.SIGPIPE)
 	log, level := inv.logger()
 	for _, w := range inv.warnings {
 		log.Warn("configuration", "variable", w.Variable, "warning", w.Message)
