@@ -40,19 +40,27 @@ func OneLine(s string, limit int) string {
 	return b.String()
 }
 
-// isPlainLine says whether s is what OneLine would make of it, for the usual
-// case of short ASCII text.
+// isPlainLine says whether s is what OneLine would make of it, which spares the
+// usual text a copy.
 func isPlainLine(s string, limit int) bool {
-	if len(s) > limit || strings.HasPrefix(s, " ") || strings.HasSuffix(s, " ") {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if c < ' ' || c > '~' || c == ' ' && s[i-1] == ' ' {
+	n, space := 0, true
+	for _, r := range s {
+		switch {
+		case r == ' ':
+			if space {
+				return false
+			}
+			space = true
+		case r < ' ' || r > '~' && (unicode.IsSpace(r) || unicode.IsControl(r) || isHidden(r) || r == utf8.RuneError):
+			return false
+		default:
+			space = false
+		}
+		if n++; n > limit {
 			return false
 		}
 	}
-	return true
+	return !space || s == ""
 }
 
 // cutLast removes the last character of s, and the white space before it.

@@ -132,11 +132,11 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 		case text == "":
 			continue
 		case len(v) == 0:
-			return fmt.Errorf("there is no vector of “%s”", oneLine(text, maxQuote))
+			return fmt.Errorf("there is no vector of “%s”", classify.OneLine(text, maxQuote))
 		case n == 0:
 			e.dimensions, e.mean = len(v), make([]float32, len(v))
 		case len(v) != e.dimensions:
-			return fmt.Errorf("the vector of “%s” has %d dimensions, others have %d", oneLine(text, maxQuote), len(v), e.dimensions)
+			return fmt.Errorf("the vector of “%s” has %d dimensions, others have %d", classify.OneLine(text, maxQuote), len(v), e.dimensions)
 		}
 		n++
 		axpy(e.mean, v, 1)

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"intenthint/classify"
 )
 
 const (
@@ -19,9 +19,9 @@ const (
 // goal restates the message on one line, with the earlier message it follows.
 func goal(message, earlier string) string {
 	if earlier == "" {
-		return oneLine(message, maxGoal)
+		return classify.OneLine(message, maxGoal)
 	}
-	return oneLine(message, maxGoal/2) + ", after “" + oneLine(earlier, maxGoal/2-10) + "”"
+	return classify.OneLine(message, maxGoal/2) + ", after “" + classify.OneLine(earlier, maxGoal/2-10) + "”"
 }
 
 // reason says what spoke for the answer. The vector that decided must still be
@@ -38,7 +38,7 @@ func (m *Model) reason(sc *scratch, v *verdict) string {
 		said = m.examples.reasons[v.row]
 	}
 	if v.earlier != "" {
-		return "follows “" + oneLine(v.earlier, maxQuote) + "”: " + said
+		return "follows “" + classify.OneLine(v.earlier, maxQuote) + "”: " + said
 	}
 	return said
 }
@@ -89,7 +89,7 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 		if f.lead <= 0 || len(words) == maxTelling {
 			break
 		}
-		word := oneLine(string(sc.text.runes[f.start:f.end]), maxQuote/maxTelling)
+		word := classify.OneLine(string(sc.text.runes[f.start:f.end]), maxQuote/maxTelling)
 		if !slices.Contains(words, word) {
 			words = append(words, word)
 		}
@@ -122,55 +122,4 @@ func (m *Model) weight(id int32, class int) float32 {
 		}
 	}
 	return 0
-}
-
-// oneLine returns s on one line, white space folded, at most limit characters.
-func oneLine(s string, limit int) string {
-	if isOneLine(s, limit) {
-		return s
-	}
-	var b strings.Builder
-	n, space := 0, false
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		i += size
-		if unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError && size == 1 {
-			space = n > 0
-			continue
-		}
-		if space {
-			b.WriteByte(' ')
-			n++
-			space = false
-		}
-		if n >= limit-1 {
-			b.WriteRune('…')
-			break
-		}
-		b.WriteRune(r)
-		n++
-	}
-	return b.String()
-}
-
-// isOneLine spares the usual message a copy.
-func isOneLine(s string, limit int) bool {
-	n, space := 0, true
-	for i, r := range s {
-		switch {
-		case r == ' ':
-			if space {
-				return false
-			}
-			space = true
-		case r == utf8.RuneError || unicode.IsSpace(r) || unicode.IsControl(r):
-			return false
-		default:
-			space = false
-		}
-		if n++; n > limit || i > limit*utf8.UTFMax {
-			return false
-		}
-	}
-	return !space || s == ""
 }

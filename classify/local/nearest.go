@@ -1,5 +1,7 @@
 package local
 
+import "intenthint/classify"
+
 // examples are the training rows as the nearest-example search reads them:
 // the views that are compared, the rows of a class together.
 type examples struct {
@@ -26,7 +28,7 @@ func newExamples(samples []sample, classes int) examples {
 		if s.trigger {
 			kind = "trigger"
 		}
-		e.texts[i], e.trigger[i] = oneLine(s.text, maxQuote), s.trigger
+		e.texts[i], e.trigger[i] = classify.OneLine(s.text, maxQuote), s.trigger
 		e.reasons[i] = "close to the " + kind + " “" + e.texts[i] + "”"
 	}
 	for c := range classes {

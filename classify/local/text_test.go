@@ -223,26 +223,6 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-func TestOneLine(t *testing.T) {
-	for _, row := range []struct {
-		name, in string
-		limit    int
-		want     string
-	}{
-		{"as it is", "book a flight", 20, "book a flight"},
-		{"folded", "  book\n\ta   flight\r\n", 20, "book a flight"},
-		{"cut", "book a flight to Berlin", 10, "book a fl…"},
-		{"cut by characters", "幫我訂一張去柏林的機票", 6, "幫我訂一張…"},
-		{"control characters", "a\x00\x1b[31mb", 20, "a [31mb"},
-		{"line separators", "a\u2028b\u0085c", 20, "a b c"},
-		{"broken UTF-8", "a\xffb", 20, "a b"},
-		{"empty", "", 20, ""},
-		{"blank", " \n ", 20, ""},
-	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, oneLine(row.in, row.limit)) })
-	}
-}
-
 func TestDictionary(t *testing.T) {
 	d := newDictionary(1)
 	hash := func(i int) uint64 { return hashEnd(hashStep(hashSeed, rune(i)), viewWord) }
