@@ -175,11 +175,14 @@ func (w workload) turn(session, turn int) []*nats.Msg {
 	publish := func(hook, event string, ts int64, body map[string]any) {
 		add(hook, event, marshal(map[string]any{"hook": hook, "ts": ts, "id": event, "event": body, "ctx": runContext(id, run)}))
 	}
+	var conversation []payload.Turn
+	if turn > 0 {
+		conversation = []payload.Turn{{Role: "user", Text: "What did the meeting decide?"}, {Role: "assistant", Text: "They put it off until spring."}}
+	}
 	add(subjects.HookTurnBegun, run+"-begun", payload.AppendTurnBegun(nil, subjects.HookTurnBegun, run+"-begun", ts,
 		payload.Context{RunID: run, AgentID: agent, SessionKey: "agent:main:telegram:direct:" + id, SessionID: id, Trigger: "user", Channel: "telegram", MessageProvider: "telegram"},
 		payload.TurnBegun{
-			RunID: run, Prompt: prompt, Hint: notes,
-			Conversation: []payload.Turn{{Role: "user", Text: "What did the meeting decide?"}, {Role: "assistant", Text: "They put it off until spring."}},
+			RunID: run, Prompt: prompt, Hint: notes, Conversation: conversation,
 			Result: &payload.Classification{
 				Intent: "MEMORY_LOOKUP", Name: "Memory Lookup", Reason: "close to the example “what does my note say”", Goal: prompt,
 				Confidence: 0.93, Complexity: "low", Source: "local", ElapsedMs: 0.2,

@@ -27,6 +27,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,6 +96,9 @@ type entry struct {
 	leaving []json.RawMessage
 	// written: the leaving turns stand under their own keys as well.
 	written bool
+	// guess: nobody has looked whether the session is there. The
+	// compare-and-set will tell.
+	guess bool
 }
 
 // Open opens the bucket that the configuration names. It is created when it is
@@ -186,8 +190,11 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 		// bucket lost, and the leaving turns with it.
 		e.at = record{}
 	}
+	if e == nil && beginsSession(facts) {
+		e = &entry{doc: &store.Document{}, at: record{key: token}, guess: true}
+	}
 	for attempt := 1; ; attempt++ {
-		if e == nil || e.at.revision == 0 {
+		if e == nil || e.at.revision == 0 && !e.guess {
 			var gone bool
 			e, gone, err = s.load(ctx, token, e)
 			lost = lost || gone
@@ -205,12 +212,20 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 			return lost, err
 		}
 		if e != nil {
-			e.at = record{}
+			e.at, e.guess = record{}, false
 		}
 		if err = pause(ctx, attempt); err != nil {
 			return lost, err
 		}
 	}
+}
+
+// beginsSession says whether a session most likely begins with these facts: to
+// look first whether it is there would be a round trip for nothing.
+func beginsSession(facts []store.Fact) bool {
+	return slices.ContainsFunc(facts, func(f store.Fact) bool {
+		return f.Begin != nil && len(f.Begin.Conversation) == 0
+	})
 }
 
 // pause waits before a change is tried again: not at all at first, when the
@@ -377,7 +392,7 @@ func (s *Store) write(ctx context.Context, e *entry, leaving []json.RawMessage) 
 	if e.at, err = s.bucket.write(ctx, e.at, data); err != nil {
 		return err
 	}
-	e.bytes, e.archived, e.leaving, e.written = len(data), h.Archived, leaving, false
+	e.bytes, e.archived, e.leaving, e.written, e.guess = len(data), h.Archived, leaving, false, false
 	return nil
 }
 

@@ -330,6 +330,37 @@ func TestAStoreWithoutRoomInMemoryStillWorks(t *testing.T) {
 	}
 }
 
+func TestASessionThatBeginsIsWrittenWithoutALook(t *testing.T) {
+	ns := newServer(t, 0)
+	js := connect(t, ns)
+	s := open(t, js, kv.Options{HistoryLimit: 1})
+	looks, err := js.Conn().SubscribeSync("$JS.API.STREAM.MSG.GET.KV_S")
+	require.NoError(t, err)
+	looked := func() int {
+		require.NoError(t, js.Conn().Flush())
+		n, _, err := looks.Pending()
+		require.NoError(t, err)
+		return n
+	}
+	first, second := storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2)
+	first.Begin.Conversation = nil
+	apply(t, s, first)
+	apply(t, s, second)
+	require.Zero(t, looked())
+	apply(t, s, storetest.Begin("with earlier messages", "r1", 1))
+	require.Equal(t, 1, looked())
+	want := document(t, s, "s")
+
+	// Another process hears of the beginning again, and of an end.
+	late := open(t, connect(t, ns), kv.Options{HistoryLimit: 1})
+	apply(t, late, first)
+	require.Equal(t, want, document(t, s, "s"))
+	apply(t, late, storetest.End("s", "r2", 3))
+	require.Equal(t, document(t, late, "s"), document(t, s, "s"))
+	require.Equal(t, "r2", storetest.Show(t, s, "s").Current.RunID)
+	require.Len(t, storetest.Show(t, s, "s").History, 1)
+}
+
 func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, kv.Options{HistoryLimit: 1})
