@@ -37,7 +37,8 @@ func afterToolCall(env payload.Envelope, ctx payload.Context, f *store.Fact) err
 	}
 	if call.Error == "" {
 		call.Skill = skillRead(call.Name, e.Params, e.Text)
-		call.Result = firstCharacters(e.Text, maxResult)
+		// What is kept must not keep the event, which may be megabytes.
+		call.Result = strings.Clone(firstCharacters(e.Text, maxResult))
 	}
 	f.Call = call
 	return nil
@@ -71,7 +72,7 @@ func skillRead(tool string, params json.RawMessage, text string) *store.Skill {
 	if name == "" {
 		return nil
 	}
-	return &store.Skill{Name: name, Path: path}
+	return &store.Skill{Name: strings.Clone(name), Path: path}
 }
 
 // nameOf reads the name in front matter. Skills are written by hand and read

@@ -1,10 +1,12 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -268,6 +270,41 @@ func TestFactRefuses(t *testing.T) {
 			require.ErrorIs(t, err, payload.ErrInvalid)
 		})
 	}
+}
+
+// A session in memory must not keep the bodies of its events there.
+func TestAFactDoesNotKeepItsEvent(t *testing.T) {
+	const count, size = 20, 1 << 20
+	padding := strings.Repeat("x", size)
+	for _, row := range []struct{ name, hook, event string }{
+		{"turn_begun", "turn_begun", `{"prompt":"p","conversation":[{"role":"user","text":"t"}],"result":{"intent":"I"},"hint":"%s"}`},
+		{"after_tool_call", "after_tool_call", `{"toolName":"exec","params":{"command":"ls"},"result":{"content":[{"type":"text","text":"%s"}]}}`},
+		{"after_tool_call that failed", "after_tool_call", `{"toolName":"exec","error":"failed","result":"%s"}`},
+		{"after_tool_call with a skill", "after_tool_call", `{"toolName":"read","params":{"path":"SKILL.md"},"result":"---\nname: weather\ndescription: a: b\n---\n%s"}`},
+		{"agent_end", "agent_end", `{"messages":[{"role":"user","content":"%s"},{"role":"assistant","content":"done"}]}`},
+		{"session_end", "session_end", `{"reason":"reset","padding":"%s"}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			body := event(row.hook, strings.ReplaceAll(row.event, "%s", padding), `{"sessionId":"s","runId":"r"}`)
+			facts := make([]store.Fact, count)
+			before := inUse()
+			for i := range facts {
+				var err error
+				_, _, facts[i], err = Fact("", bytes.Clone(body))
+				require.NoError(t, err)
+			}
+			require.Less(t, int64(inUse())-int64(before), int64(count*size/4)) //nolint:gosec // no heap is that large
+			require.Equal(t, "s", facts[0].SessionID)
+		})
+	}
+}
+
+// inUse is the memory in use, in bytes.
+func inUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 func TestResultIsCutInCharacters(t *testing.T) {

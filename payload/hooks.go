@@ -51,7 +51,8 @@ type AfterToolCall struct {
 	DurationMs float64
 }
 
-// DecodeAfterToolCall decodes the event of after_tool_call.
+// DecodeAfterToolCall decodes the event of after_tool_call. The result's text is
+// a part of raw.
 func DecodeAfterToolCall(raw json.RawMessage) (AfterToolCall, error) {
 	var e AfterToolCall
 	o, err := view(raw, "event")
@@ -69,7 +70,7 @@ func DecodeAfterToolCall(raw json.RawMessage) (AfterToolCall, error) {
 		case "toolCallId":
 			return o.text(name, value, &e.ToolCallID)
 		case "result":
-			e.Text = strings.Clone(resultText(value))
+			e.Text = resultText(value)
 		case "error":
 			return o.failure(name, value, &e.Error)
 		case "durationMs":
