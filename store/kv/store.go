@@ -205,7 +205,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 			lost = lost || gone
 		}
 		if err == nil {
-			s.entries.Put(token, e, int64(e.bytes)+1<<10)
+			s.entries.Put(token, e, int64(e.bytes)+4<<10) // the current turn is kept decoded
 			return lost, nil
 		}
 		if !errors.Is(err, errConflict) || attempt == maxAttempts {
