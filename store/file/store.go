@@ -44,7 +44,7 @@ const (
 )
 
 const (
-	defaultCacheBytes = 12 << 20
+	defaultCacheBytes = 16 << 20
 	outlineCacheBytes = 8 << 20
 	indexCacheBytes   = 16 << 20
 )
@@ -55,7 +55,7 @@ type Options struct {
 	// file (HINT_HISTORY_LIMIT); negative keeps all.
 	HistoryLimit int
 	// CacheBytes is about how much of the sessions is kept in memory, besides
-	// 8 MiB of outlines; 0 means 12 MiB.
+	// 8 MiB of outlines; 0 means 16 MiB.
 	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
