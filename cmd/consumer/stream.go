@@ -109,7 +109,7 @@ func buckets(cfg *config.Config, layout bus.Layout) []bus.Bucket {
 		out = append(out, bus.Bucket{Config: layout.Claims()})
 	}
 	if cfg.Store.Kind == config.StoreKV {
-		out = append(out, bus.Bucket{Config: layout.Sessions(), Create: kv.Create})
+		out = append(out, bus.Bucket{Config: layout.Sessions(), Atomic: true, Create: kv.Create})
 	}
 	return out
 }

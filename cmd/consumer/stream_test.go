@@ -74,5 +74,18 @@ func TestApplyMakesTheBucketOfSessionsAsAStartDoes(t *testing.T) {
 	require.Contains(t, stdout.String(), "created bucket OPENCLAW_EVENTS_SESSIONS\n")
 	stream, err := s.bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, stream.CachedInfo().Config.FirstSeq, uint64(began.UnixMicro()))
+	cfg := stream.CachedInfo().Config
+	require.GreaterOrEqual(t, cfg.FirstSeq, uint64(began.UnixMicro()))
+
+	// One that was made by other means takes no batches.
+	require.True(t, cfg.AllowAtomicPublish)
+	cfg.AllowAtomicPublish = false
+	_, err = s.bus.JS.UpdateStream(t.Context(), cfg)
+	require.NoError(t, err)
+	stdout.Reset()
+	require.Equal(t, exitOK, runContext(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
+	require.Contains(t, stdout.String(), "allow_atomic")
+	stream, err = s.bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
+	require.NoError(t, err)
+	require.True(t, stream.CachedInfo().Config.AllowAtomicPublish)
 }

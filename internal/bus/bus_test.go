@@ -24,6 +24,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/batch"
 	"intenthint/subjects"
 )
 
@@ -739,7 +740,7 @@ func TestAStartAfterAFloodLearnsTheNewestRuns(t *testing.T) {
 		for i := from; i < to; i++ {
 			group = append(group, &nats.Msg{Subject: "openclaw.event." + hook + ".main.s", Data: strconv.AppendInt(nil, int64(i), 10), Header: nats.Header{}})
 			if len(group) == cap(group) || i == to-1 {
-				ack, err := publishBatch(b.NC, group, time.Minute)
+				ack, err := batch.Publish(t.Context(), b.NC, group)
 				require.NoError(t, err)
 				require.Nil(t, ack.Error)
 				group = group[:0]

@@ -79,6 +79,8 @@ type resource interface {
 // Bucket is a key-value bucket that is needed beside the layout.
 type Bucket struct {
 	Config jetstream.KeyValueConfig
+	// Atomic: many values at once come in atomic batches, where it takes them.
+	Atomic bool
 	// Create makes it; nil makes it as any other.
 	Create func(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error)
 }
@@ -88,7 +90,7 @@ type Bucket struct {
 func Plan(ctx context.Context, js jetstream.JetStream, l Layout, buckets ...Bucket) ([]Target, error) {
 	all := l.resources()
 	for _, b := range buckets {
-		all = append(all, bucketResource{b.Config, b.Create})
+		all = append(all, bucketResource{b})
 	}
 	targets := make([]Target, 0, len(all))
 	for _, r := range all {
@@ -260,12 +262,6 @@ func streamDifferences(have jetstream.StreamConfig, state jetstream.StreamState,
 			stream: func(c *jetstream.StreamConfig) { c.AllowDirect = true },
 		})
 	}
-	if !have.AllowAtomicPublish && want.AllowAtomicPublish && have.Mirror == nil {
-		out = append(out, Difference{
-			Field: "allow_atomic", From: "false", To: "true",
-			stream: func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = true },
-		})
-	}
 	return out
 }
 
@@ -348,6 +344,12 @@ func storeDifferences(have jetstream.StreamConfig, state jetstream.StreamState, 
 			d.Loss = "it holds " + size(int64(state.Bytes))
 		}
 		out = append(out, d)
+	}
+	if !have.AllowAtomicPublish && want.AllowAtomicPublish && have.Mirror == nil {
+		out = append(out, Difference{
+			Field: "allow_atomic", From: "false", To: "true",
+			stream: func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = true },
+		})
 	}
 	return out
 }
@@ -470,48 +472,48 @@ func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Pre
 }
 
 // bucketResource is a key-value bucket.
-type bucketResource struct {
-	want jetstream.KeyValueConfig
-	make func(context.Context, jetstream.JetStream, jetstream.KeyValueConfig) (jetstream.Stream, error)
-}
+type bucketResource struct{ Bucket }
 
 // bucketStream begins the name of the stream behind a bucket.
 const bucketStream = "KV_"
 
 func (r bucketResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
-	t := Target{Kind: KindBucket, Name: r.want.Bucket, Differences: []Difference{}, resource: r}
-	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, bucketStream+r.want.Bucket) })
+	t := Target{Kind: KindBucket, Name: r.Config.Bucket, Differences: []Difference{}, resource: r}
+	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) {
+		return js.Stream(ctx, bucketStream+r.Config.Bucket)
+	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		t.Missing = true
 		return t, nil
 	}
 	if err != nil {
-		return t, fmt.Errorf("bucket %s: %w", r.want.Bucket, err)
+		return t, fmt.Errorf("bucket %s: %w", r.Config.Bucket, err)
 	}
 	info := s.CachedInfo()
-	want := jetstream.StreamConfig{Storage: r.want.Storage, Replicas: r.want.Replicas, MaxAge: r.want.TTL, MaxBytes: r.want.MaxBytes}
+	want := jetstream.StreamConfig{Storage: r.Config.Storage, Replicas: r.Config.Replicas, MaxAge: r.Config.TTL, MaxBytes: r.Config.MaxBytes}
 	if want.MaxBytes == 0 {
 		want.MaxBytes = -1
 	}
+	want.AllowAtomicPublish = r.Atomic && (info.Config.AllowAtomicPublish || atomicPublish(ctx, js))
 	t.Differences = append(t.Differences, storeDifferences(info.Config, info.State, want, time.Now())...)
 	return t, nil
 }
 
 func (r bucketResource) create(ctx context.Context, js jetstream.JetStream) error {
 	_, err := call(ctx, js.Conn(), func(ctx context.Context) (any, error) {
-		if r.make != nil {
-			return r.make(ctx, js, r.want)
+		if r.Create != nil {
+			return r.Create(ctx, js, r.Config)
 		}
-		return js.CreateKeyValue(ctx, r.want)
+		return js.CreateKeyValue(ctx, r.Config)
 	})
 	if err != nil {
-		return fmt.Errorf("create bucket %s: %w", r.want.Bucket, err)
+		return fmt.Errorf("create bucket %s: %w", r.Config.Bucket, err)
 	}
 	return nil
 }
 
 func (r bucketResource) change(ctx context.Context, js jetstream.JetStream, d []Difference) error {
-	return changeStream(ctx, js, bucketStream+r.want.Bucket, d)
+	return changeStream(ctx, js, bucketStream+r.Config.Bucket, d)
 }
 
 func age(d time.Duration) string {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/batch"
 )
 
 const (
@@ -262,14 +264,16 @@ func (p *Publisher) sendSingly(group []*nats.Msg) ([]*nats.Msg, error) {
 // sendBatch sends a group that the stream takes as a whole or not at all; then
 // the error is a [*jetstream.APIError].
 func (p *Publisher) sendBatch(group []*nats.Msg) error {
-	ack, err := publishBatch(p.nc, group, ackTime)
+	ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+	defer cancel()
+	ack, err := batch.Publish(ctx, p.nc, group)
 	switch {
 	case err != nil:
 		return err
 	case ack.Error != nil:
-		p.single = p.single || ack.Error.ErrorCode == errBatchDisabled
+		p.single = p.single || ack.Error.ErrorCode == batch.CodeDisabled
 		return ack.Error
-	case ack.Batch == "":
+	case ack.ID == "":
 		// A server that knows no batches has stored each message and
 		// acknowledged one.
 		p.single = true

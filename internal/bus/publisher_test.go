@@ -30,7 +30,7 @@ func stored(t *testing.T, s jetstream.Stream) (bodies []string, batched int) {
 		m, err := s.GetMsg(t.Context(), seq)
 		require.NoError(t, err)
 		bodies = append(bodies, string(m.Data))
-		if m.Header.Get(batchIDHeader) != "" {
+		if m.Header.Get("Nats-Batch-Id") != "" {
 			batched++
 		}
 	}

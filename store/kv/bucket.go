@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/batch"
 )
 
 // Prefixes by which JetStream knows a stream as a key-value bucket.
@@ -64,15 +67,22 @@ type bucket struct {
 	config jetstream.KeyValueConfig
 	name   string // of the stream
 	prefix string // of subjects
+	puts   grouper
 }
 
 // openBucket finds the bucket, and creates it when it is missing. What exists
 // is left as it is.
 func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (*bucket, error) {
 	b := &bucket{js: js, config: config, name: streamPrefix + config.Bucket, prefix: subjectPrefix + config.Bucket + "."}
-	var err error
-	b.stream, err = b.find(ctx)
-	return b, err
+	stream, err := b.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.stream, b.puts.one = stream, b.putOne
+	if stream.CachedInfo().Config.AllowAtomicPublish {
+		b.puts.many = b.putMany
+	}
+	return b, nil
 }
 
 // find returns the stream, which it creates when it is missing. A handle is
@@ -119,14 +129,24 @@ func Create(ctx context.Context, js jetstream.JetStream, config jetstream.KeyVal
 		}
 		return n
 	}
-	return js.CreateStream(ctx, jetstream.StreamConfig{
+	cfg := jetstream.StreamConfig{
 		Name: streamPrefix + config.Bucket, Description: config.Description, Subjects: []string{subjectPrefix + config.Bucket + ".>"},
 		MaxMsgsPerSubject: int64(max(config.History, 1)), MaxMsgs: -1, MaxConsumers: -1,
 		MaxBytes: orAny(config.MaxBytes), MaxMsgSize: int32(orAny(int64(config.MaxValueSize))), //nolint:gosec // was one
 		MaxAge: config.TTL, Storage: config.Storage, Replicas: max(config.Replicas, 1), Discard: jetstream.DiscardNew,
 		AllowRollup: true, DenyDelete: true, AllowDirect: true,
 		FirstSeq: uint64(time.Now().UnixMicro()), //nolint:gosec // not negative
-	})
+		// Many values are synced together. A server older than 2.12, which
+		// refuses the field, does without.
+		AllowAtomicPublish: true,
+	}
+	stream, err := js.CreateStream(ctx, cfg)
+	const invalidJSON jetstream.ErrorCode = 10025
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == invalidJSON {
+		cfg.AllowAtomicPublish = false
+		stream, err = js.CreateStream(ctx, cfg)
+	}
+	return stream, err
 }
 
 // Room that a message needs beside its value: the headers and, when it is read,
@@ -223,7 +243,40 @@ func isMarker(header nats.Header) bool {
 // put writes a value over the one of the given revision, 0 for a key without
 // any. The error of a key that has another revision is [errConflict].
 func (b *bucket) put(ctx context.Context, key string, value []byte, over uint64) (revision uint64, err error) {
-	return b.publish(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, jetstream.WithExpectLastSequencePerSubject(over))
+	p := put{ctx: ctx, key: key, value: value, over: over}
+	b.puts.put(&p)
+	return p.revision, p.err
+}
+
+func (b *bucket) putOne(p *put) {
+	p.revision, p.err = b.publish(p.ctx, &nats.Msg{Subject: b.prefix + p.key, Data: p.value}, jetstream.WithExpectLastSequencePerSubject(p.over))
+}
+
+// putMany puts values in an atomic batch.
+func (b *bucket) putMany(puts []*put) error {
+	messages := make([]*nats.Msg, len(puts))
+	for i, p := range puts {
+		messages[i] = &nats.Msg{Subject: b.prefix + p.key, Data: p.value, Header: nats.Header{
+			jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(p.over, 10)},
+		}}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), askTime)
+	defer cancel()
+	ack, err := batch.Publish(ctx, b.js.Conn(), messages)
+	switch {
+	case err != nil:
+		return err
+	case ack.Error != nil && isConflict(ack.Error):
+		return fmt.Errorf("%w: %w: %w", errNoBatch, errConflict, ack.Error)
+	case ack.Error != nil:
+		return fmt.Errorf("%w: %w", errNoBatch, ack.Error)
+	case ack.ID == "" || ack.Count != len(puts):
+		return awayError{fmt.Errorf("a batch of %d was acknowledged as one of %d", len(puts), ack.Count)}
+	}
+	for i, p := range puts {
+		p.revision = ack.Sequence - uint64(len(puts)-1-i) //nolint:gosec // not negative
+	}
+	return nil
 }
 
 // remove puts a marker in the place of a value.
@@ -247,11 +300,14 @@ func (b *bucket) publish(ctx context.Context, m *nats.Msg, expect jetstream.Publ
 	if err == nil {
 		return ack.Sequence, nil
 	}
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok &&
-		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && isConflict(api) {
 		return 0, fmt.Errorf("%w: %w", errConflict, err)
 	}
 	return 0, err
+}
+
+func isConflict(err *jetstream.APIError) bool {
+	return err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
 // purge removes the values below a revision whose keys fit the filter, without

@@ -1,0 +1,69 @@
+// Package batch sends atomic batches of messages to a stream (nats-server 2.12).
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+)
+
+const (
+	idHeader     = "Nats-Batch-Id"
+	seqHeader    = "Nats-Batch-Sequence"
+	commitHeader = "Nats-Batch-Commit"
+)
+
+// CodeDisabled is of a stream that was made without AllowAtomicPublish.
+const CodeDisabled jetstream.ErrorCode = 10174
+
+// Ack is what the server answers to the last message of a batch.
+type Ack struct {
+	Error *jetstream.APIError `json:"error"`
+	// ID is that of the batch; "" from a server that knows no batches and has
+	// stored each message by itself.
+	ID    string `json:"batch"`
+	Count int    `json:"count"`
+	// Sequence is that of the last message in the stream. Those before have
+	// the sequences before it.
+	Sequence uint64 `json:"seq"`
+}
+
+// Publish sends messages that the stream takes as a whole or not at all, and
+// waits for its answer. Their headers must not be nil; they keep no trace of
+// the batch.
+func Publish(ctx context.Context, nc *nats.Conn, messages []*nats.Msg) (Ack, error) {
+	defer func() {
+		for _, m := range messages {
+			for _, name := range []string{idHeader, seqHeader, commitHeader} {
+				m.Header.Del(name)
+			}
+		}
+	}()
+	id := nuid.Next()
+	for i, m := range messages {
+		m.Header.Set(idHeader, id)
+		m.Header.Set(seqHeader, strconv.Itoa(i+1))
+		if i < len(messages)-1 {
+			if err := nc.PublishMsg(m); err != nil {
+				return Ack{}, err
+			}
+			continue
+		}
+		m.Header.Set(commitHeader, "1")
+		reply, err := nc.RequestMsgWithContext(ctx, m)
+		if err != nil {
+			return Ack{}, err
+		}
+		var ack Ack
+		if err := json.Unmarshal(reply.Data, &ack); err != nil {
+			return Ack{}, fmt.Errorf("answer to a batch: %w", err)
+		}
+		return ack, nil
+	}
+	return Ack{}, nil
+}

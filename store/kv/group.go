@@ -1,0 +1,209 @@
+package kv
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// put is a value on its way to the bucket, and what became of it.
+type put struct {
+	ctx      context.Context //nolint:containedctx // the caller's, who waits for it
+	key      string
+	value    []byte
+	over     uint64 // the revision that the key must have
+	revision uint64
+	err      error
+	done     chan struct{}
+}
+
+const (
+	// A server is looked at for crowdSamples acknowledgements while crowd puts
+	// or more are on their way: then it is what they wait for.
+	crowd        = 32
+	crowdSamples = 64
+	// slowPut is how long one put more takes such a server at least where
+	// batches are tried: less is no sync.
+	slowPut = 100 * time.Microsecond
+	// minGroup and maxGroup bound a batch, and maxGroupBytes its values.
+	minGroup      = 16
+	maxGroup      = 256
+	maxGroupBytes = 4 << 20
+	// A batch must take at most goodBatch of what its puts would take singly,
+	// of trialBatches together; otherwise batches rest for badRest.
+	goodBatch    = 0.8
+	trialBatches = 8
+	badRest      = time.Minute
+	// A conflict of one put refuses its batch: then they rest for so long.
+	conflictRest = time.Second
+	// Small groups in a row end the batches: the crowd has gone.
+	smallGroups = 4
+)
+
+// errNoBatch: a batch was refused as a whole, nothing of it was written.
+var errNoBatch = errors.New("the batch was refused")
+
+// grouper decides which puts travel together. Each goes by itself, at once,
+// unless many wait for a server that needs long for one, because it syncs it:
+// then all that come while one batch is on its way are the next one, which the
+// server syncs once. Where that does not pay it is left alone for a while.
+type grouper struct {
+	// one puts a value by itself.
+	one func(*put)
+	// many puts values in a batch: all, none with an error of kind errNoBatch,
+	// or nobody knows. nil where there are no batches.
+	many func([]*put) error
+
+	mu       sync.Mutex // guards what follows
+	inflight int        // single puts
+	crowded  time.Time  // of the last acknowledgement while there was a crowd
+	samples  int
+	single   time.Duration // what the samples took; while batching, one of them
+	resting  time.Time     // no batches before
+	batching bool
+	waiting  []*put
+	sending  bool
+	small    int
+	batches  int           // of the trial
+	together time.Duration // what they took
+	values   int           // that were in them
+}
+
+// put puts a value and returns when its error and revision are known.
+func (g *grouper) put(p *put) {
+	g.mu.Lock()
+	if !g.batching {
+		g.inflight++
+		g.mu.Unlock()
+		g.one(p)
+		g.mu.Lock()
+		g.acknowledged(time.Now())
+		g.mu.Unlock()
+		return
+	}
+	p.done = make(chan struct{})
+	g.waiting = append(g.waiting, p)
+	if !g.sending {
+		g.sending = true
+		go g.send()
+	}
+	g.mu.Unlock()
+	// Not the context: the value is the caller's as soon as this returns.
+	<-p.done
+}
+
+// acknowledged ends a single put. The lock is held.
+func (g *grouper) acknowledged(now time.Time) {
+	crowded := g.inflight >= crowd
+	g.inflight--
+	last := g.crowded
+	g.crowded = time.Time{}
+	if !crowded || g.batching || g.many == nil {
+		return
+	}
+	g.crowded = now
+	if last.IsZero() {
+		return
+	}
+	g.single += now.Sub(last)
+	if g.samples++; g.samples < crowdSamples {
+		return
+	}
+	mean := g.single / crowdSamples
+	g.samples, g.single = 0, 0
+	if mean >= slowPut && !now.Before(g.resting) {
+		g.batching, g.single = true, mean
+		g.small, g.batches, g.together, g.values = 0, 0, 0, 0
+	}
+}
+
+// rest ends the batches, and takes none for a while. The lock is held.
+func (g *grouper) rest(d time.Duration) {
+	g.batching, g.samples, g.single, g.crowded = false, 0, 0, time.Time{}
+	g.resting = time.Now().Add(d)
+}
+
+// send sends what waits, group after group.
+func (g *grouper) send() {
+	for {
+		g.mu.Lock()
+		group := g.take()
+		if len(group) == 0 {
+			g.sending = false
+			g.mu.Unlock()
+			return
+		}
+		if g.batching && len(group) < minGroup {
+			if g.small++; g.small == smallGroups {
+				g.rest(0)
+			}
+		}
+		together := g.batching && len(group) >= minGroup
+		g.mu.Unlock()
+		if !together || !g.sendBatch(group) {
+			g.sendSingly(group)
+		}
+		for _, p := range group {
+			close(p.done)
+		}
+	}
+}
+
+// take returns what is to be sent next. The lock is held.
+func (g *grouper) take() []*put {
+	n, size := 0, 0
+	for n < len(g.waiting) && n < maxGroup && (n == 0 || size+len(g.waiting[n].value) <= maxGroupBytes) {
+		size += len(g.waiting[n].value)
+		n++
+	}
+	group := g.waiting[:n:n]
+	if g.waiting = g.waiting[n:]; len(g.waiting) == 0 {
+		g.waiting = nil
+	}
+	return group
+}
+
+func (g *grouper) sendSingly(group []*put) {
+	var all sync.WaitGroup
+	for _, p := range group {
+		all.Go(func() { g.one(p) })
+	}
+	all.Wait()
+}
+
+// sendBatch says whether it is done with the puts; false when they are to be
+// sent singly.
+func (g *grouper) sendBatch(group []*put) bool {
+	began := time.Now()
+	err := g.many(group)
+	took := time.Since(began)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case errors.Is(err, errConflict):
+		g.rest(conflictRest)
+	case err != nil:
+		g.rest(badRest)
+	}
+	if errors.Is(err, errNoBatch) {
+		return false
+	}
+	if err != nil {
+		for _, p := range group {
+			p.err = err
+		}
+		return true
+	}
+	g.small = 0
+	g.batches++
+	g.together += took
+	g.values += len(group)
+	if g.batches == trialBatches {
+		if float64(g.together) > goodBatch*float64(g.single)*float64(g.values) {
+			g.rest(badRest)
+		}
+		g.batches, g.together, g.values = 0, 0, 0
+	}
+	return true
+}
