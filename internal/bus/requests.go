@@ -166,12 +166,14 @@ func (s *Service) take(ctx context.Context, r micro.Request) {
 	received := time.Now()
 	s.observe(1)
 	inflight := s.inflight.Add(1)
-	if inflight == 1 && s.immediate() && len(r.Data()) <= largestAlone && received.Sub(s.answered) > closely {
+	from := requester(r.Reply())
+	greedy := s.queue.Came(from, received)
+	if inflight == 1 && !greedy && s.immediate() && len(r.Data()) <= largestAlone && received.Sub(s.answered) > closely {
 		s.serve(ctx, r, received)
 		s.answered = time.Now()
 		return
 	}
-	if inflight > maxInflight || !s.queue.Go(ctx, requester(r.Reply()), len(r.Data()), func(ctx context.Context) { s.serve(ctx, r, received) }) {
+	if inflight > maxInflight || !s.queue.Go(ctx, from, len(r.Data()), func(ctx context.Context) { s.serve(ctx, r, received) }) {
 		s.finish(r, received, s.overloaded(request(r, received)))
 	}
 }
