@@ -3,6 +3,8 @@ package store_test
 import (
 	"encoding/json"
 	"math"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -190,6 +192,25 @@ func TestAnythingCanBeEncoded(t *testing.T) {
 			require.Len(t, doc.Current.ToolCalls, 1)
 		})
 	}
+}
+
+// Blanks that a gateway put between the parameters of a call would stay in
+// memory as long as the session.
+func TestParametersDoNotKeepTheRoomOfTheirBlanks(t *testing.T) {
+	const calls, blanks = 16, 1 << 20
+	d := &store.Document{}
+	params := json.RawMessage(`{"a":` + strings.Repeat(" ", blanks) + `1}`)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	d.Apply(begin("b", "r", 1))
+	for i := range calls {
+		d.Apply(call("c"+strconv.Itoa(i), "r", int64(i), store.Call{Name: "exec", Params: params}))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(calls*blanks/2))
+	runtime.KeepAlive(d)
 }
 
 func TestAnEmptyFactChangesNothing(t *testing.T) {

@@ -295,6 +295,9 @@ func safeJSON(raw json.RawMessage) json.RawMessage {
 	if json.Compact(&b, raw) != nil {
 		return nil
 	}
+	if b.Len() < b.Cap()/2 {
+		return bytes.Clone(b.Bytes()) // without the room of the white space
+	}
 	return b.Bytes()
 }
 
