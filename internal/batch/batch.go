@@ -4,6 +4,7 @@ package batch
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -21,6 +22,10 @@ const (
 // CodeDisabled is of a stream that was made without AllowAtomicPublish.
 const CodeDisabled jetstream.ErrorCode = 10174
 
+// ErrNotSent reports a batch whose last message did not reach a stream, so that
+// nothing of it is written.
+var ErrNotSent = errors.New("the batch was not sent as a whole")
+
 // Ack is what the server answers to the last message of a batch.
 type Ack struct {
 	Error *jetstream.APIError `json:"error"`
@@ -35,7 +40,8 @@ type Ack struct {
 
 // Publish sends messages that the stream takes as a whole or not at all, and
 // waits for its answer. Their headers must not be nil; they keep no trace of
-// the batch.
+// the batch. After an error that is not of kind [ErrNotSent] it is not known
+// whether it was taken.
 func Publish(ctx context.Context, nc *nats.Conn, messages []*nats.Msg) (Ack, error) {
 	defer func() {
 		for _, m := range messages {
@@ -50,12 +56,15 @@ func Publish(ctx context.Context, nc *nats.Conn, messages []*nats.Msg) (Ack, err
 		m.Header.Set(seqHeader, strconv.Itoa(i+1))
 		if i < len(messages)-1 {
 			if err := nc.PublishMsg(m); err != nil {
-				return Ack{}, err
+				return Ack{}, fmt.Errorf("%w: %w", ErrNotSent, err)
 			}
 			continue
 		}
 		m.Header.Set(commitHeader, "1")
 		reply, err := nc.RequestMsgWithContext(ctx, m)
+		if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, nats.ErrMaxPayload) {
+			err = fmt.Errorf("%w: %w", ErrNotSent, err)
+		}
 		if err != nil {
 			return Ack{}, err
 		}

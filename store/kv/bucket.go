@@ -264,6 +264,10 @@ func (b *bucket) putMany(puts []*put) error {
 	defer cancel()
 	ack, err := batch.Publish(ctx, b.js.Conn(), messages)
 	switch {
+	case errors.Is(err, batch.ErrNotSent):
+		// A stream that has no leader for a moment, or a value that is too
+		// large: single puts are tried again, and fail alone.
+		return fmt.Errorf("%w: %w", errNoBatch, err)
 	case err != nil:
 		return err
 	case ack.Error != nil && isConflict(ack.Error):

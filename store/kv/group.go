@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -30,11 +31,15 @@ const (
 	minGroup      = 16
 	maxGroup      = 256
 	maxGroupBytes = 4 << 20
+	// A put that took longer than longSample says nothing of the others.
+	longSample = 2 * time.Millisecond
 	// A batch must take at most goodBatch of what its puts would take singly,
 	// of trialBatches together; otherwise batches rest for badRest.
 	goodBatch    = 0.8
 	trialBatches = 8
 	badRest      = time.Minute
+	// After so many trials single puts are measured again.
+	goodTrials = 64
 	// A conflict of one put refuses its batch: then they rest for so long.
 	conflictRest = time.Second
 	// Small groups in a row end the batches: the crowd has gone.
@@ -65,12 +70,15 @@ type grouper struct {
 	waiting  []*put
 	sending  bool
 	small    int
+	trials   int
 	batches  int           // of the trial
 	together time.Duration // what they took
 	values   int           // that were in them
 }
 
-// put puts a value and returns when its error and revision are known.
+// put puts a value and returns when its error and revision are known. The value
+// is the caller's again then: one that is in a batch already does not hear of
+// the end of its context.
 func (g *grouper) put(p *put) {
 	g.mu.Lock()
 	if !g.batching {
@@ -89,8 +97,21 @@ func (g *grouper) put(p *put) {
 		go g.send()
 	}
 	g.mu.Unlock()
-	// Not the context: the value is the caller's as soon as this returns.
-	<-p.done
+	select {
+	case <-p.done:
+		return
+	case <-p.ctx.Done():
+	}
+	g.mu.Lock()
+	i := slices.Index(g.waiting, p)
+	if i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+		p.err = p.ctx.Err()
+	}
+	g.mu.Unlock()
+	if i < 0 {
+		<-p.done
+	}
 }
 
 // acknowledged ends a single put. The lock is held.
@@ -106,7 +127,7 @@ func (g *grouper) acknowledged(now time.Time) {
 	if last.IsZero() {
 		return
 	}
-	g.single += now.Sub(last)
+	g.single += min(now.Sub(last), longSample)
 	if g.samples++; g.samples < crowdSamples {
 		return
 	}
@@ -114,7 +135,7 @@ func (g *grouper) acknowledged(now time.Time) {
 	g.samples, g.single = 0, 0
 	if mean >= slowPut && !now.Before(g.resting) {
 		g.batching, g.single = true, mean
-		g.small, g.batches, g.together, g.values = 0, 0, 0, 0
+		g.small, g.trials, g.batches, g.together, g.values = 0, 0, 0, 0, 0
 	}
 }
 
@@ -200,8 +221,12 @@ func (g *grouper) sendBatch(group []*put) bool {
 	g.together += took
 	g.values += len(group)
 	if g.batches == trialBatches {
-		if float64(g.together) > goodBatch*float64(g.single)*float64(g.values) {
+		g.trials++
+		switch {
+		case float64(g.together) > goodBatch*float64(g.single)*float64(g.values):
 			g.rest(badRest)
+		case g.trials == goodTrials:
+			g.rest(0)
 		}
 		g.batches, g.together, g.values = 0, 0, 0
 	}

@@ -1,13 +1,16 @@
 package kv
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -65,8 +68,8 @@ func load(t *testing.T, g *grouper, writers, puts int) (took time.Duration, fail
 				if p.err != nil {
 					failed++
 				} else {
-					require.NotZero(t, p.revision)
-					require.False(t, seen[p.revision])
+					assert.NotZero(t, p.revision)
+					assert.False(t, seen[p.revision])
 					seen[p.revision] = true
 				}
 				mu.Unlock()
@@ -130,6 +133,54 @@ func TestPutsTravelAloneOnceTheCrowdHasGone(t *testing.T) {
 		require.Len(t, s.groups, before)
 		load(t, g, 64, 6400)
 		require.Greater(t, len(s.groups), before, "the next crowd")
+	})
+}
+
+// Who gives up before his put is in a batch is not kept.
+func TestAPutThatWaitsEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slow{single: time.Millisecond, batch: time.Second}
+		g := s.grouper()
+		g.batching, g.single, g.small = true, time.Hour, -1000
+		var first sync.WaitGroup
+		for range minGroup + 1 {
+			first.Go(func() {
+				p := put{ctx: t.Context()}
+				g.put(&p)
+				assert.NoError(t, p.err)
+			})
+			synctest.Wait()
+		}
+		time.Sleep(500 * time.Millisecond) // one went alone, the others are in a batch
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		p := put{ctx: ctx}
+		g.put(&p)
+		require.ErrorIs(t, p.err, context.DeadlineExceeded)
+		require.Equal(t, 100*time.Millisecond, time.Since(began))
+		first.Wait()
+		require.Equal(t, []int{minGroup}, s.groups)
+		require.Equal(t, 1, s.singles)
+	})
+}
+
+// One stall of the server does not make its puts look slow for good.
+func TestSinglePutsAreMeasuredAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := slow{single: 20 * time.Microsecond, batch: 5 * time.Millisecond}
+		g := s.grouper()
+		var n atomic.Int64
+		one := g.one
+		g.one = func(p *put) {
+			if n.Add(1) == 40 {
+				time.Sleep(time.Second)
+			}
+			one(p)
+		}
+		took, _ := load(t, g, 64, 64_000)
+		require.Less(t, took, 4*time.Second)
+		require.False(t, g.batching)
 	})
 }
 

@@ -29,6 +29,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -50,6 +51,10 @@ const (
 	maxAttempts = 40
 	longPause   = 50 * time.Millisecond
 )
+
+// lookTime is how long sessions that seem to begin are read first once one of
+// them had begun before: where no conversation is kept, all turns seem to.
+const lookTime = time.Minute
 
 // Options of a store.
 type Options struct {
@@ -79,6 +84,9 @@ type Store struct {
 	shards  [shardCount]chan struct{}
 	entries *lru.Cache[*entry]
 	indexes *lru.Cache[*index]
+	// look is the time, in Unix nanoseconds, until which sessions that seem to
+	// begin are read first.
+	look atomic.Int64
 }
 
 var _ store.Store = (*Store)(nil)
@@ -190,7 +198,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 		// bucket lost, and the leaving turns with it.
 		e.at = record{}
 	}
-	if e == nil && beginsSession(facts) {
+	if e == nil && beginsSession(facts) && time.Now().UnixNano() >= s.look.Load() {
 		e = &entry{doc: &store.Document{}, at: record{key: token}, guess: true}
 	}
 	for attempt := 1; ; attempt++ {
@@ -212,6 +220,9 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 			return lost, err
 		}
 		if e != nil {
+			if e.guess {
+				s.look.Store(time.Now().Add(lookTime).UnixNano())
+			}
 			e.at, e.guess = record{}, false
 		}
 		if err = pause(ctx, attempt); err != nil {

@@ -359,6 +359,17 @@ func TestASessionThatBeginsIsWrittenWithoutALook(t *testing.T) {
 	require.Equal(t, document(t, late, "s"), document(t, s, "s"))
 	require.Equal(t, "r2", storetest.Show(t, s, "s").Current.RunID)
 	require.Len(t, storetest.Show(t, s, "s").History, 1)
+
+	// It knows better now, for a while.
+	before := looked()
+	third := storetest.Begin("another", "r1", 1)
+	third.Begin.Conversation = nil
+	apply(t, late, third)
+	require.Equal(t, before+1, looked())
+	fourth := storetest.Begin("one more", "r1", 1)
+	fourth.Begin.Conversation = nil
+	apply(t, s, fourth)
+	require.Equal(t, before+1, looked())
 }
 
 func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {

@@ -103,3 +103,27 @@ func checkTogether(t *testing.T, processes int, start func(n int, bucket string)
 		require.Equal(t, archived(t, plain, session), archived(t, stores[0], session))
 	}
 }
+
+// A bucket that is away for a moment costs no event its turn, and no more so
+// when many are written together.
+func TestABatchIsTriedAgainWithABucketThatWasAway(t *testing.T) {
+	js := connect(t, newServer(t, 0))
+	s := open(t, js, kv.Options{HistoryLimit: 5})
+	crowd := kv.CrowdOf(s)
+	require.True(t, crowd.Hold())
+	require.NoError(t, js.DeleteStream(t.Context(), "KV_S"))
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			f := storetest.Begin(fmt.Sprint("s", i), "r", 1)
+			f.Begin.Conversation = nil
+			assert.NoError(t, s.Apply(t.Context(), []store.Fact{f}))
+		})
+	}
+	require.Eventually(t, crowd.Release, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return crowd.Refused.Load() > 0 }, time.Minute, time.Millisecond)
+	_, err := kv.Create(t.Context(), js, bucket("S"))
+	require.NoError(t, err)
+	all.Wait()
+	require.Zero(t, crowd.Taken.Load())
+}
