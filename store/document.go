@@ -97,6 +97,15 @@ func (d *Document) apply(f Fact) (changed bool) {
 // Turns is the number of turns that the document shows.
 func (d *Document) Turns() int { return len(d.turns) }
 
+// DecodedBytes is about what the document takes in memory beside its encoding:
+// the current turn is kept decoded.
+func (d *Document) DecodedBytes() int {
+	if len(d.turns) == 0 {
+		return 0
+	}
+	return len(d.turns[len(d.turns)-1].raw)
+}
+
 // Waiting returns the facts that no turn shows: those whose turn has not begun
 // and, as long as there is no turn at all, the end of the session. The slice is
 // the document's own.

@@ -99,7 +99,7 @@ type entry struct {
 
 // bytes is about what the entry takes in memory.
 func (e *entry) bytes() int64 {
-	n := int64(4 << 10) // the current turn is kept decoded
+	n := int64(e.doc.DecodedBytes() + 2<<10)
 	for _, info := range []os.FileInfo{e.session, e.pending} {
 		if info != nil {
 			n += info.Size()

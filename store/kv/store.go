@@ -213,7 +213,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 			lost = lost || gone
 		}
 		if err == nil {
-			s.entries.Put(token, e, int64(e.bytes)+4<<10) // the current turn is kept decoded
+			s.entries.Put(token, e, int64(e.bytes+e.doc.DecodedBytes())+2<<10)
 			return lost, nil
 		}
 		if !errors.Is(err, errConflict) || attempt == maxAttempts {
