@@ -75,14 +75,19 @@ func skillRead(tool string, params json.RawMessage, text string) *store.Skill {
 	return &store.Skill{Name: strings.Clone(name), Path: path}
 }
 
+// maxMatter is the longest front matter that the YAML parser gets, in bytes: a
+// tool's result is anybody's text, and the parser takes a minute for 100 kB of
+// brackets.
+const maxMatter = 4 << 10
+
 // nameOf reads the name in front matter. Skills are written by hand and read
-// by tolerant gateways: where the YAML is wrong elsewhere, the line of the
-// name still counts.
+// by tolerant gateways: where the YAML is wrong elsewhere, or long, the line of
+// the name still counts.
 func nameOf(matter string) string {
 	var meta struct {
 		Name string `yaml:"name"`
 	}
-	if yaml.Unmarshal([]byte(matter), &meta) == nil {
+	if len(matter) <= maxMatter && yaml.Unmarshal([]byte(matter), &meta) == nil {
 		return strings.TrimSpace(meta.Name)
 	}
 	for line := range strings.Lines(matter) {

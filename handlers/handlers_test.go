@@ -325,6 +325,7 @@ func TestSkillRead(t *testing.T) {
 		{"line ends of another system", "read", `{"path":"SKILL.md"}`, strings.ReplaceAll(text, "\n", "\r\n"), &store.Skill{Name: "weather", Path: "SKILL.md"}},
 		{"front matter that is loose YAML", "read", `{"path":"SKILL.md"}`, "---\nname: weather\ndescription: use when: it rains\n---\n", &store.Skill{Name: "weather", Path: "SKILL.md"}},
 		{"front matter cut off", "read", `{"path":"SKILL.md"}`, "---\nname: weather\ndescr", nil},
+		{"front matter that a YAML parser would read for hours", "read", `{"path":"SKILL.md"}`, "---\nname: weather\nx: " + strings.Repeat("[", 1<<20) + "\n---\n", &store.Skill{Name: "weather", Path: "SKILL.md"}},
 		{"another tool", "exec", `{"path":"SKILL.md"}`, text, nil},
 		{"another file", "read", `{"path":"SKILL.md.bak"}`, text, nil},
 		{"no front matter", "read", `{"path":"SKILL.md"}`, "name: weather", nil},
