@@ -585,10 +585,64 @@ func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
 	require.Equal(t, "garbage", string(m.Data))
 }
 
+func TestWhatPanicsWhenItIsDecodedIsADeadLetter(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	var c counts
+	_, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+		Decode: func(string, string, []byte) (Event[string], error) { panic("no code was ready for it") },
+		Apply:  func(context.Context, []string) error { return nil },
+		Check:  func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
+	require.Equal(t, "panic: no code was ready for it", lettersOf(t, b, Selection{})[0].Reason)
+}
+
+func TestDeadLettersThatCannotBeKeptDelayNobody(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	require.NoError(t, b.JS.DeleteStream(t.Context(), testLayout().DeadLetterStream()))
+	const ill = 2 * pullMessages
+	for range ill {
+		_, err := b.JS.PublishAsync("openclaw.event.agent_end.main.s", []byte("garbage"))
+		require.NoError(t, err)
+	}
+	_, err := b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("s/well"))
+	require.NoError(t, err)
+	var c counts
+	_, err = StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+		Decode: decodeText,
+		Apply:  func(context.Context, []string) error { return nil },
+		Check:  func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, time.Millisecond)
+	require.Less(t, c.get(&c.deadLetters), ill/2, "it did not wait for them")
+	// The stream is made again, and then they are kept.
+	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == ill }, time.Minute, 5*time.Millisecond)
+	require.Len(t, lettersOf(t, b, Selection{}), ill)
+}
+
 func TestAPoisonedEventDelaysNobodyAndAloneIsADeadLetter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes the seconds of five growing pauses")
 	}
+	for name, fail := range map[string]func() error{
+		"fails":  func() error { return errors.New("is a directory") },
+		"panics": func() error { panic("is a directory") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			testPoison(t, fail)
+		})
+	}
+}
+
+func testPoison(t *testing.T, fail func() error) {
+	t.Helper()
 	b := openTest(t)
 	p := provisionTest(t, b)
 	// They wait in the stream before anybody reads it, so they come together.
@@ -609,7 +663,7 @@ func TestAPoisonedEventDelaysNobodyAndAloneIsADeadLetter(t *testing.T) {
 		Apply: func(_ context.Context, facts []string) error {
 			if slices.Contains(facts, "ill/poison") {
 				shared.CompareAndSwap(false, len(facts) > 1)
-				return errors.New("is a directory")
+				return fail()
 			}
 			return nil
 		},
@@ -623,7 +677,7 @@ func TestAPoisonedEventDelaysNobodyAndAloneIsADeadLetter(t *testing.T) {
 	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, time.Minute, 50*time.Millisecond)
 	m, err := p.DeadLetters.GetLastMsgForSubject(t.Context(), "openclaw.dlq.after_tool_call")
 	require.NoError(t, err)
-	require.Equal(t, "is a directory", m.Header.Get(subjects.HeaderDLQReason))
+	require.Contains(t, m.Header.Get(subjects.HeaderDLQReason), "is a directory")
 	require.Equal(t, "ill/poison", string(m.Data))
 	require.Equal(t, 40, c.get(&c.applied))
 }

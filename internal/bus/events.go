@@ -68,6 +68,9 @@ const (
 	// appliers is how many sessions are written at once. They wait for the
 	// disk, which syncs many files together in little more time than one.
 	appliers = 64
+	// letterRest is how long no dead letter is tried after one could not be
+	// kept.
+	letterRest = time.Second
 	// settleTime is how long a server may take to remove the files of a stream
 	// after it has said that it is deleted. A new one of the same name that is
 	// made meanwhile loses its files with them, and takes no event until the
@@ -329,13 +332,9 @@ func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 		took    time.Duration
 	}
 	finished := make(chan outcome, appliers)
-	letters := make(chan func(), pullMessages)
+	letters := make(chan letter, pullMessages)
 	var buried sync.WaitGroup
-	buried.Go(func() {
-		for bury := range letters {
-			bury()
-		}
-	})
+	buried.Go(func() { e.bury(ctx, letters) })
 	alarm := time.NewTimer(time.Hour)
 	remind := time.NewTicker(ackWait / 6)
 	defer remind.Stop()
@@ -370,7 +369,7 @@ func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 				in = nil
 				break
 			}
-			if ev, keep := e.decode(ctx, m, letters); keep {
+			if ev, keep := e.decode(m, letters); keep {
 				gather.add(ev.Session, &item[F]{ev.Fact, ev.Hook, m, time.Now()}, time.Now())
 			}
 		case o := <-finished:
@@ -393,17 +392,20 @@ func weight(m jetstream.Msg) int64 {
 
 // decode says what is to be applied of a message; nothing is kept of one that
 // cannot be decoded, and of one that concerns no session.
-func (e *Events[F]) decode(ctx context.Context, m jetstream.Msg, letters chan<- func()) (ev Event[F], keep bool) {
-	ev, err := e.fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+func (e *Events[F]) decode(m jetstream.Msg, letters chan<- letter) (ev Event[F], keep bool) {
+	err := attempt(func() (err error) {
+		ev, err = e.fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+		return err
+	})
 	if delivered(m) > 1 {
 		e.observer.Redelivery(ev.Hook)
 	}
 	switch {
 	case err != nil:
-		letters <- func() {
-			// What cannot be decoded cannot say its hook either.
-			e.deadLetter(ctx, m, e.layout.Prefix.EventHook(m.Subject()), err)
-			e.room.Release(weight(m))
+		select {
+		case letters <- letter{m, err}:
+		default: // so slow are the letters; nobody waits for them
+			e.giveBack(m)
 		}
 		return ev, false
 	case ev.Session == "":
@@ -413,6 +415,46 @@ func (e *Events[F]) decode(ctx context.Context, m jetstream.Msg, letters chan<- 
 		return ev, false
 	}
 	return ev, true
+}
+
+// attempt calls f, whose panic is the event's failure: it would end one process
+// after another.
+func attempt(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
+}
+
+// letter is a message that cannot be decoded.
+type letter struct {
+	msg    jetstream.Msg
+	reason error
+}
+
+// bury keeps dead letters. After one that could not be kept those that follow
+// are given back for a while, instead of filling the room of other events.
+func (e *Events[F]) bury(ctx context.Context, letters <-chan letter) {
+	var rested time.Time
+	for l := range letters {
+		if time.Now().Before(rested) {
+			e.giveBack(l.msg)
+			continue
+		}
+		// What cannot be decoded cannot say its hook either.
+		if !e.deadLetter(ctx, l.msg, e.layout.Prefix.EventHook(l.msg.Subject()), l.reason) {
+			rested = time.Now().Add(letterRest)
+		}
+		e.room.Release(weight(l.msg))
+	}
+}
+
+// giveBack returns a message that holds room to the stream.
+func (e *Events[F]) giveBack(m jetstream.Msg) {
+	e.nak(m, retryPause(delivered(m)))
+	e.room.Release(weight(m))
 }
 
 // remind tells the server that events are still in work which it would give to
@@ -445,7 +487,7 @@ func (e *Events[F]) applyAll(ctx context.Context, items []*item[F]) (failed int,
 	for n, i := range items {
 		facts[n] = i.fact
 	}
-	err = e.fn.Apply(ctx, facts)
+	err = attempt(func() error { return e.fn.Apply(ctx, facts) })
 	if err == nil {
 		e.recovered()
 		for _, i := range items {
@@ -504,8 +546,9 @@ func (e *Events[F]) recovered() {
 }
 
 // deadLetter keeps the message, unchanged, in the dead-letter stream and takes
-// it out of the durable. When that cannot be done now it comes again.
-func (e *Events[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, reason error) {
+// it out of the durable. When that cannot be done now it comes again, and the
+// result is false.
+func (e *Events[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, reason error) bool {
 	letter := &nats.Msg{
 		Subject: e.layout.Prefix.DeadLetter(hook),
 		Data:    m.Data(),
@@ -535,12 +578,30 @@ func (e *Events[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string
 	if err != nil {
 		e.log.Error("a dead letter could not be kept, it will be tried again", "subject", m.Subject(), "reason", reason, "error", err)
 		e.nak(m, retryPause(delivered(m)))
-		return
+		if errors.Is(err, jetstream.ErrNoStreamResponse) {
+			e.provision(ctx)
+		}
+		return false
 	}
 	e.observer.DeadLetter(hook)
 	e.log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
 	if err := m.TermWithReason(oneLine(reason.Error())); err != nil {
 		e.log.Warn("terminating an event", "error", err)
+	}
+	return true
+}
+
+// provision makes again what was deleted.
+func (e *Events[F]) provision(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(settleTime):
+	}
+	once, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if _, err := Provision(once, e.js, e.layout); err != nil {
+		e.log.Warn("the stream of dead letters cannot be made again", "error", err)
 	}
 }
 

@@ -201,6 +201,12 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 		return false, err
 	}
 	defer unlock()
+	written := false
+	defer func() {
+		if !written { // also after a panic: what is in memory is ahead of the files
+			s.forget(token)
+		}
+	}()
 	e, pending, err := s.load(ctx, token)
 	if err == nil {
 		err = s.apply(ctx, token, e, slices.Concat(pending, facts))
@@ -208,10 +214,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	if e != nil {
 		lost, e.lost = e.lost, false
 	}
-	if err != nil {
-		// What is in memory is ahead of the files.
-		s.forget(token)
-	}
+	written = err == nil
 	if !s.shard(token).current() {
 		// The directory has vanished meanwhile, and with it what kept others
 		// from the session: one may have written over the other.
