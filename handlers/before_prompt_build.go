@@ -61,6 +61,10 @@ type HintObserver interface {
 	Classified(source string, took time.Duration)
 }
 
+// secondTry is the least time in which the deadline of another caller is no
+// answer.
+const secondTry = 250 * time.Millisecond
+
 // BeforePromptBuild answers before_prompt_build with a hint (contract §4–§6).
 type BeforePromptBuild struct {
 	settings atomic.Pointer[Settings]
@@ -111,16 +115,20 @@ func (h *BeforePromptBuild) Handle(ctx context.Context, req *Request) (Result, e
 	t.catalog = t.set.Catalog(t.agent)
 	t.latest = conversation.Latest(t.event.Prompt)
 	if skip := eligibility.Check(t.set.Rules, req.Context, t.latest, len(t.catalog.Enabled()) > 0); skip != "" {
-		h.observer.Skip(string(skip), h.now().Sub(req.Received))
+		if req.Commit() {
+			h.observer.Skip(string(skip), h.now().Sub(req.Received))
+		}
 		return Result{Header: h.header(req, answer{skip: string(skip)}, "")}, nil
 	}
 	patience, cancel := context.WithDeadline(ctx, req.Deadline.Add(-slack(req)))
 	defer cancel()
 	a, source := h.answer(patience, t)
 	took := h.now().Sub(req.Received)
-	if a.skip != "" {
+	switch {
+	case !req.Commit(): // Omitted has counted it
+	case a.skip != "":
 		h.observer.Skip(a.skip, took)
-	} else {
+	default:
 		h.observer.Hint(source, a.result.Intent, took)
 	}
 	if h.log.Enabled(ctx, slog.LevelDebug) {
@@ -138,21 +146,28 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 		h.begin(t, a)
 		return a, sourceOf(a)
 	}
-	known, mine := h.runs.join(key, t.event.Prompt)
-	if !mine {
-		if a, ok := known.wait(ctx); ok {
+	known, prompt, mine := h.runs.join(key, t.event.Prompt)
+	for !mine {
+		a, ok := known.wait(ctx)
+		if !ok {
+			break
+		}
+		if a.skip != string(eligibility.Deadline) || !t.patient() {
 			return a, payload.SourceCache
 		}
+		// The one who asked first had less time.
+		known, prompt, mine = h.runs.join(key, prompt)
+	}
+	if prompt != t.event.Prompt {
+		t.event.Prompt = prompt
+		t.latest = conversation.Latest(prompt)
+	}
+	h.prepare(&t)
+	if !mine {
 		// The one who answers is later than this caller can wait.
-		h.prepare(&t)
 		a := h.classify(ctx, t)
 		return a, sourceOf(a)
 	}
-	if known.prompt != t.event.Prompt {
-		t.event.Prompt = known.prompt
-		t.latest = conversation.Latest(known.prompt)
-	}
-	h.prepare(&t)
 	asks := t.set.Classifier.AsksModel(t.in)
 	if asks && !h.bus.Claim(ctx, key, t.req.Deadline) {
 		if a, ok := known.wait(ctx); ok {
@@ -170,6 +185,10 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 	h.begin(t, a)
 	return a, sourceOf(a)
 }
+
+// patient says whether a second caller has so much time left that a model may
+// be asked once more.
+func (t turn) patient() bool { return time.Until(t.req.Deadline) > secondTry }
 
 // settle makes sure that the answer is given. When the runner has given up
 // waiting, the turn has begun without a hint: a retry is classified anew.
@@ -253,7 +272,7 @@ func (h *BeforePromptBuild) begin(t turn, a answer) {
 	}
 	ts := t.req.Envelope.TS
 	if ts <= 0 {
-		ts = h.now().UnixMilli()
+		ts = t.req.Received.UnixMilli() // a turn begins when its hint is asked for
 	}
 	id := nuid.Next()
 	h.bus.TurnBegun(t.agent, session, id, t.req.Traceparent, h.encode(t, a, ts, id))

@@ -495,14 +495,141 @@ func TestATurnWhosePromptIsTooLongForTheServerIsCut(t *testing.T) {
 func TestRunsForgetTheOldest(t *testing.T) {
 	runs := NewRuns()
 	for i := range maxRuns + 1 {
-		known, mine := runs.join(strconv.Itoa(i), "p")
+		known, _, mine := runs.join(strconv.Itoa(i), "p")
 		require.True(t, mine)
 		runs.finish(strconv.Itoa(i), known, answer{hint: "h", result: &payload.Classification{}})
 	}
-	_, mine := runs.join("1", "p")
+	_, _, mine := runs.join("1", "p")
 	require.False(t, mine)
-	_, mine = runs.join("0", "p")
+	_, _, mine = runs.join("0", "p")
 	require.True(t, mine)
+}
+
+// A prompt may be megabytes; only runs that may be begun again need theirs.
+func TestRunsKeepFewPrompts(t *testing.T) {
+	long := strings.Repeat("p", 100<<10)
+	held := func(r *Runs) (n int) {
+		for _, known := range r.cache.Values() {
+			n += len(known.prompt)
+		}
+		return n
+	}
+	for _, row := range []struct {
+		name string
+		a    answer
+		most int
+	}{
+		{"answered", answer{hint: "h", result: &payload.Classification{}}, 0},
+		{"failed", answer{skip: "deadline"}, maxPrompts},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			runs, other := NewRuns(), NewRuns()
+			for i := range 1000 {
+				key := strconv.Itoa(i)
+				known, first, mine := runs.join(key, long)
+				require.True(t, mine)
+				require.Equal(t, long, first)
+				runs.finish(key, known, row.a)
+				other.Learn(payload.AppendTurnBegun(nil, "turn_begun", key, 1, payload.Context{RunID: key, SessionID: "s"},
+					payload.TurnBegun{RunID: key, Prompt: long, Hint: row.a.hint, Skip: row.a.skip, Result: row.a.result}))
+			}
+			for _, r := range []*Runs{runs, other} {
+				require.Equal(t, 1000, r.cache.Len())
+				require.LessOrEqual(t, held(r), row.most)
+				require.Equal(t, held(r), r.prompts)
+			}
+			_, first, _ := runs.join("999", "Continue")
+			require.Equal(t, row.most > 0, first == long)
+		})
+	}
+}
+
+// A retry of a run whose first answer is late speaks for the same user.
+func TestARetryThatCannotWaitHasTheFirstPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		s := settings(classify.New(classify.ModeHedged, localStub(func(in classify.Input) payload.Classification {
+			if strings.Contains(in.Latest, "code") {
+				return taken("CODE", 0.9)
+			}
+			return taken("CHAT", 0.9)
+		}), &stub{answer: func(ctx context.Context, _ classify.Input) (payload.Classification, error) {
+			<-ctx.Done()
+			return payload.Classification{}, ctx.Err()
+		}}, classify.Options{}))
+		h := handler(&r, s)
+		var first sync.WaitGroup
+		first.Go(func() { handle(t, h, prompt("r1", "write code")) })
+		synctest.Wait()
+		retry := prompt("r1", "Continue the current task")
+		retry.Deadline = retry.Received.Add(300 * time.Millisecond)
+		res := handle(t, h, retry)
+		require.Contains(t, res.PrependContext, "CODE")
+		first.Wait()
+	})
+}
+
+func TestTheShortDeadlineOfAnotherCallerIsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(ctx context.Context, _ classify.Input) (payload.Classification, error) {
+			select {
+			case <-ctx.Done():
+				return payload.Classification{}, classify.ErrDeadline
+			case <-time.After(500 * time.Millisecond):
+				return taken("CODE", 0.9), nil
+			}
+		}}
+		h := handler(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		hurried := prompt("r1", "write code")
+		hurried.Deadline = hurried.Received.Add(300 * time.Millisecond)
+		var first sync.WaitGroup
+		first.Go(func() {
+			require.Equal(t, "deadline", header(handle(t, h, hurried), subjects.HeaderSkip))
+		})
+		synctest.Wait()
+		res := handle(t, h, prompt("r1", "write code"))
+		require.Equal(t, "llm", header(res, subjects.HeaderSource))
+		first.Wait()
+		require.EqualValues(t, 2, model.calls.Load())
+	})
+}
+
+func TestATurnBeginsWhenItsHintIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) {
+			time.Sleep(700 * time.Millisecond)
+			return taken("CODE", 0.9), nil
+		}}
+		h := handler(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		req := prompt("r1", "write code")
+		req.Envelope.TS = 0
+		handle(t, h, req)
+		require.Equal(t, req.Received.UnixMilli(), r.begun[0].TS)
+	})
+}
+
+// Each request is counted once, also when its handler was left out and comes to
+// an end later.
+func TestALateHandlerIsCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		s := settings(classify.New(classify.ModeLocal, localStub(func(classify.Input) payload.Classification {
+			time.Sleep(5 * time.Second)
+			return taken("CODE", 0.9)
+		}), nil, classify.Options{}))
+		h := handler(&r, s)
+		runner := NewRunner(func(string) time.Duration { return 0 }, quiet)
+		runner.On(subjects.HookBeforePromptBuild, "hint", 0, h.Handle, h.Omitted)
+		for _, text := range []string{"write code", "write code once more"} { // the second one waits for the first
+			go runner.Run(t.Context(), prompt("r1", text), func(Result, error) {})
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"deadline", "deadline"}, r.skips)
+		require.Empty(t, r.hints)
+	})
 }
 
 func BenchmarkHandleLocal(b *testing.B) {

@@ -43,7 +43,7 @@ const (
 // on. False means that the handler was left out already, and what it would have
 // answered was not said.
 func (r *Request) Commit() bool {
-	return r.fate == nil || r.fate.CompareAndSwap(undecided, committed)
+	return r.fate == nil || r.fate.CompareAndSwap(undecided, committed) || r.fate.Load() == committed
 }
 
 // Result is what a handler contributes to the answer.

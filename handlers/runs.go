@@ -16,6 +16,9 @@ import (
 // minute or two; at a hundred turns a second this is more than a minute.
 const maxRuns = 8192
 
+// maxPrompts bounds the prompts that are kept for retries, in bytes.
+const maxPrompts = 16 << 20
+
 // answer is what a run was answered the first time.
 type answer struct {
 	hint   string
@@ -30,8 +33,9 @@ func (a answer) final() bool { return a.skip == "" || a.skip == skipLowConfidenc
 // run is one run's first answer, or the wait for it.
 type run struct {
 	done chan struct{} // closed when answer is set
-	// prompt is the first prompt: a retry comes with another one ("Continue
-	// the current task …") that says nothing of what the user wants.
+	// prompt is the first prompt, until there is a final answer: a retry comes
+	// with another one ("Continue the current task …") that says nothing of
+	// what the user wants. "" when it was not kept. The lock of Runs guards it.
 	prompt string
 	answer kept
 }
@@ -70,6 +74,8 @@ func (k kept) final() bool { return answer{skip: k.skip}.final() }
 type Runs struct {
 	mu    sync.Mutex
 	cache *lru.Cache[string, *run]
+	// prompts is what prompts take at most, in bytes.
+	prompts int
 }
 
 // NewRuns returns an empty memory.
@@ -90,28 +96,57 @@ func runKey(ctx payload.Context) string {
 	return ctx.Session() + "\x00" + ctx.RunID
 }
 
-// join returns the run, and whether the caller is the one to answer it: then
-// it must call finish. A run whose first answer was a failure is begun again,
-// with its first prompt.
-func (r *Runs) join(key, prompt string) (*run, bool) {
+// join returns the run with its first prompt, and whether the caller is the one
+// to answer it: then it must call finish. A run whose first answer was a failure
+// is begun again.
+func (r *Runs) join(key, prompt string) (known *run, first string, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known, ok := r.cache.Get(key); ok {
+		if known.prompt != "" {
+			prompt = known.prompt
+		}
 		select {
 		case <-known.done:
 			if known.answer.final() {
-				return known, false
+				return known, prompt, false
 			}
-			if known.prompt != "" {
-				prompt = known.prompt
-			}
+			r.forget(known)
 		default:
-			return known, false
+			return known, prompt, false
 		}
 	}
-	fresh := &run{done: make(chan struct{}), prompt: prompt}
+	fresh := &run{done: make(chan struct{})}
+	r.hold(fresh, prompt)
 	r.cache.Add(key, fresh)
-	return fresh, true
+	return fresh, prompt, true
+}
+
+// hold keeps the prompt of a run. When all of them are too much those before it
+// are let go. The lock is held.
+func (r *Runs) hold(known *run, prompt string) {
+	if r.prompts += len(prompt); r.prompts > maxPrompts {
+		for _, other := range r.cache.Values() {
+			other.prompt = ""
+		}
+		r.prompts = len(prompt)
+	}
+	known.prompt = prompt
+}
+
+// forget lets go of the prompt of a run. The lock is held.
+func (r *Runs) forget(known *run) {
+	r.prompts -= len(known.prompt)
+	known.prompt = ""
+}
+
+// end sets the answer of a run that has none. The lock is held.
+func (r *Runs) end(known *run, a kept) {
+	known.answer = a
+	if a.final() {
+		r.forget(known)
+	}
+	close(known.done)
 }
 
 // finish sets the answer of a run that join gave to the caller, unless another
@@ -125,12 +160,13 @@ func (r *Runs) finish(key string, known *run, a answer) answer {
 			return known.answer.whole()
 		}
 		// Others may be reading that one.
-		known = &run{done: make(chan struct{}), prompt: known.prompt}
+		next := &run{done: make(chan struct{}), prompt: known.prompt}
+		known.prompt = ""
+		known = next
 		r.cache.Add(key, known)
 	default:
 	}
-	known.answer = keep(a)
-	close(known.done)
+	r.end(known, keep(a))
 	return a
 }
 
@@ -178,13 +214,16 @@ func (r *Runs) Learn(body []byte) {
 			if known.answer.final() {
 				return // the first answer stands
 			}
+			r.forget(known)
 		default:
-			known.answer = a
-			close(known.done)
+			r.end(known, a)
 			return
 		}
 	}
-	known := &run{done: make(chan struct{}), prompt: begun.Prompt, answer: a}
-	close(known.done)
+	known := &run{done: make(chan struct{})}
+	if !a.final() {
+		r.hold(known, begun.Prompt)
+	}
+	r.end(known, a)
 	r.cache.Add(key, known)
 }
