@@ -9,18 +9,18 @@ import (
 
 // disk makes writes survive a power loss. Tests put another one in its place.
 type disk struct {
-	// file syncs the content of a file, dir the names in a directory.
-	file func(f *os.File) error
-	dir  func(dir string) error
+	// file syncs the content of a file, names the names in the directory.
+	file  func(f *os.File) error
+	names func() error
 }
 
 func newDisk(dir string) disk {
-	names := &nameSync{done: sync.NewCond(new(sync.Mutex))}
+	names := newNameSync(func() error { return syncDir(dir) })
 	contents := &contentSync{one: (*os.File).Sync}
 	if canSyncAll(dir) {
 		contents.all = syncAll
 	}
-	return disk{file: contents.sync, dir: names.sync}
+	return disk{file: contents.sync, names: names.sync}
 }
 
 // Bounds of syncing a whole file system for the sake of some files.
@@ -116,31 +116,42 @@ func (c *contentSync) together(group []unsynced) bool {
 // nameSync syncs the names in a directory for all who ask while it is at it
 // with one call more.
 type nameSync struct {
-	done *sync.Cond // its lock guards what follows
-	// asked counts those who came, served those whose names are synced.
-	asked, served int64
-	working       bool
-	err           error // of the last call
+	one     func() error
+	done    *sync.Cond // its lock guards what follows
+	working bool
+	next    *nameCall // for those who come now; nil when nobody has
 }
 
-func (n *nameSync) sync(dir string) error {
+// nameCall is one call, and how it ended.
+type nameCall struct {
+	ended bool
+	err   error
+}
+
+func newNameSync(one func() error) *nameSync {
+	return &nameSync{one: one, done: sync.NewCond(new(sync.Mutex))}
+}
+
+func (n *nameSync) sync() error {
 	n.done.L.Lock()
 	defer n.done.L.Unlock()
-	n.asked++
-	for mine := n.asked; n.served < mine; {
+	if n.next == nil {
+		n.next = new(nameCall)
+	}
+	mine := n.next
+	for !mine.ended {
 		if n.working {
 			n.done.Wait()
 			continue
 		}
-		all := n.asked
-		n.working = true
+		n.working, n.next = true, nil
 		n.done.L.Unlock()
-		err := syncDir(dir)
+		mine.err = n.one()
 		n.done.L.Lock()
-		n.working, n.served, n.err = false, all, err
+		n.working, mine.ended = false, true
 		n.done.Broadcast()
 	}
-	return n.err
+	return mine.err
 }
 
 func syncDir(dir string) error {

@@ -61,6 +61,42 @@ func files(n int) []*os.File {
 	return out
 }
 
+// Each hears of the call that came after it, and of no other one.
+func TestNamesAreSyncedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failure := errors.New("the disk is gone")
+		calls := 0
+		n := newNameSync(func() error {
+			calls++
+			time.Sleep(time.Millisecond)
+			if calls == 2 {
+				return failure
+			}
+			return nil
+		})
+		errs := make([]error, 13)
+		var all sync.WaitGroup
+		ask := func(from, to int) {
+			for i := from; i < to; i++ {
+				all.Go(func() { errs[i] = n.sync() })
+				synctest.Wait()
+			}
+		}
+		ask(0, 7) // the first one's call, and one for six
+		time.Sleep(1500 * time.Microsecond)
+		ask(7, 13) // while that is under way
+		all.Wait()
+		require.Equal(t, 3, calls)
+		for i, err := range errs {
+			if i >= 1 && i < 7 {
+				require.Equal(t, failure, err, i)
+			} else {
+				require.NoError(t, err, i)
+			}
+		}
+	})
+}
+
 func TestFilesAreSyncedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &calls{singly: map[*os.File]int{}, whole: time.Millisecond}

@@ -12,10 +12,14 @@ func exchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }
 
-// alone says whether nobody else has the file open: only then the system gives
-// out a write lease.
+// alone says whether the file has no other name, as in a copy made of links, and
+// nobody else has it open: only then the system gives out a write lease.
 func alone(f *os.File) bool {
 	fd := f.Fd()
+	var info unix.Stat_t
+	if unix.Fstat(int(fd), &info) != nil || info.Nlink != 1 {
+		return false
+	}
 	if _, err := unix.FcntlInt(fd, unix.F_SETLEASE, unix.F_WRLCK); err != nil {
 		return false
 	}

@@ -68,7 +68,7 @@ func (s *Store) put(path string, data []byte, exchange func(temp, path string) e
 	if exchange(temp, path) == nil {
 		// Not before the names are on the disk: until then a power loss makes
 		// the replaced file the session again.
-		if err := s.disk.dir(s.dir); err != nil {
+		if err := s.disk.names(); err != nil {
 			return nil, err
 		}
 		return info, s.spares.put(temp)
@@ -77,7 +77,7 @@ func (s *Store) put(path string, data []byte, exchange func(temp, path string) e
 	if err := os.Rename(temp, path); err != nil {
 		return nil, errors.Join(err, os.Remove(temp))
 	}
-	return info, s.disk.dir(s.dir)
+	return info, s.disk.names()
 }
 
 // writeTemp writes data to a file of mode 0600 that has no name yet which
@@ -146,7 +146,7 @@ func (s *Store) appendTo(path string, data []byte) (info os.FileInfo, err error)
 		return nil, err
 	}
 	if info.Size() == int64(len(data)) { // a new file
-		return info, s.disk.dir(s.dir)
+		return info, s.disk.names()
 	}
 	return info, nil
 }

@@ -71,11 +71,11 @@ func losePower(t *testing.T, seed uint64) {
 			}
 			return sync.file(f)
 		},
-		dir: func(dir string) error {
+		names: func() error {
 			if syncs--; syncs < 0 {
 				panic(failure{})
 			}
-			return sync.dir(dir)
+			return sync.names()
 		},
 	}
 	applied := before
@@ -185,7 +185,7 @@ func (p *power) disk() disk {
 			p.content[p.inode(f.Name())] = data
 			return err
 		},
-		dir: func(string) error { p.names = p.current(); return nil },
+		names: func() error { p.names = p.current(); return nil },
 	}
 }
 

@@ -100,5 +100,5 @@ func (s *Store) setSource(next string, source store.Source) error {
 	if err := os.Rename(next, s.path(sourceFile, "")); err != nil {
 		return err
 	}
-	return s.disk.dir(s.dir)
+	return s.disk.names()
 }

@@ -15,7 +15,7 @@ import (
 	"intenthint/store/storetest"
 )
 
-func (s *Store) write1(t *testing.T, run int) {
+func write1(t *testing.T, s *Store, run int) {
 	t.Helper()
 	require.NoError(t, s.Apply(t.Context(), []store.Fact{storetest.Begin("s", "r"+strconv.Itoa(run), int64(run))}))
 }
@@ -34,10 +34,10 @@ func TestAReplacedFileIsWrittenAgain(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, Options{HistoryLimit: 200})
 	require.NoError(t, err)
-	s.write1(t, 0)
+	write1(t, s, 0)
 	require.Empty(t, temps(t, dir))
 	for run := range 20 {
-		s.write1(t, run+1)
+		write1(t, s, run+1)
 		require.Len(t, temps(t, dir), 1, "one file is written, one is read")
 	}
 	require.Len(t, storetest.Show(t, s, "s").History, 20)
@@ -54,20 +54,39 @@ func TestAReaderKeepsTheVersionThatItOpened(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, Options{HistoryLimit: 200})
 	require.NoError(t, err)
-	s.write1(t, 0)
-	s.write1(t, 1)
+	write1(t, s, 0)
+	write1(t, s, 1)
 	want, err := os.ReadFile(filepath.Join(dir, "s.json"))
 	require.NoError(t, err)
 	f, err := os.Open(filepath.Join(dir, "s.json"))
 	require.NoError(t, err)
 	defer f.Close() //nolint:errcheck // only read
 	for run := range 10 {
-		s.write1(t, run+2)
+		write1(t, s, run+2)
 	}
 	got, err := io.ReadAll(f)
 	require.NoError(t, err)
 	require.Equal(t, string(want), string(got))
 	require.Len(t, storetest.Show(t, s, "s").History, 11)
+}
+
+// A copy that is made of links keeps the version that it was made of.
+func TestALinkKeepsItsVersion(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir, Options{HistoryLimit: 200})
+	require.NoError(t, err)
+	write1(t, s, 0)
+	write1(t, s, 1)
+	link := filepath.Join(t.TempDir(), "s.json")
+	require.NoError(t, os.Link(filepath.Join(dir, "s.json"), link))
+	want, err := os.ReadFile(link)
+	require.NoError(t, err)
+	for run := range 10 {
+		write1(t, s, run+2)
+	}
+	got, err := os.ReadFile(link)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
 }
 
 func TestSparesOfDeadProcessesAreSwept(t *testing.T) {

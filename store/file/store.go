@@ -451,7 +451,7 @@ func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, re
 	if err := os.Rename(temp, path); err != nil {
 		return nil, err
 	}
-	return info, s.disk.dir(s.dir)
+	return info, s.disk.names()
 }
 
 // read takes the next lines of the file. The error, beside the facts that it
