@@ -294,8 +294,10 @@ func (p *Publisher) Stop(ctx context.Context) {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
+		// Not with our lock: the client takes its own before it calls gather.
+		pending := p.direct.PublishAsyncPending()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.log.Error("events were not acknowledged before the stop", "events", len(p.outbox)+p.direct.PublishAsyncPending())
+		p.log.Error("events were not acknowledged before the stop", "events", len(p.outbox)+pending)
 	}
 }

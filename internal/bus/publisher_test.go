@@ -133,6 +133,57 @@ func TestPublisherGivesUpTheOldestAndEndsInTime(t *testing.T) {
 	require.Less(t, time.Since(began), 5*time.Second)
 }
 
+// holding is an observer that a retry waits for.
+type holding struct {
+	counts
+	retries chan struct{}
+	goOn    chan struct{}
+}
+
+func (h *holding) PublishRetry() {
+	h.retries <- struct{}{}
+	<-h.goOn
+}
+
+// The client calls back with a lock held that its counts need too.
+func TestPublisherEndsWhileAnAcknowledgementTimesOut(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the time of an acknowledgement")
+	}
+	b := openTest(t)
+	_, err := b.NC.Subscribe("openclaw.event.>", func(*nats.Msg) {}) // in the place of the stream, and silent
+	require.NoError(t, err)
+	observer := &holding{retries: make(chan struct{}, 1000), goOn: make(chan struct{})}
+	p, err := NewPublisher(b.NC, observer, quiet)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.waiting
+	}, time.Minute, time.Millisecond)
+	p.Publish(turn(0))
+	require.Equal(t, 1, p.direct.PublishAsyncPending())
+	large := turn(1)
+	large.Data = make([]byte, maxDirectBytes+1)
+	p.Publish(large)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.Stop(ctx)
+	}()
+	<-observer.retries
+	cancel()
+	time.Sleep(100 * time.Millisecond) // Stop asks the client now
+	close(observer.goOn)
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("they wait for each other")
+	}
+}
+
 // BenchmarkPublisher publishes turns as fast as the stream takes them, which
 // syncs each acknowledgement to the disk.
 func BenchmarkPublisher(b *testing.B) {
