@@ -16,11 +16,11 @@ const (
 	// So many failures in a row open a model's breaker: those that were late
 	// have cost their turns the whole budget, those that failed at once next
 	// to nothing.
-	breakerLates    = 3
+	breakerLates    = 5
 	breakerFailures = 20
 	// A model is left alone for breakerPause first, and for twice as long
 	// after each probe that fails, up to breakerMaxPause.
-	breakerPause    = 5 * time.Second
+	breakerPause    = time.Second
 	breakerMaxPause = time.Minute
 	// maxBreakers bounds the models that are watched: references come from
 	// gateways too.
@@ -44,9 +44,9 @@ type BreakerObserver interface {
 }
 
 // Breakers remember which models do not work, by reference, so that an outage
-// costs a few slow turns and not every one: after three late answers or twenty
+// costs a few slow turns and not every one: after five late answers or twenty
 // failures in a row, or an answer 429 or 503 with Retry-After, a model is left
-// alone for a while (5 s, growing to 60 s, or what Retry-After says, 60 s at
+// alone for a while (1 s, growing to 60 s, or what Retry-After says, 60 s at
 // most), then probed with one request at a time. They outlive chains: a new
 // configuration has the same breakers. A nil *Breakers lets everything through.
 type Breakers struct {
