@@ -316,7 +316,7 @@ func TestStandaloneServer(t *testing.T) {
 	require.True(t, opts.SyncAlways)
 	require.Equal(t, os.Getenv("NATS_STORE"), opts.StoreDir)
 	require.Equal(t, tls.RequireAndVerifyClientCert, opts.TLSConfig.ClientAuth)
-	require.NoError(t, bus.EmbeddedOptions{ConfFile: "standalone.conf", DataDir: t.TempDir()}.CheckListeners(), "nothing is open")
+	require.NoError(t, bus.EmbeddedOptions{ConfFile: "standalone.conf", DataDir: t.TempDir()}.Check(), "nothing is open")
 }
 
 func TestTheFilesServeInsideAConsumer(t *testing.T) {

@@ -33,7 +33,7 @@ func (runCmd) Help() string {
 }
 
 func (runCmd) Run(inv *invocation) error {
-	if err := checkListeners(inv.cfg); err != nil {
+	if err := checkServer(inv.cfg); err != nil {
 		return err
 	}
 	// Whoever reads the log may end before this process does.
@@ -52,16 +52,13 @@ func (runCmd) Run(inv *invocation) error {
 	return err
 }
 
-// checkListeners refuses a server of this process that everybody could use,
-// before anything is begun.
-func checkListeners(cfg *config.Config) error {
+// checkServer refuses a server of this process that has no configuration or that
+// everybody could use, before anything is begun.
+func checkServer(cfg *config.Config) error {
 	if len(cfg.Bus.URLs) > 0 {
 		return nil
 	}
-	if err := embeddedOptions(cfg).CheckListeners(); errors.Is(err, bus.ErrOpenListener) {
-		return err
-	}
-	return nil // any other fault of the file is told when the server starts
+	return embeddedOptions(cfg).Check()
 }
 
 // stopTime bounds a graceful stop: a request may have waited for its model for

@@ -121,7 +121,7 @@ func TestOpenRefuses(t *testing.T) {
 		conf := filepath.Join(t.TempDir(), "nats.conf")
 		require.NoError(t, os.WriteFile(conf, []byte("listen: {"), 0o600))
 		_, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{ConfFile: conf, DataDir: t.TempDir()}, Log: quiet})
-		require.ErrorIs(t, err, ErrServerStart)
+		require.ErrorIs(t, err, ErrConf)
 	})
 	t.Run("an external server that is not there", func(t *testing.T) {
 		_, err := Open(t.Context(), Options{URL: "nats://user:secret@127.0.0.1:" + strconv.Itoa(freePort(t)), Log: quiet})

@@ -30,6 +30,8 @@ var (
 	// ErrNotNATS: something that is no NATS server listens at the address of
 	// the embedded server.
 	ErrNotNATS = errors.New("the address is taken by something that is not a NATS server")
+	// ErrConf: the configuration file of the embedded server is none.
+	ErrConf = errors.New("must be a NATS configuration file")
 	// ErrServerStart: the embedded server did not come up.
 	ErrServerStart = errors.New("the embedded NATS server did not start")
 )
@@ -64,7 +66,7 @@ func (o EmbeddedOptions) parse() (*server.Options, error) {
 		opts, err = server.ProcessConfigFile(o.ConfFile)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: configuration: %w", ErrServerStart, err)
+		return nil, fmt.Errorf("%w: %w", ErrConf, err)
 	}
 	if o.Port != 0 {
 		opts.Port = o.Port

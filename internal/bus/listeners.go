@@ -70,9 +70,10 @@ func loopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// CheckListeners returns [ErrOpenListener], and why, for options under which a
-// server would let in everybody who reaches this machine.
-func (o EmbeddedOptions) CheckListeners() error {
+// Check returns [ErrConf], and why, for a file that is no configuration, and
+// [ErrOpenListener] for options under which a server would let in everybody who
+// reaches this machine.
+func (o EmbeddedOptions) Check() error {
 	opts, err := o.parse()
 	if err != nil {
 		return err

@@ -73,10 +73,10 @@ func TestListenersThatAskNobody(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, row.open, openListeners(opts))
 			if row.open == nil {
-				require.NoError(t, o.CheckListeners())
+				require.NoError(t, o.Check())
 				return
 			}
-			err = o.CheckListeners()
+			err = o.Check()
 			require.ErrorIs(t, err, ErrOpenListener)
 			require.ErrorContains(t, err, row.open[0])
 			require.ErrorContains(t, err, "HINT_ALLOW_OPEN=1")
@@ -84,7 +84,7 @@ func TestListenersThatAskNobody(t *testing.T) {
 			require.ErrorIs(t, err, ErrOpenListener)
 			require.NoDirExists(t, o.DataDir, "nothing was begun")
 			o.AllowOpen = true
-			require.NoError(t, o.CheckListeners())
+			require.NoError(t, o.Check())
 		})
 	}
 }

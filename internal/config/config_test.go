@@ -241,6 +241,7 @@ func TestBadValues(t *testing.T) {
 		{"port high", "HINT_NATS_PORT", "65536", "1 to 65535"},
 		{"port text", "HINT_NATS_PORT", "http", "1 to 65535"},
 		{"data is a file", "HINT_DATA_DIR", file, "must be a directory"},
+		{"data in a file", "HINT_DATA_DIR", filepath.Join(file, "data"), "must be a directory"},
 		{"sessions is a file", "HINT_SESSIONS_DIR", file, "must be a directory"},
 		{"prefix wildcard", "HINT_SUBJECT_PREFIX", "a.>", "tokens joined by dots"},
 		{"prefix empty token", "HINT_SUBJECT_PREFIX", "a..b", "tokens joined by dots"},

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -319,6 +320,8 @@ func directoryName(text string) (string, error) {
 		return "", errors.New("must be the name of a directory")
 	case err == nil && !info.IsDir():
 		return "", errors.New("must be a directory, and there is a file of that name")
+	case errors.Is(err, syscall.ENOTDIR):
+		return "", errors.New("must be a directory, and a part of its path is a file")
 	}
 	return text, nil
 }
