@@ -271,7 +271,10 @@ func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Log
 		for _, w := range p.Warnings {
 			log.Warn("what is there is left as it is", "but", w, "see", "consumer stream plan")
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return bus.CheckRequests(ctx, b.JS, layout)
 	})
 }
 

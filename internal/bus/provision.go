@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -199,6 +200,30 @@ func Provision(ctx context.Context, js jetstream.JetStream, l Layout) (Provision
 		}
 	}
 	return p, nil
+}
+
+// CheckRequests returns [ErrUnusable] when a stream captures requests and
+// acknowledges them: gateways would take that for the answer (contract §2). A
+// user who may not list streams hears nothing of it.
+func CheckRequests(ctx context.Context, js jetstream.JetStream, l Layout) error {
+	names, err := call(ctx, js.Conn(), func(ctx context.Context) (names []string, err error) {
+		streams := js.ListStreams(ctx, jetstream.WithStreamListSubject(l.Prefix.Requests()))
+		for s := range streams.Info() {
+			if !s.Config.NoAck {
+				names = append(names, s.Config.Name)
+			}
+		}
+		return names, streams.Err()
+	})
+	switch {
+	case errors.Is(err, ErrDenied):
+		return nil
+	case err != nil:
+		return fmt.Errorf("streams that capture requests: %w", err)
+	case len(names) > 0:
+		return fmt.Errorf("stream %s %w: it captures %s, and its acknowledgements would be taken for answers", strings.Join(names, ", "), ErrUnusable, l.Prefix.Requests())
+	}
+	return nil
 }
 
 // ensure creates a resource that is missing. The target says what is there in

@@ -41,6 +41,34 @@ func connect(t *testing.T, url string, opts ...nats.Option) jetstream.JetStream 
 	return js
 }
 
+func TestAStreamThatAnswersRequestsIsFound(t *testing.T) {
+	for _, row := range []struct {
+		name     string
+		subjects []string
+		silent   bool
+		found    bool
+	}{
+		{"of one agent", []string{"openclaw.request.*.main"}, false, true},
+		{"of everything", []string{"openclaw.>"}, false, true},
+		{"that does not acknowledge", []string{"openclaw.request.>"}, true, false},
+		{"of something else", []string{"openclaw.requests.>", "other.request.>"}, false, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b, l := openTest(t), testLayout()
+			_, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: "AUDIT", Subjects: row.subjects, NoAck: row.silent})
+			require.NoError(t, err)
+			err = CheckRequests(t.Context(), b.JS, l)
+			if !row.found {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, ErrUnusable)
+			require.ErrorContains(t, err, "stream AUDIT")
+			require.ErrorContains(t, err, "openclaw.request.>")
+		})
+	}
+}
+
 func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
 	durable := jetstream.ConsumerConfig{Durable: "intent-hint", AckPolicy: jetstream.AckExplicitPolicy}
 	for _, row := range []struct {
