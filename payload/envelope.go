@@ -21,20 +21,31 @@ type Envelope struct {
 	Hook  string          `json:"hook"`
 	Event json.RawMessage `json:"event"`
 	Ctx   json.RawMessage `json:"ctx"`
-	// TS is Unix milliseconds at the gateway; 0 when absent from a request.
+	// TS is Unix milliseconds at the gateway, of a time from 1970 to 9999; 0
+	// when absent from a request, and for any other time.
 	TS int64 `json:"ts,omitempty"`
 	// ID is unique for the event; "" when absent from a request.
 	ID string `json:"id,omitempty"`
 }
 
+// maxTS is the end of the year 9999: what is beyond is in another unit, and
+// would be the newest turn of its session for ever.
+const maxTS = 253402300799999
+
 // DecodeRequest decodes a request: hook, event and ctx are required. Event and
 // Ctx are parts of data.
 func DecodeRequest(data []byte) (Envelope, error) {
+	e, _, err := decodeEnvelope(data)
+	return e, err
+}
+
+// decodeEnvelope decodes what all messages have. wrongTS says that there is a
+// ts, and that it is no time.
+func decodeEnvelope(data []byte) (e Envelope, wrongTS bool, err error) {
 	o, err := check(data, "message")
 	if err != nil {
-		return Envelope{}, err
+		return Envelope{}, false, err
 	}
-	var e Envelope
 	err = o.fields(func(name string, value gjson.Result) error {
 		switch name {
 		case "hook":
@@ -48,7 +59,10 @@ func DecodeRequest(data []byte) (Envelope, error) {
 			if err := o.number(name, value, &ms); err != nil {
 				return err
 			}
-			e.TS = int64(ms)
+			e.TS = 0
+			if wrongTS = value.Type != gjson.Null && !(ms >= 1 && ms <= maxTS); !wrongTS {
+				e.TS = int64(ms)
+			}
 		case "id":
 			return o.text(name, value, &e.ID)
 		}
@@ -56,21 +70,21 @@ func DecodeRequest(data []byte) (Envelope, error) {
 	})
 	switch {
 	case err != nil:
-		return Envelope{}, err
+		return Envelope{}, false, err
 	case e.Hook == "":
-		return Envelope{}, missing("hook")
+		return Envelope{}, false, missing("hook")
 	case e.Event == nil:
-		return Envelope{}, missing("event")
+		return Envelope{}, false, missing("event")
 	case e.Ctx == nil:
-		return Envelope{}, missing("ctx")
+		return Envelope{}, false, missing("ctx")
 	}
-	return e, nil
+	return e, wrongTS, nil
 }
 
 // DecodeEvent decodes an event: ts is required as well, and the id, which
 // msgID (the header Nats-Msg-Id) may stand in for.
 func DecodeEvent(data []byte, msgID string) (Envelope, error) {
-	e, err := DecodeRequest(data)
+	e, wrongTS, err := decodeEnvelope(data)
 	if err != nil {
 		return Envelope{}, err
 	}
@@ -78,7 +92,9 @@ func DecodeEvent(data []byte, msgID string) (Envelope, error) {
 		e.ID = msgID
 	}
 	switch {
-	case e.TS <= 0:
+	case wrongTS:
+		return Envelope{}, fmt.Errorf("%w: ts must be a time in milliseconds since 1970", ErrInvalid)
+	case e.TS == 0:
 		return Envelope{}, missing("ts")
 	case e.ID == "":
 		return Envelope{}, missing("id")

@@ -50,7 +50,11 @@ func TestDecodeEvent(t *testing.T) {
 		{"id from the header", `{"hook":"h","event":{},"ctx":{},"ts":1}`, "y", "", "y"},
 		{"no id anywhere", `{"hook":"h","event":{},"ctx":{},"ts":1}`, "", "id is missing", ""},
 		{"no ts", `{"hook":"h","event":{},"ctx":{},"id":"x"}`, "", "ts is missing", ""},
-		{"a ts before 1970", `{"hook":"h","event":{},"ctx":{},"ts":-1,"id":"x"}`, "", "ts is missing", ""},
+		{"a ts of null", `{"hook":"h","event":{},"ctx":{},"ts":null,"id":"x"}`, "", "ts is missing", ""},
+		{"a ts before 1970", `{"hook":"h","event":{},"ctx":{},"ts":-1,"id":"x"}`, "", "ts must be a time in milliseconds", ""},
+		{"a ts in nanoseconds", `{"hook":"h","event":{},"ctx":{},"ts":1763680000123000000,"id":"x"}`, "", "ts must be a time in milliseconds", ""},
+		{"a ts beyond all numbers", `{"hook":"h","event":{},"ctx":{},"ts":1e19,"id":"x"}`, "", "ts must be a time in milliseconds", ""},
+		{"a ts in seconds of 1970", `{"hook":"h","event":{},"ctx":{},"ts":0.5,"id":"x"}`, "", "ts must be a time in milliseconds", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			e, err := DecodeEvent([]byte(row.body), row.msgID)
