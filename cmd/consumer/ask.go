@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
+	"intenthint/eligibility"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/payload"
@@ -76,7 +77,7 @@ func (c *askCmd) Run(inv *invocation) error {
 }
 
 // withSystem runs the whole system in this process for as long as ask takes,
-// and until the turn that it began stands in its session.
+// and until the turn that it began, if any, stands in its session.
 func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) error {
 	ctx, stop := context.WithCancel(inv.ctx)
 	defer stop()
@@ -98,7 +99,7 @@ func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) 
 		}
 		about, err := ask(own.NC)
 		own.Close()
-		if err == nil {
+		if err == nil && about.RunID != "" {
 			awaitTurn(inv, b, about)
 		}
 		stop()
@@ -154,7 +155,8 @@ const patience = 5 * time.Second
 // errNoAnswer reports that a server is there and no consumer.
 var errNoAnswer = errors.New("nobody answers")
 
-// ask sends the request and prints the answer.
+// ask sends the request and prints the answer. It returns whose turn has begun,
+// if one has.
 func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Context, error) {
 	msg, ctx, err := c.request(inv.cfg, text)
 	if err != nil {
@@ -190,6 +192,9 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Conte
 		out.Confidence = &v
 	}
 	out.ElapsedMs, _ = strconv.ParseFloat(reply.Header.Get(subjects.HeaderElapsedMs), 64)
+	if eligibility.Skip(out.Skip).Policy() {
+		ctx = payload.Context{} // no turn has begun
+	}
 	return ctx, c.print(inv, out)
 }
 
