@@ -161,12 +161,17 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 		log.Warn("recent runs could not be read, a retry of one is classified anew", "error", err)
 	}
 	live.onModel(func() {
-		claims, err := bus.OpenClaims(ctx, requests.JS, layout, origin, log)
-		if err != nil {
-			log.Warn("runs cannot be claimed: two requests for one run at once, in two processes, may ask the model twice", "error", err)
-			return
+		open := func() error {
+			claims, err := bus.OpenClaims(ctx, requests.JS, layout, origin, log)
+			if err == nil {
+				turns.claims.Store(claims)
+			}
+			return err
 		}
-		turns.claims.Store(claims)
+		if err := open(); err != nil {
+			log.Warn("runs cannot be claimed yet: two requests for one run at once, in two processes, may ask the model twice", "error", err)
+			go every(ctx, claimPause, func() bool { return open() == nil })
+		}
 	})
 
 	hint := handlers.NewBeforePromptBuild(runs, turns, requests.NC.MaxPayload(), observer{metrics, log}, log)
@@ -293,6 +298,23 @@ func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) e
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(min(time.Duration(attempt)*250*time.Millisecond, 5*time.Second)):
+		}
+	}
+}
+
+// claimPause is how long after a failure claims are opened again.
+const claimPause = 10 * time.Second
+
+// every does something again and again until it is done or ctx ends.
+func every(ctx context.Context, pause time.Duration, done func() bool) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		if done() {
+			return
 		}
 	}
 }
