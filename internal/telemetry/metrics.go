@@ -111,7 +111,7 @@ func NewMetrics(version string) *Metrics {
 	m.embeddingTime = classifications.WithLabelValues("embedding")
 	m.modelTime = classifications.WithLabelValues("llm")
 	m.embeddingReady = m.gauge("embedding_ready", "Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).")
-	m.inflight = m.gauge("classifications_in_flight", "Classifications that are being made.")
+	m.inflight = m.gauge("requests_in_flight", "Requests that were taken and are not answered yet.")
 
 	m.models = newModelMetrics(m)
 

@@ -50,9 +50,6 @@ intenthint_bad_requests_total 1
 # HELP intenthint_build_info The version of the program; always 1.
 # TYPE intenthint_build_info gauge
 intenthint_build_info{version="v1.2.3"} 1
-# HELP intenthint_classifications_in_flight Classifications that are being made.
-# TYPE intenthint_classifications_in_flight gauge
-intenthint_classifications_in_flight 1
 # HELP intenthint_consumer_ack_pending Events given to consumer processes and not acknowledged yet.
 # TYPE intenthint_consumer_ack_pending gauge
 intenthint_consumer_ack_pending 3
@@ -86,7 +83,10 @@ intenthint_reloads_total{result="error",what="config"} 1
 intenthint_reloads_total{result="error",what="intents"} 0
 intenthint_reloads_total{result="ok",what="config"} 1
 intenthint_reloads_total{result="ok",what="intents"} 1
-`, "bad_requests_total", "build_info", "classifications_in_flight", "consumer_ack_pending", "consumer_pending", "dead_letters_total",
+# HELP intenthint_requests_in_flight Requests that were taken and are not answered yet.
+# TYPE intenthint_requests_in_flight gauge
+intenthint_requests_in_flight 1
+`, "bad_requests_total", "build_info", "requests_in_flight", "consumer_ack_pending", "consumer_pending", "dead_letters_total",
 		"events_applied_total", "events_ignored_total", "hints_total", "publish_retries_total", "redeliveries_total", "reloads_total")
 }
 
