@@ -205,15 +205,22 @@ func (l *live) watch(ctx context.Context) {
 	l.mu.Unlock()
 	watching.Go(func() { l.learn(ctx) })
 
-	stop := context.CancelFunc(func() {})
+	stop := func() {} // ends the watch of a directory
 	follow := func(d *intents.Directory) {
-		stop()
+		stop = func() {}
 		if d == nil {
 			return
 		}
 		own, cancel := context.WithCancel(ctx)
-		stop = cancel
-		watching.Go(func() { d.Watch(own, l.useCatalog) })
+		ended := make(chan struct{})
+		watching.Go(func() {
+			defer close(ended)
+			d.Watch(own, l.useCatalog)
+		})
+		stop = func() {
+			cancel()
+			<-ended
+		}
 	}
 	follow(directory)
 	dir := cfg.IntentsDir
@@ -232,6 +239,7 @@ func (l *live) watch(ctx context.Context) {
 			return
 		}
 		dir = cfg.IntentsDir
+		stop() // first: what it still learns must not come after the new one
 		l.useCatalog(catalog)
 		follow(directory)
 	})
