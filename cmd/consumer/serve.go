@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os/signal"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -124,6 +125,9 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 		return stoppedEarly(ctx, err)
 	}
 	cleanup.add("event connection", func(context.Context) error { eventBus.Close(); return nil })
+	// What works in the background uses these connections.
+	var work sync.WaitGroup
+	cleanup.add("background", func(ctx context.Context) error { return wait(ctx, &work) })
 	rebuilding := newRebuilder(eventBus.JS, layout, log)
 	var sessions sessionStore
 	err = patiently(ctx, log, func(ctx context.Context) (err error) {
@@ -206,7 +210,9 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 		answer(ctx, runner, metrics, live.timeout(), r, reply)
 	})
 	if err != nil {
-		return errors.Join(err, events.Stop(stopping))
+		bounded, cancel := context.WithTimeout(stopping, stopTime(cfg))
+		defer cancel()
+		return errors.Join(err, events.Stop(bounded))
 	}
 	// The turns of the last requests are events too: they are published, and
 	// where this process owns the server, applied, before it goes.
@@ -220,10 +226,10 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	cleanup.add("requests", service.Stop)
 
 	background, endBackground := context.WithCancel(ctx)
-	cleanup.add("background", func(context.Context) error { endBackground(); return nil })
-	go live.watch(background)
-	go rebuilding.watch(background, sessions)
-	go sweep(background, sessions, cfg.Store.Retention, log)
+	cleanup.add("end of background", func(context.Context) error { endBackground(); return nil })
+	work.Go(func() { live.watch(background) })
+	work.Go(func() { rebuilding.watch(background, sessions) })
+	work.Go(func() { sweep(background, sessions, cfg.Store.Retention, log) })
 
 	health.serving.Store(true)
 	cleanup.add("ready", func(context.Context) error { health.serving.Store(false); return nil })
@@ -234,6 +240,21 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 	<-ctx.Done()
 	log.Info("stopping")
 	return nil
+}
+
+// wait waits until all work has ended.
+func wait(ctx context.Context, work *sync.WaitGroup) error {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		work.Wait()
+	}()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("work in the background has not ended: %w", ctx.Err())
+	}
 }
 
 // stoppedEarly makes a signal during the start a normal end.

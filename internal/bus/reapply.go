@@ -174,6 +174,7 @@ func readStream(ctx context.Context, js jetstream.JetStream, l Layout, config je
 		return fmt.Errorf("read stream %s: %w", l.Stream, err)
 	}
 	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)() // nobody waits for a silent stream
 	var (
 		portion []jetstream.Msg
 		bytes   int
