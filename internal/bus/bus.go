@@ -124,7 +124,7 @@ func (b *Bus) URL() string {
 // CheckJetStream returns [ErrNoJetStream] when the account cannot use
 // JetStream.
 func (b *Bus) CheckJetStream(ctx context.Context) error {
-	_, err := call(ctx, b.NC, b.JS.AccountInfo)
+	_, err := Call(ctx, b.NC, b.JS.AccountInfo)
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled),
 		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount),

@@ -496,12 +496,12 @@ type counts struct {
 
 func (c *counts) add(p *int, n int) { c.mu.Lock(); *p += n; c.mu.Unlock() }
 
-func (c *counts) EventApplied(_ string, n int) { c.add(&c.applied, n) }
-func (c *counts) EventIgnored(string)          { c.add(&c.ignored, 1) }
-func (c *counts) Redelivery(string)            { c.add(&c.redelivered, 1) }
-func (c *counts) DeadLetter(string)            { c.add(&c.deadLetters, 1) }
-func (c *counts) Lag(uint64, int)              {}
-func (c *counts) PublishRetry()                { c.add(&c.retried, 1) }
+func (c *counts) EventApplied(string) { c.add(&c.applied, 1) }
+func (c *counts) EventIgnored(string) { c.add(&c.ignored, 1) }
+func (c *counts) Redelivery(string)   { c.add(&c.redelivered, 1) }
+func (c *counts) DeadLetter(string)   { c.add(&c.deadLetters, 1) }
+func (c *counts) Lag(uint64, int)     {}
+func (c *counts) PublishRetry()       { c.add(&c.retried, 1) }
 
 func (c *counts) get(p *int) int { c.mu.Lock(); defer c.mu.Unlock(); return *p }
 

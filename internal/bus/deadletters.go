@@ -57,7 +57,7 @@ type DeadLetters struct {
 
 // OpenDeadLetters finds the dead-letter stream. One that is missing holds none.
 func OpenDeadLetters(ctx context.Context, js jetstream.JetStream, l Layout) (*DeadLetters, error) {
-	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.DeadLetterStream()) })
+	s, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.DeadLetterStream()) })
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return &DeadLetters{js: js, layout: l}, nil
 	}
@@ -83,7 +83,7 @@ func (d *DeadLetters) Count(ctx context.Context, s Selection) (int, error) {
 	case d.stream == nil:
 		return 0, nil
 	}
-	info, err := call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) {
+	info, err := Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return d.stream.Info(ctx, jetstream.WithSubjectFilter(d.subject(s)))
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLett
 	if d.stream == nil {
 		return nil
 	}
-	info, err := call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) { return d.stream.Info(ctx) })
+	info, err := Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) { return d.stream.Info(ctx) })
 	if err != nil {
 		return d.failed("read", err)
 	}
@@ -154,7 +154,7 @@ func (d *DeadLetters) each(ctx context.Context, sequences []uint64, yield func(D
 }
 
 func (d *DeadLetters) get(ctx context.Context, sequence uint64, opts ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
-	return call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	return Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return d.stream.GetMsg(ctx, sequence, opts...)
 	})
 }
@@ -209,7 +209,7 @@ func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 
 // Remove deletes a letter. One that is gone already is no error.
 func (d *DeadLetters) Remove(ctx context.Context, sequence uint64) error {
-	_, err := call(ctx, d.js.Conn(), func(ctx context.Context) (struct{}, error) {
+	_, err := Call(ctx, d.js.Conn(), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, d.stream.DeleteMsg(ctx, sequence)
 	})
 	if err == nil {

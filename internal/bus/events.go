@@ -41,8 +41,8 @@ type EventFunctions[F any] struct {
 
 // EventObserver is told what becomes of events.
 type EventObserver interface {
-	// EventApplied counts events of a hook that were applied.
-	EventApplied(hook string, n int)
+	// EventApplied counts an event of a hook that was applied.
+	EventApplied(hook string)
 	// EventIgnored counts an event of which nothing is kept.
 	EventIgnored(hook string)
 	// Redelivery counts an event of a hook that came more than once.
@@ -492,7 +492,7 @@ func (e *Events[F]) applyAll(ctx context.Context, items []*item[F]) (failed int,
 		e.recovered()
 		for _, i := range items {
 			e.ack(i.msg)
-			e.observer.EventApplied(i.hook, 1)
+			e.observer.EventApplied(i.hook)
 		}
 		return 0, nil
 	}

@@ -23,10 +23,10 @@ var (
 // callTime bounds one call of the JetStream API.
 const callTime = 5 * time.Second
 
-// call makes a call of the JetStream API. What a user may not ask the server
-// does not answer: it tells the connection, and the call would wait for its
-// whole time. Here it ends with [ErrDenied] at once.
-func call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T, error)) (T, error) {
+// Call makes a few quick calls of the JetStream API. What a user may not ask the
+// server does not answer: it tells the connection, and the call would wait for
+// its whole time. Here it ends with [ErrDenied] at once.
+func Call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T, error)) (T, error) {
 	ctx, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -60,12 +60,6 @@ func call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T
 		err = cause
 	}
 	return out, err
-}
-
-// Call makes a few quick calls of the JetStream API, and ends with [ErrDenied]
-// at once when the server says that the user may not.
-func Call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T, error)) (T, error) {
-	return call(ctx, nc, do)
 }
 
 // denial returns why an error of the connection leaves a call of the JetStream

@@ -141,7 +141,7 @@ type streamResource struct {
 
 func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
 	t := Target{Kind: KindStream, Name: r.want.Name, Differences: []Difference{}, resource: r}
-	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, r.want.Name) })
+	s, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, r.want.Name) })
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		t.Missing = true
 		return t, nil
@@ -166,7 +166,7 @@ const atomicPublishLevel = 2
 // atomicPublish says whether the server knows atomic batches. When it may not
 // be asked it is taken to.
 func atomicPublish(ctx context.Context, js jetstream.JetStream) bool {
-	info, err := call(ctx, js.Conn(), js.AccountInfo)
+	info, err := Call(ctx, js.Conn(), js.AccountInfo)
 	return err != nil || info.API.Level >= atomicPublishLevel
 }
 
@@ -183,10 +183,10 @@ const codeInvalidJSON = 10025
 func (r streamResource) create(ctx context.Context, js jetstream.JetStream) error {
 	cfg := r.want
 	create := func(ctx context.Context) (jetstream.Stream, error) { return js.CreateStream(ctx, cfg) }
-	_, err := call(ctx, js.Conn(), create)
+	_, err := Call(ctx, js.Conn(), create)
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == codeInvalidJSON && cfg.AllowAtomicPublish {
 		cfg.AllowAtomicPublish = false
-		_, err = call(ctx, js.Conn(), create)
+		_, err = Call(ctx, js.Conn(), create)
 	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok && cfg.MaxBytes > 0 && (api.ErrorCode == codeNoStorage || api.ErrorCode == codeAccountLimit) {
 		err = fmt.Errorf("%w: it reserves %d bytes; HINT_STREAM_MAX_BYTES lowers that", err, cfg.MaxBytes)
@@ -202,7 +202,7 @@ func (r streamResource) change(ctx context.Context, js jetstream.JetStream, d []
 }
 
 func changeStream(ctx context.Context, js jetstream.JetStream, name string, d []Difference) error {
-	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, name) })
+	s, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, name) })
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func changeStream(ctx context.Context, js jetstream.JetStream, name string, d []
 	for _, one := range d {
 		one.stream(&cfg)
 	}
-	_, err = call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.UpdateStream(ctx, cfg) })
+	_, err = Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.UpdateStream(ctx, cfg) })
 	return err
 }
 
@@ -363,7 +363,7 @@ type durableResource struct {
 
 func (r durableResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
 	t := Target{Kind: KindDurable, Name: r.want.Durable, Differences: []Difference{}, resource: r}
-	c, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
+	c, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
 		return js.Consumer(ctx, r.stream, r.want.Durable)
 	})
 	switch {
@@ -384,7 +384,7 @@ func (r durableResource) look(ctx context.Context, js jetstream.JetStream) (Targ
 }
 
 func (r durableResource) create(ctx context.Context, js jetstream.JetStream) error {
-	_, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
+	_, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
 		return js.CreateConsumer(ctx, r.stream, r.want)
 	})
 	if err != nil {
@@ -394,7 +394,7 @@ func (r durableResource) create(ctx context.Context, js jetstream.JetStream) err
 }
 
 func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d []Difference) error {
-	c, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
+	c, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
 		return js.Consumer(ctx, r.stream, r.want.Durable)
 	})
 	if err != nil {
@@ -404,7 +404,7 @@ func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d [
 	for _, one := range d {
 		one.consumer(&cfg)
 	}
-	_, err = call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
+	_, err = Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
 		return js.UpdateConsumer(ctx, r.stream, cfg)
 	})
 	return err
@@ -479,7 +479,7 @@ const bucketStream = "KV_"
 
 func (r bucketResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
 	t := Target{Kind: KindBucket, Name: r.Config.Bucket, Differences: []Difference{}, resource: r}
-	s, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) {
+	s, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) {
 		return js.Stream(ctx, bucketStream+r.Config.Bucket)
 	})
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -500,7 +500,7 @@ func (r bucketResource) look(ctx context.Context, js jetstream.JetStream) (Targe
 }
 
 func (r bucketResource) create(ctx context.Context, js jetstream.JetStream) error {
-	_, err := call(ctx, js.Conn(), func(ctx context.Context) (any, error) {
+	_, err := Call(ctx, js.Conn(), func(ctx context.Context) (any, error) {
 		if r.Create != nil {
 			return r.Create(ctx, js, r.Config)
 		}

@@ -206,7 +206,7 @@ func Provision(ctx context.Context, js jetstream.JetStream, l Layout) (Provision
 // acknowledges them: gateways would take that for the answer (contract §2). A
 // user who may not list streams hears nothing of it.
 func CheckRequests(ctx context.Context, js jetstream.JetStream, l Layout) error {
-	names, err := call(ctx, js.Conn(), func(ctx context.Context) (names []string, err error) {
+	names, err := Call(ctx, js.Conn(), func(ctx context.Context) (names []string, err error) {
 		streams := js.ListStreams(ctx, jetstream.WithStreamListSubject(l.Prefix.Requests()))
 		for s := range streams.Info() {
 			if !s.Config.NoAck {

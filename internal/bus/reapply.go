@@ -37,11 +37,11 @@ type Place struct {
 
 // Where says how far the durable of the event stream is.
 func Where(ctx context.Context, js jetstream.JetStream, l Layout) (Place, error) {
-	stream, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	stream, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
 	if err != nil {
 		return Place{}, fmt.Errorf("stream %s: %w", l.Stream, err)
 	}
-	durable, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, l.QueueGroup) })
+	durable, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, l.QueueGroup) })
 	if err != nil {
 		return Place{}, fmt.Errorf("durable %s: %w", l.QueueGroup, err)
 	}
@@ -143,7 +143,7 @@ const readTime = 5 * time.Second
 // order, until it has seen those up to the sequence last; 0 is the last there
 // is now. take is also told about how many there are in all.
 func readStream(ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64, take func(portion []jetstream.Msg, total int) error) error {
-	stream, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	stream, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", l.Stream, err)
 	}
@@ -154,12 +154,12 @@ func readStream(ctx context.Context, js jetstream.JetStream, l Layout, config je
 	if state.Msgs == 0 || last < state.FirstSeq || config.OptStartSeq > last {
 		return nil
 	}
-	ordered, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.OrderedConsumer(ctx, config) })
+	ordered, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.OrderedConsumer(ctx, config) })
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", l.Stream, err)
 	}
 	waiting := func() (uint64, error) {
-		info, err := call(ctx, js.Conn(), ordered.Info)
+		info, err := Call(ctx, js.Conn(), ordered.Info)
 		if err != nil {
 			return 0, fmt.Errorf("read stream %s: %w", l.Stream, err)
 		}

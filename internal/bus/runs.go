@@ -108,7 +108,7 @@ func LearnRuns(ctx context.Context, js jetstream.JetStream, l Layout, now time.T
 	if !errors.Is(err, errTooMany) {
 		return err
 	}
-	stream, err := call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	stream, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", l.Stream, err)
 	}
@@ -142,11 +142,11 @@ const claimWait = 100 * time.Millisecond
 func OpenClaims(ctx context.Context, js jetstream.JetStream, layout Layout, origin string, log *slog.Logger) (*Claims, error) {
 	want := layout.Claims()
 	find := func(ctx context.Context) (jetstream.KeyValue, error) { return js.KeyValue(ctx, want.Bucket) }
-	kv, err := call(ctx, js.Conn(), find)
+	kv, err := Call(ctx, js.Conn(), find)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		kv, err = call(ctx, js.Conn(), func(ctx context.Context) (jetstream.KeyValue, error) { return js.CreateKeyValue(ctx, want) })
+		kv, err = Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.KeyValue, error) { return js.CreateKeyValue(ctx, want) })
 		if errors.Is(err, jetstream.ErrBucketExists) {
-			kv, err = call(ctx, js.Conn(), find)
+			kv, err = Call(ctx, js.Conn(), find)
 		}
 	}
 	if err != nil {

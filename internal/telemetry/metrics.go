@@ -186,8 +186,8 @@ func (m *Metrics) ModelClassified(elapsed time.Duration) { m.modelTime.Observe(e
 // one begins, -1 when it is done.
 func (m *Metrics) InFlight(delta int) { m.inflight.Add(float64(delta)) }
 
-// EventApplied counts n events of a hook that became part of a session.
-func (m *Metrics) EventApplied(hook string, n int) { m.applied.of(hook).Add(float64(max(n, 0))) }
+// EventApplied counts an event of a hook that became part of a session.
+func (m *Metrics) EventApplied(hook string) { m.applied.of(hook).Inc() }
 
 // EventIgnored counts an event that belongs to no turn, or to a hook that is
 // not handled.
