@@ -585,6 +585,32 @@ func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
 	require.Equal(t, "garbage", string(m.Data))
 }
 
+func TestSlowEventsOfADurableWithLittleTimeAreNotGivenAway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes the seconds of a slow store")
+	}
+	b := openTest(t)
+	p := provisionTest(t, b)
+	cfg := testLayout().durable()
+	cfg.AckWait = time.Second
+	_, err := p.Events.UpdateConsumer(t.Context(), cfg)
+	require.NoError(t, err)
+	var c counts
+	_, err = StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+		Decode: decodeText,
+		Apply: func(context.Context, []string) error {
+			time.Sleep(3 * time.Second)
+			return nil
+		},
+		Check: func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("s/slow"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, 5*time.Millisecond)
+	require.Zero(t, c.get(&c.redelivered))
+}
+
 func TestWhatPanicsWhenItIsDecodedIsADeadLetter(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)

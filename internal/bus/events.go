@@ -336,7 +336,8 @@ func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	var buried sync.WaitGroup
 	buried.Go(func() { e.bury(ctx, letters) })
 	alarm := time.NewTimer(time.Hour)
-	remind := time.NewTicker(ackWait / 6)
+	// The durable's time to acknowledge may be another one than ours.
+	remind := time.NewTicker(min(ackWait, e.current().ackWait) / 6)
 	defer remind.Stop()
 	for working := 0; ; {
 		now := time.Now()
