@@ -45,6 +45,10 @@ func (s *system) converse() map[string][]byte {
 		}
 		return true
 	})
+	s.eventually("all acknowledgements", func() bool { // which come after the files
+		place, err := bus.Where(s.t.Context(), s.bus.JS, layoutOf(s.cfg))
+		return err == nil && place.Applied > 0 && place.Applied == place.Delivered
+	})
 	return s.files()
 }
 
