@@ -332,11 +332,13 @@ func TestAStoreWithoutRoomInMemoryStillWorks(t *testing.T) {
 
 func TestASessionThatBeginsIsWrittenWithoutALook(t *testing.T) {
 	ns := newServer(t, 0)
-	js := connect(t, ns)
+	js, others := connect(t, ns), connect(t, ns)
 	s := open(t, js, kv.Options{HistoryLimit: 1})
 	looks, err := js.Conn().SubscribeSync("$JS.API.STREAM.MSG.GET.KV_S")
 	require.NoError(t, err)
 	looked := func() int {
+		// Who asks may have the answer before others have heard the question.
+		require.NoError(t, others.Conn().Flush())
 		require.NoError(t, js.Conn().Flush())
 		n, _, err := looks.Pending()
 		require.NoError(t, err)
@@ -352,7 +354,7 @@ func TestASessionThatBeginsIsWrittenWithoutALook(t *testing.T) {
 	want := document(t, s, "s")
 
 	// Another process hears of the beginning again, and of an end.
-	late := open(t, connect(t, ns), kv.Options{HistoryLimit: 1})
+	late := open(t, others, kv.Options{HistoryLimit: 1})
 	apply(t, late, first)
 	require.Equal(t, want, document(t, s, "s"))
 	apply(t, late, storetest.End("s", "r2", 3))
