@@ -48,45 +48,43 @@ func TestAReplacedFileIsWrittenAgain(t *testing.T) {
 	require.Equal(t, "result of r", storetest.Show(t, s, "short").Current.Result)
 }
 
-// Whoever has opened a session file reads that version to its end, however many
-// others follow.
-func TestAReaderKeepsTheVersionThatItOpened(t *testing.T) {
-	dir := t.TempDir()
-	s, err := Open(dir, Options{HistoryLimit: 200})
-	require.NoError(t, err)
-	write1(t, s, 0)
-	write1(t, s, 1)
-	want, err := os.ReadFile(filepath.Join(dir, "s.json"))
-	require.NoError(t, err)
-	f, err := os.Open(filepath.Join(dir, "s.json"))
-	require.NoError(t, err)
-	defer f.Close() //nolint:errcheck // only read
-	for run := range 10 {
-		write1(t, s, run+2)
+// Whoever has opened a session file, or given it another name as copies made of
+// links do, keeps that version, however many others follow.
+func TestAVersionThatIsUsedStays(t *testing.T) {
+	for name, use := range map[string]func(t *testing.T, path string) (read func() ([]byte, error)){
+		"opened": func(t *testing.T, path string) func() ([]byte, error) {
+			t.Helper()
+			f, err := os.Open(path)
+			require.NoError(t, err)
+			t.Cleanup(func() { _ = f.Close() })
+			return func() ([]byte, error) { return io.ReadAll(f) }
+		},
+		"linked": func(t *testing.T, path string) func() ([]byte, error) {
+			t.Helper()
+			link := filepath.Join(t.TempDir(), "s.json")
+			require.NoError(t, os.Link(path, link))
+			return func() ([]byte, error) { return os.ReadFile(link) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := Open(dir, Options{HistoryLimit: 200})
+			require.NoError(t, err)
+			write1(t, s, 0)
+			write1(t, s, 1)
+			path := filepath.Join(dir, "s.json")
+			want, err := os.ReadFile(path)
+			require.NoError(t, err)
+			read := use(t, path)
+			for run := range 10 {
+				write1(t, s, run+2)
+			}
+			got, err := read()
+			require.NoError(t, err)
+			require.Equal(t, string(want), string(got))
+			require.Len(t, storetest.Show(t, s, "s").History, 11)
+		})
 	}
-	got, err := io.ReadAll(f)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got))
-	require.Len(t, storetest.Show(t, s, "s").History, 11)
-}
-
-// A copy that is made of links keeps the version that it was made of.
-func TestALinkKeepsItsVersion(t *testing.T) {
-	dir := t.TempDir()
-	s, err := Open(dir, Options{HistoryLimit: 200})
-	require.NoError(t, err)
-	write1(t, s, 0)
-	write1(t, s, 1)
-	link := filepath.Join(t.TempDir(), "s.json")
-	require.NoError(t, os.Link(filepath.Join(dir, "s.json"), link))
-	want, err := os.ReadFile(link)
-	require.NoError(t, err)
-	for run := range 10 {
-		write1(t, s, run+2)
-	}
-	got, err := os.ReadFile(link)
-	require.NoError(t, err)
-	require.Equal(t, string(want), string(got))
 }
 
 func TestSparesOfDeadProcessesAreSwept(t *testing.T) {
