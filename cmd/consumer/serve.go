@@ -174,7 +174,7 @@ func serve(ctx context.Context, cfg *config.Config, log *slog.Logger, level *slo
 		}
 		if err := open(); err != nil {
 			log.Warn("runs cannot be claimed yet: two requests for one run at once, in two processes, may ask the model twice", "error", err)
-			go every(ctx, claimPause, func() bool { return open() == nil })
+			work.Go(func() { every(ctx, claimPause, func() bool { return open() == nil }) })
 		}
 	})
 
