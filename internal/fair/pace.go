@@ -7,9 +7,10 @@ import (
 
 const (
 	// Every tick the requests of a caller count less, by fade: their sum is
-	// about those of the last second.
-	tick = 100 * time.Millisecond
-	fade = 0.9
+	// about those of the last window. A longer one would see a flood later.
+	tick   = 20 * time.Millisecond
+	fade   = 0.85
+	window = 133 * time.Millisecond // tick/(1-fade)
 	// presence is how long after a request a caller is still there.
 	presence = 2 * time.Second
 	// A caller is greedy from greedyRate requests a second and processor on,
@@ -33,8 +34,9 @@ const (
 type pace struct {
 	callers map[string]*caller
 	ticked  time.Time
-	// least and interval are greedyRate and the time of greedyShare on this
-	// machine; next is when the greedy ones may have the next place.
+	// least is what greedyRate makes in a window, interval the time of one of
+	// greedyShare, on this machine; next is when the greedy ones may have the
+	// next place.
 	least    float64
 	interval time.Duration
 	next     time.Time
@@ -50,7 +52,7 @@ func newPace() pace {
 	procs := runtime.GOMAXPROCS(0)
 	return pace{
 		callers:  make(map[string]*caller),
-		least:    greedyRate * float64(procs),
+		least:    greedyRate * window.Seconds() * float64(procs),
 		interval: time.Second / time.Duration(greedyShare*procs),
 	}
 }
