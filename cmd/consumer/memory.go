@@ -90,7 +90,7 @@ func memoryLimit(live int64, busy bool) int64 {
 	if busy {
 		return live + live/2 + busyMemory
 	}
-	return max(smallMemory, live+live/4+16<<20)
+	return max(smallMemory, live+live/8+12<<20)
 }
 
 // rush tells when many requests come.

@@ -12,7 +12,7 @@ import (
 func TestMemoryLimitLeavesRoom(t *testing.T) {
 	require.Equal(t, int64(smallMemory), memoryLimit(0, false))
 	require.Equal(t, int64(smallMemory), memoryLimit(40<<20, false))
-	require.Equal(t, int64(266<<20), memoryLimit(200<<20, false))
+	require.Equal(t, int64(237<<20), memoryLimit(200<<20, false))
 	require.Equal(t, int64(156<<20), memoryLimit(40<<20, true))
 }
 
