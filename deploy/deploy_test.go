@@ -230,7 +230,7 @@ func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 	require.NoError(t, err)
 	_, err = operator.CreateKeyValue(t.Context(), layout(1).Sessions())
 	require.NoError(t, err)
-	sessions, err := kv.Open(t.Context(), js, layout(1).Sessions(), kv.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	sessions, err := kv.Open(t.Context(), js, layout(1).Sessions(), store.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	require.NoError(t, err)
 	_, _, fact, err := handlers.Fact("e1", []byte(`{"hook":"agent_end","id":"e1","ts":1763680001000,"event":{"runId":"r1","messages":[]},"ctx":{"runId":"r1","agentId":"main","sessionId":"s1"}}`))
 	require.NoError(t, err)

@@ -292,7 +292,7 @@ func (r *refusing) Apply(ctx context.Context, facts []store.Fact) error {
 func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
 	s := start(t, nil)
 	want := s.converse()
-	sessions, err := file.Open(t.TempDir(), file.Options{HistoryLimit: s.cfg.Store.HistoryLimit})
+	sessions, err := file.Open(t.TempDir(), store.Options{HistoryLimit: s.cfg.Store.HistoryLimit})
 	require.NoError(t, err)
 	hindered := &refusing{rebuildable: sessions}
 	hindered.often.Store(2)

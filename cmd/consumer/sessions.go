@@ -36,13 +36,13 @@ type sessionStore interface {
 // JetStream only. lost, which may be nil, is told the token of a session that
 // could not be read.
 func openStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, lost func(token string), log *slog.Logger) (sessionStore, error) {
-	limit := cfg.Store.HistoryLimit
+	opts := store.Options{HistoryLimit: cfg.Store.HistoryLimit, Lost: lost, Logger: log}
 	if cfg.Store.Kind == config.StoreKV {
 		return bus.Call(ctx, js.Conn(), func(ctx context.Context) (sessionStore, error) {
-			return kv.Open(ctx, js, layoutOf(cfg).Sessions(), kv.Options{HistoryLimit: limit, Lost: lost, Logger: log})
+			return kv.Open(ctx, js, layoutOf(cfg).Sessions(), opts)
 		})
 	}
-	return file.Open(cfg.Store.SessionsDir, file.Options{HistoryLimit: limit, Lost: lost, Logger: log})
+	return file.Open(cfg.Store.SessionsDir, opts)
 }
 
 // storeName says where sessions are.

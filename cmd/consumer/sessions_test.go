@@ -25,7 +25,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			inv := &invocation{ctx: t.Context(), cfg: cfg, stdout: &stdout, stderr: &stderr}
 			sessions, closeStore, err := sessionsOf(inv)
 			require.NoError(t, err)
-			reference, err := file.Open(t.TempDir(), file.Options{HistoryLimit: 1})
+			reference, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 1})
 			require.NoError(t, err)
 			for _, s := range []applier{sessions, reference} {
 				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short/id", "r", 0))))

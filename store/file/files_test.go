@@ -279,7 +279,7 @@ func TestRetiredTurns(t *testing.T) {
 }
 
 func TestAStoreWithoutRoomInMemoryStillWorks(t *testing.T) {
-	s, err := file.Open(t.TempDir(), file.Options{HistoryLimit: 1, CacheBytes: 1})
+	s, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 1, CacheBytes: 1})
 	require.NoError(t, err)
 	for i := range int64(5) {
 		for _, session := range []string{"a", "b"} {
@@ -328,7 +328,7 @@ func newSpoilable(t *testing.T) *spoilable {
 	t.Helper()
 	s := &spoilable{dir: t.TempDir()}
 	var err error
-	s.Store, err = file.Open(s.dir, file.Options{
+	s.Store, err = file.Open(s.dir, store.Options{
 		Lost:   func(token string) { s.lost = append(s.lost, token) },
 		Logger: slog.New(slog.NewJSONHandler(&s.logged, nil)),
 		Now:    func() time.Time { return time.UnixMilli(1234567890123) },
@@ -517,7 +517,7 @@ func TestCorruptSessionFileIsSetAside(t *testing.T) {
 				lost   []string
 				s      *file.Store
 			)
-			s, err := file.Open(dir, file.Options{
+			s, err := file.Open(dir, store.Options{
 				HistoryLimit: 200,
 				// The store can be used in it: the session is not locked.
 				Lost: func(token string) {
@@ -650,7 +650,7 @@ func TestCheckFindsAStoreThatCannotBeWritten(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, s.Check(ctx), context.Canceled)
-	_, err := file.Open(dir, file.Options{})
+	_, err := file.Open(dir, store.Options{})
 	require.Error(t, err)
 }
 
@@ -682,7 +682,7 @@ func TestSweep(t *testing.T) {
 	const age = time.Hour
 	now := time.Now()
 	dir := t.TempDir()
-	s, err := file.Open(dir, file.Options{Now: func() time.Time { return now }})
+	s, err := file.Open(dir, store.Options{Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	put := func(name string, old time.Duration) {
 		path := filepath.Join(dir, name)
@@ -901,7 +901,7 @@ func TestAnotherProcesssJournalIsRead(t *testing.T) {
 // Sessions that left the memory are told from files that somebody has changed,
 // also where both are of one size.
 func TestAnEditedFileIsNotTakenForTheOneThatWasWritten(t *testing.T) {
-	s, err := file.Open(t.TempDir(), file.Options{HistoryLimit: 5, CacheBytes: 1})
+	s, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 5, CacheBytes: 1})
 	require.NoError(t, err)
 	apply := func(facts ...store.Fact) {
 		t.Helper()

@@ -44,7 +44,7 @@ func TestWhatIsSetAsideIsLost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			var told []string
-			s, err := Open(dir, Options{Lost: func(token string) { told = append(told, token) }})
+			s, err := Open(dir, store.Options{Lost: func(token string) { told = append(told, token) }})
 			require.NoError(t, err)
 			applied(t, s, storetest.Begin("s", "r1", 1))
 			applied(t, s, storetest.Begin("other", "r1", 1))
@@ -53,7 +53,7 @@ func TestWhatIsSetAsideIsLost(t *testing.T) {
 			applied(t, s, storetest.Begin("other", "r2", 2))
 			require.Equal(t, "r2", storetest.Show(t, s, "s").Current.RunID)
 			require.Equal(t, []string{"s"}, told)
-			after, err := Open(dir, Options{HistoryLimit: 5})
+			after, err := Open(dir, store.Options{HistoryLimit: 5})
 			require.NoError(t, err)
 			require.Equal(t, []string{"s"}, lostTokens(t, after))
 		})
@@ -64,14 +64,14 @@ func TestWhatIsSetAsideIsLost(t *testing.T) {
 // them: one writes over what the other has written.
 func TestASessionWhoseLockVanishedIsLost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
-	s, err := Open(dir, Options{HistoryLimit: 5})
+	s, err := Open(dir, store.Options{HistoryLimit: 5})
 	require.NoError(t, err)
 	s.disk.file = func(f *os.File) error {
 		s.disk.file = (*os.File).Sync
 		if err := os.Rename(dir, dir+".away"); err != nil {
 			return err
 		}
-		other, err := Open(dir, Options{HistoryLimit: 5})
+		other, err := Open(dir, store.Options{HistoryLimit: 5})
 		if err == nil {
 			err = other.Apply(t.Context(), []store.Fact{storetest.Begin("s", "r2", 2)})
 		}
@@ -88,7 +88,7 @@ func TestASessionWhoseLockVanishedIsLost(t *testing.T) {
 // A lock that was opened before its directory vanished keeps nobody out.
 func TestALockThatVanishedIsTakenAnew(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
-	s, err := Open(dir, Options{HistoryLimit: 5})
+	s, err := Open(dir, store.Options{HistoryLimit: 5})
 	require.NoError(t, err)
 	applied(t, s, storetest.Begin("s", "r1", 1))
 	path := s.shard("s").file.Path()
@@ -117,7 +117,7 @@ func TestALockThatVanishedIsTakenAnew(t *testing.T) {
 func TestLinesStayUntilTheyAreWritten(t *testing.T) {
 	for _, suffix := range []string{historySuffix, pendingSuffix} {
 		t.Run(suffix, func(t *testing.T) {
-			s, err := Open(t.TempDir(), Options{})
+			s, err := Open(t.TempDir(), store.Options{})
 			require.NoError(t, err)
 			applied(t, s, storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2), storetest.Begin("s", "r3", 3), storetest.Call("s", "cron", 1))
 			path := s.path("s", suffix)
@@ -169,7 +169,7 @@ func TestWhatAFullDiskTookIsNoLoss(t *testing.T) {
 func TestLinesAreLostBeforeTheyAreSetAside(t *testing.T) {
 	for _, suffix := range []string{historySuffix, pendingSuffix} {
 		t.Run(suffix, func(t *testing.T) {
-			s, err := Open(t.TempDir(), Options{Now: func() time.Time { return time.UnixMilli(17) }})
+			s, err := Open(t.TempDir(), store.Options{Now: func() time.Time { return time.UnixMilli(17) }})
 			require.NoError(t, err)
 			applied(t, s, storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2), storetest.Call("s", "cron", 1))
 			path := s.path("s", suffix)

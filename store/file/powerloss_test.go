@@ -38,7 +38,7 @@ func losePower(t *testing.T, seed uint64) {
 	dir := t.TempDir()
 	power := newPower(t, dir)
 	open := func() *Store {
-		s, err := Open(dir, Options{HistoryLimit: limit})
+		s, err := Open(dir, store.Options{HistoryLimit: limit})
 		require.NoError(t, err)
 		s.disk = power.disk()
 		return s
@@ -92,7 +92,7 @@ func losePower(t *testing.T, seed uint64) {
 	power.fail(random)
 
 	s = open()
-	calm, err := Open(t.TempDir(), Options{HistoryLimit: limit})
+	calm, err := Open(t.TempDir(), store.Options{HistoryLimit: limit})
 	require.NoError(t, err)
 	apply(calm, facts)
 	// What was acknowledged does not come again.

@@ -13,7 +13,7 @@ import (
 
 func TestASourceThatCannotBeReadIsNone(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(dir, Options{})
+	s, err := Open(dir, store.Options{})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, sourceFile), []byte("{"), 0o600))
 	_, err = s.Source(t.Context())
@@ -25,9 +25,9 @@ func TestASourceThatCannotBeReadIsNone(t *testing.T) {
 
 func TestOneProcessRebuilds(t *testing.T) {
 	dir := t.TempDir()
-	a, err := Open(dir, Options{})
+	a, err := Open(dir, store.Options{})
 	require.NoError(t, err)
-	b, err := Open(dir, Options{})
+	b, err := Open(dir, store.Options{})
 	require.NoError(t, err)
 	rebuild, ok, err := a.Rebuilding(t.Context())
 	require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestOneProcessRebuilds(t *testing.T) {
 
 func TestARebuildOfADirectoryThatVanishedIsNotFinished(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
-	s, err := Open(dir, Options{})
+	s, err := Open(dir, store.Options{})
 	require.NoError(t, err)
 	rebuild, ok, err := s.Rebuilding(t.Context())
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func TestAReplacedFileIsWrittenAgain(t *testing.T) {
 		t.Skip("only Linux exchanges names")
 	}
 	dir := t.TempDir()
-	s, err := Open(dir, Options{HistoryLimit: 200})
+	s, err := Open(dir, store.Options{HistoryLimit: 200})
 	require.NoError(t, err)
 	write1(t, s, 0)
 	require.Empty(t, temps(t, dir))
@@ -68,7 +68,7 @@ func TestAVersionThatIsUsedStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			s, err := Open(dir, Options{HistoryLimit: 200})
+			s, err := Open(dir, store.Options{HistoryLimit: 200})
 			require.NoError(t, err)
 			write1(t, s, 0)
 			write1(t, s, 1)
@@ -89,7 +89,7 @@ func TestAVersionThatIsUsedStays(t *testing.T) {
 
 func TestSparesOfDeadProcessesAreSwept(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(dir, Options{})
+	s, err := Open(dir, store.Options{})
 	require.NoError(t, err)
 	old := filepath.Join(dir, tempDir, "old")
 	require.NoError(t, os.WriteFile(old, []byte("x"), 0o600))

@@ -44,27 +44,9 @@ const (
 )
 
 const (
-	defaultCacheBytes = 16 << 20
 	outlineCacheBytes = 8 << 20
 	indexCacheBytes   = 16 << 20
 )
-
-// Options of a store.
-type Options struct {
-	// HistoryLimit is how many turns before the current one stay in a session
-	// file (HINT_HISTORY_LIMIT); negative keeps all.
-	HistoryLimit int
-	// CacheBytes is about how much of the sessions is kept in memory, besides
-	// 8 MiB of outlines; 0 means 16 MiB.
-	CacheBytes int64
-	// Logger gets what an operator should know; nil discards it.
-	Logger *slog.Logger
-	// Lost is told the token of a session that [Store.Lost] has from now on.
-	// It is called when the session is not locked; nil for nobody.
-	Lost func(token string)
-	// Now is the clock of retention; nil means [time.Now].
-	Now func() time.Time
-}
 
 // Store is a [store.Store] of files. It is safe for concurrent use, also by
 // several processes.
@@ -123,20 +105,9 @@ type journal struct {
 
 // Open opens the store in dir and creates the directory (mode 0700) when it is
 // not there.
-func Open(dir string, opts Options) (*Store, error) {
+func Open(dir string, opts store.Options) (*Store, error) {
+	opts = opts.WithDefaults()
 	s := &Store{dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.lost == nil {
-		s.lost = func(string) {}
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	if opts.CacheBytes <= 0 {
-		opts.CacheBytes = defaultCacheBytes
-	}
 	var err error
 	if s.entries, err = lru.New[*entry](opts.CacheBytes); err != nil {
 		return nil, err

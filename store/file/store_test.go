@@ -16,7 +16,7 @@ import (
 
 func open(t testing.TB, dir string, limit int) *file.Store {
 	t.Helper()
-	s, err := file.Open(dir, file.Options{HistoryLimit: limit})
+	s, err := file.Open(dir, store.Options{HistoryLimit: limit})
 	require.NoError(t, err)
 	return s
 }

@@ -53,7 +53,7 @@ func BenchmarkApply(b *testing.B) {
 				ns := newSyncedServer(b)
 				var handles []*kv.Store
 				for range processes {
-					handles = append(handles, open(b, connect(b, ns), kv.Options{HistoryLimit: 200}))
+					handles = append(handles, open(b, connect(b, ns), store.Options{HistoryLimit: 200}))
 				}
 				fill(b, handles[0], turns)
 				run, n := fmt.Sprint("r", turns-1), int64(turns*1000)
@@ -71,7 +71,7 @@ func BenchmarkApply(b *testing.B) {
 
 // An event of a run that never becomes a turn.
 func BenchmarkApplyUntracked(b *testing.B) {
-	s := open(b, connect(b, newSyncedServer(b)), kv.Options{HistoryLimit: 200})
+	s := open(b, connect(b, newSyncedServer(b)), store.Options{HistoryLimit: 200})
 	n := int64(0)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -84,7 +84,7 @@ func BenchmarkApplyUntracked(b *testing.B) {
 
 // A turn that begins while the history is full, so that one is retired.
 func BenchmarkApplyRetiring(b *testing.B) {
-	s := open(b, connect(b, newSyncedServer(b)), kv.Options{HistoryLimit: 200})
+	s := open(b, connect(b, newSyncedServer(b)), store.Options{HistoryLimit: 200})
 	fill(b, s, 201)
 	n := int64(201_000)
 	b.ReportAllocs()

@@ -72,7 +72,7 @@ func TestConformanceInACluster(t *testing.T) {
 		for i, ns := range servers {
 			js := connect(t, ns)
 			require.Eventually(t, func() bool {
-				s, err := kv.Open(t.Context(), js, cfg, kv.Options{HistoryLimit: limit})
+				s, err := kv.Open(t.Context(), js, cfg, store.Options{HistoryLimit: limit})
 				out[i] = s
 				return err == nil
 			}, time.Minute, 50*time.Millisecond)

@@ -142,12 +142,12 @@ func checkFaults(t *testing.T, js jetstream.JetStream, seed uint64) {
 	// At least one turn, so that there is a document.
 	facts = append(facts, storetest.Begin("s", "r0", 0))
 
-	files, err := file.Open(t.TempDir(), file.Options{HistoryLimit: limit})
+	files, err := file.Open(t.TempDir(), store.Options{HistoryLimit: limit})
 	require.NoError(t, err)
 	apply(t, files, facts...)
 
 	process := func(js jetstream.JetStream) *kv.Store {
-		s, err := kv.Open(t.Context(), js, bucket(fmt.Sprint("F", seed)), kv.Options{HistoryLimit: limit})
+		s, err := kv.Open(t.Context(), js, bucket(fmt.Sprint("F", seed)), store.Options{HistoryLimit: limit})
 		if err != nil {
 			t.Error(err)
 		}
@@ -227,12 +227,12 @@ func (d *deaf) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.Pu
 func TestAConflictWithTheOwnWriteTakesNothingAway(t *testing.T) {
 	js := connect(t, newServer(t, 8<<10))
 	process := &deaf{JetStream: js}
-	s, err := kv.Open(t.Context(), process, bucket("S"), kv.Options{HistoryLimit: 200})
+	s, err := kv.Open(t.Context(), process, bucket("S"), store.Options{HistoryLimit: 200})
 	require.NoError(t, err)
 	for n := range int64(10) {
 		process.armed = true
 		apply(t, s, long("s", n, 2000)...)
-		require.Contains(t, document(t, open(t, js, kv.Options{}), "s"), fmt.Sprintf(`"r%d"`, n))
+		require.Contains(t, document(t, open(t, js, store.Options{}), "s"), fmt.Sprintf(`"r%d"`, n))
 	}
 	require.NotEmpty(t, chunks(keys(t, js)))
 	require.Len(t, storetest.Show(t, s, "s").History, 9)

@@ -40,9 +40,8 @@ import (
 )
 
 const (
-	defaultCacheBytes = 16 << 20
-	indexCacheBytes   = 16 << 20
-	shardCount        = 64
+	indexCacheBytes = 16 << 20
+	shardCount      = 64
 )
 
 // A change that loses against another process's is made again, for about a
@@ -55,23 +54,6 @@ const (
 // lookTime is how long sessions that seem to begin are read first once one of
 // them had begun before: where no conversation is kept, all turns seem to.
 const lookTime = time.Minute
-
-// Options of a store.
-type Options struct {
-	// HistoryLimit is how many turns before the current one stay in a document
-	// (HINT_HISTORY_LIMIT); negative keeps all.
-	HistoryLimit int
-	// CacheBytes is about how much of the sessions is kept in memory; 0 means
-	// 16 MiB.
-	CacheBytes int64
-	// Logger gets what an operator should know; nil discards it.
-	Logger *slog.Logger
-	// Lost is told the token of a session that [Store.Lost] has from now on.
-	// It is called when the session is not locked; nil for nobody.
-	Lost func(token string)
-	// Now is the clock of retention; nil means [time.Now].
-	Now func() time.Time
-}
 
 // Store is a [store.Store] in a bucket. It is safe for concurrent use, also by
 // several processes.
@@ -112,20 +94,9 @@ type entry struct {
 // Open opens the bucket that the configuration names. It is created when it is
 // missing, and left as it is when it exists; it must keep the last value of
 // every key (a history of 1 is enough) for ever.
-func Open(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValueConfig, opts Options) (*Store, error) {
+func Open(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValueConfig, opts store.Options) (*Store, error) {
+	opts = opts.WithDefaults()
 	s := &Store{limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	if s.lost == nil {
-		s.lost = func(string) {}
-	}
-	if opts.CacheBytes <= 0 {
-		opts.CacheBytes = defaultCacheBytes
-	}
 	var err error
 	if s.entries, err = lru.New[*entry](opts.CacheBytes); err != nil {
 		return nil, err

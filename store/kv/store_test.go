@@ -52,7 +52,7 @@ func bucket(name string) jetstream.KeyValueConfig {
 	return jetstream.KeyValueConfig{Bucket: name, History: 1, Storage: jetstream.FileStorage}
 }
 
-func open(t testing.TB, js jetstream.JetStream, opts kv.Options) *kv.Store {
+func open(t testing.TB, js jetstream.JetStream, opts store.Options) *kv.Store {
 	t.Helper()
 	s, err := kv.Open(t.Context(), js, bucket("S"), opts)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestConformance(t *testing.T) {
 				buckets++
 				out := make([]store.Store, 3)
 				for i := range out {
-					s, err := kv.Open(t.Context(), connect(t, ns), bucket(fmt.Sprint("S", buckets)), kv.Options{HistoryLimit: limit})
+					s, err := kv.Open(t.Context(), connect(t, ns), bucket(fmt.Sprint("S", buckets)), store.Options{HistoryLimit: limit})
 					require.NoError(t, err)
 					out[i] = s
 					names[s] = fmt.Sprint("S", buckets)
@@ -165,7 +165,7 @@ func chunks(all []string) (out []string) {
 func TestALargeSessionIsCutIntoChunksThatStay(t *testing.T) {
 	ns := newServer(t, 16<<10)
 	js := connect(t, ns)
-	opts := kv.Options{HistoryLimit: 200}
+	opts := store.Options{HistoryLimit: 200}
 	s, another := open(t, js, opts), open(t, connect(t, ns), opts)
 	for n := range int64(100) {
 		apply(t, s, long("s", n, 3000)...)
@@ -192,7 +192,7 @@ func TestALargeSessionIsCutIntoChunksThatStay(t *testing.T) {
 
 	t.Run("a turn of its own", func(t *testing.T) {
 		apply(t, s, long("large", 0, 40_000)...)
-		short := open(t, js, kv.Options{HistoryLimit: 0})
+		short := open(t, js, store.Options{HistoryLimit: 0})
 		apply(t, short, long("large", 1, 10)...)
 		apply(t, short, long("large", 2, 10)...)
 		require.Contains(t, strings.Join(keys(t, js), "\n"), "large.h.r0.c.")
@@ -223,7 +223,7 @@ func TestTenThousandTurns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			js := connect(t, newServer(t, c.maxPayload))
-			s := open(t, js, kv.Options{HistoryLimit: c.limit})
+			s := open(t, js, store.Options{HistoryLimit: c.limit})
 			r := rand.New(rand.NewPCG(1, 1))
 			// As they come when everything is read from the stream again: by
 			// several processes, roughly in order.
@@ -264,7 +264,7 @@ func TestTenThousandTurns(t *testing.T) {
 			}
 			require.Len(t, all, turns)
 			// One more, for a turn of long ago, and one without a run id.
-			late := open(t, js, kv.Options{HistoryLimit: c.limit})
+			late := open(t, js, store.Options{HistoryLimit: c.limit})
 			apply(t, late, storetest.Call("s", "r00007", 70), storetest.Call("s", "", 83))
 			if c.limit >= 0 {
 				apply(t, late, storetest.Call("s", "", 94))
@@ -279,14 +279,14 @@ func TestTenThousandTurns(t *testing.T) {
 
 func TestTurnsThatLeaveAreReadBeforeTheyHaveKeysOfTheirOwn(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	s := open(t, js, kv.Options{HistoryLimit: 1})
+	s := open(t, js, store.Options{HistoryLimit: 1})
 	for n := range int64(3) {
 		apply(t, s, storetest.Begin("s", fmt.Sprint("r", n), n))
 	}
 	require.Equal(t, []string{"s"}, keys(t, js))
 	require.Len(t, archived(t, s, "s"), 1)
 	// A process that knows nothing of them gives them their keys.
-	another := open(t, js, kv.Options{HistoryLimit: 1})
+	another := open(t, js, store.Options{HistoryLimit: 1})
 	apply(t, another, storetest.Call("s", "r0", 0))
 	require.Equal(t, []string{"s", "s.h.r0"}, keys(t, js))
 	require.Contains(t, archived(t, s, "s")["r0"], "toolCallId")
@@ -302,7 +302,7 @@ func TestTurnsThatLeaveAreReadBeforeTheyHaveKeysOfTheirOwn(t *testing.T) {
 // in the end.
 func TestOfTwoThatRetireATurnTheOlderOneGivesWay(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	opts := kv.Options{HistoryLimit: 0}
+	opts := store.Options{HistoryLimit: 0}
 	s, late := open(t, js, opts), open(t, js, opts)
 	apply(t, s, storetest.Begin("s", "r0", 0))
 	apply(t, late, storetest.Begin("s", "r1", 1)) // r0 leaves, and late knows it
@@ -318,7 +318,7 @@ func TestOfTwoThatRetireATurnTheOlderOneGivesWay(t *testing.T) {
 
 func TestAStoreWithoutRoomInMemoryStillWorks(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	s := open(t, js, kv.Options{HistoryLimit: 1, CacheBytes: 1})
+	s := open(t, js, store.Options{HistoryLimit: 1, CacheBytes: 1})
 	for i := range int64(5) {
 		for _, session := range []string{"a", "b"} {
 			apply(t, s, storetest.Begin(session, fmt.Sprint("r", i), i), storetest.Call(session, "cron", i))
@@ -333,7 +333,7 @@ func TestAStoreWithoutRoomInMemoryStillWorks(t *testing.T) {
 func TestASessionThatBeginsIsWrittenWithoutALook(t *testing.T) {
 	ns := newServer(t, 0)
 	js, others := connect(t, ns), connect(t, ns)
-	s := open(t, js, kv.Options{HistoryLimit: 1})
+	s := open(t, js, store.Options{HistoryLimit: 1})
 	looks, err := js.Conn().SubscribeSync("$JS.API.STREAM.MSG.GET.KV_S")
 	require.NoError(t, err)
 	looked := func() int {
@@ -354,7 +354,7 @@ func TestASessionThatBeginsIsWrittenWithoutALook(t *testing.T) {
 	want := document(t, s, "s")
 
 	// Another process hears of the beginning again, and of an end.
-	late := open(t, others, kv.Options{HistoryLimit: 1})
+	late := open(t, others, store.Options{HistoryLimit: 1})
 	apply(t, late, first)
 	require.Equal(t, want, document(t, s, "s"))
 	apply(t, late, storetest.End("s", "r2", 3))
@@ -376,7 +376,7 @@ func TestASessionThatBeginsIsWrittenWithoutALook(t *testing.T) {
 
 func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	s := open(t, js, kv.Options{HistoryLimit: 1})
+	s := open(t, js, store.Options{HistoryLimit: 1})
 	facts := []store.Fact{storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2), storetest.Call("s", "cron", 3)}
 	apply(t, s, facts...)
 	apply(t, s, facts...) // the turn that left gets its key
@@ -384,7 +384,7 @@ func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {
 	require.NoError(t, err)
 	before := stream.CachedInfo().State.LastSeq
 	require.EqualValues(t, 1, before-stream.CachedInfo().Config.FirstSeq, "two writes")
-	for _, s := range []*kv.Store{s, open(t, js, kv.Options{HistoryLimit: 1})} {
+	for _, s := range []*kv.Store{s, open(t, js, store.Options{HistoryLimit: 1})} {
 		apply(t, s, facts...)
 		for _, f := range facts {
 			apply(t, s, f)
@@ -417,7 +417,7 @@ func TestCorruptSessionIsSetAside(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ns := newServer(t, 8<<10)
 			js := connect(t, ns)
-			opts := kv.Options{HistoryLimit: 200}
+			opts := store.Options{HistoryLimit: 200}
 			writer := open(t, js, opts)
 			for n := range int64(10) {
 				apply(t, writer, long("s", n, 2000)...)
@@ -501,7 +501,7 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 
 func TestASessionOfALaterVersionIsLeftAlone(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	s := open(t, js, kv.Options{HistoryLimit: 1})
+	s := open(t, js, store.Options{HistoryLimit: 1})
 	_, err := js.Publish(t.Context(), "$KV.S.s", []byte("r{\"v\":2}\nsomething new"))
 	require.NoError(t, err)
 	require.ErrorContains(t, s.Apply(t.Context(), []store.Fact{storetest.Begin("s", "r", 0)}), "this version does not know")
@@ -515,7 +515,7 @@ func TestASessionOfALaterVersionIsLeftAlone(t *testing.T) {
 
 func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	s := open(t, js, kv.Options{HistoryLimit: 0})
+	s := open(t, js, store.Options{HistoryLimit: 0})
 	for n := range int64(4) {
 		apply(t, s, storetest.Begin("s", fmt.Sprint("r", n), n))
 	}
@@ -528,7 +528,7 @@ func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
 		logged bytes.Buffer
 		lost   []string
 	)
-	opts := kv.Options{
+	opts := store.Options{
 		Logger: slog.New(slog.NewJSONHandler(&lockedBuffer{mu: &mu, b: &logged}, nil)),
 		Lost:   func(token string) { lost = append(lost, token) },
 		Now:    func() time.Time { return time.UnixMilli(1234567890123) },
@@ -561,7 +561,7 @@ func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
 // was set aside and made again.
 func TestAProcessThatIsLateLeavesATurnThatIsMadeAgain(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	opts := kv.Options{HistoryLimit: 0}
+	opts := store.Options{HistoryLimit: 0}
 	s := open(t, js, opts)
 	begin, call := storetest.Begin("s", "r0", 0), storetest.Call("s", "r0", 5)
 	apply(t, s, begin)
@@ -582,7 +582,7 @@ func TestAProcessThatIsLateLeavesATurnThatIsMadeAgain(t *testing.T) {
 
 func TestOfALeavingTurnThatIsCorruptTheOthersStay(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	s := open(t, js, kv.Options{HistoryLimit: 0})
+	s := open(t, js, store.Options{HistoryLimit: 0})
 	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2))
 	stream, err := js.Stream(t.Context(), "KV_S")
 	require.NoError(t, err)
@@ -604,7 +604,7 @@ func TestOfALeavingTurnThatIsCorruptTheOthersStay(t *testing.T) {
 
 func TestAKeyThatAnOperatorDeletedIsNoSession(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	s := open(t, js, kv.Options{HistoryLimit: 1})
+	s := open(t, js, store.Options{HistoryLimit: 1})
 	apply(t, s, storetest.Begin("s", "r", 0))
 	bucket, err := js.KeyValue(t.Context(), "S")
 	require.NoError(t, err)
@@ -624,7 +624,7 @@ func TestAKeyThatAnOperatorDeletedIsNoSession(t *testing.T) {
 
 func TestNothingOfABucketThatWasDeletedCountsInTheNext(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	opts := kv.Options{HistoryLimit: 0}
+	opts := store.Options{HistoryLimit: 0}
 	late := open(t, js, opts)
 	// late remembers r0 as leaving and not written yet.
 	apply(t, late, storetest.Begin("s", "r0", 0))
@@ -668,8 +668,8 @@ func (b *behind) Stream(ctx context.Context, name string) (jetstream.Stream, err
 
 func TestABucketThatAnotherProcessHasJustMadeIsFound(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	apply(t, open(t, js, kv.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
-	late := open(t, &behind{js, 3}, kv.Options{HistoryLimit: 1})
+	apply(t, open(t, js, store.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
+	late := open(t, &behind{js, 3}, store.Options{HistoryLimit: 1})
 	require.Equal(t, "r", storetest.Show(t, late, "s").Current.RunID)
 }
 
@@ -688,9 +688,9 @@ func (d *deleting) CreateStream(ctx context.Context, cfg jetstream.StreamConfig)
 
 func TestABucketIsMadeOnceTheFilesOfTheLastAreGone(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	_, err := kv.Open(t.Context(), &deleting{js, 1000}, bucket("S"), kv.Options{})
+	_, err := kv.Open(t.Context(), &deleting{js, 1000}, bucket("S"), store.Options{})
 	require.ErrorContains(t, err, "error creating store", "it may be another fault")
-	apply(t, open(t, &deleting{js, 3}, kv.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
+	apply(t, open(t, &deleting{js, 3}, store.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
 }
 
 // What a process has in memory does not hide from it that the bucket lacks it.
@@ -714,11 +714,11 @@ func TestWhatIsMadeAgainIsWrittenAgain(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := open(t, js, kv.Options{HistoryLimit: 5})
+			s := open(t, js, store.Options{HistoryLimit: 5})
 			apply(t, s, facts...)
-			lose(s, open(t, js, kv.Options{HistoryLimit: 5}))
+			lose(s, open(t, js, store.Options{HistoryLimit: 5}))
 			apply(t, s, facts...)
-			require.Contains(t, document(t, open(t, js, kv.Options{}), "s"), "call-r0-1")
+			require.Contains(t, document(t, open(t, js, store.Options{}), "s"), "call-r0-1")
 		})
 	}
 }
@@ -727,7 +727,7 @@ func TestABucketThatExistsIsUsedAsItIs(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	_, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "S", History: 5, Description: "mine", MaxValueSize: 4 << 10, Storage: jetstream.MemoryStorage})
 	require.NoError(t, err)
-	s := open(t, js, kv.Options{HistoryLimit: 3})
+	s := open(t, js, store.Options{HistoryLimit: 3})
 	for n := range int64(10) {
 		apply(t, s, long("s", n, 1500)...)
 		apply(t, s, storetest.End("s", fmt.Sprint("r", n), n*1000+2))
@@ -766,10 +766,10 @@ func TestAUserWhoMayNotCreateIsServedByABucketThatExists(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err = kv.Open(ctx, as("user", "u"), bucket("S"), kv.Options{})
+	_, err = kv.Open(ctx, as("user", "u"), bucket("S"), store.Options{})
 	require.ErrorContains(t, err, "session bucket S")
-	open(t, as("admin", "a"), kv.Options{})
-	s := open(t, as("user", "u"), kv.Options{HistoryLimit: 1})
+	open(t, as("admin", "a"), store.Options{})
+	s := open(t, as("user", "u"), store.Options{HistoryLimit: 1})
 	for n := range int64(4) {
 		apply(t, s, storetest.Begin("s", fmt.Sprint("r", n), n))
 	}
@@ -780,7 +780,7 @@ func TestAUserWhoMayNotCreateIsServedByABucketThatExists(t *testing.T) {
 func TestCheck(t *testing.T) {
 	ns := newServer(t, 0)
 	js := connect(t, ns)
-	s := open(t, js, kv.Options{HistoryLimit: 1})
+	s := open(t, js, store.Options{HistoryLimit: 1})
 	require.NoError(t, s.Check(t.Context()))
 	require.NoError(t, s.Check(t.Context()))
 	apply(t, s, storetest.Begin("s", "r0", 0))
@@ -821,7 +821,7 @@ func TestSweep(t *testing.T) {
 	ns := newServer(t, 8<<10)
 	js := connect(t, ns)
 	now := time.Now()
-	opts := kv.Options{HistoryLimit: 1, Now: func() time.Time { return now }}
+	opts := store.Options{HistoryLimit: 1, Now: func() time.Time { return now }}
 	s, another := open(t, js, opts), open(t, connect(t, ns), opts)
 	fill := func(session string) {
 		for n := range int64(5) {
@@ -894,14 +894,14 @@ func TestSweep(t *testing.T) {
 
 func TestASweepLeavesWhatIsTouched(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	opts := kv.Options{HistoryLimit: 0}
+	opts := store.Options{HistoryLimit: 0}
 	touching := open(t, js, opts)
 	for n := range int64(3) {
 		apply(t, touching, storetest.Begin("s", fmt.Sprint("r", n), n))
 	}
 	// The clock of this one is late; and while it looks, a fact comes.
 	late := &interrupted{JetStream: js, before: func() { apply(t, touching, storetest.Begin("s", "r3", 3)) }, beforePurge: func() {}}
-	s, err := kv.Open(t.Context(), late, bucket("S"), kv.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	s, err := kv.Open(t.Context(), late, bucket("S"), store.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	require.NoError(t, err)
 	removed, err := s.Sweep(t.Context(), time.Minute)
 	require.NoError(t, err)
@@ -919,7 +919,7 @@ func TestASweepLeavesWhatIsTouched(t *testing.T) {
 func TestASweepLeavesWhatComesMeanwhile(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	now := time.Now()
-	opts := kv.Options{HistoryLimit: 0, Now: func() time.Time { return now }}
+	opts := store.Options{HistoryLimit: 0, Now: func() time.Time { return now }}
 	touching := open(t, js, opts)
 	begin := func(from, to int64) {
 		for n := from; n < to; n++ {

@@ -43,7 +43,7 @@ func TestSessionsThatAreWrittenTogether(t *testing.T) {
 				var s *kv.Store
 				require.Eventually(t, func() (ok bool) {
 					var err error
-					s, err = kv.Open(t.Context(), js, cfg, kv.Options{HistoryLimit: 2})
+					s, err = kv.Open(t.Context(), js, cfg, store.Options{HistoryLimit: 2})
 					return err == nil
 				}, time.Minute, 50*time.Millisecond)
 				return s
@@ -108,7 +108,7 @@ func checkTogether(t *testing.T, processes int, start func(n int, bucket string)
 // when many are written together.
 func TestABatchIsTriedAgainWithABucketThatWasAway(t *testing.T) {
 	js := connect(t, newServer(t, 0))
-	s := open(t, js, kv.Options{HistoryLimit: 5})
+	s := open(t, js, store.Options{HistoryLimit: 5})
 	crowd := kv.CrowdOf(s)
 	require.True(t, crowd.Hold())
 	require.NoError(t, js.DeleteStream(t.Context(), "KV_S"))
