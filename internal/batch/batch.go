@@ -22,6 +22,22 @@ const (
 // CodeDisabled is of a stream that was made without AllowAtomicPublish.
 const CodeDisabled jetstream.ErrorCode = 10174
 
+// codeInvalidJSON is how a server refuses a field that it does not know.
+const codeInvalidJSON jetstream.ErrorCode = 10025
+
+// CreateStream makes a stream that takes batches, or one that does not where the
+// server is older than 2.12. [jetstream.ErrStreamNameAlreadyInUse] and all other
+// errors are the server's.
+func CreateStream(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) (jetstream.Stream, error) {
+	config.AllowAtomicPublish = true
+	s, err := js.CreateStream(ctx, config)
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == codeInvalidJSON {
+		config.AllowAtomicPublish = false
+		return js.CreateStream(ctx, config)
+	}
+	return s, err
+}
+
 // ErrNotSent reports a batch whose last message did not reach a stream, so that
 // nothing of it is written.
 var ErrNotSent = errors.New("the batch was not sent as a whole")

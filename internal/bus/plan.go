@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/internal/batch"
 	"intenthint/subjects"
 )
 
@@ -177,17 +178,14 @@ const (
 	codeAccountLimit = 10002
 )
 
-// codeInvalidJSON is how a server refuses a field that it does not know.
-const codeInvalidJSON = 10025
-
 func (r streamResource) create(ctx context.Context, js jetstream.JetStream) error {
 	cfg := r.want
-	create := func(ctx context.Context) (jetstream.Stream, error) { return js.CreateStream(ctx, cfg) }
-	_, err := Call(ctx, js.Conn(), create)
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == codeInvalidJSON && cfg.AllowAtomicPublish {
-		cfg.AllowAtomicPublish = false
-		_, err = Call(ctx, js.Conn(), create)
-	}
+	_, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) {
+		if cfg.AllowAtomicPublish {
+			return batch.CreateStream(ctx, js, cfg)
+		}
+		return js.CreateStream(ctx, cfg)
+	})
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok && cfg.MaxBytes > 0 && (api.ErrorCode == codeNoStorage || api.ErrorCode == codeAccountLimit) {
 		err = fmt.Errorf("%w: it reserves %d bytes; HINT_STREAM_MAX_BYTES lowers that", err, cfg.MaxBytes)
 	}

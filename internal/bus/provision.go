@@ -78,7 +78,7 @@ func (l Layout) eventStream() jetstream.StreamConfig {
 		Duplicates:  l.duplicates(),
 		AllowDirect: true,
 		// Turns that begin at the same time are synced to the disk together. An
-		// older server than 2.12 does without (see streamResource).
+		// older server than 2.12 does without (see batch.CreateStream).
 		AllowAtomicPublish: true,
 	}
 }

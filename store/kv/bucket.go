@@ -136,17 +136,9 @@ func Create(ctx context.Context, js jetstream.JetStream, config jetstream.KeyVal
 		MaxAge: config.TTL, Storage: config.Storage, Replicas: max(config.Replicas, 1), Discard: jetstream.DiscardNew,
 		AllowRollup: true, DenyDelete: true, AllowDirect: true,
 		FirstSeq: uint64(time.Now().UnixMicro()), //nolint:gosec // not negative
-		// Many values are synced together. A server older than 2.12, which
-		// refuses the field, does without.
-		AllowAtomicPublish: true,
 	}
-	stream, err := js.CreateStream(ctx, cfg)
-	const invalidJSON jetstream.ErrorCode = 10025
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && api.ErrorCode == invalidJSON {
-		cfg.AllowAtomicPublish = false
-		stream, err = js.CreateStream(ctx, cfg)
-	}
-	return stream, err
+	// Many values are synced together.
+	return batch.CreateStream(ctx, js, cfg)
 }
 
 // Room that a message needs beside its value: the headers and, when it is read,
