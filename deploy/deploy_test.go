@@ -28,6 +28,7 @@ import (
 	"intenthint/handlers"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/porttest"
 	"intenthint/internal/tlstest"
 	"intenthint/store"
 	"intenthint/store/kv"
@@ -335,22 +336,9 @@ func TestTheFilesServeInsideAConsumer(t *testing.T) {
 	require.Error(t, err)
 }
 
-// freePorts returns ports nobody listens on.
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer func() { _ = l.Close() }()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
-}
-
 func TestThreeServersAreACluster(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
-	ports := freePorts(t, 3)
+	ports := []int{porttest.Free(t), porttest.Free(t), porttest.Free(t)}
 	var routes []string
 	for _, port := range ports {
 		routes = append(routes, fmt.Sprintf(`"nats://route:routeSecret1@127.0.0.1:%d"`, port))

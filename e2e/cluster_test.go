@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/faults"
+	"intenthint/internal/porttest"
 )
 
 // natsServer builds the NATS server that go.mod names, once, and returns its
@@ -55,13 +56,13 @@ func newCluster(t *testing.T) *cluster {
 	dir := t.TempDir()
 	var ports [3]int
 	for i := range ports {
-		ports[i] = freePort(t)
+		ports[i] = porttest.Free(t)
 	}
 	// Servers tell each other of servers; the address that they tell leads
 	// nowhere, so that no route avoids its proxy.
-	nowhere := freePort(t)
+	nowhere := porttest.Free(t)
 	for i := range c.nodes {
-		n := &node{name: fmt.Sprintf("n%d", i), port: freePort(t), monitor: freePort(t)}
+		n := &node{name: fmt.Sprintf("n%d", i), port: porttest.Free(t), monitor: porttest.Free(t)}
 		var routes []string
 		for j, port := range ports {
 			if j == i {

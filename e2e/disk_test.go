@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/porttest"
 )
 
 // get asks the process over HTTP, which its settings must name.
@@ -78,7 +80,7 @@ func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 			t.Parallel()
 			// The server is another process: it can write.
 			s, e := newExternalSystem(t)
-			s.env["HINT_HTTP_ADDR"] = "127.0.0.1:" + strconv.Itoa(freePort(t))
+			s.env["HINT_HTTP_ADDR"] = "127.0.0.1:" + strconv.Itoa(porttest.Free(t))
 			if tc.disk {
 				smallDisk(t, s.sessionsDir(), 1<<20)
 			}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/porttest"
 )
 
 // external is a NATS server that is not the program's own.
@@ -47,7 +49,7 @@ func (e *external) stop() {
 // newExternalSystem returns a system on an external server that is not started.
 func newExternalSystem(t *testing.T, given ...settings) (*system, *external) {
 	t.Helper()
-	port := freePort(t)
+	port := porttest.Free(t)
 	url := settings{"HINT_NATS_URL": "nats://127.0.0.1:" + strconv.Itoa(port), "HINT_NATS_PORT": ""}
 	return newSystem(t, append([]settings{url}, given...)...), newExternal(t, port)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/faults"
+	"intenthint/internal/porttest"
 )
 
 // often asks as many requests, one after the other with a pause, and returns
@@ -174,7 +175,7 @@ func newExternalProcess(t *testing.T) (url string) {
 	t.Helper()
 	path, err := natsServer()
 	require.NoError(t, err)
-	port := freePort(t)
+	port := porttest.Free(t)
 	stdout, stderr := &output{}, &output{}
 	cmd := exec.Command(path, "-a", "127.0.0.1", "-p", strconv.Itoa(port), "-js", "-sd", t.TempDir())
 	cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -214,7 +215,7 @@ func TestManySessions(t *testing.T) {
 	limits := map[string]int64{"external server": 128 << 20, "embedded server": 224 << 20}
 	for where, limit := range limits {
 		t.Run(where, func(t *testing.T) {
-			s := newSystem(t, settings{"HINT_HTTP_ADDR": "127.0.0.1:" + strconv.Itoa(freePort(t))})
+			s := newSystem(t, settings{"HINT_HTTP_ADDR": "127.0.0.1:" + strconv.Itoa(porttest.Free(t))})
 			if where == "external server" {
 				s.env["HINT_NATS_URL"] = newExternalProcess(t)
 				delete(s.env, "HINT_NATS_PORT")

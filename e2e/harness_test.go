@@ -4,10 +4,8 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/porttest"
 )
 
 // binary is the program under test.
@@ -85,7 +85,7 @@ func newSystem(t *testing.T, given ...settings) *system {
 	dir := t.TempDir()
 	s := &system{t: t, dir: dir, env: settings{
 		"HINT_DATA_DIR":  filepath.Join(dir, "data"),
-		"HINT_NATS_PORT": strconv.Itoa(freePort(t)),
+		"HINT_NATS_PORT": strconv.Itoa(porttest.Free(t)),
 		"HINT_HTTP_ADDR": "off",
 	}}
 	for _, g := range given {
@@ -322,25 +322,6 @@ func (o *output) tail() string {
 		text = "…" + text[len(text)-most:]
 	}
 	return text
-}
-
-// taken are ports that were given out: two tests must not get the same one.
-var taken sync.Map
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	var listen net.ListenConfig
-	for range 100 {
-		l, err := listen.Listen(context.Background(), "tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		port := l.Addr().(*net.TCPAddr).Port
-		require.NoError(t, l.Close())
-		if _, again := taken.LoadOrStore(port, true); !again {
-			return port
-		}
-	}
-	require.FailNow(t, "no free port")
-	return 0
 }
 
 // write puts a file in place at once, as editors do.

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/faults"
+	"intenthint/internal/porttest"
 )
 
 // island is a network of its own with one cable to this machine.
@@ -25,7 +26,7 @@ type island struct {
 // newIsland makes a network namespace. It needs root and the ip command.
 func newIsland(t *testing.T) *island {
 	t.Helper()
-	n := freePort(t) // a number that nobody else in this run has
+	n := porttest.Free(t) // a number that nobody else in this run has
 	i := &island{t: t, name: fmt.Sprintf("hint%d", n), cable: fmt.Sprintf("hint%da", n)}
 	// Addresses for tests of networks, four for each island (RFC 2544).
 	block := n % (1 << 15) * 4

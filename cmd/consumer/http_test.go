@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/porttest"
 )
 
 // Whoever watches the process learns while it waits for its server that it is
@@ -30,10 +32,7 @@ func TestHealthIsAnsweredBeforeTheServerIs(t *testing.T) {
 	first := begin(server.RANDOM_PORT)
 	nats := first.URL()
 	first.Close()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	address := fmt.Sprintf("127.0.0.1:%d", porttest.Free(t))
 	cfg := settle(t, map[string]string{"HINT_NATS_URL": nats, "HINT_HTTP_ADDR": address, "HINT_SESSIONS_DIR": filepath.Join(t.TempDir(), "sessions")})
 
 	ctx, cancel := context.WithCancel(context.Background())

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/batch"
+	"intenthint/internal/porttest"
 	"intenthint/subjects"
 )
 
@@ -51,16 +52,8 @@ func provisionTest(t testing.TB, b *Bus) Provisioned {
 }
 
 // freePort returns a port nobody listens on.
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 func TestFiveProcessesStartedAtOnceShareOneServer(t *testing.T) {
-	dir, port := t.TempDir(), freePort(t)
+	dir, port := t.TempDir(), porttest.Free(t)
 	buses := make([]*Bus, 5)
 	var started sync.WaitGroup
 	for i := range buses {
@@ -113,7 +106,7 @@ func TestOpenRefuses(t *testing.T) {
 		b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: dir}, Log: quiet})
 		require.NoError(t, err)
 		defer b.Close()
-		_, err = Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: freePort(t), DataDir: dir}, Log: quiet})
+		_, err = Open(t.Context(), Options{Embedded: EmbeddedOptions{Port: porttest.Free(t), DataDir: dir}, Log: quiet})
 		require.ErrorIs(t, err, ErrDataDirInUse)
 		require.ErrorContains(t, err, b.URL())
 	})
@@ -124,7 +117,7 @@ func TestOpenRefuses(t *testing.T) {
 		require.ErrorIs(t, err, ErrConf)
 	})
 	t.Run("an external server that is not there", func(t *testing.T) {
-		_, err := Open(t.Context(), Options{URL: "nats://user:secret@127.0.0.1:" + strconv.Itoa(freePort(t)), Log: quiet})
+		_, err := Open(t.Context(), Options{URL: "nats://user:secret@127.0.0.1:" + strconv.Itoa(porttest.Free(t)), Log: quiet})
 		require.ErrorIs(t, err, ErrUnreachable)
 		require.NotContains(t, err.Error(), "secret")
 	})
@@ -144,7 +137,7 @@ func TestAnyPortJoinsTheServerOfTheDataDirectory(t *testing.T) {
 }
 
 func TestOpenWaitsForAnExternalServer(t *testing.T) {
-	port := freePort(t)
+	port := porttest.Free(t)
 	opened := make(chan *Bus, 1)
 	go func() {
 		b, err := Open(t.Context(), Options{URL: "nats://127.0.0.1:" + strconv.Itoa(port), Wait: true, Log: quiet})

@@ -16,6 +16,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/porttest"
 )
 
 // startServer starts a server that is not the program's own.
@@ -206,7 +208,7 @@ func provisionPatiently(ctx context.Context, js jetstream.JetStream, l Layout) (
 // startCluster starts three servers that replicate to each other.
 func startCluster(t *testing.T) []*server.Server {
 	t.Helper()
-	ports := []int{freePort(t), freePort(t), freePort(t)}
+	ports := []int{porttest.Free(t), porttest.Free(t), porttest.Free(t)}
 	var routes []string
 	for _, p := range ports {
 		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", p))

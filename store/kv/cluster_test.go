@@ -2,7 +2,6 @@ package kv_test
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/porttest"
 	"intenthint/store"
 	"intenthint/store/kv"
 	"intenthint/store/storetest"
@@ -22,11 +22,8 @@ func newCluster(t *testing.T) []*server.Server {
 	var ports [3]int
 	var routes []*url.URL
 	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		ports[i] = l.Addr().(*net.TCPAddr).Port
-		routes = append(routes, &url.URL{Scheme: "nats-route", Host: l.Addr().String()})
-		require.NoError(t, l.Close())
+		ports[i] = porttest.Free(t)
+		routes = append(routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("127.0.0.1:%d", ports[i])})
 	}
 	var servers []*server.Server
 	for i, port := range ports {

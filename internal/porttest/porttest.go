@@ -1,0 +1,41 @@
+// Package porttest finds ports for tests.
+package porttest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+)
+
+// Ports below those that systems give to whoever asks for any: connections of
+// other processes do not take them.
+const (
+	lowest = 10_000
+	count  = 20_000
+)
+
+// given are the ports that this process had before.
+var given sync.Map
+
+// Free returns a port of the loopback address on which nobody listens, and that
+// this process does not get again. A server that can say which port it has got
+// listens on port 0 instead.
+func Free(t testing.TB) int {
+	t.Helper()
+	for range 1000 {
+		port := lowest + rand.IntN(count) //nolint:gosec // no secret
+		if _, again := given.LoadOrStore(port, true); again {
+			continue
+		}
+		var config net.ListenConfig
+		l, err := config.Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			_ = l.Close()
+			return port
+		}
+	}
+	t.Fatal("no free port")
+	return 0
+}
