@@ -25,7 +25,7 @@ var given sync.Map
 func Free(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
-		port := lowest + rand.IntN(count) //nolint:gosec // no secret
+		port := lowest + rand.IntN(count)
 		if _, again := given.LoadOrStore(port, true); again {
 			continue
 		}
