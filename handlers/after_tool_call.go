@@ -77,7 +77,8 @@ func skillRead(tool string, params json.RawMessage, text string) *store.Skill {
 
 // maxMatter is the longest front matter that the YAML parser gets, in bytes: a
 // tool's result is anybody's text, and the parser takes a minute for 100 kB of
-// brackets.
+// brackets. It gets none with an alias, which stands for as much as its author
+// likes.
 const maxMatter = 4 << 10
 
 // nameOf reads the name in front matter. Skills are written by hand and read
@@ -87,7 +88,7 @@ func nameOf(matter string) string {
 	var meta struct {
 		Name string `yaml:"name"`
 	}
-	if len(matter) <= maxMatter && yaml.Unmarshal([]byte(matter), &meta) == nil {
+	if len(matter) <= maxMatter && !strings.Contains(matter, "*") && yaml.Unmarshal([]byte(matter), &meta) == nil {
 		return strings.TrimSpace(meta.Name)
 	}
 	for line := range strings.Lines(matter) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -314,6 +315,16 @@ func TestResultIsCutInCharacters(t *testing.T) {
 	require.Equal(t, strings.Repeat("語", 200), fact.Call.Result)
 }
 
+// aliases is front matter in which each of so many lists is four times the one
+// before.
+func aliases(depth int) string {
+	text := "---\nname: weather\na0: &a0 [x]\n"
+	for i := range depth {
+		text += fmt.Sprintf("a%d: &a%d [*a%d,*a%d,*a%d,*a%d]\n", i+1, i+1, i, i, i, i)
+	}
+	return text + "---\n"
+}
+
 func TestSkillRead(t *testing.T) {
 	const text = "---\nname: weather\ndescription: \"x\"\n---\nbody"
 	for _, row := range []struct {
@@ -326,6 +337,7 @@ func TestSkillRead(t *testing.T) {
 		{"front matter that is loose YAML", "read", `{"path":"SKILL.md"}`, "---\nname: weather\ndescription: use when: it rains\n---\n", &store.Skill{Name: "weather", Path: "SKILL.md"}},
 		{"front matter cut off", "read", `{"path":"SKILL.md"}`, "---\nname: weather\ndescr", nil},
 		{"front matter that a YAML parser would read for hours", "read", `{"path":"SKILL.md"}`, "---\nname: weather\nx: " + strings.Repeat("[", 1<<20) + "\n---\n", &store.Skill{Name: "weather", Path: "SKILL.md"}},
+		{"front matter that would fill the memory", "read", `{"path":"SKILL.md"}`, aliases(60), &store.Skill{Name: "weather", Path: "SKILL.md"}},
 		{"another tool", "exec", `{"path":"SKILL.md"}`, text, nil},
 		{"another file", "read", `{"path":"SKILL.md.bak"}`, text, nil},
 		{"no front matter", "read", `{"path":"SKILL.md"}`, "name: weather", nil},
