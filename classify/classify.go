@@ -5,10 +5,10 @@ package classify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"intenthint/intents"
+	"intenthint/internal/panics"
 	"intenthint/payload"
 )
 
@@ -63,11 +63,9 @@ type Model interface {
 // guarded is what f returns. A panic in one of the libraries that read what
 // providers send costs one answer, not the process.
 func guarded[V any](f func() (V, error)) (answer V, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			var none V
-			answer, err = none, fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return f()
+	err = panics.Catch(func() (err error) {
+		answer, err = f()
+		return err
+	})
+	return answer, err
 }

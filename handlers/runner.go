@@ -5,7 +5,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"intenthint/internal/panics"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -206,12 +206,11 @@ func (r *round) ask(e entry) (res Result, inTime bool, err error) {
 
 // call calls the handler, whose panic is its own failure.
 func (e entry) call(ctx context.Context, req *Request) (res Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			res, err = Result{}, fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return e.handle(ctx, req)
+	err = panics.Catch(func() (err error) {
+		res, err = e.handle(ctx, req)
+		return err
+	})
+	return res, err
 }
 
 // leastTime is what a handler gets however small the budget is: enough for an

@@ -620,6 +620,32 @@ func TestWhatPanicsWhenItIsDecodedIsADeadLetter(t *testing.T) {
 	require.Equal(t, "panic: no code was ready for it", lettersOf(t, b, Selection{})[0].Reason)
 }
 
+func TestALoopThatIsStuckIsNotHealthy(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	decoding, goOn := make(chan struct{}), make(chan struct{})
+	var c counts
+	e, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+		Decode: func(string, string, []byte) (Event[string], error) {
+			close(decoding)
+			<-goOn
+			return Event[string]{}, nil
+		},
+		Check: func(context.Context) error { return nil },
+	}, &c, quiet)
+	require.NoError(t, err)
+	require.NoError(t, e.Check(t.Context()))
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
+	require.NoError(t, err)
+	<-decoding
+	e.pulse.beat(time.Now().Add(-stuckTime)) // as if it had taken so long
+	require.ErrorContains(t, e.Check(t.Context()), "has been decoded for 30s")
+	close(goOn)
+	require.Eventually(t, func() bool { return e.Check(t.Context()) == nil }, time.Minute, 5*time.Millisecond)
+	require.NoError(t, e.Stop(t.Context()))
+	require.Zero(t, e.pulse.last.Load(), "what has ended is not stuck")
+}
+
 func TestDeadLettersThatCannotBeKeptDelayNobody(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/semaphore"
 
+	"intenthint/internal/panics"
 	"intenthint/subjects"
 )
 
@@ -101,6 +102,7 @@ type Events[F any] struct {
 	// stopPulling ends a pull that nothing comes from any more.
 	stopPulling context.CancelFunc
 	fault       atomic.Pointer[error]
+	pulse       pulse // of run
 
 	mu       sync.Mutex // guards what follows
 	source   source
@@ -173,6 +175,27 @@ func (e *Events[F]) current() source {
 func (e *Events[F]) Check(context.Context) error {
 	if p := e.fault.Load(); p != nil {
 		return *p
+	}
+	return e.pulse.check(time.Now())
+}
+
+// stuckTime is how long a loop may take for one round until it counts as stuck.
+const stuckTime = 30 * time.Second
+
+// pulse says whether a loop goes round; the zero value is of one that has not
+// begun, or has ended.
+type pulse struct {
+	last atomic.Int64 // the beginning of a round, in Unix nanoseconds
+}
+
+func (p *pulse) beat(now time.Time) { p.last.Store(now.UnixNano()) }
+
+func (p *pulse) end() { p.last.Store(0) }
+
+func (p *pulse) check(now time.Time) error {
+	last := p.last.Load()
+	if age := now.Sub(time.Unix(0, last)); last > 0 && age > stuckTime {
+		return fmt.Errorf("events are not taken: the same one has been decoded for %s", age.Round(time.Second))
 	}
 	return nil
 }
@@ -326,6 +349,7 @@ type item[F any] struct {
 // and each one at a time.
 func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	defer close(e.done)
+	defer e.pulse.end()
 	gather := newGatherer[*item[F]](time.Now())
 	type outcome struct {
 		session *gathered[*item[F]]
@@ -341,6 +365,7 @@ func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	defer remind.Stop()
 	for working := 0; ; {
 		now := time.Now()
+		e.pulse.beat(now) // as often as remind at least
 		if in == nil {
 			gather.hurry(now)
 		}
@@ -394,7 +419,8 @@ func weight(m jetstream.Msg) int64 {
 // decode says what is to be applied of a message; nothing is kept of one that
 // cannot be decoded, and of one that concerns no session.
 func (e *Events[F]) decode(m jetstream.Msg, letters chan<- letter) (ev Event[F], keep bool) {
-	err := attempt(func() (err error) {
+	// A panic is the event's failure: it would end one process after another.
+	err := panics.Catch(func() (err error) {
 		ev, err = e.fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
 		return err
 	})
@@ -416,17 +442,6 @@ func (e *Events[F]) decode(m jetstream.Msg, letters chan<- letter) (ev Event[F],
 		return ev, false
 	}
 	return ev, true
-}
-
-// attempt calls f, whose panic is the event's failure: it would end one process
-// after another.
-func attempt(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return f()
 }
 
 // letter is a message that cannot be decoded.
@@ -488,7 +503,7 @@ func (e *Events[F]) applyAll(ctx context.Context, items []*item[F]) (failed int,
 	for n, i := range items {
 		facts[n] = i.fact
 	}
-	err = attempt(func() error { return e.fn.Apply(ctx, facts) })
+	err = panics.Catch(func() error { return e.fn.Apply(ctx, facts) })
 	if err == nil {
 		e.recovered()
 		for _, i := range items {

@@ -11,6 +11,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
+
+	"intenthint/internal/panics"
 )
 
 // Range is a part of the event stream. The zero value is all that stands there.
@@ -84,7 +86,11 @@ func Reapply[F any](ctx context.Context, js jetstream.JetStream, l Layout, fn Ev
 	err := readStream(ctx, js, l, config, r.Until, func(portion []jetstream.Msg, total int) error {
 		sessions := make(map[string][]F)
 		for _, m := range portion {
-			ev, err := fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+			var ev Event[F]
+			err := panics.Catch(func() (err error) {
+				ev, err = fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+				return err
+			})
 			if err != nil {
 				out.Unreadable++ // and a dead letter since it first came
 				continue
@@ -116,7 +122,7 @@ func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions ma
 	work.SetLimit(appliers)
 	for session, facts := range sessions {
 		work.Go(func() error {
-			outcomes <- outcome{session, len(facts), fn.Apply(ctx, facts)}
+			outcomes <- outcome{session, len(facts), panics.Catch(func() error { return fn.Apply(ctx, facts) })}
 			return nil
 		})
 	}

@@ -42,6 +42,32 @@ func (a *applied) functions() EventFunctions[string] {
 	}
 }
 
+func TestReapplyGoesOnBesideWhatPanics(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	for _, text := range []string{"ill/1", "well/1", "unread/1", "well/2"} {
+		_, err := b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte(text))
+		require.NoError(t, err)
+	}
+	a := &applied{fail: func(text string) error {
+		if text == "ill/1" {
+			panic("is a directory")
+		}
+		return nil
+	}}
+	fn := a.functions()
+	fn.Decode = func(subject, id string, data []byte) (Event[string], error) {
+		if string(data) == "unread/1" {
+			panic("no code was ready for it")
+		}
+		return decodeText(subject, id, data)
+	}
+	out, err := Reapply(t.Context(), b.JS, testLayout(), fn, Range{}, quiet, nil)
+	require.NoError(t, err)
+	require.Equal(t, Reapplied{Events: 4, Unreadable: 1, Failed: 1, Sessions: []string{"ill"}}, out)
+	require.Equal(t, map[string][]string{"well": {"well/1", "well/2"}}, a.got)
+}
+
 func TestReapplyReadsAPartOfTheStream(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"intenthint/internal/panics"
 )
 
 // Check says what is wrong, nil for nothing. It gets [CheckTimeout]; one that
@@ -127,14 +129,7 @@ func (c *cachedCheck) state(ctx context.Context) error {
 func (c *cachedCheck) run(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
 	defer cancel()
-	err := func() (err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				err = fmt.Errorf("panic: %v", r)
-			}
-		}()
-		return c.check(ctx)
-	}()
+	err := panics.Catch(func() error { return c.check(ctx) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err, c.at = err, time.Now()

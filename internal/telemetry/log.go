@@ -3,6 +3,7 @@
 package telemetry
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
+
+	"intenthint/internal/panics"
 )
 
 // Formats of HINT_LOG_FORMAT.
@@ -26,14 +29,26 @@ const (
 func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	onTerminal := isTerminal(w)
 	if format == FormatJSON || format != FormatText && !onTerminal {
-		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: withStack}))
 	}
 	timeFormat := time.TimeOnly
 	if !onTerminal {
 		// Text in a file is read on another day.
 		timeFormat = "2006-01-02T15:04:05.000Z07:00"
 	}
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: timeFormat, NoColor: !onTerminal || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}))
+	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, ReplaceAttr: withStack, TimeFormat: timeFormat, NoColor: !onTerminal || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}))
+}
+
+// withStack shows where a panic was that an error tells of.
+func withStack(_ []string, a slog.Attr) slog.Attr {
+	err, ok := a.Value.Any().(error)
+	if !ok {
+		return a
+	}
+	if p, ok := errors.AsType[*panics.Error](err); ok {
+		return slog.String(a.Key, err.Error()+"\n"+string(p.Stack))
+	}
+	return a
 }
 
 func isTerminal(w io.Writer) bool {

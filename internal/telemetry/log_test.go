@@ -3,6 +3,7 @@ package telemetry
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/panics"
 )
 
 // terminal is a writer that is a terminal and keeps what is written.
@@ -29,6 +32,19 @@ func openTerminal(t *testing.T) *terminal {
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return &terminal{fd: f.Fd()}
 }
+
+func TestALogShowsWhereAPanicWas(t *testing.T) {
+	err := fmt.Errorf("of no use: %w", panics.Catch(func() error { return explode() }))
+	for _, format := range []string{FormatJSON, FormatText} {
+		var out bytes.Buffer
+		NewLogger(&out, format, slog.LevelInfo).Error("a model", "error", err, "other", io.EOF)
+		require.Contains(t, out.String(), "of no use: panic: boom")
+		require.Contains(t, out.String(), "telemetry.explode")
+		require.Contains(t, out.String(), "EOF")
+	}
+}
+
+func explode() error { panic("boom") }
 
 func TestLogFormats(t *testing.T) {
 	const escape = "\x1b["

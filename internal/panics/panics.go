@@ -1,0 +1,27 @@
+// Package panics makes errors of panics, where a piece of work that fails must
+// not end the process.
+package panics
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// Error is a panic that was caught. A log shows its stack too (package
+// telemetry).
+type Error struct {
+	Value any
+	Stack []byte
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Catch calls f. A panic of it is an error of kind [*Error].
+func Catch(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &Error{Value: p, Stack: debug.Stack()}
+		}
+	}()
+	return f()
+}
