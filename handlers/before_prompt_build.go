@@ -158,6 +158,12 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 		// The one who asked first had less time.
 		known, prompt, mine = h.runs.join(key, prompt)
 	}
+	finished := !mine
+	defer func() {
+		if !finished { // a panic: nobody waits for an answer that will not come
+			h.runs.finish(key, known, answer{skip: string(eligibility.ClassifyFailed)})
+		}
+	}()
 	if prompt != t.event.Prompt {
 		t.event.Prompt = prompt
 		t.latest = conversation.Latest(prompt)
@@ -171,6 +177,7 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 	asks := t.set.Classifier.AsksModel(t.in)
 	if asks && !h.bus.Claim(ctx, key, t.req.Deadline) {
 		if a, ok := known.wait(ctx); ok {
+			finished = true
 			return a, payload.SourceCache
 		}
 		// Its process is late or dead: what can be said without a model is
@@ -181,7 +188,7 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 	if asks && !a.final() {
 		h.bus.Release(ctx, key)
 	}
-	a = h.runs.finish(key, known, a)
+	a, finished = h.runs.finish(key, known, a), true
 	h.begin(t, a)
 	return a, sourceOf(a)
 }
@@ -290,8 +297,7 @@ func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) []byte
 	}
 	for h.maxPayload > 0 && int64(size) > h.maxPayload {
 		if len(turns) == 0 {
-			most := len(payload.AppendString(nil, begun.Prompt)) - (size - int(h.maxPayload))
-			begun.Prompt = cut(begun.Prompt, most)
+			begun.Prompt = cut(begun.Prompt, size-int(h.maxPayload))
 			body = payload.AppendTurnBegun(body[:0], subjects.HookTurnBegun, id, ts, t.req.Context, begun)
 			break
 		}
@@ -309,11 +315,13 @@ func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) []byte
 	return append(body, "]}}"...)
 }
 
-// cut shortens a text so that it takes at most so many bytes in JSON, or is all
-// but empty.
-func cut(text string, most int) string {
-	n := sort.Search(len(text), func(n int) bool { return len(payload.AppendString(nil, text[:n]+conversation.Truncated)) > most })
-	return strings.ToValidUTF8(text[:max(n-1, 0)], "") + conversation.Truncated
+// cut shortens a text so that it takes at least so many bytes less in JSON, or
+// is all but empty. Only its end is looked at: no byte takes less than one.
+func cut(text string, bytes int) string {
+	bytes += len(conversation.Truncated)
+	from := max(0, len(text)-bytes)
+	n := sort.Search(len(text)-from, func(n int) bool { return len(payload.AppendString(nil, text[from+n:]))-len(`""`) < bytes })
+	return strings.ToValidUTF8(text[:from+max(n-1, 0)], "") + conversation.Truncated
 }
 
 // envelopeRoom is kept of the server's max_payload for headers, in bytes.

@@ -262,6 +262,27 @@ func TestARetryGetsTheFirstHint(t *testing.T) {
 	require.Equal(t, "local", header(handle(t, h, other), subjects.HeaderSource), "run ids are the client's: another session is another run")
 }
 
+func TestARetryAfterAPanicIsClassifiedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		panicked := false
+		h := handler(&r, settings(classify.New(classify.ModeLocal, localStub(func(classify.Input) payload.Classification {
+			if !panicked {
+				panicked = true
+				panic("one bad table")
+			}
+			return taken("CODE", 0.9)
+		}), nil, classify.Options{})))
+		require.Panics(t, func() { _, _ = h.Handle(t.Context(), prompt("r1", "write code")) })
+		began := time.Now()
+		again := handle(t, h, prompt("r1", "Continue"))
+		require.Equal(t, "CODE", header(again, subjects.HeaderIntent))
+		require.Zero(t, time.Since(began), "it does not wait for the one that panicked")
+		require.Len(t, r.turns(t), 1)
+		require.Equal(t, "write code", r.turns(t)[0].Prompt)
+	})
+}
+
 func TestAnotherProcessKnowsTheFirstHint(t *testing.T) {
 	var a, b recorder
 	first := handle(t, handler(&a, settings(byLocal(0.9))), prompt("r1", "write code"))
@@ -503,6 +524,17 @@ func TestRunsForgetTheOldest(t *testing.T) {
 	require.False(t, mine)
 	_, _, mine = runs.join("0", "p")
 	require.True(t, mine)
+}
+
+func TestLongNamesOfRunsAreNotKept(t *testing.T) {
+	long := payload.Context{SessionID: "s", RunID: strings.Repeat("r", 1<<20)}
+	require.LessOrEqual(t, len(runKey(long)), maxRunKey)
+	require.Equal(t, runKey(long), runKey(long))
+	other := long
+	other.SessionID = "s2"
+	require.NotEqual(t, runKey(long), runKey(other))
+	require.Equal(t, "s\x00r1", runKey(payload.Context{SessionID: "s", RunID: "r1"}))
+	require.Empty(t, runKey(payload.Context{SessionID: "s"}))
 }
 
 // A prompt may be megabytes; only runs that may be begun again need theirs.

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"crypto/sha256"
 	"strings"
 	"sync"
 	"unique"
@@ -93,8 +94,16 @@ func runKey(ctx payload.Context) string {
 	if ctx.RunID == "" {
 		return ""
 	}
-	return ctx.Session() + "\x00" + ctx.RunID
+	key := ctx.Session() + "\x00" + ctx.RunID
+	if len(key) > maxRunKey { // who chooses them may choose long ones
+		sum := sha256.Sum256([]byte(key))
+		key = string(sum[:])
+	}
+	return key
 }
+
+// maxRunKey is the longest name that is kept as it is, in bytes.
+const maxRunKey = 256
 
 // join returns the run with its first prompt, and whether the caller is the one
 // to answer it: then it must call finish. A run whose first answer was a failure

@@ -6,7 +6,8 @@ import (
 )
 
 // sessionEnd ends a session, which may go on under the same id after /new or a
-// reset. The event names the session; the context stands in for it.
+// reset. The context names the session; the event stands in for
+// it.
 func sessionEnd(env payload.Envelope, _ payload.Context, f *store.Fact) error {
 	e, err := payload.DecodeSessionEnd(env.Event)
 	if err != nil {
