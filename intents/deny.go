@@ -11,6 +11,9 @@ import (
 // outside.
 const maxNarrowed = 256
 
+// maxAgentBytes bounds the id of an agent that is remembered.
+const maxAgentBytes = 256
+
 // Deny says which intents are kept from which agents (contract §7,
 // HINT_INTENT_DENY), and narrows catalogues accordingly. It remembers the
 // outcome for each agent and is safe for concurrent use.
@@ -58,6 +61,9 @@ func (d *Deny) Narrow(c *Catalog, agent string) *Catalog {
 	// A reload leaves the narrowed copies of the old catalogue without a use.
 	if old := d.root.Load(); old != c && d.root.CompareAndSwap(old, c) && old != nil {
 		d.seen.Purge()
+	}
+	if len(agent) > maxAgentBytes { // the gateway's choice
+		return c.Without(d.For(agent))
 	}
 	key := narrowKey{c, agent}
 	if narrowed, ok := d.seen.Get(key); ok {

@@ -39,6 +39,7 @@ type Directory struct {
 	files   map[string]*watchedFile
 	inForce []File // the files that made the current catalogue
 	missing bool   // the directory could not be read the last time
+	onFault func(Fault)
 	poll    time.Duration
 }
 
@@ -58,7 +59,7 @@ func OpenDirectory(path string, log *slog.Logger) (*Directory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("intents directory %s: %w", path, err)
 	}
-	d := &Directory{path: abs, log: log, files: map[string]*watchedFile{}, poll: pollEvery}
+	d := &Directory{path: abs, log: log, files: map[string]*watchedFile{}, poll: pollEvery, onFault: func(Fault) {}}
 	if _, err := d.read(); err != nil {
 		return nil, err
 	}
@@ -74,8 +75,12 @@ func (d *Directory) Catalog() *Catalog { return d.current.Load() }
 // (which may be nil) with each new catalogue, one call at a time. An edit that
 // changes no intent makes no new catalogue. A file that is broken by an edit
 // keeps its last good version, a deleted one goes, and while the directory
-// itself is away everything stays as it was.
-func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog)) {
+// itself is away everything stays as it was. onFault (which may be nil as well)
+// is told what is wrong with a file that has changed.
+func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog), onFault func(Fault)) {
+	if onFault != nil {
+		d.onFault = onFault
+	}
 	w := newNotifier(d.path)
 	defer w.close()
 	poll := d.poll
@@ -256,6 +261,7 @@ func (d *Directory) warn(f *watchedFile, fault Fault) {
 	if f.good != nil {
 		message = "intent file is broken, its last good version stays"
 	}
+	d.onFault(fault)
 	d.log.Warn(message, slog.String("file", filepath.Join(d.path, fault.File)), slog.Int("line", fault.Line), slog.String("reason", fault.Reason))
 }
 

@@ -47,11 +47,12 @@ type bench struct {
 	d       *Directory
 	log     *record
 	changes chan *Catalog
+	faults  chan Fault
 }
 
 func watch(t *testing.T, dir string, set func(*Directory)) *bench {
 	t.Helper()
-	b := &bench{T: t, dir: dir, log: &record{}, changes: make(chan *Catalog, 1000)}
+	b := &bench{T: t, dir: dir, log: &record{}, changes: make(chan *Catalog, 1000), faults: make(chan Fault, 1000)}
 	var err error
 	b.d, err = OpenDirectory(dir, slog.New(slog.NewTextHandler(b.log, nil)))
 	require.NoError(t, err)
@@ -62,7 +63,7 @@ func watch(t *testing.T, dir string, set func(*Directory)) *bench {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		b.d.Watch(ctx, func(c *Catalog) { b.changes <- c })
+		b.d.Watch(ctx, func(c *Catalog) { b.changes <- c }, func(f Fault) { b.faults <- f })
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -174,6 +175,7 @@ func TestWatchKeepsTheLastGoodVersion(t *testing.T) {
 		return b.log.count(slog.LevelWarn, "last good version stays", "a.md", "triggers is missing") == 1
 	})
 	require.Equal(t, []string{"A", "B"}, ids(b.d.Catalog()))
+	require.Equal(t, "a.md", (<-b.faults).File)
 
 	// Others still change, and the broken one is not spoken of again.
 	b.replace("b.md", strings.Replace(md("B"), "Prompt of", "New for", 1))

@@ -71,7 +71,6 @@ func (c *askCmd) Run(inv *invocation) error {
 			return err
 		}
 		_, _ = fmt.Fprintf(inv.stderr, "%v; asking a consumer of its own instead\n", err)
-		inv.cfg.Bus.URLs = nil
 	}
 	return withSystem(inv, func(nc *nats.Conn) (payload.Context, error) { return c.ask(inv, nc, text) })
 }
@@ -82,7 +81,7 @@ func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) 
 	ctx, stop := context.WithCancel(inv.ctx)
 	defer stop()
 	cfg := *inv.cfg
-	cfg.HTTP = config.HTTP{}
+	cfg.HTTP, cfg.Bus.URLs = config.HTTP{}, nil
 	ready := make(chan *bus.Bus, 1)
 	ended := make(chan error, 1)
 	go func() {
@@ -203,11 +202,16 @@ func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, time.Du
 	giveUp := time.Now().Add(patience)
 	for {
 		began := time.Now()
-		reply, err := nc.RequestMsg(msg, inv.cfg.Classifier.Timeout+time.Second)
+		ctx, cancel := context.WithTimeout(inv.ctx, inv.cfg.Classifier.Timeout+time.Second)
+		reply, err := nc.RequestMsgWithContext(ctx, msg)
+		cancel()
 		if !errors.Is(err, nats.ErrNoResponders) || time.Now().After(giveUp) || inv.ctx.Err() != nil {
 			return reply, time.Since(began), err
 		}
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-inv.ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 }
 

@@ -1,10 +1,31 @@
 package main
 
 import (
+	"context"
+	"log/slog"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
 )
+
+func TestASignalEndsAnAskThatNobodyAnswers(t *testing.T) {
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: bus.EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer b.Close()
+	nc := b.NC
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = nc.Subscribe("silent", func(*nats.Msg) { cancel() })
+	require.NoError(t, err)
+	inv := &invocation{ctx: ctx, cfg: &config.Config{Classifier: config.Classifier{Timeout: time.Hour}}}
+	_, _, err = exchange(inv, nc, nats.NewMsg("silent"))
+	require.ErrorIs(t, err, context.Canceled)
+}
 
 func TestTheLineBelowAHint(t *testing.T) {
 	sure := 0.97

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"intenthint/classify"
 	"intenthint/internal/bus"
 )
 
@@ -56,7 +57,8 @@ func (c *dlqLsCmd) Run(inv *invocation) error {
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "SEQ\tTIME\tHOOK\tREASON\tSUBJECT")
 	for _, l := range letters {
-		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Local().Format(time.DateTime), cmp.Or(l.Hook, unknownHook), l.Reason, l.Subject)
+		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Local().Format(time.DateTime),
+			classify.OneLine(cmp.Or(l.Hook, unknownHook), 44), classify.OneLine(l.Reason, 200), classify.OneLine(l.Subject, 200))
 	}
 	return w.Flush()
 }

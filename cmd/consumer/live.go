@@ -215,7 +215,7 @@ func (l *live) watch(ctx context.Context) {
 		ended := make(chan struct{})
 		watching.Go(func() {
 			defer close(ended)
-			d.Watch(own, l.useCatalog)
+			d.Watch(own, l.useCatalog, func(f intents.Fault) { l.metrics.IntentsReload(f) })
 		})
 		stop = func() {
 			cancel()

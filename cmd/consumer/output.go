@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // printJSON prints v as people and programs read it.
@@ -20,15 +19,6 @@ func orEmpty[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-// shorten makes one line of text of at most n characters.
-func shorten(text string, n int) string {
-	runes := []rune(strings.Join(strings.Fields(text), " "))
-	if len(runes) <= n {
-		return string(runes)
-	}
-	return string(runes[:n-1]) + "…"
 }
 
 // count writes 1 file, 2 files.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/classify"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/store"
@@ -94,8 +95,8 @@ func (c *sessionsLsCmd) Run(inv *invocation) error {
 	_, _ = fmt.Fprintln(w, "SESSION\tAGENT\tTURNS\tINTENT\tUPDATED\tINPUT")
 	for _, s := range list {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n",
-			shorten(cmp.Or(s.SessionID, s.SessionKey), 44), s.AgentID, s.Turns, cmp.Or(s.Intent, "-"),
-			s.Updated.Local().Format(time.DateTime), shorten(s.Input, 50))
+			classify.OneLine(cmp.Or(s.SessionID, s.SessionKey), 44), classify.OneLine(s.AgentID, 44), s.Turns, classify.OneLine(cmp.Or(s.Intent, "-"), 44),
+			s.Updated.Local().Format(time.DateTime), classify.OneLine(s.Input, 50))
 	}
 	return w.Flush()
 }

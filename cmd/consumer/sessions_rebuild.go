@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"intenthint/classify"
 	"intenthint/internal/bus"
 )
 
@@ -40,7 +41,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		bar := newProgress(inv.stderr, 0)
 		bar.label = "events"
 		if part.Session != "" {
-			bar.label += " of " + shorten(part.Session, 40)
+			bar.label += " of " + classify.OneLine(part.Session, 40)
 		}
 		done, err := bus.Reapply(inv.ctx, b.JS, layoutOf(inv.cfg), eventFunctions(sessions), part, log, func(done, total int) {
 			bar.total = total

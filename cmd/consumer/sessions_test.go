@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -85,6 +87,20 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestListsShowNoControlCharacters(t *testing.T) {
+	sessions, err := openStore(t.Context(), settle(t, nil), nil, nil, nil)
+	require.NoError(t, err)
+	f := storetest.Begin("\x1b[2Js\n1", "r", 0)
+	f.AgentID = "main\n\x1b]0;mine\a"
+	f.Begin.Input = "hello\x1b[31m\u202ethere"
+	require.NoError(t, sessions.Apply(t.Context(), one(f)))
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, runContext(t.Context(), []string{"sessions", "ls"}, &stdout, &stderr), stderr.String())
+	require.Equal(t, 2, strings.Count(stdout.String(), "\n"), "a head and a session: %q", stdout.String())
+	require.Equal(t, -1, strings.IndexFunc(stdout.String(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }), "%q", stdout.String())
+	require.Contains(t, stdout.String(), "hello")
 }
 
 func TestExportSaysWhatItCouldNotWrite(t *testing.T) {

@@ -53,8 +53,11 @@ func unpack(value []byte) ([]byte, error) {
 		return value[1:], nil
 	case packedMark:
 		n, err := s2.DecodedLen(value[1:])
-		if err != nil || n > maxData {
-			return nil, fmt.Errorf("%w: compressed data of %d bytes: %w", store.ErrCorrupt, n, err)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		case n > maxData:
+			return nil, fmt.Errorf("%w: %d bytes, compressed", store.ErrCorrupt, n)
 		}
 		data, err := s2.Decode(nil, value[1:])
 		if err != nil {

@@ -63,6 +63,12 @@ func TestWhatIsNoValueIsCorrupt(t *testing.T) {
 	}
 }
 
+func TestWhyAValueIsCorrupt(t *testing.T) {
+	_, err := unpack([]byte("s\xff\xff\xff\xff\x0f"))
+	require.ErrorContains(t, err, "4294967295 bytes, compressed")
+	require.NotContains(t, err.Error(), "%!")
+}
+
 func TestCut(t *testing.T) {
 	const most = 1000
 	data := noise(100_000)
