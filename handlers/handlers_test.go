@@ -318,11 +318,12 @@ func TestResultIsCutInCharacters(t *testing.T) {
 // aliases is front matter in which each of so many lists is four times the one
 // before.
 func aliases(depth int) string {
-	text := "---\nname: weather\na0: &a0 [x]\n"
+	var text strings.Builder
+	text.WriteString("---\nname: weather\na0: &a0 [x]\n")
 	for i := range depth {
-		text += fmt.Sprintf("a%d: &a%d [*a%d,*a%d,*a%d,*a%d]\n", i+1, i+1, i, i, i, i)
+		fmt.Fprintf(&text, "a%d: &a%d [*a%d,*a%d,*a%d,*a%d]\n", i+1, i+1, i, i, i, i)
 	}
-	return text + "---\n"
+	return text.String() + "---\n"
 }
 
 func TestSkillRead(t *testing.T) {
