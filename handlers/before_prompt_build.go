@@ -56,7 +56,7 @@ type Bus interface {
 // HintObserver counts what became of requests. Durations count from receipt.
 type HintObserver interface {
 	Hint(source, intent string, took time.Duration)
-	Skip(reason string, took time.Duration)
+	Skip(reason eligibility.Skip, took time.Duration)
 	BadRequest()
 	Classified(source string, took time.Duration)
 }
@@ -72,7 +72,6 @@ type BeforePromptBuild struct {
 	bus      Bus
 	observer HintObserver
 	log      *slog.Logger
-	now      func() time.Time
 	// maxPayload bounds a turn_begun event, in bytes.
 	maxPayload int64
 }
@@ -80,7 +79,7 @@ type BeforePromptBuild struct {
 // NewBeforePromptBuild returns the handler; Use must be called before the first
 // request.
 func NewBeforePromptBuild(runs *Runs, bus Bus, maxPayload int64, observer HintObserver, log *slog.Logger) *BeforePromptBuild {
-	return &BeforePromptBuild{runs: runs, bus: bus, observer: observer, log: log, now: time.Now, maxPayload: maxPayload}
+	return &BeforePromptBuild{runs: runs, bus: bus, observer: observer, log: log, maxPayload: maxPayload}
 }
 
 // Use makes later requests use other settings.
@@ -116,14 +115,14 @@ func (h *BeforePromptBuild) Handle(ctx context.Context, req *Request) (Result, e
 	t.latest = conversation.Latest(t.event.Prompt)
 	if skip := eligibility.Check(t.set.Rules, req.Context, t.latest, len(t.catalog.Enabled()) > 0); skip != "" {
 		if req.Commit() {
-			h.observer.Skip(string(skip), h.now().Sub(req.Received))
+			h.observer.Skip(skip, time.Since(req.Received))
 		}
-		return Result{Header: h.header(req, answer{skip: string(skip)}, "")}, nil
+		return Result{Header: h.header(req, answer{skip: skip}, "")}, nil
 	}
 	patience, cancel := context.WithDeadline(ctx, req.Deadline.Add(-slack(req)))
 	defer cancel()
 	a, source := h.answer(patience, t)
-	took := h.now().Sub(req.Received)
+	took := time.Since(req.Received)
 	switch {
 	case !req.Commit(): // Omitted has counted it
 	case a.skip != "":
@@ -152,7 +151,7 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 		if !ok {
 			break
 		}
-		if a.skip != string(eligibility.Deadline) || !t.patient() {
+		if a.skip != eligibility.Deadline || !t.patient() {
 			return a, payload.SourceCache
 		}
 		// The one who asked first had less time.
@@ -161,7 +160,7 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 	finished := !mine
 	defer func() {
 		if !finished { // a panic: nobody waits for an answer that will not come
-			h.runs.finish(key, known, answer{skip: string(eligibility.ClassifyFailed)})
+			h.runs.finish(key, known, answer{skip: eligibility.ClassifyFailed})
 		}
 	}()
 	if prompt != t.event.Prompt {
@@ -203,7 +202,7 @@ func (h *BeforePromptBuild) settle(t turn, a answer) answer {
 	if t.req.Commit() {
 		return a
 	}
-	return answer{skip: string(eligibility.Deadline)}
+	return answer{skip: eligibility.Deadline}
 }
 
 // Omitted implements [Omitted]: a reply has its diagnostics also when the
@@ -213,8 +212,8 @@ func (h *BeforePromptBuild) Omitted(req *Request, cause error) Result {
 	if errors.Is(cause, ErrOverrun) {
 		skip = eligibility.Deadline
 	}
-	h.observer.Skip(string(skip), h.now().Sub(req.Received))
-	return Result{Header: h.header(req, answer{skip: string(skip)}, "")}
+	h.observer.Skip(skip, time.Since(req.Received))
+	return Result{Header: h.header(req, answer{skip: skip}, "")}
 }
 
 // prepare makes the classifier's input of what the request holds, and encodes
@@ -225,7 +224,7 @@ func (h *BeforePromptBuild) prepare(t *turn) {
 		Catalog:      t.catalog,
 		Conversation: conversation.History(conversation.Before(t.latest, t.event.Messages), t.set.QueryMode, t.set.Window),
 		Latest:       t.latest,
-		Now:          h.now().In(t.set.Location),
+		Now:          time.Now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),
 	}
 	t.conversation = make([][]byte, len(t.in.Conversation))
@@ -243,30 +242,28 @@ func slack(req *Request) time.Duration {
 
 // classify makes an answer.
 func (h *BeforePromptBuild) classify(ctx context.Context, t turn) answer {
-	began := h.now()
+	began := time.Now()
 	c, err := t.set.Classifier.Classify(ctx, t.in)
 	if err != nil {
 		return answer{skip: failure(err)}
 	}
-	h.observer.Classified(c.Source, h.now().Sub(began))
-	c.ElapsedMs = milliseconds(h.now().Sub(t.req.Received))
+	h.observer.Classified(c.Source, time.Since(began))
+	c.ElapsedMs = milliseconds(time.Since(t.req.Received))
 	if c.Confidence < t.set.MinConfidence {
-		return answer{skip: skipLowConfidence, result: &c}
+		return answer{skip: eligibility.LowConfidence, result: &c}
 	}
 	return answer{result: &c, hint: classify.RenderHint(c, t.catalog, t.set.Complexity)}
 }
 
-const skipLowConfidence = string(eligibility.LowConfidence)
-
 // failure is the Hint-Skip of an error of the classifier.
-func failure(err error) string {
+func failure(err error) eligibility.Skip {
 	switch {
 	case errors.Is(err, classify.ErrOverloaded):
-		return string(eligibility.Overloaded)
+		return eligibility.Overloaded
 	case errors.Is(err, classify.ErrDeadline), errors.Is(err, context.DeadlineExceeded):
-		return string(eligibility.Deadline)
+		return eligibility.Deadline
 	default:
-		return string(eligibility.ClassifyFailed)
+		return eligibility.ClassifyFailed
 	}
 }
 
@@ -289,7 +286,7 @@ func (h *BeforePromptBuild) begin(t turn, a answer) {
 // leaves out the oldest of one that is too long for the server, as gateways do
 // with theirs, and then the end of the prompt.
 func (h *BeforePromptBuild) encode(t turn, a answer, ts int64, id string) []byte {
-	begun := payload.TurnBegun{RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Result: a.result, Hint: a.hint, Skip: a.skip}
+	begun := payload.TurnBegun{RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Result: a.result, Hint: a.hint, Skip: string(a.skip)}
 	body := payload.AppendTurnBegun(make([]byte, 0, 4096), subjects.HookTurnBegun, id, ts, t.req.Context, begun)
 	turns, size := t.conversation, len(body)+envelopeRoom
 	for _, turn := range turns {
@@ -341,9 +338,9 @@ func (h *BeforePromptBuild) header(req *Request, a answer, source string) map[st
 		}
 	}
 	if a.skip != "" {
-		out[subjects.HeaderSkip] = []string{a.skip}
+		out[subjects.HeaderSkip] = []string{string(a.skip)}
 	}
-	out[subjects.HeaderElapsedMs] = []string{ElapsedMs(h.now().Sub(req.Received))}
+	out[subjects.HeaderElapsedMs] = []string{ElapsedMs(time.Since(req.Received))}
 	return out
 }
 

@@ -71,10 +71,10 @@ func (r *recorder) Hint(source, intent string, _ time.Duration) {
 
 func (r *recorder) BadRequest() {}
 
-func (r *recorder) Skip(reason string, _ time.Duration) {
+func (r *recorder) Skip(reason eligibility.Skip, _ time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.skips = append(r.skips, reason)
+	r.skips = append(r.skips, string(reason))
 }
 
 func (r *recorder) Classified(string, time.Duration) {}
@@ -563,7 +563,7 @@ func TestRunsKeepFewPrompts(t *testing.T) {
 				require.Equal(t, long, first)
 				runs.finish(key, known, row.a)
 				other.Learn(payload.AppendTurnBegun(nil, "turn_begun", key, 1, payload.Context{RunID: key, SessionID: "s"},
-					payload.TurnBegun{RunID: key, Prompt: long, Hint: row.a.hint, Skip: row.a.skip, Result: row.a.result}))
+					payload.TurnBegun{RunID: key, Prompt: long, Hint: row.a.hint, Skip: string(row.a.skip), Result: row.a.result}))
 			}
 			for _, r := range []*Runs{runs, other} {
 				require.Equal(t, 1000, r.cache.Len())
@@ -684,7 +684,7 @@ func (discard) TurnBegun(_, _, _, _ string, _ []byte)         {}
 func (discard) Claim(context.Context, string, time.Time) bool { return true }
 func (discard) Release(context.Context, string)               {}
 func (discard) Hint(string, string, time.Duration)            {}
-func (discard) Skip(string, time.Duration)                    {}
+func (discard) Skip(eligibility.Skip, time.Duration)          {}
 func (discard) BadRequest()                                   {}
 func (discard) Classified(string, time.Duration)              {}
 
@@ -699,7 +699,7 @@ func TestAKeptAnswerIsWholeAgain(t *testing.T) {
 		"nothing but that line": "\ncomplexity: ",
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := answer{hint: hint, skip: skipLowConfidence, result: &payload.Classification{Intent: "A"}}
+			a := answer{hint: hint, skip: eligibility.LowConfidence, result: &payload.Classification{Intent: "A"}}
 			k := keep(a)
 			require.Equal(t, a, k.whole())
 			require.Equal(t, a.final(), k.final())

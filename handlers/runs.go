@@ -9,6 +9,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"intenthint/eligibility"
 	"intenthint/internal/fair"
 	"intenthint/payload"
 )
@@ -23,13 +24,13 @@ const maxPrompts = 16 << 20
 // answer is what a run was answered the first time.
 type answer struct {
 	hint   string
-	skip   string
+	skip   eligibility.Skip
 	result *payload.Classification
 }
 
 // final says whether a retry of the run is given the answer again; the other
 // ones are classified anew (contract §8).
-func (a answer) final() bool { return a.skip == "" || a.skip == skipLowConfidence }
+func (a answer) final() bool { return a.skip == "" || a.skip == eligibility.LowConfidence }
 
 // run is one run's first answer, or the wait for it.
 type run struct {
@@ -46,7 +47,7 @@ type run struct {
 type kept struct {
 	head   string
 	tail   unique.Handle[string]
-	skip   string
+	skip   eligibility.Skip
 	result *payload.Classification
 }
 
@@ -214,7 +215,7 @@ func (r *Runs) Learn(body []byte) {
 	if key == "" || begun.Skip == "" && begun.Result == nil {
 		return
 	}
-	a := keep(answer{hint: begun.Hint, skip: begun.Skip, result: begun.Result})
+	a := keep(answer{hint: begun.Hint, skip: eligibility.Skip(begun.Skip), result: begun.Result})
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if known, ok := r.cache.Get(key); ok {

@@ -58,7 +58,7 @@ const stale = 50 * time.Millisecond
 // §3). It is no turn: to publish one costs more than to answer.
 func overloaded(metrics *telemetry.Metrics, r bus.Request) bus.Reply {
 	took := time.Since(r.Received)
-	metrics.Skip(string(eligibility.Overloaded), took)
+	metrics.Skip(eligibility.Overloaded, took)
 	return bus.Reply{Body: []byte("{}"), Header: traced(r, map[string][]string{
 		subjects.HeaderSkip:      {string(eligibility.Overloaded)},
 		subjects.HeaderElapsedMs: {handlers.ElapsedMs(took)},

@@ -6,7 +6,6 @@ import (
 
 	"intenthint/classify"
 	"intenthint/internal/telemetry"
-	"intenthint/payload"
 )
 
 // observer hands what the handlers and the classifier tell to the metrics and
@@ -14,18 +13,6 @@ import (
 type observer struct {
 	*telemetry.Metrics
 	log *slog.Logger
-}
-
-// Classified implements [handlers.HintObserver].
-func (o observer) Classified(source string, took time.Duration) {
-	switch source {
-	case payload.SourceLLM:
-		o.ModelClassified(took)
-	case payload.SourceEmbedding:
-		o.EmbeddingClassified(took)
-	default:
-		o.LocalClassified(took)
-	}
 }
 
 // AnsweredLocally implements [classify.Observer].
@@ -37,9 +24,7 @@ func (o observer) AnsweredLocally(cause error) {
 
 // ModelCalled implements [classify.CallObserver].
 func (o observer) ModelCalled(c classify.Call) {
-	o.ModelCall(c.Ref, string(c.Outcome), c.Duration, telemetry.Usage{
-		In: c.Usage.InputTokens, Out: c.Usage.OutputTokens, Cached: c.Usage.CachedTokens,
-	})
+	o.ModelCall(c)
 	switch {
 	case c.Err == nil:
 	case c.Outcome == classify.OutcomeOpen, c.Outcome == classify.OutcomeCanceled:

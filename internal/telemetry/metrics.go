@@ -2,13 +2,13 @@ package telemetry
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"intenthint/eligibility"
+	"intenthint/payload"
 	"intenthint/subjects"
 )
 
@@ -50,14 +50,13 @@ var latencyBuckets = []float64{
 type Metrics struct {
 	registry *prometheus.Registry
 
-	hintCounts     counters[hintLabels]
-	skipCounts     map[string]prometheus.Counter // by reason
+	hints          *prometheus.CounterVec // by source and intent
+	intents        bounded
+	skips          map[eligibility.Skip]prometheus.Counter
 	skipOther      prometheus.Counter
 	badRequests    prometheus.Counter
 	requestTimes   struct{ hint, policy, failure prometheus.Observer }
-	localTime      prometheus.Observer
-	embeddingTime  prometheus.Observer
-	modelTime      prometheus.Observer
+	classified     map[string]prometheus.Observer // by source
 	embeddingReady prometheus.Gauge
 	inflight       prometheus.Gauge
 
@@ -69,8 +68,6 @@ type Metrics struct {
 	publishRetries  prometheus.Counter
 	reloads         map[reload]prometheus.Counter
 }
-
-type hintLabels struct{ source, intent string }
 
 type reload struct {
 	what string
@@ -87,17 +84,12 @@ func NewMetrics(version string) *Metrics {
 	)
 	m.gaugeVec("build_info", "The version of the program; always 1.", "version").WithLabelValues(version).Set(1)
 
-	hints := m.counterVec("hints_total", "Hints given, by source and intent.", "source", "intent")
-	m.hintCounts = counters[hintLabels]{
-		limit:    maxIntents,
-		resolve:  func(l hintLabels) prometheus.Counter { return hints.WithLabelValues(l.source, l.intent) },
-		overflow: func(l hintLabels) hintLabels { return hintLabels{source: l.source, intent: labelOther} },
-	}
+	m.hints = m.counterVec("hints_total", "Hints given, by source and intent.", "source", "intent")
+	m.intents.limit = maxIntents
 	skips := m.counterVec("skips_total", "Requests answered without a hint, by kind (policy, failure) and reason.", "kind", "reason")
-	m.skipCounts = make(map[string]prometheus.Counter)
+	m.skips = make(map[eligibility.Skip]prometheus.Counter)
 	for _, skip := range eligibility.All() {
-		reason, kind := string(skip), kindOf(skip)
-		m.skipCounts[reason] = skips.WithLabelValues(kind, reason)
+		m.skips[skip] = skips.WithLabelValues(kindOf(skip), string(skip))
 	}
 	m.skipOther = skips.WithLabelValues(kindFailure, labelOther)
 	m.badRequests = m.counter("bad_requests_total", "Requests that were refused with an error of code 400.")
@@ -107,9 +99,10 @@ func NewMetrics(version string) *Metrics {
 	m.requestTimes.policy = requests.WithLabelValues(kindPolicy)
 	m.requestTimes.failure = requests.WithLabelValues(kindFailure)
 	classifications := m.histogramVec("classification_duration_seconds", "Time that a classifier took, by source (local, embedding, llm).", "source")
-	m.localTime = classifications.WithLabelValues("local")
-	m.embeddingTime = classifications.WithLabelValues("embedding")
-	m.modelTime = classifications.WithLabelValues("llm")
+	m.classified = make(map[string]prometheus.Observer)
+	for _, source := range []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM} {
+		m.classified[source] = classifications.WithLabelValues(source)
+	}
 	m.embeddingReady = m.gauge("embedding_ready", "Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).")
 	m.inflight = m.gauge("requests_in_flight", "Requests that were taken and are not answered yet.")
 
@@ -138,19 +131,18 @@ func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 // Hint counts a reply with a hint. Source is a Hint-Source, intent an id of
 // the catalogue, and elapsed the time in the consumer.
 func (m *Metrics) Hint(source, intent string, elapsed time.Duration) {
-	m.hintCounts.get(hintLabels{source, intent}).Inc()
+	m.hints.WithLabelValues(source, m.intents.label(intent)).Inc()
 	m.requestTimes.hint.Observe(elapsed.Seconds())
 }
 
-// Skip counts a reply without a hint. Reason is a Hint-Skip; package
-// eligibility knows which of them are policy.
-func (m *Metrics) Skip(reason string, elapsed time.Duration) {
-	counter, ok := m.skipCounts[reason]
+// Skip counts a reply without a hint.
+func (m *Metrics) Skip(reason eligibility.Skip, elapsed time.Duration) {
+	counter, ok := m.skips[reason]
 	if !ok {
 		counter = m.skipOther
 	}
 	counter.Inc()
-	if eligibility.Skip(reason).Policy() {
+	if reason.Policy() {
 		m.requestTimes.policy.Observe(elapsed.Seconds())
 	} else {
 		m.requestTimes.failure.Observe(elapsed.Seconds())
@@ -160,13 +152,13 @@ func (m *Metrics) Skip(reason string, elapsed time.Duration) {
 // BadRequest counts a request that got an error of code 400.
 func (m *Metrics) BadRequest() { m.badRequests.Inc() }
 
-// LocalClassified observes one run of the local classifier.
-func (m *Metrics) LocalClassified(elapsed time.Duration) { m.localTime.Observe(elapsed.Seconds()) }
-
-// EmbeddingClassified observes one classification with the help of the embedding
-// model.
-func (m *Metrics) EmbeddingClassified(elapsed time.Duration) {
-	m.embeddingTime.Observe(elapsed.Seconds())
+// Classified observes one classification of a source: one run of the local
+// classifier, with or without the embedding model, or of the model path, all its
+// attempts together.
+func (m *Metrics) Classified(source string, elapsed time.Duration) {
+	if observer, ok := m.classified[source]; ok {
+		observer.Observe(elapsed.Seconds())
+	}
 }
 
 // EmbeddingReady says whether the embedding model takes part.
@@ -178,12 +170,8 @@ func (m *Metrics) EmbeddingReady(ready bool) {
 	}
 }
 
-// ModelClassified observes one run of the model path, all its attempts
-// together.
-func (m *Metrics) ModelClassified(elapsed time.Duration) { m.modelTime.Observe(elapsed.Seconds()) }
-
-// InFlight adds to the number of classifications that are being made: 1 when
-// one begins, -1 when it is done.
+// InFlight adds to the number of requests that were taken and are not answered
+// yet: 1 for one that is taken, -1 for one that is answered.
 func (m *Metrics) InFlight(delta int) { m.inflight.Add(float64(delta)) }
 
 // EventApplied counts an event of a hook that became part of a session.
@@ -218,53 +206,47 @@ func (m *Metrics) ConfigReload(err error) { m.reloads[reload{"config", err == ni
 // with one of them.
 func (m *Metrics) IntentsReload(err error) { m.reloads[reload{"intents", err == nil}].Inc() }
 
-// hookCounter is a counter by hook. All hooks that a gateway can fire have
-// their series, the rest is "other".
-type hookCounter struct {
-	vec   *prometheus.CounterVec
-	known *sync.Map // hook → prometheus.Counter
-}
+// hookCounter is a counter by hook. A hook that gateways can fire has its series
+// from the first time on; the rest is "other".
+type hookCounter struct{ vec *prometheus.CounterVec }
 
 func (m *Metrics) hookCounter(name, help string) hookCounter {
-	return hookCounter{vec: m.counterVec(name, help, "hook"), known: new(sync.Map)}
+	return hookCounter{m.counterVec(name, help, "hook")}
 }
 
 func (c hookCounter) of(hook string) prometheus.Counter {
-	if counter, ok := c.known.Load(hook); ok {
-		return counter.(prometheus.Counter) //nolint:forcetypeassert,revive // Only counters are stored.
-	}
 	if subjects.KindOf(hook) == subjects.Unknown {
-		return c.vec.WithLabelValues(labelOther)
+		hook = labelOther
 	}
-	counter := c.vec.WithLabelValues(hook)
-	c.known.Store(hook, counter)
-	return counter
+	return c.vec.WithLabelValues(hook)
 }
 
-// counters resolves label values to a counter once, up to limit different
-// ones; what comes later counts under what overflow makes of its labels.
-type counters[L comparable] struct {
-	limit    int64
-	resolve  func(L) prometheus.Counter
-	overflow func(L) L
+// bounded are the values of a label whose number nobody knows beforehand.
+type bounded struct {
+	limit int
 
-	known sync.Map // L → prometheus.Counter
-	size  atomic.Int64
+	mu    sync.RWMutex
+	known map[string]struct{}
 }
 
-func (c *counters[L]) get(labels L) prometheus.Counter {
-	if counter, ok := c.known.Load(labels); ok {
-		return counter.(prometheus.Counter) //nolint:forcetypeassert,revive // Only counters are stored.
+// label returns the value, or that of all others once there are limit of them.
+func (b *bounded) label(value string) string {
+	b.mu.RLock()
+	_, ok := b.known[value]
+	b.mu.RUnlock()
+	if ok {
+		return value
 	}
-	if c.size.Add(1) > c.limit {
-		c.size.Add(-1)
-		return c.resolve(c.overflow(labels))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.known) >= b.limit {
+		return labelOther
 	}
-	counter, loaded := c.known.LoadOrStore(labels, c.resolve(labels))
-	if loaded {
-		c.size.Add(-1)
+	if b.known == nil {
+		b.known = make(map[string]struct{})
 	}
-	return counter.(prometheus.Counter) //nolint:forcetypeassert,revive // Only counters are stored.
+	b.known[value] = struct{}{}
+	return value
 }
 
 func (m *Metrics) counterVec(name, help string, labels ...string) *prometheus.CounterVec {

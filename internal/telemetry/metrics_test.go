@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
+	"intenthint/classify/provider"
+	"intenthint/eligibility"
+	"intenthint/payload"
 )
 
 func requireMetrics(t *testing.T, m *Metrics, expected string, names ...string) {
@@ -93,7 +96,7 @@ intenthint_requests_in_flight 1
 
 func TestPolicyAndFailureAreApart(t *testing.T) {
 	m := NewMetrics("test")
-	for _, reason := range []string{"not_user_trigger", "chat_type", "no_intents", "deadline", "low_confidence", "overloaded", "what?"} {
+	for _, reason := range []eligibility.Skip{"not_user_trigger", "chat_type", "no_intents", "deadline", "low_confidence", "overloaded", "what?"} {
 		m.Skip(reason, 2*time.Millisecond)
 	}
 	m.Hint("llm", "A", time.Second)
@@ -147,11 +150,11 @@ func TestPolicyAndFailureAreApart(t *testing.T) {
 
 func TestModelCalls(t *testing.T) {
 	m := NewMetrics("test")
-	m.ModelCall("openai/small", string(classify.OutcomeOK), time.Second, Usage{In: 100, Out: 20, Cached: 80})
-	m.ModelCall("openai/small", string(classify.OutcomeLate), time.Second, Usage{})
-	m.ModelCall("openai/small", "unheard of", time.Second, Usage{In: -5})
-	m.ModelCall("openai/small", string(classify.OutcomeOpen), 0, Usage{})
-	m.ModelCall("openai/small", string(classify.OutcomeShared), 0, Usage{})
+	m.ModelCall(classify.Call{Ref: "openai/small", Outcome: classify.OutcomeOK, Duration: time.Second, Usage: provider.Usage{InputTokens: 100, OutputTokens: 20, CachedTokens: 80}})
+	m.ModelCall(classify.Call{Ref: "openai/small", Outcome: classify.OutcomeLate, Duration: time.Second})
+	m.ModelCall(classify.Call{Ref: "openai/small", Outcome: "unheard of", Duration: time.Second, Usage: provider.Usage{InputTokens: -5}})
+	m.ModelCall(classify.Call{Ref: "openai/small", Outcome: classify.OutcomeOpen})
+	m.ModelCall(classify.Call{Ref: "openai/small", Outcome: classify.OutcomeShared})
 	requireMetrics(t, m, `
 # HELP intenthint_model_calls_total Calls of models, by model and outcome.
 # TYPE intenthint_model_calls_total counter
@@ -203,7 +206,7 @@ func TestModelBreaker(t *testing.T) {
 func TestLabelsFromOutsideAreBounded(t *testing.T) {
 	m := NewMetrics("test")
 	for i := range 3 * maxModels {
-		m.ModelCall(fmt.Sprintf("p/m%d", i), string(classify.OutcomeOK), time.Second, Usage{})
+		m.ModelCall(classify.Call{Ref: fmt.Sprintf("p/m%d", i), Outcome: classify.OutcomeOK, Duration: time.Second})
 	}
 	require.Equal(t, maxModels+1, testutil.CollectAndCount(m.models.times))
 	for i := range 2 * maxIntents {
@@ -220,9 +223,9 @@ func TestLabelsFromOutsideAreBounded(t *testing.T) {
 
 func TestMetricsHoldToTheRulesOfNaming(t *testing.T) {
 	m := NewMetrics("test")
-	m.ModelCall("p/m", string(classify.OutcomeOK), time.Second, Usage{})
-	m.LocalClassified(time.Millisecond)
-	m.ModelClassified(time.Millisecond)
+	m.ModelCall(classify.Call{Ref: "p/m", Outcome: classify.OutcomeOK, Duration: time.Second})
+	m.Classified(payload.SourceLocal, time.Millisecond)
+	m.Classified(payload.SourceLLM, time.Millisecond)
 	problems, err := testutil.GatherAndLint(m.Registry())
 	require.NoError(t, err)
 	for _, p := range problems {
@@ -241,7 +244,7 @@ func BenchmarkHint(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		m.InFlight(1)
-		m.LocalClassified(80 * time.Microsecond)
+		m.Classified(payload.SourceLocal, 80*time.Microsecond)
 		m.InFlight(-1)
 		m.Hint("local", "MEMORY_LOOKUP", 120*time.Microsecond)
 	}

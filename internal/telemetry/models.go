@@ -2,21 +2,11 @@ package telemetry
 
 import (
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"intenthint/classify"
 )
-
-// failed is what an outcome counts as that package classify does not name.
-const failed = string(classify.OutcomeFailed)
-
-// Usage is what one model call cost, in tokens. Cached are those of In that
-// the provider had cached.
-type Usage struct {
-	In, Out, Cached int
-}
 
 // modelMetrics are metrics by model. A model is named in the configuration or,
 // for the model of a run, by the gateway, which is why their number is bounded.
@@ -31,7 +21,7 @@ type modelMetrics struct {
 }
 
 type modelCounters struct {
-	calls           map[string]prometheus.Counter // by outcome
+	calls           map[classify.Outcome]prometheus.Counter
 	time            prometheus.Observer
 	in, out, cached prometheus.Counter
 	open            prometheus.Gauge
@@ -47,24 +37,23 @@ func newModelMetrics(m *Metrics) *modelMetrics {
 	}
 }
 
-// ModelCall counts one call of the model provider/model. Outcome is one of those
-// of package classify; usage is zero when the provider did not tell.
-func (m *Metrics) ModelCall(ref, outcome string, elapsed time.Duration, usage Usage) {
-	c := m.models.of(ref)
-	counter, ok := c.calls[outcome]
+// ModelCall counts one attempt to ask a model.
+func (m *Metrics) ModelCall(call classify.Call) {
+	c := m.models.of(call.Ref)
+	counter, ok := c.calls[call.Outcome]
 	if !ok {
-		counter = c.calls[failed]
+		counter = c.calls[classify.OutcomeFailed]
 	}
 	counter.Inc()
-	switch classify.Outcome(outcome) {
+	switch call.Outcome {
 	case classify.OutcomeOpen, classify.OutcomeShared:
 		return // there was no call
 	}
-	c.time.Observe(elapsed.Seconds())
+	c.time.Observe(call.Duration.Seconds())
 	// A counter refuses to go down, and a provider may report anything.
-	c.in.Add(float64(max(usage.In, 0)))
-	c.out.Add(float64(max(usage.Out, 0)))
-	c.cached.Add(float64(max(usage.Cached, 0)))
+	c.in.Add(float64(max(call.Usage.InputTokens, 0)))
+	c.out.Add(float64(max(call.Usage.OutputTokens, 0)))
+	c.cached.Add(float64(max(call.Usage.CachedTokens, 0)))
 }
 
 // ModelBreaker says that the model provider/model begins to be left alone
@@ -91,7 +80,7 @@ func (m *modelMetrics) of(ref string) *modelCounters {
 		}
 	}
 	c := &modelCounters{
-		calls:  make(map[string]prometheus.Counter),
+		calls:  make(map[classify.Outcome]prometheus.Counter),
 		open:   m.open.WithLabelValues(ref),
 		time:   m.times.WithLabelValues(ref),
 		in:     m.tokens.WithLabelValues(ref, "in"),
@@ -99,7 +88,7 @@ func (m *modelMetrics) of(ref string) *modelCounters {
 		cached: m.tokens.WithLabelValues(ref, "cached"),
 	}
 	for _, outcome := range classify.Outcomes() {
-		c.calls[string(outcome)] = m.calls.WithLabelValues(ref, string(outcome))
+		c.calls[outcome] = m.calls.WithLabelValues(ref, string(outcome))
 	}
 	m.byRef[ref] = c
 	return c
