@@ -9,9 +9,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"intenthint/internal/atomicfile"
 	"intenthint/internal/config"
 	"intenthint/store"
 )
+
+// exportPattern names files that are being written.
+const exportPattern = ".tmp-*"
 
 type sessionsExportCmd struct {
 	Dir string `arg:"" type:"path" help:"The directory, which is made when it is not there."`
@@ -88,11 +92,11 @@ func exportSession(ctx context.Context, sessions sessionStore, dir, token string
 	}
 	if len(turns) > 0 {
 		lines := append(bytes.Join(rawLines(turns), []byte{'\n'}), '\n')
-		if err := replaceFile(filepath.Join(dir, token+".history.jsonl"), lines); err != nil {
+		if err := atomicfile.Write(filepath.Join(dir, token+".history.jsonl"), exportPattern, lines, 0o600); err != nil {
 			return false, err
 		}
 	}
-	return len(turns) > 0, replaceFile(filepath.Join(dir, token+".json"), append(bytes.Clone(document), '\n'))
+	return len(turns) > 0, atomicfile.Write(filepath.Join(dir, token+".json"), exportPattern, append(bytes.Clone(document), '\n'), 0o600)
 }
 
 func rawLines(turns []json.RawMessage) [][]byte {
@@ -101,20 +105,4 @@ func rawLines(turns []json.RawMessage) [][]byte {
 		out[i] = raw
 	}
 	return out
-}
-
-// replaceFile puts data into a file of mode 0600 at once.
-func replaceFile(path string, data []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), ".tmp-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"intenthint/internal/atomicfile"
 )
 
 // ErrChanged is the error of [Replace] for a file that is not what it was.
@@ -32,17 +34,5 @@ func Replace(path string, before, after []byte) error {
 		return fmt.Errorf("%w: %s", ErrChanged, path)
 	}
 	// A name that does not end in .md is no intent file to anybody who watches.
-	temp, err := os.CreateTemp(filepath.Dir(path), ".expand-*")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(after)
-	err = errors.Join(err, temp.Chmod(info.Mode().Perm()), temp.Sync(), temp.Close())
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp.Name()))
-	}
-	return nil
+	return atomicfile.Write(path, ".expand-*", after, info.Mode().Perm())
 }

@@ -1,6 +1,5 @@
 // Package cachefile keeps files of what can be computed again at any time. A
-// file appears complete or not at all; after a power failure it may be damaged,
-// which its content must tell, so that nothing waits for the disk.
+// file appears complete or not at all. Disks fail, and its content must tell.
 package cachefile
 
 import (
@@ -14,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"intenthint/internal/atomicfile"
 )
 
 // ErrIrregular is the error of a file that cannot be one of a cache.
@@ -69,16 +70,8 @@ func (k Kind) Write(dir, key string, data []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, k.Prefix+"*.tmp") // of mode 0600
-	if err != nil {
+	if err := atomicfile.Write(k.Path(dir, key), k.Prefix+"*.tmp", data, 0o600); err != nil {
 		return err
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), k.Path(dir, key))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return k.prune(dir)
 }
