@@ -51,7 +51,7 @@ func provision(t *testing.T, s *deploytest.Site, ns *server.Server, replicas int
 	require.NoError(t, err)
 	_, err = bus.Provision(t.Context(), js, layout(replicas))
 	require.NoError(t, err)
-	_, err = bus.OpenClaims(t.Context(), js, layout(replicas), "operator", quiet)
+	_, err = bus.OpenClaims(t.Context(), js, layout(replicas), quiet)
 	require.NoError(t, err)
 }
 
@@ -120,7 +120,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.agent_end.>", "$JS.API.CONSUMER.DURABLE.CREATE." + stream + ".intent-hint",
 				"$JS.API.CONSUMER.CREATE." + stream + ".intent-hint", "$JS.API.CONSUMER.CREATE." + stream + ".intent-hint.openclaw.event.turn_begun.>",
 				"$JS.API.CONSUMER.DELETE." + stream + ".intent-hint",
-				"$JS.API.SERVER.REMOVE", "_INBOX_gateway.x", "$SYS.REQ.SERVER.PING", "else.where",
+				"$JS.API.SERVER.REMOVE", "$SYS.REQ.SERVER.PING", "else.where",
 			},
 			listen: []string{
 				"openclaw.request.>", "openclaw.request.> another", "openclaw.request.before_prompt_build.main", "openclaw.event.>", "openclaw.dlq.>",
@@ -185,12 +185,20 @@ func TestARequestIsAnsweredByAConsumerAndNobodyElse(t *testing.T) {
 	require.Equal(t, "a hint", string(reply.Data))
 
 	m := <-asked
-	before := consumer.LastError()
-	require.NoError(t, m.Respond([]byte("another hint")))
-	require.Error(t, denied(t, consumer, before), "one reply, no more")
-	before = gateway.LastError()
+	before := gateway.LastError()
 	require.NoError(t, gateway.Publish(m.Reply, []byte("a forged hint")))
 	require.Error(t, denied(t, gateway, before))
+
+	// Nor does an answer go where JetStream takes orders.
+	for _, order := range []string{
+		"$JS.API.STREAM.DELETE." + subjects.DefaultStream, "$JS.API.STREAM.PURGE." + subjects.DefaultStream,
+		"$JS.API.CONSUMER.DELETE." + subjects.DefaultStream + "." + subjects.DefaultQueueGroup,
+	} {
+		before := consumer.LastError()
+		require.NoError(t, gateway.PublishRequest("openclaw.request.before_prompt_build.main", order, []byte("{}")))
+		<-asked
+		require.Error(t, denied(t, consumer, before), order)
+	}
 }
 
 func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
@@ -215,9 +223,9 @@ func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 	require.NoError(t, m.DoubleAck(t.Context()))
 
 	// A run that another consumer has claimed, whose promise runs out.
-	mine, err := bus.OpenClaims(t.Context(), js, layout(1), "a", quiet)
+	mine, err := bus.OpenClaims(t.Context(), js, layout(1), quiet)
 	require.NoError(t, err)
-	theirs, err := bus.OpenClaims(t.Context(), js, layout(1), "b", quiet)
+	theirs, err := bus.OpenClaims(t.Context(), js, layout(1), quiet)
 	require.NoError(t, err)
 	now := time.Now()
 	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)))

@@ -50,6 +50,28 @@ func TestAnsweredTurnsOutliveTheirProcess(t *testing.T) {
 		p.kill()
 		asking.Wait()
 	}
+	// Many at once: what the stream has not acknowledged yet left before the
+	// replies, too.
+	const burst = 1500
+	p := s.serve(1, 1)[0]
+	g := s.gateway()
+	inbox := g.nc.NewInbox()
+	replies, err := g.nc.SubscribeSync(inbox + ".*")
+	require.NoError(t, err)
+	for i := range burst {
+		msg := turn{session: fmt.Sprintf("burst-%d", i%50), run: fmt.Sprintf("b%d", i), prompt: "Hello there.", budget: 20 * time.Second}.message()
+		msg.Reply = fmt.Sprintf("%s.b%d", inbox, i)
+		require.NoError(t, g.nc.PublishMsg(msg))
+	}
+	for hints := 0; hints < burst/2; {
+		m, err := replies.NextMsg(patient)
+		require.NoError(t, err)
+		if m.Header.Get("Hint-Intent") != "" {
+			answered = append(answered, m.Subject[len(inbox)+1:])
+			hints++
+		}
+	}
+	p.kill()
 	begun := map[string]bool{}
 	for _, e := range streamed(t, s.gateway().js) {
 		begun[e.Run] = true

@@ -41,9 +41,5 @@ func Fact(msgID string, data []byte) (session, hook string, fact store.Fact, err
 	if err := fill(env, ctx, &fact); err != nil {
 		return "", env.Hook, store.Fact{}, err
 	}
-	session = fact.SessionID
-	if session == "" {
-		session = fact.SessionKey
-	}
-	return session, env.Hook, fact, nil
+	return fact.Session(), env.Hook, fact, nil
 }

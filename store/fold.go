@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 )
 
 // Archive finds the turns of one session that were retired from its document.
@@ -147,9 +148,7 @@ func (d *Document) put(h *held) {
 	for i < len(d.turns) && d.turns[i].key.Before(h.key) {
 		i++
 	}
-	d.turns = append(d.turns, nil)
-	copy(d.turns[i+1:], d.turns[i:])
-	d.turns[i] = h
+	d.turns = slices.Insert(d.turns, i, h)
 }
 
 // Oldest is when the oldest turn of the document began; not ok without a turn.

@@ -185,32 +185,30 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 
 // Score is an answer and the probability that it is right.
 type Score struct {
-	Intent      string  `json:"intent"`
-	Name        string  `json:"name"`
-	Probability float64 `json:"probability"`
+	Intent      string
+	Name        string
+	Probability float64
 }
 
 // Prediction is all that the model has to say of a message.
 type Prediction struct {
 	// Intent is the best intent of those allowed, whether or not the message
 	// falls to the fallback: a forced choice. "" when none is allowed.
-	Intent string `json:"intent"`
+	Intent string
 	// Other says that the answer is the fallback.
-	Other bool `json:"other"`
+	Other bool
 	// Confidence is the probability that the answer is right: that of Intent,
 	// or of the fallback when Other is set.
-	Confidence float64 `json:"confidence"`
+	Confidence float64
 	// Ranked are the allowed intents and the fallback, most probable first.
 	// The probabilities add up to 1.
-	Ranked []Score `json:"ranked"`
-	// Reason is the sentence that Classify gives.
-	Reason string `json:"reason"`
+	Ranked []Score
 	// Nearest is the example, or trigger, of Intent that is most like the
 	// message, and Similarity its cosine, 0 to 1.
-	Nearest    string  `json:"nearest,omitempty"`
-	Similarity float64 `json:"similarity"`
+	Nearest    string
+	Similarity float64
 	// Words are what in the message spoke most for Intent, strongest first.
-	Words []string `json:"words,omitempty"`
+	Words []string
 }
 
 // Predict classifies a message that follows a conversation, oldest turn first.
@@ -225,7 +223,7 @@ func (m *Model) predict(message string, conversation []payload.Turn, allowed []b
 	v := m.decide(sc, message, conversation, allowed, by)
 	p := Prediction{
 		Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine),
-		Reason: m.reason(sc, &v), Words: m.tellingWords(sc, &v), Ranked: m.rank(sc, &v, allowed),
+		Words: m.tellingWords(sc, &v), Ranked: m.rank(sc, &v, allowed),
 	}
 	if v.first >= 0 {
 		p.Intent = m.intents[v.first].ID

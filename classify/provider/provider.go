@@ -81,7 +81,7 @@ func settle(name string, c Config) (entry, error) {
 		return entry{}, fmt.Errorf("provider %q: the name must not be empty and must not hold a slash or white space", name)
 	}
 	base, known := builtin[name]
-	e := entry{name: name, api: c.API, keyEnv: c.APIKeyEnv, keyRequired: c.APIKeyEnv != ""}
+	e := entry{api: c.API, keyEnv: c.APIKeyEnv, keyRequired: c.APIKeyEnv != ""}
 	if e.api == "" {
 		e.api = APIOpenAI
 		if known {
@@ -127,8 +127,8 @@ func settle(name string, c Config) (entry, error) {
 
 // entry is a provider, settled.
 type entry struct {
-	name, baseURL, api, keyEnv string
-	keyRequired                bool
+	baseURL, api, keyEnv string
+	keyRequired          bool
 }
 
 // Request is one question to a model.

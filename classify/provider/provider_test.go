@@ -64,12 +64,12 @@ func TestSettle(t *testing.T) {
 		config         Config
 		want           entry
 	}{
-		{"built-in", "google", Config{}, entry{"google", "https://generativelanguage.googleapis.com/v1beta/openai", APIOpenAI, "GEMINI_API_KEY", true}},
-		{"address of its own", "openai", Config{BaseURL: "http://127.0.0.1:1/v1/"}, entry{"openai", "http://127.0.0.1:1/v1", APIOpenAI, "OPENAI_API_KEY", false}},
-		{"key of its own", "openai", Config{APIKeyEnv: "MY_KEY"}, entry{"openai", "https://api.openai.com/v1", APIOpenAI, "MY_KEY", true}},
-		{"api of its own", "openrouter", Config{BaseURL: "https://openrouter.ai/api", API: APIAnthropic}, entry{"openrouter", "https://openrouter.ai/api", APIAnthropic, "OPENROUTER_API_KEY", false}},
-		{"v1 is left to the client", "a", Config{BaseURL: "http://h/x/v1/", API: APIAnthropic}, entry{"a", "http://h/x", APIAnthropic, "", false}},
-		{"no key", "ollama", Config{}, entry{"ollama", "http://127.0.0.1:11434/v1", APIOpenAI, "", false}},
+		{"built-in", "google", Config{}, entry{"https://generativelanguage.googleapis.com/v1beta/openai", APIOpenAI, "GEMINI_API_KEY", true}},
+		{"address of its own", "openai", Config{BaseURL: "http://127.0.0.1:1/v1/"}, entry{"http://127.0.0.1:1/v1", APIOpenAI, "OPENAI_API_KEY", false}},
+		{"key of its own", "openai", Config{APIKeyEnv: "MY_KEY"}, entry{"https://api.openai.com/v1", APIOpenAI, "MY_KEY", true}},
+		{"api of its own", "openrouter", Config{BaseURL: "https://openrouter.ai/api", API: APIAnthropic}, entry{"https://openrouter.ai/api", APIAnthropic, "OPENROUTER_API_KEY", false}},
+		{"v1 is left to the client", "a", Config{BaseURL: "http://h/x/v1/", API: APIAnthropic}, entry{"http://h/x", APIAnthropic, "", false}},
+		{"no key", "ollama", Config{}, entry{"http://127.0.0.1:11434/v1", APIOpenAI, "", false}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -107,7 +107,7 @@ func (c *dlqReplayCmd) Run(inv *invocation) error {
 		return c.show(inv, queue)
 	}
 	return workOff(inv, queue, c.selection(), work{
-		question: "Replay %d dead letters?",
+		question: "Replay %s?",
 		yes:      c.Yes || !isTerminal(inv.stdin), // it takes nothing away
 		done:     "replayed",
 		do:       func(l bus.DeadLetter) error { return queue.Replay(inv.ctx, l) },
@@ -148,7 +148,7 @@ func (c *dlqRmCmd) Run(inv *invocation) error {
 	}
 	defer b.Close()
 	return workOff(inv, queue, c.selection(), work{
-		question: "Delete %d dead letters for good?",
+		question: "Delete %s for good?",
 		yes:      c.Yes,
 		done:     "deleted",
 		do:       func(l bus.DeadLetter) error { return queue.Remove(inv.ctx, l.Sequence) },
@@ -174,7 +174,7 @@ func workOff(inv *invocation, queue *bus.DeadLetters, s bus.Selection, w work) e
 		_, err := fmt.Fprintln(inv.stderr, "no dead letters")
 		return err
 	}
-	if err := inv.confirm(fmt.Sprintf(w.question, total), w.yes); err != nil {
+	if err := inv.confirm(fmt.Sprintf(w.question, count(total, "dead letter")), w.yes); err != nil {
 		return err
 	}
 	var (

@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
 	"intenthint/handlers"
@@ -220,27 +219,14 @@ func (c *consumer) takeEvents(ctx context.Context) error {
 
 // openTurns makes ready what tells the stream and the other processes of turns.
 func (c *consumer) openTurns(ctx context.Context) error {
-	// Turns go to the stream over a connection of their own: a reply does not
-	// wait for the server to take them in. To a server that outlives this
-	// process they leave before the reply does.
-	var through []nats.Option
-	if !c.requests.Embedded() {
-		through = append(through, nats.WriteBufferSize(1))
-	}
-	begun, err := c.requests.Another(ctx, "intenthint turns", through...)
-	if err != nil {
-		return err
-	}
-	c.cleanup.add("turns", func(context.Context) error { begun.Close(); return nil })
-	publisher, err := bus.NewPublisher(begun.NC, c.metrics, c.log)
+	publisher, err := bus.NewPublisher(c.requests.NC, c.metrics, c.log)
 	if err != nil {
 		return err
 	}
 	c.cleanup.add("publisher", func(ctx context.Context) error { publisher.Stop(ctx); return nil })
 
-	origin := nuid.Next()
 	c.turns = &turns{layout: c.layout, publisher: publisher, log: c.log}
-	if c.turns.runs, err = bus.StartRuns(c.requests.NC, c.layout, origin, c.runs.Learn); err != nil {
+	if c.turns.runs, err = bus.StartRuns(c.requests.NC, c.layout, nuid.Next(), c.runs.Learn); err != nil {
 		return err
 	}
 	if err := bus.LearnRuns(ctx, c.requests.JS, c.layout, time.Now(), c.runs.Learn); err != nil {
@@ -248,7 +234,7 @@ func (c *consumer) openTurns(ctx context.Context) error {
 	}
 	c.live.onModel(func() {
 		open := func() error {
-			claims, err := bus.OpenClaims(ctx, c.requests.JS, c.layout, origin, c.log)
+			claims, err := bus.OpenClaims(ctx, c.requests.JS, c.layout, c.log)
 			if err == nil {
 				c.turns.claims.Store(claims)
 			}

@@ -58,7 +58,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		all.Unreadable += done.Unreadable
 		all.Failed += done.Failed
 	}
-	if _, err := fmt.Fprintf(inv.stdout, "applied %d events again", all.Events-all.Unreadable-all.Failed); err != nil {
+	if _, err := fmt.Fprintf(inv.stdout, "applied %s again", count(all.Events-all.Unreadable-all.Failed, "event")); err != nil {
 		return err
 	}
 	if all.Unreadable > 0 {
@@ -66,7 +66,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 	}
 	_, _ = fmt.Fprintln(inv.stdout)
 	if all.Failed > 0 {
-		missing = append(missing, fmt.Errorf("%d events could not be applied", all.Failed))
+		missing = append(missing, fmt.Errorf("%s could not be applied", count(all.Failed, "event")))
 	}
 	return errors.Join(missing...)
 }

@@ -241,6 +241,26 @@ func client(t testing.TB, b *Bus) *nats.Conn {
 	return nc
 }
 
+func TestAnAnswerIsNoOrder(t *testing.T) {
+	b := openTest(t)
+	p := provisionTest(t, b)
+	asked := make(chan struct{}, 10)
+	s := startService(t, b, func(context.Context, Request) Reply {
+		asked <- struct{}{}
+		return Reply{Body: []byte("{}")}
+	})
+	nc := client(t, b)
+	for _, reply := range []string{"$JS.API.STREAM.DELETE." + p.Events.CachedInfo().Config.Name, "openclaw.event.agent_end.main.s"} {
+		require.NoError(t, nc.PublishRequest("openclaw.request.before_prompt_build.main", reply, []byte("{}")))
+		<-asked
+	}
+	require.NoError(t, s.Stop(t.Context()))
+	require.NoError(t, b.NC.Flush())
+	info, err := p.Events.Info(t.Context())
+	require.NoError(t, err, "it was not deleted")
+	require.Zero(t, info.State.Msgs)
+}
+
 func TestServiceAnswers(t *testing.T) {
 	b := openTest(t)
 	requests := make(chan Request, 8)
@@ -861,9 +881,9 @@ func TestAStartAfterAFloodLearnsTheNewestRuns(t *testing.T) {
 
 func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
 	b := openTest(t)
-	a, err := OpenClaims(t.Context(), b.JS, testLayout(), "a", quiet)
+	a, err := OpenClaims(t.Context(), b.JS, testLayout(), quiet)
 	require.NoError(t, err)
-	other, err := OpenClaims(t.Context(), b.JS, testLayout(), "b", quiet)
+	other, err := OpenClaims(t.Context(), b.JS, testLayout(), quiet)
 	require.NoError(t, err)
 	now := time.Now()
 	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)))

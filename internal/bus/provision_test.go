@@ -280,7 +280,7 @@ func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
 			require.Len(t, p.Warnings, 2)
 			require.Contains(t, p.Warnings[0], "$JS.API.STREAM.INFO.OPENCLAW_EVENTS")
 			require.ErrorIs(t, LearnRuns(t.Context(), js, l, time.Now(), func([]byte) {}), ErrDenied)
-			_, err = OpenClaims(t.Context(), js, l, "a", quiet)
+			_, err = OpenClaims(t.Context(), js, l, quiet)
 			require.ErrorIs(t, err, ErrDenied)
 			bus := &Bus{NC: js.Conn(), JS: js}
 			require.NoError(t, bus.CheckJetStream(t.Context()))

@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -22,12 +23,12 @@ const (
 	// minBatch is the size from which on a group travels as an atomic batch,
 	// which costs the server about as much as two hundred single messages.
 	minBatch = 256
-	// maxDirect bounds the publications that are sent one by one and are not
-	// acknowledged. A stream that syncs each of them falls behind when many
-	// turns begin at once; what comes then travels in groups.
-	maxDirect = 64
-	// maxDirectBytes is the largest of them; larger ones wait for their turn.
-	maxDirectBytes = 1 << 20
+	// maxDirect and maxDirectBytes bound the publications that are sent one by
+	// one and are not acknowledged, about a second's work of a stream that syncs
+	// each of them. It falls behind when many turns begin at once; what comes
+	// beyond that travels in groups.
+	maxDirect      = 2048
+	maxDirectBytes = 32 << 20
 	// maxGroup bounds what is sent together. A server takes 1000.
 	maxGroup = 500
 	// ackTime is how long the stream may take to acknowledge a group.
@@ -55,6 +56,8 @@ type Publisher struct {
 	log      *slog.Logger
 	// single: the stream takes no batches. Of the sending goroutine alone.
 	single bool
+	// most is maxDirect.
+	most int
 
 	mu      sync.Mutex // guards what follows
 	outbox  []*nats.Msg
@@ -74,7 +77,7 @@ func NewPublisher(nc *nats.Conn, observer PublishObserver, log *slog.Logger) (*P
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{nc: nc, js: js, observer: observer, log: log, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	p := &Publisher{nc: nc, js: js, observer: observer, log: log, most: maxDirect, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	p.direct, err = jetstream.New(nc,
 		jetstream.WithPublishAsyncMaxPending(maxDirect),
 		jetstream.WithPublishAsyncTimeout(ackTime),
@@ -86,6 +89,13 @@ func NewPublisher(nc *nats.Conn, observer PublishObserver, log *slog.Logger) (*P
 	)
 	if err != nil {
 		return nil, err
+	}
+	// The client subscribes to acknowledgements with the first publication, also
+	// one that it refuses. Later would be while a service counts what it has.
+	for _, js := range []jetstream.JetStream{p.js, p.direct} {
+		if _, err := js.PublishMsgAsync(&nats.Msg{}); !errors.Is(err, nats.ErrBadSubject) {
+			return nil, fmt.Errorf("subscribe to acknowledgements: %w", err)
+		}
 	}
 	p.giveUp, p.cancel = context.WithCancel(context.Background())
 	go p.run()
@@ -110,7 +120,7 @@ func (p *Publisher) sendDirect(m *nats.Msg) bool {
 	p.mu.Lock()
 	idle := p.waiting
 	p.mu.Unlock()
-	if !idle || m.Size() > maxDirectBytes || p.direct.PublishAsyncPending() >= maxDirect {
+	if !idle || p.direct.PublishAsyncPending() >= min(p.most, maxDirectBytes/m.Size()) {
 		return false
 	}
 	// No stall: a request waits for nothing that concerns events.

@@ -57,6 +57,7 @@ func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
 			var c counts
 			p, err := NewPublisher(b.NC, &c, quiet)
 			require.NoError(t, err)
+			p.most = 64
 			for i := range n {
 				p.Publish(turn(i))
 			}
@@ -161,11 +162,10 @@ func TestPublisherEndsWhileAnAcknowledgementTimesOut(t *testing.T) {
 		defer p.mu.Unlock()
 		return p.waiting
 	}, time.Minute, time.Millisecond)
+	p.most = 1
 	p.Publish(turn(0))
 	require.Equal(t, 1, p.direct.PublishAsyncPending())
-	large := turn(1)
-	large.Data = make([]byte, maxDirectBytes+1)
-	p.Publish(large)
+	p.Publish(turn(1)) // waits for it
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ended := make(chan struct{})
@@ -218,4 +218,18 @@ func BenchmarkPublisher(b *testing.B) {
 			p.Stop(b.Context())
 		})
 	}
+}
+
+func TestPublisherSubscribesAtOnce(t *testing.T) {
+	b := openTest(t)
+	before := b.NC.NumSubscriptions()
+	p, err := NewPublisher(b.NC, &counts{}, quiet)
+	require.NoError(t, err)
+	defer p.Stop(t.Context())
+	require.Equal(t, before+2, b.NC.NumSubscriptions())
+	provisionTest(t, b)
+	after := b.NC.NumSubscriptions()
+	p.Publish(turn(0))
+	p.gather(turn(1), false)
+	require.Equal(t, after, b.NC.NumSubscriptions())
 }

@@ -43,6 +43,7 @@ type Reply struct {
 type Service struct {
 	svc     micro.Service
 	nc      *nats.Conn
+	prefix  subjects.Prefix
 	answer  Answer
 	observe func(delta int)
 	log     *slog.Logger
@@ -111,7 +112,7 @@ func places() int { return runtime.GOMAXPROCS(0) + 2 }
 // StartService begins to answer requests with answer, which is called on many
 // goroutines at once. Nothing else may subscribe on the connection meanwhile.
 func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, answer Answer) (*Service, error) {
-	s := &Service{nc: nc, answer: answer, observe: o.InFlight, immediate: o.Immediate, overloaded: o.Overloaded, log: o.Log, queue: fair.New(places())}
+	s := &Service{nc: nc, prefix: o.Layout.Prefix, answer: answer, observe: o.InFlight, immediate: o.Immediate, overloaded: o.Overloaded, log: o.Log, queue: fair.New(places())}
 	if s.observe == nil {
 		s.observe = func(int) {}
 	}
@@ -223,6 +224,10 @@ func (s *Service) reply(r micro.Request, reply Reply) {
 	if msg.Subject == "" {
 		return // published without a reply subject: nobody waits
 	}
+	if !s.isInbox(msg.Subject) {
+		s.log.Warn("a request wants its reply on a subject that is no inbox, it gets none", "subject", r.Subject(), "reply", msg.Subject)
+		return
+	}
 	// Not r.Respond: it writes to the framework's bookkeeping, which the
 	// subscription's goroutine reads as soon as take has returned.
 	err := s.nc.PublishMsg(msg)
@@ -238,6 +243,12 @@ func (s *Service) reply(r micro.Request, reply Reply) {
 			subjects.HeaderError:     {"the answer is larger than the server's max_payload"},
 		}})
 	}
+}
+
+// isInbox says whether a reply may go to a subject. Whoever asks names it, and
+// this user may do more than he: "{}" deletes a stream where JetStream takes it.
+func (s *Service) isInbox(reply string) bool {
+	return !strings.HasPrefix(reply, "$") && !s.prefix.Holds(reply)
 }
 
 func timeoutOf(h nats.Header) time.Duration {

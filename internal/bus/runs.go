@@ -129,9 +129,8 @@ var errTooMany = errors.New("too many turns")
 // Claims let one process of all classify a run with a model. A claim is a
 // promise until a moment; a dead process's claim runs out.
 type Claims struct {
-	kv     jetstream.KeyValue
-	origin string
-	log    *slog.Logger
+	kv  jetstream.KeyValue
+	log *slog.Logger
 }
 
 // claimWait bounds what a claim may cost a request. A model takes hundreds of
@@ -139,7 +138,7 @@ type Claims struct {
 const claimWait = 100 * time.Millisecond
 
 // OpenClaims makes or finds the bucket of claims.
-func OpenClaims(ctx context.Context, js jetstream.JetStream, layout Layout, origin string, log *slog.Logger) (*Claims, error) {
+func OpenClaims(ctx context.Context, js jetstream.JetStream, layout Layout, log *slog.Logger) (*Claims, error) {
 	want := layout.Claims()
 	find := func(ctx context.Context) (jetstream.KeyValue, error) { return js.KeyValue(ctx, want.Bucket) }
 	kv, err := Call(ctx, js.Conn(), find)
@@ -152,7 +151,7 @@ func OpenClaims(ctx context.Context, js jetstream.JetStream, layout Layout, orig
 	if err != nil {
 		return nil, fmt.Errorf("bucket %s: %w", want.Bucket, err)
 	}
-	return &Claims{kv: kv, origin: origin, log: log}, nil
+	return &Claims{kv: kv, log: log}, nil
 }
 
 // Claim reports whether this process may classify the run until the given
