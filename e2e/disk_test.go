@@ -60,6 +60,21 @@ func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 			require.NoError(t, f.Close())
 			return func() { require.NoError(t, os.Remove(ballast)) }
 		}},
+		{"the disk has room for the smallest files", true, "no space left", func(t *testing.T, s *system, _ *process) func() {
+			// What fits is small enough for whoever only looks whether anything does.
+			ballast := filepath.Join(s.sessionsDir(), ".ballast")
+			f, err := os.Create(ballast)
+			require.NoError(t, err)
+			for err == nil {
+				_, err = f.Write(make([]byte, 4096))
+			}
+			require.ErrorIs(t, err, syscall.ENOSPC)
+			size, err := f.Seek(0, io.SeekCurrent)
+			require.NoError(t, err)
+			require.NoError(t, f.Truncate(size-4096))
+			require.NoError(t, f.Close())
+			return func() { require.NoError(t, os.Remove(ballast)) }
+		}},
 		{"the file system is read-only", true, "read-only file system", func(t *testing.T, s *system, _ *process) func() {
 			return readOnly(t, s.sessionsDir())
 		}},

@@ -28,6 +28,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"intenthint/store"
@@ -158,11 +159,24 @@ func (s *Store) Apply(ctx context.Context, facts []store.Fact) error {
 	if lost {
 		s.lost(token)
 	}
-	if err != nil {
-		return fmt.Errorf("apply to session %s: %w", token, err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = fmt.Errorf("apply to session %s: %w", token, err)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return noRoomError{err}
+	}
+	return err
 }
+
+// noRoomError is an error of a disk on which there is no room, for what was to
+// be written at least.
+type noRoomError struct{ error }
+
+func (e noRoomError) Unwrap() error { return e.error }
+
+// Temporary says that it is not the fault of what was to be written.
+func (noRoomError) Temporary() bool { return true }
 
 // locked applies facts with the session locked. It says whether the session
 // was lost before that, also after an error.
