@@ -228,11 +228,11 @@ func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 	theirs, err := bus.OpenClaims(t.Context(), js, layout(1), quiet)
 	require.NoError(t, err)
 	now := time.Now()
-	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)))
-	require.False(t, theirs.Claim(t.Context(), "run", now, now.Add(time.Second)))
-	require.True(t, theirs.Claim(t.Context(), "run", now.Add(2*time.Second), now.Add(3*time.Second)))
+	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())
+	require.False(t, theirs.Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())
+	require.True(t, theirs.Claim(t.Context(), "run", now.Add(2*time.Second), now.Add(3*time.Second)).IsZero())
 	theirs.Release(t.Context(), "run")
-	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)))
+	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())
 
 	// Sessions that are old enough go.
 	operator, err := jetstream.New(s.Connect(t, ns, "operator"))

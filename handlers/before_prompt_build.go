@@ -46,9 +46,10 @@ type Bus interface {
 	// TurnBegun publishes the event of a turn that began and tells the other
 	// processes, without waiting for either.
 	TurnBegun(agent, session, id, traceparent string, body []byte)
-	// Claim says whether this process may ask a model about the run until the
-	// given moment; false means that another process is at it.
-	Claim(ctx context.Context, run string, until time.Time) bool
+	// Claim returns the zero time when this process may ask a model about the
+	// run until the given moment, else the one until which another process is
+	// at it.
+	Claim(ctx context.Context, run string, until time.Time) (promised time.Time)
 	// Release gives a claim back after a failure, by the end of ctx or later.
 	Release(ctx context.Context, run string)
 }
@@ -174,14 +175,26 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 		return a, sourceOf(a)
 	}
 	asks := t.set.Classifier.AsksModel(t.in)
-	if asks && !h.bus.Claim(ctx, key, t.req.Deadline) {
-		if a, ok := known.wait(ctx); ok {
+	for asks {
+		promised := h.bus.Claim(ctx, key, t.req.Deadline)
+		if promised.IsZero() {
+			break
+		}
+		a, ok := known.waitUntil(ctx, promised.Add(lateClaim))
+		switch {
+		case ok && a.skip == eligibility.Deadline && t.patient():
+			// The one who asked there had less time.
+			finished = true
+			return h.answer(ctx, t)
+		case ok:
 			finished = true
 			return a, payload.SourceCache
+		case ctx.Err() != nil:
+			// Its process is late: what can be said without a model is said,
+			// and the turn begins here too.
+			asks = false
 		}
-		// Its process is late or dead: what can be said without a model is
-		// said, and the turn begins here too.
-		asks = false
+		// Otherwise its process is dead, and the claim is anybody's.
 	}
 	a := h.settle(t, h.classify(ctx, t))
 	if asks && !a.final() {
@@ -191,6 +204,10 @@ func (h *BeforePromptBuild) answer(ctx context.Context, t turn) (answer, string)
 	h.begin(t, a)
 	return a, sourceOf(a)
 }
+
+// lateClaim is how long after its promise the answer of another process is
+// waited for: it has to come here.
+const lateClaim = 50 * time.Millisecond
 
 // patient says whether a second caller has so much time left that a model may
 // be asked once more.

@@ -30,7 +30,7 @@ import (
 type recorder struct {
 	mu       sync.Mutex
 	begun    []payload.Envelope
-	denied   map[string]bool
+	promised map[string]time.Time
 	claims   []string
 	released []string
 	hints    []string
@@ -50,11 +50,14 @@ func (r *recorder) TurnBegun(agent, session, id, traceparent string, body []byte
 	r.begun = append(r.begun, env)
 }
 
-func (r *recorder) Claim(_ context.Context, run string, _ time.Time) bool {
+func (r *recorder) Claim(_ context.Context, run string, _ time.Time) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.claims = append(r.claims, run)
-	return !r.denied[run]
+	if promised, ok := r.promised[run]; ok && time.Now().Before(promised) {
+		return promised
+	}
+	return time.Time{}
 }
 
 func (r *recorder) Release(_ context.Context, run string) {
@@ -393,7 +396,7 @@ func TestARunThatAnotherProcessClassifiesIsWaitedFor(t *testing.T) {
 		body, err := json.Marshal(other.begun[0])
 		require.NoError(t, err)
 
-		r.denied = map[string]bool{runKey(req.Context): true}
+		r.promised = map[string]time.Time{runKey(req.Context): time.Now().Add(time.Hour)}
 		h := handler(&r, s)
 		time.AfterFunc(200*time.Millisecond, func() { h.runs.Learn(body) })
 		res := handle(t, h, req)
@@ -401,11 +404,44 @@ func TestARunThatAnotherProcessClassifiesIsWaitedFor(t *testing.T) {
 		require.EqualValues(t, 1, model.calls.Load())
 		require.Empty(t, r.begun)
 
-		// The other process died: at the deadline there is an answer all the same.
+		// The other process is late: at the deadline there is an answer all the same.
 		late := prompt("r2", "write code")
-		r.denied[runKey(late.Context)] = true
+		r.promised[runKey(late.Context)] = time.Now().Add(time.Hour)
 		res = handle(t, h, late)
 		require.Equal(t, "deadline", header(res, subjects.HeaderSkip))
+		require.EqualValues(t, 1, model.calls.Load())
+		require.Len(t, r.begun, 1)
+
+		// It died: when its promise has run out the model is asked from here.
+		again := prompt("r3", "write code")
+		r.promised[runKey(again.Context)] = time.Now().Add(500 * time.Millisecond)
+		began := time.Now()
+		res = handle(t, h, again)
+		require.Equal(t, "llm", header(res, subjects.HeaderSource))
+		require.Equal(t, 500*time.Millisecond+lateClaim, time.Since(began))
+		require.Len(t, r.begun, 2)
+	})
+}
+
+// The same as in one process, where the first one's run is begun again.
+func TestTheShortDeadlineOfACallerOfAnotherProcessIsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r, other recorder
+		late := &stub{answer: func(ctx context.Context, _ classify.Input) (payload.Classification, error) {
+			return payload.Classification{}, classify.ErrDeadline
+		}}
+		handle(t, handler(&other, settings(classify.New(classify.ModeLLM, nil, late, classify.Options{}))), prompt("r1", "write code"))
+		body, err := json.Marshal(other.begun[0])
+		require.NoError(t, err)
+		require.Equal(t, "deadline", other.turns(t)[0].Skip)
+
+		model := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) { return taken("CODE", 0.9), nil }}
+		h := handler(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		req := prompt("r1", "write code")
+		r.promised = map[string]time.Time{runKey(req.Context): time.Now().Add(400 * time.Millisecond)}
+		time.AfterFunc(400*time.Millisecond, func() { h.runs.Learn(body) })
+		res := handle(t, h, req)
+		require.Equal(t, "llm", header(res, subjects.HeaderSource))
 		require.EqualValues(t, 1, model.calls.Load())
 		require.Len(t, r.begun, 1)
 	})
@@ -680,13 +716,13 @@ func BenchmarkHandleLocal(b *testing.B) {
 
 type discard struct{}
 
-func (discard) TurnBegun(_, _, _, _ string, _ []byte)         {}
-func (discard) Claim(context.Context, string, time.Time) bool { return true }
-func (discard) Release(context.Context, string)               {}
-func (discard) Hint(string, string, time.Duration)            {}
-func (discard) Skip(eligibility.Skip, time.Duration)          {}
-func (discard) BadRequest()                                   {}
-func (discard) Classified(string, time.Duration)              {}
+func (discard) TurnBegun(_, _, _, _ string, _ []byte)              {}
+func (discard) Claim(context.Context, string, time.Time) time.Time { return time.Time{} }
+func (discard) Release(context.Context, string)                    {}
+func (discard) Hint(string, string, time.Duration)                 {}
+func (discard) Skip(eligibility.Skip, time.Duration)               {}
+func (discard) BadRequest()                                        {}
+func (discard) Classified(string, time.Duration)                   {}
 
 func TestAKeptAnswerIsWholeAgain(t *testing.T) {
 	const tail = "\n\nThe user wants a judgement.\ncomplexity: is named here, too\n</intention_hint_plugin>"

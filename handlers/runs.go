@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"strings"
 	"sync"
+	"time"
 	"unique"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -194,6 +195,13 @@ func (known *run) wait(ctx context.Context) (answer, bool) {
 	case <-ctx.Done():
 		return answer{}, false
 	}
+}
+
+// waitUntil is wait that gives up at a moment.
+func (known *run) waitUntil(ctx context.Context, moment time.Time) (answer, bool) {
+	ctx, cancel := context.WithDeadline(ctx, moment)
+	defer cancel()
+	return known.wait(ctx)
 }
 
 // Learn takes in the turn_begun of another process. A body that is none is

@@ -171,5 +171,5 @@ func TestARequestThatHasWaitedTooLongIsOverloaded(t *testing.T) {
 type nobody struct{}
 
 func (nobody) TurnBegun(_, _, _, _ string, _ []byte)         {}
-func (nobody) Claim(context.Context, string, time.Time) bool { return true }
+func (nobody) Claim(context.Context, string, time.Time) time.Time { return time.Time{} }
 func (nobody) Release(context.Context, string)               {}

@@ -38,10 +38,13 @@ func (t *turns) TurnBegun(agent, session, id, traceparent string, body []byte) {
 }
 
 // Claim implements [handlers.Bus].
-func (t *turns) Claim(ctx context.Context, run string, until time.Time) bool {
+func (t *turns) Claim(ctx context.Context, run string, until time.Time) (promised time.Time) {
 	fair.Yield(ctx)
 	claims := t.claims.Load()
-	return claims == nil || claims.Claim(ctx, run, time.Now(), until)
+	if claims == nil {
+		return time.Time{}
+	}
+	return claims.Claim(ctx, run, time.Now(), until)
 }
 
 // Release implements [handlers.Bus]. A request that is out of time does not

@@ -886,12 +886,12 @@ func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
 	other, err := OpenClaims(t.Context(), b.JS, testLayout(), quiet)
 	require.NoError(t, err)
 	now := time.Now()
-	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)))
-	require.False(t, other.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)))
-	require.True(t, other.Claim(t.Context(), "s\x00r", now.Add(2*time.Second), now.Add(3*time.Second)), "the promise ran out")
-	require.False(t, a.Claim(t.Context(), "s\x00r", now.Add(2*time.Second), now.Add(3*time.Second)))
+	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)).IsZero())
+	require.False(t, other.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)).IsZero())
+	require.True(t, other.Claim(t.Context(), "s\x00r", now.Add(2*time.Second), now.Add(3*time.Second)).IsZero(), "the promise ran out")
+	require.False(t, a.Claim(t.Context(), "s\x00r", now.Add(2*time.Second), now.Add(3*time.Second)).IsZero())
 	other.Release(t.Context(), "s\x00r")
-	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)))
+	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)).IsZero())
 }
 
 func TestRedactHidesSecrets(t *testing.T) {

@@ -154,34 +154,35 @@ func OpenClaims(ctx context.Context, js jetstream.JetStream, layout Layout, log 
 	return &Claims{kv: kv, log: log}, nil
 }
 
-// Claim reports whether this process may classify the run until the given
-// moment; false means that another one is at it or has done it. When the bucket
-// cannot be asked in time the answer is true: a second model call is better
-// than no hint.
-func (c *Claims) Claim(ctx context.Context, run string, now, until time.Time) bool {
+// Claim returns the zero time when this process may classify the run until the
+// given moment, else the one until which another process has promised to. When
+// the bucket cannot be asked in time it may: a second model call is better than
+// no hint.
+func (c *Claims) Claim(ctx context.Context, run string, now, until time.Time) (promised time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, claimWait)
 	defer cancel()
 	key := subjects.Name(run)
 	value := strconv.AppendInt(nil, until.UnixMilli(), 10)
 	_, err := c.kv.Create(ctx, key, value)
 	if err == nil {
-		return true
+		return time.Time{}
 	}
 	if !errors.Is(err, jetstream.ErrKeyExists) {
 		c.log.Debug("a run could not be claimed", "error", err)
-		return true
+		return time.Time{}
 	}
 	entry, err := c.kv.Get(ctx, key)
 	if err != nil {
-		return true
+		return time.Time{}
 	}
-	promised, err := strconv.ParseInt(string(entry.Value()), 10, 64)
-	if err == nil && now.UnixMilli() <= promised {
-		return false
+	if ms, err := strconv.ParseInt(string(entry.Value()), 10, 64); err == nil && now.UnixMilli() <= ms {
+		return time.UnixMilli(ms)
 	}
 	// The promise has run out: its process died or failed to say so.
-	_, err = c.kv.Update(ctx, key, value, entry.Revision())
-	return !errors.Is(err, jetstream.ErrKeyExists)
+	if _, err = c.kv.Update(ctx, key, value, entry.Revision()); errors.Is(err, jetstream.ErrKeyExists) {
+		return now.Add(claimWait) // somebody else's, who knows until when
+	}
+	return time.Time{}
 }
 
 // Release gives a claim back after a failure, so that a retry is classified
