@@ -93,6 +93,17 @@ type Summary struct {
 	Updated time.Time `json:"updated"`
 }
 
+// Name is what finds the session in a store: the id or key that its token is
+// made of, else the token.
+func (s Summary) Name() string {
+	for _, name := range []string{s.SessionID, s.SessionKey} {
+		if name != "" && subjects.Name(name) == s.Token {
+			return name
+		}
+	}
+	return s.Token
+}
+
 // Compare puts the session that changed last first.
 func (s Summary) Compare(other Summary) int {
 	return cmp.Or(other.Updated.Compare(s.Updated), strings.Compare(s.Token, other.Token))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
 
@@ -36,7 +37,7 @@ func (c *dlqLsCmd) Run(inv *invocation) error {
 	letters := []letter{}
 	err = queue.Each(inv.ctx, bus.Selection{}, func(d bus.DeadLetter) bool {
 		l := letter{DeadLetter: d}
-		if json.Valid(d.Body) {
+		if json.Valid(d.Body) && utf8.Valid(d.Body) {
 			l.Body = d.Body
 		} else {
 			l.BodyBase64 = base64.StdEncoding.EncodeToString(d.Body)

@@ -46,7 +46,7 @@ func (c *sessionsExportCmd) Run(inv *invocation) error {
 	written, withHistory, failed := 0, 0, 0
 	for i, summary := range list {
 		bar.show(i)
-		history, err := exportSession(inv.ctx, sessions, c.Dir, summary.Token)
+		history, err := exportSession(inv.ctx, sessions, c.Dir, summary)
 		switch {
 		case inv.ctx.Err() != nil:
 			bar.clear()
@@ -81,12 +81,14 @@ func sameDir(a, b string) bool {
 
 // exportSession writes one session and says whether it has a history. The
 // document is read first: a turn that leaves it meanwhile is in both files.
-func exportSession(ctx context.Context, sessions sessionStore, dir, token string) (history bool, err error) {
-	document, err := sessions.Get(ctx, token)
+func exportSession(ctx context.Context, sessions sessionStore, dir string, summary store.Summary) (history bool, err error) {
+	// By its name: its token may be another session's name.
+	name, token := summary.Name(), summary.Token
+	document, err := sessions.Get(ctx, name)
 	if err != nil {
 		return false, err
 	}
-	turns, err := sessions.Retired(ctx, token)
+	turns, err := sessions.Retired(ctx, name)
 	if err != nil {
 		return false, err
 	}

@@ -31,6 +31,8 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			require.NoError(t, err)
 			for _, s := range []applier{sessions, reference} {
 				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short/id", "r", 0))))
+				// Named as the token of the one before.
+				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short=2Fid", "r", 0))))
 				for n := range int64(4) {
 					require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("long", fmt.Sprint("r", n), n))))
 				}
@@ -48,7 +50,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			for range 2 {
 				code, out, errs := run()
 				require.Zero(t, code, errs)
-				require.Equal(t, "wrote 2 sessions to "+dir+", 1 of them with a history\n", out)
+				require.Equal(t, "wrote 3 sessions to "+dir+", 1 of them with a history\n", out)
 				// What was there before is replaced, and nothing else touched.
 				require.NoError(t, os.WriteFile(filepath.Join(dir, "long.json"), []byte("old"), 0o600))
 				require.NoError(t, os.WriteFile(filepath.Join(dir, "mine"), []byte("mine"), 0o600))
@@ -64,8 +66,8 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 				require.Equal(t, os.FileMode(0o600), info.Mode(), e.Name())
 				names = append(names, e.Name())
 			}
-			require.Equal(t, []string{"long.history.jsonl", "long.json", "mine", "short=2Fid.json"}, names)
-			for _, name := range []string{"long.history.jsonl", "long.json", "short=2Fid.json"} {
+			require.Equal(t, []string{"long.history.jsonl", "long.json", "mine", "short=2Fid.json", "short=3D2Fid.json"}, names)
+			for _, name := range []string{"long.history.jsonl", "long.json", "short=2Fid.json", "short=3D2Fid.json"} {
 				want, err := os.ReadFile(filepath.Join(reference.Dir(), name))
 				require.NoError(t, err)
 				got, err := os.ReadFile(filepath.Join(dir, name))
@@ -78,7 +80,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 				require.Zero(t, runContext(t.Context(), []string{"sessions", "ls", "--json"}, &stdout, &stderr), stderr.String())
 				var list []map[string]any
 				require.NoError(t, json.Unmarshal(stdout.Bytes(), &list))
-				require.Len(t, list, 2)
+				require.Len(t, list, 3)
 				stdout.Reset()
 				require.Zero(t, runContext(t.Context(), []string{"sessions", "show", "short/id"}, &stdout, &stderr), stderr.String())
 				want, err := reference.Get(t.Context(), "short/id")

@@ -60,6 +60,7 @@ const (
 	// pullMessages and pullBytes bound what the client holds ahead.
 	pullMessages = 512
 	pullBytes    = 16 << 20
+	pullExpiry   = 30 * time.Second
 	// heldEvents and heldBytes bound what is taken and not acknowledged yet.
 	heldEvents = 4096
 	heldBytes  = 8 << 20
@@ -139,12 +140,15 @@ func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layo
 	return e, nil
 }
 
+// mostBytes is how many bytes one pull asks for. A limit below the largest
+// message would never let it through.
+func mostBytes(maxPayload int64) int { return max(pullBytes, 2*int(maxPayload)) }
+
 // open begins to pull from a durable.
 func (e *Events[F]) open(durable jetstream.Consumer) error {
 	messages, err := durable.Messages(
-		// A limit below the largest message would never let it through.
-		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, max(pullBytes, 2*int(e.js.Conn().MaxPayload()))),
-		jetstream.PullExpiry(30*time.Second),
+		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, mostBytes(e.js.Conn().MaxPayload())),
+		jetstream.PullExpiry(pullExpiry),
 		jetstream.PullHeartbeat(heartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true),
 	)

@@ -241,6 +241,20 @@ func streamDifferences(have jetstream.StreamConfig, state jetstream.StreamState,
 			stream: func(c *jetstream.StreamConfig) { c.Duplicates = want.Duplicates },
 		})
 	}
+	if n := have.MaxMsgsPerSubject; n > 0 {
+		out = append(out, Difference{
+			Field: "max_msgs_per_subject", From: strconv.FormatInt(n, 10), To: "unlimited",
+			Effect: "the older events of a session go away, and maybe before they are applied",
+			stream: func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = -1 },
+		})
+	}
+	if n := have.MaxMsgSize; n > 0 {
+		out = append(out, Difference{
+			Field: "max_msg_size", From: size(int64(n)), To: "unlimited",
+			Effect: "larger events are refused",
+			stream: func(c *jetstream.StreamConfig) { c.MaxMsgSize = -1 },
+		})
+	}
 	if have.NoAck {
 		out = append(out, Difference{
 			Field: "no_ack", From: "true", To: "false", unusable: true,
@@ -376,7 +390,7 @@ func (r durableResource) look(ctx context.Context, js jetstream.JetStream) (Targ
 		return t, fmt.Errorf("durable %s of stream %s: %w", r.want.Durable, r.stream, err)
 	default:
 		t.durable = c
-		t.Differences = append(t.Differences, durableDifferences(c.CachedInfo().Config, r.want, r.prefix)...)
+		t.Differences = append(t.Differences, durableDifferences(c.CachedInfo().Config, r.want, r.prefix, mostBytes(js.Conn().MaxPayload()), time.Now())...)
 	}
 	return t, nil
 }
@@ -399,8 +413,17 @@ func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d [
 		return err
 	}
 	cfg := c.CachedInfo().Config
+	paused := cfg.PauseUntil
 	for _, one := range d {
 		one.consumer(&cfg)
+	}
+	if paused != cfg.PauseUntil { // an update leaves it as it is
+		_, err = Call(ctx, js.Conn(), func(ctx context.Context) (*jetstream.ConsumerPauseResponse, error) {
+			return js.ResumeConsumer(ctx, r.stream, r.want.Durable)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	_, err = Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
 		return js.UpdateConsumer(ctx, r.stream, cfg)
@@ -409,8 +432,31 @@ func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d [
 }
 
 // durableDifferences compares a durable with what is asked for.
-func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Prefix) []Difference {
+// bytes is how many of them a pull asks for.
+func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Prefix, bytes int, now time.Time) []Difference {
 	var out []Difference
+	refused := func(field string, limit, asked fmt.Stringer, lift func(*jetstream.ConsumerConfig)) {
+		out = append(out, Difference{
+			Field: field, From: limit.String(), To: "none", unusable: true,
+			Effect: "pulls, which ask for " + asked.String() + ", are refused", consumer: lift,
+		})
+	}
+	if n := have.MaxRequestBatch; n > 0 && n < pullMessages {
+		refused("max_batch", number(n), number(pullMessages), func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = 0 })
+	}
+	if n := have.MaxRequestMaxBytes; n > 0 && n < bytes {
+		refused("max_bytes", number(n), number(bytes), func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 0 })
+	}
+	if d := have.MaxRequestExpires; d > 0 && d < pullExpiry {
+		refused("max_expires", d, pullExpiry, func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = 0 })
+	}
+	if until := have.PauseUntil; until != nil && until.After(now) {
+		out = append(out, Difference{
+			Field: "pause_until", From: until.UTC().Format(time.RFC3339), To: "none",
+			Effect:   "no event is applied before",
+			consumer: func(c *jetstream.ConsumerConfig) { c.PauseUntil = nil },
+		})
+	}
 	if have.AckPolicy != want.AckPolicy {
 		out = append(out, Difference{
 			Field: "ack_policy", From: have.AckPolicy.String(), To: want.AckPolicy.String(), Recreate: true, unusable: true,
@@ -513,6 +559,11 @@ func (r bucketResource) create(ctx context.Context, js jetstream.JetStream) erro
 func (r bucketResource) change(ctx context.Context, js jetstream.JetStream, d []Difference) error {
 	return changeStream(ctx, js, bucketStream+r.Config.Bucket, d)
 }
+
+// number is a fmt.Stringer of a number.
+type number int
+
+func (n number) String() string { return strconv.Itoa(int(n)) }
 
 func age(d time.Duration) string {
 	if d <= 0 {

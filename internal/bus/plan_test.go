@@ -35,6 +35,8 @@ func TestStreamDifferences(t *testing.T) {
 			c.MaxMsgs, c.Description, c.Compression = 5, "mine", jetstream.S2Compression
 		}},
 		{name: "a wider subject", change: func(c *jetstream.StreamConfig) { c.Subjects = []string{"*.event.>"} }},
+		{name: "few of each session", change: func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 }, want: []found{{"max_msgs_per_subject", "1", "unlimited"}}},
+		{name: "small ones only", change: func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1 << 20 }, want: []found{{"max_msg_size", "1 MiB", "unlimited"}}},
 		{name: "a mirror", change: func(c *jetstream.StreamConfig) {
 			c.Mirror, c.Subjects, c.AllowAtomicPublish = &jetstream.StreamSource{Name: "HUB"}, nil, false
 		}},
@@ -93,6 +95,7 @@ func TestStreamDifferences(t *testing.T) {
 
 func TestDurableDifferences(t *testing.T) {
 	l := testLayout()
+	now := time.Now()
 	for _, row := range []struct {
 		name     string
 		change   func(*jetstream.ConsumerConfig)
@@ -111,12 +114,20 @@ func TestDurableDifferences(t *testing.T) {
 		{"one at a time", func(c *jetstream.ConsumerConfig) { c.MaxAckPending = 1 }, "max_ack_pending", false},
 		{"it goes away", func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = time.Minute }, "inactive_threshold", false},
 		{"no bodies", func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true }, "headers_only", false},
+		{"small pulls", func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = pullMessages - 1 }, "max_batch", false},
+		{"pulls that are large enough", func(c *jetstream.ConsumerConfig) {
+			c.MaxRequestBatch, c.MaxRequestMaxBytes, c.MaxRequestExpires = pullMessages, pullBytes, pullExpiry
+		}, "", false},
+		{"pulls of few bytes", func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 1 << 20 }, "max_bytes", false},
+		{"short pulls", func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = 5 * time.Second }, "max_expires", false},
+		{"paused", func(c *jetstream.ConsumerConfig) { c.PauseUntil = new(now.Add(time.Hour)) }, "pause_until", false},
+		{"paused before", func(c *jetstream.ConsumerConfig) { c.PauseUntil = new(now.Add(-time.Hour)) }, "", false},
 		{"all acknowledged", func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "ack_policy", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			have := l.durable()
 			row.change(&have)
-			got := durableDifferences(have, l.durable(), l.Prefix)
+			got := durableDifferences(have, l.durable(), l.Prefix, pullBytes, now)
 			if row.field == "" {
 				require.Empty(t, got)
 				return
@@ -126,7 +137,7 @@ func TestDurableDifferences(t *testing.T) {
 			require.Equal(t, row.recreate, got[0].Recreate)
 			if !row.recreate {
 				got[0].consumer(&have)
-				require.Empty(t, durableDifferences(have, l.durable(), l.Prefix))
+				require.Empty(t, durableDifferences(have, l.durable(), l.Prefix, pullBytes, now))
 			}
 		})
 	}
@@ -196,6 +207,48 @@ func TestApplyMakesThePlanTrue(t *testing.T) {
 		require.True(t, target.InOrder(), "%s: %+v", target.Name, target.Differences)
 	}
 	require.NoError(t, Apply(ctx, b.JS, old[0], false), "an old plan changes nothing that is in order")
+}
+
+func TestApplyLetsADurableBePulledFromAgain(t *testing.T) {
+	b := openTest(t)
+	l := testLayout()
+	_, err := b.JS.CreateStream(t.Context(), l.eventStream())
+	require.NoError(t, err)
+	for name, change := range map[string]func(*jetstream.ConsumerConfig){
+		"limits": func(c *jetstream.ConsumerConfig) {
+			c.MaxRequestBatch, c.MaxRequestMaxBytes, c.MaxRequestExpires = 100, 1<<20, 5*time.Second
+		},
+		"a pause": func(c *jetstream.ConsumerConfig) { c.PauseUntil = new(time.Now().Add(time.Hour)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := l.durable()
+			change(&cfg)
+			_, err := b.JS.CreateConsumer(t.Context(), l.Stream, cfg)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, b.JS.DeleteConsumer(t.Context(), l.Stream, cfg.Durable)) }()
+			p, err := Provision(t.Context(), b.JS, l)
+			if name == "limits" {
+				require.ErrorIs(t, err, ErrUnusable)
+				require.ErrorContains(t, err, "max_batch")
+			} else {
+				require.NoError(t, err)
+				require.Contains(t, p.Warnings[0], "pause_until")
+			}
+			plan, err := Plan(t.Context(), b.JS, l)
+			require.NoError(t, err)
+			for _, target := range plan {
+				require.NoError(t, Apply(t.Context(), b.JS, target, false))
+			}
+			plan, err = Plan(t.Context(), b.JS, l)
+			require.NoError(t, err)
+			for _, target := range plan {
+				require.True(t, target.InOrder(), "%+v", target)
+			}
+			p, err = Provision(t.Context(), b.JS, l)
+			require.NoError(t, err)
+			require.Empty(t, p.Warnings)
+		})
+	}
 }
 
 func TestApplyNeverCreatesAgain(t *testing.T) {

@@ -175,7 +175,7 @@ func readStream(ctx context.Context, js jetstream.JetStream, l Layout, config je
 	if err != nil || total == 0 {
 		return err
 	}
-	messages, err := ordered.Messages(jetstream.PullMaxMessagesWithBytesLimit(pullMessages, max(pullBytes, 2*int(js.Conn().MaxPayload()))))
+	messages, err := ordered.Messages(jetstream.PullMaxMessagesWithBytesLimit(pullMessages, mostBytes(js.Conn().MaxPayload())))
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", l.Stream, err)
 	}
