@@ -427,7 +427,7 @@ func TestARunThatAnotherProcessClassifiesIsWaitedFor(t *testing.T) {
 func TestTheShortDeadlineOfACallerOfAnotherProcessIsNoAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r, other recorder
-		late := &stub{answer: func(ctx context.Context, _ classify.Input) (payload.Classification, error) {
+		late := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) {
 			return payload.Classification{}, classify.ErrDeadline
 		}}
 		handle(t, handler(&other, settings(classify.New(classify.ModeLLM, nil, late, classify.Options{}))), prompt("r1", "write code"))

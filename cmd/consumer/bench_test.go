@@ -170,6 +170,6 @@ func TestARequestThatHasWaitedTooLongIsOverloaded(t *testing.T) {
 // nobody is told of turns.
 type nobody struct{}
 
-func (nobody) TurnBegun(_, _, _, _ string, _ []byte)         {}
+func (nobody) TurnBegun(_, _, _, _ string, _ []byte)              {}
 func (nobody) Claim(context.Context, string, time.Time) time.Time { return time.Time{} }
-func (nobody) Release(context.Context, string)               {}
+func (nobody) Release(context.Context, string)                    {}

@@ -312,3 +312,17 @@ func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(want["one.json"]), string(got))
 }
+
+func TestTheSessionsOfAnotherSystemAreLeftAlone(t *testing.T) {
+	s := start(t, nil)
+	want := s.converse()
+	s.eventually("the source", func() bool {
+		_, err := os.Stat(filepath.Join(s.cfg.Store.SessionsDir, ".source"))
+		return err == nil
+	})
+	cfg := settle(t, map[string]string{"HINT_SESSIONS_DIR": s.cfg.Store.SessionsDir, "HINT_SUBJECT_PREFIX": "other", "HINT_STREAM": "OTHER_EVENTS"})
+	err := serve(t.Context(), cfg, slog.New(slog.DiscardHandler), new(slog.LevelVar), nil)
+	require.ErrorIs(t, err, errOthersSessions)
+	require.ErrorContains(t, err, "OPENCLAW_EVENTS, not OTHER_EVENTS")
+	require.True(t, s.same(want))
+}
