@@ -62,12 +62,11 @@ func (b *bench) withEcho(ctx context.Context, name, where string, measure func(*
 	return measure(s)
 }
 
-// measureHint compares round trips: both are asked in turn, so that a change of the
-// machine's speed meets both.
+// measureHint compares round trips.
 func (b *bench) measureHint(ctx context.Context) ([]table, error) {
 	trips := table{
 		Title:   "Round trip of a hint",
-		Note:    "One at a time, a new run every time, in turn with an echo service; gateway, consumer and echo service in processes of their own, `sync_interval: always`.",
+		Note:    "One at a time, a new run every time, in turn with an echo service, 50 of each; gateway, consumer and echo service in processes of their own, `sync_interval: always`.",
 		Columns: []string{"NATS server", "history", "", "hint, local", "bare echo", "ratio"},
 	}
 	within := table{
@@ -106,26 +105,39 @@ func (b *bench) measureHint(ctx context.Context) ([]table, error) {
 	return []table{trips, within}, nil
 }
 
+// Echoes and hints take turns in blocks, so that a change of the machine's speed
+// meets both. After hints there is time to fold their turns, which is no work of
+// the echoes that follow.
+const (
+	block   = 50
+	foldGap = 100 * time.Millisecond
+)
+
 // inTurn asks for hints and echoes in turn.
 func (b *bench) inTurn(ctx context.Context, s *stack, p *prompts) (hints, echoes, inside []time.Duration, err error) {
-	warm := b.requests / 10
-	for i := range b.requests + warm {
-		body := p.next()
-		asked := time.Now()
-		if _, err := echo(ctx, s.nc, body); err != nil {
-			return nil, nil, nil, err
+	for range 1 + (b.requests+block-1)/block { // the first block is for warming up
+		for range block {
+			body := p.next()
+			asked := time.Now()
+			if _, err := echo(ctx, s.nc, body); err != nil {
+				return nil, nil, nil, err
+			}
+			echoes = append(echoes, time.Since(asked))
 		}
-		answered := time.Now()
-		in, err := ask(ctx, s.nc, body)
-		if err != nil {
-			return nil, nil, nil, err
+		for range block {
+			body := p.next()
+			asked := time.Now()
+			in, err := ask(ctx, s.nc, body)
+			if err != nil {
+				return nil, nil, nil, err
+			}
+			hints, inside = append(hints, time.Since(asked)), append(inside, in)
 		}
-		if i >= warm {
-			echoes = append(echoes, answered.Sub(asked))
-			hints, inside = append(hints, time.Since(answered)), append(inside, in)
+		if err := sleep(ctx, foldGap); err != nil {
+			return nil, nil, nil, err
 		}
 	}
-	return hints, echoes, inside, nil
+	return hints[block:], echoes[block:], inside[block:], nil
 }
 
 // processorTimeOfHints is what the consumer uses for hints alone, until they
@@ -135,7 +147,7 @@ func (b *bench) processorTimeOfHints(ctx context.Context, s *stack, p *prompts) 
 	if err != nil {
 		return 0, err
 	}
-	if err := settle(int(p.made.Load()) - b.requests - b.requests/10); err != nil {
+	if err := settle(0); err != nil {
 		return 0, err
 	}
 	if settle, err = s.settling(ctx); err != nil {
