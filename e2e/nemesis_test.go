@@ -117,6 +117,9 @@ type fault struct {
 	least, most time.Duration
 	// do begins it and returns what ends it.
 	do func(r *rand.Rand) (what string, heal func())
+	// early: all sessions are made again after it, and so is what was lost
+	// before. It comes in the first half of a trial only.
+	early bool
 }
 
 // nothing is the end of a fault that is over at once.
@@ -133,7 +136,7 @@ func (f *field) onNodes() []fault {
 		}
 	}
 	routes := func(name string, do func(*faults.Proxy)) fault {
-		return fault{name, true, 2 * time.Second, 8 * time.Second, func(r *rand.Rand) (string, func()) {
+		return fault{name: name, stream: true, least: 2 * time.Second, most: 8 * time.Second, do: func(r *rand.Rand) (string, func()) {
 			i := r.IntN(len(c.nodes))
 			around := c.around(i)
 			for _, p := range around {
@@ -147,27 +150,27 @@ func (f *field) onNodes() []fault {
 		}}
 	}
 	return []fault{
-		{"node killed", true, time.Second, 4 * time.Second, func(r *rand.Rand) (string, func()) {
+		{name: "node killed", stream: true, least: time.Second, most: 4 * time.Second, do: func(r *rand.Rand) (string, func()) {
 			i := r.IntN(len(c.nodes))
 			c.nodes[i].process.kill()
 			return c.nodes[i].name, restart(i)
 		}},
-		{"stream leader killed", true, time.Second, 4 * time.Second, func(*rand.Rand) (string, func()) {
+		{name: "stream leader killed", stream: true, least: time.Second, most: 4 * time.Second, do: func(*rand.Rand) (string, func()) {
 			i := c.leader(f.js)
 			c.nodes[i].process.kill()
 			return c.nodes[i].name, restart(i)
 		}},
-		{"node paused", true, 3 * time.Second, 12 * time.Second, func(r *rand.Rand) (string, func()) {
+		{name: "node paused", stream: true, least: 3 * time.Second, most: 12 * time.Second, do: func(r *rand.Rand) (string, func()) {
 			p := c.nodes[r.IntN(len(c.nodes))].process
 			p.pause()
 			return fmt.Sprint("process ", p.cmd.Process.Pid), p.resume
 		}},
-		{"stream leader paused", true, 3 * time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+		{name: "stream leader paused", stream: true, least: 3 * time.Second, most: 8 * time.Second, do: func(*rand.Rand) (string, func()) {
 			i := c.leader(f.js)
 			c.nodes[i].process.pause()
 			return c.nodes[i].name, c.nodes[i].process.resume
 		}},
-		{"rolling restart", true, 0, 0, func(*rand.Rand) (string, func()) {
+		{name: "rolling restart", stream: true, least: 0, most: 0, do: func(*rand.Rand) (string, func()) {
 			for i := range c.nodes {
 				c.nodes[i].process.terminate()
 				c.nodes[i].process.wait(patient)
@@ -175,11 +178,11 @@ func (f *field) onNodes() []fault {
 			}
 			return "all nodes", nothing
 		}},
-		{"stream leader steps down", true, 0, 0, func(*rand.Rand) (string, func()) {
+		{name: "stream leader steps down", stream: true, least: 0, most: 0, do: func(*rand.Rand) (string, func()) {
 			_, _ = f.js.Conn().Request("$JS.API.STREAM.LEADER.STEPDOWN.OPENCLAW_EVENTS", nil, 2*time.Second)
 			return "OPENCLAW_EVENTS", nothing
 		}},
-		{"durable leader steps down", false, 0, 0, func(*rand.Rand) (string, func()) {
+		{name: "durable leader steps down", least: 0, most: 0, do: func(*rand.Rand) (string, func()) {
 			_, _ = f.js.Conn().Request("$JS.API.CONSUMER.LEADER.STEPDOWN.OPENCLAW_EVENTS.intent-hint", nil, 2*time.Second)
 			return "intent-hint", nothing
 		}},
@@ -193,7 +196,7 @@ func (f *field) onNodes() []fault {
 // onMembers are faults of consumers and of what they write to.
 func (f *field) onMembers() []fault {
 	one := func(name string, stream bool, least, most time.Duration, do func(*rand.Rand, *member) func()) fault {
-		return fault{name, stream, least, most, func(r *rand.Rand) (string, func()) {
+		return fault{name: name, stream: stream, least: least, most: most, do: func(r *rand.Rand) (string, func()) {
 			i := r.IntN(len(f.members))
 			return fmt.Sprint("consumer ", i), do(r, f.members[i])
 		}}
@@ -232,6 +235,7 @@ func (f *field) onMembers() []fault {
 		ways("consumer's connections drop", (*faults.Proxy).Drop),
 		ways("consumer's connections are slow", func(p *faults.Proxy) { p.Delay(300 * time.Millisecond) }),
 	}
+	out = append(out, out[0], out[0]) // what kills find is worth more than one of eight
 	if f.members[0].s.env["HINT_STORE"] == "kv" {
 		return out
 	}
@@ -240,7 +244,7 @@ func (f *field) onMembers() []fault {
 		one("consumer may write no more", false, time.Second, 5*time.Second, func(r *rand.Rand, m *member) func() {
 			return m.process.limitFiles(f.t, uint64(r.IntN(3000)))
 		}),
-		fault{"slow disk", false, time.Second, 13 * time.Second, func(r *rand.Rand) (string, func()) {
+		fault{name: "slow disk", least: time.Second, most: 13 * time.Second, do: func(r *rand.Rand) (string, func()) {
 			// Another process that holds the locks looks like a file system
 			// that takes long.
 			var held []*flock.Flock
@@ -256,7 +260,7 @@ func (f *field) onMembers() []fault {
 				}
 			}
 		}},
-		fault{"a file in the way", false, time.Second, 5 * time.Second, func(r *rand.Rand) (string, func()) {
+		fault{name: "a file in the way", least: time.Second, most: 5 * time.Second, do: func(r *rand.Rand) (string, func()) {
 			// No session can be written where a directory stands.
 			paths, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 			if len(paths) == 0 {
@@ -293,10 +297,10 @@ func (f *field) onSessions() []fault {
 		}
 	}
 	return []fault{
-		{"the sessions are moved away", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+		{name: "the sessions are moved away", early: true, least: time.Second, most: 8 * time.Second, do: func(*rand.Rand) (string, func()) {
 			return outcome(os.Rename(dir, filepath.Join(f.t.TempDir(), "away"))), nothing
 		}},
-		{"the sessions are removed", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+		{name: "the sessions are removed", early: true, least: time.Second, most: 8 * time.Second, do: func(*rand.Rand) (string, func()) {
 			// Consumers write while it goes on.
 			err := os.RemoveAll(dir)
 			for attempt := 0; err != nil && attempt < 100; attempt++ {
@@ -304,9 +308,9 @@ func (f *field) onSessions() []fault {
 			}
 			return outcome(err), nothing
 		}},
-		{"session files are spoilt", false, time.Second, 8 * time.Second, spoilSome("*.json", spoil)},
-		{"histories are spoilt", false, time.Second, 8 * time.Second, spoilSome("*.history.jsonl", spoilLines)},
-		{"facts that wait are spoilt", false, time.Second, 8 * time.Second, spoilSome("*.pending", spoilLines)},
+		{name: "session files are spoilt", least: time.Second, most: 8 * time.Second, do: spoilSome("*.json", spoil)},
+		{name: "histories are spoilt", least: time.Second, most: 8 * time.Second, do: spoilSome("*.history.jsonl", spoilLines)},
+		{name: "facts that wait are spoilt", least: time.Second, most: 8 * time.Second, do: spoilSome("*.pending", spoilLines)},
 	}
 }
 
@@ -423,13 +427,13 @@ func (f *field) onBucket() []fault {
 		}
 	}
 	return []fault{
-		{"the bucket is deleted", false, time.Second, 8 * time.Second, func(*rand.Rand) (string, func()) {
+		{name: "the bucket is deleted", early: true, least: time.Second, most: 8 * time.Second, do: func(*rand.Rand) (string, func()) {
 			ctx, cancel := limited()
 			defer cancel()
 			return outcome(f.js.DeleteKeyValue(ctx, name)), nothing
 		}},
-		{"session keys are spoilt", false, time.Second, 8 * time.Second, spoilSome("*", 4)},
-		{"retired turns are spoilt", false, time.Second, 8 * time.Second, spoilSome("*.h.*", 2)},
+		{name: "session keys are spoilt", least: time.Second, most: 8 * time.Second, do: spoilSome("*", 4)},
+		{name: "retired turns are spoilt", least: time.Second, most: 8 * time.Second, do: spoilSome("*.h.*", 2)},
 	}
 }
 
@@ -505,6 +509,7 @@ func (f *field) touch(ts int64) {
 // once before any comes again.
 func (f *field) harass(seed uint64, stream uint64, kinds []fault, until time.Time) {
 	r := rand.New(rand.NewPCG(seed, stream))
+	half := time.Now().Add(time.Until(until) / 2)
 	var bag []int
 	for time.Now().Before(until) {
 		if len(bag) == 0 {
@@ -512,6 +517,9 @@ func (f *field) harass(seed uint64, stream uint64, kinds []fault, until time.Tim
 		}
 		k := kinds[bag[0]]
 		bag = bag[1:]
+		if k.early && time.Now().After(half) {
+			continue
+		}
 		lasts := k.least + time.Duration(r.Int64N(int64(k.most-k.least)+1))
 		over := nothing
 		if k.stream {
