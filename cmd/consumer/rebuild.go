@@ -86,6 +86,16 @@ func (r *rebuilder) watch(ctx context.Context, sessions rebuildable) {
 	}
 }
 
+// begin notes that a store is whole while no event was given to anybody, so
+// that what is applied from now on need not be applied again.
+func (r *rebuilder) begin(ctx context.Context, sessions rebuildable) error {
+	place, err := bus.Where(ctx, r.js, r.layout)
+	if err == nil && place.Delivered == 0 {
+		_, err = r.whole(ctx, sessions, false)
+	}
+	return err
+}
+
 // whole makes sure that the store holds what was applied before, and says
 // whether it does. A store that is known to is only asked itself.
 func (r *rebuilder) whole(ctx context.Context, sessions rebuildable, known bool) (bool, error) {
@@ -114,7 +124,8 @@ func (r *rebuilder) whole(ctx context.Context, sessions rebuildable, known bool)
 	if place, err = bus.Where(ctx, r.js, r.layout); err != nil {
 		return false, err
 	}
-	if place.Applied > 0 {
+	// Not what is applied up to: events after one that waits may be, too.
+	if place.Delivered > 0 {
 		r.log.Warn("the session store does not hold what was applied before, the event stream is applied again", "until", place.Delivered)
 		done, err := r.reapply(ctx, sessions, bus.Range{Until: place.Delivered})
 		if err != nil {

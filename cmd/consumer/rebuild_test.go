@@ -11,10 +11,12 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/bus"
@@ -325,4 +327,72 @@ func TestTheSessionsOfAnotherSystemAreLeftAlone(t *testing.T) {
 	require.ErrorIs(t, err, errOthersSessions)
 	require.ErrorContains(t, err, "OPENCLAW_EVENTS, not OTHER_EVENTS")
 	require.True(t, s.same(want))
+}
+
+// An event that waits keeps all that were applied after it from counting as
+// applied up to there.
+func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: bus.EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer b.Close()
+	layout := layoutOf(settle(t, nil))
+	p, err := bus.Provision(t.Context(), b.JS, layout)
+	require.NoError(t, err)
+	for _, session := range []string{"waits", "applied"} {
+		body, err := json.Marshal(map[string]any{
+			"hook": "after_tool_call", "id": session, "ts": 1, "event": map[string]any{"toolName": "read", "toolCallId": "c"},
+			"ctx": map[string]any{"sessionId": session, "runId": "r"},
+		})
+		require.NoError(t, err)
+		_, err = b.JS.Publish(t.Context(), layout.Prefix.Event("after_tool_call", "main", session), body)
+		require.NoError(t, err)
+	}
+	got, err := p.Durable.Fetch(2)
+	require.NoError(t, err)
+	<-got.Messages()
+	require.NoError(t, (<-got.Messages()).DoubleAck(t.Context()))
+
+	sessions := &applying{}
+	sessions.rebuildable, err = file.Open(t.TempDir(), store.Options{})
+	require.NoError(t, err)
+	r := newRebuilder(b.JS, layout, slog.New(slog.DiscardHandler))
+	require.NoError(t, r.begin(t.Context(), sessions), "it is too late to begin")
+	require.Empty(t, sessions.got)
+	ok, err := r.whole(t.Context(), sessions, false)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.ElementsMatch(t, []string{"waits", "applied"}, sessions.got)
+	ok, err = r.whole(t.Context(), sessions, false)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Len(t, sessions.got, 2, "it is whole now")
+}
+
+func TestANewStoreIsWhole(t *testing.T) {
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: bus.EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer b.Close()
+	layout := layoutOf(settle(t, nil))
+	_, err = bus.Provision(t.Context(), b.JS, layout)
+	require.NoError(t, err)
+	sessions, err := file.Open(t.TempDir(), store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, newRebuilder(b.JS, layout, slog.New(slog.DiscardHandler)).begin(t.Context(), sessions))
+	source, err := sessions.Source(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, layout.Stream, source.Stream)
+}
+
+// applying notes the sessions that facts are applied to.
+type applying struct {
+	rebuildable
+	mu  sync.Mutex
+	got []string
+}
+
+func (a *applying) Apply(ctx context.Context, facts []store.Fact) error {
+	a.mu.Lock()
+	a.got = append(a.got, facts[0].Session())
+	a.mu.Unlock()
+	return a.rebuildable.Apply(ctx, facts)
 }

@@ -192,7 +192,13 @@ func (c *consumer) openSessions(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sessions: %w", err)
 	}
-	return ownSessions(ctx, c.sessions, c.cfg)
+	if err := ownSessions(ctx, c.sessions, c.cfg); err != nil {
+		return err
+	}
+	if err := c.rebuilding.begin(ctx, c.sessions); err != nil {
+		c.log.Debug("it is not known yet whether the sessions are whole", "error", err)
+	}
+	return nil
 }
 
 // errOthersSessions: two systems would make sessions of one another's events.
