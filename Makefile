@@ -12,7 +12,7 @@ race:
 	go test -race ./...
 
 lint:
-	.cache/bin/golangci-lint run ./...
+	.ci/run lint
 
 # Each fuzz target for FUZZTIME.
 FUZZTIME ?= 20s

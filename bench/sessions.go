@@ -10,8 +10,7 @@ import (
 )
 
 // measureSessions compares what an event costs in a long session and in a short
-// one: first in the stored events of their whole lives, then one event after
-// the other in the same rhythm.
+// one.
 func (b *bench) measureSessions(ctx context.Context) ([]table, error) {
 	long := workload{name: "long", sessions: b.longSessions, turns: b.longTurns}
 	short := workload{name: "short", sessions: b.longSessions * b.longTurns / b.shortTurns, turns: b.shortTurns}
@@ -19,19 +18,33 @@ func (b *bench) measureSessions(ctx context.Context) ([]table, error) {
 	newborn := workload{name: "newborn", sessions: b.longSessions, turns: b.shortTurns}
 	older := long
 	older.first, older.turns = b.longTurns, b.shortTurns
+	var out []table
+	for _, store := range stores {
+		t, err := b.measureLengths(ctx, store, long, short, older, newborn)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// measureLengths does so in one store: first in the stored events of their whole
+// lives, then one event after the other in the same rhythm.
+func (b *bench) measureLengths(ctx context.Context, store string, long, short, older, newborn workload) (table, error) {
 	t := table{
-		Title: fmt.Sprintf("Events of long sessions: %d turns against %d", b.longTurns, b.shortTurns),
-		Note: fmt.Sprintf("Store of files, external server, `sync_interval: always`, HINT_HISTORY_LIMIT as it is by default. Stored: %d events, of the whole lives of %d sessions or of %d. In rhythm: %d sessions, each with an event every %s, %d turns.",
+		Title: fmt.Sprintf("Events of long sessions: %d turns against %d, store %s", b.longTurns, b.shortTurns, store),
+		Note: fmt.Sprintf("External server, `sync_interval: always`, HINT_HISTORY_LIMIT as it is by default. Stored: %d events, of the whole lives of %d sessions or of %d. In rhythm: %d sessions, each with an event every %s, %d turns.",
 			long.count(), long.sessions, short.sessions, older.sessions, b.rhythm, older.turns),
 		Columns: []string{"", fmt.Sprintf("%d turns", b.longTurns), fmt.Sprintf("%d turns", b.shortTurns), "ratio"},
 	}
-	aged, err := b.lives(ctx, long, older)
+	aged, err := b.lives(ctx, store, long, older)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	young, err := b.lives(ctx, short, newborn)
+	young, err := b.lives(ctx, store, short, newborn)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	row := func(name string, a, b time.Duration, eventsA, eventsB int) {
 		ca, cb := each(a, eventsA), each(b, eventsB)
@@ -46,7 +59,7 @@ func (b *bench) measureSessions(ctx context.Context) ([]table, error) {
 	row("in rhythm: delivered to acknowledged, p50", median(aged.acks), median(young.acks), 1, 1)
 	row("in rhythm: delivered to acknowledged, p90", quantile(aged.acks, 0.9), quantile(young.acks, 0.9), 1, 1)
 	row("in rhythm: processor time an event", aged.rhythm.processor, young.rhythm.processor, aged.rhythm.events, young.rhythm.events)
-	return []table{t}, nil
+	return t, nil
 }
 
 // life is what the events of sessions took.
@@ -56,22 +69,22 @@ type life struct {
 }
 
 // lives takes the stored events of sessions, and then more that come in rhythm.
-func (b *bench) lives(ctx context.Context, past, present workload) (l life, err error) {
+func (b *bench) lives(ctx context.Context, store string, past, present workload) (l life, err error) {
 	data, err := b.stored(ctx, past.name, past)
 	if err != nil {
 		return l, err
 	}
 	defer discard(data)
-	s, err := b.startStack(ctx, data, otherServer, syncAlways, 1)
+	s, err := b.startStack(ctx, data, otherServer, syncAlways, 1, "HINT_STORE="+store)
 	if err != nil {
 		return l, err
 	}
 	defer s.stop()
-	b.say("%s: stored events", past.name)
+	b.say("store %s, %s: stored events", store, past.name)
 	if l.stored, err = s.catchUp(ctx); err != nil {
 		return l, err
 	}
-	b.say("%s: one event after the other", present.name)
+	b.say("store %s, %s: one event after the other", store, present.name)
 	acks, err := s.sampleAcks(ctx)
 	if err != nil {
 		return l, err
