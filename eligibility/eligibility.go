@@ -90,7 +90,7 @@ type Rules struct {
 // hasIntents says whether an enabled intent is left after the deny list.
 func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Skip {
 	switch {
-	case ctx.Trigger != "" && ctx.Trigger != userTrigger:
+	case ctx.EmptyTrigger, ctx.Trigger != "" && ctx.Trigger != userTrigger:
 		return NotUserTrigger
 	case internalSession(ctx):
 		return InternalSession

@@ -32,8 +32,9 @@ func TestCheck(t *testing.T) {
 	}{
 		"a direct message": {want: None},
 
-		"1 heartbeat": {ctx: func(c *payload.Context) { c.Trigger = "heartbeat" }, want: NotUserTrigger},
-		"1 cron":      {ctx: func(c *payload.Context) { c.Trigger = "cron" }, want: NotUserTrigger},
+		"1 heartbeat":        {ctx: func(c *payload.Context) { c.Trigger = "heartbeat" }, want: NotUserTrigger},
+		"1 cron":             {ctx: func(c *payload.Context) { c.Trigger = "cron" }, want: NotUserTrigger},
+		"1 an empty trigger": {ctx: func(c *payload.Context) { c.Trigger, c.EmptyTrigger = "", true }, want: NotUserTrigger},
 		"1 a trigger in capitals is another trigger": {ctx: func(c *payload.Context) { c.Trigger = "User" }, want: NotUserTrigger},
 		"1 an absent trigger fails at 5 only":        {ctx: func(c *payload.Context) { c.Trigger = "" }, want: NotInteractive},
 		"1 an absent trigger of a subagent":          {ctx: func(c *payload.Context) { c.Trigger, c.SessionKey = "", "agent:main:subagent:1" }, want: InternalSession},

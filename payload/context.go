@@ -15,6 +15,7 @@ type Context struct {
 	SessionKey      string `json:"sessionKey,omitempty"`
 	SessionID       string `json:"sessionId,omitempty"`
 	Trigger         string `json:"trigger,omitempty"`
+	EmptyTrigger    bool   `json:"-"` // a trigger is there, and is ""
 	Channel         string `json:"channel,omitempty"`
 	MessageProvider string `json:"messageProvider,omitempty"`
 	ChannelID       string `json:"channelId,omitempty"`
@@ -82,6 +83,9 @@ func DecodeContext(raw json.RawMessage) (Context, error) {
 		return c, err
 	}
 	return c, o.fields(func(name string, value gjson.Result) error {
+		if name == "trigger" {
+			c.EmptyTrigger = value.Type == gjson.String && value.Str == ""
+		}
 		if to := c.field(name); to != nil {
 			return o.text(name, value, to)
 		}

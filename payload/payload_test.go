@@ -343,3 +343,11 @@ func TestDeepNestingIsRefusedAndNothingWorse(t *testing.T) {
 	_, err = DecodeRequest([]byte(`{"hook":"h","ctx":{},"event":{"a":` + nested + `}}`))
 	require.NoError(t, err)
 }
+
+func TestATriggerThatIsThereAndEmpty(t *testing.T) {
+	for text, want := range map[string]bool{`{}`: false, `{"trigger":null}`: false, `{"trigger":"user"}`: false, `{"trigger":""}`: true} {
+		ctx, err := DecodeContext(json.RawMessage(text))
+		require.NoError(t, err)
+		require.Equal(t, want, ctx.EmptyTrigger, text)
+	}
+}
