@@ -28,6 +28,7 @@ const (
 	// each of them. It falls behind when many turns begin at once; what comes
 	// beyond that travels in groups.
 	maxDirect      = 2048
+	minDirect      = 64
 	maxDirectBytes = 32 << 20
 	// maxGroup bounds what is sent together. A server takes 1000.
 	maxGroup = 500
@@ -59,7 +60,11 @@ type Publisher struct {
 	// most is maxDirect.
 	most int
 
-	mu      sync.Mutex // guards what follows
+	mu sync.Mutex // guards what follows; never held in a call of the client
+	// allowed is how many may be on their way: fewer after acknowledgements
+	// that did not come in time, for a slow disk makes all of them late, and
+	// twice as many whenever all have come.
+	allowed int
 	outbox  []*nats.Msg
 	bytes   int
 	waiting bool // for the first message of a group
@@ -77,13 +82,16 @@ func NewPublisher(nc *nats.Conn, observer PublishObserver, log *slog.Logger) (*P
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{nc: nc, js: js, observer: observer, log: log, most: maxDirect, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	p := &Publisher{nc: nc, js: js, observer: observer, log: log, most: maxDirect, allowed: maxDirect, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	p.direct, err = jetstream.New(nc,
 		jetstream.WithPublishAsyncMaxPending(maxDirect),
 		jetstream.WithPublishAsyncTimeout(ackTime),
 		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
 			log.Debug("an event was not acknowledged by the stream, it is sent again", "subject", m.Subject, "error", err)
 			observer.PublishRetry()
+			if errors.Is(err, jetstream.ErrAsyncPublishTimeout) {
+				p.slower()
+			}
 			p.gather(&nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, true)
 		}),
 	)
@@ -117,10 +125,14 @@ func (p *Publisher) Publish(m *nats.Msg) {
 
 // sendDirect sends a message at once; false when it has to wait for others.
 func (p *Publisher) sendDirect(m *nats.Msg) bool {
+	pending := p.direct.PublishAsyncPending()
 	p.mu.Lock()
-	idle := p.waiting
+	if pending == 0 {
+		p.allowed = min(2*p.allowed, maxDirect)
+	}
+	idle, most := p.waiting, min(p.allowed, p.most, maxDirectBytes/m.Size())
 	p.mu.Unlock()
-	if !idle || p.direct.PublishAsyncPending() >= min(p.most, maxDirectBytes/m.Size()) {
+	if !idle || pending >= most {
 		return false
 	}
 	// No stall: a request waits for nothing that concerns events.
@@ -129,6 +141,13 @@ func (p *Publisher) sendDirect(m *nats.Msg) bool {
 		m.Reply = ""
 	}
 	return err == nil
+}
+
+// slower allows half as many on their way.
+func (p *Publisher) slower() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.allowed = max(p.allowed/2, minDirect)
 }
 
 // gather takes a message for the next group, as its first one when it comes

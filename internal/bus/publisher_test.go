@@ -174,6 +174,9 @@ func TestPublisherEndsWhileAnAcknowledgementTimesOut(t *testing.T) {
 		p.Stop(ctx)
 	}()
 	<-observer.retries
+	p.mu.Lock()
+	require.Equal(t, maxDirect, p.allowed)
+	p.mu.Unlock()
 	cancel()
 	time.Sleep(100 * time.Millisecond) // Stop asks the client now
 	close(observer.goOn)
@@ -182,6 +185,11 @@ func TestPublisherEndsWhileAnAcknowledgementTimesOut(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("they wait for each other")
 	}
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.allowed < maxDirect
+	}, time.Minute, time.Millisecond, "fewer are on their way after one that came too late")
 }
 
 // BenchmarkPublisher publishes turns as fast as the stream takes them, which
