@@ -45,12 +45,13 @@ func TestBench(t *testing.T) {
 	require.NotEmpty(t, report.Go)
 	require.NotEmpty(t, report.NATSServer)
 	rows := map[string]int{
-		"Round trip of a hint":                        2 * 2 * 3,
-		"Of which in the consumer":                    2 * 2,
-		"4 requesters at once":                        2,
-		"Events into sessions":                        2 * 2 * 2,
-		"Memory of one consumer":                      2 * 2,
-		"Events of long sessions: 30 turns against 2": 5,
+		"Round trip of a hint":                                    2 * 2 * 3,
+		"Of which in the consumer":                                2 * 2,
+		"4 requesters at once":                                    2,
+		"Events into sessions":                                    2 * 2 * 2,
+		"Memory of one consumer":                                  2 * 2,
+		"Events of long sessions: 30 turns against 2, store file": 5,
+		"Events of long sessions: 30 turns against 2, store kv":   5,
 		"Start": 5,
 	}
 	require.Len(t, report.Tables, len(rows))
