@@ -37,6 +37,22 @@ func (s *system) get(path string) (status int, body string) {
 	return resp.StatusCode, string(data)
 }
 
+// fill takes all the room of a disk with one file.
+func fill(t *testing.T, dir string) (ballast string, size int64) {
+	t.Helper()
+	ballast = filepath.Join(dir, ".ballast")
+	f, err := os.Create(ballast)
+	require.NoError(t, err)
+	for err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	require.ErrorIs(t, err, syscall.ENOSPC)
+	size, err = f.Seek(0, io.SeekCurrent)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	return ballast, size
+}
+
 // TestEventsWaitWhileTheyCannotBeWritten takes away what session files need.
 // Events wait in the stream, health says why, requests are answered, and all
 // goes on when it is back.
@@ -50,29 +66,13 @@ func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 		spoil  func(t *testing.T, s *system, p *process) (mend func())
 	}{
 		{"the disk is full", true, "no space left", func(t *testing.T, s *system, _ *process) func() {
-			ballast := filepath.Join(s.sessionsDir(), ".ballast")
-			f, err := os.Create(ballast)
-			require.NoError(t, err)
-			for err == nil {
-				_, err = f.Write(make([]byte, 4096))
-			}
-			require.ErrorIs(t, err, syscall.ENOSPC)
-			require.NoError(t, f.Close())
+			ballast, _ := fill(t, s.sessionsDir())
 			return func() { require.NoError(t, os.Remove(ballast)) }
 		}},
 		{"the disk has room for the smallest files", true, "no space left", func(t *testing.T, s *system, _ *process) func() {
 			// What fits is small enough for whoever only looks whether anything does.
-			ballast := filepath.Join(s.sessionsDir(), ".ballast")
-			f, err := os.Create(ballast)
-			require.NoError(t, err)
-			for err == nil {
-				_, err = f.Write(make([]byte, 4096))
-			}
-			require.ErrorIs(t, err, syscall.ENOSPC)
-			size, err := f.Seek(0, io.SeekCurrent)
-			require.NoError(t, err)
-			require.NoError(t, f.Truncate(size-4096))
-			require.NoError(t, f.Close())
+			ballast, size := fill(t, s.sessionsDir())
+			require.NoError(t, os.Truncate(ballast, size-4096))
 			return func() { require.NoError(t, os.Remove(ballast)) }
 		}},
 		{"the file system is read-only", true, "read-only file system", func(t *testing.T, s *system, _ *process) func() {
