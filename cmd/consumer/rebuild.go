@@ -86,7 +86,7 @@ func (r *rebuilder) watch(ctx context.Context, sessions rebuildable) {
 	}
 }
 
-// begin notes that a store is whole while no event was given to anybody, so
+// begin notes that a new store is whole while no event was given to anybody, so
 // that what is applied from now on need not be applied again.
 func (r *rebuilder) begin(ctx context.Context, sessions rebuildable) error {
 	place, err := bus.Where(ctx, r.js, r.layout)

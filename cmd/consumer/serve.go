@@ -192,27 +192,23 @@ func (c *consumer) openSessions(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sessions: %w", err)
 	}
-	if err := ownSessions(ctx, c.sessions, c.cfg); err != nil {
-		return err
-	}
-	if err := c.rebuilding.begin(ctx, c.sessions); err != nil {
-		c.log.Debug("it is not known yet whether the sessions are whole", "error", err)
+	source, err := c.sessions.Source(ctx)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // what cannot be read is made again
+	case source.Stream == "":
+		if err := c.rebuilding.begin(ctx, c.sessions); err != nil {
+			c.log.Debug("it is not known yet whether the sessions are whole", "error", err)
+		}
+	case source.Stream != c.layout.Stream:
+		return fmt.Errorf("the sessions in %s %w: of stream %s, not %s; another HINT_DATA_DIR or HINT_SESSIONS_DIR keeps the systems apart (without the file .source there, all of them become this one's)",
+			storeName(c.cfg), errOthersSessions, source.Stream, c.layout.Stream)
 	}
 	return nil
 }
 
 // errOthersSessions: two systems would make sessions of one another's events.
 var errOthersSessions = errors.New("are another system's")
-
-// ownSessions refuses sessions that are made of another stream.
-func ownSessions(ctx context.Context, sessions rebuildable, cfg *config.Config) error {
-	source, err := sessions.Source(ctx)
-	if err != nil || source.Stream == "" || source.Stream == cfg.Bus.Stream {
-		return nil //nolint:nilerr // what cannot be read is made again
-	}
-	return fmt.Errorf("the sessions in %s %w: of stream %s, not %s; another HINT_DATA_DIR or HINT_SESSIONS_DIR keeps the systems apart (without the file .source there, all of them become this one's)",
-		storeName(cfg), errOthersSessions, source.Stream, cfg.Bus.Stream)
-}
 
 // takeEvents begins to fold events into sessions.
 func (c *consumer) takeEvents(ctx context.Context) error {

@@ -435,20 +435,20 @@ func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d [
 // bytes is how many of them a pull asks for.
 func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Prefix, bytes int, now time.Time) []Difference {
 	var out []Difference
-	refused := func(field string, limit, asked fmt.Stringer, lift func(*jetstream.ConsumerConfig)) {
+	refused := func(field, limit, asked string, lift func(*jetstream.ConsumerConfig)) {
 		out = append(out, Difference{
-			Field: field, From: limit.String(), To: "none", unusable: true,
-			Effect: "pulls, which ask for " + asked.String() + ", are refused", consumer: lift,
+			Field: field, From: limit, To: "none", unusable: true,
+			Effect: "pulls, which ask for " + asked + ", are refused", consumer: lift,
 		})
 	}
 	if n := have.MaxRequestBatch; n > 0 && n < pullMessages {
-		refused("max_batch", number(n), number(pullMessages), func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = 0 })
+		refused("max_batch", strconv.Itoa(n), strconv.Itoa(pullMessages), func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = 0 })
 	}
 	if n := have.MaxRequestMaxBytes; n > 0 && n < bytes {
-		refused("max_bytes", number(n), number(bytes), func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 0 })
+		refused("max_bytes", size(int64(n)), size(int64(bytes)), func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 0 })
 	}
 	if d := have.MaxRequestExpires; d > 0 && d < pullExpiry {
-		refused("max_expires", d, pullExpiry, func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = 0 })
+		refused("max_expires", d.String(), pullExpiry.String(), func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = 0 })
 	}
 	if until := have.PauseUntil; until != nil && until.After(now) {
 		out = append(out, Difference{
@@ -559,11 +559,6 @@ func (r bucketResource) create(ctx context.Context, js jetstream.JetStream) erro
 func (r bucketResource) change(ctx context.Context, js jetstream.JetStream, d []Difference) error {
 	return changeStream(ctx, js, bucketStream+r.Config.Bucket, d)
 }
-
-// number is a fmt.Stringer of a number.
-type number int
-
-func (n number) String() string { return strconv.Itoa(int(n)) }
 
 func age(d time.Duration) string {
 	if d <= 0 {

@@ -57,7 +57,7 @@ type Publisher struct {
 	log      *slog.Logger
 	// single: the stream takes no batches. Of the sending goroutine alone.
 	single bool
-	// most is maxDirect.
+	// most is maxDirect, but in tests.
 	most int
 
 	mu sync.Mutex // guards what follows; never held in a call of the client
