@@ -25,7 +25,7 @@ fuzz:
 
 # The hot path against its floors, as tables; BENCH=-quick for a look at it.
 bench:
-	go run ./bench $(BENCH)
+	go run ./test/bench $(BENCH)
 
 # Functions on the hot path, with allocations.
 microbench:
@@ -35,12 +35,12 @@ microbench:
 # doubled. FAULTS_SEED, which every run prints, repeats the choices of a run.
 SOAK ?= 10m
 soak:
-	SOAK=$(SOAK) go test -count=1 -v -timeout 0 -tags e2e -run '^TestSoak' ./e2e
+	SOAK=$(SOAK) go test -count=1 -v -timeout 0 -tags e2e -run '^TestSoak' ./test/e2e
 
 # Real processes; e2e-openclaw with a real OpenClaw gateway, which is installed
 # into .cache/openclaw the first time.
 e2e: e2e-openclaw
-	go test -count=1 -tags e2e ./e2e/...
+	go test -count=1 -tags e2e ./test/e2e/...
 
 e2e-openclaw:
 	e2e/openclaw/run

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 )
 
 const (

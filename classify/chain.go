@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 

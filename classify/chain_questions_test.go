@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 

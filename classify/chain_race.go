@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider"
-	"intenthint/classify/provider/providertest"
+	"intenthint/model/provider"
+	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 )
 

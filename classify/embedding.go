@@ -8,7 +8,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 

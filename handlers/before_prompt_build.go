@@ -15,8 +15,8 @@ import (
 	"github.com/nats-io/nuid"
 
 	"intenthint/classify"
-	"intenthint/conversation"
-	"intenthint/eligibility"
+	"intenthint/hint/conversation"
+	"intenthint/hint/eligibility"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/subjects"

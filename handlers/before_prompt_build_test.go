@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/conversation"
-	"intenthint/eligibility"
+	"intenthint/hint/conversation"
+	"intenthint/hint/eligibility"
 	"intenthint/intents"
 	"intenthint/internal/fair"
 	"intenthint/payload"

@@ -10,7 +10,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"intenthint/eligibility"
+	"intenthint/hint/eligibility"
 	"intenthint/internal/fair"
 	"intenthint/payload"
 )

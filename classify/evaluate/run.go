@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"intenthint/classify"
-	"intenthint/conversation"
+	"intenthint/hint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 )

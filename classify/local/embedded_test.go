@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/classify/provider/providertest"
 	"intenthint/intents"
+	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 )
 

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 )
 
 // Embedder turns texts into vectors of length 1, one for each.

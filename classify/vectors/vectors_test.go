@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 )
 
 // embedder gives each text a direction by its length, of so many dimensions.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"intenthint/eligibility"
 	"intenthint/handlers"
+	"intenthint/hint/eligibility"
 	"intenthint/internal/bus"
 	"intenthint/internal/telemetry"
 	"intenthint/payload"

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
-	"intenthint/eligibility"
+	"intenthint/hint/eligibility"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/payload"

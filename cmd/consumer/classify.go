@@ -12,7 +12,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/classify/local"
-	"intenthint/conversation"
+	"intenthint/hint/conversation"
 	"intenthint/intents"
 	"intenthint/internal/telemetry"
 	"intenthint/payload"

@@ -9,10 +9,10 @@ import (
 
 	"intenthint/classify"
 	"intenthint/classify/local"
-	"intenthint/classify/provider"
 	"intenthint/classify/vectors"
 	"intenthint/intents"
 	"intenthint/internal/config"
+	"intenthint/model/provider"
 )
 
 // After a failure the vectors are asked for again after so long, which doubles

@@ -17,8 +17,8 @@ import (
 
 	"intenthint/classify"
 	"intenthint/classify/local"
-	"intenthint/classify/provider/providertest"
 	"intenthint/internal/telemetry"
+	"intenthint/model/provider/providertest"
 )
 
 // synonyms are words that the intents of [writeIntents] do not have, and that

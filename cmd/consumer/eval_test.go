@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider/providertest"
+	"intenthint/model/provider/providertest"
 )
 
 // writeIntents writes two intents that have nothing in common, and returns

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"intenthint/classify/local"
-	"intenthint/classify/provider"
 	"intenthint/intents"
 	"intenthint/intents/expand"
 	"intenthint/internal/config"
+	"intenthint/model/provider"
 )
 
 type expandCmd struct {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider/providertest"
 	"intenthint/intents"
+	"intenthint/model/provider/providertest"
 )
 
 // suggestions is a model that knows two more wordings for each of the intents

@@ -12,12 +12,12 @@ import (
 
 	"intenthint/classify"
 	"intenthint/classify/local"
-	"intenthint/classify/provider"
-	"intenthint/eligibility"
 	"intenthint/handlers"
+	"intenthint/hint/eligibility"
 	"intenthint/intents"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
+	"intenthint/model/provider"
 )
 
 // live is what may change while the system runs: the configuration and the

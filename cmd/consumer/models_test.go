@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/classify/provider/providertest"
 	"intenthint/internal/telemetry"
+	"intenthint/model/provider/providertest"
 )
 
 // TestOutageCostsAFewTurns has a model that is down, and a configuration that

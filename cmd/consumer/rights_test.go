@@ -13,9 +13,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider/providertest"
 	"intenthint/deploy/deploytest"
 	"intenthint/internal/config"
+	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/subjects"
 )

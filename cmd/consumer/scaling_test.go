@@ -23,9 +23,9 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"intenthint/deploy/deploytest"
-	"intenthint/internal/faults"
 	"intenthint/payload"
 	"intenthint/subjects"
+	"intenthint/test/faults"
 )
 
 // The layouts of docs/scaling.md, with the files of deploy, real servers and

@@ -22,10 +22,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider/providertest"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/telemetry"
+	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/subjects"
 )

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"intenthint/classify/provider"
+	"intenthint/model/provider"
 )
 
 // Times of asking.

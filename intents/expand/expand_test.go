@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify/local"
-	"intenthint/classify/provider"
-	"intenthint/classify/provider/providertest"
 	"intenthint/intents"
+	"intenthint/model/provider"
+	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 )
 

@@ -9,8 +9,8 @@ import (
 	"unicode"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
 	"intenthint/intents"
+	"intenthint/model/provider"
 )
 
 // Bounds of a prompt.

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
-	"intenthint/conversation"
+	"intenthint/hint/conversation"
+	"intenthint/model/provider"
 )
 
 // Config is one complete configuration. It is made by [Load] and [Watch] and

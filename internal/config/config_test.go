@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
-	"intenthint/conversation"
+	"intenthint/hint/conversation"
 	"intenthint/internal/tlstest"
+	"intenthint/model/provider"
 )
 
 // setenv makes the environment hold exactly these HINT_* variables.

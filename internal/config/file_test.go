@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
-	"intenthint/conversation"
+	"intenthint/hint/conversation"
+	"intenthint/model/provider"
 )
 
 const pluginJSON5 = `

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
-	"intenthint/conversation"
+	"intenthint/hint/conversation"
+	"intenthint/model/provider"
 	"intenthint/subjects"
 )
 

@@ -20,7 +20,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"intenthint/eligibility"
+	"intenthint/hint/eligibility"
 )
 
 // The functions of this file read one value each. Their errors say what is

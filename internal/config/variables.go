@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
-	"intenthint/conversation"
-	"intenthint/eligibility"
+	"intenthint/hint/conversation"
+	"intenthint/hint/eligibility"
+	"intenthint/model/provider"
 	"intenthint/subjects"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/conversation"
+	"intenthint/hint/conversation"
 )
 
 // journal is a log that several goroutines may write and read.

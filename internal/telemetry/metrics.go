@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"intenthint/eligibility"
+	"intenthint/hint/eligibility"
 	"intenthint/payload"
 	"intenthint/subjects"
 )

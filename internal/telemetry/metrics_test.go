@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/classify/provider"
-	"intenthint/eligibility"
+	"intenthint/hint/eligibility"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 

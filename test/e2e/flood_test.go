@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/faults"
 	"intenthint/internal/porttest"
+	"intenthint/test/faults"
 )
 
 // often asks as many requests, one after the other with a pause, and returns

@@ -186,7 +186,7 @@ func TestChatID(t *testing.T) {
 // TestCapturedTurns goes through what a real gateway sent.
 func TestCapturedTurns(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../testdata/openclaw/before_prompt_build.json")
+	data, err := os.ReadFile("../../testdata/openclaw/before_prompt_build.json")
 	require.NoError(t, err)
 	var samples []struct {
 		Scenario   string `json:"scenario"`

@@ -23,7 +23,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/faults"
+	"intenthint/test/faults"
 )
 
 // member is one consumer process and its ways to the servers.

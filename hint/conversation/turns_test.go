@@ -202,7 +202,7 @@ func TestLatest(t *testing.T) {
 // file.
 func TestCapturedHistories(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../testdata/openclaw/before_prompt_build.json")
+	data, err := os.ReadFile("../../testdata/openclaw/before_prompt_build.json")
 	require.NoError(t, err)
 	var samples []struct {
 		Scenario string          `json:"scenario"`

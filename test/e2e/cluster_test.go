@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/faults"
 	"intenthint/internal/porttest"
+	"intenthint/test/faults"
 )
 
 // natsServer builds the NATS server that go.mod names, once, and returns its

@@ -11,7 +11,7 @@ const openclaw = process.env.E2E_OPENCLAW;
 const here = dirname(fileURLToPath(import.meta.url));
 
 export const pluginId = "intention-hint";
-export const pluginDir = join(here, "..", "..", "openclaw-plugin");
+export const pluginDir = join(here, "..", "..", "..", "openclaw-plugin");
 export const stopwatchDir = join(here, "stopwatch");
 
 export class Gateway {

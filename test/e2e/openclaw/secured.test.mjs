@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { openssl } from "../../openclaw-plugin/test/site.js";
+import { openssl } from "../../../openclaw-plugin/test/site.js";
 import { pluginId } from "./gateway.mjs";
 import { until } from "./process.mjs";
 import { hints, intentOf, Rig } from "./rig.mjs";

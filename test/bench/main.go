@@ -4,9 +4,9 @@
 // decoding and acknowledging alone, long sessions against short ones, a start
 // with many sessions against one with none. It prints Markdown tables.
 //
-//	go run ./bench
-//	go run ./bench -only hint,events
-//	go run ./bench -quick -json
+//	go run ./test/bench
+//	go run ./test/bench -only hint,events
+//	go run ./test/bench -quick -json
 //
 // Absolute figures depend on the machine, and on what else it does; the ratios
 // are what to look at.
@@ -101,7 +101,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: go run ./bench [flags]\n\nParts:")
+		fmt.Fprintln(stderr, "usage: go run ./test/bench [flags]\n\nParts:")
 		for _, p := range parts {
 			fmt.Fprintf(stderr, "  %-11s %s\n", p.name, p.about)
 		}

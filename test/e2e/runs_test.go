@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider/providertest"
+	"intenthint/model/provider/providertest"
 )
 
 // continued is the prompt with which a gateway retries a run.

@@ -17,7 +17,7 @@ func TestBench(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	bench := filepath.Join(dir, "bench")
-	out, err := exec.Command("go", "build", "-o", bench, "intenthint/bench").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", bench, "intenthint/test/bench").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	cmd := exec.Command(bench, "-quick", "-json", "-consumer", binary, "-dir", dir)
 	stdout, stderr := &output{}, &output{}

@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/faults"
+	"intenthint/test/faults"
 )
 
 // messageOf is an event of a workload as a gateway sends it.

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider/providertest"
+	"intenthint/model/provider/providertest"
 )
 
 // api is one of the two wire formats under test.

@@ -1,7 +1,7 @@
 // Command accuracy says how right the local classifier is on public sets, as a
 // Markdown table.
 //
-//	go run ./bench/accuracy DATA_DIR
+//	go run ./test/bench/accuracy DATA_DIR
 //
 // DATA_DIR holds the sets, which are not part of this repository:
 //
@@ -31,7 +31,7 @@ import (
 
 func main() {
 	if len(os.Args) != 2 {
-		_, _ = fmt.Fprintln(os.Stderr, "usage: go run ./bench/accuracy DATA_DIR")
+		_, _ = fmt.Fprintln(os.Stderr, "usage: go run ./test/bench/accuracy DATA_DIR")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/faults"
 	"intenthint/internal/porttest"
+	"intenthint/test/faults"
 )
 
 // island is a network of its own with one cable to this machine.

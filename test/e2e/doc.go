@@ -4,7 +4,7 @@
 //
 // They stand behind a build tag:
 //
-//	go test -tags e2e ./e2e/...
+//	go test -tags e2e ./test/e2e/...
 //
 // With E2E_RACE set to anything the binary is built with the race detector,
 // and a process that reports a race fails its test. Everything happens on

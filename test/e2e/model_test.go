@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"intenthint/classify/provider/providertest"
+	"intenthint/model/provider/providertest"
 )
 
 // model is a scripted model provider, reached under two names: mock speaks

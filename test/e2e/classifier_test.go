@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider/providertest"
+	"intenthint/model/provider/providertest"
 )
 
 func TestClassifierModes(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify/provider/providertest"
+	"intenthint/model/provider/providertest"
 )
 
 func TestAnEmbeddingModelHelpsWhileItIsThere(t *testing.T) {

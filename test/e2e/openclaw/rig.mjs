@@ -8,7 +8,7 @@ import { Gateway } from "./gateway.mjs";
 import { Model } from "./model.mjs";
 import { freePort, until } from "./process.mjs";
 import { Telegram } from "./telegram.mjs";
-import { startSite } from "../../openclaw-plugin/test/site.js";
+import { startSite } from "../../../openclaw-plugin/test/site.js";
 
 let words = 0;
 
