@@ -73,7 +73,7 @@ func renderSystem(cat *intents.Catalog) string {
 	b.WriteString(instructions)
 	if categories := Categories(cat.Enabled()); categories != "" {
 		b.WriteString("\n<intent_categories>\n")
-		b.WriteString(escapeText(categories))
+		b.WriteString(EscapeText(categories))
 		b.WriteString("</intent_categories>\n")
 	}
 	b.WriteString("\n<intent_catalog>\n")
@@ -153,7 +153,7 @@ func writeList(b *strings.Builder, heading string, items []string) {
 		b.WriteString(heading)
 		heading = ""
 		b.WriteString("- ")
-		b.WriteString(escapeText(item))
+		b.WriteString(EscapeText(item))
 		b.WriteByte('\n')
 	}
 }
@@ -249,7 +249,7 @@ func writeText(b *strings.Builder, s string) {
 			return r
 		}, s)
 	}
-	b.WriteString(escapeText(s))
+	b.WriteString(EscapeText(s))
 }
 
 // writeTime writes 2026-05-18T21:24:46 (timezone: Asia/Taipei).
@@ -257,7 +257,7 @@ func writeTime(b *strings.Builder, t time.Time) {
 	var buf [32]byte
 	b.Write(t.AppendFormat(buf[:0], "2006-01-02T15:04:05"))
 	b.WriteString(" (timezone: ")
-	b.WriteString(escapeText(zoneName(t)))
+	b.WriteString(EscapeText(zoneName(t)))
 	b.WriteByte(')')
 }
 

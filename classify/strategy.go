@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"intenthint/internal/fair"
 	"intenthint/payload"
 )
 
@@ -215,7 +214,6 @@ func (p *pending) await() (payload.Classification, error) {
 	if p.err != nil {
 		return payload.Classification{}, p.err
 	}
-	fair.Yield(p.patience)
 	var a answer
 	select {
 	case a = <-p.answer:

@@ -107,8 +107,8 @@ var (
 	attributeEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&#39;")
 )
 
-// escapeText makes s harmless between tags: it can neither open nor close one.
-func escapeText(s string) string {
+// EscapeText makes s harmless between tags: it can neither open nor close one.
+func EscapeText(s string) string {
 	if strings.IndexByte(s, '&') < 0 && strings.IndexByte(s, '<') < 0 && strings.IndexByte(s, '>') < 0 {
 		return s
 	}

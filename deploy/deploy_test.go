@@ -26,6 +26,7 @@ import (
 
 	"intenthint/deploy/deploytest"
 	"intenthint/handlers"
+	"intenthint/hint/run"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/porttest"
@@ -51,7 +52,7 @@ func provision(t *testing.T, s *deploytest.Site, ns *server.Server, replicas int
 	require.NoError(t, err)
 	_, err = bus.Provision(t.Context(), js, layout(replicas))
 	require.NoError(t, err)
-	_, err = bus.OpenClaims(t.Context(), js, layout(replicas), quiet)
+	_, err = bus.OpenBucket(t.Context(), js, layout(replicas).Claims())
 	require.NoError(t, err)
 }
 
@@ -223,10 +224,9 @@ func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 	require.NoError(t, m.DoubleAck(t.Context()))
 
 	// A run that another consumer has claimed, whose promise runs out.
-	mine, err := bus.OpenClaims(t.Context(), js, layout(1), quiet)
+	bucket, err := bus.OpenBucket(t.Context(), js, layout(1).Claims())
 	require.NoError(t, err)
-	theirs, err := bus.OpenClaims(t.Context(), js, layout(1), quiet)
-	require.NoError(t, err)
+	mine, theirs := run.NewClaims(bucket, quiet), run.NewClaims(bucket, quiet)
 	now := time.Now()
 	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())
 	require.False(t, theirs.Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())

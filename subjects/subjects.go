@@ -32,6 +32,10 @@ func (p Prefix) Request(hook, agent string) string {
 // Requests matches every request subject.
 func (p Prefix) Requests() string { return string(p) + ".request.>" }
 
+// RequestsOf matches the requests of one hook, of whatever agent. Those of two
+// hooks never overlap.
+func (p Prefix) RequestsOf(hook string) string { return string(p) + ".request." + part(hook) + ".*" }
+
 // Event is the subject of an observation hook:
 // P.event.<hook>.<agent>.<session>, where session is the session id, else the
 // session key.

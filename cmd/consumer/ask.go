@@ -16,6 +16,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"intenthint/hint/eligibility"
+	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/payload"
@@ -78,38 +79,28 @@ func (c *askCmd) Run(inv *invocation) error {
 // withSystem runs the whole system in this process for as long as ask takes,
 // and until the turn that it began, if any, stands in its session.
 func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) error {
-	ctx, stop := context.WithCancel(inv.ctx)
-	defer stop()
 	cfg := *inv.cfg
 	cfg.HTTP, cfg.Bus.URLs = config.HTTP{}, nil
-	ready := make(chan *bus.Bus, 1)
-	ended := make(chan error, 1)
-	go func() {
-		ended <- serve(ctx, &cfg, inv.quiet(), new(slog.LevelVar), func(b *bus.Bus) { ready <- b })
-	}()
-	select {
-	case err := <-ended:
-		return err
-	case b := <-ready:
-		own, err := b.Another(ctx, "intenthint ask")
-		if err != nil {
-			stop()
-			return errors.Join(err, <-ended)
-		}
-		about, err := ask(own.NC)
-		own.Close()
-		if err == nil && about.RunID != "" {
-			awaitTurn(inv, b, about)
-		}
-		stop()
-		return errors.Join(err, <-ended)
+	system := app.New(&cfg, app.Options{Version: version, Log: inv.quiet(), Level: new(slog.LevelVar)})
+	if err := system.Start(inv.ctx); err != nil {
+		return errors.Join(err, system.Stop())
 	}
+	own, err := system.Bus().Another(inv.ctx, "intenthint ask")
+	if err != nil {
+		return errors.Join(err, system.Stop())
+	}
+	about, err := ask(own.NC)
+	own.Close()
+	if err == nil && about.RunID != "" {
+		awaitTurn(inv, system.Bus(), about)
+	}
+	return errors.Join(err, system.Stop())
 }
 
 // awaitTurn waits a moment until a turn stands in its session. A turn that is
 // not there by then is in the stream and comes with the next start.
 func awaitTurn(inv *invocation, b *bus.Bus, about payload.Context) {
-	sessions, err := openStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	sessions, err := app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
 	if err != nil {
 		return
 	}

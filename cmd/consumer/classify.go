@@ -14,6 +14,7 @@ import (
 	"intenthint/classify/local"
 	"intenthint/hint/conversation"
 	"intenthint/intents"
+	"intenthint/internal/app"
 	"intenthint/internal/telemetry"
 	"intenthint/payload"
 )
@@ -52,18 +53,18 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if latest == "" {
 		return errors.New("there is nothing to classify: give a text")
 	}
-	catalog, _, err := loadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
 	if err != nil {
 		return err
 	}
 	// This command leaves no model behind, but uses that of `consumer run`.
-	model, err := local.ReadCached(cacheDir(inv.cfg), catalog)
+	model, err := local.ReadCached(app.CacheDir(inv.cfg), catalog)
 	if err != nil {
 		model = local.Train(catalog)
 	}
-	o := observer{telemetry.NewMetrics(version), inv.quiet()}
+	o := app.Observer{Metrics: telemetry.NewMetrics(version), Log: inv.quiet()}
 	embedding := inv.embeddingFor(catalog, model, o)
-	classifier, err := newClassifier(inv.cfg, model, embedding, o)
+	classifier, err := app.NewClassifier(inv.cfg, model, embedding, o)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	result.ElapsedMs = float64(time.Since(began).Microseconds()) / 1000
 	p := model.Predict(latest, nil, in.Catalog.Allowed())
 	if embedding != nil {
-		p = embedding.predict(ctx, in)
+		p = embedding.Predict(ctx, in)
 	}
 	out := classified{
 		Classification: result, RunnersUp: []local.Score{},

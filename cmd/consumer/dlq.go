@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"intenthint/classify"
+	"intenthint/internal/app"
 	"intenthint/internal/bus"
 )
 
@@ -217,7 +218,7 @@ func openDeadLetters(inv *invocation) (*bus.Bus, *bus.DeadLetters, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	queue, err := bus.OpenDeadLetters(inv.ctx, b.JS, layoutOf(inv.cfg))
+	queue, err := bus.OpenDeadLetters(inv.ctx, b.JS, app.Layout(inv.cfg))
 	if err != nil {
 		b.Close()
 		return nil, nil, err

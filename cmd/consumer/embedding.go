@@ -1,206 +1,29 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"log/slog"
-	"maps"
-	"time"
+	"fmt"
 
-	"intenthint/classify"
 	"intenthint/classify/local"
-	"intenthint/classify/vectors"
 	"intenthint/intents"
-	"intenthint/internal/config"
-	"intenthint/model/provider"
+	"intenthint/internal/app"
 )
 
-// After a failure the vectors are asked for again after so long, which doubles
-// each time.
-const (
-	learnPause    = 2 * time.Second
-	maxLearnPause = 5 * time.Minute
-)
-
-// asksEmbedding says whether an embedding model is ever asked.
-func asksEmbedding(c config.Classifier) bool {
-	return c.Embedding != "" && c.Mode != classify.ModeLLM
-}
-
-// lesson is what an embedding tier is learnt from.
-type lesson struct {
-	catalog   *intents.Catalog
-	local     *local.Model
-	ref       string
-	providers map[string]provider.Config
-}
-
-func (l lesson) equal(other lesson) bool {
-	return l.catalog == other.catalog && l.local == other.local && l.ref == other.ref && maps.Equal(l.providers, other.providers)
-}
-
-// tier is an embedding tier and what it has learnt.
-type tier struct {
-	*classify.Embedding
-	lesson lesson
-	model  *local.Embedded
-}
-
-// predict is all that there is to say of a message; without its vectors, by its
-// words.
-func (t *tier) predict(ctx context.Context, in classify.Input) local.Prediction {
-	found, err := t.Vectors(ctx, in)
-	if err != nil {
-		found = nil
-	}
-	return t.model.PredictVectors(in.Latest, in.Catalog.Allowed(), found)
-}
-
-// teacher makes embedding tiers.
-type teacher struct {
-	dir      string // of the cache
-	observer observer
-	breakers *classify.Breakers
-	log      *slog.Logger
-	progress func(done, of int)
-}
-
-// teach gets the vectors of the catalogue's texts and learns from them. It may
-// take seconds. Errors wrap those of package provider.
-func (t *teacher) teach(ctx context.Context, l lesson) (*tier, error) {
-	registry, err := provider.New(l.providers, provider.Options{})
-	if err != nil {
-		return nil, err
-	}
-	embedder, err := registry.Embedder(l.ref)
-	if err != nil {
-		return nil, err
-	}
-	source := vectors.Source{
-		Embedder: embedder, Ref: embedder.Ref, BaseURL: embedder.BaseURL, Dir: t.dir,
-		Observer: t.observer, Log: t.log, Progress: t.progress,
-	}
-	found, err := source.Of(ctx, local.TextsOf(l.catalog))
-	if err != nil {
-		return nil, err
-	}
-	model, err := local.TrainEmbedded(l.local, found)
-	if err != nil {
-		return nil, err
-	}
-	opts := classify.ChainOptions{Observer: t.observer, Breakers: t.breakers}
-	return &tier{Embedding: classify.NewEmbedding(embedder.Ref, embedder, model, opts), lesson: l, model: model}, nil
-}
-
-// embedding returns the tier of the configuration and the catalogue, nil when
-// there is none, or none yet: then it is wanted. mu is held.
-func (l *live) embedding() *tier {
-	var want lesson
-	if asksEmbedding(l.cfg.Classifier) && len(l.catalog.Enabled()) > 0 {
-		want = lesson{l.catalog, l.local, l.cfg.Classifier.Embedding, l.cfg.Classifier.Providers}
-	}
-	if l.tier != nil && !l.tier.lesson.equal(want) {
-		l.tier = nil
-	}
-	if l.tier == nil && !l.lesson.equal(want) {
-		// The last one that was left counts.
-		select {
-		case <-l.wanted:
-		default:
-		}
-		l.wanted <- want
-	}
-	l.lesson = want
-	l.metrics.EmbeddingReady(l.tier != nil)
-	return l.tier
-}
-
-// learn makes the embedding tiers that are wanted, until ctx ends. One that is
-// being made for what has changed meanwhile is given up.
-func (l *live) learn(ctx context.Context) {
-	stop := context.CancelFunc(func() {})
-	defer func() { stop() }()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case want := <-l.wanted:
-			stop()
-			own, cancel := context.WithCancel(ctx)
-			stop = cancel
-			if want.ref != "" {
-				go l.keepLearning(own, want)
-			}
-		}
-	}
-}
-
-// keepLearning makes one tier and swaps it in, however often that takes. Until
-// then the local classifier answers.
-func (l *live) keepLearning(ctx context.Context, want lesson) {
-	t := teacher{dir: cacheDir(l.config()), observer: observer{l.metrics, l.log}, breakers: l.breakers, log: l.log}
-	for pause := learnPause; ; pause = min(2*pause, maxLearnPause) {
-		began := time.Now()
-		made, err := t.teach(ctx, want)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err == nil:
-			l.useTier(made, time.Since(began))
-			return
-		case errors.Is(err, provider.ErrUnresolved):
-			l.log.Error("the embedding model cannot be asked, the local classifier answers", "model", want.ref, "error", err)
-			return
-		}
-		wait := pause
-		if status, ok := errors.AsType[*provider.StatusError](err); ok {
-			wait = max(wait, min(status.RetryAfter, maxLearnPause))
-		}
-		l.log.Warn("the embedding model does not answer, the local classifier does until then", "model", want.ref, "again", wait, "error", err)
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
-	}
-}
-
-// useTier swaps a tier in, unless something else is wanted by now.
-func (l *live) useTier(made *tier, took time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !made.lesson.equal(l.lesson) {
-		return
-	}
-	l.tier = made
-	if err := l.rebuild(); err != nil {
-		l.log.Error("the embedding model is not used", "error", err)
-		return
-	}
-	l.log.Info("the embedding model helps the local classifier", "model", made.lesson.ref, "took", took.Round(time.Millisecond))
-}
-
-// embeddingFor makes the embedding tier for a command, nil when there is none. A
-// failure is told: then the answers are those of the local classifier alone.
-func (inv *invocation) embeddingFor(catalog *intents.Catalog, model *local.Model, o observer) *tier {
-	c := inv.cfg.Classifier
-	if !asksEmbedding(c) || len(catalog.Root().Enabled()) == 0 {
-		return nil
-	}
+// embeddingFor makes the embedding tier for a command, nil when there is none.
+// After a failure, which is printed, the local classifier answers alone.
+func (inv *invocation) embeddingFor(catalog *intents.Catalog, model *local.Model, o app.Observer) *app.Tier {
 	var bar *progress
-	t := teacher{dir: cacheDir(inv.cfg), observer: o, log: inv.quiet(), progress: func(done, of int) {
+	tier, err := app.Teach(inv.ctx, inv.cfg, catalog, model, o, func(done, of int) {
 		if bar == nil {
 			bar = newProgress(inv.stderr, of)
 		}
 		bar.show(done)
-	}}
-	made, err := t.teach(inv.ctx, lesson{catalog.Root(), model, c.Embedding, c.Providers})
+	})
 	if bar != nil {
 		bar.clear()
 	}
 	if err != nil {
-		_, _ = inv.stderr.Write([]byte("the embedding model is of no use, the local classifier answers alone: " + err.Error() + "\n"))
+		_, _ = fmt.Fprintf(inv.stderr, "embedding model not available, the local classifier answers alone: %v\n", err)
 		return nil
 	}
-	return made
+	return tier
 }

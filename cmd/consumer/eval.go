@@ -12,6 +12,7 @@ import (
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
 	"intenthint/intents"
+	"intenthint/internal/app"
 	"intenthint/internal/telemetry"
 	"intenthint/payload"
 )
@@ -58,10 +59,10 @@ func (c *evalCmd) Run(inv *invocation) error {
 		return err
 	}
 	model := local.Train(catalog)
-	o := observer{telemetry.NewMetrics(version), inv.quiet()}
+	o := app.Observer{Metrics: telemetry.NewMetrics(version), Log: inv.quiet()}
 	embedding := inv.embeddingFor(catalog, model, o)
 	loaded := time.Since(began)
-	classifier, err := newClassifier(inv.cfg, model, embedding, o)
+	classifier, err := app.NewClassifier(inv.cfg, model, embedding, o)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (c *evalCmd) Run(inv *invocation) error {
 		Catalog: catalog, Classifier: classifier, Timeout: inv.cfg.Classifier.Timeout, Location: inv.cfg.Timezone.Location,
 		Forced: func(source string, in classify.Input) string {
 			if source == payload.SourceEmbedding {
-				return embedding.predict(inv.ctx, in).Intent
+				return embedding.Predict(inv.ctx, in).Intent
 			}
 			return model.Predict(in.Latest, nil, nil).Intent
 		},

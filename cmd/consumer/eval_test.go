@@ -11,23 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/app/apptest"
 	"intenthint/model/provider/providertest"
 )
-
-// writeIntents writes two intents that have nothing in common, and returns
-// their directory.
-func writeIntents(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	for id, examples := range map[string][]string{
-		"WEATHER": {"will it rain tomorrow", "how hot is it outside", "is there snow in the mountains", "weather forecast for sunday"},
-		"MONEY":   {"pay my electricity bill", "transfer cash to my savings account", "what is my bank balance", "send fifty dollars to anna"},
-	} {
-		text := fmt.Sprintf("---\nid: %s\ntriggers: [\"%s\"]\nexamples:\n  - %s\n---\nprompt\n", id, strings.ToLower(id), strings.Join(examples, "\n  - "))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, strings.ToLower(id)+".md"), []byte(text), 0o600))
-	}
-	return dir
-}
 
 func writeData(t *testing.T, lines ...string) string {
 	t.Helper()
@@ -47,8 +33,8 @@ func eval(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestEvalJSON(t *testing.T) {
-	dir := writeIntents(t)
-	settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
+	dir := apptest.WriteIntents(t)
+	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
 	data := writeData(t,
 		line("will it rain tomorrow", "WEATHER"), line("how hot is it outside", "weather"),
 		line("what is my bank balance", "MONEY"), line("pay my electricity bill", "WEATHER"),
@@ -79,9 +65,9 @@ func TestEvalJSON(t *testing.T) {
 }
 
 func TestEvalForPeople(t *testing.T) {
-	settle(t, nil)
+	apptest.Settle(t, nil)
 	data := writeData(t, line("will it rain tomorrow", "WEATHER"), line("pay my electricity bill", "WEATHER"), line("what is my bank balance", "MONEY"))
-	code, stdout, stderr := eval(t, "--intents", writeIntents(t), "--data", data)
+	code, stdout, stderr := eval(t, "--intents", apptest.WriteIntents(t), "--data", data)
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr, "no bar where no terminal is")
 	require.Regexp(t, `(?m)^accuracy +66\.7 % +of 3 in scope$`, stdout)
@@ -89,21 +75,21 @@ func TestEvalForPeople(t *testing.T) {
 	require.Regexp(t, `(?ms)^INTENT +RECALL +PRECISION +N$.^WEATHER +50\.0 % +100\.0 % +2$.^MONEY +100\.0 % +50\.0 % +1$`, stdout)
 	require.NotContains(t, stdout, "WANTED")
 
-	code, stdout, stderr = eval(t, "--intents", writeIntents(t), "--data", data, "--confusion")
+	code, stdout, stderr = eval(t, "--intents", apptest.WriteIntents(t), "--data", data, "--confusion")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `(?m)^WEATHER +MONEY +1 +pay my electricity bill$`, stdout)
 }
 
 func TestEvalBundled(t *testing.T) {
-	settle(t, nil)
+	apptest.Settle(t, nil)
 	code, stdout, stderr := eval(t, "--json", "--data", writeData(t, line("can you review this PR before I merge it?", "CODE_REVIEW")))
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, `"accuracy": 1,`)
 }
 
 func TestEvalFaults(t *testing.T) {
-	dir := writeIntents(t)
-	settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
+	dir := apptest.WriteIntents(t)
+	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
 	good := line("will it rain tomorrow", "WEATHER")
 	for _, tc := range []struct {
 		row  string
@@ -128,7 +114,7 @@ func TestEvalFaults(t *testing.T) {
 }
 
 func TestEvalUnknownIntents(t *testing.T) {
-	settle(t, map[string]string{"HINT_INTENTS_DIR": writeIntents(t)})
+	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	data := writeData(t, line("will it rain tomorrow", "WEATHER"), line("play jazz", "MUSIC"), line("louder", "MUSIC"), line("pay my bill", "MONEY"))
 	code, stdout, stderr := eval(t, "--data", data, "--json")
 	require.Zero(t, code, stderr)
@@ -144,8 +130,8 @@ func TestEvalModelThatFails(t *testing.T) {
 		providertest.Answer{Text: fmt.Sprintf(answer, "OTHER")},
 	)
 	model.Always(providertest.Answer{Text: "I would rather not say."})
-	settle(t, map[string]string{
-		"HINT_CLASSIFIER": "llm", "HINT_MODEL": "mock/small", "HINT_INTENTS_DIR": writeIntents(t),
+	apptest.Settle(t, map[string]string{
+		"HINT_CLASSIFIER": "llm", "HINT_MODEL": "mock/small", "HINT_INTENTS_DIR": apptest.WriteIntents(t),
 		"HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()),
 	})
 	data := writeData(t, line("rain?", "WEATHER"), line("hmm", "OTHER"), line("snow?", "WEATHER"), line("zzz", "OTHER"))

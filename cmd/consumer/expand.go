@@ -15,6 +15,7 @@ import (
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/intents/expand"
+	"intenthint/internal/app"
 	"intenthint/internal/config"
 	"intenthint/model/provider"
 )
@@ -199,7 +200,7 @@ func (s *source) choose(ids []string) ([]intents.File, error) {
 // models are those of the configuration that can be asked.
 func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
 	settings := inv.cfg.Classifier
-	refs := nonEmpty(settings.Model, settings.Fallback)
+	refs := slices.DeleteFunc([]string{settings.Model, settings.Fallback}, func(ref string) bool { return ref == "" })
 	if len(refs) == 0 {
 		return nil, config.Errors{{Variable: "HINT_MODEL", Allowed: "must be provider/model: there is no model to ask for examples"}}
 	}
@@ -228,7 +229,7 @@ func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
 
 // expand asks for examples of each intent in turn, and tells how it goes.
 func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, models *expand.Models) expanded {
-	classifier, err := local.ReadCached(cacheDir(inv.cfg), s.catalog)
+	classifier, err := local.ReadCached(app.CacheDir(inv.cfg), s.catalog)
 	if err != nil {
 		classifier = local.Train(s.catalog)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/intents"
+	"intenthint/internal/app/apptest"
 	"intenthint/model/provider/providertest"
 )
 
@@ -35,14 +36,14 @@ func suggestions(r providertest.Request) providertest.Answer {
 // scripted model and a directory of intents.
 func withSuggestions(t *testing.T, settings map[string]string) (model *providertest.Server, dir string) {
 	t.Helper()
-	model, dir = providertest.New(t), writeIntents(t)
+	model, dir = providertest.New(t), apptest.WriteIntents(t)
 	model.Handle(suggestions)
 	all := map[string]string{
 		"HINT_MODEL": "mock/big", "HINT_INTENTS_DIR": dir,
 		"HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()),
 	}
 	maps.Copy(all, settings)
-	settle(t, all)
+	apptest.Settle(t, all)
 	return model, dir
 }
 

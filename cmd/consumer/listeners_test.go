@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"intenthint/internal/app/apptest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -25,7 +27,7 @@ func TestAWrongServerIsAWrongSetting(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "own.conf")
 			require.NoError(t, os.WriteFile(file, []byte(row.conf), 0o600))
 			data := filepath.Join(t.TempDir(), "data")
-			settle(t, map[string]string{"HINT_NATS_CONF": file, "HINT_DATA_DIR": data})
+			apptest.Settle(t, map[string]string{"HINT_NATS_CONF": file, "HINT_DATA_DIR": data})
 			var stdout, stderr bytes.Buffer
 			require.Equal(t, exitUsage, runContext(t.Context(), row.command, &stdout, &stderr))
 			require.Empty(t, stdout.String())

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/deploy/deploytest"
+	"intenthint/internal/app/apptest"
 	"intenthint/internal/config"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
@@ -58,7 +59,7 @@ func (s *site) settings(user string, more map[string]string) map[string]string {
 // command runs a command as a user.
 func (s *site) command(user string, settings map[string]string, args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
-	settle(s.t, s.settings(user, settings))
+	apptest.Settle(s.t, s.settings(user, settings))
 	var out, errs bytes.Buffer
 	code = runContext(s.t.Context(), args, &out, &errs)
 	return code, out.String(), errs.String()
@@ -73,7 +74,7 @@ func TestLeastRightsAreEnough(t *testing.T) {
 func leastRightsAreEnough(t *testing.T, store string) {
 	t.Helper()
 	model := providertest.New(t)
-	model.Always(providertest.Answer{Text: hintAnswer})
+	model.Always(providertest.Answer{Text: apptest.HintAnswer})
 	settings := map[string]string{
 		"HINT_CLASSIFIER": "llm",
 		"HINT_MODEL":      "mock/small",
@@ -85,29 +86,29 @@ func leastRightsAreEnough(t *testing.T, store string) {
 	code, _, stderr := at.command("operator", settings, "stream", "apply", "--yes")
 	require.Zero(t, code, stderr)
 
-	cfg := settle(t, at.settings("consumer", settings))
+	cfg := apptest.Settle(t, at.settings("consumer", settings))
 	s := launch(t, cfg)
-	s.as(at.Connect(t, at.ns, "gateway"))
-	reply := s.ask(s.prompt("s1", "r1", "Hello there."), time.Minute)
+	s.As(at.Connect(t, at.ns, "gateway"))
+	reply := s.Ask(s.Prompt("s1", "r1", "Hello there."), time.Minute)
 	require.Equal(t, "CHAT", reply.Header.Get(subjects.HeaderIntent), reply.Header)
-	s.tell(payload.Envelope{
+	s.Tell(payload.Envelope{
 		Hook: subjects.HookAgentEnd, ID: "e1", TS: 1763680001000,
 		Event: []byte(`{"runId":"r1","success":true,"messages":[{"role":"user","content":"Hello there."},{"role":"assistant","content":"Hello."}]}`),
 		Ctx:   []byte(`{"runId":"r1","agentId":"main","sessionId":"s1"}`),
 	})
-	s.eventually("the turn and its end", func() bool {
+	s.Eventually("the turn and its end", func() bool {
 		_, stdout, _ := at.command("operator", settings, "sessions", "show", "s1")
 		return strings.Contains(stdout, `"result": "Hello."`)
 	})
-	_, err := s.js.Publish(t.Context(), "openclaw.event.agent_end.main.s1", []byte("poison"))
+	_, err := s.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s1", []byte("poison"))
 	require.NoError(t, err)
-	s.eventually("the dead letter", func() bool { return strings.Contains(s.log.String(), `"dead letter"`) })
+	s.Eventually("the dead letter", func() bool { return strings.Contains(s.Log.String(), `"dead letter"`) })
 
 	// The next process reads what this one has answered.
 	another := launch(t, cfg)
-	require.NoError(t, s.stop())
-	another.as(at.Connect(t, at.ns, "gateway"))
-	reply = another.ask(another.prompt("s1", "r1", "Continue the current task."), time.Minute)
+	require.NoError(t, s.Stop())
+	another.As(at.Connect(t, at.ns, "gateway"))
+	reply = another.Ask(another.Prompt("s1", "r1", "Continue the current task."), time.Minute)
 	require.Equal(t, "cache", reply.Header.Get(subjects.HeaderSource))
 	require.Equal(t, 1, model.Count())
 
@@ -117,8 +118,8 @@ func leastRightsAreEnough(t *testing.T, store string) {
 	code, stdout, stderr = at.command("operator", settings, "dlq", "ls")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "agent_end")
-	require.NoError(t, another.stop())
-	for _, log := range []string{s.log.String(), another.log.String()} {
+	require.NoError(t, another.Stop())
+	for _, log := range []string{s.Log.String(), another.Log.String()} {
 		require.NotContains(t, strings.ToLower(log), "permission", "nothing was tried that is not allowed")
 		for _, user := range deploytest.Users {
 			require.NotContains(t, log, deploytest.Password(user))

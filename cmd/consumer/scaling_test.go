@@ -23,6 +23,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"intenthint/deploy/deploytest"
+	"intenthint/internal/app/apptest"
 	"intenthint/payload"
 	"intenthint/subjects"
 	"intenthint/test/faults"
@@ -82,8 +83,8 @@ func (g *far) turn(stream, agent, session, run string) *nats.Msg {
 // shows waits until a session of a consumer is complete.
 func (s *system) shows(session string) {
 	s.t.Helper()
-	s.eventually("session "+session, func() bool {
-		current, _ := s.document(session)["current"].(map[string]any)
+	s.Eventually("session "+session, func() bool {
+		current, _ := s.Document(session)["current"].(map[string]any)
 		return current["result"] == "Hello."
 	})
 }
@@ -95,12 +96,12 @@ func TestTenantsHaveAccountsOfTheirOwn(t *testing.T) {
 	consumers := map[string]*system{}
 	gateways := map[string]*far{}
 	for name, stream := range map[string]string{"acme": "ACME_EVENTS", "globex": "GLOBEX_EVENTS"} {
-		consumers[name] = launch(t, settle(t, at.settings("consumer", map[string]string{"HINT_SUBJECT_PREFIX": name, "HINT_STREAM": stream})))
+		consumers[name] = launch(t, apptest.Settle(t, at.settings("consumer", map[string]string{"HINT_SUBJECT_PREFIX": name, "HINT_STREAM": stream})))
 		gateways[name] = newFar(t, at.Connect(t, at.ns, "gateway", nats.UserInfo(name, deploytest.Password(name))))
 	}
 	// The same session and run, for two tenants.
 	for name, g := range gateways {
-		reply := g.turn(consumers[name].cfg.Bus.Stream, "main", "s1", "r1")
+		reply := g.turn(consumers[name].Config.Bus.Stream, "main", "s1", "r1")
 		require.Equal(t, "local", reply.Header.Get(subjects.HeaderSource), "not the other's hint")
 		consumers[name].shows("s1")
 	}
@@ -113,7 +114,7 @@ func TestTenantsHaveAccountsOfTheirOwn(t *testing.T) {
 		}
 	})
 	t.Run("no consumer, no wait", func(t *testing.T) {
-		require.NoError(t, consumers["acme"].stop())
+		require.NoError(t, consumers["acme"].Stop())
 		_, err := gateways["acme"].ask("main", "s1", "r2")
 		require.ErrorIs(t, err, nats.ErrNoResponders)
 		ack, err := gateways["acme"].end("main", "s1", "r2")
@@ -126,7 +127,7 @@ func TestPartitionsByAgent(t *testing.T) {
 	at := siteOf(t, map[string]string{`include "accounts.conf"`: `include "partitions.conf"`})
 	var parts []*system
 	for i := range 2 {
-		parts = append(parts, launch(t, settle(t, at.settings("consumer", map[string]string{
+		parts = append(parts, launch(t, apptest.Settle(t, at.settings("consumer", map[string]string{
 			"HINT_SUBJECT_PREFIX": fmt.Sprintf("openclaw.%d", i), "HINT_STREAM": fmt.Sprintf("OPENCLAW_EVENTS_%d", i),
 		}))))
 	}
@@ -141,7 +142,7 @@ func TestPartitionsByAgent(t *testing.T) {
 		for n := range 2 {
 			session := fmt.Sprintf("%s-%d", agent, n)
 			g.turn(stream, agent, session, "r1")
-			part := parts[slices.IndexFunc(parts, func(s *system) bool { return s.cfg.Bus.Stream == stream })]
+			part := parts[slices.IndexFunc(parts, func(s *system) bool { return s.Config.Bus.Stream == stream })]
 			part.shows(session) // the turn and its end: the request went the same way
 		}
 	}
@@ -208,7 +209,7 @@ func cut(t *testing.T, line *faults.Proxy, leaf *server.Server) {
 
 func TestGatewaysBehindALeafServer(t *testing.T) {
 	at, line := hub(t, "gateway", nil)
-	s := launch(t, settle(t, at.settings("consumer", nil)))
+	s := launch(t, apptest.Settle(t, at.settings("consumer", nil)))
 	leaf, g := startLeaf(t, at, "leaf.conf")
 	g.hinted()
 	g.turn(subjects.DefaultStream, "main", "s1", "r1")
@@ -221,7 +222,7 @@ func TestGatewaysBehindALeafServer(t *testing.T) {
 		require.Error(t, err)
 	})
 	t.Run("no place for a consumer", func(t *testing.T) {
-		settle(t, map[string]string{"HINT_NATS_URL": leaf.ClientURL(), "HINT_INTENTS_DIR": at.intents})
+		apptest.Settle(t, map[string]string{"HINT_NATS_URL": leaf.ClientURL(), "HINT_INTENTS_DIR": at.intents})
 		var out, errs bytes.Buffer
 		require.Equal(t, 1, runContext(t.Context(), []string{"run"}, &out, &errs))
 		require.Contains(t, errs.String(), "JetStream")
@@ -253,7 +254,7 @@ func TestEventsWaitBehindALeafServer(t *testing.T) {
 	setPassword(t, "leaf")
 	user := strings.ReplaceAll(leafUser(t), `"$JS.leaf.API.>"`, `"$JS.leaf.API.>", "$JS.island.API.>"`)
 	at, line := hub(t, "leaf", map[string]string{"      { user: gateway,": user + "\n      { user: gateway,"})
-	s := launch(t, settle(t, at.settings("consumer", nil)))
+	s := launch(t, apptest.Settle(t, at.settings("consumer", nil)))
 	operator, err := jetstream.New(at.Connect(t, at.ns, "operator"))
 	require.NoError(t, err)
 	leaf, g := startLeaf(t, at, "leaf-store.conf")
@@ -299,7 +300,7 @@ func TestEventsWaitBehindALeafServer(t *testing.T) {
 	require.NoError(t, err, "acknowledged while the line is down")
 	require.EqualValues(t, 3, stored())
 	line.Heal()
-	s.eventually("everything has come over", func() bool { return stored() == 3+n+1 })
+	s.Eventually("everything has come over", func() bool { return stored() == 3+n+1 })
 	for session, at := range map[string]*far{"s3": g, "s4": island} {
 		at.hinted()
 		at.turn("LEAF_EVENTS", "main", session, "r3")
@@ -320,12 +321,12 @@ func TestAConsumerBesideTheGatewaysOfALeafServer(t *testing.T) {
 	kv := map[string]string{"HINT_STORE": "kv"}
 	code, _, stderr := at.command("operator", kv, "stream", "apply", "--yes")
 	require.Zero(t, code, stderr)
-	central := launch(t, settle(t, at.settings("consumer", kv)))
+	central := launch(t, apptest.Settle(t, at.settings("consumer", kv)))
 	leaf, g := startLeaf(t, at, "leaf.conf")
 	g.hinted()
 	near := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(near, "near.md"), []byte("---\nid: NEAR\ntriggers: [small talk]\nexamples: [hello there]\n---\nTalk.\n"), 0o600))
-	launch(t, settle(t, map[string]string{"HINT_NATS_URL": leaf.ClientURL(), "HINT_INTENTS_DIR": near, "HINT_STORE": "kv"}))
+	launch(t, apptest.Settle(t, map[string]string{"HINT_NATS_URL": leaf.ClientURL(), "HINT_INTENTS_DIR": near, "HINT_STORE": "kv"}))
 
 	answeredNear := func(session, run string) {
 		t.Helper()
@@ -335,7 +336,7 @@ func TestAConsumerBesideTheGatewaysOfALeafServer(t *testing.T) {
 	}
 	shows := func(session, text string) {
 		t.Helper()
-		central.eventually("session "+session, func() bool {
+		central.Eventually("session "+session, func() bool {
 			_, stdout, _ := at.command("operator", kv, "sessions", "show", session)
 			return strings.Contains(stdout, text)
 		})

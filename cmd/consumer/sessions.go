@@ -3,68 +3,30 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"intenthint/classify"
-	"intenthint/internal/bus"
+	"intenthint/internal/app"
 	"intenthint/internal/config"
 	"intenthint/store"
-	"intenthint/store/file"
-	"intenthint/store/kv"
 )
 
-// sessionStore is a store of sessions: what each part of this program needs of
-// it, and what people look at.
-type sessionStore interface {
-	applier
-	sweeper
-	rebuildable
-	store.Reader
-	// Retired returns the turns that left a document, oldest first.
-	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
-}
-
-// openStore opens the session store of the configuration; js is for the one in
-// JetStream only. lost, which may be nil, is told the token of a session that
-// could not be read.
-func openStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, lost func(token string), log *slog.Logger) (sessionStore, error) {
-	opts := store.Options{HistoryLimit: cfg.Store.HistoryLimit, Lost: lost, Logger: log}
-	if cfg.Store.Kind == config.StoreKV {
-		return bus.Call(ctx, js.Conn(), func(ctx context.Context) (sessionStore, error) {
-			return kv.Open(ctx, js, layoutOf(cfg).Sessions(), opts)
-		})
-	}
-	return file.Open(cfg.Store.SessionsDir, opts)
-}
-
-// storeName says where sessions are.
-func storeName(cfg *config.Config) string {
-	if cfg.Store.Kind == config.StoreKV {
-		return "bucket " + layoutOf(cfg).Sessions().Bucket
-	}
-	return cfg.Store.SessionsDir
-}
-
 // sessionsOf opens the session store for a command, which closes it.
-func sessionsOf(inv *invocation) (s sessionStore, closeStore func(), err error) {
+func sessionsOf(inv *invocation) (s app.Sessions, closeStore func(), err error) {
 	if inv.cfg.Store.Kind != config.StoreKV {
-		s, err = openStore(inv.ctx, inv.cfg, nil, nil, inv.quiet())
+		s, err = app.OpenStore(inv.ctx, inv.cfg, nil, nil, inv.quiet())
 		return s, func() {}, err
 	}
 	b, err := openForReading(inv)
 	if err != nil {
 		return nil, nil, err
 	}
-	if s, err = openStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet()); err != nil {
+	if s, err = app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet()); err != nil {
 		b.Close()
 	}
 	return s, b.Close, err
@@ -88,7 +50,7 @@ func (c *sessionsLsCmd) Run(inv *invocation) error {
 		return printJSON(inv, orEmpty(list))
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no sessions in %s\n", storeName(inv.cfg))
+		_, err := fmt.Fprintf(inv.stderr, "no sessions in %s\n", app.StoreName(inv.cfg))
 		return err
 	}
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
@@ -113,7 +75,7 @@ func (c *sessionsShowCmd) Run(inv *invocation) error {
 	defer closeStore()
 	document, err := sessions.Get(inv.ctx, c.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, storeName(inv.cfg))
+		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, app.StoreName(inv.cfg))
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"intenthint/classify"
+	"intenthint/internal/app"
 	"intenthint/internal/bus"
 )
 
@@ -23,7 +24,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer b.Close()
-	sessions, err := openStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	sessions, err := app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		if part.Session != "" {
 			bar.label += " of " + classify.OneLine(part.Session, 40)
 		}
-		done, err := bus.Reapply(inv.ctx, b.JS, layoutOf(inv.cfg), eventFunctions(sessions), part, log, func(done, total int) {
+		done, err := bus.Reapply(inv.ctx, b.JS, app.Layout(inv.cfg), app.EventFunctions(sessions), part, log, func(done, total int) {
 			bar.total = total
 			bar.show(done)
 		})

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/app"
+	"intenthint/internal/app/apptest"
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/store/storetest"
@@ -22,14 +24,14 @@ func one(f store.Fact) []store.Fact { return []store.Fact{f} }
 func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 	for _, kind := range []string{"file", "kv"} {
 		t.Run(kind, func(t *testing.T) {
-			cfg := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "1"})
+			cfg := apptest.Settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "1"})
 			var stdout, stderr bytes.Buffer
 			inv := &invocation{ctx: t.Context(), cfg: cfg, stdout: &stdout, stderr: &stderr}
 			sessions, closeStore, err := sessionsOf(inv)
 			require.NoError(t, err)
 			reference, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 1})
 			require.NoError(t, err)
-			for _, s := range []applier{sessions, reference} {
+			for _, s := range []app.Sessions{sessions, reference} {
 				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short/id", "r", 0))))
 				// Named as the token of the one before.
 				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short=2Fid", "r", 0))))
@@ -92,7 +94,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 }
 
 func TestListsShowNoControlCharacters(t *testing.T) {
-	sessions, err := openStore(t.Context(), settle(t, nil), nil, nil, nil)
+	sessions, err := app.OpenStore(t.Context(), apptest.Settle(t, nil), nil, nil, nil)
 	require.NoError(t, err)
 	f := storetest.Begin("\x1b[2Js\n1", "r", 0)
 	f.AgentID = "main\n\x1b]0;mine\a"
@@ -106,8 +108,8 @@ func TestListsShowNoControlCharacters(t *testing.T) {
 }
 
 func TestExportSaysWhatItCouldNotWrite(t *testing.T) {
-	cfg := settle(t, nil)
-	sessions, err := openStore(t.Context(), cfg, nil, nil, nil)
+	cfg := apptest.Settle(t, nil)
+	sessions, err := app.OpenStore(t.Context(), cfg, nil, nil, nil)
 	require.NoError(t, err)
 	require.NoError(t, sessions.Apply(t.Context(), one(storetest.Begin("good", "r", 0))))
 	require.NoError(t, sessions.Apply(t.Context(), one(storetest.Begin("taken", "r", 0))))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/store/kv"
@@ -98,7 +99,7 @@ func (c *streamApplyCmd) Run(inv *invocation) error {
 
 // planOf compares the server with the configuration.
 func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
-	layout := layoutOf(inv.cfg)
+	layout := app.Layout(inv.cfg)
 	return bus.Plan(inv.ctx, b.JS, layout, buckets(inv.cfg, layout)...)
 }
 

@@ -67,12 +67,12 @@ func TestOnlyYesIsYes(t *testing.T) {
 func TestApplyMakesTheBucketOfSessionsAsAStartDoes(t *testing.T) {
 	s := start(t, nil)
 	began := time.Now()
-	t.Setenv("HINT_NATS_URL", s.bus.URL())
+	t.Setenv("HINT_NATS_URL", s.Bus.URL())
 	t.Setenv("HINT_STORE", "kv")
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, exitOK, runContext(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "created bucket OPENCLAW_EVENTS_SESSIONS\n")
-	stream, err := s.bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
+	stream, err := s.Bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
 	require.NoError(t, err)
 	cfg := stream.CachedInfo().Config
 	require.GreaterOrEqual(t, cfg.FirstSeq, uint64(began.UnixMicro()))
@@ -80,12 +80,12 @@ func TestApplyMakesTheBucketOfSessionsAsAStartDoes(t *testing.T) {
 	// One that was made by other means takes no batches.
 	require.True(t, cfg.AllowAtomicPublish)
 	cfg.AllowAtomicPublish = false
-	_, err = s.bus.JS.UpdateStream(t.Context(), cfg)
+	_, err = s.Bus.JS.UpdateStream(t.Context(), cfg)
 	require.NoError(t, err)
 	stdout.Reset()
 	require.Equal(t, exitOK, runContext(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "allow_atomic")
-	stream, err = s.bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
+	stream, err = s.Bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
 	require.NoError(t, err)
 	require.True(t, stream.CachedInfo().Config.AllowAtomicPublish)
 }

@@ -1,7 +1,6 @@
 package bus
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +22,6 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/batch"
 	"intenthint/internal/porttest"
 	"intenthint/subjects"
 )
@@ -224,280 +221,12 @@ func TestShippedConfigurationIsWhatItSays(t *testing.T) {
 	require.Equal(t, opts.Port, file.Port)
 }
 
-func startService(t *testing.T, b *Bus, answer func(context.Context, Request) Reply) *Service {
-	t.Helper()
-	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet}, func(ctx context.Context, r Request, reply func(Reply)) {
-		reply(answer(ctx, r))
-	})
-	require.NoError(t, err)
-	return s
-}
-
 func client(t testing.TB, b *Bus) *nats.Conn {
 	t.Helper()
 	nc, err := nats.Connect(b.URL())
 	require.NoError(t, err)
 	t.Cleanup(nc.Close)
 	return nc
-}
-
-func TestAnAnswerIsNoOrder(t *testing.T) {
-	b := openTest(t)
-	p := provisionTest(t, b)
-	asked := make(chan struct{}, 10)
-	s := startService(t, b, func(context.Context, Request) Reply {
-		asked <- struct{}{}
-		return Reply{Body: []byte("{}")}
-	})
-	nc := client(t, b)
-	for _, reply := range []string{"$JS.API.STREAM.DELETE." + p.Events.CachedInfo().Config.Name, "openclaw.event.agent_end.main.s"} {
-		require.NoError(t, nc.PublishRequest("openclaw.request.before_prompt_build.main", reply, []byte("{}")))
-		<-asked
-	}
-	require.NoError(t, s.Stop(t.Context()))
-	require.NoError(t, b.NC.Flush())
-	info, err := p.Events.Info(t.Context())
-	require.NoError(t, err, "it was not deleted")
-	require.Zero(t, info.State.Msgs)
-}
-
-func TestServiceAnswers(t *testing.T) {
-	b := openTest(t)
-	requests := make(chan Request, 8)
-	startService(t, b, func(_ context.Context, r Request) Reply {
-		requests <- r
-		if string(r.Data) == "bad" {
-			return Reply{Body: []byte("{}"), Code: 400, Error: "hook is missing"}
-		}
-		return Reply{Body: []byte(`{"prependContext":"x"}`), Header: nats.Header{subjects.HeaderIntent: {"CHAT"}}}
-	})
-	nc := client(t, b)
-
-	msg := nats.NewMsg("openclaw.request.before_prompt_build.main")
-	msg.Data = []byte("{}")
-	msg.Header.Set(subjects.HeaderTimeoutMs, "1500")
-	msg.Header.Set(subjects.HeaderTraceparent, "00-abc-def-01")
-	reply, err := nc.RequestMsg(msg, 5*time.Second)
-	require.NoError(t, err)
-	require.JSONEq(t, `{"prependContext":"x"}`, string(reply.Data))
-	require.Equal(t, "CHAT", reply.Header.Get(subjects.HeaderIntent))
-	got := <-requests
-	require.Equal(t, 1500*time.Millisecond, got.Timeout)
-	require.Equal(t, "00-abc-def-01", got.Traceparent)
-
-	reply, err = nc.Request("openclaw.request.before_prompt_build.main", []byte("bad"), 5*time.Second)
-	require.NoError(t, err)
-	require.Equal(t, "400", reply.Header.Get(subjects.HeaderErrorCode))
-	require.Equal(t, "hook is missing", reply.Header.Get(subjects.HeaderError))
-	require.Equal(t, "{}", string(reply.Data))
-
-	reply, err = nc.Request("$SRV.PING.intent-hint", nil, 5*time.Second)
-	require.NoError(t, err)
-	require.Contains(t, string(reply.Data), `"1.2.3"`)
-	reply, err = nc.Request("$SRV.STATS.intent-hint", nil, 5*time.Second)
-	require.NoError(t, err)
-	require.Contains(t, string(reply.Data), `"num_requests":2`)
-	require.Contains(t, string(reply.Data), `"errors":1`)
-}
-
-func TestARequestThatComesAloneIsAnsweredWhereItArrives(t *testing.T) {
-	b := openTest(t)
-	var (
-		immediate atomic.Bool
-		gate      = make(chan struct{})
-		handedOn  = make(chan bool, 200)
-	)
-	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet, Immediate: immediate.Load},
-		func(_ context.Context, r Request, reply func(Reply)) {
-			handedOn <- bytes.Contains(debug.Stack(), []byte("internal/fair."))
-			if r.Subject == "openclaw.request.x.waits" {
-				<-gate
-			}
-			reply(Reply{Body: []byte("{}")})
-		})
-	require.NoError(t, err)
-	nc := client(t, b)
-	idle := func() {
-		require.Eventually(t, func() bool { return s.Stats().Inflight == 0 }, time.Minute, time.Millisecond)
-	}
-	ask := func(data []byte) bool {
-		_, err := nc.Request("openclaw.request.x.y", data, time.Minute)
-		require.NoError(t, err)
-		return <-handedOn
-	}
-	require.True(t, ask(nil), "what may wait for a model")
-	immediate.Store(true)
-	idle()
-	require.False(t, ask(nil), "alone")
-	idle()
-	require.True(t, ask(make([]byte, largestAlone+1)), "large")
-
-	inbox := nats.NewInbox()
-	answers, err := nc.SubscribeSync(inbox)
-	require.NoError(t, err)
-	immediate.Store(false)
-	require.NoError(t, nc.PublishRequest("openclaw.request.x.waits", inbox, nil))
-	require.True(t, <-handedOn)
-	immediate.Store(true)
-	require.True(t, ask(nil), "beside another")
-	gate <- struct{}{}
-
-	// What has come meanwhile is handed on.
-	_, err = answers.NextMsg(time.Minute)
-	require.NoError(t, err)
-	idle()
-	require.NoError(t, nc.PublishRequest("openclaw.request.x.waits", inbox, nil))
-	require.False(t, <-handedOn)
-	for range cap(handedOn) {
-		require.NoError(t, nc.PublishRequest("openclaw.request.x.y", inbox, nil))
-	}
-	require.NoError(t, nc.Flush())
-	gate <- struct{}{}
-	some := false
-	for range cap(handedOn) {
-		some = <-handedOn || some
-	}
-	require.True(t, some)
-}
-
-func TestGatewaysTakeTurnsAndTooMuchIsRefused(t *testing.T) {
-	b := openTest(t)
-	gate := make(chan struct{})
-	var (
-		mu     sync.Mutex
-		served []string
-	)
-	s, err := StartService(t.Context(), b.NC, ServiceOptions{
-		Layout: testLayout(), Version: "1.2.3", Log: quiet,
-		Overloaded: func(r Request) Reply {
-			return Reply{Body: r.Data, Header: nats.Header{subjects.HeaderSkip: {"overloaded"}}}
-		},
-	}, func(_ context.Context, r Request, reply func(Reply)) {
-		<-gate
-		mu.Lock()
-		served = append(served, string(r.Data))
-		mu.Unlock()
-		reply(Reply{Body: []byte("{}")})
-	})
-	require.NoError(t, err)
-	const line = 1024
-	noisy, calm := client(t, b), client(t, b)
-	refused := make(chan *nats.Msg, 16)
-	answered := make(chan *nats.Msg, 2*line)
-	inbox := noisy.NewRespInbox()
-	_, err = noisy.Subscribe(inbox, func(m *nats.Msg) {
-		if m.Header.Get(subjects.HeaderSkip) != "" {
-			refused <- m
-		} else {
-			answered <- m
-		}
-	})
-	require.NoError(t, err)
-	for range places() + line + 1 {
-		require.NoError(t, noisy.PublishRequest("openclaw.request.x.y", inbox, []byte("noisy")))
-	}
-	m := <-refused // the last: places and line are full
-	require.Equal(t, "noisy", string(m.Data))
-	require.Empty(t, answered)
-	answer := make(chan error, 1)
-	go func() {
-		_, err := calm.Request("openclaw.request.x.y", []byte("calm"), time.Minute)
-		answer <- err
-	}()
-	require.Eventually(t, func() bool { return s.Stats().Inflight == int64(places()+line+1) }, time.Minute, time.Millisecond, "its line is its own")
-	close(gate)
-	require.NoError(t, <-answer)
-	for range places() + line {
-		<-answered
-	}
-	mu.Lock()
-	defer mu.Unlock()
-	require.Less(t, slices.Index(served, "calm"), line, "not behind all of them")
-}
-
-func TestARequestIsNamedAfterItsConnection(t *testing.T) {
-	for _, row := range []struct{ name, reply, want string }{
-		{"one inbox for all", "_INBOX.conn.token", "_INBOX.conn"},
-		{"an inbox each", "_INBOX.token", "_INBOX"},
-		{"a prefix of its own", "_INBOX_gw.conn.token", "_INBOX_gw.conn"},
-		{"one token", "inbox", ""},
-		{"nobody waits", "", ""},
-	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, requester(row.reply)) })
-	}
-}
-
-func TestAnAnswerThatIsTooLargeIsSaidToBe(t *testing.T) {
-	b := openTest(t)
-	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: make([]byte, b.NC.MaxPayload()+1)} })
-	reply, err := client(t, b).Request("openclaw.request.x.y", nil, time.Minute)
-	require.NoError(t, err)
-	require.Equal(t, "{}", string(reply.Data))
-	require.Equal(t, "500", reply.Header.Get(subjects.HeaderErrorCode))
-	require.Contains(t, reply.Header.Get(subjects.HeaderError), "max_payload")
-	require.EqualValues(t, 1, s.Stats().Errors)
-}
-
-func TestTimeoutHeader(t *testing.T) {
-	for _, row := range []struct {
-		name, header string
-		want         time.Duration
-	}{
-		{"absent", "", 0},
-		{"whole", "250", 250 * time.Millisecond},
-		{"fraction", "1.5", 1500 * time.Microsecond},
-		{"zero says nothing", "0", 0},
-		{"negative says nothing", "-5", 0},
-		{"text says nothing", "soon", 0},
-		{"not a number", "NaN", 0},
-		{"absurd is a day", "1e300", 24 * time.Hour},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			h := nats.Header{}
-			if row.header != "" {
-				h.Set(subjects.HeaderTimeoutMs, row.header)
-			}
-			require.Equal(t, row.want, timeoutOf(h))
-		})
-	}
-}
-
-func TestStopAnswersEveryRequestThatWasTaken(t *testing.T) {
-	b := openTest(t)
-	gate := make(chan struct{})
-	s := startService(t, b, func(context.Context, Request) Reply {
-		<-gate
-		return Reply{Body: []byte("{}")}
-	})
-	nc := client(t, b)
-	const n = 200
-	answers := make(chan *nats.Msg, n)
-	inbox := nats.NewInbox()
-	_, err := nc.ChanSubscribe(inbox, answers)
-	require.NoError(t, err)
-	for range n {
-		require.NoError(t, nc.PublishRequest("openclaw.request.x.y", inbox, nil))
-	}
-	require.NoError(t, nc.Flush())
-	stopped := make(chan error, 1)
-	go func() { stopped <- s.Stop(t.Context()) }()
-	select {
-	case <-stopped: //nolint:errcheck // it must not have come
-		t.Fatal("stopped with requests in work")
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(gate)
-	require.NoError(t, <-stopped)
-	require.NoError(t, b.NC.Flush())
-	for range n {
-		select {
-		case <-answers:
-		case <-time.After(5 * time.Second):
-			t.Fatal("a request was not answered")
-		}
-	}
-	_, err = nc.Request("openclaw.request.x.y", nil, time.Second)
-	require.ErrorIs(t, err, nats.ErrNoResponders)
 }
 
 // counts is an observer of events.
@@ -819,79 +548,6 @@ func TestADurableThatIsDeletedIsMadeAgain(t *testing.T) {
 		require.Eventually(t, func() bool { return c.get(&c.applied) > before }, time.Minute, 5*time.Millisecond)
 	}
 	require.NoError(t, ev.Stop(t.Context()))
-}
-
-func TestRunsReachTheOtherProcessesAndLateOnes(t *testing.T) {
-	b := openTest(t)
-	provisionTest(t, b)
-	other := client(t, b)
-	learned := make(chan string, 10)
-	_, err := StartRuns(other, testLayout(), "b", func(data []byte) { learned <- string(data) })
-	require.NoError(t, err)
-	require.NoError(t, other.Flush())
-	own := make(chan string, 10)
-	runs, err := StartRuns(b.NC, testLayout(), "a", func(data []byte) { own <- string(data) })
-	require.NoError(t, err)
-	require.NoError(t, runs.Broadcast([]byte("hint")))
-	require.Equal(t, "hint", <-learned)
-	require.NoError(t, b.NC.Flush())
-	require.Empty(t, own)
-
-	for i := range 3 {
-		_, err := b.JS.Publish(t.Context(), "openclaw.event.turn_begun.main.s", strconv.AppendInt(nil, int64(i), 10))
-		require.NoError(t, err)
-	}
-	var replayed []string
-	learn := func(data []byte) { replayed = append(replayed, string(data)) }
-	require.NoError(t, LearnRuns(t.Context(), b.JS, testLayout(), time.Now(), learn))
-	require.Equal(t, []string{"0", "1", "2"}, replayed)
-	replayed = nil
-	require.NoError(t, LearnRuns(t.Context(), b.JS, testLayout(), time.Now().Add(time.Hour), learn))
-	require.Empty(t, replayed)
-}
-
-func TestAStartAfterAFloodLearnsTheNewestRuns(t *testing.T) {
-	b := openTest(t)
-	provisionTest(t, b)
-	const turns, others = learnedEvents/4 + 1, learnedEvents - 10
-	publish := func(hook string, from, to int) {
-		group := make([]*nats.Msg, 0, 1000)
-		for i := from; i < to; i++ {
-			group = append(group, &nats.Msg{Subject: "openclaw.event." + hook + ".main.s", Data: strconv.AppendInt(nil, int64(i), 10), Header: nats.Header{}})
-			if len(group) == cap(group) || i == to-1 {
-				ack, err := batch.Publish(t.Context(), b.NC, group)
-				require.NoError(t, err)
-				require.Nil(t, ack.Error)
-				group = group[:0]
-			}
-		}
-	}
-	var replayed []string
-	learn := func(data []byte) { replayed = append(replayed, string(data)) }
-	publish("turn_begun", 0, turns-1)
-	require.NoError(t, LearnRuns(t.Context(), b.JS, testLayout(), time.Now(), learn))
-	require.Len(t, replayed, turns-1)
-	replayed = nil
-	publish("turn_begun", turns-1, turns)
-	publish("after_tool_call", 0, others)
-	require.NoError(t, LearnRuns(t.Context(), b.JS, testLayout(), time.Now(), learn))
-	require.Len(t, replayed, learnedEvents-others)
-	require.Equal(t, strconv.Itoa(turns-1), replayed[len(replayed)-1])
-}
-
-func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
-	b := openTest(t)
-	a, err := OpenClaims(t.Context(), b.JS, testLayout(), quiet)
-	require.NoError(t, err)
-	other, err := OpenClaims(t.Context(), b.JS, testLayout(), quiet)
-	require.NoError(t, err)
-	now := time.Now()
-	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)).IsZero())
-	require.False(t, other.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)).IsZero())
-	require.True(t, other.Claim(t.Context(), "s\x00r", now.Add(2*time.Second), now.Add(3*time.Second)).IsZero(), "the promise ran out")
-	require.False(t, a.Claim(t.Context(), "s\x00r", now.Add(2*time.Second), now.Add(3*time.Second)).IsZero())
-	other.Release(t.Context(), "s\x00r")
-	require.True(t, a.Claim(t.Context(), "s\x00r", now, now.Add(time.Second)).IsZero())
 }
 
 func TestRedactHidesSecrets(t *testing.T) {

@@ -82,6 +82,14 @@ func denial(nc *nats.Conn, err error) error {
 	}
 }
 
+// Subscribed makes sure that the server took the subscriptions made so far; an
+// error wraps [ErrDenied] when the user has no right to one.
+func (b *Bus) Subscribed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return subscribed(ctx, b.NC)
+}
+
 // subscribed makes sure that the server took the subscriptions of nc: it says
 // only beside it that a user has no right to one.
 func subscribed(ctx context.Context, nc *nats.Conn) error {

@@ -279,8 +279,8 @@ func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, p.Warnings, 2)
 			require.Contains(t, p.Warnings[0], "$JS.API.STREAM.INFO.OPENCLAW_EVENTS")
-			require.ErrorIs(t, LearnRuns(t.Context(), js, l, time.Now(), func([]byte) {}), ErrDenied)
-			_, err = OpenClaims(t.Context(), js, l, quiet)
+			require.ErrorIs(t, RecentTurns(t.Context(), js, l, time.Now(), func([]byte) {}), ErrDenied)
+			_, err = OpenBucket(t.Context(), js, l.Claims())
 			require.ErrorIs(t, err, ErrDenied)
 			bus := &Bus{NC: js.Conn(), JS: js}
 			require.NoError(t, bus.CheckJetStream(t.Context()))

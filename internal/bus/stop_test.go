@@ -80,20 +80,18 @@ func TestRequestsStopWithoutTheirServer(t *testing.T) {
 func TestRequestsAreTakenDuringAStopWithoutTheirServer(t *testing.T) {
 	srv, b := apart(t)
 	held, answering := make(chan struct{}), make(chan struct{}, 1)
-	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Version: "1.2.3", Log: quiet, Immediate: func() bool { return true }},
-		func(_ context.Context, _ Request, reply func(Reply)) {
-			select {
-			case answering <- struct{}{}:
-				<-held
-			default:
-			}
-			reply(Reply{Body: []byte("{}")})
-		})
-	require.NoError(t, err)
+	s := startService(t, b, func(context.Context, Request) Reply {
+		select {
+		case answering <- struct{}{}:
+			<-held
+		default:
+		}
+		return Reply{Body: []byte("{}")}
+	})
 	const waiting = 1000
 	before := b.NC.Stats().InMsgs
 	for range waiting {
-		require.NoError(t, srv.NC.PublishRequest("openclaw.request.h.a", "nobody", []byte("{}")))
+		require.NoError(t, srv.NC.PublishRequest("openclaw.request.before_prompt_build.main", "nobody", []byte("{}")))
 	}
 	<-answering
 	require.Eventually(t, func() bool { return b.NC.Stats().InMsgs >= before+waiting }, time.Minute, time.Millisecond)
@@ -105,5 +103,5 @@ func TestRequestsAreTakenDuringAStopWithoutTheirServer(t *testing.T) {
 	require.Eventually(t, s.svc.Stopped, time.Minute, time.Millisecond)
 	close(held)
 	require.NoError(t, <-stopped)
-	require.Eventually(t, func() bool { return s.Stats().Requests == waiting }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return s.endpoints["before_prompt_build"].stats().Requests == waiting }, time.Minute, time.Millisecond)
 }

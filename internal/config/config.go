@@ -19,6 +19,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/hint/conversation"
+	"intenthint/hint/render"
 	"intenthint/model/provider"
 )
 
@@ -43,7 +44,7 @@ type Config struct {
 	// IntentsDir holds intent files; "" means those built into the binary.
 	IntentsDir string
 	// Complexity replaces built-in complexity prompts.
-	Complexity classify.Prompts
+	Complexity render.Prompts
 	// Timezone is the user's zone.
 	Timezone Zone
 	// HookTimeouts is the time that one handler of a hook has, by hook.

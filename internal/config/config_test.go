@@ -15,6 +15,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/hint/conversation"
+	"intenthint/hint/render"
 	"intenthint/internal/tlstest"
 	"intenthint/model/provider"
 )
@@ -188,7 +189,7 @@ func TestGoodValues(t *testing.T) {
 		{"timeout clamped up", "HINT_TIMEOUT_MS", "-7", timeout, 500 * time.Millisecond},
 		{"timeout clamped down", "HINT_TIMEOUT_MS", "99999999999999999999999", timeout, time.Minute},
 		{"intents", "HINT_INTENTS_DIR", dir, func(c *Config) any { return c.IntentsDir }, dir},
-		{"prompts in part", "HINT_COMPLEXITY_PROMPTS", `{"low":"Be brief."}`, func(c *Config) any { return c.Complexity }, classify.Prompts{Low: "Be brief."}},
+		{"prompts in part", "HINT_COMPLEXITY_PROMPTS", `{"low":"Be brief."}`, func(c *Config) any { return c.Complexity }, render.Prompts{Low: "Be brief."}},
 		{"zone", "HINT_USER_TIMEZONE", "Europe/Berlin", func(c *Config) any { return c.Timezone.Location.String() }, "Europe/Berlin"},
 		{"in flight", "HINT_MAX_INFLIGHT", "1", func(c *Config) any { return c.Classifier.MaxInflight }, 1},
 		{

@@ -10,6 +10,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/hint/conversation"
+	"intenthint/hint/render"
 	"intenthint/model/provider"
 )
 
@@ -44,7 +45,7 @@ func requirePlugin(t *testing.T, c *Config) {
 		MaxInflight: 7, Timeout: time.Second,
 	}, c.Classifier)
 	require.Equal(t, Query{Mode: conversation.ModeFull, Window: conversation.Window{User: conversation.Side{Turns: 2, Chars: 500}, Assistant: conversation.Side{Turns: 3, Chars: 300}}}, c.Query)
-	require.Equal(t, classify.Prompts{High: "Think it over."}, c.Complexity)
+	require.Equal(t, render.Prompts{High: "Think it over."}, c.Complexity)
 	require.Equal(t, "Asia/Taipei", c.Timezone.Name)
 	require.Equal(t, Store{Kind: "file", SessionsDir: "there", HistoryLimit: 9}, c.Store)
 	require.Equal(t, map[string]time.Duration{"before_dispatch": 100 * time.Millisecond}, c.HookTimeouts)

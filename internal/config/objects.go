@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"intenthint/classify"
 	"intenthint/hint/conversation"
+	"intenthint/hint/render"
 	"intenthint/model/provider"
 	"intenthint/subjects"
 )
@@ -254,10 +254,10 @@ func contextWindow(text string) (conversation.Window, error) {
 	}, nil
 }
 
-func complexityPrompts(text string) (classify.Prompts, error) {
-	var p classify.Prompts
+func complexityPrompts(text string) (render.Prompts, error) {
+	var p render.Prompts
 	if err := decodeObject(text, &p); err != nil {
-		return classify.Prompts{}, fmt.Errorf(`must be a JSON object {"low": "…", "medium": "…", "high": "…"} (%w)`, err)
+		return render.Prompts{}, fmt.Errorf(`must be a JSON object {"low": "…", "medium": "…", "high": "…"} (%w)`, err)
 	}
 	return p, nil
 }

@@ -15,6 +15,7 @@ import (
 	"intenthint/classify"
 	"intenthint/hint/conversation"
 	"intenthint/hint/eligibility"
+	"intenthint/hint/render"
 	"intenthint/model/provider"
 	"intenthint/subjects"
 )
@@ -153,7 +154,7 @@ var variables = []variable{
 	bind(variable{name: "HINT_INTENTS_DIR", field: "intentsDir", shown: "built in", doc: "directory of intent files"},
 		func(c *Config) *string { return &c.IntentsDir }, existingDirectory),
 	bind(variable{name: "HINT_COMPLEXITY_PROMPTS", field: "complexityPrompts", shown: "built in", kind: kindObject, doc: `JSON {"low", "medium", "high"}`},
-		func(c *Config) *classify.Prompts { return &c.Complexity }, complexityPrompts),
+		func(c *Config) *render.Prompts { return &c.Complexity }, complexityPrompts),
 	bind(variable{name: "HINT_USER_TIMEZONE", field: "userTimezone", shown: "the machine's", doc: "IANA name of the user's time zone"},
 		func(c *Config) *Zone { return &c.Timezone }, ianaZone),
 	bind(variable{name: "HINT_MAX_INFLIGHT", field: "maxInflight", def: strconv.Itoa(classify.DefaultMaxInflight), kind: kindNumber, doc: "classifications at once; beyond it the local answer is given"},

@@ -2,45 +2,24 @@ package telemetry
 
 import (
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"intenthint/hint/eligibility"
-	"intenthint/payload"
 	"intenthint/subjects"
 )
 
 const namespace = "intenthint"
 
-// Kinds of a turn without a hint: policy is the operator's wish, failure is
-// not (contract §3).
-const (
-	kindPolicy  = "policy"
-	kindFailure = "failure"
-)
-
-// kindOf says which kind of skip a value of Hint-Skip is.
-func kindOf(reason eligibility.Skip) string {
-	if reason.Policy() {
-		return kindPolicy
-	}
-	return kindFailure
-}
-
 // labelOther stands for label values beyond the known or the bounded ones, so
 // that no message from outside can make time series without end.
 const labelOther = "other"
 
-// How many values a label may have that are not known beforehand.
-const (
-	maxIntents = 1000
-	maxModels  = 50
-)
+// maxModels bounds the values of the label model.
+const maxModels = 50
 
-// latencyBuckets are in seconds, from 50 µs to 60 s.
-var latencyBuckets = []float64{
+// LatencyBuckets are in seconds, from 50 µs to 60 s.
+var LatencyBuckets = []float64{
 	50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3,
 	1, 2.5, 5, 10, 30, 60,
 }
@@ -50,15 +29,7 @@ var latencyBuckets = []float64{
 type Metrics struct {
 	registry *prometheus.Registry
 
-	hints          *prometheus.CounterVec // by source and intent
-	intents        bounded
-	skips          map[eligibility.Skip]prometheus.Counter
-	skipOther      prometheus.Counter
-	badRequests    prometheus.Counter
-	requestTimes   struct{ hint, policy, failure prometheus.Observer }
-	classified     map[string]prometheus.Observer // by source
 	embeddingReady prometheus.Gauge
-	inflight       prometheus.Gauge
 
 	models *modelMetrics
 
@@ -84,27 +55,7 @@ func NewMetrics(version string) *Metrics {
 	)
 	m.gaugeVec("build_info", "The version of the program; always 1.", "version").WithLabelValues(version).Set(1)
 
-	m.hints = m.counterVec("hints_total", "Hints given, by source and intent.", "source", "intent")
-	m.intents.limit = maxIntents
-	skips := m.counterVec("skips_total", "Requests answered without a hint, by kind (policy, failure) and reason.", "kind", "reason")
-	m.skips = make(map[eligibility.Skip]prometheus.Counter)
-	for _, skip := range eligibility.All() {
-		m.skips[skip] = skips.WithLabelValues(kindOf(skip), string(skip))
-	}
-	m.skipOther = skips.WithLabelValues(kindFailure, labelOther)
-	m.badRequests = m.counter("bad_requests_total", "Requests that were refused with an error of code 400.")
-
-	requests := m.histogramVec("request_duration_seconds", "Time from receipt of a before_prompt_build request to its reply, by outcome (hint, policy, failure).", "outcome")
-	m.requestTimes.hint = requests.WithLabelValues("hint")
-	m.requestTimes.policy = requests.WithLabelValues(kindPolicy)
-	m.requestTimes.failure = requests.WithLabelValues(kindFailure)
-	classifications := m.histogramVec("classification_duration_seconds", "Time that a classifier took, by source (local, embedding, llm).", "source")
-	m.classified = make(map[string]prometheus.Observer)
-	for _, source := range []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM} {
-		m.classified[source] = classifications.WithLabelValues(source)
-	}
 	m.embeddingReady = m.gauge("embedding_ready", "Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).")
-	m.inflight = m.gauge("requests_in_flight", "Requests that were taken and are not answered yet.")
 
 	m.models = newModelMetrics(m)
 
@@ -128,39 +79,6 @@ func NewMetrics(version string) *Metrics {
 // Registry holds these metrics; [Listen] serves it.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }
 
-// Hint counts a reply with a hint. Source is a Hint-Source, intent an id of
-// the catalogue, and elapsed the time in the consumer.
-func (m *Metrics) Hint(source, intent string, elapsed time.Duration) {
-	m.hints.WithLabelValues(source, m.intents.label(intent)).Inc()
-	m.requestTimes.hint.Observe(elapsed.Seconds())
-}
-
-// Skip counts a reply without a hint.
-func (m *Metrics) Skip(reason eligibility.Skip, elapsed time.Duration) {
-	counter, ok := m.skips[reason]
-	if !ok {
-		counter = m.skipOther
-	}
-	counter.Inc()
-	if reason.Policy() {
-		m.requestTimes.policy.Observe(elapsed.Seconds())
-	} else {
-		m.requestTimes.failure.Observe(elapsed.Seconds())
-	}
-}
-
-// BadRequest counts a request that got an error of code 400.
-func (m *Metrics) BadRequest() { m.badRequests.Inc() }
-
-// Classified observes one classification of a source: one run of the local
-// classifier, with or without the embedding model, or of the model path, all its
-// attempts together.
-func (m *Metrics) Classified(source string, elapsed time.Duration) {
-	if observer, ok := m.classified[source]; ok {
-		observer.Observe(elapsed.Seconds())
-	}
-}
-
 // EmbeddingReady says whether the embedding model takes part.
 func (m *Metrics) EmbeddingReady(ready bool) {
 	if ready {
@@ -169,10 +87,6 @@ func (m *Metrics) EmbeddingReady(ready bool) {
 		m.embeddingReady.Set(0)
 	}
 }
-
-// InFlight adds to the number of requests that were taken and are not answered
-// yet: 1 for one that is taken, -1 for one that is answered.
-func (m *Metrics) InFlight(delta int) { m.inflight.Add(float64(delta)) }
 
 // EventApplied counts an event of a hook that became part of a session.
 func (m *Metrics) EventApplied(hook string) { m.applied.of(hook).Inc() }
@@ -221,16 +135,20 @@ func (c hookCounter) of(hook string) prometheus.Counter {
 	return c.vec.WithLabelValues(hook)
 }
 
-// bounded are the values of a label whose number nobody knows beforehand.
-type bounded struct {
+// Label bounds the values of a metric's label whose number nobody knows
+// beforehand, so that no message from outside can make series without end.
+type Label struct {
 	limit int
 
 	mu    sync.RWMutex
 	known map[string]struct{}
 }
 
-// label returns the value, or that of all others once there are limit of them.
-func (b *bounded) label(value string) string {
+// NewLabel returns a label with at most so many values, and "other".
+func NewLabel(limit int) *Label { return &Label{limit: limit, known: make(map[string]struct{})} }
+
+// Bound returns the value, or "other" once there are too many.
+func (b *Label) Bound(value string) string {
 	b.mu.RLock()
 	_, ok := b.known[value]
 	b.mu.RUnlock()
@@ -241,9 +159,6 @@ func (b *bounded) label(value string) string {
 	defer b.mu.Unlock()
 	if len(b.known) >= b.limit {
 		return labelOther
-	}
-	if b.known == nil {
-		b.known = make(map[string]struct{})
 	}
 	b.known[value] = struct{}{}
 	return value
@@ -271,7 +186,7 @@ func (m *Metrics) gauge(name, help string) prometheus.Gauge {
 
 func (m *Metrics) histogramVec(name, help string, labels ...string) *prometheus.HistogramVec {
 	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Namespace: namespace, Name: name, Help: help, Buckets: latencyBuckets,
+		Namespace: namespace, Name: name, Help: help, Buckets: LatencyBuckets,
 	}, labels)
 	m.registry.MustRegister(vec)
 	return vec

@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/hint/eligibility"
 	"intenthint/model/provider"
-	"intenthint/payload"
 )
 
 func requireMetrics(t *testing.T, m *Metrics, expected string, names ...string) {
@@ -26,9 +24,6 @@ func requireMetrics(t *testing.T, m *Metrics, expected string, names ...string) 
 
 func TestMetricsCountWhatTheyAreToldOf(t *testing.T) {
 	m := NewMetrics("v1.2.3")
-	m.Hint("local", "MEMORY_LOOKUP", time.Millisecond)
-	m.Hint("local", "MEMORY_LOOKUP", time.Millisecond)
-	m.Hint("cache", "OTHER", time.Millisecond)
 	for range 3 {
 		m.EventApplied("agent_end")
 	}
@@ -40,17 +35,10 @@ func TestMetricsCountWhatTheyAreToldOf(t *testing.T) {
 	m.Redelivery("after_tool_call")
 	m.Lag(12, 3)
 	m.PublishRetry()
-	m.BadRequest()
-	m.InFlight(1)
-	m.InFlight(1)
-	m.InFlight(-1)
 	m.ConfigReload(nil)
 	m.ConfigReload(errors.New("bad"))
 	m.IntentsReload(nil)
 	requireMetrics(t, m, `
-# HELP intenthint_bad_requests_total Requests that were refused with an error of code 400.
-# TYPE intenthint_bad_requests_total counter
-intenthint_bad_requests_total 1
 # HELP intenthint_build_info The version of the program; always 1.
 # TYPE intenthint_build_info gauge
 intenthint_build_info{version="v1.2.3"} 1
@@ -71,10 +59,6 @@ intenthint_events_applied_total{hook="agent_end"} 3
 # TYPE intenthint_events_ignored_total counter
 intenthint_events_ignored_total{hook="llm_output"} 1
 intenthint_events_ignored_total{hook="other"} 1
-# HELP intenthint_hints_total Hints given, by source and intent.
-# TYPE intenthint_hints_total counter
-intenthint_hints_total{intent="MEMORY_LOOKUP",source="local"} 2
-intenthint_hints_total{intent="OTHER",source="cache"} 1
 # HELP intenthint_publish_retries_total Repeated attempts to publish an event.
 # TYPE intenthint_publish_retries_total counter
 intenthint_publish_retries_total 1
@@ -87,65 +71,8 @@ intenthint_reloads_total{result="error",what="config"} 1
 intenthint_reloads_total{result="error",what="intents"} 0
 intenthint_reloads_total{result="ok",what="config"} 1
 intenthint_reloads_total{result="ok",what="intents"} 1
-# HELP intenthint_requests_in_flight Requests that were taken and are not answered yet.
-# TYPE intenthint_requests_in_flight gauge
-intenthint_requests_in_flight 1
-`, "bad_requests_total", "build_info", "requests_in_flight", "consumer_ack_pending", "consumer_pending", "dead_letters_total",
-		"events_applied_total", "events_ignored_total", "hints_total", "publish_retries_total", "redeliveries_total", "reloads_total")
-}
-
-func TestPolicyAndFailureAreApart(t *testing.T) {
-	m := NewMetrics("test")
-	for _, reason := range []eligibility.Skip{"not_user_trigger", "chat_type", "no_intents", "deadline", "low_confidence", "overloaded", "what?"} {
-		m.Skip(reason, 2*time.Millisecond)
-	}
-	m.Hint("llm", "A", time.Second)
-	value := func(kind, reason string) float64 {
-		got, err := m.Registry().Gather()
-		require.NoError(t, err)
-		for _, family := range got {
-			if family.GetName() != "intenthint_skips_total" {
-				continue
-			}
-			for _, metric := range family.GetMetric() {
-				if metric.GetLabel()[0].GetValue() == kind && metric.GetLabel()[1].GetValue() == reason {
-					return metric.GetCounter().GetValue()
-				}
-			}
-		}
-		return -1
-	}
-	for _, tc := range []struct {
-		kind, reason string
-		want         float64
-	}{
-		{"policy", "not_user_trigger", 1},
-		{"policy", "chat_type", 1},
-		{"policy", "no_intents", 1},
-		{"policy", "chat_id", 0}, // There before it happens, for alerts on a rate.
-		{"failure", "deadline", 1},
-		{"failure", "low_confidence", 1},
-		{"failure", "overloaded", 1},
-		{"failure", "other", 1},
-		{"policy", "deadline", -1},
-	} {
-		require.InDelta(t, tc.want, value(tc.kind, tc.reason), 0, "%s %s", tc.kind, tc.reason)
-	}
-
-	families, err := m.Registry().Gather()
-	require.NoError(t, err)
-	observed := map[string]uint64{}
-	for _, family := range families {
-		if family.GetName() == "intenthint_request_duration_seconds" {
-			for _, metric := range family.GetMetric() {
-				observed[metric.GetLabel()[0].GetValue()] = metric.GetHistogram().GetSampleCount()
-				buckets := metric.GetHistogram().GetBucket()
-				require.InDelta(t, 50e-6, buckets[0].GetUpperBound(), 0)
-				require.InDelta(t, 60, buckets[len(buckets)-1].GetUpperBound(), 0)
-			}
-		}
-	}
-	require.Equal(t, map[string]uint64{"hint": 1, "policy": 3, "failure": 4}, observed)
+`, "build_info", "consumer_ack_pending", "consumer_pending", "dead_letters_total",
+		"events_applied_total", "events_ignored_total", "publish_retries_total", "redeliveries_total", "reloads_total")
 }
 
 func TestModelCalls(t *testing.T) {
@@ -209,14 +136,12 @@ func TestLabelsFromOutsideAreBounded(t *testing.T) {
 		m.ModelCall(classify.Call{Ref: fmt.Sprintf("p/m%d", i), Outcome: classify.OutcomeOK, Duration: time.Second})
 	}
 	require.Equal(t, maxModels+1, testutil.CollectAndCount(m.models.times))
-	for i := range 2 * maxIntents {
-		m.Hint("local", fmt.Sprintf("I%d", i), time.Millisecond)
+	for i := range 10 {
 		m.EventIgnored(fmt.Sprintf("hook%d", i))
 	}
-	got, err := testutil.GatherAndCount(m.Registry(), "intenthint_hints_total")
-	require.NoError(t, err)
-	require.Equal(t, maxIntents+1, got)
-	got, err = testutil.GatherAndCount(m.Registry(), "intenthint_events_ignored_total")
+	label := NewLabel(2)
+	require.Equal(t, []string{"a", "b", "other", "a"}, []string{label.Bound("a"), label.Bound("b"), label.Bound("c"), label.Bound("a")})
+	got, err := testutil.GatherAndCount(m.Registry(), "intenthint_events_ignored_total")
 	require.NoError(t, err)
 	require.Equal(t, 1, got)
 }
@@ -224,29 +149,15 @@ func TestLabelsFromOutsideAreBounded(t *testing.T) {
 func TestMetricsHoldToTheRulesOfNaming(t *testing.T) {
 	m := NewMetrics("test")
 	m.ModelCall(classify.Call{Ref: "p/m", Outcome: classify.OutcomeOK, Duration: time.Second})
-	m.Classified(payload.SourceLocal, time.Millisecond)
-	m.Classified(payload.SourceLLM, time.Millisecond)
 	problems, err := testutil.GatherAndLint(m.Registry())
 	require.NoError(t, err)
 	for _, p := range problems {
 		require.False(t, strings.HasPrefix(p.Metric, namespace), "%s: %s", p.Metric, p.Text)
 	}
-	for _, name := range []string{"go_goroutines", "process_start_time_seconds", "intenthint_classification_duration_seconds"} {
+	for _, name := range []string{"go_goroutines", "process_start_time_seconds"} {
 		n, err := testutil.GatherAndCount(m.Registry(), name)
 		require.NoError(t, err)
 		require.Positive(t, n, name)
-	}
-}
-
-// What one hint costs in metrics.
-func BenchmarkHint(b *testing.B) {
-	m := NewMetrics("bench")
-	b.ReportAllocs()
-	for b.Loop() {
-		m.InFlight(1)
-		m.Classified(payload.SourceLocal, 80*time.Microsecond)
-		m.InFlight(-1)
-		m.Hint("local", "MEMORY_LOOKUP", 120*time.Microsecond)
 	}
 }
 

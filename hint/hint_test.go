@@ -1,0 +1,601 @@
+package hint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
+	"intenthint/hint/conversation"
+	"intenthint/hint/eligibility"
+	"intenthint/hint/run"
+	"intenthint/intents"
+	"intenthint/internal/bus"
+	"intenthint/internal/hook"
+	"intenthint/payload"
+	"intenthint/subjects"
+)
+
+// recorder takes the turns of a hinter under test.
+type recorder struct {
+	mu    sync.Mutex
+	begun []payload.Envelope
+}
+
+func (r *recorder) Publish(m *nats.Msg) {
+	env, err := payload.DecodeEvent(m.Data, "")
+	if err != nil {
+		panic(err)
+	}
+	if env.ID != m.Header.Get(subjects.HeaderMsgID) || !strings.HasPrefix(m.Subject, "openclaw.event.turn_begun.main.s") {
+		panic(fmt.Sprint("a turn that contradicts itself: ", m.Subject, env.ID, m.Header))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun = append(r.begun, env)
+}
+
+func (r *recorder) turns(t *testing.T) []payload.TurnBegun {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []payload.TurnBegun
+	for _, env := range r.begun {
+		begun, err := payload.DecodeTurnBegun(env.Event)
+		require.NoError(t, err)
+		out = append(out, begun)
+	}
+	return out
+}
+
+// counted are the series of a counter or a histogram of the hinter that were
+// counted at all, as "label values": how often.
+func counted(t *testing.T, h *Hinter, name string) map[string]int {
+	t.Helper()
+	families, err := h.Registerer.(*prometheus.Registry).Gather()
+	require.NoError(t, err)
+	out := map[string]int{}
+	for _, family := range families {
+		if family.GetName() != "intenthint_"+name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			if n := int(m.GetCounter().GetValue()) + int(m.GetHistogram().GetSampleCount()); n > 0 {
+				out[strings.Join(labels, " ")] = n
+			}
+		}
+	}
+	return out
+}
+
+// stub is a classifier, local or a model.
+type stub struct {
+	calls  atomic.Int32
+	answer func(ctx context.Context, in classify.Input) (payload.Classification, error)
+}
+
+func (s *stub) Classify(ctx context.Context, in classify.Input) (payload.Classification, error) {
+	s.calls.Add(1)
+	return s.answer(ctx, in)
+}
+
+type localStub func(in classify.Input) payload.Classification
+
+func (l localStub) Classify(in classify.Input) payload.Classification { return l(in) }
+
+func taken(intent string, confidence float64) payload.Classification {
+	return payload.Classification{Intent: intent, Name: intent, Reason: "r", Goal: "g", Confidence: confidence, Complexity: "low", Source: payload.SourceLLM, Model: "p/m"}
+}
+
+var catalog = intents.NewCatalog([]intents.Intent{
+	{ID: "CHAT", Name: "Chat", Triggers: []string{"t"}, Prompt: "Chat away."},
+	{ID: "CODE", Name: "Code", Triggers: []string{"t"}, Prompt: "Write code."},
+})
+
+func settings(c *classify.Classifier) *Settings {
+	return &Settings{
+		Rules:      eligibility.Rules{Agents: []string{"*"}, AllowedChatTypes: []string{"direct"}},
+		Catalog:    func(agent string) *intents.Catalog { return catalogOf(agent) },
+		QueryMode:  conversation.ModeRecent,
+		Window:     conversation.DefaultWindow(),
+		Location:   time.UTC,
+		Classifier: c,
+	}
+}
+
+// catalogOf denies everything to the agent "mute".
+func catalogOf(agent string) *intents.Catalog {
+	if agent == "mute" {
+		return catalog.Without([]string{"*"})
+	}
+	return catalog
+}
+
+func byLocal(confidence float64) *classify.Classifier {
+	return classify.New(classify.ModeLocal, localStub(func(in classify.Input) payload.Classification {
+		if strings.Contains(in.Latest, "code") {
+			return taken("CODE", confidence)
+		}
+		return taken("CHAT", confidence)
+	}), nil, classify.Options{})
+}
+
+func hinter(r *recorder, s *Settings) *Hinter {
+	h := New(Options{
+		Answers: run.NewAnswers(quiet), Publisher: r, Prefix: "openclaw", MaxPayload: 1 << 20,
+		Registerer: prometheus.NewRegistry(), Log: quiet,
+	})
+	h.Use(s)
+	return h
+}
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func prompt(run, text string) *hook.Request {
+	event, _ := json.Marshal(map[string]any{"prompt": text, "messages": []any{
+		map[string]any{"role": "user", "content": "earlier"}, map[string]any{"role": "assistant", "content": "said"},
+	}})
+	ctx := payload.Context{RunID: run, SessionID: "s1", SessionKey: "agent:main:telegram:direct:1", Trigger: "user", ModelProviderID: "own", ModelID: "big"}
+	now := time.Now()
+	return &hook.Request{
+		Envelope: payload.Envelope{Hook: subjects.HookBeforePromptBuild, Event: event, TS: 1763680000123, ID: "req-" + run},
+		Context:  ctx, Received: now, Deadline: now.Add(time.Second),
+	}
+}
+
+func handle(t *testing.T, h *Hinter, req *hook.Request) hook.Result {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(t.Context(), req.Deadline)
+	defer cancel()
+	res, err := h.handle(ctx, req)
+	require.NoError(t, err)
+	return res
+}
+
+// text is the hint of a result, "" for none.
+func text(r hook.Result) string {
+	p, _ := r.Decision.(hook.PrependContext)
+	return string(p)
+}
+
+func head(r hook.Result, key string) string {
+	if v := r.Header[key]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+func TestAHintAndItsTurn(t *testing.T) {
+	var r recorder
+	h := hinter(&r, settings(byLocal(0.87)))
+	res := handle(t, h, prompt("r1", "  write some code "))
+	require.Contains(t, text(res), "intent: CODE (Code)")
+	require.Contains(t, text(res), "Write code.")
+	require.Equal(t, "CODE", head(res, subjects.HeaderIntent))
+	require.Equal(t, "0.87", head(res, subjects.HeaderConfidence))
+	require.Equal(t, "local", head(res, subjects.HeaderSource))
+	require.Regexp(t, `^\d+\.\d{3}$`, head(res, subjects.HeaderElapsedMs))
+	require.Empty(t, head(res, subjects.HeaderSkip))
+	require.Equal(t, map[string]int{"CODE local": 1}, counted(t, h, "hints_total"))
+	require.Equal(t, map[string]int{"hint": 1}, counted(t, h, "request_duration_seconds"))
+	require.Equal(t, map[string]int{"local": 1}, counted(t, h, "classification_duration_seconds"))
+
+	turns := r.turns(t)
+	require.Len(t, turns, 1)
+	require.Equal(t, "r1", turns[0].RunID)
+	require.Equal(t, "  write some code ", turns[0].Prompt)
+	require.Equal(t, []payload.Turn{{Role: "user", Text: "earlier"}, {Role: "assistant", Text: "said"}}, turns[0].Conversation)
+	require.Equal(t, text(res), turns[0].Hint)
+	require.Equal(t, "CODE", turns[0].Result.Intent)
+	require.EqualValues(t, 1763680000123, r.begun[0].TS)
+	require.NotEqual(t, "req-r1", r.begun[0].ID)
+}
+
+func TestSkipsOfPolicyBeginNoTurn(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		edit func(*hook.Request)
+		want string
+	}{
+		{"a cron run", func(r *hook.Request) { r.Context.Trigger = "cron" }, "not_user_trigger"},
+		{"a group", func(r *hook.Request) { r.Context.SessionKey = "agent:main:telegram:group:-1" }, "chat_type"},
+		{"an empty prompt", func(r *hook.Request) { r.Envelope.Event = []byte(`{"prompt":" <think>x</think> "}`) }, "empty_prompt"},
+		{"an agent without intents", func(r *hook.Request) { r.Context.AgentID = "mute" }, "no_intents"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var r recorder
+			req := prompt("r1", "hello")
+			row.edit(req)
+			h := hinter(&r, settings(byLocal(1)))
+			res := handle(t, h, req)
+			require.Empty(t, text(res))
+			require.Equal(t, row.want, head(res, subjects.HeaderSkip))
+			require.NotEmpty(t, head(res, subjects.HeaderElapsedMs))
+			require.Empty(t, r.begun)
+			require.Equal(t, map[string]int{"policy " + row.want: 1}, counted(t, h, "skips_total"))
+			require.Equal(t, map[string]int{"policy": 1}, counted(t, h, "request_duration_seconds"))
+		})
+	}
+}
+
+func TestWhatHasNoSessionGetsAHintAndNoTurn(t *testing.T) {
+	var r recorder
+	req := prompt("r1", "hello")
+	req.Context.SessionID, req.Context.SessionKey = "", ""
+	req.Context.MessageProvider = "webchat"
+	res := handle(t, hinter(&r, settings(byLocal(1))), req)
+	require.NotEmpty(t, text(res))
+	require.Empty(t, r.begun)
+}
+
+func TestAnInvalidEventIsRefused(t *testing.T) {
+	var r recorder
+	h := hinter(&r, settings(byLocal(1)))
+	req := prompt("r1", "x")
+	req.Envelope.Event = []byte(`{"prompt":5}`)
+	res, err := h.handle(t.Context(), req)
+	require.ErrorIs(t, err, payload.ErrInvalid)
+	require.NotEmpty(t, head(res, subjects.HeaderElapsedMs))
+}
+
+func TestARetryGetsTheFirstHint(t *testing.T) {
+	var r recorder
+	h := hinter(&r, settings(byLocal(0.9)))
+	first := handle(t, h, prompt("r1", "write code"))
+	again := handle(t, h, prompt("r1", "Continue the current task from the existing transcript"))
+	require.Equal(t, text(first), text(again))
+	require.Equal(t, "cache", head(again, subjects.HeaderSource))
+	require.Equal(t, "CODE", head(again, subjects.HeaderIntent))
+	require.Len(t, r.begun, 1)
+	require.Equal(t, map[string]int{"CODE local": 1, "CODE cache": 1}, counted(t, h, "hints_total"))
+	other := prompt("r1", "hello")
+	other.Context.SessionID = "s2"
+	require.Equal(t, "local", head(handle(t, h, other), subjects.HeaderSource), "run ids are the client's: another session is another run")
+}
+
+func TestARetryAfterAPanicIsClassifiedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		panicked := false
+		h := hinter(&r, settings(classify.New(classify.ModeLocal, localStub(func(classify.Input) payload.Classification {
+			if !panicked {
+				panicked = true
+				panic("one bad table")
+			}
+			return taken("CODE", 0.9)
+		}), nil, classify.Options{})))
+		require.Panics(t, func() { _, _ = h.handle(t.Context(), prompt("r1", "write code")) })
+		began := time.Now()
+		again := handle(t, h, prompt("r1", "Continue"))
+		require.Equal(t, "CODE", head(again, subjects.HeaderIntent))
+		require.Zero(t, time.Since(began), "it does not wait for the one that panicked")
+		require.Len(t, r.turns(t), 1)
+		require.Equal(t, "write code", r.turns(t)[0].Prompt)
+	})
+}
+
+func TestAnotherProcessKnowsTheFirstHint(t *testing.T) {
+	var a, b recorder
+	first := handle(t, hinter(&a, settings(byLocal(0.9))), prompt("r1", "write code"))
+	body, err := json.Marshal(a.begun[0])
+	require.NoError(t, err)
+	other := hinter(&b, settings(byLocal(0.9)))
+	other.Answers.Learn(body)
+	again := handle(t, other, prompt("r1", "Continue"))
+	require.Equal(t, text(first), text(again))
+	require.Equal(t, "cache", head(again, subjects.HeaderSource))
+	require.Empty(t, b.begun)
+}
+
+func TestLowConfidenceIsRepeatedAndTracked(t *testing.T) {
+	var r recorder
+	s := settings(byLocal(0.3))
+	s.MinConfidence = 0.5
+	h := hinter(&r, s)
+	for range 2 {
+		res := handle(t, h, prompt("r1", "hello"))
+		require.Empty(t, text(res))
+		require.Equal(t, "low_confidence", head(res, subjects.HeaderSkip))
+		require.Empty(t, head(res, subjects.HeaderIntent))
+	}
+	turns := r.turns(t)
+	require.Len(t, turns, 1)
+	require.Equal(t, "CHAT", turns[0].Result.Intent)
+	require.Equal(t, map[string]int{"failure low_confidence": 2}, counted(t, h, "skips_total"))
+}
+
+func TestAFailureIsClassifiedAnewWithTheFirstPrompt(t *testing.T) {
+	for _, row := range []struct {
+		cause error
+		skip  string
+	}{
+		{classify.ErrFailed, "classify_failed"},
+		{classify.ErrDeadline, "deadline"},
+		{classify.ErrOverloaded, "overloaded"},
+		{errors.New("anything"), "classify_failed"},
+	} {
+		t.Run(row.skip, func(t *testing.T) {
+			var (
+				r    recorder
+				seen []string
+			)
+			model := &stub{}
+			model.answer = func(_ context.Context, in classify.Input) (payload.Classification, error) {
+				seen = append(seen, in.Latest)
+				if len(seen) == 1 {
+					return payload.Classification{}, row.cause
+				}
+				return taken("CODE", 0.9), nil
+			}
+			h := hinter(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+			res := handle(t, h, prompt("r1", "write code"))
+			require.Equal(t, row.skip, head(res, subjects.HeaderSkip))
+			require.Empty(t, head(res, subjects.HeaderSource))
+			res = handle(t, h, prompt("r1", "Continue the current task"))
+			require.Equal(t, "llm", head(res, subjects.HeaderSource))
+			require.Equal(t, "p/m", head(res, subjects.HeaderModel))
+			require.Equal(t, []string{"write code", "write code"}, seen)
+			turns := r.turns(t)
+			require.Len(t, turns, 2)
+			require.Nil(t, turns[0].Result)
+			require.Equal(t, "write code", turns[1].Prompt)
+			res = handle(t, h, prompt("r1", "Continue the current task"))
+			require.Equal(t, "cache", head(res, subjects.HeaderSource))
+		})
+	}
+}
+
+func TestRequestsForOneRunAtOnceMakeOneModelCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) {
+			time.Sleep(300 * time.Millisecond)
+			return taken("CODE", 0.9), nil
+		}}
+		h := hinter(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		var (
+			wg      sync.WaitGroup
+			mu      sync.Mutex
+			sources = map[string]int{}
+		)
+		for range 10 {
+			wg.Go(func() {
+				res := handle(t, h, prompt("r1", "write code"))
+				mu.Lock()
+				defer mu.Unlock()
+				sources[head(res, subjects.HeaderSource)]++
+			})
+		}
+		wg.Wait()
+		require.Equal(t, map[string]int{"llm": 1, "cache": 9}, sources)
+		require.EqualValues(t, 1, model.calls.Load())
+		require.Len(t, r.begun, 1)
+	})
+}
+
+func TestALateModelLeavesTimeForTheReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(ctx context.Context, _ classify.Input) (payload.Classification, error) {
+			<-ctx.Done()
+			return payload.Classification{}, ctx.Err()
+		}}
+		h := hinter(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		req := prompt("r1", "write code")
+		res := handle(t, h, req)
+		require.Equal(t, "deadline", head(res, subjects.HeaderSkip))
+		require.Equal(t, 980*time.Millisecond, time.Since(req.Received))
+	})
+}
+
+func TestATurnTooLongForTheServerLeavesOutTheOldest(t *testing.T) {
+	var r recorder
+	s := settings(byLocal(1))
+	s.QueryMode = conversation.ModeFull
+	h := hinter(&r, settings(byLocal(1)))
+	h.MaxPayload = 8 << 10
+	h.Use(s)
+	req := prompt("r1", "hello")
+	var messages []map[string]string
+	for i := range 100 {
+		messages = append(messages, map[string]string{"role": "user", "content": fmt.Sprintf("%03d %s", i, strings.Repeat("x", 200))},
+			map[string]string{"role": "assistant", "content": "ok"})
+	}
+	req.Envelope.Event, _ = json.Marshal(map[string]any{"prompt": "hello", "messages": messages})
+	require.NotEmpty(t, text(handle(t, h, req)))
+	turn := r.turns(t)[0]
+	require.NotEmpty(t, turn.Conversation)
+	require.Less(t, len(turn.Conversation), 200)
+	last := turn.Conversation[len(turn.Conversation)-2]
+	require.True(t, strings.HasPrefix(last.Text, "099 "), last.Text)
+}
+
+func TestATurnWhosePromptIsTooLongForTheServerIsCut(t *testing.T) {
+	for name, char := range map[string]string{"plain": "x", "characters of three bytes": "字", "characters that are escaped": "\"", "control characters": "\x01"} {
+		t.Run(name, func(t *testing.T) {
+			var r recorder
+			h := hinter(&r, settings(byLocal(1)))
+			h.MaxPayload = 64 << 10
+			h.Use(settings(byLocal(1)))
+			req := prompt("r1", "hello "+strings.Repeat(char, 64<<10))
+			require.NotEmpty(t, text(handle(t, h, req)))
+			require.Less(t, len(r.begun[0].Event), 63<<10)
+			turn := r.turns(t)[0]
+			require.True(t, strings.HasPrefix(turn.Prompt, "hello "+char), turn.Prompt)
+			require.True(t, strings.HasSuffix(turn.Prompt, char+" (truncated...)"))
+		})
+	}
+}
+
+// A retry of a run whose first answer is late speaks for the same user.
+func TestARetryThatCannotWaitHasTheFirstPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		s := settings(classify.New(classify.ModeHedged, localStub(func(in classify.Input) payload.Classification {
+			if strings.Contains(in.Latest, "code") {
+				return taken("CODE", 0.9)
+			}
+			return taken("CHAT", 0.9)
+		}), &stub{answer: func(ctx context.Context, _ classify.Input) (payload.Classification, error) {
+			<-ctx.Done()
+			return payload.Classification{}, ctx.Err()
+		}}, classify.Options{}))
+		h := hinter(&r, s)
+		var first sync.WaitGroup
+		first.Go(func() { handle(t, h, prompt("r1", "write code")) })
+		synctest.Wait()
+		retry := prompt("r1", "Continue the current task")
+		retry.Deadline = retry.Received.Add(300 * time.Millisecond)
+		res := handle(t, h, retry)
+		require.Contains(t, text(res), "CODE")
+		first.Wait()
+	})
+}
+
+func TestTheShortDeadlineOfAnotherCallerIsNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(ctx context.Context, _ classify.Input) (payload.Classification, error) {
+			select {
+			case <-ctx.Done():
+				return payload.Classification{}, classify.ErrDeadline
+			case <-time.After(500 * time.Millisecond):
+				return taken("CODE", 0.9), nil
+			}
+		}}
+		h := hinter(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		hurried := prompt("r1", "write code")
+		hurried.Deadline = hurried.Received.Add(300 * time.Millisecond)
+		var first sync.WaitGroup
+		first.Go(func() {
+			require.Equal(t, "deadline", head(handle(t, h, hurried), subjects.HeaderSkip))
+		})
+		synctest.Wait()
+		res := handle(t, h, prompt("r1", "write code"))
+		require.Equal(t, "llm", head(res, subjects.HeaderSource))
+		first.Wait()
+		require.EqualValues(t, 2, model.calls.Load())
+	})
+}
+
+func TestATurnBeginsWhenItsHintIsAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		model := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) {
+			time.Sleep(700 * time.Millisecond)
+			return taken("CODE", 0.9), nil
+		}}
+		h := hinter(&r, settings(classify.New(classify.ModeLLM, nil, model, classify.Options{})))
+		req := prompt("r1", "write code")
+		req.Envelope.TS = 0
+		handle(t, h, req)
+		require.Equal(t, req.Received.UnixMilli(), r.begun[0].TS)
+	})
+}
+
+func BenchmarkHandleLocal(b *testing.B) {
+	var r recorder
+	h := hinter(&r, settings(byLocal(0.9)))
+	h.Publisher = discard{}
+	req := prompt("", "write some code")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.handle(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type discard struct{}
+
+func (discard) Publish(*nats.Msg) {}
+
+// Each request is counted once, and its turn begins without a hint, when its
+// handler overran.
+func TestALateHandlerIsCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r recorder
+		slow := true
+		s := settings(classify.New(classify.ModeLocal, localStub(func(classify.Input) payload.Classification {
+			if slow {
+				time.Sleep(5 * time.Second)
+			}
+			return taken("CODE", 0.9)
+		}), nil, classify.Options{}))
+		h := hinter(&r, s)
+		runner := hook.NewRunner(hook.Hook{Name: subjects.HookBeforePromptBuild, Handlers: []hook.Handler{h.Handler()}}, hook.Options{
+			Timeout: func() time.Duration { return time.Second }, Budget: func(string) time.Duration { return 0 }, Log: quiet,
+		})
+		for _, words := range []string{"write code", "write code once more"} { // the second one waits for the first
+			req := prompt("r1", words)
+			req.Envelope.Ctx, _ = json.Marshal(req.Context)
+			body, err := json.Marshal(req.Envelope)
+			require.NoError(t, err)
+			go runner.Answer(t.Context(), bus.Request{Data: body, Received: time.Now()}, func(reply bus.Reply) {
+				require.Equal(t, "{}", string(reply.Body))
+				require.Equal(t, "deadline", reply.Header.Get(subjects.HeaderSkip))
+				require.NotEmpty(t, reply.Header.Get(subjects.HeaderElapsedMs))
+			})
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, map[string]int{"failure deadline": 2}, counted(t, h, "skips_total"))
+		require.Empty(t, counted(t, h, "hints_total"))
+		turns := r.turns(t)
+		require.Len(t, turns, 1)
+		require.Empty(t, turns[0].Hint)
+		require.Equal(t, "deadline", turns[0].Skip)
+		slow = false
+		require.Equal(t, "local", head(handle(t, h, prompt("r1", "Continue")), subjects.HeaderSource), "a retry is classified anew")
+	})
+}
+
+func TestAHandlerThatFailedHasItsDiagnostics(t *testing.T) {
+	h := hinter(&recorder{}, settings(byLocal(1)))
+	res := h.omitted(prompt("r1", "x"), errors.New("panic"))
+	require.Equal(t, "classify_failed", head(res, subjects.HeaderSkip))
+	require.NotEmpty(t, head(res, subjects.HeaderElapsedMs))
+	require.Equal(t, map[string]int{"failure classify_failed": 1}, counted(t, h, "skips_total"))
+}
+
+func TestRequestsThatAreNotBegun(t *testing.T) {
+	h := hinter(&recorder{}, settings(byLocal(1)))
+	require.Equal(t, map[string][]string{"Hint-Skip": {"overloaded"}, "Hint-Elapsed-Ms": {"1.500"}}, h.Unasked(hook.ErrOverloaded, 1500*time.Microsecond))
+	require.Equal(t, map[string][]string{"Hint-Elapsed-Ms": {"1.500"}}, h.Unasked(payload.ErrInvalid, 1500*time.Microsecond))
+	require.Equal(t, map[string]int{"failure overloaded": 1}, counted(t, h, "skips_total"))
+	require.Equal(t, map[string]int{"": 1}, counted(t, h, "bad_requests_total"))
+}
+
+// Names of intents come from operators' files and agents' messages.
+func TestIntentsAreABoundedLabel(t *testing.T) {
+	h := hinter(&recorder{}, settings(byLocal(1)))
+	for i := range 2 * maxIntents {
+		h.metrics.hint("local", fmt.Sprintf("I%d", i), time.Millisecond)
+	}
+	require.Len(t, counted(t, h, "hints_total"), maxIntents+1)
+}
+
+func TestMetricsHoldToTheRulesOfNaming(t *testing.T) {
+	h := hinter(&recorder{}, settings(byLocal(1)))
+	handle(t, h, prompt("r1", "write code"))
+	problems, err := testutil.GatherAndLint(h.Registerer.(*prometheus.Registry))
+	require.NoError(t, err)
+	require.Empty(t, problems)
+}

@@ -1,0 +1,213 @@
+package run
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"intenthint/hint/eligibility"
+	"intenthint/payload"
+)
+
+// Answers gives each request of a run the run's first answer.
+type Answers struct {
+	memory *memory
+	peers  *Peers
+	claims atomic.Pointer[claimer]
+	log    *slog.Logger
+}
+
+// claimer is [Claims], or a test's.
+type claimer interface {
+	Claim(ctx context.Context, key string, now, until time.Time) (promised time.Time)
+	Release(ctx context.Context, key string)
+}
+
+// NewAnswers returns answers that know of no run yet.
+func NewAnswers(log *slog.Logger) *Answers { return &Answers{memory: newMemory(), log: log} }
+
+// Join makes the answers of other processes known here, and this one's there. It
+// is called before the first request.
+func (as *Answers) Join(p *Peers) { as.peers = p }
+
+// Claim makes one process of all ask a model about a run. Without it two may.
+func (as *Answers) Claim(c *Claims) { as.claimWith(c) }
+
+func (as *Answers) claimWith(c claimer) { as.claims.Store(&c) }
+
+// Learn takes in the message of a turn_begun event, another process's or one of
+// the stream. One that cannot be decoded is ignored: this is only a memory.
+func (as *Answers) Learn(message []byte) {
+	env, err := payload.DecodeRequest(message)
+	if err != nil {
+		return
+	}
+	ctx, err := payload.DecodeContext(env.Ctx)
+	if err != nil {
+		return
+	}
+	begun, err := payload.DecodeTurnBegun(env.Event)
+	if err != nil {
+		return
+	}
+	key := Key(ctx)
+	if key == "" || begun.Skip == "" && begun.Result == nil {
+		return
+	}
+	as.memory.learn(key, begun.Prompt, Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result})
+}
+
+// Tell makes the message of a turn_begun event known to the other processes. It
+// costs a buffered write.
+func (as *Answers) Tell(message []byte) {
+	if as.peers == nil {
+		return
+	}
+	if err := as.peers.tell(message); err != nil {
+		as.log.Debug("broadcast of an answer failed", "error", err)
+	}
+}
+
+// Request is one request of a run. Its functions are called on the goroutine of
+// [Answers.First], in the order of the fields.
+type Request struct {
+	// Key names the run, see [Key]; "" is a run of its own.
+	Key    string
+	Prompt string
+	// Deadline is when the answer must leave.
+	Deadline time.Time
+
+	// Prepare is told the prompt of the run's first request, which is what the
+	// user wants: a retry comes with another one ("Continue the current task…").
+	Prepare func(first string)
+	// AsksModel reports whether Classify would ask a model.
+	AsksModel func() bool
+	// Classify makes an answer.
+	Classify func(ctx context.Context) Answer
+	// Commit reports whether the answer that Classify made will be given.
+	Commit func() bool
+}
+
+// Origin says where an answer is from.
+type Origin int
+
+const (
+	// Fresh: the request has made the run's first answer; its turn begins.
+	Fresh Origin = iota
+	// Repeated: another request has made it.
+	Repeated
+	// Beside: the request could not wait for the one that makes the first
+	// answer, and made one for itself.
+	Beside
+)
+
+const (
+	// lateClaim is how long after its promise the answer of another process is
+	// waited for: it has to travel here.
+	lateClaim = 50 * time.Millisecond
+	// secondTry is the least time that must be left for another request's
+	// deadline to be no answer: a model is asked once more.
+	secondTry = 250 * time.Millisecond
+)
+
+// First returns the run's first answer, or makes it. Waiting ends with ctx.
+func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
+	if r.Key == "" {
+		r.Prepare(r.Prompt)
+		return r.settle(r.Classify(ctx)), Fresh
+	}
+	if as.peers != nil {
+		as.peers.settle(ctx)
+	}
+	known, first, mine := as.memory.join(r.Key, r.Prompt)
+	for !mine {
+		a, ok := known.wait(ctx)
+		if !ok {
+			break
+		}
+		if a.Skip != eligibility.Deadline || !r.patient() {
+			return a, Repeated
+		}
+		// The first request had less time.
+		known, first, mine = as.memory.join(r.Key, first)
+	}
+	finished := !mine
+	defer func() {
+		if !finished { // a panic: nobody must wait for this answer
+			as.memory.finish(r.Key, known, Answer{Skip: eligibility.ClassifyFailed})
+		}
+	}()
+	r.Prepare(first)
+	if !mine {
+		return r.Classify(ctx), Beside
+	}
+	asks := r.AsksModel()
+	for asks {
+		promised := as.claim(ctx, r.Key, r.Deadline)
+		if promised.IsZero() {
+			break
+		}
+		a, ok := known.waitUntil(ctx, promised.Add(lateClaim))
+		switch {
+		case ok && a.Skip == eligibility.Deadline && r.patient():
+			// The request of the other process had less time.
+			finished = true
+			r.Prompt = first
+			return as.First(ctx, r)
+		case ok:
+			finished = true
+			return a, Repeated
+		case ctx.Err() != nil:
+			// The other process is late: what can be said without a model is
+			// said, and the turn begins here too.
+			asks = false
+		}
+		// Otherwise the other process is dead, and the claim is free.
+	}
+	a := r.settle(r.Classify(ctx))
+	if asks && !a.Final() {
+		as.release(ctx, r.Key)
+	}
+	a, finished = as.memory.finish(r.Key, known, a), true
+	return a, Fresh
+}
+
+// patient reports whether there is time to ask a model once more.
+func (r Request) patient() bool { return time.Until(r.Deadline) > secondTry }
+
+// settle returns the answer when it will be given. Otherwise the turn begins
+// without a hint, and a retry is classified anew.
+func (r Request) settle(a Answer) Answer {
+	if r.Commit() {
+		return a
+	}
+	return Answer{Skip: eligibility.Deadline}
+}
+
+func (as *Answers) claim(ctx context.Context, key string, until time.Time) (promised time.Time) {
+	if claims := as.claims.Load(); claims != nil {
+		return (*claims).Claim(ctx, key, time.Now(), until)
+	}
+	return time.Time{}
+}
+
+// release gives a claim back. A request that is out of time does not wait for
+// it.
+func (as *Answers) release(ctx context.Context, key string) {
+	claims := as.claims.Load()
+	switch {
+	case claims == nil:
+	case ctx.Err() != nil:
+		go (*claims).Release(context.WithoutCancel(ctx), key)
+	default:
+		(*claims).Release(ctx, key)
+	}
+}
+
+// waitUntil is wait that gives up at a moment.
+func (known *run) waitUntil(ctx context.Context, moment time.Time) (Answer, bool) {
+	ctx, cancel := context.WithDeadline(ctx, moment)
+	defer cancel()
+	return known.wait(ctx)
+}

@@ -1,0 +1,92 @@
+package run
+
+import (
+	"log/slog"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/hint/eligibility"
+	"intenthint/payload"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func TestRunsForgetTheOldest(t *testing.T) {
+	m := newMemory()
+	for i := range maxRuns + 1 {
+		known, _, mine := m.join(strconv.Itoa(i), "p")
+		require.True(t, mine)
+		m.finish(strconv.Itoa(i), known, Answer{Hint: "h", Result: &payload.Classification{}})
+	}
+	_, _, mine := m.join("1", "p")
+	require.False(t, mine)
+	_, _, mine = m.join("0", "p")
+	require.True(t, mine)
+}
+
+func TestLongNamesOfRunsAreNotKept(t *testing.T) {
+	long := payload.Context{SessionID: "s", RunID: strings.Repeat("r", 1<<20)}
+	require.LessOrEqual(t, len(Key(long)), maxRunKey)
+	require.Equal(t, Key(long), Key(long))
+	other := long
+	other.SessionID = "s2"
+	require.NotEqual(t, Key(long), Key(other))
+	require.Equal(t, "s\x00r1", Key(payload.Context{SessionID: "s", RunID: "r1"}))
+	require.Empty(t, Key(payload.Context{SessionID: "s"}))
+}
+
+// A prompt may be megabytes; only runs that may be begun again need theirs.
+func TestRunsKeepFewPrompts(t *testing.T) {
+	long := strings.Repeat("p", 100<<10)
+	held := func(r *memory) (n int) {
+		for _, known := range r.cache.Values() {
+			n += len(known.prompt)
+		}
+		return n
+	}
+	for _, row := range []struct {
+		name string
+		a    Answer
+		most int
+	}{
+		{"answered", Answer{Hint: "h", Result: &payload.Classification{}}, 0},
+		{"failed", Answer{Skip: "deadline"}, maxPrompts},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			m, other := newMemory(), NewAnswers(quiet)
+			for i := range 1000 {
+				key := strconv.Itoa(i)
+				known, first, mine := m.join(key, long)
+				require.True(t, mine)
+				require.Equal(t, long, first)
+				m.finish(key, known, row.a)
+				other.Learn(payload.AppendTurnBegun(nil, "turn_begun", key, 1, payload.Context{RunID: key, SessionID: "s"},
+					payload.TurnBegun{RunID: key, Prompt: long, Hint: row.a.Hint, Skip: string(row.a.Skip), Result: row.a.Result}))
+			}
+			for _, r := range []*memory{m, other.memory} {
+				require.Equal(t, 1000, r.cache.Len())
+				require.LessOrEqual(t, held(r), row.most)
+				require.Equal(t, held(r), r.prompts)
+			}
+			_, first, _ := m.join("999", "Continue")
+			require.Equal(t, row.most > 0, first == long)
+		})
+	}
+}
+
+func TestAKeptAnswerIsWholeAgain(t *testing.T) {
+	for _, a := range []Answer{
+		{Hint: "intent: A (A)\ncomplexity: low\n\nThe rest.", Result: &payload.Classification{Intent: "A"}},
+		{Skip: eligibility.LowConfidence, Result: &payload.Classification{Intent: "A"}},
+		{Skip: eligibility.Deadline},
+		{Hint: "a hint of some other shape"},
+	} {
+		require.Equal(t, a, keep(a).answer())
+		require.Equal(t, a.Final(), keep(a).final())
+	}
+	one, two := keep(Answer{Hint: "x\ncomplexity: low\nrest"}), keep(Answer{Hint: "y\ncomplexity: low\nrest"})
+	require.Equal(t, one.rest, two.rest, "what hints share is kept once")
+}

@@ -1,0 +1,67 @@
+package run
+
+import (
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/bus"
+	"intenthint/subjects"
+)
+
+func openTest(t *testing.T) *bus.Bus {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: bus.EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	return b
+}
+
+func TestAnswersReachTheOtherProcesses(t *testing.T) {
+	b := openTest(t)
+	other, err := nats.Connect(b.URL())
+	require.NoError(t, err)
+	t.Cleanup(other.Close)
+	here, there := NewAnswers(quiet), NewAnswers(quiet)
+	for _, p := range []struct {
+		nc     *nats.Conn
+		origin string
+		as     *Answers
+	}{{b.NC, "a", here}, {other, "b", there}} {
+		peers, err := Listen(p.nc, "openclaw.runs", p.origin, p.as.Learn)
+		require.NoError(t, err)
+		p.as.Join(peers)
+		require.NoError(t, p.nc.Flush())
+	}
+	here.Tell(begun(taken))
+	require.NoError(t, b.NC.Flush())
+	require.NoError(t, other.Flush())
+	// A request that the connection receives after the broadcast knows it.
+	a, origin := ask(runOfBegun, Answer{}, 0).first(there)
+	require.Equal(t, taken, a)
+	require.Equal(t, Repeated, origin)
+	_, origin = ask(runOfBegun, taken, 0).first(here)
+	require.Equal(t, Fresh, origin, "a process does not learn from its own broadcasts")
+}
+
+func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
+	b := openTest(t)
+	layout := bus.Layout{Prefix: subjects.DefaultPrefix, Stream: subjects.DefaultStream}
+	open := func() *Claims {
+		bucket, err := bus.OpenBucket(t.Context(), b.JS, layout.Claims())
+		require.NoError(t, err)
+		return NewClaims(bucket, quiet)
+	}
+	a, other := open(), open()
+	const run = "s\x00r"
+	now := time.Now()
+	require.True(t, a.Claim(t.Context(), run, now, now.Add(time.Second)).IsZero())
+	require.False(t, other.Claim(t.Context(), run, now, now.Add(time.Second)).IsZero())
+	require.True(t, other.Claim(t.Context(), run, now.Add(2*time.Second), now.Add(3*time.Second)).IsZero(), "the promise ran out")
+	require.False(t, a.Claim(t.Context(), run, now.Add(2*time.Second), now.Add(3*time.Second)).IsZero())
+	other.Release(t.Context(), run)
+	require.True(t, a.Claim(t.Context(), run, now, now.Add(time.Second)).IsZero())
+}

@@ -1,0 +1,360 @@
+// Package app is the running system: it wires the parts together, starts them,
+// reloads what may change, rebuilds what was lost, and stops without leaving a
+// request unanswered. A test or another program can start it as a whole; it
+// never sees a signal or a command line.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nuid"
+
+	"intenthint/handlers"
+	"intenthint/hint"
+	"intenthint/hint/run"
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+	"intenthint/internal/hook"
+	"intenthint/internal/telemetry"
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// Options of an [App].
+type Options struct {
+	// Version is the program's semantic version.
+	Version string
+	Log     *slog.Logger
+	// Level is the log's, which a change of the configuration sets.
+	Level *slog.LevelVar
+}
+
+// App is one consumer process. The steps of [App.Start] fill it in.
+type App struct {
+	cfg     *config.Config
+	opts    Options
+	log     *slog.Logger
+	layout  bus.Layout
+	metrics *telemetry.Metrics
+	health  health
+	live    *live
+	loaded  chan error // what became of the intents
+	cleanup cleanups   // run last in, first out
+
+	// end ends what goes on in the background, which work counts; giveUp ends
+	// requests and events that were taken.
+	end, giveUp context.CancelFunc
+	grace       context.Context //nolint:containedctx // ended by giveUp
+	work        sync.WaitGroup
+
+	// requests and events are connections of their own: a history of eight
+	// megabytes must not stand before a request.
+	requests, events *bus.Bus
+	connected        time.Time
+	sessions         Sessions
+	rebuilding       *rebuilder
+	answers          *run.Answers
+	publisher        *bus.Publisher
+}
+
+// New begins to read and to learn the intents, and returns a system that can be
+// started once.
+func New(cfg *config.Config, o Options) *App {
+	a := &App{
+		cfg: cfg, opts: o, log: o.Log, layout: Layout(cfg), metrics: telemetry.NewMetrics(o.Version),
+		loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
+	}
+	a.live = newLive(cfg, a.metrics, o.Log, o.Level)
+	go func() { a.loaded <- a.live.load() }()
+	return a
+}
+
+// Bus is the connection on which requests are answered, once Start has returned.
+func (a *App) Bus() *bus.Bus { return a.requests }
+
+// Run starts the system, and stops it when ctx ends. That is no error, also
+// during the start.
+func (a *App) Run(ctx context.Context) error {
+	err := a.Start(ctx)
+	if err == nil {
+		<-ctx.Done()
+		a.log.Info("stopping")
+	} else if ctx.Err() != nil {
+		err = nil // it only says that the start was ended
+	}
+	return errors.Join(err, a.Stop())
+}
+
+// Start returns once requests are answered. Until then ctx ends it, and what
+// goes on in the background ends with ctx as well. Stop must be called in any
+// case.
+func (a *App) Start(ctx context.Context) error {
+	began := time.Now()
+	a.grace, a.giveUp = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, a.end = context.WithCancel(ctx)
+	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openTurns} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if err := a.takeRequests(a.grace); err != nil {
+		return err
+	}
+	a.work.Go(func() { a.live.watch(ctx) })
+	a.work.Go(func() { a.rebuilding.watch(ctx, a.sessions) })
+	a.work.Go(func() { sweep(ctx, a.sessions, a.cfg.Store.Retention, a.log) })
+	a.health.serving.Store(true)
+	a.cleanup.add("ready", func(context.Context) error { a.health.serving.Store(false); return nil })
+	a.log.Info("ready", "took", time.Since(began).Round(time.Millisecond), "ofWhichNATS", a.connected.Sub(began).Round(time.Millisecond),
+		"nats", a.requests.URL(), "classifier", a.live.describe(), "sessions", StoreName(a.cfg))
+	return nil
+}
+
+// Stop ends the system: every request that was taken is answered, every event
+// that was applied is acknowledged. What is not finished after [stopTime] is
+// given up, and its events come again to another process.
+func (a *App) Stop() error {
+	a.end() // before the clean-ups: they wait for what goes on in the background
+	patience := time.AfterFunc(stopTime(a.live.config()), a.giveUp)
+	defer patience.Stop()
+	defer a.giveUp()
+	return a.cleanup.run(a.grace)
+}
+
+// stopTime bounds a graceful stop: a request may have waited for its model for
+// as long as it is allowed to.
+func stopTime(cfg *config.Config) time.Duration {
+	return max(20*time.Second, cfg.Classifier.Timeout+10*time.Second)
+}
+
+// catchUpTime bounds how long a stop waits for events that are still coming in.
+const catchUpTime = 2 * time.Second
+
+// listen begins with health and metrics: a process that waits for its server is
+// alive and not ready, to whoever asks.
+func (a *App) listen(ctx context.Context) error {
+	stop, err := startHTTP(ctx, a.cfg, &a.health, a.metrics, a.log)
+	if err != nil {
+		return err
+	}
+	a.cleanup.add("http", stop)
+	return nil
+}
+
+// connect connects to the server, or starts it, and makes what is missing there.
+func (a *App) connect(ctx context.Context) (err error) {
+	o := BusOptions(a.cfg)
+	// What this process tells the others it knows itself.
+	o.Wait, o.NoEcho, o.Log = true, true, a.log
+	if a.requests, err = bus.Open(ctx, o); err != nil {
+		return err
+	}
+	a.connected = time.Now()
+	a.cleanup.add("bus", func(context.Context) error { a.requests.Close(); return nil })
+
+	if err := a.requests.CheckJetStream(ctx); err != nil {
+		return err
+	}
+	if err := provision(ctx, a.requests, a.layout, a.log); err != nil {
+		return err
+	}
+	if a.events, err = a.requests.Another(ctx, "intenthint events"); err != nil {
+		return err
+	}
+	a.cleanup.add("event connection", func(context.Context) error { a.events.Close(); return nil })
+	a.cleanup.add("background", func(ctx context.Context) error { return wait(ctx, &a.work) })
+	return nil
+}
+
+// openSessions opens the store.
+func (a *App) openSessions(ctx context.Context) error {
+	a.rebuilding = newRebuilder(a.events.JS, a.layout, a.log)
+	err := patiently(ctx, a.log, func(ctx context.Context) (err error) {
+		a.sessions, err = OpenStore(ctx, a.cfg, a.events.JS, a.rebuilding.lost, a.log)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	source, err := a.sessions.Source(ctx)
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // what cannot be read is made again
+	case source.Stream == "":
+		if err := a.rebuilding.begin(ctx, a.sessions); err != nil {
+			a.log.Debug("it is not known yet whether the sessions are whole", "error", err)
+		}
+	case source.Stream != a.layout.Stream:
+		return fmt.Errorf("%w in %s: of stream %s, not %s; set another HINT_DATA_DIR or HINT_SESSIONS_DIR to keep the systems apart, or remove the file .source there to take the sessions over",
+			ErrOtherSystem, StoreName(a.cfg), source.Stream, a.layout.Stream)
+	}
+	return nil
+}
+
+// ErrOtherSystem: the store holds the sessions of another stream. Two systems
+// would make sessions of one another's events.
+var ErrOtherSystem = errors.New("sessions of another system")
+
+// takeEvents begins to fold events into sessions.
+func (a *App) takeEvents(ctx context.Context) error {
+	var events *bus.Events[store.Fact]
+	err := patiently(ctx, a.log, func(once context.Context) (err error) {
+		events, err = bus.StartEvents(once, a.events.JS, a.layout, EventFunctions(a.sessions), a.metrics, a.log)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// The turns of the last requests are events too: they are published by now,
+	// and where this process owns the server, applied, before it goes.
+	a.cleanup.add("events", func(ctx context.Context) error {
+		if a.requests.Embedded() {
+			events.CatchUp(ctx, catchUpTime)
+		}
+		return events.Stop(ctx)
+	})
+	a.health.follow(a.requests, a.events, events)
+	return nil
+}
+
+// openTurns makes ready what tells the stream and the other processes of turns.
+func (a *App) openTurns(ctx context.Context) (err error) {
+	if a.publisher, err = bus.NewPublisher(a.requests.NC, a.metrics, a.log); err != nil {
+		return err
+	}
+	a.cleanup.add("publisher", func(ctx context.Context) error { a.publisher.Stop(ctx); return nil })
+
+	peers, err := run.Listen(a.requests.NC, a.layout.Prefix.Runs(), nuid.Next(), a.answers.Learn)
+	if err != nil {
+		return err
+	}
+	if err := a.requests.Subscribed(ctx); err != nil {
+		return err
+	}
+	a.answers.Join(peers)
+	if err := bus.RecentTurns(ctx, a.requests.JS, a.layout, time.Now(), a.answers.Learn); err != nil {
+		a.log.Warn("recent runs not read, a retry of one is classified anew", "error", err)
+	}
+	a.live.onModel(func() { a.openClaims(ctx) })
+	return nil
+}
+
+// claimPause is how long after a failure claims are opened again.
+const claimPause = 10 * time.Second
+
+// openClaims opens the bucket of claims, once a model is asked; when that fails,
+// again and again in the background.
+func (a *App) openClaims(ctx context.Context) {
+	open := func() error {
+		bucket, err := bus.OpenBucket(ctx, a.requests.JS, a.layout.Claims())
+		if err == nil {
+			a.answers.Claim(run.NewClaims(bucket, a.log))
+		}
+		return err
+	}
+	if err := open(); err != nil {
+		a.log.Warn("claims not available yet, two processes may ask the model about one run", "error", err)
+		a.work.Go(func() { every(ctx, claimPause, func() bool { return open() == nil }) })
+	}
+}
+
+// takeRequests begins to answer. What was taken goes on until ctx ends.
+func (a *App) takeRequests(ctx context.Context) error {
+	hinter := hint.New(hint.Options{
+		Answers: a.answers, Publisher: a.publisher, Prefix: a.layout.Prefix, MaxPayload: a.requests.NC.MaxPayload(),
+		Registerer: a.metrics.Registry(), Log: a.log,
+	})
+	if err := <-a.loaded; err != nil {
+		return err
+	}
+	if err := a.live.serve(hinter); err != nil {
+		return err
+	}
+	service, err := bus.StartService(ctx, a.requests.NC, bus.ServiceOptions{
+		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Registerer: a.metrics.Registry(), Log: a.log,
+		Description: "Answers OpenClaw decision hooks with a routing hint",
+		Metadata:    map[string]string{"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind},
+	}, a.endpoints(
+		handlers.BeforePromptBuild(hinter),
+	)...)
+	if err != nil {
+		return err
+	}
+	a.cleanup.add("requests", service.Stop)
+	return nil
+}
+
+// endpoints are where the hooks are answered.
+func (a *App) endpoints(hooks ...hook.Hook) []bus.Endpoint {
+	o := hook.Options{Timeout: a.live.timeout, Budget: a.live.hookTimeout, Log: a.log}
+	out := make([]bus.Endpoint, len(hooks))
+	for i, h := range hooks {
+		out[i] = hook.NewRunner(h, o).Endpoint(a.layout.Prefix)
+	}
+	return out
+}
+
+// provision creates what is missing and waits for a server or a cluster that is
+// still starting.
+func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Logger) error {
+	return patiently(ctx, log, func(ctx context.Context) error {
+		p, err := bus.Provision(ctx, b.JS, layout)
+		for _, w := range p.Warnings {
+			log.Warn("stream or durable differs from the settings", "warning", w, "see", "consumer stream plan")
+		}
+		if err != nil {
+			return err
+		}
+		return bus.CheckRequests(ctx, b.JS, layout)
+	})
+}
+
+// patiently does something again for as long as it fails for a reason that may
+// go away: a cluster without a leader, a server that is being restarted.
+func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) error) error {
+	for attempt := 1; ; attempt++ {
+		once, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := do(once)
+		cancel()
+		if err == nil || !bus.Temporary(err) {
+			return err
+		}
+		log.Warn("waiting for JetStream", "attempt", attempt, "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(time.Duration(attempt)*250*time.Millisecond, 5*time.Second)):
+		}
+	}
+}
+
+// every calls done after each pause until it returns true or ctx ends.
+func every(ctx context.Context, pause time.Duration, done func() bool) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		if done() {
+			return
+		}
+	}
+}
+
+// EventFunctions make facts of events, and sessions of facts.
+func EventFunctions(sessions applier) bus.EventFunctions[store.Fact] {
+	return bus.EventFunctions[store.Fact]{
+		Decode: func(_, msgID string, data []byte) (bus.Event[store.Fact], error) {
+			session, hook, fact, err := handlers.Fact(msgID, data)
+			return bus.Event[store.Fact]{Session: session, Hook: hook, Fact: fact}, err
+		},
+		Apply: sessions.Apply,
+		Check: sessions.Check,
+	}
+}

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/nats-io/nats.go"
+
+	"intenthint/handlers"
+	"intenthint/hint"
+	"intenthint/hint/run"
+	"intenthint/internal/config"
+	"intenthint/internal/hook"
+	"intenthint/internal/telemetry"
+)
+
+// What tests of the whole system look into.
+var NewRebuilder = newRebuilder
+
+// NewAnswering returns what answers before_prompt_build, without a server.
+func NewAnswering(cfg *config.Config) (*hook.Runner, error) {
+	log := slog.New(slog.DiscardHandler)
+	l := newLive(cfg, telemetry.NewMetrics("test"), log, new(slog.LevelVar))
+	if err := l.load(); err != nil {
+		return nil, err
+	}
+	h := hint.New(hint.Options{Answers: run.NewAnswers(log), Publisher: discard{}, Prefix: "openclaw", MaxPayload: 8 << 20, Log: log})
+	if err := l.serve(h); err != nil {
+		return nil, err
+	}
+	return hook.NewRunner(handlers.BeforePromptBuild(h), hook.Options{Timeout: l.timeout, Budget: l.hookTimeout, Log: log}), nil
+}
+
+type discard struct{}
+
+func (discard) Publish(*nats.Msg) {}
+
+// Steps of a rebuilder.
+func (r *rebuilder) Whole(ctx context.Context, s Sessions, known bool) (bool, error) {
+	return r.whole(ctx, s, known)
+}
+
+func (r *rebuilder) Single(ctx context.Context, s Sessions) error { return r.single(ctx, s) }
+
+func (r *rebuilder) Begin(ctx context.Context, s Sessions) error { return r.begin(ctx, s) }

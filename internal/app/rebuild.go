@@ -1,0 +1,215 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// rebuilder applies the event stream again to sessions that were lost: single
+// ones that cannot be read, and all of them when the store has vanished or is
+// another one than before.
+type rebuilder struct {
+	js     jetstream.JetStream
+	layout bus.Layout
+	log    *slog.Logger
+	wake   chan struct{}
+}
+
+// rebuildable is a store whose sessions can be made again from the stream.
+type rebuildable interface {
+	applier
+	recoverable
+	// Source is the stream that all sessions are known to be made of.
+	Source(ctx context.Context) (store.Source, error)
+	// Rebuilding makes the caller the one process that applies the stream
+	// again; not ok while another one is.
+	Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error)
+}
+
+// recoverable is a store that knows which of its sessions were lost one by one.
+type recoverable interface {
+	// MarkLost notes that a session is to be made again, Lost returns those
+	// sessions, and Recovered notes that it was done.
+	MarkLost(ctx context.Context, token string) error
+	Lost(ctx context.Context) ([]store.Loss, error)
+	Recovered(ctx context.Context, loss store.Loss) error
+}
+
+// rebuildCheck is how often it is looked whether something was lost.
+const rebuildCheck = 5 * time.Second
+
+func newRebuilder(js jetstream.JetStream, layout bus.Layout, log *slog.Logger) *rebuilder {
+	return &rebuilder{js: js, layout: layout, log: log, wake: make(chan struct{}, 1)}
+}
+
+// lost says that a session was lost. It does not block.
+func (r *rebuilder) lost(string) {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// watch rebuilds what was lost until ctx ends.
+func (r *rebuilder) watch(ctx context.Context, sessions rebuildable) {
+	tick := time.NewTicker(rebuildCheck)
+	defer tick.Stop()
+	known, quiet := false, false
+	for {
+		ok, err := r.whole(ctx, sessions, known)
+		known = known || ok
+		if err == nil {
+			err = r.single(ctx, sessions)
+		}
+		switch {
+		case err == nil:
+			quiet = false
+		case ctx.Err() == nil && !quiet:
+			quiet = true // once is enough
+			r.log.Warn("what was lost of the sessions is not made again yet", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-tick.C:
+		}
+	}
+}
+
+// begin notes that a new store is whole while no event was given to anybody, so
+// that what is applied from now on need not be applied again.
+func (r *rebuilder) begin(ctx context.Context, sessions rebuildable) error {
+	place, err := bus.Where(ctx, r.js, r.layout)
+	if err == nil && place.Delivered == 0 {
+		_, err = r.whole(ctx, sessions, false)
+	}
+	return err
+}
+
+// whole makes sure that the store holds what was applied before, and says
+// whether it does. A store that is known to is only asked itself.
+func (r *rebuilder) whole(ctx context.Context, sessions rebuildable, known bool) (bool, error) {
+	source, err := sessions.Source(ctx)
+	if err == nil && known && source.Stream == r.layout.Stream {
+		return true, nil
+	}
+	place, err := bus.Where(ctx, r.js, r.layout)
+	if err != nil {
+		return false, err
+	}
+	want := store.Source{Stream: r.layout.Stream, Created: place.Created}
+	same := func(s store.Source) bool { return s.Stream == want.Stream && s.Created.Equal(want.Created) }
+	if same(source) {
+		return true, nil
+	}
+	rebuild, ok, err := sessions.Rebuilding(ctx)
+	if err != nil || !ok {
+		return false, err
+	}
+	defer rebuild.Release()
+	if source, err = sessions.Source(ctx); err == nil && same(source) {
+		return true, nil
+	}
+	// Again: what came meanwhile may be lost as well.
+	if place, err = bus.Where(ctx, r.js, r.layout); err != nil {
+		return false, err
+	}
+	// Not what is applied up to: events after one that waits may be, too.
+	if place.Delivered > 0 {
+		r.log.Warn("the session store does not hold what was applied before, the event stream is applied again", "until", place.Delivered)
+		done, err := r.reapply(ctx, sessions, bus.Range{Until: place.Delivered})
+		if err != nil {
+			return false, err
+		}
+		for _, session := range done.Sessions {
+			if err := sessions.MarkLost(ctx, subjects.Name(session)); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, rebuild.Finish(ctx, want)
+}
+
+// single makes sessions again that were lost one by one.
+func (r *rebuilder) single(ctx context.Context, sessions rebuildable) error {
+	if losses, err := sessions.Lost(ctx); err != nil || len(losses) == 0 {
+		return err
+	}
+	rebuild, ok, err := sessions.Rebuilding(ctx)
+	if err != nil || !ok {
+		return err
+	}
+	defer rebuild.Release()
+	losses, err := sessions.Lost(ctx)
+	if err != nil {
+		return err
+	}
+	byToken := map[string][]store.Loss{}
+	for _, loss := range losses {
+		byToken[loss.Token] = append(byToken[loss.Token], loss)
+	}
+	var errs []error
+	for token, losses := range byToken {
+		if err := r.one(ctx, sessions, token); err != nil {
+			errs = append(errs, fmt.Errorf("session %s: %w", token, err))
+			continue
+		}
+		for _, loss := range losses {
+			errs = append(errs, sessions.Recovered(ctx, loss))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// one makes a session again.
+func (r *rebuilder) one(ctx context.Context, sessions rebuildable, token string) error {
+	session, err := subjects.DecodeToken(token)
+	if err != nil || subjects.MayBeShortened(token) {
+		session = "" // all events are looked at
+	}
+	done, err := r.reapply(ctx, onlyToken{sessions, token}, bus.Range{Session: session})
+	if err == nil && done.Failed > 0 {
+		err = fmt.Errorf("%d events could not be applied again", done.Failed)
+	}
+	return err
+}
+
+func (r *rebuilder) reapply(ctx context.Context, sessions applier, part bus.Range) (bus.Reapplied, error) {
+	began, said := time.Now(), time.Now()
+	done, err := bus.Reapply(ctx, r.js, r.layout, EventFunctions(sessions), part, r.log, func(done, total int) {
+		if time.Since(said) > 5*time.Second {
+			said = time.Now()
+			r.log.Info("events are applied again", "done", done, "of", total)
+		}
+	})
+	if err != nil {
+		return done, err
+	}
+	r.log.Info("events were applied again", "events", done.Events, "failed", done.Failed, "took", time.Since(began).Round(time.Millisecond))
+	return done, nil
+}
+
+// onlyToken applies the facts of one session.
+type onlyToken struct {
+	applier
+	token string
+}
+
+// Apply implements [store.Applier].
+func (o onlyToken) Apply(ctx context.Context, facts []store.Fact) error {
+	session, err := store.SessionOf(facts)
+	if err != nil || subjects.Name(session) != o.token {
+		return err
+	}
+	return o.applier.Apply(ctx, facts)
+}

@@ -1,0 +1,105 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+	"intenthint/store"
+	"intenthint/store/file"
+	"intenthint/store/kv"
+	"intenthint/subjects"
+)
+
+// Layout names the streams and the durable.
+func Layout(cfg *config.Config) bus.Layout {
+	return bus.Layout{
+		Prefix:     subjects.Prefix(cfg.Bus.Prefix),
+		QueueGroup: cfg.Bus.QueueGroup,
+		Stream:     cfg.Bus.Stream,
+		MaxAge:     cfg.Bus.StreamMaxAge,
+		MaxBytes:   cfg.Bus.StreamMaxBytes,
+		Replicas:   cfg.Bus.StreamReplicas,
+	}
+}
+
+// BusOptions say where the bus of the configuration is.
+func BusOptions(cfg *config.Config) bus.Options {
+	return bus.Options{
+		URL: strings.Join(cfg.Bus.URLs, ","),
+		Identity: bus.Identity{
+			Creds: cfg.Bus.Creds, NKey: cfg.Bus.NKey,
+			CA: cfg.Bus.CA, Cert: cfg.Bus.Cert, Key: cfg.Bus.Key,
+			InboxPrefix: cfg.Bus.InboxPrefix,
+		},
+		Embedded: embeddedOptions(cfg),
+	}
+}
+
+func embeddedOptions(cfg *config.Config) bus.EmbeddedOptions {
+	return bus.EmbeddedOptions{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen}
+}
+
+// confFile is the configuration file of the embedded server: "" for the copy
+// built in, when the default file is not there.
+func confFile(cfg *config.Config) string {
+	if _, err := os.Stat(cfg.Bus.Conf); errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	return cfg.Bus.Conf
+}
+
+// CheckServer refuses an embedded server that has no usable configuration, or
+// that everybody could use. It does nothing when another server is configured.
+func CheckServer(cfg *config.Config) error {
+	if len(cfg.Bus.URLs) > 0 {
+		return nil
+	}
+	return embeddedOptions(cfg).Check()
+}
+
+// Sessions is a store of sessions: what each part of this program needs of it,
+// and what people look at.
+type Sessions interface {
+	applier
+	sweeper
+	rebuildable
+	store.Reader
+	// Retired returns the turns that left a document, oldest first.
+	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
+}
+
+// OpenStore opens the session store of the configuration; js is for the one in
+// JetStream only. lost, which may be nil, is told the token of a session that
+// could not be read.
+func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, lost func(token string), log *slog.Logger) (Sessions, error) {
+	opts := store.Options{HistoryLimit: cfg.Store.HistoryLimit, Lost: lost, Logger: log}
+	if cfg.Store.Kind == config.StoreKV {
+		return bus.Call(ctx, js.Conn(), func(ctx context.Context) (Sessions, error) {
+			return kv.Open(ctx, js, Layout(cfg).Sessions(), opts)
+		})
+	}
+	return file.Open(cfg.Store.SessionsDir, opts)
+}
+
+// StoreName says where sessions are.
+func StoreName(cfg *config.Config) string {
+	if cfg.Store.Kind == config.StoreKV {
+		return "bucket " + Layout(cfg).Sessions().Bucket
+	}
+	return cfg.Store.SessionsDir
+}
+
+// applier is a store that events become part of.
+type applier interface {
+	store.Applier
+	// Check returns why facts cannot be applied at present, or nil.
+	Check(ctx context.Context) error
+}

@@ -1,0 +1,39 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// sweeper is a store from which old sessions are removed.
+type sweeper interface {
+	// Sweep removes sessions that were untouched for longer than olderThan and
+	// returns how many; 0 keeps all.
+	Sweep(ctx context.Context, olderThan time.Duration) (int, error)
+}
+
+// sweep removes sessions that were left alone for longer than they are kept,
+// and what dead processes left behind.
+func sweep(ctx context.Context, sessions sweeper, keep time.Duration, log *slog.Logger) {
+	every := time.Hour
+	if keep > 0 {
+		every = min(max(keep/4, time.Second), every)
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		n, err := sessions.Sweep(ctx, keep)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			log.Warn("removing old sessions", "error", err)
+		case n > 0:
+			log.Info("old sessions removed", "sessions", n, "untouched", keep)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package app_test
+
+import (
+	"flag"
+	"testing"
+
+	"intenthint/internal/app/apptest"
+	"intenthint/internal/config"
+	"intenthint/model/provider/providertest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// system is a whole consumer in this process and a gateway that talks to it.
+type system struct {
+	*apptest.System
+	t *testing.T
+}
+
+func start(t *testing.T, settings map[string]string) *system {
+	return &system{apptest.Start(t, settings), t}
+}
+
+func startWith(t *testing.T, cfg *config.Config) *system {
+	return &system{apptest.StartWith(t, cfg), t}
+}
+
+func launch(t *testing.T, cfg *config.Config) *system { return &system{apptest.Launch(t, cfg), t} }
+
+func withModel(t *testing.T, settings map[string]string) (*system, *providertest.Server) {
+	s, model := apptest.WithModel(t, settings)
+	return &system{s, t}, model
+}

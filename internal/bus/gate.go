@@ -1,0 +1,84 @@
+package bus
+
+import (
+	"strings"
+	"sync"
+)
+
+// Bound limits the requests of an endpoint that are in progress. What it does
+// not admit is answered as overloaded at once: nothing waits.
+type Bound struct {
+	// Requests and Bytes are for all callers together.
+	Requests, Bytes int
+	// PerCaller and PerCallerBytes are for one connection, so that one gateway
+	// that asks for more than can be answered leaves room for the others.
+	PerCaller, PerCallerBytes int
+}
+
+// DefaultBound is for answers that mostly need a processor. A caller's requests
+// in progress, at a third of a millisecond each, delay the others by a third of
+// a second at most; the bytes are the largest requests that a server with
+// max_payload 8 MiB passes on, 4 of a caller and 16 of all.
+var DefaultBound = Bound{Requests: 8192, Bytes: 128 << 20, PerCaller: 1024, PerCallerBytes: 32 << 20}
+
+// gate counts what is in progress. It admits a caller's first request whatever
+// its size.
+type gate struct {
+	bound Bound
+
+	mu      sync.Mutex
+	all     load
+	callers map[string]load
+}
+
+// load is work in progress.
+type load struct{ requests, bytes int }
+
+func newGate(b Bound) *gate {
+	if b == (Bound{}) {
+		b = DefaultBound
+	}
+	return &gate{bound: b, callers: make(map[string]load)}
+}
+
+// enter reports whether a request of so many bytes may be begun. If so, leave
+// must be called when it has ended.
+func (g *gate) enter(caller string, bytes int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	own := g.callers[caller]
+	if g.all.exceeds(g.bound.Requests, g.bound.Bytes, bytes) || own.exceeds(g.bound.PerCaller, g.bound.PerCallerBytes, bytes) {
+		return false
+	}
+	g.all = g.all.add(1, bytes)
+	g.callers[caller] = own.add(1, bytes)
+	return true
+}
+
+func (g *gate) leave(caller string, bytes int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.all = g.all.add(-1, -bytes)
+	if own := g.callers[caller].add(-1, -bytes); own.requests > 0 {
+		g.callers[caller] = own
+	} else {
+		delete(g.callers, caller)
+	}
+}
+
+func (g *gate) inProgress() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all.requests
+}
+
+// exceeds reports whether one more request of so many bytes is too much.
+func (l load) exceeds(requests, bytes, more int) bool {
+	return l.requests >= requests || l.requests > 0 && l.bytes+more > bytes
+}
+
+func (l load) add(requests, bytes int) load { return load{l.requests + requests, l.bytes + bytes} }
+
+// requester names the caller by the subject on which it waits for the answer:
+// the last token is the request's, those before are the connection's.
+func requester(reply string) string { return reply[:max(0, strings.LastIndexByte(reply, '.'))] }

@@ -1,0 +1,312 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"intenthint/subjects"
+)
+
+// Request is one message at an endpoint.
+type Request struct {
+	Subject string
+	Data    []byte
+	// Received is when the request left the client's buffer.
+	Received time.Time
+	// Timeout is the caller's whole budget (Hint-Timeout-Ms); 0 when it did
+	// not say.
+	Timeout     time.Duration
+	Traceparent string
+}
+
+// Reply is what a request is answered. Error, when it is not "", makes it an
+// error reply with the code.
+type Reply struct {
+	Body   []byte
+	Header nats.Header
+	Code   int
+	Error  string
+}
+
+// Endpoint answers the requests of one subject. The subjects of two endpoints
+// must not overlap: the server would give each of them a part of the messages.
+type Endpoint struct {
+	// Name stands in `nats micro info`: letters, digits, - and _.
+	Name string
+	// Subject may end in a wildcard.
+	Subject  string
+	Metadata map[string]string
+	// Bound limits the requests in progress; the zero value is [DefaultBound].
+	Bound Bound
+	// Answer answers a request: it calls reply once, on whatever goroutine. It
+	// is called on a goroutine of its own and may block. A request is in
+	// progress until it returns.
+	Answer func(ctx context.Context, r Request, reply func(Reply))
+	// Overloaded is the answer to a request beyond the bound. It must not block.
+	Overloaded func(Request) Reply
+}
+
+// ServiceOptions name a service in the framework's lists.
+type ServiceOptions struct {
+	Layout      Layout
+	Name        string
+	Version     string // semantic version
+	Description string
+	Metadata    map[string]string
+	// Registerer takes the service's metrics.
+	Registerer prometheus.Registerer
+	Log        *slog.Logger
+}
+
+// Bounds of what may wait in the client for a subscription's goroutine. It
+// hands every request on at once, so they are reached only when the machine
+// cannot even do that.
+const (
+	pendingRequests     = 65536
+	pendingRequestBytes = 256 << 20
+)
+
+// Service answers requests through the NATS service framework.
+type Service struct {
+	svc       micro.Service
+	nc        *nats.Conn
+	prefix    subjects.Prefix
+	log       *slog.Logger
+	endpoints map[string]*endpoint
+	// unanswered counts the requests that were taken and have no reply yet.
+	unanswered sync.WaitGroup
+}
+
+// endpoint is an [Endpoint] and what it has done.
+type endpoint struct {
+	Endpoint
+	service *Service
+	gate    *gate
+
+	inProgress prometheus.Gauge
+	refused    prometheus.Counter
+
+	requests, errors atomic.Uint64
+	nanos            atomic.Int64
+}
+
+// StartService begins to answer the requests of the endpoints. What was taken
+// goes on until ctx ends.
+func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, endpoints ...Endpoint) (*Service, error) {
+	s := &Service{nc: nc, prefix: o.Layout.Prefix, log: o.Log, endpoints: make(map[string]*endpoint)}
+	svc, err := micro.AddService(nc, micro.Config{
+		Name:        o.Name,
+		Version:     o.Version,
+		Description: o.Description,
+		Metadata:    o.Metadata,
+		QueueGroup:  o.Layout.QueueGroup,
+		StatsHandler: func(e *micro.Endpoint) any {
+			if own := s.endpoints[e.Name]; own != nil {
+				return own.stats()
+			}
+			return nil
+		},
+		ErrorHandler: func(_ micro.Service, e *micro.NATSError) {
+			o.Log.Warn("request service error", "subject", e.Subject, "error", e.Description)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("request service: %w", err)
+	}
+	s.svc = svc
+	if err := s.add(ctx, o.Registerer, endpoints); err != nil {
+		_ = svc.Stop()
+		return nil, fmt.Errorf("request service: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Service) add(ctx context.Context, registerer prometheus.Registerer, endpoints []Endpoint) error {
+	inProgress, refused := serviceMetrics(registerer)
+	own := make([]*endpoint, len(endpoints))
+	for i, e := range endpoints { // all of them before the first request
+		own[i] = &endpoint{Endpoint: e, service: s, gate: newGate(e.Bound), inProgress: inProgress.WithLabelValues(e.Name), refused: refused.WithLabelValues(e.Name)}
+		s.endpoints[e.Name] = own[i]
+	}
+	for _, e := range own {
+		err := s.svc.AddEndpoint(e.Name, micro.HandlerFunc(func(r micro.Request) { e.take(ctx, r) }),
+			micro.WithEndpointSubject(e.Subject),
+			micro.WithEndpointPendingLimits(pendingRequests, pendingRequestBytes),
+			micro.WithEndpointMetadata(e.Metadata),
+		)
+		if err != nil {
+			return fmt.Errorf("endpoint %s: %w", e.Name, err)
+		}
+	}
+	// The service is there once the server has taken its subscriptions.
+	flush, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return subscribed(flush, s.nc)
+}
+
+func serviceMetrics(registerer prometheus.Registerer) (inProgress *prometheus.GaugeVec, refused *prometheus.CounterVec) {
+	inProgress = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "intenthint_requests_in_flight", Help: "Requests in progress, by endpoint.",
+	}, []string{"endpoint"})
+	refused = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "intenthint_requests_overloaded_total", Help: "Requests refused because too many were in progress, by endpoint.",
+	}, []string{"endpoint"})
+	if registerer != nil {
+		registerer.MustRegister(inProgress, refused)
+	}
+	return inProgress, refused
+}
+
+// take hands a request to a goroutine of its own: the framework calls handlers
+// one after another, and an answer may wait for a model.
+func (e *endpoint) take(ctx context.Context, r micro.Request) {
+	received := time.Now()
+	e.service.unanswered.Add(1)
+	from, size := requester(r.Reply()), len(r.Data())
+	if !e.gate.enter(from, size) {
+		e.refused.Inc()
+		e.finish(r, received, e.Overloaded(request(r, received)))
+		return
+	}
+	e.inProgress.Inc()
+	go func() {
+		defer func() {
+			e.gate.leave(from, size)
+			e.inProgress.Dec()
+		}()
+		e.Answer(ctx, request(r, received), func(reply Reply) { e.finish(r, received, reply) })
+	}()
+}
+
+func request(r micro.Request, received time.Time) Request {
+	headers := nats.Header(r.Headers())
+	return Request{
+		Subject:     r.Subject(),
+		Data:        r.Data(),
+		Received:    received,
+		Timeout:     timeoutOf(headers),
+		Traceparent: headers.Get(subjects.HeaderTraceparent),
+	}
+}
+
+func (e *endpoint) finish(r micro.Request, received time.Time, reply Reply) {
+	if !e.service.reply(r, reply) || reply.Error != "" {
+		e.errors.Add(1)
+	}
+	e.nanos.Add(int64(time.Since(received)))
+	e.requests.Add(1)
+	e.service.unanswered.Done()
+}
+
+// reply sends a reply and reports whether that could be done.
+func (s *Service) reply(r micro.Request, reply Reply) bool {
+	msg := &nats.Msg{Subject: r.Reply(), Data: reply.Body, Header: reply.Header}
+	if reply.Error != "" {
+		if msg.Header == nil {
+			msg.Header = nats.Header{}
+		}
+		msg.Header.Set(subjects.HeaderErrorCode, strconv.Itoa(reply.Code))
+		msg.Header.Set(subjects.HeaderError, reply.Error)
+	}
+	if msg.Subject == "" {
+		return true // published without a reply subject: nobody waits
+	}
+	if !s.isInbox(msg.Subject) {
+		s.log.Warn("reply subject is not an inbox, no reply sent", "subject", r.Subject(), "reply", msg.Subject)
+		return true
+	}
+	// Not r.Respond: it writes to the framework's bookkeeping, which the
+	// subscription's goroutine reads as soon as take has returned.
+	err := s.nc.PublishMsg(msg)
+	if err == nil {
+		return true
+	}
+	s.log.Warn("reply not sent", "subject", r.Subject(), "bytes", msg.Size(), "error", err)
+	if errors.Is(err, nats.ErrMaxPayload) {
+		// The caller waits for some answer.
+		_ = s.nc.PublishMsg(&nats.Msg{Subject: msg.Subject, Data: []byte("{}"), Header: nats.Header{
+			subjects.HeaderErrorCode: {"500"},
+			subjects.HeaderError:     {"the answer is larger than the server's max_payload"},
+		}})
+	}
+	return false
+}
+
+// isInbox reports whether a reply may go to a subject. The caller chooses it,
+// and this user may do more than the caller: "{}" deletes a stream where
+// JetStream takes it (contract §2).
+func (s *Service) isInbox(reply string) bool {
+	return !strings.HasPrefix(reply, "$") && !s.prefix.Holds(reply)
+}
+
+func timeoutOf(h nats.Header) time.Duration {
+	text := h.Get(subjects.HeaderTimeoutMs)
+	if text == "" {
+		return 0
+	}
+	ms, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(ms > 0) {
+		return 0
+	}
+	return time.Duration(min(ms, 24*60*60*1000) * float64(time.Millisecond))
+}
+
+// serviceStats are the figures of work done off the framework's goroutine, as
+// `nats micro stats` shows them in an endpoint's data.
+type serviceStats struct {
+	// Requests counts answered requests, Errors those answered with an error.
+	Requests uint64 `json:"requests"`
+	Errors   uint64 `json:"errors"`
+	Inflight int    `json:"inflight"`
+	// AverageMs is the mean time from receipt to reply, in milliseconds.
+	AverageMs float64 `json:"average_ms"`
+}
+
+func (e *endpoint) stats() serviceStats {
+	out := serviceStats{Requests: e.requests.Load(), Errors: e.errors.Load(), Inflight: e.gate.inProgress()}
+	if out.Requests > 0 {
+		out.AverageMs = float64(e.nanos.Load()) / float64(out.Requests) / float64(time.Millisecond)
+	}
+	return out
+}
+
+// Stop takes no further request and waits until every request that was taken is
+// answered, or ctx ends. Other subscriptions of the connection go on.
+func (s *Service) Stop(ctx context.Context) error {
+	if err := s.svc.Stop(); err != nil {
+		return err
+	}
+	// After the flush everything that the server has sent is in the client's
+	// queues, and the barrier is behind it there. Without a server nothing more
+	// comes, but what has come is still taken.
+	if s.nc.IsConnected() {
+		_ = s.nc.FlushWithContext(ctx)
+	}
+	taken := make(chan struct{})
+	if err := s.nc.Barrier(func() { close(taken) }); err != nil {
+		close(taken) // the connection is closed, and its queues with it
+	}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		<-taken
+		s.unanswered.Wait()
+	}()
+	select {
+	case <-answered:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("requests are still in progress: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,137 @@
+// Package hook answers the decision hooks of gateways: it decodes a request,
+// gives each handler of the hook its time, joins what they decide, and encodes
+// the reply (contract §3, §13).
+//
+// A part of the program that decides something at a hook provides a [Handler];
+// a [Hook] lists the handlers of one hook; a [Runner] makes of it the endpoint
+// that package bus serves.
+package hook
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"intenthint/internal/bus"
+	"intenthint/payload"
+)
+
+// Errors that a [Hook] or a [Handler] is told of.
+var (
+	// ErrOverrun: a handler did not return in its time.
+	ErrOverrun = errors.New("handler exceeded its time budget")
+	// ErrOverloaded: there is no room or no time to begin a request.
+	ErrOverloaded = errors.New("overloaded")
+)
+
+// Hook is a decision hook that is answered here.
+type Hook struct {
+	// Name is the hook's name at the gateway, such as before_prompt_build.
+	Name string
+	// Handlers contribute in descending priority, those of one priority in this
+	// order.
+	Handlers []Handler
+	// Bound limits the requests in progress. The zero value is [bus.DefaultBound].
+	Bound bus.Bound
+	// Unasked is told of a request for which no handler is asked, and returns the
+	// diagnostics of its reply: cause is [ErrOverloaded] or wraps
+	// [payload.ErrInvalid]. It must not block. nil: there are none.
+	Unasked func(cause error, took time.Duration) map[string][]string
+}
+
+// Handler contributes to the decisions of one hook.
+type Handler struct {
+	// Name stands in the log.
+	Name     string
+	Priority int
+	// Handle decides. An error that wraps [payload.ErrInvalid] refuses the
+	// request; after any other error the handler is left out. It must return
+	// soon after ctx is done.
+	Handle func(ctx context.Context, req *Request) (Result, error)
+	// Omitted returns what stands in the reply for a handler that was left out
+	// because it overran ([ErrOverrun]) or failed. nil: nothing.
+	Omitted func(req *Request, cause error) Result
+}
+
+// Request is one decision that a gateway asks for.
+type Request struct {
+	Envelope payload.Envelope
+	Context  payload.Context
+	// Received is when the request arrived here; budgets count from it.
+	Received time.Time
+	// Deadline is when the answer must leave, Margin what is kept after it for
+	// the way back.
+	Deadline    time.Time
+	Margin      time.Duration
+	Traceparent string
+
+	fate *atomic.Int32
+}
+
+// What became of a handler's answer.
+const (
+	undecided int32 = iota
+	committed       // the handler gives it
+	leftOut         // the handler overran
+)
+
+// Commit reports whether the handler's answer will be used. From then on the
+// runner waits for it. False means that the handler was left out already.
+func (r *Request) Commit() bool {
+	return r.fate == nil || r.fate.CompareAndSwap(undecided, committed) || r.fate.Load() == committed
+}
+
+// Result is what a handler contributes.
+type Result struct {
+	// Decision is its part of the reply body; nil for none.
+	Decision Decision
+	// Header holds diagnostics for the reply.
+	Header map[string][]string
+}
+
+// Decision is a reply body of one hook, or a part of it. The handlers of one
+// hook return decisions of one type.
+type Decision interface {
+	// Join returns this decision and a later handler's as one.
+	Join(later Decision) Decision
+	// Final reports whether it stands whatever later handlers say; they are not
+	// asked.
+	Final() bool
+	// AppendJSON appends the reply body to dst: exactly the object that the hook
+	// handler in the gateway would have returned (contract §3).
+	AppendJSON(dst []byte) []byte
+}
+
+// PrependContext is text for the front of the agent's prompt
+// (before_prompt_build).
+type PrependContext string
+
+// Join implements [Decision]: texts are joined by a blank line.
+func (p PrependContext) Join(later Decision) Decision {
+	if l, ok := later.(PrependContext); ok {
+		return p + "\n\n" + l
+	}
+	return p
+}
+
+// Final implements [Decision].
+func (PrependContext) Final() bool { return false }
+
+// AppendJSON implements [Decision].
+func (p PrependContext) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{"prependContext":`...)
+	return append(payload.AppendString(dst, string(p)), '}')
+}
+
+// Handled ends the dispatch of a message (before_dispatch).
+type Handled struct{}
+
+// Join implements [Decision].
+func (h Handled) Join(Decision) Decision { return h }
+
+// Final implements [Decision].
+func (Handled) Final() bool { return true }
+
+// AppendJSON implements [Decision].
+func (Handled) AppendJSON(dst []byte) []byte { return append(dst, `{"handled":true}`...) }

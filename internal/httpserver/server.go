@@ -1,0 +1,133 @@
+// Package httpserver serves HTTP for operators: /healthz, /readyz and /metrics
+// (contract §9), and whatever else parts of the program add to its mux.
+package httpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Options say where a [Server] listens.
+type Options struct {
+	// Addr is host:port.
+	Addr string
+	// Fixed says that the operator chose Addr: when it is taken, that is an
+	// error. Otherwise a free port of the same host is taken instead.
+	Fixed bool
+	Log   *slog.Logger
+}
+
+// Server serves what was added to it.
+type Server struct {
+	listener net.Listener
+	mux      *http.ServeMux
+	http     *http.Server
+	log      *slog.Logger
+}
+
+// Limits on a client, generous for a scraper and short for one that hangs.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 10 * time.Second
+	writeTimeout      = 30 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 16 << 10
+)
+
+// Listen opens the address and serves until [Server.Shutdown]. Handlers may be
+// added before and after.
+func Listen(ctx context.Context, o Options) (*Server, error) {
+	listener, err := listen(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("serve HTTP at %s: %w", o.Addr, err)
+	}
+	mux := http.NewServeMux()
+	s := &Server{
+		listener: listener, mux: mux, log: o.Log,
+		http: &http.Server{
+			Handler:           mux,
+			ReadHeaderTimeout: readHeaderTimeout,
+			ReadTimeout:       readTimeout,
+			WriteTimeout:      writeTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
+		},
+	}
+	go func() {
+		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			o.Log.Error("HTTP server ended", "error", err)
+		}
+	}()
+	o.Log.Info("HTTP server started", "address", s.Addr())
+	return s, nil
+}
+
+func listen(ctx context.Context, o Options) (net.Listener, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", o.Addr)
+	if err == nil || o.Fixed || !errors.Is(err, syscall.EADDRINUSE) {
+		return listener, err
+	}
+	host, _, splitErr := net.SplitHostPort(o.Addr)
+	if splitErr != nil {
+		return nil, err
+	}
+	listener, freeErr := config.Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+	if freeErr != nil {
+		return nil, errors.Join(err, freeErr)
+	}
+	o.Log.Warn("HTTP address is taken, using a free port", "taken", o.Addr, "address", listener.Addr().String())
+	return listener, nil
+}
+
+// Addr is the address that is served, host:port.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
+
+// Handle adds a handler; pattern is as [http.ServeMux] has it.
+func (s *Server) Handle(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
+
+// Shutdown stops listening and waits for requests that are being answered;
+// when ctx ends before them, their connections are closed.
+func (s *Server) Shutdown(ctx context.Context) error {
+	if err := s.http.Shutdown(ctx); err != nil {
+		return errors.Join(err, s.http.Close())
+	}
+	return nil
+}
+
+// Metrics answers /metrics from a registry.
+func Metrics(registry *prometheus.Registry, log *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Registry: registry,
+		Timeout:  writeTimeout / 2,
+	})
+}
+
+// ServeHTTP answers 200 when all checks are well, else 503, with a [Report] either
+// way.
+func (c *Checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	report := c.Run(r.Context())
+	body, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		http.Error(w, "report of checks: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if report.Status != "ok" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_, _ = w.Write(append(body, '\n')) // the client may have gone
+}
