@@ -28,6 +28,7 @@ import (
 	"intenthint/handlers"
 	"intenthint/hint/run"
 	"intenthint/internal/bus"
+	"intenthint/internal/natsserver"
 	"intenthint/internal/config"
 	"intenthint/internal/porttest"
 	"intenthint/internal/tlstest"
@@ -325,7 +326,7 @@ func TestStandaloneServer(t *testing.T) {
 	require.True(t, opts.SyncAlways)
 	require.Equal(t, os.Getenv("NATS_STORE"), opts.StoreDir)
 	require.Equal(t, tls.RequireAndVerifyClientCert, opts.TLSConfig.ClientAuth)
-	require.NoError(t, bus.EmbeddedOptions{ConfFile: "standalone.conf", DataDir: t.TempDir()}.Check(), "nothing is open")
+	require.NoError(t, natsserver.Options{ConfFile: "standalone.conf", DataDir: t.TempDir()}.Check(), "nothing is open")
 }
 
 func TestTheFilesServeInsideAConsumer(t *testing.T) {
@@ -333,7 +334,7 @@ func TestTheFilesServeInsideAConsumer(t *testing.T) {
 	t.Setenv("NATS_STORE", filepath.Join(t.TempDir(), "unused"))
 	dir := deploytest.Copy(t, ".", map[string]string{`listen: "0.0.0.0:4222"`: `listen: "127.0.0.1:-1"`, `http: "127.0.0.1:8222"`: ``})
 	b, err := bus.Open(t.Context(), bus.Options{
-		Embedded: bus.EmbeddedOptions{ConfFile: filepath.Join(dir, "standalone.conf"), DataDir: t.TempDir()}, Log: quiet,
+		Embedded: natsserver.Options{ConfFile: filepath.Join(dir, "standalone.conf"), DataDir: t.TempDir()}, Log: quiet,
 	})
 	require.NoError(t, err)
 	defer b.Close()

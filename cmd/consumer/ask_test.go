@@ -12,10 +12,11 @@ import (
 
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/natsserver"
 )
 
 func TestASignalEndsAnAskThatNobodyAnswers(t *testing.T) {
-	b, err := bus.Open(t.Context(), bus.Options{Embedded: bus.EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
 	nc := b.NC

@@ -14,8 +14,8 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
-	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/natsserver"
 	"intenthint/internal/telemetry"
 )
 
@@ -133,7 +133,7 @@ func (inv *invocation) fail(err error) int {
 		return exitDiffers
 	case errors.Is(err, errSaid):
 		return exitFailed
-	case errors.Is(err, bus.ErrConf), errors.Is(err, bus.ErrOpenListener):
+	case errors.Is(err, natsserver.ErrConf), errors.Is(err, natsserver.ErrOpenListener):
 		// A wrong setting like any other, which only the server's own parser can
 		// find.
 		err = config.Errors{{Variable: "HINT_NATS_CONF", Value: inv.cfg.Bus.Conf, Allowed: err.Error()}}

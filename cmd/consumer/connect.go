@@ -3,6 +3,7 @@ package main
 import (
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
+	"intenthint/internal/natsserver"
 )
 
 // openForReading connects to the running system, or to its store when nobody
@@ -33,7 +34,7 @@ func runningSystem(inv *invocation) (bus.Options, error) {
 	if o.URL != "" {
 		return o, nil
 	}
-	url, err := bus.LocalURL(o.Embedded)
+	url, err := natsserver.LocalURL(o.Embedded)
 	if err != nil {
 		return o, err
 	}

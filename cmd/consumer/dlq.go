@@ -15,6 +15,7 @@ import (
 	"intenthint/classify"
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
+	"intenthint/internal/events"
 )
 
 type dlqLsCmd struct {
@@ -23,7 +24,7 @@ type dlqLsCmd struct {
 
 // letter is a dead letter as --json shows it.
 type letter struct {
-	bus.DeadLetter
+	events.DeadLetter
 	// Body is the event's JSON, or BodyBase64 its bytes when it is none.
 	Body       json.RawMessage `json:"body,omitempty"`
 	BodyBase64 string          `json:"bodyBase64,omitempty"`
@@ -36,7 +37,7 @@ func (c *dlqLsCmd) Run(inv *invocation) error {
 	}
 	defer b.Close()
 	letters := []letter{}
-	err = queue.Each(inv.ctx, bus.Selection{}, func(d bus.DeadLetter) bool {
+	err = queue.Each(inv.ctx, events.Selection{}, func(d events.DeadLetter) bool {
 		l := letter{DeadLetter: d}
 		if json.Valid(d.Body) && utf8.Valid(d.Body) {
 			l.Body = d.Body
@@ -76,8 +77,8 @@ type letterSelection struct {
 	All  bool     `xor:"which" help:"All of them."`
 }
 
-func (s letterSelection) selection() bus.Selection {
-	out := bus.Selection{Sequences: s.Seq}
+func (s letterSelection) selection() events.Selection {
+	out := events.Selection{Sequences: s.Seq}
 	if s.Hook != "" {
 		hook := s.Hook
 		if hook == unknownHook {
@@ -112,14 +113,14 @@ func (c *dlqReplayCmd) Run(inv *invocation) error {
 		question: "Replay %s?",
 		yes:      c.Yes || !isTerminal(inv.stdin), // it takes nothing away
 		done:     "replayed",
-		do:       func(l bus.DeadLetter) error { return queue.Replay(inv.ctx, l) },
+		do:       func(l events.DeadLetter) error { return queue.Replay(inv.ctx, l) },
 	})
 }
 
 // show lists what a replay would do.
-func (c *dlqReplayCmd) show(inv *invocation, queue *bus.DeadLetters) error {
+func (c *dlqReplayCmd) show(inv *invocation, queue *events.DeadLetters) error {
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
-	err := queue.Each(inv.ctx, c.selection(), func(l bus.DeadLetter) bool {
+	err := queue.Each(inv.ctx, c.selection(), func(l events.DeadLetter) bool {
 		what := "replay to " + l.Subject
 		if err := queue.Replayable(l); err != nil {
 			what = "leave: " + err.Error()
@@ -153,7 +154,7 @@ func (c *dlqRmCmd) Run(inv *invocation) error {
 		question: "Delete %s for good?",
 		yes:      c.Yes,
 		done:     "deleted",
-		do:       func(l bus.DeadLetter) error { return queue.Remove(inv.ctx, l.Sequence) },
+		do:       func(l events.DeadLetter) error { return queue.Remove(inv.ctx, l.Sequence) },
 	})
 }
 
@@ -162,12 +163,12 @@ type work struct {
 	question string // with their number
 	yes      bool   // nobody is asked
 	done     string
-	do       func(bus.DeadLetter) error
+	do       func(events.DeadLetter) error
 }
 
 // workOff does a work with each letter of a selection. One that fails does not
 // keep the others from their turn, unless nothing can be done any more.
-func workOff(inv *invocation, queue *bus.DeadLetters, s bus.Selection, w work) error {
+func workOff(inv *invocation, queue *events.DeadLetters, s events.Selection, w work) error {
 	total, err := queue.Count(inv.ctx, s)
 	if err != nil {
 		return err
@@ -184,13 +185,13 @@ func workOff(inv *invocation, queue *bus.DeadLetters, s bus.Selection, w work) e
 		done, left int
 		broken     error
 	)
-	err = queue.Each(inv.ctx, s, func(l bus.DeadLetter) bool {
+	err = queue.Each(inv.ctx, s, func(l events.DeadLetter) bool {
 		switch err := w.do(l); {
 		case err == nil:
 			done++
 		case inv.ctx.Err() != nil:
 			broken = fmt.Errorf("stopped at dead letter %d", l.Sequence)
-		case errors.Is(err, bus.ErrNotAnEvent), errors.Is(err, nats.ErrMaxPayload):
+		case errors.Is(err, events.ErrNotAnEvent), errors.Is(err, nats.ErrMaxPayload):
 			left++
 			bar.clear()
 			_, _ = fmt.Fprintf(inv.stderr, "consumer: dead letter %d is left: %v\n", l.Sequence, err)
@@ -213,12 +214,12 @@ func workOff(inv *invocation, queue *bus.DeadLetters, s bus.Selection, w work) e
 }
 
 // openDeadLetters connects as [openForReading] does.
-func openDeadLetters(inv *invocation) (*bus.Bus, *bus.DeadLetters, error) {
+func openDeadLetters(inv *invocation) (*bus.Bus, *events.DeadLetters, error) {
 	b, err := openForReading(inv)
 	if err != nil {
 		return nil, nil, err
 	}
-	queue, err := bus.OpenDeadLetters(inv.ctx, b.JS, app.Layout(inv.cfg))
+	queue, err := events.OpenDeadLetters(inv.ctx, b.JS, app.Layout(inv.cfg))
 	if err != nil {
 		b.Close()
 		return nil, nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
-	"intenthint/internal/bus"
+	"intenthint/internal/events"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -63,7 +63,7 @@ func TestWhatCannotBeReadBesideADocumentIsMadeAgain(t *testing.T) {
 			s.Eventually("turns that are retired", func() bool { return strings.Count(retired(), `"runId"`) == 3 })
 			call("other", "r0's key is written before this")
 			s.Eventually("nothing on its way", func() bool {
-				place, err := bus.Where(t.Context(), s.Bus.JS, app.Layout(s.Config))
+				place, err := events.Where(t.Context(), s.Bus.JS, app.Layout(s.Config))
 				return err == nil && place.Applied == place.Last
 			})
 			want := retired()

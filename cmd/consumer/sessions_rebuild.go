@@ -6,7 +6,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/internal/app"
-	"intenthint/internal/bus"
+	"intenthint/internal/events"
 )
 
 type sessionsRebuildCmd struct {
@@ -28,15 +28,15 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	parts := []bus.Range{{}}
+	parts := []events.Range{{}}
 	if len(c.IDs) > 0 {
 		parts = parts[:0]
 		for _, id := range c.IDs {
-			parts = append(parts, bus.Range{Session: id})
+			parts = append(parts, events.Range{Session: id})
 		}
 	}
 	log := inv.quiet()
-	var all bus.Reapplied
+	var all events.Reapplied
 	var missing []error
 	for _, part := range parts {
 		bar := newProgress(inv.stderr, 0)
@@ -44,7 +44,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		if part.Session != "" {
 			bar.label += " of " + classify.OneLine(part.Session, 40)
 		}
-		done, err := bus.Reapply(inv.ctx, b.JS, app.Layout(inv.cfg), app.EventFunctions(sessions), part, log, func(done, total int) {
+		done, err := events.Reapply(inv.ctx, b.JS, app.Layout(inv.cfg), app.EventFunctions(sessions), part, log, func(done, total int) {
 			bar.total = total
 			bar.show(done)
 		})

@@ -19,6 +19,7 @@ import (
 	"intenthint/hint/run"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/events"
 	"intenthint/internal/hook"
 	"intenthint/internal/telemetry"
 	"intenthint/store"
@@ -59,7 +60,7 @@ type App struct {
 	sessions         Sessions
 	rebuilding       *rebuilder
 	answers          *run.Answers
-	publisher        *bus.Publisher
+	publisher        *events.Publisher
 }
 
 // New begins to read and to learn the intents, and returns a system that can be
@@ -202,9 +203,9 @@ var ErrOtherSystem = errors.New("sessions of another system")
 
 // takeEvents begins to fold events into sessions.
 func (a *App) takeEvents(ctx context.Context) error {
-	var events *bus.Events[store.Fact]
+	var sink *events.Events[store.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
-		events, err = bus.StartEvents(once, a.events.JS, a.layout, EventFunctions(a.sessions), a.metrics, a.log)
+		sink, err = events.StartEvents(once, a.events.JS, a.layout, EventFunctions(a.sessions), a.metrics, a.log)
 		return err
 	})
 	if err != nil {
@@ -214,17 +215,17 @@ func (a *App) takeEvents(ctx context.Context) error {
 	// and where this process owns the server, applied, before it goes.
 	a.cleanup.add("events", func(ctx context.Context) error {
 		if a.requests.Embedded() {
-			events.CatchUp(ctx, catchUpTime)
+			sink.CatchUp(ctx, catchUpTime)
 		}
-		return events.Stop(ctx)
+		return sink.Stop(ctx)
 	})
-	a.health.follow(a.requests, a.events, events)
+	a.health.follow(a.requests, a.events, sink)
 	return nil
 }
 
 // openTurns makes ready what tells the stream and the other processes of turns.
 func (a *App) openTurns(ctx context.Context) (err error) {
-	if a.publisher, err = bus.NewPublisher(a.requests.NC, a.metrics, a.log); err != nil {
+	if a.publisher, err = events.NewPublisher(a.requests.NC, a.metrics, a.log); err != nil {
 		return err
 	}
 	a.cleanup.add("publisher", func(ctx context.Context) error { a.publisher.Stop(ctx); return nil })
@@ -348,11 +349,11 @@ func every(ctx context.Context, pause time.Duration, done func() bool) {
 }
 
 // EventFunctions make facts of events, and sessions of facts.
-func EventFunctions(sessions applier) bus.EventFunctions[store.Fact] {
-	return bus.EventFunctions[store.Fact]{
-		Decode: func(_, msgID string, data []byte) (bus.Event[store.Fact], error) {
+func EventFunctions(sessions applier) events.EventFunctions[store.Fact] {
+	return events.EventFunctions[store.Fact]{
+		Decode: func(_, msgID string, data []byte) (events.Event[store.Fact], error) {
 			session, hook, fact, err := handlers.Fact(msgID, data)
-			return bus.Event[store.Fact]{Session: session, Hook: hook, Fact: fact}, err
+			return events.Event[store.Fact]{Session: session, Hook: hook, Fact: fact}, err
 		},
 		Apply: sessions.Apply,
 		Check: sessions.Check,

@@ -11,6 +11,7 @@ import (
 
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/events"
 	"intenthint/internal/httpserver"
 	"intenthint/internal/telemetry"
 	"intenthint/store"
@@ -52,7 +53,7 @@ func startHTTP(ctx context.Context, cfg *config.Config, h *health, metrics *tele
 }
 
 // follow adds what is there once the system is connected.
-func (h *health) follow(requests, eventBus *bus.Bus, events *bus.Events[store.Fact]) {
+func (h *health) follow(requests, eventBus *bus.Bus, events *events.Events[store.Fact]) {
 	h.healthy.Add("events", events.Check)
 	h.ready.Add("nats", func(context.Context) error {
 		if s := requests.NC.Status(); s != nats.CONNECTED {

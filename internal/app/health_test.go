@@ -17,6 +17,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/bus"
+	"intenthint/internal/natsserver"
 	"intenthint/internal/porttest"
 )
 
@@ -25,7 +26,7 @@ import (
 func TestHealthIsAnsweredBeforeTheServerIs(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	begin := func(port int) *bus.Bus {
-		b, err := bus.Open(t.Context(), bus.Options{Embedded: bus.EmbeddedOptions{Port: port, DataDir: t.TempDir()}, Log: quiet})
+		b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: port, DataDir: t.TempDir()}, Log: quiet})
 		require.NoError(t, err)
 		t.Cleanup(b.Close)
 		return b

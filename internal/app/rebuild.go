@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/events"
 	"intenthint/store"
 	"intenthint/subjects"
 )
@@ -89,7 +90,7 @@ func (r *rebuilder) watch(ctx context.Context, sessions rebuildable) {
 // begin notes that a new store is whole while no event was given to anybody, so
 // that what is applied from now on need not be applied again.
 func (r *rebuilder) begin(ctx context.Context, sessions rebuildable) error {
-	place, err := bus.Where(ctx, r.js, r.layout)
+	place, err := events.Where(ctx, r.js, r.layout)
 	if err == nil && place.Delivered == 0 {
 		_, err = r.whole(ctx, sessions, false)
 	}
@@ -103,7 +104,7 @@ func (r *rebuilder) whole(ctx context.Context, sessions rebuildable, known bool)
 	if err == nil && known && source.Stream == r.layout.Stream {
 		return true, nil
 	}
-	place, err := bus.Where(ctx, r.js, r.layout)
+	place, err := events.Where(ctx, r.js, r.layout)
 	if err != nil {
 		return false, err
 	}
@@ -121,13 +122,13 @@ func (r *rebuilder) whole(ctx context.Context, sessions rebuildable, known bool)
 		return true, nil
 	}
 	// Again: what came meanwhile may be lost as well.
-	if place, err = bus.Where(ctx, r.js, r.layout); err != nil {
+	if place, err = events.Where(ctx, r.js, r.layout); err != nil {
 		return false, err
 	}
 	// Not what is applied up to: events after one that waits may be, too.
 	if place.Delivered > 0 {
 		r.log.Warn("the session store does not hold what was applied before, the event stream is applied again", "until", place.Delivered)
-		done, err := r.reapply(ctx, sessions, bus.Range{Until: place.Delivered})
+		done, err := r.reapply(ctx, sessions, events.Range{Until: place.Delivered})
 		if err != nil {
 			return false, err
 		}
@@ -177,16 +178,16 @@ func (r *rebuilder) one(ctx context.Context, sessions rebuildable, token string)
 	if err != nil || subjects.MayBeShortened(token) {
 		session = "" // all events are looked at
 	}
-	done, err := r.reapply(ctx, onlyToken{sessions, token}, bus.Range{Session: session})
+	done, err := r.reapply(ctx, onlyToken{sessions, token}, events.Range{Session: session})
 	if err == nil && done.Failed > 0 {
 		err = fmt.Errorf("%d events could not be applied again", done.Failed)
 	}
 	return err
 }
 
-func (r *rebuilder) reapply(ctx context.Context, sessions applier, part bus.Range) (bus.Reapplied, error) {
+func (r *rebuilder) reapply(ctx context.Context, sessions applier, part events.Range) (events.Reapplied, error) {
 	began, said := time.Now(), time.Now()
-	done, err := bus.Reapply(ctx, r.js, r.layout, EventFunctions(sessions), part, r.log, func(done, total int) {
+	done, err := events.Reapply(ctx, r.js, r.layout, EventFunctions(sessions), part, r.log, func(done, total int) {
 		if time.Since(said) > 5*time.Second {
 			said = time.Now()
 			r.log.Info("events are applied again", "done", done, "of", total)

@@ -22,6 +22,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/bus"
+	"intenthint/internal/natsserver"
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/subjects"
@@ -173,7 +174,7 @@ func TestTheSessionsOfAnotherSystemAreLeftAlone(t *testing.T) {
 // An event that waits keeps all that were applied after it from counting as
 // applied up to there.
 func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
-	b, err := bus.Open(t.Context(), bus.Options{Embedded: bus.EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
 	layout := app.Layout(apptest.Settle(t, nil))
@@ -210,7 +211,7 @@ func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
 }
 
 func TestANewStoreIsWhole(t *testing.T) {
-	b, err := bus.Open(t.Context(), bus.Options{Embedded: bus.EmbeddedOptions{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
 	layout := app.Layout(apptest.Settle(t, nil))

@@ -12,6 +12,7 @@ import (
 
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/natsserver"
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/store/kv"
@@ -43,8 +44,8 @@ func BusOptions(cfg *config.Config) bus.Options {
 	}
 }
 
-func embeddedOptions(cfg *config.Config) bus.EmbeddedOptions {
-	return bus.EmbeddedOptions{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen}
+func embeddedOptions(cfg *config.Config) natsserver.Options {
+	return natsserver.Options{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen}
 }
 
 // confFile is the configuration file of the embedded server: "" for the copy

@@ -1,9 +1,3 @@
-// Package bus is the rim towards NATS: the embedded server, connections,
-// streams and the durable, the request service, the event consumer, dead
-// letters, and what consumer processes tell each other (contract §2, §3).
-//
-// It moves messages and decides nothing: what a request is answered and what
-// an event means is given to it as functions.
 package bus
 
 import (
@@ -14,12 +8,13 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/natsserver"
 )
 
 // Errors of a connection.
@@ -28,6 +23,9 @@ var (
 	ErrNoJetStream = errors.New("the NATS server does not offer JetStream")
 	// ErrUnreachable: no server answered.
 	ErrUnreachable = errors.New("no NATS server answers")
+	// ErrNotNATS: something that is no NATS server listens at the address of
+	// the embedded server.
+	ErrNotNATS = errors.New("the address is taken by something that is not a NATS server")
 )
 
 // Options say which server to use.
@@ -43,7 +41,7 @@ type Options struct {
 	// NoEcho keeps what this connection publishes from its own subscriptions.
 	NoEcho bool
 	// Embedded is used when URL is empty.
-	Embedded EmbeddedOptions
+	Embedded natsserver.Options
 	// Wait makes Open wait for an external server for as long as the context
 	// lives; without it the first failure is final.
 	Wait bool
@@ -55,7 +53,7 @@ type Bus struct {
 	NC *nats.Conn
 	JS jetstream.JetStream
 
-	srv     *embedded
+	srv     *natsserver.Server
 	closed  chan struct{}
 	log     *slog.Logger
 	options Options
@@ -68,7 +66,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	for {
 		b.target = o.URL
 		if o.URL == "" {
-			srv, join, err := openLocal(ctx, o.Embedded, o.Log)
+			srv, join, err := natsserver.Open(ctx, o.Embedded, o.Log)
 			if err != nil {
 				return nil, err
 			}
@@ -86,7 +84,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	}
 	switch {
 	case b.srv != nil:
-		o.Log.Info("NATS server started in this process", "url", b.srv.ns.ClientURL(), "store", filepath.Join(b.srv.opts.StoreDir, "jetstream"))
+		o.Log.Info("NATS server started in this process", "url", b.srv.URL(), "store", b.srv.StoreDir())
 	case o.URL == "":
 		o.Log.Info("joined the NATS server that already listens here", "url", b.target)
 	default:
@@ -97,7 +95,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 
 // wentAway says whether the server that was there to join has ended since.
 func wentAway(target string, err error) bool {
-	return errors.Is(err, nats.ErrNoServers) || !listens(strings.TrimPrefix(target, "nats://"))
+	return errors.Is(err, nats.ErrNoServers) || !natsserver.Listens(strings.TrimPrefix(target, "nats://"))
 }
 
 // Another opens a second connection to the same server, with more options if
@@ -116,7 +114,7 @@ func (b *Bus) Embedded() bool { return b.srv != nil }
 // URL is where other processes reach the server.
 func (b *Bus) URL() string {
 	if b.srv != nil {
-		return b.srv.ns.ClientURL()
+		return b.srv.URL()
 	}
 	return b.NC.ConnectedUrlRedacted()
 }
@@ -155,14 +153,14 @@ func (b *Bus) Close() {
 
 func (b *Bus) stopServer() {
 	if b.srv != nil {
-		b.srv.stop()
+		b.srv.Stop()
 		b.srv = nil
 	}
 }
 
 // connectOptions are those of a connection to srv, the server of this process,
 // or over the network when that is nil.
-func (b *Bus) connectOptions(srv *embedded) ([]nats.Option, error) {
+func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	o := b.options
 	name := o.Name
 	if name == "" {
@@ -172,7 +170,7 @@ func (b *Bus) connectOptions(srv *embedded) ([]nats.Option, error) {
 	out := []nats.Option{
 		nats.Name(name),
 		nats.MaxReconnects(-1),
-		nats.CustomReconnectDelay(pause),
+		nats.CustomReconnectDelay(Backoff),
 		nats.IgnoreAuthErrorAbort(),
 		nats.Timeout(5 * time.Second),
 		nats.DrainTimeout(10 * time.Second),
@@ -206,8 +204,13 @@ func (b *Bus) connectOptions(srv *embedded) ([]nats.Option, error) {
 		out = append(out, nats.NoEcho())
 	}
 	if srv != nil {
-		own, err := srv.connectOptions(o.Identity)
-		return append(out, own...), err
+		own, identified, err := srv.ConnectOptions()
+		out = append(out, own...)
+		if err != nil || identified {
+			return out, err
+		}
+		user, err := o.Identity.user()
+		return append(out, user...), err
 	}
 	user, err := o.Identity.user()
 	return append(append(out, user...), o.Identity.tls()...), err
@@ -215,7 +218,7 @@ func (b *Bus) connectOptions(srv *embedded) ([]nats.Option, error) {
 
 // connect makes the connection; with wait it tries again, with growing pauses,
 // until the context ends or a server refuses.
-func (b *Bus) connect(ctx context.Context, srv *embedded, wait bool, more ...nats.Option) error {
+func (b *Bus) connect(ctx context.Context, srv *natsserver.Server, wait bool, more ...nats.Option) error {
 	target := b.target
 	opts, err := b.connectOptions(srv)
 	if err != nil {
@@ -238,7 +241,7 @@ func (b *Bus) connect(ctx context.Context, srv *embedded, wait bool, more ...nat
 			}
 			return fmt.Errorf("%w at %s: %w", ErrUnreachable, redact(target), err)
 		}
-		delay := pause(attempt)
+		delay := Backoff(attempt)
 		b.log.Warn("waiting for the NATS server", "url", redact(target), "attempt", attempt, "pause", delay.Round(time.Millisecond), "error", err)
 		select {
 		case <-ctx.Done():
@@ -256,9 +259,10 @@ func (b *Bus) serverName() string {
 	return redact(b.target)
 }
 
-// pause grows from 50 ms to 5 s, with a third of it left to chance so that a
-// fleet does not return in step.
-func pause(attempt int) time.Duration {
+// Backoff is the pause before the next attempt after so many: it grows from
+// 50 ms to 5 s, with a third of it left to chance so that a fleet does not
+// return in step.
+func Backoff(attempt int) time.Duration {
 	d := 50 * time.Millisecond << min(max(attempt-1, 0), 7)
 	d = min(d, 5*time.Second)
 	return d - time.Duration(rand.Int64N(int64(d)/3+1)) //nolint:gosec // jitter

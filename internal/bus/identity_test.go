@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/natsserver"
 	"intenthint/internal/tlstest"
 )
 
@@ -33,6 +34,14 @@ func as(ns *server.Server, user, password string) string {
 		u.User = url.UserPassword(user, password)
 	}
 	return u.String()
+}
+
+// conf writes a configuration file of a server.
+func conf(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "nats.conf")
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
 }
 
 // seed writes the seed of a new user.
@@ -164,7 +173,7 @@ func TestCredentials(t *testing.T) {
 	require.ErrorIs(t, err, ErrRefused)
 	require.ErrorContains(t, err, "HINT_NATS_CREDS")
 
-	embedded := EmbeddedOptions{ConfFile: conf(t, text), Port: server.RANDOM_PORT, DataDir: t.TempDir()}
+	embedded := natsserver.Options{ConfFile: conf(t, text), Port: server.RANDOM_PORT, DataDir: t.TempDir()}
 	own, err := Open(t.Context(), Options{Embedded: embedded, Identity: Identity{Creds: good}, Log: quiet})
 	require.NoError(t, err)
 	defer own.Close()
@@ -208,5 +217,41 @@ func TestAMissingRightIsNamed(t *testing.T) {
 		err = b.Subscribed(t.Context())
 		require.ErrorIs(t, err, ErrDenied)
 		require.ErrorContains(t, err, `"openclaw.runs"`)
+	})
+}
+
+func TestTheServerOfThisProcessLetsItIn(t *testing.T) {
+	authority := tlstest.New(t)
+	cert, key := authority.Issue("server", "127.0.0.1")
+	tls := fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify_and_map: true }\n", cert, key, authority.File)
+	_, nkey := seed(t)
+	const account = "accounts { SYS { users: [{user: sys, password: s}] }, A { jetstream: enabled, users: [{user: a, password: b}] } }\nsystem_account: SYS\n"
+	for _, row := range []struct{ name, conf string }{
+		{"one user", `authorization { user: a, password: b }`},
+		{"a token", `authorization { token: abc }`},
+		{"users", `authorization { users: [{user: a, password: b}] }`},
+		{"nkeys", `authorization { users: [{nkey: ` + nkey + `}] }`},
+		{"an account", account},
+		{"an account and certificates as users", account + tls},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			b, err := Open(t.Context(), Options{Embedded: natsserver.Options{ConfFile: conf(t, row.conf), Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+			require.NoError(t, err)
+			defer b.Close()
+			require.NoError(t, b.CheckJetStream(t.Context()))
+			provisionTest(t, b)
+			other, err := b.Another(t.Context(), "events")
+			require.NoError(t, err)
+			defer other.Close()
+			require.NoError(t, other.CheckJetStream(t.Context()))
+			_, err = Open(t.Context(), Options{URL: b.URL(), Log: quiet})
+			require.ErrorIs(t, err, ErrRefused, "and nobody else")
+		})
+	}
+	t.Run("two accounts", func(t *testing.T) {
+		file := conf(t, `accounts { A { users: [{user: a, password: b}] }, B { users: [{user: c, password: d}] } }`)
+		_, err := Open(t.Context(), Options{Embedded: natsserver.Options{ConfFile: file, Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+		require.ErrorIs(t, err, natsserver.ErrServerStart)
+		require.ErrorContains(t, err, "HINT_NATS_URL")
 	})
 }

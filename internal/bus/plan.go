@@ -390,7 +390,7 @@ func (r durableResource) look(ctx context.Context, js jetstream.JetStream) (Targ
 		return t, fmt.Errorf("durable %s of stream %s: %w", r.want.Durable, r.stream, err)
 	default:
 		t.durable = c
-		t.Differences = append(t.Differences, durableDifferences(c.CachedInfo().Config, r.want, r.prefix, mostBytes(js.Conn().MaxPayload()), time.Now())...)
+		t.Differences = append(t.Differences, durableDifferences(c.CachedInfo().Config, r.want, r.prefix, PullBytes(js.Conn()), time.Now())...)
 	}
 	return t, nil
 }
@@ -441,14 +441,14 @@ func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Pre
 			Effect: "pulls, which ask for " + asked + ", are refused", consumer: lift,
 		})
 	}
-	if n := have.MaxRequestBatch; n > 0 && n < pullMessages {
-		refused("max_batch", strconv.Itoa(n), strconv.Itoa(pullMessages), func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = 0 })
+	if n := have.MaxRequestBatch; n > 0 && n < PullMessages {
+		refused("max_batch", strconv.Itoa(n), strconv.Itoa(PullMessages), func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = 0 })
 	}
 	if n := have.MaxRequestMaxBytes; n > 0 && n < bytes {
 		refused("max_bytes", size(int64(n)), size(int64(bytes)), func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 0 })
 	}
-	if d := have.MaxRequestExpires; d > 0 && d < pullExpiry {
-		refused("max_expires", d.String(), pullExpiry.String(), func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = 0 })
+	if d := have.MaxRequestExpires; d > 0 && d < PullExpiry {
+		refused("max_expires", d.String(), PullExpiry.String(), func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = 0 })
 	}
 	if until := have.PauseUntil; until != nil && until.After(now) {
 		out = append(out, Difference{

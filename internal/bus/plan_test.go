@@ -114,9 +114,9 @@ func TestDurableDifferences(t *testing.T) {
 		{"one at a time", func(c *jetstream.ConsumerConfig) { c.MaxAckPending = 1 }, "max_ack_pending", false},
 		{"it goes away", func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = time.Minute }, "inactive_threshold", false},
 		{"no bodies", func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true }, "headers_only", false},
-		{"small pulls", func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = pullMessages - 1 }, "max_batch", false},
+		{"small pulls", func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = PullMessages - 1 }, "max_batch", false},
 		{"pulls that are large enough", func(c *jetstream.ConsumerConfig) {
-			c.MaxRequestBatch, c.MaxRequestMaxBytes, c.MaxRequestExpires = pullMessages, pullBytes, pullExpiry
+			c.MaxRequestBatch, c.MaxRequestMaxBytes, c.MaxRequestExpires = PullMessages, pullBytes, PullExpiry
 		}, "", false},
 		{"pulls of few bytes", func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 1 << 20 }, "max_bytes", false},
 		{"short pulls", func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = 5 * time.Second }, "max_expires", false},

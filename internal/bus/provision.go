@@ -33,10 +33,10 @@ func (l Layout) DeadLetterStream() string { return l.Stream + subjects.DeadLette
 
 // Settings of what is created.
 const (
-	// ackWait is how long a consumer process may hold an event. What a killed
+	// AckWait is how long a consumer process may hold an event. What a killed
 	// process held comes back after this time, so it is short; a process that
-	// needs longer says so (see Events).
-	ackWait = 10 * time.Second
+	// needs longer tells the server.
+	AckWait = 10 * time.Second
 	// maxAckPending bounds the events that all processes hold together.
 	maxAckPending = 16384
 	// duplicateWindow is how long the server itself refuses an id it has seen.
@@ -44,6 +44,20 @@ const (
 	// claimBytes bounds the bucket of claims.
 	claimBytes = 16 << 20
 )
+
+// Bounds of a pull, which a durable must not refuse.
+const (
+	// PullMessages is how many messages the client holds ahead.
+	PullMessages = 512
+	// pullBytes is how many bytes it holds ahead, see [PullBytes].
+	pullBytes = 16 << 20
+	// PullExpiry is how long a pull waits for messages.
+	PullExpiry = 30 * time.Second
+)
+
+// PullBytes is how many bytes one pull asks for. A limit below the largest
+// message would never let it through.
+func PullBytes(nc *nats.Conn) int { return max(pullBytes, 2*int(nc.MaxPayload())) }
 
 // duplicates is the duplicate window, which the server does not let be longer
 // than events are kept.
@@ -112,7 +126,7 @@ func (l Layout) durable() jetstream.ConsumerConfig {
 		Durable:     l.QueueGroup,
 		Description: "Shared by all intenthint consumer processes",
 		AckPolicy:   jetstream.AckExplicitPolicy,
-		AckWait:     ackWait,
+		AckWait:     AckWait,
 		// Retries are counted and ended by the consumer, which knows a fault
 		// of the store from a fault of the event.
 		MaxDeliver:    -1,

@@ -34,7 +34,7 @@ func RecentTurns(ctx context.Context, js jetstream.JetStream, l Layout, now time
 			learn(m.Data())
 		}
 	}
-	err := readStream(ctx, js, l, config, 0, func(portion []jetstream.Msg, total int) error {
+	err := ReadStream(ctx, js, l, config, 0, func(portion []jetstream.Msg, total int) error {
 		if total > learnedEvents/4 {
 			return errTooMany
 		}
@@ -53,7 +53,7 @@ func RecentTurns(ctx context.Context, js jetstream.JetStream, l Layout, now time
 	if last := stream.CachedInfo().State.LastSeq; last > learnedEvents {
 		config.OptStartSeq = last - learnedEvents + 1
 	}
-	return readStream(ctx, js, l, config, 0, func(portion []jetstream.Msg, _ int) error {
+	return ReadStream(ctx, js, l, config, 0, func(portion []jetstream.Msg, _ int) error {
 		learnAll(portion)
 		return nil
 	})

@@ -29,43 +29,6 @@ func leave(t *testing.T, srv, b *Bus) {
 	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
 }
 
-// A server that has gone cannot end a pull, and nothing more comes from it.
-func TestEventsStopWithoutTheirServer(t *testing.T) {
-	for _, row := range []struct {
-		name  string
-		after bool
-	}{
-		{"it has gone before", false},
-		{"it goes meanwhile", true},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			srv, b := apart(t)
-			provisionTest(t, b)
-			held, applying := make(chan struct{}), make(chan struct{})
-			events, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
-				Decode: decodeText,
-				Apply:  func(context.Context, []string) error { close(applying); <-held; return nil },
-			}, &counts{}, quiet)
-			require.NoError(t, err)
-			_, err = b.JS.Publish(t.Context(), "openclaw.event.h.a.s", []byte("s/1"))
-			require.NoError(t, err)
-			<-applying
-			if !row.after {
-				leave(t, srv, b)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), stopTime)
-			defer cancel()
-			stopped := make(chan error, 1)
-			go func() { stopped <- events.Stop(ctx) }()
-			if row.after {
-				srv.Close()
-			}
-			close(held)
-			require.NoError(t, <-stopped)
-		})
-	}
-}
-
 func TestRequestsStopWithoutTheirServer(t *testing.T) {
 	srv, b := apart(t)
 	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })

@@ -24,6 +24,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/events"
 	"intenthint/internal/telemetry"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
@@ -230,7 +231,7 @@ func (s *System) Converse() map[string][]byte {
 		return true
 	})
 	s.Eventually("all acknowledgements", func() bool { // which come after the files
-		place, err := bus.Where(s.t.Context(), s.Bus.JS, app.Layout(s.Config))
+		place, err := events.Where(s.t.Context(), s.Bus.JS, app.Layout(s.Config))
 		return err == nil && place.Applied > 0 && place.Applied == place.Delivered
 	})
 	return s.Files()

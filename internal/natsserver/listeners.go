@@ -1,4 +1,4 @@
-package bus
+package natsserver
 
 import (
 	"crypto/tls"
@@ -73,7 +73,7 @@ func loopback(host string) bool {
 // Check returns [ErrConf], and why, for a file that is no configuration, and
 // [ErrOpenListener] for options under which a server would let in everybody who
 // reaches this machine.
-func (o EmbeddedOptions) Check() error {
+func (o Options) Check() error {
 	opts, err := o.parse()
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (o EmbeddedOptions) Check() error {
 	return o.refuseOpen(opts)
 }
 
-func (o EmbeddedOptions) refuseOpen(opts *server.Options) error {
+func (o Options) refuseOpen(opts *server.Options) error {
 	open := openListeners(opts)
 	if len(open) == 0 || o.AllowOpen {
 		return nil

@@ -1,4 +1,4 @@
-package bus
+package events
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
 )
 
 // applied collects what is applied, by session.

@@ -1,4 +1,4 @@
-package bus
+package events
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/batch"
+	"intenthint/internal/bus"
 )
 
 const (
@@ -234,7 +235,7 @@ func (p *Publisher) run() {
 		}
 		p.putBack(left)
 		select {
-		case <-time.After(pause(failures)):
+		case <-time.After(bus.Backoff(failures)):
 		case <-p.giveUp.Done():
 			return
 		}

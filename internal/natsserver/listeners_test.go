@@ -1,4 +1,4 @@
-package bus
+package natsserver
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/tlstest"
@@ -24,7 +24,10 @@ func TestListenersThatAskNobody(t *testing.T) {
 	authority := tlstest.New(t)
 	cert, key := authority.Issue("server", "127.0.0.1")
 	tls := fmt.Sprintf("cert_file: %q, key_file: %q, ca_file: %q", cert, key, authority.File)
-	_, nkey := seed(t)
+	user, err := nkeys.CreateUser()
+	require.NoError(t, err)
+	nkey, err := user.PublicKey()
+	require.NoError(t, err)
 	const everywhere = `listen: "0.0.0.0:4222"` + "\n"
 	for _, row := range []struct {
 		name, conf string
@@ -68,7 +71,7 @@ func TestListenersThatAskNobody(t *testing.T) {
 		{"several", everywhere + `http: "0.0.0.0:8222"`, []string{"clients on 0.0.0.0:4222", "monitoring on 0.0.0.0:8222"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			o := EmbeddedOptions{ConfFile: conf(t, row.conf), DataDir: filepath.Join(t.TempDir(), "data")}
+			o := Options{ConfFile: conf(t, row.conf), DataDir: filepath.Join(t.TempDir(), "data")}
 			opts, err := o.parse()
 			require.NoError(t, err)
 			require.Equal(t, row.open, openListeners(opts))
@@ -80,47 +83,11 @@ func TestListenersThatAskNobody(t *testing.T) {
 			require.ErrorIs(t, err, ErrOpenListener)
 			require.ErrorContains(t, err, row.open[0])
 			require.ErrorContains(t, err, "HINT_ALLOW_OPEN=1")
-			_, err = Open(t.Context(), Options{Embedded: o, Log: quiet})
+			_, _, err = Open(t.Context(), o, quiet)
 			require.ErrorIs(t, err, ErrOpenListener)
 			require.NoDirExists(t, o.DataDir, "nothing was begun")
 			o.AllowOpen = true
 			require.NoError(t, o.Check())
 		})
 	}
-}
-
-func TestTheServerOfThisProcessLetsItIn(t *testing.T) {
-	authority := tlstest.New(t)
-	cert, key := authority.Issue("server", "127.0.0.1")
-	tls := fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify_and_map: true }\n", cert, key, authority.File)
-	_, nkey := seed(t)
-	const account = "accounts { SYS { users: [{user: sys, password: s}] }, A { jetstream: enabled, users: [{user: a, password: b}] } }\nsystem_account: SYS\n"
-	for _, row := range []struct{ name, conf string }{
-		{"one user", `authorization { user: a, password: b }`},
-		{"a token", `authorization { token: abc }`},
-		{"users", `authorization { users: [{user: a, password: b}] }`},
-		{"nkeys", `authorization { users: [{nkey: ` + nkey + `}] }`},
-		{"an account", account},
-		{"an account and certificates as users", account + tls},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			b, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{ConfFile: conf(t, row.conf), Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
-			require.NoError(t, err)
-			defer b.Close()
-			require.NoError(t, b.CheckJetStream(t.Context()))
-			provisionTest(t, b)
-			other, err := b.Another(t.Context(), "events")
-			require.NoError(t, err)
-			defer other.Close()
-			require.NoError(t, other.CheckJetStream(t.Context()))
-			_, err = Open(t.Context(), Options{URL: b.URL(), Log: quiet})
-			require.ErrorIs(t, err, ErrRefused, "and nobody else")
-		})
-	}
-	t.Run("two accounts", func(t *testing.T) {
-		file := conf(t, `accounts { A { users: [{user: a, password: b}] }, B { users: [{user: c, password: d}] } }`)
-		_, err := Open(t.Context(), Options{Embedded: EmbeddedOptions{ConfFile: file, Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
-		require.ErrorIs(t, err, ErrServerStart)
-		require.ErrorContains(t, err, "HINT_NATS_URL")
-	})
 }

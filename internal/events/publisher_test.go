@@ -1,4 +1,4 @@
-package bus
+package events
 
 import (
 	"context"
@@ -13,6 +13,14 @@ import (
 
 	"intenthint/subjects"
 )
+
+// eventStream is an event stream that takes atomic batches or does not.
+func eventStream(atomic bool) jetstream.StreamConfig {
+	l := testLayout()
+	return jetstream.StreamConfig{
+		Name: l.Stream, Subjects: []string{l.Prefix.Events()}, Duplicates: 2 * time.Minute, AllowDirect: true, AllowAtomicPublish: atomic,
+	}
+}
 
 func turn(i int) *nats.Msg {
 	m := nats.NewMsg("openclaw.event.turn_begun.main.s")
@@ -50,9 +58,7 @@ func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
 	for name, atomic := range map[string]bool{"in batches": true, "to a stream without batches": false} {
 		t.Run(name, func(t *testing.T) {
 			b := openTest(t)
-			cfg := testLayout().eventStream()
-			cfg.AllowAtomicPublish = atomic
-			stream, err := b.JS.CreateStream(t.Context(), cfg)
+			stream, err := b.JS.CreateStream(t.Context(), eventStream(atomic))
 			require.NoError(t, err)
 			var c counts
 			p, err := NewPublisher(b.NC, &c, quiet)
@@ -198,9 +204,7 @@ func BenchmarkPublisher(b *testing.B) {
 	for _, atomic := range []bool{true, false} {
 		b.Run(fmt.Sprintf("batches=%v", atomic), func(b *testing.B) {
 			own := openTest(b)
-			cfg := testLayout().eventStream()
-			cfg.AllowAtomicPublish = atomic
-			_, err := own.JS.CreateStream(b.Context(), cfg)
+			_, err := own.JS.CreateStream(b.Context(), eventStream(atomic))
 			require.NoError(b, err)
 			p, err := NewPublisher(own.NC, &counts{}, quiet)
 			require.NoError(b, err)

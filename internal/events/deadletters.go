@@ -1,4 +1,4 @@
-package bus
+package events
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/internal/bus"
 	"intenthint/subjects"
 )
 
@@ -51,13 +52,13 @@ type Selection struct {
 // DeadLetters is the dead-letter stream.
 type DeadLetters struct {
 	js     jetstream.JetStream
-	layout Layout
+	layout bus.Layout
 	stream jetstream.Stream // nil when it is missing, and then it holds none
 }
 
 // OpenDeadLetters finds the dead-letter stream. One that is missing holds none.
-func OpenDeadLetters(ctx context.Context, js jetstream.JetStream, l Layout) (*DeadLetters, error) {
-	s, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.DeadLetterStream()) })
+func OpenDeadLetters(ctx context.Context, js jetstream.JetStream, l bus.Layout) (*DeadLetters, error) {
+	s, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.DeadLetterStream()) })
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return &DeadLetters{js: js, layout: l}, nil
 	}
@@ -83,7 +84,7 @@ func (d *DeadLetters) Count(ctx context.Context, s Selection) (int, error) {
 	case d.stream == nil:
 		return 0, nil
 	}
-	info, err := Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) {
+	info, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) {
 		return d.stream.Info(ctx, jetstream.WithSubjectFilter(d.subject(s)))
 	})
 	if err != nil {
@@ -107,7 +108,7 @@ func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLett
 	if d.stream == nil {
 		return nil
 	}
-	info, err := Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) { return d.stream.Info(ctx) })
+	info, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) { return d.stream.Info(ctx) })
 	if err != nil {
 		return d.failed("read", err)
 	}
@@ -154,7 +155,7 @@ func (d *DeadLetters) each(ctx context.Context, sequences []uint64, yield func(D
 }
 
 func (d *DeadLetters) get(ctx context.Context, sequence uint64, opts ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
-	return Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
+	return bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return d.stream.GetMsg(ctx, sequence, opts...)
 	})
 }
@@ -183,6 +184,9 @@ func (d *DeadLetters) Replayable(letter DeadLetter) error {
 	return nil
 }
 
+// replayTime bounds the publication of a letter.
+const replayTime = 5 * time.Second
+
 // Replay puts a letter back where it was found, with its body unchanged, and
 // removes it once the event stream has it. Its Nats-Msg-Id is made of the
 // letter's place, so that a replay that is done twice, after a crash or by two
@@ -199,7 +203,7 @@ func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 	if letter.traceparent != "" {
 		m.Header.Set(subjects.HeaderTraceparent, letter.traceparent)
 	}
-	publish, cancel := context.WithTimeout(ctx, callTime)
+	publish, cancel := context.WithTimeout(ctx, replayTime)
 	defer cancel()
 	if _, err := d.js.PublishMsg(publish, m, jetstream.WithExpectStream(d.layout.Stream)); err != nil {
 		return fmt.Errorf("publish %s: %w", letter.Subject, err)
@@ -209,7 +213,7 @@ func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 
 // Remove deletes a letter. One that is gone already is no error.
 func (d *DeadLetters) Remove(ctx context.Context, sequence uint64) error {
-	_, err := Call(ctx, d.js.Conn(), func(ctx context.Context) (struct{}, error) {
+	_, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, d.stream.DeleteMsg(ctx, sequence)
 	})
 	if err == nil {

@@ -1,4 +1,4 @@
-package bus
+package events
 
 import (
 	"context"
@@ -12,10 +12,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/bus"
 	"intenthint/subjects"
 )
 
-func lettersOf(t *testing.T, b *Bus, s Selection) []DeadLetter {
+func lettersOf(t *testing.T, b *bus.Bus, s Selection) []DeadLetter {
 	t.Helper()
 	queue, err := OpenDeadLetters(t.Context(), b.JS, testLayout())
 	require.NoError(t, err)
@@ -25,7 +26,7 @@ func lettersOf(t *testing.T, b *Bus, s Selection) []DeadLetter {
 }
 
 // bury makes a dead letter by hand.
-func bury(t *testing.T, b *Bus, hook, subject, msgID, body string) uint64 {
+func bury(t *testing.T, b *bus.Bus, hook, subject, msgID, body string) uint64 {
 	t.Helper()
 	l := testLayout()
 	m := nats.NewMsg(l.Prefix.DeadLetter(hook))

@@ -1,4 +1,4 @@
-package bus
+package events
 
 import (
 	"cmp"
@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/semaphore"
 
+	"intenthint/internal/bus"
 	"intenthint/internal/panics"
 	"intenthint/subjects"
 )
@@ -57,10 +58,6 @@ type EventObserver interface {
 
 // Bounds of the event path.
 const (
-	// pullMessages and pullBytes bound what the client holds ahead.
-	pullMessages = 512
-	pullBytes    = 16 << 20
-	pullExpiry   = 30 * time.Second
 	// heldEvents and heldBytes bound what is taken and not acknowledged yet.
 	heldEvents = 4096
 	heldBytes  = 8 << 20
@@ -91,7 +88,7 @@ func retryPause(delivered uint64) time.Duration {
 // Events applies the events of the stream. All processes share the durable.
 type Events[F any] struct {
 	js       jetstream.JetStream
-	layout   Layout
+	layout   bus.Layout
 	fn       EventFunctions[F]
 	observer EventObserver
 	log      *slog.Logger
@@ -118,7 +115,7 @@ type source struct {
 }
 
 // StartEvents begins to apply the events of the durable, which must exist.
-func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layout, fn EventFunctions[F], observer EventObserver, log *slog.Logger) (*Events[F], error) {
+func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout bus.Layout, fn EventFunctions[F], observer EventObserver, log *slog.Logger) (*Events[F], error) {
 	e := &Events[F]{js: js, layout: layout, fn: fn, observer: observer, log: log, room: semaphore.NewWeighted(heldBytes), done: make(chan struct{})}
 	durable, err := js.Consumer(ctx, layout.Stream, layout.QueueGroup)
 	if err != nil {
@@ -133,29 +130,25 @@ func StartEvents[F any](ctx context.Context, js jetstream.JetStream, layout Layo
 	e.stopPulling = stopPulling
 	// What cannot be taken yet waits here, not in the iterator: one that is
 	// full drops what the server says of itself.
-	incoming := make(chan jetstream.Msg, pullMessages)
+	incoming := make(chan jetstream.Msg, bus.PullMessages)
 	go e.pull(own, pulling, incoming)
 	go e.run(own, incoming)
 	go e.watchLag(own)
 	return e, nil
 }
 
-// mostBytes is how many bytes one pull asks for. A limit below the largest
-// message would never let it through.
-func mostBytes(maxPayload int64) int { return max(pullBytes, 2*int(maxPayload)) }
-
 // open begins to pull from a durable.
 func (e *Events[F]) open(durable jetstream.Consumer) error {
 	messages, err := durable.Messages(
-		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, mostBytes(e.js.Conn().MaxPayload())),
-		jetstream.PullExpiry(pullExpiry),
+		jetstream.PullMaxMessagesWithBytesLimit(bus.PullMessages, bus.PullBytes(e.js.Conn())),
+		jetstream.PullExpiry(bus.PullExpiry),
 		jetstream.PullHeartbeat(heartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true),
 	)
 	if err != nil {
 		return fmt.Errorf("pull from durable %s: %w", e.layout.QueueGroup, err)
 	}
-	from := source{durable: durable, messages: messages, ackWait: ackWait}
+	from := source{durable: durable, messages: messages, ackWait: bus.AckWait}
 	if info := durable.CachedInfo(); info != nil && info.Config.AckWait > 0 {
 		from.ackWait = info.Config.AckWait
 	}
@@ -319,7 +312,7 @@ func (e *Events[F]) reopen(ctx context.Context) bool {
 			return false
 		}
 		once, cancel := context.WithTimeout(ctx, 10*time.Second)
-		p, err := Provision(once, e.js, e.layout)
+		p, err := bus.Provision(once, e.js, e.layout)
 		cancel()
 		if err == nil {
 			err = e.open(p.Durable)
@@ -335,7 +328,7 @@ func (e *Events[F]) reopen(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-time.After(pause(attempt)):
+		case <-time.After(bus.Backoff(attempt)):
 		}
 	}
 }
@@ -360,12 +353,12 @@ func (e *Events[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 		took    time.Duration
 	}
 	finished := make(chan outcome, appliers)
-	letters := make(chan letter, pullMessages)
+	letters := make(chan letter, bus.PullMessages)
 	var buried sync.WaitGroup
 	buried.Go(func() { e.bury(ctx, letters) })
 	alarm := time.NewTimer(time.Hour)
 	// The durable's time to acknowledge may be another one than ours.
-	remind := time.NewTicker(min(ackWait, e.current().ackWait) / 6)
+	remind := time.NewTicker(min(bus.AckWait, e.current().ackWait) / 6)
 	defer remind.Stop()
 	for working := 0; ; {
 		now := time.Now()
@@ -620,7 +613,7 @@ func (e *Events[F]) provision(ctx context.Context) {
 	}
 	once, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if _, err := Provision(once, e.js, e.layout); err != nil {
+	if _, err := bus.Provision(once, e.js, e.layout); err != nil {
 		e.log.Warn("the stream of dead letters cannot be made again", "error", err)
 	}
 }

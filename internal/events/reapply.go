@@ -1,17 +1,16 @@
-package bus
+package events
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"golang.org/x/sync/errgroup"
 
+	"intenthint/internal/bus"
 	"intenthint/internal/panics"
 )
 
@@ -38,12 +37,12 @@ type Place struct {
 }
 
 // Where says how far the durable of the event stream is.
-func Where(ctx context.Context, js jetstream.JetStream, l Layout) (Place, error) {
-	stream, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, error) {
+	stream, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
 	if err != nil {
 		return Place{}, fmt.Errorf("stream %s: %w", l.Stream, err)
 	}
-	durable, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, l.QueueGroup) })
+	durable, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, l.QueueGroup) })
 	if err != nil {
 		return Place{}, fmt.Errorf("durable %s: %w", l.QueueGroup, err)
 	}
@@ -63,13 +62,6 @@ type Reapplied struct {
 	Sessions []string
 }
 
-// Portions in which the stream is read: what they hold of one session costs one
-// write.
-const (
-	portionEvents = 4096
-	portionBytes  = 16 << 20
-)
-
 // Reapply reads events of the stream and applies them, whether they were
 // applied before or not; the durable takes no notice. It may run beside
 // processes that apply the same events. progress, which may be nil, is told how
@@ -77,13 +69,13 @@ const (
 //
 // The error is that of the stream, or of a store that can apply nothing; what
 // cannot be applied by its own fault is logged and counted.
-func Reapply[F any](ctx context.Context, js jetstream.JetStream, l Layout, fn EventFunctions[F], r Range, log *slog.Logger, progress func(done, total int)) (Reapplied, error) {
+func Reapply[F any](ctx context.Context, js jetstream.JetStream, l bus.Layout, fn EventFunctions[F], r Range, log *slog.Logger, progress func(done, total int)) (Reapplied, error) {
 	config := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.After + 1}
 	if r.Session != "" {
 		config.FilterSubjects = []string{l.Prefix.EventsOfSession(r.Session)}
 	}
 	var out Reapplied
-	err := readStream(ctx, js, l, config, r.Until, func(portion []jetstream.Msg, total int) error {
+	err := bus.ReadStream(ctx, js, l, config, r.Until, func(portion []jetstream.Msg, total int) error {
 		sessions := make(map[string][]F)
 		for _, m := range portion {
 			var ev Event[F]
@@ -140,89 +132,4 @@ func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions ma
 		log.WarnContext(ctx, "events of a session could not be applied again", "session", o.session, "events", o.events, "error", o.err)
 	}
 	return failed, names, nil
-}
-
-// readTime is how long the stream may keep silent while it is read.
-const readTime = 5 * time.Second
-
-// readStream calls take with the events of the stream in portions, in their
-// order, until it has seen those up to the sequence last; 0 is the last there
-// is now. take is also told about how many there are in all.
-func readStream(ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64, take func(portion []jetstream.Msg, total int) error) error {
-	stream, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
-	if err != nil {
-		return fmt.Errorf("stream %s: %w", l.Stream, err)
-	}
-	state := stream.CachedInfo().State
-	if last == 0 || last > state.LastSeq {
-		last = state.LastSeq
-	}
-	if state.Msgs == 0 || last < state.FirstSeq || config.OptStartSeq > last {
-		return nil
-	}
-	ordered, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.OrderedConsumer(ctx, config) })
-	if err != nil {
-		return fmt.Errorf("read stream %s: %w", l.Stream, err)
-	}
-	waiting := func() (uint64, error) {
-		info, err := Call(ctx, js.Conn(), ordered.Info)
-		if err != nil {
-			return 0, fmt.Errorf("read stream %s: %w", l.Stream, err)
-		}
-		return info.NumPending, nil
-	}
-	total, err := waiting()
-	if err != nil || total == 0 {
-		return err
-	}
-	messages, err := ordered.Messages(jetstream.PullMaxMessagesWithBytesLimit(pullMessages, mostBytes(js.Conn().MaxPayload())))
-	if err != nil {
-		return fmt.Errorf("read stream %s: %w", l.Stream, err)
-	}
-	defer messages.Stop()
-	defer context.AfterFunc(ctx, messages.Stop)() // nobody waits for a silent stream
-	var (
-		portion []jetstream.Msg
-		bytes   int
-	)
-	flush := func() error {
-		if len(portion) == 0 {
-			return nil
-		}
-		err := take(portion, int(total))
-		portion, bytes = portion[:0], 0
-		return err
-	}
-	for {
-		m, err := messages.Next(jetstream.NextMaxWait(readTime))
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if errors.Is(err, nats.ErrTimeout) {
-			// What was left may be gone meanwhile, by age or an operator's hand.
-			if left, err := waiting(); err != nil || left == 0 {
-				return errors.Join(err, flush())
-			}
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("read stream %s: %w", l.Stream, err)
-		}
-		meta, err := m.Metadata()
-		if err != nil {
-			return fmt.Errorf("read stream %s: %w", l.Stream, err)
-		}
-		if meta.Sequence.Stream > last {
-			return flush()
-		}
-		portion = append(portion, m)
-		bytes += len(m.Data())
-		ends := meta.Sequence.Stream == last || meta.NumPending == 0
-		if !ends && len(portion) < portionEvents && bytes < portionBytes {
-			continue
-		}
-		if err := flush(); err != nil || ends {
-			return err
-		}
-	}
 }

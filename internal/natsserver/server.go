@@ -1,4 +1,4 @@
-package bus
+package natsserver
 
 import (
 	"context"
@@ -27,17 +27,14 @@ var (
 	// ErrDataDirInUse: another process keeps its JetStream store in the same
 	// data directory and does not listen where this one would join it.
 	ErrDataDirInUse = errors.New("the data directory is in use by another process")
-	// ErrNotNATS: something that is no NATS server listens at the address of
-	// the embedded server.
-	ErrNotNATS = errors.New("the address is taken by something that is not a NATS server")
 	// ErrConf: the configuration file of the embedded server is none.
 	ErrConf = errors.New("must be a NATS configuration file")
 	// ErrServerStart: the embedded server did not come up.
 	ErrServerStart = errors.New("the embedded NATS server did not start")
 )
 
-// EmbeddedOptions say how to run a NATS server in this process.
-type EmbeddedOptions struct {
+// Options say how to run a NATS server in this process.
+type Options struct {
 	// ConfFile is a configuration file; "" for the built-in one.
 	ConfFile string
 	// Port overrides the file's port: 0 keeps it, -1 picks a free one.
@@ -54,7 +51,7 @@ type EmbeddedOptions struct {
 const urlFile = "nats.url"
 
 // parse reads the server's options from the file or the built-in copy.
-func (o EmbeddedOptions) parse() (*server.Options, error) {
+func (o Options) parse() (*server.Options, error) {
 	var (
 		opts *server.Options
 		err  error
@@ -85,8 +82,8 @@ func (o EmbeddedOptions) parse() (*server.Options, error) {
 	return opts, nil
 }
 
-// embedded is a NATS server in this process.
-type embedded struct {
+// Server is a NATS server in this process.
+type Server struct {
 	ns      *server.Server
 	opts    *server.Options
 	lock    *flock.Flock
@@ -96,10 +93,10 @@ type embedded struct {
 	own nkeys.KeyPair
 }
 
-// startEmbedded starts a server with the options and waits until it takes
+// start starts a server with the options and waits until it takes
 // connections. The lock on the data directory must be held and passes to the
 // returned server.
-func startEmbedded(opts *server.Options, dataDir string, lock *flock.Flock, log *slog.Logger) (*embedded, error) {
+func start(opts *server.Options, dataDir string, lock *flock.Flock, log *slog.Logger) (*Server, error) {
 	own, err := addOwnUser(opts)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrServerStart, err)
@@ -125,38 +122,44 @@ func startEmbedded(opts *server.Options, dataDir string, lock *flock.Flock, log 
 		ns.Shutdown()
 		return nil, fmt.Errorf("%w: %s", ErrServerStart, text)
 	}
-	e := &embedded{ns: ns, opts: opts, lock: lock, urlFile: filepath.Join(dataDir, urlFile), own: own}
+	e := &Server{ns: ns, opts: opts, lock: lock, urlFile: filepath.Join(dataDir, urlFile), own: own}
 	if err := os.WriteFile(e.urlFile, []byte(ns.ClientURL()+"\n"), 0o600); err != nil {
 		log.Warn("other commands will not find a server on another port by themselves", "file", e.urlFile, "error", err)
 	}
 	return e, nil
 }
 
-// stop shuts the server down and waits for it. It is called last: after it
+// URL is where clients reach the server.
+func (e *Server) URL() string { return e.ns.ClientURL() }
+
+// StoreDir is the directory of the JetStream store.
+func (e *Server) StoreDir() string { return filepath.Join(e.opts.StoreDir, "jetstream") }
+
+// Stop shuts the server down and waits for it. It is called last: after it
 // nothing can be published or acknowledged.
-func (e *embedded) stop() {
+func (e *Server) Stop() {
 	_ = os.Remove(e.urlFile)
 	e.ns.Shutdown()
 	e.ns.WaitForShutdown()
 	_ = e.lock.Unlock()
 }
 
-// connectOptions lets this process into its own server, through a pipe rather
-// than a socket, also when the file asks for a user or a token.
-func (e *embedded) connectOptions(i Identity) ([]nats.Option, error) {
-	out := []nats.Option{nats.InProcessServer(e.ns)}
+// ConnectOptions let this process into its own server, through a pipe rather
+// than a socket, also when the file asks for a user or a token. identified
+// reports whether they name a user; if not, a server that asks for one needs
+// the options of a configured identity as well.
+func (e *Server) ConnectOptions() (opts []nats.Option, identified bool, err error) {
+	opts = []nats.Option{nats.InProcessServer(e.ns)}
 	switch {
 	case e.own != nil:
 		key, err := e.own.PublicKey()
-		return append(out, nats.Nkey(key, e.own.Sign)), err
+		return append(opts, nats.Nkey(key, e.own.Sign)), true, err
 	case e.opts.Username != "":
-		return append(out, nats.UserInfo(e.opts.Username, e.opts.Password)), nil
+		return append(opts, nats.UserInfo(e.opts.Username, e.opts.Password)), true, nil
 	case e.opts.Authorization != "":
-		return append(out, nats.Token(e.opts.Authorization)), nil
-	default:
-		user, err := i.user()
-		return append(out, user...), err
+		return append(opts, nats.Token(e.opts.Authorization)), true, nil
 	}
+	return opts, false, nil
 }
 
 // addOwnUser makes a user for this process in a server that has users: with a
@@ -204,13 +207,13 @@ func dialable(opts *server.Options) string {
 	return net.JoinHostPort(host, strconv.Itoa(opts.Port))
 }
 
-// openLocal starts an embedded server, or finds the one that already runs for
+// Open starts an embedded server, or finds the one that already runs for
 // this machine: then url is where to join it and the server is nil.
 //
 // Only the holder of the lock on the data directory may start a server, so of
 // several processes started at once one starts it and the others join, also
 // while the first is still reading a large store.
-func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *embedded, url string, err error) {
+func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url string, err error) {
 	opts, err := o.parse()
 	if err != nil {
 		return nil, "", err
@@ -229,7 +232,7 @@ func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *e
 	lock := flock.New(filepath.Join(o.DataDir, "jetstream.lock"), flock.SetPermissions(0o600))
 	said := time.Now()
 	for {
-		if !anyPort && listens(address) {
+		if !anyPort && Listens(address) {
 			return nil, "nats://" + address, nil
 		}
 		locked, err := lock.TryLock()
@@ -237,12 +240,12 @@ func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *e
 			return nil, "", fmt.Errorf("data directory: %w", err)
 		}
 		if locked {
-			srv, err := startEmbedded(opts, o.DataDir, lock, log)
+			srv, err := start(opts, o.DataDir, lock, log)
 			if err == nil {
 				return srv, "", nil
 			}
 			_ = lock.Unlock()
-			if !anyPort && listens(address) {
+			if !anyPort && Listens(address) {
 				continue // somebody else's server took the port first
 			}
 			return nil, "", err
@@ -251,7 +254,7 @@ func openLocal(ctx context.Context, o EmbeddedOptions, log *slog.Logger) (srv *e
 			if anyPort {
 				return nil, running, nil
 			}
-			if !listens(address) {
+			if !Listens(address) {
 				return nil, "", fmt.Errorf("%w: %s serves at %s (set HINT_DATA_DIR or HINT_NATS_PORT)", ErrDataDirInUse, o.DataDir, running)
 			}
 		}
@@ -275,7 +278,7 @@ func announced(dataDir string) string {
 		return ""
 	}
 	url := strings.TrimSpace(string(data))
-	if url == "" || !listens(strings.TrimPrefix(url, "nats://")) {
+	if url == "" || !Listens(strings.TrimPrefix(url, "nats://")) {
 		return ""
 	}
 	return url
@@ -284,7 +287,7 @@ func announced(dataDir string) string {
 // LocalURL says where the server of this machine's data directory listens, as
 // far as can be known without connecting: the address its process left behind,
 // else the configured one.
-func LocalURL(o EmbeddedOptions) (string, error) {
+func LocalURL(o Options) (string, error) {
 	if url := announced(o.DataDir); url != "" {
 		return url, nil
 	}
@@ -292,13 +295,15 @@ func LocalURL(o EmbeddedOptions) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if opts.Port == server.RANDOM_PORT || !listens(dialable(opts)) {
+	if opts.Port == server.RANDOM_PORT || !Listens(dialable(opts)) {
 		return "", nil
 	}
 	return "nats://" + dialable(opts), nil
 }
 
-func listens(address string) bool {
+// Listens reports whether something accepts connections at an address
+// ("host:port").
+func Listens(address string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	var d net.Dialer

@@ -1,0 +1,103 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Portions in which a stream is read: what they hold of one session costs one
+// write.
+const (
+	portionEvents = 4096
+	portionBytes  = 16 << 20
+)
+
+// readTime is how long the stream may keep silent while it is read.
+const readTime = 5 * time.Second
+
+// ReadStream calls take with the events of the stream in portions, in their
+// order, until it has seen those up to the sequence last; 0 is the last there
+// is now. take is also told about how many there are in all.
+func ReadStream(ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64, take func(portion []jetstream.Msg, total int) error) error {
+	stream, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", l.Stream, err)
+	}
+	state := stream.CachedInfo().State
+	if last == 0 || last > state.LastSeq {
+		last = state.LastSeq
+	}
+	if state.Msgs == 0 || last < state.FirstSeq || config.OptStartSeq > last {
+		return nil
+	}
+	ordered, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.OrderedConsumer(ctx, config) })
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", l.Stream, err)
+	}
+	waiting := func() (uint64, error) {
+		info, err := Call(ctx, js.Conn(), ordered.Info)
+		if err != nil {
+			return 0, fmt.Errorf("read stream %s: %w", l.Stream, err)
+		}
+		return info.NumPending, nil
+	}
+	total, err := waiting()
+	if err != nil || total == 0 {
+		return err
+	}
+	messages, err := ordered.Messages(jetstream.PullMaxMessagesWithBytesLimit(PullMessages, PullBytes(js.Conn())))
+	if err != nil {
+		return fmt.Errorf("read stream %s: %w", l.Stream, err)
+	}
+	defer messages.Stop()
+	defer context.AfterFunc(ctx, messages.Stop)() // nobody waits for a silent stream
+	var (
+		portion []jetstream.Msg
+		bytes   int
+	)
+	flush := func() error {
+		if len(portion) == 0 {
+			return nil
+		}
+		err := take(portion, int(total))
+		portion, bytes = portion[:0], 0
+		return err
+	}
+	for {
+		m, err := messages.Next(jetstream.NextMaxWait(readTime))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, nats.ErrTimeout) {
+			// What was left may be gone meanwhile, by age or an operator's hand.
+			if left, err := waiting(); err != nil || left == 0 {
+				return errors.Join(err, flush())
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read stream %s: %w", l.Stream, err)
+		}
+		meta, err := m.Metadata()
+		if err != nil {
+			return fmt.Errorf("read stream %s: %w", l.Stream, err)
+		}
+		if meta.Sequence.Stream > last {
+			return flush()
+		}
+		portion = append(portion, m)
+		bytes += len(m.Data())
+		ends := meta.Sequence.Stream == last || meta.NumPending == 0
+		if !ends && len(portion) < portionEvents && bytes < portionBytes {
+			continue
+		}
+		if err := flush(); err != nil || ends {
+			return err
+		}
+	}
+}

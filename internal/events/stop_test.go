@@ -1,0 +1,69 @@
+package events
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/bus"
+)
+
+// stopTime is what a stop without a server may take: the client gives a drain ten
+// seconds to reach it.
+const stopTime = 5 * time.Second
+
+// apart opens a server, and a connection to it as from another process.
+func apart(t *testing.T) (srv, b *bus.Bus) {
+	t.Helper()
+	srv = openTest(t)
+	b, err := bus.Open(t.Context(), bus.Options{URL: srv.URL(), Wait: true, Log: quiet})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	return srv, b
+}
+
+// leave ends the server and waits until the other has noticed.
+func leave(t *testing.T, srv, b *bus.Bus) {
+	t.Helper()
+	srv.Close()
+	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
+}
+
+// A server that has gone cannot end a pull, and nothing more comes from it.
+func TestEventsStopWithoutTheirServer(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		after bool
+	}{
+		{"it has gone before", false},
+		{"it goes meanwhile", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			srv, b := apart(t)
+			provisionTest(t, b)
+			held, applying := make(chan struct{}), make(chan struct{})
+			events, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+				Decode: decodeText,
+				Apply:  func(context.Context, []string) error { close(applying); <-held; return nil },
+			}, &counts{}, quiet)
+			require.NoError(t, err)
+			_, err = b.JS.Publish(t.Context(), "openclaw.event.h.a.s", []byte("s/1"))
+			require.NoError(t, err)
+			<-applying
+			if !row.after {
+				leave(t, srv, b)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), stopTime)
+			defer cancel()
+			stopped := make(chan error, 1)
+			go func() { stopped <- events.Stop(ctx) }()
+			if row.after {
+				srv.Close()
+			}
+			close(held)
+			require.NoError(t, <-stopped)
+		})
+	}
+}
