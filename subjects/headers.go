@@ -29,4 +29,5 @@ const (
 	HeaderDLQReason  = "Dlq-Reason"
 	HeaderDLQSubject = "Dlq-Subject"
 	HeaderDLQMsgID   = "Dlq-Msg-Id"
+	HeaderDLQDurable = "Dlq-Durable"
 )

@@ -7,6 +7,7 @@ import (
 	"intenthint/classify"
 	"intenthint/internal/app"
 	"intenthint/internal/events"
+	"intenthint/store"
 )
 
 type sessionsRebuildCmd struct {
@@ -44,9 +45,12 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		if part.Session != "" {
 			bar.label += " of " + classify.OneLine(part.Session, 40)
 		}
-		done, err := events.Reapply(inv.ctx, b.JS, app.Layout(inv.cfg), app.EventFunctions(sessions), part, log, func(done, total int) {
-			bar.total = total
-			bar.show(done)
+		done, err := events.Reapply(inv.ctx, events.ReapplyOptions[store.Fact]{
+			JS: b.JS, Layout: app.Layout(inv.cfg), Range: part, Handler: app.EventHandler(sessions), Log: log,
+			Progress: func(done, total int) {
+				bar.total = total
+				bar.show(done)
+			},
 		})
 		bar.clear()
 		if err != nil {

@@ -42,10 +42,12 @@ type App struct {
 	log     *slog.Logger
 	layout  bus.Layout
 	metrics *telemetry.Metrics
-	health  health
-	live    *live
-	loaded  chan error // what became of the intents
-	cleanup cleanups   // run last in, first out
+	// observed are the metrics of the event side.
+	observed *events.Metrics
+	health   health
+	live     *live
+	loaded   chan error // what became of the intents
+	cleanup  cleanups   // run last in, first out
 
 	// end ends what goes on in the background, which work counts; giveUp ends
 	// requests and events that were taken.
@@ -70,6 +72,7 @@ func New(cfg *config.Config, o Options) *App {
 		cfg: cfg, opts: o, log: o.Log, layout: Layout(cfg), metrics: telemetry.NewMetrics(o.Version),
 		loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
 	}
+	a.observed = events.NewMetrics(a.metrics.Registry())
 	a.live = newLive(cfg, a.metrics, o.Log, o.Level)
 	go func() { a.loaded <- a.live.load() }()
 	return a
@@ -203,9 +206,11 @@ var ErrOtherSystem = errors.New("sessions of another system")
 
 // takeEvents begins to fold events into sessions.
 func (a *App) takeEvents(ctx context.Context) error {
-	var sink *events.Events[store.Fact]
+	var sink *events.Sink[store.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
-		sink, err = events.StartEvents(once, a.events.JS, a.layout, EventFunctions(a.sessions), a.metrics, a.log)
+		sink, err = events.StartSink(once, events.SinkOptions[store.Fact]{
+			Name: "sessions", JS: a.events.JS, Layout: a.layout, Handler: EventHandler(a.sessions), Metrics: a.observed, Log: a.log,
+		})
 		return err
 	})
 	if err != nil {
@@ -225,7 +230,7 @@ func (a *App) takeEvents(ctx context.Context) error {
 
 // openTurns makes ready what tells the stream and the other processes of turns.
 func (a *App) openTurns(ctx context.Context) (err error) {
-	if a.publisher, err = events.NewPublisher(a.requests.NC, a.metrics, a.log); err != nil {
+	if a.publisher, err = events.NewPublisher(a.requests.NC, a.observed, a.log); err != nil {
 		return err
 	}
 	a.cleanup.add("publisher", func(ctx context.Context) error { a.publisher.Stop(ctx); return nil })
@@ -304,8 +309,8 @@ func (a *App) endpoints(hooks ...hook.Hook) []bus.Endpoint {
 // still starting.
 func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Logger) error {
 	return patiently(ctx, log, func(ctx context.Context) error {
-		p, err := bus.Provision(ctx, b.JS, layout)
-		for _, w := range p.Warnings {
+		warnings, err := bus.Provision(ctx, b.JS, layout)
+		for _, w := range warnings {
 			log.Warn("stream or durable differs from the settings", "warning", w, "see", "consumer stream plan")
 		}
 		if err != nil {
@@ -348,9 +353,9 @@ func every(ctx context.Context, pause time.Duration, done func() bool) {
 	}
 }
 
-// EventFunctions make facts of events, and sessions of facts.
-func EventFunctions(sessions applier) events.EventFunctions[store.Fact] {
-	return events.EventFunctions[store.Fact]{
+// EventHandler makes facts of events, and sessions of facts.
+func EventHandler(sessions applier) events.Handler[store.Fact] {
+	return events.Handler[store.Fact]{
 		Decode: func(_, msgID string, data []byte) (events.Event[store.Fact], error) {
 			session, hook, fact, err := handlers.Fact(msgID, data)
 			return events.Event[store.Fact]{Session: session, Hook: hook, Fact: fact}, err

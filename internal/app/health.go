@@ -53,8 +53,8 @@ func startHTTP(ctx context.Context, cfg *config.Config, h *health, metrics *tele
 }
 
 // follow adds what is there once the system is connected.
-func (h *health) follow(requests, eventBus *bus.Bus, events *events.Events[store.Fact]) {
-	h.healthy.Add("events", events.Check)
+func (h *health) follow(requests, eventBus *bus.Bus, sink *events.Sink[store.Fact]) {
+	h.healthy.Add("events", sink.Check)
 	h.ready.Add("nats", func(context.Context) error {
 		if s := requests.NC.Status(); s != nats.CONNECTED {
 			return fmt.Errorf("%w: %s", errDisconnected, s)

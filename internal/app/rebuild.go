@@ -187,11 +187,14 @@ func (r *rebuilder) one(ctx context.Context, sessions rebuildable, token string)
 
 func (r *rebuilder) reapply(ctx context.Context, sessions applier, part events.Range) (events.Reapplied, error) {
 	began, said := time.Now(), time.Now()
-	done, err := events.Reapply(ctx, r.js, r.layout, EventFunctions(sessions), part, r.log, func(done, total int) {
-		if time.Since(said) > 5*time.Second {
-			said = time.Now()
-			r.log.Info("events are applied again", "done", done, "of", total)
-		}
+	done, err := events.Reapply(ctx, events.ReapplyOptions[store.Fact]{
+		JS: r.js, Layout: r.layout, Range: part, Handler: EventHandler(sessions), Log: r.log,
+		Progress: func(done, total int) {
+			if time.Since(said) > 5*time.Second {
+				said = time.Now()
+				r.log.Info("events are applied again", "done", done, "of", total)
+			}
+		},
 	})
 	if err != nil {
 		return done, err

@@ -178,7 +178,7 @@ func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
 	require.NoError(t, err)
 	defer b.Close()
 	layout := app.Layout(apptest.Settle(t, nil))
-	p, err := bus.Provision(t.Context(), b.JS, layout)
+	_, err = bus.Provision(t.Context(), b.JS, layout)
 	require.NoError(t, err)
 	for _, session := range []string{"waits", "applied"} {
 		body, err := json.Marshal(map[string]any{
@@ -189,7 +189,9 @@ func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
 		_, err = b.JS.Publish(t.Context(), layout.Prefix.Event("after_tool_call", "main", session), body)
 		require.NoError(t, err)
 	}
-	got, err := p.Durable.Fetch(2)
+	durable, err := b.JS.Consumer(t.Context(), layout.Stream, layout.QueueGroup)
+	require.NoError(t, err)
+	got, err := durable.Fetch(2)
 	require.NoError(t, err)
 	<-got.Messages()
 	require.NoError(t, (<-got.Messages()).DoubleAck(t.Context()))

@@ -19,13 +19,11 @@ import (
 
 // Errors of a connection.
 var (
-	// ErrNoJetStream: the server does not offer JetStream.
-	ErrNoJetStream = errors.New("the NATS server does not offer JetStream")
-	// ErrUnreachable: no server answered.
-	ErrUnreachable = errors.New("no NATS server answers")
-	// ErrNotNATS: something that is no NATS server listens at the address of
-	// the embedded server.
-	ErrNotNATS = errors.New("the address is taken by something that is not a NATS server")
+	errNoJetStream = errors.New("the NATS server does not offer JetStream")
+	errUnreachable = errors.New("no NATS server answers")
+	// errNotNATS: what listens at the address of the embedded server is not
+	// one.
+	errNotNATS = errors.New("the address is taken by something that is not a NATS server")
 )
 
 // Options say which server to use.
@@ -119,7 +117,7 @@ func (b *Bus) URL() string {
 	return b.NC.ConnectedUrlRedacted()
 }
 
-// CheckJetStream returns [ErrNoJetStream] when the account cannot use
+// CheckJetStream returns an error when the account cannot use
 // JetStream.
 func (b *Bus) CheckJetStream(ctx context.Context) error {
 	_, err := Call(ctx, b.NC, b.JS.AccountInfo)
@@ -127,7 +125,7 @@ func (b *Bus) CheckJetStream(ctx context.Context) error {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled),
 		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount),
 		errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("%w: %s: start it with JetStream (nats-server -js), or leave HINT_NATS_URL empty", ErrNoJetStream, b.URL())
+		return fmt.Errorf("%w: %s: start it with JetStream (nats-server -js), or leave HINT_NATS_URL empty", errNoJetStream, b.URL())
 	default:
 		// An account may be barred from asking and still have its streams;
 		// provisioning finds out.
@@ -237,15 +235,15 @@ func (b *Bus) connect(ctx context.Context, srv *natsserver.Server, wait bool, mo
 		}
 		if !wait {
 			if errors.Is(err, nats.ErrNoInfoReceived) {
-				return fmt.Errorf("%w: %s: %w", ErrNotNATS, redact(target), err)
+				return fmt.Errorf("%w: %s: %w", errNotNATS, redact(target), err)
 			}
-			return fmt.Errorf("%w at %s: %w", ErrUnreachable, redact(target), err)
+			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
 		}
 		delay := Backoff(attempt)
 		b.log.Warn("waiting for the NATS server", "url", redact(target), "attempt", attempt, "pause", delay.Round(time.Millisecond), "error", err)
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w at %s: %w", ErrUnreachable, redact(target), err)
+			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
 		case <-time.After(delay):
 		}
 	}

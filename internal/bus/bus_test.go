@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/natsserver"
@@ -35,11 +37,21 @@ func openTest(t testing.TB) *Bus {
 	return b
 }
 
-func provisionTest(t testing.TB, b *Bus) Provisioned {
+// provisionTest makes what the test layout needs and returns its event stream.
+func provisionTest(t testing.TB, b *Bus) jetstream.Stream {
 	t.Helper()
-	p, err := Provision(t.Context(), b.JS, testLayout())
+	warnings, err := Provision(t.Context(), b.JS, testLayout())
 	require.NoError(t, err)
-	return p
+	require.Empty(t, warnings)
+	return eventsOf(t, b.JS)
+}
+
+// eventsOf is the event stream of the test layout.
+func eventsOf(t testing.TB, js jetstream.JetStream) jetstream.Stream {
+	t.Helper()
+	stream, err := js.Stream(t.Context(), testLayout().Stream)
+	require.NoError(t, err)
+	return stream
 }
 
 func TestFiveProcessesStartedAtOnceShareOneServer(t *testing.T) {
@@ -89,7 +101,7 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		}()
 		_, err = Open(t.Context(), Options{Embedded: natsserver.Options{Port: l.Addr().(*net.TCPAddr).Port, DataDir: t.TempDir()}, Log: quiet})
-		require.ErrorIs(t, err, ErrNotNATS)
+		require.ErrorIs(t, err, errNotNATS)
 	})
 	t.Run("a data directory that another server uses", func(t *testing.T) {
 		dir := t.TempDir()
@@ -108,7 +120,7 @@ func TestOpenRefuses(t *testing.T) {
 	})
 	t.Run("an external server that is not there", func(t *testing.T) {
 		_, err := Open(t.Context(), Options{URL: "nats://user:secret@127.0.0.1:" + strconv.Itoa(porttest.Free(t)), Log: quiet})
-		require.ErrorIs(t, err, ErrUnreachable)
+		require.ErrorIs(t, err, errUnreachable)
 		require.NotContains(t, err.Error(), "secret")
 	})
 }
@@ -126,27 +138,54 @@ func TestAnyPortJoinsTheServerOfTheDataDirectory(t *testing.T) {
 	require.Contains(t, first.URL(), second.URL())
 }
 
+// attempts is a log that passes on how often a connection was tried in vain.
+type attempts struct {
+	slog.Handler
+	failed chan struct{}
+}
+
+func (*attempts) Enabled(context.Context, slog.Level) bool { return true }
+
+func (a *attempts) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "waiting for the NATS server" {
+		select {
+		case a.failed <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
 func TestOpenWaitsForAnExternalServer(t *testing.T) {
 	port := porttest.Free(t)
-	opened := make(chan *Bus, 1)
+	log := &attempts{Handler: slog.DiscardHandler, failed: make(chan struct{}, 2)}
+	type result struct {
+		bus *Bus
+		err error
+	}
+	opened := make(chan result, 1)
 	go func() {
-		b, err := Open(t.Context(), Options{URL: "nats://127.0.0.1:" + strconv.Itoa(port), Wait: true, Log: quiet})
-		if err != nil {
-			t.Error(err)
-		}
-		opened <- b
+		b, err := Open(t.Context(), Options{URL: "nats://127.0.0.1:" + strconv.Itoa(port), Wait: true, Log: slog.New(log)})
+		opened <- result{b, err}
 	}()
-	select {
-	case <-opened:
-		t.Fatal("opened without a server")
-	case <-time.After(150 * time.Millisecond):
+	for range 2 {
+		select {
+		case <-log.failed:
+		case r := <-opened:
+			t.Fatalf("opened without a server: %v", r.err)
+		}
 	}
 	srv, err := Open(t.Context(), Options{Embedded: natsserver.Options{Port: port, DataDir: t.TempDir()}, Log: quiet})
 	require.NoError(t, err)
 	defer srv.Close()
-	b := <-opened
-	require.False(t, b.Embedded())
-	b.Close()
+	select {
+	case r := <-opened:
+		require.NoError(t, r.err)
+		require.False(t, r.bus.Embedded())
+		r.bus.Close()
+	case <-time.After(time.Minute):
+		t.Fatal("not opened with a server")
+	}
 }
 
 func TestServerWithoutJetStreamIsAClearError(t *testing.T) {
@@ -159,7 +198,7 @@ func TestServerWithoutJetStreamIsAClearError(t *testing.T) {
 	b, err := Open(t.Context(), Options{URL: ns.ClientURL(), Log: quiet})
 	require.NoError(t, err)
 	defer b.Close()
-	require.ErrorIs(t, b.CheckJetStream(t.Context()), ErrNoJetStream)
+	require.ErrorIs(t, b.CheckJetStream(t.Context()), errNoJetStream)
 }
 
 func client(t testing.TB, b *Bus) *nats.Conn {

@@ -194,7 +194,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 		require.NoError(t, err)
 		defer deaf.Close()
 		_, err = Provision(t.Context(), deaf.JS, testLayout())
-		require.ErrorIs(t, err, ErrNoReplies)
+		require.ErrorIs(t, err, errNoReplies)
 		require.ErrorContains(t, err, "HINT_NATS_INBOX_PREFIX")
 		who.Identity.InboxPrefix = "_INBOX_c"
 		b, err := Open(t.Context(), who)

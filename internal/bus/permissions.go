@@ -15,9 +15,9 @@ var (
 	// ErrDenied reports that the connection's user may not make a call of the
 	// JetStream API; its text holds the server's words, with the subject.
 	ErrDenied = errors.New("the NATS user is not allowed to")
-	// ErrNoReplies is an [ErrDenied] that concerns every call: the user may
+	// errNoReplies is an [ErrDenied] that concerns every call: the user may
 	// not subscribe to where replies go.
-	ErrNoReplies = fmt.Errorf("%w receive replies", ErrDenied)
+	errNoReplies = fmt.Errorf("%w receive replies", ErrDenied)
 )
 
 // callTime bounds one call of the JetStream API.
@@ -33,7 +33,7 @@ func Call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T
 	defer cancel(nil)
 	before := nc.LastError()
 	// The connection subscribes to its replies once, and is told once.
-	if err := denial(nc, before); errors.Is(err, ErrNoReplies) {
+	if err := denial(nc, before); errors.Is(err, errNoReplies) {
 		return *new(T), err
 	}
 	go func() {
@@ -76,7 +76,7 @@ func denial(nc *nats.Conn, err error) error {
 	case strings.Contains(text, `Publish to "$JS.`):
 		return fmt.Errorf("%w: %w", ErrDenied, err)
 	case strings.Contains(text, `Subscription to "`+inbox):
-		return fmt.Errorf("%w (HINT_NATS_INBOX_PREFIX must be where it may): %w", ErrNoReplies, err)
+		return fmt.Errorf("%w (HINT_NATS_INBOX_PREFIX must be where it may): %w", errNoReplies, err)
 	default:
 		return nil
 	}

@@ -33,8 +33,6 @@ type Target struct {
 	Differences []Difference `json:"differences"`
 
 	resource resource
-	stream   jetstream.Stream
-	durable  jetstream.Consumer
 }
 
 // Difference is a setting of what exists that is not as it is asked for. What
@@ -58,10 +56,10 @@ type Difference struct {
 
 // Errors of [Apply].
 var (
-	// ErrLoses reports a change that would lose data.
-	ErrLoses = errors.New("would lose data")
-	// ErrRecreate reports a change that NATS does not make in place.
-	ErrRecreate = errors.New("must be created again")
+	// errLoses reports a change that would lose data.
+	errLoses = errors.New("would lose data")
+	// errRecreate reports a change that NATS does not make in place.
+	errRecreate = errors.New("must be created again")
 )
 
 // InOrder says that there is nothing to do.
@@ -106,9 +104,8 @@ func Plan(ctx context.Context, js jetstream.JetStream, l Layout, buckets ...Buck
 
 // Apply creates what is missing, or changes what differs and can be changed in
 // place. It looks again first: nothing is changed on the ground of an old plan.
-// A change that would lose data is refused ([ErrLoses]) unless forced, and then
-// nothing of the target is changed; what remains for a re-creation is
-// [ErrRecreate].
+// A change that would lose data is refused unless forced, and then nothing of
+// the target is changed; what only a re-creation can change is an error too.
 func Apply(ctx context.Context, js jetstream.JetStream, t Target, force bool) error {
 	now, err := ensure(ctx, js, t.resource)
 	if err != nil {
@@ -119,9 +116,9 @@ func Apply(ctx context.Context, js jetstream.JetStream, t Target, force bool) er
 	for _, d := range now.Differences {
 		switch {
 		case d.Recreate:
-			refused = append(refused, fmt.Errorf("%s %s %w to have %s %s instead of %s", t.Kind, t.Name, ErrRecreate, d.Field, d.To, d.From))
+			refused = append(refused, fmt.Errorf("%s %s %w to have %s %s instead of %s", t.Kind, t.Name, errRecreate, d.Field, d.To, d.From))
 		case d.Loss != "" && !force:
-			return fmt.Errorf("%s %s: to change %s from %s to %s %w: %s", t.Kind, t.Name, d.Field, d.From, d.To, ErrLoses, d.Loss)
+			return fmt.Errorf("%s %s: to change %s from %s to %s %w: %s", t.Kind, t.Name, d.Field, d.From, d.To, errLoses, d.Loss)
 		default:
 			inPlace = append(inPlace, d)
 		}
@@ -150,7 +147,6 @@ func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Targe
 	if err != nil {
 		return t, fmt.Errorf("stream %s: %w", r.want.Name, err)
 	}
-	t.stream = s
 	info := s.CachedInfo()
 	want := r.want
 	if want.AllowAtomicPublish && !info.Config.AllowAtomicPublish {
@@ -389,7 +385,6 @@ func (r durableResource) look(ctx context.Context, js jetstream.JetStream) (Targ
 	case err != nil:
 		return t, fmt.Errorf("durable %s of stream %s: %w", r.want.Durable, r.stream, err)
 	default:
-		t.durable = c
 		t.Differences = append(t.Differences, durableDifferences(c.CachedInfo().Config, r.want, r.prefix, PullBytes(js.Conn()), time.Now())...)
 	}
 	return t, nil
@@ -470,15 +465,15 @@ func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Pre
 			consumer: func(c *jetstream.ConsumerConfig) { c.HeadersOnly = false },
 		})
 	}
-	filters := have.FilterSubjects
-	if have.FilterSubject != "" {
-		filters = []string{have.FilterSubject}
+	wanted := want.FilterSubjects
+	if len(wanted) == 0 {
+		wanted = []string{prefix.Events()}
 	}
-	if len(filters) > 0 && !slices.ContainsFunc(filters, func(f string) bool { return server.SubjectMatchesFilter(prefix.Events(), f) }) {
+	if filters := filtersOf(have); !letThrough(filters, wanted) {
 		out = append(out, Difference{
-			Field: "filter_subjects", From: strings.Join(filters, ", "), To: "none",
+			Field: "filter_subjects", From: strings.Join(filters, ", "), To: orNone(strings.Join(want.FilterSubjects, ", ")),
 			Effect:   "the other events are never applied",
-			consumer: func(c *jetstream.ConsumerConfig) { c.FilterSubject, c.FilterSubjects = "", nil },
+			consumer: func(c *jetstream.ConsumerConfig) { c.FilterSubject, c.FilterSubjects = "", want.FilterSubjects },
 		})
 	}
 	if have.MaxDeliver > 0 {
@@ -513,6 +508,24 @@ func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Pre
 		})
 	}
 	return out
+}
+
+func filtersOf(c jetstream.ConsumerConfig) []string {
+	if c.FilterSubject != "" {
+		return []string{c.FilterSubject}
+	}
+	return c.FilterSubjects
+}
+
+// letThrough reports whether filters let all of the wanted subjects through.
+// No filter lets everything through.
+func letThrough(filters, want []string) bool {
+	for _, subject := range want {
+		if !slices.ContainsFunc(filters, func(f string) bool { return server.SubjectMatchesFilter(subject, f) }) {
+			return len(filters) == 0
+		}
+	}
+	return true
 }
 
 // bucketResource is a key-value bucket.

@@ -104,6 +104,9 @@ func TestDurableDifferences(t *testing.T) {
 	}{
 		{"as it is created", func(*jetstream.ConsumerConfig) {}, "", false},
 		{"a filter that lets all through", func(c *jetstream.ConsumerConfig) { c.FilterSubject = "openclaw.event.>" }, "", false},
+		{"two filters that let all through", func(c *jetstream.ConsumerConfig) {
+			c.FilterSubjects = []string{"openclaw.event.>", "openclaw.more.>"}
+		}, "", false},
 		{"a name for it", func(c *jetstream.ConsumerConfig) { c.Description, c.SampleFrequency = "mine", "10%" }, "", false},
 		{"a filter", func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"openclaw.event.agent_end.>", "x"} }, "filter_subjects", false},
 		{"deliveries", func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "max_deliver", false},
@@ -125,9 +128,9 @@ func TestDurableDifferences(t *testing.T) {
 		{"all acknowledged", func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "ack_policy", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			have := l.durable()
+			have := l.durable(l.Durables()[0])
 			row.change(&have)
-			got := durableDifferences(have, l.durable(), l.Prefix, pullBytes, now)
+			got := durableDifferences(have, l.durable(l.Durables()[0]), l.Prefix, pullBytes, now)
 			if row.field == "" {
 				require.Empty(t, got)
 				return
@@ -137,8 +140,40 @@ func TestDurableDifferences(t *testing.T) {
 			require.Equal(t, row.recreate, got[0].Recreate)
 			if !row.recreate {
 				got[0].consumer(&have)
-				require.Empty(t, durableDifferences(have, l.durable(), l.Prefix, pullBytes, now))
+				require.Empty(t, durableDifferences(have, l.durable(l.Durables()[0]), l.Prefix, pullBytes, now))
 			}
+		})
+	}
+}
+
+func TestADurableOfSomeHooksGetsNoLess(t *testing.T) {
+	l := testLayout()
+	want := l.durable(Durable{Name: "some", Hooks: []string{"agent_end", "session_end"}})
+	require.Equal(t, []string{"openclaw.event.agent_end.>", "openclaw.event.session_end.>"}, want.FilterSubjects)
+	for _, row := range []struct {
+		name    string
+		filters []string
+		differs bool
+	}{
+		{"as it is created", want.FilterSubjects, false},
+		{"in another order", []string{"openclaw.event.session_end.>", "openclaw.event.agent_end.>"}, false},
+		{"everything", nil, false},
+		{"more", []string{"openclaw.event.*.>"}, false},
+		{"one of two", want.FilterSubjects[:1], true},
+		{"something else", []string{"openclaw.event.llm_output.>"}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			have := want
+			have.FilterSubjects = row.filters
+			got := durableDifferences(have, want, l.Prefix, pullBytes, time.Now())
+			if !row.differs {
+				require.Empty(t, got)
+				return
+			}
+			require.Len(t, got, 1)
+			require.Equal(t, "filter_subjects", got[0].Field)
+			got[0].consumer(&have)
+			require.Equal(t, want, have)
 		})
 	}
 }
@@ -192,7 +227,7 @@ func TestApplyMakesThePlanTrue(t *testing.T) {
 
 	failures := apply(false)
 	require.Len(t, failures, 1)
-	require.ErrorIs(t, failures[0], ErrLoses)
+	require.ErrorIs(t, failures[0], errLoses)
 	require.ErrorContains(t, failures[0], "max_bytes from 64 MiB to 50 KiB")
 	require.EqualValues(t, 100, held())
 	event := plan()[0]
@@ -221,18 +256,18 @@ func TestApplyLetsADurableBePulledFromAgain(t *testing.T) {
 		"a pause": func(c *jetstream.ConsumerConfig) { c.PauseUntil = new(time.Now().Add(time.Hour)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := l.durable()
+			cfg := l.durable(l.Durables()[0])
 			change(&cfg)
 			_, err := b.JS.CreateConsumer(t.Context(), l.Stream, cfg)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, b.JS.DeleteConsumer(t.Context(), l.Stream, cfg.Durable)) }()
-			p, err := Provision(t.Context(), b.JS, l)
+			warnings, err := Provision(t.Context(), b.JS, l)
 			if name == "limits" {
-				require.ErrorIs(t, err, ErrUnusable)
+				require.ErrorIs(t, err, errUnusable)
 				require.ErrorContains(t, err, "max_batch")
 			} else {
 				require.NoError(t, err)
-				require.Contains(t, p.Warnings[0], "pause_until")
+				require.Contains(t, warnings[0], "pause_until")
 			}
 			plan, err := Plan(t.Context(), b.JS, l)
 			require.NoError(t, err)
@@ -244,9 +279,9 @@ func TestApplyLetsADurableBePulledFromAgain(t *testing.T) {
 			for _, target := range plan {
 				require.True(t, target.InOrder(), "%+v", target)
 			}
-			p, err = Provision(t.Context(), b.JS, l)
+			warnings, err = Provision(t.Context(), b.JS, l)
 			require.NoError(t, err)
-			require.Empty(t, p.Warnings)
+			require.Empty(t, warnings)
 		})
 	}
 }
@@ -263,9 +298,9 @@ func TestApplyNeverCreatesAgain(t *testing.T) {
 	targets, err := Plan(t.Context(), b.JS, l)
 	require.NoError(t, err)
 	err = Apply(t.Context(), b.JS, targets[0], true)
-	require.ErrorIs(t, err, ErrRecreate)
+	require.ErrorIs(t, err, errRecreate)
 	require.ErrorContains(t, err, "storage file instead of memory")
-	require.ErrorIs(t, Apply(t.Context(), b.JS, targets[2], true), ErrRecreate)
+	require.ErrorIs(t, Apply(t.Context(), b.JS, targets[2], true), errRecreate)
 	info, err := s.Info(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, info.State.Msgs)

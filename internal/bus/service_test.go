@@ -213,20 +213,20 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 
 func TestAnAnswerIsNoOrder(t *testing.T) {
 	b := openTest(t)
-	p := provisionTest(t, b)
+	stream := provisionTest(t, b)
 	asked := make(chan struct{}, 10)
 	s := startService(t, b, func(context.Context, Request) Reply {
 		asked <- struct{}{}
 		return Reply{Body: []byte("{}")}
 	})
 	nc := client(t, b)
-	for _, reply := range []string{"$JS.API.STREAM.DELETE." + p.Events.CachedInfo().Config.Name, "openclaw.event.agent_end.main.s"} {
+	for _, reply := range []string{"$JS.API.STREAM.DELETE." + stream.CachedInfo().Config.Name, "openclaw.event.agent_end.main.s"} {
 		require.NoError(t, nc.PublishRequest("openclaw.request.before_prompt_build.main", reply, []byte("{}")))
 		<-asked
 	}
 	require.NoError(t, s.Stop(t.Context()))
 	require.NoError(t, b.NC.Flush())
-	info, err := p.Events.Info(t.Context())
+	info, err := stream.Info(t.Context())
 	require.NoError(t, err, "it was not deleted")
 	require.Zero(t, info.State.Msgs)
 }

@@ -25,6 +25,9 @@ type DeadLetter struct {
 	// Reason says why; Subject is where the event was found.
 	Reason  string `json:"reason"`
 	Subject string `json:"subject"`
+	// Durable is that of the sink that could not apply it, "" where an older
+	// version did not say.
+	Durable string `json:"durable,omitempty"`
 	// MsgID is the Nats-Msg-Id of its first publication, "" for none.
 	MsgID string `json:"msgId,omitempty"`
 	Body  []byte `json:"-"`
@@ -168,6 +171,7 @@ func (d *DeadLetters) letter(m *jetstream.RawStreamMsg) DeadLetter {
 		Hook:        hook,
 		Reason:      m.Header.Get(subjects.HeaderDLQReason),
 		Subject:     m.Header.Get(subjects.HeaderDLQSubject),
+		Durable:     m.Header.Get(subjects.HeaderDLQDurable),
 		MsgID:       m.Header.Get(subjects.HeaderDLQMsgID),
 		Body:        m.Data,
 		traceparent: m.Header.Get(subjects.HeaderTraceparent),
@@ -191,7 +195,8 @@ const replayTime = 5 * time.Second
 // removes it once the event stream has it. Its Nats-Msg-Id is made of the
 // letter's place, so that a replay that is done twice, after a crash or by two
 // commands at once, is one event; the id of its first publication travels
-// beside it (see [eventID]). A letter that fails again becomes a new one.
+// beside it (see [eventID]). It reaches every sink, which must be idempotent, not
+// only the one whose letter it was. A letter that fails again becomes a new one.
 func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 	if err := d.Replayable(letter); err != nil {
 		return err

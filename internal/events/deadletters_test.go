@@ -44,12 +44,14 @@ func bury(t *testing.T, b *bus.Bus, hook, subject, msgID, body string) uint64 {
 func TestSelectionsOfDeadLetters(t *testing.T) {
 	b := openTest(t)
 	require.Empty(t, lettersOf(t, b, Selection{}), "a stream that is missing holds none")
-	p := provisionTest(t, b)
+	provisionTest(t, b)
 	require.Empty(t, lettersOf(t, b, Selection{}))
 	for i, hook := range []string{"agent_end", "", "odd hook", "agent_end", "agent_end"} {
 		bury(t, b, hook, "openclaw.event.x.main.s", "", strconv.Itoa(i))
 	}
-	require.NoError(t, p.DeadLetters.DeleteMsg(t.Context(), 4))
+	letters, err := b.JS.Stream(t.Context(), testLayout().DeadLetterStream())
+	require.NoError(t, err)
+	require.NoError(t, letters.DeleteMsg(t.Context(), 4))
 	hook := func(name string) Selection { return Selection{Hook: &name} }
 	queue, err := OpenDeadLetters(t.Context(), b.JS, testLayout())
 	require.NoError(t, err)
@@ -86,7 +88,7 @@ func TestSelectionsOfDeadLetters(t *testing.T) {
 
 func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 	b := openTest(t)
-	p := provisionTest(t, b)
+	stream := provisionTest(t, b)
 	l := testLayout()
 	publish := func(subject, msgID, body string) {
 		t.Helper()
@@ -103,9 +105,9 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 		mu    sync.Mutex
 		cause = "broken"
 		ids   = map[string][]string{}
-		c     counts
+		c     = newMetrics()
 	)
-	ev, err := StartEvents(t.Context(), b.JS, l, EventFunctions[string]{
+	ev := startTest(t, b.JS, c, Handler[string]{
 		Decode: func(_, msgID string, data []byte) (Event[string], error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -116,12 +118,10 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 			return Event[string]{Session: "s", Fact: string(data), Hook: "x"}, nil
 		},
 		Apply: func(context.Context, []string) error { return nil },
-		Check: func(context.Context) error { return nil },
-	}, &c, quiet)
-	require.NoError(t, err)
+	})
 	publish("openclaw.event.agent_end.main.s", "id-1", "one")
 	publish("openclaw.event.session_end.main.s", "", "two")
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 2 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return total(c.deadLetters) == 2 }, time.Minute, 5*time.Millisecond)
 
 	queue, err := OpenDeadLetters(t.Context(), b.JS, l)
 	require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 	cause = "still broken"
 	mu.Unlock()
 	require.Equal(t, 2, replayAll(), "letters that come back are not replayed for ever")
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 4 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return total(c.deadLetters) == 4 }, time.Minute, 5*time.Millisecond)
 	letters := lettersOf(t, b, Selection{})
 	require.Len(t, letters, 2)
 	for _, d := range letters {
@@ -165,14 +165,14 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 	for _, d := range letters {
 		require.NoError(t, queue.Replay(t.Context(), d))
 	}
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 2 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return total(c.applied) == 2 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, ev.Stop(t.Context()))
 	require.Equal(t, map[string][]string{"one": {"id-1"}, "two": {""}}, ids, "each once, with the id it had or none")
 	require.Empty(t, lettersOf(t, b, Selection{}))
-	info, err := p.Events.Info(t.Context())
+	info, err := stream.Info(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 6, info.State.Msgs, "two first publications, two of each replay")
-	m, err := p.Events.GetLastMsgForSubject(t.Context(), "openclaw.event.agent_end.main.s")
+	m, err := stream.GetLastMsgForSubject(t.Context(), "openclaw.event.agent_end.main.s")
 	require.NoError(t, err)
 	require.Equal(t, "00-abc-def-01", m.Header.Get(subjects.HeaderTraceparent))
 }

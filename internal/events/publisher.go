@@ -37,11 +37,6 @@ const (
 	ackTime = 5 * time.Second
 )
 
-// PublishObserver counts publications that had to be repeated.
-type PublishObserver interface {
-	PublishRetry()
-}
-
 // Publisher sends events to the stream without making anybody wait for the
 // acknowledgement, and sends them again until it has come.
 //
@@ -51,11 +46,11 @@ type PublishObserver interface {
 // next group. A large one travels as an atomic batch, which the server syncs to
 // its disk once, where the stream allows that.
 type Publisher struct {
-	nc       *nats.Conn
-	direct   jetstream.JetStream // for what leaves at once
-	js       jetstream.JetStream // for groups
-	observer PublishObserver
-	log      *slog.Logger
+	nc      *nats.Conn
+	direct  jetstream.JetStream // for what leaves at once
+	js      jetstream.JetStream // for groups
+	metrics *Metrics
+	log     *slog.Logger
 	// single: the stream takes no batches. Of the sending goroutine alone.
 	single bool
 	// most is maxDirect, but in tests.
@@ -78,18 +73,18 @@ type Publisher struct {
 }
 
 // NewPublisher returns a publisher on nc. Stop ends it.
-func NewPublisher(nc *nats.Conn, observer PublishObserver, log *slog.Logger) (*Publisher, error) {
+func NewPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger) (*Publisher, error) {
 	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(maxGroup), jetstream.WithPublishAsyncTimeout(ackTime))
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{nc: nc, js: js, observer: observer, log: log, most: maxDirect, allowed: maxDirect, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	p := &Publisher{nc: nc, js: js, metrics: metrics, log: log, most: maxDirect, allowed: maxDirect, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
 	p.direct, err = jetstream.New(nc,
 		jetstream.WithPublishAsyncMaxPending(maxDirect),
 		jetstream.WithPublishAsyncTimeout(ackTime),
 		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
 			log.Debug("an event was not acknowledged by the stream, it is sent again", "subject", m.Subject, "error", err)
-			observer.PublishRetry()
+			metrics.publishRetries.Inc()
 			if errors.Is(err, jetstream.ErrAsyncPublishTimeout) {
 				p.slower()
 			}
@@ -222,7 +217,7 @@ func (p *Publisher) run() {
 		}
 		if failures > 0 {
 			for range group {
-				p.observer.PublishRetry()
+				p.metrics.publishRetries.Inc()
 			}
 		}
 		left, err := p.send(group)

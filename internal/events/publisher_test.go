@@ -3,12 +3,14 @@ package events
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/subjects"
@@ -60,8 +62,8 @@ func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
 			b := openTest(t)
 			stream, err := b.JS.CreateStream(t.Context(), eventStream(atomic))
 			require.NoError(t, err)
-			var c counts
-			p, err := NewPublisher(b.NC, &c, quiet)
+			c := newMetrics()
+			p, err := NewPublisher(b.NC, c, quiet)
 			require.NoError(t, err)
 			p.most = 64
 			for i := range n {
@@ -75,23 +77,23 @@ func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
 			} else {
 				require.Zero(t, batched)
 			}
-			require.Zero(t, c.get(&c.retried))
+			require.Zero(t, testutil.ToFloat64(c.publishRetries))
 		})
 	}
 }
 
 func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {
 	b := openTest(t)
-	var c counts
-	p, err := NewPublisher(b.NC, &c, quiet)
+	c := newMetrics()
+	p, err := NewPublisher(b.NC, c, quiet)
 	require.NoError(t, err)
 	for i := range 50 {
 		p.Publish(turn(i))
 	}
-	require.Eventually(t, func() bool { return c.get(&c.retried) > 0 }, time.Minute, time.Millisecond)
-	prov := provisionTest(t, b)
+	require.Eventually(t, func() bool { return testutil.ToFloat64(c.publishRetries) > 0 }, time.Minute, time.Millisecond)
+	stream := provisionTest(t, b)
 	p.Stop(t.Context())
-	bodies, _ := stored(t, prov.Events)
+	bodies, _ := stored(t, stream)
 	require.ElementsMatch(t, upTo(50), bodies)
 }
 
@@ -99,12 +101,12 @@ func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {
 // it as a whole, and those that are new in it must not be lost.
 func TestPublisherSendsABatchThatIsPartlyThere(t *testing.T) {
 	b := openTest(t)
-	prov := provisionTest(t, b)
+	stream := provisionTest(t, b)
 	for _, i := range []int{3, 5} {
 		_, err := b.JS.PublishMsg(t.Context(), turn(i))
 		require.NoError(t, err)
 	}
-	p, err := NewPublisher(b.NC, &counts{}, quiet)
+	p, err := NewPublisher(b.NC, newMetrics(), quiet)
 	require.NoError(t, err)
 	defer p.Stop(t.Context())
 	var group []*nats.Msg
@@ -114,14 +116,14 @@ func TestPublisherSendsABatchThatIsPartlyThere(t *testing.T) {
 	left, err := p.send(group)
 	require.NoError(t, err)
 	require.Empty(t, left)
-	bodies, batched := stored(t, prov.Events)
+	bodies, batched := stored(t, stream)
 	require.ElementsMatch(t, upTo(minBatch), bodies)
 	require.Zero(t, batched, "no header of a batch that was refused is left")
 }
 
 func TestPublisherGivesUpTheOldestAndEndsInTime(t *testing.T) {
 	b := openTest(t)
-	p, err := NewPublisher(b.NC, &counts{}, quiet)
+	p, err := NewPublisher(b.NC, newMetrics(), quiet)
 	require.NoError(t, err)
 	for i := range 200 {
 		m := turn(i)
@@ -140,16 +142,19 @@ func TestPublisherGivesUpTheOldestAndEndsInTime(t *testing.T) {
 	require.Less(t, time.Since(began), 5*time.Second)
 }
 
-// holding is an observer that a retry waits for.
+// holding is a log that a retry waits for.
 type holding struct {
-	counts
+	slog.Handler
 	retries chan struct{}
 	goOn    chan struct{}
 }
 
-func (h *holding) PublishRetry() {
+func (*holding) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *holding) Handle(context.Context, slog.Record) error {
 	h.retries <- struct{}{}
 	<-h.goOn
+	return nil
 }
 
 // The client calls back with a lock held that its counts need too.
@@ -160,8 +165,8 @@ func TestPublisherEndsWhileAnAcknowledgementTimesOut(t *testing.T) {
 	b := openTest(t)
 	_, err := b.NC.Subscribe("openclaw.event.>", func(*nats.Msg) {}) // in the place of the stream, and silent
 	require.NoError(t, err)
-	observer := &holding{retries: make(chan struct{}, 1000), goOn: make(chan struct{})}
-	p, err := NewPublisher(b.NC, observer, quiet)
+	log := &holding{Handler: slog.DiscardHandler, retries: make(chan struct{}, 1000), goOn: make(chan struct{})}
+	p, err := NewPublisher(b.NC, newMetrics(), slog.New(log))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		p.mu.Lock()
@@ -179,13 +184,13 @@ func TestPublisherEndsWhileAnAcknowledgementTimesOut(t *testing.T) {
 		defer close(ended)
 		p.Stop(ctx)
 	}()
-	<-observer.retries
+	<-log.retries
 	p.mu.Lock()
 	require.Equal(t, maxDirect, p.allowed)
 	p.mu.Unlock()
 	cancel()
 	time.Sleep(100 * time.Millisecond) // Stop asks the client now
-	close(observer.goOn)
+	close(log.goOn)
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
@@ -206,7 +211,7 @@ func BenchmarkPublisher(b *testing.B) {
 			own := openTest(b)
 			_, err := own.JS.CreateStream(b.Context(), eventStream(atomic))
 			require.NoError(b, err)
-			p, err := NewPublisher(own.NC, &counts{}, quiet)
+			p, err := NewPublisher(own.NC, newMetrics(), quiet)
 			require.NoError(b, err)
 			body := make([]byte, 3<<10)
 			b.ReportAllocs()
@@ -235,7 +240,7 @@ func BenchmarkPublisher(b *testing.B) {
 func TestPublisherSubscribesAtOnce(t *testing.T) {
 	b := openTest(t)
 	before := b.NC.NumSubscriptions()
-	p, err := NewPublisher(b.NC, &counts{}, quiet)
+	p, err := NewPublisher(b.NC, newMetrics(), quiet)
 	require.NoError(t, err)
 	defer p.Stop(t.Context())
 	require.Equal(t, before+2, b.NC.NumSubscriptions())

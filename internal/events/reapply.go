@@ -24,7 +24,7 @@ type Range struct {
 	Session string
 }
 
-// Place says where a stream begins and ends.
+// Place is where a stream begins and ends, and how far a durable is.
 type Place struct {
 	// Created tells a stream from one of the same name that was there before.
 	Created time.Time
@@ -36,7 +36,7 @@ type Place struct {
 	Applied, Delivered uint64
 }
 
-// Where says how far the durable of the event stream is.
+// Where returns how far the durable is that is named like the queue group.
 func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, error) {
 	stream, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
 	if err != nil {
@@ -62,25 +62,42 @@ type Reapplied struct {
 	Sessions []string
 }
 
+// ReapplyOptions describe what is applied again, and how.
+type ReapplyOptions[F any] struct {
+	JS      jetstream.JetStream
+	Layout  bus.Layout
+	Range   Range
+	Handler Handler[F]
+	// Progress, which may be nil, is told how many of all events are done.
+	Progress func(done, total int)
+	// Log is nil for the default.
+	Log *slog.Logger
+}
+
 // Reapply reads events of the stream and applies them, whether they were
-// applied before or not; the durable takes no notice. It may run beside
-// processes that apply the same events. progress, which may be nil, is told how
-// many of all events are done.
+// applied before or not; the durables take no notice. It may run beside sinks
+// that apply the same events.
 //
 // The error is that of the stream, or of a store that can apply nothing; what
 // cannot be applied by its own fault is logged and counted.
-func Reapply[F any](ctx context.Context, js jetstream.JetStream, l bus.Layout, fn EventFunctions[F], r Range, log *slog.Logger, progress func(done, total int)) (Reapplied, error) {
-	config := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: r.After + 1}
-	if r.Session != "" {
-		config.FilterSubjects = []string{l.Prefix.EventsOfSession(r.Session)}
+func Reapply[F any](ctx context.Context, o ReapplyOptions[F]) (Reapplied, error) {
+	if err := o.Handler.validate(); err != nil {
+		return Reapplied{}, fmt.Errorf("apply events again: %w", err)
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	config := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: o.Range.After + 1}
+	if o.Range.Session != "" {
+		config.FilterSubjects = []string{o.Layout.Prefix.EventsOfSession(o.Range.Session)}
 	}
 	var out Reapplied
-	err := bus.ReadStream(ctx, js, l, config, r.Until, func(portion []jetstream.Msg, total int) error {
+	err := bus.ReadStream(ctx, o.JS, o.Layout, config, o.Range.Until, func(portion []jetstream.Msg, total int) error {
 		sessions := make(map[string][]F)
 		for _, m := range portion {
 			var ev Event[F]
 			err := panics.Catch(func() (err error) {
-				ev, err = fn.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+				ev, err = o.Handler.Decode(m.Subject(), eventID(m.Headers()), m.Data())
 				return err
 			})
 			if err != nil {
@@ -91,19 +108,19 @@ func Reapply[F any](ctx context.Context, js jetstream.JetStream, l bus.Layout, f
 				sessions[ev.Session] = append(sessions[ev.Session], ev.Fact)
 			}
 		}
-		failed, names, err := applySessions(ctx, fn, sessions, log)
+		failed, names, err := applySessions(ctx, o.Handler, sessions, o.Log)
 		out.Events += len(portion)
 		out.Failed += failed
 		out.Sessions = append(out.Sessions, names...)
-		if err == nil && progress != nil {
-			progress(out.Events, max(total, out.Events))
+		if err == nil && o.Progress != nil {
+			o.Progress(out.Events, max(total, out.Events))
 		}
 		return err
 	})
 	return out, err
 }
 
-func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions map[string][]F, log *slog.Logger) (failed int, names []string, err error) {
+func applySessions[F any](ctx context.Context, handler Handler[F], sessions map[string][]F, log *slog.Logger) (failed int, names []string, err error) {
 	type outcome struct {
 		session string
 		events  int
@@ -114,7 +131,7 @@ func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions ma
 	work.SetLimit(appliers)
 	for session, facts := range sessions {
 		work.Go(func() error {
-			outcomes <- outcome{session, len(facts), panics.Catch(func() error { return fn.Apply(ctx, facts) })}
+			outcomes <- outcome{session, len(facts), panics.Catch(func() error { return handler.Apply(ctx, facts) })}
 			return nil
 		})
 	}
@@ -124,7 +141,7 @@ func applySessions[F any](ctx context.Context, fn EventFunctions[F], sessions ma
 		if o.err == nil {
 			continue
 		}
-		if fault := cmp.Or(fn.Check(ctx), temporary(o.err)); fault != nil {
+		if fault := cmp.Or(handler.Check(ctx), temporary(o.err)); fault != nil {
 			return failed, names, fmt.Errorf("events cannot be applied: %w", fault)
 		}
 		failed += o.events

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
 )
 
 // applied collects what is applied, by session.
@@ -21,8 +20,8 @@ type applied struct {
 	got  map[string][]string
 }
 
-func (a *applied) functions() EventFunctions[string] {
-	return EventFunctions[string]{
+func (a *applied) handler() Handler[string] {
+	return Handler[string]{
 		Decode: decodeText,
 		Apply: func(_ context.Context, texts []string) error {
 			a.mu.Lock()
@@ -56,14 +55,14 @@ func TestReapplyGoesOnBesideWhatPanics(t *testing.T) {
 		}
 		return nil
 	}}
-	fn := a.functions()
+	fn := a.handler()
 	fn.Decode = func(subject, id string, data []byte) (Event[string], error) {
 		if string(data) == "unread/1" {
 			panic("no code was ready for it")
 		}
 		return decodeText(subject, id, data)
 	}
-	out, err := Reapply(t.Context(), b.JS, testLayout(), fn, Range{}, quiet, nil)
+	out, err := Reapply(t.Context(), ReapplyOptions[string]{JS: b.JS, Layout: testLayout(), Handler: fn, Range: Range{}, Log: quiet})
 	require.NoError(t, err)
 	require.Equal(t, Reapplied{Events: 4, Unreadable: 1, Failed: 1, Sessions: []string{"ill"}}, out)
 	require.Equal(t, map[string][]string{"well": {"well/1", "well/2"}}, a.got)
@@ -100,7 +99,9 @@ func TestReapplyReadsAPartOfTheStream(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var a applied
 			var done, total int
-			got, err := Reapply(t.Context(), b.JS, testLayout(), a.functions(), tc.r, quiet, func(d, of int) { done, total = d, of })
+			got, err := Reapply(t.Context(), ReapplyOptions[string]{
+				JS: b.JS, Layout: testLayout(), Handler: a.handler(), Range: tc.r, Log: quiet, Progress: func(d, of int) { done, total = d, of },
+			})
 			require.NoError(t, err)
 			require.Equal(t, Reapplied{Events: tc.events, Unreadable: tc.unreadable}, got)
 			require.Equal(t, tc.events, done)
@@ -128,24 +129,24 @@ func TestReapplyGoesOnAfterASessionThatFails(t *testing.T) {
 		}
 		return nil
 	}}
-	got, err := Reapply(t.Context(), b.JS, testLayout(), a.functions(), Range{}, quiet, nil)
+	got, err := Reapply(t.Context(), ReapplyOptions[string]{JS: b.JS, Layout: testLayout(), Handler: a.handler(), Range: Range{}, Log: quiet})
 	require.NoError(t, err)
 	require.Equal(t, Reapplied{Events: 3, Failed: 2, Sessions: []string{"b"}}, got)
 	require.Equal(t, map[string][]string{"a": {"a/1"}}, a.got)
 
-	full := a.functions()
+	full := a.handler()
 	full.Check = func(context.Context) error { return errors.New("disk full") }
-	_, err = Reapply(t.Context(), b.JS, testLayout(), full, Range{}, quiet, nil)
+	_, err = Reapply(t.Context(), ReapplyOptions[string]{JS: b.JS, Layout: testLayout(), Handler: full, Range: Range{}, Log: quiet})
 	require.ErrorContains(t, err, "disk full")
 
 	a.fail = func(string) error { return passing{errors.New("the server is away")} }
-	_, err = Reapply(t.Context(), b.JS, testLayout(), a.functions(), Range{}, quiet, nil)
+	_, err = Reapply(t.Context(), ReapplyOptions[string]{JS: b.JS, Layout: testLayout(), Handler: a.handler(), Range: Range{}, Log: quiet})
 	require.ErrorContains(t, err, "the server is away")
 }
 
 func TestWhereFollowsTheDurable(t *testing.T) {
 	b := openTest(t)
-	p := provisionTest(t, b)
+	provisionTest(t, b)
 	before, err := Where(t.Context(), b.JS, testLayout())
 	require.NoError(t, err)
 	require.Zero(t, before.Applied)
@@ -153,7 +154,7 @@ func TestWhereFollowsTheDurable(t *testing.T) {
 		_, err := b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.x", []byte("a/1"))
 		require.NoError(t, err)
 	}
-	batch, err := p.Durable.Fetch(2)
+	batch, err := consumerOf(t, b).Fetch(2)
 	require.NoError(t, err)
 	n := 0
 	for m := range batch.Messages() {

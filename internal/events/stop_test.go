@@ -44,12 +44,11 @@ func TestEventsStopWithoutTheirServer(t *testing.T) {
 			srv, b := apart(t)
 			provisionTest(t, b)
 			held, applying := make(chan struct{}), make(chan struct{})
-			events, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+			events := startTest(t, b.JS, newMetrics(), Handler[string]{
 				Decode: decodeText,
 				Apply:  func(context.Context, []string) error { close(applying); <-held; return nil },
-			}, &counts{}, quiet)
-			require.NoError(t, err)
-			_, err = b.JS.Publish(t.Context(), "openclaw.event.h.a.s", []byte("s/1"))
+			})
+			_, err := b.JS.Publish(t.Context(), "openclaw.event.h.a.s", []byte("s/1"))
 			require.NoError(t, err)
 			<-applying
 			if !row.after {

@@ -5,8 +5,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-
-	"intenthint/subjects"
 )
 
 const namespace = "intenthint"
@@ -33,11 +31,7 @@ type Metrics struct {
 
 	models *modelMetrics
 
-	applied, ignored, deadLetters, redeliveries hookCounter
-
-	lag, ackPending prometheus.Gauge
-	publishRetries  prometheus.Counter
-	reloads         map[reload]prometheus.Counter
+	reloads map[reload]prometheus.Counter
 }
 
 type reload struct {
@@ -58,14 +52,6 @@ func NewMetrics(version string) *Metrics {
 	m.embeddingReady = m.gauge("embedding_ready", "Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).")
 
 	m.models = newModelMetrics(m)
-
-	m.applied = m.hookCounter("events_applied_total", "Events that became part of a session, by hook.")
-	m.ignored = m.hookCounter("events_ignored_total", "Events that belong to no turn or to a hook that is not handled, by hook.")
-	m.deadLetters = m.hookCounter("dead_letters_total", "Events that became dead letters, by hook.")
-	m.redeliveries = m.hookCounter("redeliveries_total", "Deliveries of an event after the first, by hook.")
-	m.lag = m.gauge("consumer_pending", "Events in the stream that the durable consumer has not been given yet.")
-	m.ackPending = m.gauge("consumer_ack_pending", "Events given to consumer processes and not acknowledged yet.")
-	m.publishRetries = m.counter("publish_retries_total", "Repeated attempts to publish an event.")
 
 	reloads := m.counterVec("reloads_total", "Reloads of configuration and intent files, by result (ok, error).", "what", "result")
 	m.reloads = make(map[reload]prometheus.Counter)
@@ -88,30 +74,6 @@ func (m *Metrics) EmbeddingReady(ready bool) {
 	}
 }
 
-// EventApplied counts an event of a hook that became part of a session.
-func (m *Metrics) EventApplied(hook string) { m.applied.of(hook).Inc() }
-
-// EventIgnored counts an event that belongs to no turn, or to a hook that is
-// not handled.
-func (m *Metrics) EventIgnored(hook string) { m.ignored.of(hook).Inc() }
-
-// DeadLetter counts an event that became a dead letter; hook is "" or "_"
-// when it is not known.
-func (m *Metrics) DeadLetter(hook string) { m.deadLetters.of(hook).Inc() }
-
-// Redelivery counts a delivery of an event after the first.
-func (m *Metrics) Redelivery(hook string) { m.redeliveries.of(hook).Inc() }
-
-// Lag sets how many events the durable consumer has still to be given, and
-// how many of those given are not acknowledged.
-func (m *Metrics) Lag(pending uint64, ackPending int) {
-	m.lag.Set(float64(pending))
-	m.ackPending.Set(float64(ackPending))
-}
-
-// PublishRetry counts a repeated attempt to publish an event.
-func (m *Metrics) PublishRetry() { m.publishRetries.Inc() }
-
 // ConfigReload counts a reload of the configuration file; err is why it was
 // refused.
 func (m *Metrics) ConfigReload(err error) { m.reloads[reload{"config", err == nil}].Inc() }
@@ -119,21 +81,6 @@ func (m *Metrics) ConfigReload(err error) { m.reloads[reload{"config", err == ni
 // IntentsReload counts a reload of the intent files; err is what was wrong
 // with one of them.
 func (m *Metrics) IntentsReload(err error) { m.reloads[reload{"intents", err == nil}].Inc() }
-
-// hookCounter is a counter by hook. A hook that gateways can fire has its series
-// from the first time on; the rest is "other".
-type hookCounter struct{ vec *prometheus.CounterVec }
-
-func (m *Metrics) hookCounter(name, help string) hookCounter {
-	return hookCounter{m.counterVec(name, help, "hook")}
-}
-
-func (c hookCounter) of(hook string) prometheus.Counter {
-	if subjects.KindOf(hook) == subjects.Unknown {
-		hook = labelOther
-	}
-	return c.vec.WithLabelValues(hook)
-}
 
 // Label bounds the values of a metric's label whose number nobody knows
 // beforehand, so that no message from outside can make series without end.

@@ -24,17 +24,6 @@ func requireMetrics(t *testing.T, m *Metrics, expected string, names ...string) 
 
 func TestMetricsCountWhatTheyAreToldOf(t *testing.T) {
 	m := NewMetrics("v1.2.3")
-	for range 3 {
-		m.EventApplied("agent_end")
-	}
-	m.EventIgnored("llm_output")
-	m.EventIgnored("invented.by.somebody")
-	m.DeadLetter("_")
-	m.DeadLetter("")
-	m.DeadLetter("after_tool_call")
-	m.Redelivery("after_tool_call")
-	m.Lag(12, 3)
-	m.PublishRetry()
 	m.ConfigReload(nil)
 	m.ConfigReload(errors.New("bad"))
 	m.IntentsReload(nil)
@@ -42,37 +31,13 @@ func TestMetricsCountWhatTheyAreToldOf(t *testing.T) {
 # HELP intenthint_build_info The version of the program; always 1.
 # TYPE intenthint_build_info gauge
 intenthint_build_info{version="v1.2.3"} 1
-# HELP intenthint_consumer_ack_pending Events given to consumer processes and not acknowledged yet.
-# TYPE intenthint_consumer_ack_pending gauge
-intenthint_consumer_ack_pending 3
-# HELP intenthint_consumer_pending Events in the stream that the durable consumer has not been given yet.
-# TYPE intenthint_consumer_pending gauge
-intenthint_consumer_pending 12
-# HELP intenthint_dead_letters_total Events that became dead letters, by hook.
-# TYPE intenthint_dead_letters_total counter
-intenthint_dead_letters_total{hook="after_tool_call"} 1
-intenthint_dead_letters_total{hook="other"} 2
-# HELP intenthint_events_applied_total Events that became part of a session, by hook.
-# TYPE intenthint_events_applied_total counter
-intenthint_events_applied_total{hook="agent_end"} 3
-# HELP intenthint_events_ignored_total Events that belong to no turn or to a hook that is not handled, by hook.
-# TYPE intenthint_events_ignored_total counter
-intenthint_events_ignored_total{hook="llm_output"} 1
-intenthint_events_ignored_total{hook="other"} 1
-# HELP intenthint_publish_retries_total Repeated attempts to publish an event.
-# TYPE intenthint_publish_retries_total counter
-intenthint_publish_retries_total 1
-# HELP intenthint_redeliveries_total Deliveries of an event after the first, by hook.
-# TYPE intenthint_redeliveries_total counter
-intenthint_redeliveries_total{hook="after_tool_call"} 1
 # HELP intenthint_reloads_total Reloads of configuration and intent files, by result (ok, error).
 # TYPE intenthint_reloads_total counter
 intenthint_reloads_total{result="error",what="config"} 1
 intenthint_reloads_total{result="error",what="intents"} 0
 intenthint_reloads_total{result="ok",what="config"} 1
 intenthint_reloads_total{result="ok",what="intents"} 1
-`, "build_info", "consumer_ack_pending", "consumer_pending", "dead_letters_total",
-		"events_applied_total", "events_ignored_total", "publish_retries_total", "redeliveries_total", "reloads_total")
+`, "build_info", "reloads_total")
 }
 
 func TestModelCalls(t *testing.T) {
@@ -136,14 +101,8 @@ func TestLabelsFromOutsideAreBounded(t *testing.T) {
 		m.ModelCall(classify.Call{Ref: fmt.Sprintf("p/m%d", i), Outcome: classify.OutcomeOK, Duration: time.Second})
 	}
 	require.Equal(t, maxModels+1, testutil.CollectAndCount(m.models.times))
-	for i := range 10 {
-		m.EventIgnored(fmt.Sprintf("hook%d", i))
-	}
 	label := NewLabel(2)
 	require.Equal(t, []string{"a", "b", "other", "a"}, []string{label.Bound("a"), label.Bound("b"), label.Bound("c"), label.Bound("a")})
-	got, err := testutil.GatherAndCount(m.Registry(), "intenthint_events_ignored_total")
-	require.NoError(t, err)
-	require.Equal(t, 1, got)
 }
 
 func TestMetricsHoldToTheRulesOfNaming(t *testing.T) {
@@ -158,13 +117,5 @@ func TestMetricsHoldToTheRulesOfNaming(t *testing.T) {
 		n, err := testutil.GatherAndCount(m.Registry(), name)
 		require.NoError(t, err)
 		require.Positive(t, n, name)
-	}
-}
-
-func BenchmarkEventApplied(b *testing.B) {
-	m := NewMetrics("bench")
-	b.ReportAllocs()
-	for b.Loop() {
-		m.EventApplied("after_tool_call")
 	}
 }

@@ -20,24 +20,6 @@ import (
 	"intenthint/subjects"
 )
 
-// counts is an observer of events.
-type counts struct {
-	mu                                         sync.Mutex
-	applied, ignored, redelivered, deadLetters int
-	retried                                    int
-}
-
-func (c *counts) add(p *int, n int) { c.mu.Lock(); *p += n; c.mu.Unlock() }
-
-func (c *counts) EventApplied(string) { c.add(&c.applied, 1) }
-func (c *counts) EventIgnored(string) { c.add(&c.ignored, 1) }
-func (c *counts) Redelivery(string)   { c.add(&c.redelivered, 1) }
-func (c *counts) DeadLetter(string)   { c.add(&c.deadLetters, 1) }
-func (c *counts) Lag(uint64, int)     {}
-func (c *counts) PublishRetry()       { c.add(&c.retried, 1) }
-
-func (c *counts) get(p *int) int { c.mu.Lock(); defer c.mu.Unlock(); return *p }
-
 func decodeText(_, _ string, data []byte) (Event[string], error) {
 	text := string(data)
 	switch {
@@ -52,13 +34,13 @@ func decodeText(_, _ string, data []byte) (Event[string], error) {
 
 func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
 	b := openTest(t)
-	p := provisionTest(t, b)
+	provisionTest(t, b)
 	var (
 		mu  sync.Mutex
 		got = map[string]int{}
-		c   counts
+		c   = newMetrics()
 	)
-	ev, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	ev := startTest(t, b.JS, c, Handler[string]{
 		Decode: decodeText,
 		Apply: func(_ context.Context, facts []string) error {
 			mu.Lock()
@@ -72,23 +54,21 @@ func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
 			}
 			return nil
 		},
-		Check: func(context.Context) error { return nil },
-	}, &c, quiet)
-	require.NoError(t, err)
+	})
 	for i := range 300 {
 		_, err := b.JS.PublishAsync("openclaw.event.after_tool_call.main.s", fmt.Appendf(nil, "s%d/%d", i%7, i))
 		require.NoError(t, err)
 	}
-	_, err = b.JS.Publish(t.Context(), "openclaw.event.llm_output.main.s", []byte("ignored"))
+	_, err := b.JS.Publish(t.Context(), "openclaw.event.llm_output.main.s", []byte("ignored"))
 	require.NoError(t, err)
 	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("garbage"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 300 && c.get(&c.ignored) == 1 && c.get(&c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return total(c.applied) == 300 && total(c.ignored) == 1 && total(c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, ev.Stop(t.Context()))
 	require.Len(t, got, 300)
 	require.NoError(t, b.NC.Flush())
 	require.Eventually(t, func() bool {
-		info, err := p.Durable.Info(t.Context())
+		info, err := consumerOf(t, b).Info(t.Context())
 		return err == nil && info.NumAckPending == 0 && info.NumPending == 0
 	}, time.Minute, 5*time.Millisecond)
 
@@ -102,18 +82,16 @@ func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
 
 func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
 	b := openTest(t)
-	p := provisionTest(t, b)
-	var c counts
-	_, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	provisionTest(t, b)
+	c := newMetrics()
+	startTest(t, b.JS, c, Handler[string]{
 		Decode: decodeText,
 		Apply:  func(context.Context, []string) error { return nil },
-		Check:  func(context.Context) error { return nil },
-	}, &c, quiet)
+	})
+	_, err := b.JS.Publish(t.Context(), "openclaw.event.=zz.main.s", []byte("garbage"))
 	require.NoError(t, err)
-	_, err = b.JS.Publish(t.Context(), "openclaw.event.=zz.main.s", []byte("garbage"))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
-	m, err := p.DeadLetters.GetLastMsgForSubject(t.Context(), "openclaw.dlq._")
+	require.Eventually(t, func() bool { return total(c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
+	m, err := lettersStream(t, b).GetLastMsgForSubject(t.Context(), "openclaw.dlq._")
 	require.NoError(t, err)
 	require.Equal(t, "garbage", string(m.Data))
 }
@@ -123,40 +101,54 @@ func TestSlowEventsOfADurableWithLittleTimeAreNotGivenAway(t *testing.T) {
 		t.Skip("takes the seconds of a slow store")
 	}
 	b := openTest(t)
-	p := provisionTest(t, b)
-	cfg := p.Durable.CachedInfo().Config
+	stream := provisionTest(t, b)
+	cfg := consumerOf(t, b).CachedInfo().Config
 	cfg.AckWait = time.Second
-	_, err := p.Events.UpdateConsumer(t.Context(), cfg)
+	_, err := stream.UpdateConsumer(t.Context(), cfg)
 	require.NoError(t, err)
-	var c counts
-	_, err = StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	// Another durable of the same time shows when the server would give an
+	// event away.
+	control, err := stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second})
+	require.NoError(t, err)
+	c := newMetrics()
+	applying, goOn := make(chan struct{}), make(chan struct{})
+	ev := startTest(t, b.JS, c, Handler[string]{
 		Decode: decodeText,
 		Apply: func(context.Context, []string) error {
-			time.Sleep(3 * time.Second)
+			close(applying)
+			<-goOn
 			return nil
 		},
-		Check: func(context.Context) error { return nil },
-	}, &c, quiet)
-	require.NoError(t, err)
+	})
 	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("s/slow"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, 5*time.Millisecond)
-	require.Zero(t, c.get(&c.redelivered))
+	<-applying
+	for delivery := range 3 {
+		m, err := control.Next(jetstream.FetchMaxWait(time.Minute))
+		require.NoError(t, err)
+		require.EqualValues(t, delivery+1, delivered(m))
+	}
+	info, err := consumerOf(t, b).Info(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, info.NumRedelivered)
+	require.EqualValues(t, 1, info.Delivered.Consumer)
+	close(goOn)
+	require.NoError(t, ev.Stop(t.Context()))
+	require.Equal(t, 1, total(c.applied))
+	require.Zero(t, total(c.redeliveries))
 }
 
 func TestWhatPanicsWhenItIsDecodedIsADeadLetter(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
-	var c counts
-	_, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	c := newMetrics()
+	startTest(t, b.JS, c, Handler[string]{
 		Decode: func(string, string, []byte) (Event[string], error) { panic("no code was ready for it") },
 		Apply:  func(context.Context, []string) error { return nil },
-		Check:  func(context.Context) error { return nil },
-	}, &c, quiet)
+	})
+	_, err := b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
 	require.NoError(t, err)
-	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return total(c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
 	require.Equal(t, "panic: no code was ready for it", lettersOf(t, b, Selection{})[0].Reason)
 }
 
@@ -164,18 +156,17 @@ func TestALoopThatIsStuckIsNotHealthy(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	decoding, goOn := make(chan struct{}), make(chan struct{})
-	var c counts
-	e, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	c := newMetrics()
+	e := startTest(t, b.JS, c, Handler[string]{
 		Decode: func(string, string, []byte) (Event[string], error) {
 			close(decoding)
 			<-goOn
 			return Event[string]{}, nil
 		},
-		Check: func(context.Context) error { return nil },
-	}, &c, quiet)
-	require.NoError(t, err)
+		Apply: func(context.Context, []string) error { return nil },
+	})
 	require.NoError(t, e.Check(t.Context()))
-	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
+	_, err := b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
 	require.NoError(t, err)
 	<-decoding
 	e.pulse.beat(time.Now().Add(-stuckTime)) // as if it had taken so long
@@ -197,17 +188,15 @@ func TestDeadLettersThatCannotBeKeptDelayNobody(t *testing.T) {
 	}
 	_, err := b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("s/well"))
 	require.NoError(t, err)
-	var c counts
-	_, err = StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	c := newMetrics()
+	startTest(t, b.JS, c, Handler[string]{
 		Decode: decodeText,
 		Apply:  func(context.Context, []string) error { return nil },
-		Check:  func(context.Context) error { return nil },
-	}, &c, quiet)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, time.Millisecond)
-	require.Less(t, c.get(&c.deadLetters), ill/2, "it did not wait for them")
+	})
+	require.Eventually(t, func() bool { return total(c.applied) == 1 }, time.Minute, time.Millisecond)
+	require.Less(t, total(c.deadLetters), ill/2, "it did not wait for them")
 	// The stream is made again, and then they are kept.
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == ill }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return total(c.deadLetters) == ill }, time.Minute, 5*time.Millisecond)
 	require.Len(t, lettersOf(t, b, Selection{}), ill)
 }
 
@@ -229,7 +218,7 @@ func TestAPoisonedEventDelaysNobodyAndAloneIsADeadLetter(t *testing.T) {
 func testPoison(t *testing.T, fail func() error) {
 	t.Helper()
 	b := openTest(t)
-	p := provisionTest(t, b)
+	provisionTest(t, b)
 	// They wait in the stream before anybody reads it, so they come together.
 	for i := range 20 {
 		for _, session := range []string{"ill", "well"} {
@@ -240,10 +229,10 @@ func testPoison(t *testing.T, fail func() error) {
 	_, err := b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("ill/poison"))
 	require.NoError(t, err)
 	var (
-		c      counts
+		c      = newMetrics()
 		shared atomic.Bool
 	)
-	_, err = StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	startTest(t, b.JS, c, Handler[string]{
 		Decode: decodeText,
 		Apply: func(_ context.Context, facts []string) error {
 			if slices.Contains(facts, "ill/poison") {
@@ -252,19 +241,17 @@ func testPoison(t *testing.T, fail func() error) {
 			}
 			return nil
 		},
-		Check: func(context.Context) error { return nil },
-	}, &c, quiet)
-	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 40 }, time.Minute, 5*time.Millisecond)
+	})
+	require.Eventually(t, func() bool { return total(c.applied) == 40 }, time.Minute, 5*time.Millisecond)
 	require.True(t, shared.Load(), "the poison had company")
-	require.Zero(t, c.get(&c.redelivered), "the others did not wait for another delivery")
-	require.Zero(t, c.get(&c.deadLetters))
-	require.Eventually(t, func() bool { return c.get(&c.deadLetters) == 1 }, time.Minute, 50*time.Millisecond)
-	m, err := p.DeadLetters.GetLastMsgForSubject(t.Context(), "openclaw.dlq.after_tool_call")
+	require.Zero(t, total(c.redeliveries), "the others did not wait for another delivery")
+	require.Zero(t, total(c.deadLetters))
+	require.Eventually(t, func() bool { return total(c.deadLetters) == 1 }, time.Minute, 50*time.Millisecond)
+	m, err := lettersStream(t, b).GetLastMsgForSubject(t.Context(), "openclaw.dlq.after_tool_call")
 	require.NoError(t, err)
 	require.Contains(t, m.Header.Get(subjects.HeaderDLQReason), "is a directory")
 	require.Equal(t, "ill/poison", string(m.Data))
-	require.Equal(t, 40, c.get(&c.applied))
+	require.Equal(t, 40, total(c.applied))
 }
 
 // passing is an error of a store that may be well again when it is checked.
@@ -284,12 +271,12 @@ func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
 			b := openTest(t)
 			provisionTest(t, b)
 			var (
-				c    counts
+				c    = newMetrics()
 				mu   sync.Mutex
 				full = tc.fault
 			)
 			fault := func() error { mu.Lock(); defer mu.Unlock(); return full }
-			ev, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+			ev := startTest(t, b.JS, c, Handler[string]{
 				Decode: decodeText,
 				Apply:  func(context.Context, []string) error { return fault() },
 				Check: func(context.Context) error {
@@ -298,18 +285,17 @@ func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
 					}
 					return nil
 				},
-			}, &c, quiet)
-			require.NoError(t, err)
-			_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
+			})
+			_, err := b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return ev.Check(t.Context()) != nil }, time.Minute, 5*time.Millisecond)
 			require.ErrorContains(t, ev.Check(t.Context()), "no space left")
 			mu.Lock()
 			full = nil
 			mu.Unlock()
-			require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, 5*time.Millisecond)
+			require.Eventually(t, func() bool { return total(c.applied) == 1 }, time.Minute, 5*time.Millisecond)
 			require.NoError(t, ev.Check(t.Context()))
-			require.Zero(t, c.get(&c.deadLetters))
+			require.Zero(t, total(c.deadLetters))
 		})
 	}
 }
@@ -317,26 +303,24 @@ func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
 func TestADurableThatIsDeletedIsMadeAgain(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
-	var c counts
-	ev, err := StartEvents(t.Context(), b.JS, testLayout(), EventFunctions[string]{
+	c := newMetrics()
+	ev := startTest(t, b.JS, c, Handler[string]{
 		Decode: decodeText,
 		Apply:  func(context.Context, []string) error { return nil },
-		Check:  func(context.Context) error { return nil },
-	}, &c, quiet)
-	require.NoError(t, err)
+	})
 	for _, remove := range []func() error{
 		func() error { return b.JS.DeleteConsumer(t.Context(), testLayout().Stream, testLayout().QueueGroup) },
 		func() error { return b.JS.DeleteStream(t.Context(), testLayout().Stream) },
 	} {
-		before := c.get(&c.applied)
+		before := total(c.applied)
 		require.NoError(t, remove())
 		require.Eventually(t, func() bool {
 			_, err := b.JS.Consumer(t.Context(), testLayout().Stream, testLayout().QueueGroup)
 			return err == nil
 		}, time.Minute, 20*time.Millisecond)
-		_, err = b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
+		_, err := b.JS.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return c.get(&c.applied) > before }, time.Minute, 5*time.Millisecond)
+		require.Eventually(t, func() bool { return total(c.applied) > before }, time.Minute, 5*time.Millisecond)
 	}
 	require.NoError(t, ev.Stop(t.Context()))
 }
@@ -370,17 +354,15 @@ func TestAUserWithJustEnoughRightsAppliesEvents(t *testing.T) {
 	operator := as("operator")
 	_, err = bus.Provision(t.Context(), operator, testLayout())
 	require.NoError(t, err)
-	var c counts
+	c := newMetrics()
 	began := time.Now()
-	ev, err := StartEvents(t.Context(), as("least"), testLayout(), EventFunctions[string]{
+	ev := startTest(t, as("least"), c, Handler[string]{
 		Decode: decodeText,
 		Apply:  func(context.Context, []string) error { return nil },
-		Check:  func(context.Context) error { return nil },
-	}, &c, quiet)
-	require.NoError(t, err)
+	})
 	require.Less(t, time.Since(began), 4900*time.Millisecond, "nobody waits for what is denied")
 	_, err = operator.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return c.get(&c.applied) == 1 }, time.Minute, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return total(c.applied) == 1 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, ev.Stop(t.Context()))
 }

@@ -1,0 +1,147 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+)
+
+// source is where events come from: the durable and a pull from it.
+type source struct {
+	durable  jetstream.Consumer
+	messages jetstream.MessagesContext
+	ackWait  time.Duration
+}
+
+// open begins to pull from the durable.
+func (s *Sink[F]) open(ctx context.Context) error {
+	durable, err := s.js.Consumer(ctx, s.layout.Stream, s.durable)
+	if err != nil {
+		return fmt.Errorf("durable %s: %w", s.durable, err)
+	}
+	messages, err := durable.Messages(
+		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, bus.PullBytes(s.js.Conn())),
+		jetstream.PullExpiry(bus.PullExpiry),
+		jetstream.PullHeartbeat(heartbeat),
+		jetstream.WithMessagesErrOnMissingHeartbeat(true),
+	)
+	if err != nil {
+		return fmt.Errorf("pull from durable %s: %w", s.durable, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		messages.Stop()
+	}
+	s.source = source{durable: durable, messages: messages, ackWait: durable.CachedInfo().Config.AckWait}
+	return nil
+}
+
+func (s *Sink[F]) current() source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.source
+}
+
+// pull moves messages from the client's buffer to the collector. When the
+// durable was deleted, by an operator or with its stream, it is made again.
+func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
+	defer close(out)
+	for {
+		m, err := s.current().messages.Next(jetstream.NextContext(pulling))
+		switch {
+		case pulling.Err() != nil:
+			return
+		case err == nil:
+			if s.room.Acquire(ctx, weight(m)) != nil {
+				return
+			}
+			select {
+			case out <- m:
+			case <-ctx.Done():
+				return
+			}
+		case errors.Is(err, jetstream.ErrMsgIteratorClosed):
+			if !s.reopen(ctx) {
+				return
+			}
+		default:
+			// The iterator goes on by itself, after a reconnect or when a
+			// leader was elected, unless there is nothing left to pull from.
+			s.log.Warn("pulling events", "error", err)
+			if s.durableGone(ctx) {
+				s.current().messages.Stop()
+				continue
+			}
+			select {
+			case <-time.After(250 * time.Millisecond):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// durableGone reports whether the durable, or its stream, certainly exists no
+// more.
+func (s *Sink[F]) durableGone(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_, err := s.current().durable.Info(ctx)
+	return errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
+}
+
+// ending reports whether Stop was called.
+func (s *Sink[F]) ending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopping
+}
+
+// reopen provisions again and pulls anew, as often as it takes. It returns
+// false once the sink is to stop.
+func (s *Sink[F]) reopen(ctx context.Context) bool {
+	for attempt := 1; ; attempt++ {
+		if s.ending() {
+			return false
+		}
+		err := s.provision(ctx)
+		if s.ending() || ctx.Err() != nil {
+			return false
+		}
+		if err == nil {
+			err = s.open(ctx)
+		}
+		if err == nil {
+			s.log.Warn("the durable was gone, events are pulled again", "durable", s.durable)
+			s.recovered()
+			return true
+		}
+		failure := fmt.Errorf("events cannot be pulled: %w", err)
+		s.fault.Store(&failure)
+		s.log.Error("events cannot be pulled", "attempt", attempt, "error", err)
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(bus.Backoff(attempt)):
+		}
+	}
+}
+
+// provision makes again what was deleted, once its files are gone.
+func (s *Sink[F]) provision(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(settleTime):
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	_, err := bus.Provision(ctx, s.js, s.layout)
+	return err
+}

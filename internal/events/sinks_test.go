@@ -1,0 +1,234 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/bus"
+)
+
+func TestSinkOptionsValidateThemselves(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	for _, row := range []struct {
+		name   string
+		change func(*SinkOptions[string])
+		want   error
+	}{
+		{"all there", func(*SinkOptions[string]) {}, nil},
+		{"the durable by its name", func(o *SinkOptions[string]) { o.Durable = "intent-hint" }, nil},
+		{"no check", func(o *SinkOptions[string]) { o.Handler.Check = nil }, nil},
+		{"no name", func(o *SinkOptions[string]) { o.Name = "" }, errNoName},
+		{"no JetStream", func(o *SinkOptions[string]) { o.JS = nil }, errNoJS},
+		{"a durable that nobody makes", func(o *SinkOptions[string]) { o.Durable = "another" }, errNoDurable},
+		{"nothing to decode with", func(o *SinkOptions[string]) { o.Handler.Decode = nil }, errNoHandler},
+		{"nothing to apply with", func(o *SinkOptions[string]) { o.Handler.Apply = nil }, errNoHandler},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := SinkOptions[string]{Name: "sessions", JS: b.JS, Layout: testLayout(), Handler: Handler[string]{
+				Decode: decodeText,
+				Apply:  func(context.Context, []string) error { return nil },
+				Check:  func(context.Context) error { return nil },
+			}}
+			row.change(&o)
+			s, err := StartSink(t.Context(), o)
+			if row.want != nil {
+				require.ErrorIs(t, err, row.want)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, s.Stop(t.Context()))
+		})
+	}
+}
+
+// sinkTest is a sink with a memory of its own, whose store can fail.
+type sinkTest struct {
+	mu    sync.Mutex
+	fault error
+	got   map[string]int
+}
+
+func (s *sinkTest) fail(err error) { s.mu.Lock(); defer s.mu.Unlock(); s.fault = err }
+
+func (s *sinkTest) count() (events, times int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.got {
+		times += n
+	}
+	return len(s.got), times
+}
+
+func (s *sinkTest) handler() Handler[string] {
+	check := func(context.Context) error { s.mu.Lock(); defer s.mu.Unlock(); return s.fault }
+	return Handler[string]{
+		Decode: decodeText,
+		Apply: func(ctx context.Context, facts []string) error {
+			if err := check(ctx); err != nil {
+				return err
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			for _, f := range facts {
+				if s.got == nil {
+					s.got = map[string]int{}
+				}
+				s.got[f]++
+			}
+			return nil
+		},
+		Check: check,
+	}
+}
+
+// Two sinks of one stream: what one cannot do does not concern the other.
+func TestSinksAreApart(t *testing.T) {
+	b := openTest(t)
+	l := testLayout()
+	l.More = []bus.Durable{{Name: "groups", Hooks: []string{"agent_end"}}}
+	_, err := bus.Provision(t.Context(), b.JS, l)
+	require.NoError(t, err)
+	publish := func(from, to int) {
+		t.Helper()
+		for i := from; i < to; i++ {
+			for _, hook := range []string{"agent_end", "after_tool_call"} {
+				_, err := b.JS.Publish(t.Context(), "openclaw.event."+hook+".main.s", fmt.Appendf(nil, "s%d/%s %d", i%3, hook, i))
+				require.NoError(t, err)
+			}
+		}
+	}
+	var (
+		c                = newMetrics()
+		sessions, groups sinkTest
+		running          []*Sink[string]
+	)
+	start := func() {
+		t.Helper()
+		running = nil
+		for name, o := range map[string]SinkOptions[string]{"sessions": {Handler: sessions.handler()}, "groups": {Durable: "groups", Handler: groups.handler()}} {
+			o.Name, o.JS, o.Layout, o.Metrics, o.Log = name, b.JS, l, c, quiet
+			s, err := StartSink(t.Context(), o)
+			require.NoError(t, err)
+			running = append(running, s)
+		}
+	}
+	stop := func() {
+		t.Helper()
+		for _, s := range running {
+			require.NoError(t, s.Stop(t.Context()))
+		}
+		require.NoError(t, b.NC.Flush())
+	}
+	lag := func(durable string) int {
+		t.Helper()
+		consumer, err := b.JS.Consumer(t.Context(), l.Stream, durable)
+		require.NoError(t, err)
+		return int(consumer.CachedInfo().NumPending) + consumer.CachedInfo().NumAckPending
+	}
+
+	// The store of one is full: the other applies all, and acknowledges it.
+	groups.fail(errors.New("no space left on device"))
+	start()
+	publish(0, 10)
+	require.Eventually(t, func() bool { return lag("intent-hint") == 0 }, time.Minute, 5*time.Millisecond)
+	events, times := sessions.count()
+	require.Equal(t, []int{20, 20}, []int{events, times})
+	require.Equal(t, 10, lag("groups"), "only the events of its hooks")
+	events, _ = groups.count()
+	require.Zero(t, events)
+	require.Eventually(t, func() bool {
+		faults := 0
+		for _, s := range running {
+			if s.Check(t.Context()) != nil {
+				faults++
+			}
+		}
+		return faults == 1
+	}, time.Minute, 5*time.Millisecond)
+	for _, s := range running {
+		s.reportLag(t.Context())
+	}
+	require.Zero(t, testutil.ToFloat64(c.pending.WithLabelValues("sessions"))+testutil.ToFloat64(c.ackPending.WithLabelValues("sessions")))
+	require.InDelta(t, 10, testutil.ToFloat64(c.pending.WithLabelValues("groups"))+testutil.ToFloat64(c.ackPending.WithLabelValues("groups")), 0)
+
+	// A restart resumes each where it was.
+	stop()
+	publish(10, 12)
+	groups.fail(nil)
+	start()
+	require.Eventually(t, func() bool { return lag("intent-hint") == 0 && lag("groups") == 0 }, time.Minute, 5*time.Millisecond)
+	events, times = sessions.count()
+	require.Equal(t, []int{24, 24}, []int{events, times})
+	events, times = groups.count()
+	require.Equal(t, []int{12, 12}, []int{events, times})
+	require.Equal(t, 24, totalOf(c.applied, "sessions"))
+	require.Equal(t, 12, totalOf(c.applied, "groups"))
+	require.Zero(t, totalOf(c.redeliveries, "sessions"))
+	require.Positive(t, totalOf(c.redeliveries, "groups"))
+
+	// What none of them can decode is a dead letter of each.
+	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("garbage"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return totalOf(c.deadLetters, "sessions") == 1 && totalOf(c.deadLetters, "groups") == 1
+	}, time.Minute, 5*time.Millisecond)
+	durables := []string{}
+	for _, letter := range lettersOf(t, b, Selection{}) {
+		require.Equal(t, "garbage", string(letter.Body))
+		durables = append(durables, letter.Durable)
+	}
+	require.ElementsMatch(t, []string{"intent-hint", "groups"}, durables)
+	stop()
+}
+
+// A replayed letter of one sink reaches the others again.
+func TestAReplayedLetterReachesEverySink(t *testing.T) {
+	b := openTest(t)
+	l := testLayout()
+	l.More = []bus.Durable{{Name: "groups"}}
+	_, err := bus.Provision(t.Context(), b.JS, l)
+	require.NoError(t, err)
+	c := newMetrics()
+	var sessions sinkTest
+	groups := make(chan string, 10)
+	for name, o := range map[string]SinkOptions[string]{
+		"sessions": {Handler: sessions.handler()},
+		"groups": {Durable: "groups", Handler: Handler[string]{
+			Decode: func(_, msgID string, _ []byte) (Event[string], error) {
+				groups <- msgID
+				return Event[string]{}, errors.New("not of a group")
+			},
+			Apply: func(context.Context, []string) error { return nil },
+		}},
+	} {
+		o.Name, o.JS, o.Layout, o.Metrics, o.Log = name, b.JS, l, c, quiet
+		s, err := StartSink(t.Context(), o)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, s.Stop(context.WithoutCancel(t.Context()))) }()
+	}
+	m := turn(1)
+	m.Data = []byte("s/1")
+	_, err = b.JS.PublishMsg(t.Context(), m)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return totalOf(c.deadLetters, "groups") == 1 }, time.Minute, 5*time.Millisecond)
+	letters := lettersOf(t, b, Selection{})
+	require.Len(t, letters, 1)
+	queue, err := OpenDeadLetters(t.Context(), b.JS, l)
+	require.NoError(t, err)
+	require.NoError(t, queue.Replay(t.Context(), letters[0]))
+	require.Eventually(t, func() bool {
+		_, times := sessions.count()
+		return times == 2 && totalOf(c.deadLetters, "groups") == 2
+	}, time.Minute, 5*time.Millisecond)
+	events, _ := sessions.count()
+	require.Equal(t, 1, events, "the same event")
+	require.Equal(t, []string{"1", "1"}, []string{<-groups, <-groups}, "with the id it had")
+}
