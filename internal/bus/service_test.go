@@ -177,6 +177,7 @@ func TestStopAnswersEveryRequestThatWasTaken(t *testing.T) {
 	require.Eventually(t, s.svc.Stopped, time.Minute, time.Millisecond)
 	late, err := b.NC.Subscribe("somebody.else", func(m *nats.Msg) { _ = m.Respond(nil) })
 	require.NoError(t, err)
+	require.NoError(t, b.NC.Flush())
 	_, err = nc.Request("somebody.else", nil, time.Minute)
 	require.NoError(t, err)
 	require.NoError(t, late.Unsubscribe())
