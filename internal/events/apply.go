@@ -30,7 +30,7 @@ type item[F any] struct {
 func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	defer close(s.done)
 	defer s.pulse.end()
-	gather := newGatherer[*item[F]](time.Now())
+	gather := newGatherer[*item[F]](time.Now(), s.rest)
 	type outcome struct {
 		session *gathered[*item[F]]
 		took    time.Duration
@@ -46,11 +46,12 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	for working := 0; ; {
 		now := time.Now()
 		s.pulse.beat(now) // as often as remind at least
-		if in == nil {
-			gather.hurry(now)
-		}
+		// Nobody rests when nothing more is coming, or can come: then a write
+		// holds what has gathered while others were written, which is the more
+		// the longer the backlog is.
+		early := in == nil || s.full.Load()
 		for working < appliers {
-			next := gather.next(now)
+			next := gather.next(now, early)
 			if next == nil {
 				break
 			}
@@ -81,6 +82,7 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 		case o := <-finished:
 			working--
 			gather.finished(o.session, o.took, time.Now())
+		case <-s.crowded:
 		case <-alarm.C:
 		case now := <-remind.C:
 			s.remind(gather, now)

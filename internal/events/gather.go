@@ -32,6 +32,7 @@ func rest(took time.Duration) time.Duration {
 // no clock: every method is told the time. It is not safe for concurrent use.
 type gatherer[E any] struct {
 	start    time.Time // of the first beat
+	rest     func(took time.Duration) time.Duration
 	sessions map[string]*gathered[E]
 	due      dueQueue[E]
 }
@@ -45,8 +46,8 @@ type gathered[E any] struct {
 	at      time.Time // when it is to be applied, or its rest ends
 }
 
-func newGatherer[E any](now time.Time) *gatherer[E] {
-	return &gatherer[E]{start: now, sessions: make(map[string]*gathered[E])}
+func newGatherer[E any](now time.Time, rest func(took time.Duration) time.Duration) *gatherer[E] {
+	return &gatherer[E]{start: now, rest: rest, sessions: make(map[string]*gathered[E])}
 }
 
 // onBeat returns the first beat that is not before t.
@@ -66,9 +67,10 @@ func (g *gatherer[E]) add(session string, item E, now time.Time) {
 }
 
 // next gives the items of a session whose time has come, which belongs to the
-// caller until it calls finished; nil when there is none.
-func (g *gatherer[E]) next(now time.Time) *gathered[E] {
-	for len(g.due) > 0 && !g.due[0].at.After(now) {
+// caller until it calls finished; nil when there is none. With early it is
+// everybody's time, first that of whoever has waited longest.
+func (g *gatherer[E]) next(now time.Time, early bool) *gathered[E] {
+	for len(g.due) > 0 && (early || !g.due[0].at.After(now)) {
 		s, _ := heap.Pop(&g.due).(*gathered[E])
 		if len(s.items) == 0 {
 			delete(g.sessions, s.session) // rested, and nothing came
@@ -84,7 +86,7 @@ func (g *gatherer[E]) next(now time.Time) *gathered[E] {
 // rests then.
 func (g *gatherer[E]) finished(s *gathered[E], took time.Duration, now time.Time) {
 	s.working = nil
-	s.at = g.onBeat(now.Add(rest(took)))
+	s.at = g.onBeat(now.Add(g.rest(took)))
 	heap.Push(&g.due, s)
 }
 
@@ -95,13 +97,6 @@ func (g *gatherer[E]) wait(now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	return g.due[0].at.Sub(now), true
-}
-
-// hurry makes it everybody's time.
-func (g *gatherer[E]) hurry(now time.Time) {
-	for _, s := range g.due {
-		s.at = now
-	}
 }
 
 // each calls do with every item that was added and is not finished.

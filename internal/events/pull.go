@@ -58,7 +58,7 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 		case pulling.Err() != nil:
 			return
 		case err == nil:
-			if s.room.Acquire(ctx, weight(m)) != nil {
+			if s.enter(ctx, weight(m)) != nil {
 				return
 			}
 			select {
@@ -85,6 +85,20 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 			}
 		}
 	}
+}
+
+// enter waits for room. While it does, no session rests (see run).
+func (s *Sink[F]) enter(ctx context.Context, weight int64) error {
+	if s.room.TryAcquire(weight) {
+		return nil
+	}
+	s.full.Store(true)
+	defer s.full.Store(false)
+	select {
+	case s.crowded <- struct{}{}:
+	default:
+	}
+	return s.room.Acquire(ctx, weight)
 }
 
 // durableGone reports whether the durable, or its stream, certainly exists no

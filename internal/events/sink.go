@@ -68,6 +68,9 @@ type SinkOptions[F any] struct {
 	Metrics *Metrics
 	// Log is nil for the default.
 	Log *slog.Logger
+
+	// rest is not the usual one in tests.
+	rest func(took time.Duration) time.Duration
 }
 
 var (
@@ -85,6 +88,9 @@ func (o *SinkOptions[F]) validate() error {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.rest == nil {
+		o.rest = rest
 	}
 	switch {
 	case o.Name == "":
@@ -135,9 +141,14 @@ type Sink[F any] struct {
 	handler Handler[F]
 	metrics sinkMetrics
 	log     *slog.Logger
+	rest    func(took time.Duration) time.Duration
 
-	// room bounds all events taken from the iterator, see weight.
-	room   *semaphore.Weighted
+	// room bounds all events taken from the iterator, see weight. full is set
+	// while the next one waits for room, which crowded tells run.
+	room    *semaphore.Weighted
+	full    atomic.Bool
+	crowded chan struct{}
+
 	done   chan struct{}
 	cancel context.CancelFunc
 	// stopPulling ends a pull that nothing comes from any more.
@@ -157,8 +168,8 @@ func StartSink[F any](ctx context.Context, o SinkOptions[F]) (*Sink[F], error) {
 		return nil, fmt.Errorf("event sink %q: %w", o.Name, err)
 	}
 	s := &Sink[F]{
-		js: o.JS, layout: o.Layout, durable: o.Durable, handler: o.Handler, metrics: o.Metrics.of(o.Name), log: o.Log.With("sink", o.Name),
-		room: semaphore.NewWeighted(heldBytes), done: make(chan struct{}),
+		js: o.JS, layout: o.Layout, durable: o.Durable, handler: o.Handler, metrics: o.Metrics.of(o.Name), log: o.Log.With("sink", o.Name), rest: o.rest,
+		room: semaphore.NewWeighted(heldBytes), crowded: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("event sink %q: %w", o.Name, err)

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/batch"
 	"intenthint/internal/bus"
 )
 
@@ -231,4 +234,38 @@ func TestAReplayedLetterReachesEverySink(t *testing.T) {
 	events, _ := sessions.count()
 	require.Equal(t, 1, events, "the same event")
 	require.Equal(t, []string{"1", "1"}, []string{<-groups, <-groups}, "with the id it had")
+}
+
+// A backlog that is longer than what may be held is worked off while sessions
+// would still rest, and its writes are large.
+func TestNobodyRestsWhileMoreWaitsThanMayBeHeld(t *testing.T) {
+	b := openTest(t)
+	stream := provisionTest(t, b)
+	const sessions, events = 20, 3 * heldEvents
+	var group []*nats.Msg
+	for i := range events {
+		group = append(group, &nats.Msg{Subject: "openclaw.event.agent_end.main.s", Data: fmt.Appendf(nil, "s%d/%d", i%sessions, i), Header: nats.Header{}})
+		if len(group) == 512 {
+			ack, err := batch.Publish(t.Context(), b.NC, group)
+			require.NoError(t, err)
+			require.Nil(t, ack.Error)
+			group = group[:0]
+		}
+	}
+	info, err := stream.Info(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, events, info.State.Msgs)
+	var applied, writes atomic.Int64
+	s, err := StartSink(t.Context(), SinkOptions[string]{
+		Name: "sessions", JS: b.JS, Layout: testLayout(), Log: quiet, rest: func(time.Duration) time.Duration { return 24 * time.Hour },
+		Handler: Handler[string]{Decode: decodeText, Apply: func(_ context.Context, facts []string) error {
+			applied.Add(int64(len(facts)))
+			writes.Add(1)
+			return nil
+		}},
+	})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return applied.Load() > events-heldEvents }, time.Minute, time.Millisecond)
+	require.NoError(t, s.Stop(t.Context()))
+	require.Less(t, writes.Load(), int64(events/10), "events of a session go together")
 }
