@@ -1,26 +1,23 @@
-// Package classify says what a user wants: with a lightweight model, with the
-// local classifier, or with both against the clock (contract §6, §9).
 package classify
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"intenthint/intents"
-	"intenthint/internal/panics"
+	"intenthint/model"
 	"intenthint/payload"
 )
 
 // Errors of a classification. Each is a Hint-Skip value of contract §3.
 var (
 	// ErrFailed: no model gave an answer that could be used (classify_failed).
-	ErrFailed = errors.New("no model gave a usable answer")
+	ErrFailed = model.ErrFailed
 	// ErrDeadline: the model was late (deadline).
-	ErrDeadline = errors.New("the model did not answer in time")
+	ErrDeadline = model.ErrDeadline
 	// ErrOverloaded: more classifications at once than HINT_MAX_INFLIGHT
 	// (overloaded).
-	ErrOverloaded = errors.New("too many classifications at once")
+	ErrOverloaded = model.ErrOverloaded
 )
 
 // Input is one message to classify.
@@ -54,18 +51,8 @@ type Local interface {
 	Classify(in Input) payload.Classification
 }
 
-// Model is the model path: it asks the configured models in turn, within the
-// context's deadline. Its errors are [ErrFailed] and [ErrDeadline].
+// Model is the model path: it asks a model, or several, within the context's
+// deadline. Its errors are [ErrFailed] and [ErrDeadline].
 type Model interface {
 	Classify(ctx context.Context, in Input) (payload.Classification, error)
-}
-
-// guarded is what f returns. A panic in one of the libraries that read what
-// providers send costs one answer, not the process.
-func guarded[V any](f func() (V, error)) (answer V, err error) {
-	err = panics.Catch(func() (err error) {
-		answer, err = f()
-		return err
-	})
-	return answer, err
 }

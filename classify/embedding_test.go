@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,53 +13,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/model"
 	"intenthint/model/provider"
 	"intenthint/payload"
 )
 
-// embedder is an embedding model that answers after delay; what it is to answer
-// first stands in script.
-type embedder struct {
-	delay  time.Duration
-	err    error
-	script [][][]float32
-	panics bool
+// vectors turns each text into a vector that holds its length.
+type vectors struct{ err error }
 
-	mu    sync.Mutex
-	asked [][]string
-}
-
-func (e *embedder) Embed(ctx context.Context, texts []string) ([][]float32, provider.Usage, error) {
-	e.mu.Lock()
-	e.asked = append(e.asked, slices.Clone(texts))
-	err := e.err
-	var answer [][]float32
-	if len(e.script) > 0 {
-		answer, e.script = e.script[0], e.script[1:]
+func (v vectors) Embed(_ context.Context, texts []string) (out [][]float32, _ provider.Usage, err error) {
+	for _, text := range texts {
+		out = append(out, []float32{float32(len(text)), 0})
 	}
-	e.mu.Unlock()
-	select {
-	case <-time.After(e.delay):
-	case <-ctx.Done():
-		return nil, provider.Usage{}, ctx.Err()
-	}
-	switch {
-	case e.panics:
-		panic("a library gave up")
-	case err != nil:
-		return nil, provider.Usage{}, err
-	case answer == nil:
-		for _, text := range texts {
-			answer = append(answer, []float32{float32(len(text)), 0})
-		}
-	}
-	return answer, provider.Usage{InputTokens: 3}, nil
-}
-
-func (e *embedder) calls() int {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return len(e.asked)
+	return out, provider.Usage{InputTokens: 3}, v.err
 }
 
 // vectored wants the vectors of the message and of the conversation, and takes
@@ -89,158 +54,29 @@ func (v vectored) ClassifyVectors(in Input, vectors map[string][]float32) payloa
 }
 
 func TestEmbedding(t *testing.T) {
-	busy := &provider.StatusError{Code: 429, RetryAfter: 20 * time.Second}
 	for _, tt := range []struct {
-		name     string
-		embedder *embedder
-		latest   string
-		err      error
-		says     string
-		outcome  Outcome // "" for no call
-		took     time.Duration
+		name   string
+		client vectors
+		in     Input
+		goal   string
+		says   string // of the error
 	}{
-		{"a vector", &embedder{delay: time.Second}, "rain", nil, "", OutcomeOK, time.Second},
-		{"no words", &embedder{}, "", ErrFailed, "no words", "", 0},
-		{"late", &embedder{delay: time.Hour}, "rain", ErrDeadline, "", OutcomeLate, 10 * time.Second},
-		{"failing", &embedder{err: errBroken}, "rain", ErrFailed, "HTTP status 500", OutcomeFailed, 0},
-		{"wanting to be left alone", &embedder{err: busy}, "rain", ErrFailed, "429", OutcomeFailed, 0},
-		{"another dimension", &embedder{script: [][][]float32{{{1, 2, 3}}}}, "rain", ErrFailed, "3 dimensions, those of the catalogue have 2", OutcomeUnparsable, 0},
-		{"too many vectors", &embedder{script: [][][]float32{{{1, 2}, {1, 2}}}}, "rain", ErrFailed, "2 vectors for 1 texts", OutcomeUnparsable, 0},
-		{"panicking", &embedder{panics: true}, "rain", ErrFailed, "a library gave up", OutcomeFailed, 0},
+		{"a vector", vectors{}, Input{Latest: "rain"}, "4 ", ""},
+		{"with a conversation", vectors{}, Input{Latest: "and", Conversation: []payload.Turn{{Text: "rain"}, {Text: "today"}}}, "3 4 5 ", ""},
+		{"no words", vectors{}, Input{}, "", "no words"},
+		{"failing", vectors{err: errors.New("HTTP status 500")}, Input{Latest: "rain"}, "", "HTTP status 500"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				seen := &calls{}
-				e := NewEmbedding("p/e", tt.embedder, vectored{}, ChainOptions{Observer: seen, Breakers: NewBreakers(nil)})
-				start := time.Now()
-				got, err := patient(t, e, Input{Latest: tt.latest})
-				require.InDelta(t, tt.took, time.Since(start), float64(time.Millisecond))
-				if tt.err != nil {
-					require.ErrorIs(t, err, tt.err)
-					require.ErrorContains(t, err, tt.says)
-				} else {
-					require.NoError(t, err)
-					require.Equal(t, payload.Classification{Intent: "WEATHER", Goal: "4 ", Source: payload.SourceEmbedding, Model: "p/e"}, got)
-				}
-				if tt.outcome == "" {
-					require.Empty(t, seen.list)
-					return
-				}
-				require.Len(t, seen.list, 1)
-				require.Equal(t, tt.outcome, seen.list[0].Outcome)
-				require.Equal(t, "p/e", seen.list[0].Ref)
-				require.InDelta(t, tt.took, seen.list[0].Duration, float64(time.Millisecond))
-			})
-		})
-	}
-}
-
-func TestEmbeddingRemembersTexts(t *testing.T) {
-	model := &embedder{}
-	e := NewEmbedding("p/e", model, vectored{}, ChainOptions{})
-	ask := func(latest string, earlier ...string) string {
-		in := Input{Latest: latest}
-		for _, text := range earlier {
-			in.Conversation = append(in.Conversation, payload.Turn{Role: "user", Text: text})
-		}
-		got, err := e.Classify(t.Context(), in)
-		require.NoError(t, err)
-		return got.Goal
-	}
-	require.Equal(t, "4 ", ask("rain"))
-	require.Equal(t, "4 ", ask("rain"))
-	require.Equal(t, "3 4 5 ", ask("and", "rain", "today"))
-	require.Equal(t, "5 3 ", ask("today", "and"))
-	require.Equal(t, [][]string{{"rain"}, {"and", "today"}}, model.asked, "only what is new is asked for, all at once")
-
-	for i := range recentTexts - 2 {
-		ask(fmt.Sprint("text ", i))
-	}
-	before := model.calls()
-	ask("today")
-	ask("and")
-	require.Equal(t, before, model.calls(), "the last used stay")
-	ask("rain")
-	require.Equal(t, before+1, model.calls(), "the oldest is forgotten")
-	require.Equal(t, recentTexts, e.recent.Len())
-}
-
-func TestEmbeddingSharesEqualQuestions(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		model, seen := &embedder{delay: time.Second}, &calls{}
-		e := NewEmbedding("p/e", model, vectored{}, ChainOptions{Observer: seen})
-		var asking sync.WaitGroup
-		for range 5 {
-			asking.Go(func() {
-				_, err := patient(t, e, Input{Latest: "rain"})
-				assert.NoError(t, err)
-			})
-		}
-		asking.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer cancel()
-			_, err := e.Classify(ctx, Input{Latest: "rain"})
-			assert.ErrorIs(t, err, ErrDeadline, "who is in a hurry does not wait, nor ends it for the others")
-		})
-		asking.Go(func() {
-			_, err := patient(t, e, Input{Latest: "another"})
-			assert.NoError(t, err)
-		})
-		asking.Wait()
-		require.Len(t, model.asked, 2)
-		shared := 0
-		for _, c := range seen.list {
-			if c.Outcome == OutcomeShared {
-				shared++
+			got, err := NewEmbedding("p/e", tt.client, vectored{}, model.Options{}).Classify(t.Context(), tt.in)
+			if tt.says != "" {
+				require.ErrorIs(t, err, ErrFailed)
+				require.ErrorContains(t, err, tt.says)
+				return
 			}
-		}
-		require.Equal(t, 5, shared)
-		require.Empty(t, e.questions.flying)
-	})
-}
-
-func TestEmbeddingModelIsLeftAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		model, seen := &embedder{err: &provider.StatusError{Code: 429, RetryAfter: 20 * time.Second}}, &calls{}
-		told := &switches{}
-		breakers := NewBreakers(told)
-		ask := func(text string) error {
-			// A new configuration has a new tier and the same breakers.
-			_, err := patient(t, NewEmbedding("p/e", model, vectored{}, ChainOptions{Observer: seen, Breakers: breakers}), Input{Latest: text})
-			return err
-		}
-		require.ErrorContains(t, ask("one"), "429")
-		require.ErrorIs(t, ask("two"), ErrOpen)
-		require.ErrorIs(t, ask("two"), ErrFailed)
-		require.Equal(t, 1, model.calls())
-		require.Equal(t, OutcomeOpen, seen.list[1].Outcome)
-		model.err = nil
-		time.Sleep(19 * time.Second)
-		require.ErrorIs(t, ask("three"), ErrOpen)
-		time.Sleep(2 * time.Second)
-		require.NoError(t, ask("four"))
-		require.Len(t, told.list, 2)
-	})
-}
-
-func TestEmbeddingConcurrently(t *testing.T) {
-	model := &embedder{delay: time.Millisecond}
-	e := NewEmbedding("p/e", model, vectored{}, ChainOptions{Breakers: NewBreakers(nil)})
-	var asking sync.WaitGroup
-	for g := range 8 {
-		asking.Go(func() {
-			for i := range 100 {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+(g+i)%5)*time.Millisecond)
-				_, err := e.Classify(ctx, Input{Latest: fmt.Sprint("question ", i%700)})
-				cancel()
-				if err != nil && !errors.Is(err, ErrDeadline) && !errors.Is(err, ErrOpen) {
-					t.Errorf("%v", err)
-				}
-			}
+			require.NoError(t, err)
+			require.Equal(t, payload.Classification{Intent: "WEATHER", Goal: tt.goal, Source: payload.SourceEmbedding, Model: "p/e"}, got)
 		})
 	}
-	asking.Wait()
-	require.Empty(t, e.questions.flying)
 }
 
 // embeddedAfter is an embedding tier that answers after d.

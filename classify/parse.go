@@ -11,12 +11,9 @@ import (
 	"strings"
 
 	"intenthint/intents"
+	"intenthint/model"
 	"intenthint/payload"
 )
-
-// ErrUnparsable is the kind of every error of [ParseAnswer]: the model counts
-// as failed, nothing is guessed (contract §6).
-var ErrUnparsable = errors.New("unusable answer")
 
 // Bounds of an answer.
 const (
@@ -33,36 +30,32 @@ const (
 // answerFields tell an answer from other JSON objects in the prose around it.
 var answerFields = []string{"intent", "reason", "goal", "confidence", "complexity"}
 
-// ParseAnswer reads the answer of a model: one JSON object, bare, in a code
+// parseAnswer reads the answer of a model: one JSON object, bare, in a code
 // fence, with stray fence marks, after <think> text, or with prose around it
 // (contract §6). Several such objects are no answer. The result has neither
-// source nor model. Errors are [ErrUnparsable].
-func ParseAnswer(text string, cat *intents.Catalog) (payload.Classification, error) {
+// source nor model. Errors are [model.ErrUnparsable]: nothing is guessed.
+func parseAnswer(text string, cat *intents.Catalog) (payload.Classification, error) {
 	fields, err := findAnswer(text)
 	if err != nil {
 		return payload.Classification{}, err
 	}
 	var c payload.Classification
-	intent, err := requireString(fields, "intent")
-	if err != nil {
-		return payload.Classification{}, err
-	}
-	if c.Reason, err = requireString(fields, "reason"); err != nil {
-		return payload.Classification{}, err
-	}
-	if c.Goal, err = requireString(fields, "goal"); err != nil {
-		return payload.Classification{}, err
+	var intent string
+	for _, field := range []struct {
+		name string
+		to   *string
+	}{{"intent", &intent}, {"reason", &c.Reason}, {"goal", &c.Goal}, {"complexity", &c.Complexity}} {
+		if *field.to, err = requireString(fields, field.name); err != nil {
+			return payload.Classification{}, err
+		}
 	}
 	if c.Confidence, err = requireConfidence(fields["confidence"]); err != nil {
-		return payload.Classification{}, err
-	}
-	if c.Complexity, err = requireString(fields, "complexity"); err != nil {
 		return payload.Classification{}, err
 	}
 	switch c.Complexity {
 	case payload.ComplexityLow, payload.ComplexityMedium, payload.ComplexityHigh:
 	default:
-		return payload.Classification{}, fmt.Errorf("%w: complexity is %q, not low, medium or high", ErrUnparsable, clip(c.Complexity, 40))
+		return payload.Classification{}, fmt.Errorf("%w: complexity is %q, not low, medium or high", model.ErrUnparsable, clip(c.Complexity, 40))
 	}
 	c.Intent, c.Name = identify(intent, cat)
 	c.Reason, c.Goal = clip(c.Reason, maxField), clip(c.Goal, maxField)
@@ -87,11 +80,11 @@ func identify(answer string, cat *intents.Catalog) (id, name string) {
 func requireString(fields map[string]json.RawMessage, name string) (string, error) {
 	raw, ok := fields[name]
 	if !ok {
-		return "", fmt.Errorf("%w: %s is missing", ErrUnparsable, name)
+		return "", fmt.Errorf("%w: %s is missing", model.ErrUnparsable, name)
 	}
 	s, ok := asString(raw)
 	if !ok {
-		return "", fmt.Errorf("%w: %s is not a string", ErrUnparsable, name)
+		return "", fmt.Errorf("%w: %s is not a string", model.ErrUnparsable, name)
 	}
 	return s, nil
 }
@@ -109,14 +102,14 @@ func asString(raw json.RawMessage) (string, bool) {
 
 func requireConfidence(raw json.RawMessage) (float64, error) {
 	if len(raw) == 0 {
-		return 0, fmt.Errorf("%w: confidence is missing", ErrUnparsable)
+		return 0, fmt.Errorf("%w: confidence is missing", model.ErrUnparsable)
 	}
 	if raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
-		return 0, fmt.Errorf("%w: confidence is not a number", ErrUnparsable)
+		return 0, fmt.Errorf("%w: confidence is not a number", model.ErrUnparsable)
 	}
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || v < 0 || v > 1 {
-		return 0, fmt.Errorf("%w: confidence %s is not between 0 and 1", ErrUnparsable, clip(string(raw), 40))
+		return 0, fmt.Errorf("%w: confidence %s is not between 0 and 1", model.ErrUnparsable, clip(string(raw), 40))
 	}
 	return math.Abs(v), nil // -0 is 0
 }
@@ -127,7 +120,7 @@ func requireConfidence(raw json.RawMessage) (float64, error) {
 // thinking block ends.
 func findAnswer(text string) (map[string]json.RawMessage, error) {
 	if len(text) > maxAnswer {
-		return nil, fmt.Errorf("%w: %d bytes of text", ErrUnparsable, len(text))
+		return nil, fmt.Errorf("%w: %d bytes of text", model.ErrUnparsable, len(text))
 	}
 	var s search
 	for i := 0; i < len(text); {
@@ -179,20 +172,20 @@ func (s *search) brace(text string, i int) int {
 func (s *search) answer() (map[string]json.RawMessage, error) {
 	switch {
 	case s.braces > maxBraces:
-		return nil, fmt.Errorf("%w: too many braces that open no object", ErrUnparsable)
+		return nil, fmt.Errorf("%w: too many braces that open no object", model.ErrUnparsable)
 	case s.cut:
-		return nil, fmt.Errorf("%w: the JSON object is cut off", ErrUnparsable)
+		return nil, fmt.Errorf("%w: the JSON object is cut off", model.ErrUnparsable)
 	case s.array:
-		return nil, fmt.Errorf("%w: an array", ErrUnparsable)
+		return nil, fmt.Errorf("%w: an array", model.ErrUnparsable)
 	case s.several:
-		return nil, fmt.Errorf("%w: more than one JSON object", ErrUnparsable)
+		return nil, fmt.Errorf("%w: more than one JSON object", model.ErrUnparsable)
 	case s.found == nil:
-		return nil, fmt.Errorf("%w: no JSON object", ErrUnparsable)
+		return nil, fmt.Errorf("%w: no JSON object", model.ErrUnparsable)
 	}
 	return s.found, nil
 }
 
-// beginsAnswer says whether the first key of an object is one of the answer's.
+// beginsAnswer reports whether the first key of an object is one of the answer's.
 func beginsAnswer(object string) bool {
 	rest := strings.TrimLeft(object[1:], " \t\r\n")
 	return slices.ContainsFunc(answerFields, func(name string) bool { return strings.HasPrefix(rest, `"`+name+`"`) })
@@ -229,7 +222,7 @@ func closesThinking(text string) int {
 	return 0
 }
 
-// inArray says whether the object at text[from:to] is the element of an array.
+// inArray reports whether the object at text[from:to] is the element of an array.
 func inArray(text string, from, to int) bool {
 	before, after := strings.TrimSpace(text[:from]), strings.TrimSpace(text[to:])
 	return strings.HasSuffix(before, "[") && (strings.HasPrefix(after, "]") || strings.HasPrefix(after, ","))

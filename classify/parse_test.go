@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/model"
 	"intenthint/payload"
 )
 
@@ -55,7 +56,7 @@ func TestParseAnswerAccepts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ParseAnswer(tt.text, testCatalog())
+			got, err := parseAnswer(tt.text, testCatalog())
 			require.NoError(t, err)
 			require.Equal(t, goodClassification(), got)
 		})
@@ -110,8 +111,8 @@ func TestParseAnswerRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ParseAnswer(tt.text, testCatalog())
-			require.ErrorIs(t, err, ErrUnparsable)
+			got, err := parseAnswer(tt.text, testCatalog())
+			require.ErrorIs(t, err, model.ErrUnparsable)
 			require.ErrorContains(t, err, tt.reason)
 			require.Zero(t, got)
 		})
@@ -136,14 +137,14 @@ func TestParseAnswerIntent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ParseAnswer(with("MEMORY_LOOKUP (Memory Lookup)", tt.intent), testCatalog())
+			got, err := parseAnswer(with("MEMORY_LOOKUP (Memory Lookup)", tt.intent), testCatalog())
 			require.NoError(t, err)
 			require.Equal(t, tt.id, got.Intent)
 			require.Equal(t, tt.label, got.Name)
 		})
 	}
 	t.Run("denied", func(t *testing.T) {
-		got, err := ParseAnswer(goodAnswer, testCatalog().Without([]string{"MEMORY_*"}))
+		got, err := parseAnswer(goodAnswer, testCatalog().Without([]string{"MEMORY_*"}))
 		require.NoError(t, err)
 		require.Equal(t, "OTHER", got.Intent)
 	})
@@ -169,13 +170,13 @@ func TestParseAnswerFields(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			want := goodClassification()
 			tt.change(&want)
-			got, err := ParseAnswer(tt.text, testCatalog())
+			got, err := parseAnswer(tt.text, testCatalog())
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		})
 	}
 	t.Run("negative zero", func(t *testing.T) {
-		got, err := ParseAnswer(with("0.9", "-0.0"), testCatalog())
+		got, err := parseAnswer(with("0.9", "-0.0"), testCatalog())
 		require.NoError(t, err)
 		require.False(t, math.Signbit(got.Confidence))
 	})
@@ -190,9 +191,9 @@ func FuzzParseAnswer(f *testing.F) {
 	}
 	cat := testCatalog()
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := ParseAnswer(text, cat)
+		got, err := parseAnswer(text, cat)
 		if err != nil {
-			require.ErrorIs(t, err, ErrUnparsable)
+			require.ErrorIs(t, err, model.ErrUnparsable)
 			require.Zero(t, got)
 			return
 		}
@@ -201,7 +202,7 @@ func FuzzParseAnswer(f *testing.F) {
 		require.GreaterOrEqual(t, got.Confidence, 0.0)
 		require.LessOrEqual(t, got.Confidence, 1.0)
 		require.Contains(t, []string{"low", "medium", "high"}, got.Complexity)
-		again, err := ParseAnswer("Sure:\n```json\n"+text+"\n```", cat)
+		again, err := parseAnswer("Sure:\n```json\n"+text+"\n```", cat)
 		if err == nil {
 			require.Equal(t, got, again)
 		}
@@ -217,7 +218,7 @@ func BenchmarkParseAnswer(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := ParseAnswer(text, cat); err != nil {
+				if _, err := parseAnswer(text, cat); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -230,7 +231,7 @@ func BenchmarkParseAnswerHostile(b *testing.B) {
 	text := strings.Repeat(`{"a":`, maxAnswer/5-2) + "x"
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := ParseAnswer(text, cat); err == nil {
+		if _, err := parseAnswer(text, cat); err == nil {
 			b.Fatal("accepted")
 		}
 	}

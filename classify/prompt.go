@@ -11,20 +11,12 @@ import (
 	"weak"
 
 	"intenthint/intents"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 
-// Prompt is what a model is asked (contract §6).
-type Prompt struct {
-	// System is the same for every message of a catalogue, so that the prompt
-	// caches of providers hit: instructions, categories, catalogue.
-	System string
-	// User is what changes: time, conversation, latest message.
-	User string
-}
-
 // instructions precede the catalogue. They name the answer's shape, which
-// [ParseAnswer] holds models to.
+// [parseAnswer] holds models to.
 const instructions = `You route messages for an AI agent. Decide which one intent of the catalogue below fits the latest message of the user, and say in a few words what the user is after. You never answer the message and never act on it.
 
 How to decide:
@@ -43,10 +35,15 @@ Answer with one JSON object and nothing else, without a code fence:
 - suggestion: one short piece of advice for the agent, at most 30 words, or "" when there is nothing useful to add.
 `
 
-// BuildPrompt makes the prompt for a message. It depends on nothing but its
-// argument: in.Now brings the user's time zone with it.
-func BuildPrompt(in Input) Prompt {
-	return Prompt{System: systemPrompt(in.Catalog), User: userPrompt(in)}
+// buildPrompt makes the question for a message (contract §6). It depends on
+// nothing but its argument: in.Now brings the user's time zone with it. System is
+// the same for every message of a catalogue, so that the prompt caches of
+// providers hit; User is what changes: time, conversation, latest message.
+func buildPrompt(in Input) provider.Request {
+	return provider.Request{
+		System: systemPrompt(in.Catalog), User: userPrompt(in),
+		MaxTokens: maxAnswerTokens, Schema: answerSchema, SchemaName: "intent",
+	}
 }
 
 // rendered holds the system prompt of each catalogue that is still in use.
@@ -71,7 +68,7 @@ func systemPrompt(cat *intents.Catalog) string {
 func renderSystem(cat *intents.Catalog) string {
 	var b strings.Builder
 	b.WriteString(instructions)
-	if categories := Categories(cat.Enabled()); categories != "" {
+	if categories := categories(cat.Enabled()); categories != "" {
 		b.WriteString("\n<intent_categories>\n")
 		b.WriteString(EscapeText(categories))
 		b.WriteString("</intent_categories>\n")
@@ -128,8 +125,8 @@ func spread(items []string, n int) []string {
 }
 
 // WriteIntent writes an intent as models are shown it: an element with id and
-// name that holds the triggers and at most so many of the examples, taken evenly
-// from all of them, every text bounded and escaped.
+// name that holds the triggers and at most that many examples, taken evenly from
+// all of them, every text bounded and escaped.
 func WriteIntent(b *strings.Builder, in intents.Intent, most int) {
 	fmt.Fprintf(b, "<intent id=\"%s\" name=\"%s\">\n", escapeAttribute(OneLine(in.ID, maxAttribute)), escapeAttribute(OneLine(in.Name, maxAttribute)))
 	writeList(b, "Triggers:\n", in.Triggers)
@@ -158,11 +155,11 @@ func writeList(b *strings.Builder, heading string, items []string) {
 	}
 }
 
-// Categories lists ids by their prefix, one category a line: a prefix that two
+// categories lists ids by their prefix, one category a line: a prefix that two
 // or more ids share as "- PREFIX_*: A, B", the others together as
 // "- STANDALONE: X, Y". The prefix goes up to the first "_"; ids without one
 // have prefix OTHER (contract §6). Order is that of first appearance.
-func Categories(list []intents.Intent) string {
+func categories(list []intents.Intent) string {
 	var prefixes []string
 	groups := make(map[string][]string, len(list))
 	for _, in := range list {

@@ -11,28 +11,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/intents"
+	"intenthint/model/provider"
 	"intenthint/payload"
 )
 
 func TestBuildPromptGolden(t *testing.T) {
-	p := BuildPrompt(testInput(t))
+	p := buildPrompt(testInput(t))
 	golden(t, "prompt/system.golden", p.System)
 	golden(t, "prompt/user.golden", p.User)
 }
 
 func TestBuildPromptIsPure(t *testing.T) {
 	in := testInput(t)
-	first := BuildPrompt(in)
-	require.Equal(t, first, BuildPrompt(in))
+	first := buildPrompt(in)
+	require.Equal(t, first, buildPrompt(in))
 
 	other := in
 	other.Latest, other.Now, other.Conversation = "Hi", in.Now.Add(time.Hour), nil
-	second := BuildPrompt(other)
+	second := buildPrompt(other)
 	require.Equal(t, first.System, second.System, "the part that providers cache")
 	require.NotEqual(t, first.User, second.User)
 
 	other.Catalog = testCatalog()
-	require.Equal(t, first.System, BuildPrompt(other).System, "an equal catalogue")
+	require.Equal(t, first.System, buildPrompt(other).System, "an equal catalogue")
 }
 
 func TestBuildPromptSections(t *testing.T) {
@@ -52,7 +53,7 @@ func TestBuildPromptSections(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := in
 			tt.change(&in)
-			p := BuildPrompt(in)
+			p := buildPrompt(in)
 			for _, tag := range []string{"<intent_categories>\n", "<intent_catalog>\n", `<intent id="OTHER" name="`} {
 				if tag == "<intent_categories>\n" && tt.absent[0] == "<intent_categories>" {
 					continue
@@ -77,14 +78,14 @@ func TestBuildPromptSections(t *testing.T) {
 func TestBuildPromptNarrowedCatalog(t *testing.T) {
 	in := testInput(t)
 	in.Catalog = in.Catalog.Without([]string{"memory_*"})
-	p := BuildPrompt(in)
+	p := buildPrompt(in)
 	require.NotContains(t, p.System, "MEMORY_LOOKUP")
 	require.Contains(t, p.System, `<intent id="SMALLTALK" name="Small talk">`)
 	require.Contains(t, p.System, `<intent id="OTHER" name="Other">`)
 }
 
 // tags counts what a parser would see as the tags of a prompt.
-func tags(p Prompt) map[string]int {
+func tags(p provider.Request) map[string]int {
 	out := make(map[string]int)
 	for _, m := range regexp.MustCompile(`</?(intent_categories|intent_catalog|intent|current_time|conversation|turn|latest)\b[^<>\n]*>`).FindAllString(p.System+p.User, -1) {
 		name, _, _ := strings.Cut(strings.Trim(m, "<>"), " ")
@@ -98,7 +99,7 @@ func TestBuildPromptEscapes(t *testing.T) {
 	clean := testInput(t)
 	clean.Catalog = intents.NewCatalog([]intents.Intent{{ID: "A", Name: "n", Triggers: []string{"t"}, Examples: []string{"e"}}})
 	clean.Conversation = []payload.Turn{{Role: "user", Text: "t"}}
-	want := tags(BuildPrompt(clean))
+	want := tags(buildPrompt(clean))
 
 	dirty := clean
 	dirty.Latest = attack
@@ -106,7 +107,7 @@ func TestBuildPromptEscapes(t *testing.T) {
 	dirty.Catalog = intents.NewCatalog([]intents.Intent{{
 		ID: "A" + attack, Name: attack, Triggers: []string{attack}, Examples: []string{attack + "\n</intent>"},
 	}})
-	p := BuildPrompt(dirty)
+	p := buildPrompt(dirty)
 	require.Equal(t, want, tags(p))
 	require.Contains(t, p.User, "&lt;/latest&gt;")
 	require.Contains(t, p.User, "x\" id=\"y' &amp; &lt;intent", "quotes are plain in text")
@@ -118,7 +119,7 @@ func FuzzBuildPrompt(f *testing.F) {
 	f.Add("a\x00b\xff", `"`, "&lt;", "<intent id=\"")
 	in := testInput(f)
 	in.Conversation = []payload.Turn{{Role: "user", Text: "x"}}
-	want := tags(BuildPrompt(in))
+	want := tags(buildPrompt(in))
 	f.Fuzz(func(t *testing.T, latest, role, text, trigger string) {
 		in := in
 		in.Latest = "." + latest
@@ -126,7 +127,7 @@ func FuzzBuildPrompt(f *testing.F) {
 		list := append([]intents.Intent(nil), in.Catalog.Enabled()...)
 		list[0].Triggers = []string{"." + trigger}
 		in.Catalog = intents.NewCatalog(list)
-		p := BuildPrompt(in)
+		p := buildPrompt(in)
 		require.Equal(t, want, tags(p))
 		require.NotContains(t, p.User, "\x00")
 	})
@@ -135,7 +136,7 @@ func FuzzBuildPrompt(f *testing.F) {
 func TestBuildPromptControlCharacters(t *testing.T) {
 	in := testInput(t)
 	in.Latest = "a\x00b\x1b[31mc\xffd\ne"
-	require.Contains(t, BuildPrompt(in).User, "<latest>a b [31mc\uFFFDd\ne</latest>")
+	require.Contains(t, buildPrompt(in).User, "<latest>a b [31mc\uFFFDd\ne</latest>")
 }
 
 func TestCategories(t *testing.T) {
@@ -159,7 +160,7 @@ func TestCategories(t *testing.T) {
 			for _, id := range tt.ids {
 				list = append(list, intents.Intent{ID: id})
 			}
-			require.Equal(t, tt.want, Categories(list))
+			require.Equal(t, tt.want, categories(list))
 		})
 	}
 }
@@ -181,7 +182,7 @@ func TestCurrentTime(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			in := Input{Catalog: testCatalog(), Latest: "x", Now: at.In(tt.zone)}
-			require.Contains(t, BuildPrompt(in).User, "<current_time>"+tt.want+"</current_time>\n")
+			require.Contains(t, buildPrompt(in).User, "<current_time>"+tt.want+"</current_time>\n")
 		})
 	}
 }
@@ -205,7 +206,7 @@ func BenchmarkBuildPrompt(b *testing.B) {
 	in := testInput(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		BuildPrompt(in)
+		buildPrompt(in)
 	}
 }
 
@@ -231,10 +232,10 @@ func TestALargeCatalogShowsSomeExamplesOfEachLanguage(t *testing.T) {
 	}
 	usual := list[0]
 	usual.Examples = usual.Examples[:24]
-	small := BuildPrompt(Input{Catalog: intents.NewCatalog([]intents.Intent{usual})}).System
+	small := buildPrompt(Input{Catalog: intents.NewCatalog([]intents.Intent{usual})}).System
 	require.Equal(t, 24, strings.Count(small, "of intent"), "a usual catalogue shows all")
 
-	large := BuildPrompt(Input{Catalog: intents.NewCatalog(list)}).System
+	large := buildPrompt(Input{Catalog: intents.NewCatalog(list)}).System
 	require.Less(t, len([]rune(large)), 2*maxExamples)
 	for i := range 120 {
 		require.Contains(t, large, fmt.Sprintf("of intent %03d", i))

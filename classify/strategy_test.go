@@ -227,7 +227,7 @@ func TestClassifierEndsTheModelWhenItsCallerHasAnAnswer(t *testing.T) {
 }
 
 func TestClassifierMaxInflightDefault(t *testing.T) {
-	require.Equal(t, 256, cap(New(ModeLLM, nil, after(0, nil), Options{}).model.slots))
+	require.Equal(t, 256, cap(New(ModeLLM, nil, after(0, nil), Options{}).model.limit))
 }
 
 // TestClassifierLocalAnswerIsReady shows that the local answer costs nothing

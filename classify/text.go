@@ -40,8 +40,8 @@ func OneLine(s string, limit int) string {
 	return b.String()
 }
 
-// isPlainLine says whether s is what OneLine would make of it, which spares the
-// usual text a copy.
+// isPlainLine reports whether OneLine leaves s as it is, which saves most texts a
+// copy.
 func isPlainLine(s string, limit int) bool {
 	n, space := 0, true
 	for _, r := range s {

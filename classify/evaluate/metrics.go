@@ -1,6 +1,3 @@
-// Package evaluate says how right a classifier is on labelled messages: how
-// often it names the intent, how well it knows what fits no intent, whether its
-// confidence is a probability, and how long it takes (contract §10).
 package evaluate
 
 import (
@@ -32,7 +29,7 @@ type Outcome struct {
 	Err error
 }
 
-// Right says that the answer is the label.
+// Right reports whether the answer is the label.
 func (o *Outcome) Right() bool { return o.Got == o.Want }
 
 func (o *Outcome) inScope() bool { return o.Want != intents.FallbackID }

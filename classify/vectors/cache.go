@@ -15,20 +15,19 @@ import (
 	"intenthint/internal/cachefile"
 )
 
-// files are those of some models: an operator may go back to the one of before.
+// files are those of two models: an operator may go back to the one before.
 var files = cachefile.Kind{Prefix: "vectors-", Suffix: ".bin", Keep: 2, MaxBytes: 1 << 30}
 
 const (
-	// A text that no catalogue uses any more is kept for a while, and not with
-	// too many others: it may come back.
+	// A text that no catalogue uses any more may come back: it is kept for
+	// unusedTime, and with at most maxUnused others.
 	unusedTime = 30 * 24 * time.Hour
 	maxUnused  = 10_000
-	// A cache that is only read is written again so often, to tell that it is
-	// used.
+	// A cache that is only read is written again this often, to mark it as used.
 	touchEvery = 24 * time.Hour
 )
 
-// errDamaged says that a file is no cache of the model.
+// errDamaged: a file is not a cache of the model.
 var errDamaged = errors.New("damaged vectors")
 
 // key stands for a text.
@@ -72,7 +71,7 @@ func (c *cache) add(text string, vector []float32) {
 	c.entries[keyOf(text)] = entry{vector: vector}
 }
 
-// use notes that the texts are in use, and says whether that had not been noted
+// use notes that the texts are in use, and reports whether that had not been noted
 // for long.
 func (c *cache) use(texts []string, now time.Time) (outdated bool) {
 	at := uint32(now.Unix())
@@ -91,7 +90,7 @@ func (c *cache) use(texts []string, now time.Time) (outdated bool) {
 	return outdated
 }
 
-// forget removes what has not been used for long.
+// forget removes what has not been used for unusedTime.
 func (c *cache) forget(now time.Time) {
 	at := uint32(now.Unix())
 	oldest := at - uint32(unusedTime/time.Second)

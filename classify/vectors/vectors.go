@@ -1,5 +1,3 @@
-// Package vectors gets the vectors of a catalogue's texts from an embedding
-// model, and keeps them on disk, so that each text is asked for once.
 package vectors
 
 import (
@@ -10,52 +8,45 @@ import (
 	"log/slog"
 	"time"
 
-	"intenthint/classify"
+	"intenthint/model"
 	"intenthint/model/provider"
 )
 
-// Embedder turns texts into vectors of length 1, one for each.
-type Embedder interface {
-	Embed(ctx context.Context, texts []string) ([][]float32, provider.Usage, error)
-}
-
 const (
-	// A request holds at most so many texts, and characters in bytes.
+	// Bounds of one request, in texts and in bytes of text.
 	batchTexts = 64
 	batchBytes = 32 << 10
 	// batchTime is how long one request may take.
 	batchTime = time.Minute
-	// While much is fetched, what is there is saved and told of so often.
+	// How often a long fetch is saved and logged.
 	saveEvery = 20 * time.Second
 	logEvery  = 5 * time.Second
 )
 
-// Source is where vectors are from.
+// Source gets vectors.
 type Source struct {
-	Embedder Embedder
+	Embedder model.EmbeddingClient
 	// Ref is the model, provider/model, and BaseURL where it is asked: vectors
 	// of another are never mixed with its own.
 	Ref, BaseURL string
 	// Dir holds the files of the cache; it is made when it is not there.
 	Dir string
 	// Observer is told of every request; it may be nil.
-	Observer classify.CallObserver
+	Observer model.Observer
 	Log      *slog.Logger
-	// Progress is told how many of the texts that have to be asked for are
-	// done; it may be nil.
+	// Progress is told how many of the missing texts are done; it may be nil.
 	Progress func(done, of int)
 }
 
 // Of returns the vectors of texts, by text. It asks for those that the cache
-// does not hold, a batch at a time, and returns the first failure; what was got
-// until then is kept. Whatever is wrong with the cache costs asking, and a line
-// in the log, and nothing else.
+// does not hold, a batch at a time, and returns the first failure; vectors fetched
+// before it are kept. A broken cache is logged and fetched anew.
 func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, error) {
 	began := time.Now()
 	c := s.read()
 	out, missing := c.find(texts)
 	if len(missing) > 0 {
-		s.Log.Info("vectors are fetched", "model", s.Ref, "texts", len(missing), "cached", len(texts)-len(missing))
+		s.Log.Info("fetching vectors", "model", s.Ref, "texts", len(missing), "cached", len(texts)-len(missing))
 	}
 	fetched, of := 0, len(missing)
 	saved, told := began, began
@@ -66,7 +57,7 @@ func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, 
 			if fetched > 0 {
 				err = fmt.Errorf("%w: vectors of %d and %d numbers", provider.ErrMalformed, c.dimensions, len(got[0]))
 			} else {
-				s.Log.Warn("the model's vectors have another dimension than before, all are fetched anew", "model", s.Ref, "before", c.dimensions, "now", len(got[0]))
+				s.Log.Warn("embeddings have another dimension than before, fetching all again", "model", s.Ref, "before", c.dimensions, "now", len(got[0]))
 				c = newCache()
 				out, missing = c.find(texts)
 				of = len(missing)
@@ -88,7 +79,7 @@ func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, 
 		if now := time.Now(); len(missing) > 0 {
 			if now.Sub(told) >= logEvery {
 				told = now
-				s.Log.Info("vectors are being fetched", "model", s.Ref, "done", fetched, "of", of)
+				s.Log.Info("vector fetch progress", "model", s.Ref, "done", fetched, "of", of)
 			}
 			if now.Sub(saved) >= saveEvery {
 				saved = now
@@ -97,7 +88,7 @@ func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, 
 		}
 	}
 	s.save(c, texts, fetched > 0)
-	s.Log.Debug("vectors are there", "model", s.Ref, "texts", len(texts), "fetched", fetched, "took", time.Since(began).Round(time.Millisecond))
+	s.Log.Debug("vectors ready", "model", s.Ref, "texts", len(texts), "fetched", fetched, "took_ms", time.Since(began).Milliseconds())
 	return out, nil
 }
 
@@ -113,29 +104,16 @@ func batch(texts []string) int {
 }
 
 // ask makes one request.
-func (s *Source) ask(ctx context.Context, texts []string) (vectors [][]float32, err error) {
+func (s *Source) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	ctx, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
-	call := classify.Call{Ref: s.Ref, Outcome: classify.OutcomeOK}
-	start := time.Now()
-	vectors, call.Usage, err = s.Embedder.Embed(ctx, texts)
-	if err == nil && len(vectors) != len(texts) {
-		err = fmt.Errorf("%w: %d vectors for %d texts", provider.ErrMalformed, len(vectors), len(texts))
-	}
-	call.Duration, call.Err = time.Since(start), err
-	switch {
-	case err == nil:
-	case errors.Is(err, context.Canceled):
-		call.Outcome = classify.OutcomeCanceled
-	case errors.Is(err, context.DeadlineExceeded):
-		call.Outcome = classify.OutcomeLate
-	default:
-		call.Outcome = classify.OutcomeFailed
-	}
-	if s.Observer != nil {
-		s.Observer.ModelCalled(call)
-	}
-	return vectors, err
+	return model.Observe(ctx, s.Observer, s.Ref, func() ([][]float32, provider.Usage, error) {
+		vectors, usage, err := s.Embedder.Embed(ctx, texts)
+		if err == nil && len(vectors) != len(texts) {
+			err = fmt.Errorf("%w: %d vectors for %d texts", provider.ErrMalformed, len(vectors), len(texts))
+		}
+		return vectors, usage, err
+	})
 }
 
 // read returns the cache, an empty one when there is none that can be used.
@@ -145,7 +123,7 @@ func (s *Source) read() *cache {
 	case err == nil:
 		return c
 	case !errors.Is(err, fs.ErrNotExist):
-		s.Log.Warn("the cached vectors cannot be used, they are fetched again", "error", err)
+		s.Log.Warn("vector cache unusable, fetching vectors again", "error", err)
 	}
 	return newCache()
 }
@@ -158,6 +136,6 @@ func (s *Source) save(c *cache, texts []string, changed bool) {
 	}
 	c.forget(now)
 	if err := writeCache(s.Dir, s.Ref, s.BaseURL, c); err != nil {
-		s.Log.Warn("the vectors are not cached, the next start fetches them again", "error", err)
+		s.Log.Warn("vector cache not written", "error", err)
 	}
 }

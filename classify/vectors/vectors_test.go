@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify"
+	"intenthint/model"
 	"intenthint/model/provider"
 )
 
@@ -73,12 +73,12 @@ func (e *embedder) texts() []string {
 	return slices.Concat(e.asked...)
 }
 
-type calls []classify.Call
+type calls []model.Call
 
-func (c *calls) ModelCalled(call classify.Call) { *c = append(*c, call) }
+func (c *calls) ModelCalled(call model.Call) { *c = append(*c, call) }
 
 // source returns a source of a model and what it logs.
-func source(dir string, e Embedder) (*Source, *bytes.Buffer) {
+func source(dir string, e model.EmbeddingClient) (*Source, *bytes.Buffer) {
 	var log bytes.Buffer
 	return &Source{
 		Embedder: e, Ref: "p/e", BaseURL: "http://127.0.0.1:1/v1", Dir: dir,
@@ -222,15 +222,15 @@ func TestWhatWasGotBeforeAFailureIsKept(t *testing.T) {
 		name    string
 		model   *embedder
 		says    string
-		outcome classify.Outcome
+		outcome model.Outcome
 	}{
-		{"a status", &embedder{dimensions: 3, fail: []error{nil, busy}}, "429", classify.OutcomeFailed},
+		{"a status", &embedder{dimensions: 3, fail: []error{nil, busy}}, "429", model.OutcomeFailed},
 		{"too few vectors", &embedder{dimensions: 3, odd: func(v [][]float32) [][]float32 {
 			if len(v) < batchTexts {
 				return v[1:]
 			}
 			return v
-		}}, "vectors for 36 texts", classify.OutcomeFailed},
+		}}, "vectors for 36 texts", model.OutcomeFailed},
 		{"another dimension", &embedder{dimensions: 3, odd: func(v [][]float32) [][]float32 {
 			if len(v) < batchTexts {
 				for i := range v {
@@ -238,9 +238,9 @@ func TestWhatWasGotBeforeAFailureIsKept(t *testing.T) {
 				}
 			}
 			return v
-		}}, "vectors of 3 and 2 numbers", classify.OutcomeOK},
-		{"late", &embedder{dimensions: 3, fail: []error{nil, context.DeadlineExceeded}}, "deadline", classify.OutcomeLate},
-		{"not wanted", &embedder{dimensions: 3, fail: []error{nil, context.Canceled}}, "canceled", classify.OutcomeCanceled},
+		}}, "vectors of 3 and 2 numbers", model.OutcomeOK},
+		{"late", &embedder{dimensions: 3, fail: []error{nil, context.DeadlineExceeded}}, "deadline", model.OutcomeLate},
+		{"not wanted", &embedder{dimensions: 3, fail: []error{nil, context.Canceled}}, "canceled", model.OutcomeCanceled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -251,7 +251,7 @@ func TestWhatWasGotBeforeAFailureIsKept(t *testing.T) {
 			require.ErrorContains(t, err, tt.says)
 			require.ErrorContains(t, err, "p/e: 36 of 100 texts have no vector yet")
 			require.Len(t, seen, 2)
-			require.Equal(t, classify.OutcomeOK, seen[0].Outcome)
+			require.Equal(t, model.OutcomeOK, seen[0].Outcome)
 			require.Equal(t, tt.outcome, seen[1].Outcome)
 			require.Equal(t, batchTexts, seen[0].Usage.InputTokens)
 
@@ -329,7 +329,7 @@ func TestALongFetchIsSavedAndToldOf(t *testing.T) {
 		_, err := s.Of(ctx, texts)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Len(t, done, 15)
-		require.GreaterOrEqual(t, strings.Count(log.String(), "vectors are being fetched"), 7)
+		require.GreaterOrEqual(t, strings.Count(log.String(), "vector fetch progress"), 7)
 		again, _ := source(dir, nil)
 		require.Equal(t, 15*batchTexts, len(again.read().entries)) //nolint:testifylint // the entries would be printed
 	})

@@ -15,7 +15,6 @@ import (
 	"intenthint/hint/conversation"
 	"intenthint/intents"
 	"intenthint/internal/app"
-	"intenthint/internal/telemetry"
 	"intenthint/payload"
 )
 
@@ -62,7 +61,7 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if err != nil {
 		model = local.Train(catalog)
 	}
-	o := app.Observer{Metrics: telemetry.NewMetrics(version), Log: inv.quiet()}
+	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
 	embedding := inv.embeddingFor(catalog, model, o)
 	classifier, err := app.NewClassifier(inv.cfg, model, embedding, o)
 	if err != nil {

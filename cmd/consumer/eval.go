@@ -13,7 +13,6 @@ import (
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/internal/app"
-	"intenthint/internal/telemetry"
 	"intenthint/payload"
 )
 
@@ -59,7 +58,7 @@ func (c *evalCmd) Run(inv *invocation) error {
 		return err
 	}
 	model := local.Train(catalog)
-	o := app.Observer{Metrics: telemetry.NewMetrics(version), Log: inv.quiet()}
+	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
 	embedding := inv.embeddingFor(catalog, model, o)
 	loaded := time.Since(began)
 	classifier, err := app.NewClassifier(inv.cfg, model, embedding, o)

@@ -208,23 +208,22 @@ func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
 	if err != nil {
 		return nil, err
 	}
-	var models []expand.Model
+	var known []string
 	var errs []error
 	for _, ref := range slices.Compact(refs) {
-		completer, err := registry.Resolve(ref)
-		if err != nil {
+		if _, err := registry.Resolve(ref); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", ref, err))
 			continue
 		}
-		models = append(models, expand.Model{Ref: ref, Completer: completer})
+		known = append(known, ref)
 	}
-	if len(models) == 0 {
+	if len(known) == 0 {
 		return nil, usageError(errors.Join(errs...).Error())
 	}
 	for _, err := range errs {
 		_, _ = fmt.Fprintln(inv.stderr, err)
 	}
-	return expand.NewModels(c.Timeout, models...), nil
+	return expand.NewModels(c.Timeout, registry, known...), nil
 }
 
 // expand asks for examples of each intent in turn, and tells how it goes.
@@ -291,7 +290,7 @@ func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) err
 		return err
 	}
 	e.Model = answer.Ref
-	kept, dropped := x.filter.Judge(in.ID, answer.Texts, x.count)
+	kept, dropped := x.filter.Judge(in.ID, answer.Value, x.count)
 	e.Dropped = orEmpty(dropped)
 	after, err := intents.AppendExamples(before, kept)
 	if err != nil {

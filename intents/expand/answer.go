@@ -2,15 +2,13 @@ package expand
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"intenthint/classify"
+	"intenthint/model"
 )
-
-// ErrUnparsable is the kind of every error of [ParseAnswer].
-var ErrUnparsable = errors.New("unusable answer")
 
 // Bounds of an answer.
 const (
@@ -22,19 +20,22 @@ const (
 	maxSuggestions = 1000
 	// maxSuggestion is where longer texts are cut, in characters; they are too
 	// long for an example anyway.
-	maxSuggestion = 2 * MaxExample
+	maxSuggestion = 2 * maxExample
 )
 
-// ParseAnswer reads the suggestions in a model's answer: a JSON array of strings,
+// thinking is what a model thought before it answered.
+var thinking = regexp.MustCompile(`(?is)^.*</think(?:ing)?>`)
+
+// parseAnswer reads the suggestions in a model's answer: a JSON array of strings,
 // or an object that has one as its "examples", bare or with anything around it
 // (a code fence, prose, thinking). Of several lists all count. Each suggestion
 // comes as one line without control characters and invisible ones; blank ones
-// and what is not a string are left out. Errors are [ErrUnparsable].
-func ParseAnswer(text string) ([]string, error) {
+// and what is not a string are left out. Errors are [model.ErrUnparsable].
+func parseAnswer(text string) ([]string, error) {
 	if len(text) > maxAnswer {
-		return nil, fmt.Errorf("%w: %d bytes of text", ErrUnparsable, len(text))
+		return nil, fmt.Errorf("%w: %d bytes of text", model.ErrUnparsable, len(text))
 	}
-	text = afterThinking(text)
+	text = thinking.ReplaceAllString(text, "")
 	var out []string
 	lists, values := 0, 0
 	for i := 0; i < len(text) && values < maxValues; {
@@ -59,27 +60,11 @@ func ParseAnswer(text string) ([]string, error) {
 	}
 	switch {
 	case lists == 0:
-		return nil, fmt.Errorf("%w: no JSON list of examples", ErrUnparsable)
+		return nil, fmt.Errorf("%w: no JSON list of examples", model.ErrUnparsable)
 	case len(out) == 0:
-		return nil, fmt.Errorf("%w: the list of examples is empty", ErrUnparsable)
+		return nil, fmt.Errorf("%w: the list of examples is empty", model.ErrUnparsable)
 	}
 	return out, nil
-}
-
-// afterThinking cuts off what a model thought before it answered.
-func afterThinking(text string) string {
-	end := 0
-	for i := range len(text) {
-		if text[i] != '<' {
-			continue
-		}
-		for _, tag := range []string{"</think>", "</thinking>"} {
-			if len(text)-i >= len(tag) && strings.EqualFold(text[i:i+len(tag)], tag) {
-				end = i + len(tag)
-			}
-		}
-	}
-	return text[end:]
 }
 
 // decodeList decodes the list at the beginning of text and returns how many

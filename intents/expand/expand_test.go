@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 
 	"intenthint/classify/local"
 	"intenthint/intents"
+	"intenthint/model"
 	"intenthint/model/provider"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
@@ -126,7 +128,7 @@ func TestParseAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ParseAnswer(tc.in)
+			got, err := parseAnswer(tc.in)
 			require.NoError(t, err)
 			require.Equal(t, tc.want, got)
 		})
@@ -148,8 +150,8 @@ func TestParseAnswerRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := ParseAnswer(tc.in)
-			require.ErrorIs(t, err, ErrUnparsable)
+			_, err := parseAnswer(tc.in)
+			require.ErrorIs(t, err, model.ErrUnparsable)
 			require.ErrorContains(t, err, tc.err)
 		})
 	}
@@ -162,9 +164,9 @@ func FuzzParseAnswer(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := ParseAnswer(text)
+		got, err := parseAnswer(text)
 		if err != nil {
-			require.ErrorIs(t, err, ErrUnparsable)
+			require.ErrorIs(t, err, model.ErrUnparsable)
 			require.Empty(t, got)
 			return
 		}
@@ -189,13 +191,13 @@ func TestFilter(t *testing.T) {
 	}
 	f := NewFilter(catalog(), classifier)
 	kept, dropped := f.Judge("LIGHTS", []string{
-		"?!", strings.Repeat("é", MaxExample+1), "Turn on the LAMP!", "打开电灯", "Lock the front door.", "turn on the lamps",
+		"?!", strings.Repeat("é", maxExample+1), "Turn on the LAMP!", "打开电灯", "Lock the front door.", "turn on the lamps",
 		"open the pod bay", "darkness please", "lumos", "make it bright", "Make it bright…", "make it brighter", "and one more",
 	}, 3)
 	require.Equal(t, []string{"darkness please", "lumos", "make it bright"}, kept)
 	require.Equal(t, []Dropped{
 		{"?!", Empty, ""},
-		{strings.Repeat("é", MaxExample+1), Long, ""},
+		{strings.Repeat("é", maxExample+1), Long, ""},
 		{"Turn on the LAMP!", Repeated, ""},
 		{"打开电灯", Repeated, ""},
 		{"Lock the front door.", Taken, "DOORS"},
@@ -265,15 +267,24 @@ func TestReplace(t *testing.T) {
 
 // completer answers by a function that knows how often it was asked.
 type completer struct {
+	mu     sync.Mutex
 	asked  int
 	answer func(ctx context.Context, n int) (string, error)
 }
 
 func (c *completer) Complete(ctx context.Context, _ provider.Request) (provider.Completion, error) {
+	c.mu.Lock()
 	c.asked++
-	text, err := c.answer(ctx, c.asked)
+	n := c.asked
+	c.mu.Unlock()
+	text, err := c.answer(ctx, n)
 	return provider.Completion{Text: text, Usage: provider.Usage{InputTokens: 10, OutputTokens: 1}}, err
 }
+
+// resolver holds models by reference.
+type resolver map[string]*completer
+
+func (r resolver) Resolve(ref string) (provider.Completer, error) { return r[ref], nil }
 
 func scripted(answers ...any) *completer {
 	return &completer{answer: func(_ context.Context, n int) (string, error) {
@@ -314,7 +325,7 @@ func TestSuggest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				m := NewModels(time.Minute, Model{"p/first", tc.first}, Model{"p/second", tc.second})
+				m := NewModels(time.Minute, resolver{"p/first": tc.first, "p/second": tc.second}, "p/first", "p/second")
 				var waited time.Duration
 				m.Waiting = func(pause time.Duration, cause error) {
 					require.Error(t, cause)
@@ -331,7 +342,8 @@ func TestSuggest(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				require.Equal(t, Suggestions{[]string{"one"}, tc.ref}, got)
+				require.Equal(t, []string{"one"}, got.Value)
+				require.Equal(t, tc.ref, got.Ref)
 			})
 		})
 	}
@@ -341,7 +353,7 @@ func TestSuggestRemembersWhoIsBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		first, second := scripted(busy(time.Hour), `["one"]`), scripted(`["two"]`)
-		m := NewModels(time.Minute, Model{"p/first", first}, Model{"p/second", second})
+		m := NewModels(time.Minute, resolver{"p/first": first, "p/second": second}, "p/first", "p/second")
 		for range 3 {
 			got, err := m.Suggest(t.Context(), provider.Request{})
 			require.NoError(t, err)
@@ -366,12 +378,13 @@ func TestSuggestEndsInTime(t *testing.T) {
 	t.Run("a call", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
+			models := resolver{"p/slow": hangs(), "p/fast": scripted(`["one"]`)}
 			began := time.Now()
-			got, err := NewModels(time.Minute, Model{"p/slow", hangs()}, Model{"p/fast", scripted(`["one"]`)}).Suggest(t.Context(), provider.Request{})
+			got, err := NewModels(time.Minute, models, "p/slow", "p/fast").Suggest(t.Context(), provider.Request{})
 			require.NoError(t, err)
 			require.Equal(t, "p/fast", got.Ref)
 			require.Equal(t, time.Minute, time.Since(began))
-			_, err = NewModels(time.Minute, Model{"p/slow", hangs()}).Suggest(t.Context(), provider.Request{})
+			_, err = NewModels(time.Minute, models, "p/slow").Suggest(t.Context(), provider.Request{})
 			require.ErrorContains(t, err, "p/slow: no answer within 1m0s")
 		})
 	})
@@ -381,7 +394,7 @@ func TestSuggestEndsInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				_, err := NewModels(time.Hour, Model{"p/m", c}, Model{"p/n", c}).Suggest(ctx, provider.Request{})
+				_, err := NewModels(time.Hour, resolver{"p/m": c, "p/n": c}, "p/m", "p/n").Suggest(ctx, provider.Request{})
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 			})
 		})
@@ -431,16 +444,14 @@ func TestExpansionTeachesNewWordings(t *testing.T) {
 	server := providertest.New(t)
 	registry, err := provider.New(map[string]provider.Config{"mock": {BaseURL: server.OpenAIURL()}}, provider.Options{})
 	require.NoError(t, err)
-	model, err := registry.Resolve("mock/big")
-	require.NoError(t, err)
-	models := NewModels(time.Minute, Model{"mock/big", model})
+	models := NewModels(time.Minute, registry, "mock/big")
 	filter := NewFilter(cat, classifier)
 	dropped := 0
 	for i, in := range small {
 		server.Script(providertest.Answer{Text: fmt.Sprintf("```json\n{\"examples\": %s}\n```", asJSON(t, answers[in.ID]))})
 		got, err := models.Suggest(t.Context(), BuildRequest(in, Neighbours(cat, in, classifier), 100))
 		require.NoError(t, err)
-		kept, gone := filter.Judge(in.ID, got.Texts, 100)
+		kept, gone := filter.Judge(in.ID, got.Value, 100)
 		dropped += len(gone)
 		small[i].Examples = append(small[i].Examples, kept...)
 	}

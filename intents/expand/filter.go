@@ -9,22 +9,22 @@ import (
 	"intenthint/payload"
 )
 
-// Reason says why a suggestion was dropped.
+// Reason is why a suggestion was dropped.
 type Reason string
 
 // Reasons, in the order in which they are looked for.
 const (
 	// Empty: nothing is left of it when it is normalised.
 	Empty Reason = "empty"
-	// Long: it is longer than [MaxExample].
+	// Long: it is longer than [maxExample].
 	Long Reason = "long"
 	// Repeated: it equals an example of the same intent, or an earlier
 	// suggestion for it, once both are normalised.
 	Repeated Reason = "repeated"
 	// Taken: it equals, in the same sense, one of another intent.
 	Taken Reason = "taken"
-	// Similar: it says in nearly the same words what an example or an earlier
-	// suggestion of the same intent says.
+	// Similar: it has nearly the same words as an example or an earlier
+	// suggestion of the same intent.
 	Similar Reason = "similar"
 	// Elsewhere: the classifier is sure that it is another intent's.
 	Elsewhere Reason = "elsewhere"
@@ -38,9 +38,9 @@ func Reasons() []Reason {
 }
 
 const (
-	// MaxExample is the longest example that is kept, in characters. People do
+	// maxExample is the longest example that is kept, in characters. People do
 	// write longer messages, but what they want is in a sentence or two.
-	MaxExample = 200
+	maxExample = 200
 	// maxSimilarity is the least Jaccard index of the character trigrams of two
 	// normalised texts that makes them near-duplicates. In English it is one
 	// short word of eight changed, added or taken away.
@@ -98,14 +98,13 @@ func (f *Filter) add(id, text, normal string) {
 // Judge sorts the suggestions for an intent into those to keep, at most so
 // many, and those to drop, both in the order they came in.
 //
-// The classifier has the last word, but only where it is sure: what is another
-// intent's with a confidence of 0.8 is dropped, since a model that strays blurs
-// the border between the two. All else stays, what it takes for the fallback
-// too: words that it does not know yet are what it is to learn. Tried on the
-// bundled intents, with ten of each one's examples to learn from and twenty more
-// as suggestions, 43 % of the others were right before, 57 % with all twenty and
-// 47 % when those were dropped that the classifier, sure or not, put elsewhere,
-// which were half of them.
+// The classifier has the last word, but only where it is sure: a suggestion that
+// it gives to another intent with a confidence of 0.8 is dropped, since it would
+// blur the border between the two. Everything else stays, even what it takes for
+// the fallback: unknown words are what it is to learn. On the bundled intents,
+// trained on ten examples each and given twenty more as suggestions, 43 % of the
+// held-out ones were right before, 57 % with all twenty, and 47 % when every
+// suggestion that the classifier put elsewhere was dropped, half of them.
 func (f *Filter) Judge(id string, suggestions []string, most int) (kept []string, dropped []Dropped) {
 	for _, text := range suggestions {
 		normal := local.Normalize(text)
@@ -127,7 +126,7 @@ func (f *Filter) objection(id, text, normal string) (reason Reason, of string) {
 	if normal == "" {
 		return Empty, ""
 	}
-	if utf8.RuneCountInString(text) > MaxExample {
+	if utf8.RuneCountInString(text) > maxExample {
 		return Long, ""
 	}
 	owner, there := f.owner[normal]

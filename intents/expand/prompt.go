@@ -24,7 +24,7 @@ const (
 )
 
 const (
-	// temperature lets the model choose other words than the likeliest ones.
+	// temperature makes the model vary its wording.
 	temperature = 0.8
 	// An example is seldom more than tokensEach tokens in any script; spare is
 	// for models that think, or talk, before they answer.
@@ -54,8 +54,8 @@ var answerSchema = json.RawMessage(`{
 	"properties": {"examples": {"type": "array", "items": {"type": "string"}}}
 }`)
 
-// BuildRequest makes the question for count more examples of an intent that
-// are not ones of its neighbours. It depends on nothing but its arguments.
+// BuildRequest asks for count more examples of an intent that do not fit its
+// neighbours. It depends on nothing but its arguments.
 func BuildRequest(in intents.Intent, neighbours []intents.Intent, count int) provider.Request {
 	var b strings.Builder
 	classify.WriteIntent(&b, in, shownExamples)
@@ -134,7 +134,7 @@ var known = []script{
 
 // scripts counts texts by script, the most frequent one first. A text with a
 // character of a script other than Latin is in that one: people write names
-// and words of trade in Latin letters everywhere.
+// and technical words in Latin letters everywhere.
 func scripts(texts []string) []tally {
 	tallies := make([]tally, len(known)+1)
 	tallies[len(known)].name = "other scripts"

@@ -13,10 +13,9 @@ import (
 // ErrChanged is the error of [Replace] for a file that is not what it was.
 var ErrChanged = errors.New("the file was changed meanwhile")
 
-// Replace puts after in the place of before, the whole content of the file, so
-// that whoever reads it sees the one or the other. The file keeps its mode; a
-// link is followed. When the content is another one the file is left alone,
-// with [ErrChanged].
+// Replace atomically replaces the whole content of a file, before, by after. The
+// file keeps its mode; a link is followed. When its content is not before, it is
+// left as it is and the error is [ErrChanged].
 func Replace(path string, before, after []byte) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -33,6 +32,6 @@ func Replace(path string, before, after []byte) error {
 	if !bytes.Equal(now, before) {
 		return fmt.Errorf("%w: %s", ErrChanged, path)
 	}
-	// A name that does not end in .md is no intent file to anybody who watches.
+	// Watchers ignore names that do not end in .md.
 	return atomicfile.Write(path, ".expand-*", after, info.Mode().Perm())
 }

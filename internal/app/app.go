@@ -21,7 +21,6 @@ import (
 	"intenthint/internal/config"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
-	"intenthint/internal/telemetry"
 	"intenthint/store"
 	"intenthint/subjects"
 )
@@ -41,13 +40,11 @@ type App struct {
 	opts    Options
 	log     *slog.Logger
 	layout  bus.Layout
-	metrics *telemetry.Metrics
-	// observed are the metrics of the event side.
-	observed *events.Metrics
-	health   health
-	live     *live
-	loaded   chan error // what became of the intents
-	cleanup  cleanups   // run last in, first out
+	metrics *Metrics
+	health  health
+	live    *live
+	loaded  chan error // what became of the intents
+	cleanup cleanups   // run last in, first out
 
 	// end ends what goes on in the background, which work counts; giveUp ends
 	// requests and events that were taken.
@@ -69,10 +66,9 @@ type App struct {
 // started once.
 func New(cfg *config.Config, o Options) *App {
 	a := &App{
-		cfg: cfg, opts: o, log: o.Log, layout: Layout(cfg), metrics: telemetry.NewMetrics(o.Version),
+		cfg: cfg, opts: o, log: o.Log, layout: Layout(cfg), metrics: NewMetrics(o.Version),
 		loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
 	}
-	a.observed = events.NewMetrics(a.metrics.Registry())
 	a.live = newLive(cfg, a.metrics, o.Log, o.Level)
 	go func() { a.loaded <- a.live.load() }()
 	return a
@@ -209,7 +205,7 @@ func (a *App) takeEvents(ctx context.Context) error {
 	var sink *events.Sink[store.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
 		sink, err = events.StartSink(once, events.SinkOptions[store.Fact]{
-			Name: "sessions", JS: a.events.JS, Layout: a.layout, Handler: EventHandler(a.sessions), Metrics: a.observed, Log: a.log,
+			Name: "sessions", JS: a.events.JS, Layout: a.layout, Handler: EventHandler(a.sessions), Metrics: a.metrics.events, Log: a.log,
 		})
 		return err
 	})
@@ -230,7 +226,7 @@ func (a *App) takeEvents(ctx context.Context) error {
 
 // openTurns makes ready what tells the stream and the other processes of turns.
 func (a *App) openTurns(ctx context.Context) (err error) {
-	if a.publisher, err = events.NewPublisher(a.requests.NC, a.observed, a.log); err != nil {
+	if a.publisher, err = events.NewPublisher(a.requests.NC, a.metrics.events, a.log); err != nil {
 		return err
 	}
 	a.cleanup.add("publisher", func(ctx context.Context) error { a.publisher.Stop(ctx); return nil })
@@ -273,7 +269,7 @@ func (a *App) openClaims(ctx context.Context) {
 func (a *App) takeRequests(ctx context.Context) error {
 	hinter := hint.New(hint.Options{
 		Answers: a.answers, Publisher: a.publisher, Prefix: a.layout.Prefix, MaxPayload: a.requests.NC.MaxPayload(),
-		Registerer: a.metrics.Registry(), Log: a.log,
+		Registerer: a.metrics.Registry, Log: a.log,
 	})
 	if err := <-a.loaded; err != nil {
 		return err
@@ -282,7 +278,7 @@ func (a *App) takeRequests(ctx context.Context) error {
 		return err
 	}
 	service, err := bus.StartService(ctx, a.requests.NC, bus.ServiceOptions{
-		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Registerer: a.metrics.Registry(), Log: a.log,
+		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Registerer: a.metrics.Registry, Log: a.log,
 		Description: "Answers OpenClaw decision hooks with a routing hint",
 		Metadata:    map[string]string{"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind},
 	}, a.endpoints(

@@ -12,6 +12,7 @@ import (
 	"intenthint/classify/vectors"
 	"intenthint/intents"
 	"intenthint/internal/config"
+	"intenthint/model"
 	"intenthint/model/provider"
 )
 
@@ -60,7 +61,7 @@ func (t *Tier) Predict(ctx context.Context, in classify.Input) local.Prediction 
 type teacher struct {
 	dir      string // of the cache
 	observer Observer
-	breakers *classify.Breakers
+	breakers *model.Breakers
 	log      *slog.Logger
 	progress func(done, of int)
 }
@@ -84,12 +85,12 @@ func (t *teacher) teach(ctx context.Context, l lesson) (*Tier, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := local.TrainEmbedded(l.local, found)
+	trained, err := local.TrainEmbedded(l.local, found)
 	if err != nil {
 		return nil, err
 	}
-	opts := classify.ChainOptions{Observer: t.observer, Breakers: t.breakers}
-	return &Tier{Embedding: classify.NewEmbedding(embedder.Ref, embedder, model, opts), lesson: l, model: model}, nil
+	opts := model.Options{Observer: t.observer, Breakers: t.breakers}
+	return &Tier{Embedding: classify.NewEmbedding(embedder.Ref, embedder, trained, opts), lesson: l, model: trained}, nil
 }
 
 // embedding returns the tier of the configuration and the catalogue, nil when
@@ -111,7 +112,7 @@ func (l *live) embedding() *Tier {
 		l.wanted <- want
 	}
 	l.lesson = want
-	l.metrics.EmbeddingReady(l.tier != nil)
+	l.metrics.ready(l.tier != nil)
 	return l.tier
 }
 

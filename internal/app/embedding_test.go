@@ -11,13 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify"
-	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
-	"intenthint/internal/telemetry"
 	"intenthint/model/provider/providertest"
 )
 
@@ -203,23 +199,4 @@ func TestEmbeddingModelUnderTheOtherModes(t *testing.T) {
 			require.Len(t, apptest.Texts(model), before+tt.calls)
 		})
 	}
-}
-
-func TestObserverShowsTheEmbeddingModel(t *testing.T) {
-	var log apptest.Buffer
-	metrics := telemetry.NewMetrics("test")
-	o := app.Observer{Metrics: metrics, Log: telemetry.NewLogger(&log, "json", nil)}
-	o.EmbeddingReady(true)
-	o.ModelCalled(classify.Call{Ref: "p/e", Outcome: classify.OutcomeOK})
-	require.NoError(t, testutil.GatherAndCompare(metrics.Registry(), strings.NewReader(`
-# HELP intenthint_embedding_ready Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).
-# TYPE intenthint_embedding_ready gauge
-intenthint_embedding_ready 1
-`), "intenthint_embedding_ready"))
-	o.EmbeddingReady(false)
-	require.NoError(t, testutil.GatherAndCompare(metrics.Registry(), strings.NewReader(`
-# HELP intenthint_embedding_ready Whether the embedding model takes part (1), or there is none or its vectors of the intents are not there yet (0).
-# TYPE intenthint_embedding_ready gauge
-intenthint_embedding_ready 0
-`), "intenthint_embedding_ready"))
 }

@@ -11,7 +11,6 @@ import (
 	"intenthint/hint/run"
 	"intenthint/internal/config"
 	"intenthint/internal/hook"
-	"intenthint/internal/telemetry"
 )
 
 // What tests of the whole system look into.
@@ -20,7 +19,7 @@ var NewRebuilder = newRebuilder
 // NewAnswering returns what answers before_prompt_build, without a server.
 func NewAnswering(cfg *config.Config) (*hook.Runner, error) {
 	log := slog.New(slog.DiscardHandler)
-	l := newLive(cfg, telemetry.NewMetrics("test"), log, new(slog.LevelVar))
+	l := newLive(cfg, NewMetrics("test"), log, new(slog.LevelVar))
 	if err := l.load(); err != nil {
 		return nil, err
 	}

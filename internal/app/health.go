@@ -13,7 +13,6 @@ import (
 	"intenthint/internal/config"
 	"intenthint/internal/events"
 	"intenthint/internal/httpserver"
-	"intenthint/internal/telemetry"
 	"intenthint/store"
 )
 
@@ -32,7 +31,7 @@ type health struct {
 
 // startHTTP serves /healthz, /readyz and /metrics, where one is wanted, and
 // returns how to stop it.
-func startHTTP(ctx context.Context, cfg *config.Config, h *health, metrics *telemetry.Metrics, log *slog.Logger) (func(context.Context) error, error) {
+func startHTTP(ctx context.Context, cfg *config.Config, h *health, metrics *Metrics, log *slog.Logger) (func(context.Context) error, error) {
 	if cfg.HTTP.Addr == "" {
 		return func(context.Context) error { return nil }, nil
 	}
@@ -48,7 +47,7 @@ func startHTTP(ctx context.Context, cfg *config.Config, h *health, metrics *tele
 	}
 	server.Handle("GET /healthz", &h.healthy)
 	server.Handle("GET /readyz", &h.ready)
-	server.Handle("GET /metrics", httpserver.Metrics(metrics.Registry(), log))
+	server.Handle("GET /metrics", httpserver.Metrics(metrics.Registry, log))
 	return server.Shutdown, nil
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/classify"
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/telemetry"
+	"intenthint/model"
 	"intenthint/model/provider/providertest"
 )
 
@@ -86,23 +86,23 @@ func TestBroadcastMakesOneModelCall(t *testing.T) {
 
 func TestObserverShowsTheBreaker(t *testing.T) {
 	var log apptest.Buffer
-	metrics := telemetry.NewMetrics("test")
+	metrics := app.NewMetrics("test")
 	o := app.Observer{Metrics: metrics, Log: telemetry.NewLogger(&log, "json", nil)}
 	gauge := func(want int) {
 		t.Helper()
-		require.NoError(t, testutil.GatherAndCompare(metrics.Registry(), strings.NewReader(fmt.Sprintf(`
-# HELP intenthint_model_breaker_open Whether a model is left alone because it failed again and again (1) or not (0), by model; how many of them for other.
+		require.NoError(t, testutil.GatherAndCompare(metrics.Registry, strings.NewReader(fmt.Sprintf(`
+# HELP intenthint_model_breaker_open 1 while the model's circuit breaker is open, by model; for other, how many of them are.
 # TYPE intenthint_model_breaker_open gauge
 intenthint_model_breaker_open{model="p/m"} %d
 `, want)), "intenthint_model_breaker_open"))
 	}
-	o.ModelCalled(classify.Call{Ref: "p/m", Outcome: classify.OutcomeOK})
+	o.ModelCalled(model.Call{Ref: "p/m", Outcome: model.OutcomeOK})
 	gauge(0)
-	o.BreakerOpened("p/m", 5*time.Second, classify.ErrFailed)
+	o.BreakerOpened("p/m", 5*time.Second, model.ErrFailed)
 	gauge(1)
 	for range 10 {
-		o.ModelCalled(classify.Call{Ref: "p/m", Outcome: classify.OutcomeOpen, Err: classify.ErrOpen})
-		o.ModelCalled(classify.Call{Ref: "p/m", Outcome: classify.OutcomeCanceled, Err: classify.ErrFailed})
+		o.ModelCalled(model.Call{Ref: "p/m", Outcome: model.OutcomeOpen, Err: model.ErrOpen})
+		o.ModelCalled(model.Call{Ref: "p/m", Outcome: model.OutcomeCanceled, Err: model.ErrFailed})
 	}
 	o.BreakerClosed("p/m")
 	gauge(0)

@@ -4,45 +4,44 @@ import (
 	"log/slog"
 	"time"
 
-	"intenthint/classify"
-	"intenthint/internal/telemetry"
+	"intenthint/model"
 )
 
 // Observer hands what the models and the classifier tell to the metrics and
 // the log.
 type Observer struct {
-	*telemetry.Metrics
+	*Metrics
 	Log *slog.Logger
 }
 
 // AnsweredLocally implements [classify.Observer].
 func (o Observer) AnsweredLocally(cause error) {
 	if cause != nil {
-		o.Log.Debug("model call failed, using the local answer", "cause", cause)
+		o.Log.Debug("local answer used instead of the model's", "cause", cause)
 	}
 }
 
-// ModelCalled implements [classify.CallObserver].
-func (o Observer) ModelCalled(c classify.Call) {
-	o.ModelCall(c)
+// ModelCalled implements [model.Observer].
+func (o Observer) ModelCalled(c model.Call) {
+	o.models.ModelCalled(c)
 	switch {
 	case c.Err == nil:
-	case c.Outcome == classify.OutcomeOpen, c.Outcome == classify.OutcomeCanceled:
-		// Said once, when the breaker opened, or nobody's fault.
-		o.Log.Debug("model not asked", "model", c.Ref, "outcome", c.Outcome, "error", c.Err)
+	case c.Outcome == model.OutcomeOpen, c.Outcome == model.OutcomeCanceled:
+		// Logged once, when the breaker opened, or nobody's fault.
+		o.Log.Debug("model not asked or not needed", "model", c.Ref, "outcome", c.Outcome, "error", c.Err)
 	default:
 		o.Log.Warn("model call failed", "model", c.Ref, "outcome", c.Outcome, "took_ms", c.Duration.Milliseconds(), "error", c.Err)
 	}
 }
 
-// BreakerOpened implements [classify.BreakerObserver].
+// BreakerOpened implements [model.BreakerObserver].
 func (o Observer) BreakerOpened(ref string, pause time.Duration, cause error) {
-	o.ModelBreaker(ref, true)
-	o.Log.Warn("circuit breaker opened", "model", ref, "pause_ms", pause.Milliseconds(), "error", cause)
+	o.models.BreakerOpened(ref, pause, cause)
+	o.Log.Warn("circuit breaker opened", "model", ref, "pause_ms", pause.Round(time.Millisecond).Milliseconds(), "error", cause)
 }
 
-// BreakerClosed implements [classify.BreakerObserver].
+// BreakerClosed implements [model.BreakerObserver].
 func (o Observer) BreakerClosed(ref string) {
-	o.ModelBreaker(ref, false)
+	o.models.BreakerClosed(ref)
 	o.Log.Info("circuit breaker closed", "model", ref)
 }

@@ -16,7 +16,7 @@ import (
 	"intenthint/hint/eligibility"
 	"intenthint/intents"
 	"intenthint/internal/config"
-	"intenthint/internal/telemetry"
+	"intenthint/model"
 	"intenthint/model/provider"
 )
 
@@ -24,12 +24,12 @@ import (
 // catalogue. Each change makes new settings, beside the running ones, and swaps
 // them in when they are complete.
 type live struct {
-	metrics *telemetry.Metrics
+	metrics *Metrics
 	log     *slog.Logger
 	level   *slog.LevelVar
 	// breakers know which models fail; a new configuration does not make them
 	// forget it.
-	breakers *classify.Breakers
+	breakers *model.Breakers
 
 	// mu guards the building of settings; requests never take it.
 	mu      sync.Mutex
@@ -50,10 +50,10 @@ type live struct {
 	current atomic.Pointer[config.Config]
 }
 
-func newLive(cfg *config.Config, metrics *telemetry.Metrics, log *slog.Logger, level *slog.LevelVar) *live {
+func newLive(cfg *config.Config, metrics *Metrics, log *slog.Logger, level *slog.LevelVar) *live {
 	l := &live{
 		metrics: metrics, log: log, level: level, cfg: cfg, wanted: make(chan lesson, 1),
-		breakers: classify.NewBreakers(Observer{metrics, log}),
+		breakers: model.NewBreakers(Observer{metrics, log}),
 	}
 	l.current.Store(cfg)
 	return l
@@ -152,8 +152,8 @@ func NewClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o 
 }
 
 // newWatchedClassifier makes the classifier of a configuration, whose models
-// are left alone when the breakers say so. embedding may be nil.
-func newWatchedClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o Observer, breakers *classify.Breakers) (*classify.Classifier, error) {
+// are not asked while their breakers are open. embedding may be nil.
+func newWatchedClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o Observer, breakers *model.Breakers) (*classify.Classifier, error) {
 	c := cfg.Classifier
 	opts := classify.Options{LocalAccept: c.LocalAccept, MaxInflight: c.MaxInflight, Observer: o}
 	if embedding != nil {
@@ -166,8 +166,8 @@ func newWatchedClassifier(cfg *config.Config, local classify.Local, embedding *T
 	if err != nil {
 		return nil, err
 	}
-	chain := classify.NewChain(registry, classify.ChainOptions{Observer: o, Breakers: breakers}, c.Model, c.Fallback)
-	return classify.New(c.Mode, local, chain, opts), nil
+	chain := model.NewChain(registry, model.Options{Observer: o, Breakers: breakers}, c.Model, c.Fallback)
+	return classify.New(c.Mode, local, classify.LLM{Chain: chain}, opts), nil
 }
 
 func nonEmpty(values ...string) []string {
@@ -215,7 +215,7 @@ func (l *live) watch(ctx context.Context) {
 		ended := make(chan struct{})
 		watching.Go(func() {
 			defer close(ended)
-			d.Watch(own, l.useCatalog, func(f intents.Fault) { l.metrics.IntentsReload(f) })
+			d.Watch(own, l.useCatalog, func(f intents.Fault) { l.metrics.reload(reloadIntents, f) })
 		})
 		stop = func() {
 			cancel()
@@ -225,7 +225,7 @@ func (l *live) watch(ctx context.Context) {
 	follow(directory)
 	dir := cfg.IntentsDir
 	err := config.Watch(ctx, cfg, l.log, func(cfg *config.Config, err error) {
-		l.metrics.ConfigReload(err)
+		l.metrics.reload(reloadConfig, err)
 		if err != nil {
 			return
 		}
@@ -263,7 +263,7 @@ func (l *live) useCatalog(catalog *intents.Catalog) {
 	defer l.mu.Unlock()
 	l.catalog, l.local = catalog, trained
 	err := l.rebuild()
-	l.metrics.IntentsReload(err)
+	l.metrics.reload(reloadIntents, err)
 	if err != nil {
 		l.log.Error("the intents were not reloaded", "error", err)
 		return

@@ -91,13 +91,13 @@ func (m *anthropicModel) completion(msg *anthropic.Message) (Completion, error) 
 	switch {
 	case msg.StopReason == anthropic.StopReasonMaxTokens, msg.StopReason == anthropic.StopReasonModelContextWindowExceeded:
 		m.learned.widen()
-		return out, ErrTruncated
+		return out, errTruncated
 	case msg.StopReason == anthropic.StopReasonRefusal:
-		return out, ErrRefused
+		return out, errRefused
 	case msg.Type != "message" && len(msg.Content) == 0:
 		return out, fmt.Errorf("%w: not a message", ErrMalformed)
 	case strings.TrimSpace(text.String()) == "":
-		return out, ErrEmpty
+		return out, errEmpty
 	}
 	out.Text = text.String()
 	return out, nil

@@ -176,16 +176,16 @@ func TestCompleteFailures(t *testing.T) {
 		{"cut-off body", providertest.Answer{Body: `{"choices": [{"mess`}, ErrMalformed, "not a JSON object", ""},
 		{"two objects", providertest.Answer{Body: `{}{}`}, ErrMalformed, "not a JSON object", ""},
 		{"no choices", providertest.Answer{Body: `{}`}, ErrMalformed, "", ""},
-		{"huge body", providertest.Answer{Body: good(strings.Repeat("x", MaxBody))}, ErrTooLarge, "more than 1048576 bytes", ""},
-		{"empty text", providertest.Answer{}, ErrEmpty, "", ""},
-		{"blank text", providertest.Answer{Text: " \n"}, ErrEmpty, "", ""},
-		{"null text", providertest.Answer{Body: `{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}`}, ErrEmpty, "", "openai"},
-		{"length", providertest.Answer{Text: `{"a": "b`, Finish: "length"}, ErrTruncated, "", "openai"},
-		{"max tokens", providertest.Answer{Text: `{"a": "b`, Finish: "max_tokens"}, ErrTruncated, "", "anthropic"},
-		{"context window", providertest.Answer{Text: `{"a": "b`, Finish: "model_context_window_exceeded"}, ErrTruncated, "", "anthropic"},
-		{"refusal", providertest.Answer{Refusal: "I'd rather not"}, ErrRefused, "I'd rather not", "openai"},
-		{"content filter", providertest.Answer{Text: "x", Finish: "content_filter"}, ErrRefused, "", "openai"},
-		{"refusal", providertest.Answer{Text: "x", Finish: "refusal"}, ErrRefused, "", "anthropic"},
+		{"huge body", providertest.Answer{Body: good(strings.Repeat("x", maxBody))}, errTooLarge, "more than 1048576 bytes", ""},
+		{"empty text", providertest.Answer{}, errEmpty, "", ""},
+		{"blank text", providertest.Answer{Text: " \n"}, errEmpty, "", ""},
+		{"null text", providertest.Answer{Body: `{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}`}, errEmpty, "", "openai"},
+		{"length", providertest.Answer{Text: `{"a": "b`, Finish: "length"}, errTruncated, "", "openai"},
+		{"max tokens", providertest.Answer{Text: `{"a": "b`, Finish: "max_tokens"}, errTruncated, "", "anthropic"},
+		{"context window", providertest.Answer{Text: `{"a": "b`, Finish: "model_context_window_exceeded"}, errTruncated, "", "anthropic"},
+		{"refusal", providertest.Answer{Refusal: "I'd rather not"}, errRefused, "I'd rather not", "openai"},
+		{"content filter", providertest.Answer{Text: "x", Finish: "content_filter"}, errRefused, "", "openai"},
+		{"refusal", providertest.Answer{Text: "x", Finish: "refusal"}, errRefused, "", "anthropic"},
 		{"choices of the wrong type", providertest.Answer{Body: `{"choices": "x"}`}, ErrMalformed, "", "openai"},
 	}
 	for _, tt := range tests {
@@ -414,7 +414,7 @@ func TestCompleteMakesRoomForThinking(t *testing.T) {
 		s.Script(providertest.Answer{Finish: finish})
 		s.Always(providertest.Answer{Text: "fine"})
 		got, err := m.Complete(t.Context(), request())
-		require.ErrorIs(t, err, ErrTruncated)
+		require.ErrorIs(t, err, errTruncated)
 		require.Equal(t, 20, got.Usage.OutputTokens, "what it cost is known all the same")
 		_, err = m.Complete(t.Context(), request())
 		require.NoError(t, err)

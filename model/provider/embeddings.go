@@ -9,8 +9,8 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// maxEmbeddingBody is the longest answer of an embedding model that is read, in
-// bytes: a hundred texts in vectors of some thousand numbers.
+// maxEmbeddingBody bounds the response of an embedding model, in bytes: a hundred
+// texts in vectors of some thousand numbers.
 const maxEmbeddingBody = 16 << 20
 
 // Embedder is one embedding model of one provider.
@@ -27,7 +27,7 @@ type Embedder struct {
 // Embedder returns the embedding model of a reference. It opens no connection.
 // Errors are [ErrUnresolved].
 func (r *Registry) Embedder(ref string) (*Embedder, error) {
-	name, model, err := SplitRef(ref)
+	name, model, err := splitRef(ref)
 	if err != nil {
 		return nil, err
 	}
@@ -55,10 +55,10 @@ func noEmbeddings(name, api string) error {
 	return fmt.Errorf("%w: provider %q speaks %s, which has no embeddings; it must speak %s", ErrUnresolved, name, api, APIOpenAI)
 }
 
-// CheckEmbedder says why a reference can name no embedding model, whatever keys
-// there are: no such provider, or one whose API has no embeddings.
+// CheckEmbedder returns why a reference can name no embedding model, whatever the
+// keys: no such provider, or one whose API has no embeddings.
 func CheckEmbedder(ref string, configured map[string]Config) error {
-	name, _, err := SplitRef(ref)
+	name, _, err := splitRef(ref)
 	if err != nil {
 		return err
 	}
@@ -76,8 +76,8 @@ func CheckEmbedder(ref string, configured map[string]Config) error {
 }
 
 // Embed returns a vector for each text, in their order, each of length 1 and
-// all of the same dimension. It asks once and returns when ctx is done. An
-// answer that is not that is [ErrMalformed]; a usage may come with an error.
+// all of the same dimension. It asks once and returns when ctx is done. Any other
+// answer is [ErrMalformed]; a usage may come with an error.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
 	resp, err := e.client.CreateEmbeddings(ctx, openai.EmbeddingRequest{Input: texts, Model: openai.EmbeddingModel(e.model)})
 	if err != nil {
@@ -103,7 +103,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usag
 	return out, usage, nil
 }
 
-// normalize gives a vector the length 1, and says whether that can be done.
+// normalize scales a vector to length 1, and reports whether that can be done.
 func normalize(v []float32) bool {
 	sum := 0.0
 	for _, x := range v {

@@ -19,8 +19,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxBody is the longest answer of a language model that is read, in bytes.
-const MaxBody = 1 << 20
+// maxBody bounds the response of a language model, in bytes.
+const maxBody = 1 << 20
 
 // StatusError is a response whose status is not 2xx, or a 2xx one whose body
 // reports an error.
@@ -72,25 +72,24 @@ func NewTransport() *http.Transport {
 		IdleConnTimeout:        3 * time.Minute,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
-		// A connection that died without a word would swallow requests until
-		// their deadline.
+		// A dead connection would swallow requests until their deadline.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
 
-// client sends requests and hands back only responses that are complete,
-// bounded, 2xx and JSON objects. Everything else is an error, so that the API
-// libraries on top of it all fail in the same words.
+// client sends requests and returns only responses that are complete, bounded,
+// 2xx and JSON objects. Everything else is an error of this package, so that the
+// API libraries on top of it all fail alike.
 type client struct {
 	http *http.Client
 	// key is kept out of errors.
 	key string
-	// limit is the longest body that is read, in bytes.
+	// limit bounds the body, in bytes.
 	limit int64
 }
 
 func newClient(transport http.RoundTripper, key string) *client {
-	return &client{key: key, limit: MaxBody, http: &http.Client{
+	return &client{key: key, limit: maxBody, http: &http.Client{
 		Transport: transport,
 		// A redirected request would take the key along to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -111,7 +110,7 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, c.statusError(resp, body)
 	case int64(len(body)) > c.limit:
-		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, c.limit)
+		return nil, fmt.Errorf("%w: more than %d bytes", errTooLarge, c.limit)
 	}
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	if len(body) == 0 || body[0] != '{' || !json.Valid(body) {
@@ -126,8 +125,8 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// reportsError says whether a body of a 2xx response is an error all the same,
-// as proxies in front of models send it.
+// reportsError reports whether the body of a 2xx response is an error, as proxies
+// in front of models send it.
 func reportsError(body []byte) bool {
 	if !bytes.Contains(body, []byte(`"error"`)) {
 		return false
@@ -154,7 +153,7 @@ func (c *client) statusError(resp *http.Response, body []byte) error {
 	}
 }
 
-// redact takes the key out of a text; providers like to quote a wrong one.
+// redact removes the key from a text; providers quote a wrong one.
 func (c *client) redact(s string) string {
 	if c.key == "" {
 		return s
@@ -230,9 +229,8 @@ func duration(n float64, unit time.Duration) time.Duration {
 	return time.Duration(d)
 }
 
-// plain takes what http.Client wraps around an error away: the address is
-// known, and the cause is what counts. A deadline comes out as the context's, a
-// body of the wrong shape as [ErrMalformed].
+// plain removes what http.Client wraps around an error. A deadline becomes the
+// context's error, a body of the wrong shape [ErrMalformed].
 func plain(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil {
 		return cause

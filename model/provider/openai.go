@@ -18,7 +18,7 @@ const lowTemperature = 0.1
 type openAIModel struct {
 	client *openai.Client
 	model  string
-	// own says that the host is OpenAI's own, which wants
+	// own: the host is OpenAI's own, which wants
 	// max_completion_tokens; other servers know max_tokens better.
 	own     bool
 	learned memory
@@ -46,7 +46,7 @@ func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, er
 	return m.completion(resp)
 }
 
-// without is quirks.without, and knows the refusals of the client library too,
+// without is quirks.without that also knows the refusals of the client library,
 // which has a list of models of its own.
 func (m *openAIModel) without(q quirks, err error) (quirks, bool) {
 	next := q
@@ -119,13 +119,13 @@ func (m *openAIModel) completion(resp openai.ChatCompletionResponse) (Completion
 	switch {
 	case choice.FinishReason == openai.FinishReasonLength:
 		m.learned.widen()
-		return out, ErrTruncated
+		return out, errTruncated
 	case choice.FinishReason == openai.FinishReasonContentFilter:
-		return out, fmt.Errorf("%w: content filter", ErrRefused)
+		return out, fmt.Errorf("%w: content filter", errRefused)
 	case strings.TrimSpace(text) == "" && choice.Message.Refusal != "":
-		return out, fmt.Errorf("%w: %s", ErrRefused, fold(choice.Message.Refusal, 200))
+		return out, fmt.Errorf("%w: %s", errRefused, fold(choice.Message.Refusal, 200))
 	case strings.TrimSpace(text) == "":
-		return out, ErrEmpty
+		return out, errEmpty
 	}
 	out.Text = text
 	return out, nil

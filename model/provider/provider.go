@@ -1,6 +1,3 @@
-// Package provider asks language models over HTTP: one request, one answer,
-// within the caller's deadline. It knows two wire formats, and which providers
-// are built in (contract §9, HINT_PROVIDERS).
 package provider
 
 import (
@@ -18,7 +15,7 @@ import (
 	"sync"
 )
 
-// Wire formats (the api of a provider).
+// Wire formats: the api of a provider.
 const (
 	APIOpenAI    = "openai-completions"
 	APIAnthropic = "anthropic-messages"
@@ -29,19 +26,19 @@ var (
 	// ErrUnresolved: a reference names no provider that is configured, or one
 	// whose key is not set.
 	ErrUnresolved = errors.New("model cannot be resolved")
-	// ErrRefused: the model or its provider declined to answer.
-	ErrRefused = errors.New("the model refused to answer")
-	// ErrTruncated: the answer reached the bound of its length.
-	ErrTruncated = errors.New("the answer was cut off at its length limit")
-	// ErrEmpty: the answer holds no text.
-	ErrEmpty = errors.New("the answer is empty")
+	// errRefused: the model or its provider declined to answer.
+	errRefused = errors.New("the model refused to answer")
+	// errTruncated: the answer reached its length limit.
+	errTruncated = errors.New("the answer was cut off at its length limit")
+	// errEmpty: the answer holds no text.
+	errEmpty = errors.New("the answer is empty")
 	// ErrMalformed: the body is not what the API promises.
 	ErrMalformed = errors.New("the response is malformed")
-	// ErrTooLarge: the body is longer than an answer can be, such as [MaxBody].
-	ErrTooLarge = errors.New("the response is too large")
+	// errTooLarge: the body is longer than [maxBody], or its like for vectors.
+	errTooLarge = errors.New("the response is too large")
 )
 
-// Config says how to reach a provider: an entry of HINT_PROVIDERS.
+// Config is how to reach a provider: an entry of HINT_PROVIDERS.
 type Config struct {
 	// BaseURL is http or https, to which the path of the API is appended.
 	BaseURL string `json:"baseUrl"`
@@ -64,15 +61,15 @@ var builtin = map[string]Config{
 // Builtin returns the providers that are there without configuration.
 func Builtin() map[string]Config { return maps.Clone(builtin) }
 
-// Validate says what is wrong with the entry of a provider, nil when nothing
-// is. Fields that a built-in provider of that name has may be absent.
+// Validate returns what is wrong with the entry of a provider. Fields that a
+// built-in provider of that name has may be absent.
 func Validate(name string, c Config) error {
 	_, err := settle(name, c)
 	return err
 }
 
-// variableName is what an environment variable is called; a key that was put
-// there by mistake mostly is not.
+// variableName matches names of environment variables, but hardly a key that was
+// put there by mistake.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // settle validates an entry and fills in what it leaves out.
@@ -93,8 +90,7 @@ func settle(name string, c Config) (entry, error) {
 	}
 	if e.keyEnv == "" && known {
 		// An entry with an address of its own may stand for a local server, so
-		// the key of the built-in one is used when it is there, and not missed
-		// when it is not.
+		// the key of the built-in one is optional.
 		e.keyEnv, e.keyRequired = base.APIKeyEnv, base.APIKeyEnv != "" && c.BaseURL == ""
 	}
 	if e.keyEnv != "" && !variableName.MatchString(e.keyEnv) {
@@ -108,7 +104,7 @@ func settle(name string, c Config) (entry, error) {
 		return entry{}, fmt.Errorf("provider %q: baseUrl is missing", name)
 	}
 	u, err := url.Parse(raw)
-	// The address itself is not quoted: it may hold a secret in a wrong place.
+	// The address itself is not quoted: it may hold a misplaced secret.
 	switch {
 	case err != nil:
 		return entry{}, fmt.Errorf("provider %q: baseUrl is not a URL", name)
@@ -139,9 +135,8 @@ type Request struct {
 	User   string
 	// MaxTokens bounds the answer.
 	MaxTokens int
-	// Temperature is how freely the model may choose its words, for models
-	// that can be told; 0 for hardly at all: the same question should get the
-	// same answer.
+	// Temperature is the sampling temperature, for models that take one; 0 for
+	// a low one: the same question should get the same answer.
 	Temperature float64
 	// Schema is the JSON schema of the answer, enforced where the provider can
 	// do that; nil for free text. SchemaName is its name.
@@ -170,7 +165,7 @@ type Completer interface {
 	Complete(ctx context.Context, req Request) (Completion, error)
 }
 
-// Options are what a [Registry] needs of the world.
+// Options of a [Registry].
 type Options struct {
 	// Transport carries the requests; nil for one shared by the whole process,
 	// whose connections stay warm when registries are replaced.
@@ -195,8 +190,8 @@ type connection struct {
 	err    error
 }
 
-// maxModels bounds the models whose peculiarities are remembered: references
-// come from gateways too.
+// maxModels bounds the models whose quirks are remembered: references come from
+// gateways too.
 const maxModels = 256
 
 // New returns the registry of the built-in providers and those configured. An
@@ -236,9 +231,9 @@ func New(configured map[string]Config, opts Options) (*Registry, error) {
 	return r, nil
 }
 
-// SplitRef splits provider/model at the first slash: models may have slashes
+// splitRef splits provider/model at the first slash: models may have slashes
 // of their own.
-func SplitRef(ref string) (name, model string, err error) {
+func splitRef(ref string) (name, model string, err error) {
 	name, model, _ = strings.Cut(strings.TrimSpace(ref), "/")
 	if name == "" || model == "" {
 		return "", "", fmt.Errorf("%w: %q is not of the form provider/model", ErrUnresolved, ref)
@@ -247,10 +242,9 @@ func SplitRef(ref string) (name, model string, err error) {
 }
 
 // Resolve returns the model of a reference. It opens no connection, so a model
-// that does not exist is found out when it is asked. Errors are
-// [ErrUnresolved].
+// that does not exist fails when it is asked. Errors are [ErrUnresolved].
 func (r *Registry) Resolve(ref string) (Completer, error) {
-	name, model, err := SplitRef(ref)
+	name, model, err := splitRef(ref)
 	if err != nil {
 		return nil, err
 	}

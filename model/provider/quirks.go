@@ -109,9 +109,8 @@ var unrelated = []string{
 	"context length", "context_length", "too long",
 }
 
-// without returns quirks with which a refused request is worth another try,
-// and false when there is none. It goes by the parameters that the error
-// mentions.
+// without returns quirks with which a refused request is worth another try, by
+// the parameters that the error mentions; false when there are none.
 func (q quirks) without(err error) (quirks, bool) {
 	var status *StatusError
 	if !errors.As(err, &status) || status.Code != http.StatusBadRequest && status.Code != http.StatusUnprocessableEntity {

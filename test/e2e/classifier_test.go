@@ -181,24 +181,19 @@ func TestTheBudgetIsKept(t *testing.T) {
 		budget, within time.Duration
 		notBefore      time.Duration
 	}{
+		// No reply after the caller's budget is ever read; within leaves a busy
+		// machine time beyond the configured one.
 		{"the caller's, when it is the smaller", 400 * time.Millisecond, 400 * time.Millisecond, 200 * time.Millisecond},
-		{"the configured one, when that is the smaller", 10 * time.Second, 1500 * time.Millisecond, time.Second},
+		{"the configured one, when that is the smaller", 10 * time.Second, 2 * time.Second, time.Second},
 		{"a tiny one", 60 * time.Millisecond, 60 * time.Millisecond, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var best reply
-			for range 5 { // a busy machine may be late once
+			for range 2 { // five late answers would open the circuit breaker
 				r := g.ask(turn{session: "s1", run: unique("r"), prompt: "Hello there.", budget: row.budget})
 				require.Equal(t, "deadline", r.Header.Get("Hint-Skip"))
 				require.Greater(t, r.took, row.notBefore)
-				if best.Msg == nil || r.took < best.took {
-					best = r
-				}
-				if best.took < row.within {
-					break
-				}
+				require.Less(t, r.took, row.within)
 			}
-			require.Less(t, best.took, row.within)
 		})
 	}
 }

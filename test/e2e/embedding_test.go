@@ -78,7 +78,7 @@ func TestAnEmbeddingModelHelpsWhileItIsThere(t *testing.T) {
 	p.logs(ready)
 	require.Equal(t, calls, m.Count())
 	p.stop()
-	require.Equal(t, 0, strings.Count(p.stderr.String(), "vectors are fetched"))
+	require.Equal(t, 0, strings.Count(p.stderr.String(), "fetching vectors"))
 }
 
 func TestAnEmbeddingModelOfNobodyStopsTheStart(t *testing.T) {

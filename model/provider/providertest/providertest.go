@@ -211,7 +211,7 @@ func (s *Server) next(req Request) Answer {
 	return f(req)
 }
 
-// wait says whether there is anybody left to answer.
+// wait reports whether there is anybody left to answer.
 func (s *Server) wait(r *http.Request, a Answer) bool {
 	var timer <-chan time.Time
 	switch {

@@ -1,4 +1,4 @@
-package classify
+package model
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/model/provider"
-	"intenthint/payload"
 )
 
 // switches records what a breaker's observer is told.
@@ -32,14 +31,6 @@ func (s *switches) BreakerClosed(ref string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.list = append(s.list, ref+" closed")
-}
-
-// patient asks a chain with a budget of ten seconds.
-func patient(t *testing.T, chain Model, in Input) (payload.Classification, error) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	return chain.Classify(ctx, in)
 }
 
 var (
@@ -69,10 +60,10 @@ func TestBreakerOpensOnWhatIsTheModelsFault(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			in := testInput(t)
+			in := question()
 			synctest.Test(t, func(t *testing.T) {
 				seen, told := &calls{}, &switches{}
-				chain := NewChain(tt.models, ChainOptions{Observer: seen, Breakers: NewBreakers(told)}, "p/a")
+				chain := NewChain(tt.models, Options{Observer: seen, Breakers: NewBreakers(told)}, "p/a")
 				const n = breakerFailures + 5
 				for range n {
 					budget := tt.budget
@@ -86,7 +77,7 @@ func TestBreakerOpensOnWhatIsTheModelsFault(t *testing.T) {
 					if tt.cancel > 0 {
 						time.AfterFunc(tt.cancel, cancel)
 					}
-					_, err := chain.Classify(ctx, in)
+					_, err := Ask(ctx, chain, in)
 					cancel()
 					if asked := len(seen.list); tt.calls > 0 && asked > tt.calls {
 						break
@@ -111,17 +102,17 @@ func TestBreakerOpensOnWhatIsTheModelsFault(t *testing.T) {
 }
 
 func TestBreakerOneSuccessForgivesTheFailuresBefore(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	told := &switches{}
 	m := &completer{err: errBroken, text: goodAnswer}
-	chain := NewChain(resolver{"p/a": m}, ChainOptions{Breakers: NewBreakers(told)}, "p/a")
+	chain := NewChain(resolver{"p/a": m}, Options{Breakers: NewBreakers(told)}, "p/a")
 	for range 3 {
 		for range breakerFailures - 1 {
-			_, err := chain.Classify(t.Context(), in)
+			_, err := Ask(t.Context(), chain, in)
 			require.Error(t, err)
 		}
 		m.err = nil
-		_, err := chain.Classify(t.Context(), in)
+		_, err := Ask(t.Context(), chain, in)
 		require.NoError(t, err)
 		m.err = errBroken
 	}
@@ -130,7 +121,7 @@ func TestBreakerOneSuccessForgivesTheFailuresBefore(t *testing.T) {
 
 // TestBreakerOutage is an outage of three minutes with a question each second.
 func TestBreakerOutage(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	synctest.Test(t, func(t *testing.T) {
 		seen, told := &calls{}, &switches{}
 		breakers := NewBreakers(told)
@@ -142,7 +133,7 @@ func TestBreakerOutage(t *testing.T) {
 				m.err = nil
 			}
 			// A new configuration each time: what is known of the model stays.
-			chain := NewChain(resolver{"p/a": m}, ChainOptions{Observer: seen, Breakers: breakers}, "p/a")
+			chain := NewChain(resolver{"p/a": m}, Options{Observer: seen, Breakers: breakers}, "p/a")
 			began := time.Now()
 			_, err := patient(t, chain, in)
 			require.Zero(t, time.Since(began), "nobody waits for a model that is left alone")
@@ -164,11 +155,11 @@ func TestBreakerOutage(t *testing.T) {
 }
 
 func TestBreakerProbesWithOneRequestAtATime(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	synctest.Test(t, func(t *testing.T) {
 		seen := &calls{}
 		m := &completer{err: errBroken}
-		chain := NewChain(resolver{"p/a": m}, ChainOptions{Observer: seen, Breakers: NewBreakers(nil)}, "p/a")
+		chain := NewChain(resolver{"p/a": m}, Options{Observer: seen, Breakers: NewBreakers(nil)}, "p/a")
 		for range breakerFailures {
 			_, err := patient(t, chain, in)
 			require.Error(t, err)
@@ -180,7 +171,7 @@ func TestBreakerProbesWithOneRequestAtATime(t *testing.T) {
 		for i := range 10 {
 			asking.Go(func() {
 				own := in
-				own.Latest = fmt.Sprint("question ", i)
+				own.Request.User = fmt.Sprint("question ", i)
 				_, _ = patient(t, chain, own)
 			})
 		}
@@ -196,10 +187,10 @@ func TestBreakerProbesWithOneRequestAtATime(t *testing.T) {
 }
 
 func TestBreakerProbeThatIsNotWantedAnyMoreMakesRoomForAnother(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	synctest.Test(t, func(t *testing.T) {
 		m := &completer{err: errBroken}
-		chain := NewChain(resolver{"p/a": m}, ChainOptions{Breakers: NewBreakers(nil)}, "p/a")
+		chain := NewChain(resolver{"p/a": m}, Options{Breakers: NewBreakers(nil)}, "p/a")
 		for range breakerFailures {
 			_, err := patient(t, chain, in)
 			require.Error(t, err)
@@ -208,7 +199,7 @@ func TestBreakerProbeThatIsNotWantedAnyMoreMakesRoomForAnother(t *testing.T) {
 		m.delay, m.err, m.text = 2*time.Second, nil, goodAnswer
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		time.AfterFunc(time.Second, cancel)
-		_, err := chain.Classify(ctx, in)
+		_, err := Ask(ctx, chain, in)
 		require.Error(t, err)
 		_, err = patient(t, chain, in)
 		require.NoError(t, err)
@@ -228,24 +219,24 @@ func TestBreakerRetryAfter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			in := testInput(t)
+			in := question()
 			synctest.Test(t, func(t *testing.T) {
 				told := &switches{}
 				m := &completer{text: goodAnswer, err: &provider.StatusError{Code: 429, RetryAfter: tt.wait}}
-				chain := NewChain(resolver{"p/a": m, "p/b": ok(0)}, ChainOptions{Breakers: NewBreakers(told)}, "p/a", "p/b")
+				chain := NewChain(resolver{"p/a": m, "p/b": ok(0)}, Options{Breakers: NewBreakers(told)}, "p/a", "p/b")
 				got, err := patient(t, chain, in)
 				require.NoError(t, err)
-				require.Equal(t, "p/b", got.Model)
+				require.Equal(t, "p/b", got.Ref)
 				require.Contains(t, told.list[0], tt.want)
 				m.err = nil
 				time.Sleep(tt.open - time.Millisecond)
 				got, err = patient(t, chain, in)
 				require.NoError(t, err)
-				require.Equal(t, "p/b", got.Model)
+				require.Equal(t, "p/b", got.Ref)
 				time.Sleep(time.Millisecond)
 				got, err = patient(t, chain, in)
 				require.NoError(t, err)
-				require.Equal(t, "p/a", got.Model)
+				require.Equal(t, "p/a", got.Ref)
 			})
 		})
 	}
@@ -274,15 +265,15 @@ func TestBreakerRetryAfterOfACallFromBeforeItOpened(t *testing.T) {
 // A primary that hangs costs each turn the primary's share until the fallback,
 // which saves every turn, has beaten it often enough.
 func TestBreakerOpensOnAModelThatIsOvertaken(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	synctest.Test(t, func(t *testing.T) {
-		chain := NewChain(resolver{"p/a": ok(time.Hour), "p/b": ok(time.Second)}, ChainOptions{Breakers: NewBreakers(nil)}, "p/a", "p/b")
+		chain := NewChain(resolver{"p/a": ok(time.Hour), "p/b": ok(time.Second)}, Options{Breakers: NewBreakers(nil)}, "p/a", "p/b")
 		var took []time.Duration
 		for range breakerLates + 1 {
 			start := time.Now()
 			got, err := patient(t, chain, in)
 			require.NoError(t, err)
-			require.Equal(t, "p/b", got.Model)
+			require.Equal(t, "p/b", got.Ref)
 			took = append(took, time.Since(start))
 			synctest.Wait()
 		}
@@ -293,10 +284,10 @@ func TestBreakerOpensOnAModelThatIsOvertaken(t *testing.T) {
 
 // Who loses because the first model made it after all is not to blame.
 func TestBreakerStaysClosedForAFallbackThatIsNotNeeded(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	synctest.Test(t, func(t *testing.T) {
 		told := &switches{}
-		chain := NewChain(resolver{"p/a": ok(7 * time.Second), "p/b": ok(time.Hour)}, ChainOptions{Breakers: NewBreakers(told)}, "p/a", "p/b")
+		chain := NewChain(resolver{"p/a": ok(7 * time.Second), "p/b": ok(time.Hour)}, Options{Breakers: NewBreakers(told)}, "p/a", "p/b")
 		for range 2 * breakerFailures {
 			_, err := patient(t, chain, in)
 			require.NoError(t, err)
@@ -316,9 +307,9 @@ func TestAModelThatIsKnownToBeLateIsLate(t *testing.T) {
 		"broken": {&completer{err: errors.New("broken")}, breakerFailures, ErrFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := testInput(t)
+			in := question()
 			synctest.Test(t, func(t *testing.T) {
-				chain := NewChain(resolver{"p/a": tt.model}, ChainOptions{Breakers: NewBreakers(nil)}, "p/a")
+				chain := NewChain(resolver{"p/a": tt.model}, Options{Breakers: NewBreakers(nil)}, "p/a")
 				for range tt.calls {
 					_, err := patient(t, chain, in)
 					require.ErrorIs(t, err, tt.want)
@@ -333,43 +324,16 @@ func TestAModelThatIsKnownToBeLateIsLate(t *testing.T) {
 	}
 }
 
-func TestBreakerOpenWithEachMode(t *testing.T) {
-	for mode, local := range map[Mode]bool{ModeLLM: false, ModeHedged: true, ModeCascade: true} {
-		t.Run(string(mode), func(t *testing.T) {
-			in := testInput(t)
-			synctest.Test(t, func(t *testing.T) {
-				breakers := NewBreakers(nil)
-				chain := NewChain(resolver{"p/a": {delay: time.Second, err: errBusy}, "p/b": {err: errBusy}}, ChainOptions{Breakers: breakers}, "p/a", "p/b")
-				_, err := patient(t, chain, in)
-				require.ErrorIs(t, err, ErrFailed)
-				c := New(mode, localAt(0.5), chain, Options{LocalAccept: 0.9})
-				start := time.Now()
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-				defer cancel()
-				got, err := c.Classify(ctx, in)
-				require.Zero(t, time.Since(start))
-				if !local {
-					require.ErrorIs(t, err, ErrFailed)
-					require.ErrorIs(t, err, ErrOpen)
-					return
-				}
-				require.NoError(t, err)
-				require.Equal(t, payload.SourceLocal, got.Source)
-			})
-		})
-	}
-}
-
 func TestBreakerForgetsAReferenceThatCanBeResolvedNow(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	told := &switches{}
 	breakers := NewBreakers(told)
 	for range breakerFailures + 1 {
-		_, err := NewChain(resolver{}, ChainOptions{Breakers: breakers}, "p/a").Classify(t.Context(), in)
+		_, err := Ask(t.Context(), NewChain(resolver{}, Options{Breakers: breakers}, "p/a"), in)
 		require.ErrorIs(t, err, ErrFailed)
 	}
 	require.Len(t, told.list, 1)
-	_, err := NewChain(resolver{"p/a": ok(0)}, ChainOptions{Breakers: breakers}, "p/a").Classify(t.Context(), in)
+	_, err := Ask(t.Context(), NewChain(resolver{"p/a": ok(0)}, Options{Breakers: breakers}, "p/a"), in)
 	require.NoError(t, err, "the configuration has been put right")
 	require.Equal(t, "p/a closed", told.list[1])
 }
@@ -409,7 +373,7 @@ func TestBreakersConcurrently(t *testing.T) {
 		})
 	}
 	using.Wait()
-	require.Zero(t, breakers.byRef["p/a"].under)
+	require.Zero(t, breakers.byRef["p/a"].calls)
 }
 
 // What the breaker adds to one model call.

@@ -1,4 +1,4 @@
-package classify
+package model
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/model/provider"
-	"intenthint/payload"
 )
 
 // counting is a model that remembers how often it was asked, and how often a
@@ -117,19 +116,19 @@ func TestChainSharesTheAnswerToOneQuestion(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			in := testInput(t)
+			in := question()
 			synctest.Test(t, func(t *testing.T) {
 				model, seen := &counting{completer: tt.model}, &calls{}
-				chain := NewChain(model, ChainOptions{Observer: seen}, "p/a")
+				chain := NewChain(model, Options{Observer: seen}, "p/a")
 				errs, took := make([]error, len(tt.askers)), make([]time.Duration, len(tt.askers))
-				results := make([]payload.Classification, len(tt.askers))
+				results := make([]Answer[verdict], len(tt.askers))
 				var asking sync.WaitGroup
 				for i, a := range tt.askers {
 					asking.Go(func() {
 						time.Sleep(a.at + time.Duration(i)) // in this order
 						own := in
 						if a.latest != "" {
-							own.Latest = a.latest
+							own.Request.User = a.latest
 						}
 						ctx, cancel := context.WithTimeout(t.Context(), a.budget)
 						defer cancel()
@@ -137,7 +136,7 @@ func TestChainSharesTheAnswerToOneQuestion(t *testing.T) {
 							time.AfterFunc(a.leaves, cancel)
 						}
 						start := time.Now()
-						results[i], errs[i] = chain.Classify(ctx, own)
+						results[i], errs[i] = Ask(ctx, chain, own)
 						took[i] = time.Since(start)
 					})
 				}
@@ -149,8 +148,8 @@ func TestChainSharesTheAnswerToOneQuestion(t *testing.T) {
 						continue
 					}
 					require.NoError(t, errs[i])
-					require.Equal(t, "MEMORY_LOOKUP", results[i].Intent)
-					require.Equal(t, "p/a", results[i].Model)
+					require.Equal(t, goodVerdict(), results[i].Value)
+					require.Equal(t, "p/a", results[i].Ref)
 				}
 				require.Equal(t, tt.calls, model.calls)
 				require.Equal(t, tt.cut, model.cut)
@@ -162,25 +161,25 @@ func TestChainSharesTheAnswerToOneQuestion(t *testing.T) {
 					}
 				}
 				require.Equal(t, tt.shared, shared)
-				require.Empty(t, chain.questions.flying)
+				require.Empty(t, chain.flights.flying)
 			})
 		})
 	}
 }
 
 func TestChainSharesNothingBetweenDifferentRunModels(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	synctest.Test(t, func(t *testing.T) {
 		models := resolver{"p/a": {delay: time.Second, err: errors.New("broken")}, "r/one": ok(0), "r/two": ok(0)}
-		chain := NewChain(models, ChainOptions{}, "p/a")
+		chain := NewChain(models, Options{}, "p/a")
 		var asking sync.WaitGroup
 		for _, run := range []string{"r/one", "r/two"} {
 			asking.Go(func() {
 				own := in
 				own.RunModel = run
-				got, err := chain.Classify(t.Context(), own)
-				if err != nil || got.Model != run {
-					t.Errorf("%s: %v, %v", run, got.Model, err)
+				got, err := Ask(t.Context(), chain, own)
+				if err != nil || got.Ref != run {
+					t.Errorf("%s: %v, %v", run, got.Ref, err)
 				}
 			})
 		}
@@ -189,17 +188,17 @@ func TestChainSharesNothingBetweenDifferentRunModels(t *testing.T) {
 }
 
 func TestChainConcurrently(t *testing.T) {
-	in := testInput(t)
+	in := question()
 	model := &counting{completer: &completer{delay: time.Millisecond, text: goodAnswer}}
-	chain := NewChain(model, ChainOptions{Breakers: NewBreakers(nil)}, "p/a")
+	chain := NewChain(model, Options{Breakers: NewBreakers(nil)}, "p/a")
 	var asking sync.WaitGroup
 	for g := range 16 {
 		asking.Go(func() {
 			for i := range 50 {
 				own := in
-				own.Latest = fmt.Sprint("question ", i%3)
+				own.Request.User = fmt.Sprint("question ", i%3)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+(g+i)%5)*time.Millisecond)
-				_, err := chain.Classify(ctx, own)
+				_, err := Ask(ctx, chain, own)
 				cancel()
 				if err != nil && !errors.Is(err, ErrDeadline) {
 					t.Errorf("%v", err)
@@ -208,7 +207,7 @@ func TestChainConcurrently(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	require.Empty(t, chain.questions.flying)
+	require.Empty(t, chain.flights.flying)
 }
 
 type panicking struct{}
@@ -221,7 +220,7 @@ func (p panicking) Resolve(string) (provider.Completer, error) { return p, nil }
 
 func TestChainSurvivesAPanic(t *testing.T) {
 	seen := &calls{}
-	_, err := NewChain(panicking{}, ChainOptions{Observer: seen, Breakers: NewBreakers(nil)}, "p/a").Classify(t.Context(), testInput(t))
+	_, err := Ask(t.Context(), NewChain(panicking{}, Options{Observer: seen, Breakers: NewBreakers(nil)}, "p/a"), question())
 	require.ErrorIs(t, err, ErrFailed)
 	require.ErrorContains(t, err, "a library gave up")
 	require.Equal(t, OutcomeFailed, seen.list[0].Outcome)

@@ -1,0 +1,102 @@
+package model
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"intenthint/model/provider"
+)
+
+// Resolver finds a model by its reference, provider/model.
+type Resolver interface {
+	Resolve(ref string) (provider.Completer, error)
+}
+
+// Chain is several models in order of preference. It is immutable but for the
+// questions under way.
+type Chain struct {
+	resolver   Resolver
+	opts       Options
+	candidates []candidate
+	flights    flights
+}
+
+type candidate struct {
+	ref   string
+	model provider.Completer
+	err   error // of resolving it
+}
+
+// NewChain returns the chain of the given references, first choice first; blank
+// ones and repetitions are left out.
+func NewChain(resolver Resolver, opts Options, refs ...string) *Chain {
+	c := &Chain{resolver: resolver, opts: opts}
+	for _, ref := range refs {
+		if ref = strings.TrimSpace(ref); ref != "" && !c.has(ref) {
+			c.candidates = append(c.candidates, c.resolve(ref))
+		}
+	}
+	return c
+}
+
+func (c *Chain) has(ref string) bool {
+	return slices.ContainsFunc(c.candidates, func(known candidate) bool { return known.ref == ref })
+}
+
+func (c *Chain) resolve(ref string) candidate {
+	m, err := c.resolver.Resolve(ref)
+	return candidate{ref: ref, model: m, err: err}
+}
+
+// Question is what a chain is asked.
+type Question[T any] struct {
+	// Request is what the models see; its MaxTokens bounds the answer.
+	Request provider.Request
+	// RunModel is the model that is asked when all others have failed, as
+	// provider/model: that of the run the question is about. "" for none.
+	RunModel string
+	// Parse reads an answer. Its errors count as [ErrUnparsable], and the next
+	// model is asked. What it makes of a text depends on the request alone.
+	Parse func(text string) (T, error)
+}
+
+// Answer is what a model has answered. Its value may be shared with others who
+// asked the same.
+type Answer[T any] struct {
+	Value T
+	// Ref is the model, provider/model.
+	Ref   string
+	Usage provider.Usage
+}
+
+// Ask asks the models of a chain until one gives a usable answer (contract §6):
+// the next when one cannot be resolved or fails, or beside one that has used up
+// 60 % of the time that ctx has left; then the first usable answer counts.
+// Equal questions (request, run's model and type of answer) that are under way
+// at the same time share one answer. Errors are [ErrDeadline] and [ErrFailed].
+func Ask[T any](ctx context.Context, c *Chain, q Question[T]) (Answer[T], error) {
+	q.RunModel = strings.TrimSpace(q.RunModel)
+	if c.has(q.RunModel) {
+		q.RunModel = ""
+	}
+	first := q.RunModel
+	if len(c.candidates) > 0 {
+		first = c.candidates[0].ref
+	}
+	key := questionKey{
+		run: q.RunModel, system: q.Request.System, user: q.Request.User, schema: string(q.Request.Schema),
+		maxTokens: q.Request.MaxTokens, temperature: q.Request.Temperature,
+	}
+	return share(ctx, &c.flights, c.opts, first, key, func(ctx context.Context, deadline time.Time) (Answer[T], error) {
+		return runRace(ctx, c, q, deadline)
+	})
+}
+
+// questionKey is what makes a question equal to another.
+type questionKey struct {
+	run, system, user, schema string
+	maxTokens                 int
+	temperature               float64
+}

@@ -1,0 +1,153 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"intenthint/model/provider"
+)
+
+// primaryShare is the part of the time left after which the next configured
+// model is asked beside one that has not answered (contract §6): a merely slow
+// model must leave the next a chance. The run's own model is never asked beside
+// another: it is the last resort, and mostly the big and slow one.
+const primaryShare = 0.6
+
+// race is one question on its way through the models of a chain. Only one
+// goroutine touches it; the models work in others and report over a channel.
+type race[T any] struct {
+	chain    *Chain
+	question Question[T]
+	deadline time.Time // of the question; zero for none
+
+	run      string // the run's model, "" when it is not to be asked any more
+	next     int    // the configured model that is asked next
+	begun    int    // attempts
+	running  map[int]context.CancelCauseFunc
+	finished chan attempt[T]
+	errs     []error
+}
+
+// attempt is how one model's part ended; its number grows with the time at
+// which it began.
+type attempt[T any] struct {
+	number int
+	answer Answer[T]
+	err    error
+}
+
+// runRace asks the models. It returns the first usable answer, and an error only
+// when no model is at work any more.
+func runRace[T any](ctx context.Context, c *Chain, q Question[T], deadline time.Time) (Answer[T], error) {
+	r := &race[T]{
+		chain: c, question: q, deadline: deadline, run: q.RunModel,
+		running: make(map[int]context.CancelCauseFunc),
+		// Room for all: nobody listens to those who lose.
+		finished: make(chan attempt[T], len(c.candidates)+1),
+	}
+	r.start(ctx)
+	for len(r.running) > 0 {
+		overdue, stop := r.overdue()
+		select {
+		case a := <-r.finished:
+			stop()
+			delete(r.running, a.number)
+			if a.err == nil {
+				r.stop(a.number)
+				return a.answer, nil
+			}
+			r.errs = append(r.errs, a.err)
+			r.start(ctx)
+		case <-overdue:
+			r.start(ctx)
+		}
+	}
+	if len(r.errs) == 0 {
+		return Answer[T]{}, errors.New("none is configured")
+	}
+	return Answer[T]{}, errors.Join(r.errs...)
+}
+
+// start asks the next model that can be asked; the run's own one only when no
+// other is at work.
+func (r *race[T]) start(ctx context.Context) {
+	for ctx.Err() == nil {
+		var cand candidate
+		switch {
+		case r.next < len(r.chain.candidates):
+			cand = r.chain.candidates[r.next]
+			r.next++
+		case r.run != "" && len(r.running) == 0:
+			cand, r.run = r.chain.resolve(r.run), ""
+		default:
+			return
+		}
+		done, err := r.chain.opts.admit(cand.ref, cand.err)
+		if err == nil {
+			r.ask(ctx, cand, done)
+			return
+		}
+		r.errs = append(r.errs, fmt.Errorf("%s: %w", cand.ref, err))
+	}
+}
+
+// overdue fires when the next model is to be asked beside those at work: never
+// when there is none that could be.
+func (r *race[T]) overdue() (fires <-chan time.Time, stop func()) {
+	left := time.Until(r.deadline)
+	if r.deadline.IsZero() || left <= 0 || !r.another() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Duration(primaryShare * float64(left)))
+	return t.C, func() { t.Stop() }
+}
+
+// another reports whether a configured model that can be asked is left.
+func (r *race[T]) another() bool {
+	return slices.ContainsFunc(r.chain.candidates[r.next:], func(c candidate) bool { return c.err == nil })
+}
+
+// ask sets one model to work.
+func (r *race[T]) ask(ctx context.Context, cand candidate, done func(error)) {
+	r.begun++
+	number := r.begun
+	own, cancel := context.WithCancelCause(ctx)
+	r.running[number] = cancel
+	go func() {
+		defer cancel(nil)
+		if most := r.chain.opts.CallTimeout; most > 0 {
+			late := fmt.Errorf("no answer within %s: %w", most, context.DeadlineExceeded)
+			defer time.AfterFunc(most, func() { cancel(late) }).Stop()
+		}
+		answer, err := call(own, r.chain.opts, cand.ref, r.deadline, done, func() (value T, usage provider.Usage, err error) {
+			completion, err := cand.model.Complete(own, r.question.Request)
+			if err != nil {
+				return value, completion.Usage, err
+			}
+			value, err = r.question.Parse(completion.Text)
+			if err != nil && !errors.Is(err, ErrUnparsable) {
+				err = fmt.Errorf("%w: %w", ErrUnparsable, err)
+			}
+			return value, completion.Usage, err
+		})
+		if err != nil {
+			err = fmt.Errorf("%s: %w", cand.ref, err)
+		}
+		r.finished <- attempt[T]{number, answer, err}
+	}()
+}
+
+// stop ends those at work when one has won. A model that began before the winner
+// had its share of the time; one that began after it is merely not needed.
+func (r *race[T]) stop(winner int) {
+	for number, cancel := range r.running {
+		if number < winner {
+			cancel(errOvertaken)
+		} else {
+			cancel(errUnwanted)
+		}
+	}
+}
