@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"intenthint/intents"
+	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/payload"
 )
@@ -34,8 +35,8 @@ var answerFields = []string{"intent", "reason", "goal", "confidence", "complexit
 // fence, with stray fence marks, after <think> text, or with prose around it
 // (contract §6). Several such objects are no answer. The result has neither
 // source nor model. Errors are [model.ErrUnparsable]: nothing is guessed.
-func parseAnswer(text string, cat *intents.Catalog) (payload.Classification, error) {
-	fields, err := findAnswer(text)
+func parseAnswer(answer string, cat *intents.Catalog) (payload.Classification, error) {
+	fields, err := findAnswer(answer)
 	if err != nil {
 		return payload.Classification{}, err
 	}
@@ -55,12 +56,12 @@ func parseAnswer(text string, cat *intents.Catalog) (payload.Classification, err
 	switch c.Complexity {
 	case payload.ComplexityLow, payload.ComplexityMedium, payload.ComplexityHigh:
 	default:
-		return payload.Classification{}, fmt.Errorf("%w: complexity is %q, not low, medium or high", model.ErrUnparsable, clip(c.Complexity, 40))
+		return payload.Classification{}, fmt.Errorf("%w: complexity is %q, not low, medium or high", model.ErrUnparsable, text.Clip(c.Complexity, 40))
 	}
 	c.Intent, c.Name = identify(intent, cat)
-	c.Reason, c.Goal = clip(c.Reason, maxField), clip(c.Goal, maxField)
+	c.Reason, c.Goal = text.Clip(c.Reason, maxField), text.Clip(c.Goal, maxField)
 	if s, ok := asString(fields["suggestion"]); ok && strings.TrimSpace(s) != "" {
-		c.Suggestion = clip(s, maxField)
+		c.Suggestion = text.Clip(s, maxField)
 	}
 	return c, nil
 }
@@ -109,7 +110,7 @@ func requireConfidence(raw json.RawMessage) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || v < 0 || v > 1 {
-		return 0, fmt.Errorf("%w: confidence %s is not between 0 and 1", model.ErrUnparsable, clip(string(raw), 40))
+		return 0, fmt.Errorf("%w: confidence %s is not between 0 and 1", model.ErrUnparsable, text.Clip(string(raw), 40))
 	}
 	return math.Abs(v), nil // -0 is 0
 }

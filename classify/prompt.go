@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"intenthint/intents"
+	"intenthint/internal/text"
 	"intenthint/model/provider"
 	"intenthint/payload"
 )
@@ -68,17 +69,15 @@ func systemPrompt(cat *intents.Catalog) string {
 func renderSystem(cat *intents.Catalog) string {
 	var b strings.Builder
 	b.WriteString(instructions)
-	if categories := categories(cat.Enabled()); categories != "" {
-		b.WriteString("\n<intent_categories>\n")
-		b.WriteString(EscapeText(categories))
-		b.WriteString("</intent_categories>\n")
-	}
+	all := append(slices.Clone(cat.Enabled()), cat.Fallback())
+	b.WriteString("\n<intent_categories>\n")
+	b.WriteString(text.Escape(categories(all)))
+	b.WriteString("</intent_categories>\n")
 	b.WriteString("\n<intent_catalog>\n")
-	most := examplesEach(cat)
-	for _, in := range cat.Enabled() {
+	most := examplesEach(all)
+	for _, in := range all {
 		WriteIntent(&b, in, most)
 	}
-	WriteIntent(&b, cat.Fallback(), most)
 	b.WriteString("</intent_catalog>\n")
 	return b.String()
 }
@@ -93,9 +92,9 @@ const (
 
 // examplesEach is how many examples an intent may show so that all of them
 // stay within [maxExamples].
-func examplesEach(cat *intents.Catalog) int {
+func examplesEach(list []intents.Intent) int {
 	size := func(most int) (total int) {
-		for _, in := range append(slices.Clone(cat.Enabled()), cat.Fallback()) {
+		for _, in := range list {
 			for _, e := range spread(in.Examples, most) {
 				total += utf8.RuneCountInString(e)
 			}
@@ -128,7 +127,7 @@ func spread(items []string, n int) []string {
 // name that holds the triggers and at most that many examples, taken evenly from
 // all of them, every text bounded and escaped.
 func WriteIntent(b *strings.Builder, in intents.Intent, most int) {
-	fmt.Fprintf(b, "<intent id=\"%s\" name=\"%s\">\n", escapeAttribute(OneLine(in.ID, maxAttribute)), escapeAttribute(OneLine(in.Name, maxAttribute)))
+	fmt.Fprintf(b, "<intent id=\"%s\" name=\"%s\">\n", text.EscapeAttribute(text.OneLine(in.ID, maxAttribute)), text.EscapeAttribute(text.OneLine(in.Name, maxAttribute)))
 	writeList(b, "Triggers:\n", in.Triggers)
 	writeList(b, "Examples:\n", spread(in.Examples, most))
 	b.WriteString("</intent>\n")
@@ -143,14 +142,14 @@ const (
 
 func writeList(b *strings.Builder, heading string, items []string) {
 	for _, item := range items {
-		item = OneLine(item, maxListed)
+		item = text.OneLine(item, maxListed)
 		if item == "" {
 			continue
 		}
 		b.WriteString(heading)
 		heading = ""
 		b.WriteString("- ")
-		b.WriteString(EscapeText(item))
+		b.WriteString(text.Escape(item))
 		b.WriteByte('\n')
 	}
 }
@@ -170,7 +169,7 @@ func categories(list []intents.Intent) string {
 		if groups[prefix] == nil {
 			prefixes = append(prefixes, prefix)
 		}
-		groups[prefix] = append(groups[prefix], OneLine(in.ID, maxAttribute))
+		groups[prefix] = append(groups[prefix], text.OneLine(in.ID, maxAttribute))
 	}
 	var b strings.Builder
 	var alone []string
@@ -180,7 +179,7 @@ func categories(list []intents.Intent) string {
 			alone = append(alone, ids...)
 			continue
 		}
-		b.WriteString("- " + OneLine(prefix, maxAttribute) + "_*: " + strings.Join(ids, ", ") + "\n")
+		b.WriteString("- " + text.OneLine(prefix, maxAttribute) + "_*: " + strings.Join(ids, ", ") + "\n")
 	}
 	if len(alone) > 0 {
 		b.WriteString("- STANDALONE: " + strings.Join(alone, ", ") + "\n")
@@ -212,8 +211,8 @@ func userPrompt(in Input) string {
 func writeConversation(b *strings.Builder, turns []payload.Turn) {
 	open := false
 	for _, t := range turns {
-		text := strings.TrimSpace(t.Text)
-		if text == "" {
+		said := strings.TrimSpace(t.Text)
+		if said == "" {
 			continue
 		}
 		if !open {
@@ -221,9 +220,9 @@ func writeConversation(b *strings.Builder, turns []payload.Turn) {
 			open = true
 		}
 		b.WriteString(`<turn role="`)
-		b.WriteString(escapeAttribute(OneLine(t.Role, maxAttribute)))
+		b.WriteString(text.EscapeAttribute(text.OneLine(t.Role, maxAttribute)))
 		b.WriteString(`">`)
-		writeText(b, text)
+		writeText(b, said)
 		b.WriteString("</turn>\n")
 	}
 	if open {
@@ -246,7 +245,7 @@ func writeText(b *strings.Builder, s string) {
 			return r
 		}, s)
 	}
-	b.WriteString(EscapeText(s))
+	b.WriteString(text.Escape(s))
 }
 
 // writeTime writes 2026-05-18T21:24:46 (timezone: Asia/Taipei).
@@ -254,7 +253,7 @@ func writeTime(b *strings.Builder, t time.Time) {
 	var buf [32]byte
 	b.Write(t.AppendFormat(buf[:0], "2006-01-02T15:04:05"))
 	b.WriteString(" (timezone: ")
-	b.WriteString(EscapeText(zoneName(t)))
+	b.WriteString(text.Escape(zoneName(t)))
 	b.WriteByte(')')
 }
 

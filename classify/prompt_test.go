@@ -47,7 +47,6 @@ func TestBuildPromptSections(t *testing.T) {
 		{"blank turns only", func(in *Input) { in.Conversation = []payload.Turn{{Role: "user", Text: " \n"}} }, []string{"<conversation>", "<turn"}},
 		{"no latest", func(in *Input) { in.Latest = "  " }, []string{"<latest>"}},
 		{"no time", func(in *Input) { in.Now = time.Time{} }, []string{"<current_time>"}},
-		{"no intents", func(in *Input) { in.Catalog = intents.NewCatalog(nil) }, []string{"<intent_categories>"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -55,9 +54,6 @@ func TestBuildPromptSections(t *testing.T) {
 			tt.change(&in)
 			p := buildPrompt(in)
 			for _, tag := range []string{"<intent_categories>\n", "<intent_catalog>\n", `<intent id="OTHER" name="`} {
-				if tag == "<intent_categories>\n" && tt.absent[0] == "<intent_categories>" {
-					continue
-				}
 				require.Contains(t, p.System, tag)
 			}
 			user := p.User
@@ -137,6 +133,28 @@ func TestBuildPromptControlCharacters(t *testing.T) {
 	in := testInput(t)
 	in.Latest = "a\x00b\x1b[31mc\xffd\ne"
 	require.Contains(t, buildPrompt(in).User, "<latest>a b [31mc\uFFFDd\ne</latest>")
+}
+
+func TestTheFallbackIsInACategoryToo(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		ids  []string
+		want string
+	}{
+		{"alone", nil, "- STANDALONE: OTHER\n"},
+		{"beside prefixes", []string{"A_B", "A_C"}, "- A_*: A_B, A_C\n- STANDALONE: OTHER\n"},
+		{"with an id without a prefix", []string{"CODE"}, "- OTHER_*: CODE, OTHER\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var list []intents.Intent
+			for _, id := range tt.ids {
+				list = append(list, intents.Intent{ID: id})
+			}
+			in := testInput(t)
+			in.Catalog = intents.NewCatalog(list)
+			require.Contains(t, buildPrompt(in).System, "<intent_categories>\n"+tt.want+"</intent_categories>\n")
+		})
+	}
 }
 
 func TestCategories(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"intenthint/internal/text"
 	"intenthint/payload"
 	"intenthint/store"
 )
@@ -38,7 +39,7 @@ func afterToolCall(env payload.Envelope, ctx payload.Context, f *store.Fact) err
 	if call.Error == "" {
 		call.Skill = skillRead(call.Name, e.Params, e.Text)
 		// What is kept must not keep the event, which may be megabytes.
-		call.Result = strings.Clone(firstCharacters(e.Text, maxResult))
+		call.Result = strings.Clone(text.Cut(e.Text, maxResult))
 	}
 	f.Call = call
 	return nil
@@ -110,15 +111,4 @@ func frontMatter(text string) (string, bool) {
 		return rest[:end], true
 	}
 	return "", false
-}
-
-// firstCharacters cuts text to n characters.
-func firstCharacters(text string, n int) string {
-	for i := range text {
-		if n == 0 {
-			return text[:i]
-		}
-		n--
-	}
-	return text
 }

@@ -104,8 +104,6 @@ type turn struct {
 	latest  string
 	// Set by prepare.
 	in classify.Input
-	// conversation is in.Conversation in JSON, a turn an element.
-	conversation [][]byte
 }
 
 func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
@@ -166,9 +164,8 @@ func (h *Hinter) omitted(req *hook.Request, cause error) hook.Result {
 	return hook.Result{Header: header(took, run.Answer{Skip: skip}, "")}
 }
 
-// prepare makes the classifier's input of what the request holds, and encodes
-// what the turn's event will hold of it: after the deadline there is no time
-// for a long history. first is the prompt of the run's first request.
+// prepare makes the classifier's input of what the request holds. first is the
+// prompt of the run's first request.
 func (t *turn) prepare(first string) {
 	if first != t.event.Prompt {
 		t.event.Prompt = first
@@ -180,10 +177,6 @@ func (t *turn) prepare(first string) {
 		Latest:       t.latest,
 		Now:          time.Now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),
-	}
-	t.conversation = make([][]byte, len(t.in.Conversation))
-	for i, turn := range t.in.Conversation {
-		t.conversation[i] = turn.Append(nil)
 	}
 }
 

@@ -1,15 +1,9 @@
 package hint
 
 import (
-	"bytes"
-	"slices"
-	"sort"
-	"strings"
-
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
-	"intenthint/hint/conversation"
 	"intenthint/hint/run"
 	"intenthint/payload"
 	"intenthint/subjects"
@@ -39,44 +33,17 @@ func (h *Hinter) begin(t turn, a run.Answer) {
 	h.Answers.Tell(body)
 }
 
-// encode makes the message of a turn_begun, the conversation at its end. It
-// leaves out the oldest of one that is too long for the server, as gateways do
-// with theirs, and then the end of the prompt.
+// encode makes the message of a turn_begun, within the server's max_payload.
 func (h *Hinter) encode(t turn, a run.Answer, ts int64, id string) []byte {
-	begun := payload.TurnBegun{RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Result: a.Result, Hint: a.Hint, Skip: string(a.Skip)}
-	body := payload.AppendTurnBegun(make([]byte, 0, 4096), subjects.HookTurnBegun, id, ts, t.req.Context, begun)
-	turns, size := t.conversation, len(body)+envelopeRoom
-	for _, turn := range turns {
-		size += len(turn) + 1
+	limit := 0
+	if h.MaxPayload > 0 {
+		limit = int(h.MaxPayload) - headerRoom
 	}
-	for h.MaxPayload > 0 && int64(size) > h.MaxPayload {
-		if len(turns) == 0 {
-			begun.Prompt = cut(begun.Prompt, size-int(h.MaxPayload))
-			body = payload.AppendTurnBegun(body[:0], subjects.HookTurnBegun, id, ts, t.req.Context, begun)
-			break
-		}
-		size -= len(turns[0]) + 1
-		turns = turns[1:]
-	}
-	body = slices.Grow(bytes.TrimSuffix(body, []byte("}}")), size)
-	body = append(body, `,"conversation":[`...)
-	for i, turn := range turns {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = append(body, turn...)
-	}
-	return append(body, "]}}"...)
+	return payload.EncodeTurnBegun(id, ts, t.req.Context, payload.TurnBegun{
+		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Conversation: t.in.Conversation,
+		Result: a.Result, Hint: a.Hint, Skip: string(a.Skip),
+	}, limit)
 }
 
-// cut shortens a text so that it takes at least so many bytes less in JSON, or
-// is all but empty. Only its end is looked at: no byte takes less than one.
-func cut(text string, bytes int) string {
-	bytes += len(conversation.Truncated)
-	from := max(0, len(text)-bytes)
-	n := sort.Search(len(text)-from, func(n int) bool { return len(payload.AppendString(nil, text[from+n:]))-len(`""`) < bytes })
-	return strings.ToValidUTF8(text[:from+max(n-1, 0)], "") + conversation.Truncated
-}
-
-// envelopeRoom is kept of the server's max_payload for headers, in bytes.
-const envelopeRoom = 1024
+// headerRoom is kept of the server's max_payload for headers, in bytes.
+const headerRoom = 1024

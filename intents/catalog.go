@@ -1,5 +1,3 @@
-// Package intents reads, checks and watches the Markdown files that define
-// intents, and holds them as immutable catalogues (contract §7).
 package intents
 
 import (
@@ -118,9 +116,9 @@ func (c *Catalog) Without(patterns []string) *Catalog {
 	return out
 }
 
-// Match says whether value matches a pattern in which * stands for any run of
+// match reports whether value matches a pattern in which * stands for any run of
 // characters and ? for one, in any case of letters.
-func Match(pattern, value string) bool {
+func match(pattern, value string) bool {
 	// The position after the last star, and how much of value that star took.
 	star, taken := -1, 0
 	p, v := 0, 0
@@ -145,9 +143,9 @@ func Match(pattern, value string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// MatchAny says whether value matches one of the patterns; see [Match].
+// MatchAny reports whether value matches one of the patterns; see [match].
 func MatchAny(patterns []string, value string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return Match(p, value) })
+	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, value) })
 }
 
 // builtinFallback is the bundled file with id [FallbackID].

@@ -44,7 +44,7 @@ func NewDeny(entries map[string][]string) *Deny {
 func (d *Deny) For(agent string) []string {
 	var patterns []string
 	for pattern, denied := range d.entries {
-		if Match(pattern, agent) {
+		if match(pattern, agent) {
 			patterns = append(patterns, denied...)
 		}
 	}

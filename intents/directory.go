@@ -178,7 +178,7 @@ func sameIntent(a, b File) bool {
 		slices.Equal(a.Intent.Triggers, b.Intent.Triggers) && slices.Equal(a.Intent.Examples, b.Intent.Examples)
 }
 
-// read brings d.files up to date and says whether anything has changed.
+// read brings d.files up to date and reports whether anything has changed.
 func (d *Directory) read() (changed bool, err error) {
 	before, err := os.Stat(d.path)
 	if err != nil {
@@ -213,7 +213,7 @@ func (d *Directory) read() (changed bool, err error) {
 }
 
 // take brings one file up to date, given its content or why that could not be
-// read, and says whether it has changed.
+// read, and reports whether it has changed.
 func (d *Directory) take(name string, data []byte, err error) (changed bool) {
 	f := d.files[name]
 	if f == nil {
@@ -250,7 +250,7 @@ func (f *watchedFile) isUnchanged(data []byte, err error) bool {
 	return f.failed == "" && f.sum == sha256.Sum256(data)
 }
 
-// isLink says whether a name is still there, as that of a link to nowhere.
+// isLink reports whether a name is still there, as that of a link to nowhere.
 func (d *Directory) isLink(name string) bool {
 	_, err := os.Lstat(filepath.Join(d.path, name))
 	return err == nil

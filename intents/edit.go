@@ -7,8 +7,12 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"intenthint/internal/text"
 )
 
 // ErrUneditable is the error of [AppendExamples] for a file whose list of
@@ -56,7 +60,7 @@ func AppendExamples(data []byte, examples []string) ([]byte, error) {
 	return nil, fmt.Errorf("%w: write it as one line each, beginning with \"- \"", ErrUneditable)
 }
 
-// hasBecome says whether edited is the file with the examples added, without
+// hasBecome reports whether edited is the file with the examples added, without
 // faults that it did not have.
 func (f *File) hasBecome(edited []byte, faults []Fault, examples []string) bool {
 	after, found := Parse(f.Name, edited)
@@ -91,7 +95,7 @@ func newEditor(data []byte, closing int) (*editor, error) {
 	}
 	tree, err := parseYAML(newlines.Replace(string(data[e.starts[1]:e.starts[e.closing]])))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrUneditable, oneLine(err.Error()))
+		return nil, fmt.Errorf("%w: %s", ErrUneditable, text.Fold(err.Error()))
 	}
 	for _, doc := range tree.Docs {
 		switch n := doc.Body.(type) {
@@ -325,13 +329,15 @@ func (e *editor) comma(bracket int) string {
 	}
 }
 
-// blockScalar writes a text as a YAML string on one line: as it is when it can
-// be nothing but a string, else in quotes.
+// blockScalar writes a text as a YAML string on one line: without quotes only
+// when no YAML parser takes it for anything but a string.
 func blockScalar(text string) string {
-	if strings.ContainsAny(text[:1], `"'`) {
-		return singleQuoted(text)
-	}
-	if _, ok := plainText(text, 1); !ok {
+	first, _ := utf8.DecodeRuneInString(text)
+	switch {
+	case first < utf8.RuneSelf && !unicode.IsLetter(first),
+		strings.Contains(text, ": "), strings.Contains(text, " #"), strings.HasSuffix(text, ":"),
+		strings.ContainsAny(text, "\u00a0\ufeff"),
+		strings.EqualFold(text, "null"), strings.EqualFold(text, "true"), strings.EqualFold(text, "false"):
 		return singleQuoted(text)
 	}
 	return text

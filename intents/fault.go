@@ -50,7 +50,7 @@ func (f Fault) String() string {
 // Error makes a fault an error.
 func (f Fault) Error() string { return f.String() }
 
-// HasErrors says whether one of the faults is an [Error].
+// HasErrors reports whether one of the faults is an [Error].
 func HasErrors(faults []Fault) bool {
 	return slices.ContainsFunc(faults, func(f Fault) bool { return f.Severity == Error })
 }

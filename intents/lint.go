@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"intenthint/internal/text"
 )
 
 // Lint returns everything that is wrong with the intent files of a directory,
@@ -37,7 +39,7 @@ func repeatedExamples(files []File) []Fault {
 	seen := map[string]place{}
 	for _, f := range files {
 		for i, example := range f.Intent.Examples {
-			key := strings.ToLower(oneLine(example))
+			key := strings.ToLower(text.Fold(example))
 			here := place{f.Name, f.exampleLines[i]}
 			if first, again := seen[key]; again {
 				faults = append(faults, Fault{

@@ -88,7 +88,7 @@ func fileNames(fsys fs.FS) ([]string, error) {
 	return names, nil
 }
 
-// isIntentFile says whether a name is *.md and not that of a hidden file or
+// isIntentFile reports whether a name is *.md and not that of a hidden file or
 // of what an editor keeps beside the file it edits.
 func isIntentFile(name string) bool {
 	return strings.HasSuffix(name, ".md") && !strings.ContainsRune(".#~", rune(name[0]))
@@ -96,11 +96,11 @@ func isIntentFile(name string) bool {
 
 var (
 	errNotRegular = errors.New("this is not a regular file")
-	errTooLarge   = fmt.Errorf("the file is larger than %d bytes", MaxFileBytes)
+	errTooLarge   = fmt.Errorf("the file is larger than %d bytes", maxFileBytes)
 )
 
 // readFile reads a file without ever waiting on a pipe or reading more than
-// [MaxFileBytes]. Its errors are reasons of faults.
+// [maxFileBytes]. Its errors are reasons of faults.
 func readFile(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	switch {
@@ -108,7 +108,7 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 		return nil, reason(err)
 	case !info.Mode().IsRegular():
 		return nil, errNotRegular
-	case info.Size() > MaxFileBytes:
+	case info.Size() > maxFileBytes:
 		return nil, errTooLarge
 	}
 	f, err := fsys.Open(name)
@@ -116,11 +116,11 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 		return nil, reason(err)
 	}
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
 	switch {
 	case err != nil:
 		return nil, reason(err)
-	case len(data) > MaxFileBytes:
+	case len(data) > maxFileBytes:
 		return nil, errTooLarge
 	}
 	return data, nil

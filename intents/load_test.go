@@ -120,7 +120,7 @@ func TestLoadOfWhatIsNoFile(t *testing.T) {
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o600))
 	require.NoError(t, os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "dangling.md")))
 	require.NoError(t, os.Symlink(dir, filepath.Join(dir, "loop.md")))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "huge.md"), make([]byte, MaxFileBytes+1), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "huge.md"), make([]byte, maxFileBytes+1), 0o600))
 	require.NoError(t, os.Symlink(filepath.Join(dir, "a.md"), filepath.Join(dir, "b.md")))
 	files, faults, err := Load(os.DirFS(dir))
 	require.NoError(t, err)

@@ -42,10 +42,10 @@ func (n *notifier) rearm() error {
 	return errors.Join(n.watcher.Add(parent), n.watcher.Add(n.dir))
 }
 
-// incomplete says whether a directory that should be followed is not.
+// incomplete reports whether a directory that should be followed is not.
 func (n *notifier) incomplete() bool { return n.watcher != nil && len(n.watcher.WatchList()) < 2 }
 
-// concerns says whether an event can change the catalogue.
+// concerns reports whether an event can change the catalogue.
 func (n *notifier) concerns(event fsnotify.Event) bool {
 	if filepath.Dir(event.Name) == n.dir && event.Name != n.dir {
 		// Also what is no intent file: a mounted configuration is replaced by

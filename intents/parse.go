@@ -11,11 +11,13 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"intenthint/internal/text"
 )
 
 // Bounds of an intent file, in bytes.
 const (
-	MaxFileBytes        = 1 << 20
+	maxFileBytes        = 1 << 20
 	maxFrontMatterBytes = 256 << 10
 	maxIDBytes          = 200
 
@@ -70,8 +72,8 @@ var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 func (p *fileParser) parse(data []byte) {
 	switch {
-	case len(data) > MaxFileBytes:
-		p.fail(1, "the file is larger than %d bytes", MaxFileBytes)
+	case len(data) > maxFileBytes:
+		p.fail(1, "the file is larger than %d bytes", maxFileBytes)
 		return
 	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
 		p.fail(1, "the file is UTF-16; it must be UTF-8")
@@ -157,10 +159,6 @@ func (p *fileParser) frontMatter(front string) {
 		p.fail(1+line, "the front matter is nested more than %d deep", maxNesting)
 		return
 	}
-	if fields, ok := plainFields(front); ok {
-		p.fields(fields)
-		return
-	}
 	tree, err := parseYAML(front)
 	if err != nil {
 		p.yamlError(err)
@@ -235,13 +233,11 @@ func (p *fileParser) yamlError(err error) {
 		if t := syntax.Token; t != nil && t.Position != nil {
 			line = p.fileLine(t.Position.Line)
 		}
-		p.fail(line, "the front matter is not valid YAML: %s", oneLine(syntax.Message))
+		p.fail(line, "the front matter is not valid YAML: %s", text.Fold(syntax.Message))
 		return
 	}
-	p.fail(1, "the front matter is not valid YAML: %s", oneLine(err.Error()))
+	p.fail(1, "the front matter is not valid YAML: %s", text.Fold(err.Error()))
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // fileLine turns a line of the front matter into one of the file.
 func (p *fileParser) fileLine(line int) int { return min(max(line, 1)+1, p.closing) }

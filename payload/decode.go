@@ -19,7 +19,14 @@ import (
 // object is a JSON object that is known to be valid.
 type object struct {
 	gjson.Result
-	what string // how errors name it
+	// what names the whole and path the way to this part of it, in errors.
+	what, path string
+}
+
+// in returns the object with a path for the errors of a part of it.
+func (o object) in(path string) object {
+	o.path = path
+	return o
 }
 
 // check parses a whole body.
@@ -52,7 +59,7 @@ func view(data []byte, what string) (object, error) {
 	if !root.IsObject() {
 		return object{}, fmt.Errorf("%w: %s must be an object, not %s", ErrInvalid, what, kindOf(root))
 	}
-	return object{root, what}, nil
+	return object{Result: root, what: what}, nil
 }
 
 // share is data as a string without a copy, which bodies of megabytes would
@@ -80,20 +87,23 @@ func (o object) fields(set func(name string, value gjson.Result) error) error {
 
 // wrongType is the error of a field that is of another type.
 func (o object) wrongType(field, wanted string, value gjson.Result) error {
-	return fmt.Errorf("%w: %s of %s must be %s, not %s", ErrInvalid, field, o.what, wanted, kindOf(value))
+	return fmt.Errorf("%w: %s%s of %s must be %s, not %s", ErrInvalid, o.path, field, o.what, wanted, kindOf(value))
 }
 
 // text reads a string; null is "". It is a copy: the body may be large, and
 // what is kept of it must not keep it.
 func (o object) text(field string, value gjson.Result, to *string) error {
-	switch value.Type {
-	case gjson.String:
-		*to = strings.Clone(value.Str)
-	case gjson.Null:
-		*to = ""
-	default:
+	err := o.part(field, value, to)
+	*to = strings.Clone(*to)
+	return err
+}
+
+// part is text, but what is read may be a part of the body.
+func (o object) part(field string, value gjson.Result, to *string) error {
+	if value.Type != gjson.String && value.Type != gjson.Null {
 		return o.wrongType(field, "a string", value)
 	}
+	*to = value.Str
 	return nil
 }
 

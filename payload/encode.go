@@ -2,8 +2,11 @@ package payload
 
 import (
 	"math"
+	"sort"
 	"strconv"
 	"unicode/utf8"
+
+	"intenthint/internal/text"
 )
 
 // What is written for every turn is appended field by field: encoding/json
@@ -173,10 +176,70 @@ func (e TurnBegun) Append(dst []byte) []byte {
 	return f.close()
 }
 
-// AppendTurnBegun appends the message of a turn_begun event.
-func AppendTurnBegun(dst []byte, hook, id string, ts int64, ctx Context, event TurnBegun) []byte {
-	f := openObject(dst)
-	f.text("hook", hook)
+// EncodeTurnBegun returns the message of a turn_begun event (contract §2) in at
+// most limit bytes; 0 is no limit. id is the event's own, ts the beginning of
+// the turn in Unix milliseconds. Of a message that is too long the oldest turns
+// of the conversation are left out, as gateways do with theirs, and then the
+// end of the prompt. What is left when both are gone may still be too long.
+func EncodeTurnBegun(id string, ts int64, ctx Context, event TurnBegun, limit int) []byte {
+	encode := func() []byte { return turnBegun(id, ts, ctx, event) }
+	said := 0 // in JSON no text is shorter: a history of megabytes is not encoded in vain
+	for _, t := range event.Conversation {
+		said += len(t.Text)
+	}
+	if limit <= 0 || said <= limit {
+		if body := encode(); limit <= 0 || len(body) <= limit {
+			return body
+		}
+	}
+	turns := event.Conversation
+	event.Conversation = nil
+	body := encode()
+	event.Conversation = newest(turns, limit-len(body)-len(`"conversation":[],`))
+	if event.Conversation == nil && len(body) > limit {
+		event.Prompt = shorten(event.Prompt, len(body)-limit)
+	}
+	return encode()
+}
+
+// turnRoom is what most messages of turn_begun take, in bytes.
+const turnRoom = 4096
+
+// hookTurnBegun is the hook that the consumer itself publishes.
+const hookTurnBegun = "turn_begun"
+
+// newest returns the last turns whose JSON, with commas, fits into room bytes.
+func newest(turns []Turn, room int) []Turn {
+	var buf []byte
+	for i := len(turns) - 1; i >= 0; i-- {
+		buf = turns[i].Append(buf[:0])
+		if room -= len(buf) + 1; room < -1 {
+			turns = turns[i+1:]
+			break
+		}
+	}
+	if len(turns) == 0 {
+		return nil
+	}
+	return turns
+}
+
+// shorten cuts s so that it takes at least so many bytes less in JSON, or is
+// all but empty. Only its end is looked at: no byte takes less than one.
+func shorten(s string, less int) string {
+	less += len(text.Truncated)
+	from := max(0, len(s)-less)
+	n := sort.Search(len(s)-from, func(n int) bool {
+		rest := s[len(text.CutBytes(s, len(s)-n)):]
+		return len(AppendString(nil, rest))-len(`""`) >= less
+	})
+	return text.CutBytes(s, len(s)-n) + text.Truncated
+}
+
+// turnBegun makes the message of a turn_begun event.
+func turnBegun(id string, ts int64, ctx Context, event TurnBegun) []byte {
+	f := openObject(make([]byte, 0, turnRoom))
+	f.text("hook", hookTurnBegun)
 	f.name("ts")
 	f.dst = strconv.AppendInt(f.dst, ts, 10)
 	f.text("id", id)

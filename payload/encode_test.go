@@ -43,7 +43,7 @@ func TestWhatIsAppendedIsWhatEncodingJSONWrites(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want, err := json.Marshal(map[string]any{"hook": "turn_begun", "id": "i", "ts": 7, "ctx": tc.ctx, "event": tc.event})
 			require.NoError(t, err)
-			got := payload.AppendTurnBegun(nil, "turn_begun", "i", 7, tc.ctx, tc.event)
+			got := payload.EncodeTurnBegun("i", 7, tc.ctx, tc.event, 0)
 			require.JSONEq(t, string(want), string(got))
 
 			env, err := payload.DecodeEvent(got, "")
@@ -55,6 +55,61 @@ func TestWhatIsAppendedIsWhatEncodingJSONWrites(t *testing.T) {
 			require.Equal(t, event, decoded)
 		})
 	}
+}
+
+func TestEncodeTurnBegun(t *testing.T) {
+
+	turns := []payload.Turn{{Role: "user", Text: strings.Repeat("a", 100)}, {Role: "assistant", Text: strings.Repeat("\n", 50)}, {Role: "user", Text: "c"}}
+	of := func(prompt string, turns ...payload.Turn) int {
+		return len(payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: prompt, Conversation: turns}, 0))
+	}
+	const prompt = `remind "me" of 記憶 tomorrow at ten`
+	for _, row := range []struct {
+		name   string
+		limit  int
+		turns  int // of the newest
+		prompt string
+	}{
+		{"no limit", 0, 3, prompt},
+		{"room for all", of(prompt, turns...), 3, prompt},
+		{"a byte less", of(prompt, turns...) - 1, 2, prompt},
+		{"room for two", of(prompt, turns[1:]...), 2, prompt},
+		{"room for one", of(prompt, turns[1:]...) - 1, 1, prompt},
+		{"room for no turn", of(prompt, turns[2:]...) - 1, 0, prompt},
+		{"room for the prompt", of(prompt), 0, prompt},
+		{"a byte less than the prompt", of(prompt) - 1, 0, `remind "me" of 記憶 (truncated...)`},
+		{"a cut in a character", of(`remind "me" of 記憶 (truncated...)`) - 2, 0, `remind "me" of 記 (truncated...)`},
+		{"a cut in an escape", of(`remind " (truncated...)`) - 1, 0, `remind  (truncated...)`},
+		{"no room at all", 1, 0, ` (truncated...)`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			body := payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: prompt, Conversation: turns}, row.limit)
+			env, err := payload.DecodeEvent(body, "")
+			require.NoError(t, err)
+			event, err := payload.DecodeTurnBegun(env.Event)
+			require.NoError(t, err)
+			require.Equal(t, row.prompt, event.Prompt)
+			require.Len(t, event.Conversation, row.turns)
+			require.Equal(t, turns[len(turns)-row.turns:], append([]payload.Turn{}, event.Conversation...))
+			if row.limit > 1 {
+				require.LessOrEqual(t, len(body), row.limit)
+			}
+		})
+	}
+}
+
+func FuzzEncodeTurnBegun(f *testing.F) {
+	f.Add("prompt", "first", "second", 150)
+	f.Add("\"\x01\xff記", "\n", "", 90)
+	f.Fuzz(func(t *testing.T, prompt, first, second string, limit int) {
+		event := payload.TurnBegun{Prompt: prompt, Conversation: []payload.Turn{{Role: "user", Text: first}, {Role: "assistant", Text: second}}}
+		body := payload.EncodeTurnBegun("i", 7, payload.Context{}, event, limit)
+		require.True(t, json.Valid(body))
+		least := len(payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: " (truncated...)"}, 0))
+		if limit >= least {
+			require.LessOrEqual(t, len(body), limit)
+		}
+	})
 }
 
 func TestTurnBegunOfAWrongShape(t *testing.T) {
@@ -82,11 +137,11 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 }
 
 func BenchmarkDecodeTurnBegun(b *testing.B) {
-	body := payload.AppendTurnBegun(nil, "turn_begun", "i", 7, payload.Context{RunID: "r", SessionID: "s", SessionKey: "k", AgentID: "main"}, payload.TurnBegun{
+	body := payload.EncodeTurnBegun("i", 7, payload.Context{RunID: "r", SessionID: "s", SessionKey: "k", AgentID: "main"}, payload.TurnBegun{
 		RunID: "r", Prompt: "remind me", Hint: strings.Repeat("a hint of many words,\n", 90),
 		Result:       &payload.Classification{Intent: "I", Name: "Intent", Reason: "because of a word", Goal: "remind me", Complexity: "low", Source: "local"},
 		Conversation: []payload.Turn{{Role: "user", Text: "good morning"}, {Role: "assistant", Text: "Good morning! What can I do for you?"}},
-	})
+	}, 0)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -100,11 +155,10 @@ func BenchmarkDecodeTurnBegun(b *testing.B) {
 	}
 }
 
-func BenchmarkAppendTurnBegun(b *testing.B) {
+func BenchmarkEncodeTurnBegun(b *testing.B) {
 	event := payload.TurnBegun{RunID: "r", Prompt: "remind me", Hint: strings.Repeat("a hint of many words, ", 90), Result: &payload.Classification{Intent: "I"}}
 	b.ReportAllocs()
-	var buf []byte
 	for b.Loop() {
-		buf = payload.AppendTurnBegun(buf[:0], "turn_begun", "i", 7, payload.Context{RunID: "r", SessionID: "s"}, event)
+		payload.EncodeTurnBegun("i", 7, payload.Context{RunID: "r", SessionID: "s"}, event, 0)
 	}
 }

@@ -1,5 +1,3 @@
-// Package payload decodes what travels in message bodies: the envelope and the
-// events and contexts of the hooks this program handles (contract §3).
 package payload
 
 import (

@@ -50,44 +50,31 @@ func (o object) messages(field string, list gjson.Result) ([]Message, error) {
 		m   Message
 		err error
 	)
-	read := func(name, value string) bool {
-		switch name {
+	element := o.in(field + "[].")
+	read := func(name, value gjson.Result) bool {
+		switch name.Str {
 		case "role":
-			err = o.part(field, "role", value, &m.Role)
+			err = element.part("role", value, &m.Role)
 		case "content":
-			m.Content = Content(value)
+			m.Content = Content(value.Raw)
 		case "stopReason":
-			err = o.part(field, "stopReason", value, &m.StopReason)
+			err = element.part("stopReason", value, &m.StopReason)
 		case "errorMessage":
-			err = o.part(field, "errorMessage", value, &m.ErrorMessage)
+			err = element.part("errorMessage", value, &m.ErrorMessage)
 		}
 		return err == nil
 	}
-	eachElement(list.Raw, func(message string) bool {
-		if message[0] != '{' {
-			err = o.wrongType(field+"[]", "an object", gjson.Parse(message))
+	list.ForEach(func(_, message gjson.Result) bool {
+		if !message.IsObject() {
+			err = o.wrongType(field+"[]", "an object", message)
 			return false
 		}
 		m = Message{}
-		eachField(message, read)
+		message.ForEach(read)
 		out = append(out, m)
 		return err == nil
 	})
 	return out, err
-}
-
-// part reads a string of an element that stays a part of the body.
-func (o object) part(list, field, raw string, to *string) error {
-	if len(raw) >= 2 && raw[0] == '"' && strings.IndexByte(raw, '\\') < 0 {
-		*to = raw[1 : len(raw)-1]
-		return nil
-	}
-	value := gjson.Parse(raw)
-	if value.Type != gjson.String && value.Type != gjson.Null {
-		return o.wrongType(list+"[]."+field, "a string", value)
-	}
-	*to = value.Str
-	return nil
 }
 
 func textsOf(value gjson.Result) []string {
@@ -98,17 +85,17 @@ func textsOf(value gjson.Result) []string {
 		return nil
 	}
 	var out []string
-	eachElement(value.Raw, func(part string) bool {
-		if part[0] != '{' {
+	value.ForEach(func(_, part gjson.Result) bool {
+		if !part.IsObject() {
 			return true
 		}
 		var kind, text gjson.Result
-		eachField(part, func(name, value string) bool {
-			switch name {
+		part.ForEach(func(name, value gjson.Result) bool {
+			switch name.Str {
 			case "type":
-				kind = gjson.Parse(value)
+				kind = value
 			case "text":
-				text = gjson.Parse(value)
+				text = value
 			}
 			return true
 		})

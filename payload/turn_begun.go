@@ -103,18 +103,20 @@ func (o object) turns(field string, list gjson.Result) ([]Turn, error) {
 		out []Turn
 		err error
 	)
+	element := o.in(field + "[].")
 	list.ForEach(func(_, value gjson.Result) bool {
 		if !value.IsObject() {
 			err = o.wrongType(field+"[]", "an object", value)
 			return false
 		}
 		var t Turn
-		err = object{value, o.what}.fields(func(name string, value gjson.Result) error {
+		element.Result = value
+		err = element.fields(func(name string, value gjson.Result) error {
 			switch name {
 			case "role":
-				return o.text(field+"[].role", value, &t.Role)
+				return element.text(name, value, &t.Role)
 			case "text":
-				return o.text(field+"[].text", value, &t.Text)
+				return element.text(name, value, &t.Text)
 			}
 			return nil
 		})
@@ -133,28 +135,30 @@ func (o object) classification(field string, value gjson.Result) (*Classificatio
 		return nil, o.wrongType(field, "an object", value)
 	}
 	var c Classification
-	return &c, object{value, o.what}.fields(func(name string, value gjson.Result) error {
+	o = o.in(field + ".")
+	o.Result = value
+	return &c, o.fields(func(name string, value gjson.Result) error {
 		switch name {
 		case "intent":
-			return o.text(field+".intent", value, &c.Intent)
+			return o.text(name, value, &c.Intent)
 		case "name":
-			return o.text(field+".name", value, &c.Name)
+			return o.text(name, value, &c.Name)
 		case "reason":
-			return o.text(field+".reason", value, &c.Reason)
+			return o.text(name, value, &c.Reason)
 		case "goal":
-			return o.text(field+".goal", value, &c.Goal)
+			return o.text(name, value, &c.Goal)
 		case "confidence":
-			return o.number(field+".confidence", value, &c.Confidence)
+			return o.number(name, value, &c.Confidence)
 		case "complexity":
-			return o.text(field+".complexity", value, &c.Complexity)
+			return o.text(name, value, &c.Complexity)
 		case "suggestion":
-			return o.text(field+".suggestion", value, &c.Suggestion)
+			return o.text(name, value, &c.Suggestion)
 		case "source":
-			return o.text(field+".source", value, &c.Source)
+			return o.text(name, value, &c.Source)
 		case "model":
-			return o.text(field+".model", value, &c.Model)
+			return o.text(name, value, &c.Model)
 		case "elapsedMs":
-			return o.number(field+".elapsedMs", value, &c.ElapsedMs)
+			return o.number(name, value, &c.ElapsedMs)
 		}
 		return nil
 	})

@@ -1,6 +1,6 @@
 package subjects
 
-// Kind says whether a gateway waits for the result of a hook.
+// Kind reports whether a gateway waits for the result of a hook.
 type Kind int
 
 // The kinds of hooks (contract §1).

@@ -78,7 +78,7 @@ func (p Prefix) DeadLetters() string { return string(p) + ".dlq.>" }
 // them (contract §8). No stream captures it.
 func (p Prefix) Runs() string { return string(p) + ".runs" }
 
-// Holds says whether a subject is below the prefix.
+// Holds reports whether a subject is below the prefix.
 func (p Prefix) Holds(subject string) bool { return strings.HasPrefix(subject, string(p)+".") }
 
 // EventHook returns the hook that an event subject names, or "" when the

@@ -118,7 +118,7 @@ func Name(value string) string {
 	return token[:shortenedBytes] + hex.EncodeToString(sum[:sumBytes])
 }
 
-// MayBeShortened says whether a name of [Name] may be that of a longer token.
+// MayBeShortened reports whether a name of [Name] may be that of a longer token.
 // Such a one can look like the token of another value.
 func MayBeShortened(name string) bool { return len(name) == shortenedBytes+2*sumBytes }
 

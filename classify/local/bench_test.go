@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"intenthint/classify"
 	"intenthint/classify/local"
 	"intenthint/intents"
@@ -69,18 +67,6 @@ func BenchmarkTrain(b *testing.B) {
 			local.Train(cat)
 		}
 	})
-}
-
-func BenchmarkRead(b *testing.B) {
-	cat := intents.Bundled()
-	data, err := local.Train(cat).AppendBinary(nil)
-	require.NoError(b, err)
-	b.SetBytes(int64(len(data)))
-	b.ReportAllocs()
-	for b.Loop() {
-		_, err := local.Read(cat, data)
-		require.NoError(b, err)
-	}
 }
 
 func BenchmarkClassify(b *testing.B) {

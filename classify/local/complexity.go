@@ -7,11 +7,11 @@ import (
 	"intenthint/payload"
 )
 
-// complexityBytes is how much of a message Complexity reads; more is long by
+// complexityBytes is how much of a message complexityOf reads; more is long by
 // any measure. Only a block of code may stand farther on.
 const complexityBytes = 1024
 
-// Complexity says how much work a message asks for: low, medium or high. It
+// complexityOf says how much work a message asks for: low, medium or high. It
 // adds up points, and calls 2 and more medium, 5 and more high:
 //
 //   - length: 1 from 16 words on, 2 from 45, 3 from 120; two characters of a
@@ -21,7 +21,7 @@ const complexityBytes = 1024
 //   - steps ("then", "finally", 然後) and items of a list: 1 each, at most 3;
 //   - questions after the first: 1 each, at most 2;
 //   - a block of code or more than six lines: 2.
-func Complexity(message string) string {
+func complexityOf(message string) string {
 	e := effortOf(message)
 	switch points := e.points(); {
 	case points >= 5:
@@ -132,7 +132,7 @@ func effortOf(message string) effort {
 	return e
 }
 
-// isListItem says whether a line begins as an item of a list: "- ", "* ",
+// isListItem reports whether a line begins as an item of a list: "- ", "* ",
 // "• ", "1. ", "2) ", "3、".
 func isListItem(line string) bool {
 	for _, bullet := range []string{"- ", "* ", "• "} {

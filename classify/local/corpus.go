@@ -53,7 +53,7 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 	s := &space{dict: newDictionary(len(samples) * 40)}
 	c := &corpus{starts: make([]int32, 1, len(samples)+1)}
 	var (
-		t     text
+		t     reading
 		feats []feature
 		last  []int32 // by feature: the row that had it last
 	)
@@ -76,7 +76,7 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 		c.class = append(c.class, sm.class)
 		c.cost = append(c.cost, sm.cost)
 	}
-	s.renumber(c, len(samples) > manyRows)
+	s.renumber(c, int(s.dict.n)*classes > maxWeights)
 	s.weigh(c, classes)
 	c.values = make([]float32, len(c.ids))
 	c.norms, c.own = make([]float32, len(samples)), make([]float32, len(samples))
@@ -93,11 +93,13 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 	return s, c
 }
 
-// Of more than manyRows texts, what fewer than usualRows have is not worth its
-// memory, unless it is a word.
 const (
-	manyRows  = 4000
-	usualRows = 3
+	// maxWeights bounds a model that remembers all features, which has a weight
+	// for each of them and each intent: 32 MB. The bundled catalogue has 4.6
+	// million. Of a larger one, features of fewer than usualRows texts are not
+	// worth their memory, unless they are words.
+	maxWeights = 8_000_000
+	usualRows  = 3
 )
 
 // renumber gives the features that several rows have the first numbers, and

@@ -9,6 +9,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/intents"
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
@@ -94,11 +95,11 @@ func TextsOf(cat *intents.Catalog) []string {
 // textOf is what is embedded of a message and an earlier one, of which either
 // may be "": on one line, and of a long text its beginning and its end.
 func textOf(earlier, message string) string {
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(earlier+" "+message, " ")), " ")
-	if len(text) <= headChars+tailChars || utf8.RuneCountInString(text) <= headChars+tailChars {
-		return text
+	all := text.Fold(strings.ToValidUTF8(earlier+" "+message, " "))
+	if len(all) <= headChars+tailChars || utf8.RuneCountInString(all) <= headChars+tailChars {
+		return all
 	}
-	runes := []rune(text)
+	runes := []rune(all)
 	return string(runes[:headChars]) + " … " + string(runes[len(runes)-tailChars:])
 }
 
@@ -126,17 +127,17 @@ func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
 func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 	n := 0
 	for _, sm := range samples {
-		text := textOf("", sm.text)
-		v := vectors[text]
+		wanted := textOf("", sm.text)
+		v := vectors[wanted]
 		switch {
-		case text == "":
+		case wanted == "":
 			continue
 		case len(v) == 0:
-			return fmt.Errorf("there is no vector of “%s”", classify.OneLine(text, maxQuote))
+			return fmt.Errorf("there is no vector of “%s”", text.OneLine(wanted, maxQuote))
 		case n == 0:
 			e.dimensions, e.mean = len(v), make([]float32, len(v))
 		case len(v) != e.dimensions:
-			return fmt.Errorf("the vector of “%s” has %d dimensions, others have %d", classify.OneLine(text, maxQuote), len(v), e.dimensions)
+			return fmt.Errorf("the vector of “%s” has %d dimensions, others have %d", text.OneLine(wanted, maxQuote), len(v), e.dimensions)
 		}
 		n++
 		axpy(e.mean, v, 1)

@@ -47,6 +47,22 @@ func vectorsOf(texts []string, f func(string) []float32) map[string][]float32 {
 	return out
 }
 
+// tiny is a small catalogue in two languages.
+func tiny() *intents.Catalog {
+	return intents.NewCatalog([]intents.Intent{
+		{ID: "WEATHER", Name: "weather", Triggers: []string{"The user asks about the weather. Not for music."}, Examples: []string{
+			"will it rain tomorrow", "what is the weather like", "is it raining in Rome", "how cold is it today", "明天會下雨嗎",
+		}},
+		{ID: "MUSIC", Name: "music", Triggers: []string{"The user wants to hear music"}, Examples: []string{
+			"play some jazz", "play the next song", "put on music for the evening", "louder please, I love this song", "放一點音樂",
+		}},
+		{ID: "MAIL", Name: "mail", Triggers: []string{"The user reads or writes mail"}, Examples: []string{
+			"read my mail", "write a mail to Anna", "is there mail from the bank today", "send it tomorrow", "幫我寫信給老闆",
+		}},
+		{ID: intents.FallbackID, Name: "Other", Examples: []string{"asdf", "you are funny"}},
+	})
+}
+
 func embeddedOn(t testing.TB, cat *intents.Catalog, f func(string) []float32) *Embedded {
 	t.Helper()
 	e, err := TrainEmbedded(Train(cat), vectorsOf(TextsOf(cat), f))

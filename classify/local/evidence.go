@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"intenthint/classify"
+	"intenthint/internal/text"
 )
 
 const (
@@ -19,9 +19,9 @@ const (
 // goal restates the message on one line, with the earlier message it follows.
 func goal(message, earlier string) string {
 	if earlier == "" {
-		return classify.OneLine(message, maxGoal)
+		return text.OneLine(message, maxGoal)
 	}
-	return classify.OneLine(message, maxGoal/2) + ", after “" + classify.OneLine(earlier, maxGoal/2-10) + "”"
+	return text.OneLine(message, maxGoal/2) + ", after “" + text.OneLine(earlier, maxGoal/2-10) + "”"
 }
 
 // reason says what spoke for the answer. The vector that decided must still be
@@ -38,7 +38,7 @@ func (m *Model) reason(sc *scratch, v *verdict) string {
 		said = m.examples.reasons[v.row]
 	}
 	if v.earlier != "" {
-		return "follows “" + classify.OneLine(v.earlier, maxQuote) + "”: " + said
+		return "follows “" + text.OneLine(v.earlier, maxQuote) + "”: " + said
 	}
 	return said
 }
@@ -89,7 +89,7 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 		if f.lead <= 0 || len(words) == maxTelling {
 			break
 		}
-		word := classify.OneLine(string(sc.text.runes[f.start:f.end]), maxQuote/maxTelling)
+		word := text.OneLine(string(sc.text.runes[f.start:f.end]), maxQuote/maxTelling)
 		if !slices.Contains(words, word) {
 			words = append(words, word)
 		}

@@ -18,7 +18,7 @@ const (
 	numViews
 )
 
-// compared says whether single examples are compared in this view: the others
+// compared reports whether single examples are compared in this view: the others
 // are most of the features and say the same again.
 func (v view) compared() bool { return v != viewChar && v != viewCompany }
 
@@ -65,7 +65,7 @@ func newConcept(concept uint64) feature {
 }
 
 // appendFeatures appends the features of t, with repetitions.
-func appendFeatures(out []feature, t *text) []feature {
+func appendFeatures(out []feature, t *reading) []feature {
 	var (
 		edge     = hashStep(hashSeed, hashEdge)
 		prev     = edge
@@ -264,15 +264,13 @@ func (d *dictionary) renumber(number []int32, n int) *dictionary {
 	return out
 }
 
-// put adds a key that is not there; there must be room. It returns how many
-// slots it looked at.
-func (d *dictionary) put(key uint64, id int32) int {
-	i, n := key&d.mask, 1
-	for ; d.keys[i] != 0; n++ {
+// put adds a key that is not there; there must be room.
+func (d *dictionary) put(key uint64, id int32) {
+	i := key & d.mask
+	for d.keys[i] != 0 {
 		i = (i + 1) & d.mask
 	}
 	d.keys[i], d.ids[i] = key, id
-	return n
 }
 
 // inverseFrequency is the worth of a feature that k of n texts have.

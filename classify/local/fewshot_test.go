@@ -46,3 +46,33 @@ func TestFewExamplesKeepTheirMessages(t *testing.T) {
 		}
 	}
 }
+
+// One example in twenty is left out of a catalogue of the shipped size and comes
+// back as a new message. Of all twentieths together 74.5 % are right, and 72.5 %
+// when rare features are forgotten; two of them are tried here.
+func TestTheBundledCatalogueKnowsMessagesLikeItsOwn(t *testing.T) {
+	const every = 20
+	right, asked := 0, 0
+	for _, first := range []int{3, 13} {
+		list := append(slices.Clone(intents.Bundled().Enabled()), intents.Bundled().Fallback())
+		held := map[string]string{}
+		for i, in := range list {
+			list[i].Examples = nil
+			for k, e := range in.Examples {
+				if k%every == first && in.ID != intents.FallbackID {
+					held[e] = in.ID
+				} else {
+					list[i].Examples = append(list[i].Examples, e)
+				}
+			}
+		}
+		m := local.Train(intents.NewCatalog(list))
+		for message, id := range held {
+			asked++
+			if m.Predict(message, nil, nil).Intent == id {
+				right++
+			}
+		}
+	}
+	require.Greater(t, float64(right)/float64(asked), 0.70)
+}

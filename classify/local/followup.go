@@ -76,9 +76,9 @@ func (m *Model) followUpOf(sc *scratch) followUp {
 	return standalone
 }
 
-// goesOn says whether a message begins or ends like one that carries on: "what
+// goesOn reports whether a message begins or ends like one that carries on: "what
 // about …", "and …", 那…呢, じゃあ….
-func goesOn(t *text) bool {
+func goesOn(t *reading) bool {
 	word := func(i int) string {
 		if i >= len(t.tokens) {
 			return ""

@@ -1,6 +1,6 @@
 package local
 
-import "intenthint/classify"
+import "intenthint/internal/text"
 
 // examples are the training rows as the nearest-example search reads them:
 // the views that are compared, the rows of a class together.
@@ -14,9 +14,9 @@ type examples struct {
 	texts    []string
 }
 
-// newExamples returns the examples without their vectors.
-func newExamples(samples []sample, classes int) examples {
+func newExamples(samples []sample, classes int, sp *space, rows *corpus) examples {
 	e := examples{
+		starts:   make([]int32, 1, len(samples)+1),
 		firstRow: make([]int32, classes+1),
 		reasons:  make([]string, len(samples)), trigger: make([]bool, len(samples)), texts: make([]string, len(samples)),
 	}
@@ -28,18 +28,12 @@ func newExamples(samples []sample, classes int) examples {
 		if s.trigger {
 			kind = "trigger"
 		}
-		e.texts[i], e.trigger[i] = classify.OneLine(s.text, maxQuote), s.trigger
+		e.texts[i], e.trigger[i] = text.OneLine(s.text, maxQuote), s.trigger
 		e.reasons[i] = "close to the " + kind + " “" + e.texts[i] + "”"
 	}
 	for c := range classes {
 		e.firstRow[c+1] = max(e.firstRow[c+1], e.firstRow[c])
 	}
-	return e
-}
-
-// learn takes the vectors of the rows.
-func (e *examples) learn(sp *space, rows *corpus) {
-	e.starts = make([]int32, 1, rows.len()+1)
 	for i := range rows.len() {
 		ids, values := rows.row(i)
 		from, sum := len(e.values), float32(0)
@@ -56,6 +50,7 @@ func (e *examples) learn(sp *space, rows *corpus) {
 		}
 		e.starts = append(e.starts, int32(len(e.ids)))
 	}
+	return e
 }
 
 // nearest finds the row of a class that is most like the message, among those

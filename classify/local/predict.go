@@ -169,7 +169,7 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	out := payload.Classification{
 		Goal:       goal(in.Latest, v.earlier),
 		Confidence: v.confidence(),
-		Complexity: Complexity(in.Latest),
+		Complexity: complexityOf(in.Latest),
 		Source:     payload.SourceLocal,
 	}
 	if v.other() {

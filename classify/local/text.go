@@ -32,9 +32,9 @@ type token struct {
 	kind       tokenKind
 }
 
-// text is a message in the form in which it is compared: NFKC, case folded,
+// reading is a message in the form in which it is compared: NFKC, case folded,
 // without the accents of Latin letters, without punctuation and apostrophes.
-type text struct {
+type reading struct {
 	buf    []byte
 	runes  []rune
 	tokens []token
@@ -45,7 +45,7 @@ type text struct {
 // in simplified characters, single spaces between words. Of a long message it is
 // the beginning and the end that the classifier reads.
 func Normalize(message string) string {
-	var t text
+	var t reading
 	t.reset(message)
 	var b strings.Builder
 	for i, tok := range t.tokens {
@@ -60,7 +60,7 @@ func Normalize(message string) string {
 }
 
 // reset normalises the parts, one after the other, reusing the memory of t.
-func (t *text) reset(parts ...string) {
+func (t *reading) reset(parts ...string) {
 	t.runes, t.tokens = t.runes[:0], t.tokens[:0]
 	for _, s := range parts {
 		head, tail := window(s)
@@ -93,7 +93,7 @@ func window(s string) (head, tail string) {
 	return head, tail[i:]
 }
 
-func (t *text) add(s string) {
+func (t *reading) add(s string) {
 	if isASCII(s) {
 		open := false
 		for i := range len(s) {
@@ -112,7 +112,7 @@ func (t *text) add(s string) {
 
 // push adds one folded rune; open says that the last token may grow, and the
 // result says the same for the next rune.
-func (t *text) push(r rune, open bool) bool {
+func (t *reading) push(r rune, open bool) bool {
 	switch r {
 	case runeSpace:
 		return false

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/intents"
 )
 
-func words(t *text) []string {
+func words(t *reading) []string {
 	out := make([]string, 0, len(t.tokens))
 	for _, tok := range t.tokens {
 		out = append(out, string(t.runes[tok.start:tok.end]))
@@ -38,7 +40,7 @@ func TestText(t *testing.T) {
 		{"broken UTF-8", "a\xff\xfeb", []string{"a", "b"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			var x text
+			var x reading
 			x.reset(row.in)
 			require.Equal(t, row.want, words(&x))
 		})
@@ -46,7 +48,7 @@ func TestText(t *testing.T) {
 }
 
 func TestTextReadsBothEnds(t *testing.T) {
-	var x text
+	var x reading
 	x.reset("first " + strings.Repeat("filler ", 20000) + " last")
 	got := words(&x)
 	require.Equal(t, "first", got[0])
@@ -55,7 +57,7 @@ func TestTextReadsBothEnds(t *testing.T) {
 }
 
 func TestTextBoundsWhatNormalisationMakes(t *testing.T) {
-	var x text
+	var x reading
 	x.reset(strings.Repeat("\ufdfa", 5000))
 	require.Len(t, x.runes, maxRunes)
 }
@@ -111,7 +113,7 @@ func TestConceptsMeet(t *testing.T) {
 
 // seenIn returns the features of a text in one view.
 func seenIn(v view, s string) map[uint64]bool {
-	var t text
+	var t reading
 	t.reset(s)
 	out := map[uint64]bool{}
 	for _, f := range appendFeatures(nil, &t) {
@@ -151,7 +153,7 @@ func TestWordsMeetWhereverTheyStand(t *testing.T) {
 
 func TestWhatIsPairedIsBounded(t *testing.T) {
 	n := 0
-	for _, f := range appendFeatures(nil, &text{
+	for _, f := range appendFeatures(nil, &reading{
 		runes:  []rune("zork"),
 		tokens: slices.Repeat([]token{{start: 0, end: 4, kind: tokenWord}}, 40),
 	}) {
@@ -167,22 +169,16 @@ func TestNeighboursArePairedInTheirOrder(t *testing.T) {
 	require.Len(t, seenIn(viewPair, "zork blim fnord"), 4, "two pairs and the two ends")
 }
 
-// Of few texts everything counts; of many, what is rare is not worth its memory,
-// but for words.
-func TestRareFeaturesOfManyTextsAreForgotten(t *testing.T) {
+// A small model remembers everything; in a large one, what is rare is not worth
+// its memory, but for words.
+func TestRareFeaturesOfLargeModelsAreForgotten(t *testing.T) {
+	texts := []string{"rare words", "rare words", "common enough", "common enough", "common enough"}
 	var samples []sample
-	for i := range manyRows + 1 {
-		sm := sample{text: "usual", cost: exampleCost}
-		switch {
-		case i < usualRows-1:
-			sm.text = "rare words"
-		case i < 2*usualRows-1:
-			sm.text = "common enough"
-		}
-		samples = append(samples, sm)
+	for _, s := range texts {
+		samples = append(samples, sample{text: s, cost: exampleCost})
 	}
-	known := func(samples []sample, v view, text string) (n int) {
-		sp, _ := newSpace(samples, 1)
+	known := func(classes int, v view, text string) (n int) {
+		sp, _ := newSpace(samples, classes)
 		for hash := range seenIn(v, text) {
 			if sp.dict.lookup(hash) >= 0 {
 				n++
@@ -190,19 +186,33 @@ func TestRareFeaturesOfManyTextsAreForgotten(t *testing.T) {
 		}
 		return n
 	}
+	const few, many = 1, maxWeights / 16 // the texts have more than 16 features
 	for v := range numViews {
 		if v == viewConcept {
 			continue // made-up words and these have none
 		}
 		all := len(seenIn(v, "rare words"))
 		require.Positive(t, all)
-		require.Equal(t, all, known(samples[:manyRows], v, "rare words"), "view %d of few texts", v)
+		require.Equal(t, all, known(few, v, "rare words"), "view %d of a small model", v)
 		want := 0
 		if v == viewWord {
 			want = all
 		}
-		require.Equal(t, want, known(samples, v, "rare words"), "view %d of many texts", v)
-		require.Equal(t, len(seenIn(v, "common enough")), known(samples, v, "common enough"), "view %d", v)
+		require.Equal(t, want, known(many, v, "rare words"), "view %d of a large model", v)
+		require.Equal(t, len(seenIn(v, "common enough")), known(many, v, "common enough"), "view %d", v)
+	}
+}
+
+func TestNothingOfTheBundledCatalogueIsForgotten(t *testing.T) {
+	cat := intents.Bundled()
+	samples := samplesOf(cat)
+	sp, _ := newSpace(samples, len(cat.Enabled()))
+	for _, sm := range samples {
+		for v := range numViews {
+			for hash := range seenIn(v, sm.text) {
+				require.GreaterOrEqual(t, sp.dict.lookup(hash), int32(0), sm.text)
+			}
+		}
 	}
 }
 
@@ -313,7 +323,7 @@ func TestComplexity(t *testing.T) {
 		{"words inside words do not count", "my plane designer-bag thence", "low"},
 		{"very long", strings.Repeat("please compare these carefully and ", 5000), "high"},
 	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, Complexity(row.in)) })
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, complexityOf(row.in)) })
 	}
 }
 

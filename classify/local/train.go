@@ -31,23 +31,15 @@ const maxBlocks = 2
 
 func newSolver(rows *corpus, features, classes int) *solver {
 	s := &solver{rows: rows, features: features, classes: classes}
-	s.blocks = newBlocks(classes)
-	for i := range s.blocks {
-		b := &s.blocks[i]
-		b.weights = make([]float32, features*b.width)
-		b.alpha = make([]float32, rows.len()*b.width)
+	n := min(maxBlocks, max(1, classes))
+	for i := range n {
+		first, end := i*classes/n, (i+1)*classes/n
+		width := end - first
+		s.blocks = append(s.blocks, block{
+			first: first, width: width, weights: make([]float32, features*width), alpha: make([]float32, rows.len()*width),
+		})
 	}
 	return s
-}
-
-// newBlocks divides so many classes into blocks, which have no weights yet.
-func newBlocks(classes int) []block {
-	blocks := make([]block, min(maxBlocks, max(1, classes)))
-	for i := range blocks {
-		first, end := i*classes/len(blocks), (i+1)*classes/len(blocks)
-		blocks[i] = block{first: first, width: end - first}
-	}
-	return blocks
 }
 
 // each runs f for every block, at the same time when there are processors.

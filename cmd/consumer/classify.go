@@ -56,11 +56,7 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	// This command leaves no model behind, but uses that of `consumer run`.
-	model, err := local.ReadCached(app.CacheDir(inv.cfg), catalog)
-	if err != nil {
-		model = local.Train(catalog)
-	}
+	model := local.Train(catalog)
 	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
 	embedding := inv.embeddingFor(catalog, model, o)
 	classifier, err := app.NewClassifier(inv.cfg, model, embedding, o)

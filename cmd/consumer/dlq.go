@@ -12,10 +12,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"intenthint/classify"
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
+	"intenthint/internal/text"
 )
 
 type dlqLsCmd struct {
@@ -61,7 +61,7 @@ func (c *dlqLsCmd) Run(inv *invocation) error {
 	_, _ = fmt.Fprintln(w, "SEQ\tTIME\tHOOK\tREASON\tSUBJECT")
 	for _, l := range letters {
 		_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", l.Sequence, l.Time.Local().Format(time.DateTime),
-			classify.OneLine(cmp.Or(l.Hook, unknownHook), 44), classify.OneLine(l.Reason, 200), classify.OneLine(l.Subject, 200))
+			text.OneLine(cmp.Or(l.Hook, unknownHook), 44), text.OneLine(l.Reason, 200), text.OneLine(l.Subject, 200))
 	}
 	return w.Flush()
 }

@@ -13,6 +13,7 @@ import (
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/internal/app"
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
@@ -165,7 +166,7 @@ func (e *evaluation) print(out io.Writer, scores []evaluate.IntentScore) error {
 	w = tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "WANTED\tANSWERED\tN\tEXAMPLE")
 	for _, p := range e.Confusion {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", p.Want, p.Got, p.N, classify.OneLine(p.Example, 60))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", p.Want, p.Got, p.N, text.OneLine(p.Example, 60))
 	}
 	return w.Flush()
 }

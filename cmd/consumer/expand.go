@@ -15,7 +15,6 @@ import (
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/intents/expand"
-	"intenthint/internal/app"
 	"intenthint/internal/config"
 	"intenthint/model/provider"
 )
@@ -228,10 +227,7 @@ func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
 
 // expand asks for examples of each intent in turn, and tells how it goes.
 func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, models *expand.Models) expanded {
-	classifier, err := local.ReadCached(app.CacheDir(inv.cfg), s.catalog)
-	if err != nil {
-		classifier = local.Train(s.catalog)
-	}
+	classifier := local.Train(s.catalog)
 	x := expander{count: c.Count, source: s, classifier: classifier, filter: expand.NewFilter(s.catalog, classifier), models: models}
 	out := expanded{Intents: []expansion{}, Written: []string{}}
 	bar := newProgress(inv.stderr, len(chosen))

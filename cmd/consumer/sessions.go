@@ -10,9 +10,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"intenthint/classify"
 	"intenthint/internal/app"
 	"intenthint/internal/config"
+	"intenthint/internal/text"
 	"intenthint/store"
 )
 
@@ -57,8 +57,8 @@ func (c *sessionsLsCmd) Run(inv *invocation) error {
 	_, _ = fmt.Fprintln(w, "SESSION\tAGENT\tTURNS\tINTENT\tUPDATED\tINPUT")
 	for _, s := range list {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\n",
-			classify.OneLine(cmp.Or(s.SessionID, s.SessionKey), 44), classify.OneLine(s.AgentID, 44), s.Turns, classify.OneLine(cmp.Or(s.Intent, "-"), 44),
-			s.Updated.Local().Format(time.DateTime), classify.OneLine(s.Input, 50))
+			text.OneLine(cmp.Or(s.SessionID, s.SessionKey), 44), text.OneLine(s.AgentID, 44), s.Turns, text.OneLine(cmp.Or(s.Intent, "-"), 44),
+			s.Updated.Local().Format(time.DateTime), text.OneLine(s.Input, 50))
 	}
 	return w.Flush()
 }

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"intenthint/classify"
 	"intenthint/internal/app"
 	"intenthint/internal/events"
+	"intenthint/internal/text"
 	"intenthint/store"
 )
 
@@ -43,7 +43,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		bar := newProgress(inv.stderr, 0)
 		bar.label = "events"
 		if part.Session != "" {
-			bar.label += " of " + classify.OneLine(part.Session, 40)
+			bar.label += " of " + text.OneLine(part.Session, 40)
 		}
 		done, err := events.Reapply(inv.ctx, events.ReapplyOptions[store.Fact]{
 			JS: b.JS, Layout: app.Layout(inv.cfg), Range: part, Handler: app.EventHandler(sessions), Log: log,

@@ -1,26 +1,22 @@
-// Package conversation turns a gateway's messages into the turns that a
-// classifier sees (contract §5). Everything in it is a pure function, linear
-// in the length of its input.
 package conversation
 
 import (
 	"bytes"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
-// Clean returns text without thinking, without what plugins and the gateway
+// clean returns text without thinking, without what plugins and the gateway
 // have put into it, and with every run of white space folded to one space. The
 // result is valid UTF-8.
 //
 // A thinking tag or block that is never closed is left out to the end of the
 // text when it begins a line; within a line, where people write about such
 // tags, only the tag is.
-func Clean(text string) string { return fold(strip(text)) }
+func clean(message string) string { return text.Fold(strip(message)) }
 
 // blockNames are the tags whose content is left out.
 var blockNames = [...]string{"think", payload.HintTag, "active_memory_plugin"}
@@ -268,71 +264,4 @@ func skipSpace(text string, i int) int {
 
 func isWordByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
-
-// fold makes every run of white space one space and trims the ends.
-func fold(text string) string {
-	text = strings.ToValidUTF8(text, string(utf8.RuneError))
-	start := firstUnfolded(text)
-	if start == len(text) {
-		return text
-	}
-	out := make([]byte, start, len(text))
-	copy(out, text)
-	for i := start; i < len(text); {
-		n := spaceAt(text, i)
-		if n > 0 {
-			for i < len(text) && n > 0 {
-				i += n
-				n = spaceAt(text, i)
-			}
-			if len(out) > 0 && i < len(text) {
-				out = append(out, ' ')
-			}
-			continue
-		}
-		word := i
-		for i < len(text) && spaceAt(text, i) == 0 {
-			i++
-		}
-		out = append(out, text[word:i]...)
-	}
-	return string(out)
-}
-
-// spaceAt returns how many bytes the white space at text[i] takes; 0 for none,
-// as in the middle of a character.
-func spaceAt(text string, i int) int {
-	if i >= len(text) {
-		return 0
-	}
-	if c := text[i]; c < utf8.RuneSelf {
-		if c == ' ' || '\t' <= c && c <= '\r' {
-			return 1
-		}
-		return 0
-	}
-	// Only these bytes begin white space beyond ASCII.
-	if c := text[i]; c != 0xC2 && c != 0xE1 && c != 0xE2 && c != 0xE3 {
-		return 0
-	}
-	if r, n := utf8.DecodeRuneInString(text[i:]); unicode.IsSpace(r) {
-		return n
-	}
-	return 0
-}
-
-// firstUnfolded returns the length of the longest prefix that fold would leave
-// as it is and that does not end in white space.
-func firstUnfolded(text string) int {
-	clean := 0
-	for i := 0; i < len(text); i++ {
-		switch n := spaceAt(text, i); {
-		case n == 0:
-			clean = i + 1
-		case text[i] != ' ' || clean < i || i == 0:
-			return clean
-		}
-	}
-	return clean
 }

@@ -72,7 +72,7 @@ func TestClean(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, Clean(c.in))
+			require.Equal(t, c.want, clean(c.in))
 		})
 	}
 }
@@ -101,7 +101,7 @@ func TestCleanIsLinear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begun := time.Now()
-			got := Clean(text)
+			got := clean(text)
 			require.LessOrEqual(t, len(got), len(text))
 			// Quadratic work on this input takes minutes.
 			require.Less(t, time.Since(begun), 30*time.Second)
@@ -118,7 +118,7 @@ func FuzzClean(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := Clean(text)
+		got := clean(text)
 		if !utf8.ValidString(got) {
 			t.Fatalf("%q is not valid UTF-8", got)
 		}
@@ -157,7 +157,7 @@ func BenchmarkClean(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				Clean(text)
+				clean(text)
 			}
 		})
 	}

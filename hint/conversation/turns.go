@@ -6,14 +6,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
-// MaxLatestChars bounds the latest message, in characters (contract §5).
-const MaxLatestChars = 4000
+// maxLatestChars bounds the latest message, in characters (contract §5).
+const maxLatestChars = 4000
 
 // Truncated is appended to a text that was cut (contract §5).
-const Truncated = " (truncated...)"
+const Truncated = text.Truncated
 
 // QueryMode says how much history goes to a classifier (HINT_QUERY_MODE).
 type QueryMode string
@@ -55,8 +56,8 @@ func DefaultWindow() Window {
 	return Window{User: Side{Turns: 5, Chars: 500}, Assistant: Side{Turns: 3, Chars: 300}}
 }
 
-// Clamp returns the window with every number inside its bounds.
-func (w Window) Clamp() Window {
+// clamped returns the window with every number inside its bounds.
+func (w Window) clamped() Window {
 	return Window{
 		User:      Side{Turns: clamp(w.User.Turns, 0, MaxUserTurns), Chars: clamp(w.User.Chars, MinChars, MaxChars)},
 		Assistant: Side{Turns: clamp(w.Assistant.Turns, 0, MaxAssistantTurns), Chars: clamp(w.Assistant.Chars, MinChars, MaxChars)},
@@ -75,7 +76,7 @@ func History(messages []payload.Message, mode QueryMode, window Window) []payloa
 	case ModeFull:
 		return last(messages, math.MaxInt, math.MaxInt)
 	default:
-		window = window.Clamp()
+		window = window.clamped()
 		return window.cut(last(messages, window.User.Turns, window.Assistant.Turns))
 	}
 }
@@ -88,7 +89,7 @@ func Before(latest string, messages []payload.Message) []payload.Message {
 	if n < 0 || messages[n].Role != payload.RoleUser {
 		return messages
 	}
-	if text := textOf(&messages[n]); text[:prefixLen(text, MaxLatestChars)] != latest {
+	if text.Cut(textOf(&messages[n]), maxLatestChars) != latest {
 		return messages
 	}
 	return messages[:n]
@@ -101,32 +102,17 @@ func (w Window) cut(turns []payload.Turn) []payload.Turn {
 		if turns[i].Role == payload.RoleAssistant {
 			chars = w.Assistant.Chars
 		}
-		if n := prefixLen(turns[i].Text, chars); n < len(turns[i].Text) {
-			turns[i].Text = turns[i].Text[:n] + Truncated
+		if cut := text.Cut(turns[i].Text, chars); len(cut) < len(turns[i].Text) {
+			turns[i].Text = cut + Truncated
 		}
 	}
 	return turns
 }
 
 // Latest returns a prompt as a classifier sees it: cleaned, and cut to
-// [MaxLatestChars].
+// [maxLatestChars].
 func Latest(prompt string) string {
-	text := Clean(prompt)
-	return text[:prefixLen(text, MaxLatestChars)]
-}
-
-// prefixLen returns the length in bytes of the first n characters of text.
-func prefixLen(text string, n int) int {
-	if len(text) <= n {
-		return len(text)
-	}
-	for i := range text {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(text)
+	return text.Cut(clean(prompt), maxLatestChars)
 }
 
 // last returns, oldest first, the last users user turns and the last
@@ -175,9 +161,9 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 func textOf(m *payload.Message) string {
 	texts := m.Content.Texts()
 	if len(texts) == 1 {
-		return Clean(texts[0])
+		return clean(texts[0])
 	}
-	return Clean(strings.Join(texts, "\n"))
+	return clean(strings.Join(texts, "\n"))
 }
 
 const (

@@ -139,7 +139,7 @@ func TestModesAndWindows(t *testing.T) {
 
 func TestTheLatestMessageIsNotPartOfTheConversation(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("字", MaxLatestChars)
+	long := strings.Repeat("字", maxLatestChars)
 	cases := map[string]struct {
 		latest   string
 		messages []payload.Message
@@ -185,7 +185,7 @@ func TestWindowClamp(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, c.in.Clamp())
+			require.Equal(t, c.want, c.in.clamped())
 		})
 	}
 }
@@ -259,7 +259,7 @@ func FuzzHistory(f *testing.F) {
 		all := forward(messages)
 		window := Window{User: Side{users, 100}, Assistant: Side{assistants, 100}}
 		require.Equal(t, lines(all), lines(History(messages, ModeFull, window)))
-		require.Equal(t, lines(recent(all, window.Clamp())), lines(History(messages, ModeRecent, window)))
+		require.Equal(t, lines(recent(all, window.clamped())), lines(History(messages, ModeRecent, window)))
 	})
 }
 

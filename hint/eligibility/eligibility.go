@@ -44,7 +44,7 @@ var (
 	failures = []Skip{ClassifyFailed, LowConfidence, Deadline, Overloaded}
 )
 
-// Policy says whether the turn was skipped on purpose. [None] is neither
+// Policy reports whether the turn was skipped on purpose. [None] is neither
 // policy nor failure.
 func (s Skip) Policy() bool { return slices.Contains(policy, s) }
 
@@ -87,7 +87,7 @@ type Rules struct {
 }
 
 // Check returns the first rule of contract §4 that the turn fails, or [None].
-// hasIntents says whether an enabled intent is left after the deny list.
+// hasIntents reports whether an enabled intent is left after the deny list.
 func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Skip {
 	switch {
 	case ctx.EmptyTrigger, ctx.Trigger != "" && ctx.Trigger != userTrigger:
@@ -100,7 +100,7 @@ func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Ski
 		return AgentDisabled
 	case !interactive(ctx):
 		return NotInteractive
-	case !containsFold(rules.AllowedChatTypes, ChatType(ctx, rules.MainKey)):
+	case !containsFold(rules.AllowedChatTypes, chatType(ctx, rules.MainKey)):
 		return DeniedChatType
 	case !chatAllowed(rules, ctx):
 		return DeniedChatID
@@ -128,10 +128,10 @@ func interactive(ctx payload.Context) bool {
 
 func isWebchat(ctx payload.Context) bool { return strings.EqualFold(ctx.Provider(), webchat) }
 
-// ChatType returns the type of the chat that a turn belongs to, one of the
+// chatType returns the type of the chat that a turn belongs to, one of the
 // Chat constants. mainKey is the gateway's main session key where that is not
 // [DefaultMainKey].
-func ChatType(ctx payload.Context, mainKey string) string {
+func chatType(ctx payload.Context, mainKey string) string {
 	key := strings.ToLower(ctx.SessionKey)
 	rest, ofAgent := afterAgent(key)
 	switch {
@@ -164,11 +164,11 @@ func afterAgent(key string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// ChatID returns what names the chat of a turn in lower case: the provider
+// chatID returns what names the chat of a turn in lower case: the provider
 // and, for a session key of four or more parts, the key from its third part
 // on, joined by a colon; whichever is there. "telegram:telegram:direct:123"
 // belongs to key "agent:main:telegram:direct:123" on Telegram.
-func ChatID(ctx payload.Context) string {
+func chatID(ctx payload.Context) string {
 	provider := strings.ToLower(ctx.Provider())
 	peer := strings.ToLower(peerOf(ctx.SessionKey))
 	switch {
@@ -194,7 +194,7 @@ func chatAllowed(rules Rules, ctx payload.Context) bool {
 	if len(rules.DeniedChatIDs) == 0 && len(rules.AllowedChatIDs) == 0 {
 		return true
 	}
-	id := ChatID(ctx)
+	id := chatID(ctx)
 	if containsFold(rules.DeniedChatIDs, id) {
 		return false
 	}

@@ -156,8 +156,8 @@ func TestChatType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := payload.Context{SessionKey: c.key, MessageProvider: c.provider, ChannelID: c.channelID}
-			require.Equal(t, c.want, ChatType(ctx, c.mainKey))
-			require.Equal(t, c.want, ChatType(payload.Context{SessionKey: c.key, Channel: c.provider, ChannelID: c.channelID}, c.mainKey))
+			require.Equal(t, c.want, chatType(ctx, c.mainKey))
+			require.Equal(t, c.want, chatType(payload.Context{SessionKey: c.key, Channel: c.provider, ChannelID: c.channelID}, c.mainKey))
 		})
 	}
 }
@@ -178,7 +178,7 @@ func TestChatID(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, ChatID(payload.Context{SessionKey: c.key, MessageProvider: c.provider}))
+			require.Equal(t, c.want, chatID(payload.Context{SessionKey: c.key, MessageProvider: c.provider}))
 		})
 	}
 }
@@ -202,7 +202,7 @@ func TestCapturedTurns(t *testing.T) {
 		require.NoError(t, err)
 		wide := defaults()
 		wide.AllowedChatTypes = []string{ChatDirect, ChatGroup, ChatUnknown}
-		got = append(got, fmt.Sprintf("%s: %s %q default=%q wide=%q", sample.Scenario, ChatType(ctx, ""), ChatID(ctx),
+		got = append(got, fmt.Sprintf("%s: %s %q default=%q wide=%q", sample.Scenario, chatType(ctx, ""), chatID(ctx),
 			Check(defaults(), ctx, event.Prompt, true), Check(wide, ctx, event.Prompt, true)))
 	}
 	require.Equal(t, []string{
@@ -245,15 +245,15 @@ func FuzzCheck(f *testing.F) {
 		ctx := payload.Context{
 			Trigger: trigger, SessionKey: key, SessionID: id, MessageProvider: provider, ChannelID: channelID, AgentID: agent,
 		}
-		chat := ChatType(ctx, mainKey)
+		chat := chatType(ctx, mainKey)
 		// The id of a chat denies exactly that chat.
 		rules := Rules{Agents: []string{"*"}, AllowedChatTypes: []string{chat}, MainKey: mainKey}
 		if Check(rules, ctx, "x", true) != None {
 			return
 		}
-		rules.DeniedChatIDs = []string{ChatID(ctx)}
+		rules.DeniedChatIDs = []string{chatID(ctx)}
 		if got := Check(rules, ctx, "x", true); got != DeniedChatID {
-			t.Fatalf("denied %q, got %q", ChatID(ctx), got)
+			t.Fatalf("denied %q, got %q", chatID(ctx), got)
 		}
 	})
 }

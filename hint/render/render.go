@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"intenthint/classify"
 	"intenthint/intents"
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
@@ -67,9 +67,9 @@ func Hint(c payload.Classification, cat *intents.Catalog, complexity Prompts) st
 	b.Grow(len(payload.UntrustedHeader) + len(prompt) + len(advice) + len(c.Reason) + len(c.Goal) + len(c.Suggestion) + 256)
 	b.WriteString(payload.UntrustedHeader)
 	b.WriteString("\n" + hintOpen + "\nintent: ")
-	writeGuarded(&b, classify.OneLine(in.ID, maxHintField))
+	writeGuarded(&b, text.OneLine(in.ID, maxHintField))
 	b.WriteString(" (")
-	writeGuarded(&b, classify.OneLine(cmp.Or(in.Name, in.ID), maxHintField))
+	writeGuarded(&b, text.OneLine(cmp.Or(in.Name, in.ID), maxHintField))
 	b.WriteString(")\n")
 	writeField(&b, "reason: ", c.Reason)
 	writeField(&b, "goal: ", c.Goal)
@@ -80,7 +80,7 @@ func Hint(c payload.Classification, cat *intents.Catalog, complexity Prompts) st
 	var buf [16]byte
 	b.Write(strconv.AppendFloat(buf[:0], c.Confidence, 'f', 2, 64))
 	b.WriteString(lastField)
-	b.WriteString(classify.EscapeText(classify.OneLine(c.Complexity, maxHintField)))
+	b.WriteString(text.Escape(text.OneLine(c.Complexity, maxHintField)))
 	b.WriteByte('\n')
 	if prompt != "" {
 		b.WriteByte('\n')
@@ -110,9 +110,9 @@ func Split(hint string) (own, rest string) {
 	return hint[:i], hint[i:]
 }
 
-func writeField(b *strings.Builder, label, text string) {
+func writeField(b *strings.Builder, label, value string) {
 	b.WriteString(label)
-	b.WriteString(classify.EscapeText(classify.OneLine(text, maxHintField)))
+	b.WriteString(text.Escape(text.OneLine(value, maxHintField)))
 	b.WriteByte('\n')
 }
 

@@ -193,8 +193,7 @@ func TestTheShortDeadlineOfAnotherRequestIsNoAnswer(t *testing.T) {
 
 // begun is the message that tells other processes of an answer.
 func begun(a Answer) []byte {
-	return payload.AppendTurnBegun(nil, "turn_begun", "e1", 1, payload.Context{RunID: "r1", SessionID: "s"},
-		payload.TurnBegun{RunID: "r1", Prompt: "write code", Hint: a.Hint, Skip: string(a.Skip), Result: a.Result})
+	return payload.EncodeTurnBegun("e1", 1, payload.Context{RunID: "r1", SessionID: "s"}, payload.TurnBegun{RunID: "r1", Prompt: "write code", Hint: a.Hint, Skip: string(a.Skip), Result: a.Result}, 0)
 }
 
 const runOfBegun = "s\x00r1"

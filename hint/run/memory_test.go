@@ -63,8 +63,7 @@ func TestRunsKeepFewPrompts(t *testing.T) {
 				require.True(t, mine)
 				require.Equal(t, long, first)
 				m.finish(key, known, row.a)
-				other.Learn(payload.AppendTurnBegun(nil, "turn_begun", key, 1, payload.Context{RunID: key, SessionID: "s"},
-					payload.TurnBegun{RunID: key, Prompt: long, Hint: row.a.Hint, Skip: string(row.a.Skip), Result: row.a.Result}))
+				other.Learn(payload.EncodeTurnBegun(key, 1, payload.Context{RunID: key, SessionID: "s"}, payload.TurnBegun{RunID: key, Prompt: long, Hint: row.a.Hint, Skip: string(row.a.Skip), Result: row.a.Result}, 0))
 			}
 			for _, r := range []*memory{m, other.memory} {
 				require.Equal(t, 1000, r.cache.Len())

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"intenthint/classify"
+	"intenthint/internal/text"
 	"intenthint/model"
 )
 
@@ -92,9 +92,9 @@ func decodeList(text string) (items []json.RawMessage, n int, ok bool) {
 }
 
 func suggestionOf(item json.RawMessage) string {
-	var text string
-	if item[0] != '"' || json.Unmarshal(item, &text) != nil {
+	var said string
+	if item[0] != '"' || json.Unmarshal(item, &said) != nil {
 		return ""
 	}
-	return classify.OneLine(text, maxSuggestion)
+	return text.OneLine(said, maxSuggestion)
 }

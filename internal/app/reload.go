@@ -65,15 +65,14 @@ func (l *live) timeout() time.Duration { return l.config().Classifier.Timeout }
 
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
-// load reads the catalogue and trains the local classifier, or reads what was
-// learnt of the same intents before. The process takes requests only after it:
-// in a fleet the others answer meanwhile, promptly.
+// load reads the catalogue and trains the local classifier. The process takes
+// requests only after it: in a fleet the others answer meanwhile, promptly.
 func (l *live) load() error {
 	catalog, directory, err := LoadCatalog(l.cfg.IntentsDir, l.log)
 	if err != nil {
 		return err
 	}
-	trained := local.TrainCached(CacheDir(l.config()), catalog, l.log)
+	trained := local.Train(catalog)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.catalog, l.directory, l.local = catalog, directory, trained
@@ -258,7 +257,7 @@ func (l *live) useCatalog(catalog *intents.Catalog) {
 	if same {
 		return
 	}
-	trained := local.TrainCached(CacheDir(l.config()), catalog, l.log)
+	trained := local.Train(catalog)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.catalog, l.local = catalog, trained

@@ -17,8 +17,8 @@ import (
 	"intenthint/internal/atomicfile"
 )
 
-// ErrIrregular is the error of a file that cannot be one of a cache.
-var ErrIrregular = errors.New("not a regular file of a possible size")
+// errIrregular is the error of a file that cannot be one of a cache.
+var errIrregular = errors.New("not a regular file of a possible size")
 
 // abandoned is the age of a temporary file that nobody is writing any more.
 const abandoned = time.Hour
@@ -38,7 +38,7 @@ func (k Kind) Path(dir, key string) string { return filepath.Join(dir, k.Prefix+
 
 // Read returns the content of a key's file and makes the file one of the newest.
 // It changes no content. Errors wrap [fs.ErrNotExist] when there is none, and
-// [ErrIrregular].
+// [errIrregular].
 func (k Kind) Read(dir, key string) ([]byte, error) {
 	path := k.Path(dir, key)
 	// Whoever opened a pipe would wait for a writer.
@@ -47,7 +47,7 @@ func (k Kind) Read(dir, key string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > k.MaxBytes {
-		return nil, fmt.Errorf("%s: %w", path, ErrIrregular)
+		return nil, fmt.Errorf("%s: %w", path, errIrregular)
 	}
 	f, err := os.Open(path)
 	if err != nil {

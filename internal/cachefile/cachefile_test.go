@@ -60,7 +60,7 @@ func TestWhatIsNoFileOfACache(t *testing.T) {
 	require.NoError(t, os.WriteFile(kind.Path(dir, "long"), make([]byte, 101), 0o600))
 	for _, key := range []string{"directory", "link", "long"} {
 		_, err := kind.Read(dir, key)
-		require.ErrorIs(t, err, ErrIrregular, key)
+		require.ErrorIs(t, err, errIrregular, key)
 	}
 	require.Error(t, kind.Write(dir, "directory", nil))
 	require.Error(t, kind.Write(kind.Path(dir, "long"), "a", nil), "a file is in the place of the directory")

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"intenthint/internal/text"
 )
 
 // Problem is one wrong value.
@@ -47,7 +47,7 @@ func (p Problem) String() string {
 	}
 	b.WriteString(quote(value))
 	b.WriteString(": ")
-	b.WriteString(oneLine(redact(p.Allowed)))
+	b.WriteString(text.OneLine(redact(p.Allowed), maxLine))
 	return b.String()
 }
 
@@ -101,31 +101,21 @@ type Warning struct {
 }
 
 // String is one line.
-func (w Warning) String() string { return w.Variable + ": " + oneLine(redact(w.Message)) }
+func (w Warning) String() string { return w.Variable + ": " + text.OneLine(redact(w.Message), maxLine) }
 
-// maxShown is the number of characters of a value that an error shows.
-const maxShown = 240
+const (
+	maxShown = 240  // characters of a value in an error
+	maxLine  = 4096 // characters of a message: none of ours is as long
+)
 
 // quote prints a value on one line, without secrets and cut to [maxShown]
 // characters. Text with quotes of its own, such as JSON, stays readable.
 func quote(value string) string {
-	value = redact(value)
-	if utf8.RuneCountInString(value) > maxShown {
-		value = string([]rune(value)[:maxShown]) + "…"
-	}
+	value = text.Clip(redact(value), maxShown)
 	if strings.ContainsAny(value, `"\`) && strconv.CanBackquote(value) {
 		return "`" + value + "`"
 	}
 	return strconv.Quote(value)
-}
-
-func oneLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 const masked = "***"

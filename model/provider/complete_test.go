@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/text"
 	"intenthint/model/provider/providertest"
 )
 
@@ -589,7 +590,7 @@ func FuzzErrorMessage(f *testing.F) {
 	f.Add([]byte(`[{"error": "x"}]`))
 	f.Add([]byte("\xff<html>"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		got := fold(errorMessage(body), 300)
+		got := text.OneLine(errorMessage(body), 300)
 		require.NotContains(t, got, "\n")
 		require.LessOrEqual(t, len([]rune(got)), 300)
 		reportsError(body)

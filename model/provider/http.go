@@ -15,8 +15,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
+
+	"intenthint/internal/text"
 )
 
 // maxBody bounds the response of a language model, in bytes.
@@ -114,7 +115,7 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 	}
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	if len(body) == 0 || body[0] != '{' || !json.Valid(body) {
-		return nil, fmt.Errorf("%w: the body is not a JSON object (content type %q)", ErrMalformed, fold(resp.Header.Get("Content-Type"), 60))
+		return nil, fmt.Errorf("%w: the body is not a JSON object (content type %q)", ErrMalformed, text.OneLine(resp.Header.Get("Content-Type"), 60))
 	}
 	if reportsError(body) {
 		return nil, c.statusError(resp, body)
@@ -147,7 +148,7 @@ func (c *client) statusError(resp *http.Response, body []byte) error {
 	detail := body[:min(len(body), maxDetail)]
 	return &StatusError{
 		Code:       resp.StatusCode,
-		Message:    fold(c.redact(errorMessage(body)), maxMessage),
+		Message:    text.OneLine(c.redact(errorMessage(body)), maxMessage),
 		RetryAfter: retryAfter(resp.Header, time.Now()),
 		detail:     strings.ToLower(string(detail)),
 	}
@@ -194,15 +195,6 @@ func errorMessage(body []byte) string {
 		}
 	}
 	return string(body)
-}
-
-// fold puts s on one line of at most limit characters.
-func fold(s string, limit int) string {
-	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	if utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	return string([]rune(s)[:limit-1]) + "…"
 }
 
 // retryAfter reads Retry-After (seconds or a date) and Retry-After-Ms.

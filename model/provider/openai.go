@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"intenthint/internal/text"
 )
 
 // lowTemperature is not zero because the client leaves a zero out.
@@ -115,18 +117,18 @@ func (m *openAIModel) completion(resp openai.ChatCompletionResponse) (Completion
 	for _, part := range choice.Message.MultiContent {
 		b.WriteString(part.Text)
 	}
-	text := b.String()
+	said := b.String()
 	switch {
 	case choice.FinishReason == openai.FinishReasonLength:
 		m.learned.widen()
 		return out, errTruncated
 	case choice.FinishReason == openai.FinishReasonContentFilter:
 		return out, fmt.Errorf("%w: content filter", errRefused)
-	case strings.TrimSpace(text) == "" && choice.Message.Refusal != "":
-		return out, fmt.Errorf("%w: %s", errRefused, fold(choice.Message.Refusal, 200))
-	case strings.TrimSpace(text) == "":
+	case strings.TrimSpace(said) == "" && choice.Message.Refusal != "":
+		return out, fmt.Errorf("%w: %s", errRefused, text.OneLine(choice.Message.Refusal, 200))
+	case strings.TrimSpace(said) == "":
 		return out, errEmpty
 	}
-	out.Text = text
+	out.Text = said
 	return out, nil
 }

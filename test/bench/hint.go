@@ -46,9 +46,6 @@ type question func(ctx context.Context, nc *nats.Conn, body []byte) (inside time
 // withEcho starts a consumer and an echo service beside it.
 func (b *bench) withEcho(ctx context.Context, name, where string, measure func(*stack) error) error {
 	data := b.dataDirectory(name)
-	if err := copyTree(b.learnt, data); err != nil {
-		return err
-	}
 	s, err := b.startStack(ctx, data, where, syncAlways, 1)
 	if err != nil {
 		return err

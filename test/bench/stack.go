@@ -24,12 +24,8 @@ type bench struct {
 	settings
 	say func(format string, args ...any)
 
-	self string // this program, for its roles
-	temp string // everything is below it
-	// learnt is a data directory in which there is nothing but what the
-	// classifier has learnt, and first the start that made it.
-	learnt      string
-	first       *process
+	self        string // this program, for its roles
+	temp        string // everything is below it
 	directories int
 }
 
@@ -39,7 +35,7 @@ var layout = bus.Layout{
 	MaxAge: 336 * time.Hour, MaxBytes: 1 << 30,
 }
 
-// prepare builds the consumer and lets it learn its intents.
+// prepare builds the consumer.
 func (b *bench) prepare(ctx context.Context) (err error) {
 	if b.self, err = os.Executable(); err != nil {
 		return err
@@ -55,15 +51,6 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	} else if b.consumer, err = filepath.Abs(b.consumer); err != nil {
 		return err
 	}
-	b.learnt = b.dataDirectory("learnt")
-	if err := os.MkdirAll(b.learnt, 0o700); err != nil {
-		return err
-	}
-	b.say("the consumer learns its intents")
-	if b.first, err = b.startConsumer(ctx, b.learnt, "", syncAlways); err != nil {
-		return err
-	}
-	b.first.stop()
 	return nil
 }
 
@@ -295,9 +282,6 @@ func (s *stack) lastEvent(ctx context.Context) (uint64, error) {
 // durable is paused, so that consumers can start before they have to work.
 func (b *bench) stored(ctx context.Context, name string, w workload) (data string, err error) {
 	data = b.dataDirectory(name)
-	if err := copyTree(b.learnt, data); err != nil {
-		return "", err
-	}
 	s := &stack{}
 	defer s.stop()
 	if s.server, err = b.startRole(ctx, "serve-nats", data, syncDefault); err != nil {

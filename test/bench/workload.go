@@ -179,7 +179,7 @@ func (w workload) turn(session, turn int) []*nats.Msg {
 	if turn > 0 {
 		conversation = []payload.Turn{{Role: "user", Text: "What did the meeting decide?"}, {Role: "assistant", Text: "They put it off until spring."}}
 	}
-	add(subjects.HookTurnBegun, run+"-begun", payload.AppendTurnBegun(nil, subjects.HookTurnBegun, run+"-begun", ts,
+	add(subjects.HookTurnBegun, run+"-begun", payload.EncodeTurnBegun(run+"-begun", ts,
 		payload.Context{RunID: run, AgentID: agent, SessionKey: "agent:main:telegram:direct:" + id, SessionID: id, Trigger: "user", Channel: "telegram", MessageProvider: "telegram"},
 		payload.TurnBegun{
 			RunID: run, Prompt: prompt, Hint: notes, Conversation: conversation,
@@ -187,7 +187,7 @@ func (w workload) turn(session, turn int) []*nats.Msg {
 				Intent: "MEMORY_LOOKUP", Name: "Memory Lookup", Reason: "close to the example “what does my note say”", Goal: prompt,
 				Confidence: 0.93, Complexity: "low", Source: "local", ElapsedMs: 0.2,
 			},
-		}))
+		}, 0))
 	for c := range w.calls(turn) {
 		call := fmt.Sprintf("%s-call-%d", run, c)
 		publish(subjects.HookAfterToolCall, call, ts+int64(c+1)*1000, map[string]any{

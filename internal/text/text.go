@@ -1,0 +1,152 @@
+// Package text folds text to one line and cuts it between characters.
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Truncated marks a text that was cut for a model (contract §5).
+const Truncated = " (truncated...)"
+
+// Fold returns s on one line: trimmed, every run of white space one space, and
+// what is not UTF-8 replaced by U+FFFD.
+func Fold(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if isFolded(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for word := range strings.FieldsSeq(s) {
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+	}
+	return b.String()
+}
+
+// isFolded reports whether Fold would change nothing, which is usual.
+func isFolded(s string) bool {
+	space := true
+	for _, r := range s {
+		if r != ' ' && unicode.IsSpace(r) || r == ' ' && space {
+			return false
+		}
+		space = r == ' '
+	}
+	return !space || s == ""
+}
+
+// OneLine makes s safe to show on one line of at most limit characters: as
+// [Fold] does, with control characters as white space and without the invisible
+// characters that reorder or hide text. What is cut is marked with an ellipsis.
+func OneLine(s string, limit int) string {
+	if isPlainLine(s, limit) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(min(len(s), 4*limit))
+	var n int
+	var gap bool
+	for _, r := range s {
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r):
+			gap = n > 0
+			continue
+		case isHidden(r):
+			continue
+		}
+		if gap && n < limit {
+			b.WriteByte(' ')
+			n++
+		}
+		gap = false
+		if n == limit {
+			return cutLast(b.String()) + "…"
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return b.String()
+}
+
+// isPlainLine reports whether OneLine would change nothing, which is usual.
+func isPlainLine(s string, limit int) bool {
+	n, space := 0, true
+	for _, r := range s {
+		switch {
+		case r == ' ':
+			if space {
+				return false
+			}
+			space = true
+		case r < ' ' || r > '~' && (unicode.IsSpace(r) || unicode.IsControl(r) || isHidden(r) || r == utf8.RuneError):
+			return false
+		default:
+			space = false
+		}
+		if n++; n > limit {
+			return false
+		}
+	}
+	return !space || s == ""
+}
+
+// cutLast removes the last character of s, and the white space before it.
+func cutLast(s string) string {
+	_, size := utf8.DecodeLastRuneInString(s)
+	return strings.TrimRight(s[:len(s)-size], " ")
+}
+
+// isHidden reports characters that change how a text is shown or that nobody
+// sees: bidirectional controls, word joiners, tag characters. The joiners of
+// scripts and emoji (U+200C, U+200D) stay.
+func isHidden(r rune) bool {
+	switch {
+	case r == '\u200b', r == '\u200e', r == '\u200f', r == '\u2060', r == '\ufeff':
+		return true
+	case '\u202a' <= r && r <= '\u202e', '\u2066' <= r && r <= '\u2069':
+		return true
+	case 0xE0000 <= r && r <= 0xE007F:
+		return true
+	}
+	return false
+}
+
+// Cut returns the first n characters of s, without a copy.
+func Cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// Clip returns s cut to n characters, the last of them an ellipsis when
+// anything is missing.
+func Clip(s string, n int) string {
+	if len(Cut(s, n)) == len(s) {
+		return s
+	}
+	return Cut(s, n-1) + "…"
+}
+
+// CutBytes returns what of the first n bytes of s are whole characters, without
+// a copy.
+func CutBytes(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	n = max(n, 0)
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
