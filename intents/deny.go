@@ -14,7 +14,7 @@ const maxNarrowed = 256
 // maxAgentBytes bounds the id of an agent that is remembered.
 const maxAgentBytes = 256
 
-// Deny says which intents are kept from which agents (contract §7,
+// Deny holds which intents are kept from which agents (contract §7,
 // HINT_INTENT_DENY), and narrows catalogues accordingly. It remembers the
 // outcome for each agent and is safe for concurrent use.
 type Deny struct {

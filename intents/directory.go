@@ -85,7 +85,7 @@ func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog), onFault 
 	defer w.close()
 	poll := d.poll
 	if w.err != nil {
-		d.log.WarnContext(ctx, "no notifications of changes, the intents directory is polled instead",
+		d.log.WarnContext(ctx, "file watch failed, polling the intents directory",
 			slog.String("dir", d.path), slog.Any("error", w.err))
 		poll = min(poll, pollAlone)
 	}
@@ -122,7 +122,7 @@ func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog), onFault 
 				continue
 			}
 			// Events were lost; reading the directory makes up for them.
-			d.log.DebugContext(ctx, "notifications of changes were lost", slog.String("dir", d.path), slog.Any("error", err))
+			d.log.DebugContext(ctx, "file watch lost events", slog.String("dir", d.path), slog.Any("error", err))
 			quiet.Reset(settle)
 		case <-quiet.C:
 			firstUnread = time.Time{}
@@ -138,14 +138,14 @@ func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog), onFault 
 	}
 }
 
-// refresh reads the directory and puts what has changed into force. It says
+// refresh reads the directory and applies what has changed. It reports
 // whether any file has changed.
 func (d *Directory) refresh(ctx context.Context, onChange func(*Catalog)) (changed bool) {
 	changed, err := d.read()
 	if err != nil {
 		if !d.missing {
 			d.missing = true
-			d.log.WarnContext(ctx, "the intents directory cannot be read, the intents stay as they were",
+			d.log.WarnContext(ctx, "intents directory unreadable, keeping the intents in use",
 				slog.String("dir", d.path), slog.Any("error", err))
 		}
 		return false
@@ -153,7 +153,7 @@ func (d *Directory) refresh(ctx context.Context, onChange func(*Catalog)) (chang
 	if d.missing {
 		d.missing = false
 		changed = true
-		d.log.InfoContext(ctx, "the intents directory is there again", slog.String("dir", d.path))
+		d.log.InfoContext(ctx, "intents directory readable again", slog.String("dir", d.path))
 	}
 	if !changed {
 		return false
@@ -165,7 +165,7 @@ func (d *Directory) refresh(ctx context.Context, onChange func(*Catalog)) (chang
 	d.inForce = files
 	catalog := CatalogOf(files)
 	d.current.Store(catalog)
-	d.log.InfoContext(ctx, "intents have changed", slog.String("dir", d.path), slog.Int("intents", len(catalog.Enabled())))
+	d.log.InfoContext(ctx, "intents changed", slog.String("dir", d.path), slog.Int("intents", len(catalog.Enabled())))
 	if onChange != nil {
 		onChange(catalog)
 	}
@@ -241,7 +241,7 @@ func (d *Directory) take(name string, data []byte, err error) (changed bool) {
 	return true
 }
 
-var errMoved = errors.New("it is no longer where it was")
+var errMoved = errors.New("directory moved or replaced")
 
 func (f *watchedFile) isUnchanged(data []byte, err error) bool {
 	if err != nil {
@@ -259,7 +259,7 @@ func (d *Directory) isLink(name string) bool {
 func (d *Directory) warn(f *watchedFile, fault Fault) {
 	message := "intent file skipped"
 	if f.good != nil {
-		message = "intent file is broken, its last good version stays"
+		message = "intent file broken, keeping its last good version"
 	}
 	d.onFault(fault)
 	d.log.Warn(message, slog.String("file", filepath.Join(d.path, fault.File)), slog.Int("line", fault.Line), slog.String("reason", fault.Reason))
@@ -283,7 +283,7 @@ func (d *Directory) usable() []File {
 	for name, f := range d.files {
 		if reason := warned[name]; reason != f.dupe {
 			if f.dupe = reason; reason != "" {
-				d.log.Warn("intent file is not used", slog.String("file", filepath.Join(d.path, name)),
+				d.log.Warn("intent file overridden", slog.String("file", filepath.Join(d.path, name)),
 					slog.Int("line", f.good.idLine), slog.String("reason", reason))
 			}
 		}

@@ -172,7 +172,7 @@ func TestWatchKeepsTheLastGoodVersion(t *testing.T) {
 	b := watch(t, directoryOf(t, map[string]string{"a.md": md("A"), "b.md": md("B")}), nil)
 	b.replace("a.md", "---\nid: A\n---\nbroken")
 	b.eventually(func() bool {
-		return b.log.count(slog.LevelWarn, "last good version stays", "a.md", "triggers is missing") == 1
+		return b.log.count(slog.LevelWarn, "keeping its last good version", "a.md", "triggers is missing") == 1
 	})
 	require.Equal(t, []string{"A", "B"}, ids(b.d.Catalog()))
 	require.Equal(t, "a.md", (<-b.faults).File)
@@ -255,7 +255,7 @@ func TestWatchOfADirectoryThatIsMadeAgain(t *testing.T) {
 				require.NoError(t, os.Rename(b.dir, b.dir+".old"))
 			}
 			if how != "replaced" {
-				b.eventually(func() bool { return b.log.count(slog.LevelWarn, "cannot be read") == 1 })
+				b.eventually(func() bool { return b.log.count(slog.LevelWarn, "directory unreadable") == 1 })
 				require.Equal(t, []string{"A"}, ids(b.d.Catalog()), "what was there stays")
 				require.NoError(t, os.Mkdir(b.dir, 0o750))
 			} else {
@@ -313,7 +313,7 @@ func TestWatchPolls(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte(md("A")), 0o600))
 	b := watch(t, dir, func(d *Directory) { d.poll = 20 * time.Millisecond })
 	require.NoError(t, os.Rename(filepath.Join(root, "parent"), filepath.Join(root, "old")))
-	b.eventually(func() bool { return b.log.count(slog.LevelWarn, "cannot be read") >= 1 })
+	b.eventually(func() bool { return b.log.count(slog.LevelWarn, "directory unreadable") >= 1 })
 	require.NoError(t, os.MkdirAll(dir, 0o750))
 	b.write("b.md", md("B"))
 	b.becomes("B")

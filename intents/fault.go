@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Severity says what a [Fault] does to its file.
+// Severity is what a [Fault] does to its file.
 type Severity int
 
 // Severities, from harmless to fatal for the file.

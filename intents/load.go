@@ -77,7 +77,7 @@ func winners(files []File) ([]File, []Fault) {
 func fileNames(fsys fs.FS) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
-		return nil, fmt.Errorf("read the intents directory: %w", err)
+		return nil, fmt.Errorf("reading the intents directory: %w", err)
 	}
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {

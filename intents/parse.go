@@ -214,7 +214,7 @@ func tooDeep(front string) int {
 	return 0
 }
 
-var errYAMLPanic = errors.New("the YAML parser gave up")
+var errYAMLPanic = errors.New("YAML parser panic")
 
 // parseYAML answers a panic of the parser with an error: a file of an operator
 // must not end the program.

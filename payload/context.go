@@ -29,7 +29,7 @@ type Context struct {
 	Provenance      Provenance `json:"inputProvenance,omitzero"`
 }
 
-// Provenance says where the input of a run came from.
+// Provenance is where the input of a run came from.
 type Provenance struct {
 	Kind string `json:"kind,omitempty"`
 }

@@ -66,13 +66,13 @@ func view(data []byte, what string) (object, error) {
 // show. Nobody writes to a body.
 func share(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) } //nolint:gosec // read only
 
-// syntaxError says where data stops being JSON.
+// syntaxError returns where and why data is not JSON.
 func syntaxError(data []byte) error {
 	var ignored json.RawMessage
 	if err := json.Unmarshal(data, &ignored); err != nil {
 		return err
 	}
-	return errors.New("unknown fault")
+	return errors.New("unknown syntax error")
 }
 
 // fields calls set for every field; the first error ends it.

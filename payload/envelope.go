@@ -37,8 +37,8 @@ func DecodeRequest(data []byte) (Envelope, error) {
 	return e, err
 }
 
-// decodeEnvelope decodes what all messages have. wrongTS says that there is a
-// ts, and that it is no time.
+// decodeEnvelope decodes what all messages have. wrongTS reports a ts that is
+// not a time.
 func decodeEnvelope(data []byte) (e Envelope, wrongTS bool, err error) {
 	o, err := check(data, "message")
 	if err != nil {

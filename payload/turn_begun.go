@@ -59,7 +59,7 @@ type TurnBegun struct {
 	Result *Classification `json:"result,omitempty"`
 	// Hint is the text that was given to the gateway; "" for none.
 	Hint string `json:"hint,omitempty"`
-	// Skip says why there is no hint (Hint-Skip); "" when there is one.
+	// Skip is why there is no hint (Hint-Skip); "" when there is one.
 	Skip string `json:"skip,omitempty"`
 }
 

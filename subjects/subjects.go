@@ -82,7 +82,7 @@ func (p Prefix) Runs() string { return string(p) + ".runs" }
 func (p Prefix) Holds(subject string) bool { return strings.HasPrefix(subject, string(p)+".") }
 
 // EventHook returns the hook that an event subject names, or "" when the
-// subject is none of ours or its token is malformed.
+// subject is not an event subject or its token is malformed.
 func (p Prefix) EventHook(subject string) string {
 	rest, ok := strings.CutPrefix(subject, string(p)+".event.")
 	if !ok {

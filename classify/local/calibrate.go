@@ -3,7 +3,6 @@ package local
 import (
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 )
@@ -199,17 +198,11 @@ func (m *Model) calibrate(full *solver, samples []sample) {
 		return
 	}
 	folds := make([][]observation, foldsFor(len(samples)))
-	if runtime.GOMAXPROCS(0) == 1 {
-		for fold := range folds {
-			folds[fold] = m.observe(full, samples, fold)
-		}
-	} else {
-		var wg sync.WaitGroup
-		for fold := range folds {
-			wg.Go(func() { folds[fold] = m.observe(full, samples, fold) })
-		}
-		wg.Wait()
+	var wg sync.WaitGroup
+	for fold := range folds {
+		wg.Go(func() { folds[fold] = m.observe(full, samples, fold) })
 	}
+	wg.Wait()
 	obs := slices.Concat(folds...)
 	balance(obs)
 	m.inScope = fitInScope(obs, inScopePrior, learntPrecision)
@@ -227,7 +220,7 @@ func fitCorrect(obs []observation, prior logistic, precision float64) logistic {
 	return fitLogistic(obs, func(o *observation) (hit, use bool) { return o.correct, o.inScope }, prior, precision)
 }
 
-// foldsFor says how many folds of so many texts are tried out: of many texts a
+// foldsFor returns the number of folds for so many texts: of many texts a
 // few fifths are enough.
 func foldsFor(texts int) int {
 	switch {

@@ -11,7 +11,7 @@ import (
 // any measure. Only a block of code may stand farther on.
 const complexityBytes = 1024
 
-// complexityOf says how much work a message asks for: low, medium or high. It
+// complexityOf rates how much work a message asks for: low, medium or high. It
 // adds up points, and calls 2 and more medium, 5 and more high:
 //
 //   - length: 1 from 16 words on, 2 from 45, 3 from 120; two characters of a

@@ -133,11 +133,11 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 		case wanted == "":
 			continue
 		case len(v) == 0:
-			return fmt.Errorf("there is no vector of “%s”", text.OneLine(wanted, maxQuote))
+			return fmt.Errorf("missing vector for “%s”", text.OneLine(wanted, maxQuote))
 		case n == 0:
 			e.dimensions, e.mean = len(v), make([]float32, len(v))
 		case len(v) != e.dimensions:
-			return fmt.Errorf("the vector of “%s” has %d dimensions, others have %d", text.OneLine(wanted, maxQuote), len(v), e.dimensions)
+			return fmt.Errorf("vector for “%s” has %d dimensions, not %d", text.OneLine(wanted, maxQuote), len(v), e.dimensions)
 		}
 		n++
 		axpy(e.mean, v, 1)

@@ -205,9 +205,9 @@ func TestTrainEmbeddedRefuses(t *testing.T) {
 		vector []float32
 		says   string
 	}{
-		{"a text without a vector", nil, "no vector of “play some jazz”"},
-		{"an empty vector", []float32{}, "no vector of “play some jazz”"},
-		{"another dimension", []float32{1, 0}, "2 dimensions, others have 256"},
+		{"a text without a vector", nil, "missing vector for “play some jazz”"},
+		{"an empty vector", []float32{}, "missing vector for “play some jazz”"},
+		{"another dimension", []float32{1, 0}, "2 dimensions, not 256"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			vectors := vectorsOf(TextsOf(cat), f)

@@ -24,7 +24,7 @@ func goal(message, earlier string) string {
 	return text.OneLine(message, maxGoal/2) + ", after “" + text.OneLine(earlier, maxGoal/2-10) + "”"
 }
 
-// reason says what spoke for the answer. The vector that decided must still be
+// reason explains the answer. The vector that decided must still be
 // in sc.
 func (m *Model) reason(sc *scratch, v *verdict) string {
 	if v.other() {

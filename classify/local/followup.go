@@ -2,7 +2,7 @@ package local
 
 import "strings"
 
-// followUp says how a message leans on what was said before.
+// followUp is how a message leans on what was said before.
 type followUp uint8
 
 const (

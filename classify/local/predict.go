@@ -23,7 +23,7 @@ type verdict struct {
 	earlier string
 }
 
-// other says that the answer is the fallback. It needs more than to be the
+// other reports whether the answer is the fallback. It needs more than to be the
 // likelier answer: who is wrongly given no hint has lost it, who is wrongly
 // given one has advice that does not apply.
 func (v *verdict) other() bool { return v.first < 0 || 1-v.pIn > fallbackOdds*v.pFirst }
@@ -195,7 +195,7 @@ type Prediction struct {
 	// Intent is the best intent of those allowed, whether or not the message
 	// falls to the fallback: a forced choice. "" when none is allowed.
 	Intent string
-	// Other says that the answer is the fallback.
+	// Other reports whether the answer is the fallback.
 	Other bool
 	// Confidence is the probability that the answer is right: that of Intent,
 	// or of the fallback when Other is set.

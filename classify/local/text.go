@@ -110,8 +110,8 @@ func (t *reading) add(s string) {
 	}
 }
 
-// push adds one folded rune; open says that the last token may grow, and the
-// result says the same for the next rune.
+// push adds one folded rune; open reports whether the last token may
+// grow, and the result the same for the next rune.
 func (t *reading) push(r rune, open bool) bool {
 	switch r {
 	case runeSpace:

@@ -2,7 +2,6 @@ package local
 
 import (
 	"math"
-	"runtime"
 	"sync"
 )
 
@@ -42,14 +41,8 @@ func newSolver(rows *corpus, features, classes int) *solver {
 	return s
 }
 
-// each runs f for every block, at the same time when there are processors.
+// each runs f for every block at the same time.
 func (s *solver) each(f func(*block)) {
-	if runtime.GOMAXPROCS(0) == 1 || len(s.blocks) == 1 {
-		for i := range s.blocks {
-			f(&s.blocks[i])
-		}
-		return
-	}
 	var wg sync.WaitGroup
 	for i := range s.blocks {
 		wg.Go(func() { f(&s.blocks[i]) })

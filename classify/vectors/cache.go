@@ -168,21 +168,21 @@ func (c *cache) encode(id [sha256.Size]byte) []byte {
 // vector has the length 1.
 func decode(data []byte, id [sha256.Size]byte) (*cache, error) {
 	if len(data) < headerSize+crc32.Size || string(data[:len(magic)]) != magic {
-		return nil, fmt.Errorf("%w: it does not begin like them", errDamaged)
+		return nil, fmt.Errorf("%w: wrong header", errDamaged)
 	}
 	body, sum := data[:len(data)-crc32.Size], binary.LittleEndian.Uint32(data[len(data)-crc32.Size:])
 	if crc32.Checksum(body, castagnoli) != sum {
-		return nil, fmt.Errorf("%w: the checksum is wrong", errDamaged)
+		return nil, fmt.Errorf("%w: wrong checksum", errDamaged)
 	}
 	if [sha256.Size]byte(body[len(magic):]) != id {
-		return nil, fmt.Errorf("%w: they are another model's", errDamaged)
+		return nil, fmt.Errorf("%w: another model's", errDamaged)
 	}
 	dimensions := binary.LittleEndian.Uint32(body[headerSize-8:])
 	count := binary.LittleEndian.Uint32(body[headerSize-4:])
 	body = body[headerSize:]
 	size := uint64(len(key{})) + 4 + 4*uint64(dimensions)
 	if dimensions > maxDimensions || uint64(count)*size != uint64(len(body)) || count > 0 && dimensions == 0 {
-		return nil, fmt.Errorf("%w: the length is wrong", errDamaged)
+		return nil, fmt.Errorf("%w: wrong length", errDamaged)
 	}
 	c := &cache{dimensions: int(dimensions), entries: make(map[key]entry, count)}
 	numbers := make([]float32, int(count)*int(dimensions))
@@ -197,7 +197,7 @@ func decode(data []byte, id [sha256.Size]byte) (*cache, error) {
 			sum += float64(x) * float64(x)
 		}
 		if !(math.Abs(sum-1) < 0.01) {
-			return nil, fmt.Errorf("%w: one has not the length 1", errDamaged)
+			return nil, fmt.Errorf("%w: a vector is not of length 1", errDamaged)
 		}
 		body = body[4*dimensions:]
 		c.entries[k] = e

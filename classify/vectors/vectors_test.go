@@ -367,7 +367,7 @@ func TestDecodeRefusesWhatTheChecksumDoesNotTell(t *testing.T) {
 		{"NaN", []float32{float32(math.NaN()), 1}, id, "length 1"},
 		{"infinite", []float32{float32(math.Inf(1)), 1}, id, "length 1"},
 		{"another length", []float32{1, 1}, id, "length 1"},
-		{"another model", []float32{1, 0}, identity("p/f", ""), "another model's"},
+		{"another model", []float32{1, 0}, identity("p/f", ""), "another model"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCache()

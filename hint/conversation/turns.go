@@ -16,7 +16,7 @@ const maxLatestChars = 4000
 // Truncated is appended to a text that was cut (contract §5).
 const Truncated = text.Truncated
 
-// QueryMode says how much history goes to a classifier (HINT_QUERY_MODE).
+// QueryMode is how much history goes to a classifier (HINT_QUERY_MODE).
 type QueryMode string
 
 // Query modes of contract §5.

@@ -1,4 +1,4 @@
-// Package eligibility says which turns get a hint (contract §4). Everything in
+// Package eligibility decides which turns get a hint (contract §4). Everything in
 // it is a pure function.
 package eligibility
 
@@ -10,7 +10,7 @@ import (
 	"intenthint/payload"
 )
 
-// Skip says why a turn got no hint; it is the value of Hint-Skip (contract §3).
+// Skip is why a turn got no hint; it is the value of Hint-Skip (contract §3).
 type Skip string
 
 // Reasons that are policy, in the order in which they are looked at.

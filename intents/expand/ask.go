@@ -98,7 +98,7 @@ func (m *Models) account(round int) (wait time.Duration, cause, failed error) {
 }
 
 // errBusy: a provider has said when it wants to be asked again.
-var errBusy = errors.New("not asked, since it is too busy")
+var errBusy = errors.New("rate limited")
 
 // remaining reports how long to wait for a model that is merely busy, and
 // remembers it when its provider has said so.

@@ -1,5 +1,5 @@
-// Package cachefile keeps files of what can be computed again at any time. A
-// file appears complete or not at all. Disks fail, and its content must tell.
+// Package cachefile keeps files of data that can be computed again at any time.
+// A file appears complete or not at all. Callers verify its content.
 package cachefile
 
 import (
@@ -41,7 +41,7 @@ func (k Kind) Path(dir, key string) string { return filepath.Join(dir, k.Prefix+
 // [errIrregular].
 func (k Kind) Read(dir, key string) ([]byte, error) {
 	path := k.Path(dir, key)
-	// Whoever opened a pipe would wait for a writer.
+	// Opening a pipe would block until there is a writer.
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
