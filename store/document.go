@@ -1,20 +1,9 @@
 package store
 
 import (
-	"math"
+	"encoding/json"
 	"slices"
-	"sort"
-)
-
-// Facts whose turn has not begun wait for it. What waits is bounded, so that
-// runs that never become turns (cron jobs, groups that are not allowed) cannot
-// fill the store: the newest count, up to waitingLimit facts of waitingBytes in
-// all. Only beyond these bounds does it matter in which order facts come. Their
-// age does not count: one event of a gateway with a wrong clock would make all
-// others look old.
-const (
-	waitingLimit = 4096
-	waitingBytes = 8 << 20
+	"time"
 )
 
 // Document is a session: its turns, and the facts that wait for theirs. It is
@@ -39,6 +28,13 @@ type Document struct {
 type sourced struct {
 	Value string `json:"-"`
 	Key
+}
+
+func (s sourced) source() *Key {
+	if s.Value == "" {
+		return nil
+	}
+	return &s.Key
 }
 
 type closing struct {
@@ -78,24 +74,39 @@ func (h *held) open() *Turn {
 // touch notes that the turn was changed.
 func (h *held) touch() { h.raw, h.archived, h.loose = nil, false, h.turn.loose() }
 
-// Apply folds one fact into the document and says whether it changed. A fact
-// that was applied before changes nothing.
-func (d *Document) Apply(f Fact) (changed bool) { return d.apply(f.clean()) }
-
-func (d *Document) apply(f Fact) (changed bool) {
-	switch {
-	case f.Begin != nil:
-		return d.begin(f)
-	case f.Call != nil, f.End != nil:
-		return d.place(f)
-	case f.Close != nil:
-		return d.close(f)
+func (h *held) encode() error {
+	if h.raw != nil {
+		return nil
 	}
-	return false
+	raw, err := encode(h.turn)
+	h.raw = raw
+	return err
+}
+
+// hold checks an encoded turn in full, so that opening it later cannot fail,
+// and keeps only the encoding: most turns are never opened again.
+func hold(raw []byte) (*held, error) {
+	t, err := DecodeTurn(raw)
+	if err != nil {
+		return nil, err
+	}
+	oneLine, err := compact(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &held{run: t.RunID, key: t.Begin, raw: oneLine, loose: t.loose()}, nil
 }
 
 // Turns is the number of turns that the document shows.
 func (d *Document) Turns() int { return len(d.turns) }
+
+// Oldest is when the oldest turn of the document began; not ok without a turn.
+func (d *Document) Oldest() (Key, bool) {
+	if len(d.turns) == 0 {
+		return Key{}, false
+	}
+	return d.turns[0].key, true
+}
 
 // DecodedBytes is about what the document takes in memory beside its encoding:
 // the current turn is kept decoded.
@@ -116,160 +127,164 @@ func (d *Document) Waiting() []Fact {
 	return append(slices.Clone(d.waiting), Fact{ID: d.last.ID, TS: d.last.TS, Close: &Close{Reason: d.last.Reason}})
 }
 
-func (d *Document) begin(f Fact) bool {
-	named := d.name(f)
-	run, key := f.run(), f.Key()
-	i := d.find(run)
-	if i < 0 {
-		h := &held{run: run, key: key, turn: newTurn(run, key, *f.Begin)}
-		if len(d.turns) == 0 && d.last != nil {
-			d.changedWaiting = true // the end of the session is shown now
+// head is what precedes them.
+type head struct {
+	SessionID  string `json:"sessionId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	AgentID    string `json:"agentId,omitempty"`
+}
+
+// tail is what follows the turns in a session file.
+type tail struct {
+	Ended *closing `json:"ended,omitempty"`
+	// Superseded is the end of the session that a newer turn hides.
+	Superseded *closing `json:"superseded,omitempty"`
+	NamedBy    sources  `json:"namedBy,omitzero"`
+	Waiting    []Fact   `json:"waiting,omitempty"`
+}
+
+// sources are the facts that named the session.
+type sources struct {
+	SessionID  *Key `json:"sessionId,omitempty"`
+	SessionKey *Key `json:"sessionKey,omitempty"`
+	AgentID    *Key `json:"agentId,omitempty"`
+}
+
+// ended is the end of the session, unless it is older than the newest turn.
+func (d *Document) ended() *closing {
+	if d.last == nil || len(d.turns) > 0 && d.last.Before(d.turns[len(d.turns)-1].key) {
+		return nil
+	}
+	return d.last
+}
+
+// Session encodes the document as a session file (contract §8): one line of
+// JSON with all turns, without the facts that wait.
+func (d *Document) Session() ([]byte, error) { return d.encode(nil, nil) }
+
+// AppendSession is Session with a buffer of the caller's.
+func (d *Document) AppendSession(buf []byte) ([]byte, error) { return d.encode(buf, nil) }
+
+// State encodes the whole document: the session, and what waits.
+func (d *Document) State() ([]byte, error) { return d.AppendState(nil) }
+
+// AppendState is State with a buffer of the caller's, whose content it keeps.
+func (d *Document) AppendState(buf []byte) ([]byte, error) { return d.encode(buf, d.waiting) }
+
+func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {
+	top, err := encode(head{SessionID: d.id.Value, SessionKey: d.sessionKey.Value, AgentID: d.agent.Value})
+	if err != nil {
+		return nil, err
+	}
+	end := tail{Ended: d.ended(), Waiting: waiting}
+	if end.Ended == nil {
+		end.Superseded = d.last
+	}
+	end.NamedBy = sources{SessionID: d.id.source(), SessionKey: d.sessionKey.source(), AgentID: d.agent.source()}
+	bottom, err := encode(end)
+	if err != nil {
+		return nil, err
+	}
+	size := len(top) + len(bottom) + 64
+	for i, h := range d.turns {
+		if err := h.encode(); err != nil {
+			return nil, err
 		}
-		d.insert(h)
-		return true
+		if i < len(d.turns)-1 {
+			h.turn = nil
+		}
+		size += len(h.raw) + 1
 	}
-	h := d.turns[i]
-	if !h.open().begin(key, *f.Begin) {
-		return named
+
+	out = slices.Grow(out, size)
+	start := len(out)
+	add := func(h *held) {
+		h.at = len(out) - start
+		out = append(out, h.raw...)
 	}
-	h.touch()
-	d.changedSession = true
-	if key.Before(h.key) {
-		// The turn moves up; what had no run id finds its turn anew.
-		moved := h.turn.takeLoose(math.MinInt64)
-		h.touch()
-		d.turns = slices.Delete(d.turns, i, i+1)
-		h.key = key
-		d.insert(h)
-		for _, f := range moved {
-			d.place(f)
+	out = append(out, top[:len(top)-1]...)
+	if len(top) > 2 {
+		out = append(out, ',')
+	}
+	if n := len(d.turns); n > 0 {
+		out = append(out, `"current":`...)
+		add(d.turns[n-1])
+		out = append(out, ',')
+	}
+	out = append(out, `"history":[`...)
+	for i := range len(d.turns) - 1 {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		add(d.turns[i])
+	}
+	out = append(out, ']')
+	if len(bottom) > 2 {
+		out = append(out, ',')
+	}
+	return append(out, bottom[1:]...), nil
+}
+
+// Decode decodes what [Document.Session] or [Document.State] encoded. Its
+// errors are of kind [ErrCorrupt].
+func Decode(data []byte) (*Document, error) {
+	var in members
+	if err := json.Unmarshal(data, &in); err != nil {
+		return nil, shapeError(err)
+	}
+	if len(in.Current) > 0 && string(in.Current) != "null" {
+		in.History = append(in.History, in.Current)
+	}
+	turns := make([]*held, 0, len(in.History))
+	for _, raw := range in.History {
+		h, err := hold(raw)
+		if err != nil {
+			return nil, err
+		}
+		turns = append(turns, h)
+	}
+	return in.document(turns)
+}
+
+// members are the members of an encoded document.
+type members struct {
+	head
+	Current json.RawMessage   `json:"current"`
+	History []json.RawMessage `json:"history"`
+	tail
+}
+
+func (in *members) document(turns []*held) (*Document, error) {
+	d := &Document{
+		id:         named(in.SessionID, in.NamedBy.SessionID),
+		sessionKey: named(in.SessionKey, in.NamedBy.SessionKey),
+		agent:      named(in.AgentID, in.NamedBy.AgentID),
+		turns:      turns,
+		last:       in.Ended,
+	}
+	if d.last == nil {
+		d.last = in.Superseded
+	}
+	if d.last != nil {
+		at, err := time.Parse(time.RFC3339, d.last.At)
+		if err != nil {
+			return nil, shapeError(err)
+		}
+		if d.last.Key == (Key{}) {
+			d.last.TS = at.UnixMilli()
 		}
 	}
-	return true
+	slices.SortStableFunc(d.turns, func(a, b *held) int { return a.key.Compare(b.key) })
+	for _, f := range in.Waiting {
+		d.wait(f.clean())
+	}
+	d.changedWaiting = false
+	return d, nil
 }
 
-// insert puts a turn in its place and moves there what belongs to it.
-func (d *Document) insert(h *held) {
-	i := sort.Search(len(d.turns), func(i int) bool { return h.key.Before(d.turns[i].key) })
-	d.turns = slices.Insert(d.turns, i, h)
-	d.changedSession = true
-
-	var found []Fact
-	if i > 0 && d.turns[i-1].loose {
-		before := d.turns[i-1]
-		found = before.open().takeLoose(h.key.TS)
-		before.touch()
+func named(value string, by *Key) sourced {
+	if by == nil {
+		return sourced{Value: value}
 	}
-	d.waiting = slices.DeleteFunc(d.waiting, func(f Fact) bool {
-		mine := f.RunID == h.run || f.RunID == "" && i == 0 && f.TS >= h.key.TS
-		if mine {
-			found = append(found, f)
-			d.changedWaiting = true
-		}
-		return mine
-	})
-	for _, f := range found {
-		d.place(f)
-	}
-}
-
-// place gives a Call or an End to its turn, or keeps it waiting.
-func (d *Document) place(f Fact) bool {
-	i := d.owner(f)
-	if i < 0 {
-		return d.wait(f)
-	}
-	h := d.turns[i]
-	if !h.open().add(f) {
-		return false
-	}
-	h.touch()
-	d.changedSession = true
-	return true
-}
-
-// owner finds the turn of a Call or an End: that of its run or, without a run
-// id, the latest that began at or before its ts; -1 when there is none.
-func (d *Document) owner(f Fact) int {
-	if f.RunID != "" {
-		return d.find(f.RunID)
-	}
-	return sort.Search(len(d.turns), func(i int) bool { return d.turns[i].key.TS > f.TS }) - 1
-}
-
-// find looks from the newest turn on: that is nearly always the one.
-func (d *Document) find(run string) int {
-	for i, v := range slices.Backward(d.turns) {
-		if v.run == run {
-			return i
-		}
-	}
-	return -1
-}
-
-func (d *Document) close(f Fact) bool {
-	if d.last != nil && !d.last.Before(f.Key()) {
-		return false
-	}
-	d.last = &closing{Reason: f.Close.Reason, At: timestamp(f.TS), Key: f.Key()}
-	d.changedSession = true
-	d.changedWaiting = d.changedWaiting || len(d.turns) == 0
-	return true
-}
-
-// name takes what the session is called from a Begin.
-func (d *Document) name(f Fact) (changed bool) {
-	set := func(to *sourced, value string) {
-		if value == "" || to.Value != "" && !to.Before(f.Key()) {
-			return
-		}
-		*to = sourced{Value: value, Key: f.Key()}
-		changed, d.changedSession = true, true
-	}
-	set(&d.id, f.SessionID)
-	set(&d.sessionKey, f.SessionKey)
-	set(&d.agent, f.AgentID)
-	return changed
-}
-
-func (d *Document) wait(f Fact) bool {
-	if slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
-		return false
-	}
-	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, Call: f.Call, End: f.End}
-	i, _ := slices.BinarySearchFunc(d.waiting, f.Key(), func(have Fact, k Key) int { return have.Key().Compare(k) })
-	d.waiting = slices.Insert(d.waiting, i, kept)
-	if d.forget(); !slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
-		return false
-	}
-	d.changedWaiting = true
-	return true
-}
-
-// forget drops what is too much to wait.
-func (d *Document) forget() {
-	first, size := len(d.waiting), 0
-	for first > 0 && len(d.waiting)-first < waitingLimit {
-		size += d.waiting[first-1].size()
-		if size > waitingBytes && first < len(d.waiting) {
-			break // but the newest stays, whatever its size
-		}
-		first--
-	}
-	if first > 0 {
-		d.waiting = slices.Delete(d.waiting, 0, first)
-		d.changedWaiting = true
-	}
-}
-
-// size is roughly how many bytes of text a waiting fact keeps.
-func (f Fact) size() int {
-	n := len(f.ID) + len(f.RunID)
-	if f.Call != nil {
-		n += len(f.Call.Params) + len(f.Call.Result) + len(f.Call.Error) + len(f.Call.Name) + len(f.Call.ToolCallID)
-	}
-	if f.End != nil {
-		n += len(f.End.Result) + len(f.End.Error)
-	}
-	return n
+	return sourced{Value: value, Key: *by}
 }

@@ -1,10 +1,3 @@
-// Package store holds sessions: what happened in each turn of a conversation,
-// folded from events (contract §8).
-//
-// The fold is pure and independent of order: a [Document] is a function of the
-// set of [Fact] values applied to it, however often and in whatever order they
-// come. The backends (packages store/file and store/kv) keep documents; they
-// never decide what stands in one.
 package store
 
 import (
@@ -16,7 +9,7 @@ import (
 	"intenthint/payload"
 )
 
-// Fact is what one event says about a session. Exactly one of Begin, Call, End
+// Fact is what one event adds to a session. Exactly one of Begin, Call, End
 // and Close is set.
 //
 // Its JSON is how backends keep facts that wait for their turn.
@@ -115,7 +108,7 @@ func (k Key) Compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.TS, other.TS), strings.Compare(k.ID, other.ID))
 }
 
-// Before says whether k comes before other.
+// Before reports whether k comes before other.
 func (k Key) Before(other Key) bool { return k.Compare(other) < 0 }
 
 // Begin is the beginning of a turn (turn_begun).

@@ -1,20 +1,13 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
-)
+	"sort"
 
-// Archive finds the turns of one session that were retired from its document.
-type Archive interface {
-	// Run returns the retired turn of a run as JSON, nil when there is none.
-	Run(run string) (json.RawMessage, error)
-	// Before returns the latest retired turn that began before key, nil when
-	// there is none.
-	Before(key Key) (json.RawMessage, error)
-}
+	"intenthint/payload"
+)
 
 // Change is what a [Document.Fold] did.
 type Change struct {
@@ -29,7 +22,7 @@ type Change struct {
 	Retired []json.RawMessage
 }
 
-// Any says whether anything has to be stored.
+// Any reports whether anything has to be stored.
 func (c Change) Any() bool { return c.Session || c.Waiting || len(c.Retired) > 0 }
 
 // Fold applies facts and then retires the oldest turns beyond limit turns of
@@ -59,202 +52,357 @@ func (d *Document) Fold(facts []Fact, limit int, archive Archive) (Change, error
 	return Change{Session: d.changedSession, Waiting: d.changedWaiting, Retired: retired}, nil
 }
 
-// recall brings back the retired turns that a fact may change. They are few:
-// that of the fact's run and, as facts without a run id move between
-// neighbours, the neighbours of the place where a turn begins or began.
-func (d *Document) recall(f Fact, oldest *Key, archive Archive) error {
-	if archive == nil || f.Close != nil {
-		return nil
+// Apply folds one fact into the document and reports whether it changed. A fact
+// that was applied before changes nothing.
+func (d *Document) Apply(f Fact) (changed bool) { return d.apply(f.clean()) }
+
+func (d *Document) apply(f Fact) (changed bool) {
+	switch {
+	case f.Begin != nil:
+		return d.begin(f)
+	case f.Call != nil, f.End != nil:
+		return d.place(f)
+	case f.Close != nil:
+		return d.close(f)
 	}
-	run := f.run()
-	if run == "" {
-		if oldest != nil && f.TS >= oldest.TS {
-			return nil
-		}
-		return d.recallBefore(archive, after(f.TS))
-	}
-	kept := d.find(run)
-	if kept < 0 {
-		raw, err := archive.Run(run)
-		if err != nil {
-			return err
-		}
-		if err := d.restore(raw); err != nil {
-			return err
-		}
-	}
-	if f.Begin == nil || oldest != nil && !f.Key().Before(*oldest) {
-		return nil
-	}
-	if err := d.recallBefore(archive, f.Key()); err != nil {
-		return err
-	}
+	return false
+}
+
+func (d *Document) begin(f Fact) bool {
+	named := d.name(f)
+	run, key := f.run(), f.Key()
 	i := d.find(run)
 	if i < 0 {
-		return nil
+		h := &held{run: run, key: key, turn: newTurn(run, key, *f.Begin)}
+		if len(d.turns) == 0 && d.last != nil {
+			d.changedWaiting = true // the end of the session is shown now
+		}
+		d.insert(h)
+		return true
 	}
-	if err := d.recallBefore(archive, d.turns[i].key); err != nil {
-		return err
+	h := d.turns[i]
+	if !h.open().begin(key, *f.Begin) {
+		return named
 	}
-	if kept < 0 || oldest == nil {
-		return nil
+	h.touch()
+	d.changedSession = true
+	if key.Before(h.key) {
+		// The turn moves up; what had no run id finds its turn anew.
+		moved := h.turn.takeLoose(math.MinInt64)
+		h.touch()
+		d.turns = slices.Delete(d.turns, i, i+1)
+		h.key = key
+		d.insert(h)
+		for _, f := range moved {
+			d.place(f)
+		}
 	}
-	// The run stood in the document and moves behind retired turns: the
-	// newest of them takes its place.
-	return d.recallBefore(archive, *oldest)
+	return true
 }
 
-// recallBefore recalls the latest turn before key that is not in the document.
-func (d *Document) recallBefore(archive Archive, key Key) error {
-	for {
-		raw, err := archive.Before(key)
-		if err != nil || raw == nil {
-			return err
+// name takes what the session is called from a Begin.
+func (d *Document) name(f Fact) (changed bool) {
+	set := func(to *sourced, value string) {
+		if value == "" || to.Value != "" && !to.Before(f.Key()) {
+			return
 		}
-		h, err := hold(raw)
-		if err != nil {
-			return err
-		}
-		if d.find(h.run) < 0 {
-			d.put(h)
-			return nil
-		}
-		if !h.key.Before(key) {
-			return nil
-		}
-		key = h.key
+		*to = sourced{Value: value, Key: f.Key()}
+		changed, d.changedSession = true, true
 	}
+	set(&d.id, f.SessionID)
+	set(&d.sessionKey, f.SessionKey)
+	set(&d.agent, f.AgentID)
+	return changed
 }
 
-func (d *Document) restore(raw json.RawMessage) error {
-	if raw == nil {
-		return nil
-	}
-	h, err := hold(raw)
-	if err != nil {
-		return err
-	}
-	if d.find(h.run) < 0 {
-		d.put(h)
-	}
-	return nil
-}
-
-// put adds a recalled turn. It comes with all that belongs to it, so that,
-// unlike insert, nothing moves.
-func (d *Document) put(h *held) {
-	h.archived, h.recalled = true, true
-	i := 0
-	for i < len(d.turns) && d.turns[i].key.Before(h.key) {
-		i++
-	}
+// insert puts a turn in its place and moves there what belongs to it.
+func (d *Document) insert(h *held) {
+	i := sort.Search(len(d.turns), func(i int) bool { return h.key.Before(d.turns[i].key) })
 	d.turns = slices.Insert(d.turns, i, h)
+	d.changedSession = true
+
+	var found []Fact
+	if i > 0 && d.turns[i-1].loose {
+		before := d.turns[i-1]
+		found = before.open().takeLoose(h.key.TS)
+		before.touch()
+	}
+	d.waiting = slices.DeleteFunc(d.waiting, func(f Fact) bool {
+		mine := f.RunID == h.run || f.RunID == "" && i == 0 && f.TS >= h.key.TS
+		if mine {
+			found = append(found, f)
+			d.changedWaiting = true
+		}
+		return mine
+	})
+	for _, f := range found {
+		d.place(f)
+	}
 }
 
-// Oldest is when the oldest turn of the document began; not ok without a turn.
-func (d *Document) Oldest() (Key, bool) {
-	if len(d.turns) == 0 {
-		return Key{}, false
+// place gives a Call or an End to its turn, or keeps it waiting.
+func (d *Document) place(f Fact) bool {
+	i := d.owner(f)
+	if i < 0 {
+		return d.wait(f)
 	}
-	return d.turns[0].key, true
+	h := d.turns[i]
+	if !h.open().add(f) {
+		return false
+	}
+	h.touch()
+	d.changedSession = true
+	return true
 }
 
-// CutTurn returns an encoded turn without the facts that belong to one that
-// begins at next. An archive that has lost the last state of a turn and takes
-// an earlier one would hold them twice.
-func CutTurn(raw json.RawMessage, next Key) (json.RawMessage, error) {
-	t, err := DecodeTurn(raw)
-	if err != nil || len(t.takeLoose(next.TS)) == 0 {
-		return raw, err
+// owner finds the turn of a Call or an End: that of its run or, without a run
+// id, the latest that began at or before its ts; -1 when there is none.
+func (d *Document) owner(f Fact) int {
+	if f.RunID != "" {
+		return d.find(f.RunID)
 	}
-	return encode(t)
+	return sort.Search(len(d.turns), func(i int) bool { return d.turns[i].key.TS > f.TS }) - 1
 }
 
-// fill recalls what was retired between the turns that stay, so that the
-// document holds all turns from its oldest on. It has room for an older one and
-// not for those in between when it was lost, or when the limit was lower.
-// oldest is the oldest turn of before, nil for none.
-func (d *Document) fill(oldest *Key, limit int, archive Archive) error {
-	if archive == nil || len(d.turns) == 0 {
-		return nil
+// find looks from the newest turn on: that is nearly always the one.
+func (d *Document) find(run string) int {
+	for i, v := range slices.Backward(d.turns) {
+		if v.run == run {
+			return i
+		}
 	}
-	room := math.MaxInt
-	if limit >= 0 {
-		room = limit + 1
-	}
-	key := Key{TS: math.MaxInt64, ID: "\xff"}
-	if oldest != nil {
-		if stays := d.turns[max(0, len(d.turns)-room)]; !stays.key.Before(*oldest) {
-			return nil
-		}
-		key = *oldest
-	}
-	for room > 0 {
-		raw, err := archive.Before(key)
-		if err != nil || raw == nil {
-			return err
-		}
-		h, err := hold(raw)
-		if err != nil {
-			return err
-		}
-		if !d.turns[0].key.Before(h.key) || !h.key.Before(key) {
-			return nil
-		}
-		if d.find(h.run) < 0 {
-			d.put(h)
-			room--
-		}
-		key = h.key
-	}
-	return nil
+	return -1
 }
 
-func (d *Document) retire(limit int) ([]json.RawMessage, error) {
-	var out []json.RawMessage
-	n := 0
-	if limit >= 0 {
-		n = max(0, len(d.turns)-1-limit)
+func (d *Document) close(f Fact) bool {
+	if d.last != nil && !d.last.Before(f.Key()) {
+		return false
 	}
-	for _, h := range d.turns[:n] {
-		if !h.recalled {
-			d.changedSession = true
-		}
-		if h.archived {
-			continue
-		}
-		if err := h.encode(); err != nil {
-			return nil, err
-		}
-		out = append(out, h.raw)
-	}
-	clear(d.turns[:n])
-	d.turns = d.turns[n:]
-	for _, h := range d.turns {
-		if h.recalled {
-			// When it is retired again, the archive may have lost it.
-			h.recalled, h.archived, d.changedSession = false, false, true
-		}
-	}
-	return out, nil
+	d.last = &closing{Reason: f.Close.Reason, At: timestamp(f.TS), Key: f.Key()}
+	d.changedSession = true
+	d.changedWaiting = d.changedWaiting || len(d.turns) == 0
+	return true
 }
 
-// after is the least key that is greater than all keys of ts.
-func after(ts int64) Key {
-	if ts == math.MaxInt64 {
-		return Key{TS: ts, ID: "\xff"}
+// Facts whose turn has not begun wait for it. What waits is bounded, so that
+// runs that never become turns (cron jobs, groups that are not allowed) cannot
+// fill the store: the newest count, up to waitingLimit facts of waitingBytes in
+// all. Only beyond these bounds does it matter in which order facts come. Their
+// age does not count: one event of a gateway with a wrong clock would make all
+// others look old.
+const (
+	waitingLimit = 4096
+	waitingBytes = 8 << 20
+)
+
+func (d *Document) wait(f Fact) bool {
+	if slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
+		return false
 	}
-	return Key{TS: ts + 1}
+	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, Call: f.Call, End: f.End}
+	i, _ := slices.BinarySearchFunc(d.waiting, f.Key(), func(have Fact, k Key) int { return have.Key().Compare(k) })
+	d.waiting = slices.Insert(d.waiting, i, kept)
+	if d.forget(); !slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
+		return false
+	}
+	d.changedWaiting = true
+	return true
 }
 
-// compact returns raw on one line; as it is when it has none to join.
-func compact(raw []byte) ([]byte, error) {
-	if bytes.IndexByte(raw, '\n') < 0 {
-		return raw, nil
+// forget drops what is too much to wait.
+func (d *Document) forget() {
+	first, size := len(d.waiting), 0
+	for first > 0 && len(d.waiting)-first < waitingLimit {
+		size += d.waiting[first-1].size()
+		if size > waitingBytes && first < len(d.waiting) {
+			break // but the newest stays, whatever its size
+		}
+		first--
 	}
-	var b bytes.Buffer
-	if err := json.Compact(&b, raw); err != nil {
-		return nil, shapeError(err)
+	if first > 0 {
+		d.waiting = slices.Delete(d.waiting, 0, first)
+		d.changedWaiting = true
 	}
-	return b.Bytes(), nil
+}
+
+// size is roughly how many bytes of text a waiting fact keeps.
+func (f Fact) size() int {
+	n := len(f.ID) + len(f.RunID)
+	if f.Call != nil {
+		n += len(f.Call.Params) + len(f.Call.Result) + len(f.Call.Error) + len(f.Call.Name) + len(f.Call.ToolCallID)
+	}
+	if f.End != nil {
+		n += len(f.End.Result) + len(f.End.Error)
+	}
+	return n
+}
+
+func newTurn(run string, key Key, b Begin) *Turn {
+	t := &Turn{RunID: run, SkillsUsed: []Skill{}, ToolCalls: []ToolCall{}, Begin: key}
+	t.Input = b.Input
+	t.Timestamps.Start = timestamp(key.TS)
+	t.Intent.Input = conversation(b)
+	t.classify(key, b)
+	return t
+}
+
+func conversation(b Begin) []payload.Turn { return append([]payload.Turn{}, b.Conversation...) }
+
+// begin merges one more beginning of the run: a retry, or one that was late.
+func (t *Turn) begin(key Key, b Begin) (changed bool) {
+	if key.Before(t.Begin) {
+		t.Begin, t.Input, t.Timestamps.Start = key, b.Input, timestamp(key.TS)
+		if t.Classified == nil {
+			t.Intent.Input = conversation(b)
+		}
+		changed = true
+	}
+	return t.classify(key, b) || changed
+}
+
+func (t *Turn) classify(key Key, b Begin) bool {
+	if b.Result == nil || t.Classified != nil && !key.Before(*t.Classified) {
+		return false
+	}
+	t.Intent = Intent{Input: conversation(b), Result: b.Result}
+	t.Classified = &key
+	return true
+}
+
+// add puts a Call or an End into the turn, once.
+func (t *Turn) add(f Fact) (changed bool) {
+	switch {
+	case f.Call != nil:
+		return t.call(f)
+	case f.End != nil:
+		return t.end(Attempt{
+			Mark:   Mark{TS: f.TS, ID: f.ID, Loose: f.RunID == ""},
+			Result: f.End.Result,
+			Error:  f.End.Error,
+		})
+	}
+	return false
+}
+
+func (t *Turn) call(f Fact) bool {
+	if slices.ContainsFunc(t.ToolCalls, func(c ToolCall) bool { return c.EventID == f.ID }) {
+		return false
+	}
+	c := ToolCall{
+		ToolCallID: f.Call.ToolCallID,
+		Name:       f.Call.Name,
+		Params:     f.Call.Params,
+		Result:     f.Call.Result,
+		Error:      f.Call.Error,
+		DurationMs: f.Call.DurationMs,
+		EventID:    f.ID,
+		TS:         f.TS,
+		Loose:      f.RunID == "",
+		Skill:      f.Call.Skill,
+	}
+	if c.Error != "" {
+		c.Result = ""
+	}
+	i, _ := slices.BinarySearchFunc(t.ToolCalls, f.Key(), func(c ToolCall, k Key) int { return c.key().Compare(k) })
+	t.ToolCalls = slices.Insert(t.ToolCalls, i, c)
+	if c.Skill != nil {
+		t.listSkills()
+	}
+	return true
+}
+
+func (t *Turn) listSkills() {
+	t.SkillsUsed = []Skill{}
+	for i := range t.ToolCalls {
+		s := t.ToolCalls[i].Skill
+		if s != nil && !slices.ContainsFunc(t.SkillsUsed, func(o Skill) bool { return o.Name == s.Name }) {
+			t.SkillsUsed = append(t.SkillsUsed, *s)
+		}
+	}
+}
+
+func (t *Turn) end(a Attempt) bool {
+	all := t.attempts()
+	for _, have := range all {
+		// Of the ends that name the run only the greatest is kept.
+		if have.ID == a.ID || !a.Loose && !have.Loose && a.key().Before(have.key()) {
+			return false
+		}
+	}
+	t.setAttempts(append(all, a))
+	return true
+}
+
+// attempts returns the ends that the turn holds.
+func (t *Turn) attempts() []Attempt {
+	all := slices.Clone(t.Superseded)
+	if t.End != nil {
+		all = append(all, Attempt{Mark: *t.End, Result: t.Result, Error: t.Error})
+	}
+	return all
+}
+
+// setAttempts keeps what may count one day: every end without a run id, which
+// may move to another turn, and the greatest of those that name the run.
+func (t *Turn) setAttempts(all []Attempt) {
+	slices.SortFunc(all, func(a, b Attempt) int { return a.key().Compare(b.key()) })
+	kept := make([]Attempt, 0, len(all))
+	for i, a := range all {
+		if a.Loose || !slices.ContainsFunc(all[i+1:], func(b Attempt) bool { return !b.Loose }) {
+			kept = append(kept, a)
+		}
+	}
+	t.End, t.Superseded, t.Result, t.Error, t.Timestamps.End = nil, nil, "", "", ""
+	if len(kept) == 0 {
+		return
+	}
+	last := kept[len(kept)-1]
+	t.End, t.Result, t.Error, t.Timestamps.End = &last.Mark, last.Result, last.Error, timestamp(last.TS)
+	if len(kept) > 1 {
+		t.Superseded = kept[:len(kept)-1]
+	}
+}
+
+// takeLoose removes the facts without a run id from ts on and returns them.
+func (t *Turn) takeLoose(ts int64) []Fact {
+	var out []Fact
+	skills := false
+	t.ToolCalls = slices.DeleteFunc(t.ToolCalls, func(c ToolCall) bool {
+		if !c.Loose || c.TS < ts {
+			return false
+		}
+		skills = skills || c.Skill != nil
+		out = append(out, Fact{ID: c.EventID, TS: c.TS, Call: &Call{
+			ToolCallID: c.ToolCallID,
+			Name:       c.Name,
+			Params:     c.Params,
+			Result:     c.Result,
+			Error:      c.Error,
+			DurationMs: c.DurationMs,
+			Skill:      c.Skill,
+		}})
+		return true
+	})
+	if skills {
+		t.listSkills()
+	}
+	all := t.attempts()
+	stay := slices.DeleteFunc(slices.Clone(all), func(a Attempt) bool { return a.Loose && a.TS >= ts })
+	if len(stay) == len(all) {
+		return out
+	}
+	for _, a := range all {
+		if a.Loose && a.TS >= ts {
+			out = append(out, Fact{ID: a.ID, TS: a.TS, End: &End{Result: a.Result, Error: a.Error}})
+		}
+	}
+	t.setAttempts(stay)
+	return out
+}
+
+// loose reports whether the turn holds facts without a run id.
+func (t *Turn) loose() bool {
+	return t.End != nil && t.End.Loose ||
+		slices.ContainsFunc(t.Superseded, func(a Attempt) bool { return a.Loose }) ||
+		slices.ContainsFunc(t.ToolCalls, func(c ToolCall) bool { return c.Loose })
 }

@@ -18,8 +18,8 @@ type Options struct {
 	CacheBytes int64
 	// Logger gets what an operator should know; nil discards it.
 	Logger *slog.Logger
-	// Lost is told the token of a session that lacks events from now on. It is
-	// called when the session is not locked; nil for nobody.
+	// Lost is called with the token of a session that lacks events from now on,
+	// while the session is not locked; nil for no call.
 	Lost func(token string)
 	// Now is the clock of retention; nil means [time.Now].
 	Now func() time.Time

@@ -1,15 +1,10 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
-
-	"intenthint/subjects"
 )
 
 var (
@@ -25,12 +20,36 @@ var (
 	ErrMixedSessions = errors.New("facts of several sessions")
 )
 
+// Temporary marks an error as no fault of the facts: a disk is full, a server is
+// away. The error it returns has the method Temporary() bool.
+func Temporary(err error) error { return temporary{err} }
+
+type temporary struct{ error }
+
+func (t temporary) Unwrap() error { return t.error }
+
+func (temporary) Temporary() bool { return true }
+
+// Store keeps sessions. Package storetest holds every backend to it. A Store is
+// safe for concurrent use, and several processes may share what it keeps.
+type Store interface {
+	Applier
+	Reader
+	Rebuilder
+	Losses
+	Sweeper
+}
+
 // Applier folds facts into the stored sessions.
 type Applier interface {
 	// Apply folds facts of one session. When it returns nil they are stored;
 	// facts that were applied before change nothing, so that a failed Apply is
-	// repeated as a whole.
+	// repeated as a whole. An error that is no fault of the facts is marked by
+	// [Temporary].
 	Apply(ctx context.Context, facts []Fact) error
+	// Check reports why nothing can be applied at present. When an Apply fails
+	// and Check does not, the fault is that session's alone.
+	Check(ctx context.Context) error
 }
 
 // Reader shows the stored sessions.
@@ -39,14 +58,43 @@ type Reader interface {
 	// a session id, session key or token. A session that is not there is
 	// [ErrNotFound].
 	Get(ctx context.Context, session string) (json.RawMessage, error)
-	// List returns all sessions, the one that changed last first.
+	// List returns all sessions, the one that changed last first. Those that
+	// cannot be read are logged and left out.
 	List(ctx context.Context) ([]Summary, error)
+	// Retired returns the turns that left the document of a session, oldest
+	// first, each as JSON; none for an unknown session. Those that cannot be
+	// read are logged and left out.
+	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
 }
 
-// Store is what every backend is; package storetest holds them to it.
-type Store interface {
-	Applier
-	Reader
+// Rebuilder rebuilds a store from the event stream.
+type Rebuilder interface {
+	// Source returns the stream that all sessions are known to be made from;
+	// the zero Source for a new store.
+	Source(ctx context.Context) (Source, error)
+	// Rebuilding starts a rebuild. It is not ok while another process rebuilds
+	// the store, unless the backend allows several at once.
+	Rebuilding(ctx context.Context) (r Rebuild, ok bool, err error)
+}
+
+// Losses tracks the sessions to rebuild one by one.
+type Losses interface {
+	// MarkLost records that a session lacks events, before anything that
+	// depends on their being applied again: the process may die at any moment.
+	MarkLost(ctx context.Context, token string) error
+	// Lost returns the sessions to rebuild.
+	Lost(ctx context.Context) ([]Loss, error)
+	// Recovered records that a lost session was rebuilt.
+	Recovered(ctx context.Context, loss Loss) error
+}
+
+// Sweeper removes old sessions.
+type Sweeper interface {
+	// Sweep removes the sessions that were untouched for longer than olderThan,
+	// with their retired turns, and what was set aside that long ago; an
+	// olderThan of 0 keeps all. Leftovers of dead processes go in any case. It
+	// returns the number of sessions removed.
+	Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error)
 }
 
 // Source is the event stream that sessions are made of. A store that knows none
@@ -72,147 +120,3 @@ type Loss struct {
 	// Token is the session's; Mark tells its losses apart.
 	Token, Mark string
 }
-
-// Summary is a session in a list.
-type Summary struct {
-	// Token names the session in files and subjects.
-	Token      string `json:"token"`
-	SessionID  string `json:"sessionId,omitempty"`
-	SessionKey string `json:"sessionKey,omitempty"`
-	AgentID    string `json:"agentId,omitempty"`
-	// RunID, Input and Intent are the current turn's; Intent is "" when it
-	// could not be classified.
-	RunID  string `json:"runId,omitempty"`
-	Input  string `json:"input"`
-	Intent string `json:"intent,omitempty"`
-	// Turns counts those in the document, without retired ones.
-	Turns int `json:"turns"`
-	// Ended is the reason why the session ended; "" while it goes on.
-	Ended string `json:"ended,omitempty"`
-	// Updated is when the document changed last.
-	Updated time.Time `json:"updated"`
-}
-
-// Name is what finds the session in a store: the id or key that its token is
-// made of, else the token.
-func (s Summary) Name() string {
-	for _, name := range []string{s.SessionID, s.SessionKey} {
-		if name != "" && subjects.Name(name) == s.Token {
-			return name
-		}
-	}
-	return s.Token
-}
-
-// Compare puts the session that changed last first.
-func (s Summary) Compare(other Summary) int {
-	return cmp.Or(other.Updated.Compare(s.Updated), strings.Compare(s.Token, other.Token))
-}
-
-// Summarize reads what a list shows from a session document; it does not check
-// the turns of the history. Token and Updated are the backend's to fill in.
-func Summarize(document []byte) (Summary, error) {
-	var in struct {
-		head
-		Current *summarized `json:"current"`
-		History []skipped   `json:"history"`
-		Ended   struct {
-			Reason string `json:"reason"`
-		} `json:"ended"`
-	}
-	var current []byte
-	turns := 0
-	small, ok := split(document, func(isCurrent bool, rest []byte) ([]byte, bool) {
-		n := valueLen(rest)
-		if isCurrent {
-			current = rest[:n]
-		} else if n > 0 {
-			turns++
-		}
-		return rest[n:], n > 0
-	})
-	var err error
-	if ok {
-		err = json.Unmarshal(small, &in)
-		if err == nil && current != nil {
-			err = json.Unmarshal(current, &in.Current)
-		}
-	} else {
-		err = json.Unmarshal(document, &in)
-		turns = len(in.History)
-	}
-	if err != nil {
-		return Summary{}, shapeError(err)
-	}
-	s := Summary{
-		SessionID:  in.SessionID,
-		SessionKey: in.SessionKey,
-		AgentID:    in.AgentID,
-		Turns:      turns,
-		Ended:      in.Ended.Reason,
-	}
-	if c := in.Current; c != nil {
-		s.Turns++
-		s.RunID, s.Input, s.Intent = c.RunID, c.Input, c.Intent.Result.Intent
-	}
-	return s, nil
-}
-
-// summarized is what a list shows of the current turn.
-type summarized struct {
-	RunID  string `json:"runId"`
-	Input  string `json:"input"`
-	Intent struct {
-		Result struct {
-			Intent string `json:"intent"`
-		} `json:"result"`
-	} `json:"intent"`
-}
-
-// skipped stands for a value that is counted, not read.
-type skipped struct{}
-
-func (*skipped) UnmarshalJSON([]byte) error { return nil }
-
-// SessionOf returns the session of facts: the session id, else the session
-// key. Its errors are [ErrNoSession] and [ErrMixedSessions].
-func SessionOf(facts []Fact) (string, error) {
-	session := ""
-	for i, f := range facts {
-		switch s := f.Session(); {
-		case s == "":
-			return "", fmt.Errorf("%w: event %q", ErrNoSession, f.ID)
-		case i > 0 && s != session:
-			return "", fmt.Errorf("%w: %q and %q", ErrMixedSessions, session, s)
-		default:
-			session = s
-		}
-	}
-	return session, nil
-}
-
-// Tokens are the tokens that the name of a session may mean: that of an id or a
-// key, else the token itself (contract §8).
-func Tokens(session string) []string {
-	out := []string{subjects.Name(session)}
-	if IsToken(session) && session != out[0] {
-		out = append(out, session)
-	}
-	return out
-}
-
-// IsToken says whether name can be the token of a session, full or shortened.
-func IsToken(name string) bool {
-	if name == "" || len(name) > subjects.MaxNameBytes {
-		return false
-	}
-	for i := range len(name) {
-		c := name[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' && c != '=' {
-			return false
-		}
-	}
-	return true
-}
-
-func shapeError(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }

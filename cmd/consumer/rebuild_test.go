@@ -82,7 +82,7 @@ func TestWhatCannotBeReadBesideADocumentIsMadeAgain(t *testing.T) {
 			call("", "before all")
 			s.Eventually("it is made again", func() bool {
 				losses, err := sessions.Lost(t.Context())
-				return err == nil && len(losses) == 0 && strings.Count(s.Log.String(), "setting it aside") == 1 &&
+				return err == nil && len(losses) == 0 && strings.Count(s.Log.String(), "setting aside corrupt") == 1 &&
 					strings.Count(retired(), `"runId"`) == 3 && strings.Contains(retired(), "noticed")
 			})
 			s.Ask(s.Prompt("long", "late", "write some code for me please"), time.Minute)
@@ -95,7 +95,7 @@ func TestWhatCannotBeReadBesideADocumentIsMadeAgain(t *testing.T) {
 					require.Contains(t, retired(), strings.TrimSpace(line))
 				}
 			}
-			require.Equal(t, 1, strings.Count(s.Log.String(), "setting it aside"))
+			require.Equal(t, 1, strings.Count(s.Log.String(), "setting aside corrupt"))
 		})
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // sessionsOf opens the session store for a command, which closes it.
-func sessionsOf(inv *invocation) (s app.Sessions, closeStore func(), err error) {
+func sessionsOf(inv *invocation) (s store.Store, closeStore func(), err error) {
 	if inv.cfg.Store.Kind != config.StoreKV {
 		s, err = app.OpenStore(inv.ctx, inv.cfg, nil, nil, inv.quiet())
 		return s, func() {}, err

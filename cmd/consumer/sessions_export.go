@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"intenthint/internal/app"
 	"intenthint/internal/atomicfile"
 	"intenthint/internal/config"
 	"intenthint/store"
@@ -82,7 +81,7 @@ func sameDir(a, b string) bool {
 
 // exportSession writes one session and says whether it has a history. The
 // document is read first: a turn that leaves it meanwhile is in both files.
-func exportSession(ctx context.Context, sessions app.Sessions, dir string, summary store.Summary) (history bool, err error) {
+func exportSession(ctx context.Context, sessions store.Store, dir string, summary store.Summary) (history bool, err error) {
 	// By its name: its token may be another session's name.
 	name, token := summary.Name(), summary.Token
 	document, err := sessions.Get(ctx, name)

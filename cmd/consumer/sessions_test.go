@@ -31,7 +31,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			require.NoError(t, err)
 			reference, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 1})
 			require.NoError(t, err)
-			for _, s := range []app.Sessions{sessions, reference} {
+			for _, s := range []store.Store{sessions, reference} {
 				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short/id", "r", 0))))
 				// Named as the token of the one before.
 				require.NoError(t, s.Apply(t.Context(), one(storetest.Begin("short=2Fid", "r", 0))))

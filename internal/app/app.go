@@ -56,7 +56,7 @@ type App struct {
 	// megabytes must not stand before a request.
 	requests, events *bus.Bus
 	connected        time.Time
-	sessions         Sessions
+	sessions         store.Store
 	rebuilding       *rebuilder
 	answers          *run.Answers
 	publisher        *events.Publisher
@@ -350,7 +350,7 @@ func every(ctx context.Context, pause time.Duration, done func() bool) {
 }
 
 // EventHandler makes facts of events, and sessions of facts.
-func EventHandler(sessions applier) events.Handler[store.Fact] {
+func EventHandler(sessions store.Applier) events.Handler[store.Fact] {
 	return events.Handler[store.Fact]{
 		Decode: func(_, msgID string, data []byte) (events.Event[store.Fact], error) {
 			session, hook, fact, err := handlers.Fact(msgID, data)

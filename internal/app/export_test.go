@@ -11,6 +11,7 @@ import (
 	"intenthint/hint/run"
 	"intenthint/internal/config"
 	"intenthint/internal/hook"
+	"intenthint/store"
 )
 
 // What tests of the whole system look into.
@@ -35,10 +36,10 @@ type discard struct{}
 func (discard) Publish(*nats.Msg) {}
 
 // Steps of a rebuilder.
-func (r *rebuilder) Whole(ctx context.Context, s Sessions, known bool) (bool, error) {
+func (r *rebuilder) Whole(ctx context.Context, s store.Store, known bool) (bool, error) {
 	return r.whole(ctx, s, known)
 }
 
-func (r *rebuilder) Single(ctx context.Context, s Sessions) error { return r.single(ctx, s) }
+func (r *rebuilder) Single(ctx context.Context, s store.Store) error { return r.single(ctx, s) }
 
-func (r *rebuilder) Begin(ctx context.Context, s Sessions) error { return r.begin(ctx, s) }
+func (r *rebuilder) Begin(ctx context.Context, s store.Store) error { return r.begin(ctx, s) }

@@ -25,26 +25,6 @@ type rebuilder struct {
 	wake   chan struct{}
 }
 
-// rebuildable is a store whose sessions can be made again from the stream.
-type rebuildable interface {
-	applier
-	recoverable
-	// Source is the stream that all sessions are known to be made of.
-	Source(ctx context.Context) (store.Source, error)
-	// Rebuilding makes the caller the one process that applies the stream
-	// again; not ok while another one is.
-	Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error)
-}
-
-// recoverable is a store that knows which of its sessions were lost one by one.
-type recoverable interface {
-	// MarkLost notes that a session is to be made again, Lost returns those
-	// sessions, and Recovered notes that it was done.
-	MarkLost(ctx context.Context, token string) error
-	Lost(ctx context.Context) ([]store.Loss, error)
-	Recovered(ctx context.Context, loss store.Loss) error
-}
-
 // rebuildCheck is how often it is looked whether something was lost.
 const rebuildCheck = 5 * time.Second
 
@@ -61,7 +41,7 @@ func (r *rebuilder) lost(string) {
 }
 
 // watch rebuilds what was lost until ctx ends.
-func (r *rebuilder) watch(ctx context.Context, sessions rebuildable) {
+func (r *rebuilder) watch(ctx context.Context, sessions store.Store) {
 	tick := time.NewTicker(rebuildCheck)
 	defer tick.Stop()
 	known, quiet := false, false
@@ -89,7 +69,7 @@ func (r *rebuilder) watch(ctx context.Context, sessions rebuildable) {
 
 // begin notes that a new store is whole while no event was given to anybody, so
 // that what is applied from now on need not be applied again.
-func (r *rebuilder) begin(ctx context.Context, sessions rebuildable) error {
+func (r *rebuilder) begin(ctx context.Context, sessions store.Store) error {
 	place, err := events.Where(ctx, r.js, r.layout)
 	if err == nil && place.Delivered == 0 {
 		_, err = r.whole(ctx, sessions, false)
@@ -99,7 +79,7 @@ func (r *rebuilder) begin(ctx context.Context, sessions rebuildable) error {
 
 // whole makes sure that the store holds what was applied before, and says
 // whether it does. A store that is known to is only asked itself.
-func (r *rebuilder) whole(ctx context.Context, sessions rebuildable, known bool) (bool, error) {
+func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool) (bool, error) {
 	source, err := sessions.Source(ctx)
 	if err == nil && known && source.Stream == r.layout.Stream {
 		return true, nil
@@ -142,7 +122,7 @@ func (r *rebuilder) whole(ctx context.Context, sessions rebuildable, known bool)
 }
 
 // single makes sessions again that were lost one by one.
-func (r *rebuilder) single(ctx context.Context, sessions rebuildable) error {
+func (r *rebuilder) single(ctx context.Context, sessions store.Store) error {
 	if losses, err := sessions.Lost(ctx); err != nil || len(losses) == 0 {
 		return err
 	}
@@ -173,7 +153,7 @@ func (r *rebuilder) single(ctx context.Context, sessions rebuildable) error {
 }
 
 // one makes a session again.
-func (r *rebuilder) one(ctx context.Context, sessions rebuildable, token string) error {
+func (r *rebuilder) one(ctx context.Context, sessions store.Store, token string) error {
 	session, err := subjects.DecodeToken(token)
 	if err != nil || subjects.MayBeShortened(token) {
 		session = "" // all events are looked at
@@ -185,7 +165,7 @@ func (r *rebuilder) one(ctx context.Context, sessions rebuildable, token string)
 	return err
 }
 
-func (r *rebuilder) reapply(ctx context.Context, sessions applier, part events.Range) (events.Reapplied, error) {
+func (r *rebuilder) reapply(ctx context.Context, sessions store.Applier, part events.Range) (events.Reapplied, error) {
 	began, said := time.Now(), time.Now()
 	done, err := events.Reapply(ctx, events.ReapplyOptions[store.Fact]{
 		JS: r.js, Layout: r.layout, Range: part, Handler: EventHandler(sessions), Log: r.log,
@@ -205,7 +185,7 @@ func (r *rebuilder) reapply(ctx context.Context, sessions applier, part events.R
 
 // onlyToken applies the facts of one session.
 type onlyToken struct {
-	applier
+	store.Applier
 	token string
 }
 
@@ -215,5 +195,5 @@ func (o onlyToken) Apply(ctx context.Context, facts []store.Fact) error {
 	if err != nil || subjects.Name(session) != o.token {
 		return err
 	}
-	return o.applier.Apply(ctx, facts)
+	return o.Applier.Apply(ctx, facts)
 }

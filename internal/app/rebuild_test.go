@@ -122,7 +122,7 @@ func TestSessionsThatWereFoundLostAreMadeAgainByTheNextProcess(t *testing.T) {
 
 // refusing is a store that cannot write one session at first.
 type refusing struct {
-	app.Sessions
+	store.Store
 	often atomic.Int32
 }
 
@@ -130,7 +130,7 @@ func (r *refusing) Apply(ctx context.Context, facts []store.Fact) error {
 	if facts[0].SessionID == "one" && r.often.Add(-1) >= 0 {
 		return errors.New("not now")
 	}
-	return r.Sessions.Apply(ctx, facts)
+	return r.Store.Apply(ctx, facts)
 }
 
 func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
@@ -138,7 +138,7 @@ func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
 	want := s.Converse()
 	sessions, err := file.Open(t.TempDir(), store.Options{HistoryLimit: s.Config.Store.HistoryLimit})
 	require.NoError(t, err)
-	hindered := &refusing{Sessions: sessions}
+	hindered := &refusing{Store: sessions}
 	hindered.often.Store(2)
 	r := app.NewRebuilder(s.Bus.JS, app.Layout(s.Config), slog.New(slog.DiscardHandler))
 	ok, err := r.Whole(t.Context(), hindered, false)
@@ -197,7 +197,7 @@ func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
 	require.NoError(t, (<-got.Messages()).DoubleAck(t.Context()))
 
 	sessions := &applying{}
-	sessions.Sessions, err = file.Open(t.TempDir(), store.Options{})
+	sessions.Store, err = file.Open(t.TempDir(), store.Options{})
 	require.NoError(t, err)
 	r := app.NewRebuilder(b.JS, layout, slog.New(slog.DiscardHandler))
 	require.NoError(t, r.Begin(t.Context(), sessions), "it is too late to begin")
@@ -229,7 +229,7 @@ func TestANewStoreIsWhole(t *testing.T) {
 
 // applying notes the sessions that facts are applied to.
 type applying struct {
-	app.Sessions
+	store.Store
 	mu  sync.Mutex
 	got []string
 }
@@ -238,5 +238,5 @@ func (a *applying) Apply(ctx context.Context, facts []store.Fact) error {
 	a.mu.Lock()
 	a.got = append(a.got, facts[0].Session())
 	a.mu.Unlock()
-	return a.Sessions.Apply(ctx, facts)
+	return a.Store.Apply(ctx, facts)
 }

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -66,24 +65,13 @@ func CheckServer(cfg *config.Config) error {
 	return embeddedOptions(cfg).Check()
 }
 
-// Sessions is a store of sessions: what each part of this program needs of it,
-// and what people look at.
-type Sessions interface {
-	applier
-	sweeper
-	rebuildable
-	store.Reader
-	// Retired returns the turns that left a document, oldest first.
-	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
-}
-
 // OpenStore opens the session store of the configuration; js is for the one in
 // JetStream only. lost, which may be nil, is told the token of a session that
 // could not be read.
-func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, lost func(token string), log *slog.Logger) (Sessions, error) {
+func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, lost func(token string), log *slog.Logger) (store.Store, error) {
 	opts := store.Options{HistoryLimit: cfg.Store.HistoryLimit, Lost: lost, Logger: log}
 	if cfg.Store.Kind == config.StoreKV {
-		return bus.Call(ctx, js.Conn(), func(ctx context.Context) (Sessions, error) {
+		return bus.Call(ctx, js.Conn(), func(ctx context.Context) (store.Store, error) {
 			return kv.Open(ctx, js, Layout(cfg).Sessions(), opts)
 		})
 	}
@@ -96,11 +84,4 @@ func StoreName(cfg *config.Config) string {
 		return "bucket " + Layout(cfg).Sessions().Bucket
 	}
 	return cfg.Store.SessionsDir
-}
-
-// applier is a store that events become part of.
-type applier interface {
-	store.Applier
-	// Check returns why facts cannot be applied at present, or nil.
-	Check(ctx context.Context) error
 }

@@ -4,18 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"time"
-)
 
-// sweeper is a store from which old sessions are removed.
-type sweeper interface {
-	// Sweep removes sessions that were untouched for longer than olderThan and
-	// returns how many; 0 keeps all.
-	Sweep(ctx context.Context, olderThan time.Duration) (int, error)
-}
+	"intenthint/store"
+)
 
 // sweep removes sessions that were left alone for longer than they are kept,
 // and what dead processes left behind.
-func sweep(ctx context.Context, sessions sweeper, keep time.Duration, log *slog.Logger) {
+func sweep(ctx context.Context, sessions store.Sweeper, keep time.Duration, log *slog.Logger) {
 	every := time.Hour
 	if keep > 0 {
 		every = min(max(keep/4, time.Second), every)

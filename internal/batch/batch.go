@@ -40,7 +40,7 @@ func CreateStream(ctx context.Context, js jetstream.JetStream, config jetstream.
 
 // ErrNotSent reports a batch whose last message did not reach a stream, so that
 // nothing of it is written.
-var ErrNotSent = errors.New("the batch was not sent as a whole")
+var ErrNotSent = errors.New("batch not sent as a whole")
 
 // Ack is what the server answers to the last message of a batch.
 type Ack struct {
@@ -86,7 +86,7 @@ func Publish(ctx context.Context, nc *nats.Conn, messages []*nats.Msg) (Ack, err
 		}
 		var ack Ack
 		if err := json.Unmarshal(reply.Data, &ack); err != nil {
-			return Ack{}, fmt.Errorf("answer to a batch: %w", err)
+			return Ack{}, fmt.Errorf("decoding answer to batch: %w", err)
 		}
 		return ack, nil
 	}

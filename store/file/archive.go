@@ -28,7 +28,7 @@ type archive struct {
 	lost bool
 }
 
-// index says where the turns stand in a .history.jsonl.
+// index holds the positions of the turns in a .history.jsonl.
 type index struct {
 	info  os.FileInfo // nil: no such file
 	size  int64       // bytes read so far
@@ -202,7 +202,7 @@ func (x *index) take(raw []byte) {
 	x.add(&line{run: t.RunID, begin: t.Begin, offset: offset, length: len(raw)})
 }
 
-// spoilt notes why the file cannot be read in full.
+// spoilt records why the file cannot be read in full.
 func (x *index) spoilt(reason error) { x.reason = cmp.Or(x.reason, reason) }
 
 // mend puts the turns that can be read in the place of a file that cannot be

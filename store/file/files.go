@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"intenthint/store/file/internal/disk"
 )
 
 // tempDir holds files that are being written, and spare ones. probePrefix begins
@@ -40,7 +42,7 @@ func stat(path string) (os.FileInfo, error) {
 	return info, nil
 }
 
-// same says whether two stats are of one unchanged file.
+// same reports whether two stats are of one unchanged file.
 func same(a, b os.FileInfo) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -52,7 +54,7 @@ func same(a, b os.FileInfo) bool {
 // everything that changes a file here it returns when a power loss can no
 // longer undo it.
 func (s *Store) replace(path string, data []byte) (os.FileInfo, error) {
-	return s.put(path, data, exchange)
+	return s.put(path, data, disk.Exchange)
 }
 
 // create is replace for a file that is most likely not there yet.
@@ -68,22 +70,22 @@ func (s *Store) put(path string, data []byte, exchange func(temp, path string) e
 	if exchange(temp, path) == nil {
 		// Not before the names are on the disk: until then a power loss makes
 		// the replaced file the session again.
-		if err := s.disk.names(); err != nil {
+		if err := s.disk.Names(); err != nil {
 			return nil, err
 		}
-		return info, s.spares.put(temp)
+		return info, s.spares.Put(temp)
 	}
 	// There is no such file yet, or the file system cannot exchange.
 	if err := os.Rename(temp, path); err != nil {
 		return nil, errors.Join(err, os.Remove(temp))
 	}
-	return info, s.disk.names()
+	return info, s.disk.Names()
 }
 
 // writeTemp writes data to a file of mode 0600 that has no name yet which
 // anybody looks at, and returns its path and its stat.
 func (s *Store) writeTemp(data []byte) (path string, info os.FileInfo, err error) {
-	temp := s.spares.take()
+	temp := s.spares.Take()
 	spare := temp != nil
 	if !spare {
 		if temp, err = s.createTemp(); err != nil {
@@ -95,7 +97,7 @@ func (s *Store) writeTemp(data []byte) (path string, info os.FileInfo, err error
 		err = temp.Truncate(int64(len(data))) // it may be longer
 	}
 	if err == nil {
-		err = s.disk.file(temp)
+		err = s.disk.File(temp)
 	}
 	if err == nil {
 		// Clocks of file systems tick every few milliseconds, and a file
@@ -139,14 +141,14 @@ func (s *Store) appendTo(path string, data []byte) (info os.FileInfo, err error)
 	if n, err := f.Write(data); err != nil {
 		return nil, errors.Join(err, takeBack(f, n))
 	}
-	if err := s.disk.file(f); err != nil {
+	if err := s.disk.File(f); err != nil {
 		return nil, err
 	}
 	if info, err = f.Stat(); err != nil {
 		return nil, err
 	}
 	if info.Size() == int64(len(data)) { // a new file
-		return info, s.disk.names()
+		return info, s.disk.Names()
 	}
 	return info, nil
 }

@@ -37,7 +37,7 @@ func (s *Store) lockPath(i int) string {
 	return filepath.Join(s.dir, lockDir, fmt.Sprintf("%02d", i))
 }
 
-// current says whether the lock that is held is the one that others take. It is
+// current reports whether the lock that is held is the one that others take. It is
 // not when its directory has vanished.
 func (sh *shard) current() bool {
 	held, err := sh.file.Stat()
@@ -71,7 +71,7 @@ func (s *Store) lock(ctx context.Context, token string) (unlock func(), err erro
 			}
 		}
 		if err != nil {
-			// What was opened to be locked may have vanished since.
+			// The file that was opened for the lock may have vanished since.
 			_ = sh.file.Close()
 			<-sh.sem
 			return nil, err
@@ -83,7 +83,7 @@ func (s *Store) lock(ctx context.Context, token string) (unlock func(), err erro
 	}
 	return func() {
 		if err := sh.file.Unlock(); err != nil {
-			s.log.ErrorContext(ctx, "session lock was not released", "error", err)
+			s.log.ErrorContext(ctx, "releasing session lock", "error", err)
 		}
 		<-sh.sem
 	}, nil

@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"intenthint/store"
+	"intenthint/store/file/internal/disk"
 )
 
 // lostDir holds an empty file for every loss, <token>.<mark>.
 const lostDir = ".lost"
 
-// MarkLost notes that a session lacks events, before anything that depends on
-// their being made again: the process may die at any moment.
+// MarkLost implements [store.Losses].
 func (s *Store) MarkLost(_ context.Context, token string) error {
 	dir := filepath.Join(s.dir, lostDir)
 	f, err := os.CreateTemp(dir, token+".*")
@@ -28,10 +28,10 @@ func (s *Store) MarkLost(_ context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), syncDir(dir))
+	return errors.Join(f.Close(), disk.SyncDir(dir))
 }
 
-// Lost returns the sessions that are to be made again.
+// Lost implements [store.Losses].
 func (s *Store) Lost(context.Context) ([]store.Loss, error) {
 	files, err := os.ReadDir(filepath.Join(s.dir, lostDir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -46,7 +46,7 @@ func (s *Store) Lost(context.Context) ([]store.Loss, error) {
 	return out, nil
 }
 
-// Recovered notes that a lost session has been made again.
+// Recovered implements [store.Losses].
 func (s *Store) Recovered(_ context.Context, loss store.Loss) error {
 	err := os.Remove(filepath.Join(s.dir, lostDir, loss.Token+"."+loss.Mark))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -66,8 +66,8 @@ func TestASessionWhoseLockVanishedIsLost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s, err := Open(dir, store.Options{HistoryLimit: 5})
 	require.NoError(t, err)
-	s.disk.file = func(f *os.File) error {
-		s.disk.file = (*os.File).Sync
+	s.disk.File = func(f *os.File) error {
+		s.disk.File = (*os.File).Sync
 		if err := os.Rename(dir, dir+".away"); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func TestLinesStayUntilTheyAreWritten(t *testing.T) {
 			data, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(path, append(data, ']'), 0o600))
-			s.disk.file = func(*os.File) error { return errors.New("the disk is full") }
+			s.disk.File = func(*os.File) error { return errors.New("the disk is full") }
 			facts := []store.Fact{storetest.Begin("s", "r0", 0)}
 			for range 2 {
 				require.Error(t, s.Apply(t.Context(), facts))
@@ -136,7 +136,7 @@ func TestLinesStayUntilTheyAreWritten(t *testing.T) {
 			now, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Equal(t, string(data)+"]", string(now))
-			s.disk.file = (*os.File).Sync
+			s.disk.File = (*os.File).Sync
 			applied(t, s, facts...)
 			require.Equal(t, []string{"s"}, lostTokens(t, s))
 			now, err = os.ReadFile(path)

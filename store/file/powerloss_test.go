@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/store"
+	"intenthint/store/file/internal/disk"
 	"intenthint/store/storetest"
 )
 
@@ -64,18 +65,18 @@ func losePower(t *testing.T, seed uint64) {
 	type failure struct{}
 	syncs := random.IntN(6)
 	sync := power.disk()
-	s.disk = disk{
-		file: func(f *os.File) error {
+	s.disk = disk.Disk{
+		File: func(f *os.File) error {
 			if syncs--; syncs < 0 {
 				panic(failure{})
 			}
-			return sync.file(f)
+			return sync.File(f)
 		},
-		names: func() error {
+		Names: func() error {
 			if syncs--; syncs < 0 {
 				panic(failure{})
 			}
-			return sync.names()
+			return sync.Names()
 		},
 	}
 	applied := before
@@ -178,14 +179,14 @@ func (p *power) current() map[string]uint64 {
 	return out
 }
 
-func (p *power) disk() disk {
-	return disk{
-		file: func(f *os.File) error {
+func (p *power) disk() disk.Disk {
+	return disk.Disk{
+		File: func(f *os.File) error {
 			data, err := os.ReadFile(f.Name())
 			p.content[p.inode(f.Name())] = data
 			return err
 		},
-		names: func() error { p.names = p.current(); return nil },
+		Names: func() error { p.names = p.current(); return nil },
 	}
 }
 

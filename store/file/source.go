@@ -14,12 +14,11 @@ import (
 	"intenthint/store"
 )
 
-// sourceFile says which event stream the sessions are made of. A directory
-// without it is new, or has lost what was in it.
+// sourceFile names the event stream that the sessions are made from. A
+// directory without it is new, or has lost its content.
 const sourceFile = ".source"
 
-// Source returns the stream that all sessions here are known to be made of; the
-// zero Source when none was set, as in a directory that was just made.
+// Source implements [store.Rebuilder].
 func (s *Store) Source(context.Context) (store.Source, error) {
 	var out store.Source
 	data, err := os.ReadFile(s.path(sourceFile, ""))
@@ -30,13 +29,12 @@ func (s *Store) Source(context.Context) (store.Source, error) {
 		err = json.Unmarshal(data, &out)
 	}
 	if err != nil {
-		return store.Source{}, fmt.Errorf("read the source of the sessions: %w", err)
+		return store.Source{}, fmt.Errorf("reading source of sessions: %w", err)
 	}
 	return out, nil
 }
 
-// Rebuilding makes the caller the one process that rebuilds this directory,
-// until it releases it or dies. It is not ok while another process is.
+// Rebuilding implements [store.Rebuilder]. One process rebuilds at a time.
 func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error) {
 	if err := s.makeDirs(); err != nil {
 		return r, false, err
@@ -47,7 +45,7 @@ func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err e
 	}
 	release := func() {
 		if err := lock.Unlock(); err != nil {
-			s.log.ErrorContext(ctx, "the lock on rebuilding was not released", "error", err)
+			s.log.ErrorContext(ctx, "releasing rebuild lock", "error", err)
 		}
 	}
 	next, err := s.nextSource()
@@ -64,9 +62,9 @@ func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err e
 	}, true, nil
 }
 
-// nextSource makes the file that becomes the source when a rebuild is done. If
-// the directory is lost before that, so is this file, and what was rebuilt is
-// not taken for all.
+// nextSource creates the file that becomes the source when a rebuild is done. If
+// the directory is lost before that, so is this file, and the rebuild does not
+// count.
 func (s *Store) nextSource() (path string, err error) {
 	left, err := filepath.Glob(s.path(sourceFile, ".*"))
 	if err != nil {
@@ -89,10 +87,10 @@ func (s *Store) setSource(next string, source store.Source) error {
 	}
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
-		return fmt.Errorf("the sessions were lost while they were made again: %w", err)
+		return fmt.Errorf("session store lost during rebuild: %w", err)
 	}
 	if _, err = f.Write(append(data, '\n')); err == nil {
-		err = s.disk.file(f)
+		err = s.disk.File(f)
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
@@ -100,5 +98,5 @@ func (s *Store) setSource(next string, source store.Source) error {
 	if err := os.Rename(next, s.path(sourceFile, "")); err != nil {
 		return err
 	}
-	return s.disk.names()
+	return s.disk.Names()
 }

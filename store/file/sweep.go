@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,11 +16,8 @@ import (
 // that a dead process left; writing takes milliseconds.
 const strayAge = 10 * time.Minute
 
-// Sweep removes what was untouched for longer than olderThan: session files
-// together with their .history.jsonl, what is pending, and what was set aside.
-// An olderThan of 0 keeps all of them. Files that dead processes left half
-// written go in any case. It returns the number of sessions removed; a file
-// that cannot be removed does not keep the others.
+// Sweep implements [store.Sweeper]. A file that cannot be removed does not keep
+// the others.
 func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -67,7 +63,7 @@ func (s *Store) sweepTemp() error {
 	return errors.Join(errs...)
 }
 
-// sweep looks at one file and says whether it removed a session.
+// sweep looks at one file and reports whether it removed a session.
 func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration) (bool, error) {
 	if strings.HasPrefix(name, tempPrefix) || strings.HasPrefix(name, probePrefix) {
 		stale, err := s.stale(name, strayAge)
@@ -93,7 +89,7 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		also = []string{sessionSuffix}
 	case pendingSuffix:
 	default:
-		// Setting a file aside does not touch it: its name says when it was.
+		// Setting a file aside does not touch it: its name holds the time.
 		if at, ok := asideAt(suffix); ok && s.now().Sub(at) > olderThan {
 			return false, os.RemoveAll(s.path(name, ""))
 		}
@@ -107,7 +103,7 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		return false, err
 	}
 	defer unlock()
-	// Again, now that nobody can touch it.
+	// Check again under the lock.
 	for _, suffix := range append(also, suffix) {
 		stale, err := s.stale(token+suffix, olderThan)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -128,14 +124,6 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 	return err == nil, err
 }
 
-// asideAt says when what has such a suffix was set aside; not ok when it was
-// not.
-func asideAt(suffix string) (at time.Time, ok bool) {
-	_, text, ok := strings.Cut(suffix, corruptPrefix)
-	ms, err := strconv.ParseInt(text, 10, 64)
-	return time.UnixMilli(ms), ok && err == nil
-}
-
 func (s *Store) stale(name string, olderThan time.Duration) (bool, error) {
 	info, err := os.Lstat(s.path(name, ""))
 	if err != nil || !info.Mode().IsRegular() {
@@ -144,8 +132,7 @@ func (s *Store) stale(name string, olderThan time.Duration) (bool, error) {
 	return s.now().Sub(info.ModTime()) > olderThan, nil
 }
 
-// Check says whether the store can be written now. When an Apply fails and
-// Check does not, the fault is that session's alone.
+// Check implements [store.Applier].
 func (s *Store) Check(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

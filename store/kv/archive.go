@@ -96,7 +96,7 @@ func (a *archive) Before(key store.Key) (json.RawMessage, error) {
 	}
 }
 
-// index says when the retired turns of a session began.
+// index holds the beginnings of the retired turns of a session.
 type index struct {
 	// seen is the highest revision in it.
 	seen  uint64
@@ -139,7 +139,7 @@ func (x *index) remove(run string) {
 	x.order = slices.Delete(x.order, i, i+1)
 }
 
-// refresh adds to an index what was retired since it was last up to date.
+// refresh adds the turns that were retired since the index was last updated.
 func (a *archive) refresh(x *index) error {
 	filter := a.token + turnKey + "*"
 	add := func(m message) error {
@@ -161,7 +161,7 @@ func (a *archive) refresh(x *index) error {
 }
 
 // turn reads the retired turn of a message; nil without an error when it is
-// gone. The record says what was read, also with [store.ErrCorrupt].
+// gone. The record is what was read, also with [store.ErrCorrupt].
 func (s *Store) turn(ctx context.Context, m message) (at record, turn *store.Turn, err error) {
 	if chunksOf(m.value) != nil {
 		at, err = s.bucket.read(ctx, m.key)

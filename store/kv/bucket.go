@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/batch"
+	"intenthint/store"
 )
 
 // Prefixes by which JetStream knows a stream as a key-value bucket.
@@ -22,19 +23,12 @@ const (
 )
 
 // errConflict reports a key that is not at the revision it was expected at.
-var errConflict = errors.New("another process has written it first")
+var errConflict = errors.New("key written by another process")
 
 // errMissed reports a walk through keys on which the server has left some out.
-var errMissed = errors.New("the server did not send all keys")
+var errMissed = errors.New("incomplete walk through keys")
 
-// awayError is an error of the servers, or of the way to them.
-type awayError struct{ error }
-
-func (e awayError) Unwrap() error { return e.error }
-
-// Temporary says that it is not the fault of what was to be written.
-func (awayError) Temporary() bool { return true }
-
+// isAway reports whether an error is of the servers, or of the way to them.
 func isAway(err error) bool {
 	for _, passing := range []error{
 		errConflict, context.DeadlineExceeded, jetstream.ErrNoStreamResponse, jetstream.ErrStreamNotFound,
@@ -111,7 +105,7 @@ func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
 	}
 }
 
-// isStoreFailed says whether a server could not make the files of a stream.
+// isStoreFailed reports whether a server could not make the files of a stream.
 func isStoreFailed(err error) bool {
 	const storeFailed jetstream.ErrorCode = 10049
 	api, ok := errors.AsType[*jetstream.APIError](err)
@@ -225,7 +219,7 @@ func (b *bucket) ask(ctx context.Context, request map[string]any) (message, erro
 // operation is the header of a marker.
 const operation = "KV-Operation"
 
-// isMarker says whether a message only says that its key was deleted. This
+// isMarker reports whether a message is a tombstone: its key was deleted. This
 // package leaves markers in the place of retired turns that could not be read;
 // an operator's tools leave others.
 func isMarker(header nats.Header) bool {
@@ -267,7 +261,7 @@ func (b *bucket) putMany(puts []*put) error {
 	case ack.Error != nil:
 		return fmt.Errorf("%w: %w", errNoBatch, ack.Error)
 	case ack.ID == "" || ack.Count != len(puts):
-		return awayError{fmt.Errorf("a batch of %d was acknowledged as one of %d", len(puts), ack.Count)}
+		return store.Temporary(fmt.Errorf("batch of %d acknowledged as one of %d", len(puts), ack.Count))
 	}
 	for i, p := range puts {
 		p.revision = ack.Sequence - uint64(len(puts)-1-i) //nolint:gosec // not negative
@@ -429,7 +423,7 @@ func (b *bucket) walk(ctx context.Context, filter string, bodies bool, fn func(m
 		case got:
 			continue
 		}
-		// What was pending is gone, or it is late.
+		// The pending messages were purged, or they are late.
 		now, err := consumer.Info(ctx)
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package kv_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -87,32 +86,6 @@ type faultyStream struct {
 
 func (s *faultyStream) Purge(ctx context.Context, opts ...jetstream.StreamPurgeOpt) error {
 	return s.js.write(func() error { return s.Stream.Purge(ctx, opts...) })
-}
-
-// archived returns the retired turns by run, without those that stand in the
-// document again.
-func archived(t *testing.T, s interface {
-	store.Reader
-	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
-}, session string,
-) map[string]string {
-	t.Helper()
-	turns, err := s.Retired(t.Context(), session)
-	require.NoError(t, err)
-	out := map[string]string{}
-	for _, raw := range turns {
-		turn, err := store.DecodeTurn(raw)
-		require.NoError(t, err)
-		out[turn.RunID] = string(raw)
-	}
-	doc := storetest.Show(t, s, session)
-	for _, turn := range doc.History {
-		delete(out, turn.RunID)
-	}
-	if doc.Current != nil {
-		delete(out, doc.Current.RunID)
-	}
-	return out
 }
 
 // Whatever fails and whoever dies in whatever order, the documents are those

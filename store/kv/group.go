@@ -20,18 +20,19 @@ type put struct {
 }
 
 const (
-	// A server is looked at for crowdSamples acknowledgements while crowd puts
-	// or more are on their way: then it is what they wait for.
+	// While crowd puts or more are in flight, the server is what they wait for:
+	// the time between crowdSamples acknowledgements measures it.
 	crowd        = 32
 	crowdSamples = 64
-	// slowPut is how long one put more takes such a server at least where
-	// batches are tried: less is no sync.
+	// slowPut is the time per put from which batches are tried: a server that
+	// takes less does not sync every write.
 	slowPut = 100 * time.Microsecond
 	// minGroup and maxGroup bound a batch, and maxGroupBytes its values.
 	minGroup      = 16
 	maxGroup      = 256
 	maxGroupBytes = 4 << 20
-	// A put that took longer than longSample says nothing of the others.
+	// A longer sample than longSample counts as one of that length: it is an
+	// outlier.
 	longSample = 2 * time.Millisecond
 	// A batch must take at most goodBatch of what its puts would take singly,
 	// of trialBatches together; otherwise batches rest for badRest.
@@ -47,7 +48,7 @@ const (
 )
 
 // errNoBatch: a batch was refused as a whole, nothing of it was written.
-var errNoBatch = errors.New("the batch was refused")
+var errNoBatch = errors.New("batch refused")
 
 // grouper decides which puts travel together. Each goes by itself, at once,
 // unless many wait for a server that needs long for one, because it syncs it:
@@ -57,7 +58,7 @@ type grouper struct {
 	// one puts a value by itself.
 	one func(*put)
 	// many puts values in a batch: all, none with an error of kind errNoBatch,
-	// or nobody knows. nil where there are no batches.
+	// unknown with any other. nil for a stream without atomic batches.
 	many func([]*put) error
 
 	mu       sync.Mutex // guards what follows
@@ -193,7 +194,7 @@ func (g *grouper) sendSingly(group []*put) {
 	all.Wait()
 }
 
-// sendBatch says whether it is done with the puts; false when they are to be
+// sendBatch reports whether it is done with the puts; false when they are to be
 // sent singly.
 func (g *grouper) sendBatch(group []*put) bool {
 	began := time.Now()

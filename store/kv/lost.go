@@ -13,15 +13,14 @@ import (
 // lostKey begins the keys of losses, _.lost.<token>.<mark>.
 const lostKey = "_.lost."
 
-// MarkLost notes that a session lacks events, before anything that depends on
-// their being made again: the process may die at any moment.
+// MarkLost implements [store.Losses].
 func (s *Store) MarkLost(ctx context.Context, token string) error {
 	_, err := s.bucket.put(ctx, lostKey+token+"."+nuid.Next(), []byte("lost"), 0)
 	return err
 }
 
-// Lost returns the sessions that are to be made again, and forgets what is in
-// memory of them: to a session that has all its events nothing is written.
+// Lost implements [store.Losses]. It drops these sessions from memory, so that
+// what is applied to them again is written.
 func (s *Store) Lost(ctx context.Context) (out []store.Loss, err error) {
 	err = s.bucket.follow(ctx, lostKey+"*.*", 0, math.MaxUint64, func(m message) error {
 		token, mark, _ := strings.Cut(strings.TrimPrefix(m.key, lostKey), ".")
@@ -31,7 +30,7 @@ func (s *Store) Lost(ctx context.Context) (out []store.Loss, err error) {
 	return out, err
 }
 
-// Recovered notes that a lost session has been made again.
+// Recovered implements [store.Losses].
 func (s *Store) Recovered(ctx context.Context, loss store.Loss) error {
 	return s.bucket.purge(ctx, lostKey+loss.Token+"."+loss.Mark, anyRevision)
 }

@@ -16,7 +16,7 @@ func (s *Store) Get(ctx context.Context, session string) (json.RawMessage, error
 	for _, token := range store.Tokens(session) {
 		document, err := s.document(ctx, token)
 		if err != nil {
-			return nil, fmt.Errorf("read session %s: %w", token, err)
+			return nil, fmt.Errorf("reading session %s: %w", token, err)
 		}
 		if document != nil {
 			return document, nil
@@ -25,7 +25,7 @@ func (s *Store) Get(ctx context.Context, session string) (json.RawMessage, error
 	return nil, fmt.Errorf("%w: %q", store.ErrNotFound, session)
 }
 
-// document reads a session; nil when there is none that has a turn.
+// document reads a session; nil for one without turns.
 func (s *Store) document(ctx context.Context, token string) (json.RawMessage, error) {
 	h, _, err := s.head(ctx, token)
 	if err != nil || h.state == nil {
@@ -38,7 +38,7 @@ func (s *Store) document(ctx context.Context, token string) (json.RawMessage, er
 	return doc.Session()
 }
 
-// head reads the value of a session; without a state when there is none.
+// head reads the value of a session; its state is nil for an unknown session.
 func (s *Store) head(ctx context.Context, token string) (head, record, error) {
 	at, err := s.bucket.read(ctx, token)
 	if err != nil || at.data == nil {
@@ -48,15 +48,14 @@ func (s *Store) head(ctx context.Context, token string) (head, record, error) {
 	return h, at, err
 }
 
-// List implements [store.Reader]. Values that cannot be read as sessions are
-// left out with a warning.
+// List implements [store.Reader].
 func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 	found := map[string]store.Summary{}
 	err := s.bucket.each(ctx, "*", true, func(m message) error {
 		summary, err := s.summarize(ctx, m)
 		switch {
 		case errors.Is(err, store.ErrCorrupt), errors.Is(err, errFormat):
-			s.log.WarnContext(ctx, "session cannot be listed", "session", m.key, "error", err)
+			s.log.WarnContext(ctx, "leaving corrupt session out of list", "session", m.key, "error", err)
 		case err != nil:
 			return err
 		case summary.Turns > 0:
@@ -65,7 +64,7 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
+		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
 	return slices.SortedFunc(maps.Values(found), store.Summary.Compare), nil
 }
@@ -92,14 +91,12 @@ func (s *Store) summarize(ctx context.Context, m message) (store.Summary, error)
 	return summary, err
 }
 
-// Retired returns the turns of a session that were retired from its document,
-// oldest first, each as JSON; none when there are none. Those that cannot be
-// read are left out with a warning.
+// Retired implements [store.Reader].
 func (s *Store) Retired(ctx context.Context, session string) ([]json.RawMessage, error) {
 	for _, token := range store.Tokens(session) {
 		turns, err := s.retired(ctx, token)
 		if err != nil {
-			return nil, fmt.Errorf("read history of session %s: %w", token, err)
+			return nil, fmt.Errorf("reading history of session %s: %w", token, err)
 		}
 		if len(turns) > 0 {
 			return turns, nil
@@ -128,7 +125,7 @@ func (s *Store) retired(ctx context.Context, token string) ([]json.RawMessage, e
 	err = s.bucket.each(ctx, token+turnKey+"*", true, func(m message) error {
 		at, turn, err := s.turn(ctx, m)
 		if errors.Is(err, store.ErrCorrupt) {
-			s.log.WarnContext(ctx, "retired turn is corrupt, leaving it out", "session", token, "key", m.key, "error", err)
+			s.log.WarnContext(ctx, "leaving corrupt retired turn out", "session", token, "key", m.key, "error", err)
 			return nil
 		}
 		if err != nil || turn == nil {

@@ -17,8 +17,8 @@ import (
 //
 //   - <token>.h.<run> is a turn that was retired from the document;
 //   - <key>.c.<name> is a chunk of the value of a key;
-//   - <key>.x.<unix ms> is a value that was none, set aside;
-//   - _.lost.<token>.<mark> says that the session is to be made again.
+//   - <key>.x.<unix ms> is a corrupt value, set aside;
+//   - _.lost.<token>.<mark> marks a session to rebuild.
 const (
 	turnKey  = ".h."
 	chunkKey = ".c."
@@ -43,7 +43,7 @@ const (
 )
 
 // read reads a record. The error of one that cannot be put together is of kind
-// [store.ErrCorrupt]; the record then says at which revision it stands.
+// [store.ErrCorrupt]; the record then has its revision only.
 func (b *bucket) read(ctx context.Context, key string) (record, error) {
 	var before uint64
 	for range readAttempts {
@@ -60,7 +60,7 @@ func (b *bucket) read(ctx context.Context, key string) (record, error) {
 		}
 		before = m.revision
 	}
-	return record{}, fmt.Errorf("%s is written faster than it can be read", key)
+	return record{}, fmt.Errorf("%s changed during every read", key)
 }
 
 // assemble puts a record together, unless a chunk is missing.
@@ -87,7 +87,7 @@ func (b *bucket) assemble(ctx context.Context, m message) (r record, missing str
 			return r, "", err
 		}
 		if !strings.HasPrefix(name, sumOf(piece)) {
-			return r, "", fmt.Errorf("%w: chunk %s is not what it was", store.ErrCorrupt, name)
+			return r, "", fmt.Errorf("%w: chunk %s does not match its checksum", store.ErrCorrupt, name)
 		}
 		data = append(data, piece...)
 	}
@@ -96,64 +96,52 @@ func (b *bucket) assemble(ctx context.Context, m message) (r record, missing str
 }
 
 // write writes data over a record and returns the new one, without the data.
-// What is too large for one message goes into chunks first; those that the old
-// record has as well are kept. The message under the key itself decides: until
-// it is written nothing has happened, after that the old chunks are nobody's.
+// What is too large for one message goes into chunks first. The message under
+// the key itself decides: until it is written nothing has happened, and after it
+// nothing refers to the old chunks.
 func (b *bucket) write(ctx context.Context, over record, data []byte) (record, error) {
 	out := record{key: over.key}
 	buf, _ := buffers.Get().(*[]byte)
 	defer buffers.Put(buf)
 	value := pack(*buf, data)
 	*buf = value
-	var added []string
 	if limit := b.limit(); len(value) > limit || len(data) > maxData {
 		var err error
-		if out.chunks, added, err = b.writeChunks(ctx, over, data, limit-1); err != nil {
+		if out.chunks, err = b.writeChunks(ctx, over.key, data, limit-1); err != nil {
 			return record{}, err
 		}
 		if value = packChunks(out.chunks); len(value) > limit {
-			return record{}, fmt.Errorf("%d bytes are too large for messages of %d bytes", len(data), limit)
+			return record{}, fmt.Errorf("session of %d bytes too large for messages of %d bytes", len(data), limit)
 		}
 	}
 	var err error
 	out.revision, err = b.put(ctx, over.key, value, over.revision)
 	if errors.Is(err, errConflict) {
-		// These chunks will never be used, unless the conflict is with
-		// this very value, whose acknowledgement was lost.
+		// Nobody will use these chunks, unless the conflict is with this very
+		// value, whose acknowledgement was lost.
 		if now, getErr := b.get(ctx, over.key); getErr == nil {
-			b.purgeChunks(ctx, over.key, added, chunksOf(now.value))
+			b.purgeChunks(ctx, over.key, out.chunks, chunksOf(now.value))
 		}
 	}
 	if err != nil {
 		return record{}, err
 	}
-	b.purgeChunks(ctx, over.key, over.chunks, out.chunks)
+	b.purgeChunks(ctx, over.key, over.chunks, nil)
 	return out, nil
 }
 
-// writeChunks writes the pieces of data that the old record does not have. The
-// name of a chunk is of its content and of its writer: nobody else's attempt
-// uses it, so that it can be purged when the attempt fails.
-func (b *bucket) writeChunks(ctx context.Context, over record, data []byte, most int) (names, added []string, err error) {
-	for _, piece := range cut(data, most) {
-		sum := sumOf(piece)
-		i := slices.IndexFunc(over.chunks, func(name string) bool { return strings.HasPrefix(name, sum) })
-		if i >= 0 {
-			names = append(names, over.chunks[i])
-			continue
+// writeChunks writes data in pieces of at most so many bytes. The name of a chunk
+// is of its content and of its writer: nobody else's attempt uses it, so that it
+// can be purged when the attempt fails.
+func (b *bucket) writeChunks(ctx context.Context, key string, data []byte, most int) (names []string, err error) {
+	for piece := range slices.Chunk(data, most) {
+		name := sumOf(piece) + nuid.Next()
+		if _, err := b.put(ctx, key+chunkKey+name, pack(nil, piece), 0); err != nil {
+			return nil, err
 		}
-		i = slices.IndexFunc(added, func(name string) bool { return strings.HasPrefix(name, sum) })
-		if i >= 0 {
-			names = append(names, added[i])
-			continue
-		}
-		name := sum + nuid.Next()
-		if _, err := b.put(ctx, over.key+chunkKey+name, pack(nil, piece), 0); err != nil {
-			return nil, nil, err
-		}
-		names, added = append(names, name), append(added, name)
+		names = append(names, name)
 	}
-	return names, added, nil
+	return names, nil
 }
 
 // purgeChunks removes chunks of a key that are not in use. One that is left is

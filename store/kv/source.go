@@ -11,12 +11,11 @@ import (
 	"intenthint/store"
 )
 
-// sourceKey says which event stream the sessions are made of. No session has
-// it: the token _ stands for an absent one.
+// sourceKey names the event stream that the sessions are made from. No session
+// has it: the token _ stands for an absent one.
 const sourceKey = "_.source"
 
-// Source returns the stream that all sessions here are known to be made of; the
-// zero Source when none was set, as in a bucket that was just made.
+// Source implements [store.Rebuilder].
 func (s *Store) Source(ctx context.Context) (store.Source, error) {
 	var out store.Source
 	m, err := s.bucket.get(ctx, sourceKey)
@@ -24,7 +23,7 @@ func (s *Store) Source(ctx context.Context) (store.Source, error) {
 		err = json.Unmarshal(m.value, &out)
 	}
 	if err != nil {
-		return store.Source{}, fmt.Errorf("read the source of the sessions: %w", err)
+		return store.Source{}, fmt.Errorf("reading source of sessions: %w", err)
 	}
 	return out, nil
 }
@@ -32,11 +31,11 @@ func (s *Store) Source(ctx context.Context) (store.Source, error) {
 // rebuildKey begins the keys of rebuilds that are under way.
 const rebuildKey = "_.rebuild."
 
-// Rebuilding lets everybody rebuild: processes that do it at the same time get
-// in each other's way and nothing worse.
+// Rebuilding implements [store.Rebuilder]. It is always ok: processes that
+// rebuild at the same time get in each other's way and nothing worse.
 func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error) {
-	// If the bucket is lost before the rebuild is done, so is this key, and
-	// what was rebuilt is not taken for all.
+	// If the bucket is lost before the rebuild is done, so is this key, and the
+	// rebuild does not count.
 	key := rebuildKey + nuid.Next()
 	began, err := s.bucket.put(ctx, key, []byte("began"), 0)
 	if err == nil {
@@ -53,7 +52,7 @@ func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err e
 				_, err = s.bucket.putWhile(ctx, sourceKey, data, key, began)
 			}
 			if errors.Is(err, errConflict) {
-				return fmt.Errorf("the sessions were lost while they were made again: %w", err)
+				return fmt.Errorf("session store lost during rebuild: %w", err)
 			}
 			return err
 		},

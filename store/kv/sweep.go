@@ -8,10 +8,7 @@ import (
 	"time"
 )
 
-// Sweep removes what was untouched for longer than olderThan: sessions with
-// their retired turns, and what was set aside. An olderThan of 0 keeps all of
-// them. Chunks that dead processes left go in any case. It returns the number
-// of sessions removed. Several processes may sweep at once.
+// Sweep implements [store.Sweeper]. Several processes may sweep at once.
 func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error) {
 	var errs []error
 	if olderThan > 0 {

@@ -15,7 +15,7 @@ import (
 	"intenthint/store"
 )
 
-// The first byte of a value says what follows.
+// The first byte of a value tells what follows.
 const (
 	plainMark  = 'r' // the data
 	packedMark = 's' // the data as a block of s2
@@ -46,7 +46,7 @@ func pack(buf, data []byte) []byte {
 // unpack returns the data of a value that [pack] made.
 func unpack(value []byte) ([]byte, error) {
 	if len(value) == 0 {
-		return nil, fmt.Errorf("%w: an empty value", store.ErrCorrupt)
+		return nil, fmt.Errorf("%w: empty value", store.ErrCorrupt)
 	}
 	switch value[0] {
 	case plainMark:
@@ -57,7 +57,7 @@ func unpack(value []byte) ([]byte, error) {
 		case err != nil:
 			return nil, fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 		case n > maxData:
-			return nil, fmt.Errorf("%w: %d bytes, compressed", store.ErrCorrupt, n)
+			return nil, fmt.Errorf("%w: decompresses to %d bytes", store.ErrCorrupt, n)
 		}
 		data, err := s2.Decode(nil, value[1:])
 		if err != nil {
@@ -65,7 +65,7 @@ func unpack(value []byte) ([]byte, error) {
 		}
 		return data, nil
 	default:
-		return nil, fmt.Errorf("%w: a value that begins with %q", store.ErrCorrupt, value[0])
+		return nil, fmt.Errorf("%w: unknown kind of value %q", store.ErrCorrupt, value[0])
 	}
 }
 
@@ -95,48 +95,11 @@ func sumOf(chunk []byte) string {
 	return hex.EncodeToString(sum[:16]) + "-"
 }
 
-// gear gives every byte a number; the sum of those before a place decides
-// whether data is cut there.
-var gear = func() (table [256]uint64) {
-	x := uint64(0x9E3779B97F4A7C15)
-	for i := range table {
-		x ^= x << 13
-		x ^= x >> 7
-		x ^= x << 17
-		table[i] = x
-	}
-	return table
-}()
-
-// cut cuts data into pieces of at most so many bytes, where the content says
-// so: a change moves the cuts near it alone, so that most pieces of the next
-// document are pieces of this one.
-func cut(data []byte, most int) (pieces [][]byte) {
-	most = max(most, 1)
-	least, mask := most/4, uint64(1)<<63
-	for size := 2; size < most/4; size *= 2 {
-		mask = mask>>1 | 1<<63 // about most/4 from there to a cut
-	}
-	start, hash := 0, uint64(0)
-	for i := range data {
-		hash = hash<<1 + gear[data[i]]
-		n := i + 1 - start
-		if n >= most || n > least && hash&mask == 0 {
-			pieces = append(pieces, data[start:i+1])
-			start, hash = i+1, 0
-		}
-	}
-	if start < len(data) {
-		pieces = append(pieces, data[start:])
-	}
-	return pieces
-}
-
 // format is the version of [head] that this package writes.
 const format = 1
 
 // errFormat reports a session that a later version of the program has written.
-var errFormat = errors.New("session is in a format that this version does not know")
+var errFormat = errors.New("unknown session format")
 
 // head is the data under the token of a session: a line of what follows it,
 // the document on one line and, one a line, the turns that are leaving it.

@@ -310,25 +310,9 @@ func list(t *testing.T, open Open) {
 	require.Equal(t, "b", summaries[2].SessionID)
 }
 
-// sourced is what knows the stream that its sessions are made of.
-type sourced interface {
-	Source(ctx context.Context) (store.Source, error)
-	Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error)
-}
-
-// lossy is what knows the sessions that it is to make again.
-type lossy interface {
-	MarkLost(ctx context.Context, token string) error
-	Lost(ctx context.Context) ([]store.Loss, error)
-	Recovered(ctx context.Context, loss store.Loss) error
-}
-
 func source(t *testing.T, open Open) {
 	handles := open(t, 200)
-	first, ok := handles[0].(sourced)
-	require.True(t, ok)
-	last, ok := handles[len(handles)-1].(sourced)
-	require.True(t, ok)
+	first, last := handles[0], handles[len(handles)-1]
 	none, err := first.Source(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, none)
@@ -350,10 +334,7 @@ func source(t *testing.T, open Open) {
 
 func losses(t *testing.T, open Open) {
 	handles := open(t, 200)
-	first, ok := handles[0].(lossy)
-	require.True(t, ok)
-	last, ok := handles[len(handles)-1].(lossy)
-	require.True(t, ok)
+	first, last := handles[0], handles[len(handles)-1]
 	tokens := func() []string {
 		all, err := last.Lost(t.Context())
 		require.NoError(t, err)
@@ -382,20 +363,13 @@ func losses(t *testing.T, open Open) {
 	require.Empty(t, summaries, "it is no session")
 }
 
-// archiving is what shows the turns that left a document.
-type archiving interface {
-	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
-}
-
 // everything is the document of session s, and the retired turns that do not
 // stand in it again.
 func everything(t *testing.T, s store.Store) (document string, retired map[string]string) {
 	t.Helper()
 	raw, err := s.Get(t.Context(), "s")
 	require.NoError(t, err)
-	a, ok := s.(archiving)
-	require.True(t, ok)
-	turns, err := a.Retired(t.Context(), "s")
+	turns, err := s.Retired(t.Context(), "s")
 	require.NoError(t, err)
 	retired = map[string]string{}
 	for _, turn := range turns {
@@ -425,9 +399,8 @@ func spoilt(t *testing.T, open Open, spoil Spoil, r *rand.Rand) {
 	apply(t, calm, slices.Concat(facts, begins)...)
 
 	handles := open(t, limit)
+	last := handles[len(handles)-1]
 	some := func() store.Store { return handles[r.IntN(len(handles))] }
-	last, ok := handles[len(handles)-1].(lossy)
-	require.True(t, ok)
 	for _, f := range facts[:len(facts)-2] {
 		apply(t, some(), f)
 	}
@@ -441,9 +414,7 @@ func spoilt(t *testing.T, open Open, spoil Spoil, r *rand.Rand) {
 	losses, err := last.Lost(t.Context())
 	require.NoError(t, err)
 	require.NotEmpty(t, losses)
-	reader, ok := noticing.(archiving)
-	require.True(t, ok)
-	_, err = reader.Retired(t.Context(), "s")
+	_, err = noticing.Retired(t.Context(), "s")
 	require.NoError(t, err, "a reader shows what is there")
 
 	for rest := facts; len(rest) > 0; {

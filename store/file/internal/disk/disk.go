@@ -1,4 +1,7 @@
-package file
+// Package disk makes small files survive a power loss, at a fraction of what an
+// fsync and a new file for each would cost: files that are written at the same
+// time are synced by one call, and files that were replaced are written again.
+package disk
 
 import (
 	"errors"
@@ -7,29 +10,32 @@ import (
 	"time"
 )
 
-// disk makes writes survive a power loss. Tests put another one in its place.
-type disk struct {
-	// file syncs the content of a file, names the names in the directory.
-	file  func(f *os.File) error
-	names func() error
+// Disk syncs the files of one directory. Tests put functions of their own in
+// the places of these.
+type Disk struct {
+	// File syncs the content of a file.
+	File func(f *os.File) error
+	// Names syncs the names in the directory.
+	Names func() error
 }
 
-func newDisk(dir string) disk {
-	names := newNameSync(func() error { return syncDir(dir) })
+// New returns the disk that a directory is on.
+func New(dir string) Disk {
+	names := newNameSync(func() error { return SyncDir(dir) })
 	contents := &contentSync{one: (*os.File).Sync}
 	if canSyncAll(dir) {
 		contents.all = syncAll
 	}
-	return disk{file: contents.sync, names: names.sync}
+	return Disk{File: contents.sync, Names: names.sync}
 }
 
 // Bounds of syncing a whole file system for the sake of some files.
 const (
-	// leastTogether is how many files it takes.
+	// leastTogether is the smallest group that is synced with one call.
 	leastTogether = 3
-	// patience is what the call may take. It writes what others have left
-	// unwritten as well; when that is much, it is not done again until
-	// restAfter times as long has passed.
+	// patience is how long the call may take. It also flushes what other
+	// programs wrote; after a slow call, files are synced one by one for
+	// restAfter times as long.
 	patience  = 50 * time.Millisecond
 	restAfter = 20
 )
@@ -94,8 +100,8 @@ func (c *contentSync) work() {
 	}
 }
 
-// together syncs all files of a group with one call. When that fails the fault
-// may be that of a file of somebody else.
+// together syncs all files of a group with one call. It is false after an error,
+// which may be about another program's file.
 func (c *contentSync) together(group []unsynced) bool {
 	began := time.Now()
 	err := c.all(group[0].file)
@@ -113,8 +119,8 @@ func (c *contentSync) together(group []unsynced) bool {
 	return true
 }
 
-// nameSync syncs the names in a directory for all who ask while it is at it
-// with one call more.
+// nameSync syncs the names in a directory. Callers that come while a sync is
+// running share the next one.
 type nameSync struct {
 	one     func() error
 	done    *sync.Cond // its lock guards what follows
@@ -154,7 +160,8 @@ func (n *nameSync) sync() error {
 	return mine.err
 }
 
-func syncDir(dir string) error {
+// SyncDir syncs the names in a directory, by itself.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package file
+package disk
 
 import (
 	"os"
@@ -6,14 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// exchange makes two names mean each other's files, at once. An error says that
-// nothing was changed.
-func exchange(a, b string) error {
+// Exchange swaps the files of two names atomically. After an error nothing has
+// changed.
+func Exchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }
 
-// alone says whether the file has no other name, as in a copy made of links, and
-// nobody else has it open: only then the system gives out a write lease.
+// alone reports whether the file has no other name, as in a copy made of links, and
+// nobody else has it open: only then the kernel grants a write lease.
 func alone(f *os.File) bool {
 	fd := f.Fd()
 	var info unix.Stat_t

@@ -1,4 +1,4 @@
-package file
+package disk
 
 import (
 	"errors"
@@ -10,16 +10,17 @@ import (
 // written at the same time.
 const maxSpares = 64
 
-// spares are files that were replaced, under names of temporary ones. The next
-// write takes one of them instead of making a file: file systems take their time
-// to give a new file a place of which an old one was deleted just before.
-type spares struct {
+// Spares are files that were replaced, under names of temporary ones. The next
+// write takes one of them instead of creating a file: file systems take their
+// time to give a new file the place of one that was just deleted. The zero value
+// has none.
+type Spares struct {
 	mu    sync.Mutex
 	paths []string
 }
 
-// take opens a file that nobody reads any more; nil when there is none.
-func (s *spares) take() *os.File {
+// Take opens a spare file that nobody else has open; nil without one.
+func (s *Spares) Take() *os.File {
 	s.mu.Lock()
 	if len(s.paths) == 0 {
 		s.mu.Unlock()
@@ -35,13 +36,13 @@ func (s *spares) take() *os.File {
 	if alone(f) {
 		return f
 	}
-	// A reader of what was replaced is not done yet: it keeps the file.
+	// A reader of the replaced file is not done yet: it keeps the file.
 	_ = errors.Join(f.Close(), os.Remove(path))
 	return nil
 }
 
-// put keeps a file for a later write, or deletes it.
-func (s *spares) put(path string) error {
+// Put keeps a file for a later write, or deletes it.
+func (s *Spares) Put(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.paths) >= maxSpares {

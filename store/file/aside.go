@@ -1,0 +1,70 @@
+package file
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+func (s *Store) setAside(ctx context.Context, token string, reason error) error {
+	if err := s.MarkLost(ctx, token); err != nil {
+		return err
+	}
+	aside := s.aside(token)
+	s.log.WarnContext(ctx, "setting aside corrupt session file",
+		"session", token, "as", aside, "error", reason)
+	return os.Rename(s.path(token, sessionSuffix), s.path(aside, ""))
+}
+
+// aside is the name under which a file is kept that cannot be read.
+func (s *Store) aside(name string) string {
+	return fmt.Sprintf("%s%s%d", name, corruptPrefix, s.now().UnixMilli())
+}
+
+// mend sets a file of lines aside and puts those of them that can be read in
+// its place; nil without an error if there are none.
+func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, reason error) (info os.FileInfo, err error) {
+	var temp string
+	if len(lines) > 0 {
+		// First of all, for want of room: it is tried again and again then.
+		if temp, info, err = s.writeTemp(lines); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				_ = os.Remove(temp)
+			}
+		}()
+	}
+	if err := s.MarkLost(ctx, token); err != nil {
+		return nil, err
+	}
+	path, aside := s.path(token, suffix), s.aside(token+suffix)
+	s.log.WarnContext(ctx, "setting aside corrupt file, keeping its readable lines",
+		"session", token, "as", aside, "error", reason)
+	if temp == "" {
+		return nil, os.Rename(path, s.path(aside, ""))
+	}
+	// The old file keeps its name until the new one takes it: the stream may
+	// have no more what is in it. Not every file system has links.
+	if os.Link(path, s.path(aside, "")) != nil {
+		if err := os.Rename(path, s.path(aside, "")); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return nil, err
+	}
+	return info, s.disk.Names()
+}
+
+// asideAt parses the time of a set-aside file from its suffix; not ok for any
+// other suffix.
+func asideAt(suffix string) (at time.Time, ok bool) {
+	_, text, ok := strings.Cut(suffix, corruptPrefix)
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return time.UnixMilli(ms), ok && err == nil
+}

@@ -1,0 +1,15 @@
+// Package file keeps sessions as files in one directory (contract §8), which
+// several processes may share. Beside <token>.json there may stand
+//
+//   - <token>.history.jsonl: turns that were retired from the session file, one
+//     a line; the last line of a run id counts.
+//   - <token>.pending: a journal of facts, one a line, that no turn shows yet.
+//   - <token>.corrupt-<unix ms>: a session file that could not be read; likewise
+//     <token>.history.jsonl.corrupt-… and <token>.pending.corrupt-….
+//   - .source: the event stream that the sessions are made from.
+//   - .lost: the sessions to rebuild.
+//
+// Applied facts survive a crash of the process and of the machine: files are
+// synced to the disk before their events are acknowledged. Events that were not
+// acknowledged are delivered again.
+package file

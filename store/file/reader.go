@@ -1,0 +1,137 @@
+package file
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"intenthint/store"
+)
+
+// Get implements [store.Reader]. It takes no lock: a session file is valid at
+// every moment.
+func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) {
+	for _, token := range store.Tokens(session) {
+		data, err := s.read(token)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading session %s: %w", token, err)
+		}
+		if data = bytes.TrimSpace(data); !json.Valid(data) {
+			return nil, fmt.Errorf("reading session %s: %w", token, store.ErrCorrupt)
+		}
+		return data, nil
+	}
+	return nil, fmt.Errorf("%w: %q", store.ErrNotFound, session)
+}
+
+// List implements [store.Reader].
+func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
+	files, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("listing sessions: %w", err)
+	}
+	var out []store.Summary
+	for _, file := range files {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		token, ok := strings.CutSuffix(file.Name(), sessionSuffix)
+		if !ok || !store.IsToken(token) {
+			continue
+		}
+		summary, err := s.summarize(token)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed meanwhile
+		}
+		if err != nil {
+			s.log.WarnContext(ctx, "leaving corrupt session out of list", "session", token, "error", err)
+			continue
+		}
+		out = append(out, summary)
+	}
+	slices.SortFunc(out, store.Summary.Compare)
+	return out, nil
+}
+
+func (s *Store) summarize(token string) (store.Summary, error) {
+	info, err := os.Stat(s.path(token, sessionSuffix))
+	if err != nil {
+		return store.Summary{}, err
+	}
+	data, err := s.read(token)
+	if err != nil {
+		return store.Summary{}, err
+	}
+	summary, err := store.Summarize(data)
+	summary.Token, summary.Updated = token, info.ModTime()
+	return summary, err
+}
+
+func (s *Store) read(token string) ([]byte, error) {
+	path := s.path(token, sessionSuffix)
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info == nil {
+		return nil, fs.ErrNotExist
+	}
+	return os.ReadFile(path)
+}
+
+// Retired implements [store.Reader]. Like Get it takes no lock.
+func (s *Store) Retired(ctx context.Context, session string) ([]json.RawMessage, error) {
+	for _, token := range store.Tokens(session) {
+		turns, err := s.retired(ctx, token)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading history of session %s: %w", token, err)
+		}
+		return turns, nil
+	}
+	return nil, nil
+}
+
+func (s *Store) retired(ctx context.Context, token string) ([]json.RawMessage, error) {
+	path := s.path(token, historySuffix)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Another file may take its place meanwhile.
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	x := newIndex()
+	if err := x.scan(f); err != nil {
+		return nil, err
+	}
+	if x.reason != nil {
+		s.log.WarnContext(ctx, "leaving corrupt lines of history out", "session", token, "error", x.reason)
+	}
+	out := make([]json.RawMessage, 0, len(x.order))
+	for _, l := range x.order {
+		raw := make(json.RawMessage, l.length)
+		if _, err := f.ReadAt(raw, l.offset); err != nil {
+			return nil, err
+		}
+		out = append(out, raw)
+	}
+	return out, nil
+}

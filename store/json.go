@@ -1,0 +1,104 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+// scratch are buffers to encode in. What is encoded is kept for long: it is
+// copied to where it takes no more room than it needs.
+var scratch = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// encode is JSON without the escapes that only HTML needs.
+func encode(v any) ([]byte, error) {
+	b, _ := scratch.Get().(*bytes.Buffer)
+	defer scratch.Put(b)
+	b.Reset()
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// compact returns raw on one line; as it is when it has none to join.
+func compact(raw []byte) ([]byte, error) {
+	if bytes.IndexByte(raw, '\n') < 0 {
+		return raw, nil
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, raw); err != nil {
+		return nil, shapeError(err)
+	}
+	return b.Bytes(), nil
+}
+
+func shapeError(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
+
+// timestamp renders Unix milliseconds. RFC 3339 knows the years 0 to 9999
+// only; clocks beyond them are shown at the edge.
+func timestamp(ms int64) string {
+	const first, last = -62167219200000, 253402300799999
+	return time.UnixMilli(min(max(ms, first), last)).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// finite replaces what JSON cannot express.
+func finite(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}
+
+// maxDepth bounds the nesting of tool parameters: a document nests them deeper
+// than the event did, and decoders have limits.
+const maxDepth = 1000
+
+// safeJSON returns raw compact and valid, nil when it is null or no JSON, and
+// as a string when it is nested too deep to stand in a document.
+func safeJSON(raw json.RawMessage) json.RawMessage {
+	if !json.Valid(raw) || string(bytes.TrimSpace(raw)) == "null" {
+		return nil
+	}
+	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
+	if depth(raw) > maxDepth {
+		text, err := encode(string(raw))
+		if err != nil {
+			return nil
+		}
+		return text
+	}
+	var b bytes.Buffer
+	b.Grow(len(raw))
+	if json.Compact(&b, raw) != nil {
+		return nil
+	}
+	if b.Len() < b.Cap()/2 {
+		return bytes.Clone(b.Bytes()) // without the room of the white space
+	}
+	return b.Bytes()
+}
+
+func depth(raw []byte) (deepest int) {
+	level, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			level++
+			deepest = max(deepest, level)
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest
+}

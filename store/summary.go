@@ -1,0 +1,111 @@
+package store
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"intenthint/subjects"
+)
+
+// Summary is a session in a list.
+type Summary struct {
+	// Token names the session in files and subjects.
+	Token      string `json:"token"`
+	SessionID  string `json:"sessionId,omitempty"`
+	SessionKey string `json:"sessionKey,omitempty"`
+	AgentID    string `json:"agentId,omitempty"`
+	// RunID, Input and Intent are the current turn's; Intent is "" when it
+	// could not be classified.
+	RunID  string `json:"runId,omitempty"`
+	Input  string `json:"input"`
+	Intent string `json:"intent,omitempty"`
+	// Turns counts those in the document, without retired ones.
+	Turns int `json:"turns"`
+	// Ended is the reason why the session ended; "" while it goes on.
+	Ended string `json:"ended,omitempty"`
+	// Updated is when the document changed last.
+	Updated time.Time `json:"updated"`
+}
+
+// Name is what finds the session in a store: the id or key that its token is
+// made of, else the token.
+func (s Summary) Name() string {
+	for _, name := range []string{s.SessionID, s.SessionKey} {
+		if name != "" && subjects.Name(name) == s.Token {
+			return name
+		}
+	}
+	return s.Token
+}
+
+// Compare puts the session that changed last first.
+func (s Summary) Compare(other Summary) int {
+	return cmp.Or(other.Updated.Compare(s.Updated), strings.Compare(s.Token, other.Token))
+}
+
+// Summarize reads what a list shows from a session document; it does not check
+// the turns of the history. Token and Updated are the backend's to fill in.
+func Summarize(document []byte) (Summary, error) {
+	var in struct {
+		head
+		Current *summarized `json:"current"`
+		History []skipped   `json:"history"`
+		Ended   struct {
+			Reason string `json:"reason"`
+		} `json:"ended"`
+	}
+	var current []byte
+	turns := 0
+	small, ok := split(document, func(isCurrent bool, rest []byte) ([]byte, bool) {
+		n := valueLen(rest)
+		if isCurrent {
+			current = rest[:n]
+		} else if n > 0 {
+			turns++
+		}
+		return rest[n:], n > 0
+	})
+	var err error
+	if ok {
+		err = json.Unmarshal(small, &in)
+		if err == nil && current != nil {
+			err = json.Unmarshal(current, &in.Current)
+		}
+	} else {
+		err = json.Unmarshal(document, &in)
+		turns = len(in.History)
+	}
+	if err != nil {
+		return Summary{}, shapeError(err)
+	}
+	s := Summary{
+		SessionID:  in.SessionID,
+		SessionKey: in.SessionKey,
+		AgentID:    in.AgentID,
+		Turns:      turns,
+		Ended:      in.Ended.Reason,
+	}
+	if c := in.Current; c != nil {
+		s.Turns++
+		s.RunID, s.Input, s.Intent = c.RunID, c.Input, c.Intent.Result.Intent
+	}
+	return s, nil
+}
+
+// summarized is what a list shows of the current turn.
+type summarized struct {
+	RunID  string `json:"runId"`
+	Input  string `json:"input"`
+	Intent struct {
+		Result struct {
+			Intent string `json:"intent"`
+		} `json:"result"`
+	} `json:"intent"`
+}
+
+// skipped stands for a value that is counted, not read.
+type skipped struct{}
+
+func (*skipped) UnmarshalJSON([]byte) error { return nil }
