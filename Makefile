@@ -17,11 +17,7 @@ lint:
 # Each fuzz target for FUZZTIME.
 FUZZTIME ?= 20s
 fuzz:
-	@for pkg in $$(go list ./...); do \
-	  for target in $$(go test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz'); do \
-	    echo "$$pkg $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
-	  done; \
-	done
+	.ci/run fuzz $(FUZZTIME)
 
 # The hot path against its floors, as tables; BENCH=-quick for a look at it.
 bench:
@@ -43,7 +39,7 @@ e2e: e2e-openclaw
 	go test -count=1 -tags e2e ./test/e2e/...
 
 e2e-openclaw:
-	e2e/openclaw/run
+	test/e2e/openclaw/run
 
 ci:
 	.ci/run

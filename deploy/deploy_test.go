@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/natsserver"
 	"intenthint/internal/config"
-	"intenthint/internal/porttest"
+	"intenthint/internal/natstest"
 	"intenthint/internal/tlstest"
 	"intenthint/store"
 	"intenthint/store/kv"
@@ -70,7 +69,7 @@ func denied(t *testing.T, nc *nats.Conn, before error) error {
 
 func TestWhoMayDoWhat(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
-	ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	ns := natstest.Start(t, s.Options(t, "standalone.conf"))
 	provision(t, s, ns, 1)
 
 	const stream, sessions = "OPENCLAW_EVENTS", "KV_OPENCLAW_EVENTS_SESSIONS"
@@ -173,7 +172,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 
 func TestARequestIsAnsweredByAConsumerAndNobodyElse(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
-	ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	ns := natstest.Start(t, s.Options(t, "standalone.conf"))
 	consumer, gateway := s.Connect(t, ns, "consumer"), s.Connect(t, ns, "gateway")
 	asked := make(chan *nats.Msg, 1)
 	_, err := consumer.QueueSubscribe("openclaw.request.>", "intent-hint", func(m *nats.Msg) {
@@ -205,7 +204,7 @@ func TestARequestIsAnsweredByAConsumerAndNobodyElse(t *testing.T) {
 
 func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
-	ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	ns := natstest.Start(t, s.Options(t, "standalone.conf"))
 	provision(t, s, ns, 1)
 	gateway, err := jetstream.New(s.Connect(t, ns, "gateway"))
 	require.NoError(t, err)
@@ -254,7 +253,7 @@ func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 
 func TestStrangersAreNotLetIn(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
-	passwords := deploytest.Start(t, s.Options(t, "standalone.conf"))
+	passwords := natstest.Start(t, s.Options(t, "standalone.conf"))
 	other := tlstest.New(t)
 	strange, strangeKey := other.Issue("gateway")
 	unknown, unknownKey := s.Authority.Issue("somebody")
@@ -277,7 +276,7 @@ func TestStrangersAreNotLetIn(t *testing.T) {
 	}
 
 	t.Run("another's certificate", func(t *testing.T) {
-		ns := deploytest.Start(t, edited(t, s, map[string]string{`include "tls.conf"`: `include "tls-users.conf"`}))
+		ns := natstest.Start(t, edited(t, s, map[string]string{`include "tls.conf"`: `include "tls-users.conf"`}))
 		s.Connect(t, ns, "gateway")
 		asConsumer := nats.UserInfo("consumer", deploytest.Password("consumer"))
 		_, err := s.Dial(ns, "gateway", asConsumer)
@@ -286,7 +285,7 @@ func TestStrangersAreNotLetIn(t *testing.T) {
 		require.ErrorIs(t, err, nats.ErrAuthorization)
 	})
 	t.Run("certificates without passwords", func(t *testing.T) {
-		ns := deploytest.Start(t, edited(t, s, map[string]string{
+		ns := natstest.Start(t, edited(t, s, map[string]string{
 			`include "tls.conf"`:             `include "tls-users.conf"`,
 			`, password: $GATEWAY_PASSWORD`:  ``,
 			`, password: $CONSUMER_PASSWORD`: ``,
@@ -347,31 +346,20 @@ func TestTheFilesServeInsideAConsumer(t *testing.T) {
 
 func TestThreeServersAreACluster(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
-	ports := []int{porttest.Free(t), porttest.Free(t), porttest.Free(t)}
-	var routes []string
-	for _, port := range ports {
-		routes = append(routes, fmt.Sprintf(`"nats://route:routeSecret1@127.0.0.1:%d"`, port))
-	}
-	t.Setenv("ROUTE_PASSWORD", "routeSecret1")
-	t.Setenv("NATS_ROUTES", "["+strings.Join(routes, ",")+"]")
-	nodes := make([]*server.Server, 3)
-	for i, port := range ports {
-		t.Setenv("NATS_NAME", fmt.Sprintf("nats-%d", i+1))
+	var ports [natstest.Nodes]int
+	nodes := natstest.Cluster(t, func(node int, at [natstest.Nodes]int) *server.Options {
+		ports = at
+		var routes []string
+		for _, port := range ports {
+			routes = append(routes, fmt.Sprintf(`"nats://route:routeSecret1@127.0.0.1:%d"`, port))
+		}
+		t.Setenv("ROUTE_PASSWORD", "routeSecret1")
+		t.Setenv("NATS_ROUTES", "["+strings.Join(routes, ",")+"]")
+		t.Setenv("NATS_NAME", fmt.Sprintf("nats-%d", node+1))
 		opts := s.Options(t, "cluster.conf")
 		require.Equal(t, "0.0.0.0:6222", net.JoinHostPort(opts.Cluster.Host, strconv.Itoa(opts.Cluster.Port)))
-		opts.Cluster.Host, opts.Cluster.Port = "127.0.0.1", port
-		ns, err := server.NewServer(opts)
-		require.NoError(t, err)
-		go ns.Start()
-		t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-		nodes[i] = ns
-	}
-	for _, ns := range nodes {
-		require.True(t, ns.ReadyForConnections(10*time.Second))
-	}
-	require.Eventually(t, func() bool {
-		return slices.ContainsFunc(nodes, func(ns *server.Server) bool { return ns.JetStreamIsLeader() && len(ns.JetStreamClusterPeers()) == 3 })
-	}, time.Minute, 20*time.Millisecond, "a leader of three")
+		return opts
+	})
 
 	provision(t, s, nodes[0], 3)
 	gateway, err := jetstream.New(s.Connect(t, nodes[2], "gateway"))

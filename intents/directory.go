@@ -2,29 +2,18 @@ package intents
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
-)
 
-// Times of a watch.
-const (
-	// settle is how long a directory must be quiet before it is read, and
-	// settleAtMost how long a reading is put off when it never is.
-	settle       = 100 * time.Millisecond
-	settleAtMost = time.Second
-	// pollEvery is the safety net for file systems without notifications and
-	// for directories whose parents were moved; pollAlone serves when there
-	// are no notifications at all.
-	pollEvery = 5 * time.Second
-	pollAlone = time.Second
+	"intenthint/internal/watch"
 )
 
 // Directory is a directory of intent files and the catalogue that they make.
@@ -36,19 +25,39 @@ type Directory struct {
 	current atomic.Pointer[Catalog]
 
 	// What follows belongs to the goroutine that watches.
+	seen    listing // what the files below were made of
 	files   map[string]*watchedFile
 	inForce []File // the files that made the current catalogue
 	missing bool   // the directory could not be read the last time
 	onFault func(Fault)
-	poll    time.Duration
+	poll    time.Duration // for tests; 0 for the usual
 }
 
 // watchedFile is what is known of one file.
 type watchedFile struct {
-	sum    [sha256.Size]byte
-	failed string // why it could not be read; sum counts when it is ""
-	good   *File  // the last version that held to contract §7, or nil
-	dupe   string // the warning given for it last, when another file has its id
+	content
+	good *File  // the last version that held to contract §7, or nil
+	dupe string // the warning given for it last, when another file has its id
+}
+
+// listing is what a look at a directory found.
+type listing struct {
+	files map[string]content
+	err   error // why the directory could not be read
+}
+
+// content is that of a file.
+type content struct {
+	data   string
+	failed string // why it could not be read
+}
+
+// Equal implements the state of a [watch.Watch].
+func (l listing) Equal(other listing) bool {
+	if l.err != nil || other.err != nil {
+		return l.err != nil && other.err != nil && l.err.Error() == other.err.Error()
+	}
+	return maps.Equal(l.files, other.files)
 }
 
 // OpenDirectory reads the intent files of a directory. Files that do not hold to
@@ -59,10 +68,11 @@ func OpenDirectory(path string, log *slog.Logger) (*Directory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("intents directory %s: %w", path, err)
 	}
-	d := &Directory{path: abs, log: log, files: map[string]*watchedFile{}, poll: pollEvery, onFault: func(Fault) {}}
-	if _, err := d.read(); err != nil {
-		return nil, err
+	d := &Directory{path: abs, log: log, seen: look(abs), files: map[string]*watchedFile{}, onFault: func(Fault) {}}
+	if d.seen.err != nil {
+		return nil, d.seen.err
 	}
+	d.take(d.seen)
 	d.inForce = d.usable()
 	d.current.Store(CatalogOf(d.inForce))
 	return d, nil
@@ -81,86 +91,31 @@ func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog), onFault 
 	if onFault != nil {
 		d.onFault = onFault
 	}
-	w := newNotifier(d.path)
-	defer w.close()
-	poll := d.poll
-	if w.err != nil {
-		d.log.WarnContext(ctx, "file watch failed, polling the intents directory",
-			slog.String("dir", d.path), slog.Any("error", w.err))
-		poll = min(poll, pollAlone)
-	}
-	ticker := time.NewTicker(poll)
-	defer ticker.Stop()
-
-	// Something may have happened between OpenDirectory and here.
-	d.refresh(ctx, onChange)
-
-	quiet := time.NewTimer(settle)
-	quiet.Stop()
-	defer quiet.Stop()
-	var firstUnread time.Time // zero when there is nothing to read
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case event, ok := <-w.events():
-			switch {
-			case !ok:
-				w.close()
-				continue
-			case !w.concerns(event):
-				continue
-			}
-			now := time.Now()
-			if firstUnread.IsZero() {
-				firstUnread = now
-			}
-			quiet.Reset(max(0, min(settle, settleAtMost-now.Sub(firstUnread))))
-		case err, ok := <-w.errors():
-			if !ok {
-				w.close()
-				continue
-			}
-			// Events were lost; reading the directory makes up for them.
-			d.log.DebugContext(ctx, "file watch lost events", slog.String("dir", d.path), slog.Any("error", err))
-			quiet.Reset(settle)
-		case <-quiet.C:
-			firstUnread = time.Time{}
-			d.refresh(ctx, onChange)
-		case <-ticker.C:
-			if d.refresh(ctx, onChange) || w.incomplete() {
-				// The notifications have missed something: they may be those of
-				// a directory that is no longer at this path.
-				_ = w.rearm()
-				quiet.Reset(settle)
-			}
-		}
-	}
+	watch.Watch[listing]{
+		Path: d.path, Log: d.log, Poll: d.poll,
+		Look:    func() listing { return look(d.path) },
+		Changed: func(now listing) { d.refresh(ctx, now, onChange) },
+	}.Run(ctx, d.seen)
 }
 
-// refresh reads the directory and applies what has changed. It reports
-// whether any file has changed.
-func (d *Directory) refresh(ctx context.Context, onChange func(*Catalog)) (changed bool) {
-	changed, err := d.read()
-	if err != nil {
+// refresh puts what has changed in the directory into force.
+func (d *Directory) refresh(ctx context.Context, now listing, onChange func(*Catalog)) {
+	if now.err != nil {
 		if !d.missing {
 			d.missing = true
 			d.log.WarnContext(ctx, "intents directory unreadable, keeping the intents in use",
-				slog.String("dir", d.path), slog.Any("error", err))
+				slog.String("dir", d.path), slog.Any("error", now.err))
 		}
-		return false
+		return
 	}
 	if d.missing {
 		d.missing = false
-		changed = true
 		d.log.InfoContext(ctx, "intents directory readable again", slog.String("dir", d.path))
 	}
-	if !changed {
-		return false
-	}
+	d.take(now)
 	files := d.usable()
 	if slices.EqualFunc(files, d.inForce, sameIntent) {
-		return true
+		return
 	}
 	d.inForce = files
 	catalog := CatalogOf(files)
@@ -169,7 +124,6 @@ func (d *Directory) refresh(ctx context.Context, onChange func(*Catalog)) (chang
 	if onChange != nil {
 		onChange(catalog)
 	}
-	return true
 }
 
 func sameIntent(a, b File) bool {
@@ -178,81 +132,80 @@ func sameIntent(a, b File) bool {
 		slices.Equal(a.Intent.Triggers, b.Intent.Triggers) && slices.Equal(a.Intent.Examples, b.Intent.Examples)
 }
 
-// read brings d.files up to date and reports whether anything has changed.
-func (d *Directory) read() (changed bool, err error) {
-	before, err := os.Stat(d.path)
+// look reads a directory.
+func look(path string) listing {
+	failed := func(err error) listing { return listing{err: fmt.Errorf("intents directory %s: %w", path, err)} }
+	before, err := os.Stat(path)
 	if err != nil {
-		return false, fmt.Errorf("intents directory %s: %w", d.path, err)
+		return failed(err)
 	}
-	fsys := os.DirFS(d.path)
+	fsys := os.DirFS(path)
 	names, err := fileNames(fsys)
 	if err != nil {
-		return false, fmt.Errorf("intents directory %s: %w", d.path, err)
+		return failed(err)
 	}
-	there := make(map[string]bool, len(names))
+	l := listing{files: make(map[string]content, len(names))}
 	for _, name := range names {
 		data, err := readFile(fsys, name)
-		if errors.Is(err, os.ErrNotExist) && !d.isLink(name) {
-			continue // deleted since the directory was listed
+		switch {
+		case err == nil:
+			l.files[name] = content{data: string(data)}
+		case !errors.Is(err, os.ErrNotExist) || isLink(filepath.Join(path, name)):
+			l.files[name] = content{failed: err.Error()}
+		default: // It was deleted after the directory was listed.
 		}
-		there[name] = true
-		changed = d.take(name, data, err) || changed
 	}
-	if after, err := os.Stat(d.path); err != nil || !os.SameFile(before, after) {
-		// It was moved away while it was read: what is not there was not
+	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
+		// It was moved away while it was read: what is missing was not
 		// deleted.
-		return false, fmt.Errorf("intents directory %s: %w", d.path, errMoved)
+		return failed(errMoved)
 	}
-	for name := range d.files {
-		if !there[name] {
-			delete(d.files, name)
-			changed = true
-		}
-	}
-	return changed, nil
+	return l
 }
 
-// take brings one file up to date, given its content or why that could not be
-// read, and reports whether it has changed.
-func (d *Directory) take(name string, data []byte, err error) (changed bool) {
-	f := d.files[name]
-	if f == nil {
-		f = &watchedFile{}
-		d.files[name] = f
-	} else if f.isUnchanged(data, err) {
-		return false
+// take brings d.files up to date.
+func (d *Directory) take(now listing) {
+	for _, name := range slices.Sorted(maps.Keys(now.files)) {
+		f, content := d.files[name], now.files[name]
+		switch {
+		case f == nil:
+			f = &watchedFile{}
+			d.files[name] = f
+		case f.content == content:
+			continue
+		}
+		f.content = content
+		d.parse(name, f)
 	}
-	if err != nil {
-		f.failed = err.Error()
-		d.warn(f, Fault{File: name, Line: 1, Reason: err.Error()})
-		return true
+	maps.DeleteFunc(d.files, func(name string, _ *watchedFile) bool {
+		_, ok := now.files[name]
+		return !ok
+	})
+}
+
+// parse makes a file's content its good version, or warns of what is wrong.
+func (d *Directory) parse(name string, f *watchedFile) {
+	if f.failed != "" {
+		d.warn(f, Fault{File: name, Line: 1, Reason: f.failed})
+		return
 	}
-	f.failed, f.sum = "", sha256.Sum256(data)
-	file, faults := Parse(name, data)
+	file, faults := Parse(name, []byte(f.data))
 	if !HasErrors(faults) {
 		f.good = &file
-		return true
+		return
 	}
 	for _, fault := range faults {
 		if fault.Severity == Error {
 			d.warn(f, fault)
 		}
 	}
-	return true
 }
 
-var errMoved = errors.New("directory moved or replaced")
+var errMoved = errors.New("moved while it was read")
 
-func (f *watchedFile) isUnchanged(data []byte, err error) bool {
-	if err != nil {
-		return f.failed == err.Error()
-	}
-	return f.failed == "" && f.sum == sha256.Sum256(data)
-}
-
-// isLink reports whether a name is still there, as that of a link to nowhere.
-func (d *Directory) isLink(name string) bool {
-	_, err := os.Lstat(filepath.Join(d.path, name))
+// isLink reports whether a name is there, as that of a link to nowhere.
+func isLink(path string) bool {
+	_, err := os.Lstat(path)
 	return err == nil
 }
 

@@ -50,7 +50,7 @@ type bench struct {
 	faults  chan Fault
 }
 
-func watch(t *testing.T, dir string, set func(*Directory)) *bench {
+func watching(t *testing.T, dir string, set func(*Directory)) *bench {
 	t.Helper()
 	b := &bench{T: t, dir: dir, log: &record{}, changes: make(chan *Catalog, 1000), faults: make(chan Fault, 1000)}
 	var err error
@@ -133,7 +133,7 @@ func TestOpenDirectory(t *testing.T) {
 
 func TestWatchFollowsEdits(t *testing.T) {
 	t.Parallel()
-	b := watch(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
+	b := watching(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
 	b.becomes("A")
 
 	b.write("b.md", md("B"))
@@ -156,7 +156,7 @@ func TestWatchFollowsEdits(t *testing.T) {
 
 func TestWatchTellsTheSubscriber(t *testing.T) {
 	t.Parallel()
-	b := watch(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
+	b := watching(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
 	b.write("b.md", md("B"))
 	select {
 	case c := <-b.changes:
@@ -169,7 +169,7 @@ func TestWatchTellsTheSubscriber(t *testing.T) {
 
 func TestWatchKeepsTheLastGoodVersion(t *testing.T) {
 	t.Parallel()
-	b := watch(t, directoryOf(t, map[string]string{"a.md": md("A"), "b.md": md("B")}), nil)
+	b := watching(t, directoryOf(t, map[string]string{"a.md": md("A"), "b.md": md("B")}), nil)
 	b.replace("a.md", "---\nid: A\n---\nbroken")
 	b.eventually(func() bool {
 		return b.log.count(slog.LevelWarn, "keeping its last good version", "a.md", "triggers is missing") == 1
@@ -196,7 +196,7 @@ func TestWatchKeepsTheLastGoodVersion(t *testing.T) {
 
 func TestWatchOfAFileThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	b := watch(t, directoryOf(t, map[string]string{"a.md": md("A"), "b.md": md("B")}), nil)
+	b := watching(t, directoryOf(t, map[string]string{"a.md": md("A"), "b.md": md("B")}), nil)
 	require.NoError(t, os.Remove(b.path("a.md")))
 	require.NoError(t, os.Symlink(b.path("nowhere"), b.path("a.md")))
 	b.write("c.md", md("C"))
@@ -206,7 +206,7 @@ func TestWatchOfAFileThatCannotBeRead(t *testing.T) {
 
 func TestWatchOfTwoFilesWithOneID(t *testing.T) {
 	t.Parallel()
-	b := watch(t, directoryOf(t, map[string]string{"a.md": md("X", "name: early")}), nil)
+	b := watching(t, directoryOf(t, map[string]string{"a.md": md("X", "name: early")}), nil)
 	b.write("b.md", md("x", "name: late"))
 	b.becomes("x")
 	require.Equal(t, 1, b.log.count(slog.LevelWarn, "a.md", "also that of b.md"))
@@ -216,7 +216,7 @@ func TestWatchOfTwoFilesWithOneID(t *testing.T) {
 
 func TestWatchMakesNoCatalogueWhenNothingChanges(t *testing.T) {
 	t.Parallel()
-	b := watch(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
+	b := watching(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
 	before := b.d.Catalog()
 	b.write("notes.txt", "nothing of interest")
 	b.replace("a.md", md("A")+"\n\n")
@@ -230,7 +230,7 @@ func TestWatchMakesNoCatalogueWhenNothingChanges(t *testing.T) {
 
 func TestWatchGathersManyEdits(t *testing.T) {
 	t.Parallel()
-	b := watch(t, directoryOf(t, nil), nil)
+	b := watching(t, directoryOf(t, nil), nil)
 	want := []string{}
 	for i := range 100 {
 		id := fmt.Sprintf("I%02d", i)
@@ -246,7 +246,7 @@ func TestWatchOfADirectoryThatIsMadeAgain(t *testing.T) {
 	for _, how := range []string{"removed", "moved away", "replaced"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
-			b := watch(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
+			b := watching(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
 			switch how {
 			case "removed":
 				require.NoError(t, os.Rename(b.dir, b.dir+".old"))
@@ -280,7 +280,7 @@ func TestWatchOfALinkThatMoves(t *testing.T) {
 	}
 	link := filepath.Join(root, "intents")
 	require.NoError(t, os.Symlink(filepath.Join(root, "A"), link))
-	b := watch(t, link, nil)
+	b := watching(t, link, nil)
 	require.NoError(t, os.Symlink(filepath.Join(root, "B"), link+".new"))
 	require.NoError(t, os.Rename(link+".new", link))
 	b.becomes("B")
@@ -297,7 +297,7 @@ func TestWatchOfAMountedConfiguration(t *testing.T) {
 	}
 	require.NoError(t, os.Symlink("..revA", filepath.Join(dir, "..data")))
 	require.NoError(t, os.Symlink("..data/x.md", filepath.Join(dir, "x.md")))
-	b := watch(t, dir, nil)
+	b := watching(t, dir, nil)
 	require.Equal(t, []string{"A"}, ids(b.d.Catalog()))
 	require.NoError(t, os.Symlink("..revB", filepath.Join(dir, "..tmp")))
 	require.NoError(t, os.Rename(filepath.Join(dir, "..tmp"), filepath.Join(dir, "..data")))
@@ -311,7 +311,7 @@ func TestWatchPolls(t *testing.T) {
 	dir := filepath.Join(root, "parent", "intents")
 	require.NoError(t, os.MkdirAll(dir, 0o750))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.md"), []byte(md("A")), 0o600))
-	b := watch(t, dir, func(d *Directory) { d.poll = 20 * time.Millisecond })
+	b := watching(t, dir, func(d *Directory) { d.poll = 20 * time.Millisecond })
 	require.NoError(t, os.Rename(filepath.Join(root, "parent"), filepath.Join(root, "old")))
 	b.eventually(func() bool { return b.log.count(slog.LevelWarn, "directory unreadable") >= 1 })
 	require.NoError(t, os.MkdirAll(dir, 0o750))
@@ -321,7 +321,7 @@ func TestWatchPolls(t *testing.T) {
 
 func TestCatalogWhileItIsReloaded(t *testing.T) {
 	t.Parallel()
-	b := watch(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
+	b := watching(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
 	var wg sync.WaitGroup
 	stop := make(chan struct{})
 	for range 4 {

@@ -8,13 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
+	"intenthint/internal/natstest"
 	"intenthint/internal/tlstest"
 )
 
@@ -65,7 +65,6 @@ func (s *Site) Options(t *testing.T, file string) *server.Options {
 	require.NoError(t, err)
 	opts.Host, opts.Port = "127.0.0.1", server.RANDOM_PORT
 	opts.HTTPPort = 0
-	opts.NoLog, opts.NoSigs = true, true
 	return opts
 }
 
@@ -102,15 +101,10 @@ func Copy(t *testing.T, dir string, changes map[string]string) string {
 	return to
 }
 
-// Start starts a server that ends with the test.
+// Start is [natstest.Start].
 func Start(t *testing.T, opts *server.Options) *server.Server {
 	t.Helper()
-	ns, err := server.NewServer(opts)
-	require.NoError(t, err)
-	go ns.Start()
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	require.True(t, ns.ReadyForConnections(10*time.Second))
-	return ns
+	return natstest.Start(t, opts)
 }
 
 // Settings are a user's HINT_ variables, as in consumer.env.example.

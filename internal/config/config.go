@@ -1,37 +1,37 @@
-// Package config reads the settings of contract §9: the environment, and the
-// JSON5 file that HINT_CONFIG names, under one table of variables that says
-// for each how it is read, what is allowed, and what it is without being set.
+// Package config reads the settings of contract §9 from the environment and
+// from the JSON5 file that HINT_CONFIG names. One list, settings, declares for
+// each its name, default, meaning and parser, and whether it needs a restart.
 //
-// Every wrong value is reported at once ([Errors]); a value that is not known
-// to be right never gets into a [Config].
+// Every wrong value is reported at once ([Errors]); none gets into a [Config].
 package config
 
 import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"intenthint/classify"
 	"intenthint/hint/conversation"
 	"intenthint/hint/render"
+	"intenthint/internal/netaddr"
 	"intenthint/model/provider"
+	"intenthint/subjects"
 )
 
-// Config is one complete configuration. It is made by [Load] and [Watch] and
-// is not changed afterwards: its slices and maps are to be read only.
+// Config is one complete configuration. [Load] and [Watch] make it; it does not
+// change afterwards, and neither may its slices and maps.
 type Config struct {
-	// File is the JSON5 file that was read (HINT_CONFIG), "" for none.
-	File string
-	// DataDir holds the JetStream store of an embedded server and other state.
-	DataDir string
-	// AllowOpen lets listeners beyond this machine ask nobody who they are.
-	AllowOpen bool
+	File      string // the JSON5 file that was read (HINT_CONFIG), "" for none
+	DataDir   string // JetStream store of an embedded server, and other state
+	AllowOpen bool   // allow listeners that other machines reach without authentication
 
 	Bus        Bus
 	Store      Store
@@ -41,14 +41,10 @@ type Config struct {
 	Query      Query
 	Classifier Classifier
 
-	// IntentsDir holds intent files; "" means those built into the binary.
-	IntentsDir string
-	// Complexity replaces built-in complexity prompts.
-	Complexity render.Prompts
-	// Timezone is the user's zone.
-	Timezone Zone
-	// HookTimeouts is the time that one handler of a hook has, by hook.
-	HookTimeouts map[string]time.Duration
+	IntentsDir   string                   // directory of intent files, "" for the built-in ones
+	Complexity   render.Prompts           // replaces built-in complexity prompts
+	Timezone     Zone                     // that of the user
+	HookTimeouts map[string]time.Duration // timeout of each handler of a hook, by hook
 
 	Triage  Triage
 	KnowHub KnowHub
@@ -56,39 +52,31 @@ type Config struct {
 	content [32]byte // SHA-256 of File as it was read
 }
 
-// Bus is how the program reaches NATS and what it calls its own there.
+// Bus is how the program reaches NATS, and the names that it uses there. Every
+// file is "" for none.
 type Bus struct {
-	// URLs are the servers to connect to; none means an embedded one.
-	URLs []string
-	// Creds is a credentials file, "" for none.
-	Creds string
-	// NKey is a file with a user's seed, "" for none.
-	NKey string
-	// CA is a PEM file of authorities, "" for the machine's.
-	CA string
-	// Cert and Key are PEM files, "" for none; there are both or neither.
-	Cert, Key string
-	// InboxPrefix begins the subjects on which replies come.
-	InboxPrefix string
-	// Conf is the configuration file of the embedded server. It may be
-	// missing only when it is the default one.
-	Conf string
-	// Port overrides the embedded server's port; -1 picks a free one, 0
-	// leaves the choice to Conf.
-	Port int
-	// Prefix begins every subject.
-	Prefix string
-	// QueueGroup names the queue group and the durable consumer.
-	QueueGroup string
-	// Stream names the event stream.
-	Stream string
-	// StreamMaxAge is how long a stream that is created keeps events; 0 means
-	// for ever.
-	StreamMaxAge time.Duration
-	// StreamMaxBytes limits a stream that is created; -1 means no limit.
-	StreamMaxBytes int64
-	// StreamReplicas is how many servers of a cluster hold what is created.
-	StreamReplicas int
+	URLs        []string // servers to connect to; none means an embedded one
+	Creds       string   // credentials file
+	NKey        string   // file with the seed of an nkey user
+	CA          string   // PEM file of authorities, in place of the machine's
+	Cert, Key   string   // PEM files; there are both or neither
+	InboxPrefix string   // prefix of the reply subjects
+	Conf        string   // configuration file of the embedded server; only the default one may be missing
+	Port        int      // port of the embedded server; -1 picks a free one, 0 keeps that of Conf
+	Prefix      string   // prefix of every subject
+	QueueGroup  string   // queue group and durable consumer
+	Stream      string   // event stream
+
+	// For what is created, and not for what exists:
+	StreamMaxAge   time.Duration // how long a stream keeps events; 0 means forever
+	StreamMaxBytes int64         // size limit of a stream; -1 means none
+	StreamReplicas int           // servers that hold a stream or bucket
+}
+
+// Log is how the program logs.
+type Log struct {
+	Format string // auto, text or json
+	Level  slog.Level
 }
 
 // Kinds of [Store].
@@ -99,68 +87,47 @@ const (
 
 // Store is where sessions are kept.
 type Store struct {
-	// Kind is [StoreFile] or [StoreKV].
-	Kind string
-	// SessionsDir holds the session files.
-	SessionsDir string
-	// Retention is how long an untouched session is kept; 0 means for ever.
-	Retention time.Duration
-	// HistoryLimit is how many turns stay in a session file.
-	HistoryLimit int
+	Kind         string        // StoreFile or StoreKV
+	SessionsDir  string        // directory of the session files
+	Retention    time.Duration // how long an untouched session is kept; 0 means forever
+	HistoryLimit int           // turns that stay in a session file
 }
 
 // HTTP is where /healthz, /readyz and /metrics are served.
 type HTTP struct {
-	// Addr is host:port; "" means nowhere.
-	Addr string
-	// Fixed says that the operator chose Addr: when it is taken that is an
-	// error, and no other port is tried.
-	Fixed bool
+	Addr  string // host:port; "" means nowhere
+	Fixed bool   // the operator chose Addr: no other port is tried when it is in use
 }
 
-// Policy says which turns get a hint (contract §4). Matching of agents and
-// intents is by glob in any case of letters.
+// Policy is which turns get a hint (contract §4). Patterns of agents and
+// intents are globs and ignore case.
 type Policy struct {
-	// Agents are patterns of agent ids.
-	Agents []string
-	// IntentDeny maps patterns of agent ids to patterns of intent ids.
-	IntentDeny map[string][]string
-	// ChatTypes are of the Chat constants of package eligibility.
-	ChatTypes []string
-	// AllowedChatIDs and DeniedChatIDs are in lower case.
-	AllowedChatIDs []string
-	DeniedChatIDs  []string
-	// MainKey is the gateway's session.mainKey, in lower case.
-	MainKey string
+	Agents         []string            // patterns of agent ids
+	IntentDeny     map[string][]string // patterns of intent ids, by pattern of agent ids
+	ChatTypes      []string            // of the Chat constants of package eligibility
+	AllowedChatIDs []string            // in lower case
+	DeniedChatIDs  []string            // in lower case
+	MainKey        string              // the gateway's session.mainKey, in lower case
 }
 
-// Query says how much of a conversation a classifier sees.
+// Query is how much of a conversation a classifier sees.
 type Query struct {
 	Mode   conversation.QueryMode
 	Window conversation.Window
 }
 
-// Classifier says who classifies, and within what limits.
+// Classifier is what classifies, and its limits. Every model is provider/model,
+// "" for none.
 type Classifier struct {
-	// Mode is never "auto": that is resolved by whether there is a model.
-	Mode classify.Mode
-	// LocalAccept is the probability from which a local answer is given
-	// without asking a model, under mode cascade.
-	LocalAccept float64
-	// MinConfidence is the confidence below which no hint is given.
-	MinConfidence float64
-	// Model and Fallback are provider/model, "" for none.
-	Model    string
-	Fallback string
-	// Embedding is the embedding model that helps the local classifier,
-	// provider/model, "" for none. Its provider is one that has such models.
-	Embedding string
-	// Providers adds to the built-in providers or overrides fields of them.
-	Providers map[string]provider.Config
-	// MaxInflight is how many classifications may run at once.
-	MaxInflight int
-	// Timeout is the longest a gateway is kept waiting.
-	Timeout time.Duration
+	Mode          classify.Mode              // never "auto": that becomes hedged with a model, local without
+	LocalAccept   float64                    // confidence from which cascade gives the local answer without asking a model
+	MinConfidence float64                    // confidence below which no hint is given
+	Model         string                     // asked first
+	Fallback      string                     // asked when Model fails
+	Embedding     string                     // helps the local classifier; its provider has embeddings
+	Providers     map[string]provider.Config // added to the built-in ones, or override fields of them
+	MaxInflight   int                        // limit of concurrent classifications
+	Timeout       time.Duration              // longest time that a gateway waits
 }
 
 // Zone is a time zone and its IANA name.
@@ -169,9 +136,9 @@ type Zone struct {
 	Location *time.Location
 }
 
-// Load reads the environment and the file that HINT_CONFIG names. When any
-// value is wrong the error is an [Errors] with all of them; the warnings are
-// good in either case.
+// Load reads the environment and the file that HINT_CONFIG names. When values
+// are wrong the error is an [Errors] with all of them. The warnings are valid
+// in either case.
 func Load() (*Config, []Warning, error) {
 	env, err := readEnvironment()
 	if err != nil {
@@ -186,61 +153,53 @@ func Load() (*Config, []Warning, error) {
 	return c, append(warnings, more...), err
 }
 
-// build makes a configuration of the defaults, the file that the environment
-// names and the environment, each winning over what stands before it.
+// build makes a configuration from the defaults, the file that the environment
+// names, and the environment; the later wins.
 func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 	var (
 		problems Errors
 		warnings []Warning
-		given    = make(map[string]Problem) // where the value of a variable stands that is not its default
+		given    = make(map[string]Problem) // the values that are no defaults, by field
 		c        = new(Config)
 	)
-	for _, v := range variables {
-		if v.def != "" {
-			if err := v.set(c, v.def); err != nil {
-				problems = append(problems, Problem{Variable: v.name, Value: v.def}.because(err))
-			}
+	set := func(s setting, p Problem, text string) {
+		if err := s.set(c, text); err != nil {
+			problems = append(problems, p.because(err))
+			return
+		}
+		given[s.field] = p
+	}
+	for _, s := range settings {
+		if s.def != "" {
+			set(s, Problem{Variable: s.env(), Value: s.def}, s.def)
 		}
 	}
+	clear(given)
 	if path := env[variableConfig]; path != "" {
 		fields, notes, err := file.fields()
 		if err != nil {
 			problems = append(problems, Problem{Variable: variableConfig, Value: path}.because(err))
 		}
-		for _, note := range append(notes, misspelt(fields)...) {
+		for _, note := range append(notes, unknownFields(fields)...) {
 			warnings = append(warnings, Warning{Variable: variableConfig, Message: path + ": " + note})
 		}
-		for _, v := range variables {
-			value, ok := fields[v.field]
-			if !ok || v.field == "" {
+		for _, s := range settings {
+			value, ok := fields[s.field]
+			if !ok || !s.inFile() {
 				continue
 			}
-			text, err := v.kind.text(value)
-			if err == nil && text == "" {
-				continue
+			p := Problem{Variable: variableConfig, Path: path, Field: s.field, Value: show(value)}
+			if text, err := s.kind.text(value); err != nil {
+				problems = append(problems, p.because(err))
+			} else if text != "" {
+				set(s, p, text)
 			}
-			if err == nil {
-				err = v.set(c, text)
-			}
-			place := Problem{Variable: variableConfig, Path: path, Field: v.field, Value: show(value)}
-			if err != nil {
-				problems = append(problems, place.because(err))
-				continue
-			}
-			given[v.name] = place
 		}
 	}
-	for _, v := range variables {
-		text := env[v.name]
-		if v.name == "" || text == "" {
-			continue
+	for _, s := range settings {
+		if text := env[s.env()]; text != "" {
+			set(s, Problem{Variable: s.env(), Value: text}, text)
 		}
-		place := Problem{Variable: v.name, Value: text}
-		if err := v.set(c, text); err != nil {
-			problems = append(problems, place.because(err))
-			continue
-		}
-		given[v.name] = place
 	}
 	problems = append(problems, c.finish(given, problems)...)
 	if len(problems) > 0 {
@@ -251,81 +210,80 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 	return c, append(warnings, c.doubts()...), nil
 }
 
-// finish fills what depends on several values. Values that were found wrong
-// already are not reported a second time.
+// finish sets what depends on several values. Values that are already known to
+// be wrong are not reported again, and neither is what a file that cannot be
+// read may have set.
 func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 	var problems Errors
+	wrong := func(field string, err error) { problems = append(problems, given[field].because(err)) }
 	if c.Store.SessionsDir == "" {
 		c.Store.SessionsDir = filepath.Join(c.DataDir, "sessions")
 	}
-	_, c.HTTP.Fixed = given["HINT_HTTP_ADDR"]
+	_, c.HTTP.Fixed = given["httpAddr"]
 	if c.Timezone.Location == nil {
 		c.Timezone = machineZone("/")
 	}
-	problems = append(problems, c.Bus.certificate(given, already)...)
+	if !already.concern("natsCert", "natsKey") {
+		if field, err := c.Bus.certificate(); err != nil {
+			wrong(field, err)
+		}
+	}
 	hasModel := c.Classifier.Model != "" || c.Classifier.Fallback != ""
 	switch {
 	case c.Classifier.Mode == modeAuto && hasModel:
 		c.Classifier.Mode = classify.ModeHedged
 	case c.Classifier.Mode == modeAuto:
 		c.Classifier.Mode = classify.ModeLocal
-	case c.Classifier.Mode != classify.ModeLocal && !hasModel && !already.maybeModel():
-		problems = append(problems, given["HINT_CLASSIFIER"].because(
-			errors.New("must be local or auto, or HINT_MODEL must be set to provider/model")))
+	case c.Classifier.Mode != classify.ModeLocal && !hasModel && !already.concern("model", "modelFallback", fieldConfig):
+		wrong("classifier", errors.New("must be local or auto, or HINT_MODEL must be set to provider/model"))
 	}
-	if c.Classifier.Embedding != "" && !already.maybeProvider() {
+	if c.Classifier.Embedding != "" && !already.concern("providers", fieldConfig) {
 		if err := provider.CheckEmbedder(c.Classifier.Embedding, c.Classifier.Providers); err != nil {
-			problems = append(problems, given["HINT_EMBEDDING_MODEL"].because(
-				fmt.Errorf("must be provider/model of a provider with embeddings, built in or in HINT_PROVIDERS (%w)", err)))
+			wrong("embeddingModel", fmt.Errorf("must be provider/model of a provider with embeddings, built in or in HINT_PROVIDERS (%w)", err))
 		}
 	}
 	return problems
 }
 
-// certificate checks that the client certificate and its key belong together.
-func (b *Bus) certificate(given map[string]Problem, already Errors) Errors {
-	const cert, key = "HINT_NATS_CERT", "HINT_NATS_KEY"
-	if slices.ContainsFunc(already, func(p Problem) bool {
-		return p.Variable == cert || p.Variable == key || p.Field == "natsCert" || p.Field == "natsKey"
-	}) {
-		return nil
-	}
+// certificate checks that the client certificate and its key belong together,
+// and returns the field that is wrong.
+func (b *Bus) certificate() (field string, err error) {
 	switch {
 	case b.Cert == "" && b.Key == "":
-		return nil
+		return "", nil
 	case b.Key == "":
-		return Errors{given[cert].because(errors.New("must come with HINT_NATS_KEY, the file of its key"))}
+		return "natsCert", errors.New("must come with HINT_NATS_KEY, the file of its key")
 	case b.Cert == "":
-		return Errors{given[key].because(errors.New("must come with HINT_NATS_CERT, the file of the certificate"))}
+		return "natsKey", errors.New("must come with HINT_NATS_CERT, the file of the certificate")
 	}
 	if _, err := tls.LoadX509KeyPair(b.Cert, b.Key); err != nil {
-		return Errors{given[cert].because(errors.New("must be a client certificate whose key is in HINT_NATS_KEY (" + err.Error() + ")"))}
+		return "natsCert", fmt.Errorf("must be a client certificate whose key is in HINT_NATS_KEY (%w)", err)
 	}
-	return nil
+	return "", nil
 }
 
 // doubts are warnings about values that are allowed and may be mistakes.
 func (c *Config) doubts() []Warning {
 	var warnings []Warning
+	warn := func(variable, value, message string) {
+		warnings = append(warnings, Warning{Variable: variable, Message: quote(value) + message})
+	}
 	for _, m := range []struct{ variable, ref string }{
 		{"HINT_MODEL", c.Classifier.Model}, {"HINT_MODEL_FALLBACK", c.Classifier.Fallback},
 	} {
-		name := providerOf(m.ref)
+		name, _, _ := strings.Cut(m.ref, "/")
 		_, configured := c.Classifier.Providers[name]
 		_, builtin := provider.Builtin()[name]
 		if m.ref != "" && !configured && !builtin {
-			warnings = append(warnings, Warning{
-				Variable: m.variable,
-				Message:  quote(m.ref) + ": provider " + name + " is neither built in nor in HINT_PROVIDERS; the model cannot be asked",
-			})
+			warn(m.variable, m.ref, ": provider "+name+" is neither built in nor in HINT_PROVIDERS; the model cannot be asked")
 		}
 	}
-	if host, _, err := net.SplitHostPort(c.HTTP.Addr); err == nil && !onThisMachine(host) && !c.AllowOpen {
-		warnings = append(warnings, Warning{Variable: "HINT_HTTP_ADDR", Message: quote(c.HTTP.Addr) + " is open to everybody who reaches this machine, as the figures and the state of the program are; HINT_ALLOW_OPEN=1 says that this is meant"})
+	if host, _, err := net.SplitHostPort(c.HTTP.Addr); err == nil && !netaddr.IsLoopback(host) && !c.AllowOpen {
+		warn("HINT_HTTP_ADDR", c.HTTP.Addr, " is reachable from other machines, and its metrics and health checks require no authentication; HINT_ALLOW_OPEN=1 confirms that this is intended")
 	}
 	for _, hook := range slices.Sorted(maps.Keys(c.HookTimeouts)) {
-		if !isDecisionHook(hook) {
-			warnings = append(warnings, Warning{Variable: "HINT_HOOK_TIMEOUTS", Message: quote(hook) + " is no hook that a gateway waits for; its time-out has no effect"})
+		if subjects.KindOf(hook) != subjects.Decision {
+			warn("HINT_HOOK_TIMEOUTS", hook, " is not a hook that a gateway waits for; its timeout has no effect")
 		}
 	}
 	return warnings

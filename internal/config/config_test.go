@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -68,32 +67,29 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Policy: Policy{Agents: []string{"*"}, IntentDeny: map[string][]string{}, ChatTypes: []string{"direct"}, MainKey: "main"},
 		Query:  Query{Mode: conversation.ModeRecent, Window: conversation.Window{User: conversation.Side{Turns: 5, Chars: 500}, Assistant: conversation.Side{Turns: 3, Chars: 300}}},
 		Classifier: Classifier{
-			Mode: classify.ModeLocal, LocalAccept: 0.9, Providers: map[string]provider.Config{}, MaxInflight: 256, Timeout: 3 * time.Second,
+			Mode: classify.ModeLocal, LocalAccept: 0.9, MinConfidence: 0.5, Providers: map[string]provider.Config{}, MaxInflight: 256, Timeout: 3 * time.Second,
 		},
 		Timezone:     Zone{Name: "Asia/Taipei", Location: taipei},
 		HookTimeouts: map[string]time.Duration{},
 	}, c)
 }
 
-func TestVariablesAndEnvironmentNameTheSame(t *testing.T) {
-	read := map[string]bool{}
-	fields := reflect.TypeFor[environment]()
-	for field := range fields.Fields() {
-		read[field.Tag.Get("envconfig")] = true
-	}
+func TestSettingsHaveTheNamesOfTheContract(t *testing.T) {
+	contract, err := os.ReadFile("../../docs/contract.md")
+	require.NoError(t, err)
 	described, inFile := map[string]bool{}, map[string]bool{}
-	for _, v := range variables {
-		if v.name != "" {
-			require.False(t, described[v.name], v.name)
-			described[v.name] = true
-			require.NotEmpty(t, v.doc, v.name)
+	for _, s := range settings {
+		require.NotEmpty(t, s.doc, s.field)
+		if name := s.env(); name != "" {
+			require.False(t, described[name], name)
+			described[name] = true
+			require.Contains(t, string(contract), "`"+name+"`")
 		}
-		if v.field != "" {
-			require.False(t, inFile[v.field], v.field)
-			inFile[v.field] = true
+		if s.inFile() {
+			require.False(t, inFile[s.field], s.field)
+			inFile[s.field] = true
 		}
 	}
-	require.Equal(t, read, described)
 	// The names of contract §9, so that none is lost.
 	for name := range strings.FieldsSeq(`HINT_NATS_URL HINT_NATS_CREDS HINT_NATS_CONF HINT_NATS_PORT HINT_DATA_DIR HINT_SUBJECT_PREFIX
 		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_LOG_FORMAT HINT_LOG_LEVEL
@@ -174,7 +170,7 @@ func TestGoodValues(t *testing.T) {
 		{"embedding model alone", "HINT_EMBEDDING_MODEL", "openai/text-embedding-3-small", func(c *Config) any { return c.Classifier.Mode }, classify.ModeLocal},
 		{"model with slashes", "HINT_MODEL", "openrouter/google/gemini:free", func(c *Config) any { return c.Classifier.Model }, "openrouter/google/gemini:free"},
 		{"accept", "HINT_LOCAL_ACCEPT", "1", func(c *Config) any { return c.Classifier.LocalAccept }, 1.0},
-		{"confidence", "HINT_MIN_CONFIDENCE", "0.5", func(c *Config) any { return c.Classifier.MinConfidence }, 0.5},
+		{"confidence", "HINT_MIN_CONFIDENCE", "0.25", func(c *Config) any { return c.Classifier.MinConfidence }, 0.25},
 		{"agents", "HINT_AGENTS", " main, ops-* ,,main", agents, []string{"main", "ops-*"}},
 		{"agents as JSON", "HINT_AGENTS", `["a,b"]`, agents, []string{"a,b"}},
 		{"deny", "HINT_INTENT_DENY", `{"*":"CODE_*","m?":["A","B "]}`, deny, map[string][]string{"*": {"CODE_*"}, "m?": {"A", "B"}}},
@@ -584,16 +580,16 @@ func TestMachineZone(t *testing.T) {
 }
 
 func FuzzValues(f *testing.F) {
-	for _, v := range variables {
-		f.Add(v.def)
+	for _, s := range settings {
+		f.Add(s.def)
 	}
 	f.Add(`{"user":{"turns":1e999}}`)
 	f.Add("nats://[::1")
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, v := range variables {
+		for _, s := range settings {
 			c := new(Config)
-			if err := v.set(c, text); err != nil {
-				line := Problem{Variable: v.name, Value: text, Allowed: err.Error()}.String()
+			if err := s.set(c, text); err != nil {
+				line := Problem{Variable: s.env(), Value: text, Allowed: err.Error()}.String()
 				require.NotContains(t, line, "\n")
 				require.Contains(t, line, ": must ")
 				continue

@@ -5,143 +5,115 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kelseyhightower/envconfig"
 )
 
-// variableConfig names the variable that names the file.
-const variableConfig = "HINT_CONFIG"
-
-// environment is what envconfig reads. The fields are text: envconfig stops
-// at the first value it cannot convert, and an operator should see all of
-// them. The names are written out with their prefix, because envconfig would
-// otherwise also take MODEL for HINT_MODEL.
-type environment struct {
-	NATSURL           string `envconfig:"HINT_NATS_URL"`
-	NATSCreds         string `envconfig:"HINT_NATS_CREDS"`
-	NATSNKey          string `envconfig:"HINT_NATS_NKEY"`
-	NATSCA            string `envconfig:"HINT_NATS_CA"`
-	NATSCert          string `envconfig:"HINT_NATS_CERT"`
-	NATSKey           string `envconfig:"HINT_NATS_KEY"`
-	NATSInboxPrefix   string `envconfig:"HINT_NATS_INBOX_PREFIX"`
-	NATSConf          string `envconfig:"HINT_NATS_CONF"`
-	NATSPort          string `envconfig:"HINT_NATS_PORT"`
-	AllowOpen         string `envconfig:"HINT_ALLOW_OPEN"`
-	DataDir           string `envconfig:"HINT_DATA_DIR"`
-	SubjectPrefix     string `envconfig:"HINT_SUBJECT_PREFIX"`
-	QueueGroup        string `envconfig:"HINT_QUEUE_GROUP"`
-	Stream            string `envconfig:"HINT_STREAM"`
-	StreamMaxAge      string `envconfig:"HINT_STREAM_MAX_AGE"`
-	StreamMaxBytes    string `envconfig:"HINT_STREAM_MAX_BYTES"`
-	StreamReplicas    string `envconfig:"HINT_STREAM_REPLICAS"`
-	Store             string `envconfig:"HINT_STORE"`
-	SessionsDir       string `envconfig:"HINT_SESSIONS_DIR"`
-	SessionRetention  string `envconfig:"HINT_SESSION_RETENTION"`
-	HistoryLimit      string `envconfig:"HINT_HISTORY_LIMIT"`
-	HTTPAddr          string `envconfig:"HINT_HTTP_ADDR"`
-	LogFormat         string `envconfig:"HINT_LOG_FORMAT"`
-	LogLevel          string `envconfig:"HINT_LOG_LEVEL"`
-	Config            string `envconfig:"HINT_CONFIG"`
-	Classifier        string `envconfig:"HINT_CLASSIFIER"`
-	LocalAccept       string `envconfig:"HINT_LOCAL_ACCEPT"`
-	MinConfidence     string `envconfig:"HINT_MIN_CONFIDENCE"`
-	Model             string `envconfig:"HINT_MODEL"`
-	ModelFallback     string `envconfig:"HINT_MODEL_FALLBACK"`
-	EmbeddingModel    string `envconfig:"HINT_EMBEDDING_MODEL"`
-	Providers         string `envconfig:"HINT_PROVIDERS"`
-	TimeoutMs         string `envconfig:"HINT_TIMEOUT_MS"`
-	MaxInflight       string `envconfig:"HINT_MAX_INFLIGHT"`
-	Agents            string `envconfig:"HINT_AGENTS"`
-	IntentDeny        string `envconfig:"HINT_INTENT_DENY"`
-	AllowedChatTypes  string `envconfig:"HINT_ALLOWED_CHAT_TYPES"`
-	AllowedChatIDs    string `envconfig:"HINT_ALLOWED_CHAT_IDS"`
-	DeniedChatIDs     string `envconfig:"HINT_DENIED_CHAT_IDS"`
-	QueryMode         string `envconfig:"HINT_QUERY_MODE"`
-	ContextWindow     string `envconfig:"HINT_CONTEXT_WINDOW"`
-	IntentsDir        string `envconfig:"HINT_INTENTS_DIR"`
-	ComplexityPrompts string `envconfig:"HINT_COMPLEXITY_PROMPTS"`
-	UserTimezone      string `envconfig:"HINT_USER_TIMEZONE"`
-	HookTimeouts      string `envconfig:"HINT_HOOK_TIMEOUTS"`
-	Triage            string `envconfig:"HINT_TRIAGE"`
-	KnowHub           string `envconfig:"HINT_KNOWHUB"`
-}
+// envPrefix begins the names of all variables, before a "_".
+const envPrefix = "HINT"
 
 // readEnvironment returns the values that are set, by variable, without white
-// space around them; an empty value is as good as none.
+// space around them; an empty value counts as not set.
+//
+// envconfig reads a struct that is made from the list of settings. The values
+// stay text: envconfig stops at the first one that it cannot convert, and knows
+// no file between its defaults and the environment. The fields have no tags,
+// because with one envconfig would also take MODEL for HINT_MODEL.
 func readEnvironment() (map[string]string, error) {
-	var env environment
-	if err := envconfig.Process("", &env); err != nil {
-		return nil, fmt.Errorf("read the environment: %w", err)
+	var fields []reflect.StructField
+	for _, s := range settings {
+		if name := s.env(); name != "" {
+			fields = append(fields, reflect.StructField{Name: strings.TrimPrefix(name, envPrefix+"_"), Type: reflect.TypeFor[string]()})
+		}
+	}
+	read := reflect.New(reflect.StructOf(fields))
+	if err := envconfig.Process(envPrefix, read.Interface()); err != nil {
+		return nil, fmt.Errorf("reading the environment: %w", err)
 	}
 	values := make(map[string]string)
-	fields := reflect.ValueOf(env)
-	for i := range fields.NumField() {
-		if text := strings.TrimSpace(fields.Field(i).String()); text != "" {
-			values[fields.Type().Field(i).Tag.Get("envconfig")] = text
+	for i, field := range fields {
+		if text := strings.TrimSpace(read.Elem().Field(i).String()); text != "" {
+			values[envPrefix+"_"+field.Name] = text
 		}
 	}
 	return values, nil
 }
 
-// unknownVariables warns of variables that have our prefix and no meaning,
-// with the name that was probably meant.
+// upper turns the name of a field into that of a variable without its prefix:
+// natsUrl is NATS_URL. A name in capitals stays as it is.
+func upper(field string) string {
+	var b strings.Builder
+	lower := false // the character before
+	for _, r := range field {
+		if lower && unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		lower = unicode.IsLower(r)
+		b.WriteRune(unicode.ToUpper(r))
+	}
+	return b.String()
+}
+
+// unknownVariables warns of variables that have our prefix and no meaning.
 func unknownVariables(environ []string) []Warning {
-	names := make([]string, 0, len(variables)+1)
+	var known []string
 	for _, v := range Variables() {
-		names = append(names, v.Name)
+		known = append(known, v.Name)
 	}
 	var warnings []Warning
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, "HINT_") || slices.Contains(names, name) {
-			continue
+		if strings.HasPrefix(name, envPrefix+"_") && !slices.Contains(known, name) {
+			warnings = append(warnings, Warning{Variable: name, Message: "no such variable" + suggestion(name, known)})
 		}
-		message := "no such variable"
-		if near := nearest(name, names); near != "" {
-			message += "; did you mean " + near + "?"
-		}
-		warnings = append(warnings, Warning{Variable: name, Message: message})
 	}
 	slices.SortFunc(warnings, func(a, b Warning) int { return strings.Compare(a.Variable, b.Variable) })
 	return warnings
 }
 
-// nearest returns the name that takes the fewest edits to become, else one of
-// which name is the beginning, else "".
-func nearest(name string, names []string) string {
-	best, bestDistance := "", max(2, (len(name)-len("HINT_"))/3)+1
-	for _, candidate := range names {
-		if d := editDistance(name, candidate); d < bestDistance {
-			best, bestDistance = candidate, d
+// suggestion asks whether the nearest of the known names was meant: the one
+// that takes the fewest edits, else one that name is the beginning of.
+func suggestion(name string, known []string) string {
+	short := func(name string) string { return strings.TrimPrefix(upper(name), envPrefix+"_") }
+	given := short(name)
+	best, limit := "", max(2, len(given)/3)
+	for _, candidate := range known {
+		// Every edit changes the length by one at most.
+		if len(given)-len(candidate) > limit {
+			continue
+		}
+		if d := editDistance(given, short(candidate)); d <= limit {
+			best, limit = candidate, d-1
 		}
 	}
-	if i := slices.IndexFunc(names, func(n string) bool { return strings.HasPrefix(n, name+"_") }); best == "" && i >= 0 {
-		return names[i]
+	if best == "" {
+		i := slices.IndexFunc(known, func(candidate string) bool { return strings.HasPrefix(short(candidate), given+"_") })
+		if i < 0 {
+			return ""
+		}
+		best = known[i]
 	}
-	return best
+	return "; did you mean " + best + "?"
 }
 
-// editDistance counts insertions, deletions, substitutions and swaps of
-// neighbours between two ASCII strings.
+// editDistance counts the insertions, deletions and substitutions that turn one
+// string into another, byte by byte.
 func editDistance(a, b string) int {
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	before, above, row := rows[0], rows[1], rows[2]
-	for j := range above {
-		above[j] = j
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
 	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
 			}
-			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
+			diagonal, row[j+1] = row[j+1], cost
 		}
-		before, above, row = above, row, before
 	}
-	return above[len(b)]
+	return row[len(b)]
 }

@@ -18,10 +18,10 @@ type Problem struct {
 	Variable string
 	// Path and Field say where in a file the value stands; "" otherwise.
 	Path, Field string
-	// Value is what was given; secrets are taken out when it is printed.
+	// Value is what was given; String prints it without secrets.
 	Value string
-	// Allowed says what is allowed, beginning with "must be", and why this
-	// value is not.
+	// Allowed begins with "must" and says what is allowed, and what is wrong
+	// with this value.
 	Allowed string
 }
 
@@ -30,29 +30,29 @@ func (p Problem) because(err error) Problem {
 	return p
 }
 
-// String is one line: variable, value, what is allowed.
-func (p Problem) String() string {
-	var b strings.Builder
-	b.WriteString(p.Variable)
-	b.WriteByte('=')
-	value := p.Value
-	switch {
-	case p.Variable == "HINT_NATS_URL", p.Field == "natsUrl":
-		value = redactServers(value)
-	case p.Variable == "HINT_PROVIDERS", p.Field == "providers":
-		value = redactProviders(value)
-	}
+// field is the name of the setting that the value is for.
+func (p Problem) field() string {
 	if p.Field != "" {
-		b.WriteString(quote(p.Path) + ": " + p.Field + "=")
+		return p.Field
 	}
-	b.WriteString(quote(value))
-	b.WriteString(": ")
-	b.WriteString(text.OneLine(redact(p.Allowed), maxLine))
-	return b.String()
+	s, _ := find(p.Variable)
+	return s.field
 }
 
-// Errors are all wrong values of a configuration, sorted by variable. A
-// program that is started with them exits with code 2 (contract §9).
+// String is one line: variable, value, what is allowed.
+func (p Problem) String() string {
+	value, in := p.Value, ""
+	if s, ok := find(p.field()); ok && s.hide != nil {
+		value = s.hide(value)
+	}
+	if p.Field != "" {
+		in = quote(p.Path) + ": " + p.Field + "="
+	}
+	return p.Variable + "=" + in + quote(value) + ": " + text.OneLine(redact(p.Allowed), maxLine)
+}
+
+// Errors are all wrong values of a configuration, sorted by variable. They end
+// the program with exit code 2 (contract §9).
 type Errors []Problem
 
 // Error is one line for each wrong value.
@@ -70,31 +70,13 @@ func (e Errors) sort() {
 	})
 }
 
-// maybeModel says whether one of the wrong values was to be a model, or is a
-// file that may name one.
-func (e Errors) maybeModel() bool {
-	return slices.ContainsFunc(e, func(p Problem) bool {
-		switch p.Variable {
-		case variableConfig:
-			return p.Field == "" || p.Field == "model" || p.Field == "modelFallback"
-		default:
-			return p.Variable == "HINT_MODEL" || p.Variable == "HINT_MODEL_FALLBACK"
-		}
-	})
+// concern reports whether one of the values was meant for one of these
+// settings.
+func (e Errors) concern(fields ...string) bool {
+	return slices.ContainsFunc(e, func(p Problem) bool { return slices.Contains(fields, p.field()) })
 }
 
-// maybeProvider says whether one of the wrong values was to be a provider, or is
-// a file that may hold one.
-func (e Errors) maybeProvider() bool {
-	return slices.ContainsFunc(e, func(p Problem) bool {
-		if p.Variable == variableConfig {
-			return p.Field == "" || p.Field == "providers"
-		}
-		return p.Variable == "HINT_PROVIDERS"
-	})
-}
-
-// Warning is something an operator should know and that does not stop a start.
+// Warning is something that an operator should know and that stops nothing.
 type Warning struct {
 	Variable string
 	Message  string
@@ -109,7 +91,7 @@ const (
 )
 
 // quote prints a value on one line, without secrets and cut to [maxShown]
-// characters. Text with quotes of its own, such as JSON, stays readable.
+// characters. Text that contains quotes, such as JSON, stays readable.
 func quote(value string) string {
 	value = text.Clip(redact(value), maxShown)
 	if strings.ContainsAny(value, `"\`) && strconv.CanBackquote(value) {
@@ -129,7 +111,7 @@ var (
 	userinfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s"',` + "`" + `]*@`)
 )
 
-// redact takes secrets out of text that is going to be printed.
+// redact removes secrets from text that is going to be printed.
 func redact(text string) string {
 	text = userinfo.ReplaceAllString(text, "${1}"+masked+"@")
 	text = secretField.ReplaceAllStringFunc(text, func(m string) string {
@@ -142,7 +124,7 @@ func redact(text string) string {
 	return secretShape.ReplaceAllString(text, masked)
 }
 
-// redactServers takes away all that may be a user, a password or a token in a
+// redactServers removes whatever may be a user, a password or a token from a
 // list of NATS servers, with or without schemes and however malformed.
 func redactServers(text string) string {
 	at := strings.LastIndexByte(text, '@')
@@ -158,9 +140,9 @@ func redactServers(text string) string {
 
 var jsonString = regexp.MustCompile(`("[^"\\]*"\s*:\s*)"(?:\\.|[^"\\])*"?`)
 
-// redactProviders takes away every text in HINT_PROVIDERS but that of fields
-// which hold no secret: an operator may have written a key where the name of
-// its variable belongs, under whatever name.
+// redactProviders removes every string from HINT_PROVIDERS except those of the
+// fields that hold no secret: an operator may have put a key in place of the
+// name of its variable, under any name.
 func redactProviders(text string) string {
 	return jsonString.ReplaceAllStringFunc(text, func(m string) string {
 		field := jsonString.FindStringSubmatch(m)[1]
@@ -172,8 +154,8 @@ func redactProviders(text string) string {
 	})
 }
 
-// plainError is the reason of a file error without the path, which stands
-// beside it already.
+// plainError is the reason of a file error, without the path, which is printed
+// beside it.
 func plainError(err error) string {
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathError.Err.Error()

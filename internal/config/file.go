@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"math"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/titanous/json5"
 )
@@ -19,9 +22,9 @@ import (
 // PluginID is the name of the gateway plugin in an openclaw.json.
 const PluginID = "intention-hint"
 
-// maxFileBytes bounds a configuration file; an openclaw.json has some ten
-// kilobytes. The JSON5 decoder recurses for each bracket, so that this also
-// bounds its stack.
+// maxFileBytes limits a configuration file; an openclaw.json has some ten
+// kilobytes. The JSON5 decoder recurses for each bracket, so this limits its
+// stack too.
 const maxFileBytes = 1 << 20
 
 func readFile(path string) ([]byte, error) {
@@ -54,11 +57,12 @@ func newSnapshot(content []byte, err error) snapshot {
 	return snapshot{content: content, sum: sha256.Sum256(content)}
 }
 
-func (s snapshot) equal(other snapshot) bool {
+// Equal implements the state of a [watch.Watch].
+func (s snapshot) Equal(other snapshot) bool {
 	return s.sum == other.sum && s.failure == other.failure
 }
 
-// fields is [parseFile] of what was found.
+// fields is [parseFile] of the content.
 func (s snapshot) fields() (map[string]any, []string, error) {
 	if s.failure != "" {
 		return nil, nil, errors.New("must be a JSON5 file that can be read (" + s.failure + ")")
@@ -99,39 +103,32 @@ func parseFile(content []byte) (fields map[string]any, notes []string, err error
 	case ok:
 		maps.Copy(fields, plugin)
 	case node == nil:
-		notes = append(notes, at+" is not there: defaults and environment alone count")
+		notes = append(notes, at+" is missing; only defaults and the environment apply")
 	default:
 		return nil, nil, fmt.Errorf("must be an openclaw.json whose %s is an object", at)
 	}
 	return fields, notes, nil
 }
 
-// misspelt notes the fields that nobody reads and that are nearly those of a
-// setting. Others are the plugin's own.
-func misspelt(fields map[string]any) []string {
-	names := make([]string, 0, len(variables))
-	for _, v := range variables {
-		if v.field != "" {
-			names = append(names, v.field)
+// unknownFields warns of the fields that nobody reads.
+func unknownFields(fields map[string]any) []string {
+	known := slices.Clone(pluginFields)
+	for _, s := range settings {
+		if s.inFile() {
+			known = append(known, s.field)
 		}
 	}
 	var notes []string
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		if slices.Contains(names, field) {
-			continue
-		}
-		i := slices.IndexFunc(names, func(name string) bool {
-			return strings.EqualFold(field, name) || editDistance(field, name) <= 2
-		})
-		if i >= 0 {
-			notes = append(notes, "no such field "+quote(field)+"; did you mean "+names[i]+"?")
+		if !slices.Contains(known, field) {
+			notes = append(notes, "no such field "+quote(field)+suggestion(field, known))
 		}
 	}
 	return notes
 }
 
-// isGatewayConfig tells an openclaw.json from a plugin's config object: it has
-// a section that no plugin's config has.
+// isGatewayConfig reports whether a document is an openclaw.json rather than a
+// plugin's config object: it has a section that no plugin's config has.
 func isGatewayConfig(document map[string]any) bool {
 	for _, section := range []string{"plugins", "session", "gateway", "channels", "models", "agents"} {
 		if _, ok := document[section].(map[string]any); ok {
@@ -144,8 +141,8 @@ func isGatewayConfig(document map[string]any) bool {
 // decodeJSON5 decodes one document; its errors name line and column.
 func decodeJSON5(content []byte) (document any, err error) {
 	defer func() {
-		// The decoder indexes its input by hand; an operator's typing error
-		// must not end the process whatever it is.
+		// The decoder indexes its input by hand; no typing error may end the
+		// process.
 		if r := recover(); r != nil {
 			document, err = nil, errors.New("must be JSON5 (it cannot be decoded)")
 		}
@@ -172,22 +169,45 @@ func position(content []byte, offset int64) (line, column int) {
 	return 1 + strings.Count(before, "\n"), 1 + len([]rune(lastLine))
 }
 
-// kind is the kind of value that a variable has in a file. Each may also be
-// written as a string, in the syntax of the environment.
-type kind int
+// kind is the kind of value that a setting has in a file, in the words of an
+// error. Each may also be a string, in the syntax of the environment.
+type kind string
 
 const (
-	kindText     kind = iota
-	kindNumber        // A number.
-	kindDuration      // A string; the number 0 is a duration too.
-	kindList          // An array of strings.
-	kindObject        // An object.
-	kindBool          // true or false.
+	kindText     kind = "a string"
+	kindNumber   kind = "a number"
+	kindDuration kind = "a string such as 336h, or 0"
+	kindList     kind = "an array of strings or a comma-separated string"
+	kindObject   kind = "an object"
+	kindBool     kind = "true or false"
 )
+
+// kindOf is the kind of value that a file has for a part of a [Config].
+func kindOf(v any) kind {
+	switch v.(type) {
+	case slog.Level, Zone:
+		return kindText
+	case time.Duration:
+		return kindDuration
+	}
+	switch reflect.TypeOf(v).Kind() {
+	case reflect.String:
+		return kindText
+	case reflect.Int, reflect.Int64, reflect.Float64:
+		return kindNumber
+	case reflect.Bool:
+		return kindBool
+	case reflect.Slice:
+		return kindList
+	default:
+		return kindObject
+	}
+}
 
 // text turns a value of a file into the syntax of the environment. null is "",
 // which counts as not set.
 func (k kind) text(value any) (string, error) {
+	ok := false
 	switch value := value.(type) {
 	case nil:
 		return "", nil
@@ -198,40 +218,18 @@ func (k kind) text(value any) (string, error) {
 			return formatNumber(value), nil
 		}
 	case bool:
-		if k == kindBool {
-			return strconv.FormatBool(value), nil
-		}
+		ok = k == kindBool
 	case []any:
-		if k == kindList {
-			for _, element := range value {
-				if _, ok := element.(string); !ok {
-					return "", errors.New("must be an array of strings")
-				}
-			}
-			return toJSON(value)
-		}
+		ok = k == kindList && !slices.ContainsFunc(value, func(element any) bool {
+			_, isString := element.(string)
+			return !isString
+		})
 	case map[string]any:
-		if k == kindObject {
-			return toJSON(value)
-		}
+		ok = k == kindObject
 	}
-	switch k {
-	case kindNumber:
-		return "", errors.New("must be a number")
-	case kindDuration:
-		return "", errors.New("must be a string such as 336h, or 0")
-	case kindList:
-		return "", errors.New("must be an array of strings or a comma-separated string")
-	case kindObject:
-		return "", errors.New("must be an object")
-	case kindBool:
-		return "", errors.New("must be true or false")
-	default:
-		return "", errors.New("must be a string")
+	if !ok {
+		return "", fmt.Errorf("must be %s", k)
 	}
-}
-
-func toJSON(value any) (string, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return "", errors.New("must be JSON values (neither NaN nor Infinity)")
@@ -247,11 +245,11 @@ func show(value any) string {
 	case float64:
 		return formatNumber(value)
 	}
-	text, err := toJSON(value)
+	text, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Sprint(value)
 	}
-	return text
+	return string(text)
 }
 
 func formatNumber(v float64) string {

@@ -29,7 +29,7 @@ it over.' }, userTimezone: 'Asia/Taipei',
 	triage: { enabled: false }, knowhub: null,
 	natsUrl: 'nats://127.0.0.1:4333', natsPort: -1, subjectPrefix: 'acme', queueGroup: 'g', stream: 'S', streamMaxAge: '1h', streamMaxBytes: 1048576, streamReplicas: 3, natsInboxPrefix: '_IN', allowOpen: true,
 	store: 'file', sessionsDir: 'there', httpAddr: 'off', logFormat: 'json', logLevel: 'warn', dataDir: 'state', intentsDir: '.', natsConf: 'nats.conf',
-	somethingOfThePlugin: { own: true }, /* and not ours */
+	hooks: { include: ["agent_end"] }, enabled: true, /* the plugin's own */
 `
 
 func requirePlugin(t *testing.T, c *Config) {
@@ -90,7 +90,7 @@ func TestOpenClawFileWithoutThePlugin(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []string{"*"}, c.Policy.Agents)
 			require.Len(t, warnings, 1)
-			require.Contains(t, warnings[0].String(), "plugins.entries.intention-hint.config is not there")
+			require.Contains(t, warnings[0].String(), "plugins.entries.intention-hint.config is missing")
 		})
 	}
 }
@@ -205,10 +205,15 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-func TestMisspeltFieldsAreWarnings(t *testing.T) {
+func TestUnknownFieldsAreWarnings(t *testing.T) {
 	for _, tc := range []struct{ row, content, want string }{
 		{"a letter too few", `{agent: ["main"]}`, `no such field "agent"; did you mean agents?`},
 		{"another case", `{timeoutMS: 900}`, `no such field "timeoutMS"; did you mean timeoutMs?`},
+		{"one of the plugin's", `{hook: {}}`, `no such field "hook"; did you mean hooks?`},
+		{"the beginning of one", `{nats: 'nats://h'}`, `no such field "nats"; did you mean natsUrl?`},
+		{"nothing near", `{somethingElse: {own: true}}`, `no such field "somethingElse"`},
+		{"a variable's name", `{HINT_TIMEOUT_MS: 900}`, `no such field "HINT_TIMEOUT_MS"; did you mean timeoutMs?`},
+		{"only for the environment", `{config: 'x'}`, `no such field "config"`},
 		{"in an openclaw.json", `{plugins: {entries: {"intention-hint": {config: {clasifier: "local"}}}}}`, `no such field "clasifier"; did you mean classifier?`},
 	} {
 		t.Run(tc.row, func(t *testing.T) {

@@ -39,7 +39,7 @@ type Triage struct {
 	LogDecisions        bool              `json:"logDecisions"`
 }
 
-// Quiet is the rate of messages below which a group is left alone; Per is a
+// Quiet is the message rate below which a group is left alone; Per is a
 // duration as text.
 type Quiet struct {
 	Messages int    `json:"messages"`
@@ -65,210 +65,168 @@ type KnowHub struct {
 	ShareExperiences       bool    `json:"shareExperiences"`
 }
 
-var errNotIncluded = errors.New(`must not be enabled: this version does not include it; leave it out or set "enabled": false`)
+// object returns a parser of a JSON object. What the object leaves out is as in
+// def; check, if not nil, validates the rest.
+func object[T any](allowed string, def T, check func(T) error) func(string) (T, error) {
+	return func(text string) (T, error) {
+		v := def
+		err := decodeObject(text, &v)
+		if err == nil && check != nil {
+			err = check(v)
+		}
+		if err != nil {
+			var none T
+			return none, fmt.Errorf("must be a JSON object %s (%w)", allowed, err)
+		}
+		return v, nil
+	}
+}
 
-func triage(text string) (Triage, error) {
-	t := Triage{
-		ConfidenceThreshold: 5, Quiet: Quiet{Per: "1h"}, MaxTriageTokens: 10, TimeoutMs: 5000, LogDecisions: true,
+// objectOf returns a parser of a JSON object with any names, whose values parse
+// reads.
+func objectOf[V any](allowed string, parse func(name string, raw json.RawMessage) (V, error)) func(string) (map[string]V, error) {
+	return func(text string) (map[string]V, error) {
+		var entries map[string]json.RawMessage
+		err := decodeObject(text, &entries)
+		out := make(map[string]V, len(entries))
+		for _, name := range slices.Sorted(maps.Keys(entries)) {
+			if err == nil {
+				out[name], err = parse(name, entries[name])
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("must be a JSON object %s (%w)", allowed, err)
+		}
+		return out, nil
 	}
-	const allowed = "must be a JSON object with the fields of the triage gate"
-	if err := decodeObject(text, &t); err != nil {
-		return Triage{}, fmt.Errorf("%s (%w)", allowed, err)
-	}
+}
+
+// wrongEntry is the error of a value that is not what it should be.
+func wrongEntry(name string, raw json.RawMessage) error {
+	return fmt.Errorf("%q is %s", name, quote(string(raw)))
+}
+
+var errNotIncluded = errors.New(`enabled must be false: this version does not include it`)
+
+var triage = object("with the fields of the triage gate", Triage{
+	ConfidenceThreshold: 5, Quiet: Quiet{Per: "1h"}, MaxTriageTokens: 10, TimeoutMs: 5000, LogDecisions: true,
+}, func(t Triage) error {
 	per, err := duration(0)(t.Quiet.Per)
 	switch {
 	case t.TriageModel != "" && !model.MatchString(t.TriageModel):
-		err = errors.New("triageModel must be provider/model")
+		return errors.New("triageModel must be provider/model")
 	case t.ConfidenceThreshold < 1 || t.ConfidenceThreshold > 10:
-		err = errors.New("confidenceThreshold must be from 1 to 10")
+		return errors.New("confidenceThreshold must be from 1 to 10")
 	case t.HistoryCount < 0 || t.HistoryCount > 20:
-		err = errors.New("historyCount must be from 0 to 20")
+		return errors.New("historyCount must be from 0 to 20")
 	case t.Quiet.Messages < 0:
-		err = errors.New("quiet.messages must not be negative")
+		return errors.New("quiet.messages must not be negative")
 	case err != nil || per == 0:
-		err = errors.New("quiet.per must be a duration such as 1h")
+		return errors.New("quiet.per must be a duration such as 1h")
 	case t.MaxTriageTokens < 1:
-		err = errors.New("maxTriageTokens must be greater than 0")
+		return errors.New("maxTriageTokens must be greater than 0")
 	case t.TimeoutMs < 1:
-		err = errors.New("timeoutMs must be greater than 0")
+		return errors.New("timeoutMs must be greater than 0")
+	case t.Enabled:
+		return errNotIncluded
 	}
-	if err != nil {
-		return Triage{}, fmt.Errorf("%s (%w)", allowed, err)
-	}
-	if t.Enabled {
-		return Triage{}, errNotIncluded
-	}
-	return t, nil
-}
+	return nil
+})
 
-func knowHub(text string) (KnowHub, error) {
-	k := KnowHub{
-		Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, ExtractionTrigger: subjects.HookAgentEnd,
-		PrivacyMode: "strict", MinConfidence: 0.7, RequireApproval: true, ShareExperiences: true,
-	}
-	const allowed = "must be a JSON object with the fields of KnowHub"
-	err := decodeObject(text, &k)
-	if err != nil {
-		return KnowHub{}, fmt.Errorf("%s (%w)", allowed, err)
-	}
-	_, port, listenErr := net.SplitHostPort(k.Listen)
+var knowHub = object("with the fields of KnowHub", KnowHub{
+	Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, ExtractionTrigger: subjects.HookAgentEnd,
+	PrivacyMode: "strict", MinConfidence: 0.7, RequireApproval: true, ShareExperiences: true,
+}, func(k KnowHub) error {
+	_, port, err := net.SplitHostPort(k.Listen)
 	switch {
-	case listenErr != nil || !isPort(port, 0):
-		err = errors.New("listen must be host:port")
+	case err != nil || !isPort(port, 0):
+		return errors.New("listen must be host:port")
 	case k.RemindEvery < 0:
-		err = errors.New("remindEvery must not be negative")
+		return errors.New("remindEvery must not be negative")
 	case k.Recall < 0:
-		err = errors.New("recall must not be negative")
+		return errors.New("recall must not be negative")
 	case k.ExtractionTrigger != subjects.HookAgentEnd && k.ExtractionTrigger != "before_compaction":
-		err = errors.New("extractionTrigger must be agent_end or before_compaction")
+		return errors.New("extractionTrigger must be agent_end or before_compaction")
 	case k.PrivacyMode != "strict" && k.PrivacyMode != "relaxed":
-		err = errors.New("privacyMode must be strict or relaxed")
+		return errors.New("privacyMode must be strict or relaxed")
 	case k.MinConfidence < 0 || k.MinConfidence > 1:
-		err = errors.New("minConfidence must be from 0 to 1")
+		return errors.New("minConfidence must be from 0 to 1")
 	case k.Model != "" && !model.MatchString(k.Model):
-		err = errors.New("model must be provider/model")
+		return errors.New("model must be provider/model")
+	case k.Enabled:
+		return errNotIncluded
 	}
-	if err != nil {
-		return KnowHub{}, fmt.Errorf("%s (%w)", allowed, err)
-	}
-	if k.Enabled {
-		return KnowHub{}, errNotIncluded
-	}
-	return k, nil
-}
+	return nil
+})
 
-// maxHookTimeoutMs is the longest time of a handler (contract §13).
+// maxHookTimeoutMs is the longest timeout of a handler (contract §13).
 const maxHookTimeoutMs = 600000
 
-func hookTimeouts(text string) (map[string]time.Duration, error) {
-	const allowed = `must be a JSON object {"<hook>": ms} of whole numbers from 1 to 600000`
-	entries, err := decodeEntries(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s (%w)", allowed, err)
+var hookTimeouts = objectOf(`{"<hook>": ms} of whole numbers from 1 to 600000`, func(hook string, raw json.RawMessage) (time.Duration, error) {
+	var ms float64
+	if json.Unmarshal(raw, &ms) != nil || ms != float64(int64(ms)) || ms < 1 || ms > maxHookTimeoutMs {
+		return 0, wrongEntry(hook, raw)
 	}
-	timeouts := make(map[string]time.Duration, len(entries))
-	for _, hook := range slices.Sorted(maps.Keys(entries)) {
-		var ms float64
-		if json.Unmarshal(entries[hook], &ms) != nil || ms != float64(int64(ms)) || ms < 1 || ms > maxHookTimeoutMs {
-			return nil, fmt.Errorf("%s (%q is %s)", allowed, hook, quote(string(entries[hook])))
-		}
-		timeouts[hook] = time.Duration(ms) * time.Millisecond
-	}
-	return timeouts, nil
-}
+	return time.Duration(ms) * time.Millisecond, nil
+})
 
-func isDecisionHook(hook string) bool { return subjects.KindOf(hook) == subjects.Decision }
-
-func intentDeny(text string) (map[string][]string, error) {
-	const allowed = `must be a JSON object {"<agent>": "<intent>" or ["<intent>", …]}`
-	entries, err := decodeEntries(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s (%w)", allowed, err)
+var intentDeny = objectOf(`{"<agent>": "<intent>" or ["<intent>", …]}`, func(agent string, raw json.RawMessage) ([]string, error) {
+	var (
+		one  *string
+		many []*string
+	)
+	if json.Unmarshal(raw, &one) == nil && one != nil {
+		return list(*one)
 	}
-	deny := make(map[string][]string, len(entries))
-	for _, agent := range slices.Sorted(maps.Keys(entries)) {
-		patterns, err := stringOrStrings(entries[agent])
-		if err != nil {
-			return nil, fmt.Errorf("%s (%q is %s)", allowed, agent, quote(string(entries[agent])))
-		}
-		deny[agent] = patterns
+	if json.Unmarshal(raw, &many) != nil || many == nil || slices.Contains(many, nil) {
+		return nil, wrongEntry(agent, raw)
 	}
-	return deny, nil
-}
-
-// stringOrStrings reads one pattern, or several as an array or with commas.
-func stringOrStrings(raw json.RawMessage) ([]string, error) {
-	if len(raw) > 0 && raw[0] == '"' {
-		var one string
-		if err := json.Unmarshal(raw, &one); err != nil {
-			return nil, err
-		}
-		return list(one)
-	}
-	var many []*string
-	if err := json.Unmarshal(raw, &many); err != nil {
-		return nil, err
-	}
-	if many == nil || slices.Contains(many, nil) {
-		return nil, errors.New("null")
-	}
-	out := make([]string, 0, len(many))
+	patterns := make([]string, 0, len(many))
 	for _, s := range many {
-		if t := strings.TrimSpace(*s); t != "" {
-			out = append(out, t)
+		if pattern := strings.TrimSpace(*s); pattern != "" {
+			patterns = append(patterns, pattern)
 		}
 	}
-	return out, nil
-}
+	return patterns, nil
+})
 
-func providers(text string) (map[string]provider.Config, error) {
-	const allowed = `must be a JSON object {"<name>": {"baseUrl": "https://…", "api": "openai-completions" or "anthropic-messages", "apiKeyEnv": "VARIABLE"}}`
-	entries, err := decodeEntries(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s (%w)", allowed, err)
-	}
-	out := make(map[string]provider.Config, len(entries))
-	for _, name := range slices.Sorted(maps.Keys(entries)) {
-		p, err := providerEntry(name, entries[name])
-		if err != nil {
-			return nil, fmt.Errorf("%s (%w)", allowed, err)
+var providers = objectOf(`{"<name>": {"baseUrl": "https://…", "api": "openai-completions" or "anthropic-messages", "apiKeyEnv": "VARIABLE"}}`,
+	func(name string, raw json.RawMessage) (provider.Config, error) {
+		var p provider.Config
+		if err := decodeObject(string(raw), &p); err != nil {
+			return p, err
 		}
-		out[name] = p
-	}
-	return out, nil
-}
-
-func providerEntry(name string, raw json.RawMessage) (provider.Config, error) {
-	var p provider.Config
-	if err := decodeObject(string(raw), &p); err != nil {
-		return p, err
-	}
-	return p, provider.Validate(name, p)
-}
+		return p, provider.Validate(name, p)
+	})
 
 func contextWindow(text string) (conversation.Window, error) {
-	// What is left out keeps its default.
-	var w struct {
-		User      struct{ Turns, Chars *float64 } `json:"user"`
-		Assistant struct{ Turns, Chars *float64 } `json:"assistant"`
+	// The numbers may have fractions and any size before they are clamped.
+	type side struct {
+		Turns float64 `json:"turns"`
+		Chars float64 `json:"chars"`
 	}
-	if err := decodeObject(text, &w); err != nil {
-		return conversation.Window{}, fmt.Errorf(`must be a JSON object {"user":{"turns":0–20,"chars":40–1000},"assistant":{"turns":0–10,"chars":40–1000}} (%w)`, err)
-	}
-	limit := func(given *float64, def, lowest, highest int) int {
-		if given == nil {
-			return def
-		}
-		return clamp(*given, lowest, highest)
+	type window struct {
+		User      side `json:"user"`
+		Assistant side `json:"assistant"`
 	}
 	def := conversation.DefaultWindow()
-	return conversation.Window{
-		User: conversation.Side{
-			Turns: limit(w.User.Turns, def.User.Turns, 0, conversation.MaxUserTurns),
-			Chars: limit(w.User.Chars, def.User.Chars, conversation.MinChars, conversation.MaxChars),
-		},
-		Assistant: conversation.Side{
-			Turns: limit(w.Assistant.Turns, def.Assistant.Turns, 0, conversation.MaxAssistantTurns),
-			Chars: limit(w.Assistant.Chars, def.Assistant.Chars, conversation.MinChars, conversation.MaxChars),
-		},
-	}, nil
-}
-
-func complexityPrompts(text string) (render.Prompts, error) {
-	var p render.Prompts
-	if err := decodeObject(text, &p); err != nil {
-		return render.Prompts{}, fmt.Errorf(`must be a JSON object {"low": "…", "medium": "…", "high": "…"} (%w)`, err)
+	w, err := object(`{"user":{"turns":0–20,"chars":40–1000},"assistant":{"turns":0–10,"chars":40–1000}}`, window{
+		side{float64(def.User.Turns), float64(def.User.Chars)},
+		side{float64(def.Assistant.Turns), float64(def.Assistant.Chars)},
+	}, nil)(text)
+	clamped := func(s side, maxTurns int) conversation.Side {
+		return conversation.Side{Turns: clamp(s.Turns, 0, maxTurns), Chars: clamp(s.Chars, conversation.MinChars, conversation.MaxChars)}
 	}
-	return p, nil
+	return conversation.Window{
+		User:      clamped(w.User, conversation.MaxUserTurns),
+		Assistant: clamped(w.Assistant, conversation.MaxAssistantTurns),
+	}, err
 }
 
-func decodeEntries(text string) (map[string]json.RawMessage, error) {
-	var entries map[string]json.RawMessage
-	return entries, decodeObject(text, &entries)
-}
+var complexityPrompts = object(`{"low": "…", "medium": "…", "high": "…"}`, render.Prompts{}, nil)
 
-// decodeObject decodes one JSON object and nothing after it; fields that v
-// does not have are an error.
+// decodeObject decodes one JSON object and nothing after it. Unknown fields
+// are an error.
 func decodeObject(text string, v any) error {
 	if trimmed := bytes.TrimLeft([]byte(text), " \t\r\n"); len(trimmed) > 0 && trimmed[0] != '{' {
 		return errors.New("it does not begin with {")

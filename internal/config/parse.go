@@ -23,19 +23,19 @@ import (
 	"intenthint/hint/eligibility"
 )
 
-// The functions of this file read one value each. Their errors say what is
-// allowed, beginning with "must be"; the caller adds name and value.
+// The functions of this file parse one value each. Their errors begin with
+// "must" and say what is allowed; the caller adds name and value.
 
 const (
-	// defaultNATSConf is the one configuration file that may be missing.
+	// defaultNATSConf is the only configuration file that may be missing.
 	defaultNATSConf = "nats.conf"
-	// maxNameBytes is the longest name that JetStream takes.
+	// maxNameBytes is the longest name that JetStream accepts.
 	maxNameBytes = 255
 )
 
 func anyText(text string) (string, error) { return text, nil }
 
-// oneOf reads one of a few words, in any case of letters.
+// oneOf parses one of a few words, in any case.
 func oneOf[T ~string](allowed ...T) func(string) (T, error) {
 	words := make([]string, len(allowed))
 	for i, a := range allowed {
@@ -50,23 +50,20 @@ func oneOf[T ~string](allowed ...T) func(string) (T, error) {
 	}
 }
 
-func logLevel(text string) (slog.Level, error) {
-	switch strings.ToLower(text) {
-	case "debug":
-		return slog.LevelDebug, nil
-	case "info":
-		return slog.LevelInfo, nil
-	case "warn", "warning":
-		return slog.LevelWarn, nil
-	case "error":
-		return slog.LevelError, nil
-	default:
-		return 0, errors.New("must be one of debug, info, warn, error")
-	}
+var logLevels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "warning": slog.LevelWarn, "error": slog.LevelError,
 }
 
-// list reads comma-separated elements, or a JSON array of strings, which is
-// how a list comes from a file.
+func logLevel(text string) (slog.Level, error) {
+	level, ok := logLevels[strings.ToLower(text)]
+	if !ok {
+		return 0, errors.New("must be one of debug, info, warn, error")
+	}
+	return level, nil
+}
+
+// list parses comma-separated elements, or a JSON array of strings, as a list
+// comes from a file.
 func list(text string) ([]string, error) {
 	var elements []string
 	if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &elements) != nil {
@@ -91,7 +88,7 @@ func chatTypes(text string) ([]string, error) {
 	types, err := lowerList(text)
 	for _, t := range types {
 		if !slices.Contains(allChatTypes, t) {
-			return nil, fmt.Errorf("must be a list of %s (%q is none of them)", strings.Join(allChatTypes, ", "), t)
+			return nil, fmt.Errorf("must be a list of %s (%q is not one of them)", strings.Join(allChatTypes, ", "), t)
 		}
 	}
 	return types, err
@@ -143,8 +140,8 @@ func clamp(v float64, lowest, highest int) int {
 
 var days = regexp.MustCompile(`^(\d{1,5})d(.*)$`)
 
-// duration reads a Go duration, which may begin with whole days (14d); one
-// that is neither 0 nor at least shortest is refused.
+// duration parses a Go duration that may begin with whole days (14d). It must
+// be 0 or at least shortest.
 func duration(shortest time.Duration) func(string) (time.Duration, error) {
 	return func(text string) (time.Duration, error) {
 		total, rest := time.Duration(0), text
@@ -161,7 +158,7 @@ func duration(shortest time.Duration) func(string) (time.Duration, error) {
 		}
 		switch {
 		case total < 0:
-			return 0, errors.New("must be a duration such as 336h, 14d or 90m, or 0; it is negative or too long")
+			return 0, errors.New("must be a duration such as 336h, 14d or 90m, or 0 (it is negative or too long)")
 		case total > 0 && total < shortest:
 			return 0, fmt.Errorf("must be 0 or a duration of at least %s", shortest)
 		}
@@ -201,8 +198,8 @@ func natsPort(text string) (int, error) {
 	return port, nil
 }
 
-// natsURLs reads server addresses as the NATS client does: without a scheme
-// nats:// is meant.
+// natsURLs parses server addresses as the NATS client does: the scheme may be
+// left out, and is nats:// then.
 func natsURLs(text string) ([]string, error) {
 	const allowed = "must be nats://, tls://, ws:// or wss:// addresses with a host, comma-separated"
 	servers, err := list(text)
@@ -216,7 +213,7 @@ func natsURLs(text string) ([]string, error) {
 		}
 		u, err := url.Parse(server)
 		if err != nil {
-			// The text of a url.Error holds the URL, and with it a password.
+			// The text of a url.Error contains the URL, and with it a password.
 			return nil, errors.New(allowed)
 		}
 		switch u.Scheme {
@@ -242,14 +239,7 @@ func isPort(text string, lowest int) bool {
 	return err == nil && port >= lowest && port <= 65535
 }
 
-// onThisMachine says whether only this machine reaches the host; "" is every
-// address.
-func onThisMachine(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
-
-// httpAddr reads host:port; "off" becomes "".
+// httpAddr parses host:port; "off" becomes "".
 func httpAddr(text string) (string, error) {
 	if strings.EqualFold(text, "off") {
 		return "", nil
@@ -262,7 +252,7 @@ func httpAddr(text string) (string, error) {
 }
 
 func subjectPrefix(text string) (string, error) {
-	const allowed = "must be subject tokens joined by dots, without white space, *, > and an empty token"
+	const allowed = "must be subject tokens joined by dots, without white space, * or >"
 	for token := range strings.SplitSeq(text, ".") {
 		if token == "" || strings.ContainsAny(token, "*>") || strings.ContainsFunc(token, notPlain) {
 			return "", errors.New(allowed)
@@ -270,18 +260,18 @@ func subjectPrefix(text string) (string, error) {
 	}
 	switch {
 	case strings.HasPrefix(text, "$"):
-		return "", errors.New(allowed + ", and not begin with $, which NATS keeps for itself")
+		return "", errors.New(allowed + ", and must not begin with $, which NATS reserves")
 	case len(text) > maxNameBytes:
 		return "", fmt.Errorf("%s, of at most %d bytes", allowed, maxNameBytes)
 	}
 	return text, nil
 }
 
-// jetStreamName reads a name that JetStream takes for a stream or a consumer.
+// jetStreamName parses a name that JetStream accepts for a stream or a consumer.
 func jetStreamName(longest int) func(string) (string, error) {
 	return func(text string) (string, error) {
 		if len(text) > longest || strings.ContainsAny(text, `.*>/\`) || strings.ContainsFunc(text, notPlain) {
-			return "", fmt.Errorf(`must be a name of at most %d bytes without white space and any of . * > / \`, longest)
+			return "", fmt.Errorf(`must be a name of at most %d bytes without white space or any of . * > / \`, longest)
 		}
 		return text, nil
 	}
@@ -300,12 +290,6 @@ func modelRef(text string) (string, error) {
 	return text, nil
 }
 
-// providerOf is the part of a model reference before the first slash.
-func providerOf(ref string) string {
-	name, _, _ := strings.Cut(ref, "/")
-	return name
-}
-
 func mainKey(text string) (string, error) {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return "", errors.New("must be a session key without white space")
@@ -319,9 +303,9 @@ func directoryName(text string) (string, error) {
 	case strings.ContainsRune(text, 0):
 		return "", errors.New("must be the name of a directory")
 	case err == nil && !info.IsDir():
-		return "", errors.New("must be a directory, and there is a file of that name")
+		return "", errors.New("must be a directory (a file has this name)")
 	case errors.Is(err, syscall.ENOTDIR):
-		return "", errors.New("must be a directory, and a part of its path is a file")
+		return "", errors.New("must be a directory (a part of its path is a file)")
 	}
 	return text, nil
 }
@@ -333,59 +317,39 @@ func existingDirectory(text string) (string, error) {
 	return text, nil
 }
 
-// credentialsFile makes sure that the file can be read. What stands in it is
-// the NATS client's matter and never in a message of ours.
-func credentialsFile(text string) (string, error) {
-	if err := readable(text); err != nil {
-		return "", errors.New("must be a credentials file that can be read (" + plainError(err) + ")")
+// file returns a parser of the name of a file, which must be what allowed says;
+// check, if not nil, reads it. No error contains what is in the file.
+func file(allowed string, check func(path string) error) func(string) (string, error) {
+	return func(text string) (string, error) {
+		err := readable(text)
+		if err == nil && check != nil {
+			err = check(text)
+		}
+		if err != nil {
+			return "", fmt.Errorf("must be %s (%s)", allowed, plainError(err))
+		}
+		return text, nil
 	}
-	return text, nil
 }
 
-// seedFile makes sure that the file holds the seed of a user.
-func seedFile(text string) (string, error) {
-	err := readable(text)
-	if err == nil {
-		_, err = nats.NkeyOptionFromSeed(text)
-	}
-	if err != nil {
-		return "", errors.New("must be a file with the seed of an nkey user (" + plainError(err) + ")")
-	}
-	return text, nil
+func hasSeed(path string) error {
+	_, err := nats.NkeyOptionFromSeed(path)
+	return err
 }
 
-func pemFile(text string) (string, error) {
-	if err := readable(text); err != nil {
-		return "", errors.New("must be a PEM file that can be read (" + plainError(err) + ")")
+func hasCertificate(path string) error {
+	pem, err := os.ReadFile(path)
+	if err == nil && !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		err = errors.New("there is none")
 	}
-	return text, nil
-}
-
-// authoritiesFile makes sure that the file holds a certificate.
-func authoritiesFile(text string) (string, error) {
-	if _, err := pemFile(text); err != nil {
-		return "", err
-	}
-	pem, err := os.ReadFile(text)
-	if err != nil {
-		return "", errors.New("must be a PEM file that can be read (" + plainError(err) + ")")
-	}
-	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		return "", errors.New("must be a PEM file with at least one certificate")
-	}
-	return text, nil
+	return err
 }
 
 func natsConf(text string) (string, error) {
-	if text == defaultNATSConf {
-		if _, err := os.Stat(text); os.IsNotExist(err) {
-			return text, nil
-		}
+	if _, err := os.Stat(text); text == defaultNATSConf && os.IsNotExist(err) {
+		return text, nil
 	}
-	if err := readable(text); err != nil {
-		return "", errors.New("must be a NATS configuration file that can be read (" + plainError(err) + ")")
-	}
-	return text, nil
+	return file("a NATS configuration file that can be read", nil)(text)
 }
 
 func readable(path string) error {

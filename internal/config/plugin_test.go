@@ -2,7 +2,10 @@ package config
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +18,7 @@ func TestThePluginsDefaultsAreThoseOfTheConsumer(t *testing.T) {
 	content, err := os.ReadFile("../../openclaw-plugin/openclaw.plugin.json")
 	require.NoError(t, err)
 	type schema struct {
+		Type       any               `json:"type"` // a string or a list of them
 		Default    any               `json:"default"`
 		Properties map[string]schema `json:"properties"`
 	}
@@ -50,9 +54,20 @@ func TestThePluginsDefaultsAreThoseOfTheConsumer(t *testing.T) {
 	with, warnings, err := load(t, map[string]string{variableConfig: write(t, "openclaw.json", string(text))})
 	require.NoError(t, err)
 	require.Empty(t, warnings)
-	for _, v := range variables {
-		if v.name != variableConfig {
-			require.Equal(t, effective(v.value(without)), effective(v.value(with)), v.field)
+	for _, s := range settings {
+		if s.inFile() {
+			require.Equal(t, effective(s.get(without)), effective(s.get(with)), s.field)
 		}
 	}
+
+	// No setting is in one place only, or of another kind there.
+	types := map[kind]string{kindText: "string", kindNumber: "(integer|number)", kindDuration: "string", kindList: "<nil>", kindObject: "object", kindBool: "boolean"}
+	fields := slices.Clone(pluginFields)
+	for _, s := range settings {
+		if s.inFile() {
+			fields = append(fields, s.field)
+			require.Regexp(t, `^\[?`+types[s.kind], fmt.Sprint(manifest.ConfigSchema.Properties[s.field].Type), s.field)
+		}
+	}
+	require.ElementsMatch(t, fields, slices.Collect(maps.Keys(manifest.ConfigSchema.Properties)))
 }

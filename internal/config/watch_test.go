@@ -3,17 +3,14 @@ package config
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/hint/conversation"
@@ -42,8 +39,8 @@ type reload struct {
 	err    error
 }
 
-// watch runs Watch until the test ends and returns what it reports.
-func watch(t *testing.T, running *Config) (<-chan reload, *journal) {
+// watching runs Watch until the test ends and returns what it reports.
+func watching(t *testing.T, running *Config) (<-chan reload, *journal) {
 	t.Helper()
 	var (
 		log         = new(journal)
@@ -83,7 +80,7 @@ func TestWatchFollowsEdits(t *testing.T) {
 	path := write(t, "hint.json5", `{agents: ['one']}`)
 	running, _, err := load(t, map[string]string{"HINT_CONFIG": path, "HINT_QUERY_MODE": "full"})
 	require.NoError(t, err)
-	reloads, log := watch(t, running)
+	reloads, log := watching(t, running)
 
 	// In place.
 	require.NoError(t, os.WriteFile(path, []byte(`{agents: ['two'], queryMode: 'message'}`), 0o600))
@@ -101,7 +98,7 @@ func TestWatchFollowsEdits(t *testing.T) {
 	r = next(t, reloads)
 	require.ErrorContains(t, r.err, `timeoutMs="soon"`)
 	require.Same(t, good, r.config)
-	require.Contains(t, log.String(), "the last good one stays")
+	require.Contains(t, log.String(), "keeping the last good one")
 	require.Contains(t, log.String(), "soon")
 
 	replaceFile(t, path, `{agents: [`)
@@ -121,7 +118,7 @@ func TestWatchFollowsEdits(t *testing.T) {
 
 	// A comment changes nothing and is not reported; the edit after it is.
 	replaceFile(t, path, `{agents: ['four']} // same`)
-	require.Eventually(t, func() bool { return strings.Contains(log.String(), "no setting with it") }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "without changing a setting") }, time.Minute, 10*time.Millisecond)
 	replaceFile(t, path, `{agents: ['five']}`)
 	require.Equal(t, []string{"five"}, next(t, reloads).config.Policy.Agents)
 }
@@ -141,7 +138,7 @@ func TestWatchFollowsLinks(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"one"}, running.Policy.Agents)
 
-	reloads, _ := watch(t, running)
+	reloads, _ := watching(t, running)
 	require.NoError(t, os.Symlink("v2", filepath.Join(dir, "fresh")))
 	require.NoError(t, os.Rename(filepath.Join(dir, "fresh"), filepath.Join(dir, "data")))
 	require.Equal(t, []string{"two"}, next(t, reloads).config.Policy.Agents)
@@ -152,7 +149,7 @@ func TestWatchSeesAnEditBeforeItBegan(t *testing.T) {
 	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
 	require.NoError(t, err)
 	replaceFile(t, path, `{agents: 'two'}`)
-	reloads, _ := watch(t, running)
+	reloads, _ := watching(t, running)
 	require.Equal(t, []string{"two"}, next(t, reloads).config.Policy.Agents)
 }
 
@@ -177,79 +174,4 @@ func TestSettingsThatNeedARestartStay(t *testing.T) {
 
 func TestWatchWithoutAFileReturns(t *testing.T) {
 	require.NoError(t, Watch(t.Context(), &Config{}, slog.New(slog.DiscardHandler), nil))
-}
-
-func TestFollowWaitsUntilAFileIsWhole(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var (
-			mu          sync.Mutex // guards content and failure
-			content     = "old"
-			failure     error
-			events      = make(chan fsnotify.Event)
-			errs        = make(chan error)
-			got         []string
-			ctx, cancel = context.WithCancel(t.Context())
-			done        = make(chan struct{})
-		)
-		go func() {
-			defer close(done)
-			follow(ctx, events, errs, newSnapshot([]byte("old"), nil), func() snapshot {
-				mu.Lock()
-				defer mu.Unlock()
-				return newSnapshot([]byte(content), failure)
-			}, func(s snapshot) { got = append(got, string(s.content)+s.failure) })
-		}()
-		pass := func(d time.Duration) {
-			time.Sleep(d)
-			synctest.Wait()
-		}
-		put := func(text string, err error) {
-			mu.Lock()
-			defer mu.Unlock()
-			content, failure = text, err
-		}
-		pass(time.Second)
-		require.Empty(t, got, "nothing has changed")
-
-		// An editor writes piece by piece; each piece is an event.
-		for _, piece := range []string{"n", "ne", "new"} {
-			put(piece, nil)
-			events <- fsnotify.Event{}
-			pass(settleTime * 3 / 4)
-		}
-		pass(2 * settleTime)
-		require.Equal(t, []string{"new"}, got)
-
-		// A directory in which something happens all the time.
-		put("newer", nil)
-		for range 40 {
-			events <- fsnotify.Event{}
-			pass(settleTime / 4)
-		}
-		require.Equal(t, []string{"new", "newer"}, got)
-
-		// A change that is not notified is found in the end, an overflow of
-		// notifications makes it found at once.
-		put("newest", nil)
-		pass(pollEvery + 2*settleTime)
-		require.Equal(t, "newest", got[len(got)-1])
-		put("", errors.New("gone"))
-		errs <- fsnotify.ErrEventOverflow
-		pass(2 * settleTime)
-		require.Equal(t, "gone", got[len(got)-1])
-
-		// Away and back within the settling time is no change.
-		put("newest", nil)
-		pass(pollEvery + 2*settleTime)
-		n := len(got)
-		put("", errors.New("gone"))
-		events <- fsnotify.Event{}
-		pass(settleTime * 3 / 2)
-		put("newest", nil)
-		pass(pollEvery)
-		require.Len(t, got, n)
-
-		cancel()
-		<-done
-	})
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"intenthint/internal/netaddr"
+
 	"github.com/nats-io/nats-server/v2/server"
 )
 
@@ -20,7 +22,7 @@ var ErrOpenListener = errors.New("must not let in everybody who reaches this mac
 func openListeners(o *server.Options) []string {
 	var open []string
 	check := func(what, host string, port int, asks bool) {
-		if port != 0 && !asks && !loopback(host) {
+		if port != 0 && !asks && !netaddr.IsLoopback(host) {
 			if host == "" {
 				host = server.DEFAULT_HOST
 			}
@@ -58,16 +60,6 @@ func openListeners(o *server.Options) []string {
 // verifies says whether only clients with a trusted certificate get in.
 func verifies(c *tls.Config) bool {
 	return c != nil && c.ClientAuth == tls.RequireAndVerifyClientCert
-}
-
-// loopback says whether only this machine reaches the host; "" is every
-// address.
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
 }
 
 // Check returns [ErrConf], and why, for a file that is no configuration, and

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/natstest"
 	"intenthint/internal/porttest"
 )
 
@@ -26,19 +27,13 @@ func newExternal(t *testing.T, port int) *external {
 	t.Helper()
 	return &external{t: t, opts: server.Options{
 		ServerName: "external", Host: "127.0.0.1", Port: port,
-		JetStream: true, StoreDir: filepath.Join(t.TempDir(), "jetstream"), NoLog: true, NoSigs: true,
+		JetStream: true, StoreDir: filepath.Join(t.TempDir(), "jetstream"),
 	}}
 }
 
 func (e *external) start() {
 	e.t.Helper()
-	opts := e.opts
-	ns, err := server.NewServer(&opts)
-	require.NoError(e.t, err)
-	go ns.Start()
-	require.True(e.t, ns.ReadyForConnections(10*time.Second))
-	e.ns = ns
-	e.t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
+	e.ns = natstest.Start(e.t, &e.opts)
 }
 
 func (e *external) stop() {

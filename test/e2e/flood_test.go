@@ -263,7 +263,7 @@ func (w *manySessions) ask(t *testing.T, g *gateway) {
 	t.Helper()
 	turns := make([]turn, w.sessions)
 	for i := range turns {
-		turns[i] = turn{session: w.session(i), run: w.session(i) + "-r", prompt: fmt.Sprintf("Please read note %d.", i), ts: w.ts}
+		turns[i] = turn{session: w.session(i), run: w.session(i) + "-r", prompt: fmt.Sprintf("Remind me tomorrow at nine to read note %d.", i), ts: w.ts}
 	}
 	_, err := g.askAll(turns, 16)
 	require.NoError(t, err)
@@ -356,7 +356,7 @@ func TestOneLongSession(t *testing.T) {
 	all := make([]turn, turns)
 	for i := range all {
 		run := fmt.Sprintf("r%05d", i)
-		all[i] = turn{session: "long", run: run, prompt: fmt.Sprintf("Please read note %d.", i), ts: ts + int64(i)*1000}
+		all[i] = turn{session: "long", run: run, prompt: fmt.Sprintf("Remind me tomorrow at nine to read note %d.", i), ts: ts + int64(i)*1000}
 		ends = append(ends, agentEnd("long", run, "Please.", "It says "+run+".", ts+int64(i)*1000+500).message())
 	}
 	_, err := g.askAll(all, 4)

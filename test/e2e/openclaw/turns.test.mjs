@@ -76,7 +76,7 @@ describe("turns", () => {
     await writeFile(join(workspace, "skills", "gardening", "SKILL.md"), "---\nname: gardening\ndescription: How to keep plants.\n---\n\nWater them.\n");
     const key = "agent:main:web-tools";
     const started = Date.now();
-    const turn = await rig.turn(key, "Please read the note in my workspace.", [
+    const turn = await rig.turn(key, "Read the file note.txt in my workspace and summarize it.", [
       { calls: [["read", { path: "note.txt" }]] },
       { calls: [["read", { path: "skills/gardening/SKILL.md" }], ["exec", { command: "echo two; exit 3" }]] },
       { calls: [["read", { path: "missing.txt" }]] },
@@ -182,7 +182,7 @@ describe("turns", () => {
     const skipped = (reason) => rig.consumer.counter("skips_total", { reason });
     const [sessions, inputs] = [await skipped("internal_session"), await skipped("internal_input")];
     const child = rig.scripted(review, ["The child has looked at it."]);
-    const turn = await rig.turn(key, "Have somebody look at this.", [
+    const turn = await rig.turn(key, "Have somebody review my pull request.", [
       { calls: [["sessions_spawn", { task: child.text, label: "looker" }]] },
       "I have asked somebody.",
     ]);

@@ -1,0 +1,120 @@
+// Package watch follows a file or a directory: it debounces the notifications
+// of the operating system, and polls for the changes that they miss.
+package watch
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+const (
+	// settleTime is how long a state must last before it is reported: not
+	// every editor replaces a file in one step.
+	settleTime = 100 * time.Millisecond
+	// settleAtMost is when a state that never lasts is reported all the same.
+	settleAtMost = time.Second
+	// pollEvery finds the changes of which there is no notification: network
+	// file systems, a parent directory that was moved.
+	pollEvery = 5 * time.Second
+	// pollAlone replaces pollEvery when there are no notifications at all.
+	pollAlone = time.Second
+)
+
+// Watch follows what is at a path. S is the state of it that matters to the
+// caller; two states that are equal are no change.
+type Watch[S interface{ Equal(S) bool }] struct {
+	// Path is a file or a directory. It may be a symbolic link, lead through
+	// some, as the files of a mounted ConfigMap do, and be missing at times.
+	Path string
+	// Look returns the present state.
+	Look func() S
+	// Changed receives each state that differs from the one before it. Its
+	// calls do not overlap with each other or with those of Look.
+	Changed func(S)
+	Log     *slog.Logger
+	// Poll is the longest time without a look; 0 means 5 s, or 1 s where the
+	// operating system gives no notifications.
+	Poll time.Duration
+}
+
+// Run follows the path until ctx ends. last is the state that the caller knows
+// already; a change between then and now is reported as any other.
+func (w Watch[S]) Run(ctx context.Context, last S) {
+	poll := w.Poll
+	n, err := newNotifier(w.Path)
+	if err != nil {
+		w.Log.WarnContext(ctx, "no file notifications, polling instead", slog.String("path", w.Path), slog.Any("error", err))
+		if poll == 0 {
+			poll = pollAlone
+		}
+		w.loop(ctx, poll, nil, nil, last)
+		return
+	}
+	defer n.close()
+	look := w.Look
+	w.Look = func() S {
+		// A change after this gives a notification, and Look sees one before.
+		n.arm()
+		return look()
+	}
+	if poll == 0 {
+		poll = pollEvery
+	}
+	w.loop(ctx, poll, n, n.watcher.Errors, last)
+}
+
+// source is where notifications come from.
+type source interface {
+	events() <-chan fsnotify.Event
+	// concerns reports whether an event may have changed what is at the path.
+	concerns(event fsnotify.Event) bool
+}
+
+func (w Watch[S]) loop(ctx context.Context, poll time.Duration, from source, lost <-chan error, last S) {
+	var (
+		events    <-chan fsnotify.Event
+		ticker    = time.NewTicker(poll)
+		settle    = time.After(settleTime)
+		candidate *S        // what the look before found, while it has not settled
+		since     time.Time // when the first candidate was found
+	)
+	defer ticker.Stop()
+	if from != nil {
+		events = from.events()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-lost: //nolint:errcheck // Whatever it is, notifications may have been lost.
+		case event := <-events:
+			if !from.concerns(event) {
+				continue
+			}
+		case <-settle:
+			now := w.Look()
+			switch {
+			case now.Equal(last):
+				settle, candidate = nil, nil
+			case candidate != nil && (now.Equal(*candidate) || time.Since(since) >= settleAtMost):
+				settle, candidate, last = nil, nil, now
+				w.Changed(now)
+			default:
+				if candidate == nil {
+					since = time.Now()
+				}
+				settle, candidate = time.After(settleTime), &now
+			}
+			continue
+		}
+		// A timer that runs is left alone: in a busy directory there is always
+		// another event.
+		if settle == nil {
+			settle = time.After(settleTime)
+		}
+	}
+}
