@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
 
+import { eventually } from "./consumer.js";
 import { CTX, forget, gateway } from "./gateway.js";
 import { samples } from "./samples.js";
 
@@ -112,7 +113,7 @@ for (const [name, greeting] of [
     await forget();
     mute.close();
     await once(mute, "close");
-    assert.equal(sockets.size, 0);
+    await eventually("the sockets' own events have come", () => sockets.size === 0);
   });
 }
 
