@@ -51,6 +51,8 @@ export class Bridge {
   #outbox;
   /** @type {Map<string, Breaker>} by hook */
   #breakers = new Map();
+  /** @type {Set<string>} hooks whose last request had no responders */
+  #unhandled = new Set();
   /** @type {NodeJS.Timeout | undefined} */
   #idle;
   #busy = 0;
@@ -80,6 +82,7 @@ export class Bridge {
     this.options = options;
     this.log = log;
     if (JSON.stringify(before.breaker) !== JSON.stringify(options.breaker)) this.#breakers.clear();
+    this.#unhandled.clear();
     this.#outbox.limits = options.buffer;
     if (linkOf(before) === linkOf(options)) return;
     const old = this.#connection;
@@ -123,15 +126,26 @@ export class Bridge {
         deadline,
         traceparentOf(ctx),
       );
-      if (answer.fate === "late") {
-        if (breaker.late()) {
-          this.log.warn(
-            `${hook}: ${this.options.breaker.lateAnswers} answers in a row were late; nobody is asked for ${this.options.breaker.pauseMs / 1000} s`,
-          );
-        }
-      } else if (answer.fate === "answered") breaker.answered();
-      else breaker.unanswered();
-      if (answer.fate !== "answered") return NO_ANSWER;
+      switch (answer.fate) {
+        case "answered":
+          this.#unhandled.delete(hook);
+          breaker.answered();
+          break;
+        case "late":
+          this.#unhandled.delete(hook);
+          if (breaker.late()) {
+            const { lateAnswers, pauseMs } = this.options.breaker;
+            this.log.warn(`${hook}: ${lateAnswers} answers in a row were late; nobody is asked for ${pauseMs / 1000} s`);
+          }
+          return NO_ANSWER;
+        case "nobody":
+          this.#noResponders(hook);
+          breaker.unanswered();
+          return NO_ANSWER;
+        default:
+          breaker.unanswered();
+          return NO_ANSWER;
+      }
       return this.#result(hook, answer, chat, performance.now() - began);
     } catch (error) {
       breaker.unanswered();
@@ -163,6 +177,7 @@ export class Bridge {
         case "late":
           throw new Error(`no answer within ${budgetMs / 1000} s`);
         case "nobody":
+          this.warnOnce(`nobody answers ${subject}: is a consumer running?`);
           throw new Error("no service answers; is intenthint running with KnowHub enabled?");
         default:
           throw new Error(`there is no connection to NATS (${this.#connection.lastError || "not connected"})`);
@@ -254,6 +269,7 @@ export class Bridge {
       state: this.#connection.state,
       server: this.#connection.nc?.getServer() ?? "",
       reason: this.#connection.lastError,
+      unhandled: [...this.#unhandled],
       pausing: open.map(([hook, breaker]) => ({ hook, ms: breaker.pauseLeft })),
       buffered: this.#outbox.size,
       stored: this.#outbox.stored,
@@ -310,7 +326,6 @@ export class Bridge {
       if (nc.isClosed()) return { fate: "down", body: EMPTY };
       if (error instanceof RequestError && error.isNoResponders()) {
         this.counters.nobody++;
-        this.warnOnce(`nobody answers ${subject}: is a consumer running?`);
         return { fate: "nobody", body: EMPTY };
       }
       if (error instanceof TimeoutError) {
@@ -321,6 +336,18 @@ export class Bridge {
       this.warnOnce(`${subject}: ${message(error)}`);
       return { fate: "unsent", body: EMPTY };
     }
+  }
+
+  /**
+   * Notes that nobody subscribes to a hook's requests. The consumer subscribes to the hooks that it
+   * handles and to no others (contract §2).
+   *
+   * @param {string} hook
+   */
+  #noResponders(hook) {
+    this.#unhandled.add(hook);
+    const subject = `${this.options.subjectPrefix}.request.${hook}.*`;
+    this.warnOnce(`nobody answers ${hook}: ${hook === "before_prompt_build" ? "is a consumer running?" : `no service subscribes to ${subject}`}`);
   }
 
   /**

@@ -35,6 +35,7 @@ function statusText(bridge, chats, chat) {
     `Asked ${s.asked}: ${s.answered} answered (${s.noDecision} without a decision, ${s.garbage} unusable), ${s.late} late, ${s.nobody} with nobody there; ${s.skipped} not asked`,
     `Events: ${s.told} told, ${s.stored} stored, ${s.buffered} waiting, ${s.dropped} dropped, ${s.refused} refused`,
   ];
+  for (const hook of s.unhandled) lines.push(`Nobody answers ${hook}`);
   for (const { hook, ms } of s.pausing) lines.push(`Pausing ${hook}: late answers; next try in ${Math.ceil(ms / 1000)} s`);
   return lines.join("\n");
 }

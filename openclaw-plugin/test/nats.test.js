@@ -56,10 +56,11 @@ async function took(what) {
  *
  * @param {string} prefix
  * @param {(msg: import("@nats-io/transport-node").Msg, n: number) => void} answer
+ * @param {string} [hooks] which, as the rest of the subject
  */
-async function responder(prefix, answer) {
+async function responder(prefix, answer, hooks = ">") {
   let n = 0;
-  const subscription = nc.subscribe(`${prefix}.request.>`, { callback: (_error, msg) => answer(msg, n++) });
+  const subscription = nc.subscribe(`${prefix}.request.${hooks}`, { callback: (_error, msg) => answer(msg, n++) });
   await nc.flush();
   return { count: () => n, stop: () => subscription.unsubscribe() };
 }
@@ -93,7 +94,7 @@ test("no decision is nothing", async () => {
   const g = gateway({ natsUrl: consumer.url, hooks: { decide: ["before_agent_run"] } });
   assert.equal(await g.fire("before_prompt_build", prompt("x"), { ...CTX, trigger: "cron" }), undefined);
   assert.match(g.hint(), /no hint \(not_user_trigger\)/);
-  assert.equal(await g.fire("before_agent_run", prompt("x")), undefined, "a hook that nobody handles gets {}");
+  assert.equal(await g.fire("before_agent_run", prompt("x")), undefined);
 });
 
 test("captured turns get the outcome that the whole session would give", async () => {
@@ -229,6 +230,50 @@ test("an error in the reply is no decision", async () => {
   assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined);
   assert.match(g.log.join("\n"), /prompt of event must be a string/);
   r.stop();
+});
+
+test("a hook that nobody handles costs nothing: hints go on, nothing waits, one line is logged", async () => {
+  const hints = await responder("unhandled", (msg) => msg.respond('{"prependContext": "x"}'), "before_prompt_build.*");
+  for (const [failClosed, blocked] of /** @type {Array<[string[], boolean | undefined]>} */ ([
+    [[], undefined],
+    [["before_tool_call"], true],
+  ])) {
+    const g = gateway({ natsUrl: consumer.url, subjectPrefix: "unhandled", timeoutMs: 60_000, hooks: { decide: ["before_tool_call"], failClosed } });
+    const call = async (/** @type {number} */ i) =>
+      /** @type {any} */ (await g.fire("before_tool_call", { toolName: "exec" }, { ...CTX, agentId: `agent-${i % 10}` }))?.block;
+    const ms = await took(async () => {
+      for (let i = 0; i < 100; i++) {
+        assert.equal(await call(i), blocked);
+        if (i % 10 === 0) assert.deepEqual(await g.fire("before_prompt_build", prompt("x")), { prependContext: "x" });
+      }
+    });
+    assert.ok(ms < 20_000, `${ms} ms, of 60,000 that one answer may take`);
+    const said = g.log.filter((line) => line.includes("nobody answers"));
+    assert.deepEqual(said, ["nobody answers before_tool_call: no service subscribes to unhandled.request.before_tool_call.*"]);
+    assert.match(g.hint(), /^Nobody answers before_tool_call$/m);
+    assert.doesNotMatch(g.hint(), /Pausing/);
+
+    const calls = await responder("unhandled", (msg) => msg.respond("{}"), "before_tool_call.*");
+    assert.equal(await call(0), undefined, "a service that has come decides at once");
+    assert.doesNotMatch(g.hint(), /Nobody answers/);
+    calls.stop();
+    await nc.flush();
+    assert.equal(await call(0), blocked, "and is missed at once when it has gone");
+    await forget();
+  }
+  hints.stop();
+});
+
+test("late answers to one hook do not stop another", async () => {
+  const hints = await responder("apart", (msg) => msg.respond('{"prependContext": "x"}'), "before_prompt_build.*");
+  const calls = await responder("apart", () => {}, "before_tool_call.*");
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "apart", timeoutMs: 500, breaker: { lateAnswers: 1 }, hooks: { decide: ["before_tool_call"] } });
+  for (let i = 0; i < 3; i++) assert.equal(await g.fire("before_tool_call", { toolName: "exec" }), undefined);
+  assert.equal(calls.count(), 1);
+  assert.match(g.hint(), /Pausing before_tool_call/);
+  assert.deepEqual(await g.fire("before_prompt_build", prompt("x")), { prependContext: "x" });
+  calls.stop();
+  hints.stop();
 });
 
 test("a decision of somebody else's service goes to the gateway as it is", async () => {
