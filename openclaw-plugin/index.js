@@ -11,30 +11,30 @@ import { TOOL_NAMES, knowhubTools } from "./src/knowhub.js";
 import { text } from "./src/values.js";
 
 /**
- * What all registrations in a process have in common. A gateway calls register several times, and
- * again at each reload, with the module loaded anew: the one connection lives outside of it.
+ * State shared by all registrations in a process. A gateway calls register several times, and again
+ * at each reload with a freshly loaded module, so the one connection lives outside the module.
  *
  * @typedef {object} Shared
- * @property {string} version a reload may bring another version of this plugin
+ * @property {string} version of the plugin, which a reload may change
  * @property {number} registrations
  * @property {Bridge} bridge
  * @property {Chats} chats
  */
 const SHARED = Symbol.for("openclaw-plugin-intenthint");
 
-/** What the gateway waits longer than this plugin does, so that the plugin's answer comes first. */
+/** How much longer the gateway waits than the plugin, so that the plugin's own time limit comes first. */
 const MARGIN_MS = 1000;
 
-/** How long the end of a run waits for its events where the process ends with it. */
+/** How long to wait for events to be stored before the process ends. */
 const FLUSH_MS = 2000;
 
 /** @type {Record<symbol, Shared | undefined>} */
-const world = /** @type {any} */ (globalThis);
+const globals = /** @type {any} */ (globalThis);
 
 export default {
   id: "intention-hint",
   name: "Intention Hint",
-  description: "Asks intenthint what the user wants before a prompt is built, and tells it how the turn went.",
+  description: "Asks intenthint for a hint before a prompt is built, and reports how the turn went.",
 
   /** @param {import("./src/api.js").PluginApi} api */
   register(api) {
@@ -43,13 +43,13 @@ export default {
     const live = api.registrationMode === undefined || api.registrationMode === "full";
     const mine = share(options, api, live);
     const registration = live ? ++mine.registrations : mine.registrations;
-    // Handlers of a registration that was replaced use what the newest one uses.
-    const shared = () => world[SHARED] ?? mine;
+    // Handlers of a replaced registration use the newest state.
+    const shared = () => globals[SHARED] ?? mine;
 
     const plan = planHooks(options);
     if (live) {
       for (const problem of plan.problems) mine.bridge.warnOnce(problem);
-      for (const name of unknownOptions(api.pluginConfig)) mine.bridge.warnOnce(`there is no option ${name}; it is ignored`);
+      for (const name of unknownOptions(api.pluginConfig)) mine.bridge.warnOnce(`unknown option ${name} is ignored`);
     }
 
     for (const hook of plan.decide) {
@@ -66,12 +66,12 @@ export default {
       );
     }
 
-    const tell = new Set(plan.tell);
-    for (const hook of tell) {
+    const observed = new Set(plan.observe);
+    for (const hook of observed) {
       if (hook === "gateway_start" || hook === "gateway_stop") continue;
       api.on(hook, (event, ctx) => {
         shared().bridge.tell(hook, event, ctx);
-        // A command waits for agent_end and ends after it; a gateway waits for nobody.
+        // A command awaits agent_end and exits after it; a gateway does not await it.
         if (hook === "agent_end" && !shared().bridge.gateway) return shared().bridge.flush(FLUSH_MS);
         return undefined;
       });
@@ -79,12 +79,12 @@ export default {
     api.on("gateway_start", (event, ctx) => {
       shared().bridge.gateway = true;
       shared().bridge.open();
-      if (tell.has("gateway_start")) shared().bridge.tell("gateway_start", event, ctx);
+      if (observed.has("gateway_start")) shared().bridge.tell("gateway_start", event, ctx);
     });
     api.on("gateway_stop", async (event, ctx) => {
-      if (tell.has("gateway_stop")) shared().bridge.tell("gateway_stop", event, ctx);
+      if (observed.has("gateway_stop")) shared().bridge.tell("gateway_stop", event, ctx);
       if (text(event, "reason") !== "plugin replacement") return shared().bridge.close(FLUSH_MS);
-      // The process goes on; the connection is that of a newer registration when there is one.
+      // The process lives on: a newer registration keeps the connection.
       await shared().bridge.flush(FLUSH_MS);
       return registration === shared().registrations ? shared().bridge.release(0) : undefined;
     });
@@ -102,7 +102,7 @@ export default {
 };
 
 /**
- * What all registrations share, with the options of the newest one that is live.
+ * Returns the shared state, with the options of the newest live registration.
  *
  * @param {import("./src/config.js").Options} options
  * @param {import("./src/api.js").PluginApi} api
@@ -110,14 +110,14 @@ export default {
  * @returns {Shared}
  */
 function share(options, api, live) {
-  let shared = world[SHARED];
+  let shared = globals[SHARED];
   if (shared && live && shared.version !== VERSION) {
     void shared.bridge.close(FLUSH_MS);
     shared = undefined;
   }
   if (!shared) {
     shared = { version: VERSION, registrations: 0, bridge: new Bridge(options, api.logger), chats: new Chats() };
-    world[SHARED] = shared;
+    globals[SHARED] = shared;
     shared.chats.open(stateFile(api));
   } else if (live) {
     shared.bridge.configure(options, api.logger);
@@ -126,7 +126,7 @@ function share(options, api, live) {
 }
 
 /**
- * Where chats without hints are kept; "" when the gateway does not say where its state is.
+ * The file of chats without hints; "" when the gateway names no state directory.
  *
  * @param {import("./src/api.js").PluginApi} api
  */
@@ -140,22 +140,22 @@ function stateFile(api) {
 }
 
 /**
- * How long an answer is waited for.
+ * How long to wait for a reply, in milliseconds.
  *
  * @param {string} hook
  * @param {import("./src/config.js").Options} options
- * @param {number | undefined} operator what plugins.entries.<id>.hooks says
+ * @param {number | undefined} operator limit from plugins.entries.<id>.hooks
  */
 function budgetOf(hook, options, operator) {
   const own = hook === "before_dispatch" && options.triage.enabled ? options.triage.timeoutMs : options.timeoutMs;
   if (operator === undefined) return own;
-  // Without a margin the gateway would give up first, and log it as a fault.
+  // Without a margin the gateway would give up first and log an error.
   const most = Math.max(1, operator - Math.min(100, operator / 10));
   return hook === "before_prompt_build" ? Math.min(own, most) : most;
 }
 
 /**
- * The time that the operator gives to a handler of this plugin, if any.
+ * The limit that the operator has set for a handler of this plugin, if any.
  *
  * @param {import("./src/api.js").PluginApi} api
  * @param {string} hook

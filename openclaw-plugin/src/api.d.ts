@@ -1,4 +1,4 @@
-// The part of OpenClaw's plugin API that is used here; the gateway's package is no dependency.
+// The part of OpenClaw's plugin API that is used here; the gateway's package is not a dependency.
 
 export interface Logger {
   debug?(message: string): void;

@@ -1,5 +1,5 @@
-// A circuit breaker: after several late answers in a row nobody is asked for a while, then one
-// request probes.
+// A circuit breaker: several late answers in a row stop requests for a while, then one request
+// probes.
 
 export class Breaker {
   #failures = 0;
@@ -8,14 +8,14 @@ export class Breaker {
 
   /**
    * @param {{lateAnswers: number, pauseMs: number}} settings
-   * @param {() => number} [now] milliseconds that only grow
+   * @param {() => number} [now] monotonic clock, in milliseconds
    */
   constructor(settings, now = () => performance.now()) {
     this.settings = settings;
     this.now = now;
   }
 
-  /** Whether nobody is asked at the moment but for a probe. */
+  /** Whether only a probe may be sent. */
   get open() {
     return this.#failures >= this.settings.lateAnswers;
   }
@@ -26,8 +26,8 @@ export class Breaker {
   }
 
   /**
-   * Whether a request may be sent. After true exactly one of answered, late and unanswered
-   * follows.
+   * Reports whether a request may be sent. After true the caller calls exactly one of answered,
+   * late and unanswered.
    */
   allow() {
     if (!this.open) return true;
@@ -36,16 +36,16 @@ export class Breaker {
     return true;
   }
 
-  /** An answer came in time, of whatever kind. */
+  /** A reply came in time, of whatever kind. */
   answered() {
     this.#failures = 0;
     this.#probing = false;
   }
 
   /**
-   * No answer came in time.
+   * No reply came in time.
    *
-   * @returns {boolean} whether this one opened the breaker
+   * @returns {boolean} whether this opened the breaker
    */
   late() {
     const was = this.open;
@@ -55,7 +55,7 @@ export class Breaker {
     return this.open && !was;
   }
 
-  /** It cannot be said: nobody listens, or the connection went. */
+  /** Nothing was learnt about the time of replies: no responders, or the connection was lost. */
   unanswered() {
     this.#probing = false;
   }

@@ -1,4 +1,4 @@
-// The one way from this process to NATS: decisions are asked for, events are told.
+// The one way from this process to NATS: decisions are requests, events are published.
 
 import { randomUUID } from "node:crypto";
 
@@ -20,25 +20,29 @@ import { message, text } from "./values.js";
  * @property {string} intent
  * @property {string} source
  * @property {string} confidence
- * @property {string} skip why there is no hint
+ * @property {string} skip why there was no hint
  * @property {number} tookMs the round trip
  * @property {number} at Unix milliseconds
  */
 
-/** What NATS adds to a body within max_payload: the headers. */
+/** Bytes of max_payload that are left for the headers. */
 const HEADER_ROOM = 1024;
 
-/** How long a server may take to store an event. */
+/** How long to wait for the acknowledgement of an event. */
 const STORE_MS = 5000;
 
-/** How long a process that is no gateway keeps an unused connection. */
+/** How long a process that is not a gateway keeps an idle connection. */
 const IDLE_MS = 500;
 
-/** All of a conversation: of events only their size is bounded. */
+/** The whole conversation: events are limited by size alone. */
 const EVERYTHING = { turns: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, textOnly: false };
 
+/**
+ * After a reload, handlers of an older version of the plugin call a bridge of the newer one: ask,
+ * tell, open, flush, release and close keep their signatures.
+ */
 export class Bridge {
-  /** Whether a gateway runs in this process. It keeps its connection; a command gives it back. */
+  /** Whether this process is a gateway, which keeps its connection; a command closes it when idle. */
   gateway = false;
 
   counters = { asked: 0, answered: 0, noDecision: 0, late: 0, skipped: 0, nobody: 0, garbage: 0, failed: 0, told: 0 };
@@ -56,8 +60,8 @@ export class Bridge {
   /** @type {NodeJS.Timeout | undefined} */
   #idle;
   #busy = 0;
-  /** @type {Map<string, number>} what was logged, and when */
-  #said = new Map();
+  /** @type {Map<string, number>} warning → when it was last logged */
+  #warned = new Map();
   #wasUp = false;
 
   /**
@@ -72,7 +76,7 @@ export class Bridge {
   }
 
   /**
-   * Goes on with other options; the connection is changed only when it has to be.
+   * Applies new options; reconnects only when the connection's own options have changed.
    *
    * @param {Options} options
    * @param {Logger} log
@@ -91,7 +95,7 @@ export class Bridge {
     if (old.state !== "idle" && this.gateway) this.#connection.open();
   }
 
-  /** Connects; what is asked or told later finds the connection there. */
+  /** Starts to connect, so that later requests and events find a connection. */
   open() {
     clearTimeout(this.#idle);
     if (this.#connection.state === "closed") this.#connection = this.#newConnection();
@@ -99,14 +103,14 @@ export class Bridge {
   }
 
   /**
-   * Asks for the decision of a hook. It never rejects, and it does not wait when nobody can
-   * answer.
+   * Requests the decision of a hook. It never rejects, and returns at once when nobody can answer:
+   * without a connection, without a responder, or while the hook's breaker is open.
    *
    * @param {string} hook
    * @param {unknown} event
    * @param {unknown} ctx
    * @param {number} budgetMs
-   * @returns {Promise<{decided: boolean, result: object | undefined}>} decided is false when nobody answered
+   * @returns {Promise<{decided: boolean, result: object | undefined}>} decided is false without a usable answer
    */
   async ask(hook, event, ctx, budgetMs) {
     const deadline = performance.now() + budgetMs;
@@ -126,7 +130,7 @@ export class Bridge {
         deadline,
         traceparentOf(ctx),
       );
-      switch (answer.fate) {
+      switch (answer.outcome) {
         case "answered":
           this.#unhandled.delete(hook);
           breaker.answered();
@@ -135,7 +139,7 @@ export class Bridge {
           this.#unhandled.delete(hook);
           if (breaker.late()) {
             const { lateAnswers, pauseMs } = this.options.breaker;
-            this.log.warn(`${hook}: ${lateAnswers} answers in a row were late; nobody is asked for ${pauseMs / 1000} s`);
+            this.log.warn(`${hook}: ${lateAnswers} answers in a row were late; no requests for ${pauseMs / 1000} s`);
           }
           return NO_ANSWER;
         case "nobody":
@@ -150,7 +154,7 @@ export class Bridge {
     } catch (error) {
       breaker.unanswered();
       this.counters.failed++;
-      this.warnOnce(`${hook}: could not ask: ${message(error)}`);
+      this.warnOnce(`${hook}: request failed: ${message(error)}`);
       return NO_ANSWER;
     } finally {
       this.#end();
@@ -158,7 +162,7 @@ export class Bridge {
   }
 
   /**
-   * A request to a service endpoint; for tools, which want to know what went wrong.
+   * Calls a service endpoint, for tools: unlike ask it rejects with the reason.
    *
    * @param {string} subject
    * @param {object} body
@@ -171,7 +175,7 @@ export class Bridge {
     try {
       const exchange = this.#exchange(subject, () => JSON.stringify(body), performance.now() + budgetMs);
       const answer = await (signal ? Promise.race([exchange, aborted(signal)]) : exchange);
-      switch (answer.fate) {
+      switch (answer.outcome) {
         case "answered":
           break;
         case "late":
@@ -180,12 +184,12 @@ export class Bridge {
           this.warnOnce(`nobody answers ${subject}: is a consumer running?`);
           throw new Error("no service answers; is intenthint running with KnowHub enabled?");
         default:
-          throw new Error(`there is no connection to NATS (${this.#connection.lastError || "not connected"})`);
+          throw new Error(`no connection to NATS (${this.#connection.lastError || "not connected"})`);
       }
       const reason = answer.headers?.get("Nats-Service-Error");
       const reply = parse(answer.body);
       if (reason) throw new Error(reason);
-      if (reply === undefined) throw new Error("the answer is not JSON");
+      if (reply === undefined) throw new Error("the reply is not JSON");
       const error = /** @type {any} */ (reply)?.error;
       if (typeof error === "string" && error !== "") throw new Error(error);
       return reply;
@@ -195,7 +199,7 @@ export class Bridge {
   }
 
   /**
-   * Tells an event. It returns at once and never throws.
+   * Queues an event for the stream. It returns at once and never throws.
    *
    * @param {string} hook
    * @param {unknown} event
@@ -208,7 +212,7 @@ export class Bridge {
       const body = encodeBody({ hook, event, ctx, ts: Date.now(), id }, limit, EVERYTHING);
       if (body === undefined) {
         this.counters.failed++;
-        this.warnOnce(`${hook}: an event is too large to be told`);
+        this.warnOnce(`${hook}: the event is too large`);
         return;
       }
       const { agent, session } = addressOf(event, ctx);
@@ -218,7 +222,7 @@ export class Bridge {
       if (this.#busy === 0) this.#rest();
     } catch (error) {
       this.counters.failed++;
-      this.warnOnce(`${hook}: could not tell: ${message(error)}`);
+      this.warnOnce(`${hook}: publishing failed: ${message(error)}`);
     }
   }
 
@@ -226,6 +230,7 @@ export class Bridge {
    * Waits until all events are stored.
    *
    * @param {number} ms at most
+   * @returns {Promise<boolean>} whether they are
    */
   async flush(ms) {
     if (this.#outbox.size === 0) return true;
@@ -240,9 +245,9 @@ export class Bridge {
   }
 
   /**
-   * Gives the connection back; events that could not be delivered wait for the next one.
+   * Flushes and closes the connection; events that are left wait for the next one.
    *
-   * @param {number} ms at most, for the delivery
+   * @param {number} ms limit for the flush
    */
   async release(ms) {
     await this.flush(ms);
@@ -252,15 +257,16 @@ export class Bridge {
   }
 
   /**
-   * Delivers what can be delivered, then ends. What is asked or told later connects anew.
+   * Flushes, closes the connection and drops the events that are left. Later requests and events
+   * connect again.
    *
-   * @param {number} ms at most, for the delivery
+   * @param {number} ms limit for the flush
    */
   async close(ms) {
     this.gateway = false;
     await this.release(ms);
     const lost = this.#outbox.abandon();
-    if (lost > 0) this.log.warn(`${lost} events could not be delivered before the end`);
+    if (lost > 0) this.log.warn(`${lost} events were not delivered before shutdown`);
   }
 
   status() {
@@ -280,7 +286,7 @@ export class Bridge {
   }
 
   /**
-   * What late answers to a hook lead to.
+   * The circuit breaker of a hook. Each hook has its own: late answers to one do not stop another.
    *
    * @param {string} hook
    */
@@ -297,14 +303,14 @@ export class Bridge {
    * @param {(maxBytes: number) => string | undefined} encode
    * @param {number} deadline by performance.now()
    * @param {string} [traceparent]
-   * @returns {Promise<{fate: "answered" | "late" | "nobody" | "down" | "unsent", body: Uint8Array, headers?: import("@nats-io/transport-node").MsgHdrs}>}
+   * @returns {Promise<{outcome: "answered" | "late" | "nobody" | "down" | "unsent", body: Uint8Array, headers?: import("@nats-io/transport-node").MsgHdrs}>}
    */
   async #exchange(subject, encode, deadline, traceparent) {
     this.open();
     const connection = this.#connection;
     if (!(await connection.ready(deadline - performance.now()))) {
       this.counters.skipped++;
-      return { fate: "down", body: EMPTY };
+      return { outcome: "down", body: EMPTY };
     }
     const { nc } = connection;
     const body = encode(this.#maxBody());
@@ -312,7 +318,7 @@ export class Bridge {
     if (body === undefined || timeout < 1 || !nc) {
       this.counters.failed++;
       this.warnOnce(`${subject}: not sent, ${body === undefined ? "too large for the server" : "no time left"}`);
-      return { fate: "unsent", body: EMPTY };
+      return { outcome: "unsent", body: EMPTY };
     }
     const header = headers();
     header.set("Hint-Timeout-Ms", String(timeout));
@@ -321,20 +327,20 @@ export class Bridge {
     try {
       const reply = await nc.request(subject, body, { timeout, headers: header });
       this.counters.answered++;
-      return { fate: "answered", body: reply.data, headers: reply.headers };
+      return { outcome: "answered", body: reply.data, headers: reply.headers };
     } catch (error) {
-      if (nc.isClosed()) return { fate: "down", body: EMPTY };
+      if (nc.isClosed()) return { outcome: "down", body: EMPTY };
       if (error instanceof RequestError && error.isNoResponders()) {
         this.counters.nobody++;
-        return { fate: "nobody", body: EMPTY };
+        return { outcome: "nobody", body: EMPTY };
       }
       if (error instanceof TimeoutError) {
         this.counters.late++;
-        return { fate: "late", body: EMPTY };
+        return { outcome: "late", body: EMPTY };
       }
       this.counters.failed++;
       this.warnOnce(`${subject}: ${message(error)}`);
-      return { fate: "unsent", body: EMPTY };
+      return { outcome: "unsent", body: EMPTY };
     }
   }
 
@@ -351,7 +357,7 @@ export class Bridge {
   }
 
   /**
-   * Reads a reply: the result of the hook, as it is.
+   * Reads a reply. Its body is the hook's result, passed on unchanged.
    *
    * @param {string} hook
    * @param {{body: Uint8Array, headers?: import("@nats-io/transport-node").MsgHdrs}} answer
@@ -364,7 +370,7 @@ export class Bridge {
     const error = get("Nats-Service-Error");
     if (error !== "" || result === null || typeof result !== "object" || Array.isArray(result)) {
       this.counters.garbage++;
-      this.warnOnce(`${hook}: ${error === "" ? "an answer is not a JSON object" : `the answer is an error: ${error}`}`);
+      this.warnOnce(`${hook}: ${error === "" ? "a reply is not a JSON object" : `the reply is an error: ${error}`}`);
       return NO_ANSWER;
     }
     if (hook === "before_prompt_build" && chat !== undefined) {
@@ -394,15 +400,15 @@ export class Bridge {
       (state, reason) => {
         if (connection !== this.#connection) return;
         if (state === "up") {
-          const said = `connected to NATS at ${connection.nc?.getServer()}`;
-          if (this.gateway) this.log.info(said);
-          else this.log.debug?.(said);
+          const text = `connected to NATS at ${connection.nc?.getServer()}`;
+          if (this.gateway) this.log.info(text);
+          else this.log.debug?.(text);
           this.#wasUp = true;
           this.#outbox.kick();
         } else if (state === "down") {
-          const said = `no connection to NATS (${reason}); turns go on without hints, events wait`;
-          if (this.#wasUp) this.log.warn(said);
-          else this.warnOnce(said);
+          const text = `no connection to NATS (${reason}); turns continue without hints, events wait`;
+          if (this.#wasUp) this.log.warn(text);
+          else this.warnOnce(text);
           this.#wasUp = false;
         }
       },
@@ -415,19 +421,19 @@ export class Bridge {
       limits: this.options.buffer,
       ready: () => this.#connection.state === "up",
       publish: (item) => this.#publish(item),
-      onDrop: () => this.warnOnce("the buffer of events is full: the oldest are dropped"),
+      onDrop: () => this.warnOnce("the event buffer is full: dropping the oldest"),
     });
   }
 
   /**
    * @param {import("./outbox.js").Item} item
-   * @returns {Promise<import("./outbox.js").Fate>}
+   * @returns {Promise<import("./outbox.js").Outcome>}
    */
   async #publish({ subject, id, body, bytes = 0 }) {
     const { nc } = this.#connection;
     if (!nc) return "again";
     if (bytes > this.#maxBody()) {
-      this.warnOnce("an event is larger than the server takes");
+      this.warnOnce("an event is larger than the server's max_payload");
       return "refused";
     }
     try {
@@ -438,9 +444,9 @@ export class Bridge {
       if (nc.isClosed()) return "again";
       this.warnOnce(`events are not stored: ${message(error)}`);
       const denied = error instanceof RequestError && error.cause instanceof PermissionViolationError;
-      // From 500 on it is the server's trouble, which may pass.
-      const wrong = error instanceof JetStreamApiError && error.status < 500;
-      return denied || wrong ? "refused" : "again";
+      // Errors from 500 on are the server's own and may pass.
+      const invalid = error instanceof JetStreamApiError && error.status < 500;
+      return denied || invalid ? "refused" : "again";
     }
   }
 
@@ -455,8 +461,8 @@ export class Bridge {
   }
 
   /**
-   * A process that is no gateway (`openclaw agent --local`) ends when nothing keeps it: the
-   * connection is given back soon.
+   * Closes an idle connection soon, unless this process is a gateway: `openclaw agent --local`
+   * exits only when nothing keeps it alive.
    */
   #rest() {
     clearTimeout(this.#idle);
@@ -467,15 +473,15 @@ export class Bridge {
   }
 
   /**
-   * Warns, of one thing not more often than every ten minutes.
+   * Logs a warning, the same one at most every ten minutes.
    *
    * @param {string} warning
    */
   warnOnce(warning) {
     const now = performance.now();
-    const last = this.#said.get(warning);
+    const last = this.#warned.get(warning);
     if (last !== undefined && now - last < 600_000) return;
-    remember(this.#said, warning, now);
+    remember(this.#warned, warning, now);
     this.log.warn(warning);
   }
 }
@@ -491,14 +497,14 @@ const NO_ANSWER = Object.freeze({ decided: false, result: undefined });
  */
 function aborted(signal) {
   return new Promise((_, reject) => {
-    if (signal.aborted) reject(new Error("it was cancelled"));
-    signal.addEventListener("abort", () => reject(new Error("it was cancelled")), { once: true });
+    if (signal.aborted) reject(new Error("cancelled"));
+    signal.addEventListener("abort", () => reject(new Error("cancelled")), { once: true });
   });
 }
 
 /**
  * @param {Uint8Array} body
- * @returns {unknown} undefined for what is not JSON
+ * @returns {unknown} undefined when it is not JSON
  */
 function parse(body) {
   try {
@@ -509,7 +515,7 @@ function parse(body) {
 }
 
 /**
- * Keeps the newest of a bounded number of entries.
+ * Sets an entry of a map that keeps the newest 500.
  *
  * @template T
  * @param {Map<string, T>} map
@@ -523,7 +529,7 @@ function remember(map, key, value) {
 }
 
 /**
- * What of the options asks for another connection when it changes.
+ * The options of the connection, as a key: another key needs another connection.
  *
  * @param {Options} o
  */

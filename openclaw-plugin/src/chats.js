@@ -1,9 +1,9 @@
-// The chats in which hints are off, in a file of the gateway's state directory.
+// The chats in which hints are off, kept in the gateway's state directory.
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** More chats than that do not stay switched off; the oldest come back on. */
+/** Beyond this many, the chat that was switched off first is switched on again. */
 const MAX_CHATS = 1000;
 
 export class Chats {
@@ -12,8 +12,8 @@ export class Chats {
   #file = "";
 
   /**
-   * Reads the chats of a file that need not be there. Without a file they count until the process
-   * ends.
+   * Loads the chats from a file, which may be missing. With "" as the file they last as long as the
+   * process.
    *
    * @param {string} file
    */
@@ -24,7 +24,7 @@ export class Chats {
       const chats = JSON.parse(readFileSync(file, "utf8"));
       this.#off = new Set(Array.isArray(chats) ? chats.filter((chat) => typeof chat === "string") : []);
     } catch {
-      // Not there, or of no use: hints are on.
+      // Missing or unreadable: hints are on everywhere.
     }
   }
 
@@ -34,11 +34,11 @@ export class Chats {
   }
 
   /**
-   * Switches hints of a chat.
+   * Switches hints off or on for a chat.
    *
    * @param {string} chat
    * @param {boolean} off
-   * @returns {boolean} whether it outlives the process
+   * @returns {boolean} whether the choice was saved
    */
   set(chat, off) {
     this.#off.delete(chat);

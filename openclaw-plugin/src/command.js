@@ -1,4 +1,4 @@
-// The /hint command: how it stands, and hints on or off for this chat.
+// The /hint command: status, and hints on or off for this chat.
 
 /**
  * @param {import("./bridge.js").Bridge} bridge
@@ -14,7 +14,7 @@ export function hintCommand(bridge, chats, ctx) {
       return { text: statusText(bridge, chats, chat) };
     case "on":
     case "off":
-      if (chat === undefined) return { text: "This command has no session, so hints cannot be switched for it." };
+      if (chat === undefined) return { text: "There is no session here, so hints cannot be switched on or off." };
       return { text: `Hints are ${action} for this chat${chats.set(chat, action === "off") ? "" : " until the gateway restarts"}.` };
     default:
       return { text: `There is no /hint ${action}. Use /hint status, /hint on or /hint off.` };
@@ -32,8 +32,8 @@ function statusText(bridge, chats, chat) {
     s.state === "up" ? `NATS: connected to ${s.server}` : `NATS: not connected${s.reason === "" ? "" : ` (${s.reason})`}`,
     `Hints for this chat: ${chats.isOff(chat) ? "off" : "on"}`,
     `Last hint here: ${lastHintText(chat === undefined ? undefined : bridge.lastHints.get(chat))}`,
-    `Asked ${s.asked}: ${s.answered} answered (${s.noDecision} without a decision, ${s.garbage} unusable), ${s.late} late, ${s.nobody} with nobody there; ${s.skipped} not asked`,
-    `Events: ${s.told} told, ${s.stored} stored, ${s.buffered} waiting, ${s.dropped} dropped, ${s.refused} refused`,
+    `Asked ${s.asked}: ${s.answered} answered (${s.noDecision} without a decision, ${s.garbage} unusable), ${s.late} late, ${s.nobody} without a responder; ${s.skipped} not asked`,
+    `Events: ${s.told} published, ${s.stored} stored, ${s.buffered} waiting, ${s.dropped} dropped, ${s.refused} refused`,
   ];
   for (const hook of s.unhandled) lines.push(`Nobody answers ${hook}`);
   for (const { hook, ms } of s.pausing) lines.push(`Pausing ${hook}: late answers; next try in ${Math.ceil(ms / 1000)} s`);

@@ -1,4 +1,4 @@
-// The plugin's options: the object that the consumer reads too with HINT_CONFIG (contract §9).
+// The plugin's options, in an object that the consumer can read too (HINT_CONFIG, contract §9).
 
 import { readFileSync } from "node:fs";
 
@@ -10,12 +10,12 @@ const manifest = JSON.parse(readFileSync(new URL("../openclaw.plugin.json", impo
 export const VERSION = manifest.version;
 
 /**
- * What the plugin itself uses of its options, all of it set.
+ * The options that the plugin itself uses, with defaults filled in.
  *
  * @typedef {object} Options
  * @property {boolean} enabled
  * @property {string[]} natsUrl
- * @property {number} natsPort of the server on this machine, when natsUrl is empty
+ * @property {number} natsPort port on this machine, used when natsUrl is empty
  * @property {string} natsCreds
  * @property {string} natsNkey
  * @property {string} natsCa
@@ -23,7 +23,7 @@ export const VERSION = manifest.version;
  * @property {string} natsKey
  * @property {string} natsInboxPrefix
  * @property {string} subjectPrefix
- * @property {string} stream empty: whichever stream takes the events
+ * @property {string} stream empty for whichever stream takes the events
  * @property {number} timeoutMs
  * @property {import("./payload.js").History} history
  * @property {{include: string[], exclude: string[], decide: string[], failClosed: string[]}} hooks
@@ -33,12 +33,12 @@ export const VERSION = manifest.version;
  * @property {{enabled: boolean, submittedBy: string}} knowhub
  */
 
-/** Events that are told when hooks.include says nothing. */
+/** Hooks that are published as events unless hooks.include says otherwise. */
 const DEFAULT_INCLUDE = manifest.configSchema.properties.hooks.properties.include.default;
 
 /**
- * Reads the options. What is missing or wrong is its default: a gateway checks the object against
- * the manifest's schema before, so that this is no place to complain.
+ * Reads the options. A missing or invalid value becomes the default, without an error: the gateway
+ * has already checked the object against the manifest's schema.
  *
  * @param {unknown} raw the plugin's config object
  * @param {(path: string) => string} [resolvePath]
@@ -92,7 +92,7 @@ export function readOptions(raw, resolvePath = (path) => path) {
 }
 
 /**
- * Options that neither the plugin nor the consumer has: typing errors, mostly.
+ * Names that are options of neither the plugin nor the consumer: typos, mostly.
  *
  * @param {unknown} raw
  * @returns {string[]}
@@ -102,8 +102,8 @@ export function unknownOptions(raw) {
 }
 
 /**
- * How many turns of the history are sent: none when the consumer classifies the message alone, all
- * when it looks at the full conversation.
+ * The number of turns of history to send: none when the consumer classifies the message alone, all
+ * when it reads the whole conversation.
  *
  * @param {unknown} given
  * @param {string} queryMode
@@ -119,7 +119,7 @@ function string(value) {
 }
 
 /**
- * A list, or text with commas.
+ * A list, or a comma-separated string.
  *
  * @param {unknown} value
  */
@@ -129,7 +129,7 @@ function list(value) {
 }
 
 /**
- * A number within its limits; text with one counts, as it does for the consumer.
+ * A number clamped to its limits; a numeric string counts, as it does for the consumer.
  *
  * @param {unknown} value
  * @param {number} otherwise

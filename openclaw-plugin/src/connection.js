@@ -1,4 +1,4 @@
-// One NATS connection that is dialled until it stands, and again when it is lost.
+// One NATS connection that is dialled until it is up, and again when it is lost.
 
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -15,17 +15,17 @@ import { message } from "./values.js";
  * @typedef {"idle" | "connecting" | "up" | "down" | "closed"} State
  */
 
-/** How long one attempt to connect may take. */
+/** Limit for one attempt to connect. */
 const DIAL_MS = 2000;
 
-/** How long a connection may take to close; a server that no longer reads could hold it up. */
+/** Limit for closing; a server that no longer reads could block it. */
 const CLOSE_MS = 500;
 
-/** The longest pause between two attempts. */
+/** The longest pause between attempts. */
 const MAX_PAUSE_MS = 5000;
 
 /**
- * The options of the client for the plugin's. Reads files, and throws when one cannot be read.
+ * Turns the plugin's options into the client's. Reads files, and throws when one is unreadable.
  *
  * @param {import("./config.js").Options} options
  * @returns {ConnectionOptions}
@@ -37,7 +37,7 @@ export function connectionOptions(options) {
     name: "openclaw-plugin-intenthint",
     servers: [],
     timeout: DIAL_MS,
-    reconnect: false, // Connection dials again, and keeps no process alive over it
+    reconnect: false, // Connection redials by itself, on timers that keep no process alive
     pingInterval: 10_000,
     maxPingOut: 2,
   };
@@ -45,7 +45,7 @@ export function connectionOptions(options) {
   for (const server of servers) {
     const url = named("natsUrl", () => new URL(server.includes("://") ? server : `nats://${server}`));
     if (url.protocol !== "nats:" && url.protocol !== "tls:") {
-      throw new Error(`natsUrl: a gateway connects to nats:// and tls:// addresses, not to ${url.protocol}//`);
+      throw new Error(`natsUrl: only nats:// and tls:// addresses are supported, not ${url.protocol}//`);
     }
     hosts.push(url.host);
     if (url.protocol === "tls:") out.tls = {};
@@ -65,11 +65,11 @@ export function connectionOptions(options) {
   }
   if (options.natsCa !== "") {
     const ca = read("natsCa", options.natsCa);
-    named(`natsCa: ${options.natsCa}`, () => new X509Certificate(ca)); // the client would trust nobody, and not say why
+    named(`natsCa: ${options.natsCa}`, () => new X509Certificate(ca)); // the client would trust no server and give no reason
     out.tls = { ca };
   }
   if (options.natsCert !== "" || options.natsKey !== "") {
-    if (options.natsCert === "" || options.natsKey === "") throw new Error("natsCert and natsKey: one of them is missing");
+    if (options.natsCert === "" || options.natsKey === "") throw new Error("natsCert and natsKey: one of the two is missing");
     const pair = { cert: read("natsCert", options.natsCert), key: read("natsKey", options.natsKey) };
     named("natsCert and natsKey", () => createSecureContext(pair));
     out.tls = { ...out.tls, ...pair };
@@ -79,7 +79,7 @@ export function connectionOptions(options) {
 }
 
 /**
- * Names the option in what goes wrong with it.
+ * Prefixes errors with the option that caused them.
  *
  * @template T
  * @param {string} option
@@ -103,8 +103,8 @@ function read(option, path) {
 }
 
 /**
- * What proves to a server who this is, from a file. The client takes lines as Unix ends them, the
- * last one too; the consumer reads the same file and takes any.
+ * An authenticator made from a credentials file. The client's parser needs Unix line ends and a
+ * final one; the consumer reads the same file and takes any.
  *
  * @param {string} option
  * @param {string} path
@@ -114,13 +114,13 @@ function proof(option, path, authenticator) {
   const text = `${read(option, path).replaceAll("\r\n", "\n")}\n`;
   return named(`${option}: ${path}`, () => {
     const signs = authenticator(text);
-    signs("nonce"); // fails here and not in mid-connection
+    signs("nonce"); // so that it fails here and not during the handshake
     return signs;
   });
 }
 
 /**
- * The seed in a file that may have comments and decoration around it.
+ * The seed in a file that may hold comments and decoration.
  *
  * @param {string} text
  */
@@ -133,7 +133,7 @@ export class Connection {
   state = "idle";
   /** @type {NatsConnection | undefined} */
   nc;
-  /** Why it does not stand. */
+  /** Why it is not up. */
   lastError = "";
 
   #closing = new AbortController();
@@ -149,7 +149,7 @@ export class Connection {
     this.onChange = onChange;
   }
 
-  /** Begins to connect; it goes on until close. */
+  /** Starts to connect, and keeps the connection up until close. */
   open() {
     if (this.state !== "idle") return;
     this.#set("connecting", "");
@@ -159,11 +159,11 @@ export class Connection {
   }
 
   /**
-   * Waits for the first attempt to connect, and for no other: when a connection is known not to
-   * stand nobody waits for it.
+   * Waits for the first attempt to connect and for no later one: nobody waits for a connection that
+   * is known to be down.
    *
    * @param {number} ms at most
-   * @returns {Promise<boolean>} whether the connection stands
+   * @returns {Promise<boolean>} whether the connection is up
    */
   async ready(ms) {
     this.open();
@@ -173,7 +173,7 @@ export class Connection {
     return this.state === "up";
   }
 
-  /** @param {() => void} dialled called after the first attempt, whatever came of it */
+  /** @param {() => void} dialled called after the first attempt, successful or not */
   async #run(dialled) {
     for (let pause = 250; !this.#closing.signal.aborted; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
       try {
@@ -192,7 +192,7 @@ export class Connection {
         this.#down(message(error));
       }
       dialled();
-      // Not all gateways at once when a server comes back.
+      // With jitter: not all gateways at once when a server is back.
       await sleep(pause * (0.75 + Math.random() / 2), this.#closing.signal);
     }
     dialled();
@@ -226,13 +226,13 @@ export class Connection {
     try {
       await Promise.race([this.nc?.close(), sleep(CLOSE_MS)]);
     } catch {
-      // It is of no use any more either way.
+      // It is of no further use either way.
     }
   }
 }
 
 /**
- * Connects to the first server, in an order by chance, that can be had.
+ * Connects to the first server that is available, starting with a random one.
  *
  * @param {ConnectionOptions} options
  * @returns {Promise<NatsConnection>}
@@ -256,10 +256,10 @@ async function connectAny(options) {
 }
 
 /**
- * What went wrong, and which option to look at.
+ * An error as text that names the option to check.
  *
  * @param {unknown} error
- * @param {boolean} encrypted whether it went wrong after the server had proved who it is
+ * @param {boolean} encrypted whether the server's certificate had been verified
  */
 function explained(error, encrypted) {
   const said = message(error);
@@ -268,7 +268,7 @@ function explained(error, encrypted) {
     return `${said}: check the user and password in natsUrl, or natsCreds, natsNkey or natsCert`;
   }
   if (/^(UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/.test(code)) {
-    return `the server's certificate is not trusted (${code}): natsCa must be the authority that it comes from`;
+    return `the server's certificate is not trusted (${code}): natsCa must be the authority that issued it`;
   }
   if (/^ERR_SSL_\w*ALERT/.test(code) || (encrypted && /^(ECONNRESET|EPIPE)$/.test(code))) {
     return `the server ended the TLS handshake (${code}): natsCert and natsKey must be a client certificate that it trusts`;
@@ -277,31 +277,31 @@ function explained(error, encrypted) {
 }
 
 /**
- * Waits for a server's greeting. The client leaves an open socket behind for each attempt at
- * something that takes connections and says nothing (a load balancer without servers, say), so
- * that is found out before.
+ * Waits for a server's greeting. The client leaks a socket for each attempt at an address that
+ * accepts connections and stays silent (a load balancer without servers, say), so this checks
+ * first.
  *
  * @param {string} server host:port
  * @param {ConnectionOptions["tls"]} tls
- * @returns {Promise<ConnectionOptions["tls"] | undefined>} for the connection, when it is to be encrypted
+ * @returns {Promise<ConnectionOptions["tls"] | undefined>} TLS options when the server offers TLS
  */
 function greeted(server, tls) {
   const { hostname, port } = new URL(`nats://${server}`);
   const host = hostname.replace(/^\[|\]$/g, "");
-  // The client names no host that is an address, and the certificate would have to be for "localhost".
+  // Given an IP address the client passes no host to TLS, which would then expect "localhost".
   const encrypted = { ...tls, host };
   return new Promise((resolve, reject) => {
     const failed = (/** @type {NodeJS.ErrnoException} */ error) =>
       reject(error.code === "ECONNREFUSED" ? new Error("connection refused") : error);
     const socket = dial({ host, port: Number(port) || 4222 });
-    socket.setTimeout(DIAL_MS, () => socket.destroy(new Error("the server says nothing")));
+    socket.setTimeout(DIAL_MS, () => socket.destroy(new Error("the server sent no greeting")));
     socket.once("data", (info) => {
       if (!/"tls_(required|available)":\s*true/.test(info.toString())) {
         resolve(undefined);
         socket.destroy();
         return;
       }
-      // To leave in mid-handshake would be an error in the server's log, at each connection.
+      // Leaving during the handshake would put an error into the server's log each time.
       const channel = secure({ ...encrypted, socket, servername: isIP(host) ? "" : host }, () => {
         resolve(encrypted);
         channel.destroySoon();
@@ -314,7 +314,7 @@ function greeted(server, tls) {
 }
 
 /**
- * Waits, without keeping the process alive.
+ * Sleeps without keeping the process alive.
  *
  * @param {number} ms
  * @param {AbortSignal} [signal] ends it early

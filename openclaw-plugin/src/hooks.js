@@ -1,4 +1,4 @@
-// The hooks of OpenClaw 2026.9.6, and what is done at each.
+// The hooks of OpenClaw 2026.9.6, and what the plugin does at each.
 
 /** Hooks whose result the gateway waits for. */
 export const DECISIONS = [
@@ -23,7 +23,7 @@ export const DECISIONS = [
   "tool_result_persist",
 ];
 
-/** Hooks whose result nobody waits for. */
+/** Hooks that have no result. */
 export const OBSERVATIONS = [
   "after_compaction",
   "after_tool_call",
@@ -50,23 +50,23 @@ export const OBSERVATIONS = [
   "subagent_spawned",
 ];
 
-/** The gateway calls these without waiting for a promise: they can be told, not decided. */
+/** The gateway does not await these handlers: they can be observed, not decided. */
 const SYNCHRONOUS = new Set(["before_message_write", "tool_result_persist"]);
 
-/** Results that stop what a hook guards, for those that may fail closed. */
+/** For hooks that can fail closed: the result that stops what the hook guards. */
 const CLOSED = new Map([
   ["before_tool_call", { block: true, blockReason: "nobody decided about this tool call (intention-hint)" }],
 ]);
 
 /**
  * @typedef {object} Plan
- * @property {string[]} decide hooks that are asked about
- * @property {string[]} tell hooks that are published as events
- * @property {string[]} problems what of the configuration cannot be done
+ * @property {string[]} decide hooks whose result is requested
+ * @property {string[]} observe hooks that are published as events
+ * @property {string[]} problems parts of the configuration that cannot be applied
  */
 
 /**
- * Says what is done at which hook. A hook is either asked about or told.
+ * Sorts the hooks by the options. A hook is either decided or observed, not both.
  *
  * @param {import("./config.js").Options} options
  * @returns {Plan}
@@ -77,8 +77,8 @@ export function planHooks({ hooks, triage }) {
   const decide = new Set(["before_prompt_build"]);
   if (triage.enabled) decide.add("before_dispatch");
   for (const hook of hooks.decide) {
-    if (!DECISIONS.includes(hook)) problems.push(`hooks.decide: ${hook} is not a hook that can be decided`);
-    else if (SYNCHRONOUS.has(hook)) problems.push(`hooks.decide: the gateway does not wait at ${hook}`);
+    if (!DECISIONS.includes(hook)) problems.push(`hooks.decide: ${hook} is not a decision hook`);
+    else if (SYNCHRONOUS.has(hook)) problems.push(`hooks.decide: the gateway does not wait for a result of ${hook}`);
     else decide.add(hook);
   }
   for (const hook of hooks.failClosed) {
@@ -86,19 +86,19 @@ export function planHooks({ hooks, triage }) {
     else if (!decide.has(hook)) problems.push(`hooks.failClosed: ${hook} is not in hooks.decide`);
   }
   for (const pattern of [...hooks.include, ...hooks.exclude]) {
-    if (!all.some((hook) => matches(pattern, hook))) problems.push(`hooks: ${pattern} is no hook of this gateway`);
+    if (!all.some((hook) => matches(pattern, hook))) problems.push(`hooks: ${pattern} matches no hook`);
   }
-  const tell = all.filter(
+  const observe = all.filter(
     (hook) =>
       !decide.has(hook) &&
       hooks.include.some((pattern) => matches(pattern, hook)) &&
       !hooks.exclude.some((pattern) => matches(pattern, hook)),
   );
-  return { decide: [...decide], tell, problems };
+  return { decide: [...decide], observe, problems };
 }
 
 /**
- * The answer for a hook that nobody decided about.
+ * The result for a hook that nobody decided about.
  *
  * @param {string} hook
  * @param {string[]} failClosed

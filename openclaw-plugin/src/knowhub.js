@@ -1,11 +1,11 @@
-// Tools that let an agent use experiences (contract §12).
+// Tools that give agents access to experiences (contract §12).
 
 import { knowhubSubject } from "./subjects.js";
 import { message } from "./values.js";
 
 export const TOOL_NAMES = ["kb_search", "kb_submit", "kb_content"];
 
-/** How long a tool waits for its answer. */
+/** How long a tool waits for a reply. */
 const CALL_MS = 10_000;
 
 const text = (/** @type {string} */ description) => ({ type: "string", minLength: 1, description });
@@ -37,14 +37,14 @@ export function knowhubTools(bridge, ctx) {
     {
       name: "kb_search",
       label: "Search experiences",
-      description: "Search approved experiences of earlier tasks: what was tried, with what, and what came of it. Best matches first.",
+      description: "Search approved experiences from earlier tasks: what was tried, with which tool, and how it turned out. Best matches first.",
       parameters: {
         type: "object",
         additionalProperties: false,
         required: ["query"],
         properties: {
           query: text("What to look for, in any language."),
-          limit: { type: "integer", minimum: 1, maximum: 50, description: "How many at most (default 5)." },
+          limit: { type: "integer", minimum: 1, maximum: 50, description: "Maximum number of results (default 5)." },
         },
       },
       execute: (_id, { query, limit }, signal) => call("search", { q: query, limit: limit ?? 5, ...agent }, signal),
@@ -52,15 +52,15 @@ export function knowhubTools(bridge, ctx) {
     {
       name: "kb_submit",
       label: "Submit an experience",
-      description: "Submit an experience that others can learn from: the task, the tool or source that was used, and the result.",
+      description: "Submit an experience that others can learn from: the task, the tool or source used, and the result.",
       parameters: {
         type: "object",
         additionalProperties: false,
         required: ["task", "resource", "result"],
         properties: {
-          task: text("What was to be done."),
-          resource: text("What it was done with: a tool, a page, a command."),
-          result: text("What came of it, and what to mind next time."),
+          task: text("The task."),
+          resource: text("What was used: a tool, a page, a command."),
+          result: text("The outcome, and what to watch out for next time."),
         },
       },
       execute: (_id, { task, resource, result }, signal) => {
@@ -72,7 +72,7 @@ export function knowhubTools(bridge, ctx) {
     {
       name: "kb_content",
       label: "Read an experience",
-      description: "Read one experience in full by the id that kb_search gave.",
+      description: "Read one experience in full, by its id from kb_search.",
       parameters: {
         type: "object",
         additionalProperties: false,

@@ -1,4 +1,4 @@
-// Events on their way to the stream: in order, bounded, published again until the server has them.
+// A bounded queue of events: published in order, and again until the stream has them.
 
 /**
  * @typedef {object} Item
@@ -10,15 +10,16 @@
  */
 
 /**
- * What became of a publish: the stream has it, it may be tried again, or it never will be taken.
+ * The outcome of a publish: the stream has the event, it may be published again, or no stream will
+ * ever take it.
  *
- * @typedef {"stored" | "again" | "refused"} Fate
+ * @typedef {"stored" | "again" | "refused"} Outcome
  */
 
-/** How many events are on their way at once. The server stores them in the order of sending. */
+/** Events in flight at once. The server stores them in the order of sending. */
 const WINDOW = 64;
 
-/** How often an event is tried while the connection is up and the stream takes others. */
+/** Attempts for an event while the stream takes others. */
 const MAX_ATTEMPTS = 8;
 
 export class Outbox {
@@ -40,7 +41,7 @@ export class Outbox {
   /**
    * @param {object} options
    * @param {{events: number, bytes: number}} options.limits
-   * @param {(item: Item) => Promise<Fate>} options.publish never rejects
+   * @param {(item: Item) => Promise<Outcome>} options.publish never rejects
    * @param {() => boolean} options.ready whether publishing makes sense now
    * @param {(dropped: number) => void} [options.onDrop]
    */
@@ -56,7 +57,7 @@ export class Outbox {
   }
 
   /**
-   * Adds an event at the end; the oldest that are not on their way give room.
+   * Appends an event. Beyond the limits the oldest that are not in flight are dropped.
    *
    * @param {Item} item
    */
@@ -80,7 +81,7 @@ export class Outbox {
     this.kick();
   }
 
-  /** Begins to publish when there is something to publish and a connection to do it on. */
+  /** Starts to publish when there are events and a connection. */
   kick() {
     if (this.#pumping || this.#items.length === 0 || !this.ready()) return;
     clearTimeout(this.#retry);
@@ -93,14 +94,14 @@ export class Outbox {
     while (this.#items.length > 0 && this.ready() && !again) {
       const batch = this.#items.slice(0, WINDOW);
       this.#inFlight = batch.length;
-      const fates = await Promise.all(batch.map((item) => this.publish(item)));
+      const outcomes = await Promise.all(batch.map((item) => this.publish(item)));
       this.#inFlight = 0;
-      const some = fates.includes("stored");
+      const some = outcomes.includes("stored");
       const keep = batch.filter((item, i) => {
-        const fate = fates[i];
+        const outcome = outcomes[i];
         item.attempts = (item.attempts ?? 0) + (some ? 1 : 0);
-        const hopeless = fate === "refused" || (fate === "again" && item.attempts >= MAX_ATTEMPTS);
-        if (fate === "stored") this.stored++;
+        const hopeless = outcome === "refused" || (outcome === "again" && item.attempts >= MAX_ATTEMPTS);
+        if (outcome === "stored") this.stored++;
         else if (hopeless) this.refused++;
         else return true;
         this.#bytes -= item.bytes ?? 0;
@@ -119,10 +120,10 @@ export class Outbox {
   }
 
   /**
-   * Waits until every event is stored.
+   * Waits until the queue is empty.
    *
    * @param {number} ms at most
-   * @returns {Promise<boolean>} whether none is left
+   * @returns {Promise<boolean>} whether it is
    */
   async drained(ms) {
     this.kick();
@@ -138,9 +139,9 @@ export class Outbox {
   }
 
   /**
-   * Gives up what is left.
+   * Drops all events that are not in flight.
    *
-   * @returns {number} how many events
+   * @returns {number} how many
    */
   abandon() {
     clearTimeout(this.#retry);

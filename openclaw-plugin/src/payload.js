@@ -1,15 +1,15 @@
-// Message bodies: the two arguments of a hook as one JSON object that a server takes (contract §3).
+// Message bodies: the two arguments of a hook as one JSON object (contract §3).
 
 import { DEFAULT_LIMITS, sanitize } from "./sanitize.js";
 import { record, text } from "./values.js";
 
 /**
- * How much of a conversation goes into a body.
+ * Limits of the conversation in a body.
  *
  * @typedef {object} History
- * @property {number} turns the last so many user messages and what follows them
- * @property {number} bytes of messages at most
- * @property {boolean} textOnly users' and assistants' texts, without tools, thinking and images
+ * @property {number} turns user messages, counted from the end, each with what follows it
+ * @property {number} bytes all messages together
+ * @property {boolean} textOnly only text of users and assistants: no tools, thinking or images
  */
 
 /**
@@ -21,20 +21,20 @@ import { record, text } from "./values.js";
  * @property {string} id
  */
 
-/** The fields of events that hold messages, oldest first. */
+/** Fields of events that hold messages, oldest first. */
 const MESSAGE_FIELDS = ["messages", "historyMessages"];
 
-/** What a context holds of the gateway's whole configuration, secrets among it. */
+/** Fields of a context that hold the gateway's configuration, with secrets. */
 const PRIVATE = new Set(["config", "cfg"]);
 
 /**
- * Writes a body of at most maxBytes bytes. Of messages the oldest are left out first, then long
- * strings are cut; the texts of a prompt that is asked about come last.
+ * Encodes a body of at most maxBytes bytes. The oldest messages are left out first, then long
+ * strings are cut.
  *
  * @param {Body} body
  * @param {number} maxBytes
  * @param {History} history
- * @returns {string | undefined} undefined when it cannot be made to fit
+ * @returns {string | undefined} undefined when it does not fit
  */
 export function encodeBody(body, maxBytes, history) {
   const { hook, ts, id } = body;
@@ -45,7 +45,7 @@ export function encodeBody(body, maxBytes, history) {
     const head = JSON.stringify({ hook, ts, id, ctx: record(ctx), event: record(event) });
     let room = maxBytes - Buffer.byteLength(head);
     if (room < 0) continue;
-    let out = head.slice(0, -2); // without the braces of event and body
+    let out = head.slice(0, -2); // without the closing braces of event and body
     let first = Object.keys(record(event)).length === 0;
     for (const field of MESSAGE_FIELDS) {
       if (!isMessages(body.event, field)) continue;
@@ -75,8 +75,8 @@ function isMessages(event, key) {
 }
 
 /**
- * The messages that a hook's event is about. agent_end has the whole session, of which the run is
- * what follows the last user message (contract §8).
+ * The messages of an event that are sent. agent_end holds the whole session; the run is what follows
+ * the last user message (contract §8).
  *
  * @param {string} hook
  * @param {unknown} event
@@ -89,7 +89,7 @@ function messagesOf(hook, event, field) {
 }
 
 /**
- * The messages from the n-th last user message on, or all.
+ * The messages from the n-th user message from the end on, or all when there are fewer.
  *
  * @param {unknown[]} messages
  * @param {number} n
@@ -105,7 +105,7 @@ export function lastTurns(messages, n) {
 }
 
 /**
- * The last messages that fit, as elements of a JSON array.
+ * The newest messages that fit, as elements of a JSON array.
  *
  * @param {unknown[]} messages
  * @param {number} bytes
@@ -127,12 +127,12 @@ function encodeMessages(messages, bytes, history, limits) {
 }
 
 /**
- * A user's or assistant's message with its texts alone, which is what a classifier reads
- * (contract §5).
+ * The text of a user's or an assistant's message, which is all that a classifier reads (contract
+ * §5).
  *
  * @param {unknown} message
  * @param {import("./sanitize.js").Limits} limits
- * @returns {unknown} undefined for other messages
+ * @returns {unknown} undefined for other roles
  */
 function textOf(message, limits) {
   const role = text(message, "role");
@@ -147,7 +147,7 @@ function textOf(message, limits) {
 }
 
 /**
- * The W3C trace context of a hook's context, as a traceparent header.
+ * The trace of a hook's context as a traceparent header (W3C Trace Context).
  *
  * @param {unknown} ctx
  * @returns {string | undefined}

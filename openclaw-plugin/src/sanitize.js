@@ -1,10 +1,10 @@
-// A copy of anything as JSON values, bounded in depth, number and length.
+// Copies any value as JSON values, limited in depth, number and length.
 
 /**
  * @typedef {object} Limits
- * @property {number} depth levels of objects and arrays that are kept
- * @property {number} values how many values are kept in all
- * @property {number} chars how long a string may be, in UTF-16 units
+ * @property {number} depth levels of objects and arrays
+ * @property {number} values values in total
+ * @property {number} chars length of a string, in UTF-16 units
  */
 
 /** @type {Limits} */
@@ -13,14 +13,14 @@ export const DEFAULT_LIMITS = { depth: 32, values: 100_000, chars: 262_144 };
 const CUT = "...(truncated)";
 
 /**
- * Copies a value so that JSON.stringify takes it: functions, symbols, signals, what refers to
- * itself and what cannot be read are left out, a BigInt becomes its digits, bytes become their
- * number, and what is deeper, more or longer than the limits is cut. It never throws.
+ * Copies a value so that JSON.stringify takes it. Functions, symbols, signals, cycles and unreadable
+ * fields are left out, a BigInt becomes its digits, binary data its size, and what exceeds the limits
+ * is cut. It never throws.
  *
  * @param {unknown} value
  * @param {Limits} [limits]
- * @param {(key: string, depth: number) => boolean} [drop] fields that are left out
- * @returns {unknown} undefined when nothing of the value can be kept
+ * @param {(key: string, depth: number) => boolean} [drop] reports whether to leave out a field
+ * @returns {unknown} undefined when nothing can be kept
  */
 export function sanitize(value, limits = DEFAULT_LIMITS, drop = () => false) {
   let left = limits.values;
@@ -67,7 +67,7 @@ export function sanitize(value, limits = DEFAULT_LIMITS, drop = () => false) {
       if (v instanceof Set) return list([...v], depth);
       if (v instanceof Map) return fields([...v.keys()].map(String), (key) => v.get(key), depth);
       const keys = Object.keys(v);
-      // Those of an error do not count as its own.
+      // An error's name and message are not enumerable.
       if (v instanceof Error) keys.unshift(...["name", "message"].filter((key) => !keys.includes(key)));
       return fields(keys, (key) => /** @type {Record<string, unknown>} */ (v)[key], depth);
     } finally {
@@ -102,7 +102,7 @@ export function sanitize(value, limits = DEFAULT_LIMITS, drop = () => false) {
       if (drop(key, depth)) continue;
       const value = attempt(() => copy(get(key), depth + 1));
       if (value === undefined) continue;
-      // "__proto__" as an ordinary field.
+      // Not by assignment: "__proto__" is an ordinary field here.
       Object.defineProperty(out, key, { value, enumerable: true, configurable: true, writable: true });
     }
     return out;
@@ -112,7 +112,7 @@ export function sanitize(value, limits = DEFAULT_LIMITS, drop = () => false) {
 }
 
 /**
- * Things that live in this process and mean nothing outside it.
+ * Reports whether an object has a meaning in this process only.
  *
  * @param {object} v
  */
@@ -128,7 +128,7 @@ function isLive(v) {
 }
 
 /**
- * Cuts a string to a number of UTF-16 units without splitting a character.
+ * Cuts a string to a number of UTF-16 units without splitting a surrogate pair.
  *
  * @param {string} s
  * @param {number} chars

@@ -8,10 +8,10 @@ import { text } from "./values.js";
 const MAX_TOKEN = 1000;
 
 /**
- * Writes a value as one subject token: a byte outside [A-Za-z0-9_-] becomes "=" and two upper-case
+ * Encodes a value as one subject token: a byte outside [A-Za-z0-9_-] becomes "=" and two upper-case
  * hex digits, an absent value "_", and "_" itself "=5F".
  *
- * @param {string | Uint8Array | null | undefined} value text, or bytes that need not be UTF-8
+ * @param {string | Uint8Array | null | undefined} value text or any bytes
  * @returns {string}
  */
 export function encodeToken(value) {
@@ -37,7 +37,7 @@ function isPlain(byte) {
 }
 
 /**
- * The token of a value, shortened when no server would take it.
+ * The token of a value, shortened when it is too long for a server.
  *
  * @param {string | undefined} value
  */
@@ -48,7 +48,7 @@ function part(value) {
 }
 
 /**
- * The subject on which a decision is asked for.
+ * The subject of a request for a decision.
  *
  * @param {string} prefix
  * @param {string} hook
@@ -59,7 +59,7 @@ export function requestSubject(prefix, hook, agent) {
 }
 
 /**
- * The subject on which an event is published.
+ * The subject of an event.
  *
  * @param {string} prefix
  * @param {string} hook
@@ -81,8 +81,8 @@ export function knowhubSubject(prefix, verb) {
 }
 
 /**
- * The agent and the session that a hook's arguments speak of. Hooks differ in what they have: the
- * context counts before the event, and an agent may stand in the session key alone.
+ * The agent and the session that a hook's arguments name. Hooks differ in their fields: the context
+ * comes before the event, and the agent may be part of the session key only.
  *
  * @param {unknown} event
  * @param {unknown} ctx

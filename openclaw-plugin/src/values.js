@@ -1,9 +1,9 @@
-// Values that may be anything: what hooks are given, what files hold, what is thrown.
+// Reads values of unknown type: arguments of hooks, contents of files, thrown errors.
 
 /**
  * @param {unknown} object
  * @param {string} field
- * @returns {string | undefined} a string that is not empty
+ * @returns {string | undefined} the field when it is a non-empty string
  */
 export function text(object, field) {
   try {
@@ -16,7 +16,7 @@ export function text(object, field) {
 
 /**
  * @param {unknown} value
- * @returns {Record<string, unknown>} {} for what is no object
+ * @returns {Record<string, unknown>} {} when it is not an object
  */
 export function record(value) {
   return value !== null && typeof value === "object" && !Array.isArray(value)

@@ -18,7 +18,7 @@ test("Breaker: opens after late answers in a row", () => {
   assert.equal(b.pauseLeft, 1000);
 });
 
-test("Breaker: an answer in time begins the count anew", () => {
+test("Breaker: an answer in time resets the count", () => {
   const { b } = breaker();
   for (let i = 0; i < 10; i++) {
     b.late();
@@ -28,7 +28,7 @@ test("Breaker: an answer in time begins the count anew", () => {
   assert.equal(b.allow(), true);
 });
 
-test("Breaker: nobody there is not late", () => {
+test("Breaker: no responders is not late", () => {
   const { b } = breaker();
   for (let i = 0; i < 10; i++) {
     assert.equal(b.allow(), true);

@@ -11,7 +11,7 @@ const manifest = JSON.parse(readFileSync(new URL("../openclaw.plugin.json", impo
 const schema = manifest.configSchema;
 const source = (/** @type {string} */ path) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
 
-test("manifest: names what the package is", () => {
+test("manifest: matches the package", () => {
   const pkg = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
   assert.equal(manifest.id, "intention-hint");
   assert.equal(manifest.version, pkg.version);
@@ -20,13 +20,13 @@ test("manifest: names what the package is", () => {
   assert.deepEqual(Object.keys(pkg.dependencies), pkg.bundleDependencies);
 });
 
-test("manifest: has every field that the consumer reads from the same object", () => {
+test("manifest: has every field that the consumer reads", () => {
   const fields = [...source("internal/config/variables.go").matchAll(/\bfield: "(\w+)"/g)].map((match) => match[1] ?? "");
   assert.ok(fields.length > 30);
   for (const field of fields) assert.ok(field in schema.properties, field);
 });
 
-test("manifest: hints and groups speak of fields that are there", () => {
+test("manifest: hints and groups name existing fields", () => {
   for (const path of Object.keys(manifest.uiHints)) {
     let node = schema;
     for (const step of path.split(".")) {
@@ -54,11 +54,11 @@ for (const [name, raw, pick, want] of /** @type {Array<[string, any, (o: import(
   ["servers as a list", { natsUrl: ["nats://a:1"] }, (o) => o.natsUrl, ["nats://a:1"]],
   ["no server", {}, (o) => [o.natsUrl, o.natsPort], [[], 4222]],
   ["the port of the embedded server", { natsPort: 4300 }, (o) => o.natsPort, 4300],
-  ["a port that is not known", { natsPort: -1 }, (o) => o.natsPort, 4222],
+  ["an unknown port", { natsPort: -1 }, (o) => o.natsPort, 4222],
   ["a short time-out", { timeoutMs: 1 }, (o) => o.timeoutMs, 500],
   ["a long time-out", { timeoutMs: 1e9 }, (o) => o.timeoutMs, 60_000],
   ["a time-out as text", { timeoutMs: "1500" }, (o) => o.timeoutMs, 1500],
-  ["a time-out that is none", { timeoutMs: {} }, (o) => o.timeoutMs, 3000],
+  ["a time-out that is not a number", { timeoutMs: {} }, (o) => o.timeoutMs, 3000],
   ["the message alone", { queryMode: "message" }, (o) => o.history.turns, 0],
   ["the full conversation", { queryMode: "full" }, (o) => o.history.turns, Number.MAX_SAFE_INTEGER],
   ["turns as given", { queryMode: "full", history: { turns: 7 } }, (o) => o.history.turns, 7],
@@ -75,7 +75,7 @@ test("readOptions: files are resolved as the gateway does", () => {
   assert.equal(o.natsCa, "");
 });
 
-test("unknownOptions: names typing errors", () => {
+test("unknownOptions: names typos", () => {
   assert.deepEqual(unknownOptions({ natsURL: "x", timeoutMs: 1, dataDir: "d" }), ["natsURL"]);
 });
 
@@ -101,27 +101,27 @@ for (const [name, raw, check] of /** @type {Array<[string, any, (plan: import(".
     (plan) => {
       assert.deepEqual(plan.decide, ["before_prompt_build"]);
       assert.deepEqual(plan.problems, []);
-      for (const hook of ["after_tool_call", "agent_end", "session_end", "message_received"]) assert.ok(plan.tell.includes(hook), hook);
-      for (const hook of ["llm_input", "before_prompt_build", "before_tool_call"]) assert.ok(!plan.tell.includes(hook), hook);
+      for (const hook of ["after_tool_call", "agent_end", "session_end", "message_received"]) assert.ok(plan.observe.includes(hook), hook);
+      for (const hook of ["llm_input", "before_prompt_build", "before_tool_call"]) assert.ok(!plan.observe.includes(hook), hook);
     },
   ],
   ["with triage", { triage: { enabled: true } }, (plan) => assert.deepEqual(plan.decide, ["before_prompt_build", "before_dispatch"])],
-  ["all events", { hooks: { include: ["*"] } }, (plan) => assert.equal(plan.tell.length, DECISIONS.length + OBSERVATIONS.length - 1)],
-  ["some events", { hooks: { include: ["session_*", "llm_output"], exclude: ["*_end"] } }, (plan) => assert.deepEqual(plan.tell.toSorted(), ["llm_output", "session_start"])],
+  ["all events", { hooks: { include: ["*"] } }, (plan) => assert.equal(plan.observe.length, DECISIONS.length + OBSERVATIONS.length - 1)],
+  ["some events", { hooks: { include: ["session_*", "llm_output"], exclude: ["*_end"] } }, (plan) => assert.deepEqual(plan.observe.toSorted(), ["llm_output", "session_start"])],
   [
     "a decision",
     { hooks: { decide: ["before_tool_call"], include: ["*"], failClosed: ["before_tool_call"] } },
     (plan) => {
       assert.deepEqual(plan.decide, ["before_prompt_build", "before_tool_call"]);
-      assert.ok(!plan.tell.includes("before_tool_call"), "asked or told");
+      assert.ok(!plan.observe.includes("before_tool_call"), "decided or observed, not both");
       assert.deepEqual(plan.problems, []);
     },
   ],
-  ["a decision at an observation", { hooks: { decide: ["agent_end"] } }, (plan) => assert.match(plan.problems.join(), /agent_end is not a hook that can be decided/)],
+  ["a decision at an observation", { hooks: { decide: ["agent_end"] } }, (plan) => assert.match(plan.problems.join(), /agent_end is not a decision hook/)],
   ["a decision where nobody waits", { hooks: { decide: ["tool_result_persist"] } }, (plan) => assert.match(plan.problems.join(), /does not wait/)],
   ["closed without a decision", { hooks: { failClosed: ["before_tool_call"] } }, (plan) => assert.match(plan.problems.join(), /not in hooks.decide/)],
-  ["closed where it cannot be", { hooks: { failClosed: ["before_prompt_build"] } }, (plan) => assert.match(plan.problems.join(), /cannot fail closed/)],
-  ["a typing error", { hooks: { include: ["agent_ended"] } }, (plan) => assert.match(plan.problems.join(), /agent_ended is no hook/)],
+  ["closed where that is impossible", { hooks: { failClosed: ["before_prompt_build"] } }, (plan) => assert.match(plan.problems.join(), /cannot fail closed/)],
+  ["a typo", { hooks: { include: ["agent_ended"] } }, (plan) => assert.match(plan.problems.join(), /agent_ended matches no hook/)],
 ])) {
   test(`planHooks: ${name}`, () => check(planHooks(readOptions(raw))));
 }

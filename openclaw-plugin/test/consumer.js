@@ -1,4 +1,4 @@
-// The consumer itself, as a process of this repository.
+// The consumer, built from this repository and run as a process.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { connect } from "@nats-io/transport-node";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A directory that is removed at the end, and the consumer built into it. @param {string[]} more programs */
+/** Builds the consumer into a temporary directory. @param {string[]} more programs to build */
 export function build(...more) {
   const directory = mkdtempSync(join(tmpdir(), "intenthint-"));
   const binary = join(directory, "consumer");
@@ -60,7 +60,7 @@ export async function start(built, { port, name, conf, user = "" }) {
       child.kill("SIGTERM");
       await exited;
     },
-    /** Ends it at once, as a crash does. */
+    /** Kills it, as a crash would. */
     async kill() {
       child.kill("SIGKILL");
       await exited;
@@ -91,11 +91,11 @@ async function serving(port, user, alive, log) {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
   }
-  throw new Error(`the consumer does not serve:\n${log()}`);
+  throw new Error(`the consumer is not serving:\n${log()}`);
 }
 
 /**
- * Waits until something holds; what it is is found out by asking, since it happens elsewhere.
+ * Polls until a condition holds that another process brings about.
  *
  * @param {string} what
  * @param {() => unknown} holds

@@ -1,4 +1,4 @@
-// A gateway as far as a plugin sees it.
+// A gateway, as far as a plugin sees it.
 
 import plugin from "../index.js";
 
@@ -42,7 +42,7 @@ export function gateway(pluginConfig, more = {}) {
   };
 }
 
-/** Forgets everything, as a new process has. */
+/** Discards all shared state, as a new process would. */
 export async function forget() {
   const shared = /** @type {any} */ (globalThis)[SHARED];
   delete (/** @type {any} */ (globalThis)[SHARED]);

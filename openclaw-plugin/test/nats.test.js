@@ -65,7 +65,7 @@ async function responder(prefix, answer, hooks = ">") {
   return { count: () => n, stop: () => subscription.unsubscribe() };
 }
 
-/** The number that the server gives to a connection made now. */
+/** The id that the server gives to a new connection. */
 async function clientId() {
   const probe = await connect({ servers: consumer.url.replace("nats://", "") });
   const id = probe.info?.client_id ?? 0;
@@ -90,14 +90,14 @@ test("a turn: hint, tool call, end", async () => {
   assert.match(g.hint(), /Asked 1: 1 answered/);
 });
 
-test("no decision is nothing", async () => {
+test("no decision is no result", async () => {
   const g = gateway({ natsUrl: consumer.url, hooks: { decide: ["before_agent_run"] } });
   assert.equal(await g.fire("before_prompt_build", prompt("x"), { ...CTX, trigger: "cron" }), undefined);
   assert.match(g.hint(), /no hint \(not_user_trigger\)/);
   assert.equal(await g.fire("before_agent_run", prompt("x")), undefined);
 });
 
-test("captured turns get the outcome that the whole session would give", async () => {
+test("captured turns get the outcome that the whole session would have given", async () => {
   const g = gateway({ natsUrl: consumer.url });
   await g.fire("gateway_start", { port: 1 }, {});
   for (const [i, { event, ctx }] of samples("agent_end").entries()) {
@@ -111,7 +111,7 @@ test("captured turns get the outcome that the whole session would give", async (
   }
 });
 
-test("what travels: headers, subject and history", async () => {
+test("a request: headers, subject and history", async () => {
   /** @type {import("@nats-io/transport-node").Msg | undefined} */
   let seen;
   const r = await responder("seen", (msg) => {
@@ -146,11 +146,11 @@ test("a history beyond the server's max_payload loses its oldest messages", asyn
     await eventually("the tool call is stored", () => g.shared().bridge.status().stored === 1);
     await forget();
 
-    // Told before it is known what the server takes.
+    // Published before the server's max_payload is known.
     const early = gateway({ natsUrl: small.url });
     const text = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`k${i}`, "y".repeat(1000)]));
     for (const params of [text, {}]) await early.fire("after_tool_call", { toolName: "read", params });
-    await eventually("the large one is refused, the other one stored", () => {
+    await eventually("the large one is refused, the other is stored", () => {
       const { stored, refused, buffered } = early.shared().bridge.status();
       return stored === 1 && refused === 1 && buffered === 0;
     });
@@ -160,18 +160,18 @@ test("a history beyond the server's max_payload loses its oldest messages", asyn
   }
 });
 
-test("nobody there: the turn goes on at once", async () => {
+test("no responders: the turn continues at once", async () => {
   const g = gateway({ natsUrl: consumer.url, subjectPrefix: "nobody" });
   await g.fire("gateway_start", { port: 1 }, {});
   await eventually("connected", () => g.shared().bridge.status().state === "up");
   for (let i = 0; i < 5; i++) {
     assert.ok((await took(async () => assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined))) < 500);
   }
-  assert.match(g.hint(), /0 late, 5 with nobody there/);
+  assert.match(g.hint(), /0 late, 5 without a responder/);
   assert.equal(g.log.filter((line) => line.includes("is a consumer running?")).length, 1);
 });
 
-test("late answers: the turn goes on in time, and after some nobody is asked until a probe is answered", async () => {
+test("late answers: the turn continues in time, and requests stop until a probe is answered", async () => {
   let answering = false;
   const r = await responder("late", (msg) => {
     if (answering) msg.respond('{"prependContext": "x"}');
@@ -203,19 +203,19 @@ test("late answers: only one of many turns probes", async () => {
 });
 
 for (const [name, body] of /** @type {Array<[string, string | Uint8Array]>} */ ([
-  ["nothing", ""],
-  ["no JSON", "<html>"],
-  ["cut JSON", '{"prependContext": "x"'],
+  ["an empty body", ""],
+  ["not JSON", "<html>"],
+  ["truncated JSON", '{"prependContext": "x"'],
   ["a list", "[1]"],
   ["null", "null"],
-  ["a text", '"x"'],
-  ["no UTF-8", Uint8Array.of(0x22, 0xff, 0x22)],
+  ["a string", '"x"'],
+  ["not UTF-8", Uint8Array.of(0x22, 0xff, 0x22)],
 ])) {
   test(`garbage: ${name} is no decision`, async () => {
     const r = await responder("garbage", (msg) => msg.respond(body));
     const g = gateway({ natsUrl: consumer.url, subjectPrefix: "garbage", hooks: { decide: ["before_tool_call"], failClosed: ["before_tool_call"] } });
     assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined);
-    assert.equal(/** @type {any} */ (await g.fire("before_tool_call", { toolName: "exec" })).block, true, "and closed where it is to be");
+    assert.equal(/** @type {any} */ (await g.fire("before_tool_call", { toolName: "exec" })).block, true, "and it fails closed if configured");
     assert.match(g.hint(), /2 unusable/);
     r.stop();
   });
@@ -276,7 +276,7 @@ test("late answers to one hook do not stop another", async () => {
   hints.stop();
 });
 
-test("a decision of somebody else's service goes to the gateway as it is", async () => {
+test("a decision of another service reaches the gateway unchanged", async () => {
   const block = { block: true, blockReason: "not on Sundays", extra: [1] };
   const r = await responder("others", (msg) => msg.respond(msg.subject.includes("before_tool_call") ? JSON.stringify(block) : '{"handled": true}'));
   const g = gateway({ natsUrl: consumer.url, subjectPrefix: "others", hooks: { decide: ["before_tool_call"] }, triage: { enabled: true } });
@@ -285,24 +285,24 @@ test("a decision of somebody else's service goes to the gateway as it is", async
   r.stop();
 });
 
-test("reload in mid-flight: the turn that waits goes on, the next one gets its answer", async () => {
+test("reload during a request: the waiting turn continues, the next one gets its answer", async () => {
   const r = await responder("reload", (msg, n) => {
     if (n > 0) msg.respond('{"prependContext": "x"}');
   });
   const old = gateway({ natsUrl: consumer.url, subjectPrefix: "reload", timeoutMs: 20_000 });
   await old.fire("gateway_start", { port: 1 }, {});
   const waiting = old.fire("before_prompt_build", prompt("x"));
-  await eventually("the request is on its way", () => r.count() === 1);
+  await eventually("the request is in flight", () => r.count() === 1);
   await old.fire("gateway_stop", { reason: "plugin replacement" }, {});
   assert.equal(await waiting, undefined);
   const next = gateway({ natsUrl: [consumer.url], subjectPrefix: "reload" });
   await next.fire("gateway_start", { port: 1 }, {});
   assert.deepEqual(await next.fire("before_prompt_build", prompt("x")), { prependContext: "x" });
-  assert.deepEqual(await old.fire("before_prompt_build", prompt("x")), { prependContext: "x" }, "an old handler hands over");
+  assert.deepEqual(await old.fire("before_prompt_build", prompt("x")), { prependContext: "x" }, "an old handler uses the new bridge");
   r.stop();
 });
 
-test("a connection that breaks in mid-flight: the turn goes on at once", async () => {
+test("a connection that breaks during a request: the turn continues at once", async () => {
   /** @type {import("node:net").Socket[]} */
   const sockets = [];
   const proxy = createServer((near) => {
@@ -326,17 +326,17 @@ test("a connection that breaks in mid-flight: the turn goes on at once", async (
   await once(proxy, "close");
 });
 
-test("many registrations are one connection", async () => {
+test("many registrations share one connection", async () => {
   const first = await clientId();
   for (let i = 0; i < 5; i++) {
     const g = gateway({ natsUrl: consumer.url });
     await g.fire("gateway_start", { port: 1 }, {});
     await g.fire("before_prompt_build", prompt("x"));
   }
-  assert.equal((await clientId()) - first, 3, "the look at the server, the connection, and the count itself");
+  assert.equal((await clientId()) - first, 3, "the greeting check, the connection, and the count itself");
 });
 
-test("a command gives its connection back, and its events are stored before it ends", async () => {
+test("a command closes its connection, and its events are stored before it ends", async () => {
   const g = gateway({ natsUrl: consumer.url });
   const ctx = { ...CTX, sessionId: "local", runId: "local-1" };
   await g.fire("before_prompt_build", prompt("hello"), ctx);
@@ -357,7 +357,7 @@ test("gateway_stop: the last events are stored, then the connection is closed", 
   assert.equal(g.shared().bridge.status().state, "closed");
 });
 
-test("an outage: turns go on at once, events wait and are stored once and in order", async () => {
+test("an outage: turns continue at once, events wait and are stored once and in order", async () => {
   const port = await freePort();
   let down = await start(built, { port, name: "outage" });
   try {
@@ -393,7 +393,7 @@ test("an outage: turns go on at once, events wait and are stored once and in ord
   }
 });
 
-test("least rights: what is denied is known at once, and does not hold up the rest", async () => {
+test("least rights: a denial is known at once and does not delay the rest", async () => {
   const conf = `authorization { users: [
     { user: "test", password: "pw" }
     { user: "gw", password: "p@ss", permissions: { publish: ["openclaw.request.>", "openclaw.event.agent_end.>"], subscribe: ["_INBOX_gw.>"] } }
@@ -427,7 +427,7 @@ test("least rights: what is denied is known at once, and does not hold up the re
   }
 });
 
-test("a stream of another name refuses events when one is asked for", async () => {
+test("a stream of another name refuses events when one is named", async () => {
   const g = gateway({ natsUrl: consumer.url, stream: "OTHER" });
   await g.fire("after_tool_call", {});
   await eventually("it is refused", () => g.shared().bridge.status().refused === 1);
@@ -437,7 +437,7 @@ test("a stream of another name refuses events when one is asked for", async () =
 test("tools: ask KnowHub, and its errors are readable", async () => {
   const g = gateway({ natsUrl: consumer.url, subjectPrefix: "kb", knowhub: { enabled: true, submittedBy: "ada" } });
   const [search, submit, content] = g.tools;
-  await assert.rejects(search.execute("c", { query: "tea" }, AbortSignal.abort()), /it was cancelled/);
+  await assert.rejects(search.execute("c", { query: "tea" }, AbortSignal.abort()), /cancelled/);
   await assert.rejects(search.execute("c", { query: "tea" }), /KnowHub search failed: no service answers/);
   /** @type {any[]} */
   const asked = [];

@@ -5,7 +5,7 @@ import { Outbox } from "../src/outbox.js";
 
 /**
  * @param {object} [with_]
- * @param {(item: import("../src/outbox.js").Item) => Promise<import("../src/outbox.js").Fate>} [with_.publish]
+ * @param {(item: import("../src/outbox.js").Item) => Promise<import("../src/outbox.js").Outcome>} [with_.publish]
  * @param {{events: number, bytes: number}} [with_.limits]
  */
 function outbox({ publish = async () => "stored", limits = { events: 1000, bytes: 1e6 } } = {}) {
@@ -16,9 +16,9 @@ function outbox({ publish = async () => "stored", limits = { events: 1000, bytes
     limits,
     ready: () => link.up,
     publish: async (item) => {
-      const fate = await publish(item);
-      if (fate === "stored") stored.push(item.id);
-      return fate;
+      const outcome = await publish(item);
+      if (outcome === "stored") stored.push(item.id);
+      return outcome;
     },
   });
   const push = (/** @type {number} */ from, /** @type {number} */ to) => {
@@ -37,7 +37,7 @@ test("Outbox: stores in order", async () => {
   assert.equal(box.stored, 500);
 });
 
-test("Outbox: what comes while others are on their way comes after them", async () => {
+test("Outbox: events pushed while others are in flight come after them", async () => {
   const { box, stored, push } = outbox({ publish: () => new Promise((resolve) => setImmediate(() => resolve("stored"))) });
   push(0, 100);
   await new Promise(setImmediate);
@@ -58,7 +58,7 @@ test("Outbox: waits for the connection", async () => {
   assert.deepEqual(stored, ids(0, 10));
 });
 
-test("Outbox: the oldest give way, by number and by bytes", async () => {
+test("Outbox: the oldest are dropped, by number and by bytes", async () => {
   for (const limits of [
     { events: 100, bytes: 1e6 },
     { events: 1000, bytes: 1009 },
@@ -74,7 +74,7 @@ test("Outbox: the oldest give way, by number and by bytes", async () => {
   }
 });
 
-test("Outbox: what is on its way is not dropped", async () => {
+test("Outbox: events in flight are not dropped", async () => {
   /** @type {Array<() => void>} */
   const release = [];
   const { box, stored, push } = outbox({
@@ -86,7 +86,7 @@ test("Outbox: what is on its way is not dropped", async () => {
     await new Promise(setImmediate);
   };
   push(0, 65);
-  await releaseAll(); // the first went alone, the others are on their way now
+  await releaseAll(); // the first went alone, the others are in flight now
   push(65, 200);
   assert.equal(box.size, 70);
   while (box.size > 0) await releaseAll();
@@ -94,7 +94,7 @@ test("Outbox: what is on its way is not dropped", async () => {
   assert.equal(box.dropped, 129);
 });
 
-test("Outbox: what failed is published again before what follows", async () => {
+test("Outbox: a failed event is published again before later ones", async () => {
   let failures = 3;
   const { box, stored, push } = outbox({
     publish: async (item) => (item.id === "2" && failures-- > 0 ? "again" : "stored"),
@@ -106,9 +106,9 @@ test("Outbox: what failed is published again before what follows", async () => {
   assert.ok(stored.indexOf("2") < stored.indexOf("64") || failures < 0);
 });
 
-test("Outbox: what is refused, or fails while others do not, does not hold up the rest", async () => {
-  for (const fate of /** @type {const} */ (["refused", "again"])) {
-    const { box, stored, push } = outbox({ publish: async (item) => (item.id === "3" ? fate : "stored") });
+test("Outbox: an event that is refused, or fails while others do not, does not block the rest", async () => {
+  for (const outcome of /** @type {const} */ (["refused", "again"])) {
+    const { box, stored, push } = outbox({ publish: async (item) => (item.id === "3" ? outcome : "stored") });
     push(0, 10);
     for (let more = 10; box.refused === 0; more++) {
       push(more, more + 1);

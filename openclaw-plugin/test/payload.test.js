@@ -34,7 +34,7 @@ function encode(hook, event, ctx = {}, bytes = MB, history = ALL) {
 const user = (/** @type {string} */ content) => ({ role: "user", content });
 const assistant = (/** @type {string} */ text) => ({ role: "assistant", content: [{ type: "text", text }] });
 
-test("encodeBody: captured events travel whole", () => {
+test("encodeBody: captured events are encoded whole", () => {
   for (const { hook, event, ctx } of samples()) {
     if (hook === "agent_end") continue;
     const { config: _config, cfg: _cfg, ...rest } = ctx ?? {};
@@ -42,7 +42,7 @@ test("encodeBody: captured events travel whole", () => {
   }
 });
 
-test("encodeBody: the gateway's configuration stays at home", () => {
+test("encodeBody: the gateway's configuration is left out", () => {
   const body = encode("gateway_start", { port: 1 }, { config: { token: "secret" }, cfg: { token: "secret" }, port: 1 });
   assert.deepEqual(body.ctx, { port: 1 });
 });
@@ -52,8 +52,8 @@ for (const [name, event, ctx, want] of /** @type {Array<[string, any, any, any]>
   ["arguments of other types", "text", [1], [{}, {}]],
   ["no messages", { prompt: "hi" }, {}, [{ prompt: "hi" }, {}]],
   ["nothing but messages", { messages: [] }, {}, [{ messages: [] }, {}]],
-  ["messages that are no list", { messages: "odd" }, {}, [{ messages: "odd" }, {}]],
-  ["messages that are none", { messages: [null, 7, "x"] }, {}, [{ messages: [null, 7, "x"] }, {}]],
+  ["messages that are not a list", { messages: "odd" }, {}, [{ messages: "odd" }, {}]],
+  ["messages that are not objects", { messages: [null, 7, "x"] }, {}, [{ messages: [null, 7, "x"] }, {}]],
 ])) {
   test(`encodeBody: ${name}`, () => {
     const body = encode("before_prompt_build", event, ctx);
@@ -105,7 +105,7 @@ test("encodeBody: a prompt that is too long is cut, not left out", () => {
   assert.deepEqual(body.event.messages, [user("old")]);
 });
 
-test("encodeBody: what can by no means fit is not sent", () => {
+test("encodeBody: undefined when nothing fits", () => {
   assert.equal(encode("x", { a: 1 }, {}, 20), undefined);
   const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`key ${i}`, i]));
   assert.equal(encode("x", keys, {}, 10_000), undefined);
@@ -135,7 +135,7 @@ function outcome(messages) {
   return { result: "", failure };
 }
 
-test("encodeBody: agent_end holds the run, and the outcome stays what it was", () => {
+test("encodeBody: agent_end holds the run, and the outcome stays the same", () => {
   let shorter = 0;
   for (const { scenario, event, ctx } of samples("agent_end")) {
     const body = encode("agent_end", event, ctx);
@@ -158,7 +158,7 @@ for (const [name, trace, want] of /** @type {Array<[string, any, string | undefi
   ["of the gateway", { traceId: "f".repeat(32), spanId: "a".repeat(16), traceFlags: "01" }, `00-${"f".repeat(32)}-${"a".repeat(16)}-01`],
   ["without flags", { traceId: "f".repeat(32), spanId: "a".repeat(16) }, `00-${"f".repeat(32)}-${"a".repeat(16)}-00`],
   ["that would break a header", { traceId: "x\r\ny", spanId: "a".repeat(16) }, undefined],
-  ["that is not there", undefined, undefined],
+  ["missing", undefined, undefined],
 ])) {
   test(`traceparentOf: a trace ${name}`, () => assert.equal(traceparentOf({ trace }), want));
 }

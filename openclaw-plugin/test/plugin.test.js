@@ -1,4 +1,4 @@
-// The plugin without a NATS server: nothing it does may hold up or break a gateway.
+// The plugin without a NATS server: nothing it does may delay or break a gateway.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ import { samples } from "./samples.js";
 
 afterEach(forget);
 
-/** A port on which nobody listens. */
+/** A port that nobody listens on. */
 async function deadPort() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -32,7 +32,7 @@ async function took(what) {
   return performance.now() - began;
 }
 
-test("register: connects to nobody", async () => {
+test("register: does not connect", async () => {
   const server = createServer();
   let connections = 0;
   server.on("connection", () => connections++);
@@ -47,39 +47,39 @@ test("register: connects to nobody", async () => {
   assert.equal(connections, 0);
 });
 
-test("register: a plugin that is switched off registers nothing", () => {
+test("register: a disabled plugin registers nothing", () => {
   const g = gateway({ enabled: false });
   assert.equal(g.hooks.size, 0);
   assert.throws(() => g.hint());
 });
 
-test("register: what is wrong with the configuration is said once", () => {
+test("register: a problem of the configuration is logged once", () => {
   const config = { natsURL: "x", hooks: { decide: ["agent_end"] } };
   const g = gateway(config);
   assert.deepEqual(gateway(config).log, []);
-  assert.match(g.log.join("\n"), /there is no option natsURL/);
-  assert.match(g.log.join("\n"), /agent_end is not a hook that can be decided/);
+  assert.match(g.log.join("\n"), /unknown option natsURL is ignored/);
+  assert.match(g.log.join("\n"), /agent_end is not a decision hook/);
 });
 
-test("register: who only looks says nothing", () => {
+test("register: discovery logs nothing", () => {
   assert.deepEqual(gateway({ natsURL: "x" }, { registrationMode: "discovery" }).log, []);
 });
 
 for (const [name, config, hooks, hook, want] of /** @type {Array<[string, any, any, string, number]>} */ ([
-  ["the answer's own", {}, undefined, "before_prompt_build", 4000],
+  ["the default", {}, undefined, "before_prompt_build", 4000],
   ["as configured", { timeoutMs: 1500 }, undefined, "before_prompt_build", 2500],
   ["triage's", { triage: { enabled: true, timeoutMs: 7000 } }, undefined, "before_dispatch", 8000],
-  ["less, if the operator says so", { timeoutMs: 3000 }, { timeouts: { before_prompt_build: 2000 } }, "before_prompt_build", 2900],
+  ["less, when the operator says so", { timeoutMs: 3000 }, { timeouts: { before_prompt_build: 2000 } }, "before_prompt_build", 2900],
   ["not more for prompts", { timeoutMs: 3000 }, { timeoutMs: 20_000 }, "before_prompt_build", 4000],
   ["the operator's for others", { hooks: { decide: ["before_agent_run"] } }, { timeoutMs: 20_000 }, "before_agent_run", 20_900],
 ])) {
-  test(`register: time of a decision: ${name}`, () => {
+  test(`register: time limit of a decision: ${name}`, () => {
     const g = gateway(config, { config: { plugins: { entries: { "intention-hint": { hooks } } } } });
     assert.equal(g.hooks.get(hook)?.options.timeoutMs, want);
   });
 }
 
-test("before_prompt_build: without NATS the turn goes on at once", async () => {
+test("before_prompt_build: without NATS the turn continues at once", async () => {
   const g = gateway(nowhere);
   await g.fire("gateway_start", { port: 1 }, {});
   for (const { event, ctx } of samples("before_prompt_build")) {
@@ -87,14 +87,14 @@ test("before_prompt_build: without NATS the turn goes on at once", async () => {
     assert.ok(ms < 1000, `${ms} ms`);
   }
   assert.match(g.hint(), /not connected \(connection refused\)/);
-  assert.equal(g.log.filter((line) => line.includes("no connection to NATS")).length, 1, "said once");
+  assert.equal(g.log.filter((line) => line.includes("no connection to NATS")).length, 1, "logged once");
 });
 
 for (const [name, greeting] of [
-  ["says nothing", ""],
-  ["says nothing in the TLS handshake", 'INFO {"tls_required":true}\r\n'],
+  ["is silent", ""],
+  ["is silent in the TLS handshake", 'INFO {"tls_required":true}\r\n'],
 ]) {
-  test(`before_prompt_build: of a server that ${name} only the first turn waits, and no socket is left`, async () => {
+  test(`before_prompt_build: when the server ${name} only the first turn waits, and no socket is left`, async () => {
     /** @type {Set<import("node:net").Socket>} */
     const sockets = new Set();
     const mute = createServer((socket) => {
@@ -117,7 +117,7 @@ for (const [name, greeting] of [
   });
 }
 
-test("hooks: every captured event is taken, and none throws", async () => {
+test("hooks: every captured event is accepted, and none throws", async () => {
   const g = gateway({ ...nowhere, hooks: { include: ["*"], decide: ["before_tool_call", "before_dispatch"] } });
   await g.fire("gateway_start", { port: 1 }, {});
   let told = 0;
@@ -126,13 +126,13 @@ test("hooks: every captured event is taken, and none throws", async () => {
     const result = g.hooks.get(hook)?.handler(event, ctx);
     if (!["before_prompt_build", "before_tool_call", "before_dispatch"].includes(hook)) {
       told++;
-      assert.equal(result, undefined, `${hook} holds nobody up`);
+      assert.equal(result, undefined, `${hook} delays nobody`);
     } else assert.equal(await result, undefined, hook);
   }
   assert.equal(g.shared().bridge.status().buffered, told + 1);
 });
 
-test("hooks: arguments of no use do no harm", async () => {
+test("hooks: useless arguments do no harm", async () => {
   const g = gateway({ ...nowhere, hooks: { include: ["*"] } });
   await g.fire("gateway_start", { port: 1 }, {});
   const throwing = new Proxy({}, { get: () => assert.fail("get"), ownKeys: () => assert.fail("keys"), has: () => assert.fail("has") });
@@ -142,7 +142,7 @@ test("hooks: arguments of no use do no harm", async () => {
   }
 });
 
-test("hooks: before_tool_call fails open, or closed when the operator wants it", async () => {
+test("hooks: before_tool_call fails open, or closed if configured", async () => {
   for (const [failClosed, want] of /** @type {Array<[string[], any]>} */ ([
     [[], undefined],
     [["before_tool_call"], true],
@@ -157,28 +157,28 @@ test("hooks: before_tool_call fails open, or closed when the operator wants it",
   }
 });
 
-test("buffer: while disconnected the oldest events give way and are counted", async () => {
+test("buffer: while disconnected the oldest events are dropped and counted", async () => {
   const g = gateway({ ...nowhere, buffer: { events: 50 } });
   await g.fire("gateway_start", { port: 1 }, {});
   for (let i = 0; i < 200; i++) await g.fire("after_tool_call", { toolName: "read", i });
   const status = g.shared().bridge.status();
   assert.equal(status.buffered, 50);
   assert.equal(status.dropped, 151);
-  assert.match(g.hint(), /201 told, 0 stored, 50 waiting, 151 dropped/);
-  assert.equal(g.log.filter((line) => line.includes("buffer of events is full")).length, 1);
+  assert.match(g.hint(), /201 published, 0 stored, 50 waiting, 151 dropped/);
+  assert.equal(g.log.filter((line) => line.includes("event buffer is full")).length, 1);
 });
 
-test("gateway_stop: ends soon without NATS, and says what is lost", async () => {
+test("gateway_stop: ends soon without NATS, and logs what is lost", async () => {
   const g = gateway(nowhere);
   await g.fire("gateway_start", { port: 1 }, {});
   await g.fire("agent_end", { messages: [] });
   await g.fire("before_prompt_build", { prompt: "p", messages: [] });
   assert.ok((await took(() => g.fire("gateway_stop", { reason: "gateway stopping" }, {}))) < 1000);
-  assert.match(g.log.join("\n"), /3 events could not be delivered/);
+  assert.match(g.log.join("\n"), /3 events were not delivered/);
   assert.equal(g.shared().bridge.status().state, "closed");
 });
 
-test("agent_end: a command that ends with the run is not held up without NATS", async () => {
+test("agent_end: a command that ends with the run is not delayed without NATS", async () => {
   const g = gateway(nowhere);
   assert.ok((await took(() => g.fire("agent_end", { messages: [] }))) < 1000);
 });
@@ -187,9 +187,9 @@ test("reload: options are those of the newest registration, and old handlers use
   const old = gateway({ ...nowhere, timeoutMs: 1000 });
   const bridge = old.shared().bridge;
   gateway({ ...nowhere, timeoutMs: 2000 }, { registrationMode: "discovery" });
-  assert.equal(bridge.options.timeoutMs, 1000, "who only looks changes nothing");
+  assert.equal(bridge.options.timeoutMs, 1000, "discovery changes nothing");
   const next = gateway({ ...nowhere, timeoutMs: 2000 });
-  assert.equal(next.shared().bridge, bridge, "one bridge a process");
+  assert.equal(next.shared().bridge, bridge, "one bridge per process");
   assert.equal(bridge.options.timeoutMs, 2000);
   await old.fire("after_tool_call", {});
   assert.equal(next.shared().bridge.status().told, 1);
@@ -197,7 +197,7 @@ test("reload: options are those of the newest registration, and old handlers use
   assert.notEqual(bridge.status().state, "closed", "the newer registration keeps its connection");
 });
 
-test("reload: events that wait for a connection still wait", async () => {
+test("reload: events keep waiting for a connection", async () => {
   const old = gateway(nowhere);
   await old.fire("gateway_start", { port: 1 }, {});
   await old.fire("after_tool_call", {});
@@ -209,7 +209,7 @@ test("reload: events that wait for a connection still wait", async () => {
   assert.equal(next.shared().bridge.status().dropped, 0);
 });
 
-test("reload: late answers are not forgotten, unless what they lead to is changed", () => {
+test("reload: late answers are remembered, unless the breaker's options change", () => {
   const g = gateway({ ...nowhere, breaker: { lateAnswers: 1 } });
   const pausing = () => g.shared().bridge.status().pausing.length;
   g.shared().bridge.breaker("before_prompt_build").late();
@@ -220,17 +220,17 @@ test("reload: late answers are not forgotten, unless what they lead to is change
   assert.equal(pausing(), 0);
 });
 
-test("reload: another version takes over from what it finds", async () => {
+test("reload: another version takes over", async () => {
   const old = gateway(nowhere);
   const before = old.shared();
   before.version = "0.0.1";
   const next = gateway(nowhere);
   assert.notEqual(next.shared(), before);
   await old.fire("after_tool_call", {});
-  assert.equal(next.shared().bridge.status().told, 1, "handlers of the old one hand over");
+  assert.equal(next.shared().bridge.status().told, 1, "old handlers use the new bridge");
 });
 
-test("/hint: on and off for a chat outlive the process", async () => {
+test("/hint: on and off for a chat survive a restart", async () => {
   const directory = mkdtempSync(join(tmpdir(), "hint-"));
   try {
     const more = { runtime: { state: { resolveStateDir: () => directory } } };
@@ -242,9 +242,9 @@ test("/hint: on and off for a chat outlive the process", async () => {
     const second = gateway(nowhere, more);
     assert.match(second.hint(), /Hints for this chat: off/);
     assert.equal(await second.fire("before_prompt_build", { prompt: "p", messages: [] }), undefined);
-    assert.equal(second.shared().bridge.status().skipped, 0, "nobody was asked");
+    assert.equal(second.shared().bridge.status().skipped, 0, "no request");
     await second.fire("before_prompt_build", { prompt: "p", messages: [] }, { ...CTX, sessionKey: "agent:main:web1" });
-    assert.equal(second.shared().bridge.status().skipped, 1, "in another chat somebody would have been");
+    assert.equal(second.shared().bridge.status().skipped, 1, "another chat would have sent one");
     assert.equal(second.hint("on"), "Hints are on for this chat.");
     assert.equal(readFileSync(join(directory, "plugins", "intention-hint", "chats-off.json"), "utf8"), "[]");
   } finally {
@@ -254,7 +254,7 @@ test("/hint: on and off for a chat outlive the process", async () => {
 
 for (const [name, content] of [
   ["broken", "{"],
-  ["of another kind", '{"a": 1}'],
+  ["of another shape", '{"a": 1}'],
   ["with odd entries", '[1, null, "x"]'],
 ]) {
   test(`/hint: a state file that is ${name} does no harm`, async () => {
@@ -271,7 +271,7 @@ for (const [name, content] of [
   });
 }
 
-test("/hint: says what it knows", () => {
+test("/hint: answers", () => {
   const g = gateway(nowhere);
   assert.equal(g.hint("off"), "Hints are off for this chat until the gateway restarts.");
   assert.match(g.hint("frobnicate"), /There is no \/hint frobnicate/);
@@ -279,10 +279,10 @@ test("/hint: says what it knows", () => {
   assert.match(g.hint(), /Last hint here: none yet/);
 });
 
-test("tools: are there with KnowHub alone, and say in words that nobody answers", async () => {
+test("tools: exist with KnowHub only, and name the reason of a failure", async () => {
   assert.deepEqual(gateway(nowhere).tools, []);
   await forget();
   const g = gateway({ ...nowhere, knowhub: { enabled: true } });
   assert.deepEqual(g.tools.map((tool) => tool.name), ["kb_search", "kb_submit", "kb_content"]);
-  await assert.rejects(g.tools[0].execute("c1", { query: "tea" }), /KnowHub search failed: there is no connection to NATS \(connection refused\)/);
+  await assert.rejects(g.tools[0].execute("c1", { query: "tea" }), /KnowHub search failed: no connection to NATS \(connection refused\)/);
 });

@@ -1,4 +1,4 @@
-// Events that a real gateway fired.
+// Events captured from a real gateway.
 
 import { readFileSync, readdirSync } from "node:fs";
 

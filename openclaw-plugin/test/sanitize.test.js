@@ -24,10 +24,10 @@ for (const [name, value, want] of /** @type {Array<[string, unknown, unknown]>} 
   ["functions, symbols, undefined", { f() {}, s: Symbol("s"), u: undefined, k: 1 }, { k: 1 }],
   ["a function in a list", [1, () => {}, 2], [1, null, 2]],
   ["big integers", { n: 12345678901234567890n }, { n: "12345678901234567890" }],
-  ["numbers JSON has not", [Number.NaN, Number.POSITIVE_INFINITY], [null, null]],
+  ["numbers that JSON lacks", [Number.NaN, Number.POSITIVE_INFINITY], [null, null]],
   ["signals and promises", { abort: new AbortController().signal, p: Promise.resolve(), k: 1 }, { k: 1 }],
-  ["what refers to itself", cyclic, { a: 1, list: [null] }],
-  ["what stands twice", { a: shared, b: shared }, { a: { s: 1 }, b: { s: 1 } }],
+  ["a cycle", cyclic, { a: 1, list: [null] }],
+  ["an object that occurs twice", { a: shared, b: shared }, { a: { s: 1 }, b: { s: 1 } }],
   ["a getter that throws", Object.defineProperty({ a: 1 }, "b", { enumerable: true, get: () => assert.fail() }), { a: 1 }],
   ["an instance", new Holder(), { kept: 1 }],
   ["a revoked proxy", { p: revoked.proxy, k: 1 }, { k: 1 }],
@@ -48,7 +48,7 @@ test("sanitize: a field named __proto__ is a field", () => {
   assert.equal(/** @type {any} */ ({}).polluted, undefined);
 });
 
-test("sanitize: captured events stay as they are", () => {
+test("sanitize: captured events stay unchanged", () => {
   for (const { hook, event, ctx } of samples()) {
     assert.deepEqual(sanitize(event), event, hook);
     assert.deepEqual(sanitize(ctx), ctx, hook);
@@ -80,7 +80,7 @@ test("cut: strings are cut between characters", () => {
   for (let n = 15; n < 25; n++) assert.doesNotMatch(cut("😀".repeat(30), n), /[\uD800-\uDBFF](?![\uDC00-\uDFFF])/);
 });
 
-test("sanitize: whatever it is given becomes JSON", () => {
+test("sanitize: anything becomes JSON", () => {
   // A small generator with a fixed seed, so that a failure can be seen again.
   let seed = 20_261_121;
   const next = (/** @type {number} */ n) => {

@@ -1,4 +1,4 @@
-// The plugin and a NATS server that does not let everybody in.
+// The plugin and a NATS server with TLS and users.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ function file(name, text) {
   return path;
 }
 
-/** A file of another authority. @param {string} name */
+/** A file issued by another authority. @param {string} name */
 const strangers = (name) => join(built.directory, "strangers", name);
 
 /** A turn with a hint, and its events are stored. @param {object} options @param {string} id */
@@ -42,7 +42,7 @@ async function hinted(options, id) {
   await forget();
 }
 
-/** A turn that goes on at once, and a line in the gateway's log. @param {object} options @param {RegExp} says */
+/** A turn continues at once, and the gateway's log has the reason. @param {object} options @param {RegExp} says */
 async function refused(options, says) {
   const g = gateway(options);
   await g.fire("gateway_start", { port: 1 }, {});
@@ -77,7 +77,7 @@ describe("encrypted, with least rights", { skip: !openssl && "no openssl on this
     await hinted(site.options, "secured");
     await eventually("the session", () => site.operate("sessions", "ls").includes("secured"), 60_000);
     await eventually("its end", () => JSON.parse(site.operate("sessions", "show", "secured")).current.result === "Done.", 60_000);
-    assert.doesNotMatch(site.nats.log, /\[ERR\]/, "the gateway's connections are none of the server's troubles");
+    assert.doesNotMatch(site.nats.log, /\[ERR\]/, "the gateway's connections cause no error in the server's log");
   });
 
   test("a certificate asks for TLS by itself", () => hinted({ ...site.options, natsUrl: site.options.natsUrl.replace("tls://", "nats://") }, "nats-address"));
@@ -89,7 +89,7 @@ describe("encrypted, with least rights", { skip: !openssl && "no openssl on this
     await hinted({ ...site.options, natsUrl, natsNkey: file("decorated.nk", windows) }, "nkey-decorated");
   });
 
-  test("what must not be told is refused, and the rest goes on", async () => {
+  test("a denied event is refused, and the rest continues", async () => {
     const g = gateway({ ...site.options, subjectPrefix: "elsewhere" });
     await g.fire("gateway_start", { port: 1 }, {});
     assert.equal(await g.fire("before_prompt_build", { prompt: "hello", messages: [] }), undefined);
@@ -103,16 +103,16 @@ describe("encrypted, with least rights", { skip: !openssl && "no openssl on this
     ["a server's certificate for another host", () => ({ natsUrl: site.options.natsUrl.replace("127.0.0.1", "localhost") }), /does not match certificate's altnames: Host: localhost/],
     ["no certificate", () => ({ natsCert: "", natsKey: "" }), /TLS handshake .*natsCert and natsKey must be a client certificate/],
     ["a certificate of another authority", () => ({ natsCert: strangers("gateway.pem"), natsKey: strangers("gateway.key") }), /TLS handshake .*natsCert and natsKey must be a client certificate/],
-    ["a certificate without its key", () => ({ natsKey: "" }), /natsCert and natsKey: one of them is missing/],
+    ["a certificate without its key", () => ({ natsKey: "" }), /natsCert and natsKey: one of the two is missing/],
     ["another certificate's key", () => ({ natsKey: strangers("gateway.key") }), /natsCert and natsKey: .*mismatch/],
-    ["an authority that is none", () => ({ natsCa: site.options.natsKey }), /natsCa: .*gateway\.key: /],
-    ["a file that is not there", () => ({ natsCa: "/nowhere/ca.pem" }), /natsCa: .*no such file.*\/nowhere\/ca\.pem/],
+    ["an authority that is not one", () => ({ natsCa: site.options.natsKey }), /natsCa: .*gateway\.key: /],
+    ["a missing file", () => ({ natsCa: "/nowhere/ca.pem" }), /natsCa: .*no such file.*\/nowhere\/ca\.pem/],
     ["a wrong password", () => ({ natsUrl: site.options.natsUrl.replace("gateway:", "gateway:not-") }), /Authorization Violation: check the user and password in natsUrl/],
-    ["nobody's name", () => ({ natsUrl: `tls://127.0.0.1:${site.nats.port}` }), /Authorization Violation: check/],
-    ["a seed that is none", () => ({ natsNkey: file("none.nk", "none") }), /natsNkey: .*none\.nk: /],
-    ["credentials that are none", () => ({ natsCreds: file("none.creds", "none") }), /natsCreds: .*none\.creds: /],
-    ["a password that is no part of an address", () => ({ natsUrl: "tls://gateway:50%@127.0.0.1" }), /natsUrl: /],
-    ["a web socket", () => ({ natsUrl: "wss://127.0.0.1" }), /natsUrl: a gateway connects to nats:\/\/ and tls:\/\/ addresses/],
+    ["no user", () => ({ natsUrl: `tls://127.0.0.1:${site.nats.port}` }), /Authorization Violation: check/],
+    ["a seed that is not one", () => ({ natsNkey: file("none.nk", "none") }), /natsNkey: .*none\.nk: /],
+    ["credentials that are not any", () => ({ natsCreds: file("none.creds", "none") }), /natsCreds: .*none\.creds: /],
+    ["a password that is not URL-encoded", () => ({ natsUrl: "tls://gateway:50%@127.0.0.1" }), /natsUrl: /],
+    ["a web socket", () => ({ natsUrl: "wss://127.0.0.1" }), /natsUrl: only nats:\/\/ and tls:\/\/ addresses/],
   ])) {
     test(`refused: ${name}`, () => refused({ ...site.options, ...change() }, says));
   }

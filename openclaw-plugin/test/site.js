@@ -1,4 +1,4 @@
-// A NATS server as deploy/ has it, on loopback: encrypted, for known certificates, with least rights.
+// A NATS server with the configuration of deploy/, on loopback: TLS, client certificates, least rights.
 
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -12,11 +12,11 @@ import { eventually, freePort } from "./consumer.js";
 
 const deploy = fileURLToPath(new URL("../../deploy", import.meta.url));
 
-// A file of tests that takes too long is ended by a signal; what it started ends with it.
+// A test file that times out is ended by a signal; what it started ends with it.
 process.once("SIGTERM", () => process.exit(143));
 
 /**
- * Starts a process, and waits until it has logged something.
+ * Starts a process and waits until it has logged a text.
  *
  * @param {string} file
  * @param {string[]} args
@@ -49,7 +49,7 @@ export async function launch(file, args, env, ready) {
  * Starts a NATS server with a configuration.
  *
  * @param {string} bin the directory of the programs
- * @param {string} dir where its files are and go
+ * @param {string} dir of its files
  * @param {string} conf
  * @param {Record<string, string>} [env]
  */
@@ -62,16 +62,16 @@ export async function startNats(bin, dir, conf, env = {}) {
   return { ...server, port, get log() { return server.log; } };
 }
 
-/** Whether certificates can be made on this machine. */
+/** Whether this machine has openssl, for certificates. */
 export const openssl = spawnSync("openssl", ["version"]).status === 0;
 
-/** The certificates of a site; another site's are strangers here. @param {string} dir */
+/** Makes the certificates of a site, with an authority of its own. @param {string} dir */
 export function certificates(dir) {
   execFileSync(join(deploy, "certificates.sh"), [dir, "127.0.0.1"], { stdio: ["ignore", "ignore", "pipe"] });
 }
 
 /**
- * Starts the server with everything that `consumer stream apply` makes as the operator.
+ * Starts the server and creates its streams with `consumer stream apply`, as the operator.
  *
  * @param {string} bin
  * @param {string} dir
@@ -104,7 +104,7 @@ export async function startSite(bin, dir) {
     HINT_STORE: "kv",
     HINT_DATA_DIR: join(dir, user),
   });
-  /** A command of the operator's. @param {string[]} args */
+  /** Runs a command as the operator. @param {string[]} args */
   const operate = (...args) =>
     execFileSync(join(bin, "consumer"), args, {
       cwd: dir,
@@ -130,11 +130,11 @@ export async function startSite(bin, dir) {
   };
 }
 
-/** With letters that an address cannot hold as they are. @param {string} user */
+/** A password with characters that a URL must escape. @param {string} user */
 const password = (user) => `${user}/p@ss:50%`;
 
 /**
- * A server's configuration with an operator, and the credentials of users of its one account.
+ * A server's configuration in operator mode, and credentials of users of its one account.
  *
  * @param {object} permissions of a gateway
  */
@@ -162,7 +162,7 @@ resolver_preload: {
 }
 
 /**
- * A JSON web token of NATS.
+ * Signs a NATS JSON web token.
  *
  * @param {import("@nats-io/transport-node").nkeys.KeyPair} issuer
  * @param {import("@nats-io/transport-node").nkeys.KeyPair} subject
@@ -174,5 +174,5 @@ function signed(issuer, subject, nats) {
   return `${parts}.${Buffer.from(issuer.sign(Buffer.from(parts))).toString("base64url")}`;
 }
 
-/** As NATS writes secrets into files. @param {string} what @param {string} secret */
+/** A secret as in a NATS credentials file. @param {string} what @param {string} secret */
 export const decorated = (what, secret) => `-----BEGIN ${what}-----\n${secret}\n------END ${what}------\n\n`;
