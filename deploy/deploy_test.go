@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/crypto/bcrypt"
 
 	"intenthint/deploy/deploytest"
 	"intenthint/handlers"
@@ -109,7 +110,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				"$JS.API.STREAM.INFO." + sessions, "$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.STREAM.PURGE." + sessions,
 				"$JS.API.CONSUMER.CREATE." + sessions + ".x.$KV.OPENCLAW_EVENTS_SESSIONS.>", "$KV.OPENCLAW_EVENTS_SESSIONS.s",
 			},
-			listen: []string{"openclaw.request.> intent-hint", "openclaw.runs", "$SRV.PING", "$SRV.STATS.intent-hint.x", "_INBOX_consumer.x"},
+			listen: []string{"openclaw.request.before_prompt_build.* intent-hint", "openclaw.request.> intent-hint", "openclaw.runs", "$SRV.PING", "$SRV.STATS.intent-hint.x", "_INBOX_consumer.x"},
 		},
 		{
 			user: "consumer", allowed: no,
@@ -124,7 +125,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				"$JS.API.SERVER.REMOVE", "$SYS.REQ.SERVER.PING", "else.where",
 			},
 			listen: []string{
-				"openclaw.request.>", "openclaw.request.> another", "openclaw.request.before_prompt_build.main", "openclaw.event.>", "openclaw.dlq.>",
+				"openclaw.request.>", "openclaw.request.> another", "openclaw.request.before_prompt_build.*", "openclaw.request.before_prompt_build.* another", "openclaw.request.before_prompt_build.main", "openclaw.event.>", "openclaw.dlq.>",
 				"_INBOX_gateway.>", "_INBOX.>", "$KV.>", "$JS.>", ">",
 			},
 		},
@@ -199,6 +200,101 @@ func TestARequestIsAnsweredByAConsumerAndNobodyElse(t *testing.T) {
 		require.NoError(t, gateway.PublishRequest("openclaw.request.before_prompt_build.main", order, []byte("{}")))
 		<-asked
 		require.Error(t, denied(t, consumer, before), order)
+	}
+}
+
+// serviceUser is the user that accounts.conf shows for a service of one's own.
+func serviceUser(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("accounts.conf")
+	require.NoError(t, err)
+	found := regexp.MustCompile(`(?m)^#   \{ user: service,(?s:.*?)\n#   \} \}$`).FindString(string(text))
+	require.NotEmpty(t, found)
+	return strings.ReplaceAll(found, "\n#", "\n")[1:]
+}
+
+func TestAServiceOfOnesOwnDecidesAboutAHook(t *testing.T) {
+	hash, err := bcrypt.GenerateFromPassword([]byte(deploytest.Password("service")), bcrypt.MinCost)
+	require.NoError(t, err)
+	t.Setenv("SERVICE_PASSWORD", string(hash))
+	t.Setenv("ACME_PASSWORD", string(hash))
+	t.Setenv("GLOBEX_PASSWORD", string(hash))
+	const bare = "{ user: service, password: $SERVICE_PASSWORD }"
+	as := func(user string) nats.Option { return nats.UserInfo(user, deploytest.Password("service")) }
+	for _, row := range []struct {
+		name     string
+		changes  map[string]string
+		gateway  []nats.Option // gateway, unless it says otherwise
+		prefix   string        // of the consumer
+		requests string        // what the service subscribes to
+	}{
+		{
+			name:     "accounts.conf",
+			changes:  map[string]string{"      { user: gateway,": serviceUser(t) + "\n      { user: gateway,"},
+			prefix:   "openclaw",
+			requests: "openclaw.request.before_tool_call.*",
+		},
+		{
+			name: "tenants.conf in the account of a tenant",
+			changes: map[string]string{
+				`include "accounts.conf"`: `include "tenants.conf"`,
+				"users: [{ user: acme,":   "users: [" + bare + ", { user: acme,",
+			},
+			gateway:  []nats.Option{as("acme")},
+			prefix:   "acme",
+			requests: "openclaw.request.before_tool_call.*",
+		},
+		{
+			name: "tenants.conf in the account of consumers",
+			changes: map[string]string{
+				`include "accounts.conf"`:                                     `include "tenants.conf"`,
+				"users: [{ user: consumer, password: $CONSUMER_PASSWORD }]\n": "users: [" + bare + ", { user: consumer, password: $CONSUMER_PASSWORD }]\n",
+			},
+			gateway:  []nats.Option{as("acme")},
+			prefix:   "acme",
+			requests: "acme.request.before_tool_call.*",
+		},
+		{
+			name: "partitions.conf",
+			changes: map[string]string{
+				`include "accounts.conf"`: `include "partitions.conf"`,
+				"      { user: consumer, password: $CONSUMER_PASSWORD }\n    ]": "      { user: consumer, password: $CONSUMER_PASSWORD }\n      " + bare + "\n    ]",
+			},
+			prefix:   "openclaw.*",
+			requests: "openclaw.*.request.before_tool_call.*",
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := deploytest.NewSite(t, ".").Edited(t, row.changes)
+			ns := deploytest.Start(t, s.Options(t, "standalone.conf"))
+			gateway := s.Connect(t, ns, "gateway", row.gateway...)
+			answer := func(nc *nats.Conn, subject, queue, text string) {
+				_, err := nc.QueueSubscribe(subject, queue, func(m *nats.Msg) { _ = m.Respond([]byte(text)) })
+				require.NoError(t, err)
+				require.NoError(t, denied(t, nc, nil))
+			}
+			ask := func(hook string) (string, error) {
+				reply, err := gateway.Request("openclaw.request."+hook+".main", []byte("{}"), 5*time.Second)
+				if err != nil {
+					return "", err
+				}
+				return string(reply.Data), nil
+			}
+			answer(s.Connect(t, ns, "consumer"), row.prefix+".request.before_prompt_build.*", "intent-hint", "a hint")
+			_, err := ask("before_tool_call")
+			require.ErrorIs(t, err, nats.ErrNoResponders, "before there is a service")
+
+			answer(s.Connect(t, ns, "gateway", as("service")), row.requests, "", "a decision")
+			for range 50 {
+				for hook, want := range map[string]string{"before_tool_call": "a decision", "before_prompt_build": "a hint"} {
+					got, err := ask(hook)
+					require.NoError(t, err, hook)
+					require.Equal(t, want, got, hook)
+				}
+			}
+			_, err = ask("before_dispatch")
+			require.ErrorIs(t, err, nats.ErrNoResponders, "a hook of nobody")
+		})
 	}
 }
 
