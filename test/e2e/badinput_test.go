@@ -50,17 +50,6 @@ func TestBadRequests(t *testing.T) {
 			require.JSONEq(t, `{}`, string(r.Data))
 		})
 	}
-	for _, row := range []struct{ name, subject, body string }{
-		{"a hook that nobody handles", "openclaw.request.before_tool_call.main", `{"hook":"before_tool_call","event":{},"ctx":{}}`},
-		{"a hook that nobody knows", "openclaw.request.after_lunch.main", `{"hook":"after_lunch","event":{},"ctx":{}}`},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			r, err := g.nc.Request(row.subject, []byte(row.body), 3*time.Second)
-			require.NoError(t, err)
-			require.JSONEq(t, `{}`, string(r.Data))
-			require.NotContains(t, r.Header, "Nats-Service-Error-Code")
-		})
-	}
 	t.Run("fields that nobody knows", func(t *testing.T) {
 		r := g.ask(turn{session: "good", run: "r1", prompt: "Hello there.", ctx: object{"unheardOf": object{"a": 1}}, messages: []any{
 			object{"role": "custom", "content": object{"what": "ever"}}, object{"role": "user", "content": []any{object{"type": "image"}, 7}},
