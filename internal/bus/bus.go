@@ -91,7 +91,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	return b, nil
 }
 
-// wentAway says whether the server that was there to join has ended since.
+// wentAway reports whether the server that was there to join has ended since.
 func wentAway(target string, err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || !natsserver.Listens(strings.TrimPrefix(target, "nats://"))
 }
@@ -106,7 +106,7 @@ func (b *Bus) Another(ctx context.Context, name string, more ...nats.Option) (*B
 	return out, out.connect(ctx, b.srv, o.Wait && b.srv == nil, more...)
 }
 
-// Embedded says whether the server runs in this process.
+// Embedded reports whether the server runs in this process.
 func (b *Bus) Embedded() bool { return b.srv != nil }
 
 // URL is where other processes reach the server.

@@ -13,7 +13,7 @@ import (
 // would not help.
 var ErrRefused = errors.New("the NATS server does not let this program in")
 
-// Identity is who a connection says that it is, and which server it trusts. A
+// Identity is who a connection claims to be, and which server it trusts. A
 // user and a password, or a token, stand in the URL.
 type Identity struct {
 	// Creds is a credentials file, NKey a file with a user's seed.

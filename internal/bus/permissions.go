@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Errors of calls that the server refuses to pass on.
@@ -60,6 +61,16 @@ func Call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T
 		err = cause
 	}
 	return out, err
+}
+
+// FindStream looks a stream up within the bounds of [Call].
+func FindStream(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, error) {
+	return Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, name) })
+}
+
+// FindConsumer looks a durable of a stream up within the bounds of [Call].
+func FindConsumer(ctx context.Context, js jetstream.JetStream, stream, durable string) (jetstream.Consumer, error) {
+	return Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return js.Consumer(ctx, stream, durable) })
 }
 
 // denial returns why an error of the connection leaves a call of the JetStream

@@ -28,7 +28,7 @@ const (
 type Target struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
-	// Missing says that it is not there.
+	// Missing: it is not there.
 	Missing     bool         `json:"missing"`
 	Differences []Difference `json:"differences"`
 
@@ -36,13 +36,13 @@ type Target struct {
 }
 
 // Difference is a setting of what exists that is not as it is asked for. What
-// an operator added and the settings do not speak of is none.
+// an operator added and the settings do not name is not a difference.
 type Difference struct {
 	// Field is the name that NATS gives it.
 	Field string `json:"field"`
 	From  string `json:"from"`
 	To    string `json:"to"`
-	// Recreate says that NATS cannot change it in place.
+	// Recreate: NATS cannot change it in place.
 	Recreate bool `json:"recreate,omitempty"`
 	// Effect says why it matters to a consumer, "" when it does not much.
 	Effect string `json:"effect,omitempty"`
@@ -62,7 +62,7 @@ var (
 	errRecreate = errors.New("must be created again")
 )
 
-// InOrder says that there is nothing to do.
+// InOrder reports whether there is nothing to do.
 func (t Target) InOrder() bool { return !t.Missing && len(t.Differences) == 0 }
 
 // resource is a stream, durable or bucket as it is asked for.
@@ -139,7 +139,7 @@ type streamResource struct {
 
 func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
 	t := Target{Kind: KindStream, Name: r.want.Name, Differences: []Difference{}, resource: r}
-	s, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, r.want.Name) })
+	s, err := FindStream(ctx, js, r.want.Name)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		t.Missing = true
 		return t, nil
@@ -160,14 +160,14 @@ func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Targe
 // which streams take atomic batches.
 const atomicPublishLevel = 2
 
-// atomicPublish says whether the server knows atomic batches. When it may not
+// atomicPublish reports whether the server knows atomic batches. When it may not
 // be asked it is taken to.
 func atomicPublish(ctx context.Context, js jetstream.JetStream) bool {
 	info, err := Call(ctx, js.Conn(), js.AccountInfo)
 	return err != nil || info.API.Level >= atomicPublishLevel
 }
 
-// How a server, and an account, say that they have less room than a stream
+// Error codes of a server, and of an account, with less room than a stream
 // reserves.
 const (
 	codeNoStorage    = 10047
@@ -196,7 +196,7 @@ func (r streamResource) change(ctx context.Context, js jetstream.JetStream, d []
 }
 
 func changeStream(ctx context.Context, js jetstream.JetStream, name string, d []Difference) error {
-	s, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, name) })
+	s, err := FindStream(ctx, js, name)
 	if err != nil {
 		return err
 	}
@@ -371,9 +371,7 @@ type durableResource struct {
 
 func (r durableResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
 	t := Target{Kind: KindDurable, Name: r.want.Durable, Differences: []Difference{}, resource: r}
-	c, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
-		return js.Consumer(ctx, r.stream, r.want.Durable)
-	})
+	c, err := FindConsumer(ctx, js, r.stream, r.want.Durable)
 	switch {
 	case errors.Is(err, jetstream.ErrConsumerNotFound), errors.Is(err, jetstream.ErrStreamNotFound):
 		t.Missing = true
@@ -401,9 +399,7 @@ func (r durableResource) create(ctx context.Context, js jetstream.JetStream) err
 }
 
 func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d []Difference) error {
-	c, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) {
-		return js.Consumer(ctx, r.stream, r.want.Durable)
-	})
+	c, err := FindConsumer(ctx, js, r.stream, r.want.Durable)
 	if err != nil {
 		return err
 	}
@@ -536,9 +532,7 @@ const bucketStream = "KV_"
 
 func (r bucketResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
 	t := Target{Kind: KindBucket, Name: r.Config.Bucket, Differences: []Difference{}, resource: r}
-	s, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) {
-		return js.Stream(ctx, bucketStream+r.Config.Bucket)
-	})
+	s, err := FindStream(ctx, js, bucketStream+r.Config.Bucket)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		t.Missing = true
 		return t, nil

@@ -93,11 +93,11 @@ func ensure(ctx context.Context, js jetstream.JetStream, r resource) (Target, er
 	}
 }
 
-// codeNoPeers is how a cluster says that it has too few servers for the
-// replicas, which is so while it starts.
+// codeNoPeers is the error code of a cluster with too few servers for the
+// replicas, as it has while it starts.
 const codeNoPeers = 10005
 
-// Temporary says whether an error of [Provision] may go away by itself: the
+// Temporary reports whether an error of [Provision] may go away by itself: the
 // server is away, or a cluster has no leader or not all of its servers yet.
 func Temporary(err error) bool {
 	var api *jetstream.APIError

@@ -24,7 +24,7 @@ const readTime = 5 * time.Second
 // order, until it has seen those up to the sequence last; 0 is the last there
 // is now. take is also told about how many there are in all.
 func ReadStream(ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64, take func(portion []jetstream.Msg, total int) error) error {
-	stream, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	stream, err := FindStream(ctx, js, l.Stream)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", l.Stream, err)
 	}

@@ -14,8 +14,6 @@ import (
 	"intenthint/internal/panics"
 )
 
-import ()
-
 // item is an event in work.
 type item[F any] struct {
 	fact F
@@ -46,12 +44,14 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	for working := 0; ; {
 		now := time.Now()
 		s.pulse.beat(now) // as often as remind at least
-		// Nobody rests when nothing more is coming, or can come: then a write
-		// holds what has gathered while others were written, which is the more
-		// the longer the backlog is.
-		early := in == nil || s.full.Load()
+		// Nobody rests when nothing more is coming, or when nothing can come and
+		// nobody is in work. The events held then go in one sweep, and meanwhile
+		// those of the next one gather: writes grow with the backlog.
+		if in == nil || working == 0 && s.full.Load() {
+			gather.hurry(now)
+		}
 		for working < appliers {
-			next := gather.next(now, early)
+			next := gather.next(now)
 			if next == nil {
 				break
 			}

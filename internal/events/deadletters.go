@@ -61,7 +61,7 @@ type DeadLetters struct {
 
 // OpenDeadLetters finds the dead-letter stream. One that is missing holds none.
 func OpenDeadLetters(ctx context.Context, js jetstream.JetStream, l bus.Layout) (*DeadLetters, error) {
-	s, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.DeadLetterStream()) })
+	s, err := bus.FindStream(ctx, js, l.DeadLetterStream())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return &DeadLetters{js: js, layout: l}, nil
 	}

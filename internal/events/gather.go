@@ -67,10 +67,9 @@ func (g *gatherer[E]) add(session string, item E, now time.Time) {
 }
 
 // next gives the items of a session whose time has come, which belongs to the
-// caller until it calls finished; nil when there is none. With early it is
-// everybody's time, first that of whoever has waited longest.
-func (g *gatherer[E]) next(now time.Time, early bool) *gathered[E] {
-	for len(g.due) > 0 && (early || !g.due[0].at.After(now)) {
+// caller until it calls finished; nil when there is none.
+func (g *gatherer[E]) next(now time.Time) *gathered[E] {
+	for len(g.due) > 0 && !g.due[0].at.After(now) {
 		s, _ := heap.Pop(&g.due).(*gathered[E])
 		if len(s.items) == 0 {
 			delete(g.sessions, s.session) // rested, and nothing came
@@ -97,6 +96,13 @@ func (g *gatherer[E]) wait(now time.Time) (time.Duration, bool) {
 		return 0, false
 	}
 	return g.due[0].at.Sub(now), true
+}
+
+// hurry makes it everybody's time who is not in work.
+func (g *gatherer[E]) hurry(now time.Time) {
+	for _, s := range g.due {
+		s.at = now
+	}
 }
 
 // each calls do with every item that was added and is not finished.

@@ -19,41 +19,41 @@ func TestGathererCollectsASessionAndLetsItRest(t *testing.T) {
 	g.add("b", 10, at(9))
 	g.add("late", 20, at(11)) // less than gatherTime before the beat
 	g.add("a", 2, at(15))
-	require.Nil(t, g.next(at(19.9), false))
+	require.Nil(t, g.next(at(19.9)))
 	wait, some := g.wait(at(15))
 	require.True(t, some)
 	require.Equal(t, 5*time.Millisecond, wait)
 
-	a, b := g.next(at(20), false), g.next(at(20), false) // on one beat
+	a, b := g.next(at(20)), g.next(at(20)) // on one beat
 	if a.session == "b" {
 		a, b = b, a
 	}
 	require.Equal(t, "a", a.session)
 	require.Equal(t, []int{1, 2}, a.working)
 	require.Equal(t, "b", b.session)
-	require.Nil(t, g.next(at(39.9), false))
-	late := g.next(at(40), false)
+	require.Nil(t, g.next(at(39.9)))
+	late := g.next(at(40))
 	require.Equal(t, []int{20}, late.working)
 	g.add("a", 3, at(50)) // while a is in work
-	require.Nil(t, g.next(at(100000), false), "a session is in work once")
+	require.Nil(t, g.next(at(100000)), "a session is in work once")
 
 	g.finished(a, 2*time.Millisecond, at(70)) // it rests for 200 ms, and to the next beat
-	require.Nil(t, g.next(at(279.9), false))
-	again := g.next(at(280), false)
+	require.Nil(t, g.next(at(279.9)))
+	again := g.next(at(280))
 	require.Equal(t, []int{3}, again.working)
 	for _, s := range []*gathered[int]{again, b, late} {
 		g.finished(s, 0, at(1000))
 	}
 	require.Len(t, g.sessions, 3)
-	require.Nil(t, g.next(at(1000).Add(minRest), false))
+	require.Nil(t, g.next(at(1000).Add(minRest)))
 	require.Empty(t, g.sessions, "a quiet session is forgotten")
 }
 
-func TestGathererKnowsWhatIsHeldAndGivesItEarly(t *testing.T) {
+func TestGathererKnowsWhatIsHeldAndHurries(t *testing.T) {
 	start := time.Unix(1763680000, 0)
 	g := newGatherer[int](start, rest)
 	g.add("a", 1, start)
-	a := g.next(start.Add(beat), false)
+	a := g.next(start.Add(beat))
 	g.add("a", 2, start)
 	g.add("b", 3, start)
 	var held []int
@@ -62,8 +62,9 @@ func TestGathererKnowsWhatIsHeldAndGivesItEarly(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3}, held)
 
 	g.finished(a, 0, start)
+	g.hurry(start)
 	var got []int
-	for s := g.next(start, true); s != nil; s = g.next(start, true) {
+	for s := g.next(start); s != nil; s = g.next(start) {
 		got = append(got, s.working...)
 	}
 	slices.Sort(got)

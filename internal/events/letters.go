@@ -12,8 +12,6 @@ import (
 	"intenthint/subjects"
 )
 
-import ()
-
 // letter is a message that cannot be decoded.
 type letter struct {
 	msg    jetstream.Msg

@@ -29,8 +29,11 @@ const (
 	// each of them. It falls behind when many turns begin at once; what comes
 	// beyond that travels in groups.
 	maxDirect      = 2048
-	minDirect      = 64
 	maxDirectBytes = 32 << 20
+	// directAckTime is how long the stream may take to acknowledge one of them:
+	// a slow disk, of a hundred syncs a second, needs 20 s for maxDirect. What
+	// is lost with a connection is sent again as soon as there is another one.
+	directAckTime = 20 * time.Second
 	// maxGroup bounds what is sent together. A server takes 1000.
 	maxGroup = 500
 	// ackTime is how long the stream may take to acknowledge a group.
@@ -53,14 +56,13 @@ type Publisher struct {
 	log     *slog.Logger
 	// single: the stream takes no batches. Of the sending goroutine alone.
 	single bool
-	// most is maxDirect, but in tests.
-	most int
+	most   int // maxDirect, but in tests
+	// again are those sent one by one that were not acknowledged. It has room
+	// for all that are on their way: the client puts them there, and holds a
+	// lock of its own meanwhile.
+	again chan *nats.Msg
 
-	mu sync.Mutex // guards what follows; never held in a call of the client
-	// allowed is how many may be on their way: fewer after acknowledgements
-	// that did not come in time, for a slow disk makes all of them late, and
-	// twice as many whenever all have come.
-	allowed int
+	mu      sync.Mutex // guards what follows
 	outbox  []*nats.Msg
 	bytes   int
 	waiting bool // for the first message of a group
@@ -74,21 +76,25 @@ type Publisher struct {
 
 // NewPublisher returns a publisher on nc. Stop ends it.
 func NewPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger) (*Publisher, error) {
+	return newPublisher(nc, metrics, log, maxDirect, directAckTime)
+}
+
+func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, directAckTime time.Duration) (*Publisher, error) {
 	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(maxGroup), jetstream.WithPublishAsyncTimeout(ackTime))
 	if err != nil {
 		return nil, err
 	}
-	p := &Publisher{nc: nc, js: js, metrics: metrics, log: log, most: maxDirect, allowed: maxDirect, wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{})}
+	p := &Publisher{
+		nc: nc, js: js, metrics: metrics, log: log, most: most, waiting: true,
+		again: make(chan *nats.Msg, most), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+	}
 	p.direct, err = jetstream.New(nc,
-		jetstream.WithPublishAsyncMaxPending(maxDirect),
-		jetstream.WithPublishAsyncTimeout(ackTime),
+		jetstream.WithPublishAsyncMaxPending(most),
+		jetstream.WithPublishAsyncTimeout(directAckTime),
 		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
 			log.Debug("an event was not acknowledged by the stream, it is sent again", "subject", m.Subject, "error", err)
 			metrics.publishRetries.Inc()
-			if errors.Is(err, jetstream.ErrAsyncPublishTimeout) {
-				p.slower()
-			}
-			p.gather(&nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}, true)
+			p.again <- m
 		}),
 	)
 	if err != nil {
@@ -115,20 +121,17 @@ func (p *Publisher) Publish(m *nats.Msg) {
 		return
 	}
 	if !p.sendDirect(m) {
-		p.gather(m, false)
+		p.gather(m)
 	}
 }
 
-// sendDirect sends a message at once; false when it has to wait for others.
+// sendDirect sends a message at once, and reports whether it did: it does not
+// where it would overtake others, or where too many are on their way.
 func (p *Publisher) sendDirect(m *nats.Msg) bool {
-	pending := p.direct.PublishAsyncPending()
 	p.mu.Lock()
-	if pending == 0 {
-		p.allowed = min(2*p.allowed, maxDirect)
-	}
-	idle, most := p.waiting, min(p.allowed, p.most, maxDirectBytes/m.Size())
+	idle := p.waiting
 	p.mu.Unlock()
-	if !idle || pending >= most {
+	if !idle || p.direct.PublishAsyncPending() >= min(p.most, maxDirectBytes/m.Size()) {
 		return false
 	}
 	// No stall: a request waits for nothing that concerns events.
@@ -139,37 +142,31 @@ func (p *Publisher) sendDirect(m *nats.Msg) bool {
 	return err == nil
 }
 
-// slower allows half as many on their way.
-func (p *Publisher) slower() {
+// gather takes a message for the next group.
+func (p *Publisher) gather(m *nats.Msg) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.allowed = max(p.allowed/2, minDirect)
-}
-
-// gather takes a message for the next group, as its first one when it comes
-// again.
-func (p *Publisher) gather(m *nats.Msg, again bool) {
-	p.mu.Lock()
-	if again {
-		p.outbox = slices.Insert(p.outbox, 0, m)
-	} else {
-		p.outbox = append(p.outbox, m)
-	}
+	p.outbox = append(p.outbox, m)
 	p.bytes += m.Size()
-	lost := ""
-	for len(p.outbox) > maxOutbox || p.bytes > maxOutboxBytes && len(p.outbox) > 1 {
-		lost = p.outbox[0].Subject
-		p.bytes -= p.outbox[0].Size()
-		p.outbox = p.outbox[1:]
-	}
+	p.bound()
 	waiting := p.waiting
 	p.waiting = false
 	p.mu.Unlock()
 	if waiting {
 		p.wake <- struct{}{}
 	}
-	if lost != "" {
-		p.log.Error("too many events wait for the stream, the oldest is lost", "subject", lost)
+}
+
+// bound gives up the oldest messages beyond the bounds of the outbox. The lock
+// is held.
+func (p *Publisher) bound() {
+	lost := 0
+	for len(p.outbox) > maxOutbox || p.bytes > maxOutboxBytes && len(p.outbox) > 1 {
+		lost++
+		p.bytes -= p.outbox[0].Size()
+		p.outbox = p.outbox[1:]
+	}
+	if lost > 0 {
+		p.log.Error("too many events wait for the stream, the oldest are lost", "events", lost)
 	}
 }
 
@@ -199,6 +196,20 @@ func (p *Publisher) putBack(group []*nats.Msg) {
 	for _, m := range group {
 		p.bytes += m.Size()
 	}
+	p.bound()
+	p.waiting = false // run is awake
+}
+
+// sendAgain makes the messages that were not acknowledged the next ones.
+func (p *Publisher) sendAgain(first *nats.Msg) {
+	group := []*nats.Msg{first}
+	for len(p.again) > 0 {
+		group = append(group, <-p.again)
+	}
+	for i, m := range group {
+		group[i] = &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
+	}
+	p.putBack(group)
 }
 
 // run sends one group after the other, and one that was not acknowledged again
@@ -206,12 +217,23 @@ func (p *Publisher) putBack(group []*nats.Msg) {
 func (p *Publisher) run() {
 	defer close(p.done)
 	for failures := 0; ; {
+		select {
+		case m := <-p.again:
+			p.sendAgain(m)
+		default:
+		}
 		group := p.take()
 		if group == nil {
 			select {
+			case m := <-p.again:
+				p.sendAgain(m)
+				continue
 			case <-p.wake:
 				continue
 			case <-p.quit:
+				if len(p.again) > 0 {
+					continue
+				}
 				return
 			}
 		}
@@ -319,8 +341,7 @@ func (p *Publisher) Stop(ctx context.Context) {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		// Not with our lock: the client takes its own before it calls gather.
-		pending := p.direct.PublishAsyncPending()
+		pending := p.direct.PublishAsyncPending() + len(p.again)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.log.Error("events were not acknowledged before the stop", "events", len(p.outbox)+pending)

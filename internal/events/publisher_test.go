@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"testing"
 	"time"
@@ -63,9 +62,8 @@ func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
 			stream, err := b.JS.CreateStream(t.Context(), eventStream(atomic))
 			require.NoError(t, err)
 			c := newMetrics()
-			p, err := NewPublisher(b.NC, c, quiet)
+			p, err := newPublisher(b.NC, c, quiet, 64, directAckTime)
 			require.NoError(t, err)
-			p.most = 64
 			for i := range n {
 				p.Publish(turn(i))
 			}
@@ -135,72 +133,49 @@ func TestPublisherGivesUpTheOldestAndEndsInTime(t *testing.T) {
 	newest := p.outbox[len(p.outbox)-1].Header.Get(subjects.HeaderMsgID)
 	p.mu.Unlock()
 	require.Equal(t, "199", newest)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	p.Stop(ctx)
-	require.Less(t, time.Since(began), 5*time.Second)
-}
-
-// holding is a log that a retry waits for.
-type holding struct {
-	slog.Handler
-	retries chan struct{}
-	goOn    chan struct{}
-}
-
-func (*holding) Enabled(context.Context, slog.Level) bool { return true }
-
-func (h *holding) Handle(context.Context, slog.Record) error {
-	h.retries <- struct{}{}
-	<-h.goOn
-	return nil
-}
-
-// The client calls back with a lock held that its counts need too.
-func TestPublisherEndsWhileAnAcknowledgementTimesOut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes the time of an acknowledgement")
-	}
-	b := openTest(t)
-	_, err := b.NC.Subscribe("openclaw.event.>", func(*nats.Msg) {}) // in the place of the stream, and silent
-	require.NoError(t, err)
-	log := &holding{Handler: slog.DiscardHandler, retries: make(chan struct{}, 1000), goOn: make(chan struct{})}
-	p, err := NewPublisher(b.NC, newMetrics(), slog.New(log))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.waiting
-	}, time.Minute, time.Millisecond)
-	p.most = 1
-	p.Publish(turn(0))
-	require.Equal(t, 1, p.direct.PublishAsyncPending())
-	p.Publish(turn(1)) // waits for it
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	cancel()
+	p.Stop(ctx)
+}
+
+// silent is a connection on which events are taken and never acknowledged.
+func silent(t *testing.T) *nats.Conn {
+	t.Helper()
+	b := openTest(t)
+	_, err := b.NC.Subscribe("openclaw.event.>", func(*nats.Msg) {})
+	require.NoError(t, err)
+	return b.NC
+}
+
+func TestPublisherSendsAgainWhatIsNotAcknowledgedInTime(t *testing.T) {
+	c := newMetrics()
+	p, err := newPublisher(silent(t), c, quiet, 1, 50*time.Millisecond)
+	require.NoError(t, err)
+	p.Publish(turn(0))
+	require.Eventually(t, func() bool { return testutil.ToFloat64(c.publishRetries) == 1 }, time.Minute, time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p.Stop(ctx)
+}
+
+func TestPublisherEndsWhileNothingIsAcknowledged(t *testing.T) {
+	p, err := newPublisher(silent(t), newMetrics(), quiet, 1, time.Hour)
+	require.NoError(t, err)
+	p.Publish(turn(0))
+	p.Publish(turn(1)) // waits for it
+	require.Equal(t, 1, p.direct.PublishAsyncPending())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		p.Stop(ctx)
 	}()
-	<-log.retries
-	p.mu.Lock()
-	require.Equal(t, maxDirect, p.allowed)
-	p.mu.Unlock()
-	cancel()
-	time.Sleep(100 * time.Millisecond) // Stop asks the client now
-	close(log.goOn)
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
-		t.Fatal("they wait for each other")
+		t.Fatal("Stop waits for the stream")
 	}
-	require.Eventually(t, func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		return p.allowed < maxDirect
-	}, time.Minute, time.Millisecond, "fewer are on their way after one that came too late")
 }
 
 // BenchmarkPublisher publishes turns as fast as the stream takes them, which
@@ -247,6 +222,6 @@ func TestPublisherSubscribesAtOnce(t *testing.T) {
 	provisionTest(t, b)
 	after := b.NC.NumSubscriptions()
 	p.Publish(turn(0))
-	p.gather(turn(1), false)
+	p.gather(turn(1))
 	require.Equal(t, after, b.NC.NumSubscriptions())
 }

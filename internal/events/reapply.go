@@ -38,11 +38,11 @@ type Place struct {
 
 // Where returns how far the durable is that is named like the queue group.
 func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, error) {
-	stream, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, l.Stream) })
+	stream, err := bus.FindStream(ctx, js, l.Stream)
 	if err != nil {
 		return Place{}, fmt.Errorf("stream %s: %w", l.Stream, err)
 	}
-	durable, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.Consumer(ctx, l.QueueGroup) })
+	durable, err := bus.FindConsumer(ctx, js, l.Stream, l.QueueGroup)
 	if err != nil {
 		return Place{}, fmt.Errorf("durable %s: %w", l.QueueGroup, err)
 	}

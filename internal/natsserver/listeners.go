@@ -57,7 +57,7 @@ func openListeners(o *server.Options) []string {
 	return open
 }
 
-// verifies says whether only clients with a trusted certificate get in.
+// verifies reports whether only clients with a trusted certificate get in.
 func verifies(c *tls.Config) bool {
 	return c != nil && c.ClientAuth == tls.RequireAndVerifyClientCert
 }

@@ -27,7 +27,8 @@ var (
 	// ErrDataDirInUse: another process keeps its JetStream store in the same
 	// data directory and does not listen where this one would join it.
 	ErrDataDirInUse = errors.New("the data directory is in use by another process")
-	// ErrConf: the configuration file of the embedded server is none.
+	// ErrConf: the configuration file of the embedded server cannot be read as
+	// one.
 	ErrConf = errors.New("must be a NATS configuration file")
 	// ErrServerStart: the embedded server did not come up.
 	ErrServerStart = errors.New("the embedded NATS server did not start")
