@@ -2,6 +2,7 @@ package payload
 
 import (
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"unicode/utf8"
@@ -211,8 +212,8 @@ const hookTurnBegun = "turn_begun"
 // newest returns the last turns whose JSON, with commas, fits into room bytes.
 func newest(turns []Turn, room int) []Turn {
 	var buf []byte
-	for i := len(turns) - 1; i >= 0; i-- {
-		buf = turns[i].Append(buf[:0])
+	for i, turn := range slices.Backward(turns) {
+		buf = turn.Append(buf[:0])
 		if room -= len(buf) + 1; room < -1 {
 			turns = turns[i+1:]
 			break

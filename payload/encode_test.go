@@ -58,7 +58,6 @@ func TestWhatIsAppendedIsWhatEncodingJSONWrites(t *testing.T) {
 }
 
 func TestEncodeTurnBegun(t *testing.T) {
-
 	turns := []payload.Turn{{Role: "user", Text: strings.Repeat("a", 100)}, {Role: "assistant", Text: strings.Repeat("\n", 50)}, {Role: "user", Text: "c"}}
 	of := func(prompt string, turns ...payload.Turn) int {
 		return len(payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: prompt, Conversation: turns}, 0))

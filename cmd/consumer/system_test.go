@@ -6,7 +6,6 @@ import (
 
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/config"
-	"intenthint/model/provider/providertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -21,13 +20,4 @@ func start(t *testing.T, settings map[string]string) *system {
 	return &system{apptest.Start(t, settings), t}
 }
 
-func startWith(t *testing.T, cfg *config.Config) *system {
-	return &system{apptest.StartWith(t, cfg), t}
-}
-
 func launch(t *testing.T, cfg *config.Config) *system { return &system{apptest.Launch(t, cfg), t} }
-
-func withModel(t *testing.T, settings map[string]string) (*system, *providertest.Server) {
-	s, model := apptest.WithModel(t, settings)
-	return &system{s, t}, model
-}

@@ -93,11 +93,11 @@ type Request struct {
 type Origin int
 
 const (
-	// Fresh: the request has made the run's first answer; its turn begins.
+	// Fresh means that the request has made the run's first answer; its turn begins.
 	Fresh Origin = iota
-	// Repeated: another request has made it.
+	// Repeated means that another request has made it.
 	Repeated
-	// Beside: the request could not wait for the one that makes the first
+	// Beside means that the request could not wait for the one that makes the first
 	// answer, and made one for itself.
 	Beside
 )

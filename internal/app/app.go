@@ -196,8 +196,8 @@ func (a *App) openSessions(ctx context.Context) error {
 	return nil
 }
 
-// ErrOtherSystem: the store holds the sessions of another stream. Two systems
-// would make sessions of one another's events.
+// ErrOtherSystem reports a store that holds the sessions of another stream. Two
+// systems would make sessions of one another's events.
 var ErrOtherSystem = errors.New("sessions of another system")
 
 // takeEvents begins to fold events into sessions.

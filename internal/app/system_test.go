@@ -25,8 +25,6 @@ func startWith(t *testing.T, cfg *config.Config) *system {
 	return &system{apptest.StartWith(t, cfg), t}
 }
 
-func launch(t *testing.T, cfg *config.Config) *system { return &system{apptest.Launch(t, cfg), t} }
-
 func withModel(t *testing.T, settings map[string]string) (*system, *providertest.Server) {
 	s, model := apptest.WithModel(t, settings)
 	return &system{s, t}, model
