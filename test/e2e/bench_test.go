@@ -52,7 +52,7 @@ func TestBench(t *testing.T) {
 		"Memory of one consumer":                                  2 * 2,
 		"Events of long sessions: 30 turns against 2, store file": 5,
 		"Events of long sessions: 30 turns against 2, store kv":   5,
-		"Start": 5,
+		"Start": 4,
 	}
 	require.Len(t, report.Tables, len(rows))
 	for _, table := range report.Tables {

@@ -1,0 +1,68 @@
+package hook_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/hook"
+)
+
+// payload/before_tool_call.go: what is read of the event.
+
+type beforeToolCall struct {
+	ToolName string `json:"toolName"`
+}
+
+// handlers/before_tool_call.go: who decides, and what the gateway is told.
+
+// block ends the tool call. Its JSON is what the gateway's handler would return.
+type block struct{ Reason string }
+
+func (b block) Join(hook.Decision) hook.Decision { return b }
+func (block) Final() bool                        { return true }
+func (b block) AppendJSON(dst []byte) []byte {
+	body, _ := json.Marshal(map[string]any{"block": true, "blockReason": b.Reason})
+	return append(dst, body...)
+}
+
+func beforeToolCallHook(denied string) hook.Hook {
+	return hook.Hook{
+		Name:  "before_tool_call",
+		Bound: bus.Bound{Requests: 256, Bytes: 32 << 20, PerCaller: 64, PerCallerBytes: 8 << 20},
+		Handlers: []hook.Handler{{Name: "policy", Handle: func(_ context.Context, req *hook.Request) (hook.Result, error) {
+			var e beforeToolCall
+			if err := json.Unmarshal(req.Envelope.Event, &e); err != nil {
+				return hook.Result{}, err
+			}
+			if e.ToolName != denied {
+				return hook.Result{}, nil // no decision
+			}
+			return hook.Result{Decision: block{e.ToolName + " is not allowed here"}}, nil
+		}}},
+	}
+}
+
+// A decision hook is three files: a decoder, a handler, and one line in
+// internal/app/app.go that adds it to the endpoints.
+func ExampleHook() {
+	runner := hook.NewRunner(beforeToolCallHook("exec"), hook.Options{
+		Timeout: func() time.Duration { return time.Second },
+		Budget:  func(string) time.Duration { return 0 },
+		Log:     slog.New(slog.DiscardHandler),
+	})
+	fmt.Println("subscribed to", runner.Endpoint("openclaw").Subject)
+	for _, tool := range []string{"read", "exec"} {
+		request := `{"hook":"before_tool_call","event":{"toolName":"` + tool + `"},"ctx":{}}`
+		runner.Answer(context.Background(), bus.Request{Data: []byte(request), Received: time.Now()}, func(r bus.Reply) {
+			fmt.Println(tool, string(r.Body))
+		})
+	}
+	// Output:
+	// subscribed to openclaw.request.before_tool_call.*
+	// read {}
+	// exec {"block":true,"blockReason":"exec is not allowed here"}
+}
