@@ -13,7 +13,7 @@ import (
 var (
 	// ErrFailed: no model gave an answer that could be used (classify_failed).
 	ErrFailed = model.ErrFailed
-	// ErrDeadline: the model was late (deadline).
+	// ErrDeadline: the model missed the deadline (deadline).
 	ErrDeadline = model.ErrDeadline
 	// ErrOverloaded: more classifications at once than HINT_MAX_INFLIGHT
 	// (overloaded).

@@ -1,3 +1,3 @@
-// Package classify finds out what a user wants: with a language model, with the
-// local classifier, or with both against the clock (contract §6, §9).
+// Package classify determines the intent of a message: with a language model, the
+// local classifier, or both within a deadline (contract §6, §9).
 package classify

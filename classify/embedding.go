@@ -10,8 +10,8 @@ import (
 
 // Vectored classifies by the vectors of texts; it is a [Local] that wants them.
 type Vectored interface {
-	// Texts are those whose vectors it wants for a message; none for a message
-	// without words.
+	// Texts returns the texts whose vectors it needs for a message; empty for a
+	// message without words.
 	Texts(in Input) []string
 	// Dimensions is how many numbers each must have.
 	Dimensions() int
@@ -48,7 +48,7 @@ func (e *Embedding) Classify(ctx context.Context, in Input) (payload.Classificat
 func (e *Embedding) Vectors(ctx context.Context, in Input) (map[string][]float32, error) {
 	texts := e.model.Texts(in)
 	if len(texts) == 0 {
-		return nil, fmt.Errorf("%w: there are no words", ErrFailed)
+		return nil, fmt.Errorf("%w: no words", ErrFailed)
 	}
 	return e.embedder.Vectors(ctx, texts)
 }

@@ -12,7 +12,7 @@ import (
 const maxAnswerTokens = 400
 
 // answerSchema is the shape of an answer for providers that enforce one. Such
-// modes want every field required; a blank suggestion is none.
+// modes want every field required; a blank suggestion means no suggestion.
 var answerSchema = json.RawMessage(`{
 	"type": "object",
 	"additionalProperties": false,

@@ -11,7 +11,7 @@ import (
 	"intenthint/store"
 )
 
-// maxResult is what is kept of a tool's result, in characters (contract §8).
+// maxResult bounds the stored result of a tool, in characters (contract §8).
 const maxResult = 200
 
 // afterToolCall adds a tool call to its turn, and the skill it read, if any.
@@ -38,7 +38,7 @@ func afterToolCall(env payload.Envelope, ctx payload.Context, f *store.Fact) err
 	}
 	if call.Error == "" {
 		call.Skill = skillRead(call.Name, e.Params, e.Text)
-		// What is kept must not keep the event, which may be megabytes.
+		// Copy, so that the text does not hold the event, which may be megabytes.
 		call.Result = strings.Clone(text.Cut(e.Text, maxResult))
 	}
 	f.Call = call
@@ -77,9 +77,9 @@ func skillRead(tool string, params json.RawMessage, text string) *store.Skill {
 }
 
 // maxMatter is the longest front matter that the YAML parser gets, in bytes: a
-// tool's result is anybody's text, and the parser takes a minute for 100 kB of
-// brackets. It gets none with an alias, which stands for as much as its author
-// likes.
+// tool's result is untrusted text, and the parser takes a minute for 100 kB of
+// brackets. Front matter with aliases is not parsed, as they can expand without
+// limit.
 const maxMatter = 4 << 10
 
 // nameOf reads the name in front matter. Skills are written by hand and read

@@ -6,7 +6,8 @@ import (
 	"intenthint/subjects"
 )
 
-// BeforePromptBuild says who contributes to the front of the agent's prompt.
+// BeforePromptBuild lists the handlers that contribute to the front of the
+// agent's prompt.
 func BeforePromptBuild(h *hint.Hinter) hook.Hook {
 	return hook.Hook{
 		Name:     subjects.HookBeforePromptBuild,

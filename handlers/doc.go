@@ -1,5 +1,5 @@
-// Package handlers says what happens at each hook, one file a hook: at a
-// decision hook who contributes to the reply and in which order, at an
-// observation hook what becomes of the event. What a part of the program does
-// there stands in that part's own package.
+// Package handlers defines what happens at each hook, one file per hook: which
+// handlers contribute to the reply of a decision hook, and in which order; and
+// which fact the event of an observation hook becomes. The work itself is in
+// other packages.
 package handlers

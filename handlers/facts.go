@@ -6,8 +6,8 @@ import (
 	"intenthint/subjects"
 )
 
-// factOf makes a fact of the event of one hook; the envelope's part of it is
-// filled in already.
+// factOf turns the event of one hook into a fact. The fields from the envelope
+// are already set.
 type factOf func(env payload.Envelope, ctx payload.Context, f *store.Fact) error
 
 // observations are the hooks whose events become part of a session.
@@ -18,7 +18,7 @@ var observations = map[string]factOf{
 	subjects.HookSessionEnd:    sessionEnd,
 }
 
-// Fact decodes an event. The session is "" when nothing is kept of it: no
+// Fact decodes an event. The session is "" when the event is not kept: no
 // handler observes its hook, or it belongs to no session. An error wraps
 // [payload.ErrInvalid] and is final.
 func Fact(msgID string, data []byte) (session, hook string, fact store.Fact, err error) {

@@ -5,7 +5,7 @@ import (
 	"intenthint/store"
 )
 
-// turnBegun begins a turn: what was asked, and what it was taken for.
+// turnBegun begins a turn with its message and classification.
 func turnBegun(env payload.Envelope, _ payload.Context, f *store.Fact) error {
 	e, err := payload.DecodeTurnBegun(env.Event)
 	if err != nil {

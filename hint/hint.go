@@ -1,7 +1,7 @@
 // Package hint answers before_prompt_build with a routing hint: which turns get
-// one (package eligibility), what is looked at (package conversation), what the
-// message is taken for (package classify), the run's first answer (package run),
-// and the text (package render). Every turn that begins is published as a
+// one (package eligibility), the turns to classify (package conversation), the
+// classification (package classify), the run's first answer (package run), and
+// the text (package render). Every turn that begins is published as a
 // turn_begun event, from which sessions are made (contract §4–§6, §8).
 package hint
 
@@ -153,7 +153,7 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	return res, nil
 }
 
-// omitted gives a reply its diagnostics also when the handler was left out.
+// omitted returns the diagnostics of a reply without this handler's answer.
 func (h *Hinter) omitted(req *hook.Request, cause error) hook.Result {
 	skip := eligibility.ClassifyFailed
 	if errors.Is(cause, hook.ErrOverrun) {
@@ -180,9 +180,9 @@ func (t *turn) prepare(first string) {
 	}
 }
 
-// slack is how long before its deadline a model is no longer waited for: what
-// follows, the hint and the turn's event, takes time too, on a busy machine
-// with many requests that are late together most of all.
+// slack is the time reserved before the deadline for the work after the model's
+// answer: rendering the hint and publishing the turn. It takes longest on a busy
+// machine with many late requests.
 func slack(req *hook.Request) time.Duration {
 	return max(5*time.Millisecond, req.Deadline.Sub(req.Received)/50)
 }
@@ -247,8 +247,8 @@ func sourceOf(a run.Answer, origin run.Origin) string {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// logged is the debug line of a hint; the user's text stands there and nowhere
-// above debug.
+// logged returns the attributes of a hint's debug line. The user's text is logged
+// at debug level only.
 func logged(t turn, a run.Answer, source string, took time.Duration) []any {
 	out := []any{
 		"agent", t.agent, "session", t.req.Context.Session(), "run", t.req.Context.RunID,

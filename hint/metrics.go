@@ -10,8 +10,8 @@ import (
 	"intenthint/payload"
 )
 
-// Outcomes of a request, and kinds of a skip: policy is the operator's wish,
-// failure is not (contract §3).
+// Outcomes of a request, and kinds of a skip: policy follows the operator's
+// rules, failure is an error (contract §3).
 const (
 	outcomeHint    = "hint"
 	outcomePolicy  = "policy"
@@ -21,8 +21,7 @@ const (
 // maxIntents bounds the values of the label intent.
 const maxIntents = 1000
 
-// metrics counts what becomes of requests. Durations are in seconds, from
-// receipt.
+// metrics counts requests by outcome. Durations are in seconds, from receipt.
 type metrics struct {
 	hints       *prometheus.CounterVec // by source and intent
 	intents     *telemetry.Label
@@ -53,7 +52,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Buckets: telemetry.LatencyBuckets,
 		}, []string{"source"}),
 	}
-	// Series that are always there, so that an alert can tell none from unknown.
+	// Create these series at once, so that alerts can tell 0 from no data.
 	for _, skip := range eligibility.All() {
 		m.skips.WithLabelValues(kindOf(skip), string(skip))
 	}

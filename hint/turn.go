@@ -9,10 +9,10 @@ import (
 	"intenthint/subjects"
 )
 
-// begin publishes that the turn began, and tells the other processes. What has
-// neither a session id nor a key is not tracked. A retry that follows the reply
-// finds the other processes told: the broadcast is on the connection of the
-// reply, right before it, so that one write to the socket takes both.
+// begin publishes the turn_begun event, and broadcasts it to the other processes.
+// A turn with neither a session id nor a key is not tracked. The broadcast goes
+// out right before the reply, on the same connection: other processes know of
+// the turn before a retry can arrive, and one socket write takes both.
 func (h *Hinter) begin(t turn, a run.Answer) {
 	session := t.req.Context.Session()
 	if session == "" {
@@ -28,7 +28,7 @@ func (h *Hinter) begin(t turn, a run.Answer) {
 	if t.req.Traceparent != "" {
 		m.Header.Set(subjects.HeaderTraceparent, t.req.Traceparent)
 	}
-	body := m.Data // the message is the publisher's from now on
+	body := m.Data // the publisher owns the message from now on
 	h.Publisher.Publish(m)
 	h.Answers.Tell(body)
 }

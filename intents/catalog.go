@@ -90,7 +90,7 @@ func (c *Catalog) Lookup(id string) (Intent, bool) {
 // or the catalogue itself. Classifiers are trained on roots.
 func (c *Catalog) Root() *Catalog { return c.root }
 
-// Allowed says for each intent of the root, by position, whether it is left in
+// Allowed reports for each intent of the root, by position, whether it is in
 // this catalogue; nil means all of them.
 func (c *Catalog) Allowed() []bool { return c.allowed }
 

@@ -58,7 +58,7 @@ func (d *Deny) Narrow(c *Catalog, agent string) *Catalog {
 	if d.seen == nil {
 		return c
 	}
-	// A reload leaves the narrowed copies of the old catalogue without a use.
+	// A reload makes the narrowed copies of the old catalogue useless.
 	if old := d.root.Load(); old != c && d.root.CompareAndSwap(old, c) && old != nil {
 		d.seen.Purge()
 	}

@@ -78,15 +78,15 @@ func OpenDirectory(path string, log *slog.Logger) (*Directory, error) {
 	return d, nil
 }
 
-// Catalog returns the catalogue of now.
+// Catalog returns the current catalogue.
 func (d *Directory) Catalog() *Catalog { return d.current.Load() }
 
 // Watch follows changes of the directory until ctx is done, and calls onChange
 // (which may be nil) with each new catalogue, one call at a time. An edit that
-// changes no intent makes no new catalogue. A file that is broken by an edit
-// keeps its last good version, a deleted one goes, and while the directory
-// itself is away everything stays as it was. onFault (which may be nil as well)
-// is told what is wrong with a file that has changed.
+// changes no intent makes no new catalogue. A file broken by an edit keeps its
+// last good version, a deleted one is removed, and while the directory itself
+// is unreadable nothing changes. onFault (which may also be nil) is called with
+// the faults of a changed file.
 func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog), onFault func(Fault)) {
 	if onFault != nil {
 		d.onFault = onFault
@@ -98,7 +98,7 @@ func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog), onFault 
 	}.Run(ctx, d.seen)
 }
 
-// refresh puts what has changed in the directory into force.
+// refresh applies the changes in the directory.
 func (d *Directory) refresh(ctx context.Context, now listing, onChange func(*Catalog)) {
 	if now.err != nil {
 		if !d.missing {
@@ -156,7 +156,7 @@ func look(path string) listing {
 		}
 	}
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
-		// It was moved away while it was read: what is missing was not
+		// The directory was moved while it was read: missing files were not
 		// deleted.
 		return failed(errMoved)
 	}
@@ -203,7 +203,7 @@ func (d *Directory) parse(name string, f *watchedFile) {
 
 var errMoved = errors.New("moved while it was read")
 
-// isLink reports whether a name is there, as that of a link to nowhere.
+// isLink reports whether a name is a dangling symbolic link.
 func isLink(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

@@ -24,11 +24,11 @@ var ErrUneditable = errors.New("the list of examples cannot be extended")
 const maxAttempts = 100
 
 // AppendExamples returns the intent file with more examples at the end of its
-// list, which is begun when there is none. Nothing else changes, byte for byte.
+// list, which is created if there is none. Nothing else changes, byte for byte.
 // An example is one line that is neither blank nor surrounded by white space.
 //
-// YAML can be written in more ways than are understood here, so the outcome is
-// read back before it is returned: it is the intent of before with the examples
+// YAML can be written in more ways than this code understands, so the result is
+// parsed before it is returned: either it is the same intent with the examples
 // added, or there is an error.
 func AppendExamples(data []byte, examples []string) ([]byte, error) {
 	p := fileParser{file: File{Enabled: true}}
@@ -70,7 +70,7 @@ func (f *File) hasBecome(edited []byte, faults []Fault, examples []string) bool 
 		slices.Equal(a.Examples, slices.Concat(b.Examples, examples))
 }
 
-// editor knows where things stand in a file.
+// editor holds the positions of the parts of a file.
 type editor struct {
 	data []byte
 	// starts are the offsets of the lines, counted from 0: line n of the front

@@ -31,7 +31,7 @@ type File struct {
 	// Name is the name of the file within its directory.
 	Name   string
 	Intent Intent
-	// Enabled is false for a file that says `enabled: false`.
+	// Enabled is false for a file with `enabled: false`.
 	Enabled bool
 
 	idLine       int

@@ -13,7 +13,7 @@ import (
 
 const (
 	// This many failures in a row open a model's breaker: late ones have cost
-	// their callers the whole budget, those that failed at once next to nothing.
+	// their callers the whole budget, immediate ones hardly any time.
 	breakerLates    = 5
 	breakerFailures = 20
 	// An open breaker lets a probe through after breakerPause, and after twice as
@@ -99,7 +99,7 @@ func (bs *Breakers) admit(ref string, resolved bool) (done func(error), err erro
 		case time.Now().Before(b.until):
 			return nil, b.refusal("until " + b.until.Format(time.TimeOnly))
 		case b.probing:
-			return nil, b.refusal("it is being probed")
+			return nil, b.refusal("probe in progress")
 		}
 		b.probing = true
 	}
@@ -108,8 +108,8 @@ func (bs *Breakers) admit(ref string, resolved bool) (done func(error), err erro
 	return func(err error) { bs.report(ref, b, row, err) }, nil
 }
 
-// refusal is the error of an open breaker. A model that is known to be late is
-// late.
+// refusal is the error of an open breaker. It counts as late if the last failures
+// were.
 func (b *breaker) refusal(why string) error {
 	if b.lates >= breakerLates {
 		return fmt.Errorf("%w: %w: %s", ErrOpen, errLate, why)
@@ -178,7 +178,7 @@ func (bs *Breakers) of(ref string) *breaker {
 			break
 		}
 		if !b.open() && b.calls == 0 && b.failures == 0 {
-			delete(bs.byRef, old) // nothing is lost
+			delete(bs.byRef, old) // closed, without state
 		}
 	}
 	if len(bs.byRef) >= maxBreakers {

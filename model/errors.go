@@ -20,19 +20,18 @@ var (
 	ErrOverloaded = errors.New("too many model calls at once")
 
 	// ErrOpen: the model was not asked because its circuit breaker is open.
-	ErrOpen = errors.New("circuit breaker is open")
+	ErrOpen = errors.New("circuit breaker open")
 	// ErrUnparsable: the answer is not of the form that was asked for.
 	ErrUnparsable = errors.New("unusable answer")
 )
 
 var (
 	// errLate: the model did not answer in time.
-	errLate = errors.New("the model was late")
-	// errUnwanted: the answer is not needed any more, which says nothing about
-	// the model.
-	errUnwanted = errors.New("the answer is no longer needed")
+	errLate = errors.New("model deadline exceeded")
+	// errUnwanted: the answer is no longer needed. The model is not at fault.
+	errUnwanted = errors.New("answer no longer needed")
 	// errOvertaken: a model that was asked later has answered first.
-	errOvertaken = fmt.Errorf("another model asked later was faster: %w", context.DeadlineExceeded)
+	errOvertaken = fmt.Errorf("overtaken by a later model: %w", context.DeadlineExceeded)
 )
 
 // lateMargin is how close to the deadline a time-out counts as the deadline's:

@@ -29,7 +29,7 @@ type flight[V any] struct {
 	err    error
 }
 
-// answerer answers a question. Its context ends when nobody waits any more, the
+// answerer answers a question. Its context ends when no caller waits any more, the
 // cause being that of the last who left. The deadline is that of the first who
 // asked, zero for none.
 type answerer[V any] func(ctx context.Context, deadline time.Time) (V, error)
@@ -100,7 +100,7 @@ func launch[V any](ctx context.Context, fs *flights, key flightKey[V], f answere
 	return fl
 }
 
-// land lets nobody board any more. The lock is held.
+// land removes the flight, so that no caller can join. The lock is held.
 func (fs *flights) land(key, fl any) {
 	if fs.flying[key] == fl {
 		delete(fs.flying, key)

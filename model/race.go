@@ -45,7 +45,7 @@ func runRace[T any](ctx context.Context, c *Chain, q Question[T], deadline time.
 	r := &race[T]{
 		chain: c, question: q, deadline: deadline, run: q.RunModel,
 		running: make(map[int]context.CancelCauseFunc),
-		// Room for all: nobody listens to those who lose.
+		// Room for all: the results of the losers are not read.
 		finished: make(chan attempt[T], len(c.candidates)+1),
 	}
 	r.start(ctx)
@@ -66,13 +66,13 @@ func runRace[T any](ctx context.Context, c *Chain, q Question[T], deadline time.
 		}
 	}
 	if len(r.errs) == 0 {
-		return Answer[T]{}, errors.New("none is configured")
+		return Answer[T]{}, errors.New("no model configured")
 	}
 	return Answer[T]{}, errors.Join(r.errs...)
 }
 
-// start asks the next model that can be asked; the run's own one only when no
-// other is at work.
+// start asks the next available model; the run's own one only if no other is in
+// progress.
 func (r *race[T]) start(ctx context.Context) {
 	for ctx.Err() == nil {
 		var cand candidate
@@ -94,8 +94,8 @@ func (r *race[T]) start(ctx context.Context) {
 	}
 }
 
-// overdue fires when the next model is to be asked beside those at work: never
-// when there is none that could be.
+// overdue fires when the next model is to be asked in addition; never if no other
+// model can be asked.
 func (r *race[T]) overdue() (fires <-chan time.Time, stop func()) {
 	left := time.Until(r.deadline)
 	if r.deadline.IsZero() || left <= 0 || !r.another() {

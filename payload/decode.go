@@ -13,8 +13,8 @@ import (
 )
 
 // Bodies reach eight megabytes, of which a few fields are read. They are
-// checked once as a whole and then walked, instead of being decoded into values
-// that nobody looks at.
+// validated once as a whole and then walked, instead of being decoded into unused
+// values.
 
 // object is a JSON object that is known to be valid.
 type object struct {
@@ -62,8 +62,8 @@ func view(data []byte, what string) (object, error) {
 	return object{Result: root, what: what}, nil
 }
 
-// share is data as a string without a copy, which bodies of megabytes would
-// show. Nobody writes to a body.
+// share returns data as a string without copying, which would be slow for bodies
+// of megabytes. Bodies are never written to.
 func share(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) } //nolint:gosec // read only
 
 // syntaxError returns where and why data is not JSON.
@@ -90,15 +90,15 @@ func (o object) wrongType(field, wanted string, value gjson.Result) error {
 	return fmt.Errorf("%w: %s%s of %s must be %s, not %s", ErrInvalid, o.path, field, o.what, wanted, kindOf(value))
 }
 
-// text reads a string; null is "". It is a copy: the body may be large, and
-// what is kept of it must not keep it.
+// text reads a string; null is "". It copies: a kept field must not keep a large
+// body in memory.
 func (o object) text(field string, value gjson.Result, to *string) error {
 	err := o.part(field, value, to)
 	*to = strings.Clone(*to)
 	return err
 }
 
-// part is text, but what is read may be a part of the body.
+// part is like text, but the result may share memory with the body.
 func (o object) part(field string, value gjson.Result, to *string) error {
 	if value.Type != gjson.String && value.Type != gjson.Null {
 		return o.wrongType(field, "a string", value)

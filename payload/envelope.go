@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// ErrInvalid is the kind of every decoding error of this package; its text
-// says what is wrong in words a gateway's author understands.
+// ErrInvalid is wrapped by every decoding error of this package. The text
+// describes the fault for the author of a gateway.
 var ErrInvalid = errors.New("invalid message")
 
 // Envelope is one message. Event and Ctx are JSON objects, exactly the two
@@ -26,8 +26,8 @@ type Envelope struct {
 	ID string `json:"id,omitempty"`
 }
 
-// maxTS is the end of the year 9999: what is beyond is in another unit, and
-// would be the newest turn of its session for ever.
+// maxTS is the end of the year 9999. A later time is probably in another unit, and
+// would stay the newest turn of its session for ever.
 const maxTS = 253402300799999
 
 // DecodeRequest decodes a request: hook, event and ctx are required. Event and

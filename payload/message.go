@@ -22,8 +22,8 @@ type Message struct {
 	ErrorMessage string
 }
 
-// Content is what a message says, as JSON: most of a history is never looked
-// at.
+// Content is the content of a message as undecoded JSON: most of a history is
+// never read.
 type Content string
 
 // Texts returns the texts: one for a string, one for each text part otherwise.

@@ -28,8 +28,8 @@ const (
 	ComplexityHigh   = "high"
 )
 
-// Classification is what a model or the local classifier says of a message,
-// in the shape in which it stands in a session file (contract §8).
+// Classification is the result of a model or the local classifier for a message,
+// in the JSON shape of a session file (contract §8).
 type Classification struct {
 	// Intent is an id of the catalogue, or "OTHER".
 	Intent string `json:"intent"`
@@ -55,7 +55,7 @@ type TurnBegun struct {
 	RunID        string `json:"runId,omitempty"`
 	Prompt       string `json:"prompt"`
 	Conversation []Turn `json:"conversation,omitempty"`
-	// Result is nil when nothing could be classified.
+	// Result is nil if the classification failed.
 	Result *Classification `json:"result,omitempty"`
 	// Hint is the text that was given to the gateway; "" for none.
 	Hint string `json:"hint,omitempty"`

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Document is a session: its turns, and the facts that wait for theirs. It is
-// a function of the set of facts applied to it (contract §8). The zero value
+// Document is a session: its turns, and the facts that wait for their turn. It
+// is a function of the set of facts applied to it (contract §8). The zero value
 // is an empty session. A Document is not safe for concurrent use.
 type Document struct {
 	// id, sessionKey and agent are those of the newest Begin that has them.
 	id, sessionKey, agent sourced
-	// turns are in order of their beginnings; the last is the current one.
+	// turns are ordered by when they began; the last is the current one.
 	turns []*held
-	// last is the newest Close; it is shown while no turn is newer.
+	// last is the newest Close. It is shown until a newer turn begins.
 	last *closing
-	// waiting are in order of their keys.
+	// waiting is ordered by key.
 	waiting []Fact
 
-	// What changed since the last Fold began: the session as it is shown, and
-	// the facts that wait.
+	// Changes since the last Fold began: to the session as it is shown, and to
+	// the waiting facts.
 	changedSession, changedWaiting bool
 }
 
-// sourced is a value with the fact that it is from.
+// sourced is a value and the fact that it came from.
 type sourced struct {
 	Value string `json:"-"`
 	Key
@@ -43,18 +43,18 @@ type closing struct {
 	Key
 }
 
-// held is a turn with its encoding. A turn that did not change is neither
-// decoded nor encoded again.
+// held is a turn with its encoding. An unchanged turn is neither decoded nor
+// encoded again.
 type held struct {
 	run  string
 	key  Key
 	turn *Turn  // nil: not decoded
 	raw  []byte // nil: changed since it was encoded
 	at   int    // of raw in the last encoding of the document
-	// loose: the turn has facts without a run id.
+	// loose reports whether the turn has facts without a run id.
 	loose bool
-	// recalled: the turn was brought back from the archive by this Fold;
-	// archived: it stands there as it is.
+	// recalled reports whether this Fold brought the turn back from the
+	// archive, archived whether the archive holds it unchanged.
 	recalled, archived bool
 }
 
@@ -63,7 +63,7 @@ func (h *held) open() *Turn {
 	if h.turn == nil {
 		t, err := DecodeTurn(h.raw)
 		if err != nil {
-			// Decode has seen this very encoding as a valid turn.
+			// Decode has validated this encoding.
 			t = newTurn(h.run, h.key, Begin{})
 		}
 		h.turn = t
@@ -71,7 +71,7 @@ func (h *held) open() *Turn {
 	return h.turn
 }
 
-// touch notes that the turn was changed.
+// touch marks the turn as changed.
 func (h *held) touch() { h.raw, h.archived, h.loose = nil, false, h.turn.loose() }
 
 func (h *held) encode() error {
@@ -83,8 +83,8 @@ func (h *held) encode() error {
 	return err
 }
 
-// hold checks an encoded turn in full, so that opening it later cannot fail,
-// and keeps only the encoding: most turns are never opened again.
+// hold validates an encoded turn, so that opening it later cannot fail, and
+// keeps only the encoding: most turns are never opened again.
 func hold(raw []byte) (*held, error) {
 	t, err := DecodeTurn(raw)
 	if err != nil {
@@ -100,7 +100,8 @@ func hold(raw []byte) (*held, error) {
 // Turns is the number of turns that the document shows.
 func (d *Document) Turns() int { return len(d.turns) }
 
-// Oldest is when the oldest turn of the document began; not ok without a turn.
+// Oldest returns when the oldest turn of the document began; ok is false if
+// there are no turns.
 func (d *Document) Oldest() (Key, bool) {
 	if len(d.turns) == 0 {
 		return Key{}, false
@@ -108,8 +109,8 @@ func (d *Document) Oldest() (Key, bool) {
 	return d.turns[0].key, true
 }
 
-// DecodedBytes is about what the document takes in memory beside its encoding:
-// the current turn is kept decoded.
+// DecodedBytes estimates the memory that the document takes beside its
+// encoding: the current turn is kept decoded.
 func (d *Document) DecodedBytes() int {
 	if len(d.turns) == 0 {
 		return 0
@@ -118,8 +119,8 @@ func (d *Document) DecodedBytes() int {
 }
 
 // Waiting returns the facts that no turn shows: those whose turn has not begun
-// and, as long as there is no turn at all, the end of the session. The slice is
-// the document's own.
+// and, while there are no turns, the end of the session. The slice belongs to
+// the document.
 func (d *Document) Waiting() []Fact {
 	if d.last == nil || len(d.turns) > 0 {
 		return d.waiting
@@ -137,13 +138,13 @@ type head struct {
 // tail is what follows the turns in a session file.
 type tail struct {
 	Ended *closing `json:"ended,omitempty"`
-	// Superseded is the end of the session that a newer turn hides.
+	// Superseded is the end of the session when a newer turn hides it.
 	Superseded *closing `json:"superseded,omitempty"`
 	NamedBy    sources  `json:"namedBy,omitzero"`
 	Waiting    []Fact   `json:"waiting,omitempty"`
 }
 
-// sources are the facts that named the session.
+// sources are the facts that the session's names came from.
 type sources struct {
 	SessionID  *Key `json:"sessionId,omitempty"`
 	SessionKey *Key `json:"sessionKey,omitempty"`
@@ -159,16 +160,16 @@ func (d *Document) ended() *closing {
 }
 
 // Session encodes the document as a session file (contract §8): one line of
-// JSON with all turns, without the facts that wait.
+// JSON with all turns, without the waiting facts.
 func (d *Document) Session() ([]byte, error) { return d.encode(nil, nil) }
 
-// AppendSession is Session with a buffer of the caller's.
+// AppendSession is Session appending to buf.
 func (d *Document) AppendSession(buf []byte) ([]byte, error) { return d.encode(buf, nil) }
 
-// State encodes the whole document: the session, and what waits.
+// State encodes the whole document: the session and the waiting facts.
 func (d *Document) State() ([]byte, error) { return d.AppendState(nil) }
 
-// AppendState is State with a buffer of the caller's, whose content it keeps.
+// AppendState is State appending to buf.
 func (d *Document) AppendState(buf []byte) ([]byte, error) { return d.encode(buf, d.waiting) }
 
 func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {

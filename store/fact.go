@@ -12,7 +12,7 @@ import (
 // Fact is what one event adds to a session. Exactly one of Begin, Call, End
 // and Close is set.
 //
-// Its JSON is how backends keep facts that wait for their turn.
+// Backends keep waiting facts as its JSON.
 type Fact struct {
 	// ID is the id of the event; facts with equal ids are one fact.
 	ID string `json:"id"`
@@ -31,10 +31,10 @@ type Fact struct {
 	Close *Close `json:"close,omitempty"`
 }
 
-// Key is the place of the fact in the order of facts.
+// Key returns the position of the fact in the order of facts.
 func (f Fact) Key() Key { return Key{TS: f.TS, ID: f.ID} }
 
-// Session is what identifies the session: its id, else its key, else "".
+// Session returns the session id, else the session key, else "".
 func (f Fact) Session() string {
 	if f.SessionID != "" {
 		return f.SessionID
@@ -42,7 +42,7 @@ func (f Fact) Session() string {
 	return f.SessionKey
 }
 
-// run names the turn of a Begin, which without a run id is a run of its own.
+// run returns the run of a Begin. One without a run id is a run of its own.
 func (f Fact) run() string {
 	if f.RunID == "" && f.Begin != nil {
 		return f.ID
@@ -50,8 +50,8 @@ func (f Fact) run() string {
 	return f.RunID
 }
 
-// clean replaces what is not UTF-8: JSON would, and a fact must be the same
-// before and after it was stored.
+// clean replaces invalid UTF-8. JSON encoding would do the same, and a fact
+// must not change when it is stored.
 func (f Fact) clean() Fact {
 	fields := []*string{&f.ID, &f.RunID, &f.SessionID, &f.SessionKey, &f.AgentID}
 	if f.Begin != nil {

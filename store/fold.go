@@ -9,26 +9,26 @@ import (
 	"intenthint/payload"
 )
 
-// Change is what a [Document.Fold] did.
+// Change is the result of a [Document.Fold].
 type Change struct {
-	// Session: the encoding of the session is another one.
+	// Session reports whether the encoding of the session changed.
 	Session bool
-	// Waiting: the facts that wait are others.
+	// Waiting reports whether the waiting facts changed.
 	Waiting bool
-	// Retired are the turns to append to the archive, oldest first and each
-	// one line of JSON: those beyond the limit, and retired ones that a late
-	// fact amended. They must be in the archive before the document without
-	// them is stored, so that a crash in between repeats a turn and loses none.
+	// Retired are the turns to append to the archive, oldest first, each one
+	// line of JSON: those beyond the limit, and retired ones that a late fact
+	// amended. They must be in the archive before the document without them is
+	// stored, so that a crash in between duplicates a turn but loses none.
 	Retired []json.RawMessage
 }
 
-// Any reports whether anything has to be stored.
+// Any reports whether anything must be stored.
 func (c Change) Any() bool { return c.Session || c.Waiting || len(c.Retired) > 0 }
 
 // Fold applies facts and then retires the oldest turns beyond limit turns of
 // history; a negative limit keeps all. A fact that concerns retired turns is
 // applied to them: they are recalled from the archive and retired again. After
-// an error the document must not be used any more.
+// an error the document must no longer be used.
 func (d *Document) Fold(facts []Fact, limit int, archive Archive) (Change, error) {
 	d.changedSession, d.changedWaiting = false, false
 	var oldest *Key // turns from here on are all in the document
@@ -52,8 +52,8 @@ func (d *Document) Fold(facts []Fact, limit int, archive Archive) (Change, error
 	return Change{Session: d.changedSession, Waiting: d.changedWaiting, Retired: retired}, nil
 }
 
-// Apply folds one fact into the document and reports whether it changed. A fact
-// that was applied before changes nothing.
+// Apply folds one fact into the document and reports whether it changed. It is
+// idempotent.
 func (d *Document) Apply(f Fact) (changed bool) { return d.apply(f.clean()) }
 
 func (d *Document) apply(f Fact) (changed bool) {
@@ -87,7 +87,7 @@ func (d *Document) begin(f Fact) bool {
 	h.touch()
 	d.changedSession = true
 	if key.Before(h.key) {
-		// The turn moves up; what had no run id finds its turn anew.
+		// The turn moves earlier; facts without a run id are assigned anew.
 		moved := h.turn.takeLoose(math.MinInt64)
 		h.touch()
 		d.turns = slices.Delete(d.turns, i, i+1)
@@ -100,7 +100,7 @@ func (d *Document) begin(f Fact) bool {
 	return true
 }
 
-// name takes what the session is called from a Begin.
+// name takes the session's names from a Begin.
 func (d *Document) name(f Fact) (changed bool) {
 	set := func(to *sourced, value string) {
 		if value == "" || to.Value != "" && !to.Before(f.Key()) {
@@ -115,7 +115,7 @@ func (d *Document) name(f Fact) (changed bool) {
 	return changed
 }
 
-// insert puts a turn in its place and moves there what belongs to it.
+// insert puts a turn in its place and moves the facts that belong to it there.
 func (d *Document) insert(h *held) {
 	i := sort.Search(len(d.turns), func(i int) bool { return h.key.Before(d.turns[i].key) })
 	d.turns = slices.Insert(d.turns, i, h)
@@ -140,7 +140,7 @@ func (d *Document) insert(h *held) {
 	}
 }
 
-// place gives a Call or an End to its turn, or keeps it waiting.
+// place adds a Call or an End to its turn, or keeps it waiting.
 func (d *Document) place(f Fact) bool {
 	i := d.owner(f)
 	if i < 0 {
@@ -155,8 +155,9 @@ func (d *Document) place(f Fact) bool {
 	return true
 }
 
-// owner finds the turn of a Call or an End: that of its run or, without a run
-// id, the latest that began at or before its ts; -1 when there is none.
+// owner returns the index of the turn of a Call or an End: that of its run or,
+// without a run id, the latest that began at or before its ts. It returns -1 if
+// there is no such turn.
 func (d *Document) owner(f Fact) int {
 	if f.RunID != "" {
 		return d.find(f.RunID)
@@ -164,7 +165,7 @@ func (d *Document) owner(f Fact) int {
 	return sort.Search(len(d.turns), func(i int) bool { return d.turns[i].key.TS > f.TS }) - 1
 }
 
-// find looks from the newest turn on: that is nearly always the one.
+// find searches from the newest turn, which is nearly always the one.
 func (d *Document) find(run string) int {
 	for i, v := range slices.Backward(d.turns) {
 		if v.run == run {
@@ -184,12 +185,12 @@ func (d *Document) close(f Fact) bool {
 	return true
 }
 
-// Facts whose turn has not begun wait for it. What waits is bounded, so that
+// Facts wait for their turn to begin. The waiting facts are bounded, so that
 // runs that never become turns (cron jobs, groups that are not allowed) cannot
-// fill the store: the newest count, up to waitingLimit facts of waitingBytes in
-// all. Only beyond these bounds does it matter in which order facts come. Their
-// age does not count: one event of a gateway with a wrong clock would make all
-// others look old.
+// fill the store: the newest are kept, up to waitingLimit facts of waitingBytes
+// in all. The order of facts matters only beyond these bounds. There is no
+// bound on age: one event of a gateway with a wrong clock would make all others
+// look old.
 const (
 	waitingLimit = 4096
 	waitingBytes = 8 << 20
@@ -209,7 +210,7 @@ func (d *Document) wait(f Fact) bool {
 	return true
 }
 
-// forget drops what is too much to wait.
+// forget drops the waiting facts beyond the bounds.
 func (d *Document) forget() {
 	first, size := len(d.waiting), 0
 	for first > 0 && len(d.waiting)-first < waitingLimit {
@@ -225,7 +226,7 @@ func (d *Document) forget() {
 	}
 }
 
-// size is roughly how many bytes of text a waiting fact keeps.
+// size estimates how many bytes of text a waiting fact keeps.
 func (f Fact) size() int {
 	n := len(f.ID) + len(f.RunID)
 	if f.Call != nil {
@@ -248,7 +249,7 @@ func newTurn(run string, key Key, b Begin) *Turn {
 
 func conversation(b Begin) []payload.Turn { return append([]payload.Turn{}, b.Conversation...) }
 
-// begin merges one more beginning of the run: a retry, or one that was late.
+// begin merges another beginning of the run: a retry or a late one.
 func (t *Turn) begin(key Key, b Begin) (changed bool) {
 	if key.Before(t.Begin) {
 		t.Begin, t.Input, t.Timestamps.Start = key, b.Input, timestamp(key.TS)
@@ -269,7 +270,7 @@ func (t *Turn) classify(key Key, b Begin) bool {
 	return true
 }
 
-// add puts a Call or an End into the turn, once.
+// add puts a Call or an End into the turn, at most once.
 func (t *Turn) add(f Fact) (changed bool) {
 	switch {
 	case f.Call != nil:
@@ -342,8 +343,8 @@ func (t *Turn) attempts() []Attempt {
 	return all
 }
 
-// setAttempts keeps what may count one day: every end without a run id, which
-// may move to another turn, and the greatest of those that name the run.
+// setAttempts keeps the ends that may still count: every end without a run id,
+// which may move to another turn, and the greatest of those with one.
 func (t *Turn) setAttempts(all []Attempt) {
 	slices.SortFunc(all, func(a, b Attempt) int { return a.key().Compare(b.key()) })
 	kept := make([]Attempt, 0, len(all))

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// scratch are buffers to encode in. What is encoded is kept for long: it is
-// copied to where it takes no more room than it needs.
+// scratch are buffers for encoding. Encodings are kept for long, so they are
+// copied to a slice of their exact size.
 var scratch = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // encode is JSON without the escapes that only HTML needs.
@@ -26,7 +26,7 @@ func encode(v any) ([]byte, error) {
 	return bytes.Clone(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// compact returns raw on one line; as it is when it has none to join.
+// compact returns raw on one line; unchanged if it is one line already.
 func compact(raw []byte) ([]byte, error) {
 	if bytes.IndexByte(raw, '\n') < 0 {
 		return raw, nil
@@ -40,14 +40,14 @@ func compact(raw []byte) ([]byte, error) {
 
 func shapeError(err error) error { return fmt.Errorf("%w: %w", ErrCorrupt, err) }
 
-// timestamp renders Unix milliseconds. RFC 3339 knows the years 0 to 9999
-// only; clocks beyond them are shown at the edge.
+// timestamp renders Unix milliseconds. RFC 3339 covers only the years 0 to
+// 9999; times outside are clamped.
 func timestamp(ms int64) string {
 	const first, last = -62167219200000, 253402300799999
 	return time.UnixMilli(min(max(ms, first), last)).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// finite replaces what JSON cannot express.
+// finite replaces numbers that JSON cannot express.
 func finite(v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
@@ -59,8 +59,8 @@ func finite(v float64) float64 {
 // than the event did, and decoders have limits.
 const maxDepth = 1000
 
-// safeJSON returns raw compact and valid, nil when it is null or no JSON, and
-// as a string when it is nested too deep to stand in a document.
+// safeJSON returns raw compacted and valid. It returns nil if raw is null or
+// not JSON, and a string if raw is nested too deep for a document.
 func safeJSON(raw json.RawMessage) json.RawMessage {
 	if !json.Valid(raw) || string(bytes.TrimSpace(raw)) == "null" {
 		return nil

@@ -2,8 +2,8 @@ package store
 
 import "slices"
 
-// Outline is a document whose turns are left in its encoding. It takes little
-// memory, and makes the document of that encoding without parsing it.
+// Outline is a document whose turns are left encoded. It takes little memory,
+// and restores the document from that encoding without parsing it.
 type Outline struct {
 	doc   Document // without turns and facts that wait
 	turns []outlined
@@ -25,7 +25,7 @@ func (d *Document) Outline(o *Outline) {
 	}
 }
 
-// Document returns the document that was encoded, which it keeps.
+// Document returns the document of the encoding, which it retains.
 func (o *Outline) Document(encoded []byte) *Document {
 	d := o.doc
 	d.turns = make([]*held, len(o.turns))
@@ -37,7 +37,7 @@ func (o *Outline) Document(encoded []byte) *Document {
 	return &d
 }
 
-// Bytes is about what the outline takes in memory.
+// Bytes estimates the memory that the outline takes.
 func (o *Outline) Bytes() int64 {
 	const turn, rest = 120, 300
 	return int64(cap(o.turns))*turn + rest

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 )
 
-// Redecode is [Decode] for a document of which an earlier state is at hand.
-// Turns whose encoding is the same in both are taken over from it unread, so
-// that an event costs no more when another process wrote the last one. The
-// earlier document must not be used any more.
+// Redecode is [Decode] with an earlier state of the document. Turns whose
+// encoding is unchanged are reused without parsing, so that an event costs no
+// more when another process wrote the last one. The earlier document must no
+// longer be used.
 func Redecode(data []byte, earlier *Document) (*Document, error) {
 	if earlier != nil {
 		if d, ok := redecode(data, earlier.turns); ok {
@@ -26,7 +26,7 @@ func redecode(data []byte, known []*held) (*Document, bool) {
 		if i := match(rest, known); i >= 0 {
 			turns = append(turns, known[i])
 			rest = rest[len(known[i].raw):]
-			// The next one is most likely the next one.
+			// The next turn is most likely the next known one.
 			known = append(known[i+1:len(known):len(known)], known[:i]...)
 			return rest, true
 		}
@@ -48,10 +48,10 @@ func redecode(data []byte, known []*held) (*Document, bool) {
 	return d, err == nil
 }
 
-// split splits a document in the form that encode gives it; it is not ok for
-// any other form, valid or not. It calls turn for every turn, with the data
-// from there on, to get the data after it. What is not a turn it returns, to
-// be decoded in the usual way.
+// split splits a document in the form that encode gives it; ok is false for any
+// other form, valid or not. It calls turn for every turn, with the data from
+// there on, and gets the data after it. It returns the rest, to be decoded in
+// the usual way.
 func split(data []byte, turn func(current bool, rest []byte) ([]byte, bool)) (small []byte, ok bool) {
 	small = []byte{'{'}
 	rest, ok := bytes.CutPrefix(bytes.TrimSpace(data), []byte{'{'})
@@ -104,8 +104,8 @@ func split(data []byte, turn func(current bool, rest []byte) ([]byte, bool)) (sm
 	return append(small, '}'), ok
 }
 
-// match finds the known turn with which data begins. An encoded turn is an
-// object, so that nothing else can begin with it.
+// match finds the known turn that data begins with. An encoded turn is an
+// object, so at most one can match.
 func match(data []byte, known []*held) int {
 	for i, h := range known {
 		if len(h.raw) > 0 && bytes.HasPrefix(data, h.raw) {
@@ -115,9 +115,9 @@ func match(data []byte, known []*held) int {
 	return -1
 }
 
-// valueLen is the length of the JSON value without white space before it at
-// the beginning of data, 0 when it has no end. It tells values apart, it does
-// not check them.
+// valueLen returns the length of the JSON value at the beginning of data,
+// without leading white space; 0 if it is incomplete. It finds the end of the
+// value without validating it.
 func valueLen(data []byte) int {
 	level := 0
 	for i := 0; i < len(data); i++ {

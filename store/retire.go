@@ -8,15 +8,14 @@ import (
 
 // Archive finds the turns of one session that were retired from its document.
 type Archive interface {
-	// Run returns the retired turn of a run as JSON, nil when there is none.
+	// Run returns the retired turn of a run as JSON, or nil.
 	Run(run string) (json.RawMessage, error)
-	// Before returns the latest retired turn that began before key, nil when
-	// there is none.
+	// Before returns the latest retired turn that began before key, or nil.
 	Before(key Key) (json.RawMessage, error)
 }
 
 // recall brings back the retired turns that a fact may change. They are few:
-// that of the fact's run and, as facts without a run id move between
+// the turn of the fact's run and, as facts without a run id move between
 // neighbours, the neighbours of the place where a turn begins or began.
 func (d *Document) recall(f Fact, oldest *Key, archive Archive) error {
 	if archive == nil || f.Close != nil {
@@ -55,8 +54,8 @@ func (d *Document) recall(f Fact, oldest *Key, archive Archive) error {
 	if kept < 0 || oldest == nil {
 		return nil
 	}
-	// The run stood in the document and moves behind retired turns: the
-	// newest of them takes its place.
+	// The run was in the document and moves behind retired turns: the newest of
+	// them takes its place.
 	return d.recallBefore(archive, *oldest)
 }
 
@@ -96,8 +95,8 @@ func (d *Document) restore(raw json.RawMessage) error {
 	return nil
 }
 
-// put adds a recalled turn. It comes with all that belongs to it, so that,
-// unlike insert, nothing moves.
+// put adds a recalled turn. The turn already holds all its facts so that,
+// unlike in insert, nothing moves.
 func (d *Document) put(h *held) {
 	h.archived, h.recalled = true, true
 	i := 0
@@ -107,10 +106,9 @@ func (d *Document) put(h *held) {
 	d.turns = slices.Insert(d.turns, i, h)
 }
 
-// fill recalls the retired turns between those that stay, so that the
-// document holds all turns from its oldest on. It has room for an older one and
-// not for those in between when it was lost, or when the limit was lower.
-// oldest is the oldest turn of before, nil for none.
+// fill recalls the retired turns between those that stay, so that the document
+// holds all turns from its oldest on. Gaps occur when a turn was lost or the
+// limit was lower. oldest is the oldest turn of before, nil for none.
 func (d *Document) fill(oldest *Key, limit int, archive Archive) error {
 	if archive == nil || len(d.turns) == 0 {
 		return nil
@@ -176,9 +174,9 @@ func (d *Document) retire(limit int) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// CutTurn returns an encoded turn without the facts that belong to one that
-// begins at next. An archive that has lost the last state of a turn and takes
-// an earlier one would hold them twice.
+// CutTurn returns an encoded turn without the facts that belong to a turn that
+// begins at next. If the archive lost the last state of a turn and uses an
+// earlier one, both turns would hold these facts.
 func CutTurn(raw json.RawMessage, next Key) (json.RawMessage, error) {
 	t, err := DecodeTurn(raw)
 	if err != nil || len(t.takeLoose(next.TS)) == 0 {
@@ -187,7 +185,7 @@ func CutTurn(raw json.RawMessage, next Key) (json.RawMessage, error) {
 	return encode(t)
 }
 
-// after is the least key that is greater than all keys of ts.
+// after returns the least key greater than all keys of ts.
 func after(ts int64) Key {
 	if ts == math.MaxInt64 {
 		return Key{TS: ts, ID: "\xff"}

@@ -23,8 +23,8 @@ func SessionOf(facts []Fact) (string, error) {
 	return session, nil
 }
 
-// Tokens are the tokens that the name of a session may mean: that of an id or a
-// key, else the token itself (contract §8).
+// Tokens returns the tokens that the name of a session may mean: that of an id
+// or a key, else the token itself (contract §8).
 func Tokens(session string) []string {
 	out := []string{subjects.Name(session)}
 	if IsToken(session) && session != out[0] {

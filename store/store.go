@@ -8,10 +8,10 @@ import (
 )
 
 var (
-	// ErrNotFound reports a session that the store does not have.
+	// ErrNotFound reports a session that is not in the store.
 	ErrNotFound = errors.New("no such session")
-	// ErrCorrupt reports a document that is not one (not JSON, or of another
-	// shape).
+	// ErrCorrupt reports data that is not a session document (not JSON, or of
+	// another shape).
 	ErrCorrupt = errors.New("corrupt session document")
 	// ErrNoSession reports a fact with neither a session id nor a session key;
 	// such facts are not tracked (contract §8).
@@ -20,8 +20,8 @@ var (
 	ErrMixedSessions = errors.New("facts of several sessions")
 )
 
-// Temporary marks an error as no fault of the facts: a disk is full, a server is
-// away. The error it returns has the method Temporary() bool.
+// Temporary marks an error that the facts did not cause: a disk is full, a
+// server is away. The returned error has the method Temporary() bool.
 func Temporary(err error) error { return temporary{err} }
 
 type temporary struct{ error }
@@ -30,8 +30,8 @@ func (t temporary) Unwrap() error { return t.error }
 
 func (temporary) Temporary() bool { return true }
 
-// Store keeps sessions. Package storetest holds every backend to it. A Store is
-// safe for concurrent use, and several processes may share what it keeps.
+// Store keeps sessions. Package storetest tests every backend. A Store is safe
+// for concurrent use, and several processes may share its storage.
 type Store interface {
 	Applier
 	Reader
@@ -42,45 +42,44 @@ type Store interface {
 
 // Applier folds facts into the stored sessions.
 type Applier interface {
-	// Apply folds facts of one session. When it returns nil they are stored;
-	// facts that were applied before change nothing, so that a failed Apply is
-	// repeated as a whole. An error that is no fault of the facts is marked by
-	// [Temporary].
+	// Apply folds facts of one session. When it returns nil they are stored. It
+	// is idempotent: after an error the whole Apply is retried. Errors that the
+	// facts did not cause are marked by [Temporary].
 	Apply(ctx context.Context, facts []Fact) error
-	// Check reports why nothing can be applied at present. When an Apply fails
-	// and Check does not, the fault is that session's alone.
+	// Check reports why nothing can be applied at present. If Apply fails and
+	// Check does not, the fault is limited to that session.
 	Check(ctx context.Context) error
 }
 
-// Reader shows the stored sessions.
+// Reader reads the stored sessions.
 type Reader interface {
-	// Get returns the session document, one JSON object as in contract §8, of
-	// a session id, session key or token. A session that is not there is
+	// Get returns the session document, one JSON object as in contract §8, of a
+	// session id, session key or token. The error for an unknown session is
 	// [ErrNotFound].
 	Get(ctx context.Context, session string) (json.RawMessage, error)
-	// List returns all sessions, the one that changed last first. Those that
-	// cannot be read are logged and left out.
+	// List returns all sessions, the most recently changed first. Unreadable
+	// ones are logged and left out.
 	List(ctx context.Context) ([]Summary, error)
 	// Retired returns the turns that left the document of a session, oldest
-	// first, each as JSON; none for an unknown session. Those that cannot be
-	// read are logged and left out.
+	// first, each as JSON; none for an unknown session. Unreadable ones are
+	// logged and left out.
 	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
 }
 
 // Rebuilder rebuilds a store from the event stream.
 type Rebuilder interface {
-	// Source returns the stream that all sessions are known to be made from;
-	// the zero Source for a new store.
+	// Source returns the stream that all sessions were made from; the zero
+	// Source for a new store.
 	Source(ctx context.Context) (Source, error)
-	// Rebuilding starts a rebuild. It is not ok while another process rebuilds
-	// the store, unless the backend allows several at once.
+	// Rebuilding starts a rebuild. ok is false while another process rebuilds
+	// the store, unless the backend allows concurrent rebuilds.
 	Rebuilding(ctx context.Context) (r Rebuild, ok bool, err error)
 }
 
 // Losses tracks the sessions to rebuild one by one.
 type Losses interface {
-	// MarkLost records that a session lacks events, before anything that
-	// depends on their being applied again: the process may die at any moment.
+	// MarkLost records that a session lacks events. Call it before anything
+	// that relies on their redelivery: the process may die at any moment.
 	MarkLost(ctx context.Context, token string) error
 	// Lost returns the sessions to rebuild.
 	Lost(ctx context.Context) ([]Loss, error)
@@ -90,33 +89,33 @@ type Losses interface {
 
 // Sweeper removes old sessions.
 type Sweeper interface {
-	// Sweep removes the sessions that were untouched for longer than olderThan,
-	// with their retired turns, and what was set aside that long ago; an
-	// olderThan of 0 keeps all. Leftovers of dead processes go in any case. It
-	// returns the number of sessions removed.
+	// Sweep removes the sessions that were unchanged for longer than olderThan,
+	// with their retired turns, and corrupt data set aside that long ago; an
+	// olderThan of 0 keeps all. Leftovers of dead processes are always removed.
+	// It returns the number of sessions removed.
 	Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error)
 }
 
-// Source is the event stream that sessions are made of. A store that knows none
-// is new, or has lost what it held.
+// Source is the event stream that sessions are made from. A store without one
+// is new, or has lost its content.
 type Source struct {
 	Stream string `json:"stream"`
-	// Created tells a stream from one of the same name that was there before.
+	// Created distinguishes a stream from an earlier one of the same name.
 	Created time.Time `json:"created"`
 }
 
-// Rebuild is the turn of one process to make a store again from the stream.
+// Rebuild is a rebuild of the store from the stream by one process.
 type Rebuild struct {
-	// Finish notes that the store contains all that was applied of the source.
-	// It fails when the store was lost since the rebuild began.
+	// Finish records that the store contains everything applied from the
+	// source. It fails if the store was lost since the rebuild began.
 	Finish func(ctx context.Context, source Source) error
-	// Release ends the turn.
+	// Release ends the rebuild.
 	Release func()
 }
 
-// Loss is a session that lacks events which were applied to it. It stands in
-// the store until the session has been made again.
+// Loss is a session that lacks events which were applied to it. It stays in the
+// store until the session is rebuilt.
 type Loss struct {
-	// Token is the session's; Mark tells its losses apart.
+	// Token is the session's token; Mark distinguishes its losses.
 	Token, Mark string
 }

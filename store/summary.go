@@ -11,7 +11,7 @@ import (
 
 // Summary is a session in a list.
 type Summary struct {
-	// Token names the session in files and subjects.
+	// Token is the name of the session in files and subjects.
 	Token      string `json:"token"`
 	SessionID  string `json:"sessionId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
@@ -29,8 +29,8 @@ type Summary struct {
 	Updated time.Time `json:"updated"`
 }
 
-// Name is what finds the session in a store: the id or key that its token is
-// made of, else the token.
+// Name returns a name to find the session by: the id or key that its token is
+// made from, else the token.
 func (s Summary) Name() string {
 	for _, name := range []string{s.SessionID, s.SessionKey} {
 		if name != "" && subjects.Name(name) == s.Token {
@@ -40,13 +40,13 @@ func (s Summary) Name() string {
 	return s.Token
 }
 
-// Compare puts the session that changed last first.
+// Compare orders the most recently changed session first.
 func (s Summary) Compare(other Summary) int {
 	return cmp.Or(other.Updated.Compare(s.Updated), strings.Compare(s.Token, other.Token))
 }
 
-// Summarize reads what a list shows from a session document; it does not check
-// the turns of the history. Token and Updated are the backend's to fill in.
+// Summarize reads a summary from a session document without checking the turns
+// of the history. The backend fills in Token and Updated.
 func Summarize(document []byte) (Summary, error) {
 	var in struct {
 		head
@@ -105,7 +105,7 @@ type summarized struct {
 	} `json:"intent"`
 }
 
-// skipped stands for a value that is counted, not read.
+// skipped is a value that is counted but not read.
 type skipped struct{}
 
 func (*skipped) UnmarshalJSON([]byte) error { return nil }

@@ -7,12 +7,11 @@ import (
 	"intenthint/payload"
 )
 
-// Turn is one agent run for one user message, as it stands in a session file
-// and in a line of .history.jsonl (contract §8). The fields from Begin on are
-// what the fold must remember to be independent of order.
+// Turn is one agent run for one user message, as stored in a session file and
+// in a line of .history.jsonl (contract §8). The fields from Begin on are what
+// the fold needs to be independent of order.
 type Turn struct {
-	// RunID is the run's id; a turn whose beginning had none bears the id of
-	// that event.
+	// RunID is the run's id; if the Begin has none, the id of its event.
 	RunID      string     `json:"runId"`
 	Input      string     `json:"input"`
 	Intent     Intent     `json:"intent"`
@@ -22,14 +21,14 @@ type Turn struct {
 	Error      string     `json:"error,omitempty"`
 	Timestamps Timestamps `json:"timestamps"`
 
-	// Begin is the least of the facts that began the turn.
+	// Begin is the least of the Begin facts.
 	Begin Key `json:"begin"`
 	// Classified is the fact that gave Intent: the least with a result.
 	Classified *Key `json:"classified,omitempty"`
 	// End is the fact that gave Result and Error: the greatest.
 	End *Mark `json:"end,omitempty"`
-	// Superseded are earlier ends that count again when End moves to a turn
-	// that turns out to have begun in between.
+	// Superseded are earlier ends. One counts again if End moves to a turn that
+	// is later found to have begun in between.
 	Superseded []Attempt `json:"superseded,omitempty"`
 }
 
@@ -54,8 +53,8 @@ type ToolCall struct {
 
 	EventID string `json:"eventId"`
 	TS      int64  `json:"ts"`
-	// Loose marks a call that came without a run id: it belongs to the latest
-	// turn that began at or before TS, whichever that is.
+	// Loose marks a call without a run id: it belongs to the latest turn that
+	// began at or before TS.
 	Loose bool `json:"loose,omitempty"`
 }
 
@@ -67,7 +66,7 @@ type Timestamps struct {
 	End   string `json:"end,omitempty"`
 }
 
-// Mark names the fact that ended an attempt.
+// Mark identifies the fact that ended an attempt.
 type Mark struct {
 	TS    int64  `json:"ts"`
 	ID    string `json:"id"`
@@ -83,8 +82,7 @@ type Attempt struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// DecodeTurn decodes a turn as it stands in a session file or in a line of
-// .history.jsonl.
+// DecodeTurn decodes a turn from a session file or a line of .history.jsonl.
 func DecodeTurn(raw []byte) (*Turn, error) {
 	t := &Turn{}
 	if err := json.Unmarshal(raw, t); err != nil {

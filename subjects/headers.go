@@ -23,9 +23,8 @@ const (
 	HeaderError     = "Nats-Service-Error"
 	HeaderErrorCode = "Nats-Service-Error-Code"
 
-	// On a dead letter: why it could not be applied, where it was found, and
-	// the Nats-Msg-Id that it had there. The last one is also on an event that
-	// was replayed.
+	// On a dead letter: the reason, the original subject, durable and
+	// Nats-Msg-Id. The last one is also on a replayed event.
 	HeaderDLQReason  = "Dlq-Reason"
 	HeaderDLQSubject = "Dlq-Subject"
 	HeaderDLQMsgID   = "Dlq-Msg-Id"

@@ -1,11 +1,11 @@
 package subjects
 
-// Kind reports whether a gateway waits for the result of a hook.
+// Kind is the kind of a hook: whether a gateway waits for its result.
 type Kind int
 
 // The kinds of hooks (contract §1).
 const (
-	// Unknown is a hook this catalogue does not list.
+	// Unknown is a hook that is not in this catalogue.
 	Unknown Kind = iota
 	// Decision hooks are asked by request-reply.
 	Decision

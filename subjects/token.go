@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// AbsentToken stands in a subject for a value that is not there.
+// AbsentToken is the token of an absent value.
 const AbsentToken = "_"
 
 // MaxNameBytes is the longest token that is used unchanged as a file name;

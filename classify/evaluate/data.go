@@ -22,10 +22,10 @@ type Line struct {
 }
 
 // ErrNoLines means that the data holds no message.
-var ErrNoLines = errors.New("there is no line to evaluate")
+var ErrNoLines = errors.New("no lines to evaluate")
 
-// Parse reads JSON lines, {"text", "intent"}; blank lines are passed over, other
-// fields are too. Its errors name the file, as name, and the line.
+// Parse reads JSON lines, {"text", "intent"}. It skips blank lines and other
+// fields. Its errors name the file, as name, and the line.
 func Parse(name string, data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var lines []Line
@@ -67,7 +67,7 @@ func parseLine(raw []byte) (Line, error) {
 	return line, nil
 }
 
-// Unknown is a label that no intent of the catalogue has.
+// Unknown is a label that is not in the catalogue.
 type Unknown struct {
 	Intent string
 	// N counts its lines, First is the number of the first.

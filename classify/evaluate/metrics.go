@@ -138,7 +138,7 @@ func (s IntentScore) Recall() float64 { return share(s.Right, s.N) }
 func (s IntentScore) Precision() float64 { return share(s.Right, s.Answers) }
 
 // ByIntent counts for every intent that is a label or an answer, worst first: by
-// recall, then by precision. Answers that are nobody's label come last.
+// recall, then by precision. Answers that are not a label come last.
 func ByIntent(outcomes []Outcome) []IntentScore {
 	position := map[string]int{}
 	var scores []IntentScore

@@ -41,10 +41,10 @@ func (l *logistic) probability(s *signals) float64 {
 	return 1 / (1 + math.Exp(-z))
 }
 
-// fitLogistic finds the regression that makes the outcomes most likely, given
-// that it is near prior: precision says how many observations' worth of
-// certainty the prior has. It is Newton's method, each step halved until it
-// gains: far from the optimum its leaps go too far, and may never come back.
+// fitLogistic returns the regression that makes the outcomes most likely given
+// the prior, whose weight is precision, in observations. It uses Newton's
+// method and halves each step until it improves the loss: far from the optimum
+// full steps may diverge.
 func fitLogistic(obs []observation, outcome func(*observation) (hit, use bool), prior logistic, precision float64) logistic {
 	const (
 		maxSteps, maxHalvings = 50, 20
@@ -102,8 +102,8 @@ func fitLogistic(obs []observation, outcome func(*observation) (hit, use bool), 
 	return l
 }
 
-// lossOf is what fitLogistic makes small: how unlikely the regression and, by
-// it, the outcomes are.
+// lossOf is the loss that fitLogistic minimises: the negative log-likelihood of
+// the regression and of the outcomes given it.
 func lossOf(l *logistic, obs []observation, outcome func(*observation) (hit, use bool), prior *logistic, precision float64) float64 {
 	sum := 0.0
 	for i, v := range prior {
@@ -220,8 +220,8 @@ func fitCorrect(obs []observation, prior logistic, precision float64) logistic {
 	return fitLogistic(obs, func(o *observation) (hit, use bool) { return o.correct, o.inScope }, prior, precision)
 }
 
-// foldsFor returns the number of folds for so many texts: of many texts a
-// few fifths are enough.
+// foldsFor returns the number of folds for so many texts: with many texts fewer
+// folds are enough.
 func foldsFor(texts int) int {
 	switch {
 	case texts > 2400:
@@ -232,7 +232,7 @@ func foldsFor(texts int) int {
 	return numFolds
 }
 
-// holdout is what is taken out of a model for once.
+// holdout is what a fold takes out of a model.
 type holdout struct {
 	number  int
 	held    []bool  // by row
@@ -266,7 +266,7 @@ func (m *Model) holdOut(number int, samples []sample, rows *corpus) *holdout {
 	return f
 }
 
-// without is a solver that has forgotten what the fold takes out.
+// without returns a solver that has forgotten the held-out rows.
 func (f *holdout) without(full *solver) *solver {
 	s := full.clone()
 	s.forget(f.held)
@@ -274,8 +274,8 @@ func (f *holdout) without(full *solver) *solver {
 	return s
 }
 
-// observe tries out a fold: what is taken out of the model is seen by it as
-// new messages.
+// observe tests a fold: the model sees what was taken out of it as new
+// messages.
 func (m *Model) observe(full *solver, samples []sample, number int) []observation {
 	var (
 		f   = m.holdOut(number, samples, full.rows)
@@ -305,8 +305,8 @@ func (m *Model) observe(full *solver, samples []sample, number int) []observatio
 	return append(obs, m.babble(sc, s, f.present, len(obs)/babbleShare+1, uint64(number))...)
 }
 
-// babble observes n messages of made-up words: what fits none of a catalogue's
-// intents may be farther from it than any intent of its own.
+// babble observes n messages of made-up words: an out-of-scope message may be
+// farther from the catalogue than any of its intents.
 func (m *Model) babble(sc *scratch, s *solver, present []bool, n int, seed uint64) []observation {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var obs []observation
@@ -337,7 +337,7 @@ func (m *Model) babble(sc *scratch, s *solver, present []bool, n int, seed uint6
 	return obs
 }
 
-// unknow takes the features out of a vector that a fold does not know.
+// unknow removes the features that a fold does not know from a vector.
 func (m *Model) unknow(sc *scratch, known []int32) {
 	k := 0
 	for _, id := range sc.ids {

@@ -32,7 +32,7 @@ func complexityOf(message string) string {
 	return payload.ComplexityLow
 }
 
-// effort is what tells how much work a message asks for.
+// effort counts the signs of how much work a message asks for.
 type effort struct {
 	halves           int // half words
 	hard, steps      int // words of either kind; items of a list are steps too
@@ -60,7 +60,7 @@ func (e *effort) points() int {
 	return points
 }
 
-// hear takes the hash of a word, or of two characters.
+// hear counts the hash of a word, or of two characters.
 func (e *effort) hear(h uint64) {
 	if _, ok := hardWords[h]; ok {
 		e.hard++

@@ -36,8 +36,8 @@ func (c *corpus) sharedRow(i int) (ids []int32, values []float32) {
 	return c.ids[from:end], c.values[from:end]
 }
 
-// space is what turns a text into a vector: the known features and what each
-// is worth.
+// space turns a text into a vector: it holds the known features and their
+// weights.
 type space struct {
 	dict    *dictionary
 	views   []view    // by feature
@@ -167,9 +167,9 @@ func (s *space) renumber(c *corpus, forget bool) {
 	c.ids = c.ids[:k]
 }
 
-// weigh sets the worth of every feature. What counts is how many intents use
-// it, not how many texts: a word that stands in every example of one intent,
-// and in no other, tells as much as a rare one.
+// weigh sets the worth of every feature. It depends on the number of intents
+// that use it, not of texts: a word in every example of one intent, and in no
+// other, is as telling as a rare one.
 func (s *space) weigh(c *corpus, classes int) {
 	n := int(s.dict.n)
 	users := make([]int32, n)

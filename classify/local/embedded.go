@@ -13,15 +13,14 @@ import (
 	"intenthint/payload"
 )
 
-// Embedded classifies by the words of a message, as [Model] does, and by the
-// vector that an embedding model makes of it: what is said in words that no
-// example has may still be near one. It is immutable and safe for concurrent
-// use.
+// Embedded classifies by the words of a message, as [Model] does, and by its
+// embedding: a message that shares no words with an example may still be near
+// one. It is immutable and safe for concurrent use.
 type Embedded struct {
 	words      *Model
 	dimensions int
-	// mean is that of the catalogue's vectors. Many models put all texts of a
-	// kind into one corner; what tells them apart is seen from its middle.
+	// mean is the mean of the catalogue's vectors. Many models put all texts of
+	// a kind close together; subtracting the mean separates them.
 	mean   []float32
 	blocks []block // a linear head over the vectors: [dimension][class]
 	ids    []int32 // 0 to dimensions-1, which the head calls its features
@@ -39,7 +38,7 @@ type embedding struct {
 	vectors map[string][]float32
 }
 
-// mix is what each of three scores of an intent counts. They add up to 1.
+// mix holds the weights of an intent's three scores. They add up to 1.
 type mix struct{ words, head, nearest float32 }
 
 const (
@@ -66,7 +65,7 @@ const (
 	numVec
 )
 
-// Both kinds of signals are learnt from in the same way.
+// Both kinds of signals are learned from in the same way.
 var _ [numSignals]struct{} = [numVec]struct{}{}
 
 // What the mix and the confidence start from, for catalogues too small to learn
@@ -103,10 +102,10 @@ func textOf(earlier, message string) string {
 	return string(runes[:headChars]) + " … " + string(runes[len(runes)-tailChars:])
 }
 
-// TrainEmbedded trains a model on what m was trained on, the vectors of
-// [TextsOf] its catalogue beside it, each of length 1. It fails when one is
-// missing or has another dimension than the rest. Like Train it is a matter of
-// its arguments alone.
+// TrainEmbedded trains a model on what m was trained on and the vectors of the
+// catalogue's [TextsOf], each of length 1. It fails if a vector is missing or
+// differs from the others in dimension. Like Train it depends on its arguments
+// alone.
 func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
 	unfinished, words, samples := train(m.catalog)
 	e := &Embedded{words: m}
@@ -123,7 +122,7 @@ func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
 	return e, nil
 }
 
-// place finds the middle of the vectors and puts them around it.
+// place subtracts the mean of the vectors from each.
 func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 	n := 0
 	for _, sm := range samples {
@@ -160,7 +159,7 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 
 func (e *Embedded) row(i int) []float32 { return e.rows[i*e.dimensions:][:e.dimensions] }
 
-// centre sets out to v as seen from the middle, of length 1.
+// centre sets out to v less the mean, scaled to length 1.
 func (e *Embedded) centre(out, v []float32) {
 	sum := float32(0)
 	for i, x := range v {
@@ -392,7 +391,8 @@ func (e *Embedded) try(m *Model, f *holdout, words, head *solver, samples []samp
 	return out
 }
 
-// contests are the right intent's scores less those of each other candidate.
+// contests returns the right intent's scores less those of each other
+// candidate.
 func contests(outcomes [][]tried, samples []sample) []observation {
 	var obs []observation
 	for _, t := range slices.Concat(outcomes...) {
@@ -413,8 +413,8 @@ func contests(outcomes [][]tried, samples []sample) []observation {
 	return obs
 }
 
-// mixOf is the mix of the weights that were learnt. A score that speaks against
-// what it is high for counts nothing.
+// mixOf returns the mix of the learned weights. A negative weight counts as
+// zero.
 func mixOf(l logistic) mix {
 	w, h, n := max(l[0], 0), max(l[1], 0), max(l[2], 0)
 	sum := w + h + n
@@ -427,8 +427,9 @@ func mixOf(l logistic) mix {
 // Dimensions is how many numbers a vector must have.
 func (e *Embedded) Dimensions() int { return e.dimensions }
 
-// Texts are those whose vectors Classify wants for a message: the message and,
-// when it leans on what was said before, what the user said before with it.
+// Texts returns the texts whose vectors Classify needs for a message: the
+// message and, if it is a follow-up, the user's earlier message together with
+// it.
 func (e *Embedded) Texts(in classify.Input) []string {
 	m := e.words
 	text := textOf("", in.Latest)

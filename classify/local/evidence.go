@@ -43,7 +43,7 @@ func (m *Model) reason(sc *scratch, v *verdict) string {
 	return said
 }
 
-// wordsFor spares looking for telling words where the nearest example is the
+// wordsFor skips the search for telling words if the nearest example is the
 // better reason.
 func (m *Model) wordsFor(sc *scratch, v *verdict) []string {
 	if v.row >= 0 && v.cosine >= closeEnough {
@@ -52,8 +52,8 @@ func (m *Model) wordsFor(sc *scratch, v *verdict) []string {
 	return m.tellingWords(sc, v)
 }
 
-// tellingWords returns the words, or pairs of characters, that spoke most for
-// the first class against the second, strongest first.
+// tellingWords returns the words, or pairs of characters, with the most
+// evidence for the first class against the second, strongest first.
 func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 	if v.first < 0 {
 		return nil

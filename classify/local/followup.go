@@ -2,7 +2,7 @@ package local
 
 import "strings"
 
-// followUp is how a message leans on what was said before.
+// followUp is how a message depends on earlier ones.
 type followUp uint8
 
 const (
@@ -12,13 +12,13 @@ const (
 	continuing               // "what about Prague instead?": says itself that it goes on
 )
 
-// A longer message stands on its own.
+// A longer message is independent of earlier ones.
 const (
 	maxFollowUpWords = 7
 	maxFollowUpHan   = 12
 )
 
-// followUpOf classes what sc has read.
+// followUpOf classifies the message in sc.
 func (m *Model) followUpOf(sc *scratch) followUp {
 	var words, han, function, answers, known int
 	for _, tok := range sc.text.tokens {

@@ -23,9 +23,9 @@ type verdict struct {
 	earlier string
 }
 
-// other reports whether the answer is the fallback. It needs more than to be the
-// likelier answer: who is wrongly given no hint has lost it, who is wrongly
-// given one has advice that does not apply.
+// other reports whether the answer is the fallback. Being the likelier answer is
+// not enough: without a hint the agent only lacks advice, but a wrong hint gives
+// it advice that does not apply.
 func (v *verdict) other() bool { return v.first < 0 || 1-v.pIn > fallbackOdds*v.pFirst }
 
 // confidence is the probability that the answer is right.
@@ -54,9 +54,9 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	return v
 }
 
-// trustSame raises the probability of an answer to a message that is the
-// example of the given row, word for word. Calibration sees no message twice,
-// so it cannot know that it is surely meant like it.
+// trustSame raises the probability of an answer to a message that equals the
+// example of the given row, word for word. Calibration never sees a message
+// twice, so it cannot learn that such a match is nearly certain.
 func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
 	if row >= 0 && !m.examples.trigger[row] && v.words > sameCosine && sc.strange == 0 && margin > 0 {
 		v.pFirst = max(v.pFirst, sameProbability)
@@ -64,9 +64,9 @@ func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
 	}
 }
 
-// decide classifies a message that follows a conversation, by words and, when
-// by is not nil, by vectors. It leaves the words that decided in sc, to be taken
-// out with clear.
+// decide classifies a message that follows a conversation, by words and, if by
+// is not nil, by vectors. It leaves the words that decided in sc; remove them
+// with clear.
 func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, allowed []bool, by *embedding) verdict {
 	m.read(sc, message)
 	kind := m.followUpOf(sc)
@@ -130,8 +130,8 @@ func (m *Model) look(sc *scratch, allowed []bool, by *embedding, earlier, said s
 	return m.judge(sc, allowed)
 }
 
-// doubt lowers the probabilities for a message that means nothing alone, unless
-// an intent has an example that is much the same.
+// doubt lowers the probabilities for a message without meaning of its own,
+// unless an intent has a nearly identical example.
 func (v *verdict) doubt() {
 	if c := float64(v.words); c < muchTheSame {
 		v.pIn *= c
@@ -139,8 +139,8 @@ func (v *verdict) doubt() {
 	}
 }
 
-// allowed says by position which of the model's intents are in the catalogue;
-// nil for all.
+// allowed reports by position which of the model's intents are in the
+// catalogue; nil for all.
 func (m *Model) allowed(cat *intents.Catalog) []bool {
 	switch {
 	case cat == nil:
@@ -148,7 +148,7 @@ func (m *Model) allowed(cat *intents.Catalog) []bool {
 	case cat.Root() == m.catalog:
 		return cat.Allowed()
 	}
-	// The catalogue was reloaded and this model is of before, or of after.
+	// The catalogue was reloaded: this model is older or newer than it.
 	allowed := make([]bool, len(m.intents))
 	for i := range m.intents {
 		_, allowed[i] = cat.Lookup(m.intents[i].ID)
@@ -156,7 +156,7 @@ func (m *Model) allowed(cat *intents.Catalog) []bool {
 	return allowed
 }
 
-// Classify implements [classify.Local]. It answers no intent that is not in the
+// Classify implements [classify.Local]. It never answers an intent outside the
 // catalogue of in, which should be the one the model was trained on or one
 // narrowed from it.
 func (m *Model) Classify(in classify.Input) payload.Classification { return m.classify(in, nil) }
@@ -190,7 +190,7 @@ type Score struct {
 	Probability float64
 }
 
-// Prediction is all that the model has to say of a message.
+// Prediction is the full result of the model for a message.
 type Prediction struct {
 	// Intent is the best intent of those allowed, whether or not the message
 	// falls to the fallback: a forced choice. "" when none is allowed.
@@ -207,7 +207,8 @@ type Prediction struct {
 	// message, and Similarity its cosine, 0 to 1.
 	Nearest    string
 	Similarity float64
-	// Words are what in the message spoke most for Intent, strongest first.
+	// Words are the strongest evidence for Intent in the message, strongest
+	// first.
 	Words []string
 }
 

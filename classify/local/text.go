@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A message says what it wants at its beginning or at its end. Of a longer one
-// the classifier reads this much, so that its time is bounded.
+// Messages state their purpose at the beginning or at the end. Only this much
+// of a longer one is read, so that the time is bounded.
 const (
 	headRunes = 240
 	tailRunes = 80
@@ -126,7 +126,7 @@ func (t *reading) push(r rune, open bool) bool {
 	n := int32(len(t.runes))
 	if open && kind != tokenSymbol && t.tokens[len(t.tokens)-1].kind == kind {
 		last := &t.tokens[len(t.tokens)-1]
-		// "pleeeease" is "pleease": a third equal letter says nothing more.
+		// "pleeeease" is read as "pleease": further repeats add nothing.
 		if kind == tokenWord && n-last.start >= 2 && t.runes[n-1] == r && t.runes[n-2] == r && (r < '0' || r > '9') {
 			return true
 		}

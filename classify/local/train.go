@@ -51,7 +51,7 @@ func (s *solver) each(f func(*block)) {
 }
 
 // run goes epochs times through the rows that skip does not name, in an order
-// that depends on seed alone. A row of the fallback is nobody's positive.
+// that depends on seed alone. A row of the fallback is a positive of no intent.
 func (s *solver) run(epochs int, seed uint64, skip []bool) {
 	order := make([]int32, 0, s.rows.len())
 	for i := range s.rows.len() {
@@ -128,8 +128,7 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 	}
 }
 
-// denseFrom is the inverse of the share of classes from which on all are
-// changed.
+// denseFrom is the inverse of the share of classes above which all are updated.
 const denseFrom = 4
 
 // scatter adds v times x to the elements of y that at names.
@@ -155,8 +154,8 @@ func axpy(y, x []float32, v float32) {
 	}
 }
 
-// forget takes the rows that skip names out of the weights, and their dual
-// variables with them.
+// forget removes the rows that skip names from the weights, together with their
+// dual variables.
 func (s *solver) forget(skip []bool) {
 	s.each(func(b *block) {
 		active, change := make([]int32, 0, b.width), make([]float32, 0, b.width)

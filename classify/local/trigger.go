@@ -5,9 +5,9 @@ import (
 	"unicode"
 )
 
-// assertions returns the parts of a trigger that say when the intent applies.
-// A sentence or clause that says when it does not ("Not for greetings, see
-// CHAT") speaks of other intents' messages and would teach the contrary.
+// assertions returns the parts of a trigger that state when the intent applies.
+// A sentence or clause that states when it does not ("Not for greetings, see
+// CHAT") describes other intents' messages and would train the opposite.
 func assertions(trigger string) []string {
 	var out []string
 	if strings.TrimSpace(trigger) == "" {

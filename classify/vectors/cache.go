@@ -15,22 +15,22 @@ import (
 	"intenthint/internal/cachefile"
 )
 
-// files are those of two models: an operator may go back to the one before.
+// Two models' files are kept: an operator may switch back to the previous one.
 var files = cachefile.Kind{Prefix: "vectors-", Suffix: ".bin", Keep: 2, MaxBytes: 1 << 30}
 
 const (
-	// A text that no catalogue uses any more may come back: it is kept for
-	// unusedTime, and with at most maxUnused others.
+	// A text that left the catalogue may come back: it is kept for unusedTime,
+	// with at most maxUnused others.
 	unusedTime = 30 * 24 * time.Hour
 	maxUnused  = 10_000
-	// A cache that is only read is written again this often, to mark it as used.
+	// A cache that is only read is rewritten this often, to mark it as used.
 	touchEvery = 24 * time.Hour
 )
 
-// errDamaged: a file is not a cache of the model.
+// errDamaged reports a file that is not a cache of the model.
 var errDamaged = errors.New("damaged vectors")
 
-// key stands for a text.
+// key identifies a text.
 type key [16]byte
 
 func keyOf(text string) key {
@@ -38,7 +38,7 @@ func keyOf(text string) key {
 	return key(sum[:16])
 }
 
-// entry is the vector of a text, and when that was last in a catalogue, in Unix
+// entry is the vector of a text and when it was last in a catalogue, in Unix
 // seconds.
 type entry struct {
 	used   uint32
@@ -53,7 +53,7 @@ type cache struct {
 
 func newCache() *cache { return &cache{entries: make(map[key]entry)} }
 
-// find returns the vectors of those texts that are there, and the others.
+// find returns the vectors of the cached texts, and the missing texts.
 func (c *cache) find(texts []string) (found map[string][]float32, missing []string) {
 	found = make(map[string][]float32, len(texts))
 	for _, text := range texts {
@@ -71,8 +71,7 @@ func (c *cache) add(text string, vector []float32) {
 	c.entries[keyOf(text)] = entry{vector: vector}
 }
 
-// use notes that the texts are in use, and reports whether that had not been noted
-// for long.
+// use marks the texts as used and reports whether any mark was out of date.
 func (c *cache) use(texts []string, now time.Time) (outdated bool) {
 	at := uint32(now.Unix())
 	for _, text := range texts {
@@ -164,8 +163,8 @@ func (c *cache) encode(id [sha256.Size]byte) []byte {
 	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 }
 
-// decode reads what encode wrote of the model. Every number is checked: a
-// vector has the length 1.
+// decode reads the encoded cache of the model. Every number is checked; vectors
+// must have length 1.
 func decode(data []byte, id [sha256.Size]byte) (*cache, error) {
 	if len(data) < headerSize+crc32.Size || string(data[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: wrong header", errDamaged)

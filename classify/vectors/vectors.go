@@ -26,15 +26,15 @@ const (
 // Source gets vectors.
 type Source struct {
 	Embedder model.EmbeddingClient
-	// Ref is the model, provider/model, and BaseURL where it is asked: vectors
-	// of another are never mixed with its own.
+	// Ref is the model, provider/model, and BaseURL its endpoint. Vectors of
+	// different models or endpoints are never mixed.
 	Ref, BaseURL string
-	// Dir holds the files of the cache; it is made when it is not there.
+	// Dir holds the cache files; it is created if it does not exist.
 	Dir string
-	// Observer is told of every request; it may be nil.
+	// Observer is called for every request; it may be nil.
 	Observer model.Observer
 	Log      *slog.Logger
-	// Progress is told how many of the missing texts are done; it may be nil.
+	// Progress is called with the number of missing texts done; it may be nil.
 	Progress func(done, of int)
 }
 
@@ -116,7 +116,7 @@ func (s *Source) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	})
 }
 
-// read returns the cache, an empty one when there is none that can be used.
+// read returns the cache, or an empty one if none is usable.
 func (s *Source) read() *cache {
 	c, err := readCache(s.Dir, s.Ref, s.BaseURL)
 	switch {
@@ -128,7 +128,7 @@ func (s *Source) read() *cache {
 	return newCache()
 }
 
-// save writes the cache, when that is worth it.
+// save writes the cache if needed.
 func (s *Source) save(c *cache, texts []string, changed bool) {
 	now := time.Now()
 	if outdated := c.use(texts, now); !changed && !outdated {

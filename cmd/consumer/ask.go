@@ -25,14 +25,14 @@ import (
 
 type askCmd struct {
 	JSON    bool     `name:"json" help:"Print one JSON object."`
-	Agent   string   `default:"main" help:"The agent that is asked."`
-	Session string   `help:"The session: an id, or a whole session key (agent:…). Default: one of its own."`
-	Text    []string `arg:"" help:"What the user says."`
+	Agent   string   `default:"main" help:"The agent to ask."`
+	Session string   `help:"A session id, or a full session key (agent:…). Default: a new session."`
+	Text    []string `arg:"" help:"The user's message."`
 }
 
 // Help is the longer text of `consumer ask --help`.
 func (askCmd) Help() string {
-	return `Sends a before_prompt_build request as a gateway does for a direct chat. It asks at HINT_NATS_URL, else the consumer that runs on this machine, and starts one for the question when there is none. The turn is tracked like any other.`
+	return `Sends a before_prompt_build request as a gateway does for a direct chat. The request goes to HINT_NATS_URL, or else to the consumer running on this machine. If no consumer is running, one is started for this request. The turn is tracked like any other.`
 }
 
 // asked is what --json prints.
@@ -42,7 +42,7 @@ type asked struct {
 	Source     string   `json:"source,omitempty"`
 	Model      string   `json:"model,omitempty"`
 	Skip       string   `json:"skip,omitempty"`
-	// ElapsedMs is the time in the consumer, RoundTripMs that seen from here.
+	// ElapsedMs is the time in the consumer, RoundTripMs the time seen from here.
 	ElapsedMs      float64 `json:"elapsedMs"`
 	RoundTripMs    float64 `json:"roundTripMs"`
 	SessionID      string  `json:"sessionId,omitempty"`
@@ -54,7 +54,7 @@ type asked struct {
 func (c *askCmd) Run(inv *invocation) error {
 	text := strings.TrimSpace(strings.Join(c.Text, " "))
 	if text == "" {
-		return errors.New("there is nothing to ask: give a text")
+		return errors.New("missing text")
 	}
 	o, err := runningSystem(inv)
 	if err != nil {
@@ -71,13 +71,13 @@ func (c *askCmd) Run(inv *invocation) error {
 		if errors.Is(err, bus.ErrRefused) {
 			return err
 		}
-		_, _ = fmt.Fprintf(inv.stderr, "%v; asking a consumer of its own instead\n", err)
+		_, _ = fmt.Fprintf(inv.stderr, "%v; starting a temporary consumer instead\n", err)
 	}
 	return withSystem(inv, func(nc *nats.Conn) (payload.Context, error) { return c.ask(inv, nc, text) })
 }
 
-// withSystem runs the whole system in this process for as long as ask takes,
-// and until the turn that it began, if any, stands in its session.
+// withSystem runs the whole system in this process while ask runs, and until the
+// turn that ask began, if any, is in its session.
 func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) error {
 	cfg := *inv.cfg
 	cfg.HTTP, cfg.Bus.URLs = config.HTTP{}, nil
@@ -97,8 +97,8 @@ func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) 
 	return errors.Join(err, system.Stop())
 }
 
-// awaitTurn waits a moment until a turn stands in its session. A turn that is
-// not there by then is in the stream and comes with the next start.
+// awaitTurn waits briefly until a turn is in its session. A later turn is in the
+// stream and is applied at the next start.
 func awaitTurn(inv *invocation, b *bus.Bus, about payload.Context) {
 	sessions, err := app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
 	if err != nil {
@@ -114,7 +114,7 @@ func awaitTurn(inv *invocation, b *bus.Bus, about payload.Context) {
 	}
 }
 
-// request makes the message that a gateway sends for a direct chat.
+// request returns the message that a gateway sends for a direct chat.
 func (c *askCmd) request(cfg *config.Config, text string) (*nats.Msg, payload.Context, error) {
 	ctx := payload.Context{RunID: "ask-" + nuid.Next(), AgentID: c.Agent, Trigger: "user", SessionID: c.Session}
 	switch {
@@ -139,14 +139,14 @@ func (c *askCmd) request(cfg *config.Config, text string) (*nats.Msg, payload.Co
 	return msg, ctx, err
 }
 
-// patience is how long a consumer that is just starting is waited for.
+// patience is how long to wait for a consumer that is starting.
 const patience = 5 * time.Second
 
-// errNoAnswer reports that a server is there and no consumer.
-var errNoAnswer = errors.New("nobody answers")
+// errNoAnswer reports that the server is up but no consumer answers.
+var errNoAnswer = errors.New("no answer")
 
-// ask sends the request and prints the answer. It returns whose turn has begun,
-// if one has.
+// ask sends the request and prints the answer. It returns the context of the turn
+// that has begun, if any.
 func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Context, error) {
 	msg, ctx, err := c.request(inv.cfg, text)
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Conte
 	reply, took, err := exchange(inv, nc, msg)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return ctx, fmt.Errorf("%w at %s: NATS is there, but no consumer with the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
+		return ctx, fmt.Errorf("%w at %s: NATS is up, but no consumer uses the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
 	case err != nil:
 		if denied := nc.LastError(); errors.Is(denied, nats.ErrPermissionViolation) {
 			err = denied // the server drops what a user may not send
@@ -169,7 +169,7 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Conte
 		PrependContext string `json:"prependContext"`
 	}
 	if err := json.Unmarshal(reply.Data, &body); err != nil {
-		return ctx, fmt.Errorf("the answer is not valid JSON: %w", err)
+		return ctx, fmt.Errorf("invalid JSON in the answer: %w", err)
 	}
 	out := asked{
 		Intent: reply.Header.Get(subjects.HeaderIntent), Source: reply.Header.Get(subjects.HeaderSource),
@@ -188,7 +188,8 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Conte
 	return ctx, c.print(inv, out)
 }
 
-// exchange sends a request; one that nobody takes is sent again for a while.
+// exchange sends a request, and retries while there are no responders, for up to
+// [patience].
 func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, time.Duration, error) {
 	giveUp := time.Now().Add(patience)
 	for {
@@ -221,7 +222,7 @@ func (c *askCmd) print(inv *invocation, out asked) error {
 	return err
 }
 
-// summary is the line below the hint: who said it, how sure and how fast.
+// summary is the line below the hint: intent, confidence, source and duration.
 func (a asked) summary() []byte {
 	var b bytes.Buffer
 	if a.Intent != "" {

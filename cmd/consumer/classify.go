@@ -20,13 +20,13 @@ import (
 
 type classifyCmd struct {
 	JSON  bool     `name:"json" help:"Print one JSON object."`
-	Agent string   `default:"main" help:"Leave out what HINT_INTENT_DENY takes from this agent."`
+	Agent string   `default:"main" help:"Apply HINT_INTENT_DENY for this agent."`
 	Text  []string `arg:"" help:"The message."`
 }
 
 // Help is the longer text of `consumer classify --help`.
 func (classifyCmd) Help() string {
-	return "Uses the configured classifier (HINT_CLASSIFIER) without NATS. The runners-up are those of the local classifier, with the embedding model's help when there is one (HINT_EMBEDDING_MODEL); then the vectors of the intents are kept in HINT_DATA_DIR, so that they are asked for once."
+	return "Uses the configured classifier (HINT_CLASSIFIER) without NATS. The runners-up are those of the local classifier, which uses the embedding model if one is configured (HINT_EMBEDDING_MODEL). The vectors of the intents are cached in HINT_DATA_DIR."
 }
 
 // classified is what --json prints.
@@ -34,11 +34,11 @@ type classified struct {
 	payload.Classification
 	// RunnersUp are the next intents of the local classifier, best first.
 	RunnersUp []local.Score `json:"runnersUp"`
-	// Evidence is what spoke for the local classifier's answer.
+	// Evidence supports the local classifier's answer.
 	Evidence evidence `json:"evidence"`
 }
 
-// evidence is what the local classifier went by.
+// evidence is the basis of the local classifier's answer.
 type evidence struct {
 	Nearest    string   `json:"nearest,omitempty"`
 	Similarity float64  `json:"similarity"`
@@ -50,7 +50,7 @@ const runnersUp = 4
 func (c *classifyCmd) Run(inv *invocation) error {
 	latest := conversation.Latest(strings.Join(c.Text, " "))
 	if latest == "" {
-		return errors.New("there is nothing to classify: give a text")
+		return errors.New("missing text")
 	}
 	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	return out.print(inv.stdout)
 }
 
-// print writes the outcome for people.
+// print writes the outcome as text.
 func (out *classified) print(to io.Writer) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintf(w, "intent\t%s (%s)\n", out.Intent, out.Name)

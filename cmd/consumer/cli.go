@@ -29,25 +29,25 @@ const (
 
 // cli is the command line (contract §10).
 type cli struct {
-	Run      runCmd      `cmd:"" default:"1" help:"Serve until SIGINT or SIGTERM, then finish what was begun (the default)."`
+	Run      runCmd      `cmd:"" default:"1" help:"Serve until SIGINT or SIGTERM, then finish work in progress (the default)."`
 	Ask      askCmd      `cmd:"" help:"Ask the running system for a hint, as a gateway does, and print it."`
-	Classify classifyCmd `cmd:"" help:"Classify a text in this process and show how sure it is."`
-	Eval     evalCmd     `cmd:"" help:"Try the classifier on labelled messages and count how often it is right."`
+	Classify classifyCmd `cmd:"" help:"Classify a text in this process and show the confidence."`
+	Eval     evalCmd     `cmd:"" help:"Measure the classifier's accuracy on labelled messages."`
 	Intents  struct {
 		Lint   lintCmd   `cmd:"" help:"Check intent files."`
 		Expand expandCmd `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`
-	} `cmd:"" help:"Look after intent files."`
+	} `cmd:"" help:"Manage intent files."`
 	Sessions struct {
-		Ls      sessionsLsCmd      `cmd:"" help:"List sessions, the one that changed last first."`
+		Ls      sessionsLsCmd      `cmd:"" help:"List sessions, most recently changed first."`
 		Show    sessionsShowCmd    `cmd:"" help:"Print a session document."`
 		Export  sessionsExportCmd  `cmd:"" help:"Write every session to a directory, as HINT_STORE=file keeps them."`
-		Rebuild sessionsRebuildCmd `cmd:"" help:"Apply the event stream to the sessions again."`
-	} `cmd:"" help:"Read what happened in sessions."`
+		Rebuild sessionsRebuildCmd `cmd:"" help:"Rebuild sessions from the event stream."`
+	} `cmd:"" help:"Inspect and rebuild sessions."`
 	DLQ struct {
 		Ls     dlqLsCmd     `cmd:"" help:"List dead letters, oldest first."`
 		Replay dlqReplayCmd `cmd:"" help:"Put dead letters back into the event stream, after a fix."`
 		Rm     dlqRmCmd     `cmd:"" help:"Delete dead letters."`
-	} `cmd:"" name:"dlq" help:"Look after events that could not be decoded or applied."`
+	} `cmd:"" name:"dlq" help:"Manage events that could not be decoded or applied."`
 	Stream struct {
 		Plan  streamPlanCmd  `cmd:"" help:"Show how streams, durable and buckets differ from the settings. Changes nothing."`
 		Apply streamApplyCmd `cmd:"" help:"Create what is missing and change what differs."`
@@ -57,7 +57,7 @@ type cli struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
-// invocation is what every command works with.
+// invocation holds the inputs and outputs of a command.
 type invocation struct {
 	ctx            context.Context //nolint:containedctx // the life of one command
 	cfg            *config.Config
@@ -80,8 +80,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return runContext(ctx, args, stdout, stderr)
 }
 
-// endings are the signals after which what was begun is finished. A terminal
-// that is closed is one, unless the process was started to outlive it (nohup).
+// endings are the signals that stop the process gracefully. SIGHUP is one of
+// them, unless the process was started with nohup.
 func endings() []os.Signal {
 	out := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -126,7 +126,7 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	return exitOK
 }
 
-// fail says why a command ended and returns its exit code.
+// fail reports why a command failed and returns its exit code.
 func (inv *invocation) fail(err error) int {
 	switch {
 	case errors.Is(err, errDiffers):
@@ -134,8 +134,7 @@ func (inv *invocation) fail(err error) int {
 	case errors.Is(err, errSaid):
 		return exitFailed
 	case errors.Is(err, natsserver.ErrConf), errors.Is(err, natsserver.ErrOpenListener):
-		// A wrong setting like any other, which only the server's own parser can
-		// find.
+		// A wrong setting, which only the server's own parser can find.
 		err = config.Errors{{Variable: "HINT_NATS_CONF", Value: inv.cfg.Bus.Conf, Allowed: err.Error()}}
 	}
 	if _, ok := errors.AsType[config.Errors](err); ok {
@@ -148,35 +147,35 @@ func (inv *invocation) fail(err error) int {
 	return report(inv.stderr, err, exitFailed)
 }
 
-// errSaid ends a command with exit code 1 that has said why already.
+// errSaid ends a command with exit code 1 after it has printed the reason.
 var errSaid = errors.New("failed")
 
-// usageError ends a command that cannot do anything with these settings and
-// arguments, with exit code 2.
+// usageError ends a command with exit code 2: the settings or arguments do not
+// allow it to run.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
 
-// report prints an error as every command does and returns the code.
+// report prints an error in the format of all commands and returns the code.
 func report(stderr io.Writer, err error, code int) int {
 	_, _ = fmt.Fprintln(stderr, "consumer:", err)
 	return code
 }
 
-// logger returns the log of a command, on standard error, and the level that
-// it can be set to later.
+// logger returns the log of a command, on standard error, and its adjustable
+// level.
 func (inv *invocation) logger() (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
 	level.Set(inv.cfg.Log.Level)
 	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, level), level
 }
 
-// quiet returns a log for commands that people read: only what is wrong.
+// quiet returns a log of warnings and errors, for interactive commands.
 func (inv *invocation) quiet() *slog.Logger {
 	return telemetry.NewLogger(inv.stderr, inv.cfg.Log.Format, max(inv.cfg.Log.Level, slog.LevelWarn))
 }
 
-// isTerminal says whether a person sits at the other end of a stream.
+// isTerminal reports whether a stream is a terminal.
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

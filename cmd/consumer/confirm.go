@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// confirm asks on a terminal. Where nobody can be asked it is an error not to
-// have said yes before.
+// confirm asks on a terminal. Without a terminal it fails unless yes is set.
 func (inv *invocation) confirm(question string, yes bool) error {
 	if yes {
 		return nil
 	}
 	if !isTerminal(inv.stdin) {
-		return errors.New("nothing was changed: nobody can be asked here, add --yes")
+		return errors.New("nothing was changed: standard input is not a terminal, add --yes")
 	}
 	answer := make(chan error, 1)
 	go func() { answer <- ask(inv.stdin, inv.stderr, question) }()
@@ -27,7 +26,7 @@ func (inv *invocation) confirm(question string, yes bool) error {
 	}
 }
 
-// ask puts a question that only a yes answers with yes.
+// ask asks a question; only "y" or "yes" confirms.
 func ask(in io.Reader, out io.Writer, question string) error {
 	_, _ = fmt.Fprintf(out, "%s [y/N] ", question)
 	line, err := bufio.NewReader(in).ReadString('\n')

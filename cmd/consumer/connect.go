@@ -6,8 +6,8 @@ import (
 	"intenthint/internal/natsserver"
 )
 
-// openForReading connects to the running system, or to its store when nobody
-// runs it.
+// openForReading connects to the running system, or to its store when it is not
+// running.
 func openForReading(inv *invocation) (*bus.Bus, error) {
 	o, err := runningSystem(inv)
 	if err != nil {
@@ -25,9 +25,10 @@ func openForReading(inv *invocation) (*bus.Bus, error) {
 	return b, nil
 }
 
-// runningSystem says where the system of this configuration runs: at the
-// configured servers, else where the process that uses the data directory says
-// that it listens, else nowhere (no URL), and then it may be started here.
+// runningSystem returns the address of the system of this configuration: the
+// configured servers, else the address published by the process that uses the
+// data directory. Without a URL no system is running, and one may be started
+// here.
 func runningSystem(inv *invocation) (bus.Options, error) {
 	o := app.BusOptions(inv.cfg)
 	o.Name = "intenthint command"

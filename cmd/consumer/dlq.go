@@ -25,7 +25,7 @@ type dlqLsCmd struct {
 // letter is a dead letter as --json shows it.
 type letter struct {
 	events.DeadLetter
-	// Body is the event's JSON, or BodyBase64 its bytes when it is none.
+	// Body is the event's JSON. BodyBase64 holds its bytes when it is not JSON.
 	Body       json.RawMessage `json:"body,omitempty"`
 	BodyBase64 string          `json:"bodyBase64,omitempty"`
 }
@@ -66,8 +66,7 @@ func (c *dlqLsCmd) Run(inv *invocation) error {
 	return w.Flush()
 }
 
-// unknownHook is how lists and flags name the hook of letters whose hook is not
-// known.
+// unknownHook stands for an unknown hook in lists and flags.
 const unknownHook = "_"
 
 // letterSelection are the flags that choose dead letters.
@@ -91,13 +90,13 @@ func (s letterSelection) selection() events.Selection {
 
 type dlqReplayCmd struct {
 	letterSelection
-	DryRun bool `help:"Say what would be done, and do nothing."`
+	DryRun bool `help:"Show what would be done, without doing it."`
 	Yes    bool `help:"Do not ask."`
 }
 
 // Help is the longer text of `consumer dlq replay --help`.
 func (dlqReplayCmd) Help() string {
-	return "For dead letters whose cause is mended: each goes back into the event stream, where it was found and with the same body, and leaves the dead letters once the stream has it. Without a choice all are replayed. An event counts once, however often it is replayed; one that fails again becomes a new dead letter with its new reason. Exit code 1 when one of those chosen is left."
+	return "Use it once the cause of the dead letters is fixed. Each one is published to the event stream again, with its original subject and body, and is deleted once the stream has stored it. Without a selection all are replayed. Replays are idempotent. An event that fails again becomes a new dead letter with its new reason. Exit code 1: a selected dead letter could not be replayed."
 }
 
 func (c *dlqReplayCmd) Run(inv *invocation) error {
@@ -111,7 +110,7 @@ func (c *dlqReplayCmd) Run(inv *invocation) error {
 	}
 	return workOff(inv, queue, c.selection(), work{
 		question: "Replay %s?",
-		yes:      c.Yes || !isTerminal(inv.stdin), // it takes nothing away
+		yes:      c.Yes || !isTerminal(inv.stdin), // a replay loses nothing
 		done:     "replayed",
 		do:       func(l events.DeadLetter) error { return queue.Replay(inv.ctx, l) },
 	})
@@ -136,10 +135,10 @@ type dlqRmCmd struct {
 	Yes bool `help:"Do not ask."`
 }
 
-// Validate refuses a command line that does not say which letters are meant.
+// Validate refuses a command line that selects no letters.
 func (c *dlqRmCmd) Validate() error {
 	if c.Hook == "" && len(c.Seq) == 0 && !c.All {
-		return errors.New("say which: --hook, --seq or --all")
+		return errors.New("missing selection: --hook, --seq or --all")
 	}
 	return nil
 }
@@ -158,16 +157,16 @@ func (c *dlqRmCmd) Run(inv *invocation) error {
 	})
 }
 
-// work is what is done with dead letters.
+// work is an operation on dead letters.
 type work struct {
-	question string // with their number
-	yes      bool   // nobody is asked
+	question string // a format for their number
+	yes      bool   // do not ask
 	done     string
 	do       func(events.DeadLetter) error
 }
 
-// workOff does a work with each letter of a selection. One that fails does not
-// keep the others from their turn, unless nothing can be done any more.
+// workOff does the work for each letter of a selection. It goes on after a
+// letter that cannot be handled, and stops at any other error.
 func workOff(inv *invocation, queue *events.DeadLetters, s events.Selection, w work) error {
 	total, err := queue.Count(inv.ctx, s)
 	if err != nil {
@@ -194,7 +193,7 @@ func workOff(inv *invocation, queue *events.DeadLetters, s events.Selection, w w
 		case errors.Is(err, events.ErrNotAnEvent), errors.Is(err, nats.ErrMaxPayload):
 			left++
 			bar.clear()
-			_, _ = fmt.Fprintf(inv.stderr, "consumer: dead letter %d is left: %v\n", l.Sequence, err)
+			_, _ = fmt.Fprintf(inv.stderr, "consumer: dead letter %d not replayed: %v\n", l.Sequence, err)
 		default:
 			broken = fmt.Errorf("dead letter %d: %w", l.Sequence, err)
 		}

@@ -8,8 +8,8 @@ import (
 	"intenthint/internal/app"
 )
 
-// embeddingFor makes the embedding tier for a command, nil when there is none.
-// After a failure, which is printed, the local classifier answers alone.
+// embeddingFor makes the embedding tier for a command, nil when no model is
+// configured. A failure is printed, and the local classifier answers alone.
 func (inv *invocation) embeddingFor(catalog *intents.Catalog, model *local.Model, o app.Observer) *app.Tier {
 	var bar *progress
 	tier, err := app.Teach(inv.ctx, inv.cfg, catalog, model, o, func(done, of int) {
@@ -22,7 +22,7 @@ func (inv *invocation) embeddingFor(catalog *intents.Catalog, model *local.Model
 		bar.clear()
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(inv.stderr, "embedding model not available, the local classifier answers alone: %v\n", err)
+		_, _ = fmt.Fprintf(inv.stderr, "embedding model unavailable, the local classifier answers alone: %v\n", err)
 		return nil
 	}
 	return tier

@@ -18,17 +18,17 @@ import (
 )
 
 type evalCmd struct {
-	Intents   string `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the definitions built in)."`
+	Intents   string `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
 	Data      string `required:"" placeholder:"FILE" help:"The labelled messages: JSON lines of text and intent."`
 	JSON      bool   `name:"json" help:"Print one JSON object."`
-	Confusion bool   `help:"Show which intents are taken for which, with an example each."`
+	Confusion bool   `help:"Show which intents are mistaken for which, with an example each."`
 }
 
 // Help is the longer text of `consumer eval --help`.
 func (evalCmd) Help() string {
-	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER says that none fits.
+	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent.
 
-"accuracy" is over the lines that have an intent, and OTHER is a wrong answer to them; "accuracyForced" is the same without OTHER as a possible answer (an OTHER of a model stays wrong). "ece" is the expected calibration error in 15 bins. A classifier that fails has answered OTHER. A share of nothing is 0.`
+"accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0.`
 }
 
 // evaluation is what --json prints.
@@ -37,7 +37,7 @@ type evaluation struct {
 	// LoadMs is the time to read the intents, to get their vectors and to
 	// train, in milliseconds.
 	LoadMs float64 `json:"loadMs"`
-	// Confusion is there when it was asked for.
+	// Confusion is set with --confusion.
 	Confusion []evaluate.Confusion `json:"confusion,omitempty"`
 }
 
@@ -68,7 +68,7 @@ func (c *evalCmd) Run(inv *invocation) error {
 	}
 	lines, unknown := evaluate.Resolve(lines, catalog)
 	for _, u := range unknown {
-		_, _ = fmt.Fprintf(inv.stderr, "%s:%d: the catalogue has no intent %q (%d lines, counted as wrong)\n", c.Data, u.First, u.Intent, u.N)
+		_, _ = fmt.Fprintf(inv.stderr, "%s:%d: the catalogue has no intent %q (%s, counted as wrong)\n", c.Data, u.First, u.Intent, count(u.N, "line"))
 	}
 
 	bar := newProgress(inv.stderr, len(lines))
@@ -88,8 +88,8 @@ func (c *evalCmd) Run(inv *invocation) error {
 		return err
 	}
 	if failed, first := failures(outcomes); failed > 0 {
-		_, _ = fmt.Fprintf(inv.stderr, "%d of %d messages got no answer and count as %s; the first because: %v\n",
-			failed, len(outcomes), intents.FallbackID, first)
+		_, _ = fmt.Fprintf(inv.stderr, "%d of %s got no answer and count as %s; the first error: %v\n",
+			failed, count(len(outcomes), "message"), intents.FallbackID, first)
 	}
 
 	out := evaluation{Metrics: evaluate.Measure(outcomes), LoadMs: float64(loaded.Microseconds()) / 1000}
@@ -103,7 +103,7 @@ func (c *evalCmd) Run(inv *invocation) error {
 	return out.print(inv.stdout, evaluate.ByIntent(outcomes))
 }
 
-// catalog reads the intents that the classifier is tried on.
+// catalog reads the intents for the evaluation.
 func (c *evalCmd) catalog(inv *invocation) (*intents.Catalog, error) {
 	dir := cmp.Or(c.Intents, inv.cfg.IntentsDir)
 	if dir == "" {
@@ -115,7 +115,7 @@ func (c *evalCmd) catalog(inv *invocation) (*intents.Catalog, error) {
 	}
 	catalog := directory.Catalog()
 	if len(catalog.Enabled()) == 0 {
-		return nil, fmt.Errorf("there are no intents in %s", dir)
+		return nil, fmt.Errorf("no enabled intents in %s", dir)
 	}
 	return catalog, nil
 }
@@ -132,7 +132,7 @@ func failures(outcomes []evaluate.Outcome) (n int, first error) {
 	return n, first
 }
 
-// print writes the evaluation for people.
+// print writes the evaluation as text.
 func (e *evaluation) print(out io.Writer, scores []evaluate.IntentScore) error {
 	rejected := 0
 	for _, s := range scores {
@@ -171,7 +171,7 @@ func (e *evaluation) print(out io.Writer, scores []evaluate.IntentScore) error {
 	return w.Flush()
 }
 
-// percent writes a share, or a dash for the share of nothing.
+// percent formats a ratio, or returns a dash when the total is 0.
 func percent(share float64, of int) string {
 	if of == 0 {
 		return "-"

@@ -99,10 +99,10 @@ func TestEvalFaults(t *testing.T) {
 	}{
 		{"no data", nil, exitUsage, "--data"},
 		{"a file that is not there", []string{"--data", filepath.Join(dir, "gone.jsonl")}, exitFailed, "gone.jsonl"},
-		{"an empty file", []string{"--data", writeData(t)}, exitFailed, "data.jsonl: there is no line to evaluate"},
+		{"an empty file", []string{"--data", writeData(t)}, exitFailed, "data.jsonl: no lines to evaluate"},
 		{"a bad line", []string{"--data", writeData(t, good, "", "oops")}, exitFailed, "data.jsonl:3: not an object"},
 		{"no such directory", []string{"--data", writeData(t, good), "--intents", filepath.Join(dir, "away")}, exitFailed, "away"},
-		{"no intents", []string{"--data", writeData(t, good), "--intents", t.TempDir()}, exitFailed, "there are no intents in "},
+		{"no intents", []string{"--data", writeData(t, good), "--intents", t.TempDir()}, exitFailed, "no enabled intents in "},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
 			code, stdout, stderr := eval(t, append(tc.args, "--json")...)
@@ -137,7 +137,7 @@ func TestEvalModelThatFails(t *testing.T) {
 	data := writeData(t, line("rain?", "WEATHER"), line("hmm", "OTHER"), line("snow?", "WEATHER"), line("zzz", "OTHER"))
 	code, stdout, stderr := eval(t, "--data", data, "--json")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stderr, "2 of 4 messages got no answer and count as OTHER; the first because: ")
+	require.Contains(t, stderr, "2 of 4 messages got no answer and count as OTHER; the first error: ")
 	var got evaluation
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.InDelta(t, 0.5, got.Accuracy, 0)

@@ -20,23 +20,23 @@ import (
 )
 
 type expandCmd struct {
-	IDs     []string      `arg:"" optional:"" name:"id" help:"The intents to find examples for (default: all that are enabled)."`
+	IDs     []string      `arg:"" optional:"" name:"id" help:"The intents to find examples for (default: all enabled ones)."`
 	Count   int           `default:"20" help:"How many examples to ask for, for each intent: 1 to 100."`
-	Intents string        `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the definitions built in)."`
-	Out     string        `placeholder:"DIR" help:"Leave the intent files as they are and write all of them, with the new examples, to this directory, which must be new or empty."`
-	Timeout time.Duration `default:"60s" help:"How long to wait for one answer of a model."`
+	Intents string        `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
+	Out     string        `placeholder:"DIR" help:"Write all intent files, with the new examples, to this new or empty directory instead of changing them in place."`
+	Timeout time.Duration `default:"60s" help:"How long to wait for one model answer."`
 	Yes     bool          `short:"y" help:"Write without asking."`
 	DryRun  bool          `help:"Only show what would be written."`
-	JSON    bool          `name:"json" help:"Print one JSON object instead of the diff. Asks nothing, so it writes with --yes only."`
+	JSON    bool          `name:"json" help:"Print one JSON object instead of the diff. Never asks, so it writes only with --yes."`
 }
 
 // Help is the longer text of `consumer intents expand --help`.
 func (expandCmd) Help() string {
-	return `Asks HINT_MODEL, and HINT_MODEL_FALLBACK where that fails, for more examples of each intent in the languages of those it has, so that the local classifier knows the wordings from then on without a model. Suggestions are dropped that repeat an example of any intent, that hardly differ from one of the same intent, and that the local classifier is sure are another intent's; standard error says which and why.
+	return `Asks HINT_MODEL, or HINT_MODEL_FALLBACK if that fails, for more examples of each intent, in the languages of its present examples. The local classifier then knows these wordings without a model. A suggestion is dropped if it repeats an example of any intent, if it is nearly the same as one of the same intent, or if the local classifier is sure that it belongs to another intent. Dropped suggestions are listed on standard error with the reason.
 
-The diff on standard output (a patch for "patch -p0" where the directory was given relative to the present one) is written to the intent files only when you say yes. Nothing but the list of examples changes in them, and a consumer that runs takes it up at once. The definitions built in cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
+The diff goes to standard output (usable with "patch -p0" if the directory was given as a relative path). Intent files are written only after you confirm. Only their lists of examples change, and a running consumer reloads them at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
 
-Exit code 1: a model failed for one of the intents (the others are done all the same), or nobody said yes.`
+Exit code 1: a model failed for one of the intents (the others are still processed), or the changes were not confirmed.`
 }
 
 // Validate is called by kong.
@@ -46,21 +46,21 @@ func (c *expandCmd) Validate() error {
 	case c.Count < 1 || c.Count > most:
 		return fmt.Errorf("--count must be 1 to %d", most)
 	case c.Timeout <= 0:
-		return errors.New("--timeout must be more than nothing")
+		return errors.New("--timeout must be positive")
 	case c.Yes && c.DryRun:
 		return errors.New("--yes and --dry-run cannot be used together")
 	}
 	return nil
 }
 
-// expansion is what became of one intent.
+// expansion is the result for one intent.
 type expansion struct {
 	Intent  string           `json:"intent"`
 	File    string           `json:"file"`
 	Model   string           `json:"model,omitempty"`
 	Added   []string         `json:"added"`
 	Dropped []expand.Dropped `json:"dropped"`
-	// Error says why there are no examples.
+	// Error is the reason why there are no examples.
 	Error string `json:"error,omitempty"`
 
 	before, after []byte // the file
@@ -78,7 +78,7 @@ type expanded struct {
 	} `json:"tokens"`
 }
 
-// errInterrupted: nothing is written by halves, so nothing is.
+// errInterrupted reports a signal before anything was written.
 var errInterrupted = errors.New("interrupted: nothing was changed")
 
 func (c *expandCmd) Run(inv *invocation) error {
@@ -94,7 +94,7 @@ func (c *expandCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	// What was paid for is shown, even when a signal ends the work early.
+	// Show the answers paid for, even if a signal ends the work early.
 	out := c.expand(inv, source, chosen, models)
 	out.Tokens.Input, out.Tokens.Output = models.Usage.InputTokens, models.Usage.OutputTokens
 	if !c.JSON {
@@ -120,7 +120,7 @@ func (c *expandCmd) Run(inv *invocation) error {
 
 // source is where the intents come from.
 type source struct {
-	dir     string // "" for the definitions built in
+	dir     string // "" for the built-in definitions
 	fsys    fs.FS
 	files   []intents.File
 	catalog *intents.Catalog
@@ -129,7 +129,7 @@ type source struct {
 func (c *expandCmd) source(inv *invocation) (*source, error) {
 	s := &source{dir: cmp.Or(c.Intents, inv.cfg.IntentsDir)}
 	if s.dir == "" && c.Out == "" && !c.DryRun {
-		return nil, usageError("the definitions built in cannot be changed: give --out DIR to write them to a directory with the new examples, set HINT_INTENTS_DIR or --intents to a directory of your own, or only look with --dry-run")
+		return nil, usageError("the built-in definitions cannot be changed: use --out DIR to write them with the new examples to a directory, set HINT_INTENTS_DIR or --intents to your own directory, or use --dry-run")
 	}
 	if err := mustBeEmpty(c.Out); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (c *expandCmd) source(inv *invocation) (*source, error) {
 	}
 	s.files, s.catalog = files, intents.CatalogOf(files)
 	if len(s.catalog.Enabled()) == 0 {
-		return nil, fmt.Errorf("there are no intents in %s", s.dir)
+		return nil, fmt.Errorf("no enabled intents in %s", s.dir)
 	}
 	return s, nil
 }
@@ -186,9 +186,9 @@ func (s *source) choose(ids []string) ([]intents.File, error) {
 		i := slices.IndexFunc(s.files, func(f intents.File) bool { return strings.EqualFold(f.Intent.ID, id) })
 		switch {
 		case i < 0:
-			return nil, fmt.Errorf("there is no intent %s", id)
+			return nil, fmt.Errorf("unknown intent %s", id)
 		case !s.files[i].Enabled:
-			return nil, fmt.Errorf("the intent %s is not enabled", id)
+			return nil, fmt.Errorf("intent %s is not enabled", id)
 		}
 		out = append(out, s.files[i])
 	}
@@ -201,7 +201,7 @@ func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
 	settings := inv.cfg.Classifier
 	refs := slices.DeleteFunc([]string{settings.Model, settings.Fallback}, func(ref string) bool { return ref == "" })
 	if len(refs) == 0 {
-		return nil, config.Errors{{Variable: "HINT_MODEL", Allowed: "must be provider/model: there is no model to ask for examples"}}
+		return nil, config.Errors{{Variable: "HINT_MODEL", Allowed: "must be provider/model: no model is configured to ask for examples"}}
 	}
 	registry, err := provider.New(settings.Providers, provider.Options{})
 	if err != nil {
@@ -225,7 +225,7 @@ func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
 	return expand.NewModels(c.Timeout, registry, known...), nil
 }
 
-// expand asks for examples of each intent in turn, and tells how it goes.
+// expand asks for examples of each intent in turn, and shows its progress.
 func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, models *expand.Models) expanded {
 	classifier := local.Train(s.catalog)
 	x := expander{count: c.Count, source: s, classifier: classifier, filter: expand.NewFilter(s.catalog, classifier), models: models}
@@ -267,7 +267,7 @@ type expander struct {
 	models     *expand.Models
 }
 
-// one fills in what became of one intent.
+// one fills in the result for one intent.
 func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) error {
 	// The id and the name of the fallback are the catalogue's.
 	if known, ok := x.source.catalog.Lookup(in.ID); ok {
@@ -277,7 +277,7 @@ func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) err
 	if err != nil {
 		return err
 	}
-	// Whether the file can be edited is found out before the model is paid.
+	// Check that the file can be edited before paying for the model.
 	if _, err := intents.AppendExamples(before, []string{"one more"}); err != nil {
 		return fmt.Errorf("%s: %w", in.File, err)
 	}
@@ -296,7 +296,7 @@ func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) err
 	return nil
 }
 
-// write asks for consent where there is somebody to ask, and writes.
+// write asks for confirmation and writes the files.
 func (c *expandCmd) write(inv *invocation, s *source, out *expanded) error {
 	if inv.ctx.Err() != nil {
 		return errInterrupted
@@ -312,7 +312,7 @@ func (c *expandCmd) write(inv *invocation, s *source, out *expanded) error {
 		return nil
 	}
 	if c.JSON && !c.Yes {
-		return errors.New("nothing was changed: --json asks nothing, add --yes")
+		return errors.New("nothing was changed: --json never asks, add --yes")
 	}
 	question := fmt.Sprintf("Add %s to %s in %s?", count(examples, "example"), count(files, "file"), cmp.Or(c.Out, s.dir))
 	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {
@@ -341,10 +341,10 @@ func (c *expandCmd) write(inv *invocation, s *source, out *expanded) error {
 	return errors.Join(errs...)
 }
 
-// writeCopy writes all files of the source, those with new examples changed, to
-// a directory of their own; of a copy that cannot be finished nothing stays.
+// writeCopy writes all files of the source, with the new examples, to another
+// directory. After an error it removes what it has written.
 func (s *source) writeCopy(inv *invocation, dir string, out *expanded) (err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the definitions built in
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the built-in definitions
 		return err
 	}
 	changed := map[string][]byte{}
@@ -370,7 +370,7 @@ func (s *source) writeCopy(inv *invocation, dir string, out *expanded) (err erro
 			}
 		}
 		path := filepath.Join(dir, f.Name)
-		copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the definitions built in
+		copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the built-in definitions
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"intenthint/intents/expand"
 )
 
-// line says in short what became of an intent.
+// line sums up the result for an intent in one line.
 func (e *expansion) line() string {
 	if e.Error != "" {
 		return e.Intent + ": failed: " + strings.ReplaceAll(e.Error, "\n", "; ")
@@ -76,18 +76,19 @@ func coloured(diff string) string {
 	return b.String()
 }
 
-// because is each reason to drop a suggestion in words; %s is what it concerns.
+// because describes each reason to drop a suggestion; %s is the other intent or
+// example.
 var because = map[expand.Reason]string{
-	expand.Empty:     "nothing to learn from",
+	expand.Empty:     "no words to learn from",
 	expand.Long:      "too long",
-	expand.Repeated:  "there already",
+	expand.Repeated:  "already an example",
 	expand.Taken:     "an example of %s",
-	expand.Similar:   "much the same as “%s”",
+	expand.Similar:   "nearly the same as “%s”",
 	expand.Elsewhere: "the classifier is sure that it is %s",
-	expand.Surplus:   "more than were asked for",
+	expand.Surplus:   "more than requested",
 }
 
-// printSummary says what was dropped and why, and what was found in all.
+// printSummary lists the dropped suggestions with their reasons, and the totals.
 func (out *expanded) printSummary(w io.Writer) {
 	added, dropped, failed := 0, 0, 0
 	for _, e := range out.Intents {

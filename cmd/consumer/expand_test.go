@@ -99,8 +99,8 @@ func TestExpandWritesTheIntentFiles(t *testing.T) {
 		`^\[1/2\] MONEY: 0 examples from mock/big, 2 dropped \(1 repeated, 1 taken\), \d+\.\d s$`,
 		`^\[2/2\] WEATHER: 2 examples from mock/big, 2 dropped \(1 repeated, 1 similar\), \d+\.\d s$`,
 		`^MONEY: dropped “weather forecast for Sunday”: an example of WEATHER$`,
-		`^MONEY: dropped “Pay my electricity bill!”: there already$`,
-		`^WEATHER: dropped “how hot is it outside now”: much the same as “how hot is it outside”$`,
+		`^MONEY: dropped “Pay my electricity bill!”: already an example$`,
+		`^WEATHER: dropped “how hot is it outside now”: nearly the same as “how hot is it outside”$`,
 		`^2 new examples for 2 intents, 4 dropped; 200 tokens in, 40 out$`,
 		`^1 file written$`,
 	} {
@@ -126,7 +126,7 @@ func TestExpandWritesTheIntentFiles(t *testing.T) {
 func TestExpandWritesNothingUnasked(t *testing.T) {
 	_, dir := withSuggestions(t, nil)
 	before := content(t, os.DirFS(dir))
-	for arg, why := range map[string]string{"--count=20": "nobody can be asked here", "--json": "--json asks nothing"} {
+	for arg, why := range map[string]string{"--count=20": "standard input is not a terminal", "--json": "--json never asks"} {
 		code, stdout, stderr := expandIntents(t, arg)
 		require.Equal(t, exitFailed, code)
 		require.Contains(t, stdout, "sunglasses today", "what was paid for is shown")
@@ -160,7 +160,7 @@ func TestExpandAsksForWhatIsWanted(t *testing.T) {
 	require.Equal(t, 1, model.Count(), "an intent is asked for once")
 	require.Contains(t, model.Requests()[0].User, "New examples wanted: 1\n")
 	require.Contains(t, model.Requests()[0].User, "<neighbours>\n<intent id=\"MONEY\"")
-	require.Contains(t, stderr, "dropped “sunglasses today”: more than were asked for")
+	require.Contains(t, stderr, "dropped “sunglasses today”: more than requested")
 }
 
 func TestExpandLeavesOutWhatIsNotEnabled(t *testing.T) {
@@ -274,15 +274,15 @@ func TestExpandFaults(t *testing.T) {
 	}{
 		{"no model", map[string]string{"HINT_MODEL": ""}, nil, exitUsage, `HINT_MODEL="": must be provider/model`},
 		{"a model that cannot be asked", map[string]string{"HINT_MODEL": "nobody/x"}, nil, exitUsage, `provider "nobody" is not configured`},
-		{"nowhere to write", map[string]string{"HINT_INTENTS_DIR": ""}, []string{"--yes"}, exitUsage, "give --out DIR"},
+		{"nowhere to write", map[string]string{"HINT_INTENTS_DIR": ""}, []string{"--yes"}, exitUsage, "use --out DIR"},
 		{"no examples", nil, []string{"--count", "0"}, exitUsage, "--count must be 1 to 100"},
 		{"too many examples", nil, []string{"--count", "101"}, exitUsage, "--count must be 1 to 100"},
-		{"no time", nil, []string{"--timeout", "0s"}, exitUsage, "--timeout must be more"},
+		{"no time", nil, []string{"--timeout", "0s"}, exitUsage, "--timeout must be positive"},
 		{"writing and not writing", nil, []string{"--yes", "--dry-run"}, exitUsage, "cannot be used together"},
-		{"no such intent", nil, []string{"MONEY", "HONEY"}, exitFailed, "there is no intent HONEY"},
-		{"an intent that is off", nil, []string{"off"}, exitFailed, "the intent off is not enabled"},
+		{"no such intent", nil, []string{"MONEY", "HONEY"}, exitFailed, "unknown intent HONEY"},
+		{"an intent that is off", nil, []string{"off"}, exitFailed, "intent off is not enabled"},
 		{"no such directory", nil, []string{"--intents", filepath.Join(dir, "away")}, exitFailed, "away"},
-		{"no intents", nil, []string{"--intents", t.TempDir()}, exitFailed, "there are no intents in "},
+		{"no intents", nil, []string{"--intents", t.TempDir()}, exitFailed, "no enabled intents in "},
 		{"a place that is taken", nil, []string{"--out", dir}, exitFailed, dir + " is not empty"},
 		{"a place that is a file", nil, []string{"--out", filepath.Join(dir, "off.md")}, exitFailed, "off.md"},
 	} {

@@ -11,7 +11,7 @@ import (
 )
 
 type lintCmd struct {
-	Dir string `arg:"" optional:"" type:"path" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the definitions built in)."`
+	Dir string `arg:"" optional:"" type:"path" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
 }
 
 func (c *lintCmd) Run(inv *invocation) error {
@@ -34,11 +34,11 @@ func (c *lintCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(inv.stderr, "%d intents in %s, no errors\n", len(intents.CatalogOf(files).Enabled()), cmp.Or(dir, "the built-in definitions"))
+	_, err = fmt.Fprintf(inv.stderr, "%s in %s, no errors\n", count(len(intents.CatalogOf(files).Enabled()), "intent"), cmp.Or(dir, "the built-in definitions"))
 	return err
 }
 
-// intentsFS holds the intent files of a directory; "" means the built-in ones.
+// intentsFS returns the intent files of a directory; "" means the built-in ones.
 func intentsFS(dir string) (fs.FS, error) {
 	if dir == "" {
 		return intents.BundledFS(), nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// printJSON prints v as people and programs read it.
+// printJSON prints v as indented JSON.
 func printJSON(inv *invocation, v any) error {
 	enc := json.NewEncoder(inv.stdout)
 	enc.SetEscapeHTML(false)
@@ -13,7 +13,7 @@ func printJSON(inv *invocation, v any) error {
 	return enc.Encode(v)
 }
 
-// orEmpty makes JSON say [] for an empty list, not null.
+// orEmpty makes an empty list [] in JSON, not null.
 func orEmpty[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -21,7 +21,7 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// count writes 1 file, 2 files.
+// count formats a number with its noun: 1 file, 2 files.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

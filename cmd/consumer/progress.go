@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// progress is a bar on a terminal; elsewhere it shows nothing.
+// progress is a bar on a terminal. Without a terminal it shows nothing.
 type progress struct {
-	out   io.Writer // nil for none
+	out   io.Writer // nil without a terminal
 	total int
 	label string // stands after the bar
 	next  time.Time

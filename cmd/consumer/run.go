@@ -18,12 +18,12 @@ func (runCmd) Run(inv *invocation) error {
 	if err := app.CheckServer(inv.cfg); err != nil {
 		return err
 	}
-	// Whoever reads the log may end before this process does.
+	// The reader of the log may exit before this process.
 	signal.Ignore(syscall.SIGPIPE)
 	app.LimitMemory()
 	log, level := inv.logger()
 	for _, w := range inv.warnings {
-		log.Warn("configuration", "variable", w.Variable, "warning", w.Message)
+		log.Warn("configuration warning", "variable", w.Variable, "warning", w.Message)
 	}
 	log.Info("starting", "version", version, "config", inv.cfg)
 	err := app.New(inv.cfg, app.Options{Version: version, Log: log, Level: level}).Run(inv.ctx)

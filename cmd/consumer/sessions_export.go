@@ -14,16 +14,16 @@ import (
 	"intenthint/store"
 )
 
-// exportPattern names files that are being written.
+// exportPattern is the name pattern of temporary files.
 const exportPattern = ".tmp-*"
 
 type sessionsExportCmd struct {
-	Dir string `arg:"" type:"path" help:"The directory, which is made when it is not there."`
+	Dir string `arg:"" type:"path" help:"The directory; it is created if missing."`
 }
 
 // Help is the longer text of `consumer sessions export --help`.
 func (sessionsExportCmd) Help() string {
-	return "Writes <token>.json for every session and, where turns have left the document, <token>.history.jsonl beside it. A consumer with HINT_STORE=file goes on from there. Files of the same names are replaced, others are left alone."
+	return "Writes <token>.json for every session and, if turns were archived, <token>.history.jsonl beside it. A consumer with HINT_STORE=file can use the directory. Files of the same names are replaced, other files are kept."
 }
 
 func (c *sessionsExportCmd) Run(inv *invocation) error {
@@ -36,7 +36,7 @@ func (c *sessionsExportCmd) Run(inv *invocation) error {
 		return err
 	}
 	if inv.cfg.Store.Kind == config.StoreFile && sameDir(c.Dir, inv.cfg.Store.SessionsDir) {
-		return fmt.Errorf("%s is where the sessions are", c.Dir)
+		return fmt.Errorf("%s is the session directory itself", c.Dir)
 	}
 	list, err := sessions.List(inv.ctx)
 	if err != nil {
@@ -79,10 +79,10 @@ func sameDir(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// exportSession writes one session and says whether it has a history. The
-// document is read first: a turn that leaves it meanwhile is in both files.
+// exportSession writes one session and reports whether it has a history. The
+// document is read first: a turn that is archived meanwhile is in both files.
 func exportSession(ctx context.Context, sessions store.Store, dir string, summary store.Summary) (history bool, err error) {
-	// By its name: its token may be another session's name.
+	// Look it up by name: its token may be the name of another session.
 	name, token := summary.Name(), summary.Token
 	document, err := sessions.Get(ctx, name)
 	if err != nil {

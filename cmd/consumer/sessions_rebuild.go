@@ -11,12 +11,12 @@ import (
 )
 
 type sessionsRebuildCmd struct {
-	IDs []string `arg:"" optional:"" name:"id" help:"Session ids or session keys; all sessions when none is given."`
+	IDs []string `arg:"" optional:"" name:"id" help:"Session ids or session keys; default: all sessions."`
 }
 
 // Help is the longer text of `consumer sessions rebuild --help`.
 func (sessionsRebuildCmd) Help() string {
-	return "Reads the event stream from its beginning and applies every event that is missing; what a session has already is not counted twice, and turns that the stream no longer holds stay. A session that cannot be read is set aside and made again. Safe while consumers are running."
+	return "Reads the event stream from its beginning and applies every missing event. Events that a session has already are not counted twice, and turns that the stream no longer holds are kept. An unreadable session is set aside and rebuilt. Safe while consumers are running."
 }
 
 func (c *sessionsRebuildCmd) Run(inv *invocation) error {
@@ -57,7 +57,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 			return err
 		}
 		if part.Session != "" && done.Events == 0 {
-			missing = append(missing, fmt.Errorf("the event stream holds nothing of session %q", part.Session))
+			missing = append(missing, fmt.Errorf("no events of session %q in the stream", part.Session))
 		}
 		all.Events += done.Events
 		all.Unreadable += done.Unreadable
@@ -71,7 +71,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 	}
 	_, _ = fmt.Fprintln(inv.stdout)
 	if all.Failed > 0 {
-		missing = append(missing, fmt.Errorf("%s could not be applied", count(all.Failed, "event")))
+		missing = append(missing, fmt.Errorf("%s not applied", count(all.Failed, "event")))
 	}
 	return errors.Join(missing...)
 }

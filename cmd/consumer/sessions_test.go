@@ -124,5 +124,5 @@ func TestExportSaysWhatItCouldNotWrite(t *testing.T) {
 
 	stderr.Reset()
 	require.Equal(t, exitFailed, runContext(t.Context(), []string{"sessions", "export", cfg.Store.SessionsDir}, &stdout, &stderr))
-	require.Contains(t, stderr.String(), "is where the sessions are")
+	require.Contains(t, stderr.String(), "is the session directory itself")
 }

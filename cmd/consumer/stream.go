@@ -14,16 +14,16 @@ import (
 
 type streamPlanCmd struct {
 	JSON     bool `name:"json" help:"Print a JSON array."`
-	ExitCode bool `name:"exit-code" help:"Exit with 3 when anything is missing or differs, with 0 when all is in order."`
+	ExitCode bool `name:"exit-code" help:"Exit with 3 if anything is missing or differs, otherwise with 0."`
 }
 
 // Help is the longer text of `consumer stream plan --help`.
 func (streamPlanCmd) Help() string {
-	return "A start creates what is missing and never alters what exists; this shows where that differs from HINT_STREAM_MAX_AGE, HINT_STREAM_MAX_BYTES, HINT_STREAM_REPLICAS and what a consumer relies on. What an operator added beside that is no difference."
+	return "A start creates what is missing and never changes what exists. This command shows how existing streams, durables and buckets differ from HINT_STREAM_MAX_AGE, HINT_STREAM_MAX_BYTES, HINT_STREAM_REPLICAS and the settings that a consumer relies on. Other settings made by an operator do not count as differences."
 }
 
 // errDiffers ends a command with [exitDiffers].
-var errDiffers = errors.New("something differs")
+var errDiffers = errors.New("differences found")
 
 func (c *streamPlanCmd) Run(inv *invocation) error {
 	b, err := openForReading(inv)
@@ -53,7 +53,7 @@ type streamApplyCmd struct {
 
 // Help is the longer text of `consumer stream apply --help`.
 func (streamApplyCmd) Help() string {
-	return "Shows the plan and asks before it changes anything. What NATS cannot change in place is left alone and named: no stream or durable is ever deleted. A change that would lose data, a smaller size or age than what is held, is refused without --force. Exit code 1 when anything is left to do."
+	return "Shows the plan and asks before it changes anything. Differences that NATS cannot change in place are only reported: no stream or durable is ever deleted. A change that would lose data, such as a limit below the present size or age, is refused without --force. Exit code 1: differences remain."
 }
 
 func (c *streamApplyCmd) Run(inv *invocation) error {
@@ -124,13 +124,13 @@ func inOrder(targets []bus.Target) bool {
 	return true
 }
 
-// withContent reminds of what goes with a deletion.
+// withContent describes what a deletion includes.
 var withContent = map[string]string{
 	bus.KindStream: " with all its messages", bus.KindBucket: " with all its keys",
-	bus.KindDurable: " (events that were applied come again, and count once)",
+	bus.KindDurable: " (applied events are redelivered, and count once)",
 }
 
-// printPlan writes a plan for people: a line a target, and below it a line a
+// printPlan prints a plan: one line per target, followed by one line per
 // difference.
 func printPlan(out io.Writer, targets []bus.Target) {
 	width := 0

@@ -6,8 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// version is the semantic version of this tree, as the NATS service framework
-// lists it.
+// version is the semantic version, as shown by the NATS service framework.
 const version = "0.1.0"
 
 type versionCmd struct{}
@@ -17,12 +16,12 @@ func (versionCmd) Run(inv *invocation) error {
 	return err
 }
 
-// about is the line of `consumer version`.
+// about returns the output of `consumer version`.
 func about() string {
 	return fmt.Sprintf("consumer %s%s, %s %s/%s", version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// revision is the commit that the binary was built from, when it is known.
+// revision is the commit of the build, if known.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -13,7 +13,7 @@ import (
 // Skip is why a turn got no hint; it is the value of Hint-Skip (contract §3).
 type Skip string
 
-// Reasons that are policy, in the order in which they are looked at.
+// Policy reasons, in the order in which they are checked.
 const (
 	// None is the reason of a turn that gets a hint.
 	None            Skip = ""
@@ -70,8 +70,7 @@ const (
 	DefaultMainKey = "main"
 )
 
-// Rules are an operator's choices. Everything is compared in any case of
-// letters.
+// Rules are an operator's settings. Comparisons ignore case.
 type Rules struct {
 	// Agents are globs of the agents that get hints; none allows no agent.
 	Agents []string

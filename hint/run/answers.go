@@ -18,26 +18,26 @@ type Answers struct {
 	log    *slog.Logger
 }
 
-// claimer is [Claims], or a test's.
+// claimer is [Claims], or a fake in tests.
 type claimer interface {
 	Claim(ctx context.Context, key string, now, until time.Time) (promised time.Time)
 	Release(ctx context.Context, key string)
 }
 
-// NewAnswers returns answers that know of no run yet.
+// NewAnswers returns answers without any runs.
 func NewAnswers(log *slog.Logger) *Answers { return &Answers{memory: newMemory(), log: log} }
 
-// Join makes the answers of other processes known here, and this one's there. It
-// is called before the first request.
+// Join starts to exchange answers with other processes. It must be called before
+// the first request.
 func (as *Answers) Join(p *Peers) { as.peers = p }
 
-// Claim makes one process of all ask a model about a run. Without it two may.
+// Claim sets the claims, with which only one process asks a model about a run.
 func (as *Answers) Claim(c *Claims) { as.claimWith(c) }
 
 func (as *Answers) claimWith(c claimer) { as.claims.Store(&c) }
 
 // Learn takes in the message of a turn_begun event, another process's or one of
-// the stream. One that cannot be decoded is ignored: this is only a memory.
+// the stream. One that cannot be decoded is ignored.
 func (as *Answers) Learn(message []byte) {
 	env, err := payload.DecodeRequest(message)
 	if err != nil {
@@ -65,7 +65,7 @@ func (as *Answers) Tell(message []byte) {
 		return
 	}
 	if err := as.peers.tell(message); err != nil {
-		as.log.Debug("broadcast of an answer failed", "error", err)
+		as.log.Debug("answer broadcast failed", "error", err)
 	}
 }
 
@@ -89,7 +89,7 @@ type Request struct {
 	Commit func() bool
 }
 
-// Origin says where an answer is from.
+// Origin is the origin of an answer.
 type Origin int
 
 const (
@@ -134,7 +134,7 @@ func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
 	}
 	finished := !mine
 	defer func() {
-		if !finished { // a panic: nobody must wait for this answer
+		if !finished { // after a panic, release those who wait
 			as.memory.finish(r.Key, known, Answer{Skip: eligibility.ClassifyFailed})
 		}
 	}()
@@ -173,7 +173,7 @@ func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
 	return a, Fresh
 }
 
-// patient reports whether there is time to ask a model once more.
+// patient reports whether there is time to ask a model again.
 func (r Request) patient() bool { return time.Until(r.Deadline) > secondTry }
 
 // settle returns the answer when it will be given. Otherwise the turn begins

@@ -12,7 +12,7 @@ import (
 	"intenthint/subjects"
 )
 
-// Claims let one process of all ask a model about a run. A claim is an entry in
+// Claims let only one process ask a model about a run. A claim is an entry in
 // a bucket, a promise to answer until a moment in Unix milliseconds; that of a
 // dead process runs out.
 type Claims struct {
@@ -43,7 +43,7 @@ func (c *Claims) Claim(ctx context.Context, key string, now, until time.Time) (p
 		return time.Time{}
 	}
 	if !errors.Is(err, jetstream.ErrKeyExists) {
-		c.log.Debug("claim failed, a second process may ask the model", "error", err)
+		c.log.Debug("claim failed, two processes may ask the model", "error", err)
 		return time.Time{}
 	}
 	entry, err := c.bucket.Get(ctx, name)
@@ -55,7 +55,7 @@ func (c *Claims) Claim(ctx context.Context, key string, now, until time.Time) (p
 	}
 	// The promise has run out: its process died, or failed to release it.
 	if _, err = c.bucket.Update(ctx, name, value, entry.Revision()); errors.Is(err, jetstream.ErrKeyExists) {
-		return now.Add(claimTime) // a third process was faster, until when is not known
+		return now.Add(claimTime) // a third process was faster; its deadline is unknown
 	}
 	return time.Time{}
 }

@@ -21,7 +21,7 @@ const maxRuns = 8192
 // maxPrompts bounds the prompts that are kept for retries, in bytes.
 const maxPrompts = 16 << 20
 
-// Answer is what a run was answered.
+// Answer is the answer to a run.
 type Answer struct {
 	// Hint is the text that was given, "" for none; then Skip says why.
 	Hint string
@@ -38,14 +38,14 @@ func (a Answer) Final() bool { return a.Skip == "" || a.Skip == eligibility.LowC
 type run struct {
 	done chan struct{} // closed when answer is set
 	// prompt is the first prompt, until there is a final answer: a retry comes
-	// with another one ("Continue the current task …") that says nothing of
+	// with another one ("Continue the current task …") that does not state
 	// what the user wants. "" when it was not kept. The lock of Runs guards it.
 	prompt string
 	answer kept
 }
 
-// kept is an answer in little room: most of a hint is the same in all hints of
-// an intent.
+// kept is an answer in compact form: most of a hint's text is shared by all hints
+// of an intent.
 type kept struct {
 	own    string
 	rest   unique.Handle[string]
@@ -87,7 +87,7 @@ func Key(ctx payload.Context) string {
 		return ""
 	}
 	key := ctx.Session() + "\x00" + ctx.RunID
-	if len(key) > maxRunKey { // who chooses them may choose long ones
+	if len(key) > maxRunKey { // clients may choose long ids
 		sum := sha256.Sum256([]byte(key))
 		key = string(sum[:])
 	}
@@ -123,8 +123,8 @@ func (m *memory) join(key, prompt string) (known *run, first string, mine bool) 
 	return fresh, prompt, true
 }
 
-// hold keeps the prompt of a run. When all of them are too much those before it
-// are let go. The lock is held.
+// hold keeps the prompt of a run. Beyond the limit it drops all earlier prompts.
+// The lock is held.
 func (m *memory) hold(known *run, prompt string) {
 	if m.prompts += len(prompt); m.prompts > maxPrompts {
 		for _, other := range m.cache.Values() {
@@ -135,7 +135,7 @@ func (m *memory) hold(known *run, prompt string) {
 	known.prompt = prompt
 }
 
-// forget lets go of the prompt of a run. The lock is held.
+// forget drops the prompt of a run. The lock is held.
 func (m *memory) forget(known *run) {
 	m.prompts -= len(known.prompt)
 	known.prompt = ""
@@ -160,7 +160,7 @@ func (m *memory) finish(key string, known *run, a Answer) Answer {
 		if known.answer.final() {
 			return known.answer.answer()
 		}
-		// Others may be reading that one.
+		// Others may be reading the old one.
 		next := &run{done: make(chan struct{}), prompt: known.prompt}
 		known.prompt = ""
 		known = next

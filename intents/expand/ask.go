@@ -25,11 +25,10 @@ const (
 	maxPause = 90 * time.Second
 )
 
-// Models asks the first of several models that can answer, with the patience of
-// a command: a busy provider is asked again when it wants to be. It is not safe
-// for concurrent use.
+// Models asks the first of several models that can answer. A busy provider is
+// retried after the time it asks for. It is not safe for concurrent use.
 type Models struct {
-	// Waiting, when not nil, is told before each pause.
+	// Waiting, when not nil, is called before each pause.
 	Waiting func(pause time.Duration, cause error)
 	// Usage adds up what the calls cost.
 	Usage provider.Usage
@@ -97,7 +96,7 @@ func (m *Models) account(round int) (wait time.Duration, cause, failed error) {
 	return wait, cause, errors.Join(errs...)
 }
 
-// errBusy: a provider has said when it wants to be asked again.
+// errBusy reports a provider that has set the time of the next request.
 var errBusy = errors.New("rate limited")
 
 // remaining reports how long to wait for a model that is merely busy, and

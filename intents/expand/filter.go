@@ -32,7 +32,7 @@ const (
 	Surplus Reason = "surplus"
 )
 
-// Reasons returns all there are.
+// Reasons returns all reasons.
 func Reasons() []Reason {
 	return []Reason{Empty, Long, Repeated, Taken, Similar, Elsewhere, Surplus}
 }

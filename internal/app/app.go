@@ -1,7 +1,7 @@
 // Package app is the running system: it wires the parts together, starts them,
-// reloads what may change, rebuilds what was lost, and stops without leaving a
-// request unanswered. A test or another program can start it as a whole; it
-// never sees a signal or a command line.
+// reloads settings, rebuilds lost sessions, and stops without leaving a request
+// unanswered. A test or another program can start it as a whole; it does not
+// handle signals or the command line.
 package app
 
 import (
@@ -30,7 +30,7 @@ type Options struct {
 	// Version is the program's semantic version.
 	Version string
 	Log     *slog.Logger
-	// Level is the log's, which a change of the configuration sets.
+	// Level is the level of Log; a configuration reload sets it.
 	Level *slog.LevelVar
 }
 
@@ -43,17 +43,17 @@ type App struct {
 	metrics *Metrics
 	health  health
 	live    *live
-	loaded  chan error // what became of the intents
+	loaded  chan error // the result of loading the intents
 	cleanup cleanups   // run last in, first out
 
-	// end ends what goes on in the background, which work counts; giveUp ends
-	// requests and events that were taken.
+	// end cancels background work, which the wait group work counts; giveUp
+	// cancels requests and events in progress.
 	end, giveUp context.CancelFunc
 	grace       context.Context //nolint:containedctx // ended by giveUp
 	work        sync.WaitGroup
 
-	// requests and events are connections of their own: a history of eight
-	// megabytes must not stand before a request.
+	// requests and events are separate connections, so that an 8 MB history
+	// cannot delay a request.
 	requests, events *bus.Bus
 	connected        time.Time
 	sessions         store.Store
@@ -62,7 +62,7 @@ type App struct {
 	publisher        *events.Publisher
 }
 
-// New begins to read and to learn the intents, and returns a system that can be
+// New starts to load and train the intents, and returns a system that can be
 // started once.
 func New(cfg *config.Config, o Options) *App {
 	a := &App{
@@ -77,22 +77,21 @@ func New(cfg *config.Config, o Options) *App {
 // Bus is the connection on which requests are answered, once Start has returned.
 func (a *App) Bus() *bus.Bus { return a.requests }
 
-// Run starts the system, and stops it when ctx ends. That is no error, also
-// during the start.
+// Run starts the system, and stops it when ctx ends. Ending ctx is not an
+// error, not even during the start.
 func (a *App) Run(ctx context.Context) error {
 	err := a.Start(ctx)
 	if err == nil {
 		<-ctx.Done()
 		a.log.Info("stopping")
 	} else if ctx.Err() != nil {
-		err = nil // it only says that the start was ended
+		err = nil // the start was canceled
 	}
 	return errors.Join(err, a.Stop())
 }
 
-// Start returns once requests are answered. Until then ctx ends it, and what
-// goes on in the background ends with ctx as well. Stop must be called in any
-// case.
+// Start returns once requests are answered. ctx cancels the start, and later
+// the background work. Stop must be called in any case.
 func (a *App) Start(ctx context.Context) error {
 	began := time.Now()
 	a.grace, a.giveUp = context.WithCancel(context.WithoutCancel(ctx))
@@ -116,27 +115,27 @@ func (a *App) Start(ctx context.Context) error {
 }
 
 // Stop ends the system: every request that was taken is answered, every event
-// that was applied is acknowledged. What is not finished after [stopTime] is
-// given up, and its events come again to another process.
+// that was applied is acknowledged. Work that is unfinished after [stopTime] is
+// canceled; its events are redelivered to another process.
 func (a *App) Stop() error {
-	a.end() // before the clean-ups: they wait for what goes on in the background
+	a.end() // before the clean-ups, which wait for background work
 	patience := time.AfterFunc(stopTime(a.live.config()), a.giveUp)
 	defer patience.Stop()
 	defer a.giveUp()
 	return a.cleanup.run(a.grace)
 }
 
-// stopTime bounds a graceful stop: a request may have waited for its model for
-// as long as it is allowed to.
+// stopTime bounds a graceful stop. It is longer than HINT_TIMEOUT_MS, which a
+// request may spend waiting for its model.
 func stopTime(cfg *config.Config) time.Duration {
 	return max(20*time.Second, cfg.Classifier.Timeout+10*time.Second)
 }
 
-// catchUpTime bounds how long a stop waits for events that are still coming in.
+// catchUpTime bounds how long a stop waits for events still coming in.
 const catchUpTime = 2 * time.Second
 
-// listen begins with health and metrics: a process that waits for its server is
-// alive and not ready, to whoever asks.
+// listen serves health and metrics first: a process that waits for its server
+// reports alive and not ready.
 func (a *App) listen(ctx context.Context) error {
 	stop, err := startHTTP(ctx, a.cfg, &a.health, a.metrics, a.log)
 	if err != nil {
@@ -146,10 +145,11 @@ func (a *App) listen(ctx context.Context) error {
 	return nil
 }
 
-// connect connects to the server, or starts it, and makes what is missing there.
+// connect connects to the server, or starts it, and creates missing streams and
+// durables.
 func (a *App) connect(ctx context.Context) (err error) {
 	o := BusOptions(a.cfg)
-	// What this process tells the others it knows itself.
+	// This process needs no echo of its own broadcasts.
 	o.Wait, o.NoEcho, o.Log = true, true, a.log
 	if a.requests, err = bus.Open(ctx, o); err != nil {
 		return err
@@ -184,10 +184,10 @@ func (a *App) openSessions(ctx context.Context) error {
 	source, err := a.sessions.Source(ctx)
 	switch {
 	case err != nil:
-		return nil //nolint:nilerr // what cannot be read is made again
+		return nil //nolint:nilerr // an unreadable store is rebuilt
 	case source.Stream == "":
 		if err := a.rebuilding.begin(ctx, a.sessions); err != nil {
-			a.log.Debug("it is not known yet whether the sessions are whole", "error", err)
+			a.log.Debug("session check failed, will retry", "error", err)
 		}
 	case source.Stream != a.layout.Stream:
 		return fmt.Errorf("%w in %s: of stream %s, not %s; set another HINT_DATA_DIR or HINT_SESSIONS_DIR to keep the systems apart, or remove the file .source there to take the sessions over",
@@ -197,10 +197,10 @@ func (a *App) openSessions(ctx context.Context) error {
 }
 
 // ErrOtherSystem reports a store that holds the sessions of another stream. Two
-// systems would make sessions of one another's events.
+// systems must not share a store.
 var ErrOtherSystem = errors.New("sessions of another system")
 
-// takeEvents begins to fold events into sessions.
+// takeEvents starts to fold events into sessions.
 func (a *App) takeEvents(ctx context.Context) error {
 	var sink *events.Sink[store.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
@@ -212,8 +212,8 @@ func (a *App) takeEvents(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The turns of the last requests are events too: they are published by now,
-	// and where this process owns the server, applied, before it goes.
+	// The last requests have published turn events. If this process owns the
+	// server, they are applied before it stops.
 	a.cleanup.add("events", func(ctx context.Context) error {
 		if a.requests.Embedded() {
 			sink.CatchUp(ctx, catchUpTime)
@@ -224,7 +224,7 @@ func (a *App) takeEvents(ctx context.Context) error {
 	return nil
 }
 
-// openTurns makes ready what tells the stream and the other processes of turns.
+// openTurns opens the publisher of turns and the channel to other processes.
 func (a *App) openTurns(ctx context.Context) (err error) {
 	if a.publisher, err = events.NewPublisher(a.requests.NC, a.metrics.events, a.log); err != nil {
 		return err
@@ -240,17 +240,17 @@ func (a *App) openTurns(ctx context.Context) (err error) {
 	}
 	a.answers.Join(peers)
 	if err := bus.RecentTurns(ctx, a.requests.JS, a.layout, time.Now(), a.answers.Learn); err != nil {
-		a.log.Warn("recent runs not read, a retry of one is classified anew", "error", err)
+		a.log.Warn("recent runs not read, their retries are classified anew", "error", err)
 	}
 	a.live.onModel(func() { a.openClaims(ctx) })
 	return nil
 }
 
-// claimPause is how long after a failure claims are opened again.
+// claimPause is the pause between attempts to open the bucket of claims.
 const claimPause = 10 * time.Second
 
-// openClaims opens the bucket of claims, once a model is asked; when that fails,
-// again and again in the background.
+// openClaims opens the bucket of claims, which is needed once a model is asked.
+// After a failure it retries in the background.
 func (a *App) openClaims(ctx context.Context) {
 	open := func() error {
 		bucket, err := bus.OpenBucket(ctx, a.requests.JS, a.layout.Claims())
@@ -260,12 +260,12 @@ func (a *App) openClaims(ctx context.Context) {
 		return err
 	}
 	if err := open(); err != nil {
-		a.log.Warn("claims not available yet, two processes may ask the model about one run", "error", err)
+		a.log.Warn("claims unavailable, two processes may ask the model about one run", "error", err)
 		a.work.Go(func() { every(ctx, claimPause, func() bool { return open() == nil }) })
 	}
 }
 
-// takeRequests begins to answer. What was taken goes on until ctx ends.
+// takeRequests starts to answer requests. Those in progress run until ctx ends.
 func (a *App) takeRequests(ctx context.Context) error {
 	hinter := hint.New(hint.Options{
 		Answers: a.answers, Publisher: a.publisher, Prefix: a.layout.Prefix, MaxPayload: a.requests.NC.MaxPayload(),
@@ -291,7 +291,7 @@ func (a *App) takeRequests(ctx context.Context) error {
 	return nil
 }
 
-// endpoints are where the hooks are answered.
+// endpoints returns the service endpoint of each hook.
 func (a *App) endpoints(hooks ...hook.Hook) []bus.Endpoint {
 	o := hook.Options{Timeout: a.live.timeout, Budget: a.live.hookTimeout, Log: a.log}
 	out := make([]bus.Endpoint, len(hooks))
@@ -301,13 +301,13 @@ func (a *App) endpoints(hooks ...hook.Hook) []bus.Endpoint {
 	return out
 }
 
-// provision creates what is missing and waits for a server or a cluster that is
-// still starting.
+// provision creates missing streams and durables, and waits for a server or
+// cluster that is still starting.
 func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Logger) error {
 	return patiently(ctx, log, func(ctx context.Context) error {
 		warnings, err := bus.Provision(ctx, b.JS, layout)
 		for _, w := range warnings {
-			log.Warn("stream or durable differs from the settings", "warning", w, "see", "consumer stream plan")
+			log.Warn("stream or durable differs from the settings", "warning", w, "command", "consumer stream plan")
 		}
 		if err != nil {
 			return err
@@ -316,8 +316,8 @@ func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Log
 	})
 }
 
-// patiently does something again for as long as it fails for a reason that may
-// go away: a cluster without a leader, a server that is being restarted.
+// patiently retries do while it fails with a temporary error, such as a cluster
+// without a leader or a server that restarts.
 func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) error) error {
 	for attempt := 1; ; attempt++ {
 		once, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -349,7 +349,7 @@ func every(ctx context.Context, pause time.Duration, done func() bool) {
 	}
 }
 
-// EventHandler makes facts of events, and sessions of facts.
+// EventHandler decodes events into facts and applies them to sessions.
 func EventHandler(sessions store.Applier) events.Handler[store.Fact] {
 	return events.Handler[store.Fact]{
 		Decode: func(_, msgID string, data []byte) (events.Event[store.Fact], error) {

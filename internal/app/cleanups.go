@@ -22,7 +22,7 @@ func (c *cleanups) add(name string, do func(context.Context) error) {
 	c.steps = append(c.steps, cleanup{name, do})
 }
 
-// run does the steps, the last one first; a failing one does not stop the rest.
+// run runs the steps in reverse order; a failed step does not stop the rest.
 func (c *cleanups) run(ctx context.Context) error {
 	var errs []error
 	for _, v := range slices.Backward(c.steps) {
@@ -44,6 +44,6 @@ func wait(ctx context.Context, work *sync.WaitGroup) error {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("work in the background has not ended: %w", ctx.Err())
+		return fmt.Errorf("background work still running: %w", ctx.Err())
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"intenthint/model/provider"
 )
 
-// After a failure the vectors are asked for again after so long, which doubles
-// each time.
+// Backoff after a failure to get the vectors; it doubles from learnPause up to
+// maxLearnPause.
 const (
 	learnPause    = 2 * time.Second
 	maxLearnPause = 5 * time.Minute
@@ -28,7 +28,7 @@ func AsksEmbedding(c config.Classifier) bool {
 	return c.Embedding != "" && c.Mode != classify.ModeLLM
 }
 
-// lesson is what an embedding tier is learnt from.
+// lesson is the input from which an embedding tier is built.
 type lesson struct {
 	catalog   *intents.Catalog
 	local     *local.Model
@@ -40,15 +40,15 @@ func (l lesson) equal(other lesson) bool {
 	return l.catalog == other.catalog && l.local == other.local && l.ref == other.ref && maps.Equal(l.providers, other.providers)
 }
 
-// Tier is an embedding tier and what it has learnt.
+// Tier is an embedding tier with its trained model.
 type Tier struct {
 	*classify.Embedding
 	lesson lesson
 	model  *local.Embedded
 }
 
-// Predict is all that there is to say of a message; without its vectors, by its
-// words.
+// Predict returns the full prediction for a message. Without vectors it goes by
+// the words alone.
 func (t *Tier) Predict(ctx context.Context, in classify.Input) local.Prediction {
 	found, err := t.Vectors(ctx, in)
 	if err != nil {
@@ -93,8 +93,9 @@ func (t *teacher) teach(ctx context.Context, l lesson) (*Tier, error) {
 	return &Tier{Embedding: classify.NewEmbedding(embedder.Ref, embedder, trained, opts), lesson: l, model: trained}, nil
 }
 
-// embedding returns the tier of the configuration and the catalogue, nil when
-// there is none, or none yet: then it is wanted. mu is held.
+// embedding returns the tier for the configuration and the catalogue. It is nil
+// when no tier is configured, or when it is not built yet; then it is requested.
+// mu is held.
 func (l *live) embedding() *Tier {
 	var want lesson
 	if AsksEmbedding(l.cfg.Classifier) && len(l.catalog.Enabled()) > 0 {
@@ -104,7 +105,7 @@ func (l *live) embedding() *Tier {
 		l.tier = nil
 	}
 	if l.tier == nil && !l.lesson.equal(want) {
-		// The last one that was left counts.
+		// Only the latest request counts.
 		select {
 		case <-l.wanted:
 		default:
@@ -116,8 +117,8 @@ func (l *live) embedding() *Tier {
 	return l.tier
 }
 
-// learn makes the embedding tiers that are wanted, until ctx ends. One that is
-// being made for what has changed meanwhile is given up.
+// learn builds the requested embedding tiers until ctx ends. A newer request
+// cancels the one in progress.
 func (l *live) learn(ctx context.Context) {
 	stop := context.CancelFunc(func() {})
 	defer func() { stop() }()
@@ -136,8 +137,8 @@ func (l *live) learn(ctx context.Context) {
 	}
 }
 
-// keepLearning makes one tier and swaps it in, however often that takes. Until
-// then the local classifier answers.
+// keepLearning builds one tier, with retries, and swaps it in. Until then the
+// local classifier answers.
 func (l *live) keepLearning(ctx context.Context, want lesson) {
 	t := teacher{dir: CacheDir(l.config()), observer: Observer{l.metrics, l.log}, breakers: l.breakers, log: l.log}
 	for pause := learnPause; ; pause = min(2*pause, maxLearnPause) {
@@ -150,14 +151,14 @@ func (l *live) keepLearning(ctx context.Context, want lesson) {
 			l.useTier(made, time.Since(began))
 			return
 		case errors.Is(err, provider.ErrUnresolved):
-			l.log.Error("the embedding model cannot be asked, the local classifier answers", "model", want.ref, "error", err)
+			l.log.Error("embedding model not usable, the local classifier answers alone", "model", want.ref, "error", err)
 			return
 		}
 		wait := pause
 		if status, ok := errors.AsType[*provider.StatusError](err); ok {
 			wait = max(wait, min(status.RetryAfter, maxLearnPause))
 		}
-		l.log.Warn("the embedding model does not answer, the local classifier does until then", "model", want.ref, "again", wait, "error", err)
+		l.log.Warn("embedding model failed, the local classifier answers meanwhile", "model", want.ref, "retry_ms", wait.Milliseconds(), "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -166,7 +167,7 @@ func (l *live) keepLearning(ctx context.Context, want lesson) {
 	}
 }
 
-// useTier swaps a tier in, unless something else is wanted by now.
+// useTier swaps a tier in, unless a newer one was requested meanwhile.
 func (l *live) useTier(made *Tier, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,14 +176,14 @@ func (l *live) useTier(made *Tier, took time.Duration) {
 	}
 	l.tier = made
 	if err := l.rebuild(); err != nil {
-		l.log.Error("the embedding model is not used", "error", err)
+		l.log.Error("embedding model not used", "error", err)
 		return
 	}
-	l.log.Info("the embedding model helps the local classifier", "model", made.lesson.ref, "took", took.Round(time.Millisecond))
+	l.log.Info("embedding model in use", "model", made.lesson.ref, "took_ms", took.Milliseconds())
 }
 
-// Teach makes the embedding tier of a configuration for a command, nil when it
-// has none. progress is told how many texts have vectors.
+// Teach makes the embedding tier of a configuration for a command, nil when no
+// tier is configured. progress gets the number of texts that have vectors.
 func Teach(ctx context.Context, cfg *config.Config, catalog *intents.Catalog, model *local.Model, o Observer, progress func(done, of int)) (*Tier, error) {
 	c := cfg.Classifier
 	if !AsksEmbedding(c) || len(catalog.Root().Enabled()) == 0 {

@@ -20,8 +20,8 @@ import (
 // learnt waits until the embedding model has helped so often.
 func learnt(s *system, times int) {
 	s.t.Helper()
-	s.Eventually("the embedding model helps", func() bool {
-		return strings.Count(s.Log.String(), "the embedding model helps") == times
+	s.Eventually("the embedding model is in use", func() bool {
+		return strings.Count(s.Log.String(), "embedding model in use") == times
 	})
 }
 
@@ -103,7 +103,7 @@ func TestEmbeddingModelThatIsDownAtTheStart(t *testing.T) {
 	model, settings := apptest.EmbeddingModel(t)
 	model.Always(providertest.Answer{Status: http.StatusServiceUnavailable, Message: "starting", Header: http.Header{"Retry-After-Ms": {"1"}}})
 	s := start(t, settings)
-	s.Eventually("the outage is told", func() bool { return strings.Contains(s.Log.String(), "the embedding model does not answer") })
+	s.Eventually("the outage is told", func() bool { return strings.Contains(s.Log.String(), "embedding model failed") })
 	requireHint(s, "will it rain today", "WEATHER", "local", "")
 	model.Always(providertest.Answer{})
 	learnt(s, 1)
@@ -115,7 +115,7 @@ func TestEmbeddingModelWithoutAKey(t *testing.T) {
 	settings["HINT_EMBEDDING_MODEL"] = "openai/text-embedding-3-small"
 	settings["OPENAI_API_KEY"] = ""
 	s := start(t, settings)
-	s.Eventually("it is told", func() bool { return strings.Contains(s.Log.String(), "the embedding model cannot be asked") })
+	s.Eventually("it is told", func() bool { return strings.Contains(s.Log.String(), "embedding model not usable") })
 	require.Contains(t, s.Log.String(), "OPENAI_API_KEY")
 	requireHint(s, "will it rain today", "WEATHER", "local", "")
 }
@@ -157,7 +157,7 @@ func TestTheEmbeddingModelCanBeConfiguredLater(t *testing.T) {
 		return strings.Count(s.Log.String(), `"configuration reloaded","config"`) == 2
 	})
 	requireHint(s, "my quassel", "WEATHER", "embedding", "mock/embed")
-	require.Equal(t, 1, strings.Count(s.Log.String(), "the embedding model helps"), "nothing had to be learnt anew")
+	require.Equal(t, 1, strings.Count(s.Log.String(), "embedding model in use"), "nothing had to be learnt anew")
 	write(`minConfidence: 0.01`)
 	s.Eventually("the configuration is read again", func() bool {
 		return strings.Count(s.Log.String(), `"configuration reloaded","config"`) == 3

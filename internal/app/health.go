@@ -21,16 +21,15 @@ var (
 	errDisconnected = errors.New("not connected to NATS")
 )
 
-// health is what /healthz and /readyz say. Healthy means that the process does
-// its work, or waits for a server to do it with; ready means that a request
-// sent now is answered.
+// health holds the checks of /healthz and /readyz. Healthy: the process works,
+// or waits for its server. Ready: a request sent now is answered.
 type health struct {
 	healthy, ready httpserver.Checks
 	serving        atomic.Bool
 }
 
-// startHTTP serves /healthz, /readyz and /metrics, where one is wanted, and
-// returns how to stop it.
+// startHTTP serves /healthz, /readyz and /metrics if an address is configured,
+// and returns the function that stops the server.
 func startHTTP(ctx context.Context, cfg *config.Config, h *health, metrics *Metrics, log *slog.Logger) (func(context.Context) error, error) {
 	if cfg.HTTP.Addr == "" {
 		return func(context.Context) error { return nil }, nil
@@ -48,10 +47,11 @@ func startHTTP(ctx context.Context, cfg *config.Config, h *health, metrics *Metr
 	server.Handle("GET /healthz", &h.healthy)
 	server.Handle("GET /readyz", &h.ready)
 	server.Handle("GET /metrics", httpserver.Metrics(metrics.Registry, log))
+	log.Info("serving /healthz, /readyz and /metrics", "address", server.Addr())
 	return server.Shutdown, nil
 }
 
-// follow adds what is there once the system is connected.
+// follow adds the checks of the connected system.
 func (h *health) follow(requests, eventBus *bus.Bus, sink *events.Sink[store.Fact]) {
 	h.healthy.Add("events", sink.Check)
 	h.ready.Add("nats", func(context.Context) error {

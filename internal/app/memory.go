@@ -5,14 +5,18 @@ import (
 	"runtime/debug"
 )
 
-// gcPercent is how much garbage may gather, as a share of what is in use. A
-// consumer stands beside other programs: with half of Go's default it takes a
-// quarter less memory and some more processor time.
-const gcPercent = 50
+const (
+	// gcPercent is how much garbage may gather, as a share of what is in use.
+	gcPercent = 50
+	// memoryLimit is where the collector works harder and gives memory back, in
+	// bytes: twice what a process has in use after 30,000 events.
+	memoryLimit = 96 << 20
+)
 
-// LimitMemory keeps the process small, unless GOGC or GOMEMLIMIT say otherwise.
+// LimitMemory keeps the process small, unless GOGC or GOMEMLIMIT is set.
 func LimitMemory() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(gcPercent)
+		debug.SetMemoryLimit(memoryLimit)
 	}
 }

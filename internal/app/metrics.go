@@ -15,10 +15,10 @@ type Metrics struct {
 	events *events.Metrics
 
 	embeddingReady prometheus.Gauge
-	reloads        *prometheus.CounterVec // by what and result
+	reloads        *prometheus.CounterVec // by what was reloaded and the result
 }
 
-// Values of the label what of reloads.
+// Values of the label "what" of reloads.
 const (
 	reloadConfig  = "config"
 	reloadIntents = "intents"
@@ -30,7 +30,7 @@ func NewMetrics(version string) *Metrics {
 	m := &Metrics{
 		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r),
 		embeddingReady: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_embedding_ready", Help: "1 while the embedding model takes part, 0 when there is none or its vectors of the intents are missing.",
+			Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when no model is configured or its vectors of the intents are missing.",
 		}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "intenthint_reloads_total", Help: "Reloads of configuration and intent files, by result (ok, error).",
@@ -45,7 +45,7 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
-// reload counts a reload; err is why it was refused.
+// reload counts a reload; err is nil when it succeeded.
 func (m *Metrics) reload(what string, err error) {
 	result := "ok"
 	if err != nil {
@@ -54,7 +54,7 @@ func (m *Metrics) reload(what string, err error) {
 	m.reloads.WithLabelValues(what, result).Inc()
 }
 
-// ready sets whether the embedding model takes part.
+// ready sets the embedding gauge.
 func (m *Metrics) ready(embedding bool) {
 	m.embeddingReady.Set(0)
 	if embedding {

@@ -22,7 +22,7 @@ func TestMetricsCountWhatTheyAreToldOf(t *testing.T) {
 # HELP intenthint_build_info The version of the program; always 1.
 # TYPE intenthint_build_info gauge
 intenthint_build_info{version="v1.2.3"} 1
-# HELP intenthint_embedding_ready 1 while the embedding model takes part, 0 when there is none or its vectors of the intents are missing.
+# HELP intenthint_embedding_ready 1 while the embedding model is in use, 0 when no model is configured or its vectors of the intents are missing.
 # TYPE intenthint_embedding_ready gauge
 intenthint_embedding_ready 1
 # HELP intenthint_reloads_total Reloads of configuration and intent files, by result (ok, error).

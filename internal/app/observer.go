@@ -7,8 +7,8 @@ import (
 	"intenthint/model"
 )
 
-// Observer hands what the models and the classifier tell to the metrics and
-// the log.
+// Observer passes the events of the models and the classifier to the metrics
+// and the log.
 type Observer struct {
 	*Metrics
 	Log *slog.Logger
@@ -27,8 +27,8 @@ func (o Observer) ModelCalled(c model.Call) {
 	switch {
 	case c.Err == nil:
 	case c.Outcome == model.OutcomeOpen, c.Outcome == model.OutcomeCanceled:
-		// Logged once, when the breaker opened, or nobody's fault.
-		o.Log.Debug("model not asked or not needed", "model", c.Ref, "outcome", c.Outcome, "error", c.Err)
+		// Logged when the breaker opened, or not a failure.
+		o.Log.Debug("model call skipped or canceled", "model", c.Ref, "outcome", c.Outcome, "error", c.Err)
 	default:
 		o.Log.Warn("model call failed", "model", c.Ref, "outcome", c.Outcome, "took_ms", c.Duration.Milliseconds(), "error", c.Err)
 	}

@@ -15,9 +15,9 @@ import (
 	"intenthint/subjects"
 )
 
-// rebuilder applies the event stream again to sessions that were lost: single
-// ones that cannot be read, and all of them when the store has vanished or is
-// another one than before.
+// rebuilder replays the event stream into sessions that were lost: single
+// sessions that cannot be read, or all of them when the store was removed or
+// replaced.
 type rebuilder struct {
 	js     jetstream.JetStream
 	layout bus.Layout
@@ -25,14 +25,14 @@ type rebuilder struct {
 	wake   chan struct{}
 }
 
-// rebuildCheck is how often it is looked whether something was lost.
+// rebuildCheck is the interval between checks for lost sessions.
 const rebuildCheck = 5 * time.Second
 
 func newRebuilder(js jetstream.JetStream, layout bus.Layout, log *slog.Logger) *rebuilder {
 	return &rebuilder{js: js, layout: layout, log: log, wake: make(chan struct{}, 1)}
 }
 
-// lost says that a session was lost. It does not block.
+// lost reports a lost session. It does not block.
 func (r *rebuilder) lost(string) {
 	select {
 	case r.wake <- struct{}{}:
@@ -55,8 +55,8 @@ func (r *rebuilder) watch(ctx context.Context, sessions store.Store) {
 		case err == nil:
 			quiet = false
 		case ctx.Err() == nil && !quiet:
-			quiet = true // once is enough
-			r.log.Warn("what was lost of the sessions is not made again yet", "error", err)
+			quiet = true // log once
+			r.log.Warn("session recovery failed, will retry", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -67,8 +67,8 @@ func (r *rebuilder) watch(ctx context.Context, sessions store.Store) {
 	}
 }
 
-// begin notes that a new store is whole while no event was given to anybody, so
-// that what is applied from now on need not be applied again.
+// begin marks a new store as complete if no event has been delivered yet, so
+// that later events need no replay.
 func (r *rebuilder) begin(ctx context.Context, sessions store.Store) error {
 	place, err := events.Where(ctx, r.js, r.layout)
 	if err == nil && place.Delivered == 0 {
@@ -77,8 +77,8 @@ func (r *rebuilder) begin(ctx context.Context, sessions store.Store) error {
 	return err
 }
 
-// whole makes sure that the store holds what was applied before, and says
-// whether it does. A store that is known to is only asked itself.
+// whole makes sure that the store holds all processed events, and reports
+// whether it does. For a store known to be complete only its source is checked.
 func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool) (bool, error) {
 	source, err := sessions.Source(ctx)
 	if err == nil && known && source.Stream == r.layout.Stream {
@@ -101,13 +101,13 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	if source, err = sessions.Source(ctx); err == nil && same(source) {
 		return true, nil
 	}
-	// Again: what came meanwhile may be lost as well.
+	// Read again: events delivered meanwhile may be lost as well.
 	if place, err = events.Where(ctx, r.js, r.layout); err != nil {
 		return false, err
 	}
-	// Not what is applied up to: events after one that waits may be, too.
+	// Delivered, not acknowledged: events after a pending one may be processed too.
 	if place.Delivered > 0 {
-		r.log.Warn("the session store does not hold what was applied before, the event stream is applied again", "until", place.Delivered)
+		r.log.Warn("session store lacks processed events; replaying the stream", "until_sequence", place.Delivered)
 		done, err := r.reapply(ctx, sessions, events.Range{Until: place.Delivered})
 		if err != nil {
 			return false, err
@@ -121,7 +121,7 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	return true, rebuild.Finish(ctx, want)
 }
 
-// single makes sessions again that were lost one by one.
+// single rebuilds sessions that were lost one by one.
 func (r *rebuilder) single(ctx context.Context, sessions store.Store) error {
 	if losses, err := sessions.Lost(ctx); err != nil || len(losses) == 0 {
 		return err
@@ -152,15 +152,15 @@ func (r *rebuilder) single(ctx context.Context, sessions store.Store) error {
 	return errors.Join(errs...)
 }
 
-// one makes a session again.
+// one rebuilds a session.
 func (r *rebuilder) one(ctx context.Context, sessions store.Store, token string) error {
 	session, err := subjects.DecodeToken(token)
 	if err != nil || subjects.MayBeShortened(token) {
-		session = "" // all events are looked at
+		session = "" // replay all events
 	}
 	done, err := r.reapply(ctx, onlyToken{sessions, token}, events.Range{Session: session})
 	if err == nil && done.Failed > 0 {
-		err = fmt.Errorf("%d events could not be applied again", done.Failed)
+		err = fmt.Errorf("events that failed in the replay: %d", done.Failed)
 	}
 	return err
 }
@@ -172,14 +172,14 @@ func (r *rebuilder) reapply(ctx context.Context, sessions store.Applier, part ev
 		Progress: func(done, total int) {
 			if time.Since(said) > 5*time.Second {
 				said = time.Now()
-				r.log.Info("events are applied again", "done", done, "of", total)
+				r.log.Info("replaying events", "events", done, "total", total)
 			}
 		},
 	})
 	if err != nil {
 		return done, err
 	}
-	r.log.Info("events were applied again", "events", done.Events, "failed", done.Failed, "took", time.Since(began).Round(time.Millisecond))
+	r.log.Info("events replayed", "events", done.Events, "failed", done.Failed, "took_ms", time.Since(began).Milliseconds())
 	return done, nil
 }
 

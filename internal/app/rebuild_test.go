@@ -47,7 +47,7 @@ func TestSessionsThatVanishAreMadeAgain(t *testing.T) {
 			want := s.Converse()
 			lose(t, s.Config.Store.SessionsDir)
 			s.Eventually("the documents are back", func() bool { return s.Same(want) })
-			require.Contains(t, s.Log.String(), "applied again")
+			require.Contains(t, s.Log.String(), "replay")
 		})
 		t.Run(name+" before a start", func(t *testing.T) {
 			s := start(t, nil)
@@ -68,7 +68,7 @@ func TestAStartWithTheSameSessionsReadsNothingAgain(t *testing.T) {
 	again.Ask(again.Prompt("new", "r", "write some code for me please"), time.Minute)
 	again.Eventually("the new turn", func() bool { return again.Document("new") != nil })
 	require.True(t, again.Same(mapsWith(want, again.Files(), "new.json")))
-	require.NotContains(t, again.Log.String(), "applied again")
+	require.NotContains(t, again.Log.String(), "replay")
 }
 
 func mapsWith(base, other map[string][]byte, name string) map[string][]byte {

@@ -20,28 +20,26 @@ import (
 	"intenthint/model/provider"
 )
 
-// live is what may change while the system runs: the configuration and the
-// catalogue. Each change makes new settings, beside the running ones, and swaps
-// them in when they are complete.
+// live holds what may change at run time: the configuration and the catalogue.
+// Each change builds new settings and swaps them in when they are complete.
 type live struct {
 	metrics *Metrics
 	log     *slog.Logger
 	level   *slog.LevelVar
-	// breakers know which models fail; a new configuration does not make them
-	// forget it.
+	// breakers hold the circuit breaker of each model. They outlive a reload of
+	// the configuration.
 	breakers *model.Breakers
 
 	// mu guards the building of settings; requests never take it.
 	mu      sync.Mutex
 	cfg     *config.Config
 	catalog *intents.Catalog
-	// directory is where the catalogue is from, nil for the built-in one.
+	// directory is the source of the catalogue, nil for the built-in one.
 	directory *intents.Directory
 	local     *local.Model
-	// tier is the embedding tier that was learnt last; wanted is where what is
-	// to be learnt next is left.
+	// tier is the current embedding tier; wanted holds the next one to learn.
 	tier    *Tier
-	lesson  lesson // what it is to be learnt from
+	lesson  lesson // the latest input for the tier
 	wanted  chan lesson
 	hinter  *hint.Hinter
 	claim   func() // called once, before the first settings that ask a model
@@ -66,7 +64,7 @@ func (l *live) timeout() time.Duration { return l.config().Classifier.Timeout }
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
 // load reads the catalogue and trains the local classifier. The process takes
-// requests only after it: in a fleet the others answer meanwhile, promptly.
+// no requests before that; other processes answer meanwhile.
 func (l *live) load() error {
 	catalog, directory, err := LoadCatalog(l.cfg.IntentsDir, l.log)
 	if err != nil {
@@ -79,7 +77,7 @@ func (l *live) load() error {
 	return nil
 }
 
-// CacheDir holds what can be computed again at any time.
+// CacheDir holds data that can be recomputed at any time.
 func CacheDir(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "cache") }
 
 // LoadCatalog reads a directory of intent files; "" means the built-in ones,
@@ -95,14 +93,14 @@ func LoadCatalog(dir string, log *slog.Logger) (*intents.Catalog, *intents.Direc
 	return d.Catalog(), d, nil
 }
 
-// onModel sets what is done before the first settings that ask a model.
+// onModel sets the function to call before the first settings that ask a model.
 func (l *live) onModel(claim func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.claim = claim
 }
 
-// serve gives the handler its first settings, and from now on every other.
+// serve gives the hinter its first settings; later changes follow.
 func (l *live) serve(h *hint.Hinter) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +108,8 @@ func (l *live) serve(h *hint.Hinter) error {
 	return l.rebuild()
 }
 
-// rebuild makes settings of the configuration and the catalogue, and leaves
-// those in use when it cannot. mu is held.
+// rebuild makes settings from the configuration and the catalogue. On an error
+// the current settings stay. mu is held.
 func (l *live) rebuild() error {
 	classifier, err := newWatchedClassifier(l.cfg, l.local, l.embedding(), Observer{l.metrics, l.log}, l.breakers)
 	if err != nil {
@@ -144,14 +142,14 @@ func (l *live) rebuild() error {
 	return nil
 }
 
-// NewClassifier makes the classifier of a configuration, for a command that
-// asks each question and ends: a model that fails is asked all the same.
+// NewClassifier makes the classifier of a configuration for a command that ends
+// after its questions. It has no circuit breakers: a failing model is asked again.
 func NewClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o Observer) (*classify.Classifier, error) {
 	return newWatchedClassifier(cfg, local, embedding, o, nil)
 }
 
-// newWatchedClassifier makes the classifier of a configuration, whose models
-// are not asked while their breakers are open. embedding may be nil.
+// newWatchedClassifier makes the classifier of a configuration. Models are not
+// asked while their circuit breakers are open. embedding may be nil.
 func newWatchedClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o Observer, breakers *model.Breakers) (*classify.Classifier, error) {
 	c := cfg.Classifier
 	opts := classify.Options{LocalAccept: c.LocalAccept, MaxInflight: c.MaxInflight, Observer: o}
@@ -179,7 +177,7 @@ func nonEmpty(values ...string) []string {
 	return out
 }
 
-// describe says in words who classifies, for the start log.
+// describe returns the classifier in words, for the start log.
 func (l *live) describe() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,8 +192,8 @@ func (l *live) describe() string {
 	return out
 }
 
-// watch follows the configuration file and the intent directory, and learns what
-// the embedding model says of the intents, until ctx ends.
+// watch follows the configuration file and the intent directory, and builds
+// embedding tiers, until ctx ends.
 func (l *live) watch(ctx context.Context) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -234,22 +232,22 @@ func (l *live) watch(ctx context.Context) {
 		}
 		catalog, directory, err := LoadCatalog(cfg.IntentsDir, l.log)
 		if err != nil {
-			l.log.Error("the intents stay as they were", "error", err)
+			l.log.Error("intents not reloaded, keeping the current ones", "error", err)
 			return
 		}
 		dir = cfg.IntentsDir
-		stop() // first: what it still learns must not come after the new one
+		stop() // first, so that a late update cannot replace the new catalogue
 		l.useCatalog(catalog)
 		follow(directory)
 	})
 	if err != nil && ctx.Err() == nil {
-		l.log.Error("the configuration file is not watched", "error", err)
+		l.log.Error("watching the configuration file failed", "error", err)
 	}
 	<-ctx.Done()
 	stop()
 }
 
-// useCatalog trains on a catalogue and swaps both in.
+// useCatalog trains on a catalogue and swaps in both the catalogue and the model.
 func (l *live) useCatalog(catalog *intents.Catalog) {
 	l.mu.Lock()
 	same := catalog == l.catalog
@@ -264,7 +262,7 @@ func (l *live) useCatalog(catalog *intents.Catalog) {
 	err := l.rebuild()
 	l.metrics.reload(reloadIntents, err)
 	if err != nil {
-		l.log.Error("the intents were not reloaded", "error", err)
+		l.log.Error("intents not reloaded", "error", err)
 		return
 	}
 	l.log.Info("intents reloaded", "intents", len(catalog.Enabled()))
@@ -277,7 +275,7 @@ func (l *live) useConfig(cfg *config.Config) {
 	l.cfg = cfg
 	l.level.Set(cfg.Log.Level)
 	if err := l.rebuild(); err != nil {
-		l.log.Error("the configuration was not reloaded", "error", err)
+		l.log.Error("configuration not reloaded", "error", err)
 		return
 	}
 	l.log.Info("configuration reloaded", "config", cfg)

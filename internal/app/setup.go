@@ -30,7 +30,7 @@ func Layout(cfg *config.Config) bus.Layout {
 	}
 }
 
-// BusOptions say where the bus of the configuration is.
+// BusOptions returns the bus options of the configuration.
 func BusOptions(cfg *config.Config) bus.Options {
 	return bus.Options{
 		URL: strings.Join(cfg.Bus.URLs, ","),
@@ -47,8 +47,8 @@ func embeddedOptions(cfg *config.Config) natsserver.Options {
 	return natsserver.Options{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen}
 }
 
-// confFile is the configuration file of the embedded server: "" for the copy
-// built in, when the default file is not there.
+// confFile is the configuration file of the embedded server, or "" for the
+// built-in copy when that file does not exist.
 func confFile(cfg *config.Config) string {
 	if _, err := os.Stat(cfg.Bus.Conf); errors.Is(err, os.ErrNotExist) {
 		return ""
@@ -56,8 +56,9 @@ func confFile(cfg *config.Config) string {
 	return cfg.Bus.Conf
 }
 
-// CheckServer refuses an embedded server that has no usable configuration, or
-// that everybody could use. It does nothing when another server is configured.
+// CheckServer refuses an embedded server without a usable configuration, or one
+// that listens openly without authentication. It does nothing when another
+// server is configured.
 func CheckServer(cfg *config.Config) error {
 	if len(cfg.Bus.URLs) > 0 {
 		return nil
@@ -65,9 +66,9 @@ func CheckServer(cfg *config.Config) error {
 	return embeddedOptions(cfg).Check()
 }
 
-// OpenStore opens the session store of the configuration; js is for the one in
-// JetStream only. lost, which may be nil, is told the token of a session that
-// could not be read.
+// OpenStore opens the session store of the configuration. js is needed for the
+// JetStream store only. lost, which may be nil, is called with the token of a
+// session that could not be read.
 func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, lost func(token string), log *slog.Logger) (store.Store, error) {
 	opts := store.Options{HistoryLimit: cfg.Store.HistoryLimit, Lost: lost, Logger: log}
 	if cfg.Store.Kind == config.StoreKV {
@@ -78,7 +79,7 @@ func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, 
 	return file.Open(cfg.Store.SessionsDir, opts)
 }
 
-// StoreName says where sessions are.
+// StoreName returns the bucket or directory that holds the sessions.
 func StoreName(cfg *config.Config) string {
 	if cfg.Store.Kind == config.StoreKV {
 		return "bucket " + Layout(cfg).Sessions().Bucket

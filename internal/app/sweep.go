@@ -8,8 +8,8 @@ import (
 	"intenthint/store"
 )
 
-// sweep removes sessions that were left alone for longer than they are kept,
-// and what dead processes left behind.
+// sweep removes sessions that have not changed for longer than keep, and files
+// left behind by dead processes.
 func sweep(ctx context.Context, sessions store.Sweeper, keep time.Duration, log *slog.Logger) {
 	every := time.Hour
 	if keep > 0 {
@@ -21,9 +21,9 @@ func sweep(ctx context.Context, sessions store.Sweeper, keep time.Duration, log 
 		n, err := sessions.Sweep(ctx, keep)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			log.Warn("removing old sessions", "error", err)
+			log.Warn("removing old sessions failed", "error", err)
 		case n > 0:
-			log.Info("old sessions removed", "sessions", n, "untouched", keep)
+			log.Info("old sessions removed", "sessions", n, "retention_s", keep.Seconds())
 		}
 		select {
 		case <-ctx.Done():

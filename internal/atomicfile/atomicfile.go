@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 )
 
-// Write puts data into a file of that mode, whatever the umask: whoever reads
-// it, also after a crash, sees the old content or the new one. What is written
-// first has a name of the pattern (see [os.CreateTemp]) in the same directory.
+// Write atomically replaces the content of a file and sets its mode, regardless of
+// the umask: readers see the old content or the new one, even after a crash. The
+// temporary file has a name of the pattern (see [os.CreateTemp]) in the same
+// directory.
 func Write(path, pattern string, data []byte, mode fs.FileMode) error {
 	temp, err := os.CreateTemp(filepath.Dir(path), pattern)
 	if err != nil {

@@ -19,14 +19,14 @@ const (
 	commitHeader = "Nats-Batch-Commit"
 )
 
-// CodeDisabled is of a stream that was made without AllowAtomicPublish.
+// CodeDisabled is the error code of a stream without AllowAtomicPublish.
 const CodeDisabled jetstream.ErrorCode = 10174
 
-// codeInvalidJSON is how a server refuses a field that it does not know.
+// codeInvalidJSON is the error code of a server for an unknown field.
 const codeInvalidJSON jetstream.ErrorCode = 10025
 
-// CreateStream makes a stream that takes batches, or one that does not where the
-// server is older than 2.12. [jetstream.ErrStreamNameAlreadyInUse] and all other
+// CreateStream creates a stream that accepts batches, or one that does not if
+// the server is older than 2.12. [jetstream.ErrStreamNameAlreadyInUse] and all other
 // errors are the server's.
 func CreateStream(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) (jetstream.Stream, error) {
 	config.AllowAtomicPublish = true
@@ -39,14 +39,14 @@ func CreateStream(ctx context.Context, js jetstream.JetStream, config jetstream.
 }
 
 // ErrNotSent reports a batch whose last message did not reach a stream, so that
-// nothing of it is written.
+// none of it is written.
 var ErrNotSent = errors.New("batch not sent as a whole")
 
-// Ack is what the server answers to the last message of a batch.
+// Ack is the answer of the server to the last message of a batch.
 type Ack struct {
 	Error *jetstream.APIError `json:"error"`
-	// ID is that of the batch; "" from a server that knows no batches and has
-	// stored each message by itself.
+	// ID is the batch id; "" from a server without batch support, which has
+	// stored the messages one by one.
 	ID    string `json:"batch"`
 	Count int    `json:"count"`
 	// Sequence is that of the last message in the stream. Those before have
@@ -54,10 +54,9 @@ type Ack struct {
 	Sequence uint64 `json:"seq"`
 }
 
-// Publish sends messages that the stream takes as a whole or not at all, and
-// waits for its answer. Their headers must not be nil; they keep no trace of
-// the batch. After an error that is not of kind [ErrNotSent] it is not known
-// whether it was taken.
+// Publish sends messages that the stream stores atomically, and waits for its
+// answer. Their headers must not be nil and are restored afterwards. After an
+// error other than [ErrNotSent] it is unknown whether the batch was stored.
 func Publish(ctx context.Context, nc *nats.Conn, messages []*nats.Msg) (Ack, error) {
 	defer func() {
 		for _, m := range messages {

@@ -19,24 +19,24 @@ import (
 
 // Errors of a connection.
 var (
-	errNoJetStream = errors.New("the NATS server does not offer JetStream")
-	errUnreachable = errors.New("no NATS server answers")
-	// errNotNATS: what listens at the address of the embedded server is not
-	// one.
-	errNotNATS = errors.New("the address is taken by something that is not a NATS server")
+	errNoJetStream = errors.New("JetStream not enabled on the NATS server")
+	errUnreachable = errors.New("NATS server unreachable")
+	// errNotNATS: another program listens at the address of the embedded
+	// server.
+	errNotNATS = errors.New("address in use by a program other than a NATS server")
 )
 
-// Options say which server to use.
+// Options configure a connection.
 type Options struct {
 	// URL is one or more servers, separated by commas; "" starts an embedded
 	// server, or joins the one that listens at its address.
 	URL string
-	// Identity is not needed by the server of this process itself, unless that
-	// server knows its users from JSON web tokens only.
+	// Identity is not needed for the embedded server, unless its users are
+	// defined by JSON web tokens only.
 	Identity Identity
-	// Name is this connection's name in the server's lists.
+	// Name is the client name that the server shows.
 	Name string
-	// NoEcho keeps what this connection publishes from its own subscriptions.
+	// NoEcho: subscriptions of this connection do not receive its own messages.
 	NoEcho bool
 	// Embedded is used when URL is empty.
 	Embedded natsserver.Options
@@ -46,7 +46,7 @@ type Options struct {
 	Log  *slog.Logger
 }
 
-// Bus is a connection and the server behind it when that runs in this process.
+// Bus is a connection, and the embedded server if there is one.
 type Bus struct {
 	NC *nats.Conn
 	JS jetstream.JetStream
@@ -58,7 +58,7 @@ type Bus struct {
 	target  string
 }
 
-// Open connects, starting a server first when none is configured.
+// Open connects. If no server is configured it starts an embedded one first.
 func Open(ctx context.Context, o Options) (*Bus, error) {
 	b := &Bus{closed: make(chan struct{}), log: o.Log, options: o}
 	for {
@@ -82,23 +82,23 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	}
 	switch {
 	case b.srv != nil:
-		o.Log.Info("NATS server started in this process", "url", b.srv.URL(), "store", b.srv.StoreDir())
+		o.Log.Info("embedded NATS server started", "url", b.srv.URL(), "store", b.srv.StoreDir())
 	case o.URL == "":
-		o.Log.Info("joined the NATS server that already listens here", "url", b.target)
+		o.Log.Info("joined running NATS server", "url", b.target)
 	default:
 		o.Log.Info("connected to NATS", "url", b.NC.ConnectedUrlRedacted())
 	}
 	return b, nil
 }
 
-// wentAway reports whether the server that was there to join has ended since.
+// wentAway reports whether the server to join has stopped since.
 func wentAway(target string, err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || !natsserver.Listens(strings.TrimPrefix(target, "nats://"))
 }
 
-// Another opens a second connection to the same server, with more options if
-// any. It has no server of its own to stop. It waits for a server as Open does,
-// also for one that was joined: that one has gone since.
+// Another opens a second connection to the same server, with further options if
+// any. Its Close does not stop the server. It waits for a server as Open does,
+// including a joined server that has stopped since.
 func (b *Bus) Another(ctx context.Context, name string, more ...nats.Option) (*Bus, error) {
 	o := b.options
 	o.Name = name
@@ -117,8 +117,7 @@ func (b *Bus) URL() string {
 	return b.NC.ConnectedUrlRedacted()
 }
 
-// CheckJetStream returns an error when the account cannot use
-// JetStream.
+// CheckJetStream returns an error if the account cannot use JetStream.
 func (b *Bus) CheckJetStream(ctx context.Context) error {
 	_, err := Call(ctx, b.NC, b.JS.AccountInfo)
 	switch {
@@ -127,14 +126,14 @@ func (b *Bus) CheckJetStream(ctx context.Context) error {
 		errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w: %s: start it with JetStream (nats-server -js), or leave HINT_NATS_URL empty", errNoJetStream, b.URL())
 	default:
-		// An account may be barred from asking and still have its streams;
-		// provisioning finds out.
+		// The user may lack the permission for this call and still be able to
+		// use its streams. Provisioning will show.
 		return nil
 	}
 }
 
-// Close drains the connection, waits until it is closed, and stops the server
-// of this process. Subscriptions and publications in flight are finished.
+// Close drains the connection, waits until it is closed, and stops the embedded
+// server. Subscriptions and publications in flight are completed.
 func (b *Bus) Close() {
 	if b.NC != nil && !b.NC.IsClosed() {
 		if err := b.NC.Drain(); err != nil {
@@ -156,8 +155,8 @@ func (b *Bus) stopServer() {
 	}
 }
 
-// connectOptions are those of a connection to srv, the server of this process,
-// or over the network when that is nil.
+// connectOptions returns the options of a connection to srv, the embedded
+// server, or over the network if srv is nil.
 func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	o := b.options
 	name := o.Name
@@ -175,7 +174,7 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				o.Log.Warn("lost the NATS server, reconnecting", "error", err)
+				o.Log.Warn("NATS connection lost", "error", err)
 			}
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
@@ -188,11 +187,11 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 			}
 			level := slog.LevelWarn
 			if errors.Is(err, nats.ErrSlowConsumer) && strings.HasPrefix(subject, inbox+".") {
-				// A pull whose room was taken when the server said that it is
-				// there. An event that found none comes again.
+				// A full pull buffer that dropped a status message. A dropped
+				// event is redelivered.
 				level = slog.LevelDebug
 			}
-			o.Log.Log(context.Background(), level, "NATS reports an error", "error", err, "subject", subject)
+			o.Log.Log(context.Background(), level, "NATS error", "error", err, "subject", subject)
 		}),
 	}
 	if o.Identity.InboxPrefix != "" {
@@ -214,8 +213,8 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	return append(append(out, user...), o.Identity.tls()...), err
 }
 
-// connect makes the connection; with wait it tries again, with growing pauses,
-// until the context ends or a server refuses.
+// connect opens the connection. With wait it retries with backoff until the
+// context ends or a server rejects the connection.
 func (b *Bus) connect(ctx context.Context, srv *natsserver.Server, wait bool, more ...nats.Option) error {
 	target := b.target
 	opts, err := b.connectOptions(srv)
@@ -240,7 +239,7 @@ func (b *Bus) connect(ctx context.Context, srv *natsserver.Server, wait bool, mo
 			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
 		}
 		delay := Backoff(attempt)
-		b.log.Warn("waiting for the NATS server", "url", redact(target), "attempt", attempt, "pause", delay.Round(time.Millisecond), "error", err)
+		b.log.Warn("waiting for the NATS server", "url", redact(target), "attempt", attempt, "pause_ms", delay.Milliseconds(), "error", err)
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
@@ -249,17 +248,17 @@ func (b *Bus) connect(ctx context.Context, srv *natsserver.Server, wait bool, mo
 	}
 }
 
-// serverName is the server as messages name it.
+// serverName is the name of the server in error texts.
 func (b *Bus) serverName() string {
 	if b.target == "" {
-		return "the one in this process"
+		return "embedded server"
 	}
 	return redact(b.target)
 }
 
-// Backoff is the pause before the next attempt after so many: it grows from
-// 50 ms to 5 s, with a third of it left to chance so that a fleet does not
-// return in step.
+// Backoff returns the pause before the next attempt: exponential from 50 ms to
+// 5 s, with up to a third of it jitter so that a fleet does not reconnect at
+// once.
 func Backoff(attempt int) time.Duration {
 	d := 50 * time.Millisecond << min(max(attempt-1, 0), 7)
 	d = min(d, 5*time.Second)

@@ -1,7 +1,7 @@
 // Package bus is the connection to NATS and what every consumer process needs
-// there: an identity, the streams and the durable, the request service, and
-// what the processes tell each other (contract §2, §3).
+// there: an identity, the streams and durables, the request service, and the
+// messages between processes (contract §2, §3).
 //
-// It moves messages and decides nothing: what a request is answered is given to
-// it as a function.
+// It transports messages only. The caller provides the function that answers
+// requests.
 package bus

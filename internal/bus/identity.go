@@ -9,26 +9,25 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// ErrRefused reports a server that answers and does not let this program in. To try again
-// would not help.
-var ErrRefused = errors.New("the NATS server does not let this program in")
+// ErrRefused reports a server that rejected the connection. A retry would not
+// help.
+var ErrRefused = errors.New("NATS server rejected the connection")
 
-// Identity is who a connection claims to be, and which server it trusts. A
-// user and a password, or a token, stand in the URL.
+// Identity holds the credentials of a connection and the authorities it trusts.
+// A user and password, or a token, are part of the URL.
 type Identity struct {
 	// Creds is a credentials file, NKey a file with a user's seed.
 	Creds, NKey string
-	// CA is a PEM file of the authorities that a server's certificate may
-	// come from; "" trusts those of the machine.
+	// CA is a PEM file of the authorities trusted to sign the server
+	// certificate; "" means the system's.
 	CA string
 	// Cert and Key are PEM files: the client's certificate and its key.
 	Cert, Key string
-	// InboxPrefix begins the subjects on which replies come; "" is the one
-	// that every NATS client has.
+	// InboxPrefix is the prefix of reply subjects; "" is the NATS default.
 	InboxPrefix string
 }
 
-// user proves who this is.
+// user returns the options that authenticate the user.
 func (i Identity) user() ([]nats.Option, error) {
 	var out []nats.Option
 	if i.Creds != "" {
@@ -47,7 +46,7 @@ func (i Identity) user() ([]nats.Option, error) {
 	return out, nil
 }
 
-// tls is what a connection over the network needs; without any file the
+// tls returns the TLS options of a network connection; without any file the
 // server decides whether it is encrypted.
 func (i Identity) tls() []nats.Option {
 	var out []nats.Option
@@ -60,8 +59,8 @@ func (i Identity) tls() []nats.Option {
 	return out
 }
 
-// refusal says what to do about a failure to connect that does not go away by
-// itself; it is "" for any other.
+// refusal returns advice for a permanent connection failure, "" for any other
+// error.
 func refusal(err error) string {
 	text := strings.ToLower(err.Error())
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
@@ -71,11 +70,11 @@ func refusal(err error) string {
 		strings.Contains(text, "authentication revoked"):
 		return "check the user and password in HINT_NATS_URL, or HINT_NATS_CREDS, HINT_NATS_NKEY or HINT_NATS_CERT"
 	case errors.Is(err, nats.ErrSecureConnWanted):
-		return "it does not offer TLS, which a tls:// address, HINT_NATS_CA and HINT_NATS_CERT ask for"
+		return "the server does not offer TLS, which a tls:// address, HINT_NATS_CA and HINT_NATS_CERT require"
 	case untrusted:
-		return "its certificate is not trusted: HINT_NATS_CA names the authority, and HINT_NATS_URL a host that the certificate is for"
+		return "the server certificate is not trusted: check the authority in HINT_NATS_CA and the host name in HINT_NATS_URL"
 	case alert, strings.Contains(text, "remote error: tls"):
-		return "set HINT_NATS_CERT and HINT_NATS_KEY to a client certificate that it trusts"
+		return "set HINT_NATS_CERT and HINT_NATS_KEY to a client certificate that the server trusts"
 	}
 	return ""
 }

@@ -93,7 +93,7 @@ func TestWhoIsLetIn(t *testing.T) {
 		{"the right authority", as(encrypted, "", ""), Identity{CA: ours.File}, ""},
 		{"no authority", as(encrypted, "", ""), Identity{}, "HINT_NATS_CA"},
 		{"another authority", as(encrypted, "", ""), Identity{CA: theirs.File}, "HINT_NATS_CA"},
-		{"a certificate for another host", as(elsewhere, "", ""), Identity{CA: ours.File}, "HINT_NATS_URL a host"},
+		{"a certificate for another host", as(elsewhere, "", ""), Identity{CA: ours.File}, "host name in HINT_NATS_URL"},
 		{"TLS where there is none", as(open, "", ""), Identity{CA: ours.File}, "does not offer TLS"},
 		{"a client certificate", as(verifying, "", ""), Identity{CA: ours.File, Cert: user, Key: userKey}, ""},
 		{"no client certificate", as(verifying, "", ""), Identity{CA: ours.File}, "HINT_NATS_CERT"},

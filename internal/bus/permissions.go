@@ -13,27 +13,27 @@ import (
 
 // Errors of calls that the server refuses to pass on.
 var (
-	// ErrDenied reports that the connection's user may not make a call of the
-	// JetStream API; its text holds the server's words, with the subject.
-	ErrDenied = errors.New("the NATS user is not allowed to")
-	// errNoReplies is an [ErrDenied] that concerns every call: the user may
-	// not subscribe to where replies go.
-	errNoReplies = fmt.Errorf("%w receive replies", ErrDenied)
+	// ErrDenied reports that the user has no permission for a call of the
+	// JetStream API. The error text includes the server's, with the subject.
+	ErrDenied = errors.New("NATS permission denied")
+	// errNoReplies is an [ErrDenied] that affects every call: the user may not
+	// subscribe to the reply subjects.
+	errNoReplies = fmt.Errorf("%w: receiving replies", ErrDenied)
 )
 
 // callTime bounds one call of the JetStream API.
 const callTime = 5 * time.Second
 
-// Call makes a few quick calls of the JetStream API. What a user may not ask the
-// server does not answer: it tells the connection, and the call would wait for
-// its whole time. Here it ends with [ErrDenied] at once.
+// Call makes a few quick calls of the JetStream API. The server does not answer
+// a call without permission: it reports it on the connection only, and the call
+// would run into its timeout. Call returns [ErrDenied] at once instead.
 func Call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T, error)) (T, error) {
 	ctx, stop := context.WithTimeout(ctx, callTime)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	before := nc.LastError()
-	// The connection subscribes to its replies once, and is told once.
+	// The connection subscribes to its replies once, and the error comes once.
 	if err := denial(nc, before); errors.Is(err, errNoReplies) {
 		return *new(T), err
 	}
@@ -73,8 +73,8 @@ func FindConsumer(ctx context.Context, js jetstream.JetStream, stream, durable s
 	return Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return js.Consumer(ctx, stream, durable) })
 }
 
-// denial returns why an error of the connection leaves a call of the JetStream
-// API without an answer, or nil when it does not.
+// denial returns the reason if an error of the connection means that a call of
+// the JetStream API gets no answer, else nil.
 func denial(nc *nats.Conn, err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
@@ -87,28 +87,28 @@ func denial(nc *nats.Conn, err error) error {
 	case strings.Contains(text, `Publish to "$JS.`):
 		return fmt.Errorf("%w: %w", ErrDenied, err)
 	case strings.Contains(text, `Subscription to "`+inbox):
-		return fmt.Errorf("%w (HINT_NATS_INBOX_PREFIX must be where it may): %w", errNoReplies, err)
+		return fmt.Errorf("%w (check HINT_NATS_INBOX_PREFIX): %w", errNoReplies, err)
 	default:
 		return nil
 	}
 }
 
-// Subscribed makes sure that the server took the subscriptions made so far; an
-// error wraps [ErrDenied] when the user has no right to one.
+// Subscribed waits until the server has processed the subscriptions made so far.
+// The error wraps [ErrDenied] if the user has no permission for one of them.
 func (b *Bus) Subscribed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return subscribed(ctx, b.NC)
 }
 
-// subscribed makes sure that the server took the subscriptions of nc: it says
-// only beside it that a user has no right to one.
+// subscribed waits until the server has processed the subscriptions of nc. The
+// server reports a missing permission asynchronously.
 func subscribed(ctx context.Context, nc *nats.Conn) error {
 	if err := nc.FlushWithContext(ctx); err != nil {
 		return err
 	}
 	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), "Subscription to") {
-		return fmt.Errorf("%w subscribe: %w", ErrDenied, err)
+		return fmt.Errorf("%w: subscribing: %w", ErrDenied, err)
 	}
 	return nil
 }

@@ -23,30 +23,30 @@ const (
 	KindBucket  = "bucket"
 )
 
-// Target is a stream, durable or bucket and how it differs from what the
-// settings ask for.
+// Target is a stream, durable or bucket and its differences from the
+// configuration.
 type Target struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"`
-	// Missing: it is not there.
+	// Missing: it does not exist.
 	Missing     bool         `json:"missing"`
 	Differences []Difference `json:"differences"`
 
 	resource resource
 }
 
-// Difference is a setting of what exists that is not as it is asked for. What
-// an operator added and the settings do not name is not a difference.
+// Difference is a setting of an existing resource that differs from the wanted
+// value. Operator settings that the configuration does not name do not count.
 type Difference struct {
-	// Field is the name that NATS gives it.
+	// Field is the name in the NATS API.
 	Field string `json:"field"`
 	From  string `json:"from"`
 	To    string `json:"to"`
 	// Recreate: NATS cannot change it in place.
 	Recreate bool `json:"recreate,omitempty"`
-	// Effect says why it matters to a consumer, "" when it does not much.
+	// Effect is the consequence for consumers, "" if negligible.
 	Effect string `json:"effect,omitempty"`
-	// Loss says what the change would lose, "" for nothing.
+	// Loss describes the data that the change would delete, "" if none.
 	Loss string `json:"loss,omitempty"`
 
 	unusable bool
@@ -57,35 +57,35 @@ type Difference struct {
 // Errors of [Apply].
 var (
 	// errLoses reports a change that would lose data.
-	errLoses = errors.New("would lose data")
-	// errRecreate reports a change that NATS does not make in place.
-	errRecreate = errors.New("must be created again")
+	errLoses = errors.New("data loss")
+	// errRecreate reports a change that NATS cannot make in place.
+	errRecreate = errors.New("recreation required")
 )
 
-// InOrder reports whether there is nothing to do.
+// InOrder reports whether no change is needed.
 func (t Target) InOrder() bool { return !t.Missing && len(t.Differences) == 0 }
 
-// resource is a stream, durable or bucket as it is asked for.
+// resource is a stream, durable or bucket with its wanted configuration.
 type resource interface {
-	// look compares what is there. Its target has a kind and a name also with
-	// an error.
+	// look compares the existing resource. The target has a kind and a name
+	// even on error.
 	look(ctx context.Context, js jetstream.JetStream) (Target, error)
 	create(ctx context.Context, js jetstream.JetStream) error
-	// change makes the differences in place.
+	// change applies the differences in place.
 	change(ctx context.Context, js jetstream.JetStream, d []Difference) error
 }
 
-// Bucket is a key-value bucket that is needed beside the layout.
+// Bucket is a key-value bucket that is needed in addition to the layout.
 type Bucket struct {
 	Config jetstream.KeyValueConfig
-	// Atomic: many values at once come in atomic batches, where it takes them.
+	// Atomic: bulk writes use atomic batches if the bucket accepts them.
 	Atomic bool
-	// Create makes it; nil makes it as any other.
+	// Create creates the bucket; nil uses the default.
 	Create func(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error)
 }
 
-// Plan compares what is there with the layout and further buckets, and changes
-// nothing.
+// Plan compares the existing resources with the layout and further buckets. It
+// is read-only.
 func Plan(ctx context.Context, js jetstream.JetStream, l Layout, buckets ...Bucket) ([]Target, error) {
 	all := l.resources()
 	for _, b := range buckets {
@@ -103,9 +103,9 @@ func Plan(ctx context.Context, js jetstream.JetStream, l Layout, buckets ...Buck
 }
 
 // Apply creates what is missing, or changes what differs and can be changed in
-// place. It looks again first: nothing is changed on the ground of an old plan.
-// A change that would lose data is refused unless forced, and then nothing of
-// the target is changed; what only a re-creation can change is an error too.
+// place. It compares again first, so that it never acts on an old plan. A change
+// that would lose data is refused unless forced, and the target then stays
+// unchanged. A difference that requires recreation is an error too.
 func Apply(ctx context.Context, js jetstream.JetStream, t Target, force bool) error {
 	now, err := ensure(ctx, js, t.resource)
 	if err != nil {
@@ -116,9 +116,9 @@ func Apply(ctx context.Context, js jetstream.JetStream, t Target, force bool) er
 	for _, d := range now.Differences {
 		switch {
 		case d.Recreate:
-			refused = append(refused, fmt.Errorf("%s %s %w to have %s %s instead of %s", t.Kind, t.Name, errRecreate, d.Field, d.To, d.From))
+			refused = append(refused, fmt.Errorf("%s %s: changing %s from %s to %s: %w", t.Kind, t.Name, d.Field, d.From, d.To, errRecreate))
 		case d.Loss != "" && !force:
-			return fmt.Errorf("%s %s: to change %s from %s to %s %w: %s", t.Kind, t.Name, d.Field, d.From, d.To, errLoses, d.Loss)
+			return fmt.Errorf("%s %s: changing %s from %s to %s: %w: %s", t.Kind, t.Name, d.Field, d.From, d.To, errLoses, d.Loss)
 		default:
 			inPlace = append(inPlace, d)
 		}
@@ -160,15 +160,15 @@ func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Targe
 // which streams take atomic batches.
 const atomicPublishLevel = 2
 
-// atomicPublish reports whether the server knows atomic batches. When it may not
-// be asked it is taken to.
+// atomicPublish reports whether the server supports atomic batches. It assumes so
+// if the user has no permission to ask.
 func atomicPublish(ctx context.Context, js jetstream.JetStream) bool {
 	info, err := Call(ctx, js.Conn(), js.AccountInfo)
 	return err != nil || info.API.Level >= atomicPublishLevel
 }
 
-// Error codes of a server, and of an account, with less room than a stream
-// reserves.
+// Error codes of a server and of an account with less free storage than a
+// stream reserves.
 const (
 	codeNoStorage    = 10047
 	codeAccountLimit = 10002
@@ -208,7 +208,7 @@ func changeStream(ctx context.Context, js jetstream.JetStream, name string, d []
 	return err
 }
 
-// streamDifferences compares a stream with what is asked for.
+// streamDifferences compares a stream with the wanted configuration.
 func streamDifferences(have jetstream.StreamConfig, state jetstream.StreamState, want jetstream.StreamConfig, prefix subjects.Prefix, now time.Time) []Difference {
 	var out []Difference
 	// A copy of another stream has its messages from there.
@@ -220,7 +220,7 @@ func streamDifferences(have jetstream.StreamConfig, state jetstream.StreamState,
 		out = append(out, Difference{
 			Field: "retention", From: have.Retention.String(), To: want.Retention.String(),
 			Recreate: have.Retention == jetstream.WorkQueuePolicy,
-			Effect:   "messages go away once they are acknowledged, and session documents cannot be made again",
+			Effect:   "acknowledged messages are deleted, and session documents cannot be rebuilt",
 			stream:   func(c *jetstream.StreamConfig) { c.Retention = want.Retention },
 		})
 	}
@@ -240,7 +240,7 @@ func streamDifferences(have jetstream.StreamConfig, state jetstream.StreamState,
 	if n := have.MaxMsgsPerSubject; n > 0 {
 		out = append(out, Difference{
 			Field: "max_msgs_per_subject", From: strconv.FormatInt(n, 10), To: "unlimited",
-			Effect: "the older events of a session go away, and maybe before they are applied",
+			Effect: "older events of a session are deleted, possibly before they are applied",
 			stream: func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = -1 },
 		})
 	}
@@ -254,14 +254,14 @@ func streamDifferences(have jetstream.StreamConfig, state jetstream.StreamState,
 	if have.NoAck {
 		out = append(out, Difference{
 			Field: "no_ack", From: "true", To: "false", unusable: true,
-			Effect: "nobody learns that a message was stored",
+			Effect: "stored messages are not acknowledged",
 			stream: func(c *jetstream.StreamConfig) { c.NoAck = false },
 		})
 	}
 	if have.Sealed {
 		out = append(out, Difference{
 			Field: "sealed", From: "true", To: "false", Recreate: true, unusable: true,
-			Effect: "it takes no messages",
+			Effect: "it accepts no messages",
 		})
 	}
 	if !have.AllowDirect && want.AllowDirect {
@@ -273,8 +273,8 @@ func streamDifferences(have jetstream.StreamConfig, state jetstream.StreamState,
 	return out
 }
 
-// subjectDifference is about what a stream captures: at least the wanted
-// subjects, and no requests.
+// subjectDifference compares the captured subjects: a stream must capture the
+// wanted subject and no requests.
 func subjectDifference(have []string, want string, prefix subjects.Prefix) []Difference {
 	covered, some, requests := false, false, false
 	next := []string{want}
@@ -303,23 +303,23 @@ func subjectDifference(have []string, want string, prefix subjects.Prefix) []Dif
 		d.Effect = "requests would be answered by the stream instead of a consumer"
 	case !some:
 		d.unusable = true
-		d.Effect = "nothing of " + want + " would be stored"
+		d.Effect = "no messages of " + want + " are stored"
 	default:
-		d.Effect = "not all of " + want + " is stored"
+		d.Effect = "only part of " + want + " is stored"
 	}
 	if len(lost) > 0 {
-		d.Loss = "what else " + strings.Join(lost, ", ") + " captured is captured no more"
+		d.Loss = "other messages of " + strings.Join(lost, ", ") + " are no longer captured"
 	}
 	return []Difference{d}
 }
 
-// storeDifferences compares what streams and buckets have in common.
+// storeDifferences compares the settings that streams and buckets share.
 func storeDifferences(have jetstream.StreamConfig, state jetstream.StreamState, want jetstream.StreamConfig, now time.Time) []Difference {
 	var out []Difference
 	if have.Storage != want.Storage {
 		out = append(out, Difference{
 			Field: "storage", From: strings.ToLower(have.Storage.String()), To: strings.ToLower(want.Storage.String()), Recreate: true,
-			Effect: "what it holds is gone when the server restarts",
+			Effect: "its contents are lost when the server restarts",
 		})
 	}
 	if from, to := max(have.Replicas, 1), max(want.Replicas, 1); from != to {
@@ -408,7 +408,7 @@ func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d [
 	for _, one := range d {
 		one.consumer(&cfg)
 	}
-	if paused != cfg.PauseUntil { // an update leaves it as it is
+	if paused != cfg.PauseUntil { // an update does not change it
 		_, err = Call(ctx, js.Conn(), func(ctx context.Context) (*jetstream.ConsumerPauseResponse, error) {
 			return js.ResumeConsumer(ctx, r.stream, r.want.Durable)
 		})
@@ -422,14 +422,14 @@ func (r durableResource) change(ctx context.Context, js jetstream.JetStream, d [
 	return err
 }
 
-// durableDifferences compares a durable with what is asked for.
-// bytes is how many of them a pull asks for.
+// durableDifferences compares a durable with the wanted configuration. bytes is
+// the byte limit of a pull request.
 func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Prefix, bytes int, now time.Time) []Difference {
 	var out []Difference
 	refused := func(field, limit, asked string, lift func(*jetstream.ConsumerConfig)) {
 		out = append(out, Difference{
 			Field: field, From: limit, To: "none", unusable: true,
-			Effect: "pulls, which ask for " + asked + ", are refused", consumer: lift,
+			Effect: "pull requests for " + asked + " are refused", consumer: lift,
 		})
 	}
 	if n := have.MaxRequestBatch; n > 0 && n < PullMessages {
@@ -444,14 +444,14 @@ func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Pre
 	if until := have.PauseUntil; until != nil && until.After(now) {
 		out = append(out, Difference{
 			Field: "pause_until", From: until.UTC().Format(time.RFC3339), To: "none",
-			Effect:   "no event is applied before",
+			Effect:   "no events are applied before that time",
 			consumer: func(c *jetstream.ConsumerConfig) { c.PauseUntil = nil },
 		})
 	}
 	if have.AckPolicy != want.AckPolicy {
 		out = append(out, Difference{
 			Field: "ack_policy", From: have.AckPolicy.String(), To: want.AckPolicy.String(), Recreate: true, unusable: true,
-			Effect: "an event would count as applied before it is",
+			Effect: "events are acknowledged before they are applied",
 		})
 	}
 	if have.HeadersOnly {
@@ -475,7 +475,7 @@ func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Pre
 	if have.MaxDeliver > 0 {
 		out = append(out, Difference{
 			Field: "max_deliver", From: strconv.Itoa(have.MaxDeliver), To: "unlimited",
-			Effect:   "an event that waits for longer than so many deliveries, for a full disk say, is lost",
+			Effect:   "events are lost after that many failed deliveries, for example on a full disk",
 			consumer: func(c *jetstream.ConsumerConfig) { c.MaxDeliver = want.MaxDeliver },
 		})
 	}
@@ -499,7 +499,7 @@ func durableDifferences(have, want jetstream.ConsumerConfig, prefix subjects.Pre
 	if have.InactiveThreshold > 0 {
 		out = append(out, Difference{
 			Field: "inactive_threshold", From: have.InactiveThreshold.String(), To: "none",
-			Effect:   "it is removed when no process runs for so long, and then all events of the stream come again",
+			Effect:   "it is deleted after that time without a running process, and all events are then redelivered",
 			consumer: func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = 0 },
 		})
 	}
@@ -513,8 +513,8 @@ func filtersOf(c jetstream.ConsumerConfig) []string {
 	return c.FilterSubjects
 }
 
-// letThrough reports whether filters let all of the wanted subjects through.
-// No filter lets everything through.
+// letThrough reports whether filters match all wanted subjects. An empty filter
+// list matches everything.
 func letThrough(filters, want []string) bool {
 	for _, subject := range want {
 		if !slices.ContainsFunc(filters, func(f string) bool { return server.SubjectMatchesFilter(subject, f) }) {
@@ -574,7 +574,7 @@ func age(d time.Duration) string {
 	return d.String()
 }
 
-// size writes bytes in the largest unit that says them exactly.
+// size formats bytes in the largest unit that is exact.
 func size(n int64) string {
 	if n < 0 {
 		return "unlimited"

@@ -299,7 +299,7 @@ func TestApplyNeverCreatesAgain(t *testing.T) {
 	require.NoError(t, err)
 	err = Apply(t.Context(), b.JS, targets[0], true)
 	require.ErrorIs(t, err, errRecreate)
-	require.ErrorContains(t, err, "storage file instead of memory")
+	require.ErrorContains(t, err, "changing storage from memory to file")
 	require.ErrorIs(t, Apply(t.Context(), b.JS, targets[2], true), errRecreate)
 	info, err := s.Info(t.Context())
 	require.NoError(t, err)

@@ -12,23 +12,22 @@ import (
 
 // Errors of [Provision].
 var (
-	// errUnusable reports something that exists with a setting under which
-	// no consumer can work.
-	errUnusable = errors.New("cannot be used")
-	// errNotYet: a cluster is still making what this process or another one
-	// has created.
-	errNotYet = errors.New("was created and is not there yet")
+	// errUnusable reports an existing stream or durable with a setting under
+	// which no consumer can work.
+	errUnusable = errors.New("unusable configuration")
+	// errNotYet: a cluster has accepted the creation but not completed it.
+	errNotYet = errors.New("created but not yet available")
 )
 
-// Provision creates the streams and the durables that are missing, and leaves
-// alone what exists. Several processes may do it at once. A stream that the
-// user may not look at is taken to be there. The warnings name what exists with
-// other settings than it would be created with, where that matters.
+// Provision creates the missing streams and durables and does not change
+// existing ones. It is safe for concurrent use by several processes. A stream
+// that the user has no permission to read is assumed to exist. The warnings name
+// existing resources whose settings differ in a way that matters.
 func Provision(ctx context.Context, js jetstream.JetStream, l Layout) (warnings []string, err error) {
 	for _, r := range l.resources() {
 		t, err := ensure(ctx, js, r)
 		if errors.Is(err, ErrDenied) && !errors.Is(err, errNoReplies) && t.Kind == KindStream && !t.Missing {
-			warnings = append(warnings, fmt.Sprintf("stream %s is taken to be there as it should be: %v", t.Name, err))
+			warnings = append(warnings, fmt.Sprintf("stream %s cannot be checked: %v", t.Name, err))
 			continue
 		}
 		if err != nil {
@@ -37,7 +36,7 @@ func Provision(ctx context.Context, js jetstream.JetStream, l Layout) (warnings 
 		for _, d := range t.Differences {
 			switch {
 			case d.unusable:
-				return nil, fmt.Errorf("%s %s %w: %s is %s, and %s (consumer stream plan shows more)", t.Kind, t.Name, errUnusable, d.Field, d.From, d.Effect)
+				return nil, fmt.Errorf("%s %s: %w: %s is %s: %s (details: consumer stream plan)", t.Kind, t.Name, errUnusable, d.Field, d.From, d.Effect)
 			case d.Effect != "":
 				warnings = append(warnings, fmt.Sprintf("%s %s: %s is %s instead of %s: %s", t.Kind, t.Name, d.Field, d.From, d.To, d.Effect))
 			}
@@ -46,9 +45,9 @@ func Provision(ctx context.Context, js jetstream.JetStream, l Layout) (warnings 
 	return warnings, nil
 }
 
-// CheckRequests returns an error when a stream captures requests and
-// acknowledges them: gateways would take that for the answer (contract §2). A
-// user who may not list streams hears nothing of it.
+// CheckRequests returns an error if a stream captures requests and acknowledges
+// them: gateways would take that for the answer (contract §2). It returns nil if
+// the user has no permission to list streams.
 func CheckRequests(ctx context.Context, js jetstream.JetStream, l Layout) error {
 	names, err := Call(ctx, js.Conn(), func(ctx context.Context) (names []string, err error) {
 		streams := js.ListStreams(ctx, jetstream.WithStreamListSubject(l.Prefix.Requests()))
@@ -63,23 +62,22 @@ func CheckRequests(ctx context.Context, js jetstream.JetStream, l Layout) error 
 	case errors.Is(err, ErrDenied):
 		return nil
 	case err != nil:
-		return fmt.Errorf("streams that capture requests: %w", err)
+		return fmt.Errorf("listing streams that capture requests: %w", err)
 	case len(names) > 0:
-		return fmt.Errorf("stream %s %w: it captures %s, and its acknowledgements would be taken for answers", strings.Join(names, ", "), errUnusable, l.Prefix.Requests())
+		return fmt.Errorf("stream %s: %w: it captures %s, and gateways would take its acknowledgements for answers", strings.Join(names, ", "), errUnusable, l.Prefix.Requests())
 	}
 	return nil
 }
 
-// ensure creates a resource that is missing. The target says what is there in
-// the end.
+// ensure creates a resource if it is missing. The target describes the resource
+// afterwards.
 func ensure(ctx context.Context, js jetstream.JetStream, r resource) (Target, error) {
 	t, err := r.look(ctx, js)
 	if err != nil || !t.Missing {
 		return t, err
 	}
 	failure := r.create(ctx, js)
-	// Of several processes one is the fastest, maybe with settings of its own;
-	// who was there first does not matter.
+	// Another process may have created it first, possibly with other settings.
 	now, err := r.look(ctx, js)
 	switch {
 	case err == nil && !now.Missing:
@@ -87,18 +85,18 @@ func ensure(ctx context.Context, js jetstream.JetStream, r resource) (Target, er
 	case failure != nil && !errors.Is(failure, jetstream.ErrStreamNameAlreadyInUse) && !errors.Is(failure, jetstream.ErrConsumerExists):
 		return t, failure
 	case err == nil:
-		return t, fmt.Errorf("%s %s %w", t.Kind, t.Name, errNotYet)
+		return t, fmt.Errorf("%s %s: %w", t.Kind, t.Name, errNotYet)
 	default:
 		return t, err
 	}
 }
 
 // codeNoPeers is the error code of a cluster with too few servers for the
-// replicas, as it has while it starts.
+// replicas, as during its start.
 const codeNoPeers = 10005
 
-// Temporary reports whether an error of [Provision] may go away by itself: the
-// server is away, or a cluster has no leader or not all of its servers yet.
+// Temporary reports whether an error of [Provision] may be transient: the server
+// is unreachable, or a cluster has no leader or is missing servers.
 func Temporary(err error) bool {
 	var api *jetstream.APIError
 	switch {

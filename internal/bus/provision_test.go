@@ -104,12 +104,12 @@ func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
 		change func(*jetstream.ConsumerConfig)
 		says   string
 	}{
-		{"a stream of other subjects", func(c *jetstream.StreamConfig) { c.Subjects = []string{"other.>"} }, false, nil, "nothing of openclaw.event.> would be stored"},
+		{"a stream of other subjects", func(c *jetstream.StreamConfig) { c.Subjects = []string{"other.>"} }, false, nil, "no messages of openclaw.event.> are stored"},
 		{"a stream that captures requests", func(c *jetstream.StreamConfig) { c.Subjects = []string{"openclaw.event.>", "openclaw.request.agent.>"} }, false, nil, "requests would be answered by the stream"},
-		{"a stream that does not acknowledge", func(c *jetstream.StreamConfig) { c.NoAck = true }, false, nil, "nobody learns"},
+		{"a stream that does not acknowledge", func(c *jetstream.StreamConfig) { c.NoAck = true }, false, nil, "not acknowledged"},
 		{"a push consumer", nil, true, nil, "events cannot be pulled"},
-		{"a durable without acknowledgements", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckNonePolicy }, "before it is"},
-		{"a durable that acknowledges for others", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "before it is"},
+		{"a durable without acknowledgements", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckNonePolicy }, "before they are"},
+		{"a durable that acknowledges for others", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "before they are"},
 		{"a durable without bodies", nil, false, func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true }, "without their bodies"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestProvisionWarnsOfWhatMatters(t *testing.T) {
 	warnings, err := Provision(t.Context(), b.JS, l)
 	require.NoError(t, err)
 	require.Len(t, warnings, 3)
-	require.Contains(t, warnings[0], "not all of openclaw.event.> is stored")
+	require.Contains(t, warnings[0], "only part of openclaw.event.> is stored")
 	require.Contains(t, warnings[1], "retention is Interest instead of Limits")
 	require.Contains(t, warnings[2], "durable intent-hint: max_deliver is 7 instead of unlimited")
 

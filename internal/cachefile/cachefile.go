@@ -17,10 +17,10 @@ import (
 	"intenthint/internal/atomicfile"
 )
 
-// errIrregular is the error of a file that cannot be one of a cache.
+// errIrregular reports a file that cannot be a cache file.
 var errIrregular = errors.New("not a regular file of a possible size")
 
-// abandoned is the age of a temporary file that nobody is writing any more.
+// abandoned is the age from which a temporary file is considered abandoned.
 const abandoned = time.Hour
 
 // Kind is one kind of files, which share directories with others.
@@ -29,7 +29,7 @@ type Kind struct {
 	Prefix, Suffix string
 	// Keep is how many files are kept: the newest.
 	Keep int
-	// MaxBytes is more than any file of the kind has.
+	// MaxBytes is larger than any valid file of the kind.
 	MaxBytes int64
 }
 
@@ -37,8 +37,8 @@ type Kind struct {
 func (k Kind) Path(dir, key string) string { return filepath.Join(dir, k.Prefix+key+k.Suffix) }
 
 // Read returns the content of a key's file and makes the file one of the newest.
-// It changes no content. Errors wrap [fs.ErrNotExist] when there is none, and
-// [errIrregular].
+// It does not change content. Errors wrap [fs.ErrNotExist] if the file does not
+// exist, or [errIrregular].
 func (k Kind) Read(dir, key string) ([]byte, error) {
 	path := k.Path(dir, key)
 	// Opening a pipe would block until there is a writer.
@@ -58,7 +58,7 @@ func (k Kind) Read(dir, key string) ([]byte, error) {
 	if _, err := io.ReadFull(f, data); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	// Where only reading is allowed, nothing is removed either.
+	// Without write permission no file is removed either.
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
 	return data, nil
@@ -76,8 +76,8 @@ func (k Kind) Write(dir, key string, data []byte) error {
 	return k.prune(dir)
 }
 
-// prune removes all files but the newest, and what a process that was killed
-// left half written.
+// prune removes all files but the newest, and temporary files left by killed
+// processes.
 func (k Kind) prune(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"intenthint/internal/panics"
 )
 
-// item is an event in work.
+// item is an event in progress.
 type item[F any] struct {
 	fact F
 	hook string
 	msg  jetstream.Msg
-	// since is when the server was last told that it is in work.
+	// since is when the server was last told that it is in progress.
 	since time.Time
 }
 
@@ -38,15 +38,16 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	var buried sync.WaitGroup
 	buried.Go(func() { s.bury(ctx, letters) })
 	alarm := time.NewTimer(time.Hour)
-	// The durable's time to acknowledge may be another one than ours.
+	// The durable's AckWait may differ from ours.
 	remind := time.NewTicker(min(bus.AckWait, s.current().ackWait) / 6)
 	defer remind.Stop()
 	for working := 0; ; {
 		now := time.Now()
 		s.pulse.beat(now) // as often as remind at least
-		// Nobody rests when nothing more is coming, or when nothing can come and
-		// nobody is in work. The events held then go in one sweep, and meanwhile
-		// those of the next one gather: writes grow with the backlog.
+		// Sessions do not rest when no more events come, or when there is no
+		// room for more and no session is being written. All held events are
+		// then written, and meanwhile the next ones gather: the size of writes
+		// grows with the backlog.
 		if in == nil || working == 0 && s.full.Load() {
 			gather.hurry(now)
 		}
@@ -92,17 +93,17 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	buried.Wait()
 }
 
-// weight is what a message takes of the room, which holds heldEvents of the
-// smallest.
+// weight is the share of the room that a message takes. The room holds
+// heldEvents of the smallest messages.
 func weight(m jetstream.Msg) int64 {
 	return min(int64(len(m.Data()))+heldBytes/heldEvents, heldBytes)
 }
 
-// decode returns what is to be applied of a message, and whether there is
-// something: nothing is kept of one that cannot be decoded, or that concerns no
-// session.
+// decode returns the item to apply and reports whether there is one: a message
+// that cannot be decoded, or that belongs to no session, has none.
 func (s *Sink[F]) decode(m jetstream.Msg, letters chan<- letter) (ev Event[F], keep bool) {
-	// A panic is the event's failure: it would end one process after another.
+	// A panic counts as a failure of the event. Otherwise a redelivered event
+	// would crash one process after another.
 	err := panics.Catch(func() (err error) {
 		ev, err = s.handler.Decode(m.Subject(), eventID(m.Headers()), m.Data())
 		return err
@@ -114,7 +115,7 @@ func (s *Sink[F]) decode(m jetstream.Msg, letters chan<- letter) (ev Event[F], k
 	case err != nil:
 		select {
 		case letters <- letter{m, err}:
-		default: // so slow are the letters; nobody waits for them
+		default: // the dead letters are too slow; do not wait for them
 			s.giveBack(m)
 		}
 		return ev, false
@@ -127,8 +128,8 @@ func (s *Sink[F]) decode(m jetstream.Msg, letters chan<- letter) (ev Event[F], k
 	return ev, true
 }
 
-// remind tells the server that events are still in work which it would give to
-// another process otherwise.
+// remind tells the server that events are still in progress, so that it does not
+// redeliver them to another process.
 func (s *Sink[F]) remind(gather *gatherer[*item[F]], now time.Time) {
 	every := s.current().ackWait / 3
 	gather.each(func(i *item[F]) {
@@ -142,16 +143,16 @@ func (s *Sink[F]) remind(gather *gatherer[*item[F]], now time.Time) {
 // apply applies the events of one session.
 func (s *Sink[F]) apply(ctx context.Context, session string, items []*item[F]) {
 	if failed, err := s.applyAll(ctx, items); failed > 0 {
-		s.log.Warn("events of a session could not be applied", "session", session, "failed", failed, "events", len(items), "error", err)
+		s.log.Warn("events of a session not applied", "session", session, "failed", failed, "events", len(items), "error", err)
 	}
 	for _, i := range items {
 		s.room.Release(weight(i.msg))
 	}
 }
 
-// applyAll applies events of one session. When they fail by their own fault
-// each half is tried by itself, so that in the end only those events are
-// blamed, and wait, that fail alone. It returns their number and the last error.
+// applyAll applies events of one session. If they fail, and the store is not the
+// cause, it tries each half separately, down to the single events that fail. It
+// returns their number and the last error.
 func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, err error) {
 	facts := make([]F, len(items))
 	for n, i := range items {
@@ -186,8 +187,8 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 	return len(items), err
 }
 
-// temporary returns an error that says of itself that it will pass: what was
-// away may be there again when Check looks for it.
+// temporary returns err if it is marked as temporary, else nil: Check may already
+// succeed again.
 func temporary(err error) error {
 	if t, ok := errors.AsType[interface {
 		error
@@ -198,11 +199,11 @@ func temporary(err error) error {
 	return nil
 }
 
-// wait returns events that fail because nothing can be applied now.
+// wait returns events to the stream while no event can be applied.
 func (s *Sink[F]) wait(items []*item[F], fault error) {
 	err := fmt.Errorf("events cannot be applied: %w", fault)
 	if s.fault.Swap(&err) == nil {
-		s.log.Error("events wait until they can be applied", "error", fault)
+		s.log.Error("events cannot be applied", "error", fault)
 	}
 	for _, i := range items {
 		s.nak(i.msg, retryPause(delivered(i.msg)))
@@ -211,20 +212,20 @@ func (s *Sink[F]) wait(items []*item[F], fault error) {
 
 func (s *Sink[F]) recovered() {
 	if s.fault.Load() != nil && s.fault.Swap(nil) != nil {
-		s.log.Info("events are being applied again")
+		s.log.Info("events can be applied again")
 	}
 }
 
 func (s *Sink[F]) ack(m jetstream.Msg) {
 	if err := m.Ack(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-		// It comes again, and is counted once all the same.
-		s.log.Debug("acknowledging an event", "error", err)
+		// It is redelivered, and counts once nevertheless.
+		s.log.Debug("event not acknowledged", "error", err)
 	}
 }
 
 func (s *Sink[F]) nak(m jetstream.Msg, pause time.Duration) {
 	if err := m.NakWithDelay(pause); err != nil {
-		s.log.Debug("returning an event", "error", err)
+		s.log.Debug("event not returned", "error", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/text"
 	"intenthint/subjects"
 )
 
@@ -22,11 +23,11 @@ type DeadLetter struct {
 	Sequence uint64    `json:"sequence"`
 	Time     time.Time `json:"time"`
 	Hook     string    `json:"hook"`
-	// Reason says why; Subject is where the event was found.
+	// Reason is the error; Subject is the original subject of the event.
 	Reason  string `json:"reason"`
 	Subject string `json:"subject"`
-	// Durable is that of the sink that could not apply it, "" where an older
-	// version did not say.
+	// Durable is that of the sink that could not apply it; "" in letters of
+	// older versions.
 	Durable string `json:"durable,omitempty"`
 	// MsgID is the Nats-Msg-Id of its first publication, "" for none.
 	MsgID string `json:"msgId,omitempty"`
@@ -37,18 +38,18 @@ type DeadLetter struct {
 
 // Errors of dead letters.
 var (
-	// ErrNoDeadLetter reports a sequence at which there is none.
+	// ErrNoDeadLetter reports a sequence without a dead letter.
 	ErrNoDeadLetter = errors.New("no such dead letter")
-	// ErrNotAnEvent reports a dead letter that was found where no events are.
-	ErrNotAnEvent = errors.New("its subject is not one of events")
+	// ErrNotAnEvent reports a dead letter whose subject is not an event subject.
+	ErrNotAnEvent = errors.New("not an event subject")
 )
 
-// Selection says which dead letters are meant; the zero value is all of them.
+// Selection selects dead letters; the zero value selects all of them.
 type Selection struct {
-	// Hook, when it is not nil, is the hook they name; "" is that of those
-	// whose hook is not known.
+	// Hook, if not nil, selects by hook; "" selects letters whose hook is
+	// unknown.
 	Hook *string
-	// Sequences, when there are any, are those in the dead-letter stream.
+	// Sequences, if any, selects by sequence in the dead-letter stream.
 	Sequences []uint64
 }
 
@@ -56,10 +57,11 @@ type Selection struct {
 type DeadLetters struct {
 	js     jetstream.JetStream
 	layout bus.Layout
-	stream jetstream.Stream // nil when it is missing, and then it holds none
+	stream jetstream.Stream // nil if it does not exist
 }
 
-// OpenDeadLetters finds the dead-letter stream. One that is missing holds none.
+// OpenDeadLetters looks the dead-letter stream up. A missing stream counts as
+// empty.
 func OpenDeadLetters(ctx context.Context, js jetstream.JetStream, l bus.Layout) (*DeadLetters, error) {
 	s, err := bus.FindStream(ctx, js, l.DeadLetterStream())
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -79,7 +81,7 @@ func (d *DeadLetters) subject(s Selection) string {
 	return d.layout.Prefix.DeadLetters()
 }
 
-// Count says how many letters a selection has at present.
+// Count returns the current number of letters in a selection.
 func (d *DeadLetters) Count(ctx context.Context, s Selection) (int, error) {
 	switch {
 	case len(s.Sequences) > 0:
@@ -100,10 +102,9 @@ func (d *DeadLetters) Count(ctx context.Context, s Selection) (int, error) {
 	return n, nil
 }
 
-// Each calls yield for every letter of a selection that is there now, oldest
-// first, until it returns false. Letters that come or go meanwhile do not
-// disturb it. Its error is [ErrNoDeadLetter] for sequences that are not there,
-// after the others.
+// Each calls yield for every letter of a selection, oldest first, until it
+// returns false. Letters that are added or removed meanwhile do no harm. Missing
+// sequences are reported at the end as [ErrNoDeadLetter].
 func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLetter) bool) error {
 	if len(s.Sequences) > 0 {
 		return d.each(ctx, s.Sequences, yield)
@@ -115,8 +116,8 @@ func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLett
 	if err != nil {
 		return d.failed("read", err)
 	}
-	// What is dead-lettered from now on is another day's work, above all the
-	// letters that are replayed and fail again.
+	// Letters added from now on are left out, above all replayed ones that
+	// fail again.
 	last := info.State.LastSeq
 	for next := info.State.FirstSeq; next <= last; {
 		m, err := d.get(ctx, next, jetstream.WithGetMsgSubject(d.subject(s)))
@@ -178,10 +179,10 @@ func (d *DeadLetters) letter(m *jetstream.RawStreamMsg) DeadLetter {
 	}
 }
 
-// Replayable returns [ErrNotAnEvent] for a letter that cannot be an event of
-// this layout, else nil.
+// Replayable returns an error that wraps [ErrNotAnEvent] if the letter cannot be
+// an event of this layout.
 func (d *DeadLetters) Replayable(letter DeadLetter) error {
-	// A server stores a literal wildcard where it finds one, so that is no fault.
+	// A server accepts literal wildcards in published subjects, so they are valid.
 	if !server.IsValidSubject(letter.Subject) || strings.ContainsAny(letter.Subject, " \t") || !server.SubjectMatchesFilter(letter.Subject, d.layout.Prefix.Events()) {
 		return fmt.Errorf("%w: %q", ErrNotAnEvent, letter.Subject)
 	}
@@ -191,18 +192,18 @@ func (d *DeadLetters) Replayable(letter DeadLetter) error {
 // replayTime bounds the publication of a letter.
 const replayTime = 5 * time.Second
 
-// Replay puts a letter back where it was found, with its body unchanged, and
-// removes it once the event stream has it. Its Nats-Msg-Id is made of the
-// letter's place, so that a replay that is done twice, after a crash or by two
-// commands at once, is one event; the id of its first publication travels
-// beside it (see [eventID]). It reaches every sink, which must be idempotent, not
-// only the one whose letter it was. A letter that fails again becomes a new one.
+// Replay publishes a letter to its original subject, with its body unchanged, and
+// removes it once the event stream has stored it. The Nats-Msg-Id is derived from
+// the letter's stream, sequence and time, so that a repeated or concurrent replay
+// is one event; the original id is in another header (see [eventID]). The event
+// reaches every sink, not only the one that failed: sinks must be idempotent. A
+// letter that fails again becomes a new one.
 func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 	if err := d.Replayable(letter); err != nil {
 		return err
 	}
 	m := &nats.Msg{Subject: letter.Subject, Data: letter.Body, Header: nats.Header{}}
-	// The time tells the letter from one of a stream that was made anew.
+	// The time distinguishes the letter from one of a recreated stream.
 	m.Header.Set(subjects.HeaderMsgID, fmt.Sprintf("replay-%s-%d-%s", d.layout.DeadLetterStream(), letter.Sequence, strconv.FormatInt(letter.Time.UnixNano(), 36)))
 	m.Header.Set(subjects.HeaderDLQMsgID, letter.MsgID)
 	if letter.traceparent != "" {
@@ -216,7 +217,7 @@ func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 	return d.Remove(ctx, letter.Sequence)
 }
 
-// Remove deletes a letter. One that is gone already is no error.
+// Remove deletes a letter. A letter that is already deleted is not an error.
 func (d *DeadLetters) Remove(ctx context.Context, sequence uint64) error {
 	_, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, d.stream.DeleteMsg(ctx, sequence)
@@ -235,11 +236,11 @@ func (d *DeadLetters) failed(what string, err error) error {
 }
 
 // oneLine makes text fit for a header value.
-func oneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+func oneLine(s string) string {
 	const most = 500
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+	s = text.Fold(s)
+	if len(s) > most {
+		s = text.CutBytes(s, most) + "…"
 	}
-	return text
+	return s
 }

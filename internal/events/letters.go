@@ -18,8 +18,8 @@ type letter struct {
 	reason error
 }
 
-// bury keeps dead letters. After one that could not be kept those that follow
-// are given back for a while, instead of filling the room of other events.
+// bury stores dead letters. After a failure, the following ones are returned to
+// the stream for a while, so that they take no room from other events.
 func (s *Sink[F]) bury(ctx context.Context, letters <-chan letter) {
 	var rested time.Time
 	for l := range letters {
@@ -27,7 +27,7 @@ func (s *Sink[F]) bury(ctx context.Context, letters <-chan letter) {
 			s.giveBack(l.msg)
 			continue
 		}
-		// What cannot be decoded cannot say its hook either.
+		// The hook of a message that cannot be decoded is unknown.
 		if !s.deadLetter(ctx, l.msg, s.layout.Prefix.EventHook(l.msg.Subject()), l.reason) {
 			rested = time.Now().Add(letterRest)
 		}
@@ -35,15 +35,15 @@ func (s *Sink[F]) bury(ctx context.Context, letters <-chan letter) {
 	}
 }
 
-// giveBack returns a message that holds room to the stream.
+// giveBack returns a message to the stream and frees its room.
 func (s *Sink[F]) giveBack(m jetstream.Msg) {
 	s.nak(m, retryPause(delivered(m)))
 	s.room.Release(weight(m))
 }
 
-// deadLetter keeps the message, unchanged, in the dead-letter stream and takes
-// it out of the durable. It reports whether that was done; if not, the message
-// comes again.
+// deadLetter stores the message, unchanged, in the dead-letter stream and
+// terminates it at the durable. It reports whether that succeeded; if not, the
+// message is redelivered.
 func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, reason error) bool {
 	letter := &nats.Msg{
 		Subject: s.layout.Prefix.DeadLetter(hook),
@@ -60,25 +60,25 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	}
 	letter.Header.Set(subjects.HeaderDLQDurable, s.durable)
 	if meta, err := m.Metadata(); err == nil {
-		// The same event is one dead letter of a sink, however often it is
-		// delivered to it.
+		// An event is at most one dead letter of a sink, however often it is
+		// redelivered.
 		letter.Header.Set(subjects.HeaderMsgID, fmt.Sprintf("dlq-%s-%s-%d", s.durable, meta.Stream, meta.Sequence.Stream))
 	}
 	publish, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	_, err := s.js.PublishMsg(publish, letter)
 	if errors.Is(err, nats.ErrMaxPayload) {
-		// The letter's headers are what is too much. The event stays in the
-		// event stream, where the sequence finds it.
-		s.log.Error("an event is too large for a dead letter", "subject", m.Subject(), "id", letter.Header.Get(subjects.HeaderMsgID), "reason", reason)
+		// The added headers make it too large. The event stays in the event
+		// stream under its sequence.
+		s.log.Error("event too large for a dead letter", "subject", m.Subject(), "id", letter.Header.Get(subjects.HeaderMsgID), "reason", reason)
 		err = nil
 	}
 	if err != nil {
-		s.log.Error("a dead letter could not be kept, it will be tried again", "subject", m.Subject(), "reason", reason, "error", err)
+		s.log.Error("dead letter not stored", "subject", m.Subject(), "reason", reason, "error", err)
 		s.nak(m, retryPause(delivered(m)))
 		if errors.Is(err, jetstream.ErrNoStreamResponse) {
 			if err := s.provision(ctx); err != nil {
-				s.log.Warn("the stream of dead letters cannot be made again", "error", err)
+				s.log.Warn("dead-letter stream not recreated", "error", err)
 			}
 		}
 		return false
@@ -86,14 +86,14 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	count(s.metrics.deadLetters, hook)
 	s.log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
 	if err := m.TermWithReason(oneLine(reason.Error())); err != nil {
-		s.log.Warn("terminating an event", "error", err)
+		s.log.Warn("event not terminated", "error", err)
 	}
 	return true
 }
 
-// eventID is the id that an event's headers give it. A dead letter that is
-// replayed has a Nats-Msg-Id of its own and keeps that of its first publication,
-// or the lack of one, beside it.
+// eventID returns the event id from the headers. A replayed dead letter has a
+// Nats-Msg-Id of its own; the original one, possibly empty, is in another
+// header.
 func eventID(h nats.Header) string {
 	if first, replayed := h[subjects.HeaderDLQMsgID]; replayed && len(first) > 0 {
 		return first[0]

@@ -8,8 +8,8 @@ import (
 
 const namespace = "intenthint"
 
-// labelOther stands for hooks that no gateway has, so that no message from
-// outside can make time series without end.
+// labelOther is the label of unknown hooks, so that messages cannot create an
+// unbounded number of time series.
 const labelOther = "other"
 
 // Metrics are the figures of the event side. All sinks and publishers of a
@@ -38,7 +38,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		applied:      counter("events_applied_total", "Events that were applied, by sink and hook."),
-		ignored:      counter("events_ignored_total", "Events of which a sink keeps nothing, by sink and hook."),
+		ignored:      counter("events_ignored_total", "Events that a sink ignored, by sink and hook."),
 		redeliveries: counter("redeliveries_total", "Deliveries of an event after the first, by sink and hook."),
 		deadLetters:  counter("dead_letters_total", "Events that became dead letters, by sink and hook."),
 		pending:      gauge("consumer_pending", "Events in the stream that the durable of a sink has not been given yet."),

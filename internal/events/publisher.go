@@ -18,7 +18,7 @@ import (
 
 const (
 	// maxOutbox and maxOutboxBytes bound the publications that wait while the
-	// stream cannot take them. Beyond it the oldest is given up, and said so.
+	// stream cannot take them. Beyond that the oldest are dropped and logged.
 	maxOutbox      = 65536
 	maxOutboxBytes = 64 << 20
 	// minBatch is the size from which on a group travels as an atomic batch,
@@ -40,21 +40,21 @@ const (
 	ackTime = 5 * time.Second
 )
 
-// Publisher sends events to the stream without making anybody wait for the
-// acknowledgement, and sends them again until it has come.
+// Publisher publishes events asynchronously and retries until they are
+// acknowledged.
 //
-// A message leaves for the server before Publish returns: the turn outlives a
-// process that is killed after its reply. Only when many are not acknowledged
-// do they gather: what gathers while one group of events is on its way is the
-// next group. A large one travels as an atomic batch, which the server syncs to
-// its disk once, where the stream allows that.
+// A message is sent to the server before Publish returns, so the turn is not lost
+// if the process is killed after its reply. Only when many are unacknowledged do
+// further messages gather while a group is in flight, and form the next group. A
+// large group is sent as an atomic batch, which the server syncs to disk once, if
+// the stream allows that.
 type Publisher struct {
 	nc      *nats.Conn
 	direct  jetstream.JetStream // for what leaves at once
 	js      jetstream.JetStream // for groups
 	metrics *Metrics
 	log     *slog.Logger
-	// single: the stream takes no batches. Of the sending goroutine alone.
+	// single: the stream takes no batches. Used by the sending goroutine only.
 	single bool
 	most   int // maxDirect, but in tests
 	// again are those sent one by one that were not acknowledged. It has room
@@ -92,7 +92,7 @@ func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, d
 		jetstream.WithPublishAsyncMaxPending(most),
 		jetstream.WithPublishAsyncTimeout(directAckTime),
 		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
-			log.Debug("an event was not acknowledged by the stream, it is sent again", "subject", m.Subject, "error", err)
+			log.Debug("event not acknowledged", "subject", m.Subject, "error", err)
 			metrics.publishRetries.Inc()
 			p.again <- m
 		}),
@@ -117,7 +117,7 @@ func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, d
 // now on.
 func (p *Publisher) Publish(m *nats.Msg) {
 	if most := p.nc.MaxPayload(); most > 0 && int64(m.Size()) > most {
-		p.log.Error("an event is too large for the server", "subject", m.Subject, "bytes", m.Size())
+		p.log.Error("event too large for the server", "subject", m.Subject, "bytes", m.Size())
 		return
 	}
 	if !p.sendDirect(m) {
@@ -125,8 +125,8 @@ func (p *Publisher) Publish(m *nats.Msg) {
 	}
 }
 
-// sendDirect sends a message at once, and reports whether it did: it does not
-// where it would overtake others, or where too many are on their way.
+// sendDirect sends a message at once and reports whether it did. It does not if
+// the message would overtake others, or if too many are in flight.
 func (p *Publisher) sendDirect(m *nats.Msg) bool {
 	p.mu.Lock()
 	idle := p.waiting
@@ -134,7 +134,7 @@ func (p *Publisher) sendDirect(m *nats.Msg) bool {
 	if !idle || p.direct.PublishAsyncPending() >= min(p.most, maxDirectBytes/m.Size()) {
 		return false
 	}
-	// No stall: a request waits for nothing that concerns events.
+	// No stall: a request must not wait for events.
 	_, err := p.direct.PublishMsgAsync(m, jetstream.WithRetryAttempts(0), jetstream.WithStallWait(time.Microsecond))
 	if err != nil {
 		m.Reply = ""
@@ -156,8 +156,8 @@ func (p *Publisher) gather(m *nats.Msg) {
 	}
 }
 
-// bound gives up the oldest messages beyond the bounds of the outbox. The lock
-// is held.
+// bound drops the oldest messages beyond the bounds of the outbox. The lock is
+// held.
 func (p *Publisher) bound() {
 	lost := 0
 	for len(p.outbox) > maxOutbox || p.bytes > maxOutboxBytes && len(p.outbox) > 1 {
@@ -166,12 +166,12 @@ func (p *Publisher) bound() {
 		p.outbox = p.outbox[1:]
 	}
 	if lost > 0 {
-		p.log.Error("too many events wait for the stream, the oldest are lost", "events", lost)
+		p.log.Error("outbox full, oldest events lost", "events", lost)
 	}
 }
 
-// take returns the next group; none when there is nothing, and then wake says
-// when there is.
+// take returns the next group. It is empty if no message waits; wake then signals
+// the next one.
 func (p *Publisher) take() []*nats.Msg {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,8 +212,8 @@ func (p *Publisher) sendAgain(first *nats.Msg) {
 	p.putBack(group)
 }
 
-// run sends one group after the other, and one that was not acknowledged again
-// after a pause, so that a stream that comes back is not flooded.
+// run sends one group after the other. It retries an unacknowledged group after a
+// pause, so that a recovering stream is not flooded.
 func (p *Publisher) run() {
 	defer close(p.done)
 	for failures := 0; ; {
@@ -248,7 +248,7 @@ func (p *Publisher) run() {
 			continue
 		}
 		if failures++; failures == 1 {
-			p.log.Warn("events were not acknowledged by the stream, they are sent again until they are", "events", len(left), "error", err)
+			p.log.Warn("events not acknowledged", "events", len(left), "error", err)
 		}
 		p.putBack(left)
 		select {
@@ -259,7 +259,7 @@ func (p *Publisher) run() {
 	}
 }
 
-// send sends a group and returns what was not acknowledged.
+// send sends a group and returns the unacknowledged messages.
 func (p *Publisher) send(group []*nats.Msg) ([]*nats.Msg, error) {
 	if len(group) >= minBatch && !p.single {
 		err := p.sendBatch(group)
@@ -276,7 +276,7 @@ func (p *Publisher) send(group []*nats.Msg) ([]*nats.Msg, error) {
 	return p.sendSingly(group)
 }
 
-// sendSingly sends messages on each other's heels.
+// sendSingly sends messages one by one without waiting in between.
 func (p *Publisher) sendSingly(group []*nats.Msg) ([]*nats.Msg, error) {
 	var (
 		left  []*nats.Msg
@@ -324,13 +324,13 @@ func (p *Publisher) sendBatch(group []*nats.Msg) error {
 		// A server that knows no batches has stored each message and
 		// acknowledged one.
 		p.single = true
-		return &jetstream.APIError{Description: "the server knows no atomic batches"}
+		return &jetstream.APIError{Description: "atomic batches not supported by the server"}
 	}
 	return nil
 }
 
-// Stop waits until everything published is acknowledged, or ctx ends; what is
-// left then is lost and said so.
+// Stop waits until all messages are acknowledged or ctx ends. The remaining ones
+// are lost and logged.
 func (p *Publisher) Stop(ctx context.Context) {
 	defer p.cancel()
 	select {
@@ -344,6 +344,6 @@ func (p *Publisher) Stop(ctx context.Context) {
 		pending := p.direct.PublishAsyncPending() + len(p.again)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.log.Error("events were not acknowledged before the stop", "events", len(p.outbox)+pending)
+		p.log.Error("events not acknowledged before stop", "events", len(p.outbox)+pending)
 	}
 }

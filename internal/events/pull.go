@@ -18,7 +18,7 @@ type source struct {
 	ackWait  time.Duration
 }
 
-// open begins to pull from the durable.
+// open starts a pull from the durable.
 func (s *Sink[F]) open(ctx context.Context) error {
 	durable, err := s.js.Consumer(ctx, s.layout.Stream, s.durable)
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Sink[F]) current() source {
 	return s.source
 }
 
-// pull moves messages from the client's buffer to the collector. When the
-// durable was deleted, by an operator or with its stream, it is made again.
+// pull moves messages from the client's buffer to the collector. If the durable
+// was deleted, alone or with its stream, it is recreated.
 func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 	defer close(out)
 	for {
@@ -71,9 +71,9 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 				return
 			}
 		default:
-			// The iterator goes on by itself, after a reconnect or when a
-			// leader was elected, unless there is nothing left to pull from.
-			s.log.Warn("pulling events", "error", err)
+			// The iterator recovers from reconnects and leader elections, but
+			// not from a deleted durable.
+			s.log.Warn("pull failed", "error", err)
 			if s.durableGone(ctx) {
 				s.current().messages.Stop()
 				continue
@@ -101,8 +101,8 @@ func (s *Sink[F]) enter(ctx context.Context, weight int64) error {
 	return s.room.Acquire(ctx, weight)
 }
 
-// durableGone reports whether the durable, or its stream, certainly exists no
-// more.
+// durableGone reports whether the durable or its stream was certainly
+// deleted.
 func (s *Sink[F]) durableGone(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -117,8 +117,8 @@ func (s *Sink[F]) ending() bool {
 	return s.stopping
 }
 
-// reopen provisions again and pulls anew, as often as it takes. It returns
-// false once the sink is to stop.
+// reopen provisions and pulls again, and retries until that succeeds. It returns
+// false once the sink stops.
 func (s *Sink[F]) reopen(ctx context.Context) bool {
 	for attempt := 1; ; attempt++ {
 		if s.ending() {
@@ -132,13 +132,13 @@ func (s *Sink[F]) reopen(ctx context.Context) bool {
 			err = s.open(ctx)
 		}
 		if err == nil {
-			s.log.Warn("the durable was gone, events are pulled again", "durable", s.durable)
+			s.log.Warn("durable recreated", "durable", s.durable)
 			s.recovered()
 			return true
 		}
 		failure := fmt.Errorf("events cannot be pulled: %w", err)
 		s.fault.Store(&failure)
-		s.log.Error("events cannot be pulled", "attempt", attempt, "error", err)
+		s.log.Error("pull not restarted", "attempt", attempt, "error", err)
 		select {
 		case <-ctx.Done():
 			return false
@@ -147,7 +147,7 @@ func (s *Sink[F]) reopen(ctx context.Context) bool {
 	}
 }
 
-// provision makes again what was deleted, once its files are gone.
+// provision recreates deleted streams and durables, once their files are gone.
 func (s *Sink[F]) provision(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -14,7 +14,7 @@ import (
 	"intenthint/internal/panics"
 )
 
-// Range is a part of the event stream. The zero value is all that stands there.
+// Range is a part of the event stream. The zero value is the whole stream.
 type Range struct {
 	// After leaves out the events up to and with this sequence.
 	After uint64
@@ -26,7 +26,7 @@ type Range struct {
 
 // Place is where a stream begins and ends, and how far a durable is.
 type Place struct {
-	// Created tells a stream from one of the same name that was there before.
+	// Created distinguishes the stream from an earlier one of the same name.
 	Created time.Time
 	// First and Last are the sequences of the oldest and the newest event that
 	// the stream holds.
@@ -36,7 +36,7 @@ type Place struct {
 	Applied, Delivered uint64
 }
 
-// Where returns how far the durable is that is named like the queue group.
+// Where returns the place of the durable with the name of the queue group.
 func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, error) {
 	stream, err := bus.FindStream(ctx, js, l.Stream)
 	if err != nil {
@@ -57,7 +57,8 @@ func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, er
 type Reapplied struct {
 	// Events were read, of which Unreadable could not be decoded.
 	Events, Unreadable int
-	// Failed are the events that could not be applied, Sessions whose they are.
+	// Failed counts the events that could not be applied, Sessions names their
+	// sessions.
 	Failed   int
 	Sessions []string
 }
@@ -68,21 +69,21 @@ type ReapplyOptions[F any] struct {
 	Layout  bus.Layout
 	Range   Range
 	Handler Handler[F]
-	// Progress, which may be nil, is told how many of all events are done.
+	// Progress, which may be nil, receives the number of events done and of all.
 	Progress func(done, total int)
 	// Log is nil for the default.
 	Log *slog.Logger
 }
 
-// Reapply reads events of the stream and applies them, whether they were
-// applied before or not; the durables take no notice. It may run beside sinks
-// that apply the same events.
+// Reapply reads events of the stream and applies them, whether or not they were
+// applied before. The durables are not affected. It may run concurrently with
+// sinks that apply the same events.
 //
-// The error is that of the stream, or of a store that can apply nothing; what
-// cannot be applied by its own fault is logged and counted.
+// The error is that of the stream, or of a store that is not available. Events
+// that fail on their own are logged and counted.
 func Reapply[F any](ctx context.Context, o ReapplyOptions[F]) (Reapplied, error) {
 	if err := o.Handler.validate(); err != nil {
-		return Reapplied{}, fmt.Errorf("apply events again: %w", err)
+		return Reapplied{}, fmt.Errorf("reapplying events: %w", err)
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -146,7 +147,7 @@ func applySessions[F any](ctx context.Context, handler Handler[F], sessions map[
 		}
 		failed += o.events
 		names = append(names, o.session)
-		log.WarnContext(ctx, "events of a session could not be applied again", "session", o.session, "events", o.events, "error", o.err)
+		log.WarnContext(ctx, "events of a session not reapplied", "session", o.session, "events", o.events, "error", o.err)
 	}
 	return failed, names, nil
 }

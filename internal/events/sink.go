@@ -20,28 +20,28 @@ import (
 
 // Event is one message of the event stream, decoded.
 type Event[F any] struct {
-	// Session groups events; "" means that there is nothing to apply.
+	// Session groups events; "" means that the event is ignored.
 	Session string
 	Fact    F
 	Hook    string
 }
 
-// Handler says what events mean to a sink.
+// Handler decodes and applies the events of a sink.
 type Handler[F any] struct {
-	// Decode makes a fact of a message. An error is final: the message becomes
-	// a dead letter at once.
+	// Decode decodes a message to a fact. An error is permanent: the message
+	// becomes a dead letter at once.
 	Decode func(subject, msgID string, data []byte) (Event[F], error)
 	// Apply applies facts of one session. It is idempotent: a fact may come
 	// again, and in any order. When it returns nil, a crash of the process can
 	// no longer lose them. An error with a method Temporary that returns true
 	// is not the fault of the facts, whatever Check returns.
 	Apply func(ctx context.Context, facts []F) error
-	// Check returns why no fact can be applied at present. A failure of Apply
-	// while Check fails too is retried for ever. nil: there is no such reason.
+	// Check returns the reason why no fact can be applied at present, else nil.
+	// Apply is retried without limit while Check fails too.
 	Check func(ctx context.Context) error
 }
 
-var errNoHandler = errors.New("a handler needs Decode and Apply")
+var errNoHandler = errors.New("handler without Decode or Apply")
 
 func (h *Handler[F]) validate() error {
 	if h.Decode == nil || h.Apply == nil {
@@ -58,7 +58,7 @@ type SinkOptions[F any] struct {
 	// Name is the sink's name in metrics and logs.
 	Name string
 	JS   jetstream.JetStream
-	// Layout is provisioned; what is deleted of it is made again.
+	// Layout is the layout to provision; deleted parts of it are recreated.
 	Layout bus.Layout
 	// Durable is the name of one of the layout's durables; "" is the one named
 	// like the queue group. No two sinks share one.
@@ -76,7 +76,7 @@ type SinkOptions[F any] struct {
 var (
 	errNoName    = errors.New("no name")
 	errNoJS      = errors.New("no JetStream context")
-	errNoDurable = errors.New("not one of the layout's durables")
+	errNoDurable = errors.New("unknown durable")
 )
 
 func (o *SinkOptions[F]) validate() error {
@@ -98,7 +98,7 @@ func (o *SinkOptions[F]) validate() error {
 	case o.JS == nil:
 		return errNoJS
 	case !slices.ContainsFunc(o.Layout.Durables(), func(d bus.Durable) bool { return d.Name == o.Durable }):
-		return fmt.Errorf("%q is %w", o.Durable, errNoDurable)
+		return fmt.Errorf("%w %q", errNoDurable, o.Durable)
 	}
 	return o.Handler.validate()
 }
@@ -106,7 +106,7 @@ func (o *SinkOptions[F]) validate() error {
 // Bounds of a sink.
 const (
 	pullMessages = bus.PullMessages
-	// heldEvents and heldBytes bound what is taken and not acknowledged yet.
+	// heldEvents and heldBytes bound the unacknowledged events.
 	heldEvents = 4096
 	heldBytes  = 8 << 20
 	// maxAttempts is how often an event may fail by itself before it becomes a
@@ -115,21 +115,20 @@ const (
 	// appliers is how many sessions are written at once. They wait for the
 	// disk, which syncs many files together in little more time than one.
 	appliers = 64
-	// letterRest is how long no dead letter is tried after one could not be
-	// kept.
+	// letterRest is the pause after a dead letter could not be stored.
 	letterRest = time.Second
 	// settleTime is how long a server may take to remove the files of a stream
 	// after it has said that it is deleted. A new one of the same name that is
 	// made meanwhile loses its files with them, and takes no event until the
 	// server starts again.
 	settleTime = time.Second
-	// heartbeat is how often an idle durable says that it is there; after two
-	// silent ones it is looked for.
+	// heartbeat is the idle heartbeat of a pull; after two missed ones the
+	// durable is looked up.
 	heartbeat = 2 * time.Second
 	// stuckTime is how long one round of a loop may take until it counts as
 	// stuck.
 	stuckTime = 30 * time.Second
-	// lagPause is the time between two looks at the durable's lag.
+	// lagPause is the interval at which the durable's lag is read.
 	lagPause = 5 * time.Second
 )
 
@@ -151,7 +150,7 @@ type Sink[F any] struct {
 
 	done   chan struct{}
 	cancel context.CancelFunc
-	// stopPulling ends a pull that nothing comes from any more.
+	// stopPulling ends a pull that delivers no more messages.
 	stopPulling context.CancelFunc
 	fault       atomic.Pointer[error]
 	pulse       pulse // of run
@@ -178,8 +177,8 @@ func StartSink[F any](ctx context.Context, o SinkOptions[F]) (*Sink[F], error) {
 	s.cancel = cancel
 	pulling, stopPulling := context.WithCancel(own)
 	s.stopPulling = stopPulling
-	// What cannot be taken yet waits here, not in the iterator: one that is
-	// full drops what the server says of itself.
+	// Messages beyond the room wait here, not in the iterator: a full iterator
+	// drops status messages of the server.
 	incoming := make(chan jetstream.Msg, pullMessages)
 	go s.pull(own, pulling, incoming)
 	go s.run(own, incoming)
@@ -196,7 +195,7 @@ func (s *Sink[F]) Check(context.Context) error {
 	return s.pulse.check(time.Now())
 }
 
-// CatchUp waits until no event waits in the stream or in work, or the time is
+// CatchUp waits until no event is pending or in progress, or the time is
 // over.
 func (s *Sink[F]) CatchUp(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
@@ -222,7 +221,7 @@ func (s *Sink[F]) Stop(ctx context.Context) error {
 	s.source.messages.Drain()
 	s.mu.Unlock()
 	defer s.cancel()
-	// A server that is away cannot say that nothing more comes.
+	// An unreachable server cannot confirm that no more messages come.
 	nc := s.js.Conn()
 	lost := nc.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING, nats.CLOSED)
 	defer nc.RemoveStatusListener(lost)
@@ -267,8 +266,8 @@ func (s *Sink[F]) reportLag(ctx context.Context) {
 	}
 }
 
-// pulse tells whether a loop goes round; the zero value is that of one that has
-// not begun, or has ended.
+// pulse detects a stuck loop. The zero value is that of a loop that has not
+// started or has ended.
 type pulse struct {
 	last atomic.Int64 // the beginning of a round, in Unix nanoseconds
 }
@@ -280,7 +279,7 @@ func (p *pulse) end() { p.last.Store(0) }
 func (p *pulse) check(now time.Time) error {
 	last := p.last.Load()
 	if age := now.Sub(time.Unix(0, last)); last > 0 && age > stuckTime {
-		return fmt.Errorf("events are not taken: the same one has been decoded for %s", age.Round(time.Second))
+		return fmt.Errorf("event loop stuck for %s", age.Round(time.Second))
 	}
 	return nil
 }

@@ -170,7 +170,7 @@ func TestALoopThatIsStuckIsNotHealthy(t *testing.T) {
 	require.NoError(t, err)
 	<-decoding
 	e.pulse.beat(time.Now().Add(-stuckTime)) // as if it had taken so long
-	require.ErrorContains(t, e.Check(t.Context()), "has been decoded for 30s")
+	require.ErrorContains(t, e.Check(t.Context()), "event loop stuck for 30s")
 	close(goOn)
 	require.Eventually(t, func() bool { return e.Check(t.Context()) == nil }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, e.Stop(t.Context()))

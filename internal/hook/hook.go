@@ -3,7 +3,7 @@
 // the reply (contract §3, §13).
 //
 // A part of the program that decides something at a hook provides a [Handler];
-// a [Hook] lists the handlers of one hook; a [Runner] makes of it the endpoint
+// a [Hook] lists the handlers of one hook; a [Runner] turns it into an endpoint
 // that package bus serves.
 package hook
 
@@ -17,7 +17,7 @@ import (
 	"intenthint/payload"
 )
 
-// Errors that a [Hook] or a [Handler] is told of.
+// Errors passed to [Hook.Unasked] and [Handler.Omitted].
 var (
 	// ErrOverrun: a handler did not return in its time.
 	ErrOverrun = errors.New("handler exceeded its time budget")
@@ -69,7 +69,7 @@ type Request struct {
 	fate *atomic.Int32
 }
 
-// What became of a handler's answer.
+// States of a handler's answer.
 const (
 	undecided int32 = iota
 	committed       // the handler gives it
@@ -95,7 +95,7 @@ type Result struct {
 type Decision interface {
 	// Join returns this decision and a later handler's as one.
 	Join(later Decision) Decision
-	// Final reports whether it stands whatever later handlers say; they are not
+	// Final reports whether the decision ends the round: later handlers are not
 	// asked.
 	Final() bool
 	// AppendJSON appends the reply body to dst: exactly the object that the hook

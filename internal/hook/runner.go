@@ -71,7 +71,7 @@ func (r *Runner) Answer(ctx context.Context, in bus.Request, reply func(bus.Repl
 		return
 	}
 	if req.Envelope.Hook != r.hook.Name {
-		reply(replyOf(nil, nil, in.Traceparent)) // the payload is the truth (contract §2)
+		reply(replyOf(nil, nil, in.Traceparent)) // the payload takes precedence (contract §2)
 		return
 	}
 	req.Deadline, req.Margin = deadline(in.Received, in.Timeout, r.opts.Timeout())
@@ -141,7 +141,7 @@ func (r *round) proceed() {
 // add joins what a handler contributed.
 func (r *round) add(h Handler, res Result, err error) {
 	if err != nil {
-		r.runner.opts.Log.Warn("handler left out", "hook", r.runner.hook.Name, "handler", h.Name, "error", err)
+		r.runner.opts.Log.Warn("handler skipped", "hook", r.runner.hook.Name, "handler", h.Name, "error", err)
 		res = Result{}
 		if h.Omitted != nil {
 			res.Header = h.Omitted(r.req, err).Header

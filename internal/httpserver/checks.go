@@ -17,8 +17,8 @@ type Check func(ctx context.Context) error
 const (
 	// CheckTimeout is the time that a check has.
 	CheckTimeout = time.Second
-	// A result is good for this long, so that many callers cost no more than
-	// one. That something is well again is noticed sooner.
+	// A result is cached for this long, so that many callers cost no more than
+	// one. Recovery is noticed sooner.
 	goodFor = time.Second
 	badFor  = 100 * time.Millisecond
 )
@@ -33,7 +33,7 @@ type Report struct {
 // Result is the state of one check.
 type Result struct {
 	OK bool `json:"ok"`
-	// Reason says what is wrong, "" when nothing is.
+	// Reason describes the fault; "" means none.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -104,7 +104,7 @@ func (c *cachedCheck) state(ctx context.Context) error {
 	}
 	if c.running == nil {
 		c.running, c.started = make(chan struct{}), time.Now()
-		// The check is not the caller's: others wait for it as well.
+		// Other callers may wait for the check, so it does not end with this one.
 		go c.run(context.WithoutCancel(ctx))
 	}
 	running, started := c.running, c.started
@@ -122,7 +122,7 @@ func (c *cachedCheck) state(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("not finished: %w", context.Cause(ctx))
 	case <-wait.C:
-		return fmt.Errorf("has been running for %s without an end", time.Since(started).Round(time.Millisecond))
+		return fmt.Errorf("still running after %s", time.Since(started).Round(time.Millisecond))
 	}
 }
 

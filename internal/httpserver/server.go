@@ -21,8 +21,8 @@ import (
 type Options struct {
 	// Addr is host:port.
 	Addr string
-	// Fixed says that the operator chose Addr: when it is taken, that is an
-	// error. Otherwise a free port of the same host is taken instead.
+	// Fixed means that the operator chose Addr: an address in use is an error.
+	// Otherwise a free port of the same host is used instead.
 	Fixed bool
 	Log   *slog.Logger
 }
@@ -69,7 +69,6 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 			o.Log.Error("HTTP server ended", "error", err)
 		}
 	}()
-	o.Log.Info("HTTP server started", "address", s.Addr())
 	return s, nil
 }
 
@@ -87,7 +86,7 @@ func listen(ctx context.Context, o Options) (net.Listener, error) {
 	if freeErr != nil {
 		return nil, errors.Join(err, freeErr)
 	}
-	o.Log.Warn("HTTP address is taken, using a free port", "taken", o.Addr, "address", listener.Addr().String())
+	o.Log.Warn("HTTP address in use, using a free port", "taken_address", o.Addr, "address", listener.Addr().String())
 	return listener, nil
 }
 
@@ -115,8 +114,8 @@ func Metrics(registry *prometheus.Registry, log *slog.Logger) http.Handler {
 	})
 }
 
-// ServeHTTP answers 200 when all checks are well, else 503, with a [Report] either
-// way.
+// ServeHTTP answers 200 when all checks pass, else 503, with a [Report] in both
+// cases.
 func (c *Checks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	report := c.Run(r.Context())
 	body, err := json.MarshalIndent(report, "", "  ")

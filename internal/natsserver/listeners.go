@@ -13,12 +13,12 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ErrOpenListener reports an embedded server that would let in everybody who reaches this
-// machine.
-var ErrOpenListener = errors.New("must not let in everybody who reaches this machine")
+// ErrOpenListener reports an embedded server with a non-loopback listener that
+// requires no authentication.
+var ErrOpenListener = errors.New("must not listen on non-loopback addresses without authentication")
 
-// openListeners are the listeners beyond this machine that ask nobody who they
-// are, each as "what on host:port". Monitoring and profiling never ask.
+// openListeners returns the non-loopback listeners without authentication, each
+// as "what on host:port". Monitoring and profiling never have authentication.
 func openListeners(o *server.Options) []string {
 	var open []string
 	check := func(what, host string, port int, asks bool) {
@@ -57,14 +57,14 @@ func openListeners(o *server.Options) []string {
 	return open
 }
 
-// verifies reports whether only clients with a trusted certificate get in.
+// verifies reports whether clients need a trusted certificate.
 func verifies(c *tls.Config) bool {
 	return c != nil && c.ClientAuth == tls.RequireAndVerifyClientCert
 }
 
-// Check returns [ErrConf], and why, for a file that is no configuration, and
-// [ErrOpenListener] for options under which a server would let in everybody who
-// reaches this machine.
+// Check returns an error that wraps [ErrConf] if the configuration file is
+// invalid, and [ErrOpenListener] if the server would have a non-loopback listener
+// without authentication.
 func (o Options) Check() error {
 	opts, err := o.parse()
 	if err != nil {
@@ -78,6 +78,6 @@ func (o Options) refuseOpen(opts *server.Options) error {
 	if len(open) == 0 || o.AllowOpen {
 		return nil
 	}
-	return fmt.Errorf("%w: %s: listen on 127.0.0.1, ask clients for a user, an nkey, a token or a certificate (monitoring cannot), or set HINT_ALLOW_OPEN=1",
+	return fmt.Errorf("%w: %s: listen on 127.0.0.1, require a user, nkey, token or client certificate (not possible for monitoring), or set HINT_ALLOW_OPEN=1",
 		ErrOpenListener, strings.Join(open, ", "))
 }

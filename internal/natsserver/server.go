@@ -24,17 +24,16 @@ import (
 
 // Errors of an embedded server.
 var (
-	// ErrDataDirInUse: another process keeps its JetStream store in the same
-	// data directory and does not listen where this one would join it.
-	ErrDataDirInUse = errors.New("the data directory is in use by another process")
-	// ErrConf: the configuration file of the embedded server cannot be read as
-	// one.
+	// ErrDataDirInUse: another process has its JetStream store in the same data
+	// directory and listens at another address than the configured one.
+	ErrDataDirInUse = errors.New("data directory in use by another process")
+	// ErrConf: the configuration file of the embedded server is invalid.
 	ErrConf = errors.New("must be a NATS configuration file")
 	// ErrServerStart: the embedded server did not come up.
-	ErrServerStart = errors.New("the embedded NATS server did not start")
+	ErrServerStart = errors.New("embedded NATS server not started")
 )
 
-// Options say how to run a NATS server in this process.
+// Options configure an embedded NATS server.
 type Options struct {
 	// ConfFile is a configuration file; "" for the built-in one.
 	ConfFile string
@@ -42,13 +41,13 @@ type Options struct {
 	Port int
 	// DataDir holds the JetStream store in its folder jetstream.
 	DataDir string
-	// AllowOpen starts a server that lets in everybody who reaches this
-	// machine, with a warning.
+	// AllowOpen permits non-loopback listeners without authentication, with a
+	// warning.
 	AllowOpen bool
 }
 
-// urlFile names the file in the data directory that tells other commands on
-// this machine where the embedded server listens.
+// urlFile is the name of the file in the data directory that holds the URL of
+// the embedded server for other commands on this machine.
 const urlFile = "nats.url"
 
 // parse reads the server's options from the file or the built-in copy.
@@ -89,14 +88,14 @@ type Server struct {
 	opts    *server.Options
 	lock    *flock.Flock
 	urlFile string
-	// own is the key of the user that only this process can be, nil when the
-	// server does not know users by name or key.
+	// own is the key of the user reserved for this process, nil if the server
+	// has no users or nkeys.
 	own nkeys.KeyPair
 }
 
-// start starts a server with the options and waits until it takes
-// connections. The lock on the data directory must be held and passes to the
-// returned server.
+// start starts a server with the options and waits until it accepts
+// connections. The lock on the data directory must be held; the returned server
+// takes it over.
 func start(opts *server.Options, dataDir string, lock *flock.Flock, log *slog.Logger) (*Server, error) {
 	own, err := addOwnUser(opts)
 	if err != nil {
@@ -125,7 +124,7 @@ func start(opts *server.Options, dataDir string, lock *flock.Flock, log *slog.Lo
 	}
 	e := &Server{ns: ns, opts: opts, lock: lock, urlFile: filepath.Join(dataDir, urlFile), own: own}
 	if err := os.WriteFile(e.urlFile, []byte(ns.ClientURL()+"\n"), 0o600); err != nil {
-		log.Warn("other commands will not find a server on another port by themselves", "file", e.urlFile, "error", err)
+		log.Warn("URL file of the embedded NATS server not written", "file", e.urlFile, "error", err)
 	}
 	return e, nil
 }
@@ -136,8 +135,8 @@ func (e *Server) URL() string { return e.ns.ClientURL() }
 // StoreDir is the directory of the JetStream store.
 func (e *Server) StoreDir() string { return filepath.Join(e.opts.StoreDir, "jetstream") }
 
-// Stop shuts the server down and waits for it. It is called last: after it
-// nothing can be published or acknowledged.
+// Stop shuts the server down and waits for it. Call it last: afterwards no
+// message can be published or acknowledged.
 func (e *Server) Stop() {
 	_ = os.Remove(e.urlFile)
 	e.ns.Shutdown()
@@ -145,10 +144,10 @@ func (e *Server) Stop() {
 	_ = e.lock.Unlock()
 }
 
-// ConnectOptions let this process into its own server, through a pipe rather
-// than a socket, also when the file asks for a user or a token. identified
-// reports whether they name a user; if not, a server that asks for one needs
-// the options of a configured identity as well.
+// ConnectOptions returns the options to connect to this server in process,
+// without a socket, even if the file requires a user or a token. identified
+// reports whether they name a user; if not, a server that requires one needs the
+// options of a configured identity as well.
 func (e *Server) ConnectOptions() (opts []nats.Option, identified bool, err error) {
 	opts = []nats.Option{nats.InProcessServer(e.ns)}
 	switch {
@@ -163,9 +162,10 @@ func (e *Server) ConnectOptions() (opts []nats.Option, identified bool, err erro
 	return opts, false, nil
 }
 
-// addOwnUser makes a user for this process in a server that has users: with a
-// key that never leaves the process, only through the pipe, and in the one
-// account that is not the system's. It returns nil when there are none.
+// addOwnUser adds a user for this process to a server that has users. Its key
+// never leaves the process, it may connect in process only, and it belongs to the
+// one account other than the system account. It returns nil if the server has no
+// users.
 func addOwnUser(opts *server.Options) (nkeys.KeyPair, error) {
 	if len(opts.Users) == 0 && len(opts.Nkeys) == 0 {
 		return nil, nil
@@ -175,7 +175,7 @@ func addOwnUser(opts *server.Options) (nkeys.KeyPair, error) {
 		switch {
 		case a.Name == opts.SystemAccount:
 		case account != nil:
-			return nil, fmt.Errorf("%s and %s: in a server of several accounts it is not clear which is intenthint's: run it by itself (nats-server -c) and set HINT_NATS_URL", account.Name, a.Name)
+			return nil, fmt.Errorf("ambiguous accounts %s and %s: run a server with several accounts separately (nats-server -c) and set HINT_NATS_URL", account.Name, a.Name)
 		default:
 			account = a
 		}
@@ -223,7 +223,7 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 		return nil, "", err
 	}
 	for _, listener := range openListeners(opts) {
-		log.Warn("everybody who reaches this machine may use the server", "listener", listener)
+		log.Warn("non-loopback listener without authentication", "listener", listener)
 	}
 	if err := os.MkdirAll(opts.StoreDir, 0o700); err != nil {
 		return nil, "", fmt.Errorf("data directory: %w", err)
@@ -247,7 +247,7 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 			}
 			_ = lock.Unlock()
 			if !anyPort && Listens(address) {
-				continue // somebody else's server took the port first
+				continue // another server took the port first
 			}
 			return nil, "", err
 		}
@@ -261,7 +261,7 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 		}
 		if time.Since(said) > 5*time.Second {
 			said = time.Now()
-			log.Info("waiting for the process that is starting the NATS server of this data directory", "directory", o.DataDir)
+			log.Info("waiting for another process to start the NATS server", "directory", o.DataDir)
 		}
 		select {
 		case <-ctx.Done():
@@ -271,8 +271,8 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 	}
 }
 
-// announced is where the process that uses the data directory says that it
-// listens; "" when it does not, or not any more.
+// announced returns the URL that the process using the data directory has
+// written; "" if there is none or it no longer listens there.
 func announced(dataDir string) string {
 	data, err := os.ReadFile(filepath.Join(dataDir, urlFile))
 	if err != nil {
@@ -285,9 +285,9 @@ func announced(dataDir string) string {
 	return url
 }
 
-// LocalURL says where the server of this machine's data directory listens, as
-// far as can be known without connecting: the address its process left behind,
-// else the configured one.
+// LocalURL returns the URL of the server of this data directory, as far as known
+// without connecting: the one its process has written, else the configured
+// one.
 func LocalURL(o Options) (string, error) {
 	if url := announced(o.DataDir); url != "" {
 		return url, nil
@@ -316,8 +316,8 @@ func Listens(address string) bool {
 	return true
 }
 
-// serverLogger hands the server's log to ours. Fatalf must not exit: it is how
-// the server says that it cannot listen or open its store.
+// serverLogger forwards the server's log. Fatalf must not exit: the server calls
+// it when it cannot listen or open its store.
 type serverLogger struct {
 	log   *slog.Logger
 	once  sync.Once

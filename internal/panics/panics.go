@@ -1,5 +1,5 @@
-// Package panics makes errors of panics, where a piece of work that fails must
-// not end the process.
+// Package panics converts panics to errors where a failing task must not end the
+// process.
 package panics
 
 import (

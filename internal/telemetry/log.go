@@ -33,13 +33,13 @@ func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	}
 	timeFormat := time.TimeOnly
 	if !onTerminal {
-		// Text in a file is read on another day.
+		// Text in a file needs the date.
 		timeFormat = "2006-01-02T15:04:05.000Z07:00"
 	}
 	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, ReplaceAttr: withStack, TimeFormat: timeFormat, NoColor: !onTerminal || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb"}))
 }
 
-// withStack shows where a panic was that an error tells of.
+// withStack adds the stack of a panic to its error.
 func withStack(_ []string, a slog.Attr) slog.Attr {
 	err, ok := a.Value.Any().(error)
 	if !ok {

@@ -24,8 +24,8 @@ func NewRegistry(version string) *prometheus.Registry {
 	return r
 }
 
-// Label bounds the values of a metric's label whose number nobody knows
-// beforehand, so that no message from outside can make series without end.
+// Label bounds the number of values of a metric label, so that messages from
+// outside cannot create series without limit.
 type Label struct {
 	limit int
 

@@ -27,10 +27,10 @@ const maxBody = 1 << 20
 // reports an error.
 type StatusError struct {
 	Code int
-	// Message is the provider's, on one line, without the key; "" when its
-	// body says nothing.
+	// Message is the provider's, on one line, without the key; "" if the
+	// body has none.
 	Message string
-	// RetryAfter is how long the provider asks to wait; 0 when it does not say.
+	// RetryAfter is the wait that the provider asks for; 0 if it names none.
 	RetryAfter time.Duration
 
 	// detail is more of the body, in lower case, to find out which parameter

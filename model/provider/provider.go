@@ -27,15 +27,15 @@ var (
 	// whose key is not set.
 	ErrUnresolved = errors.New("model cannot be resolved")
 	// errRefused: the model or its provider declined to answer.
-	errRefused = errors.New("the model refused to answer")
+	errRefused = errors.New("refusal by the model")
 	// errTruncated: the answer reached its length limit.
-	errTruncated = errors.New("the answer was cut off at its length limit")
+	errTruncated = errors.New("answer truncated at its length limit")
 	// errEmpty: the answer holds no text.
-	errEmpty = errors.New("the answer is empty")
+	errEmpty = errors.New("empty answer")
 	// ErrMalformed: the body is not what the API promises.
-	ErrMalformed = errors.New("the response is malformed")
+	ErrMalformed = errors.New("malformed response")
 	// errTooLarge: the body is longer than [maxBody], or its like for vectors.
-	errTooLarge = errors.New("the response is too large")
+	errTooLarge = errors.New("response too large")
 )
 
 // Config is how to reach a provider: an entry of HINT_PROVIDERS.

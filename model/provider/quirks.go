@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// quirks is what was learned about a model: which optional parameters its
-// server refuses. Parameters that a model lacks are left out of the next
+// quirks records which optional parameters the server of a model rejects. Parameters that a model lacks are left out of the next
 // requests, so that finding out costs one refused request.
 type quirks struct {
 	// format is the strongest form of structured output that is accepted.
@@ -96,8 +95,8 @@ func (q quirks) tokens(want int) int {
 	return want
 }
 
-// bare is the last resort against a server that refuses without saying what:
-// nothing optional.
+// bare is the last resort for a server that rejects a request without naming the
+// parameter: no optional parameters.
 func (q quirks) bare() quirks {
 	q.format, q.noTemperature, q.noThinking = formatNone, true, true
 	return q

@@ -16,7 +16,7 @@ import (
 )
 
 // archive is the .history.jsonl of one session during one Apply. The file is
-// looked at only when a fact needs it, and read only when it has changed.
+// checked only when a fact needs it, and read only when it has changed.
 type archive struct {
 	ctx   context.Context //nolint:containedctx // the call's: an archive lives as long as one Apply
 	store *Store
@@ -24,7 +24,7 @@ type archive struct {
 	index *index
 	// oldest is when the oldest turn of the document began.
 	oldest store.Key
-	// lost: the file could not be read in full and was set aside.
+	// lost reports whether the file was damaged and was set aside.
 	lost bool
 }
 
@@ -34,7 +34,7 @@ type index struct {
 	size  int64       // bytes read so far
 	byRun map[string]*line
 	order []*line // by the beginning of the turn
-	// reason is why the file cannot be read in full.
+	// reason is why the file cannot be read in full; nil if it can.
 	reason error
 }
 
@@ -68,7 +68,7 @@ func (a *archive) Before(key store.Key) (json.RawMessage, error) {
 
 func newIndex() *index { return &index{byRun: map[string]*line{}} }
 
-// bytes is about what the index takes in memory.
+// bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 { return int64(256 * (len(x.order) + 1)) }
 
 // search returns the position of the first turn that did not begin before key.
@@ -103,7 +103,7 @@ func (a *archive) read(l *line) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// refresh makes the index that of the file as it is now, once an Apply: the
+// refresh brings the index up to date with the file, once per Apply: the
 // session is locked.
 func (a *archive) refresh() error {
 	if a.index != nil {
@@ -120,7 +120,7 @@ func (a *archive) refresh() error {
 		if err = a.scan(x, info); err == nil && x.reason == nil {
 			break
 		}
-		// More than an addition may have happened to it.
+		// The file may have been changed other than by appending.
 		fallthrough
 	default:
 		x = newIndex()
@@ -142,7 +142,7 @@ func (a *archive) refresh() error {
 	return nil
 }
 
-// scan reads the lines that the index does not have yet.
+// scan reads the lines that are not in the index yet.
 func (a *archive) scan(x *index, info os.FileInfo) error {
 	f, err := os.Open(a.path())
 	if err != nil {
@@ -183,7 +183,7 @@ func (x *index) scan(f *os.File) error {
 	return nil
 }
 
-// take adds one line, which is the next in the file.
+// take adds the next line of the file.
 func (x *index) take(raw []byte) {
 	offset := x.size
 	x.size += int64(len(raw))
@@ -205,9 +205,9 @@ func (x *index) take(raw []byte) {
 // spoilt records why the file cannot be read in full.
 func (x *index) spoilt(reason error) { x.reason = cmp.Or(x.reason, reason) }
 
-// mend puts the turns that can be read in the place of a file that cannot be
-// read in full. Of a run whose last line is not among them an earlier one
-// counts; what has moved from there to a later turn is taken out of it.
+// mend replaces a damaged file by its readable turns. If the last line of a run
+// is unreadable, an earlier one counts; facts that have since moved to a later
+// turn are removed from it.
 func (a *archive) mend(x *index) (*index, error) {
 	a.lost = true
 	var lines []byte
@@ -252,7 +252,7 @@ func (a *archive) append(turns []json.RawMessage) error {
 		return err
 	}
 	if x.info == nil && info.Size() != int64(len(data)) || x.info != nil && info.Size() != x.size+int64(len(data)) {
-		// Somebody else has written to it: read it again when it is needed.
+		// Another process has written to the file: read it again when needed.
 		a.store.indexes.Remove(a.token)
 		return nil
 	}

@@ -19,17 +19,18 @@ func (s *Store) setAside(ctx context.Context, token string, reason error) error 
 	return os.Rename(s.path(token, sessionSuffix), s.path(aside, ""))
 }
 
-// aside is the name under which a file is kept that cannot be read.
+// aside returns the name under which an unreadable file is kept.
 func (s *Store) aside(name string) string {
 	return fmt.Sprintf("%s%s%d", name, corruptPrefix, s.now().UnixMilli())
 }
 
-// mend sets a file of lines aside and puts those of them that can be read in
-// its place; nil without an error if there are none.
+// mend sets a damaged file of lines aside and replaces it by its readable
+// lines. It returns nil without an error if there are none.
 func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, reason error) (info os.FileInfo, err error) {
 	var temp string
 	if len(lines) > 0 {
-		// First of all, for want of room: it is tried again and again then.
+		// Written first, so that a full disk fails before anything is set
+		// aside: retries would pile up copies.
 		if temp, info, err = s.writeTemp(lines); err != nil {
 			return nil, err
 		}
@@ -48,8 +49,8 @@ func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, re
 	if temp == "" {
 		return nil, os.Rename(path, s.path(aside, ""))
 	}
-	// The old file keeps its name until the new one takes it: the stream may
-	// have no more what is in it. Not every file system has links.
+	// The old file keeps its name until the new one replaces it: the stream may
+	// no longer hold its events. Not every file system has hard links.
 	if os.Link(path, s.path(aside, "")) != nil {
 		if err := os.Rename(path, s.path(aside, "")); err != nil {
 			return nil, err
@@ -61,8 +62,8 @@ func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, re
 	return info, s.disk.Names()
 }
 
-// asideAt parses the time of a set-aside file from its suffix; not ok for any
-// other suffix.
+// asideAt parses the time of a set-aside file from its suffix; ok is false for
+// any other suffix.
 func asideAt(suffix string) (at time.Time, ok bool) {
 	_, text, ok := strings.Cut(suffix, corruptPrefix)
 	ms, err := strconv.ParseInt(text, 10, 64)

@@ -9,19 +9,19 @@ import (
 	"intenthint/store"
 )
 
-// entry is a session in memory, valid while its files are the ones it was made
-// of.
+// entry is a session in memory. It is valid while its files are unchanged.
 type entry struct {
 	doc              *store.Document
 	session, pending os.FileInfo // nil: no such file
 	// journal is the content of the pending file.
 	journal journal
 	outline *outline // nil: not written by this process
-	// lost: something of the session could not be read and was set aside.
+	// lost reports whether part of the session was unreadable and was set
+	// aside.
 	lost bool
 }
 
-// bytes is about what the entry takes in memory.
+// bytes estimates the memory that the entry takes.
 func (e *entry) bytes() int64 {
 	n := int64(e.doc.DecodedBytes() + 2<<10)
 	for _, info := range []os.FileInfo{e.session, e.pending} {
@@ -32,15 +32,15 @@ func (e *entry) bytes() int64 {
 	return n
 }
 
-// outline is what is kept of a session file that this process wrote.
+// outline is the outline of a session file that this process wrote.
 type outline struct {
 	store.Outline
 	session os.FileInfo
 }
 
 // load returns the session as it is on disk. The facts are those of the
-// journal, to be folded first; none when the session was in memory. After an
-// error the entry may still tell that the session was lost.
+// journal, to be folded first; there are none when the session was in memory.
+// Even with an error the entry may report a lost session.
 func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, error) {
 	session, err := stat(s.path(token, sessionSuffix))
 	strange := errors.Is(err, errNotRegular)
@@ -83,7 +83,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	return e, facts, err
 }
 
-// decode reads the session file of an entry. A corrupt file is set aside.
+// decode reads the session file of an entry. It sets a corrupt file aside.
 func (s *Store) decode(ctx context.Context, token string, e, cached *entry) error {
 	data, err := os.ReadFile(s.path(token, sessionSuffix))
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Store) decode(ctx context.Context, token string, e, cached *entry) erro
 	return nil
 }
 
-// buffers are reused: a long session is a large file.
+// buffers are reused because a long session is a large file.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func (s *Store) write(token string, e *entry) error {
@@ -141,7 +141,7 @@ func (s *Store) write(token string, e *entry) error {
 	return nil
 }
 
-// forget drops what is in memory of a session.
+// forget drops a session from memory.
 func (s *Store) forget(token string) {
 	s.entries.Remove(token)
 	s.outlines.Remove(token)

@@ -11,8 +11,8 @@ import (
 	"intenthint/store/file/internal/disk"
 )
 
-// tempDir holds files that are being written, and spare ones. probePrefix begins
-// the names of those that [Store.Check] makes; versions before this one wrote
+// tempDir holds files that are being written, and spare ones. probePrefix
+// begins the names of files that [Store.Check] creates. Earlier versions wrote
 // files under names that begin with tempPrefix.
 const (
 	tempDir     = ".tmp"
@@ -22,8 +22,8 @@ const (
 
 var (
 	errNotRegular = errors.New("not a regular file")
-	// A file of lines is left like that when the power fails, or when the
-	// process is killed while it writes: the two look the same.
+	// A power loss, or a process killed while writing, leaves a file of lines
+	// in one of these states.
 	errEmpty = errors.New("the file is empty")
 	errNoEnd = errors.New("the last line has no end")
 )
@@ -50,14 +50,14 @@ func same(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// replace puts data into the file atomically and returns its new stat. Like
-// everything that changes a file here it returns when a power loss can no
-// longer undo it.
+// replace atomically replaces the content of a file and returns its new stat.
+// Like every function here that changes a file, it returns only when the change
+// is durable.
 func (s *Store) replace(path string, data []byte) (os.FileInfo, error) {
 	return s.put(path, data, disk.Exchange)
 }
 
-// create is replace for a file that is most likely not there yet.
+// create is replace for a file that most likely does not exist yet.
 func (s *Store) create(path string, data []byte) (os.FileInfo, error) {
 	return s.put(path, data, func(string, string) error { return fs.ErrNotExist })
 }
@@ -68,22 +68,22 @@ func (s *Store) put(path string, data []byte, exchange func(temp, path string) e
 		return nil, err
 	}
 	if exchange(temp, path) == nil {
-		// Not before the names are on the disk: until then a power loss makes
-		// the replaced file the session again.
+		// The names must be synced first: until then a power loss can restore
+		// the replaced file as the session.
 		if err := s.disk.Names(); err != nil {
 			return nil, err
 		}
 		return info, s.spares.Put(temp)
 	}
-	// There is no such file yet, or the file system cannot exchange.
+	// The file does not exist yet, or the file system cannot exchange names.
 	if err := os.Rename(temp, path); err != nil {
 		return nil, errors.Join(err, os.Remove(temp))
 	}
 	return info, s.disk.Names()
 }
 
-// writeTemp writes data to a file of mode 0600 that has no name yet which
-// anybody looks at, and returns its path and its stat.
+// writeTemp writes data to a temporary file of mode 0600 and returns its path
+// and stat.
 func (s *Store) writeTemp(data []byte) (path string, info os.FileInfo, err error) {
 	temp := s.spares.Take()
 	spare := temp != nil
@@ -100,9 +100,9 @@ func (s *Store) writeTemp(data []byte) (path string, info os.FileInfo, err error
 		err = s.disk.File(temp)
 	}
 	if err == nil {
-		// Clocks of file systems tick every few milliseconds, and a file
-		// system gives a new file the inode number of one just removed. The
-		// precise time keeps two versions of one size apart.
+		// Clocks of file systems tick every few milliseconds, and a new file
+		// can get the inode number of one just removed. The precise time
+		// distinguishes two versions of equal size.
 		now := time.Now()
 		err = os.Chtimes(temp.Name(), now, now)
 	}
@@ -115,9 +115,8 @@ func (s *Store) writeTemp(data []byte) (path string, info os.FileInfo, err error
 	return temp.Name(), info, nil
 }
 
-// createTemp makes a file in a directory of its own: those who make files in
-// one directory wait for each other, and for those who rename there. It creates
-// what has vanished.
+// createTemp creates a file in a directory of its own, to avoid contention with
+// creations and renames in the main one. It creates missing directories.
 func (s *Store) createTemp() (*os.File, error) {
 	dir := filepath.Join(s.dir, tempDir)
 	temp, err := os.CreateTemp(dir, "*")
@@ -130,8 +129,8 @@ func (s *Store) createTemp() (*os.File, error) {
 	return temp, err
 }
 
-// appendTo appends data in one write and returns the file's new stat. What a
-// full disk takes of it is taken back.
+// appendTo appends data in one write and returns the file's new stat. A partial
+// write, as on a full disk, is undone.
 func (s *Store) appendTo(path string, data []byte) (info os.FileInfo, err error) {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -153,7 +152,7 @@ func (s *Store) appendTo(path string, data []byte) (info os.FileInfo, err error)
 	return info, nil
 }
 
-// takeBack takes the last n bytes from a file, and the file when it was new.
+// takeBack truncates a file by n bytes, or removes it if it was new.
 func takeBack(f *os.File, n int) error {
 	info, err := f.Stat()
 	if err != nil {

@@ -20,8 +20,8 @@ type journal struct {
 	last  []byte // the last line
 }
 
-// keep makes the journal hold what waits. New facts are appended: a run that
-// never becomes a turn costs one short write an event.
+// keep makes the journal hold the waiting facts. New facts are appended: a run
+// that never becomes a turn costs one short write per event.
 func (s *Store) keep(token string, e *entry) error {
 	waiting, path := e.doc.Waiting(), s.path(token, pendingSuffix)
 	if len(waiting) == 0 {
@@ -60,8 +60,8 @@ func (s *Store) keep(token string, e *entry) error {
 	return err
 }
 
-// readMore reads what another process has appended to the journal. It is not
-// ok when that is not all that happened to it.
+// readMore reads the lines that another process has appended to the journal. ok
+// is false if the file has changed in any other way.
 func (s *Store) readMore(token string, e *entry, pending os.FileInfo) ([]store.Fact, bool) {
 	if e.pending == nil || pending == nil || !os.SameFile(e.pending, pending) || pending.Size() <= e.pending.Size() {
 		return nil, false
@@ -71,8 +71,8 @@ func (s *Store) readMore(token string, e *entry, pending os.FileInfo) ([]store.F
 		return nil, false
 	}
 	defer f.Close() //nolint:errcheck // only read
-	// A new file may have got the number of the old one: it is the same if
-	// it goes on after the same line.
+	// A new file may have got the inode number of the old one. It is the same
+	// file if the last line read is still in its place.
 	from := e.pending.Size() - int64(len(e.journal.last))
 	data := make([]byte, pending.Size()-from)
 	if _, err := f.ReadAt(data, from); err != nil {
@@ -87,8 +87,7 @@ func (s *Store) readMore(token string, e *entry, pending os.FileInfo) ([]store.F
 	return facts, err == nil
 }
 
-// mendJournal puts the facts that could be read in the place of a journal that
-// cannot be read in full.
+// mendJournal replaces a damaged journal by its readable facts.
 func (s *Store) mendJournal(ctx context.Context, token string, e *entry, facts []store.Fact, reason error) error {
 	e.lost, e.journal = true, journal{}
 	lines, err := e.journal.add(facts)
@@ -98,8 +97,8 @@ func (s *Store) mendJournal(ctx context.Context, token string, e *entry, facts [
 	return err
 }
 
-// read takes the next lines of the file. The error, beside the facts that it
-// could read, is about lines that are not waiting facts.
+// read takes the next lines of the file. It returns an error along with the
+// readable facts if some lines are not waiting facts.
 func (j *journal) read(data []byte) (facts []store.Fact, err error) {
 	if len(data) == 0 {
 		err = errEmpty
@@ -124,7 +123,7 @@ func (j *journal) read(data []byte) (facts []store.Fact, err error) {
 	return facts, err
 }
 
-// note notes that the fact stands in the file.
+// note records that the fact is in the file.
 func (j *journal) note(id string) {
 	if j.ids == nil {
 		j.ids = map[string]struct{}{}
@@ -133,7 +132,7 @@ func (j *journal) note(id string) {
 	j.lines++
 }
 
-// add returns the lines of facts, which it notes.
+// add returns the lines of facts and records the facts.
 func (j *journal) add(facts []store.Fact) ([]byte, error) {
 	var lines bytes.Buffer
 	enc := json.NewEncoder(&lines)

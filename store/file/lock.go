@@ -19,7 +19,7 @@ import (
 const (
 	lockDir    = ".locks"
 	shardCount = 256
-	// lockPoll is how often a lock that another process holds is tried.
+	// lockPoll is how often to retry a lock that another process holds.
 	lockPoll = time.Millisecond
 )
 
@@ -37,8 +37,8 @@ func (s *Store) lockPath(i int) string {
 	return filepath.Join(s.dir, lockDir, fmt.Sprintf("%02d", i))
 }
 
-// current reports whether the lock that is held is the one that others take. It is
-// not when its directory has vanished.
+// current reports whether the held lock is the one that other processes use. It
+// is not once its directory has vanished.
 func (sh *shard) current() bool {
 	held, err := sh.file.Stat()
 	if err != nil {

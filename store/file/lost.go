@@ -50,7 +50,7 @@ func (s *Store) Lost(context.Context) ([]store.Loss, error) {
 func (s *Store) Recovered(_ context.Context, loss store.Loss) error {
 	err := os.Remove(filepath.Join(s.dir, lostDir, loss.Token+"."+loss.Mark))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // another process has, or the directory is lost
+		return nil // another process did it, or the directory is lost
 	}
 	return err
 }

@@ -62,9 +62,9 @@ func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err e
 	}, true, nil
 }
 
-// nextSource creates the file that becomes the source when a rebuild is done. If
-// the directory is lost before that, so is this file, and the rebuild does not
-// count.
+// nextSource creates the file that becomes the source when a rebuild is done.
+// If the directory is lost before that, the file is lost too and the rebuild
+// fails.
 func (s *Store) nextSource() (path string, err error) {
 	left, err := filepath.Glob(s.path(sourceFile, ".*"))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"intenthint/subjects"
 )
 
-// Suffixes of what belongs to a session. Only session files end in .json.
+// Suffixes of the files of a session. Only session files end in .json.
 const (
 	sessionSuffix = ".json"
 	historySuffix = ".history.jsonl"
@@ -40,7 +40,7 @@ type Store struct {
 	lost    func(token string)
 	shards  [shardCount]shard
 	entries *lru.Cache[*entry]
-	// outlines are there for longer than the entries.
+	// outlines outlive the entries.
 	outlines *lru.Cache[*outline]
 	indexes  *lru.Cache[*index]
 	disk     disk.Disk
@@ -49,8 +49,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store in dir and creates the directory (mode 0700) when it is
-// not there.
+// Open opens the store in dir. It creates the directory (mode 0700) if it does
+// not exist.
 func Open(dir string, opts store.Options) (*Store, error) {
 	opts = opts.WithDefaults()
 	s := &Store{dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost}
@@ -137,8 +137,8 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	}
 	written = err == nil
 	if !s.shard(token).current() {
-		// The directory has vanished meanwhile, and with it what kept others
-		// from the session: one may have written over the other.
+		// The directory has vanished meanwhile, and with it the lock file:
+		// another process may have overwritten the session.
 		s.forget(token)
 		return true, errors.Join(err, s.MarkLost(ctx, token))
 	}
@@ -153,7 +153,7 @@ func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store
 	if err != nil {
 		return err
 	}
-	// The order matters when the process dies in between: a retired turn is in
+	// The order matters if the process dies in between: a retired turn is in
 	// the archive before it leaves the session file, and a fact is in the
 	// session file before it leaves the journal.
 	if len(change.Retired) > 0 {

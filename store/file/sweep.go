@@ -12,12 +12,12 @@ import (
 	"intenthint/store"
 )
 
-// strayAge is how old a file that is being written must be to be taken for one
-// that a dead process left; writing takes milliseconds.
+// strayAge is the age from which a temporary file is taken for one left by a
+// dead process; writing takes milliseconds.
 const strayAge = 10 * time.Minute
 
-// Sweep implements [store.Sweeper]. A file that cannot be removed does not keep
-// the others.
+// Sweep implements [store.Sweeper]. It goes on after a file that cannot be
+// removed.
 func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int
 	return removed, errors.Join(errs...)
 }
 
-// sweepTemp removes what dead processes left in the directory of files that are
-// being written. What a living one takes for a spare is gone then, no more.
+// sweepTemp removes the temporary files of dead processes. A live process loses
+// no more than its spare files.
 func (s *Store) sweepTemp() error {
 	files, err := os.ReadDir(filepath.Join(s.dir, tempDir))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -63,7 +63,7 @@ func (s *Store) sweepTemp() error {
 	return errors.Join(errs...)
 }
 
-// sweep looks at one file and reports whether it removed a session.
+// sweep checks one file and reports whether it removed a session.
 func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration) (bool, error) {
 	if strings.HasPrefix(name, tempPrefix) || strings.HasPrefix(name, probePrefix) {
 		stale, err := s.stale(name, strayAge)
@@ -80,7 +80,7 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		return false, nil
 	}
 	token, suffix := name[:dot], name[dot:]
-	// Other files of the session whose age counts as well.
+	// Other files of the session whose age counts too.
 	var also []string
 	switch suffix {
 	case sessionSuffix:
@@ -89,7 +89,7 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		also = []string{sessionSuffix}
 	case pendingSuffix:
 	default:
-		// Setting a file aside does not touch it: its name holds the time.
+		// Setting a file aside keeps its mtime: the time is in its name.
 		if at, ok := asideAt(suffix); ok && s.now().Sub(at) > olderThan {
 			return false, os.RemoveAll(s.path(name, ""))
 		}

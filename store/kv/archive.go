@@ -11,20 +11,19 @@ import (
 	"intenthint/subjects"
 )
 
-// archive are the retired turns of one session during one Apply, when every
-// one of them stands under its own key.
+// archive is the retired turns of one session during one Apply, each under its
+// own key.
 type archive struct {
 	ctx   context.Context //nolint:containedctx // the call's: an archive lives as long as one Apply
 	store *Store
 	token string
-	// empty: no turn of the session was ever retired.
+	// empty reports that no turn of the session was ever retired.
 	empty bool
-	// runs are the turns that were asked for already; nil for one that is not
-	// there.
+	// runs caches the turns already looked up; nil for a missing one.
 	runs map[string]json.RawMessage
-	// index is the store's once it is up to date.
+	// index is the store's, once it is up to date.
 	index *index
-	// lost: a turn could not be read and was set aside.
+	// lost reports whether a turn was unreadable and was set aside.
 	lost bool
 }
 
@@ -91,7 +90,7 @@ func (a *archive) Before(key store.Key) (json.RawMessage, error) {
 		if err != nil || raw != nil {
 			return raw, err
 		}
-		// It is gone, with an earlier session of the same name.
+		// The turn was deleted with an earlier session of the same name.
 		a.index.remove(last.run)
 	}
 }
@@ -104,13 +103,13 @@ type index struct {
 	order []place // by the beginning
 }
 
-// place is where a turn stands in the order of turns.
+// place is the position of a turn in the order of turns.
 type place struct {
 	run   string
 	begin store.Key
 }
 
-// bytes is about what the index takes in memory.
+// bytes estimates the memory that the index takes.
 func (x *index) bytes() int64 { return int64(256 * (len(x.order) + 1)) }
 
 // search returns the position of the first turn that did not begin before key.
@@ -160,8 +159,8 @@ func (a *archive) refresh(x *index) error {
 	return a.store.bucket.follow(a.ctx, filter, x.seen, math.MaxUint64, add)
 }
 
-// turn reads the retired turn of a message; nil without an error when it is
-// gone. The record is what was read, also with [store.ErrCorrupt].
+// turn reads the retired turn of a message; nil without an error if it no
+// longer exists. The record is what was read, also with [store.ErrCorrupt].
 func (s *Store) turn(ctx context.Context, m message) (at record, turn *store.Turn, err error) {
 	if chunksOf(m.value) != nil {
 		at, err = s.bucket.read(ctx, m.key)

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// setAside keeps a corrupt value under another key and puts what can be
-// read of the session in its place. Of several processes one succeeds.
+// setAside moves a corrupt value to another key and replaces it by the readable
+// part of the session. Of several processes one succeeds.
 func (s *Store) setAside(ctx context.Context, at record, instead head, reason error) (record, error) {
 	aside, err := s.keepAside(ctx, at.key, at)
 	if err != nil {
 		return record{}, err
 	}
-	// The chunks of the old value stay: they belong to the one set aside.
+	// The chunks of the old value stay: the value set aside uses them.
 	at, err = s.writeHead(ctx, record{key: at.key, revision: at.revision}, instead)
 	if err != nil {
 		return record{}, err
@@ -22,7 +22,7 @@ func (s *Store) setAside(ctx context.Context, at record, instead head, reason er
 	return at, nil
 }
 
-// keepAside keeps the value of a key under another one, and notes that its
+// keepAside copies the value of a key to another key and records that its
 // session lacks events.
 func (s *Store) keepAside(ctx context.Context, token string, at record) (aside string, err error) {
 	m, err := s.bucket.get(ctx, at.key)
@@ -39,9 +39,9 @@ func (s *Store) keepAside(ctx context.Context, token string, at record) (aside s
 	return aside, s.MarkLost(ctx, token)
 }
 
-// setTurnAside does so with a retired turn that cannot be read. What takes its
-// place is a marker: the key keeps a revision, which tells a process that is
-// late not to put there what it has.
+// setTurnAside sets an unreadable retired turn aside. A marker takes its place,
+// so that the key keeps a revision: this stops a late process from writing an
+// old turn there.
 func (s *Store) setTurnAside(ctx context.Context, token string, at record, reason error) error {
 	aside, err := s.keepAside(ctx, token, at)
 	if err != nil {

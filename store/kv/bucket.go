@@ -22,13 +22,13 @@ const (
 	subjectPrefix = "$KV."
 )
 
-// errConflict reports a key that is not at the revision it was expected at.
+// errConflict reports a key that is not at the expected revision.
 var errConflict = errors.New("key written by another process")
 
-// errMissed reports a walk through keys on which the server has left some out.
+// errMissed reports a walk through keys in which the server skipped some.
 var errMissed = errors.New("incomplete walk through keys")
 
-// isAway reports whether an error is of the servers, or of the way to them.
+// isAway reports whether an error comes from the servers or the connection.
 func isAway(err error) bool {
 	for _, passing := range []error{
 		errConflict, context.DeadlineExceeded, jetstream.ErrNoStreamResponse, jetstream.ErrStreamNotFound,
@@ -45,16 +45,16 @@ func isAway(err error) bool {
 // message is the value of a key.
 type message struct {
 	key string
-	// revision is the sequence of the message in the bucket's stream, so that
-	// the revisions of different keys are in order; 0 for a key that has none.
+	// revision is the message's sequence in the bucket's stream, so revisions
+	// of different keys are ordered; 0 for a key without one.
 	revision uint64
 	value    []byte // nil for a key that was deleted
 	time     time.Time
 }
 
 // bucket is the stream of a key-value bucket. It is used as a stream because
-// the questions that decide something must be answered by its leader: a direct
-// get may be answered by a replica that is behind.
+// reads that decide something must be answered by the leader: a direct get may
+// be answered by a replica that lags.
 type bucket struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
@@ -64,8 +64,8 @@ type bucket struct {
 	puts   grouper
 }
 
-// openBucket finds the bucket, and creates it when it is missing. What exists
-// is left as it is.
+// openBucket finds the bucket and creates it if it is missing. An existing one
+// is not changed.
 func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (*bucket, error) {
 	b := &bucket{js: js, config: config, name: streamPrefix + config.Bucket, prefix: subjectPrefix + config.Bucket + "."}
 	stream, err := b.find(ctx)
@@ -79,8 +79,8 @@ func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.Ke
 	return b, nil
 }
 
-// find returns the stream, which it creates when it is missing. A handle is
-// good for every stream of the name.
+// find returns the stream and creates it if it is missing. The handle is valid
+// for every stream of that name.
 func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
 	for attempt := 1; ; attempt++ {
 		s, err := b.js.Stream(ctx, b.name)
@@ -91,9 +91,9 @@ func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
 		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) && !isStoreFailed(err) {
 			return s, err
 		}
-		// Another process was faster, and the servers of a cluster learn of it
-		// one by one; or the files of one that was deleted are not gone yet.
-		// That may also be a fault that stays.
+		// Another process created it first, and not every server of the cluster
+		// has it yet; or the files of a deleted stream still exist. The fault
+		// may also be permanent.
 		if attempt == maxUnreached {
 			return nil, err
 		}
@@ -112,10 +112,10 @@ func isStoreFailed(err error) bool {
 	return ok && api.ErrorCode == storeFailed
 }
 
-// Create makes the stream of a bucket as CreateKeyValue does, which cannot be
-// told where to begin: revisions begin at the time, so that what a process
-// remembers of a bucket that was deleted is no revision of the one made in its
-// place.
+// Create makes the stream of a bucket as CreateKeyValue does, but with a first
+// sequence, which CreateKeyValue cannot set. Revisions begin at the current
+// time, so that revisions remembered from a deleted bucket are never valid in
+// its successor.
 func Create(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error) {
 	orAny := func(n int64) int64 {
 		if n == 0 {
@@ -159,11 +159,11 @@ func (b *bucket) get(ctx context.Context, key string) (message, error) {
 	return m, err
 }
 
-// askTime bounds a question whose context does not end.
+// askTime bounds a request whose context has no deadline.
 const askTime = 5 * time.Second
 
-// ask gets a message from the leader of the stream; its revision is 0 when
-// there is none.
+// ask gets a message from the leader of the stream; its revision is 0 if there
+// is no such message.
 func (b *bucket) ask(ctx context.Context, request map[string]any) (message, error) {
 	if _, ok := ctx.Deadline(); !ok {
 		bounded, cancel := context.WithTimeout(ctx, askTime)
@@ -220,14 +220,14 @@ func (b *bucket) ask(ctx context.Context, request map[string]any) (message, erro
 const operation = "KV-Operation"
 
 // isMarker reports whether a message is a tombstone: its key was deleted. This
-// package leaves markers in the place of retired turns that could not be read;
-// an operator's tools leave others.
+// package replaces unreadable retired turns by markers; an operator's tools
+// leave others.
 func isMarker(header nats.Header) bool {
 	return header.Get(operation) != "" || header.Get(jetstream.MarkerReasonHeader) != ""
 }
 
-// put writes a value over the one of the given revision, 0 for a key without
-// any. The error of a key that has another revision is [errConflict].
+// put writes a value over the given revision, 0 for a new key. It returns
+// [errConflict] if the key has another revision.
 func (b *bucket) put(ctx context.Context, key string, value []byte, over uint64) (revision uint64, err error) {
 	p := put{ctx: ctx, key: key, value: value, over: over}
 	b.puts.put(&p)
@@ -269,18 +269,18 @@ func (b *bucket) putMany(puts []*put) error {
 	return nil
 }
 
-// remove puts a marker in the place of a value.
+// remove replaces a value by a marker.
 func (b *bucket) remove(ctx context.Context, key string, over uint64) error {
 	marker := &nats.Msg{Subject: b.prefix + key, Header: nats.Header{operation: {"DEL"}}}
 	_, err := b.publish(ctx, marker, jetstream.WithExpectLastSequencePerSubject(over))
 	return err
 }
 
-// putRetries, a quarter of a second apart, are how often a stream is written to
-// of which the servers of a cluster have not heard yet.
+// putRetries is how often, a quarter of a second apart, to retry writing to a
+// stream that not all servers of a cluster know yet.
 const putRetries = 8
 
-// putWhile writes a value over any, as long as another key has a revision.
+// putWhile writes a value over any revision while another key has a given one.
 func (b *bucket) putWhile(ctx context.Context, key string, value []byte, other string, at uint64) (revision uint64, err error) {
 	return b.publish(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, jetstream.WithExpectLastSequenceForSubject(at, b.prefix+other))
 }
@@ -300,19 +300,19 @@ func isConflict(err *jetstream.APIError) bool {
 	return err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
-// purge removes the values below a revision whose keys fit the filter, without
-// a trace.
+// purge removes the values below a revision whose keys match the filter,
+// without leaving markers.
 func (b *bucket) purge(ctx context.Context, filter string, below uint64) error {
 	return b.stream.Purge(ctx, jetstream.WithPurgeSubject(b.prefix+filter), jetstream.WithPurgeSequence(below))
 }
 
-// Values that are fetched at once, with their bodies and without.
+// Values fetched at once, with and without their bodies.
 const (
 	fetchBodies  = 32
 	fetchHeaders = 512
 )
 
-// How often something is looked for that was created just now.
+// How often to look for something that was just created.
 const (
 	maxUnreached   = 40
 	unreachedPause = 25 * time.Millisecond

@@ -10,7 +10,7 @@ import (
 	"intenthint/subjects"
 )
 
-// entry is a session in memory, as it was written at a revision.
+// entry is a session in memory, as written at a revision.
 type entry struct {
 	doc *store.Document
 	// at is the record that doc was made of.
@@ -19,17 +19,17 @@ type entry struct {
 	bytes int
 	// archived: turns of the session may stand under keys of their own.
 	archived bool
-	// leaving are the turns that the value holds beside the document.
+	// leaving are the turns in the value beside the document.
 	leaving []json.RawMessage
 	// written: the leaving turns stand under their own keys as well.
 	written bool
-	// guess: the session is taken to be new without a look. The
-	// compare-and-set decides.
+	// guess reports that the session is assumed to be new without a read. The
+	// compare-and-set detects a wrong guess.
 	guess bool
 }
 
-// load reads a session from the bucket. What is at hand of an earlier state,
-// or nil, makes that cheap. A corrupt value is set aside.
+// load reads a session from the bucket. An earlier state, which may be nil,
+// makes that cheap. A corrupt value is set aside.
 func (s *Store) load(ctx context.Context, token string, earlier *entry) (e *entry, lost bool, err error) {
 	at, err := s.bucket.read(ctx, token)
 	var h head
@@ -72,8 +72,7 @@ func (s *Store) load(ctx context.Context, token string, earlier *entry) (e *entr
 	return e, lost, nil
 }
 
-// readable returns the turns that can be read, and an error when there are
-// others.
+// readable returns the readable turns, and an error if there are others.
 func readable(turns []json.RawMessage) (out []json.RawMessage, err error) {
 	for _, raw := range turns {
 		if _, failure := store.DecodeTurn(raw); failure != nil {
@@ -97,10 +96,10 @@ func (s *Store) writeHead(ctx context.Context, over record, h head) (record, err
 	return s.bucket.write(ctx, over, data)
 }
 
-// buffers are reused: a long session is a large value.
+// buffers are reused because a long session is a large value.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// write writes the session of an entry over the one that it was made of.
+// write writes the session of an entry over the record it was read from.
 func (s *Store) write(ctx context.Context, e *entry, leaving []json.RawMessage) error {
 	h := head{Format: format, Archived: e.archived || len(e.leaving) > 0, leaving: leaving}
 	buf, _ := buffers.Get().(*[]byte)
@@ -136,7 +135,7 @@ func (s *Store) writeLeaving(ctx context.Context, token string, e *entry) error 
 }
 
 // retire writes a turn that was seen leaving at a revision of its session,
-// unless somebody has done so since.
+// unless another process has done so since.
 func (s *Store) retire(ctx context.Context, key string, raw []byte, seen uint64) error {
 	over := record{key: key} // most turns are retired once
 	for attempt := 1; ; attempt++ {

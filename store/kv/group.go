@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// put is a value on its way to the bucket, and what became of it.
+// put is a value to be written to the bucket, and its result.
 type put struct {
 	ctx      context.Context //nolint:containedctx // the caller's, who waits for it
 	key      string
@@ -20,45 +20,47 @@ type put struct {
 }
 
 const (
-	// While crowd puts or more are in flight, the server is what they wait for:
-	// the time between crowdSamples acknowledgements measures it.
+	// With crowd or more puts in flight the server is the bottleneck: the time
+	// between crowdSamples acknowledgements measures its speed.
 	crowd        = 32
 	crowdSamples = 64
-	// slowPut is the time per put from which batches are tried: a server that
-	// takes less does not sync every write.
+	// slowPut is the time per put above which batches are tried: a faster
+	// server does not sync every write.
 	slowPut = 100 * time.Microsecond
 	// minGroup and maxGroup bound a batch, and maxGroupBytes its values.
 	minGroup      = 16
 	maxGroup      = 256
 	maxGroupBytes = 4 << 20
-	// A longer sample than longSample counts as one of that length: it is an
-	// outlier.
+	// Samples are capped at longSample: longer ones are outliers.
 	longSample = 2 * time.Millisecond
 	// A batch must take at most goodBatch of what its puts would take singly,
 	// of trialBatches together; otherwise batches rest for badRest.
 	goodBatch    = 0.8
 	trialBatches = 8
 	badRest      = time.Minute
-	// After so many trials single puts are measured again.
+	// After this many trials single puts are measured again.
 	goodTrials = 64
-	// A conflict of one put refuses its batch: then they rest for so long.
+	// A conflict of one put refuses its whole batch: batches then rest for this
+	// long.
 	conflictRest = time.Second
-	// Small groups in a row end the batches: the crowd has gone.
+	// This many small groups in a row end batching: the load has dropped.
 	smallGroups = 4
 )
 
-// errNoBatch: a batch was refused as a whole, nothing of it was written.
+// errNoBatch reports a batch that was refused as a whole: nothing was written.
 var errNoBatch = errors.New("batch refused")
 
-// grouper decides which puts travel together. Each goes by itself, at once,
-// unless many wait for a server that needs long for one, because it syncs it:
-// then all that come while one batch is on its way are the next one, which the
-// server syncs once. Where that does not pay it is left alone for a while.
+// grouper decides which puts are sent together. Each put is sent alone and at
+// once, unless many wait for a server that is slow because it syncs each: then
+// all puts that arrive while one batch is in flight form the next, which the
+// server syncs once. If batches are not faster, they are not tried again for a
+// while.
 type grouper struct {
-	// one puts a value by itself.
+	// one puts a single value.
 	one func(*put)
-	// many puts values in a batch: all, none with an error of kind errNoBatch,
-	// unknown with any other. nil for a stream without atomic batches.
+	// many puts values in a batch. On success all are written, with an error of
+	// kind errNoBatch none; with any other error it is unknown. It is nil for a
+	// stream without atomic batches.
 	many func([]*put) error
 
 	mu       sync.Mutex // guards what follows
@@ -77,9 +79,9 @@ type grouper struct {
 	values   int           // that were in them
 }
 
-// put puts a value and returns when its error and revision are known. The value
-// is the caller's again then: one that is in a batch already does not hear of
-// the end of its context.
+// put puts a value and returns when its error and revision are known. The
+// caller may then reuse the value. Once the value is in a batch, the end of its
+// context has no effect.
 func (g *grouper) put(p *put) {
 	g.mu.Lock()
 	if !g.batching {
@@ -115,7 +117,7 @@ func (g *grouper) put(p *put) {
 	}
 }
 
-// acknowledged ends a single put. The lock is held.
+// acknowledged records the end of a single put. The lock is held.
 func (g *grouper) acknowledged(now time.Time) {
 	crowded := g.inflight >= crowd
 	g.inflight--
@@ -140,13 +142,13 @@ func (g *grouper) acknowledged(now time.Time) {
 	}
 }
 
-// rest ends the batches, and takes none for a while. The lock is held.
+// rest stops batching for a while. The lock is held.
 func (g *grouper) rest(d time.Duration) {
 	g.batching, g.samples, g.single, g.crowded = false, 0, 0, time.Time{}
 	g.resting = time.Now().Add(d)
 }
 
-// send sends what waits, group after group.
+// send sends the waiting puts, group after group.
 func (g *grouper) send() {
 	for {
 		g.mu.Lock()
@@ -172,7 +174,7 @@ func (g *grouper) send() {
 	}
 }
 
-// take returns what is to be sent next. The lock is held.
+// take returns the next group to send. The lock is held.
 func (g *grouper) take() []*put {
 	n, size := 0, 0
 	for n < len(g.waiting) && n < maxGroup && (n == 0 || size+len(g.waiting[n].value) <= maxGroupBytes) {
@@ -194,8 +196,8 @@ func (g *grouper) sendSingly(group []*put) {
 	all.Wait()
 }
 
-// sendBatch reports whether it is done with the puts; false when they are to be
-// sent singly.
+// sendBatch reports whether the puts are done; false if they are to be sent
+// singly.
 func (g *grouper) sendBatch(group []*put) bool {
 	began := time.Now()
 	err := g.many(group)

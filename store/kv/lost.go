@@ -20,7 +20,7 @@ func (s *Store) MarkLost(ctx context.Context, token string) error {
 }
 
 // Lost implements [store.Losses]. It drops these sessions from memory, so that
-// what is applied to them again is written.
+// facts applied to them again are written.
 func (s *Store) Lost(ctx context.Context) (out []store.Loss, err error) {
 	err = s.bucket.follow(ctx, lostKey+"*.*", 0, math.MaxUint64, func(m message) error {
 		token, mark, _ := strings.Cut(strings.TrimPrefix(m.key, lostKey), ".")
@@ -47,7 +47,7 @@ func (s *Store) forget(ctx context.Context, token string) error {
 	return nil
 }
 
-// forgetAll does so for all sessions.
+// forgetAll does the same for all sessions.
 func (s *Store) forgetAll(ctx context.Context) error {
 	for i, shard := range s.shards {
 		select {

@@ -69,8 +69,8 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 	return slices.SortedFunc(maps.Values(found), store.Summary.Compare), nil
 }
 
-// summarize reads what a list shows of a value; a summary without turns is not
-// for a list.
+// summarize reads a summary from a value; one without turns does not belong in
+// a list.
 func (s *Store) summarize(ctx context.Context, m message) (store.Summary, error) {
 	r := record{time: m.time}
 	var err error
@@ -112,7 +112,7 @@ func (s *Store) retired(ctx context.Context, token string) ([]json.RawMessage, e
 		revision uint64
 	}
 	byRun := map[string]retiredTurn{}
-	// First what is leaving: it may get a key of its own meanwhile.
+	// Read leaving turns first: they may get keys of their own meanwhile.
 	h, at, err := s.head(ctx, token)
 	if err != nil && !errors.Is(err, store.ErrCorrupt) {
 		return nil, err

@@ -25,7 +25,7 @@ const (
 	asideKey = ".x."
 )
 
-// record is what stands under a key, however many messages it takes.
+// record is the content of a key, in however many messages.
 type record struct {
 	key      string
 	revision uint64 // 0: nothing was ever written
@@ -34,16 +34,15 @@ type record struct {
 	chunks   []string
 }
 
-// Chunks of a value that was overwritten are purged soon after. A reader that
-// misses one reads the value again; when the value is the same as before, the
-// chunk is lost.
+// Chunks of an overwritten value are purged soon after. A reader that misses
+// one reads the value again; if the value is unchanged, the chunk is lost.
 const (
 	readAttempts = 10
 	strayAge     = 10 * time.Minute
 )
 
-// read reads a record. The error of one that cannot be put together is of kind
-// [store.ErrCorrupt]; the record then has its revision only.
+// read reads a record. If it cannot be assembled, the error is of kind
+// [store.ErrCorrupt] and the record has only its revision.
 func (b *bucket) read(ctx context.Context, key string) (record, error) {
 	var before uint64
 	for range readAttempts {
@@ -96,8 +95,8 @@ func (b *bucket) assemble(ctx context.Context, m message) (r record, missing str
 }
 
 // write writes data over a record and returns the new one, without the data.
-// What is too large for one message goes into chunks first. The message under
-// the key itself decides: until it is written nothing has happened, and after it
+// Data too large for one message is first written as chunks. The message under
+// the key itself commits the write: before it nothing has changed, and after it
 // nothing refers to the old chunks.
 func (b *bucket) write(ctx context.Context, over record, data []byte) (record, error) {
 	out := record{key: over.key}
@@ -117,8 +116,8 @@ func (b *bucket) write(ctx context.Context, over record, data []byte) (record, e
 	var err error
 	out.revision, err = b.put(ctx, over.key, value, over.revision)
 	if errors.Is(err, errConflict) {
-		// Nobody will use these chunks, unless the conflict is with this very
-		// value, whose acknowledgement was lost.
+		// These chunks are unused, unless the conflict is with this very value,
+		// whose acknowledgement was lost.
 		if now, getErr := b.get(ctx, over.key); getErr == nil {
 			b.purgeChunks(ctx, over.key, out.chunks, chunksOf(now.value))
 		}
@@ -130,9 +129,9 @@ func (b *bucket) write(ctx context.Context, over record, data []byte) (record, e
 	return out, nil
 }
 
-// writeChunks writes data in pieces of at most so many bytes. The name of a chunk
-// is of its content and of its writer: nobody else's attempt uses it, so that it
-// can be purged when the attempt fails.
+// writeChunks writes data in pieces of at most so many bytes. The name of a
+// chunk identifies its content and its writer: no other attempt uses it, so it
+// can be purged if the attempt fails.
 func (b *bucket) writeChunks(ctx context.Context, key string, data []byte, most int) (names []string, err error) {
 	for piece := range slices.Chunk(data, most) {
 		name := sumOf(piece) + nuid.Next()
@@ -144,8 +143,7 @@ func (b *bucket) writeChunks(ctx context.Context, key string, data []byte, most 
 	return names, nil
 }
 
-// purgeChunks removes chunks of a key that are not in use. One that is left is
-// found by the sweep.
+// purgeChunks removes unused chunks of a key. The sweep finds any that remain.
 func (b *bucket) purgeChunks(ctx context.Context, key string, chunks, used []string) {
 	for _, name := range chunks {
 		if !slices.Contains(used, name) {
@@ -154,5 +152,5 @@ func (b *bucket) purgeChunks(ctx context.Context, key string, chunks, used []str
 	}
 }
 
-// anyRevision is above all revisions; a purge reads 0 as no limit.
+// anyRevision is above all revisions; a purge takes 0 as no limit.
 const anyRevision = 0

@@ -31,15 +31,16 @@ func (s *Store) Source(ctx context.Context) (store.Source, error) {
 // rebuildKey begins the keys of rebuilds that are under way.
 const rebuildKey = "_.rebuild."
 
-// Rebuilding implements [store.Rebuilder]. It is always ok: processes that
-// rebuild at the same time get in each other's way and nothing worse.
+// Rebuilding implements [store.Rebuilder]. ok is always true: concurrent
+// rebuilds slow each other down but do no harm.
 func (s *Store) Rebuilding(ctx context.Context) (r store.Rebuild, ok bool, err error) {
 	// If the bucket is lost before the rebuild is done, so is this key, and the
 	// rebuild does not count.
 	key := rebuildKey + nuid.Next()
 	began, err := s.bucket.put(ctx, key, []byte("began"), 0)
 	if err == nil {
-		// To a session that is in memory with all its events nothing is written.
+		// Nothing is written to a session that is in memory with all its
+		// events.
 		err = s.forgetAll(ctx)
 	}
 	if err != nil {

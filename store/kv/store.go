@@ -23,15 +23,15 @@ const (
 	shardCount      = 64
 )
 
-// A change that loses against another process's is retried, for about a second:
+// A change that loses against another process's is retried for about a second:
 // every conflict means that another process made progress.
 const (
 	maxAttempts = 40
 	longPause   = 50 * time.Millisecond
 )
 
-// lookTime is how long sessions that seem to begin are read first once one of
-// them had begun before: where no conversation is kept, all turns seem to.
+// lookTime is how long sessions that seem new are read first after one turned
+// out to exist: where no conversation is kept, all turns seem new.
 const lookTime = time.Minute
 
 // Store is a [store.Store] in a bucket. It is safe for concurrent use, also by
@@ -45,16 +45,16 @@ type Store struct {
 	shards  [shardCount]chan struct{}
 	entries *lru.Cache[*entry]
 	indexes *lru.Cache[*index]
-	// look is the time, in Unix nanoseconds, until which sessions that seem to
-	// begin are read first.
+	// look is the time, in Unix nanoseconds, until which sessions that seem new
+	// are read first.
 	look atomic.Int64
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the bucket that the configuration names. It is created when it is
-// missing, and left as it is when it exists; it must keep the last value of
-// every key (a history of 1 is enough) for ever.
+// Open opens the bucket that the configuration names. It creates a missing
+// bucket and does not change an existing one, which must keep the last value of
+// every key (a history of 1 is enough) without expiry.
 func Open(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValueConfig, opts store.Options) (*Store, error) {
 	opts = opts.WithDefaults()
 	s := &Store{limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost}
@@ -74,7 +74,7 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValue
 	return s, nil
 }
 
-// lock keeps other goroutines of this process from a session: the
+// lock excludes other goroutines of this process from a session: the
 // compare-and-set would do so too, at the price of a round trip.
 func (s *Store) lock(ctx context.Context, token string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
@@ -123,7 +123,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	}
 	defer unlock()
 	e, _ := s.entries.Get(token)
-	// What is in memory runs ahead of the bucket until it is written.
+	// The entry in memory is ahead of the bucket until it is written.
 	s.entries.Remove(token)
 	if e != nil && !e.written && len(e.leaving) > 0 {
 		// To be read again: the session may have been removed since, or the
@@ -163,17 +163,17 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	}
 }
 
-// beginsSession reports whether a session most likely begins with these facts: to
-// look first whether it is there would be a round trip for nothing.
+// beginsSession reports whether a session most likely begins with these facts:
+// reading it first would waste a round trip.
 func beginsSession(facts []store.Fact) bool {
 	return slices.ContainsFunc(facts, func(f store.Fact) bool {
 		return f.Begin != nil && len(f.Begin.Conversation) == 0
 	})
 }
 
-// pause waits before a change is tried again: not at all at first, when the
-// other process is most likely done, then longer every time and for a time left
-// to chance, so that one of two is ahead next time.
+// pause is the backoff before a change is retried: none at first, when the
+// other process is most likely done, then growing and with jitter, so that one
+// of two is ahead next time.
 func pause(ctx context.Context, attempt int) error {
 	if attempt == 1 {
 		return ctx.Err()
@@ -187,9 +187,9 @@ func pause(ctx context.Context, attempt int) error {
 	}
 }
 
-// apply folds facts into a session and writes it. After an error the entry is
-// good for nothing but a reload. lost reports that a retired turn could not be
-// read, also after an error.
+// apply folds facts into a session and writes it. After an error the entry can
+// only be reloaded. lost reports that a retired turn was unreadable, also after
+// an error.
 func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store.Fact) (lost bool, err error) {
 	if err := s.writeLeaving(ctx, token, e); err != nil {
 		return false, err
@@ -202,10 +202,10 @@ func (s *Store) apply(ctx context.Context, token string, e *entry, facts []store
 	return archive.lost, err
 }
 
-// probeKey is no session's: it has two tokens.
+// probeKey has two tokens, so it is not the key of a session.
 const probeKey = "_.probe"
 
-// Check implements [store.Applier]. A bucket that has vanished is created again.
+// Check implements [store.Applier]. It creates a bucket that has vanished.
 func (s *Store) Check(ctx context.Context) error {
 	bounded, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

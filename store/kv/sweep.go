@@ -18,8 +18,7 @@ func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int
 	return removed, errors.Join(append(errs, s.sweepChunks(ctx))...)
 }
 
-// stale returns the keys that fit the filter and are older, each with its
-// revision.
+// stale returns the older keys that match the filter, each with its revision.
 func (s *Store) stale(ctx context.Context, filter string, olderThan time.Duration) ([]message, error) {
 	var out []message
 	err := s.bucket.each(ctx, filter, false, func(m message) error {
@@ -49,11 +48,10 @@ func (s *Store) sweepSessions(ctx context.Context, olderThan time.Duration) (rem
 	return removed, errors.Join(errs...)
 }
 
-// remove removes a session that still stands at its revision. An empty one
-// takes its place first: it decides between this and a fact that comes now, and
-// its revision parts what belonged to the old session from what belongs to a
-// new one. A process that dies in between leaves the empty session to the next
-// sweep.
+// remove removes a session if it is still at its revision. It first writes an
+// empty session: that write resolves the race with a new fact, and its revision
+// separates the data of the old session from that of a new one. A process that
+// dies in between leaves the empty session to the next sweep.
 func (s *Store) remove(ctx context.Context, m message) (bool, error) {
 	unlock, err := s.lock(ctx, m.key)
 	if err != nil {
@@ -75,10 +73,10 @@ func (s *Store) remove(ctx context.Context, m message) (bool, error) {
 	return true, s.bucket.purge(ctx, m.key, at.revision+1)
 }
 
-// asides are the filters of what was set aside: sessions, and retired turns.
+// asides are the filters for set-aside sessions and retired turns.
 var asides = []string{"*" + asideKey + "*", "*" + turnKey + "*" + asideKey + "*"}
 
-// sweepAside removes what was set aside long ago.
+// sweepAside removes old set-aside values.
 func (s *Store) sweepAside(ctx context.Context, olderThan time.Duration) error {
 	var errs []error
 	for _, filter := range asides {
@@ -91,8 +89,8 @@ func (s *Store) sweepAside(ctx context.Context, olderThan time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// sweepChunks removes the chunks of values that were never written or that
-// were overwritten by a process which died then.
+// sweepChunks removes the chunks of values that were never written, or were
+// overwritten by a process that died before it purged them.
 func (s *Store) sweepChunks(ctx context.Context) error {
 	chunks, err := s.stale(ctx, "*"+chunkKey+"*", strayAge)
 	if err != nil {
@@ -111,7 +109,7 @@ func (s *Store) sweepChunks(ctx context.Context) error {
 	if len(byKey) == 0 {
 		return nil
 	}
-	// What was set aside has chunks too.
+	// Values set aside have chunks too.
 	aside := map[string][]string{}
 	for _, filter := range asides {
 		err := s.bucket.each(ctx, filter, true, func(m message) error {

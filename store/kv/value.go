@@ -15,21 +15,21 @@ import (
 	"intenthint/store"
 )
 
-// The first byte of a value tells what follows.
+// The first byte of a value is its kind.
 const (
 	plainMark  = 'r' // the data
 	packedMark = 's' // the data as a block of s2
 	listMark   = 'c' // the names of the chunks that the data was cut into, one a line
 )
 
-// packFrom is the size from which data is compressed: below, one block of a
-// disk holds it either way.
+// packFrom is the size from which data is compressed: anything smaller takes
+// one disk block either way.
 const packFrom = 2 << 10
 
-// maxData bounds what one message decompresses to.
+// maxData bounds the decompressed size of one message.
 const maxData = 64 << 20
 
-// pack makes a value of data, in the memory of buf when that is large enough.
+// pack makes a value of data, in the memory of buf if it is large enough.
 func pack(buf, data []byte) []byte {
 	if len(data) >= packFrom {
 		buf = slices.Grow(buf[:0], 1+s2.MaxEncodedLen(len(data)))
@@ -74,8 +74,7 @@ func packChunks(names []string) []byte {
 	return append([]byte{listMark}, strings.Join(names, "\n")...)
 }
 
-// chunksOf returns the names of the chunks that a value consists of, none when
-// it is whole.
+// chunksOf returns the names of the chunks of a value, none if it is whole.
 func chunksOf(value []byte) []string {
 	if len(value) == 0 || value[0] != listMark {
 		return nil
@@ -89,7 +88,7 @@ func chunksOf(value []byte) []string {
 	return names
 }
 
-// sumOf is what the name of a chunk begins with.
+// sumOf returns the beginning of a chunk's name.
 func sumOf(chunk []byte) string {
 	sum := sha256.Sum256(chunk)
 	return hex.EncodeToString(sum[:16]) + "-"
@@ -98,7 +97,7 @@ func sumOf(chunk []byte) string {
 // format is the version of [head] that this package writes.
 const format = 1
 
-// errFormat reports a session that a later version of the program has written.
+// errFormat reports a session written by a later version of the program.
 var errFormat = errors.New("unknown session format")
 
 // head is the data under the token of a session: a line of what follows it,
@@ -109,12 +108,12 @@ type head struct {
 	Archived bool `json:"archived,omitempty"`
 
 	state []byte
-	// leaving are turns that the document does not hold any more and whose own
-	// keys may not hold yet.
+	// leaving are turns that are no longer in the document and may not be under
+	// their own keys yet.
 	leaving []json.RawMessage
 }
 
-// empty is a session of which nothing is known.
+// empty is a session without content.
 func empty() head { return head{Format: format, state: []byte(`{"history":[]}`)} }
 
 // append appends the encoding to buf. appendState appends the document.
@@ -134,8 +133,8 @@ func (h head) append(buf []byte, appendState func([]byte) ([]byte, error)) ([]by
 	return buf, nil
 }
 
-// decodeHead decodes what append encoded; it does not look into the document.
-// Its errors are [store.ErrCorrupt] and [errFormat].
+// decodeHead decodes what append encoded, without checking the document. Its
+// errors are [store.ErrCorrupt] and [errFormat].
 func decodeHead(data []byte) (head, error) {
 	var h head
 	first, rest, ok := bytes.Cut(data, []byte{'\n'})

@@ -29,7 +29,7 @@ func TestAnEmbeddingModelHelpsWhileItIsThere(t *testing.T) {
 		write(t, filepath.Join(dir, id+".md"), fmt.Sprintf("---\nid: %s\ntriggers: [%s]\nexamples:\n  - %s\n---\nPrompt of %s.\n", id, id, strings.Join(examples, "\n  - "), id))
 	}
 	p := s.serve(1, 1)[0]
-	const ready = "the embedding model helps"
+	const ready = "embedding model in use"
 	p.logs(ready)
 	texts := m.Count()
 	require.Positive(t, texts)

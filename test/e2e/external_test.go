@@ -66,7 +66,7 @@ func TestExternalServer(t *testing.T) {
 	// The server goes away and comes back with what it had.
 	e.stop()
 	for _, p := range processes {
-		p.logs("lost the NATS server")
+		p.logs("NATS connection lost")
 	}
 	e.start()
 	s.ready(2, processes...)
@@ -129,7 +129,7 @@ func TestOneModelCallAfterTheServerWasRestarted(t *testing.T) {
 	processes := s.serve(3, 3)
 	e.stop()
 	for _, p := range processes {
-		p.logs("lost the NATS server")
+		p.logs("NATS connection lost")
 	}
 	e.start()
 	s.ready(3, processes...)

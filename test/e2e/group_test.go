@@ -134,7 +134,7 @@ func TestTheProcessWithTheServerIsKilledUnderLoad(t *testing.T) {
 	}
 	first.kill()
 	for _, p := range others {
-		p.logs("lost the NATS server")
+		p.logs("NATS connection lost")
 		require.False(t, p.ended())
 	}
 	s.start() // and the two that were left come back to it

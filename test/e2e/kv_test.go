@@ -98,7 +98,7 @@ func TestSessionsInAKeyValueBucket(t *testing.T) {
 	require.Zero(t, r.code, r.stderr)
 	r = exported.run("sessions", "export", filepath.Join(s.dir, "export"))
 	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "is where the sessions are")
+	require.Contains(t, r.stderr, "is the session directory itself")
 	r = far.run("sessions", "show", "nobody")
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.stderr, "bucket OPENCLAW_EVENTS_SESSIONS")

@@ -71,7 +71,7 @@ func TestStreamPlanAndApply(t *testing.T) {
 	require.NotEmpty(t, plan[0].Differences[1].Loss)
 	r = s.run("stream", "apply", "--yes")
 	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "would lose data")
+	require.Contains(t, r.stderr, "data loss")
 	stream, err := g.js.Stream(ctx, "OPENCLAW_EVENTS")
 	require.NoError(t, err)
 	require.EqualValues(t, 10, stream.CachedInfo().State.Msgs)
@@ -97,10 +97,10 @@ func TestWhatNobodyCanUseStopsTheStart(t *testing.T) {
 	require.NoError(t, err)
 	p := s.start()
 	require.Equal(t, 1, p.wait(patient))
-	require.Contains(t, p.stderr.String(), "durable intent-hint cannot be used")
+	require.Contains(t, p.stderr.String(), "durable intent-hint: unusable configuration")
 	r := s.run("stream", "apply", "--yes")
 	require.Equal(t, 1, r.code)
-	require.Contains(t, r.stderr, "durable intent-hint must be created again")
+	require.Regexp(t, "durable intent-hint: changing .*: recreation required", r.stderr)
 }
 
 func TestReplayOfDeadLetters(t *testing.T) {
@@ -162,7 +162,7 @@ func TestReplayOfDeadLetters(t *testing.T) {
 	r = s.run("dlq", "replay", "--yes")
 	require.Equal(t, 1, r.code, "one is left")
 	require.Contains(t, r.stdout, "replayed 1 of 2")
-	require.Contains(t, r.stderr, "dead letter 4 is left")
+	require.Contains(t, r.stderr, "dead letter 4 not replayed")
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
 	stream, err := g.js.Stream(ctx, "OPENCLAW_EVENTS_DLQ")

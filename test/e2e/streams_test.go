@@ -93,7 +93,7 @@ func TestSignalsThatEndAProcess(t *testing.T) {
 			p := newSystem(t).serve(1, 1)[0]
 			require.NoError(t, p.cmd.Process.Signal(sig))
 			require.Zero(t, p.wait(patient), "as good as SIGTERM:\n%s", p.stderr.tail())
-			require.True(t, p.logged(`"msg":"intenthint has stopped"`))
+			require.True(t, p.logged(`"msg":"stopped"`))
 		})
 	}
 }

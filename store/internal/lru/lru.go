@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Cache keeps what was used last, up to a size in bytes. It is safe for
-// concurrent use; what it holds is guarded by the lock of the session.
+// Cache keeps the most recently used values, up to a size in bytes. It is safe
+// for concurrent use; the values are guarded by the lock of the session.
 type Cache[V any] struct {
 	mu    sync.Mutex
 	lru   *simplelru.LRU[string, sized[V]]
@@ -21,10 +21,10 @@ type sized[V any] struct {
 	bytes int64
 }
 
-// maxEntries bounds the number of small things.
+// maxEntries bounds the number of small values.
 const maxEntries = 1 << 14
 
-// New makes a cache of values that take about limit bytes in all.
+// New makes a cache of values of about limit bytes in all.
 func New[V any](limit int64) (*Cache[V], error) {
 	c := &Cache[V]{limit: limit}
 	var err error
@@ -32,7 +32,7 @@ func New[V any](limit int64) (*Cache[V], error) {
 	return c, err
 }
 
-// Get returns the value of a session, and whether there is one.
+// Get returns the value of a session and reports whether there is one.
 func (c *Cache[V]) Get(token string) (v V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +40,7 @@ func (c *Cache[V]) Get(token string) (v V, ok bool) {
 	return found.value, ok
 }
 
-// Put keeps a value that takes about so many bytes, whatever that is, and lets
-// go of others for it.
+// Put stores a value of about so many bytes and evicts others to make room.
 func (c *Cache[V]) Put(token string, v V, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,14 +52,14 @@ func (c *Cache[V]) Put(token string, v V, bytes int64) {
 	}
 }
 
-// Remove lets go of a value.
+// Remove removes a value.
 func (c *Cache[V]) Remove(token string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lru.Remove(token)
 }
 
-// RemoveAll lets go of all values.
+// RemoveAll removes all values.
 func (c *Cache[V]) RemoveAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package disk makes small files survive a power loss, at a fraction of what an
-// fsync and a new file for each would cost: files that are written at the same
-// time are synced by one call, and files that were replaced are written again.
+// Package disk makes small files durable at a fraction of the cost of an fsync
+// and a new file for each: files written at the same time are synced by one
+// call, and replaced files are written again.
 package disk
 
 import (
@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Disk syncs the files of one directory. Tests put functions of their own in
-// the places of these.
+// Disk syncs the files of one directory. Tests replace its functions.
 type Disk struct {
 	// File syncs the content of a file.
 	File func(f *os.File) error
@@ -29,20 +28,19 @@ func New(dir string) Disk {
 	return Disk{File: contents.sync, Names: names.sync}
 }
 
-// Bounds of syncing a whole file system for the sake of some files.
+// Bounds of syncing a whole file system.
 const (
 	// leastTogether is the smallest group that is synced with one call.
 	leastTogether = 3
-	// patience is how long the call may take. It also flushes what other
-	// programs wrote; after a slow call, files are synced one by one for
+	// patience is how long the call may take. It also flushes the writes of
+	// other programs. After a slow call, files are synced one by one for
 	// restAfter times as long.
 	patience  = 50 * time.Millisecond
 	restAfter = 20
 )
 
-// contentSync syncs files. Those that are written at the same time are synced
-// together where that is possible: one call for all of them takes hardly more
-// time than one for each.
+// contentSync syncs files. Files written at the same time are synced together
+// where possible: one call for all takes hardly longer than one for each.
 type contentSync struct {
 	one func(*os.File) error
 	// all syncs everything on the file system of a file; nil: not possible.
@@ -78,7 +76,7 @@ func (c *contentSync) sync(f *os.File) error {
 	return err
 }
 
-// work syncs what waits until nothing does.
+// work syncs the waiting files until there are none.
 func (c *contentSync) work() {
 	for {
 		c.mu.Lock()
@@ -100,8 +98,8 @@ func (c *contentSync) work() {
 	}
 }
 
-// together syncs all files of a group with one call. It is false after an error,
-// which may be about another program's file.
+// together syncs all files of a group with one call. It returns false after an
+// error, which may concern another program's file.
 func (c *contentSync) together(group []unsynced) bool {
 	began := time.Now()
 	err := c.all(group[0].file)
@@ -125,10 +123,10 @@ type nameSync struct {
 	one     func() error
 	done    *sync.Cond // its lock guards what follows
 	working bool
-	next    *nameCall // for those who come now; nil when nobody has
+	next    *nameCall // for new callers; nil if there are none
 }
 
-// nameCall is one call, and how it ended.
+// nameCall is one call and its result.
 type nameCall struct {
 	ended bool
 	err   error
@@ -160,7 +158,7 @@ func (n *nameSync) sync() error {
 	return mine.err
 }
 
-// SyncDir syncs the names in a directory, by itself.
+// SyncDir syncs the names in a directory.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -12,8 +12,9 @@ func Exchange(a, b string) error {
 	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 }
 
-// alone reports whether the file has no other name, as in a copy made of links, and
-// nobody else has it open: only then the kernel grants a write lease.
+// alone reports whether the file has no other hard link and no other process
+// has it open. The kernel grants a write lease only if no other process has it
+// open.
 func alone(f *os.File) bool {
 	fd := f.Fd()
 	var info unix.Stat_t

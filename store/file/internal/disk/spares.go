@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// maxSpares bounds the files that are kept to be written again: as many as are
-// written at the same time.
+// maxSpares bounds the files that are kept for reuse: as many as are written at
+// the same time.
 const maxSpares = 64
 
-// Spares are files that were replaced, under names of temporary ones. The next
-// write takes one of them instead of creating a file: file systems take their
-// time to give a new file the place of one that was just deleted. The zero value
-// has none.
+// Spares are replaced files, kept under temporary names. The next write reuses
+// one instead of creating a file: file systems are slow to give a new file the
+// place of one just deleted. The zero value has none.
 type Spares struct {
 	mu    sync.Mutex
 	paths []string
 }
 
-// Take opens a spare file that nobody else has open; nil without one.
+// Take opens a spare file that no other process has open. It returns nil if
+// there are none.
 func (s *Spares) Take() *os.File {
 	s.mu.Lock()
 	if len(s.paths) == 0 {
@@ -31,12 +31,12 @@ func (s *Spares) Take() *os.File {
 	s.mu.Unlock()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return nil // gone with its directory, or swept
+		return nil // removed with its directory, or swept
 	}
 	if alone(f) {
 		return f
 	}
-	// A reader of the replaced file is not done yet: it keeps the file.
+	// A reader still has the replaced file open.
 	_ = errors.Join(f.Close(), os.Remove(path))
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 // syncAll syncs everything on the file system of f.
 func syncAll(f *os.File) error { return unix.Syncfs(int(f.Fd())) } //nolint:gosec // a descriptor is an int
 
-// canSyncAll reports whether syncing the file system of dir is as good as syncing
-// a file in it: the kernel must report what could not be written (since 5.8),
-// and the file system must be one of those where the call reaches the disk.
+// canSyncAll reports whether syncing the file system of dir is as good as
+// syncing a file in it: the kernel must report write errors (since 5.8), and
+// the file system must be one where the call reaches the disk.
 func canSyncAll(dir string) bool {
 	var system unix.Utsname
 	var fs unix.Statfs_t

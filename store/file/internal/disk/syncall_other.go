@@ -4,7 +4,7 @@ package disk
 
 import "os"
 
-// Elsewhere there is no such call.
+// Other systems have no such call.
 func syncAll(*os.File) error { return os.ErrInvalid }
 
 func canSyncAll(string) bool { return false }
