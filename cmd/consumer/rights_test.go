@@ -136,12 +136,12 @@ func TestWhatAUserMayNotIsSaid(t *testing.T) {
 		code       int
 		says       []string
 	}{
-		{"a consumer without streams", "consumer", nil, []string{"run"}, 1, []string{"OPENCLAW_EVENTS", "$JS.API.STREAM.CREATE.OPENCLAW_EVENTS", "not allowed"}},
-		{"a consumer as a gateway", "gateway", nil, []string{"run"}, 1, []string{"not allowed"}},
-		{"a consumer without a bucket", "consumer", map[string]string{"HINT_STORE": "kv"}, []string{"sessions", "ls"}, 1, []string{"not allowed", "$JS.API.STREAM.CREATE.KV_OPENCLAW_EVENTS_SESSIONS"}},
+		{"a consumer without streams", "consumer", nil, []string{"run"}, 1, []string{"OPENCLAW_EVENTS", "$JS.API.STREAM.CREATE.OPENCLAW_EVENTS", "permission denied"}},
+		{"a consumer as a gateway", "gateway", nil, []string{"run"}, 1, []string{"permission denied"}},
+		{"a consumer without a bucket", "consumer", map[string]string{"HINT_STORE": "kv"}, []string{"sessions", "ls"}, 1, []string{"permission denied", "$JS.API.STREAM.CREATE.KV_OPENCLAW_EVENTS_SESSIONS"}},
 		{"another's inbox", "consumer", map[string]string{"HINT_NATS_INBOX_PREFIX": ""}, []string{"run"}, 1, []string{"HINT_NATS_INBOX_PREFIX"}},
 		{"a consumer that asks", "consumer", map[string]string{"HINT_TIMEOUT_MS": "500"}, []string{"ask", "hello"}, 1, []string{"openclaw.request.before_prompt_build.main"}},
-		{"a gateway at the dead letters", "gateway", nil, []string{"dlq", "ls"}, 1, []string{"not allowed", "OPENCLAW_EVENTS_DLQ"}},
+		{"a gateway at the dead letters", "gateway", nil, []string{"dlq", "ls"}, 1, []string{"permission denied", "OPENCLAW_EVENTS_DLQ"}},
 		{"a wrong password", "consumer", map[string]string{"HINT_NATS_URL": "tls://consumer:guess@" + at.ns.Addr().String()}, []string{"run"}, 1, []string{"HINT_NATS_URL", "Authorization Violation"}},
 		{"a wrong password of a command", "operator", map[string]string{"HINT_NATS_URL": "tls://operator:guess@" + at.ns.Addr().String()}, []string{"ask", "hello"}, 1, []string{"HINT_NATS_URL", "Authorization Violation"}},
 		{"no certificate", "consumer", map[string]string{"HINT_NATS_CERT": "", "HINT_NATS_KEY": ""}, []string{"run"}, 1, []string{"HINT_NATS_CERT"}},
