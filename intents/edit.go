@@ -24,7 +24,7 @@ var ErrUneditable = errors.New("the list of examples cannot be extended")
 const maxAttempts = 100
 
 // AppendExamples returns the intent file with more examples at the end of its
-// list, which is created if there is none. Nothing else changes, byte for byte.
+// list, which is created if it is missing. Nothing else changes, byte for byte.
 // An example is one line that is neither blank nor surrounded by white space.
 //
 // YAML can be written in more ways than this code understands, so the result is

@@ -19,7 +19,7 @@ type Outcome struct {
 	// Want and Got are intent ids; [intents.FallbackID] is out of scope.
 	Want, Got string
 	// Forced is the best intent of the catalogue when the fallback is no
-	// answer; "" when there is none.
+	// answer; "" without an answer.
 	Forced string
 	// Confidence is that of Got, 0–1.
 	Confidence float64

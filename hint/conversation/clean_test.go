@@ -133,7 +133,7 @@ func FuzzClean(f *testing.F) {
 		lower := strings.ToLower(got)
 		for _, name := range blockNames {
 			for _, tag := range []string{"<" + name + ">", "</" + name + ">"} {
-				// Kelvin's sign has k as its lower case, but is none.
+				// Kelvin's sign has k as its lower case, but is not one.
 				if strings.Contains(lower, tag) && !strings.ContainsRune(got, '\u212a') {
 					t.Fatalf("%s survives in %q", tag, got)
 				}

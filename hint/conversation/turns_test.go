@@ -126,7 +126,7 @@ func TestModesAndWindows(t *testing.T) {
 		"users only":         {ModeRecent, window(2, 0), []string{"u u3", "u u4"}},
 		"assistants only":    {ModeRecent, window(0, 1), []string{"a a3"}},
 		"none":               {ModeRecent, window(0, 0), []string{}},
-		"negative is none":   {ModeRecent, window(-3, -1), []string{}},
+		"negative is zero":   {ModeRecent, window(-3, -1), []string{}},
 		"more than there is": {ModeRecent, window(20, 10), []string{"u u1", "a a1", "u u2", "a a2", "u u3", "a a3", "u u4"}},
 	}
 	for name, c := range cases {
