@@ -1,0 +1,193 @@
+//go:build unix
+
+package redact_test
+
+import (
+	"encoding/json"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/redact"
+)
+
+const prose = `We moved the release to Thursday, since the tests of 2024-01-15 took 45 minutes: the build (version 1.24.3) was slow.
+Please look at src/home/index.ts, line 120, and tell me whether "retry: 3" is enough. It is well-known that e.g. 10,000 requests
+per second need more than one process - see https://example.com/docs/scaling?page=2#limits for the details. Thank you!
+`
+
+const chinese = `我们把发布时间改到了星期四，因为2024年1月15日的测试花了45分钟：构建（版本1.24.3）太慢了。请看一下第120行，告诉我“重试：3”够不够。众所周知，每秒一万次请求需要不止一个进程。谢谢！
+`
+
+const code = `func (s *Server) handle(ctx context.Context, req *http.Request) (int64, error) {
+	if err := s.limit.Wait(ctx); err != nil { // token bucket: 100 per second
+		return 0, fmt.Errorf("waiting for %d: %w", 0x7fffffff, err)
+	}
+	return s.store.Put(ctx, req.Header.Get("X-Request-Id"), time.Now().UnixMilli()-1700000000000)
+}
+`
+
+// hostile are texts that make rules look far, or at every byte.
+var hostile = map[string]string{
+	"local parts":         "a.b-c_d",
+	"at signs":            "@",
+	"addresses cut":       "a@",
+	"domains":             "a@b.c.",
+	"quoted local parts":  `"@`,
+	"digits":              "1",
+	"digits apart":        "4 ",
+	"cards that fail":     "4111 ",
+	"phones that fail":    "09-12-",
+	"plus":                "+1",
+	"parentheses":         "(1)",
+	"pairs":               "01 23 ",
+	"sk-":                 "sk-a-",
+	"eyJ":                 "eyJ_",
+	"eyJ with dots":       "eyJ.",
+	"re_":                 "re_",
+	"SG.":                 "SG.",
+	"ghp_":                "ghp_a",
+	"SU":                  "SUAA",
+	"names":               "password=",
+	"names, colon":        "token: ",
+	"names, quotes":       `password="`,
+	"names, all quotes":   "password=\"password='password=`",
+	"names, escapes":      `token=\"\\`,
+	"names, short values": "token=a ",
+	"names, one value":    "token=a,",
+	"said":                "password is ",
+	"Chinese names":       "密码是",
+	"bearer":              "bearer ",
+	"bearer, joined":      "bearer:",
+	"basic":               "basic aaaa",
+	"-u":                  "-u a",
+	"-u, joined":          "-u -u=",
+	"URLs":                "a://",
+	"URLs with names":     "a://b@",
+	"BEGIN":               "-----BEGIN PRIVATE KEY-----",
+	"BEGIN, cut":          "BEGIN PRIVATE KEY",
+	"END":                 "-----END PRIVATE KEY-----",
+	"END behind words":    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa PRIVATE KEY",
+	"headers":             "-----BEGIN PRIVATE KEY-----\nProc-Type:",
+	"home":                "/home/",
+	"Users":               `\Users\`,
+	"blanks of Windows":   `C:\Users\a b c d`,
+	"backslashes":         `\`,
+	"percent":             "%40",
+	"percent, slash":      "%2Fhome",
+	"marks":               "[EMAIL]",
+	"brackets":            "[",
+	"invisible":           "\u200b",
+	"not UTF-8":           "\xff",
+	"wide digits":         "１２３ ",
+	"rare letters":        "𝐚𞤀",
+	"telegram":            "123456789:",
+	"webhook":             "discord.com/",
+	"secrets":             "a@b.com ",
+	"phones":              "0912-345-678 ",
+	"keys":                "password=hunter2 ",
+}
+
+func repeat(s string, size int) string { return strings.Repeat(s, size/len(s)+1)[:size] }
+
+// processor returns the processor time of this process in nanoseconds, which
+// other processes do not change.
+func processor() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return float64(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// Sixteen times the text takes about sixteen times as long; a quadratic rule
+// would take 256 times.
+func TestLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const small, large = 64 << 10, 1 << 20
+	took := func(s string, times int) float64 {
+		best := 0.0
+		for range 3 {
+			start := processor()
+			for range times {
+				redact.Text(s)
+			}
+			if ns := processor() - start; best == 0 || ns < best {
+				best = ns
+			}
+		}
+		return best / float64(times)
+	}
+	for name, s := range hostile {
+		t.Run(name, func(t *testing.T) {
+			ratio := took(repeat(s, large), 1) / took(repeat(s, small), 8)
+			require.Less(t, ratio, 64.0, "1 MiB to 64 KiB")
+		})
+	}
+}
+
+// raceDetector is set where sync.Pool forgets on purpose.
+var raceDetector bool
+
+func TestNoAllocations(t *testing.T) {
+	for name, s := range map[string]string{"prose": prose, "Chinese": chinese, "code": code} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, s, redact.Text(s))
+			raw, _ := json.Marshal(map[string]string{"text": s})
+			require.Equal(t, string(raw), string(redact.JSON(raw)))
+			if raceDetector {
+				return
+			}
+			// The pool may be emptied in between.
+			require.Less(t, testing.AllocsPerRun(100, func() { redact.Text(s) }), 1.0)
+		})
+	}
+}
+
+// measure reports megabytes a second of processor time beside those of the clock.
+func measure(b *testing.B, size int, f func()) {
+	b.SetBytes(int64(size))
+	start := processor()
+	for b.Loop() {
+		f()
+	}
+	b.ReportMetric(float64(size)*float64(b.N)*1e3/(processor()-start), "cpu-MB/s")
+}
+
+func BenchmarkText(b *testing.B) {
+	for _, r := range []struct{ name, text string }{
+		{"prose", prose},
+		{"Chinese", chinese},
+		{"code", code},
+		{"one address in 64 KiB", repeat(prose, 64<<10-8) + " a@b.com"},
+	} {
+		b.Run(r.name, func(b *testing.B) {
+			s := r.text
+			if len(s) < 4096 {
+				s = strings.Repeat(s, 4096/len(s)+1)
+			}
+			b.ReportAllocs()
+			measure(b, len(s), func() { redact.Text(s) })
+		})
+	}
+}
+
+func BenchmarkHostile(b *testing.B) {
+	for name, s := range hostile {
+		b.Run(name, func(b *testing.B) {
+			s := repeat(s, 64<<10)
+			measure(b, len(s), func() { redact.Text(s) })
+		})
+	}
+}
+
+func BenchmarkJSON(b *testing.B) {
+	turn := map[string]any{"prompt": prose, "reply": chinese, "tools": []any{map[string]any{"name": "exec", "result": code}}, "at": 1700000000000}
+	raw, _ := json.Marshal(map[string]any{"version": 1, "history": []any{turn, turn, turn, turn, turn}})
+	b.ReportAllocs()
+	measure(b, len(raw), func() { redact.JSON(raw) })
+}

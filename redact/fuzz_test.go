@@ -1,0 +1,130 @@
+package redact_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/redact"
+)
+
+// secrets are found wherever white space stands around them.
+var secrets = []string{
+	"alice.smith@example.com", "用户@例子.公司", "+886 912 345 678", "090-1234-5678", "(415) 555-2671",
+	"4111 1111 1111 1111", "378282246310005", "ghp_0123456789abcdef0123456789abcdefabcd",
+	"sk-ant-api03-AbCdEf_123-4567890123456789-AA", "AKIAIOSFODNN7EXAMPLE",
+	"SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY",
+	"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+}
+
+var pieces = []string{
+	"password=", "token: ", "api_key=\"", "Bearer ", "://", "user:pw@host", "/home/alice/", `C:\Users\bob\`,
+	"-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
+	"[EMAIL]", "[API_KEY]", "[PHONE]", "[", "]", "@", "a@b.com", "0912-345-678", "+1", "415 555 2671", "-", " ", ".",
+	"\\n", "\"", "'", "密码是", "谢谢", "１２３", "＠", "\u200b", "\xff", "eyJ", "sk-", "4111111111111111", "01 23 45 67 89",
+	"-u ", "key", "secret key is ", "%40", "%2F", "(", ")", "\n", "_", "x", "1", "@b.co", "/Users/", "123456789:",
+}
+
+// texts made of pieces, by the bytes of a seed.
+func made(seed []byte) string {
+	var b strings.Builder
+	for _, c := range seed {
+		b.WriteString(pieces[int(c)%len(pieces)])
+	}
+	return b.String()
+}
+
+func FuzzText(f *testing.F) {
+	for _, s := range append(slices.Clone(secrets), pieces...) {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		for _, s := range []string{s, made([]byte(s))} {
+			got := redact.Text(s)
+			require.Equal(t, got, redact.Text(got), "the second time")
+			if utf8.ValidString(s) {
+				require.True(t, utf8.ValidString(got))
+			}
+		}
+	})
+}
+
+func FuzzSecret(f *testing.F) {
+	for i := range secrets {
+		f.Add("before", byte(i), "behind")
+	}
+	f.Fuzz(func(t *testing.T, before string, i byte, behind string) {
+		secret := secrets[int(i)%len(secrets)]
+		if strings.Contains(before+behind, secret) {
+			return
+		}
+		// A line of its own: what stands on other lines does not matter.
+		got := redact.Text(before + "\n\n" + secret + "\n\n" + behind)
+		require.NotContains(t, got, secret)
+	})
+}
+
+func FuzzJSON(f *testing.F) {
+	for _, s := range secrets {
+		raw, _ := json.Marshal(map[string]any{"a": s, "b": []any{1, s, nil, true, map[string]any{s: s}}, "password": "x"})
+		f.Add(raw)
+	}
+	f.Add([]byte(`{"a":"\u0061@b.com","b":"\ud83d\ude00 \/home\/alice\/x","c":[],"d":{}}`))
+	f.Add([]byte(`"C:\\Users\\alice"`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		before := bytes.Clone(raw)
+		got := redact.JSON(raw)
+		require.Equal(t, before, raw, "the input")
+		require.Equal(t, string(got), string(redact.JSON(got)), "the second time")
+		if !json.Valid(raw) {
+			return
+		}
+		require.True(t, json.Valid(got), "%s", got)
+		require.Equal(t, skeleton(raw), skeleton(got))
+	})
+}
+
+// skeleton is a JSON document without its string values.
+func skeleton(raw []byte) string {
+	var b strings.Builder
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var objects []bool // of the containers around, which are objects
+	key := false
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return b.String()
+		}
+		switch v := token.(type) {
+		case json.Delim:
+			b.WriteString(v.String())
+			if v == '{' || v == '[' {
+				objects = append(objects, v == '{')
+			} else {
+				objects = objects[:len(objects)-1]
+			}
+			key = len(objects) > 0 && objects[len(objects)-1]
+			continue
+		case string:
+			if key {
+				b.WriteString(v)
+			} else {
+				b.WriteString("string")
+			}
+		case json.Number:
+			b.WriteString(v.String())
+		default:
+			b.WriteString("literal")
+		}
+		b.WriteByte(' ')
+		if len(objects) > 0 && objects[len(objects)-1] {
+			key = !key
+		}
+	}
+}

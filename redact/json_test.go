@@ -1,0 +1,47 @@
+package redact_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/redact"
+)
+
+func TestJSON(t *testing.T) {
+	for _, r := range []row{
+		{"string", `"a@b.com"`, `"[EMAIL]"`},
+		{"object", `{ "text" : "mail a@b.com" , "n" : 1.50e3 }`, `{ "text" : "mail [EMAIL]" , "n" : 1.50e3 }`},
+		{"names stay", `{"a@b.com":"a@b.com"}`, `{"a@b.com":"[EMAIL]"}`},
+		{"arrays", `[["a@b.com"],{"x":["c@d.com",null,true]}]`, `[["[EMAIL]"],{"x":["[EMAIL]",null,true]}]`},
+		{"name of a secret", `{"password":"hunter2","apiKey":"abcd-efgh-ijkl","user":"x"}`, `{"password":"[API_KEY]","apiKey":"[API_KEY]","user":"x"}`},
+		{"name of a list of secrets", `{"password":["hunter2","s"],"y":"z"}`, `{"password":["[API_KEY]","[API_KEY]"],"y":"z"}`},
+		{"name of an object", `{"secret":{"name":"database-password"}}`, same},
+		{"escapes around stay", `"\u4f60\/ \ud83d\ude00 a@b.com \u00e9\n"`, `"\u4f60\/ \ud83d\ude00 [EMAIL] \u00e9\n"`},
+		{"escaped secret", `"\u0061\u0040b.com"`, `"[EMAIL]"`},
+		{"ends of lines", `"x\na@b.com\ny"`, `"x\n[EMAIL]\ny"`},
+		{"Windows path", `"C:\\Users\\alice\\x"`, `"C:\\Users\\[REDACTED]\\x"`},
+		{"private key", `"-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END PRIVATE KEY-----\n"`, `"[PRIVATE_KEY]\n"`},
+		{"JSON in JSON", `"{\"password\":\"hunter2\",\"mail\":\"a@b.com\"}"`, `"{\"password\":\"[API_KEY]\",\"mail\":\"[EMAIL]\"}"`},
+		{"across fields", `{"a":"090-1234","b":"5678"}`, same},
+		{"numbers stay", `{"a":4111111111111111,"b":13800138000}`, same},
+		{"nothing", `{"a":"b"}`, same},
+		{"not JSON", `{"a":"a@b.com"`, `{"a":"[EMAIL]"`},
+		{"empty", ``, same},
+	} {
+		t.Run(r.name, func(t *testing.T) {
+			want := r.want
+			if want == same {
+				want = r.in
+			}
+			in := []byte(r.in)
+			got := redact.JSON(in)
+			require.Equal(t, want, string(got))
+			require.Equal(t, r.in, string(in), "the input")
+			require.Equal(t, want, string(redact.JSON(got)), "the second time")
+			if want == r.in && len(in) > 0 {
+				require.Same(t, &in[0], &got[0], "the same bytes")
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package redact
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"unicode/utf8"
+)
+
+// A mark stands in place of what was found.
+type mark uint8
+
+const (
+	userName mark = iota
+	email
+	phone
+	apiKey
+	card
+	privateKey
+)
+
+var marks = [...]string{
+	userName:   "[REDACTED]",
+	email:      "[EMAIL]",
+	phone:      "[PHONE]",
+	apiKey:     "[API_KEY]",
+	card:       "[CARD]",
+	privateKey: "[PRIVATE_KEY]",
+}
+
+// A span is a part of a text and what is written for it.
+type span struct {
+	start, end int
+	mark       mark
+}
+
+// maxRounds bounds how often the rules look at one text. A mark changes what
+// stands beside something else, so they look again at what they wrote until they
+// find nothing, and the result is one in which they find nothing. Texts of people
+// and programs take two rounds. A text that takes more than this is built to hide
+// one thing behind another, and is replaced as a whole.
+const maxRounds = 8
+
+// work is what one text needs, kept from one to the next.
+type work struct {
+	src   []byte    // the text, when it came as a string
+	out   [2][]byte // what a round wrote
+	t     []byte    // the folded copy
+	spans []span
+	runs  []group
+}
+
+// keptBytes bounds the copy that is kept for the next text.
+const keptBytes = 1 << 20
+
+var pool = sync.Pool{New: func() any { return new(work) }}
+
+func (w *work) release() {
+	if max(cap(w.src), cap(w.out[0]), cap(w.out[1]), cap(w.t)) <= keptBytes {
+		pool.Put(w)
+	}
+}
+
+// Text returns s with personal data and secrets replaced by marks (contract
+// §12). It returns s itself when there are none. Text of what Text returned is
+// the same; the time is linear in the length of s.
+func Text(s string) string {
+	if s == "" {
+		return s
+	}
+	w := pool.Get().(*work)
+	defer w.release()
+	w.src = append(w.src[:0], s...)
+	out, changed := w.redact(w.src, false, none)
+	if !changed {
+		return s
+	}
+	return string(out)
+}
+
+// headRoom is how much more than it returns [Head] looks at, in bytes.
+const headRoom = 64 << 10
+
+// Head returns the first n characters of Text(s). It redacts before it cuts, as
+// a secret is not recognized by its beginning. It looks at a part of s only.
+func Head(s string, n int) string {
+	if room := utf8.UTFMax*n + headRoom; len(s) > room {
+		for !utf8.RuneStart(s[room]) && room > 0 {
+			room--
+		}
+		s = s[:room]
+	}
+	s = Text(s)
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// redact returns src with marks, and whether there are any that were not there.
+// With escapes, src is the inside of a JSON string, which is the value of a field
+// whose name is of the given kind. The result is good until the next call.
+func (w *work) redact(src []byte, escapes bool, field kind) ([]byte, bool) {
+	for round := range maxRounds {
+		if !w.find(src, escapes, field) {
+			return src, round > 0
+		}
+		out := &w.out[round%2]
+		*out = w.render((*out)[:0], src)
+		src = *out
+	}
+	return []byte(marks[userName]), true
+}
+
+// find puts into w.spans what src holds, in order, and reports whether that is
+// anything.
+func (w *work) find(src []byte, escapes bool, field kind) bool {
+	w.t = appendFolded(w.t[:0], src, escapes)
+	w.spans = w.spans[:0]
+	w.coverMarks()
+	if field != none && isSecret(w.t, field, true) {
+		w.add(0, len(w.t), apiKey)
+	}
+	w.privateKeys()
+	w.words()
+	w.emails()
+	w.paths()
+	w.numbers()
+	if len(w.spans) == 0 {
+		return false
+	}
+	w.merge()
+	unfold(w.spans, src, len(w.t), escapes)
+	return true
+}
+
+// coverMarks hides marks that are in the text already.
+func (w *work) coverMarks() {
+	for i := 0; i < len(w.t); i++ {
+		n := bytes.IndexByte(w.t[i:], '[')
+		if n < 0 {
+			return
+		}
+		i += n
+		if !is(w.t, i+1, upper) {
+			continue
+		}
+		for _, m := range marks {
+			if bytes.HasPrefix(w.t[i:], []byte(m)) {
+				cover(w.t[i : i+len(m)])
+				i += len(m) - 1
+				break
+			}
+		}
+	}
+}
+
+// add records that t[start:end] is replaced, and hides it from other rules.
+func (w *work) add(start, end int, m mark) {
+	w.spans = append(w.spans, span{start, end, m})
+	cover(w.t[start:end])
+}
+
+// merge sorts the spans and leaves out those inside another one.
+func (w *work) merge() {
+	slices.SortFunc(w.spans, func(a, b span) int {
+		if a.start != b.start {
+			return a.start - b.start
+		}
+		return b.end - a.end
+	})
+	kept := w.spans[:0]
+	for _, s := range w.spans {
+		if len(kept) > 0 && s.start < kept[len(kept)-1].end {
+			kept[len(kept)-1].end = max(kept[len(kept)-1].end, s.end)
+			continue
+		}
+		kept = append(kept, s)
+	}
+	w.spans = kept
+}
+
+// render appends src with a mark for each span.
+func (w *work) render(dst, src []byte) []byte {
+	at := 0
+	for _, s := range w.spans {
+		dst = append(dst, src[at:s.start]...)
+		dst = append(dst, marks[s.mark]...)
+		at = s.end
+	}
+	return append(dst, src[at:]...)
+}
+
+// is reports whether t[i] exists and is of class c.
+func is(t []byte, i int, c uint16) bool {
+	return i >= 0 && i < len(t) && class[t[i]]&c != 0
+}
+
+// isByte reports whether t[i] exists and is b.
+func isByte(t []byte, i int, b byte) bool { return i >= 0 && i < len(t) && t[i] == b }
