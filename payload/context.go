@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -29,18 +30,20 @@ type Context struct {
 	Provenance      Provenance `json:"inputProvenance,omitzero"`
 }
 
-// Provenance is where the input of a run came from.
+// InterSession is the kind of an input that another session sent: a subagent that
+// tells its end, say.
+const InterSession = "inter_session"
+
+// Provenance is where a message or the input of a run came from.
 type Provenance struct {
+	// Kind is [InterSession] or another word of the gateway; "" when unknown.
 	Kind string `json:"kind,omitempty"`
 }
 
 // Provider is the messaging provider of the turn: the message provider, else
 // the channel; "" for a turn from the gateway's own CLI.
 func (c Context) Provider() string {
-	if c.MessageProvider != "" {
-		return c.MessageProvider
-	}
-	return c.Channel
+	return cmp.Or(c.MessageProvider, c.Channel)
 }
 
 // Agent is the agent id: the context's, else the second part of a session key
@@ -60,10 +63,7 @@ func (c Context) Agent() string {
 // Session is what identifies the conversation: the session id, else the
 // session key, else "".
 func (c Context) Session() string {
-	if c.SessionID != "" {
-		return c.SessionID
-	}
-	return c.SessionKey
+	return cmp.Or(c.SessionID, c.SessionKey)
 }
 
 // Model is the run's own model as provider/model, or "".
@@ -74,62 +74,36 @@ func (c Context) Model() string {
 	return c.ModelProviderID + "/" + c.ModelID
 }
 
-// DecodeContext decodes the ctx of a decoded envelope. Like its siblings it
-// relies on the JSON having been checked there.
-func DecodeContext(raw json.RawMessage) (Context, error) {
-	var c Context
+// fields are the fields as they are read and written.
+func (c *Context) fields() [15]field {
+	return [...]field{
+		{"runId", &c.RunID},
+		{"agentId", &c.AgentID},
+		{"sessionKey", &c.SessionKey},
+		{"sessionId", &c.SessionID},
+		{"trigger", &c.Trigger},
+		{"channel", &c.Channel},
+		{"messageProvider", &c.MessageProvider},
+		{"channelId", &c.ChannelID},
+		{"chatId", &c.ChatID},
+		{"senderId", &c.SenderID},
+		{"toolName", &c.ToolName},
+		{"toolCallId", &c.ToolCallID},
+		{"modelProviderId", &c.ModelProviderID},
+		{"modelId", &c.ModelID},
+		{"inputProvenance", &c.Provenance},
+	}
+}
+
+// DecodeContext decodes the ctx of a decoded envelope. Like the other decoders of
+// a part it relies on the JSON having been checked there.
+func DecodeContext(raw json.RawMessage) (c Context, err error) {
 	o, err := view(raw, "ctx")
 	if err != nil {
 		return c, err
 	}
-	return c, o.fields(func(name string, value gjson.Result) error {
-		if name == "trigger" {
-			c.EmptyTrigger = value.Type == gjson.String && value.Str == ""
-		}
-		if to := c.field(name); to != nil {
-			return o.text(name, value, to)
-		}
-		if name != "inputProvenance" || value.Type == gjson.Null {
-			return nil
-		}
-		if !value.IsObject() {
-			return o.wrongType(name, "an object", value)
-		}
-		return o.text("inputProvenance.kind", value.Get("kind"), &c.Provenance.Kind)
-	})
-}
-
-// field returns where the text of a field goes, nil for one that is not read.
-func (c *Context) field(name string) *string {
-	switch name {
-	case "runId":
-		return &c.RunID
-	case "agentId":
-		return &c.AgentID
-	case "sessionKey":
-		return &c.SessionKey
-	case "sessionId":
-		return &c.SessionID
-	case "trigger":
-		return &c.Trigger
-	case "channel":
-		return &c.Channel
-	case "messageProvider":
-		return &c.MessageProvider
-	case "channelId":
-		return &c.ChannelID
-	case "chatId":
-		return &c.ChatID
-	case "senderId":
-		return &c.SenderID
-	case "toolName":
-		return &c.ToolName
-	case "toolCallId":
-		return &c.ToolCallID
-	case "modelProviderId":
-		return &c.ModelProviderID
-	case "modelId":
-		return &c.ModelID
-	}
-	return nil
+	fields := c.fields()
+	err = o.read(fields[:]...)
+	c.EmptyTrigger = c.Trigger == "" && o.Get("trigger").Type == gjson.String
+	return c, err
 }

@@ -3,7 +3,6 @@ package payload
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -23,16 +22,100 @@ type object struct {
 	what, path string
 }
 
-// in returns the object with a path for the errors of a part of it.
-func (o object) in(path string) object {
-	o.path = path
-	return o
+// field is where the value of a field goes: to is a pointer of a type that
+// [object.set] knows, or a func(object, gjson.Result) error.
+type field struct {
+	name string
+	to   any
+}
+
+// decodeEvent reads fields of the event of a body that was checked as a whole. The
+// first error ends it.
+func decodeEvent(raw json.RawMessage, fields ...field) error {
+	o, err := view(raw, "event")
+	if err != nil {
+		return err
+	}
+	return o.read(fields...)
+}
+
+func (o object) read(fields ...field) error {
+	var err error
+	o.ForEach(func(name, value gjson.Result) bool {
+		for i := range fields {
+			if fields[i].name == name.Str {
+				err = o.set(fields[i], value)
+				break
+			}
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (o object) set(f field, value gjson.Result) error {
+	switch to := f.to.(type) {
+	case *string:
+		return o.text(f.name, value, to)
+	case *float64:
+		return o.number(f.name, value, to)
+	case *json.RawMessage:
+		return o.object(f.name, value, to)
+	case *[]Message:
+		return o.messages(f.name, value, to)
+	case *[]Skill:
+		*to = skillsIn(value)
+	case *[]Turn:
+		return o.turns(f.name, value, to)
+	case *Provenance:
+		return o.part(f.name, value, field{"kind", &to.Kind})
+	case **Classification:
+		return o.classification(f.name, value, to)
+	case **LastHint:
+		return o.lastHint(f.name, value, to)
+	case func(object, gjson.Result) error:
+		return to(o, value)
+	}
+	return nil
+}
+
+// part reads an object in the object; null is one without fields.
+func (o object) part(name string, value gjson.Result, fields ...field) error {
+	if value.Type == gjson.Null {
+		return nil
+	}
+	if !value.IsObject() {
+		return o.wrongType(name, "an object", value)
+	}
+	return object{value, o.what, name + "."}.read(fields...)
+}
+
+// elements calls read for each object of a list; null is an empty list.
+func (o object) elements(field string, list gjson.Result, read func(element object) error) error {
+	if list.Type == gjson.Null {
+		return nil
+	}
+	if !list.IsArray() {
+		return o.wrongType(field, "an array", list)
+	}
+	var err error
+	element := object{what: o.what, path: field + "[]."}
+	list.ForEach(func(_, value gjson.Result) bool {
+		if !value.IsObject() {
+			err = o.wrongType(field+"[]", "an object", value)
+			return false
+		}
+		element.Result = value
+		err = read(element)
+		return err == nil
+	})
+	return err
 }
 
 // check parses a whole body.
 func check(data []byte, what string) (object, error) {
 	if !valid(data) {
-		return object{}, fmt.Errorf("%w: %s is not valid JSON: %w", ErrInvalid, what, syntaxError(data))
+		return object{}, fmt.Errorf("%w: %s is not valid JSON: %w", ErrInvalid, what, json.Unmarshal(data, new(json.RawMessage)))
 	}
 	if !utf8.Valid(data) {
 		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
@@ -66,25 +149,6 @@ func view(data []byte, what string) (object, error) {
 // of megabytes. Bodies are never written to.
 func share(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) } //nolint:gosec // read only
 
-// syntaxError returns where and why data is not JSON.
-func syntaxError(data []byte) error {
-	var ignored json.RawMessage
-	if err := json.Unmarshal(data, &ignored); err != nil {
-		return err
-	}
-	return errors.New("unknown syntax error")
-}
-
-// fields calls set for every field; the first error ends it.
-func (o object) fields(set func(name string, value gjson.Result) error) error {
-	var err error
-	o.ForEach(func(name, value gjson.Result) bool {
-		err = set(name.Str, value)
-		return err == nil
-	})
-	return err
-}
-
 // wrongType is the error of a field that is of another type.
 func (o object) wrongType(field, wanted string, value gjson.Result) error {
 	return fmt.Errorf("%w: %s%s of %s must be %s, not %s", ErrInvalid, o.path, field, o.what, wanted, kindOf(value))
@@ -93,13 +157,13 @@ func (o object) wrongType(field, wanted string, value gjson.Result) error {
 // text reads a string; null is "". It copies: a kept field must not keep a large
 // body in memory.
 func (o object) text(field string, value gjson.Result, to *string) error {
-	err := o.part(field, value, to)
+	err := o.shared(field, value, to)
 	*to = strings.Clone(*to)
 	return err
 }
 
-// part is like text, but the result may share memory with the body.
-func (o object) part(field string, value gjson.Result, to *string) error {
+// shared is like text, but the result may share memory with the body.
+func (o object) shared(field string, value gjson.Result, to *string) error {
 	if value.Type != gjson.String && value.Type != gjson.Null {
 		return o.wrongType(field, "a string", value)
 	}

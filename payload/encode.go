@@ -10,9 +10,7 @@ import (
 	"intenthint/internal/text"
 )
 
-// What is written for every turn is appended field by field: encoding/json
-// takes several times as long for the same bytes. Decoding what is appended
-// gives what went in; a test holds the two against each other.
+// Turns are encoded by hand: encoding/json takes several times as long.
 
 // plain are the bytes that stand for themselves in a JSON string.
 var plain = func() (out [256]bool) {
@@ -105,25 +103,18 @@ func (f *fields) number(name string, value float64) {
 // Append appends the context as JSON.
 func (c Context) Append(dst []byte) []byte {
 	f := openObject(dst)
-	f.optional("runId", c.RunID)
-	f.optional("agentId", c.AgentID)
-	f.optional("sessionKey", c.SessionKey)
-	f.optional("sessionId", c.SessionID)
-	f.optional("trigger", c.Trigger)
-	f.optional("channel", c.Channel)
-	f.optional("messageProvider", c.MessageProvider)
-	f.optional("channelId", c.ChannelID)
-	f.optional("chatId", c.ChatID)
-	f.optional("senderId", c.SenderID)
-	f.optional("toolName", c.ToolName)
-	f.optional("toolCallId", c.ToolCallID)
-	f.optional("modelProviderId", c.ModelProviderID)
-	f.optional("modelId", c.ModelID)
-	if c.Provenance != (Provenance{}) {
-		f.name("inputProvenance")
-		p := openObject(f.dst)
-		p.optional("kind", c.Provenance.Kind)
-		f.dst = p.close()
+	for _, field := range c.fields() {
+		switch value := field.to.(type) {
+		case *string:
+			f.optional(field.name, *value)
+		case *Provenance:
+			if value.Kind != "" {
+				f.name(field.name)
+				p := openObject(f.dst)
+				p.text("kind", value.Kind)
+				f.dst = p.close()
+			}
+		}
 	}
 	return f.close()
 }
@@ -152,11 +143,20 @@ func (t Turn) Append(dst []byte) []byte {
 	return f.close()
 }
 
+// Append appends name and path of the skill as JSON.
+func (s Skill) Append(dst []byte) []byte {
+	f := openObject(dst)
+	f.text("name", s.Name)
+	f.text("path", s.Path)
+	return f.close()
+}
+
 // Append appends the event as JSON.
 func (e TurnBegun) Append(dst []byte) []byte {
 	f := openObject(dst)
 	f.optional("runId", e.RunID)
 	f.text("prompt", e.Prompt)
+	f.optional("message", e.Message)
 	if len(e.Conversation) > 0 {
 		f.name("conversation")
 		f.dst = append(f.dst, '[')
@@ -173,18 +173,49 @@ func (e TurnBegun) Append(dst []byte) []byte {
 		f.dst = e.Result.Append(f.dst)
 	}
 	f.optional("hint", e.Hint)
+	if len(e.Skills) > 0 {
+		f.name("skills")
+		f.dst = append(f.dst, '[')
+		for i, s := range e.Skills {
+			if i > 0 {
+				f.dst = append(f.dst, ',')
+			}
+			f.dst = s.Append(f.dst)
+		}
+		f.dst = append(f.dst, ']')
+	}
 	f.optional("skip", e.Skip)
+	if e.Last != nil {
+		f.name("last")
+		f.dst = e.Last.Append(f.dst)
+	}
+	return f.close()
+}
+
+// Append appends the hint that was given last as JSON.
+func (l LastHint) Append(dst []byte) []byte {
+	f := openObject(dst)
+	f.text("intent", l.Intent)
+	f.text("complexity", l.Complexity)
+	f.text("text", l.Text)
+	if l.Full {
+		f.name("full")
+		f.dst = append(f.dst, "true"...)
+	}
+	f.number("turns", float64(l.Turns))
+	f.number("at", float64(l.At))
 	return f.close()
 }
 
 // EncodeTurnBegun returns the message of a turn_begun event (contract §2) in at
 // most limit bytes; 0 is no limit. id is the event's own, ts the beginning of
 // the turn in Unix milliseconds. Of a message that is too long the oldest turns
-// of the conversation are left out, as gateways do with theirs, and then the
-// end of the prompt. What is left when both are gone may still be too long.
+// of the conversation are left out, as gateways do with theirs, then the end of
+// the prompt, and then that of the message. What is left when all are gone may
+// still be too long.
 func EncodeTurnBegun(id string, ts int64, ctx Context, event TurnBegun, limit int) []byte {
 	encode := func() []byte { return turnBegun(id, ts, ctx, event) }
-	said := 0 // in JSON no text is shorter: a history of megabytes is not encoded in vain
+	said := 0 // no text is shorter in JSON, so a history that is too long need not be encoded
 	for _, t := range event.Conversation {
 		said += len(t.Text)
 	}
@@ -199,6 +230,9 @@ func EncodeTurnBegun(id string, ts int64, ctx Context, event TurnBegun, limit in
 	event.Conversation = newest(turns, limit-len(body)-len(`"conversation":[],`))
 	if event.Conversation == nil && len(body) > limit {
 		event.Prompt = shorten(event.Prompt, len(body)-limit)
+		if over := len(encode()) - limit; over > 0 && event.Message != "" {
+			event.Message = shorten(event.Message, over)
+		}
 	}
 	return encode()
 }
@@ -225,8 +259,8 @@ func newest(turns []Turn, room int) []Turn {
 	return turns
 }
 
-// shorten cuts s so that it takes at least so many bytes less in JSON, or is
-// all but empty. Only its end is looked at: no byte takes less than one.
+// shorten cuts s so that it takes at least so many bytes less in JSON. If it cannot,
+// the mark of truncation is left. No byte takes less than one in JSON.
 func shorten(s string, less int) string {
 	less += len(text.Truncated)
 	from := max(0, len(s)-less)
@@ -239,14 +273,28 @@ func shorten(s string, less int) string {
 
 // turnBegun makes the message of a turn_begun event.
 func turnBegun(id string, ts int64, ctx Context, event TurnBegun) []byte {
-	f := openObject(make([]byte, 0, turnRoom))
-	f.text("hook", hookTurnBegun)
+	f := openMessage(make([]byte, 0, turnRoom), hookTurnBegun, id, ts, ctx)
+	f.dst = event.Append(f.dst)
+	return f.close()
+}
+
+// EncodeSignal returns the message of an event without its content: that it was
+// fired, when and where.
+func EncodeSignal(hook, id string, ts int64, ctx Context) []byte {
+	f := openMessage(nil, hook, id, ts, ctx)
+	f.dst = append(f.dst, "{}"...)
+	return f.close()
+}
+
+// openMessage begins a message; its event follows.
+func openMessage(dst []byte, hook, id string, ts int64, ctx Context) fields {
+	f := openObject(dst)
+	f.text("hook", hook)
 	f.name("ts")
 	f.dst = strconv.AppendInt(f.dst, ts, 10)
 	f.text("id", id)
 	f.name("ctx")
 	f.dst = ctx.Append(f.dst)
 	f.name("event")
-	f.dst = event.Append(f.dst)
-	return f.close()
+	return f
 }

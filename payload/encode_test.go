@@ -22,7 +22,7 @@ func FuzzAppendString(f *testing.F) {
 	})
 }
 
-func TestWhatIsAppendedIsWhatEncodingJSONWrites(t *testing.T) {
+func TestEncodingAgreesWithEncodingJSON(t *testing.T) {
 	nasty := "line\nquote\" back\\ tab\t <b> & 花 \xff \x01"
 	full := payload.Context{
 		RunID: "r", AgentID: "a", SessionKey: "k", SessionID: "s", Trigger: "user", Channel: "c", MessageProvider: "p", ChannelID: "ci",
@@ -36,9 +36,11 @@ func TestWhatIsAppendedIsWhatEncodingJSONWrites(t *testing.T) {
 		ctx   payload.Context
 		event payload.TurnBegun
 	}{
-		"nothing":    {},
-		"everything": {full, payload.TurnBegun{RunID: "r", Prompt: nasty, Conversation: []payload.Turn{{Role: "user", Text: nasty}, {Role: "assistant"}}, Result: &result, Hint: nasty, Skip: "low_confidence"}},
-		"a failure":  {full, payload.TurnBegun{Skip: "deadline"}},
+		"nothing":     {},
+		"everything":  {full, payload.TurnBegun{RunID: "r", Prompt: nasty, Message: nasty + "!", Conversation: []payload.Turn{{Role: "user", Text: nasty}, {Role: "assistant"}}, Result: &result, Hint: nasty, Skip: "low_confidence"}},
+		"a failure":   {full, payload.TurnBegun{Skip: "deadline"}},
+		"a hint":      {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t", Full: true, Turns: 3, At: 9}}},
+		"a brief one": {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, err := json.Marshal(map[string]any{"hook": "turn_begun", "id": "i", "ts": 7, "ctx": tc.ctx, "event": tc.event})
@@ -100,20 +102,21 @@ func TestEncodeTurnBegun(t *testing.T) {
 func FuzzEncodeTurnBegun(f *testing.F) {
 	f.Add("prompt", "first", "second", 150)
 	f.Add("\"\x01\xff記", "\n", "", 90)
+	f.Add("prompt", "a longer message than the prompt", "", 130)
 	f.Fuzz(func(t *testing.T, prompt, first, second string, limit int) {
-		event := payload.TurnBegun{Prompt: prompt, Conversation: []payload.Turn{{Role: "user", Text: first}, {Role: "assistant", Text: second}}}
+		event := payload.TurnBegun{Prompt: prompt, Message: first, Conversation: []payload.Turn{{Role: "user", Text: first}, {Role: "assistant", Text: second}}}
 		body := payload.EncodeTurnBegun("i", 7, payload.Context{}, event, limit)
 		require.True(t, json.Valid(body))
-		least := len(payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: " (truncated...)"}, 0))
+		least := len(payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Prompt: " (truncated...)", Message: " (truncated...)"}, 0))
 		if limit >= least {
 			require.LessOrEqual(t, len(body), limit)
 		}
 	})
 }
 
-func TestTurnBegunOfAWrongShape(t *testing.T) {
+func TestDecodeTurnBegunRefuses(t *testing.T) {
 	for name, event := range map[string]string{
-		"no object":                 `[]`,
+		"not an object":             `[]`,
 		"prompt is a number":        `{"prompt":1}`,
 		"conversation is a text":    `{"conversation":"x"}`,
 		"a turn is a text":          `{"conversation":["x"]}`,
@@ -130,7 +133,7 @@ func TestTurnBegunOfAWrongShape(t *testing.T) {
 	}
 }
 
-func TestNumbersThatJSONLacks(t *testing.T) {
+func TestNaNAndInfinityAreEncodedAsZero(t *testing.T) {
 	out := payload.Classification{Confidence: math.NaN(), ElapsedMs: math.Inf(1)}.Append(nil)
 	require.True(t, json.Valid(out), string(out))
 }

@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,63 +38,43 @@ func DecodeRequest(data []byte) (Envelope, error) {
 	return e, err
 }
 
-// decodeEnvelope decodes what all messages have. wrongTS reports a ts that is
-// not a time.
-func decodeEnvelope(data []byte) (e Envelope, wrongTS bool, err error) {
+// decodeEnvelope decodes what all messages have. ts is what the message holds,
+// which may not be a time.
+func decodeEnvelope(data []byte) (e Envelope, ts float64, err error) {
 	o, err := check(data, "message")
 	if err != nil {
-		return Envelope{}, false, err
+		return Envelope{}, 0, err
 	}
-	err = o.fields(func(name string, value gjson.Result) error {
-		switch name {
-		case "hook":
-			return o.text(name, value, &e.Hook)
-		case "event":
-			return o.object(name, value, &e.Event)
-		case "ctx":
-			return o.object(name, value, &e.Ctx)
-		case "ts":
-			var ms float64
-			if err := o.number(name, value, &ms); err != nil {
-				return err
-			}
-			e.TS = 0
-			if wrongTS = value.Type != gjson.Null && !(ms >= 1 && ms <= maxTS); !wrongTS {
-				e.TS = int64(ms)
-			}
-		case "id":
-			return o.text(name, value, &e.ID)
-		}
-		return nil
-	})
+	err = o.read(
+		field{"hook", &e.Hook}, field{"event", &e.Event}, field{"ctx", &e.Ctx}, field{"ts", &ts}, field{"id", &e.ID})
 	switch {
 	case err != nil:
-		return Envelope{}, false, err
+		return Envelope{}, 0, err
 	case e.Hook == "":
-		return Envelope{}, false, missing("hook")
+		return Envelope{}, 0, missing("hook")
 	case e.Event == nil:
-		return Envelope{}, false, missing("event")
+		return Envelope{}, 0, missing("event")
 	case e.Ctx == nil:
-		return Envelope{}, false, missing("ctx")
+		return Envelope{}, 0, missing("ctx")
+	case ts >= 1 && ts <= maxTS:
+		e.TS = int64(ts)
 	}
-	return e, wrongTS, nil
+	return e, ts, nil
 }
 
 // DecodeEvent decodes an event: ts is required as well, and the id, which
 // msgID (the header Nats-Msg-Id) may stand in for.
 func DecodeEvent(data []byte, msgID string) (Envelope, error) {
-	e, wrongTS, err := decodeEnvelope(data)
+	e, ts, err := decodeEnvelope(data)
 	if err != nil {
 		return Envelope{}, err
 	}
-	if e.ID == "" {
-		e.ID = msgID
-	}
+	e.ID = cmp.Or(e.ID, msgID)
 	switch {
-	case wrongTS:
-		return Envelope{}, fmt.Errorf("%w: ts must be a time in milliseconds since 1970", ErrInvalid)
-	case e.TS == 0:
+	case ts == 0:
 		return Envelope{}, missing("ts")
+	case e.TS == 0:
+		return Envelope{}, fmt.Errorf("%w: ts must be a time in milliseconds since 1970", ErrInvalid)
 	case e.ID == "":
 		return Envelope{}, missing("id")
 	}

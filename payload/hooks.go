@@ -1,7 +1,9 @@
 package payload
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -10,31 +12,49 @@ import (
 // BeforePromptBuild is the event of before_prompt_build. Messages is the
 // earlier history, without the current message.
 type BeforePromptBuild struct {
-	Prompt   string
+	// Prompt is what the model gets, with whatever the gateway adds to the user's
+	// message.
+	Prompt string
+	// Current is the user's message, bare; nil from gateways that do not tell it,
+	// "" where the run has none.
+	Current  *string
 	Messages []Message
 }
 
-// DecodeBeforePromptBuild decodes the event of a before_prompt_build request.
-// An absent prompt is "", a null one is an error. The history's texts are parts
-// of raw.
-func DecodeBeforePromptBuild(raw json.RawMessage) (BeforePromptBuild, error) {
-	var e BeforePromptBuild
-	o, err := view(raw, "event")
-	if err != nil {
-		return e, err
+// Message is what the user asks: the current message, else the prompt (contract
+// §5).
+func (e BeforePromptBuild) Message() string {
+	if e.Current != nil {
+		return *e.Current
 	}
-	return e, o.fields(func(name string, value gjson.Result) (err error) {
-		switch name {
-		case "prompt":
-			if value.Type == gjson.Null {
-				return o.wrongType(name, "a string", value)
-			}
-			return o.text(name, value, &e.Prompt)
-		case "messages":
-			e.Messages, err = o.messages(name, value)
+	return e.Prompt
+}
+
+// Beside is the current message where the prompt is another text, else "".
+func (e BeforePromptBuild) Beside() string {
+	if message := e.Message(); message != e.Prompt {
+		return message
+	}
+	return ""
+}
+
+// DecodeBeforePromptBuild decodes the event of a before_prompt_build request.
+// An absent prompt is "", a null one is an error; a null currentUserMessage is an
+// absent one. The history's texts are parts of raw.
+func DecodeBeforePromptBuild(raw json.RawMessage) (e BeforePromptBuild, err error) {
+	err = decodeEvent(raw, field{"messages", &e.Messages}, field{"currentUserMessage", func(o object, value gjson.Result) error {
+		if value.Type == gjson.Null {
+			return nil
 		}
-		return err
-	})
+		e.Current = new(string)
+		return o.text("currentUserMessage", value, e.Current)
+	}}, field{"prompt", func(o object, value gjson.Result) error {
+		if value.Type == gjson.Null {
+			return o.wrongType("prompt", "a string", value)
+		}
+		return o.text("prompt", value, &e.Prompt)
+	}})
+	return e, err
 }
 
 // AfterToolCall is the event of after_tool_call.
@@ -53,57 +73,43 @@ type AfterToolCall struct {
 
 // DecodeAfterToolCall decodes the event of after_tool_call. The result's text is
 // a part of raw.
-func DecodeAfterToolCall(raw json.RawMessage) (AfterToolCall, error) {
-	var e AfterToolCall
-	o, err := view(raw, "event")
-	if err != nil {
-		return e, err
-	}
-	return e, o.fields(func(name string, value gjson.Result) error {
-		switch name {
-		case "toolName":
-			return o.text(name, value, &e.ToolName)
-		case "params":
+func DecodeAfterToolCall(raw json.RawMessage) (e AfterToolCall, err error) {
+	err = decodeEvent(raw,
+		field{"toolName", &e.ToolName}, field{"runId", &e.RunID}, field{"toolCallId", &e.ToolCallID},
+		field{"durationMs", &e.DurationMs}, failureField(&e.Error),
+		field{"params", func(_ object, value gjson.Result) error {
 			e.Params = json.RawMessage(value.Raw)
-		case "runId":
-			return o.text(name, value, &e.RunID)
-		case "toolCallId":
-			return o.text(name, value, &e.ToolCallID)
-		case "result":
+			return nil
+		}},
+		field{"result", func(_ object, value gjson.Result) error {
 			e.Text = resultText(value)
-		case "error":
-			return o.failure(name, value, &e.Error)
-		case "durationMs":
-			return o.number(name, value, &e.DurationMs)
-		}
-		return nil
-	})
+			return nil
+		}})
+	return e, err
 }
 
 // resultText is a tool's result as text: a string as it is, else the first text
 // part of its content, else "".
 func resultText(value gjson.Result) string {
-	content := value
 	if value.IsObject() {
-		content = value.Get("content")
+		value = value.Get("content")
 	}
-	if texts := textsOf(content); len(texts) > 0 {
+	if texts := textsOf(value); len(texts) > 0 {
 		return texts[0]
 	}
 	return ""
 }
 
-// failure reads an error as gateways report it: a string, or an object with a
-// message.
-func (o object) failure(field string, value gjson.Result, to *string) error {
-	if value.IsObject() {
-		*to = strings.Clone(value.Get("message").String())
-		if *to == "" {
-			*to = strings.Clone(value.Raw)
+// failureField reads an error as gateways report it: a string, or an object with
+// a message.
+func failureField(to *string) field {
+	return field{"error", func(o object, value gjson.Result) error {
+		if value.IsObject() {
+			*to = strings.Clone(cmp.Or(value.Get("message").String(), value.Raw))
+			return nil
 		}
-		return nil
-	}
-	return o.text(field, value, to)
+		return o.text("error", value, to)
+	}}
 }
 
 // AgentEnd is the event of agent_end. Messages is the whole session.
@@ -115,23 +121,9 @@ type AgentEnd struct {
 
 // DecodeAgentEnd decodes the event of agent_end. The history's texts are parts
 // of raw.
-func DecodeAgentEnd(raw json.RawMessage) (AgentEnd, error) {
-	var e AgentEnd
-	o, err := view(raw, "event")
-	if err != nil {
-		return e, err
-	}
-	return e, o.fields(func(name string, value gjson.Result) (err error) {
-		switch name {
-		case "messages":
-			e.Messages, err = o.messages(name, value)
-		case "runId":
-			return o.text(name, value, &e.RunID)
-		case "error":
-			return o.failure(name, value, &e.Error)
-		}
-		return err
-	})
+func DecodeAgentEnd(raw json.RawMessage) (e AgentEnd, err error) {
+	err = decodeEvent(raw, field{"messages", &e.Messages}, field{"runId", &e.RunID}, failureField(&e.Error))
+	return e, err
 }
 
 // Outcome returns the result of the run, the last assistant text after the
@@ -140,8 +132,7 @@ func DecodeAgentEnd(raw json.RawMessage) (AgentEnd, error) {
 func (e AgentEnd) Outcome() (result, failure string) {
 	failure = e.Error
 	last := true
-	for i := len(e.Messages) - 1; i >= 0; i-- {
-		m := &e.Messages[i]
+	for _, m := range slices.Backward(e.Messages) {
 		if m.Role == RoleUser {
 			break
 		}
@@ -149,10 +140,7 @@ func (e AgentEnd) Outcome() (result, failure string) {
 			continue
 		}
 		if last && failure == "" && m.StopReason == "error" {
-			failure = strings.Clone(m.ErrorMessage)
-			if failure == "" {
-				failure = "the model call failed"
-			}
+			failure = cmp.Or(strings.Clone(m.ErrorMessage), "the model call failed")
 		}
 		last = false
 		if text := strings.Join(m.Content.Texts(), "\n"); strings.TrimSpace(text) != "" {
@@ -170,21 +158,7 @@ type SessionEnd struct {
 }
 
 // DecodeSessionEnd decodes the event of session_end.
-func DecodeSessionEnd(raw json.RawMessage) (SessionEnd, error) {
-	var e SessionEnd
-	o, err := view(raw, "event")
-	if err != nil {
-		return e, err
-	}
-	return e, o.fields(func(name string, value gjson.Result) error {
-		switch name {
-		case "sessionId":
-			return o.text(name, value, &e.SessionID)
-		case "sessionKey":
-			return o.text(name, value, &e.SessionKey)
-		case "reason":
-			return o.text(name, value, &e.Reason)
-		}
-		return nil
-	})
+func DecodeSessionEnd(raw json.RawMessage) (e SessionEnd, err error) {
+	err = decodeEvent(raw, field{"sessionId", &e.SessionID}, field{"sessionKey", &e.SessionKey}, field{"reason", &e.Reason})
+	return e, err
 }

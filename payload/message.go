@@ -20,6 +20,8 @@ type Message struct {
 	// call has stop reason "error".
 	StopReason   string
 	ErrorMessage string
+	// Provenance is where a user message came from; its zero value is the user.
+	Provenance Provenance
 }
 
 // Content is the content of a message as undecoded JSON: most of a history is
@@ -37,44 +39,32 @@ func (c Content) Texts() []string {
 	return textsOf(gjson.Parse(string(c)))
 }
 
-// messages reads a history. Its contents are parts of the body.
-func (o object) messages(field string, list gjson.Result) ([]Message, error) {
-	if list.Type == gjson.Null {
-		return nil, nil
-	}
-	if !list.IsArray() {
-		return nil, o.wrongType(field, "an array", list)
-	}
-	var (
-		out = make([]Message, 0, min(strings.Count(list.Raw, `"role"`), 1<<16))
-		m   Message
-		err error
-	)
-	element := o.in(field + "[].")
-	read := func(name, value gjson.Result) bool {
-		switch name.Str {
-		case "role":
-			err = element.part("role", value, &m.Role)
-		case "content":
-			m.Content = Content(value.Raw)
-		case "stopReason":
-			err = element.part("stopReason", value, &m.StopReason)
-		case "errorMessage":
-			err = element.part("errorMessage", value, &m.ErrorMessage)
-		}
-		return err == nil
-	}
-	list.ForEach(func(_, message gjson.Result) bool {
-		if !message.IsObject() {
-			err = o.wrongType(field+"[]", "an object", message)
-			return false
-		}
-		m = Message{}
-		message.ForEach(read)
-		out = append(out, m)
-		return err == nil
+// messages reads a history. Its texts are parts of the body.
+func (o object) messages(field string, list gjson.Result, to *[]Message) error {
+	*to = make([]Message, 0, min(strings.Count(list.Raw, `"role"`), 1<<16))
+	return o.elements(field, list, func(element object) (err error) {
+		var m Message
+		element.ForEach(func(name, value gjson.Result) bool {
+			switch name.Str {
+			case "role":
+				err = element.shared("role", value, &m.Role)
+			case "content":
+				m.Content = Content(value.Raw)
+			case "stopReason":
+				err = element.shared("stopReason", value, &m.StopReason)
+			case "errorMessage":
+				err = element.shared("errorMessage", value, &m.ErrorMessage)
+			case "provenance":
+				// Gateways put what they like there, which is no error.
+				if value.IsObject() {
+					m.Provenance.Kind = value.Get("kind").Str
+				}
+			}
+			return err == nil
+		})
+		*to = append(*to, m)
+		return err
 	})
-	return out, err
 }
 
 func textsOf(value gjson.Result) []string {
@@ -86,21 +76,10 @@ func textsOf(value gjson.Result) []string {
 	}
 	var out []string
 	value.ForEach(func(_, part gjson.Result) bool {
-		if !part.IsObject() {
-			return true
-		}
-		var kind, text gjson.Result
-		part.ForEach(func(name, value gjson.Result) bool {
-			switch name.Str {
-			case "type":
-				kind = value
-			case "text":
-				text = value
+		if part.IsObject() && part.Get("type").Str == "text" {
+			if text := part.Get("text"); text.Type == gjson.String {
+				out = append(out, text.Str)
 			}
-			return true
-		})
-		if kind.Str == "text" && text.Type == gjson.String {
-			out = append(out, text.Str)
 		}
 		return true
 	})

@@ -103,6 +103,43 @@ func TestPromptMustBeAString(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 }
 
+func TestCurrentUserMessage(t *testing.T) {
+	for _, row := range []struct {
+		name, event, message, beside string
+		there                        bool
+	}{
+		{"absent", `{"prompt":"p"}`, "p", "", false},
+		{"null", `{"prompt":"p","currentUserMessage":null}`, "p", "", false},
+		{"another text", `{"prompt":"p","currentUserMessage":"m"}`, "m", "m", true},
+		{"the same text", `{"prompt":"p","currentUserMessage":"p"}`, "p", "", true},
+		{"empty", `{"prompt":"p","currentUserMessage":""}`, "", "", true},
+		{"no prompt", `{"currentUserMessage":"m"}`, "m", "m", true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e, err := DecodeBeforePromptBuild(json.RawMessage(row.event))
+			require.NoError(t, err)
+			require.Equal(t, row.there, e.Current != nil)
+			require.Equal(t, row.message, e.Message())
+			require.Equal(t, row.beside, e.Beside())
+		})
+	}
+	_, err := DecodeBeforePromptBuild(json.RawMessage(`{"prompt":"p","currentUserMessage":["m"]}`))
+	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorContains(t, err, "currentUserMessage of event must be a string, not an array")
+}
+
+func TestProvenanceOfMessages(t *testing.T) {
+	e, err := DecodeBeforePromptBuild(json.RawMessage(`{"prompt":"p","messages":[
+		{"role":"user","content":"a","provenance":{"kind":"inter_session","sourceTool":"sessions_send"}},
+		{"role":"user","provenance":{"kind":7}},{"role":"user","provenance":"inter_session"},{"role":"user"}]}`))
+	require.NoError(t, err)
+	var kinds []string
+	for _, m := range e.Messages {
+		kinds = append(kinds, m.Provenance.Kind)
+	}
+	require.Equal(t, []string{InterSession, "", "", ""}, kinds)
+}
+
 func TestContent(t *testing.T) {
 	for _, row := range []struct {
 		name, json string
@@ -335,7 +372,7 @@ func FuzzValid(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { require.Equal(t, json.Valid(data), valid(data)) })
 }
 
-func TestDeepNestingIsRefusedAndNothingWorse(t *testing.T) {
+func TestDeepNesting(t *testing.T) {
 	deep := strings.Repeat("[", 4<<20)
 	_, err := DecodeRequest([]byte(`{"hook":"h","ctx":{},"event":{"a":` + deep))
 	require.ErrorIs(t, err, ErrInvalid)
@@ -344,7 +381,7 @@ func TestDeepNestingIsRefusedAndNothingWorse(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestATriggerThatIsThereAndEmpty(t *testing.T) {
+func TestEmptyTrigger(t *testing.T) {
 	for text, want := range map[string]bool{`{}`: false, `{"trigger":null}`: false, `{"trigger":"user"}`: false, `{"trigger":""}`: true} {
 		ctx, err := DecodeContext(json.RawMessage(text))
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package payload
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/tidwall/gjson"
@@ -19,6 +20,7 @@ const (
 	SourceLocal     = "local"
 	SourceCache     = "cache"
 	SourceEmbedding = "embedding"
+	SourceFastpath  = "fastpath"
 )
 
 // Values of the complexity of a message (contract §6).
@@ -52,114 +54,90 @@ type Classification struct {
 // TurnBegun is the event of turn_begun, which the consumer publishes before it
 // replies to a before_prompt_build that passes the rules of contract §4.
 type TurnBegun struct {
-	RunID        string `json:"runId,omitempty"`
-	Prompt       string `json:"prompt"`
+	RunID  string `json:"runId,omitempty"`
+	Prompt string `json:"prompt"`
+	// Message is the user's message where the prompt is another text; else "".
+	Message      string `json:"message,omitempty"`
 	Conversation []Turn `json:"conversation,omitempty"`
 	// Result is nil if the classification failed.
 	Result *Classification `json:"result,omitempty"`
 	// Hint is the text that was given to the gateway; "" for none.
 	Hint string `json:"hint,omitempty"`
+	// Skills are those that the hint names with their path, without descriptions.
+	Skills []Skill `json:"skills,omitempty"`
 	// Skip is why there is no hint (Hint-Skip); "" when there is one.
 	Skip string `json:"skip,omitempty"`
+	// Last is the hint that the session was given last, this one included; nil for
+	// none.
+	Last *LastHint `json:"last,omitempty"`
 }
 
+// LastHint is the hint that a session was given last.
+type LastHint struct {
+	Intent     string `json:"intent"`
+	Complexity string `json:"complexity"`
+	// Text stands for the intent's own text: it changes with it.
+	Text string `json:"text"`
+	// Full is whether the session knows the intent's prompt, from this hint or from
+	// one with another complexity before it.
+	Full bool `json:"full,omitempty"`
+	// Turns is how many turns of the session have begun since; 0 is the turn of the
+	// hint. A hint with another complexity counts on from the one before it.
+	Turns int `json:"turns"`
+	// At is when the turn of the hint began, in Unix milliseconds.
+	At int64 `json:"at"`
+}
+
+// Said is what the user asks: the message, else the prompt.
+func (e TurnBegun) Said() string { return cmp.Or(e.Message, e.Prompt) }
+
 // DecodeTurnBegun decodes the event of turn_begun.
-func DecodeTurnBegun(raw json.RawMessage) (TurnBegun, error) {
-	var e TurnBegun
-	o, err := view(raw, "event")
-	if err != nil {
-		return e, err
-	}
-	return e, o.fields(func(name string, value gjson.Result) (err error) {
-		switch name {
-		case "runId":
-			return o.text(name, value, &e.RunID)
-		case "prompt":
-			return o.text(name, value, &e.Prompt)
-		case "conversation":
-			e.Conversation, err = o.turns(name, value)
-			return err
-		case "result":
-			e.Result, err = o.classification(name, value)
-			return err
-		case "hint":
-			return o.text(name, value, &e.Hint)
-		case "skip":
-			return o.text(name, value, &e.Skip)
-		}
-		return nil
-	})
+func DecodeTurnBegun(raw json.RawMessage) (e TurnBegun, err error) {
+	err = decodeEvent(raw,
+		field{"runId", &e.RunID}, field{"prompt", &e.Prompt}, field{"message", &e.Message}, field{"conversation", &e.Conversation},
+		field{"result", &e.Result}, field{"hint", &e.Hint}, field{"skills", &e.Skills}, field{"skip", &e.Skip}, field{"last", &e.Last})
+	return e, err
 }
 
 // turns reads a conversation.
-func (o object) turns(field string, list gjson.Result) ([]Turn, error) {
-	if list.Type == gjson.Null {
-		return nil, nil
-	}
-	if !list.IsArray() {
-		return nil, o.wrongType(field, "an array", list)
-	}
-	var (
-		out []Turn
-		err error
-	)
-	element := o.in(field + "[].")
-	list.ForEach(func(_, value gjson.Result) bool {
-		if !value.IsObject() {
-			err = o.wrongType(field+"[]", "an object", value)
-			return false
-		}
+func (o object) turns(name string, list gjson.Result, to *[]Turn) error {
+	*to = nil
+	return o.elements(name, list, func(element object) error {
 		var t Turn
-		element.Result = value
-		err = element.fields(func(name string, value gjson.Result) error {
-			switch name {
-			case "role":
-				return element.text(name, value, &t.Role)
-			case "text":
-				return element.text(name, value, &t.Text)
-			}
-			return nil
-		})
-		out = append(out, t)
-		return err == nil
+		err := element.read(field{"role", &t.Role}, field{"text", &t.Text})
+		*to = append(*to, t)
+		return err
 	})
-	return out, err
 }
 
 // classification reads what was classified; null is nil.
-func (o object) classification(field string, value gjson.Result) (*Classification, error) {
-	if value.Type == gjson.Null {
-		return nil, nil
-	}
-	if !value.IsObject() {
-		return nil, o.wrongType(field, "an object", value)
-	}
-	var c Classification
-	o = o.in(field + ".")
-	o.Result = value
-	return &c, o.fields(func(name string, value gjson.Result) error {
-		switch name {
-		case "intent":
-			return o.text(name, value, &c.Intent)
-		case "name":
-			return o.text(name, value, &c.Name)
-		case "reason":
-			return o.text(name, value, &c.Reason)
-		case "goal":
-			return o.text(name, value, &c.Goal)
-		case "confidence":
-			return o.number(name, value, &c.Confidence)
-		case "complexity":
-			return o.text(name, value, &c.Complexity)
-		case "suggestion":
-			return o.text(name, value, &c.Suggestion)
-		case "source":
-			return o.text(name, value, &c.Source)
-		case "model":
-			return o.text(name, value, &c.Model)
-		case "elapsedMs":
-			return o.number(name, value, &c.ElapsedMs)
-		}
+func (o object) classification(name string, value gjson.Result, to **Classification) error {
+	if *to = nil; value.Type == gjson.Null {
 		return nil
-	})
+	}
+	c := &Classification{}
+	*to = c
+	return o.part(name, value,
+		field{"intent", &c.Intent}, field{"name", &c.Name}, field{"reason", &c.Reason}, field{"goal", &c.Goal},
+		field{"confidence", &c.Confidence}, field{"complexity", &c.Complexity}, field{"suggestion", &c.Suggestion},
+		field{"source", &c.Source}, field{"model", &c.Model}, field{"elapsedMs", &c.ElapsedMs})
+}
+
+// lastHint reads the hint that was given last; null is nil.
+func (o object) lastHint(name string, value gjson.Result, to **LastHint) error {
+	if *to = nil; value.Type == gjson.Null {
+		return nil
+	}
+	l := &LastHint{}
+	*to = l
+	var turns, at float64
+	full := func(_ object, value gjson.Result) error {
+		l.Full = value.Bool()
+		return nil
+	}
+	err := o.part(name, value,
+		field{"intent", &l.Intent}, field{"complexity", &l.Complexity}, field{"text", &l.Text},
+		field{"full", full}, field{"turns", &turns}, field{"at", &at})
+	l.Turns, l.At = int(turns), int64(at)
+	return err
 }

@@ -1,5 +1,7 @@
 package subjects
 
+import "slices"
+
 // Kind is the kind of a hook: whether a gateway waits for its result.
 type Kind int
 
@@ -20,10 +22,20 @@ const (
 	HookAfterToolCall     = "after_tool_call"
 	HookAgentEnd          = "agent_end"
 	HookSessionEnd        = "session_end"
+	HookMessageSent       = "message_sent"
+	HookSessionStart      = "session_start"
+	HookBeforeCompaction  = "before_compaction"
+	HookAfterCompaction   = "after_compaction"
 
 	// HookTurnBegun is published by the consumer itself before it replies to
 	// before_prompt_build; gateways do not fire it.
 	HookTurnBegun = "turn_begun"
+	// HookKnowHubRecall is asked by the plugin once the gateway has settled which
+	// tools a turn has: the experiences for its prompt (contract §12).
+	HookKnowHubRecall = "knowhub_recall"
+	// HookFeedback is what a person said of a decision: the plugin, the pages and
+	// the command line publish it (contract §11).
+	HookFeedback = "feedback"
 )
 
 // hooks lists what OpenClaw 2026.9.6 fires, with the names that older gateways
@@ -49,10 +61,10 @@ var hooks = map[string]Kind{
 	"subagent_delivery_target":      Decision,
 	"tool_result_persist":           Decision,
 
-	"after_compaction":          Observation,
+	HookAfterCompaction:         Observation,
 	HookAfterToolCall:           Observation,
 	HookAgentEnd:                Observation,
-	"before_compaction":         Observation,
+	HookBeforeCompaction:        Observation,
 	"before_reset":              Observation,
 	"channel_pairing_requested": Observation,
 	"cron_changed":              Observation,
@@ -62,11 +74,11 @@ var hooks = map[string]Kind{
 	"llm_input":                 Observation,
 	"llm_output":                Observation,
 	"message_received":          Observation,
-	"message_sent":              Observation,
+	HookMessageSent:             Observation,
 	"model_call_ended":          Observation,
 	"model_call_started":        Observation,
 	HookSessionEnd:              Observation,
-	"session_start":             Observation,
+	HookSessionStart:            Observation,
 	"skill_changed":             Observation,
 	"skill_proposal_changed":    Observation,
 	"subagent_ended":            Observation,
@@ -80,6 +92,19 @@ var hooks = map[string]Kind{
 
 	// Our own.
 	HookTurnBegun: Observation,
+	HookFeedback:  Observation,
+}
+
+// Observations returns the names of all observation hooks, sorted.
+func Observations() []string {
+	var out []string
+	for hook, kind := range hooks {
+		if kind == Observation {
+			out = append(out, hook)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // KindOf returns the kind of a hook, [Unknown] for names it does not know.

@@ -78,6 +78,9 @@ func (p Prefix) DeadLetters() string { return string(p) + ".dlq.>" }
 // them (contract §8). No stream captures it.
 func (p Prefix) Runs() string { return string(p) + ".runs" }
 
+// KnowHub is the subject of one of KnowHub's verbs (contract §12).
+func (p Prefix) KnowHub(verb string) string { return string(p) + ".knowhub." + part(verb) }
+
 // Holds reports whether a subject is below the prefix.
 func (p Prefix) Holds(subject string) bool { return strings.HasPrefix(subject, string(p)+".") }
 

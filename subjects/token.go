@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 )
 
@@ -34,19 +35,17 @@ func EncodeToken(value string) string {
 	case AbsentToken:
 		return "=5F"
 	}
-	escapes := 0
-	for i := range len(value) {
-		if !isPlain(value[i]) {
-			escapes++
-		}
+	start := 0
+	for start < len(value) && isPlain(value[start]) {
+		start++
 	}
-	if escapes == 0 {
+	if start == len(value) {
 		return value
 	}
 	var b strings.Builder
-	b.Grow(len(value) + 2*escapes)
-	for i := range len(value) {
-		c := value[i]
+	b.Grow(2 * len(value))
+	b.WriteString(value[:start])
+	for _, c := range []byte(value[start:]) {
 		if isPlain(c) {
 			b.WriteByte(c)
 			continue
@@ -62,48 +61,14 @@ func EncodeToken(value string) string {
 // EncodeToken cannot have written is [ErrBadToken], so that two tokens never
 // mean the same value.
 func DecodeToken(token string) (string, error) {
-	switch token {
-	case AbsentToken:
+	if token == AbsentToken {
 		return "", nil
-	case "=5F":
-		return AbsentToken, nil
-	case "":
-		return "", fmt.Errorf("%w: empty", ErrBadToken)
 	}
-	if strings.IndexByte(token, '=') < 0 {
-		for i := range len(token) {
-			if !isPlain(token[i]) {
-				return "", fmt.Errorf("%w: byte %#02x at %d", ErrBadToken, token[i], i)
-			}
-		}
-		return token, nil
+	value, err := url.PathUnescape(strings.ReplaceAll(token, "=", "%"))
+	if err != nil || EncodeToken(value) != token {
+		return "", fmt.Errorf("%w: %q", ErrBadToken, token)
 	}
-	var b strings.Builder
-	b.Grow(len(token))
-	for i := 0; i < len(token); i++ {
-		c := token[i]
-		if c != '=' {
-			if !isPlain(c) {
-				return "", fmt.Errorf("%w: byte %#02x at %d", ErrBadToken, c, i)
-			}
-			b.WriteByte(c)
-			continue
-		}
-		if i+2 >= len(token) {
-			return "", fmt.Errorf("%w: escape cut short at %d", ErrBadToken, i)
-		}
-		hi, lo := strings.IndexByte(upperHex, token[i+1]), strings.IndexByte(upperHex, token[i+2])
-		if hi < 0 || lo < 0 {
-			return "", fmt.Errorf("%w: bad escape at %d", ErrBadToken, i)
-		}
-		v := byte(hi<<4 | lo)
-		if isPlain(v) {
-			return "", fmt.Errorf("%w: needless escape at %d", ErrBadToken, i)
-		}
-		b.WriteByte(v)
-		i += 2
-	}
-	return b.String(), nil
+	return value, nil
 }
 
 // Name returns the token of value, made short enough for a file name: a token

@@ -1,0 +1,100 @@
+package payload
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/tidwall/gjson"
+)
+
+// SkippedTag is the tag around the messages that the triage gate skipped, in
+// front of the prompt of the next turn (contract §11).
+const SkippedTag = "skipped-messages"
+
+// BeforeDispatch is what the triage gate reads of a before_dispatch request.
+// Absent fields are "". What the event leaves out comes from the context.
+type BeforeDispatch struct {
+	MessageID string
+	// Text is the event's content, else its body.
+	Text       string
+	SessionKey string
+	SenderID   string
+	// IsGroup is nil when the gateway does not say.
+	IsGroup *bool
+	// Timestamp is when the message was sent, in Unix milliseconds; 0 when the
+	// gateway does not say.
+	Timestamp int64
+	// AgentName is the name of the agent, which the plugin adds to the context.
+	AgentName string
+}
+
+// DecodeBeforeDispatch decodes the event and the context of a before_dispatch
+// request.
+func DecodeBeforeDispatch(event, ctx json.RawMessage) (e BeforeDispatch, err error) {
+	var body string
+	var timestamp float64
+	err = decodeEvent(event,
+		field{"messageId", &e.MessageID}, field{"content", &e.Text}, field{"body", &body}, field{"sessionKey", &e.SessionKey},
+		field{"senderId", &e.SenderID}, field{"timestamp", &timestamp}, flagField("isGroup", &e.IsGroup))
+	if err != nil {
+		return e, err
+	}
+	var own struct{ messageID, sessionKey, senderID string }
+	o, err := view(ctx, "ctx")
+	if err == nil {
+		err = o.read(
+			field{"agentName", &e.AgentName}, field{"messageId", &own.messageID}, field{"sessionKey", &own.sessionKey},
+			field{"senderId", &own.senderID})
+	}
+	e.Text = cmp.Or(e.Text, body)
+	e.MessageID = cmp.Or(e.MessageID, own.messageID)
+	e.SessionKey = cmp.Or(e.SessionKey, own.sessionKey)
+	e.SenderID = cmp.Or(e.SenderID, own.senderID)
+	if timestamp >= 1 && timestamp <= maxTS {
+		e.Timestamp = int64(timestamp)
+	}
+	return e, err
+}
+
+// flagField reads true or false; null is absent.
+func flagField(name string, to **bool) field {
+	return field{name, func(o object, value gjson.Result) error {
+		switch {
+		case value.Type == gjson.Null:
+			return nil
+		case !value.IsBool():
+			return o.wrongType(name, "true or false", value)
+		}
+		flag := value.Bool()
+		*to = &flag
+		return nil
+	}}
+}
+
+// MessageSent is what is read of the event of message_sent: a message of the
+// agent that went out.
+type MessageSent struct {
+	MessageID  string
+	Text       string
+	SessionKey string
+	// Failed: the channel did not take it.
+	Failed bool
+}
+
+// DecodeMessageSent decodes the event and the context of message_sent.
+func DecodeMessageSent(event, ctx json.RawMessage) (e MessageSent, err error) {
+	var success *bool
+	err = decodeEvent(event,
+		field{"messageId", &e.MessageID}, field{"content", &e.Text}, field{"sessionKey", &e.SessionKey}, flagField("success", &success))
+	if err != nil {
+		return e, err
+	}
+	e.Failed = success != nil && !*success
+	var key string
+	o, err := view(ctx, "ctx")
+	if err == nil {
+		err = o.read(field{"sessionKey", &key})
+	}
+	e.SessionKey = cmp.Or(e.SessionKey, key)
+	return e, err
+}

@@ -1,0 +1,70 @@
+package payload
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Kinds of a feedback event (contract §11).
+const (
+	FeedbackTriage = "triage" // about a decision of the triage gate
+	FeedbackHint   = "hint"   // about a turn's hint
+)
+
+// Verdicts of a feedback event, by kind.
+const (
+	VerdictRespond = "respond" // triage: the message deserved an answer
+	VerdictSkip    = "skip"    // triage: it did not
+	VerdictRight   = "right"   // hint: the intent is right
+	VerdictWrong   = "wrong"   // hint: it is not
+)
+
+// Feedback is the event of feedback: what a person said of a decision (contract
+// §11).
+type Feedback struct {
+	// Kind is [FeedbackTriage] or [FeedbackHint].
+	Kind string `json:"kind"`
+	// MessageID and Group name the message of [FeedbackTriage]. Group is the
+	// session key of the group.
+	MessageID string `json:"messageId,omitempty"`
+	Group     string `json:"group,omitempty"`
+	// RunID names the turn of [FeedbackHint].
+	RunID string `json:"runId,omitempty"`
+	// Verdict is one of the Verdict constants of the kind.
+	Verdict string `json:"verdict"`
+	// Intent is the id that would have been right; "" when nobody said it.
+	Intent string `json:"intent,omitempty"`
+	// By is who said it; "" when unknown.
+	By string `json:"by,omitempty"`
+}
+
+// DecodeFeedback decodes the event of feedback. A kind or verdict that is not
+// one of the constants, and an id that the kind needs and that is missing, are
+// errors.
+func DecodeFeedback(raw json.RawMessage) (e Feedback, err error) {
+	err = decodeEvent(raw,
+		field{"kind", &e.Kind}, field{"messageId", &e.MessageID}, field{"group", &e.Group}, field{"runId", &e.RunID},
+		field{"verdict", &e.Verdict}, field{"intent", &e.Intent}, field{"by", &e.By})
+	if err != nil {
+		return e, err
+	}
+	return e, e.validate()
+}
+
+func (e Feedback) validate() error {
+	switch {
+	case e.Kind != FeedbackTriage && e.Kind != FeedbackHint:
+		return fmt.Errorf("%w: kind of feedback must be %s or %s, not %q", ErrInvalid, FeedbackTriage, FeedbackHint, e.Kind)
+	case e.Kind == FeedbackTriage && e.Verdict != VerdictRespond && e.Verdict != VerdictSkip:
+		return fmt.Errorf("%w: verdict of triage feedback must be %s or %s, not %q", ErrInvalid, VerdictRespond, VerdictSkip, e.Verdict)
+	case e.Kind == FeedbackHint && e.Verdict != VerdictRight && e.Verdict != VerdictWrong:
+		return fmt.Errorf("%w: verdict of hint feedback must be %s or %s, not %q", ErrInvalid, VerdictRight, VerdictWrong, e.Verdict)
+	case e.Kind == FeedbackTriage && e.MessageID == "":
+		return missing("messageId")
+	case e.Kind == FeedbackTriage && e.Group == "":
+		return missing("group")
+	case e.Kind == FeedbackHint && e.RunID == "":
+		return missing("runId")
+	}
+	return nil
+}

@@ -1,0 +1,64 @@
+package payload
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tidwall/gjson"
+)
+
+// Skill is a skill that an agent may read.
+type Skill struct {
+	Name string `json:"name"`
+	// Path is that of its SKILL.md, as the agent's tools take it.
+	Path        string `json:"path"`
+	Description string `json:"description,omitempty"`
+}
+
+// maxSkills bounds the skills that are read of a list.
+const maxSkills = 500
+
+// DecodeSkills returns availableSkills of the ctx of before_prompt_build, which the
+// plugin adds: the skills that the agent may read. What has no name and path is left
+// out, and so is all else that the list may hold.
+func DecodeSkills(ctx json.RawMessage) []Skill {
+	o, err := view(ctx, "ctx")
+	if err != nil {
+		return nil
+	}
+	return skillsIn(o.Get("availableSkills"))
+}
+
+// KeepsHints reports whether the ctx of before_prompt_build says that the gateway
+// keeps hints in the history that it sends to models.
+func KeepsHints(ctx json.RawMessage) bool {
+	o, err := view(ctx, "ctx")
+	return err == nil && o.Get("keepsHints").Bool()
+}
+
+// skillsIn reads a list of skills. It copies: a kept field must not keep a large
+// body in memory.
+func skillsIn(list gjson.Result) (out []Skill) {
+	if !list.IsArray() {
+		return nil
+	}
+	list.ForEach(func(_, value gjson.Result) bool {
+		s := Skill{Name: textOf(value, "name"), Path: textOf(value, "path"), Description: textOf(value, "description")}
+		if s.Name != "" && s.Path != "" {
+			out = append(out, s)
+		}
+		return len(out) < maxSkills
+	})
+	return out
+}
+
+// textOf is a text of an object, "" for any other value.
+func textOf(value gjson.Result, field string) string {
+	if !value.IsObject() {
+		return ""
+	}
+	if v := value.Get(field); v.Type == gjson.String {
+		return strings.Clone(strings.TrimSpace(v.Str))
+	}
+	return ""
+}
