@@ -25,7 +25,7 @@ func TestWrite(t *testing.T) {
 	require.Len(t, left, 1)
 }
 
-func TestWhatCannotBeReplacedLeavesNothing(t *testing.T) {
+func TestFailedReplacementLeavesNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "taken")
 	require.NoError(t, os.MkdirAll(filepath.Join(path, "by a directory"), 0o700))

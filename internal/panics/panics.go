@@ -7,8 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// Error is a panic that was caught. A log shows its stack too (package
-// telemetry).
+// Error is a recovered panic. Logs include its stack (package telemetry).
 type Error struct {
 	Value any
 	Stack []byte
@@ -16,7 +15,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
 
-// Catch calls f. A panic of it is an error of kind [*Error].
+// Catch calls f and returns a panic as an [*Error].
 func Catch(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -9,19 +9,17 @@ import (
 	"testing"
 )
 
-// Ports below those that systems give to whoever asks for any: connections of
-// other processes do not take them.
+// Ports below the ephemeral range, which connections of other processes use.
 const (
 	lowest = 10_000
 	count  = 20_000
 )
 
-// given are the ports that this process had before.
+// given are the ports that this process has used.
 var given sync.Map
 
-// Free returns a port of the loopback address on which nobody listens, and that
-// this process does not get again. A server that can say which port it has got
-// listens on port 0 instead.
+// Free returns a free loopback port, and each port only once. A server that can
+// report its port should listen on port 0 instead.
 func Free(t testing.TB) int {
 	t.Helper()
 	for range 1000 {

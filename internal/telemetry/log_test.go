@@ -33,7 +33,7 @@ func openTerminal(t *testing.T) *terminal {
 	return &terminal{fd: f.Fd()}
 }
 
-func TestALogShowsWhereAPanicWas(t *testing.T) {
+func TestLogsIncludeTheStackOfAPanic(t *testing.T) {
 	err := fmt.Errorf("of no use: %w", panics.Catch(func() error { return explode() }))
 	for _, format := range []string{FormatJSON, FormatText} {
 		var out bytes.Buffer

@@ -16,7 +16,7 @@ func TestRegistryHasTheRuntimeAndTheVersion(t *testing.T) {
 	}
 }
 
-func TestALabelFromOutsideIsBounded(t *testing.T) {
+func TestLabelIsBounded(t *testing.T) {
 	label := NewLabel(2)
 	for _, row := range []struct{ value, want string }{{"a", "a"}, {"b", "b"}, {"c", "other"}, {"a", "a"}} {
 		require.Equal(t, row.want, label.Bound(row.value))

@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Authority signs certificates that are good for an hour.
+// Authority signs certificates that are valid for an hour.
 type Authority struct {
 	// File is the PEM file of its own certificate.
 	File string
@@ -27,10 +26,9 @@ type Authority struct {
 	dir         string
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	serial      int64
 }
 
-// New returns an authority whose files go with the test.
+// New returns an authority. Its files are removed with the test.
 func New(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, dir: t.TempDir()}
@@ -62,17 +60,14 @@ func (a *Authority) Issue(name string, hosts ...string) (certFile, keyFile strin
 }
 
 func (a *Authority) template(name string) *x509.Certificate {
-	a.serial++
 	return &x509.Certificate{
-		SerialNumber: big.NewInt(a.serial),
-		Subject:      pkix.Name{CommonName: name},
-		NotBefore:    time.Now().Add(-time.Minute),
-		NotAfter:     time.Now().Add(time.Hour),
+		Subject:   pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Minute),
+		NotAfter:  time.Now().Add(time.Hour),
 	}
 }
 
-// sign writes the certificate and a new key, which is the authority's own for
-// the first.
+// sign writes the certificate and its new key. The first is the authority's own.
 func (a *Authority) sign(name string, template *x509.Certificate) (certFile, keyFile string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)

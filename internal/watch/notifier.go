@@ -33,16 +33,15 @@ func newNotifier(path string) (*notifier, error) {
 
 func (n *notifier) close() { _ = n.watcher.Close() }
 
-func (n *notifier) events() <-chan fsnotify.Event { return n.watcher.Events }
-
-// concerns counts every event in a directory at the path, also of files that
-// do not matter themselves: what does may be a link through them.
+// concerns reports whether an event may have changed what is at the path. Every
+// event in a directory there may: a file that matters may be a link through one
+// that does not.
 func (n *notifier) concerns(event fsnotify.Event) bool {
 	return n.places[event.Name] || n.dir != "" && filepath.Dir(event.Name) == n.dir
 }
 
 // arm watches what is at the path now. A watch follows a directory that is
-// moved or replaced, so all of them are set anew. One that cannot be set is
+// moved or replaced, so all of them are set again. One that cannot be set is
 // left to the poll.
 func (n *notifier) arm() {
 	for _, dir := range n.watcher.WatchList() {

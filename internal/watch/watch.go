@@ -24,7 +24,7 @@ const (
 )
 
 // Watch follows what is at a path. S is the state of it that matters to the
-// caller; two states that are equal are no change.
+// caller; equal states are not a change.
 type Watch[S interface{ Equal(S) bool }] struct {
 	// Path is a file or a directory. It may be a symbolic link, lead through
 	// some, as the files of a mounted ConfigMap do, and be missing at times.
@@ -50,7 +50,7 @@ func (w Watch[S]) Run(ctx context.Context, last S) {
 		if poll == 0 {
 			poll = pollAlone
 		}
-		w.loop(ctx, poll, nil, nil, last)
+		w.loop(ctx, poll, nil, nil, nil, last)
 		return
 	}
 	defer n.close()
@@ -63,28 +63,19 @@ func (w Watch[S]) Run(ctx context.Context, last S) {
 	if poll == 0 {
 		poll = pollEvery
 	}
-	w.loop(ctx, poll, n, n.watcher.Errors, last)
+	w.loop(ctx, poll, n.watcher.Events, n.concerns, n.watcher.Errors, last)
 }
 
-// source is where notifications come from.
-type source interface {
-	events() <-chan fsnotify.Event
-	// concerns reports whether an event may have changed what is at the path.
-	concerns(event fsnotify.Event) bool
-}
-
-func (w Watch[S]) loop(ctx context.Context, poll time.Duration, from source, lost <-chan error, last S) {
+// loop follows events that may concern the path, an error when notifications were
+// lost, and the poll.
+func (w Watch[S]) loop(ctx context.Context, poll time.Duration, events <-chan fsnotify.Event, concerns func(fsnotify.Event) bool, lost <-chan error, last S) {
 	var (
-		events    <-chan fsnotify.Event
 		ticker    = time.NewTicker(poll)
 		settle    = time.After(settleTime)
 		candidate *S        // what the look before found, while it has not settled
 		since     time.Time // when the first candidate was found
 	)
 	defer ticker.Stop()
-	if from != nil {
-		events = from.events()
-	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -92,7 +83,7 @@ func (w Watch[S]) loop(ctx context.Context, poll time.Duration, from source, los
 		case <-ticker.C:
 		case <-lost: //nolint:errcheck // Whatever it is, notifications may have been lost.
 		case event := <-events:
-			if !from.concerns(event) {
+			if !concerns(event) {
 				continue
 			}
 		case <-settle:

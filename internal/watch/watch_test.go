@@ -248,7 +248,7 @@ func TestAChangeBeforeTheWatchIsReported(t *testing.T) {
 }
 
 // No notification tells of a parent that is moved.
-func TestPollFindsWhatIsNotNotified(t *testing.T) {
+func TestPollFindsChangesWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir+"/p/q/f", "1")
@@ -288,19 +288,13 @@ func TestTrail(t *testing.T) {
 	require.Equal(t, []string{string(filepath.Separator)}, trail(string(filepath.Separator)))
 }
 
-// channel is a source without files.
-type channel chan fsnotify.Event
-
-func (c channel) events() <-chan fsnotify.Event      { return c }
-func (c channel) concerns(event fsnotify.Event) bool { return event.Name != "other" }
-
 func TestAStateMustSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
 			mu          sync.Mutex // guards state and looks
 			state       = text("old")
 			looks       int
-			events      = make(channel)
+			events      = make(chan fsnotify.Event)
 			lost        = make(chan error)
 			got         []text
 			ctx, cancel = context.WithCancel(t.Context())
@@ -314,7 +308,7 @@ func TestAStateMustSettle(t *testing.T) {
 		}, Changed: func(s text) { got = append(got, s) }}
 		go func() {
 			defer close(done)
-			w.loop(ctx, pollEvery, events, lost, "old")
+			w.loop(ctx, pollEvery, events, func(e fsnotify.Event) bool { return e.Name != "other" }, lost, "old")
 		}()
 		pass := func(d time.Duration) {
 			time.Sleep(d)
@@ -355,7 +349,7 @@ func TestAStateMustSettle(t *testing.T) {
 		pass(2 * settleTime)
 		require.Equal(t, text("gone"), got[len(got)-1])
 
-		// Away and back within the settling time is no change.
+		// A change that is undone within the settling time is not reported.
 		n := len(got)
 		put("away")
 		events <- fsnotify.Event{}
