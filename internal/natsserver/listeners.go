@@ -1,6 +1,7 @@
 package natsserver
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -23,10 +24,7 @@ func openListeners(o *server.Options) []string {
 	var open []string
 	check := func(what, host string, port int, asks bool) {
 		if port != 0 && !asks && !netaddr.IsLoopback(host) {
-			if host == "" {
-				host = server.DEFAULT_HOST
-			}
-			open = append(open, what+" on "+net.JoinHostPort(host, strconv.Itoa(port)))
+			open = append(open, what+" on "+net.JoinHostPort(cmp.Or(host, server.DEFAULT_HOST), strconv.Itoa(port)))
 		}
 	}
 	credentials := o.Username != "" || o.Authorization != "" || len(o.Users) > 0 || len(o.Nkeys) > 0 ||
@@ -47,10 +45,7 @@ func openListeners(o *server.Options) []string {
 	// TLS of routes and gateways always verifies both sides.
 	check("cluster", o.Cluster.Host, o.Cluster.Port, o.Cluster.Username != "" || o.Cluster.TLSConfig != nil)
 	check("gateway", o.Gateway.Host, o.Gateway.Port, o.Gateway.Username != "" || o.Gateway.TLSConfig != nil)
-	monitoring := o.HTTPHost
-	if monitoring == "" {
-		monitoring = o.Host
-	}
+	monitoring := cmp.Or(o.HTTPHost, o.Host)
 	check("monitoring", monitoring, o.HTTPPort, false)
 	check("monitoring", monitoring, o.HTTPSPort, false)
 	check("profiling", o.Host, o.ProfPort, false)
@@ -78,6 +73,6 @@ func (o Options) refuseOpen(opts *server.Options) error {
 	if len(open) == 0 || o.AllowOpen {
 		return nil
 	}
-	return fmt.Errorf("%w: %s: listen on 127.0.0.1, require a user, nkey, token or client certificate (not possible for monitoring), or set HINT_ALLOW_OPEN=1",
-		ErrOpenListener, strings.Join(open, ", "))
+	return fmt.Errorf("%w: %s: listen on 127.0.0.1, require a user, nkey, token or client certificate (not possible for monitoring), "+
+		"or set HINT_ALLOW_OPEN=1", ErrOpenListener, strings.Join(open, ", "))
 }

@@ -20,7 +20,7 @@ func conf(t *testing.T, text string) string {
 	return path
 }
 
-func TestListenersThatAskNobody(t *testing.T) {
+func TestOpenListeners(t *testing.T) {
 	authority := tlstest.New(t)
 	cert, key := authority.Issue("server", "127.0.0.1")
 	tls := fmt.Sprintf("cert_file: %q, key_file: %q, ca_file: %q", cert, key, authority.File)
@@ -33,12 +33,12 @@ func TestListenersThatAskNobody(t *testing.T) {
 		name, conf string
 		open       []string
 	}{
-		{"nothing but a port", `port: 4222`, nil},
+		{"port only", `port: 4222`, nil},
 		{"loopback", `listen: "127.0.0.1:4222"`, nil},
-		{"loopback of six", `listen: "[::1]:4222"`, nil},
+		{"IPv6 loopback", `listen: "[::1]:4222"`, nil},
 		{"localhost", `listen: "LocalHost:4222"`, nil},
 		{"every address", everywhere, []string{"clients on 0.0.0.0:4222"}},
-		{"every address of six", `listen: "[::]:4222"`, []string{"clients on [::]:4222"}},
+		{"every IPv6 address", `listen: "[::]:4222"`, []string{"clients on [::]:4222"}},
 		{"one address", `listen: "192.0.2.1:4222"`, []string{"clients on 192.0.2.1:4222"}},
 		{"a name", `listen: "nats.example:4222"`, []string{"clients on nats.example:4222"}},
 		{"one user", everywhere + `authorization { user: a, password: b }`, nil},
@@ -47,15 +47,15 @@ func TestListenersThatAskNobody(t *testing.T) {
 		{"nkeys", everywhere + `authorization { users: [{nkey: ` + nkey + `}] }`, nil},
 		{"users of an account", everywhere + `accounts { A { users: [{user: a, password: b}] } }`, nil},
 		{"accounts without users", everywhere + `accounts { A {} }`, []string{"clients on 0.0.0.0:4222"}},
-		{"a user for those without", everywhere + `authorization { users: [{user: a, password: b}] }` + "\nno_auth_user: a", []string{"clients on 0.0.0.0:4222"}},
+		{"no_auth_user", everywhere + `authorization { users: [{user: a, password: b}] }` + "\nno_auth_user: a", []string{"clients on 0.0.0.0:4222"}},
 		{"certificates of clients", everywhere + `tls {` + tls + `, verify: true}`, nil},
 		{"certificates of clients as users", everywhere + `tls {` + tls + `, verify_and_map: true}` + "\n" + `authorization { users: [{user: a}] }`, nil},
-		{"encrypted, and nobody asked", everywhere + `tls {` + tls + `}`, []string{"clients on 0.0.0.0:4222"}},
-		{"certificates that may be left out", everywhere + "allow_non_tls: true\n" + `tls {` + tls + `, verify: true}`, []string{"clients on 0.0.0.0:4222"}},
+		{"TLS without verification", everywhere + `tls {` + tls + `}`, []string{"clients on 0.0.0.0:4222"}},
+		{"TLS is optional", everywhere + "allow_non_tls: true\n" + `tls {` + tls + `, verify: true}`, []string{"clients on 0.0.0.0:4222"}},
 		{"monitoring", `http: "0.0.0.0:8222"`, []string{"monitoring on 0.0.0.0:8222"}},
 		{"monitoring, with users", `http: "0.0.0.0:8222", authorization { user: a, password: b }`, []string{"monitoring on 0.0.0.0:8222"}},
 		{"monitoring on loopback", `http: "127.0.0.1:8222"`, nil},
-		{"monitoring where clients are", `http_port: 8222`, nil},
+		{"monitoring on the host of clients", `http_port: 8222`, nil},
 		{"profiling", everywhere + `authorization { user: a, password: b }` + "\nprof_port: 6060", []string{"profiling on 0.0.0.0:6060"}},
 		{"websocket", `websocket { port: 8080, no_tls: true }`, []string{"websocket on 0.0.0.0:8080"}},
 		{"websocket with a user", `websocket { port: 8080, no_tls: true, authorization { username: a, password: b } }`, nil},
@@ -85,7 +85,7 @@ func TestListenersThatAskNobody(t *testing.T) {
 			require.ErrorContains(t, err, "HINT_ALLOW_OPEN=1")
 			_, _, err = Open(t.Context(), o, quiet)
 			require.ErrorIs(t, err, ErrOpenListener)
-			require.NoDirExists(t, o.DataDir, "nothing was begun")
+			require.NoDirExists(t, o.DataDir, "nothing was started")
 			o.AllowOpen = true
 			require.NoError(t, o.Check())
 		})

@@ -1,6 +1,7 @@
 package natsserver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,14 @@ import (
 
 // Errors of an embedded server.
 var (
-	// ErrDataDirInUse: another process has its JetStream store in the same data
-	// directory and listens at another address than the configured one.
+	// ErrDataDirInUse: another process uses the data directory and listens at
+	// another address than the configured one.
 	ErrDataDirInUse = errors.New("data directory in use by another process")
 	// ErrConf: the configuration file of the embedded server is invalid.
 	ErrConf = errors.New("must be a NATS configuration file")
+	// ErrAddressTaken: the address belongs to the system of another data
+	// directory, whose server is down at present.
+	ErrAddressTaken = errors.New("address belongs to the system of another data directory")
 	// ErrServerStart: the embedded server did not come up.
 	ErrServerStart = errors.New("embedded NATS server not started")
 )
@@ -46,9 +50,16 @@ type Options struct {
 	AllowOpen bool
 }
 
-// urlFile is the name of the file in the data directory that holds the URL of
-// the embedded server for other commands on this machine.
-const urlFile = "nats.url"
+// unlimitedStore is more than any disk holds, in bytes.
+const unlimitedStore = 1 << 50
+
+const (
+	// urlFile is the name of the file in the data directory that holds the URL
+	// of the embedded server for other processes on this machine.
+	urlFile = "nats.url"
+	// lockFile is held by the process that runs the server.
+	lockFile = "jetstream.lock"
+)
 
 // parse reads the server's options from the file or the built-in copy.
 func (o Options) parse() (*server.Options, error) {
@@ -65,16 +76,15 @@ func (o Options) parse() (*server.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConf, err)
 	}
-	if o.Port != 0 {
-		opts.Port = o.Port
-	}
-	if opts.Port == 0 {
-		opts.Port = server.DEFAULT_PORT
-	}
-	if opts.Host == "" {
-		opts.Host = "127.0.0.1"
-	}
+	opts.Port = cmp.Or(o.Port, opts.Port, server.DEFAULT_PORT)
+	opts.Host = cmp.Or(opts.Host, "127.0.0.1")
 	opts.JetStream = true
+	// Without a limit of its own the server takes three quarters of the room that
+	// is free when it starts, and refuses streams that reserve more. The streams
+	// have bounds of their own, and a full disk is noticed (see storage).
+	if opts.JetStreamMaxStore == 0 {
+		opts.JetStreamMaxStore = unlimitedStore
+	}
 	// The server makes the folder jetstream in it.
 	opts.StoreDir = o.DataDir
 	// The process handles its own signals; the server's handler would exit.
@@ -87,7 +97,8 @@ type Server struct {
 	ns      *server.Server
 	opts    *server.Options
 	lock    *flock.Flock
-	urlFile string
+	claim   *claim
+	storage *storage
 	// own is the key of the user reserved for this process, nil if the server
 	// has no users or nkeys.
 	own nkeys.KeyPair
@@ -95,38 +106,47 @@ type Server struct {
 
 // start starts a server with the options and waits until it accepts
 // connections. The lock on the data directory must be held; the returned server
-// takes it over.
-func start(opts *server.Options, dataDir string, lock *flock.Flock, log *slog.Logger) (*Server, error) {
+// takes it and the claim over.
+func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) (*Server, error) {
 	own, err := addOwnUser(opts)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrServerStart, err)
+		return nil, err
 	}
 	ns, err := server.NewServer(opts)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrServerStart, err)
+		return nil, err
 	}
-	logger := &serverLogger{log: log, fatal: make(chan string, 1)}
-	ns.SetLoggerV2(logger, false, false, false)
+	// Those that join look for the URL as soon as the server listens.
+	if opts.Port == server.RANDOM_PORT {
+		_ = os.Remove(filepath.Join(opts.StoreDir, urlFile)) // of an earlier server
+	} else {
+		announce(opts.StoreDir, "nats://"+dialable(opts), log)
+	}
+	started := make(chan string, 2) // "", or the reason of a failure
+	ns.SetLoggerV2(&serverLogger{log: log, fatal: started}, false, false, false)
 	go ns.Start()
-
-	ready := make(chan bool, 1)
-	go func() { ready <- ns.ReadyForConnections(30 * time.Second) }()
-	select {
-	case ok := <-ready:
-		if ok {
-			break
+	go func() {
+		if ns.ReadyForConnections(30 * time.Second) {
+			started <- ""
+		} else {
+			started <- "not ready in time"
 		}
+	}()
+	if reason := <-started; reason != "" {
 		ns.Shutdown()
-		return nil, fmt.Errorf("%w: not ready in time", ErrServerStart)
-	case text := <-logger.fatal:
-		ns.Shutdown()
-		return nil, fmt.Errorf("%w: %s", ErrServerStart, text)
+		return nil, errors.New(reason)
 	}
-	e := &Server{ns: ns, opts: opts, lock: lock, urlFile: filepath.Join(dataDir, urlFile), own: own}
-	if err := os.WriteFile(e.urlFile, []byte(ns.ClientURL()+"\n"), 0o600); err != nil {
-		log.Warn("URL file of the embedded NATS server not written", "file", e.urlFile, "error", err)
+	announce(opts.StoreDir, ns.ClientURL(), log)
+	return &Server{ns: ns, opts: opts, lock: lock, claim: c, storage: watchStorage(ns, opts, log), own: own}, nil
+}
+
+// announce writes the server's URL for other processes on this machine. The file
+// stays when the server stops: whoever joined by it starts the server again at
+// the same address.
+func announce(dataDir, url string, log *slog.Logger) {
+	if err := os.WriteFile(filepath.Join(dataDir, urlFile), []byte(url+"\n"), 0o600); err != nil {
+		log.Warn("URL file of the embedded NATS server not written", "directory", dataDir, "error", err)
 	}
-	return e, nil
 }
 
 // URL is where clients reach the server.
@@ -138,11 +158,16 @@ func (e *Server) StoreDir() string { return filepath.Join(e.opts.StoreDir, "jets
 // Stop shuts the server down and waits for it. Call it last: afterwards no
 // message can be published or acknowledged.
 func (e *Server) Stop() {
-	_ = os.Remove(e.urlFile)
+	e.storage.stop()
 	e.ns.Shutdown()
 	e.ns.WaitForShutdown()
 	_ = e.lock.Unlock()
+	e.claim.release()
 }
+
+// Check returns why JetStream cannot store anything at present, or nil. It is a
+// health check.
+func (e *Server) Check(context.Context) error { return e.storage.check() }
 
 // ConnectOptions returns the options to connect to this server in process,
 // without a socket, even if the file requires a user or a token. identified
@@ -175,7 +200,8 @@ func addOwnUser(opts *server.Options) (nkeys.KeyPair, error) {
 		switch {
 		case a.Name == opts.SystemAccount:
 		case account != nil:
-			return nil, fmt.Errorf("ambiguous accounts %s and %s: run a server with several accounts separately (nats-server -c) and set HINT_NATS_URL", account.Name, a.Name)
+			return nil, fmt.Errorf("ambiguous accounts %s and %s: run such a server separately (nats-server -c) and set HINT_NATS_URL",
+				account.Name, a.Name)
 		default:
 			account = a
 		}
@@ -213,7 +239,9 @@ func dialable(opts *server.Options) string {
 //
 // Only the holder of the lock on the data directory may start a server, so of
 // several processes started at once one starts it and the others join, also
-// while the first is still reading a large store.
+// while the first is still reading a large store. An address that processes of
+// another data directory have claimed is left to them, even if their server has
+// just died.
 func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url string, err error) {
 	opts, err := o.parse()
 	if err != nil {
@@ -230,26 +258,19 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 	}
 	anyPort := opts.Port == server.RANDOM_PORT
 	address := dialable(opts)
-	lock := flock.New(filepath.Join(o.DataDir, "jetstream.lock"), flock.SetPermissions(0o600))
-	said := time.Now()
+	began, said := time.Now(), time.Now()
 	for {
 		if !anyPort && Listens(address) {
 			return nil, "nats://" + address, nil
 		}
-		locked, err := lock.TryLock()
-		if err != nil {
-			return nil, "", fmt.Errorf("data directory: %w", err)
-		}
-		if locked {
-			srv, err := start(opts, o.DataDir, lock, log)
-			if err == nil {
-				return srv, "", nil
-			}
-			_ = lock.Unlock()
-			if !anyPort && Listens(address) {
+		srv, err := o.tryStart(opts, log)
+		if !errors.Is(err, errHeld) {
+			if err != nil && !errors.Is(err, ErrAddressTaken) && !anyPort && Listens(address) {
 				continue // another server took the port first
 			}
-			return nil, "", err
+			if !errors.Is(err, ErrAddressTaken) || time.Since(began) > claimPatience {
+				return srv, "", err
+			}
 		}
 		if running := announced(o.DataDir); running != "" {
 			if anyPort {
@@ -271,18 +292,73 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 	}
 }
 
-// announced returns the URL that the process using the data directory has
-// written; "" if there is none or it no longer listens there.
-func announced(dataDir string) string {
-	data, err := os.ReadFile(filepath.Join(dataDir, urlFile))
+// claimPatience is how long a process waits for the server of another data
+// directory to come back: twice the time in which one of that system's processes
+// starts it again (contract §9).
+const claimPatience = 10 * time.Second
+
+// errHeld: another process holds the lock on the data directory.
+var errHeld = errors.New("data directory locked")
+
+// tryStart starts a server unless another process holds the data directory or
+// the address.
+func (o Options) tryStart(opts *server.Options, log *slog.Logger) (*Server, error) {
+	lock := flock.New(filepath.Join(o.DataDir, lockFile), flock.SetPermissions(0o600))
+	locked, err := lock.TryLock()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("data directory: %w", err)
+	case !locked:
+		return nil, errHeld
+	}
+	c, err := claimAddress(opts, o.DataDir, log)
 	if err != nil {
+		_ = lock.Unlock()
+		return nil, err
+	}
+	srv, err := start(opts, lock, c, log)
+	if err != nil {
+		c.release()
+		_ = lock.Unlock()
+		return nil, fmt.Errorf("%w: %w", ErrServerStart, err)
+	}
+	return srv, nil
+}
+
+// announced returns the URL of the server that runs on the data directory; ""
+// if no server runs there or it does not listen yet.
+func announced(dataDir string) string {
+	if !held(dataDir) {
 		return ""
 	}
-	url := strings.TrimSpace(string(data))
+	url := lastURL(dataDir)
 	if url == "" || !Listens(strings.TrimPrefix(url, "nats://")) {
 		return ""
 	}
 	return url
+}
+
+// held reports whether a process runs a server on the data directory, or is
+// starting one.
+func held(dataDir string) bool {
+	path := filepath.Join(dataDir, lockFile)
+	if _, err := os.Stat(path); err != nil {
+		return false // and a command that only looks does not create the file
+	}
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	_ = lock.Close()
+	return err == nil && !free
+}
+
+// lastURL returns the URL in the data directory, which may be that of a server
+// that has stopped; "" if the file is missing.
+func lastURL(dataDir string) string {
+	data, err := os.ReadFile(filepath.Join(dataDir, urlFile))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
 }
 
 // LocalURL returns the URL of the server of this data directory, as far as known
@@ -321,7 +397,7 @@ func Listens(address string) bool {
 type serverLogger struct {
 	log   *slog.Logger
 	once  sync.Once
-	fatal chan string
+	fatal chan<- string
 }
 
 func (l *serverLogger) Noticef(format string, v ...any) {

@@ -10,7 +10,7 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-func TestLocalURLFindsAServerOnAFreePort(t *testing.T) {
+func TestLocalURL(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Port: server.RANDOM_PORT, DataDir: dir}
 	url, err := LocalURL(o)
@@ -27,7 +27,7 @@ func TestLocalURLFindsAServerOnAFreePort(t *testing.T) {
 	require.Empty(t, url)
 }
 
-func TestShippedConfigurationIsWhatItSays(t *testing.T) {
+func TestShippedConfiguration(t *testing.T) {
 	opts, err := Options{DataDir: "data"}.parse()
 	require.NoError(t, err)
 	require.Equal(t, "127.0.0.1", opts.Host)

@@ -16,13 +16,11 @@ import (
 	"intenthint/internal/porttest"
 )
 
-// startTime is for a machine that is busy with other tests.
-const startTime = time.Minute
+const startTime = time.Minute // for a busy machine
 
 // Start starts a server that ends with the test, and waits until it accepts
-// connections. nil options mean a server with JetStream. Where options leave
-// them out, the host is 127.0.0.1, the port is free, and the store is a
-// temporary directory.
+// connections. nil options mean a server with JetStream. The defaults are host
+// 127.0.0.1, a free port and a temporary store.
 func Start(t testing.TB, options *server.Options) *server.Server {
 	t.Helper()
 	ns := start(t, options)
@@ -56,10 +54,9 @@ func start(t testing.TB, options *server.Options) *server.Server {
 // Nodes is how many servers a [Cluster] has.
 const Nodes = 3
 
-// Cluster starts servers that replicate to each other, and waits until each of
-// them serves JetStream. options, if not nil, returns those of one of them as
-// for [Start]; ports are where the servers listen for each other. Name, routes
-// and the port of the cluster need not be in it.
+// Cluster starts a cluster and waits until each server serves JetStream. options,
+// if not nil, returns those of one server as for [Start], without names and
+// routes; ports are the cluster ports.
 func Cluster(t testing.TB, options func(node int, ports [Nodes]int) *server.Options) [Nodes]*server.Server {
 	t.Helper()
 	var (
@@ -68,8 +65,7 @@ func Cluster(t testing.TB, options func(node int, ports [Nodes]int) *server.Opti
 		routes []*url.URL
 	)
 	for i := range ports {
-		// A server must be told where the others are before they listen.
-		ports[i] = porttest.Free(t)
+		ports[i] = porttest.Free(t) // routes need them before the servers listen
 		routes = append(routes, &url.URL{Scheme: "nats-route", Host: fmt.Sprintf("127.0.0.1:%d", ports[i])})
 	}
 	for i := range nodes {

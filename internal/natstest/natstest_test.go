@@ -27,7 +27,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-func TestAServerEndsWithItsTest(t *testing.T) {
+func TestServerEndsWithTest(t *testing.T) {
 	var ns *server.Server
 	t.Run("test", func(t *testing.T) { ns = Start(t, nil) })
 	require.False(t, ns.Running())

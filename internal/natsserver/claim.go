@@ -1,0 +1,160 @@
+package natsserver
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+// A claim is a shared lock on the server's address. All processes that use the
+// server and its data directory hold it, so that while one of them lives no
+// process of another data directory starts a server at the address, not even
+// between the death of the server and its next start.
+//
+// The lock file holds the data directory. It stands in a directory of the user
+// and the machine; without one there is no claim.
+type claim struct {
+	lock *flock.Flock // nil without a claim
+}
+
+// claimAddress claims the address of a server with these options for the data
+// directory. It fails with [ErrAddressTaken] if processes of another data
+// directory hold it.
+func claimAddress(opts *server.Options, dataDir string, log *slog.Logger) (*claim, error) {
+	if opts.Port == server.RANDOM_PORT {
+		return &claim{}, nil
+	}
+	path, err := claimFile(dialable(opts))
+	if err != nil {
+		log.Debug("no place for the lock on the server's address", "error", err)
+		return &claim{}, nil
+	}
+	if dataDir, err = filepath.Abs(dataDir); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	alone, err := lock.TryLock()
+	if err == nil && alone {
+		err = os.WriteFile(path, []byte(dataDir+"\n"), 0o600)
+	}
+	var shared bool
+	if err == nil {
+		shared, err = lock.TryRLock()
+	}
+	if err != nil {
+		_ = lock.Close()
+		log.Debug("server's address not locked", "file", path, "error", err)
+		return &claim{}, nil
+	}
+	holder, err := os.ReadFile(path)
+	if other := strings.TrimSpace(string(holder)); err != nil || !shared || other != dataDir {
+		_ = lock.Close()
+		return nil, fmt.Errorf("%w: %s is held for %s, not %s, and no server runs there; set HINT_DATA_DIR to the first, or another HINT_NATS_PORT",
+			ErrAddressTaken, dialable(opts), other, dataDir)
+	}
+	return &claim{lock}, nil
+}
+
+// release gives the address up.
+func (c *claim) release() {
+	if c != nil && c.lock != nil {
+		_ = c.lock.Close()
+	}
+}
+
+// claimFile returns the lock file of an address: XDG_RUNTIME_DIR/intenthint/HOST_PORT.lock,
+// or the same below the directory of temporary files, by user.
+func claimFile(address string) (string, error) {
+	dir := filepath.Join(os.TempDir(), "intenthint-"+strconv.Itoa(os.Getuid()))
+	if runtime := os.Getenv("XDG_RUNTIME_DIR"); runtime != "" {
+		dir = filepath.Join(runtime, "intenthint")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil { //nolint:gosec // the user's own variable
+		return "", err
+	}
+	return filepath.Join(dir, strings.NewReplacer(":", "_", "/", "_").Replace(address)+".lock"), nil
+}
+
+// Member is a process that has joined a server of its own data directory. It can
+// start that server again after its process has died.
+type Member struct {
+	opts    Options
+	address string
+	claim   *claim
+	log     *slog.Logger
+}
+
+// Join returns a member if the server at url runs on the data directory of the
+// options, else nil.
+func Join(o Options, url string, log *slog.Logger) *Member {
+	address := strings.TrimPrefix(url, "nats://")
+	if !held(o.DataDir) || portOf(lastURL(o.DataDir)) != portOf(url) {
+		return nil
+	}
+	m := &Member{opts: o, address: address, log: log}
+	opts, err := m.parse()
+	if err != nil {
+		return nil
+	}
+	if m.claim, err = claimAddress(opts, o.DataDir, log); err != nil {
+		return nil
+	}
+	return m
+}
+
+// parse returns the server's options with the address at which it was joined.
+func (m *Member) parse() (*server.Options, error) {
+	port, err := strconv.Atoi(portOf(m.address))
+	if err != nil {
+		return nil, err
+	}
+	o := m.opts
+	o.Port = port
+	return o.parse()
+}
+
+// Foreign reports whether something listens at the address that does not run on
+// the data directory: nobody holds the lock.
+func (m *Member) Foreign() bool { return !held(m.opts.DataDir) && Listens(m.address) }
+
+// Restart starts the server again, at the same address and on the same store. It
+// returns nil without an error while something listens there or another process
+// starts it.
+func (m *Member) Restart() (*Server, error) {
+	if Listens(m.address) {
+		return nil, nil
+	}
+	opts, err := m.parse()
+	if err != nil {
+		return nil, err
+	}
+	srv, err := m.opts.tryStart(opts, m.log)
+	if errors.Is(err, errHeld) {
+		return nil, nil
+	}
+	return srv, err
+}
+
+// Leave gives up the right to start the server.
+func (m *Member) Leave() {
+	if m != nil {
+		m.claim.release()
+	}
+}
+
+// portOf returns the port of an address or URL of a server, "" if it has none.
+func portOf(url string) string {
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(url, "nats://"))
+	if err != nil {
+		return ""
+	}
+	return port
+}
