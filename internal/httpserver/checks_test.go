@@ -29,7 +29,7 @@ func TestChecksReportEachState(t *testing.T) {
 	require.Equal(t, "ok", checks.Run(t.Context()).Status)
 }
 
-func TestChecksAreRememberedForAWhile(t *testing.T) {
+func TestChecksAreCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
 			checks Checks
@@ -59,7 +59,7 @@ func TestChecksAreRememberedForAWhile(t *testing.T) {
 	})
 }
 
-func TestACheckThatHangsIsBoundedAndRunsOnce(t *testing.T) {
+func TestAHangingCheckIsBoundedAndRunsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var (
 			checks  Checks
@@ -98,7 +98,7 @@ func TestACheckHasATimeLimit(t *testing.T) {
 	})
 }
 
-func TestACallerThatLeavesDoesNotSpoilTheCheck(t *testing.T) {
+func TestACanceledCallerDoesNotCancelTheCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var checks Checks
 		checks.Add("slow", func(ctx context.Context) error {

@@ -44,8 +44,8 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
-// Listen opens the address and serves until [Server.Shutdown]. Handlers may be
-// added before and after.
+// Listen opens the address. Connections wait until [Server.Serve]: a client that is
+// there at once must not find half of the handlers.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	listener, err := listen(ctx, o)
 	if err != nil {
@@ -64,12 +64,16 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 			ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelWarn),
 		},
 	}
+	return s, nil
+}
+
+// Serve begins to serve what was added, until [Server.Shutdown].
+func (s *Server) Serve() {
 	go func() {
-		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			o.Log.Error("HTTP server ended", "error", err)
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			s.log.Error("HTTP server ended", "error", err)
 		}
 	}()
-	return s, nil
 }
 
 func listen(ctx context.Context, o Options) (net.Listener, error) {
@@ -93,16 +97,22 @@ func listen(ctx context.Context, o Options) (net.Listener, error) {
 // Addr is the address that is served, host:port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle adds a handler; pattern is as [http.ServeMux] has it.
+// Handle adds a handler, before [Server.Serve]; pattern is as [http.ServeMux] has
+// it.
 func (s *Server) Handle(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
 
 // Shutdown stops listening and waits for requests that are being answered;
 // when ctx ends before them, their connections are closed.
 func (s *Server) Shutdown(ctx context.Context) error {
-	if err := s.http.Shutdown(ctx); err != nil {
-		return errors.Join(err, s.http.Close())
+	err := s.http.Shutdown(ctx)
+	if err != nil {
+		err = errors.Join(err, s.http.Close())
 	}
-	return nil
+	// The server closes its listener only once it serves.
+	if closed := s.listener.Close(); !errors.Is(closed, net.ErrClosed) {
+		err = errors.Join(err, closed)
+	}
+	return err
 }
 
 // Metrics answers /metrics from a registry.

@@ -47,6 +47,7 @@ func serve(t *testing.T, checks *Checks) *Server {
 	s, err := Listen(t.Context(), o)
 	require.NoError(t, err)
 	s.Handle("GET /readyz", checks)
+	s.Serve()
 	return s
 }
 
@@ -82,6 +83,7 @@ func TestPartsAddToTheMux(t *testing.T) {
 	registry.MustRegister(prometheus.NewCounter(prometheus.CounterOpts{Name: "intenthint_things_total", Help: "Things."}))
 	s.Handle("GET /metrics", Metrics(registry, o.Log))
 	s.Handle("GET /page/{name}", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.PathValue("name")) }))
+	s.Serve()
 	for _, row := range []struct {
 		name, path string
 		status     int
@@ -171,6 +173,7 @@ func TestTakenAddress(t *testing.T) {
 		s, err := Listen(t.Context(), o)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Shutdown(context.Background())) })
+		s.Serve()
 		require.NotEqual(t, taken, s.Addr())
 		status, _ := get(t, "http://"+s.Addr()+"/readyz")
 		require.Equal(t, http.StatusNotFound, status)
@@ -182,4 +185,32 @@ func TestTakenAddress(t *testing.T) {
 		_, err := Listen(t.Context(), o)
 		require.Error(t, err)
 	})
+}
+
+// A client that is there at once waits until all handlers are.
+func TestNobodyFindsHalfOfTheHandlers(t *testing.T) {
+	o, _ := options("127.0.0.1:0", true)
+	s, err := Listen(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Shutdown(context.Background())) })
+	early, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer func() { _ = early.Close() }()
+	_, err = io.WriteString(early, "GET /late HTTP/1.0\r\n\r\n")
+	require.NoError(t, err)
+	s.Handle("GET /late", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "here") }))
+	s.Serve()
+	reply, err := io.ReadAll(early)
+	require.NoError(t, err)
+	require.Contains(t, string(reply), "here")
+}
+
+func TestShutdownWithoutServe(t *testing.T) {
+	o, _ := options("127.0.0.1:0", true)
+	s, err := Listen(t.Context(), o)
+	require.NoError(t, err)
+	require.NoError(t, s.Shutdown(t.Context()))
+	again, err := net.Listen("tcp", s.Addr())
+	require.NoError(t, err, "the address is free again")
+	require.NoError(t, again.Close())
 }
