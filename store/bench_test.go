@@ -12,7 +12,7 @@ import (
 	"intenthint/store"
 )
 
-// session makes a document of turns of ordinary size: about 2 KB each.
+// session returns a document with turns of an ordinary size, about 2 KB each.
 func session(turns int) (*store.Document, []store.Fact) {
 	var facts []store.Fact
 	for i := range int64(turns) {
@@ -86,7 +86,7 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// A document to which another process has added one event.
+// A document that another process has changed by one event.
 func BenchmarkRedecode(b *testing.B) {
 	for _, turns := range []int{5, 200} {
 		b.Run(fmt.Sprint(turns, "-turns"), func(b *testing.B) {
@@ -108,7 +108,7 @@ func BenchmarkRedecode(b *testing.B) {
 	}
 }
 
-// A line of a list of sessions.
+// One line in a list of sessions.
 func BenchmarkSummarize(b *testing.B) {
 	d, _ := session(200)
 	raw, err := d.Session()

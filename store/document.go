@@ -128,14 +128,14 @@ func (d *Document) Waiting() []Fact {
 	return append(slices.Clone(d.waiting), Fact{ID: d.last.ID, TS: d.last.TS, Close: &Close{Reason: d.last.Reason}})
 }
 
-// head is what precedes them.
+// head is what precedes the turns in a session file.
 type head struct {
 	SessionID  string `json:"sessionId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	AgentID    string `json:"agentId,omitempty"`
 }
 
-// tail is what follows the turns in a session file.
+// tail is what follows them.
 type tail struct {
 	Ended *closing `json:"ended,omitempty"`
 	// Superseded is the end of the session when a newer turn hides it.
@@ -166,10 +166,8 @@ func (d *Document) Session() ([]byte, error) { return d.encode(nil, nil) }
 // AppendSession is Session appending to buf.
 func (d *Document) AppendSession(buf []byte) ([]byte, error) { return d.encode(buf, nil) }
 
-// State encodes the whole document: the session and the waiting facts.
-func (d *Document) State() ([]byte, error) { return d.AppendState(nil) }
-
-// AppendState is State appending to buf.
+// AppendState encodes the whole document, the session and the waiting facts,
+// and appends it to buf.
 func (d *Document) AppendState(buf []byte) ([]byte, error) { return d.encode(buf, d.waiting) }
 
 func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {
@@ -226,7 +224,7 @@ func (d *Document) encode(out []byte, waiting []Fact) ([]byte, error) {
 	return append(out, bottom[1:]...), nil
 }
 
-// Decode decodes what [Document.Session] or [Document.State] encoded. Its
+// Decode decodes what [Document.Session] or [Document.AppendState] encoded. Its
 // errors are of kind [ErrCorrupt].
 func Decode(data []byte) (*Document, error) {
 	var in members

@@ -48,7 +48,7 @@ func ending(id, run string, ts int64, result, failure string) store.Fact {
 	return store.Fact{ID: id, TS: ts, RunID: run, SessionID: "s", End: &store.End{Result: result, Error: failure}}
 }
 
-func TestARetryIsTheSameTurn(t *testing.T) {
+func TestRetryIsTheSameTurn(t *testing.T) {
 	first := begin("b1", "r", 10)
 	first.Begin.Conversation = []payload.Turn{{Role: "user", Text: "before the first"}}
 	retry := begin("b2", "r", 20)
@@ -59,7 +59,7 @@ func TestARetryIsTheSameTurn(t *testing.T) {
 
 	doc, _ := show(t, third, first)
 	require.Equal(t, "B", doc.Current.Intent.Result.Intent)
-	require.Empty(t, doc.Current.Intent.Input, "the conversation is that of the classification")
+	require.Empty(t, doc.Current.Intent.Input, "the conversation belongs to the classification")
 	require.NotNil(t, doc.Current.Intent.Input)
 
 	doc, _ = show(t, third, retry, first)
@@ -85,10 +85,10 @@ func TestTheLatestEndCounts(t *testing.T) {
 	require.NotContains(t, raw, "failed")
 
 	doc, _ = show(t, begin("b", "r", 1), ending("e1", "r", 10, "one", ""), ending("e2", "r", 10, "two", ""))
-	require.Equal(t, "two", doc.Current.Result, "ties go by id")
+	require.Equal(t, "two", doc.Current.Result, "the id breaks ties")
 }
 
-func TestAnEndMovesToATurnThatBeganInBetween(t *testing.T) {
+func TestEndMovesToATurnThatBeganInBetween(t *testing.T) {
 	facts := []store.Fact{
 		begin("b1", "r1", 1), ending("named", "r1", 5, "first", "trouble"), ending("loose", "", 20, "second", ""), call("c", "", 21, store.Call{Name: "read"}),
 	}
@@ -104,7 +104,7 @@ func TestAnEndMovesToATurnThatBeganInBetween(t *testing.T) {
 	require.Empty(t, doc.History[0].ToolCalls)
 }
 
-func TestAFailedCallHasNoResult(t *testing.T) {
+func TestFailedCallHasNoResult(t *testing.T) {
 	doc, raw := show(t, begin("b", "r", 1), call("c", "r", 2, store.Call{ToolCallID: "t", Name: "exec", Result: "output", Error: "Aborted"}))
 	require.Equal(t, "Aborted", doc.Current.ToolCalls[0].Error)
 	require.NotContains(t, raw, "output")
@@ -118,23 +118,23 @@ func TestSkillsAreListedOncePerName(t *testing.T) {
 	require.Equal(t, []store.Skill{{Name: "notes", Path: "c1/SKILL.md"}, {Name: "mail", Path: "c2/SKILL.md"}}, doc.Current.SkillsUsed)
 }
 
-func TestATurnWithoutARunIDIsOneOfItsOwn(t *testing.T) {
+func TestBeginWithoutARunIDIsATurnOfItsOwn(t *testing.T) {
 	doc, _ := show(t, begin("b1", "", 1), begin("b2", "", 2), call("c", "", 1, store.Call{Name: "read"}))
 	require.Equal(t, "b2", doc.Current.RunID)
 	require.Equal(t, "b1", doc.History[0].RunID)
 	require.Len(t, doc.History[0].ToolCalls, 1)
 }
 
-func TestASessionEndOlderThanTheNewestTurnIsHidden(t *testing.T) {
+func TestSessionEndBeforeTheNewestTurnIsHidden(t *testing.T) {
 	closing := store.Fact{ID: "x", TS: 15, SessionID: "s", Close: &store.Close{Reason: "reset"}}
 	doc, _ := show(t, begin("b", "r", 20), closing)
 	require.Nil(t, doc.Ended)
 	doc, _ = show(t, begin("b", "r", 20), closing, begin("earlier", "r", 10))
-	require.Equal(t, "reset", doc.Ended.Reason, "the turn turns out to have begun before")
+	require.Equal(t, "reset", doc.Ended.Reason, "the turn began before the end")
 	require.Equal(t, "1970-01-01T00:00:00.015Z", doc.Ended.At)
 }
 
-func TestTheNewestBeginThatKnowsNamesTheSession(t *testing.T) {
+func TestNewestBeginWithANameNamesTheSession(t *testing.T) {
 	old, young := begin("b1", "r1", 1), begin("b2", "r2", 2)
 	old.SessionKey, old.AgentID = "key", "old"
 	young.AgentID = "young"
@@ -153,16 +153,16 @@ func TestAnythingCanBeEncoded(t *testing.T) {
 		call store.Call
 		want string // JSON of the call
 	}{
-		"params that are spread out":   {store.Call{Params: json.RawMessage("{ \"a\" :\n 1 }")}, `"params":{"a":1}`},
-		"params with markup":           {store.Call{Params: json.RawMessage(`"<&>"`)}, `"params":"<&>"`},
-		"null params":                  {store.Call{Name: "n", Params: json.RawMessage(` null `)}, `"name":"n","durationMs"`},
-		"params that are not JSON":     {store.Call{Name: "n", Params: json.RawMessage(`{"a":`)}, `"name":"n","durationMs"`},
-		"params that are not UTF-8":    {store.Call{Params: json.RawMessage("\"a\xffb\"")}, "\"params\":\"a\uFFFDb\""},
-		"params nested without end":    {store.Call{Params: json.RawMessage(deep)}, `"params":"` + deep + `"`},
-		"brackets in strings":          {store.Call{Params: json.RawMessage(`"` + strings.Repeat(`[\"`, 2000) + `"`)}, `"params":"[\"[`},
-		"a duration that is no number": {store.Call{DurationMs: math.NaN()}, `"durationMs":0`},
-		"an endless duration":          {store.Call{DurationMs: math.Inf(1)}, `"durationMs":0`},
-		"text that is not UTF-8":       {store.Call{Result: "a\xffb\x00"}, "\"result\":\"a\uFFFDb\\u0000\""},
+		"params with white space": {store.Call{Params: json.RawMessage("{ \"a\" :\n 1 }")}, `"params":{"a":1}`},
+		"params with markup":      {store.Call{Params: json.RawMessage(`"<&>"`)}, `"params":"<&>"`},
+		"null params":             {store.Call{Name: "n", Params: json.RawMessage(` null `)}, `"name":"n","durationMs"`},
+		"params not JSON":         {store.Call{Name: "n", Params: json.RawMessage(`{"a":`)}, `"name":"n","durationMs"`},
+		"params not UTF-8":        {store.Call{Params: json.RawMessage("\"a\xffb\"")}, "\"params\":\"a\uFFFDb\""},
+		"params nested too deep":  {store.Call{Params: json.RawMessage(deep)}, `"params":"` + deep + `"`},
+		"brackets in strings":     {store.Call{Params: json.RawMessage(`"` + strings.Repeat(`[\"`, 2000) + `"`)}, `"params":"[\"[`},
+		"a duration of NaN":       {store.Call{DurationMs: math.NaN()}, `"durationMs":0`},
+		"an infinite duration":    {store.Call{DurationMs: math.Inf(1)}, `"durationMs":0`},
+		"text not UTF-8":          {store.Call{Result: "a\xffb\x00"}, "\"result\":\"a\uFFFDb\\u0000\""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, raw := show(t, begin("b", "r", 1), call("c", "r", 2, row.call))
@@ -171,7 +171,7 @@ func TestAnythingCanBeEncoded(t *testing.T) {
 			require.Contains(t, raw, row.want)
 		})
 	}
-	t.Run("a confidence that is no number", func(t *testing.T) {
+	t.Run("a confidence of NaN", func(t *testing.T) {
 		b := begin("b", "r", 1)
 		b.Begin.Result = &payload.Classification{Confidence: math.NaN(), ElapsedMs: math.Inf(-1)}
 		_, raw := show(t, b)
@@ -181,9 +181,9 @@ func TestAnythingCanBeEncoded(t *testing.T) {
 		ts   int64
 		want string
 	}{
-		"before the epoch":    {-1, "1969-12-31T23:59:59.999Z"},
-		"the end of calendar": {math.MaxInt64, "9999-12-31T23:59:59.999Z"},
-		"the beginning of it": {math.MinInt64, "0000-01-01T00:00:00.000Z"},
+		"before the epoch": {-1, "1969-12-31T23:59:59.999Z"},
+		"the last time":    {math.MaxInt64, "9999-12-31T23:59:59.999Z"},
+		"the first time":   {math.MinInt64, "0000-01-01T00:00:00.000Z"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			doc, _ := show(t, begin("b", "r", row.ts), call("c", "", row.ts, store.Call{}), ending("e", "", row.ts, "x", ""))
@@ -194,9 +194,9 @@ func TestAnythingCanBeEncoded(t *testing.T) {
 	}
 }
 
-// Blanks that a gateway put between the parameters of a call would stay in
-// memory as long as the session.
-func TestParametersDoNotKeepTheRoomOfTheirBlanks(t *testing.T) {
+// White space in the parameters of a call would stay in memory as long as the
+// session.
+func TestParametersDoNotKeepTheMemoryOfWhiteSpace(t *testing.T) {
 	const calls, blanks = 16, 1 << 20
 	d := &store.Document{}
 	params := json.RawMessage(`{"a":` + strings.Repeat(" ", blanks) + `1}`)
@@ -213,7 +213,7 @@ func TestParametersDoNotKeepTheRoomOfTheirBlanks(t *testing.T) {
 	runtime.KeepAlive(d)
 }
 
-func TestAnEmptyFactChangesNothing(t *testing.T) {
+func TestEmptyFactChangesNothing(t *testing.T) {
 	d := &store.Document{}
 	require.False(t, d.Apply(store.Fact{ID: "x", TS: 1}))
 	raw, err := d.Session()

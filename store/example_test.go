@@ -7,8 +7,8 @@ import (
 	"intenthint/store"
 )
 
-// A document is a function of the set of its facts: order and repetition do not
-// matter.
+// A document is a function of the set of its facts: their order and repetition
+// do not matter.
 func ExampleDocument_Apply() {
 	begin := store.Fact{ID: "e1", TS: 1000, RunID: "r1", SessionID: "s", Begin: &store.Begin{Input: "what is on today?"}}
 	call := store.Fact{ID: "e2", TS: 1500, RunID: "r1", SessionID: "s", Call: &store.Call{Name: "calendar", Result: "nothing"}}
@@ -34,7 +34,7 @@ func ExampleDocument_Apply() {
 }
 
 // A fact without a run id belongs to the latest turn that began at or before it.
-// When an earlier turn turns out to have begun in between, the fact moves there.
+// When a later fact shows that another turn began in between, it moves there.
 func ExampleDocument_Apply_withoutRunID() {
 	var d store.Document
 	show := func() {

@@ -9,8 +9,8 @@ import (
 	"intenthint/payload"
 )
 
-// Fact is what one event adds to a session. Exactly one of Begin, Call, End
-// and Close is set.
+// Fact is what one event adds to a session. Exactly one of Begin, Call, End,
+// Feedback and Close is set.
 //
 // Backends keep waiting facts as its JSON.
 type Fact struct {
@@ -18,17 +18,19 @@ type Fact struct {
 	ID string `json:"id"`
 	// TS is Unix milliseconds at the gateway.
 	TS int64 `json:"ts"`
-	// RunID names the turn; "" means the latest turn that began at or before TS.
+	// RunID names the turn; "" means the latest turn that began at or before TS,
+	// except that feedback without one is of no turn.
 	RunID string `json:"runId,omitempty"`
 	// SessionID, SessionKey and AgentID are the context's.
 	SessionID  string `json:"sessionId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	AgentID    string `json:"agentId,omitempty"`
 
-	Begin *Begin `json:"begin,omitempty"`
-	Call  *Call  `json:"call,omitempty"`
-	End   *End   `json:"end,omitempty"`
-	Close *Close `json:"close,omitempty"`
+	Begin    *Begin    `json:"begin,omitempty"`
+	Call     *Call     `json:"call,omitempty"`
+	End      *End      `json:"end,omitempty"`
+	Feedback *Feedback `json:"feedback,omitempty"`
+	Close    *Close    `json:"close,omitempty"`
 }
 
 // Key returns the position of the fact in the order of facts.
@@ -57,10 +59,14 @@ func (f Fact) clean() Fact {
 	if f.Begin != nil {
 		b := *f.Begin
 		f.Begin = &b
-		fields = append(fields, &b.Input)
+		fields = append(fields, &b.Input, &b.Message)
 		b.Conversation = slices.Clone(b.Conversation)
 		for i := range b.Conversation {
 			fields = append(fields, &b.Conversation[i].Role, &b.Conversation[i].Text)
+		}
+		b.Skills = slices.Clone(b.Skills)
+		for i := range b.Skills {
+			fields = append(fields, &b.Skills[i].Name, &b.Skills[i].Path)
 		}
 		if b.Result != nil {
 			r := *b.Result
@@ -84,6 +90,11 @@ func (f Fact) clean() Fact {
 		e := *f.End
 		f.End = &e
 		fields = append(fields, &e.Result, &e.Error)
+	}
+	if f.Feedback != nil {
+		b := *f.Feedback
+		f.Feedback = &b
+		fields = append(fields, &b.Verdict, &b.Intent, &b.By)
 	}
 	if f.Close != nil {
 		c := *f.Close
@@ -113,14 +124,18 @@ func (k Key) Before(other Key) bool { return k.Compare(other) < 0 }
 
 // Begin is the beginning of a turn (turn_begun).
 type Begin struct {
-	Input        string                  `json:"input"`
+	Input string `json:"input"`
+	// Message is the user's message where the input is another text; else "".
+	Message      string                  `json:"message,omitempty"`
 	Conversation []payload.Turn          `json:"conversation,omitempty"`
 	Result       *payload.Classification `json:"result,omitempty"` // nil when nothing could be classified
+	// Skills are those that the hint named with their path.
+	Skills []Skill `json:"skills,omitempty"`
 }
 
 // Call is a finished tool call (after_tool_call).
 type Call struct {
-	ToolCallID string          `json:"toolCallId,omitempty"`
+	ToolCallID string          `json:"toolCallId"`
 	Name       string          `json:"name"`
 	Params     json.RawMessage `json:"params,omitempty"`
 	Result     string          `json:"result,omitempty"` // "" when the call failed
@@ -129,16 +144,30 @@ type Call struct {
 	Skill      *Skill          `json:"skill,omitempty"` // set when the call read a skill
 }
 
-// Skill is a SKILL.md that the agent has read.
+// Skill is a SKILL.md that the agent has read, or was told of.
 type Skill struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 }
 
+// Same reports whether both are one skill: a tool may read a path that is written
+// in another way.
+func (s Skill) Same(o Skill) bool { return s.Name == o.Name || s.Path != "" && s.Path == o.Path }
+
 // End is the end of one attempt of a run (agent_end).
 type End struct {
 	Result string `json:"result,omitempty"`
 	Error  string `json:"error,omitempty"`
+}
+
+// Feedback is what a person said of the hint of a run (feedback).
+type Feedback struct {
+	// Verdict is "right" or "wrong".
+	Verdict string `json:"verdict"`
+	// Intent is the id that would have been right; "" when nobody said it.
+	Intent string `json:"intent,omitempty"`
+	// By is who said it; "" when unknown.
+	By string `json:"by,omitempty"`
 }
 
 // Close is the end of a session (session_end).

@@ -32,8 +32,8 @@ func (c Change) Any() bool { return c.Session || c.Waiting || len(c.Retired) > 0
 func (d *Document) Fold(facts []Fact, limit int, archive Archive) (Change, error) {
 	d.changedSession, d.changedWaiting = false, false
 	var oldest *Key // turns from here on are all in the document
-	if len(d.turns) > 0 {
-		oldest = &Key{TS: d.turns[0].key.TS, ID: d.turns[0].key.ID}
+	if key, ok := d.Oldest(); ok {
+		oldest = &key
 	}
 	for _, f := range facts {
 		f = f.clean()
@@ -60,7 +60,7 @@ func (d *Document) apply(f Fact) (changed bool) {
 	switch {
 	case f.Begin != nil:
 		return d.begin(f)
-	case f.Call != nil, f.End != nil:
+	case f.Call != nil, f.End != nil, f.Feedback != nil && f.RunID != "":
 		return d.place(f)
 	case f.Close != nil:
 		return d.close(f)
@@ -140,7 +140,7 @@ func (d *Document) insert(h *held) {
 	}
 }
 
-// place adds a Call or an End to its turn, or keeps it waiting.
+// place adds a Call, an End or Feedback to its turn, or keeps it waiting.
 func (d *Document) place(f Fact) bool {
 	i := d.owner(f)
 	if i < 0 {
@@ -155,9 +155,9 @@ func (d *Document) place(f Fact) bool {
 	return true
 }
 
-// owner returns the index of the turn of a Call or an End: that of its run or,
-// without a run id, the latest that began at or before its ts. It returns -1 if
-// there is no such turn.
+// owner returns the index of the turn of a fact other than a Begin or a Close:
+// that of its run or, without a run id, the latest that began at or before its
+// ts. It returns -1 if there is no such turn.
 func (d *Document) owner(f Fact) int {
 	if f.RunID != "" {
 		return d.find(f.RunID)
@@ -200,7 +200,7 @@ func (d *Document) wait(f Fact) bool {
 	if slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
 		return false
 	}
-	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, Call: f.Call, End: f.End}
+	kept := Fact{ID: f.ID, TS: f.TS, RunID: f.RunID, Call: f.Call, End: f.End, Feedback: f.Feedback}
 	i, _ := slices.BinarySearchFunc(d.waiting, f.Key(), func(have Fact, k Key) int { return have.Key().Compare(k) })
 	d.waiting = slices.Insert(d.waiting, i, kept)
 	if d.forget(); !slices.ContainsFunc(d.waiting, func(have Fact) bool { return have.ID == f.ID }) {
@@ -216,7 +216,7 @@ func (d *Document) forget() {
 	for first > 0 && len(d.waiting)-first < waitingLimit {
 		size += d.waiting[first-1].size()
 		if size > waitingBytes && first < len(d.waiting) {
-			break // but the newest stays, whatever its size
+			break // the newest stays at any size
 		}
 		first--
 	}
@@ -235,12 +235,15 @@ func (f Fact) size() int {
 	if f.End != nil {
 		n += len(f.End.Result) + len(f.End.Error)
 	}
+	if f.Feedback != nil {
+		n += len(f.Feedback.Verdict) + len(f.Feedback.Intent) + len(f.Feedback.By)
+	}
 	return n
 }
 
 func newTurn(run string, key Key, b Begin) *Turn {
 	t := &Turn{RunID: run, SkillsUsed: []Skill{}, ToolCalls: []ToolCall{}, Begin: key}
-	t.Input = b.Input
+	t.Input, t.Message = b.Input, b.Message
 	t.Timestamps.Start = timestamp(key.TS)
 	t.Intent.Input = conversation(b)
 	t.classify(key, b)
@@ -252,7 +255,7 @@ func conversation(b Begin) []payload.Turn { return append([]payload.Turn{}, b.Co
 // begin merges another beginning of the run: a retry or a late one.
 func (t *Turn) begin(key Key, b Begin) (changed bool) {
 	if key.Before(t.Begin) {
-		t.Begin, t.Input, t.Timestamps.Start = key, b.Input, timestamp(key.TS)
+		t.Begin, t.Input, t.Message, t.Timestamps.Start = key, b.Input, b.Message, timestamp(key.TS)
 		if t.Classified == nil {
 			t.Intent.Input = conversation(b)
 		}
@@ -267,40 +270,41 @@ func (t *Turn) classify(key Key, b Begin) bool {
 	}
 	t.Intent = Intent{Input: conversation(b), Result: b.Result}
 	t.Classified = &key
+	t.SkillsHinted = nil
+	for _, s := range b.Skills {
+		t.SkillsHinted = append(t.SkillsHinted, HintedSkill{Skill: s})
+	}
+	t.matchSkills()
 	return true
 }
 
-// add puts a Call or an End into the turn, at most once.
+// add puts a Call, an End or Feedback into the turn, at most once.
 func (t *Turn) add(f Fact) (changed bool) {
 	switch {
 	case f.Call != nil:
 		return t.call(f)
 	case f.End != nil:
-		return t.end(Attempt{
-			Mark:   Mark{TS: f.TS, ID: f.ID, Loose: f.RunID == ""},
-			Result: f.End.Result,
-			Error:  f.End.Error,
-		})
+		return t.end(Attempt{Mark: Mark{TS: f.TS, ID: f.ID, Loose: f.RunID == ""}, End: *f.End})
+	case f.Feedback != nil:
+		return t.judge(f.Key(), *f.Feedback)
 	}
 	return false
+}
+
+// judge keeps the latest feedback.
+func (t *Turn) judge(key Key, f Feedback) bool {
+	if t.Feedback != nil && !t.Feedback.Before(key) {
+		return false
+	}
+	t.Feedback = &Judgement{Feedback: f, At: timestamp(key.TS), Key: key}
+	return true
 }
 
 func (t *Turn) call(f Fact) bool {
 	if slices.ContainsFunc(t.ToolCalls, func(c ToolCall) bool { return c.EventID == f.ID }) {
 		return false
 	}
-	c := ToolCall{
-		ToolCallID: f.Call.ToolCallID,
-		Name:       f.Call.Name,
-		Params:     f.Call.Params,
-		Result:     f.Call.Result,
-		Error:      f.Call.Error,
-		DurationMs: f.Call.DurationMs,
-		EventID:    f.ID,
-		TS:         f.TS,
-		Loose:      f.RunID == "",
-		Skill:      f.Call.Skill,
-	}
+	c := ToolCall{Call: *f.Call, EventID: f.ID, TS: f.TS, Loose: f.RunID == ""}
 	if c.Error != "" {
 		c.Result = ""
 	}
@@ -320,6 +324,15 @@ func (t *Turn) listSkills() {
 			t.SkillsUsed = append(t.SkillsUsed, *s)
 		}
 	}
+	t.matchSkills()
+}
+
+// matchSkills marks which of the skills that the hint named were read.
+func (t *Turn) matchSkills() {
+	for i := range t.SkillsHinted {
+		h := &t.SkillsHinted[i]
+		h.Used = slices.ContainsFunc(t.ToolCalls, func(c ToolCall) bool { return c.Skill != nil && c.Skill.Same(h.Skill) })
+	}
 }
 
 func (t *Turn) end(a Attempt) bool {
@@ -338,7 +351,7 @@ func (t *Turn) end(a Attempt) bool {
 func (t *Turn) attempts() []Attempt {
 	all := slices.Clone(t.Superseded)
 	if t.End != nil {
-		all = append(all, Attempt{Mark: *t.End, Result: t.Result, Error: t.Error})
+		all = append(all, Attempt{Mark: *t.End, End: End{Result: t.Result, Error: t.Error}})
 	}
 	return all
 }
@@ -373,31 +386,26 @@ func (t *Turn) takeLoose(ts int64) []Fact {
 			return false
 		}
 		skills = skills || c.Skill != nil
-		out = append(out, Fact{ID: c.EventID, TS: c.TS, Call: &Call{
-			ToolCallID: c.ToolCallID,
-			Name:       c.Name,
-			Params:     c.Params,
-			Result:     c.Result,
-			Error:      c.Error,
-			DurationMs: c.DurationMs,
-			Skill:      c.Skill,
-		}})
+		call := c.Call
+		out = append(out, Fact{ID: c.EventID, TS: c.TS, Call: &call})
 		return true
 	})
 	if skills {
 		t.listSkills()
 	}
 	all := t.attempts()
-	stay := slices.DeleteFunc(slices.Clone(all), func(a Attempt) bool { return a.Loose && a.TS >= ts })
-	if len(stay) == len(all) {
-		return out
-	}
+	var stay []Attempt
 	for _, a := range all {
 		if a.Loose && a.TS >= ts {
-			out = append(out, Fact{ID: a.ID, TS: a.TS, End: &End{Result: a.Result, Error: a.Error}})
+			end := a.End
+			out = append(out, Fact{ID: a.ID, TS: a.TS, End: &end})
+		} else {
+			stay = append(stay, a)
 		}
 	}
-	t.setAttempts(stay)
+	if len(stay) < len(all) {
+		t.setAttempts(stay)
+	}
 	return out
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 // someFacts makes a set of facts of one session with everything that can
-// happen to it: retries, late beginnings, facts without a run id, runs that
-// never begin. Times are close together, so that ids have to break ties.
+// happen to it: retries, late begins, facts without a run id, runs that never
+// begin. Times are close together, so that ids have to break ties.
 func someFacts(r *rand.Rand, n, runs int, span int64) []Fact {
 	facts := make([]Fact, 0, n)
 	for i := range n {
@@ -27,9 +27,12 @@ func someFacts(r *rand.Rand, n, runs int, span int64) []Fact {
 		if r.IntN(3) > 0 {
 			f.RunID = fmt.Sprintf("r%d", r.IntN(runs))
 		}
-		switch r.IntN(8) {
+		switch r.IntN(9) {
 		case 0, 1, 2:
 			f.Begin = &Begin{Input: "input " + f.ID}
+			if r.IntN(3) == 0 {
+				f.Begin.Message = "message " + f.ID
+			}
 			if r.IntN(2) == 0 {
 				f.SessionKey, f.AgentID = "agent:main:"+f.ID, "main"
 			}
@@ -38,6 +41,9 @@ func someFacts(r *rand.Rand, n, runs int, span int64) []Fact {
 			}
 			if r.IntN(2) == 0 {
 				f.Begin.Result = &payload.Classification{Intent: "I_" + f.ID, Confidence: 0.5, Complexity: "low", Source: "local"}
+				if r.IntN(2) == 0 {
+					f.Begin.Skills = []Skill{{Name: "skill0", Path: "/s/0/SKILL.md"}}
+				}
 			}
 		case 3, 4:
 			f.Call = &Call{ToolCallID: "c" + f.ID, Name: "read", Params: json.RawMessage(`{ "path": "<a>" }`), Result: "ok", DurationMs: 1.5}
@@ -54,6 +60,8 @@ func someFacts(r *rand.Rand, n, runs int, span int64) []Fact {
 			}
 		case 7:
 			f.Close = &Close{Reason: "reason " + f.ID}
+		case 8:
+			f.Feedback = &Feedback{Verdict: payload.VerdictWrong, Intent: "J_" + f.ID, By: "ada"}
 		}
 		facts = append(facts, f)
 	}
@@ -80,7 +88,7 @@ func batches(r *rand.Rand, facts []Fact) (out [][]Fact) {
 	return out
 }
 
-// expected says in the plainest way what a set of facts means.
+// expected is the simplest implementation of the fold.
 func expected(facts []Fact) (turns []*Turn, ended string) {
 	sorted := slices.Clone(facts)
 	slices.SortFunc(sorted, func(a, b Fact) int { return a.Key().Compare(b.Key()) })
@@ -91,7 +99,7 @@ func expected(facts []Fact) (turns []*Turn, ended string) {
 		}
 		t := byRun[f.run()]
 		if t == nil {
-			t = &Turn{RunID: f.run(), Begin: f.Key(), Input: f.Begin.Input, Intent: Intent{Input: f.Begin.Conversation}}
+			t = &Turn{RunID: f.run(), Begin: f.Key(), Input: f.Begin.Input, Message: f.Begin.Message, Intent: Intent{Input: f.Begin.Conversation}}
 			byRun[t.RunID] = t
 			turns = append(turns, t)
 		}
@@ -118,7 +126,7 @@ func expected(facts []Fact) (turns []*Turn, ended string) {
 			}
 		case t == nil:
 		case f.Call != nil:
-			c := ToolCall{ToolCallID: f.Call.ToolCallID, Result: f.Call.Result, Error: f.Call.Error}
+			c := ToolCall{Call: Call{ToolCallID: f.Call.ToolCallID, Result: f.Call.Result, Error: f.Call.Error}}
 			if c.Error != "" {
 				c.Result = ""
 			}
@@ -128,6 +136,8 @@ func expected(facts []Fact) (turns []*Turn, ended string) {
 			}
 		case f.End != nil:
 			t.Result, t.Error, t.Timestamps.End = f.End.Result, f.End.Error, timestamp(f.TS)
+		case f.Feedback != nil && f.RunID != "":
+			t.Feedback = &Judgement{Feedback: *f.Feedback, At: timestamp(f.TS), Key: f.Key()}
 		}
 	}
 	return turns, ended
@@ -142,6 +152,7 @@ func same(t *testing.T, want, got []*Turn) {
 		require.Equal(t, w.RunID, g.RunID)
 		require.Equal(t, w.Begin, g.Begin)
 		require.Equal(t, w.Input, g.Input)
+		require.Equal(t, w.Message, g.Message)
 		require.Equal(t, conversation(Begin{Conversation: w.Intent.Input}), g.Intent.Input)
 		require.Equal(t, w.Intent.Result, g.Intent.Result)
 		require.Equal(t, append([]Skill{}, w.SkillsUsed...), g.SkillsUsed)
@@ -155,6 +166,7 @@ func same(t *testing.T, want, got []*Turn) {
 		require.Equal(t, w.Error, g.Error)
 		require.Equal(t, timestamp(w.Begin.TS), g.Timestamps.Start)
 		require.Equal(t, w.Timestamps.End, g.Timestamps.End)
+		require.Equal(t, w.Feedback, g.Feedback, "feedback on %s", w.RunID)
 	}
 }
 
@@ -195,7 +207,7 @@ func checkSet(t *testing.T, r *rand.Rand) {
 			for _, f := range batch {
 				d.Apply(f)
 			}
-			raw, err := d.State()
+			raw, err := d.AppendState(nil)
 			require.NoError(t, err)
 			require.True(t, json.Valid(raw), "%s", raw)
 			if r.IntN(2) == 0 {
@@ -206,14 +218,14 @@ func checkSet(t *testing.T, r *rand.Rand) {
 			require.NoError(t, err)
 			earlier, err = Decode(raw)
 			require.NoError(t, err)
-			again, err := d.State()
+			again, err := d.AppendState(nil)
 			require.NoError(t, err)
 			require.Equal(t, string(raw), string(again))
 		}
 		for _, f := range facts {
-			require.False(t, d.Apply(f), "a fact that was applied changes nothing")
+			require.False(t, d.Apply(f), "an applied fact changes nothing")
 		}
-		raw, err := d.State()
+		raw, err := d.AppendState(nil)
 		require.NoError(t, err)
 		if first == nil {
 			first = raw
@@ -228,8 +240,7 @@ func checkSet(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// lines is an archive in memory, with the rule that the last line of a run
-// counts.
+// lines is an archive in memory, in which the last line of a run counts.
 type lines struct {
 	t   testing.TB
 	all []json.RawMessage
@@ -273,6 +284,61 @@ func (l *lines) Before(key Key) (json.RawMessage, error) {
 	return encode(last)
 }
 
+// A gateway that got no answer tells the turn as an event. The consumer may have
+// answered all the same, or answers the run's next request.
+func TestARunToldAndAnswered(t *testing.T) {
+	begin := func(id string, ts int64, input, before, intent string) Fact {
+		f := Fact{ID: id, TS: ts, RunID: "r1", SessionID: "s1", Begin: &Begin{Input: input, Conversation: []payload.Turn{{Role: "user", Text: before}}}}
+		if intent != "" {
+			f.Begin.Result = &payload.Classification{Intent: intent}
+		}
+		return f
+	}
+	told, toldAgain := begin("told", 1000, "question", "a", ""), begin("told again", 2000, "continue", "b", "")
+	late, retried := begin("late", 1000, "question", "a", "LATE"), begin("retried", 3000, "continue", "c", "RETRIED")
+	call := Fact{ID: "call", TS: 1500, RunID: "r1", SessionID: "s1", Call: &Call{ToolCallID: "c1", Name: "read"}}
+	for _, row := range []struct {
+		name           string
+		facts          []Fact
+		before, intent string
+	}{
+		{"told", []Fact{told, call}, "a", ""},
+		{"told twice", []Fact{told, toldAgain, call}, "a", ""},
+		{"answered too late", []Fact{told, late, call}, "a", "LATE"},
+		{"the retry is answered", []Fact{told, retried, call}, "c", "RETRIED"},
+		{"answered too late, and the retry not at all", []Fact{told, late, toldAgain, call}, "a", "LATE"},
+		{"everything", []Fact{told, late, toldAgain, retried, call}, "a", "LATE"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a secret
+			var first []byte
+			for range 50 {
+				d := &Document{}
+				for _, f := range shuffled(random, row.facts) {
+					d.Apply(f)
+				}
+				require.Equal(t, 1, d.Turns())
+				turn := d.turns[0].open()
+				require.Equal(t, "question", turn.Input)
+				require.Equal(t, []payload.Turn{{Role: "user", Text: row.before}}, turn.Intent.Input)
+				require.Len(t, turn.ToolCalls, 1)
+				require.Equal(t, timestamp(1000), turn.Timestamps.Start)
+				if row.intent == "" {
+					require.Nil(t, turn.Intent.Result)
+				} else {
+					require.Equal(t, row.intent, turn.Intent.Result.Intent)
+				}
+				raw, err := d.AppendState(nil)
+				require.NoError(t, err)
+				if first == nil {
+					first = raw
+				}
+				require.JSONEq(t, string(first), string(raw))
+			}
+		})
+	}
+}
+
 func TestRetiringLosesNothing(t *testing.T) {
 	for seed := range uint64(60) {
 		checkRetiring(t, rand.New(rand.NewPCG(seed, 2)))
@@ -292,7 +358,7 @@ func checkRetiring(t *testing.T, r *rand.Rand) {
 		for _, raw := range change.Retired {
 			require.NotContains(t, string(raw), "\n")
 		}
-		before, err := d.State()
+		before, err := d.AppendState(nil)
 		require.NoError(t, err)
 		if r.IntN(2) == 0 {
 			d, err = Decode(before)
@@ -311,9 +377,9 @@ func checkRetiring(t *testing.T, r *rand.Rand) {
 	holds(t, want, limit, d, archive)
 }
 
-// A document, or turns of the archive, are lost and all facts are applied again,
-// in any order and among others.
-func TestWhatIsLostIsMadeAgain(t *testing.T) {
+// The document or archived turns are lost, and all facts are applied again, in
+// any order and among others.
+func TestLossesAreRebuilt(t *testing.T) {
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { checkLoss(t, rand.New(rand.NewPCG(seed, 3))) })
 	}
@@ -352,7 +418,7 @@ func checkLoss(t *testing.T, r *rand.Rand) {
 	holds(t, want, limit, d, archive)
 }
 
-// holds expects the newest turns in the document and the others in the archive.
+// holds checks that the document has the newest turns and the archive the others.
 func holds(t *testing.T, want []*Turn, limit int, d *Document, archive *lines) {
 	t.Helper()
 	kept := turnsOf(t, d)
@@ -367,7 +433,7 @@ func holds(t *testing.T, want []*Turn, limit int, d *Document, archive *lines) {
 	same(t, want, all)
 }
 
-// lose loses some lines.
+// lose drops some lines.
 func (l *lines) lose(r *rand.Rand, d *Document) {
 	l.all = slices.DeleteFunc(l.all, func(json.RawMessage) bool { return r.IntN(3) == 0 })
 	turns := l.turns()
@@ -388,7 +454,7 @@ func (l *lines) lose(r *rand.Rand, d *Document) {
 }
 
 // A turn is recalled and stays, and then the archive loses it.
-func TestATurnThatWasRecalledIsRetiredAgain(t *testing.T) {
+func TestRecalledTurnIsRetiredAgain(t *testing.T) {
 	d, archive := &Document{}, &lines{t: t}
 	begin := func(limit int, run string, ts int64) {
 		change, err := d.Fold([]Fact{{ID: "e" + run, TS: ts, SessionID: "s", RunID: run, Begin: &Begin{Input: run}}}, limit, archive)
@@ -421,6 +487,7 @@ func FuzzDecode(f *testing.F) {
 		`{}`, `[]`, `{"history":[]}`, `{"current":null}`, `{"current":{"runId":"r","timestamps":{"start":"2026-01-02T03:04:05Z"}}}`,
 		`{"sessionId":"s","current":{"runId":"r","begin":{"ts":5,"id":"a"},"toolCalls":[{"eventId":"x","loose":true,"ts":9}]},"ended":{"reason":"new","at":"2026-01-02T03:04:05Z"}}`,
 		`{"waiting":[{"id":"w","ts":3,"call":{"name":"read"}}]}`,
+		`{"current":{"runId":"r","begin":{"ts":5,"id":"a"},"feedback":{"verdict":"wrong","at":"2026-01-02T03:04:05Z"}},"waiting":[{"id":"w","ts":3,"runId":"q","feedback":{"verdict":"right"}}]}`,
 	} {
 		f.Add([]byte(seed), "r", int64(7))
 	}
@@ -436,17 +503,19 @@ func FuzzDecode(f *testing.F) {
 			{Begin: &Begin{Input: run}},
 			{RunID: run, Begin: &Begin{Input: run}},
 			{RunID: run, Call: &Call{Name: run, Error: run}},
+			{RunID: run, Feedback: &Feedback{Verdict: run, By: run}},
+			{Feedback: &Feedback{Verdict: run}},
 			{Close: &Close{Reason: run}},
 		} {
 			fact.ID, fact.TS = fmt.Sprint("fuzz", i), ts-int64(i)
 			_, err := d.Fold([]Fact{fact}, 2, &lines{t: t})
 			require.NoError(t, err)
 		}
-		out, err := d.State()
+		out, err := d.AppendState(nil)
 		require.NoError(t, err)
 		again, err := Decode(out)
 		require.NoError(t, err, "%s", out)
-		same, err := again.State()
+		same, err := again.AppendState(nil)
 		require.NoError(t, err)
 		require.Equal(t, string(out), string(same))
 		_, err = Summarize(out)
@@ -454,14 +523,14 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Redecode may take a shorter way, never another one.
+// Redecode gives the result of Decode.
 func FuzzRedecode(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 3))
 	earlier := &Document{}
 	for _, fact := range someFacts(r, 12, 3, 30) {
 		earlier.Apply(fact)
 	}
-	full, err := earlier.State()
+	full, err := earlier.AppendState(nil)
 	require.NoError(f, err)
 	f.Add(full)
 	f.Add(full[:len(full)-1])
@@ -482,9 +551,9 @@ func FuzzRedecode(f *testing.F) {
 		if wantErr != nil {
 			return
 		}
-		a, err := want.State()
+		a, err := want.AppendState(nil)
 		require.NoError(t, err)
-		b, err := got.State()
+		b, err := got.AppendState(nil)
 		require.NoError(t, err)
 		require.Equal(t, string(a), string(b))
 		summary, err := Summarize(data)
@@ -498,7 +567,7 @@ func TestWaitingIsBounded(t *testing.T) {
 	call := func(i int, ts int64, params string) Fact {
 		return Fact{ID: fmt.Sprintf("e%05d", i), TS: ts, RunID: "cron", Call: &Call{Name: "read", Params: json.RawMessage(params)}}
 	}
-	t.Run("in number", func(t *testing.T) {
+	t.Run("by number", func(t *testing.T) {
 		d := &Document{}
 		for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(waitingLimit + 500) {
 			d.Apply(call(i, int64(1000+i), `{}`))
@@ -507,7 +576,7 @@ func TestWaitingIsBounded(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("e%05d", waitingLimit+499), d.Waiting()[waitingLimit-1].ID)
 		require.Equal(t, "e00500", d.Waiting()[0].ID)
 	})
-	t.Run("in size", func(t *testing.T) {
+	t.Run("by size", func(t *testing.T) {
 		d := &Document{}
 		for i := range 20 {
 			d.Apply(call(i, int64(1000+i), `"`+strings.Repeat("x", waitingBytes/10-100)+`"`))
@@ -515,10 +584,10 @@ func TestWaitingIsBounded(t *testing.T) {
 		require.Len(t, d.Waiting(), 10)
 		require.Equal(t, "e00019", d.Waiting()[9].ID)
 		d.Apply(call(20, 5000, `"`+strings.Repeat("x", 2*waitingBytes)+`"`))
-		require.Len(t, d.Waiting(), 1, "the newest stays, whatever its size")
+		require.Len(t, d.Waiting(), 1, "the newest stays at any size")
 		require.Equal(t, "e00020", d.Waiting()[0].ID)
 	})
-	t.Run("but not by a wrong clock", func(t *testing.T) {
+	t.Run("not by age", func(t *testing.T) {
 		d := &Document{}
 		for i, ts := range []int64{1000, 1 << 50, 2000} {
 			require.True(t, d.Apply(call(i, ts, `{}`)))
@@ -527,4 +596,33 @@ func TestWaitingIsBounded(t *testing.T) {
 		require.Empty(t, d.Waiting())
 		require.Len(t, turnsOf(t, d)[0].ToolCalls, 3)
 	})
+}
+
+func TestHintedSkillsAreMatchedWithThoseRead(t *testing.T) {
+	begin := Fact{ID: "b", TS: 1, RunID: "r", SessionID: "s", Begin: &Begin{
+		Result: &payload.Classification{Intent: "CODE"},
+		Skills: []Skill{{Name: "git", Path: "~/s/git/SKILL.md"}, {Name: "deploy", Path: "/s/deploy/SKILL.md"}, {Name: "never", Path: "/s/never/SKILL.md"}},
+	}}
+	byName := Fact{ID: "c1", TS: 2, RunID: "r", Call: &Call{Name: "read", Skill: &Skill{Name: "git", Path: "/home/a/s/git/SKILL.md"}}}
+	byPath := Fact{ID: "c2", TS: 3, RunID: "r", Call: &Call{Name: "read", Skill: &Skill{Name: "Deployment", Path: "/s/deploy/SKILL.md"}}}
+	for _, order := range [][]Fact{{begin, byName, byPath}, {byPath, byName, begin}, {byName, begin, byPath}} {
+		var d Document
+		_, err := d.Fold(order, -1, nil)
+		require.NoError(t, err)
+		body, err := d.Session()
+		require.NoError(t, err)
+		var shown struct {
+			Current struct {
+				SkillsUsed   []Skill
+				SkillsHinted []HintedSkill
+			}
+		}
+		require.NoError(t, json.Unmarshal(body, &shown))
+		require.Len(t, shown.Current.SkillsUsed, 2)
+		var used []bool
+		for _, s := range shown.Current.SkillsHinted {
+			used = append(used, s.Used)
+		}
+		require.Equal(t, []bool{true, true, false}, used)
+	}
 }

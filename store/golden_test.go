@@ -117,6 +117,16 @@ func TestCapturedTurns(t *testing.T) {
 			}
 			golden(t, name, backwards)
 		})
+		t.Run(name+" with feedback", func(t *testing.T) {
+			judged := slices.Clone(facts)
+			begun := facts[slices.IndexFunc(facts, func(f store.Fact) bool { return f.Begin != nil })]
+			for i, said := range []store.Feedback{{Verdict: "wrong", Intent: "MEMORY_LOOKUP", By: "<ada> & bob"}, {Verdict: "right"}} {
+				judged = append(judged, store.Fact{
+					ID: fmt.Sprint("feedback-", i), TS: begun.TS + 60_000 - int64(i), RunID: begun.RunID, SessionID: begun.SessionID, Feedback: &said,
+				})
+			}
+			golden(t, name+"-feedback", judged)
+		})
 		t.Run(name+" up to its first end", func(t *testing.T) {
 			for i, f := range facts {
 				if f.End != nil {

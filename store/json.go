@@ -62,26 +62,18 @@ const maxDepth = 1000
 // safeJSON returns raw compacted and valid. It returns nil if raw is null or
 // not JSON, and a string if raw is nested too deep for a document.
 func safeJSON(raw json.RawMessage) json.RawMessage {
-	if !json.Valid(raw) || string(bytes.TrimSpace(raw)) == "null" {
+	var b bytes.Buffer
+	if json.Compact(&b, bytes.ToValidUTF8(raw, []byte("\uFFFD"))) != nil || b.String() == "null" {
 		return nil
 	}
-	raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	if depth(raw) > maxDepth {
-		text, err := encode(string(raw))
+	if depth(b.Bytes()) > maxDepth {
+		text, err := encode(b.String())
 		if err != nil {
 			return nil
 		}
 		return text
 	}
-	var b bytes.Buffer
-	b.Grow(len(raw))
-	if json.Compact(&b, raw) != nil {
-		return nil
-	}
-	if b.Len() < b.Cap()/2 {
-		return bytes.Clone(b.Bytes()) // without the room of the white space
-	}
-	return b.Bytes()
+	return bytes.Clone(b.Bytes()) // without the room for white space
 }
 
 func depth(raw []byte) (deepest int) {

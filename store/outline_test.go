@@ -10,9 +10,8 @@ import (
 	"intenthint/store/storetest"
 )
 
-// A document that was made of its outline and its encoding goes on like the one
-// that never left.
-func TestAnOutlineMakesTheDocumentOfItsEncoding(t *testing.T) {
+// A document restored from its outline and encoding behaves like the original.
+func TestOutlineRestoresTheDocument(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		facts := storetest.Facts(r, "s", 60, 8, 20_000)

@@ -22,6 +22,9 @@ func (d *Document) recall(f Fact, oldest *Key, archive Archive) error {
 		return nil
 	}
 	run := f.run()
+	if run == "" && f.Feedback != nil {
+		return nil // of no turn
+	}
 	if run == "" {
 		if oldest != nil && f.TS >= oldest.TS {
 			return nil
@@ -34,8 +37,12 @@ func (d *Document) recall(f Fact, oldest *Key, archive Archive) error {
 		if err != nil {
 			return err
 		}
-		if err := d.restore(raw); err != nil {
-			return err
+		if raw != nil {
+			h, err := hold(raw)
+			if err != nil {
+				return err
+			}
+			d.put(h)
 		}
 	}
 	if f.Begin == nil || oldest != nil && !f.Key().Before(*oldest) {
@@ -70,40 +77,24 @@ func (d *Document) recallBefore(archive Archive, key Key) error {
 		if err != nil {
 			return err
 		}
-		if d.find(h.run) < 0 {
-			d.put(h)
-			return nil
-		}
-		if !h.key.Before(key) {
+		if d.put(h) || !h.key.Before(key) {
 			return nil
 		}
 		key = h.key
 	}
 }
 
-func (d *Document) restore(raw json.RawMessage) error {
-	if raw == nil {
-		return nil
+// put adds a recalled turn and reports whether it did: not if its run is in the
+// document. The turn already holds all its facts so that, unlike in insert,
+// nothing moves.
+func (d *Document) put(h *held) bool {
+	if d.find(h.run) >= 0 {
+		return false
 	}
-	h, err := hold(raw)
-	if err != nil {
-		return err
-	}
-	if d.find(h.run) < 0 {
-		d.put(h)
-	}
-	return nil
-}
-
-// put adds a recalled turn. The turn already holds all its facts so that,
-// unlike in insert, nothing moves.
-func (d *Document) put(h *held) {
 	h.archived, h.recalled = true, true
-	i := 0
-	for i < len(d.turns) && d.turns[i].key.Before(h.key) {
-		i++
-	}
+	i, _ := slices.BinarySearchFunc(d.turns, h.key, func(have *held, k Key) int { return have.key.Compare(k) })
 	d.turns = slices.Insert(d.turns, i, h)
+	return true
 }
 
 // fill recalls the retired turns between those that stay, so that the document
@@ -136,8 +127,7 @@ func (d *Document) fill(oldest *Key, limit int, archive Archive) error {
 		if !d.turns[0].key.Before(h.key) || !h.key.Before(key) {
 			return nil
 		}
-		if d.find(h.run) < 0 {
-			d.put(h)
+		if d.put(h) {
 			room--
 		}
 		key = h.key

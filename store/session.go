@@ -33,6 +33,10 @@ func Tokens(session string) []string {
 	return out
 }
 
+// IsSession reports whether name can be the token of a stored session. Facts
+// without a session are not stored, so the token of an absent value is not one.
+func IsSession(name string) bool { return name != subjects.AbsentToken && IsToken(name) }
+
 // IsToken reports whether name can be the token of a session, full or shortened.
 func IsToken(name string) bool {
 	if name == "" || len(name) > subjects.MaxNameBytes {

@@ -38,6 +38,7 @@ type Store interface {
 	Rebuilder
 	Losses
 	Sweeper
+	Remover
 }
 
 // Applier folds facts into the stored sessions.
@@ -60,6 +61,9 @@ type Reader interface {
 	// List returns all sessions, the most recently changed first. Unreadable
 	// ones are logged and left out.
 	List(ctx context.Context) ([]Summary, error)
+	// Count returns the number of sessions, including those without a turn, which
+	// List leaves out. It reads no session, but still looks at the name of each.
+	Count(ctx context.Context) (int, error)
 	// Retired returns the turns that left the document of a session, oldest
 	// first, each as JSON; none for an unknown session. Unreadable ones are
 	// logged and left out.
@@ -94,6 +98,15 @@ type Sweeper interface {
 	// olderThan of 0 keeps all. Leftovers of dead processes are always removed.
 	// It returns the number of sessions removed.
 	Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error)
+}
+
+// Remover forgets sessions.
+type Remover interface {
+	// Remove removes everything that is stored of the session with this token:
+	// the document, retired turns, waiting facts, corrupt data set aside and
+	// losses. It returns the names of the files or keys removed, none for an
+	// unknown session. Facts applied later begin a new session.
+	Remove(ctx context.Context, token string) (removed []string, err error)
 }
 
 // Source is the event stream that sessions are made from. A store without one

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -12,14 +13,21 @@ import (
 // the fold needs to be independent of order.
 type Turn struct {
 	// RunID is the run's id; if the Begin has none, the id of its event.
-	RunID      string     `json:"runId"`
-	Input      string     `json:"input"`
-	Intent     Intent     `json:"intent"`
-	SkillsUsed []Skill    `json:"skillsUsed"`
-	ToolCalls  []ToolCall `json:"toolCalls"`
-	Result     string     `json:"result,omitempty"`
-	Error      string     `json:"error,omitempty"`
-	Timestamps Timestamps `json:"timestamps"`
+	RunID string `json:"runId"`
+	// Input is the first prompt of the run.
+	Input string `json:"input"`
+	// Message is what the user wrote, where the prompt is another text; else "".
+	Message    string  `json:"message,omitempty"`
+	Intent     Intent  `json:"intent"`
+	SkillsUsed []Skill `json:"skillsUsed"`
+	// SkillsHinted are the skills that the turn's hint named with their path.
+	SkillsHinted []HintedSkill `json:"skillsHinted,omitempty"`
+	ToolCalls    []ToolCall    `json:"toolCalls"`
+	Result       string        `json:"result,omitempty"`
+	Error        string        `json:"error,omitempty"`
+	Timestamps   Timestamps    `json:"timestamps"`
+	// Feedback is the latest that a person said of the hint.
+	Feedback *Judgement `json:"feedback,omitempty"`
 
 	// Begin is the least of the Begin facts.
 	Begin Key `json:"begin"`
@@ -30,6 +38,13 @@ type Turn struct {
 	// Superseded are earlier ends. One counts again if End moves to a turn that
 	// is later found to have begun in between.
 	Superseded []Attempt `json:"superseded,omitempty"`
+}
+
+// HintedSkill is a skill that a hint named.
+type HintedSkill struct {
+	Skill
+	// Used reports whether the turn has read the skill's file.
+	Used bool `json:"used"`
 }
 
 // Intent is the input of the classifier, and its answer.
@@ -43,14 +58,7 @@ type Intent struct {
 // ToolCall is one finished call of a tool. Calls stand in the order of their
 // (TS, EventID).
 type ToolCall struct {
-	ToolCallID string          `json:"toolCallId"`
-	Name       string          `json:"name"`
-	Params     json.RawMessage `json:"params,omitempty"`
-	Result     string          `json:"result,omitempty"`
-	Error      string          `json:"error,omitempty"`
-	DurationMs float64         `json:"durationMs"`
-	Skill      *Skill          `json:"skill,omitempty"`
-
+	Call
 	EventID string `json:"eventId"`
 	TS      int64  `json:"ts"`
 	// Loose marks a call without a run id: it belongs to the latest turn that
@@ -78,8 +86,18 @@ func (m Mark) key() Key { return Key{TS: m.TS, ID: m.ID} }
 // Attempt is the end of one attempt of a run.
 type Attempt struct {
 	Mark
-	Result string `json:"result,omitempty"`
-	Error  string `json:"error,omitempty"`
+	End
+}
+
+// Said is what the user asks: the message, else the input.
+func (t *Turn) Said() string { return cmp.Or(t.Message, t.Input) }
+
+// Judgement is feedback on a turn and the fact that it came from.
+type Judgement struct {
+	Feedback
+	// At is RFC 3339 in UTC with milliseconds, by the clock of who published it.
+	At string `json:"at"`
+	Key
 }
 
 // DecodeTurn decodes a turn from a session file or a line of .history.jsonl.
@@ -95,6 +113,13 @@ func DecodeTurn(raw []byte) (*Turn, error) {
 			return nil, shapeError(err)
 		}
 		t.Begin.TS = start.UnixMilli()
+	}
+	if f := t.Feedback; f != nil && f.Key == (Key{}) {
+		at, err := time.Parse(time.RFC3339, f.At)
+		if err != nil {
+			return nil, shapeError(err)
+		}
+		f.TS = at.UnixMilli()
 	}
 	if t.SkillsUsed == nil {
 		t.SkillsUsed = []Skill{}

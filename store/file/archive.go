@@ -157,7 +157,7 @@ func (x *index) scan(f *os.File) error {
 	if x.size > 0 {
 		var end [1]byte
 		if _, err := f.ReadAt(end[:], x.size-1); err != nil || end[0] != '\n' {
-			x.spoilt(errNoEnd) // no line ends any more where the last one did
+			x.spoilt(errNoEnd) // the last line read has no end any more
 			return err
 		}
 	}

@@ -83,7 +83,7 @@ func TestRetiredTurns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(session), string(after))
 
-	t.Run("they can be read", func(t *testing.T) {
+	t.Run("retired turns are readable", func(t *testing.T) {
 		turns, err := s.Retired(t.Context(), "s")
 		require.NoError(t, err)
 		require.Len(t, turns, 7)
@@ -98,7 +98,7 @@ func TestRetiredTurns(t *testing.T) {
 	})
 }
 
-func TestADeathBetweenHistoryAndSessionFileLosesNothing(t *testing.T) {
+func TestCrashBetweenHistoryAndSessionFileLosesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 1)
 	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1))
@@ -106,7 +106,7 @@ func TestADeathBetweenHistoryAndSessionFileLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	apply(t, s, storetest.Begin("s", "r2", 2))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "s.json"), before, 0o600))
-	// r0 stands in both files now; the session file is the one that counts.
+	// r0 is in both files now; the session file counts.
 	apply(t, s, storetest.Call("s", "r0", 7))
 	runs, _ := archived(t, dir, "s")
 	require.Equal(t, []string{"r0"}, runs)

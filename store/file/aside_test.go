@@ -18,7 +18,7 @@ import (
 	"intenthint/store/storetest"
 )
 
-// spoilable is a session of which a file is spoilt, and what a store says then.
+// spoilable is a session with a damaged file, and what the store reports.
 type spoilable struct {
 	*file.Store
 	dir    string
@@ -27,8 +27,8 @@ type spoilable struct {
 	logged bytes.Buffer
 }
 
-// newSpoilable makes a session whose turns but the last are retired, and for
-// which facts wait.
+// newSpoilable returns a session in which all turns but the last are retired
+// and some facts wait.
 func newSpoilable(t *testing.T) *spoilable {
 	t.Helper()
 	s := &spoilable{dir: t.TempDir()}
@@ -67,7 +67,7 @@ func TestCorruptLinesAreSetAside(t *testing.T) {
 		"emptied":               func(string) string { return "" },
 		"garbage":               func(string) string { return "\x00\xff\x17{]" },
 		"zeros":                 func(s string) string { return strings.Repeat("\x00", len(s)) },
-		"of another shape":      func(string) string { return "[]\n7\n{}\n" },
+		"another shape":         func(string) string { return "[]\n7\n{}\n" },
 		"cut":                   cut(20),
 		"cut before the end":    cut(1),
 		"cut at both ends":      func(s string) string { return s[7 : len(s)-7] },
@@ -97,7 +97,7 @@ func TestCorruptLinesAreSetAside(t *testing.T) {
 				runs, _ := archived(t, s.dir, "s")
 				require.NotContains(t, runs, "?")
 
-				// It is made again from the stream.
+				// It is rebuilt from the stream.
 				apply(t, s.Store, s.facts...)
 				apply(t, s.Store, another)
 				require.Equal(t, []string{"s"}, s.lost, "once")
@@ -113,8 +113,8 @@ func TestCorruptLinesAreSetAside(t *testing.T) {
 	}
 }
 
-// What has left the stream is in the file alone.
-func TestLinesThatCanBeReadAreKept(t *testing.T) {
+// Events that have left the stream exist only in the file.
+func TestReadableLinesAreKept(t *testing.T) {
 	s := newSpoilable(t)
 	history := strings.Replace(s.read(t, "s.history.jsonl"), `{"runId":"r1"`, `{"runId":r1"`, 1)
 	s.write(t, "s.history.jsonl", history)
@@ -124,8 +124,8 @@ func TestLinesThatCanBeReadAreKept(t *testing.T) {
 
 	turns, err := s.Retired(t.Context(), "s")
 	require.NoError(t, err)
-	require.Len(t, turns, 3, "a reader shows what is there")
-	require.Equal(t, history, s.read(t, "s.history.jsonl"), "and changes nothing")
+	require.Len(t, turns, 3, "a reader returns the readable turns")
+	require.Equal(t, history, s.read(t, "s.history.jsonl"), "a reader changes nothing")
 	require.Equal(t, 1, strings.Count(s.logged.String(), `"WARN"`), s.logged.String())
 
 	apply(t, s.Store, storetest.Begin("s", "r5", 500))
@@ -135,8 +135,8 @@ func TestLinesThatCanBeReadAreKept(t *testing.T) {
 	require.Equal(t, []string{"s"}, s.lost)
 }
 
-// It is tried again and again while it fails, and would fill the disk.
-func TestLinesThatCannotTakeTheirPlaceLeaveNothing(t *testing.T) {
+// Retries of a failing repair must not fill the disk.
+func TestFailedRepairLeavesNoFiles(t *testing.T) {
 	for _, name := range []string{"s.history.jsonl", "s.pending"} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpoilable(t)
@@ -160,9 +160,9 @@ func TestLinesThatCannotTakeTheirPlaceLeaveNothing(t *testing.T) {
 	}
 }
 
-// The last line of a turn is lost, and the one before it has a fact that has
-// moved to another turn since.
-func TestAnEarlierLineOfATurnHasNothingOfOthers(t *testing.T) {
+// The last line of a turn is lost, and the line before it has a fact that has
+// since moved to another turn.
+func TestEarlierLineOfATurnLosesMovedFacts(t *testing.T) {
 	earlier := storetest.Begin("s", "r1", 50)
 	earlier.ID = "earlier"
 	for name, late := range map[string]store.Fact{
@@ -248,7 +248,7 @@ func TestForeignSessionFileIsContinued(t *testing.T) {
 	require.Equal(t, []string{"s.json"}, files(t, dir))
 }
 
-func TestABadSessionDisturbsNoOther(t *testing.T) {
+func TestBadSessionDoesNotAffectOthers(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"link to itself": func(path string) error { return os.Symlink(path, path) },
 	} {

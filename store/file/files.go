@@ -12,11 +12,9 @@ import (
 )
 
 // tempDir holds files that are being written, and spare ones. probePrefix
-// begins the names of files that [Store.Check] creates. Earlier versions wrote
-// files under names that begin with tempPrefix.
+// begins the names of files that [Store.Check] creates.
 const (
 	tempDir     = ".tmp"
-	tempPrefix  = ".tmp-"
 	probePrefix = ".probe-"
 )
 
@@ -28,18 +26,23 @@ var (
 	errNoEnd = errors.New("the last line has no end")
 )
 
-// stat returns nil without an error when there is no such file.
-func stat(path string) (os.FileInfo, error) {
+// mustStat returns [errNotRegular] for what is not a regular file: opening a
+// pipe would block.
+func mustStat(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
+	if err == nil && !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
 	}
-	return info, nil
+	return info, err
+}
+
+// stat is mustStat, but returns nil without an error when there is no such file.
+func stat(path string) (os.FileInfo, error) {
+	info, err := mustStat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return info, err
 }
 
 // same reports whether two stats are of one unchanged file.
@@ -88,7 +91,8 @@ func (s *Store) writeTemp(data []byte) (path string, info os.FileInfo, err error
 	temp := s.spares.Take()
 	spare := temp != nil
 	if !spare {
-		if temp, err = s.createTemp(); err != nil {
+		// Not in the main directory: creations and renames there contend.
+		if temp, err = s.createIn(tempDir, "*"); err != nil {
 			return "", nil, err
 		}
 	}
@@ -115,18 +119,18 @@ func (s *Store) writeTemp(data []byte) (path string, info os.FileInfo, err error
 	return temp.Name(), info, nil
 }
 
-// createTemp creates a file in a directory of its own, to avoid contention with
-// creations and renames in the main one. It creates missing directories.
-func (s *Store) createTemp() (*os.File, error) {
-	dir := filepath.Join(s.dir, tempDir)
-	temp, err := os.CreateTemp(dir, "*")
+// createIn creates a file with a name of the pattern in a directory of the
+// store, and missing directories too.
+func (s *Store) createIn(dir, pattern string) (*os.File, error) {
+	dir = filepath.Join(s.dir, dir)
+	f, err := os.CreateTemp(dir, pattern)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := s.makeDirs(); err != nil {
 			return nil, err
 		}
-		temp, err = os.CreateTemp(dir, "*")
+		f, err = os.CreateTemp(dir, pattern)
 	}
-	return temp, err
+	return f, err
 }
 
 // appendTo appends data in one write and returns the file's new stat. A partial

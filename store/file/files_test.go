@@ -19,7 +19,7 @@ import (
 	"intenthint/store/storetest"
 )
 
-func TestFilesAreTheOwnersAlone(t *testing.T) {
+func TestFilesArePrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "sessions")
 	s := open(t, dir, 0)
 	apply(t, s, storetest.Begin("s", "r1", 0))
@@ -35,7 +35,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 }
 
-func TestNothingLeavesTheDirectory(t *testing.T) {
+func TestNothingIsWrittenOutsideTheDirectory(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "a", "b", "sessions")
 	s := open(t, dir, 0)
@@ -82,7 +82,7 @@ func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {
 	require.Equal(t, want, state())
 }
 
-func TestAStoreWithoutRoomInMemoryStillWorks(t *testing.T) {
+func TestStoreWorksWithoutACache(t *testing.T) {
 	s, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 1, CacheBytes: 1})
 	require.NoError(t, err)
 	for i := range int64(5) {
@@ -98,7 +98,7 @@ func TestAStoreWithoutRoomInMemoryStillWorks(t *testing.T) {
 	}
 }
 
-func TestAFailedWriteIsRepeatedAsAWhole(t *testing.T) {
+func TestFailedApplyIsRetriedAsAWhole(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 0)
 	apply(t, s, storetest.Begin("s", "r0", 0))
@@ -114,7 +114,7 @@ func TestAFailedWriteIsRepeatedAsAWhole(t *testing.T) {
 	require.Equal(t, "r1", storetest.Show(t, s, "s").Current.RunID)
 }
 
-func TestTheDirectoryMayVanish(t *testing.T) {
+func TestDirectoryMayVanish(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s := open(t, dir, 0)
 	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1))
@@ -133,7 +133,7 @@ func TestTheDirectoryMayVanish(t *testing.T) {
 	require.Empty(t, files(t, dir))
 }
 
-func TestCheckFindsAStoreThatCannotBeWritten(t *testing.T) {
+func TestCheckReportsAnUnwritableStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s := open(t, dir, 0)
 	require.NoError(t, s.Check(t.Context()))
@@ -161,9 +161,9 @@ func TestSessionFileIsJSONWithAllArrays(t *testing.T) {
 	require.Contains(t, string(data), "<x> & y")
 }
 
-// Sessions that left the memory are told from files that somebody has changed,
-// also where both are of one size.
-func TestAnEditedFileIsNotTakenForTheOneThatWasWritten(t *testing.T) {
+// An edit of a file is detected even if the size stays the same and the session
+// is no longer in memory.
+func TestEditedFileIsReadAgain(t *testing.T) {
 	s, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 5, CacheBytes: 1})
 	require.NoError(t, err)
 	apply := func(facts ...store.Fact) {
@@ -176,7 +176,7 @@ func TestAnEditedFileIsNotTakenForTheOneThatWasWritten(t *testing.T) {
 	path := filepath.Join(s.Dir(), "edited.json")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
-	// A letter goes from the text of one turn to that of the other.
+	// A letter moves from the text of one turn to that of another.
 	input := []byte(`"input":"`)
 	first, last := bytes.Index(data, input)+len(input), bytes.LastIndex(data, input)+len(input)
 	require.Less(t, first, last)

@@ -43,12 +43,12 @@ func TestPendingFactsAreAJournal(t *testing.T) {
 		require.Len(t, aside, 1)
 		require.NoError(t, os.Remove(aside[0]))
 	})
-	t.Run("goes when all facts have their turn", func(t *testing.T) {
+	t.Run("is removed when all facts have their turn", func(t *testing.T) {
 		apply(t, open(t, dir, 200), storetest.Begin("s", "r1", 0))
 		require.Equal(t, []string{"s.json"}, files(t, dir))
 		require.Len(t, storetest.Show(t, s, "s").Current.ToolCalls, 4)
 	})
-	t.Run("does not grow for ever", func(t *testing.T) {
+	t.Run("does not grow without bound", func(t *testing.T) {
 		const most = 4096 // that wait
 		for batch := range int64(95) {
 			var calls []store.Fact
@@ -66,7 +66,7 @@ func TestPendingFactsAreAJournal(t *testing.T) {
 	})
 }
 
-func TestADeathBetweenSessionFileAndJournalRepeatsNothing(t *testing.T) {
+func TestCrashBetweenSessionFileAndJournalRepeatsNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, 200)
 	apply(t, s, storetest.Call("s", "r1", 1), storetest.Call("s", "", 2))
@@ -81,7 +81,7 @@ func TestADeathBetweenSessionFileAndJournalRepeatsNothing(t *testing.T) {
 	}
 }
 
-func TestAnotherProcesssJournalIsRead(t *testing.T) {
+func TestJournalOfAnotherProcessIsRead(t *testing.T) {
 	dir := t.TempDir()
 	a, b := open(t, dir, 200), open(t, dir, 200)
 	for i := range int64(40) {
@@ -96,8 +96,8 @@ func TestAnotherProcesssJournalIsRead(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 40, bytes.Count(data, []byte("\n")))
 
-	// The same file with other and more content, as after a new one got the
-	// number of the old.
+	// A longer file with other content, as when a new file gets the inode number
+	// of the old one.
 	other, err := json.Marshal(storetest.Call("s", "r1", 1000))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(pending, append(append(other, '\n'), data...), 0o600))

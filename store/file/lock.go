@@ -3,11 +3,9 @@ package file
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -28,13 +26,8 @@ type shard struct {
 	file *flock.Flock
 }
 
-func (sh *shard) init(path string) {
-	sh.sem = make(chan struct{}, 1)
-	sh.file = flock.New(path, flock.SetPermissions(0o600))
-}
-
-func (s *Store) lockPath(i int) string {
-	return filepath.Join(s.dir, lockDir, fmt.Sprintf("%02d", i))
+func newShard(path string) shard {
+	return shard{make(chan struct{}, 1), flock.New(path, flock.SetPermissions(0o600))}
 }
 
 // current reports whether the held lock is the one that other processes use. It

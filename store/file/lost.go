@@ -17,18 +17,11 @@ const lostDir = ".lost"
 
 // MarkLost implements [store.Losses].
 func (s *Store) MarkLost(_ context.Context, token string) error {
-	dir := filepath.Join(s.dir, lostDir)
-	f, err := os.CreateTemp(dir, token+".*")
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := s.makeDirs(); err != nil {
-			return err
-		}
-		f, err = os.CreateTemp(dir, token+".*")
-	}
+	f, err := s.createIn(lostDir, token+".*")
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), disk.SyncDir(dir))
+	return errors.Join(f.Close(), disk.SyncDir(filepath.Join(s.dir, lostDir)))
 }
 
 // Lost implements [store.Losses].

@@ -30,8 +30,8 @@ func lostTokens(t *testing.T, s *Store) []string {
 	return out
 }
 
-// A process that dies after it has set a session aside leaves word of it.
-func TestWhatIsSetAsideIsLost(t *testing.T) {
+// A process that dies after setting a session aside has recorded the loss.
+func TestSettingAsideRecordsALoss(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"garbage": func(path string) error { return os.WriteFile(path, []byte("]"), 0o600) },
 		"a directory": func(path string) error {
@@ -60,9 +60,9 @@ func TestWhatIsSetAsideIsLost(t *testing.T) {
 	}
 }
 
-// Two processes hold the lock of a session when its directory vanishes between
-// them: one writes over what the other has written.
-func TestASessionWhoseLockVanishedIsLost(t *testing.T) {
+// When the lock directory vanishes, two processes can hold the lock of a session
+// and one may overwrite the other.
+func TestSessionWithAVanishedLockIsLost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s, err := Open(dir, store.Options{HistoryLimit: 5})
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestASessionWhoseLockVanishedIsLost(t *testing.T) {
 		if err == nil {
 			err = other.Apply(t.Context(), []store.Fact{storetest.Begin("s", "r2", 2)})
 		}
-		// As if this process had taken the name of its file just after that.
+		// As if this process had locked its file just after that.
 		return errors.Join(err, os.Rename(filepath.Join(dir+".away", tempDir, filepath.Base(f.Name())), f.Name()))
 	}
 	applied(t, s, storetest.Begin("s", "r1", 1))
@@ -85,8 +85,8 @@ func TestASessionWhoseLockVanishedIsLost(t *testing.T) {
 	require.Len(t, storetest.Show(t, s, "s").History, 1)
 }
 
-// A lock that was opened before its directory vanished keeps nobody out.
-func TestALockThatVanishedIsTakenAnew(t *testing.T) {
+// A lock on a file that was removed with its directory excludes no process.
+func TestVanishedLockIsTakenAgain(t *testing.T) {
 	// The store retries every millisecond, and may take the new lock before this
 	// test does.
 	for range 100 {
@@ -132,9 +132,8 @@ func lockVanishes(t *testing.T) bool {
 	return true
 }
 
-// A disk that is full while lines are set aside takes none of them away; the
-// attempts leave nothing behind.
-func TestLinesStayUntilTheyAreWritten(t *testing.T) {
+// A full disk during a repair loses no line, and failed attempts leave no files.
+func TestFullDiskDuringARepairLosesNothing(t *testing.T) {
 	for _, suffix := range []string{historySuffix, pendingSuffix} {
 		t.Run(suffix, func(t *testing.T) {
 			s, err := Open(t.TempDir(), store.Options{})
@@ -166,7 +165,7 @@ func TestLinesStayUntilTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestWhatAFullDiskTookIsNoLoss(t *testing.T) {
+func TestPartialAppendIsUndone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lines")
 	add := func(text string) *os.File {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -185,8 +184,8 @@ func TestWhatAFullDiskTookIsNoLoss(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// A process that dies before it has set lines aside leaves word of them.
-func TestLinesAreLostBeforeTheyAreSetAside(t *testing.T) {
+// A process that dies while setting lines aside has recorded the loss.
+func TestLossIsRecordedBeforeLinesAreSetAside(t *testing.T) {
 	for _, suffix := range []string{historySuffix, pendingSuffix} {
 		t.Run(suffix, func(t *testing.T) {
 			s, err := Open(t.TempDir(), store.Options{Now: func() time.Time { return time.UnixMilli(17) }})
@@ -194,7 +193,7 @@ func TestLinesAreLostBeforeTheyAreSetAside(t *testing.T) {
 			applied(t, s, storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2), storetest.Call("s", "cron", 1))
 			path := s.path("s", suffix)
 			require.NoError(t, os.WriteFile(path, []byte("]"), 0o600))
-			// Nothing can take the name of what is set aside.
+			// Renaming to the set-aside name fails.
 			require.NoError(t, os.MkdirAll(filepath.Join(path+corruptPrefix+"17", "in the way"), 0o700))
 			require.Error(t, s.Apply(t.Context(), []store.Fact{storetest.Begin("s", "r3", 3)}))
 			require.Equal(t, []string{"s"}, lostTokens(t, s))

@@ -20,9 +20,9 @@ import (
 	"intenthint/store/storetest"
 )
 
-// What was applied is there after a power loss, whatever part of what was not
-// synced has reached the disk; what comes again changes nothing.
-func TestAPowerLossTakesNothingThatWasApplied(t *testing.T) {
+// Applied facts survive a power loss, whatever part of the unsynced writes has
+// reached the disk, and redelivered facts change nothing.
+func TestPowerLossLosesNoAppliedFact(t *testing.T) {
 	seeds := 20
 	if testing.Short() {
 		seeds = 8
@@ -46,7 +46,7 @@ func losePower(t *testing.T, seed uint64) {
 	}
 	apply := func(s *Store, facts []store.Fact) {
 		for len(facts) > 0 {
-			// A few that are neighbours and of one session, as a batch has them.
+			// A few neighbouring facts of one session, as in a batch.
 			n := 1
 			for n < len(facts) && n < 4 && facts[n].Session() == facts[0].Session() {
 				n++
@@ -58,10 +58,10 @@ func losePower(t *testing.T, seed uint64) {
 	s := open()
 	before := random.IntN(len(facts))
 	if seed%2 == 0 {
-		before = random.IntN(8) // where files get their names
+		before = random.IntN(8) // while files get their names
 	}
 	apply(s, facts[:before])
-	// The power fails in the midst of a write: at a sync that never ends.
+	// The power fails during a write: at a sync that never returns.
 	type failure struct{}
 	syncs := random.IntN(6)
 	sync := power.disk()
@@ -96,13 +96,13 @@ func losePower(t *testing.T, seed uint64) {
 	calm, err := Open(t.TempDir(), store.Options{HistoryLimit: limit})
 	require.NoError(t, err)
 	apply(calm, facts)
-	// What was acknowledged does not come again.
+	// Acknowledged facts are not redelivered.
 	apply(s, facts[applied:])
 	for i := range sessions {
 		session := fmt.Sprint("s", i)
 		aside, err := filepath.Glob(filepath.Join(dir, session+corruptPrefix+"*"))
 		require.NoError(t, err)
-		require.Empty(t, aside, "a session file was none")
+		require.Empty(t, aside, "no session file is corrupt")
 		want, err := calm.Get(t.Context(), session)
 		require.NoError(t, err)
 		got, err := s.Get(t.Context(), session)
@@ -116,8 +116,8 @@ func losePower(t *testing.T, seed uint64) {
 	}
 }
 
-// workload is turns of several sessions, out of order here and there, so that
-// facts wait for their turns and retired turns are amended.
+// workload returns turns of several sessions, partly out of order, so that facts
+// wait for their turns and retired turns are amended.
 func workload(random *rand.Rand, sessions int) []store.Fact {
 	var facts []store.Fact
 	for i := range sessions {
@@ -135,14 +135,14 @@ func workload(random *rand.Rand, sessions int) []store.Fact {
 	return facts
 }
 
-// power knows what is on the disk for certain. Files are known by their inodes,
-// which links in a directory of their own keep from being used again.
+// power tracks what is durable on the disk. Files are identified by their
+// inodes; links in a separate directory prevent the reuse of inode numbers.
 type power struct {
 	t     *testing.T
 	dir   string
 	links string
-	// content is what was synced of an inode, names which inodes the names in
-	// the directory were last synced to mean.
+	// content is the synced content of an inode, names maps the synced names in
+	// the directory to inodes.
 	content map[uint64][]byte
 	names   map[string]uint64
 }
@@ -166,7 +166,7 @@ func (p *power) link(inode uint64) string {
 	return filepath.Join(p.links, strconv.FormatUint(inode, 10))
 }
 
-// current returns what the names in the directory mean now.
+// current maps the present names in the directory to inodes.
 func (p *power) current() map[string]uint64 {
 	files, err := os.ReadDir(p.dir)
 	require.NoError(p.t, err)
@@ -190,7 +190,7 @@ func (p *power) disk() disk.Disk {
 	}
 }
 
-// fail turns the power off and on.
+// fail simulates a power failure.
 func (p *power) fail(random *rand.Rand) {
 	now := p.current()
 	all := map[string]bool{}

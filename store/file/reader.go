@@ -18,7 +18,7 @@ import (
 // every moment.
 func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) {
 	for _, token := range store.Tokens(session) {
-		data, err := s.read(token)
+		data, _, err := s.read(token)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -62,12 +62,23 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 	return out, nil
 }
 
-func (s *Store) summarize(token string) (store.Summary, error) {
-	info, err := os.Stat(s.path(token, sessionSuffix))
-	if err != nil {
-		return store.Summary{}, err
+// Count implements [store.Reader].
+func (s *Store) Count(context.Context) (int, error) {
+	files, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("counting sessions: %w", err)
 	}
-	data, err := s.read(token)
+	n := 0
+	for _, file := range files {
+		if token, ok := strings.CutSuffix(file.Name(), sessionSuffix); ok && store.IsToken(token) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+func (s *Store) summarize(token string) (store.Summary, error) {
+	data, info, err := s.read(token)
 	if err != nil {
 		return store.Summary{}, err
 	}
@@ -76,16 +87,15 @@ func (s *Store) summarize(token string) (store.Summary, error) {
 	return summary, err
 }
 
-func (s *Store) read(token string) ([]byte, error) {
+// read reads a session file and returns its stat from before.
+func (s *Store) read(token string) ([]byte, os.FileInfo, error) {
 	path := s.path(token, sessionSuffix)
-	info, err := stat(path)
+	info, err := mustStat(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if info == nil {
-		return nil, fs.ErrNotExist
-	}
-	return os.ReadFile(path)
+	data, err := os.ReadFile(path)
+	return data, info, err
 }
 
 // Retired implements [store.Reader]. Like Get it takes no lock.
@@ -105,11 +115,7 @@ func (s *Store) Retired(ctx context.Context, session string) ([]json.RawMessage,
 
 func (s *Store) retired(ctx context.Context, token string) ([]json.RawMessage, error) {
 	path := s.path(token, historySuffix)
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	if err != nil {
+	if _, err := mustStat(path); err != nil {
 		return nil, err
 	}
 	// Another file may take its place meanwhile.

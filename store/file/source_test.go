@@ -11,7 +11,7 @@ import (
 	"intenthint/store/storetest"
 )
 
-func TestASourceThatCannotBeReadIsNone(t *testing.T) {
+func TestUnreadableSourceIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, store.Options{})
 	require.NoError(t, err)
@@ -42,7 +42,7 @@ func TestOneProcessRebuilds(t *testing.T) {
 	rebuild.Release()
 }
 
-func TestARebuildOfADirectoryThatVanishedIsNotFinished(t *testing.T) {
+func TestRebuildOfAVanishedDirectoryCannotFinish(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s, err := Open(dir, store.Options{})
 	require.NoError(t, err)

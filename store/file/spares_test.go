@@ -27,7 +27,7 @@ func temps(t *testing.T, dir string) []string {
 	return paths
 }
 
-func TestAReplacedFileIsWrittenAgain(t *testing.T) {
+func TestReplacedFileIsReused(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux exchanges names")
 	}
@@ -42,15 +42,15 @@ func TestAReplacedFileIsWrittenAgain(t *testing.T) {
 	}
 	require.Len(t, storetest.Show(t, s, "s").History, 20)
 
-	// A shorter document leaves nothing of a longer one behind it.
+	// A shorter document leaves no rest of a longer one.
 	require.NoError(t, s.Apply(t.Context(), []store.Fact{storetest.Begin("short", "r", 0)}))
 	require.NoError(t, s.Apply(t.Context(), []store.Fact{storetest.End("short", "r", 5)}))
 	require.Equal(t, "result of r", storetest.Show(t, s, "short").Current.Result)
 }
 
-// Whoever has opened a session file, or given it another name as copies made of
-// links do, keeps that version, however many others follow.
-func TestAVersionThatIsUsedStays(t *testing.T) {
+// A version of a session file that another process has open or has linked, as
+// backups with hard links do, is not overwritten.
+func TestVersionInUseIsNotOverwritten(t *testing.T) {
 	for name, use := range map[string]func(t *testing.T, path string) (read func() ([]byte, error)){
 		"opened": func(t *testing.T, path string) func() ([]byte, error) {
 			t.Helper()

@@ -53,23 +53,18 @@ var _ store.Store = (*Store)(nil)
 // not exist.
 func Open(dir string, opts store.Options) (*Store, error) {
 	opts = opts.WithDefaults()
-	s := &Store{dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost}
-	var err error
-	if s.entries, err = lru.New[*entry](opts.CacheBytes); err != nil {
-		return nil, err
-	}
-	if s.outlines, err = lru.New[*outline](outlineCacheBytes); err != nil {
-		return nil, err
-	}
-	if s.indexes, err = lru.New[*index](indexCacheBytes); err != nil {
-		return nil, err
+	s := &Store{
+		dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost,
+		entries:  lru.New[*entry](opts.CacheBytes),
+		outlines: lru.New[*outline](outlineCacheBytes),
+		indexes:  lru.New[*index](indexCacheBytes),
 	}
 	if err := s.makeDirs(); err != nil {
 		return nil, fmt.Errorf("opening session store: %w", err)
 	}
 	s.disk = disk.New(dir)
 	for i := range s.shards {
-		s.shards[i].init(s.lockPath(i))
+		s.shards[i] = newShard(filepath.Join(dir, lockDir, fmt.Sprintf("%02d", i)))
 	}
 	return s, nil
 }

@@ -28,7 +28,7 @@ func TestConformance(t *testing.T) {
 	}, spoils())
 }
 
-// spoils damage each of the files of a session in some ways.
+// spoils damages each of the files of a session.
 func spoils() map[string]storetest.Spoil {
 	out := map[string]storetest.Spoil{}
 	for _, suffix := range []string{".json", ".history.jsonl", ".pending"} {

@@ -12,8 +12,8 @@ import (
 	"intenthint/store"
 )
 
-// strayAge is the age from which a temporary file is taken for one left by a
-// dead process; writing takes milliseconds.
+// strayAge is the age from which a temporary file counts as left by a dead
+// process; writing takes milliseconds.
 const strayAge = 10 * time.Minute
 
 // Sweep implements [store.Sweeper]. It goes on after a file that cannot be
@@ -65,7 +65,7 @@ func (s *Store) sweepTemp() error {
 
 // sweep checks one file and reports whether it removed a session.
 func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration) (bool, error) {
-	if strings.HasPrefix(name, tempPrefix) || strings.HasPrefix(name, probePrefix) {
+	if strings.HasPrefix(name, probePrefix) {
 		stale, err := s.stale(name, strayAge)
 		if err != nil || !stale {
 			return false, err
@@ -80,14 +80,12 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		return false, nil
 	}
 	token, suffix := name[:dot], name[dot:]
-	// Other files of the session whose age counts too.
-	var also []string
+	var together []string // files that are removed together, once all are old
 	switch suffix {
-	case sessionSuffix:
-		also = []string{historySuffix}
-	case historySuffix:
-		also = []string{sessionSuffix}
+	case sessionSuffix, historySuffix:
+		together = []string{historySuffix, sessionSuffix}
 	case pendingSuffix:
+		together = []string{pendingSuffix}
 	default:
 		// Setting a file aside keeps its mtime: the time is in its name.
 		if at, ok := asideAt(suffix); ok && s.now().Sub(at) > olderThan {
@@ -104,7 +102,7 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 	}
 	defer unlock()
 	// Check again under the lock.
-	for _, suffix := range append(also, suffix) {
+	for _, suffix := range together {
 		stale, err := s.stale(token+suffix, olderThan)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -114,14 +112,15 @@ func (s *Store) sweep(ctx context.Context, name string, olderThan time.Duration)
 		}
 	}
 	s.forget(token)
-	if suffix != sessionSuffix && suffix != historySuffix {
-		return false, os.Remove(s.path(name, ""))
+	session := false
+	for _, suffix := range together {
+		err := os.Remove(s.path(token, suffix))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		session = err == nil && suffix == sessionSuffix
 	}
-	if err := os.Remove(s.path(token, historySuffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	err = os.Remove(s.path(token, sessionSuffix))
-	return err == nil, err
+	return session, nil
 }
 
 func (s *Store) stale(name string, olderThan time.Duration) (bool, error) {

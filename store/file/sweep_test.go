@@ -35,12 +35,12 @@ func TestSweep(t *testing.T) {
 	for _, name := range []string{"stale.json", "stale.history.jsonl", "stale.pending", "live.history.jsonl", "amended.json", "orphan.history.jsonl", "alone.pending"} {
 		put(name, age+time.Minute)
 	}
-	for _, name := range []string{"live.json", "live.pending", "amended.history.jsonl", "amended.pending", ".tmp-123", ".probe-9"} {
+	for _, name := range []string{"live.json", "live.pending", "amended.history.jsonl", "amended.pending", ".probe-9"} {
 		put(name, age-time.Minute)
 	}
 	put(fmt.Sprint("old.corrupt-", now.Add(-2*age).UnixMilli()), 2*age)
 	put(fmt.Sprint("new.corrupt-", now.UnixMilli()), 2*age)
-	// What stood in the way of a session file, and what was spoilt.
+	// A directory in place of a session file, and damaged files.
 	directory := filepath.Join(dir, fmt.Sprint("way.corrupt-", now.Add(-2*age).UnixMilli()))
 	require.NoError(t, os.MkdirAll(filepath.Join(directory, "deep"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "deep", "file"), nil, 0o600))
@@ -49,32 +49,32 @@ func TestSweep(t *testing.T) {
 	put(fmt.Sprint("new.pending.corrupt-", now.UnixMilli()), 2*age)
 	put("notes.txt", 3*age)
 	put("README", 3*age)
-	put(".tmp-fresh", time.Second)
+	put(".probe-fresh", time.Second)
 	all := files(t, dir)
 
-	t.Run("0 keeps all but strays", func(t *testing.T) {
+	t.Run("0 removes only leftovers", func(t *testing.T) {
 		removed, err := s.Sweep(t.Context(), 0)
 		require.NoError(t, err)
 		require.Zero(t, removed)
-		require.Equal(t, slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == ".tmp-123" || n == ".probe-9" }), files(t, dir))
+		require.Equal(t, slices.DeleteFunc(slices.Clone(all), func(n string) bool { return n == ".probe-9" }), files(t, dir))
 	})
-	t.Run("what is stale goes", func(t *testing.T) {
+	t.Run("old files are removed", func(t *testing.T) {
 		removed, err := s.Sweep(t.Context(), age)
 		require.NoError(t, err)
 		require.Equal(t, 1, removed)
 		require.Equal(t, []string{
-			".tmp-fresh", "README", "amended.history.jsonl", "amended.json", "amended.pending",
+			".probe-fresh", "README", "amended.history.jsonl", "amended.json", "amended.pending",
 			"live.history.jsonl", "live.json", "live.pending",
 			fmt.Sprint("new.corrupt-", now.UnixMilli()), fmt.Sprint("new.pending.corrupt-", now.UnixMilli()), "notes.txt",
 		}, files(t, dir))
 	})
-	t.Run("a swept session begins anew", func(t *testing.T) {
+	t.Run("a removed session can begin again", func(t *testing.T) {
 		apply(t, s, storetest.Begin("stale", "r2", 5))
 		doc := storetest.Show(t, s, "stale")
 		require.Equal(t, "r2", doc.Current.RunID)
 		require.Empty(t, doc.History)
 	})
-	t.Run("an ended context stops it", func(t *testing.T) {
+	t.Run("an ended context stops the sweep", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := s.Sweep(ctx, age)

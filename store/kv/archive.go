@@ -162,12 +162,7 @@ func (a *archive) refresh(x *index) error {
 // turn reads the retired turn of a message; nil without an error if it no
 // longer exists. The record is what was read, also with [store.ErrCorrupt].
 func (s *Store) turn(ctx context.Context, m message) (at record, turn *store.Turn, err error) {
-	if chunksOf(m.value) != nil {
-		at, err = s.bucket.read(ctx, m.key)
-	} else {
-		at = record{key: m.key, revision: m.revision}
-		at.data, err = unpack(m.value)
-	}
+	at, err = s.bucket.recordOf(ctx, m)
 	if err == nil && at.data != nil {
 		turn, err = store.DecodeTurn(at.data)
 	}

@@ -11,7 +11,7 @@ import (
 	"intenthint/store/storetest"
 )
 
-func TestTurnsThatLeaveAreReadBeforeTheyHaveKeysOfTheirOwn(t *testing.T) {
+func TestLeavingTurnsAreRead(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 1})
 	for n := range int64(3) {
@@ -19,7 +19,7 @@ func TestTurnsThatLeaveAreReadBeforeTheyHaveKeysOfTheirOwn(t *testing.T) {
 	}
 	require.Equal(t, []string{"s"}, keys(t, js))
 	require.Len(t, archived(t, s, "s"), 1)
-	// A process that knows nothing of them gives them their keys.
+	// A process that has not seen them writes their keys.
 	another := open(t, js, store.Options{HistoryLimit: 1})
 	apply(t, another, storetest.Call("s", "r0", 0))
 	require.Equal(t, []string{"s", "s.h.r0"}, keys(t, js))
@@ -31,10 +31,9 @@ func TestTurnsThatLeaveAreReadBeforeTheyHaveKeysOfTheirOwn(t *testing.T) {
 	require.Len(t, archived(t, another, "s"), 3)
 }
 
-// A process that is late must not put an older turn in the place of a newer
-// one, and a turn that was begun to be retired and was not is retired as it is
-// in the end.
-func TestOfTwoThatRetireATurnTheOlderOneGivesWay(t *testing.T) {
+// A late process must not overwrite a newer turn with an older one. A turn whose
+// retirement was interrupted is retired in its final state.
+func TestOfTwoRetirementsTheNewerTurnWins(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	opts := store.Options{HistoryLimit: 0}
 	s, late := open(t, js, opts), open(t, js, opts)

@@ -26,15 +26,15 @@ func TestCorruptSessionIsSetAside(t *testing.T) {
 		}
 	}
 	for name, damage := range map[string]func(*testing.T, jetstream.JetStream){
-		"empty":                  put(""),
-		"of no kind":             put(`{"history":[]}`),
-		"compressed nothing":     put("s\x05abc"),
-		"cut short":              put("r{\"v\":1}\n{\"current\":"),
-		"of another shape":       put("r{\"v\":1}\n{\"current\":\"x\"}\n"),
-		"chunks of nothing":      put("cabc\ndef"),
-		"a chunk is missing":     func(t *testing.T, js jetstream.JetStream) { damageChunk(t, js, false) },
-		"a chunk is another's":   func(t *testing.T, js jetstream.JetStream) { damageChunk(t, js, true) },
-		"a session file by hand": put(`r{"sessionId":"s","current":null,"history":[]}`),
+		"empty":               put(""),
+		"unknown kind":        put(`{"history":[]}`),
+		"invalid compression": put("s\x05abc"),
+		"cut short":           put("r{\"v\":1}\n{\"current\":"),
+		"another shape":       put("r{\"v\":1}\n{\"current\":\"x\"}\n"),
+		"all chunks missing":  put("cabc\ndef"),
+		"one chunk missing":   func(t *testing.T, js jetstream.JetStream) { damageChunk(t, js, false) },
+		"one chunk replaced":  func(t *testing.T, js jetstream.JetStream) { damageChunk(t, js, true) },
+		"a bare session file": put(`r{"sessionId":"s","current":null,"history":[]}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			ns := newServer(t, 8<<10)
@@ -85,7 +85,7 @@ func TestCorruptSessionIsSetAside(t *testing.T) {
 				})
 			}
 			all.Wait()
-			require.Equal(t, []string{"s"}, lost, "one of them sets it aside")
+			require.Equal(t, []string{"s"}, lost, "exactly one process sets it aside")
 			require.Equal(t, 1, strings.Count(logged.String(), "setting aside"), logged.String())
 			aside, err := stream.GetLastMsgForSubject(t.Context(), "$KV.S.s.x.1234567890123")
 			require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestCorruptSessionIsSetAside(t *testing.T) {
 	}
 }
 
-// damageChunk takes a chunk away or gives it other content.
+// damageChunk removes a chunk or replaces its content.
 func damageChunk(t *testing.T, js jetstream.JetStream, other bool) {
 	t.Helper()
 	subject := "$KV.S." + chunks(keys(t, js))[0]
@@ -110,7 +110,7 @@ func damageChunk(t *testing.T, js jetstream.JetStream, other bool) {
 	}
 }
 
-func TestASessionOfALaterVersionIsLeftAlone(t *testing.T) {
+func TestSessionOfALaterVersionIsNotChanged(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 1})
 	_, err := js.Publish(t.Context(), "$KV.S.s", []byte("r{\"v\":2}\nsomething new"))
@@ -145,9 +145,9 @@ func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
 		Now:    func() time.Time { return time.UnixMilli(1234567890123) },
 	}
 	fresh := open(t, js, opts)
-	require.Len(t, archived(t, fresh, "s"), 2, "a reader shows what is there")
+	require.Len(t, archived(t, fresh, "s"), 2, "a reader returns the readable turns")
 	require.Equal(t, 2, strings.Count(logged.String(), "leaving corrupt retired turn out"), logged.String())
-	require.NotContains(t, strings.Join(keys(t, js), "\n"), ".x.", "and changes nothing")
+	require.NotContains(t, strings.Join(keys(t, js), "\n"), ".x.", "a reader changes nothing")
 
 	apply(t, fresh, storetest.Call("s", "r0", 10), storetest.Call("s", "", 1), storetest.Begin("s", "r4", 4))
 	apply(t, fresh, storetest.Begin("s", "r5", 5))
@@ -168,9 +168,8 @@ func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
 	require.Equal(t, []string{"s"}, lost, "once")
 }
 
-// A process that is late does not put what it has in the place of a turn that
-// was set aside and made again.
-func TestAProcessThatIsLateLeavesATurnThatIsMadeAgain(t *testing.T) {
+// A late process does not overwrite a turn that was set aside and rebuilt.
+func TestLateProcessDoesNotOverwriteARebuiltTurn(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	opts := store.Options{HistoryLimit: 0}
 	s := open(t, js, opts)
@@ -183,7 +182,7 @@ func TestAProcessThatIsLateLeavesATurnThatIsMadeAgain(t *testing.T) {
 		_, err := js.Publish(t.Context(), "$KV.S.s.h.r0", []byte("]"))
 		require.NoError(t, err)
 		again := open(t, js, opts)
-		apply(t, again, begin, call) // it leaves once more
+		apply(t, again, begin, call) // r0 leaves once more
 	}}, bucket("S"), opts)
 	require.NoError(t, err)
 	apply(t, late, storetest.Begin("s", "r3", 3))
@@ -191,7 +190,7 @@ func TestAProcessThatIsLateLeavesATurnThatIsMadeAgain(t *testing.T) {
 	require.Contains(t, archived(t, s, "s")["r0"], "call-r0-5")
 }
 
-func TestOfALeavingTurnThatIsCorruptTheOthersStay(t *testing.T) {
+func TestCorruptLeavingTurnDoesNotAffectTheOthers(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 0})
 	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2))
@@ -213,7 +212,7 @@ func TestOfALeavingTurnThatIsCorruptTheOthersStay(t *testing.T) {
 	require.Len(t, archived(t, s, "s"), 3)
 }
 
-func TestAKeyThatAnOperatorDeletedIsNoSession(t *testing.T) {
+func TestKeyDeletedByAnOperatorIsNotFound(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 1})
 	apply(t, s, storetest.Begin("s", "r", 0))
@@ -229,6 +228,6 @@ func TestAKeyThatAnOperatorDeletedIsNoSession(t *testing.T) {
 	require.Equal(t, "r2", storetest.Show(t, s, "s").Current.RunID)
 	losses, err := s.Lost(t.Context())
 	require.NoError(t, err)
-	require.Len(t, losses, 1, "and is made again when it goes on")
+	require.Len(t, losses, 1, "the next fact marks it for a rebuild")
 	require.Equal(t, "s", losses[0].Token)
 }

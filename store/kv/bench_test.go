@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/natstest"
 	"intenthint/store"
 	"intenthint/store/kv"
 	"intenthint/store/storetest"
@@ -31,18 +30,11 @@ func fill(b *testing.B, s store.Applier, turns int) {
 	}
 }
 
-// newSyncedServer starts a server that writes as the one built into the program
-// does: synced.
+// newSyncedServer starts a server that syncs every write, as the embedded one
+// does.
 func newSyncedServer(b *testing.B) *server.Server {
 	b.Helper()
-	ns, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: b.TempDir(), NoLog: true, NoSigs: true, SyncAlways: true,
-	})
-	require.NoError(b, err)
-	go ns.Start()
-	require.True(b, ns.ReadyForConnections(10*time.Second))
-	b.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	return ns
+	return natstest.Start(b, &server.Options{JetStream: true, SyncAlways: true})
 }
 
 // One event of the current turn, from the call until it is on disk.

@@ -5,15 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-
-	"intenthint/internal/batch"
-	"intenthint/store"
 )
 
 // Prefixes by which JetStream knows a stream as a key-value bucket.
@@ -61,22 +57,15 @@ type bucket struct {
 	config jetstream.KeyValueConfig
 	name   string // of the stream
 	prefix string // of subjects
-	puts   grouper
 }
 
 // openBucket finds the bucket and creates it if it is missing. An existing one
 // is not changed.
 func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (*bucket, error) {
 	b := &bucket{js: js, config: config, name: streamPrefix + config.Bucket, prefix: subjectPrefix + config.Bucket + "."}
-	stream, err := b.find(ctx)
-	if err != nil {
-		return nil, err
-	}
-	b.stream, b.puts.one = stream, b.putOne
-	if stream.CachedInfo().Config.AllowAtomicPublish {
-		b.puts.many = b.putMany
-	}
-	return b, nil
+	var err error
+	b.stream, err = b.find(ctx)
+	return b, err
 }
 
 // find returns the stream and creates it if it is missing. The handle is valid
@@ -123,16 +112,14 @@ func Create(ctx context.Context, js jetstream.JetStream, config jetstream.KeyVal
 		}
 		return n
 	}
-	cfg := jetstream.StreamConfig{
+	return js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: streamPrefix + config.Bucket, Description: config.Description, Subjects: []string{subjectPrefix + config.Bucket + ".>"},
 		MaxMsgsPerSubject: int64(max(config.History, 1)), MaxMsgs: -1, MaxConsumers: -1,
-		MaxBytes: orAny(config.MaxBytes), MaxMsgSize: int32(orAny(int64(config.MaxValueSize))), //nolint:gosec // was one
+		MaxBytes: orAny(config.MaxBytes), MaxMsgSize: int32(orAny(int64(config.MaxValueSize))), //nolint:gosec // an int32 in the configuration
 		MaxAge: config.TTL, Storage: config.Storage, Replicas: max(config.Replicas, 1), Discard: jetstream.DiscardNew,
 		AllowRollup: true, DenyDelete: true, AllowDirect: true,
 		FirstSeq: uint64(time.Now().UnixMicro()), //nolint:gosec // not negative
-	}
-	// Many values are synced together.
-	return batch.CreateStream(ctx, js, cfg)
+	})
 }
 
 // Room that a message needs beside its value: the headers and, when it is read,
@@ -202,7 +189,7 @@ func (b *bucket) ask(ctx context.Context, request map[string]any) (message, erro
 	}
 	m := message{key: strings.TrimPrefix(in.Message.Subject, b.prefix), revision: in.Message.Seq, value: in.Message.Data, time: in.Message.Time}
 	if m.value == nil {
-		m.value = []byte{} // an empty value is there
+		m.value = []byte{} // nil means deleted
 	}
 	if len(in.Message.Header) > 0 {
 		header, err := nats.DecodeHeadersMsg(in.Message.Header)
@@ -229,44 +216,7 @@ func isMarker(header nats.Header) bool {
 // put writes a value over the given revision, 0 for a new key. It returns
 // [errConflict] if the key has another revision.
 func (b *bucket) put(ctx context.Context, key string, value []byte, over uint64) (revision uint64, err error) {
-	p := put{ctx: ctx, key: key, value: value, over: over}
-	b.puts.put(&p)
-	return p.revision, p.err
-}
-
-func (b *bucket) putOne(p *put) {
-	p.revision, p.err = b.publish(p.ctx, &nats.Msg{Subject: b.prefix + p.key, Data: p.value}, jetstream.WithExpectLastSequencePerSubject(p.over))
-}
-
-// putMany puts values in an atomic batch.
-func (b *bucket) putMany(puts []*put) error {
-	messages := make([]*nats.Msg, len(puts))
-	for i, p := range puts {
-		messages[i] = &nats.Msg{Subject: b.prefix + p.key, Data: p.value, Header: nats.Header{
-			jetstream.ExpectedLastSubjSeqHeader: {strconv.FormatUint(p.over, 10)},
-		}}
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), askTime)
-	defer cancel()
-	ack, err := batch.Publish(ctx, b.js.Conn(), messages)
-	switch {
-	case errors.Is(err, batch.ErrNotSent):
-		// A stream that has no leader for a moment, or a value that is too
-		// large: single puts are tried again, and fail alone.
-		return fmt.Errorf("%w: %w", errNoBatch, err)
-	case err != nil:
-		return err
-	case ack.Error != nil && isConflict(ack.Error):
-		return fmt.Errorf("%w: %w: %w", errNoBatch, errConflict, ack.Error)
-	case ack.Error != nil:
-		return fmt.Errorf("%w: %w", errNoBatch, ack.Error)
-	case ack.ID == "" || ack.Count != len(puts):
-		return store.Temporary(fmt.Errorf("batch of %d acknowledged as one of %d", len(puts), ack.Count))
-	}
-	for i, p := range puts {
-		p.revision = ack.Sequence - uint64(len(puts)-1-i) //nolint:gosec // not negative
-	}
-	return nil
+	return b.publish(ctx, &nats.Msg{Subject: b.prefix + key, Data: value}, jetstream.WithExpectLastSequencePerSubject(over))
 }
 
 // remove replaces a value by a marker.
@@ -290,14 +240,13 @@ func (b *bucket) publish(ctx context.Context, m *nats.Msg, expect jetstream.Publ
 	if err == nil {
 		return ack.Sequence, nil
 	}
-	if api, ok := errors.AsType[*jetstream.APIError](err); ok && isConflict(api) {
-		return 0, fmt.Errorf("%w: %w", errConflict, err)
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
+		switch api.ErrorCode {
+		case jetstream.JSErrCodeStreamWrongLastSequence, jetstream.JSErrCodeStreamWrongLastSequenceConstant:
+			return 0, fmt.Errorf("%w: %w", errConflict, err)
+		}
 	}
 	return 0, err
-}
-
-func isConflict(err *jetstream.APIError) bool {
-	return err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || err.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
 // purge removes the values below a revision whose keys match the filter,
@@ -378,7 +327,7 @@ func (b *bucket) walk(ctx context.Context, filter string, bodies bool, fn func(m
 	defer func() {
 		done, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = b.stream.DeleteConsumer(done, info.Name) // it would go by itself
+		_ = b.stream.DeleteConsumer(done, info.Name) // it would expire by itself
 	}()
 	size := uint64(fetchHeaders)
 	if bodies {

@@ -3,20 +3,23 @@ package kv_test
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/natstest"
 	"intenthint/store"
 	"intenthint/store/kv"
 	"intenthint/store/storetest"
 )
 
-func TestNothingOfABucketThatWasDeletedCountsInTheNext(t *testing.T) {
+func TestStateOfADeletedBucketIsNotUsedInTheNext(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	opts := store.Options{HistoryLimit: 0}
 	late := open(t, js, opts)
@@ -37,31 +40,48 @@ func TestNothingOfABucketThatWasDeletedCountsInTheNext(t *testing.T) {
 	next := open(t, js, opts)
 	apply(t, next, storetest.Begin("s", "r0", 0), storetest.Call("s", "r0", 5))
 	apply(t, next, storetest.Begin("s", "r1", 1))
-	require.Greater(t, revision(), before, "no revision comes again")
+	require.Greater(t, revision(), before, "revisions are not reused")
 	require.ErrorContains(t, rebuild.Finish(t.Context(), store.Source{Stream: "E"}), "lost during rebuild")
 	source, err := next.Source(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, source)
 	apply(t, late, storetest.Begin("s", "r2", 2))
-	require.Contains(t, archived(t, next, "s")["r0"], "call-r0-5", "late has not put its older turn there")
+	require.Contains(t, archived(t, next, "s")["r0"], "call-r0-5", "late has not overwritten the newer turn")
 }
 
-func TestABucketThatAnotherProcessHasJustMadeIsFound(t *testing.T) {
+func TestBucketJustCreatedByAnotherProcessIsFound(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	apply(t, open(t, js, store.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
 	late := open(t, &behind{js, 3}, store.Options{HistoryLimit: 1})
 	require.Equal(t, "r", storetest.Show(t, late, "s").Current.RunID)
 }
 
-func TestABucketIsMadeOnceTheFilesOfTheLastAreGone(t *testing.T) {
+func TestBucketIsCreatedOnceOldFilesAreDeleted(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	_, err := kv.Open(t.Context(), &deleting{js, 1000}, bucket("S"), store.Options{})
-	require.ErrorContains(t, err, "error creating store", "it may be another fault")
+	require.ErrorContains(t, err, "error creating store", "the fault may be permanent")
 	apply(t, open(t, &deleting{js, 3}, store.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
 }
 
-// What a process has in memory does not hide from it that the bucket lacks it.
-func TestWhatIsMadeAgainIsWrittenAgain(t *testing.T) {
+func TestManyWritesAreRetriedWhileTheBucketIsMissing(t *testing.T) {
+	js := connect(t, newServer(t, 0))
+	s := open(t, js, store.Options{HistoryLimit: 5})
+	require.NoError(t, js.DeleteStream(t.Context(), "KV_S"))
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			f := storetest.Begin(fmt.Sprint("s", i), "r", 1)
+			f.Begin.Conversation = nil
+			assert.NoError(t, s.Apply(t.Context(), []store.Fact{f}))
+		})
+	}
+	_, err := kv.Create(t.Context(), js, bucket("S"))
+	require.NoError(t, err)
+	all.Wait()
+}
+
+// Facts are written again after a loss even if a process has them in memory.
+func TestFactsAreWrittenAgainAfterALoss(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	facts := []store.Fact{storetest.Begin("s", "r0", 0), storetest.Call("s", "r0", 1)}
 	for name, lose := range map[string]func(s, other *kv.Store){
@@ -90,7 +110,7 @@ func TestWhatIsMadeAgainIsWrittenAgain(t *testing.T) {
 	}
 }
 
-func TestABucketThatExistsIsUsedAsItIs(t *testing.T) {
+func TestExistingBucketIsNotChanged(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	_, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "S", History: 5, Description: "mine", MaxValueSize: 4 << 10, Storage: jetstream.MemoryStorage})
 	require.NoError(t, err)
@@ -110,30 +130,21 @@ func TestABucketThatExistsIsUsedAsItIs(t *testing.T) {
 	require.EqualValues(t, 5, stream.CachedInfo().Config.MaxMsgsPerSubject)
 }
 
-func TestAUserWhoMayNotCreateIsServedByABucketThatExists(t *testing.T) {
+func TestUserWithoutCreatePermissionUsesAnExistingBucket(t *testing.T) {
 	permissions := &server.Permissions{
 		Publish:   &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.INFO"}},
 		Subscribe: &server.SubjectPermission{Allow: []string{">"}},
 	}
-	ns, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true,
-		Users: []*server.User{{Username: "admin", Password: "a"}, {Username: "user", Password: "u", Permissions: permissions}},
+	ns := natstest.Start(t, &server.Options{
+		JetStream: true,
+		Users:     []*server.User{{Username: "admin", Password: "a"}, {Username: "user", Password: "u", Permissions: permissions}},
 	})
-	require.NoError(t, err)
-	go ns.Start()
-	require.True(t, ns.ReadyForConnections(10*time.Second))
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
 	as := func(name, password string) jetstream.JetStream {
-		nc, err := nats.Connect(ns.ClientURL(), nats.UserInfo(name, password), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-		require.NoError(t, err)
-		t.Cleanup(nc.Close)
-		js, err := jetstream.New(nc)
-		require.NoError(t, err)
-		return js
+		return natstest.JetStream(t, ns, nats.UserInfo(name, password))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err = kv.Open(ctx, as("user", "u"), bucket("S"), store.Options{})
+	_, err := kv.Open(ctx, as("user", "u"), bucket("S"), store.Options{})
 	require.ErrorContains(t, err, "session bucket S")
 	open(t, as("admin", "a"), store.Options{})
 	s := open(t, as("user", "u"), store.Options{HistoryLimit: 1})
@@ -153,20 +164,20 @@ func TestCheck(t *testing.T) {
 	apply(t, s, storetest.Begin("s", "r0", 0))
 	summaries, err := s.List(t.Context())
 	require.NoError(t, err)
-	require.Len(t, summaries, 1, "a check is no session")
+	require.Len(t, summaries, 1, "a check adds no session")
 
-	t.Run("a bucket that has vanished is made again", func(t *testing.T) {
+	t.Run("a missing bucket is created", func(t *testing.T) {
 		require.NoError(t, js.DeleteStream(t.Context(), "KV_S"))
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var passing interface{ Temporary() bool }
 		require.ErrorAs(t, s.Apply(short, []store.Fact{storetest.Begin("s", "r1", 1)}), &passing)
-		require.True(t, passing.Temporary(), "it is not the fault of the fact")
+		require.True(t, passing.Temporary(), "the facts did not cause it")
 		require.NoError(t, s.Check(t.Context()))
 		apply(t, s, storetest.Begin("s", "r1", 1))
 		require.Equal(t, "r1", storetest.Show(t, s, "s").Current.RunID)
 	})
-	t.Run("a bucket that takes nothing", func(t *testing.T) {
+	t.Run("a sealed bucket", func(t *testing.T) {
 		stream, err := js.Stream(t.Context(), "KV_S")
 		require.NoError(t, err)
 		cfg := stream.CachedInfo().Config
@@ -175,7 +186,7 @@ func TestCheck(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, s.Check(t.Context()))
 	})
-	t.Run("a server that is away", func(t *testing.T) {
+	t.Run("a server that is down", func(t *testing.T) {
 		ns.Shutdown()
 		short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()

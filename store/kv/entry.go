@@ -34,15 +34,14 @@ func (s *Store) load(ctx context.Context, token string, earlier *entry) (e *entr
 	at, err := s.bucket.read(ctx, token)
 	var h head
 	doc := &store.Document{}
-	// What takes the place of a corrupt value. There may be retired turns
-	// of the session.
+	// What replaces a corrupt value. The session may have retired turns.
 	instead := empty()
 	instead.Archived = true
 	switch {
 	case err != nil:
 	case at.data == nil:
 		if at.revision > 0 {
-			// Deleted by other hands: nothing here leaves a marker.
+			// Deleted by an operator: this package leaves no marker there.
 			lost, h = true, instead
 			err = s.MarkLost(ctx, token)
 		}
@@ -82,10 +81,6 @@ func readable(turns []json.RawMessage) (out []json.RawMessage, err error) {
 		out = append(out, raw)
 	}
 	return out, err
-}
-
-func (s *Store) writeEmpty(ctx context.Context, over record) (record, error) {
-	return s.writeHead(ctx, over, empty())
 }
 
 func (s *Store) writeHead(ctx context.Context, over record, h head) (record, error) {

@@ -20,13 +20,13 @@ import (
 )
 
 var (
-	errAway = errors.New("the server is away")
-	errDead = errors.New("the process is dead")
+	errAway = errors.New("server down")
+	errDead = errors.New("process dead")
 )
 
-// faulty is JetStream as a process sees it whose writes fail in every way: not
-// written, written without being told so, conflicts, and death before or after
-// a write.
+// faulty is a JetStream whose writes fail in every way: not written, written
+// without an acknowledgement, conflicts, and death of the process before or
+// after a write.
 type faulty struct {
 	jetstream.JetStream
 	often float64 // the part of the writes that fail
@@ -36,7 +36,7 @@ type faulty struct {
 	dead bool
 }
 
-// write does a write, or not.
+// write performs a write, or injects a fault.
 func (f *faulty) write(do func() error) error {
 	f.mu.Lock()
 	fault := -1
@@ -88,8 +88,8 @@ func (s *faultyStream) Purge(ctx context.Context, opts ...jetstream.StreamPurgeO
 	return s.js.write(func() error { return s.Stream.Purge(ctx, opts...) })
 }
 
-// Whatever fails and whoever dies in whatever order, the documents are those
-// that files have.
+// Whatever fails or dies, in whatever order, the documents equal those of the
+// file store.
 func TestAnyInterleavingWithFaultsGivesTheDocumentOfTheFileStore(t *testing.T) {
 	seeds := uint64(20)
 	if testing.Short() {
@@ -182,7 +182,7 @@ func checkFaults(t *testing.T, js jetstream.JetStream, seed uint64) {
 	}
 }
 
-// deaf is JetStream of a process that is told of a conflict with its own write.
+// deaf is a JetStream that reports a conflict with its own write.
 type deaf struct {
 	jetstream.JetStream
 	armed bool
@@ -197,7 +197,7 @@ func (d *deaf) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.Pu
 	return ack, err
 }
 
-func TestAConflictWithTheOwnWriteTakesNothingAway(t *testing.T) {
+func TestConflictWithOnesOwnWriteKeepsItsChunks(t *testing.T) {
 	js := connect(t, newServer(t, 8<<10))
 	process := &deaf{JetStream: js}
 	s, err := kv.Open(t.Context(), process, bucket("S"), store.Options{HistoryLimit: 200})

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/natstest"
 	"intenthint/store"
 	"intenthint/store/kv"
 	"intenthint/store/storetest"
@@ -23,26 +23,13 @@ import (
 // newServer starts a server on a free port; a maxPayload of 0 is the default.
 func newServer(t testing.TB, maxPayload int32) *server.Server {
 	t.Helper()
-	ns, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(),
-		NoLog: true, NoSigs: true, MaxPayload: maxPayload,
-	})
-	require.NoError(t, err)
-	go ns.Start()
-	require.True(t, ns.ReadyForConnections(10*time.Second))
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	return ns
+	return natstest.Start(t, &server.Options{JetStream: true, MaxPayload: maxPayload})
 }
 
 // connect returns JetStream over a connection of its own.
 func connect(t testing.TB, ns *server.Server) jetstream.JetStream {
 	t.Helper()
-	nc, err := nats.Connect(ns.ClientURL())
-	require.NoError(t, err)
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	require.NoError(t, err)
-	return js
+	return natstest.JetStream(t, ns)
 }
 
 // bucket is the configuration of a bucket of tests.
@@ -69,7 +56,7 @@ func document(t testing.TB, s store.Reader, session string) string {
 	return string(raw)
 }
 
-// keys are the keys of the bucket, with their chunks and all.
+// keys returns all keys of the bucket, chunks included.
 func keys(t testing.TB, js jetstream.JetStream) []string {
 	t.Helper()
 	s, err := js.Stream(t.Context(), "KV_S")
@@ -84,8 +71,8 @@ func keys(t testing.TB, js jetstream.JetStream) []string {
 	return out
 }
 
-// archived returns the retired turns by run, without those that stand in the
-// document again.
+// archived returns the retired turns by run, without those that are back in the
+// document.
 func archived(t *testing.T, s interface {
 	store.Reader
 	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
@@ -110,8 +97,8 @@ func archived(t *testing.T, s interface {
 	return out
 }
 
-// interrupted is JetStream of a process that does something else before its
-// first write and its first purge.
+// interrupted is a JetStream that calls functions before the first write and
+// the first purge.
 type interrupted struct {
 	jetstream.JetStream
 	before, beforePurge func()
@@ -138,7 +125,7 @@ func (i *interrupted) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetst
 	return i.JetStream.PublishMsg(ctx, m, opts...)
 }
 
-// behind is JetStream at a server that has not heard yet of a new stream.
+// behind is a JetStream at a server that does not know a new stream yet.
 type behind struct {
 	jetstream.JetStream
 	unknown int
@@ -152,7 +139,7 @@ func (b *behind) Stream(ctx context.Context, name string) (jetstream.Stream, err
 	return b.JetStream.Stream(ctx, name)
 }
 
-// deleting is JetStream while a server deletes the files of the bucket.
+// deleting is a JetStream whose server is still deleting a bucket's files.
 type deleting struct {
 	jetstream.JetStream
 	left int

@@ -12,8 +12,8 @@ import (
 	"intenthint/store/storetest"
 )
 
-// long makes the facts of a turn with so much in it that compression does not
-// help.
+// long returns the facts of a turn with a long text that does not compress
+// well.
 func long(session string, n int64, bytes int) []store.Fact {
 	r := rand.New(rand.NewPCG(uint64(n), 7))
 	text := make([]byte, bytes)
@@ -34,7 +34,7 @@ func chunks(all []string) (out []string) {
 	return out
 }
 
-func TestALargeSessionIsCutIntoChunks(t *testing.T) {
+func TestLargeSessionIsSplitIntoChunks(t *testing.T) {
 	ns := newServer(t, 16<<10)
 	js := connect(t, ns)
 	opts := store.Options{HistoryLimit: 200}
@@ -46,7 +46,7 @@ func TestALargeSessionIsCutIntoChunks(t *testing.T) {
 	require.Greater(t, len(before), 20)
 	apply(t, another, storetest.End("s", "r99", 99_500))
 	after := chunks(keys(t, js))
-	require.InDelta(t, len(before), len(after), 2, "those of the value before are gone")
+	require.InDelta(t, len(before), len(after), 2, "the chunks of the old value are purged")
 	doc := storetest.Show(t, s, "s")
 	require.Equal(t, "result of r99", doc.Current.Result)
 	require.Len(t, doc.History, 99)
@@ -55,7 +55,7 @@ func TestALargeSessionIsCutIntoChunks(t *testing.T) {
 	require.Len(t, summaries, 1)
 	require.Equal(t, 100, summaries[0].Turns)
 
-	t.Run("a turn of its own", func(t *testing.T) {
+	t.Run("a large retired turn", func(t *testing.T) {
 		apply(t, s, long("large", 0, 40_000)...)
 		short := open(t, js, store.Options{HistoryLimit: 0})
 		apply(t, short, long("large", 1, 10)...)
@@ -90,8 +90,7 @@ func TestTenThousandTurns(t *testing.T) {
 			js := connect(t, newServer(t, c.maxPayload))
 			s := open(t, js, store.Options{HistoryLimit: c.limit})
 			r := rand.New(rand.NewPCG(1, 1))
-			// As they come when everything is read from the stream again: by
-			// several processes, roughly in order.
+			// As in a rebuild by several processes: roughly in order.
 			order := make([]int, turns)
 			for i := range order {
 				order[i] = i

@@ -69,16 +69,23 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 	return slices.SortedFunc(maps.Values(found), store.Summary.Compare), nil
 }
 
+// Count implements [store.Reader].
+func (s *Store) Count(ctx context.Context) (int, error) {
+	found := map[string]struct{}{} // a key that is written meanwhile comes twice
+	err := s.bucket.each(ctx, "*", false, func(m message) error {
+		found[m.key] = struct{}{}
+		return nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("counting sessions: %w", err)
+	}
+	return len(found), nil
+}
+
 // summarize reads a summary from a value; one without turns does not belong in
 // a list.
 func (s *Store) summarize(ctx context.Context, m message) (store.Summary, error) {
-	r := record{time: m.time}
-	var err error
-	if chunksOf(m.value) != nil {
-		r, err = s.bucket.read(ctx, m.key)
-	} else {
-		r.data, err = unpack(m.value)
-	}
+	r, err := s.bucket.recordOf(ctx, m)
 	if err != nil || r.data == nil {
 		return store.Summary{}, err
 	}

@@ -28,9 +28,9 @@ const (
 // record is the content of a key, in however many messages.
 type record struct {
 	key      string
-	revision uint64 // 0: nothing was ever written
+	revision uint64 // 0: never written
 	time     time.Time
-	data     []byte // nil: nothing stands there
+	data     []byte // nil: deleted, or never written
 	chunks   []string
 }
 
@@ -60,6 +60,16 @@ func (b *bucket) read(ctx context.Context, key string) (record, error) {
 		before = m.revision
 	}
 	return record{}, fmt.Errorf("%s changed during every read", key)
+}
+
+// recordOf returns the record of a message from a walk, or the present one of
+// its key if it was overwritten since.
+func (b *bucket) recordOf(ctx context.Context, m message) (record, error) {
+	r, missing, err := b.assemble(ctx, m)
+	if missing != "" {
+		return b.read(ctx, m.key)
+	}
+	return r, err
 }
 
 // assemble puts a record together, unless a chunk is missing.

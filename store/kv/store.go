@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -30,10 +29,6 @@ const (
 	longPause   = 50 * time.Millisecond
 )
 
-// lookTime is how long sessions that seem new are read first after one turned
-// out to exist: where no conversation is kept, all turns seem new.
-const lookTime = time.Minute
-
 // Store is a [store.Store] in a bucket. It is safe for concurrent use, also by
 // several processes.
 type Store struct {
@@ -45,9 +40,6 @@ type Store struct {
 	shards  [shardCount]chan struct{}
 	entries *lru.Cache[*entry]
 	indexes *lru.Cache[*index]
-	// look is the time, in Unix nanoseconds, until which sessions that seem new
-	// are read first.
-	look atomic.Int64
 }
 
 var _ store.Store = (*Store)(nil)
@@ -57,19 +49,17 @@ var _ store.Store = (*Store)(nil)
 // every key (a history of 1 is enough) without expiry.
 func Open(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValueConfig, opts store.Options) (*Store, error) {
 	opts = opts.WithDefaults()
-	s := &Store{limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost}
-	var err error
-	if s.entries, err = lru.New[*entry](opts.CacheBytes); err != nil {
-		return nil, err
+	b, err := openBucket(ctx, js, bucket)
+	if err != nil {
+		return nil, fmt.Errorf("session bucket %s: %w", bucket.Bucket, err)
 	}
-	if s.indexes, err = lru.New[*index](indexCacheBytes); err != nil {
-		return nil, err
+	s := &Store{
+		bucket: b, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost,
+		entries: lru.New[*entry](opts.CacheBytes),
+		indexes: lru.New[*index](indexCacheBytes),
 	}
 	for i := range s.shards {
 		s.shards[i] = make(chan struct{}, 1)
-	}
-	if s.bucket, err = openBucket(ctx, js, bucket); err != nil {
-		return nil, fmt.Errorf("session bucket %s: %w", bucket.Bucket, err)
 	}
 	return s, nil
 }
@@ -130,7 +120,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 		// bucket lost, and the leaving turns with it.
 		e.at = record{}
 	}
-	if e == nil && beginsSession(facts) && time.Now().UnixNano() >= s.look.Load() {
+	if e == nil && beginsSession(facts) {
 		e = &entry{doc: &store.Document{}, at: record{key: token}, guess: true}
 	}
 	for attempt := 1; ; attempt++ {
@@ -152,9 +142,6 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 			return lost, err
 		}
 		if e != nil {
-			if e.guess {
-				s.look.Store(time.Now().Add(lookTime).UnixNano())
-			}
 			e.at, e.guess = record{}, false
 		}
 		if err = pause(ctx, attempt); err != nil {

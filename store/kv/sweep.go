@@ -18,26 +18,28 @@ func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int
 	return removed, errors.Join(append(errs, s.sweepChunks(ctx))...)
 }
 
-// stale returns the older keys that match the filter, each with its revision.
-func (s *Store) stale(ctx context.Context, filter string, olderThan time.Duration) ([]message, error) {
+// stale returns the older keys that match one of the filters, each with its
+// revision. After an error it goes on with the next filter.
+func (s *Store) stale(ctx context.Context, olderThan time.Duration, filters ...string) ([]message, error) {
 	var out []message
-	err := s.bucket.each(ctx, filter, false, func(m message) error {
-		if s.now().Sub(m.time) > olderThan {
-			out = append(out, m)
-		}
-		return nil
-	})
-	return out, err
+	var errs []error
+	for _, filter := range filters {
+		errs = append(errs, s.bucket.each(ctx, filter, false, func(m message) error {
+			if s.now().Sub(m.time) > olderThan {
+				out = append(out, m)
+			}
+			return nil
+		}))
+	}
+	return out, errors.Join(errs...)
 }
 
 func (s *Store) sweepSessions(ctx context.Context, olderThan time.Duration) (removed int, err error) {
-	stale, err := s.stale(ctx, "*", olderThan)
+	stale, err := s.stale(ctx, olderThan, "*")
 	errs := []error{err}
 	for _, m := range stale {
 		gone, err := s.remove(ctx, m)
-		if err != nil {
-			errs = append(errs, err)
-		}
+		errs = append(errs, err)
 		if gone {
 			removed++
 		}
@@ -58,7 +60,7 @@ func (s *Store) remove(ctx context.Context, m message) (bool, error) {
 		return false, err
 	}
 	defer unlock()
-	at, err := s.writeEmpty(ctx, record{key: m.key, revision: m.revision})
+	at, err := s.writeHead(ctx, record{key: m.key, revision: m.revision}, empty())
 	if errors.Is(err, errConflict) {
 		return false, nil // it was touched
 	}
@@ -78,13 +80,10 @@ var asides = []string{"*" + asideKey + "*", "*" + turnKey + "*" + asideKey + "*"
 
 // sweepAside removes old set-aside values.
 func (s *Store) sweepAside(ctx context.Context, olderThan time.Duration) error {
-	var errs []error
-	for _, filter := range asides {
-		stale, err := s.stale(ctx, filter, olderThan)
-		errs = append(errs, err)
-		for _, m := range stale {
-			errs = append(errs, s.bucket.purge(ctx, m.key, m.revision+1))
-		}
+	stale, err := s.stale(ctx, olderThan, asides...)
+	errs := []error{err}
+	for _, m := range stale {
+		errs = append(errs, s.bucket.purge(ctx, m.key, m.revision+1))
 	}
 	return errors.Join(errs...)
 }
@@ -92,22 +91,15 @@ func (s *Store) sweepAside(ctx context.Context, olderThan time.Duration) error {
 // sweepChunks removes the chunks of values that were never written, or were
 // overwritten by a process that died before it purged them.
 func (s *Store) sweepChunks(ctx context.Context) error {
-	chunks, err := s.stale(ctx, "*"+chunkKey+"*", strayAge)
-	if err != nil {
-		return err
-	}
-	ofTurns, err := s.stale(ctx, "*"+turnKey+"*"+chunkKey+"*", strayAge)
-	if err != nil {
+	chunks, err := s.stale(ctx, strayAge, "*"+chunkKey+"*", "*"+turnKey+"*"+chunkKey+"*")
+	if err != nil || len(chunks) == 0 {
 		return err
 	}
 	byKey := map[string][]string{}
-	for _, m := range append(chunks, ofTurns...) {
+	for _, m := range chunks {
 		i := strings.LastIndex(m.key, chunkKey)
 		key := m.key[:i]
 		byKey[key] = append(byKey[key], m.key[i+len(chunkKey):])
-	}
-	if len(byKey) == 0 {
-		return nil
 	}
 	// Values set aside have chunks too.
 	aside := map[string][]string{}

@@ -53,7 +53,7 @@ func TestSweep(t *testing.T) {
 	require.Zero(t, sweep())
 	require.Equal(t, before, keys(t, js))
 
-	// Chunks that nobody has use for go after a while, those of others stay.
+	// Unused chunks are removed after a while, others stay.
 	put("s.c.abc-1", "rstray")
 	put("s.h.r0.c.abc-2", "rstray")
 	put("nobody.c.abc-3", "rstray")
@@ -74,13 +74,13 @@ func TestSweep(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, removed)
 	require.Equal(t, want, keys(t, js))
-	// One that has just been emptied is old by this clock: both may count it.
+	// A session that was just emptied is old by this clock: both may count it.
 	require.GreaterOrEqual(t, sweep(), 3)
-	// What was set aside is gone, its chunks follow with the next sweep.
+	// Set-aside values are gone, their chunks follow with the next sweep.
 	sweep()
-	require.Empty(t, keys(t, js), "nothing is left, no markers either")
+	require.Empty(t, keys(t, js), "no key or marker is left")
 
-	// A process that remembers the session begins it anew.
+	// A process that has the session in memory starts a new one.
 	for n := range int64(3) {
 		apply(t, s, storetest.Begin("s", fmt.Sprint("r", n), n))
 	}
@@ -90,14 +90,14 @@ func TestSweep(t *testing.T) {
 	require.Empty(t, turns)
 }
 
-func TestASweepLeavesWhatIsTouched(t *testing.T) {
+func TestSweepKeepsASessionThatChanges(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	opts := store.Options{HistoryLimit: 0}
 	touching := open(t, js, opts)
 	for n := range int64(3) {
 		apply(t, touching, storetest.Begin("s", fmt.Sprint("r", n), n))
 	}
-	// The clock of this one is late; and while it looks, a fact comes.
+	// This store's clock is fast, and a fact arrives while it sweeps.
 	late := &interrupted{JetStream: js, before: func() { apply(t, touching, storetest.Begin("s", "r3", 3)) }, beforePurge: func() {}}
 	s, err := kv.Open(t.Context(), late, bucket("S"), store.Options{Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	require.NoError(t, err)
@@ -113,8 +113,8 @@ func TestASweepLeavesWhatIsTouched(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-// A session that begins anew while the old one is being removed is another one.
-func TestASweepLeavesWhatComesMeanwhile(t *testing.T) {
+// A session that begins while an old one of its name is being removed is kept.
+func TestSweepKeepsASessionThatBeginsMeanwhile(t *testing.T) {
 	js := connect(t, newServer(t, 0))
 	now := time.Now()
 	opts := store.Options{HistoryLimit: 0, Now: func() time.Time { return now }}

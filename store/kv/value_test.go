@@ -33,10 +33,10 @@ func TestPack(t *testing.T) {
 		data []byte
 		mark byte
 	}{
-		"nothing":                {nil, plainMark},
-		"little":                 {[]byte(`{"v":1}`), plainMark},
-		"much":                   {bytes.Repeat([]byte("abc"), packFrom), packedMark},
-		"what does not compress": {noise(4 * packFrom), plainMark},
+		"empty":          {nil, plainMark},
+		"small":          {[]byte(`{"v":1}`), plainMark},
+		"large":          {bytes.Repeat([]byte("abc"), packFrom), packedMark},
+		"incompressible": {noise(4 * packFrom), plainMark},
 	} {
 		t.Run(name, func(t *testing.T) {
 			value := pack(make([]byte, 3), c.data)
@@ -50,9 +50,9 @@ func TestPack(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoValueIsCorrupt(t *testing.T) {
+func TestInvalidValuesAreCorrupt(t *testing.T) {
 	for name, value := range map[string]string{
-		"nothing": "", "of no kind": "{}", "not compressed": "s\xff\xff\xff\xff\xff\xff", "cut short": string(pack(nil, bytes.Repeat([]byte("abc"), packFrom))[:20]),
+		"empty": "", "unknown kind": "{}", "not compressed": "s\xff\xff\xff\xff\xff\xff", "cut short": string(pack(nil, bytes.Repeat([]byte("abc"), packFrom))[:20]),
 		"too large": "s\xff\xff\xff\xff\x0f", "strange names": "c../x\n*",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -63,7 +63,7 @@ func TestWhatIsNoValueIsCorrupt(t *testing.T) {
 	}
 }
 
-func TestWhyAValueIsCorrupt(t *testing.T) {
+func TestErrorOfATooLargeValue(t *testing.T) {
 	_, err := unpack([]byte("s\xff\xff\xff\xff\x0f"))
 	require.ErrorContains(t, err, "decompresses to 4294967295 bytes")
 	require.NotContains(t, err.Error(), "%!")
@@ -101,14 +101,14 @@ func TestDecodeHead(t *testing.T) {
 		data string
 		want error
 	}{
-		"nothing":             {"", store.ErrCorrupt},
-		"a session file":      {`{"sessionId":"s","history":[]}`, store.ErrCorrupt},
-		"no document":         {`{"v":1}`, store.ErrCorrupt},
-		"no version":          {"{}\n{}\n", store.ErrCorrupt},
-		"of a later version":  {"{\"v\":2,\"new\":[]}\nwhatever", errFormat},
-		"of a strange shape":  {"[]\n{}\n", store.ErrCorrupt},
-		"of unknown fields":   {"{\"v\":1,\"new\":1}\n{}\n", nil},
-		"without an end line": {"{\"v\":1}\n{}", store.ErrCorrupt},
+		"empty":            {"", store.ErrCorrupt},
+		"a session file":   {`{"sessionId":"s","history":[]}`, store.ErrCorrupt},
+		"no document":      {`{"v":1}`, store.ErrCorrupt},
+		"no version":       {"{}\n{}\n", store.ErrCorrupt},
+		"a later version":  {"{\"v\":2,\"new\":[]}\nwhatever", errFormat},
+		"another shape":    {"[]\n{}\n", store.ErrCorrupt},
+		"an unknown field": {"{\"v\":1,\"new\":1}\n{}\n", nil},
+		"no last newline":  {"{\"v\":1}\n{}", store.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decodeHead([]byte(c.data))

@@ -9,9 +9,9 @@ import (
 	"intenthint/store"
 )
 
-// Facts makes a set of n facts of one session, of so many runs and within span
-// milliseconds, with everything that can happen to it: retries, late
-// beginnings, facts without a run id, runs that never begin.
+// Facts returns n random facts of one session, of so many runs and within span
+// milliseconds: with retries, late begins, facts without a run id and runs that
+// never begin.
 func Facts(r *rand.Rand, session string, n, runs int, span int64) []store.Fact {
 	facts := make([]store.Fact, 0, n)
 	for i := range n {
@@ -19,9 +19,9 @@ func Facts(r *rand.Rand, session string, n, runs int, span int64) []store.Fact {
 		if r.IntN(3) > 0 {
 			f.RunID = fmt.Sprintf("r%d", r.IntN(runs))
 		}
-		switch r.IntN(7) {
+		switch r.IntN(8) {
 		case 0, 1, 2:
-			// What cannot be compressed.
+			// Incompressible text.
 			f.Begin = &store.Begin{Input: fmt.Sprintf("input %s %016x%016x%016x", f.ID, r.Uint64(), r.Uint64(), r.Uint64())}
 			f.SessionKey, f.AgentID = "agent:main:"+f.ID, "main"
 			if r.IntN(2) == 0 {
@@ -36,6 +36,8 @@ func Facts(r *rand.Rand, session string, n, runs int, span int64) []store.Fact {
 			f.End = &store.End{Result: "result " + f.ID}
 		case 6:
 			f.Close = &store.Close{Reason: "reason " + f.ID}
+		case 7:
+			f.Feedback = &store.Feedback{Verdict: payload.VerdictWrong, Intent: "J_" + f.ID, By: "ada"}
 		}
 		facts = append(facts, f)
 	}

@@ -1,5 +1,4 @@
-// Package storetest holds every backend of package store to the same
-// behaviour.
+// Package storetest is the conformance suite of package store's backends.
 package storetest
 
 import (
@@ -7,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,12 +18,11 @@ import (
 	"intenthint/subjects"
 )
 
-// Open returns handles on one new and empty storage that keeps historyLimit
-// turns of history in a document, each handle as a process of its own would
-// have it; at least one.
+// Open returns one or more handles on a new, empty storage with the given
+// history limit. Each handle stands for a process.
 type Open func(t *testing.T, historyLimit int) []store.Store
 
-// Document is a session document as a reader sees it (contract §8).
+// Document is a decoded session document (contract §8).
 type Document struct {
 	SessionID  string       `json:"sessionId"`
 	SessionKey string       `json:"sessionKey"`
@@ -40,7 +37,7 @@ type Document struct {
 
 const start = int64(1_763_680_000_000)
 
-// Begin makes the fact that a turn began.
+// Begin returns the begin of a turn.
 func Begin(session, run string, n int64) store.Fact {
 	return store.Fact{
 		ID: "begin-" + run, TS: start + n, RunID: run, SessionID: session, SessionKey: "agent:main:" + session, AgentID: "main",
@@ -52,7 +49,7 @@ func Begin(session, run string, n int64) store.Fact {
 	}
 }
 
-// Call makes the fact that a tool call of a run finished.
+// Call returns a finished tool call of a run.
 func Call(session, run string, n int64) store.Fact {
 	id := fmt.Sprintf("call-%s-%d", run, n)
 	return store.Fact{
@@ -61,7 +58,15 @@ func Call(session, run string, n int64) store.Fact {
 	}
 }
 
-// End makes the fact that an attempt of a run ended.
+// Feedback returns what somebody said of the hint of a run.
+func Feedback(session, run, verdict string, n int64) store.Fact {
+	return store.Fact{
+		ID: fmt.Sprintf("feedback-%s-%d", run, n), TS: start + n, RunID: run, SessionID: session,
+		Feedback: &store.Feedback{Verdict: verdict, Intent: "MEMORY", By: "ada"},
+	}
+}
+
+// End returns the end of an attempt of a run.
 func End(session, run string, n int64) store.Fact {
 	return store.Fact{
 		ID: fmt.Sprintf("end-%s-%d", run, n), TS: start + n, RunID: run, SessionID: session,
@@ -85,32 +90,34 @@ func apply(t *testing.T, s store.Applier, facts ...store.Fact) {
 	require.NoError(t, s.Apply(t.Context(), facts))
 }
 
-// Spoil makes something that a storage keeps of a session one that cannot be
-// read. The session has a document, retired turns, and facts that wait.
+// Spoil damages a part of a stored session. The session has a document, retired
+// turns and waiting facts.
 type Spoil func(t *testing.T, s store.Store, token string)
 
 // Run runs the suite.
 func Run(t *testing.T, open Open, spoils map[string]Spoil) {
 	for name, test := range map[string]func(*testing.T, Open){
-		"a turn from beginning to end":             turnFromBeginningToEnd,
-		"facts without a turn are not a session":   factsWithoutTurn,
-		"order and repetition do not matter":       orderAndRepetition,
-		"retired turns are not resurrected":        retired,
-		"concurrent writers lose nothing":          concurrentWriters,
-		"readers never see a broken document":      concurrentReaders,
-		"a session is found by id, key and token":  names,
-		"a list shows the latest change first":     list,
-		"strange names are sessions like others":   strangeNames,
-		"facts must be of one session":             oneSession,
-		"an ended context stops an Apply":          endedContext,
-		"the end of a session goes with next turn": sessionEnd,
-		"the source is what was set last":          source,
-		"losses stay until they are made good":     losses,
+		"a turn from beginning to end":            turnFromBeginningToEnd,
+		"facts without a turn are not a session":  factsWithoutTurn,
+		"order and repetition do not matter":      orderAndRepetition,
+		"retired turns are not resurrected":       retired,
+		"concurrent writers lose nothing":         concurrentWriters,
+		"readers never see a broken document":     concurrentReaders,
+		"a session is found by id, key and token": names,
+		"a list shows the latest change first":    list,
+		"strange names are sessions like others":  strangeNames,
+		"facts must be of one session":            oneSession,
+		"an ended context stops Apply":            endedContext,
+		"the next turn hides the session end":     sessionEnd,
+		"the last source set is returned":         source,
+		"feedback finds its turn anywhere":        feedback,
+		"losses stay until they are rebuilt":      losses,
+		"a removed session is forgotten":          removal,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
 	for name, spoil := range spoils {
-		t.Run("what cannot be read is made again: "+name, func(t *testing.T) {
+		t.Run("damage is rebuilt: "+name, func(t *testing.T) {
 			for seed := range uint64(2) {
 				spoilt(t, open, spoil, rand.New(rand.NewPCG(seed, 5)))
 			}
@@ -293,10 +300,18 @@ func names(t *testing.T, open Open) {
 
 func list(t *testing.T, open Open) {
 	s := open(t, 200)[0]
+	counted := func(want int) {
+		t.Helper()
+		n, err := s.Count(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	counted(0)
 	for i, session := range []string{"a", "b", "c"} {
 		apply(t, s, Begin(session, "r-"+session, int64(i)))
 	}
 	apply(t, s, Begin("a", "r-again", 100), store.Fact{ID: "close", TS: start + 200, SessionID: "a", Close: &store.Close{Reason: "reset"}})
+	counted(3)
 	summaries, err := s.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, summaries, 3)
@@ -329,117 +344,10 @@ func source(t *testing.T, open Open) {
 	}
 	summaries, err := handles[0].List(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, summaries, "it is no session")
+	require.Empty(t, summaries, "it is not listed as a session")
 }
 
-func losses(t *testing.T, open Open) {
-	handles := open(t, 200)
-	first, last := handles[0], handles[len(handles)-1]
-	tokens := func() []string {
-		all, err := last.Lost(t.Context())
-		require.NoError(t, err)
-		out := []string{}
-		for _, l := range all {
-			out = append(out, l.Token)
-		}
-		slices.Sort(out)
-		return out
-	}
-	require.Empty(t, tokens())
-	for _, token := range []string{"a", "_", "two=2Fthree"} {
-		require.NoError(t, first.MarkLost(t.Context(), token))
-	}
-	require.Equal(t, []string{"_", "a", "two=2Fthree"}, tokens())
-	before, err := last.Lost(t.Context())
-	require.NoError(t, err)
-	require.NoError(t, first.MarkLost(t.Context(), "a"))
-	for _, loss := range before {
-		require.NoError(t, last.Recovered(t.Context(), loss))
-		require.NoError(t, first.Recovered(t.Context(), loss), "another process did it too")
-	}
-	require.Equal(t, []string{"a"}, tokens(), "it was lost again meanwhile")
-	summaries, err := handles[0].List(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, summaries, "it is no session")
-}
-
-// everything is the document of session s, and the retired turns that do not
-// stand in it again.
-func everything(t *testing.T, s store.Store) (document string, retired map[string]string) {
-	t.Helper()
-	raw, err := s.Get(t.Context(), "s")
-	require.NoError(t, err)
-	turns, err := s.Retired(t.Context(), "s")
-	require.NoError(t, err)
-	retired = map[string]string{}
-	for _, turn := range turns {
-		decoded, err := store.DecodeTurn(turn)
-		require.NoError(t, err)
-		retired[decoded.RunID] = string(turn)
-	}
-	doc := Show(t, s, "s")
-	for _, turn := range append(doc.History, *doc.Current) {
-		delete(retired, turn.RunID)
-	}
-	return string(raw), retired
-}
-
-func spoilt(t *testing.T, open Open, spoil Spoil, r *rand.Rand) {
-	t.Helper()
-	limit := r.IntN(3)
-	facts := Facts(r, "s", 60, 8, 60)
-	for i := range int64(6) {
-		facts = append(facts, Begin("s", fmt.Sprint("sure", i), i*10), Call("s", fmt.Sprint("never", i), i))
-	}
-	r.Shuffle(len(facts), func(i, j int) { facts[i], facts[j] = facts[j], facts[i] })
-	// One that looks for its run, and one for the turn before a time.
-	facts = append(facts, Call("s", "noticed", 1), Call("s", "", -1))
-	begins := []store.Fact{Begin("s", "never1", 3), Begin("s", "noticed", 5)}
-	calm := open(t, limit)[0]
-	apply(t, calm, slices.Concat(facts, begins)...)
-
-	handles := open(t, limit)
-	last := handles[len(handles)-1]
-	some := func() store.Store { return handles[r.IntN(len(handles))] }
-	for _, f := range facts[:len(facts)-2] {
-		apply(t, some(), f)
-	}
-	for _, s := range handles {
-		// All have it in memory, and nothing is on its way.
-		apply(t, s, facts[:len(facts)-2]...)
-	}
-	spoil(t, handles[0], "s")
-	noticing := some()
-	apply(t, noticing, facts[len(facts)-2:]...)
-	losses, err := last.Lost(t.Context())
-	require.NoError(t, err)
-	require.NotEmpty(t, losses)
-	_, err = noticing.Retired(t.Context(), "s")
-	require.NoError(t, err, "a reader shows what is there")
-
-	for rest := facts; len(rest) > 0; {
-		n := 1 + r.IntN(len(rest))
-		apply(t, handles[len(handles)-1], rest[:n]...)
-		rest = rest[n:]
-		apply(t, some(), facts[r.IntN(len(facts))]) // comes again meanwhile
-	}
-	for _, loss := range losses {
-		require.Equal(t, "s", loss.Token)
-		require.NoError(t, last.Recovered(t.Context(), loss))
-	}
-	for _, f := range begins {
-		apply(t, some(), f)
-	}
-	wantDocument, wantRetired := everything(t, calm)
-	document, retired := everything(t, handles[0])
-	require.Equal(t, wantDocument, document)
-	require.Equal(t, wantRetired, retired)
-	losses, err = last.Lost(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, losses, "once is enough")
-}
-
-// StrangeNames are session ids that try to be something else.
+// StrangeNames returns session ids that are unsafe as file names or subjects.
 func StrangeNames() []string {
 	return []string{
 		"../../x", "..", ".", "/etc/passwd", "a\x00b", "\x00", "_", "=5F", "con", "a.json", ".locks", " ", "\xff\xfe", "ü",
@@ -497,4 +405,47 @@ func sessionEnd(t *testing.T, open Open) {
 	require.Nil(t, Show(t, s, "s").Ended)
 	apply(t, s, store.Fact{ID: "same", TS: start + 20, SessionID: "s", Close: &store.Close{Reason: "idle"}})
 	require.Equal(t, "idle", Show(t, s, "s").Ended.Reason)
+}
+
+// A turn gets its feedback in the document, among the retired, and when the
+// feedback comes first. The latest counts.
+func feedback(t *testing.T, open Open) {
+	handles := open(t, 1)
+	first, last := handles[0], handles[len(handles)-1]
+	apply(t, first, Feedback("s", "r2", payload.VerdictRight, 150))
+	_, err := last.Get(t.Context(), "s")
+	require.ErrorIs(t, err, store.ErrNotFound, "feedback alone is no session")
+	for i := range int64(4) {
+		apply(t, first, Begin("s", fmt.Sprint("r", i), i*100))
+	}
+	retired, current := Feedback("s", "r0", payload.VerdictWrong, 500), Feedback("s", "r3", payload.VerdictWrong, 600)
+	early := Feedback("s", "r3", payload.VerdictRight, 599)
+	unknown, loose := Feedback("s", "r9", payload.VerdictRight, 5), Feedback("s", "", payload.VerdictRight, 1000)
+	for range 2 {
+		for _, s := range handles {
+			apply(t, s, current, early, unknown, retired, loose)
+		}
+	}
+
+	doc := Show(t, last, "s")
+	require.Equal(t, &store.Judgement{
+		Feedback: store.Feedback{Verdict: payload.VerdictWrong, Intent: "MEMORY", By: "ada"},
+		At:       "2025-11-20T23:06:40.600Z", Key: current.Key(),
+	}, doc.Current.Feedback)
+	require.Equal(t, payload.VerdictRight, doc.History[0].Feedback.Verdict)
+	said := map[string]*store.Judgement{}
+	lines, err := last.Retired(t.Context(), "s")
+	require.NoError(t, err)
+	for _, raw := range lines {
+		turn, err := store.DecodeTurn(raw)
+		require.NoError(t, err)
+		said[turn.RunID] = turn.Feedback
+	}
+	require.Equal(t, retired.Key(), said["r0"].Key, "the amended turn is the one that counts")
+	require.Nil(t, said["r1"])
+
+	apply(t, last, Begin("s", "r9", 400))
+	doc = Show(t, first, "s")
+	require.Equal(t, "r9", doc.Current.RunID)
+	require.Equal(t, unknown.Key(), doc.Current.Feedback.Key, "it waited for its turn")
 }

@@ -25,11 +25,11 @@ type sized[V any] struct {
 const maxEntries = 1 << 14
 
 // New makes a cache of values of about limit bytes in all.
-func New[V any](limit int64) (*Cache[V], error) {
+func New[V any](limit int64) *Cache[V] {
 	c := &Cache[V]{limit: limit}
-	var err error
-	c.lru, err = simplelru.NewLRU(maxEntries, func(_ string, old sized[V]) { c.bytes -= old.bytes })
-	return c, err
+	// It fails only for a size below 1.
+	c.lru, _ = simplelru.NewLRU(maxEntries, func(_ string, old sized[V]) { c.bytes -= old.bytes })
+	return c
 }
 
 // Get returns the value of a session and reports whether there is one.

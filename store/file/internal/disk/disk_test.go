@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// calls notes how files are synced; one call takes a millisecond.
+// calls records how files are synced; one call takes a millisecond.
 type calls struct {
 	mu      sync.Mutex
 	singly  map[*os.File]int
@@ -61,7 +61,7 @@ func files(n int) []*os.File {
 	return out
 }
 
-// Each hears of the call that came after it, and of no other one.
+// Each caller gets the result of the first sync that began after its call.
 func TestNamesAreSyncedTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failure := errors.New("the disk is gone")
@@ -102,24 +102,24 @@ func TestFilesAreSyncedTogether(t *testing.T) {
 		c := &calls{singly: map[*os.File]int{}, whole: time.Millisecond}
 		s := c.syncs()
 		require.NoError(t, s.sync(new(os.File)))
-		require.Zero(t, c.wholes, "one alone")
+		require.Zero(t, c.wholes, "a single file")
 
 		began := time.Now()
 		require.Equal(t, make([]error, 20), together(s, files(20)...))
 		require.Equal(t, 1, c.wholes)
-		require.Len(t, c.singly, 2, "the one that came first")
+		require.Len(t, c.singly, 2, "the file that came first")
 		require.Equal(t, 2*time.Millisecond, time.Since(began))
 
 		require.Equal(t, make([]error, 3), together(s, files(3)...))
-		require.Equal(t, 1, c.wholes, "two do not make everybody's files be written")
+		require.Equal(t, 1, c.wholes, "two files are too few for a sync of everything")
 		require.Len(t, c.singly, 5)
 	})
 }
 
-func TestEachFileIsSyncedWhereTogetherDoesNotDo(t *testing.T) {
+func TestFilesAreSyncedSinglyIfSyncingAllFails(t *testing.T) {
 	for name, wrong := range map[string]error{
-		"it cannot be":               nil,
-		"somebody else's file fails": errors.New("input/output error"),
+		"not supported":      nil,
+		"another file fails": errors.New("input/output error"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -139,7 +139,7 @@ func TestEachFileIsSyncedWhereTogetherDoesNotDo(t *testing.T) {
 	}
 }
 
-func TestAFileSystemThatOthersKeepBusyIsLeftAlone(t *testing.T) {
+func TestFilesAreSyncedSinglyOnABusyFileSystem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &calls{singly: map[*os.File]int{}, whole: time.Second}
 		s := c.syncs()
@@ -158,7 +158,7 @@ func TestAFileSystemThatOthersKeepBusyIsLeftAlone(t *testing.T) {
 	})
 }
 
-func TestSyncingEverythingReachesTheDisk(t *testing.T) {
+func TestSyncAllOnThisSystem(t *testing.T) {
 	f, err := os.Create(t.TempDir() + "/f")
 	require.NoError(t, err)
 	_, err = f.WriteString("text")
@@ -167,6 +167,6 @@ func TestSyncingEverythingReachesTheDisk(t *testing.T) {
 		require.NoError(t, syncAll(f))
 	}
 	require.NoError(t, f.Close())
-	require.False(t, canSyncAll("/proc"), "not every file system keeps its word")
+	require.False(t, canSyncAll("/proc"), "unsupported file system")
 	require.False(t, canSyncAll("/does/not/exist"))
 }

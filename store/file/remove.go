@@ -1,0 +1,103 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// Remove implements [store.Remover]. The session file goes last: if the process
+// dies before that, the session is still listed and can be removed again.
+func (s *Store) Remove(ctx context.Context, token string) (removed []string, err error) {
+	if !store.IsSession(token) {
+		return nil, nil
+	}
+	unlock, err := s.lock(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	s.forget(token)
+	removed, err = s.remove(token)
+	if err != nil {
+		return removed, fmt.Errorf("removing session %s: %w", token, err)
+	}
+	return removed, nil
+}
+
+func (s *Store) remove(token string) (removed []string, err error) {
+	if err := s.removeSpares(token); err != nil {
+		return nil, err
+	}
+	if err := s.removeLosses(token); err != nil {
+		return nil, err
+	}
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, err
+	}
+	document := token + sessionSuffix
+	var names []string
+	for _, file := range files {
+		// A token has no dot.
+		if name := file.Name(); strings.HasPrefix(name, token+".") && name != document {
+			names = append(names, name)
+		}
+	}
+	for _, name := range append(names, document) {
+		path := s.path(name, "")
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return removed, err
+		}
+		removed = append(removed, name)
+	}
+	if len(removed) == 0 {
+		return nil, nil
+	}
+	return removed, s.disk.Names()
+}
+
+// removeSpares removes the files kept for reuse that hold an earlier version of
+// the session. The process that keeps one does without.
+func (s *Store) removeSpares(token string) error {
+	return s.removeIn(tempDir, func(path string) bool {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return false // reused since
+		}
+		summary, err := store.Summarize(data)
+		return err == nil && (subjects.Name(summary.SessionID) == token || subjects.Name(summary.SessionKey) == token)
+	})
+}
+
+func (s *Store) removeLosses(token string) error {
+	return s.removeIn(lostDir, func(path string) bool { return strings.HasPrefix(filepath.Base(path), token+".") })
+}
+
+// removeIn removes files of a directory of the store.
+func (s *Store) removeIn(dir string, which func(path string) bool) error {
+	files, err := os.ReadDir(filepath.Join(s.dir, dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, file := range files {
+		path := filepath.Join(s.dir, dir, file.Name())
+		if !which(path) {
+			continue
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
