@@ -2,29 +2,32 @@ package conversation
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
-// clean returns text without thinking, without what plugins and the gateway
-// have put into it, and with every run of white space folded to one space. The
-// result is valid UTF-8.
+// clean returns text without thinking and without the blocks of plugins and the
+// gateway, with every run of white space folded to one space. The result is valid
+// UTF-8.
 //
-// A thinking tag or block that is never closed is left out to the end of the
-// text when it begins a line; within a line, where people write about such
-// tags, only the tag is.
+// A block that is never closed is removed to the end of the text when its tag
+// begins a line. Within a line, where people write about such tags, only the tag
+// is removed.
 func clean(message string) string { return text.Fold(strip(message)) }
 
-// blockNames are the tags whose content is left out.
-var blockNames = [...]string{"think", payload.HintTag, "active_memory_plugin"}
+// blockNames are the tags whose content is removed: thinking, and what plugins
+// and this system put into prompts.
+var blockNames = [...]string{
+	"think", payload.HintTag, "active_memory_plugin", payload.ExperiencesTag, payload.SkippedTag, payload.ReminderTag,
+}
 
+// maxTagBytes is the length of the longest of their tags.
 const maxTagBytes = len("</" + payload.HintTag + ">")
 
-// ctxMark is how OpenClaw since 2026.9 marks its own blocks, in the place of
-// "(untrusted metadata):".
+// ctxMark marks OpenClaw's own blocks since 2026.9, instead of "(untrusted
+// metadata):".
 const ctxMark = "⟦openclaw:ctx⟧"
 
 // headings are the lines in front of JSON that describes the conversation.
@@ -35,10 +38,9 @@ var headings = [...]string{
 	"Sender: " + ctxMark,
 }
 
-// strip removes blocks, headers and headed JSON in one pass. It writes what
-// stays to out and looks for a tag or heading only where one can end, at the
-// end of out: so text that comes to stand side by side by a removal is looked
-// at as well, and no tag survives.
+// strip removes blocks, headers and headed JSON in one pass. It appends what stays
+// to out, and looks for tags and headings at the end of out. That finds the tags
+// that a removal joins, too.
 func strip(text string) string {
 	if strings.IndexByte(text, '<') < 0 && !strings.Contains(text, "ntrusted ") && !strings.Contains(text, ctxMark) {
 		return text
@@ -136,8 +138,8 @@ func blockName(word []byte) int {
 	return -1
 }
 
-// headed leaves out the JSON at text[i:] and its heading when out ends in one,
-// and returns where to go on.
+// headed removes the JSON at text[i:] and its heading when out ends in one, and
+// returns where to continue.
 func (s *stripper) headed(text string, i int) int {
 	for _, heading := range headings {
 		if !bytes.HasSuffix(s.out, []byte(heading)) {
@@ -151,8 +153,8 @@ func (s *stripper) headed(text string, i int) int {
 	return i
 }
 
-// finish deals with what was never closed. Whatever is cut out leaves a space,
-// since no tag has one.
+// finish removes what was never closed. A space stands in for each, so that no new
+// tag arises.
 func (s *stripper) finish() []byte {
 	if len(s.open) == 0 {
 		return s.out
@@ -166,7 +168,7 @@ func (s *stripper) finish() []byte {
 		kept = append(append(kept, s.out[from:o.at]...), ' ')
 		switch {
 		case s.closings[o.name] > o.closings:
-			// A tag that was opened twice and closed once ends where it was closed.
+			// Opened twice and closed once: it ends where the other one was closed.
 			from = max(o.at, min(s.closedAt[o.name], len(s.out)))
 		case beginsLine(s.out[:o.at]):
 			return kept
@@ -178,32 +180,25 @@ func (s *stripper) finish() []byte {
 }
 
 func beginsLine(before []byte) bool {
-	for _, b := range slices.Backward(before) {
-		switch b {
-		case '\n':
-			return true
-		case ' ', '\t', '\r':
-		default:
-			return false
-		}
-	}
-	return true
+	before = bytes.TrimRight(before, " \t\r")
+	return len(before) == 0 || before[len(before)-1] == '\n'
 }
 
-const codeFence = "```"
+const (
+	codeFence = "```"
+	space     = " \t\r\n"
+)
 
-// jsonBlockEnd returns where the JSON object that begins at text[i:], bare or
-// in a code fence, ends; i when there is none. JSON that is not complete ends
-// at a closing fence, a blank line or the end of the text.
+// jsonBlockEnd returns the end of the JSON object at text[i:], bare or in a code
+// fence; i when no object begins there. Incomplete JSON ends at a closing fence, a blank
+// line or the end of the text.
 func jsonBlockEnd(text string, i int) int {
-	at := skipSpace(text, i)
+	at := skip(text, i, space)
 	fenced := strings.HasPrefix(text[at:], codeFence)
 	if fenced {
 		at += len(codeFence)
-		for at < len(text) && isWordByte(text[at]) {
-			at++
-		}
-		at = skipSpace(text, at)
+		at = skip(text, at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+		at = skip(text, at, space)
 	}
 	switch {
 	case at < len(text) && text[at] == '{':
@@ -212,7 +207,7 @@ func jsonBlockEnd(text string, i int) int {
 		return i
 	}
 	if fenced {
-		if after := skipSpace(text, at); strings.HasPrefix(text[after:], codeFence) {
+		if after := skip(text, at, space); strings.HasPrefix(text[after:], codeFence) {
 			return after + len(codeFence)
 		}
 	}
@@ -224,10 +219,7 @@ func jsonEnd(text string, at int) int {
 	for ; at < len(text); at++ {
 		switch c := text[at]; {
 		case c == '\n':
-			next := at + 1
-			for next < len(text) && (text[next] == ' ' || text[next] == '\t' || text[next] == '\r') {
-				next++
-			}
+			next := skip(text, at+1, " \t\r")
 			if next == len(text) || text[next] == '\n' || strings.HasPrefix(text[next:], codeFence) {
 				return at
 			}
@@ -255,13 +247,7 @@ func jsonEnd(text string, at int) int {
 	return len(text)
 }
 
-func skipSpace(text string, i int) int {
-	for i < len(text) && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-func isWordByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+// skip returns where the characters of a set that begin at text[i:] end.
+func skip(text string, i int, set string) int {
+	return len(text) - len(strings.TrimLeft(text[i:], set))
 }

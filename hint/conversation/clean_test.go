@@ -39,6 +39,10 @@ func TestClean(t *testing.T) {
 		"hint":                       {hintBlock + "What now?", "What now?"},
 		"hint behind a time stamp":   {"[Fri 2026-11-20 22:57 UTC] " + hintBlock + "What now?", "[Fri 2026-11-20 22:57 UTC] What now?"},
 		"memory":                     {"<active_memory_plugin>likes tea</active_memory_plugin>\nWhat now?", "What now?"},
+		"experiences":                {"<relevant-experiences>\nuntrusted\n1. x\n</relevant-experiences>\n\nWhat now?", "What now?"},
+		"skipped messages":           {"<skipped-messages>\n- ada: x\n</skipped-messages>\n\n<knowhub-reminder>\nuse it\n</knowhub-reminder>\n\nWhat now?", "What now?"},
+		"a reminder cut short":       {"<knowhub-reminder>\nuse it", ""},
+		"all blocks of this system":  {hintBlock + "<skipped-messages>a</skipped-messages>\n<relevant-experiences>b</relevant-experiences>\n<KnowHub-Reminder>c</knowhub-reminder>\nWhat now?", "What now?"},
 		"both plugins": {
 			hintBlock + payload.UntrustedHeader + "\n<active_memory_plugin>\nx\n</active_memory_plugin>\n\nWhat now?",
 			"What now?",
@@ -109,11 +113,19 @@ func TestCleanIsLinear(t *testing.T) {
 	}
 }
 
+func TestTheLongestTagIsFound(t *testing.T) {
+	t.Parallel()
+	for _, name := range blockNames {
+		require.LessOrEqual(t, len("</"+name+">"), maxTagBytes)
+		require.Equal(t, "a b", clean("a <"+name+">x</"+name+"> b"))
+	}
+}
+
 func FuzzClean(f *testing.F) {
 	for _, seed := range []string{
 		"<think>a</think>b", "x <think> y", hintBlock + "hello",
 		"Sender (untrusted metadata):\n```json\n{\"a\": \"<think>\"}\n```\nhi",
-		"Conversation info: ⟦openclaw:ctx⟧ {}", "<thi<think></think>nk>", payload.UntrustedHeader,
+		"<skipped-messages>a</skipped-messages>b", "<relevant-experiences>a<knowhub-reminder>", "Conversation info: ⟦openclaw:ctx⟧ {}", "<thi<think></think>nk>", payload.UntrustedHeader,
 	} {
 		f.Add(seed)
 	}

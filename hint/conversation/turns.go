@@ -8,6 +8,7 @@ import (
 
 	"intenthint/internal/text"
 	"intenthint/payload"
+	"intenthint/redact"
 )
 
 // maxLatestChars bounds the latest message, in characters (contract §5).
@@ -43,7 +44,7 @@ type Window struct {
 	Assistant Side `json:"assistant"`
 }
 
-// Bounds of a window (contract §9).
+// Bounds of a window (contract §9), to which package config clamps it.
 const (
 	MaxUserTurns      = 20
 	MaxAssistantTurns = 10
@@ -56,19 +57,9 @@ func DefaultWindow() Window {
 	return Window{User: Side{Turns: 5, Chars: 500}, Assistant: Side{Turns: 3, Chars: 300}}
 }
 
-// clamped returns the window with every number inside its bounds.
-func (w Window) clamped() Window {
-	return Window{
-		User:      Side{Turns: clamp(w.User.Turns, 0, MaxUserTurns), Chars: clamp(w.User.Chars, MinChars, MaxChars)},
-		Assistant: Side{Turns: clamp(w.Assistant.Turns, 0, MaxAssistantTurns), Chars: clamp(w.Assistant.Chars, MinChars, MaxChars)},
-	}
-}
-
-func clamp(n, low, high int) int { return min(max(n, low), high) }
-
 // History returns the turns that the mode sends to a classifier, cleaned, paired
-// and oldest first (contract §5). The window counts in [ModeRecent] only, and is
-// clamped; messages that are too old for it are not looked at.
+// and oldest first (contract §5). The window counts in [ModeRecent] only;
+// messages that are too old for it are not looked at.
 func History(messages []payload.Message, mode QueryMode, window Window) []payload.Turn {
 	switch mode {
 	case ModeMessage:
@@ -76,8 +67,28 @@ func History(messages []payload.Message, mode QueryMode, window Window) []payloa
 	case ModeFull:
 		return last(messages, math.MaxInt, math.MaxInt)
 	default:
-		window = window.clamped()
 		return window.cut(last(messages, window.User.Turns, window.Assistant.Turns))
+	}
+}
+
+// Redacted is [History] with every text redacted before it is cut.
+func Redacted(messages []payload.Message, mode QueryMode, window Window) []payload.Turn {
+	switch mode {
+	case ModeMessage:
+		return nil
+	case ModeFull:
+		turns := last(messages, math.MaxInt, math.MaxInt)
+		for i := range turns {
+			turns[i].Text = redact.Text(turns[i].Text)
+		}
+		return turns
+	default:
+		turns := last(messages, window.User.Turns, window.Assistant.Turns)
+		for i := range turns {
+			// One more character tells cut that there is more.
+			turns[i].Text = redact.Head(turns[i].Text, window.chars(turns[i].Role)+1)
+		}
+		return window.cut(turns)
 	}
 }
 
@@ -98,15 +109,19 @@ func Before(latest string, messages []payload.Message) []payload.Message {
 // cut shortens the texts of turns in place.
 func (w Window) cut(turns []payload.Turn) []payload.Turn {
 	for i := range turns {
-		chars := w.User.Chars
-		if turns[i].Role == payload.RoleAssistant {
-			chars = w.Assistant.Chars
-		}
-		if cut := text.Cut(turns[i].Text, chars); len(cut) < len(turns[i].Text) {
+		if cut := text.Cut(turns[i].Text, w.chars(turns[i].Role)); len(cut) < len(turns[i].Text) {
 			turns[i].Text = cut + Truncated
 		}
 	}
 	return turns
+}
+
+// chars is how many characters of a text are kept.
+func (w Window) chars(role string) int {
+	if role == payload.RoleAssistant {
+		return w.Assistant.Chars
+	}
+	return w.User.Chars
 }
 
 // Latest returns a prompt as a classifier sees it: cleaned, and cut to
@@ -120,7 +135,8 @@ func Latest(prompt string) string {
 // that a long history costs no more than what is taken from it.
 //
 // Heartbeats are dropped before turns pair up, so an alert that answers a poll
-// is the last that was said to the message before it.
+// is the last that was said to the message before it. What another session said
+// is dropped with the answers to it.
 func last(messages []payload.Message, users, assistants int) []payload.Turn {
 	var (
 		out      []payload.Turn // newest first
@@ -136,10 +152,11 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 			}
 		case m.Role == payload.RoleUser && (answer != "" || !anyAfter):
 			text := textOf(m)
-			if text == "" {
+			if isInternal(m, text) {
+				answer = ""
 				continue
 			}
-			if isHeartbeatPoll(text) {
+			if text == "" || isHeartbeatPoll(text) {
 				continue
 			}
 			anyAfter = true
@@ -159,17 +176,31 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 }
 
 func textOf(m *payload.Message) string {
-	texts := m.Content.Texts()
-	if len(texts) == 1 {
-		return clean(texts[0])
-	}
-	return clean(strings.Join(texts, "\n"))
+	return clean(strings.Join(m.Content.Texts(), "\n"))
 }
 
 const (
 	heartbeatAnswer = "HEARTBEAT_OK"
 	heartbeatPoll   = "heartbeat poll"
 )
+
+// internalMarks begin the texts that another session sends, also where the
+// gateway has not kept their provenance.
+var internalMarks = [...]string{"[Inter-session message]", "[Internal task completion event]"}
+
+// isInternal reports whether a user message with this cleaned text comes from
+// another session (contract §5).
+func isInternal(m *payload.Message, text string) bool {
+	if m.Provenance.Kind == payload.InterSession {
+		return true
+	}
+	for _, mark := range internalMarks {
+		if strings.HasPrefix(text, mark) {
+			return true
+		}
+	}
+	return false
+}
 
 func isHeartbeatPoll(text string) bool {
 	for {

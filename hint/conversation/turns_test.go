@@ -2,20 +2,17 @@ package conversation
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/golden"
 	"intenthint/payload"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // content is what a message says: a text, or several text parts.
 func content(texts ...string) payload.Content {
@@ -34,16 +31,21 @@ func content(texts ...string) payload.Content {
 	return payload.Content(raw)
 }
 
-// script reads lines such as "u hello" and "a hi there"; other roles by name.
+// script reads lines such as "u hello" and "a hi there"; "i" is a user message
+// from another session, other roles go by name.
 func script(lines ...string) []payload.Message {
 	roles := map[string]string{"u": payload.RoleUser, "a": payload.RoleAssistant}
 	var out []payload.Message
 	for _, line := range lines {
 		role, text, _ := strings.Cut(line, " ")
+		m := payload.Message{Role: role, Content: content(text)}
 		if name, ok := roles[role]; ok {
-			role = name
+			m.Role = name
 		}
-		out = append(out, payload.Message{Role: role, Content: content(text)})
+		if role == "i" {
+			m.Role, m.Provenance.Kind = payload.RoleUser, payload.InterSession
+		}
+		out = append(out, m)
 	}
 	return out
 }
@@ -86,6 +88,19 @@ func TestFullHistory(t *testing.T) {
 		"talk of a heartbeat answer":          {script("u one", "a HEARTBEAT_OK is what I say"), []string{"u one", "a HEARTBEAT_OK is what I say"}},
 		"an assistant may speak of the poll":  {script("u one", "a the heartbeat poll ran"), []string{"u one", "a the heartbeat poll ran"}},
 		"a heart that beats":                  {script("u my heartbeat", "a polls"), []string{"u my heartbeat", "a polls"}},
+		"another session, and its answer":     {script("u one", "a 1", "i done", "a thanks", "a bye", "u two", "a 2"), []string{"u one", "a 1", "u two", "a 2"}},
+		"another session at the end":          {script("u one", "a 1", "i done", "a thanks"), []string{"u one", "a 1"}},
+		"another session, not answered":       {script("u one", "a 1", "i done"), []string{"u one", "a 1"}},
+		"a message before another session":    {script("u one", "i done", "a thanks"), []string{"u one"}},
+		"replaced past another session":       {script("u one", "i done", "a thanks", "u two", "a 2"), []string{"u two", "a 2"}},
+		"another session twice":               {script("u one", "a 1", "i done", "i done too", "a thanks"), []string{"u one", "a 1"}},
+		"another session without a text":      {script("u one", "a 1", "i ", "a thanks"), []string{"u one", "a 1"}},
+		"another session's, by its text":      {script("u one", "a 1", "u [Inter-session message] sourceSession=x\n\nhi", "a thanks"), []string{"u one", "a 1"}},
+		"a task's end, by its text":           {script("u one", "a 1", "u  [Internal task completion event]\nsource: subagent", "a thanks"), []string{"u one", "a 1"}},
+		"behind a block of this system":       {script("u one", "a 1", "u <skipped-messages>x</skipped-messages>\n[Inter-session message] hi", "a thanks"), []string{"u one", "a 1"}},
+		"talk of another session":             {script("u what is [Inter-session message]?", "a 1"), []string{"u what is [Inter-session message]?", "a 1"}},
+		"a heartbeat after another session":   {script("u one", "a 1", "i done", "u heartbeat poll", "a alert"), []string{"u one", "a 1"}},
+		"an assistant may begin like that":    {script("u one", "a [Inter-session message] 1"), []string{"u one", "a [Inter-session message] 1"}},
 		"several parts are one text": {
 			[]payload.Message{{Role: payload.RoleUser, Content: content("one", "two")}, {Role: payload.RoleAssistant, Content: content("1 ", " 2")}},
 			[]string{"u one two", "a 1 2"},
@@ -174,20 +189,30 @@ func TestRecentCutsInCharacters(t *testing.T) {
 	require.Equal(t, lines(forward(messages)), lines(History(messages, ModeFull, window)), "full is uncut")
 }
 
-func TestWindowClamp(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct{ in, want Window }{
-		"the default": {DefaultWindow(), Window{Side{5, 500}, Side{3, 300}}},
-		"too much":    {Window{Side{21, 1001}, Side{11, 99999}}, Window{Side{20, 1000}, Side{10, 1000}}},
-		"too little":  {Window{Side{-1, 39}, Side{-5, 0}}, Window{Side{0, 40}, Side{0, 40}}},
-		"at the ends": {Window{Side{20, 40}, Side{10, 1000}}, Window{Side{20, 40}, Side{10, 1000}}},
+// A secret that the window cuts would not be recognized afterwards.
+func TestRedactedTextsAreCutAfterwards(t *testing.T) {
+	const key = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
+	messages := script("u "+strings.Repeat("x ", 18)+key+" rest", "a mail alice@example.com", "u last")
+	window := Window{User: Side{Turns: 9, Chars: 40}, Assistant: Side{Turns: 9, Chars: 40}}
+	for mode, want := range map[QueryMode][]payload.Turn{
+		ModeMessage: nil,
+		ModeRecent: {
+			{Role: payload.RoleUser, Text: strings.Repeat("x ", 18) + "[API" + Truncated},
+			{Role: payload.RoleAssistant, Text: "mail [EMAIL]"},
+			{Role: payload.RoleUser, Text: "last"},
+		},
+		ModeFull: {
+			{Role: payload.RoleUser, Text: strings.Repeat("x ", 18) + "[API_KEY] rest"},
+			{Role: payload.RoleAssistant, Text: "mail [EMAIL]"},
+			{Role: payload.RoleUser, Text: "last"},
+		},
+	} {
+		t.Run(string(mode), func(t *testing.T) { require.Equal(t, want, Redacted(messages, mode, window)) })
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			require.Equal(t, c.want, c.in.clamped())
-		})
-	}
+	t.Run("without secrets it is the history", func(t *testing.T) {
+		messages := script("u "+strings.Repeat("x", 41), "a "+strings.Repeat("y", 40), "u z")
+		require.Equal(t, History(messages, ModeRecent, window), Redacted(messages, ModeRecent, window))
+	})
 }
 
 func TestLatest(t *testing.T) {
@@ -214,20 +239,13 @@ func TestCapturedHistories(t *testing.T) {
 	for _, sample := range samples {
 		event, err := payload.DecodeBeforePromptBuild(sample.Event)
 		require.NoError(t, err)
-		fmt.Fprintf(&b, "# %s\nlatest: %s\n", sample.Scenario, Latest(event.Prompt))
+		fmt.Fprintf(&b, "# %s\nlatest: %s\n", sample.Scenario, Latest(event.Message()))
 		for _, turn := range History(event.Messages, ModeRecent, DefaultWindow()) {
 			fmt.Fprintf(&b, "%s: %s\n", turn.Role, turn.Text)
 		}
 		b.WriteString("\n")
 	}
-	golden := filepath.Join("testdata", "captured.golden")
-	if *update {
-		require.NoError(t, os.MkdirAll("testdata", 0o750))
-		require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o600))
-	}
-	want, err := os.ReadFile(golden)
-	require.NoError(t, err)
-	require.Equal(t, string(want), b.String())
+	golden.Equal(t, "captured.golden", b.String())
 }
 
 // FuzzHistory holds the walk from the end to the plain reading of contract §5
@@ -235,6 +253,7 @@ func TestCapturedHistories(t *testing.T) {
 func FuzzHistory(f *testing.F) {
 	f.Add([]byte("uauuaahHeEx"), 2, 1)
 	f.Add([]byte("aauHaahuxa"), 20, 10)
+	f.Add([]byte("uaiauaIahaiu"), 5, 3)
 	f.Fuzz(func(t *testing.T, kinds []byte, users, assistants int) {
 		var messages []payload.Message
 		for i, kind := range kinds {
@@ -249,6 +268,10 @@ func FuzzHistory(f *testing.F) {
 				m.Role, m.Content = payload.RoleAssistant, content("HEARTBEAT_OK")
 			case 'e':
 				m.Content = ""
+			case 'i':
+				m.Provenance.Kind = payload.InterSession
+			case 'I':
+				m.Content = content(fmt.Sprintf("[Inter-session message] %d", i))
 			case 'E':
 				m.Role, m.Content = payload.RoleAssistant, content(" ")
 			default:
@@ -257,9 +280,9 @@ func FuzzHistory(f *testing.F) {
 			messages = append(messages, m)
 		}
 		all := forward(messages)
-		window := Window{User: Side{users, 100}, Assistant: Side{assistants, 100}}
+		window := Window{User: Side{max(users, 0), 100}, Assistant: Side{max(assistants, 0), 100}}
 		require.Equal(t, lines(all), lines(History(messages, ModeFull, window)))
-		require.Equal(t, lines(recent(all, window.clamped())), lines(History(messages, ModeRecent, window)))
+		require.Equal(t, lines(recent(all, window)), lines(History(messages, ModeRecent, window)))
 	})
 }
 
@@ -267,6 +290,7 @@ func FuzzHistory(f *testing.F) {
 func forward(messages []payload.Message) []payload.Turn {
 	var out []payload.Turn
 	var user, answer string
+	internal := false // what follows answers another session
 	emit := func(evenUnanswered bool) {
 		if user == "" || answer == "" && !evenUnanswered {
 			return
@@ -279,11 +303,15 @@ func forward(messages []payload.Message) []payload.Turn {
 	for i := range messages {
 		text := textOf(&messages[i])
 		switch {
+		case messages[i].Role == payload.RoleUser && (messages[i].Provenance.Kind == "inter_session" ||
+			strings.HasPrefix(text, "[Inter-session message]") || strings.HasPrefix(text, "[Internal task completion event]")):
+			internal = true
 		case text == "":
 		case messages[i].Role == payload.RoleUser && isHeartbeatPoll(text):
 		case messages[i].Role == payload.RoleUser:
 			emit(false)
-			user, answer = text, ""
+			user, answer, internal = text, "", false
+		case internal:
 		case messages[i].Role == payload.RoleAssistant && text != heartbeatAnswer:
 			answer = text
 		}
