@@ -31,7 +31,7 @@ type Input struct {
 	// Now is the current time in the user's zone.
 	Now time.Time
 	// RunModel is the run's own model as provider/model; the last resort of
-	// the model path. "" for none.
+	// the model path. "" if it is not known.
 	RunModel string
 }
 

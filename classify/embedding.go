@@ -2,6 +2,7 @@ package classify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"intenthint/model"
@@ -18,17 +19,34 @@ type Vectored interface {
 	ClassifyVectors(in Input, vectors map[string][]float32) payload.Classification
 }
 
+// ErrUnfit reports a message of which the vectors would mean nothing, such as one
+// in a language that the embedding model does not know.
+var ErrUnfit = errors.New("message unfit for the embedding model")
+
+// Embedder returns the vector of each text, by text, like [model.Embedder].
+type Embedder interface {
+	Vectors(ctx context.Context, texts []string) (map[string][]float32, error)
+}
+
 // Embedding classifies a message with the help of an embedding model, which is
 // asked for the vector of the message.
 type Embedding struct {
 	ref      string
-	embedder *model.Embedder
+	embedder Embedder
 	model    Vectored
+	fits     func(text string) bool // nil for a model that takes all texts
 }
 
 // NewEmbedding returns the tier of the embedding model provider/model.
 func NewEmbedding(ref string, client model.EmbeddingClient, vectored Vectored, opts model.Options) *Embedding {
 	return &Embedding{ref: ref, embedder: model.NewEmbedder(ref, client, vectored.Dimensions(), opts), model: vectored}
+}
+
+// NewBuiltIn returns the tier of an embedding model in this process. It is asked
+// about the messages that need no vector but their own and that fits holds for;
+// others are [ErrUnfit].
+func NewBuiltIn(ref string, embedder Embedder, vectored Vectored, fits func(text string) bool) *Embedding {
+	return &Embedding{ref: ref, embedder: embedder, model: vectored, fits: fits}
 }
 
 // Classify implements [Model]: source and model of the result are set. Its
@@ -44,11 +62,14 @@ func (e *Embedding) Classify(ctx context.Context, in Input) (payload.Classificat
 }
 
 // Vectors are those that the classification of a message goes by. Its errors
-// are those of Classify.
+// are those of Classify, and may wrap [ErrUnfit].
 func (e *Embedding) Vectors(ctx context.Context, in Input) (map[string][]float32, error) {
 	texts := e.model.Texts(in)
 	if len(texts) == 0 {
 		return nil, fmt.Errorf("%w: no words", ErrFailed)
+	}
+	if e.fits != nil && (len(texts) > 1 || !e.fits(texts[0])) {
+		return nil, fmt.Errorf("%w: %w", ErrFailed, ErrUnfit)
 	}
 	return e.embedder.Vectors(ctx, texts)
 }

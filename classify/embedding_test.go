@@ -79,6 +79,41 @@ func TestEmbedding(t *testing.T) {
 	}
 }
 
+// mapped is a model in this process.
+type mapped struct{}
+
+func (mapped) Vectors(_ context.Context, texts []string) (map[string][]float32, error) {
+	out := map[string][]float32{}
+	for _, text := range texts {
+		out[text] = []float32{float32(len(text)), 0}
+	}
+	return out, nil
+}
+
+func TestABuiltInEmbeddingTakesWhatFits(t *testing.T) {
+	e := NewBuiltIn("builtin/x", mapped{}, vectored{confidence: 0.7}, func(text string) bool { return text != "雨" })
+	for _, tt := range []struct {
+		name  string
+		in    Input
+		unfit bool
+	}{
+		{"a message that fits", Input{Latest: "rain"}, false},
+		{"another language", Input{Latest: "雨"}, true},
+		{"a message that needs what was said before", Input{Latest: "and", Conversation: []payload.Turn{{Text: "rain"}}}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := e.Classify(t.Context(), tt.in)
+			if tt.unfit {
+				require.ErrorIs(t, err, ErrUnfit)
+				require.ErrorIs(t, err, ErrFailed)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, []string{payload.SourceEmbedding, "builtin/x"}, []string{got.Source, got.Model})
+		})
+	}
+}
+
 // embeddedAfter is an embedding tier that answers after d.
 func embeddedAfter(d time.Duration, confidence float64, err error) modelFunc {
 	return func(ctx context.Context) (payload.Classification, error) {
@@ -94,7 +129,7 @@ func TestClassifierWithAnEmbeddingModel(t *testing.T) {
 	const budget = 10 * time.Second
 	broken := fmt.Errorf("%w: HTTP status 500", ErrFailed)
 	unasked := modelFunc(func(context.Context) (payload.Classification, error) {
-		t.Error("it was asked")
+		t.Error("unexpected call")
 		return payload.Classification{}, ErrFailed
 	})
 	for _, tt := range []struct {
@@ -106,21 +141,21 @@ func TestClassifierWithAnEmbeddingModel(t *testing.T) {
 		source    string
 		took      time.Duration
 	}{
-		{"local: in its place", ModeLocal, 0.95, embeddedAfter(time.Second, 0.3, nil), nil, payload.SourceEmbedding, time.Second},
-		{"local: failing", ModeLocal, 0.5, embeddedAfter(time.Second, 0, broken), nil, payload.SourceLocal, time.Second},
-		{"local: late, half of the time is given", ModeLocal, 0.5, embeddedAfter(time.Hour, 0.9, nil), nil, payload.SourceLocal, budget / 2},
-		{"local: deaf, half of the time is given", ModeLocal, 0.5, stubborn(6 * time.Second), nil, payload.SourceLocal, budget / 2},
+		{"local: embedding answers", ModeLocal, 0.95, embeddedAfter(time.Second, 0.3, nil), nil, payload.SourceEmbedding, time.Second},
+		{"local: embedding fails", ModeLocal, 0.5, embeddedAfter(time.Second, 0, broken), nil, payload.SourceLocal, time.Second},
+		{"local: late embedding gets half of the time", ModeLocal, 0.5, embeddedAfter(time.Hour, 0.9, nil), nil, payload.SourceLocal, budget / 2},
+		{"local: embedding that ignores its context gets half of the time", ModeLocal, 0.5, stubborn(6 * time.Second), nil, payload.SourceLocal, budget / 2},
 		{"llm: not asked", ModeLLM, 0.5, unasked, after(time.Second, nil), payload.SourceLLM, time.Second},
-		{"hedged: the model is good", ModeHedged, 0.5, embeddedAfter(0, 0.9, nil), after(2*time.Second, nil), payload.SourceLLM, 2 * time.Second},
-		{"hedged: the model fails, the embedding is there", ModeHedged, 0.5, embeddedAfter(time.Second, 0.9, nil), after(2*time.Second, broken), payload.SourceEmbedding, 2 * time.Second},
-		{"hedged: the model fails first", ModeHedged, 0.5, embeddedAfter(3*time.Second, 0.9, nil), after(2*time.Second, broken), payload.SourceEmbedding, 3 * time.Second},
+		{"hedged: the model answers", ModeHedged, 0.5, embeddedAfter(0, 0.9, nil), after(2*time.Second, nil), payload.SourceLLM, 2 * time.Second},
+		{"hedged: the model fails after the embedding", ModeHedged, 0.5, embeddedAfter(time.Second, 0.9, nil), after(2*time.Second, broken), payload.SourceEmbedding, 2 * time.Second},
+		{"hedged: the model fails before the embedding", ModeHedged, 0.5, embeddedAfter(3*time.Second, 0.9, nil), after(2*time.Second, broken), payload.SourceEmbedding, 3 * time.Second},
 		{"hedged: the model is late", ModeHedged, 0.5, embeddedAfter(time.Second, 0.9, nil), after(time.Hour, nil), payload.SourceEmbedding, budget},
 		{"hedged: both fail", ModeHedged, 0.5, embeddedAfter(time.Second, 0.9, broken), after(2*time.Second, broken), payload.SourceLocal, 2 * time.Second},
 		{"hedged: both are late", ModeHedged, 0.5, embeddedAfter(time.Hour, 0.9, nil), after(time.Hour, nil), payload.SourceLocal, budget},
-		{"cascade: the local answer will do", ModeCascade, 0.9, unasked, unasked, payload.SourceLocal, 0},
-		{"cascade: the embedding will do", ModeCascade, 0.5, embeddedAfter(time.Second, 0.9, nil), unasked, payload.SourceEmbedding, time.Second},
-		{"cascade: neither will do", ModeCascade, 0.5, embeddedAfter(time.Second, 0.6, nil), after(time.Second, nil), payload.SourceLLM, 2 * time.Second},
-		{"cascade: neither will do and the model fails", ModeCascade, 0.5, embeddedAfter(time.Second, 0.6, nil), after(time.Second, broken), payload.SourceEmbedding, 2 * time.Second},
+		{"cascade: the local answer is accepted", ModeCascade, 0.9, unasked, unasked, payload.SourceLocal, 0},
+		{"cascade: the embedding is accepted", ModeCascade, 0.5, embeddedAfter(time.Second, 0.9, nil), unasked, payload.SourceEmbedding, time.Second},
+		{"cascade: neither is accepted", ModeCascade, 0.5, embeddedAfter(time.Second, 0.6, nil), after(time.Second, nil), payload.SourceLLM, 2 * time.Second},
+		{"cascade: neither is accepted and the model fails", ModeCascade, 0.5, embeddedAfter(time.Second, 0.6, nil), after(time.Second, broken), payload.SourceEmbedding, 2 * time.Second},
 		{"cascade: a late embedding leaves the model half of the time", ModeCascade, 0.5, embeddedAfter(time.Hour, 0.6, nil), after(4*time.Second, nil), payload.SourceLLM, 9 * time.Second},
 		{"cascade: both are late", ModeCascade, 0.5, embeddedAfter(time.Hour, 0.6, nil), after(time.Hour, nil), payload.SourceLocal, budget},
 	} {
@@ -137,7 +172,7 @@ func TestClassifierWithAnEmbeddingModel(t *testing.T) {
 				if tt.source == payload.SourceEmbedding {
 					require.Equal(t, "p/e", got.Model)
 				}
-				time.Sleep(time.Minute) // for the deaf one
+				time.Sleep(time.Minute) // for the one that ignores its context
 			})
 		})
 	}
@@ -155,7 +190,7 @@ func TestClassifierWithAnEmbeddingModel(t *testing.T) {
 	})
 }
 
-func TestEmbeddingsAtOnceAreBounded(t *testing.T) {
+func TestConcurrentEmbeddingsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := &causes{}
 		c := New(ModeLocal, localAt(0.5), nil, Options{MaxInflight: 2, Embedding: embeddedAfter(time.Second, 0.9, nil), Observer: seen})
@@ -171,7 +206,7 @@ func TestEmbeddingsAtOnceAreBounded(t *testing.T) {
 		start := time.Now()
 		got, err := c.Classify(t.Context(), Input{})
 		require.NoError(t, err)
-		require.Zero(t, time.Since(start), "never a queue")
+		require.Zero(t, time.Since(start), "calls never queue")
 		require.Equal(t, payload.SourceLocal, got.Source)
 		require.Len(t, seen.list, 1)
 		require.ErrorIs(t, seen.list[0], ErrOverloaded)
@@ -179,7 +214,7 @@ func TestEmbeddingsAtOnceAreBounded(t *testing.T) {
 	})
 }
 
-func TestHedgedEndsTheEmbeddingThatIsNotNeeded(t *testing.T) {
+func TestHedgedCancelsUnneededEmbedding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
 		embedding := modelFunc(func(ctx context.Context) (payload.Classification, error) {

@@ -18,17 +18,17 @@ import (
 
 // Bounds of an answer.
 const (
-	// maxAnswer is the longest text that is looked at, in bytes.
+	// maxAnswer is the longest text that is parsed, in bytes.
 	maxAnswer = 256 << 10
-	// maxBraces is how many braces that open no JSON object are looked at;
-	// prose with more is no answer, and looking at each costs time.
+	// maxBraces bounds the braces that do not open a JSON object: each costs an
+	// attempt to decode.
 	maxBraces = 64
 	// maxField is the longest text that is kept of a field, in characters; an
 	// answer becomes part of messages that are bounded.
 	maxField = 2000
 )
 
-// answerFields tell an answer from other JSON objects in the prose around it.
+// answerFields distinguish an answer from other JSON objects in the text.
 var answerFields = []string{"intent", "reason", "goal", "confidence", "complexity"}
 
 // parseAnswer reads the answer of a model: one JSON object, bare, in a code

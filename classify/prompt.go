@@ -154,37 +154,46 @@ func writeList(b *strings.Builder, heading string, items []string) {
 	}
 }
 
-// categories lists ids by their prefix, one category a line: a prefix that two
-// or more ids share as "- PREFIX_*: A, B", the others together as
-// "- STANDALONE: X, Y". The prefix goes up to the first "_"; ids without one
-// have prefix OTHER (contract §6). Order is that of first appearance.
+// categories lists ids by category, one a line: a category that two or more ids
+// share as "- PREFIX_*: A, B" or "- domain: A, B", the others together as
+// "- STANDALONE: X, Y". Order is that of first appearance.
 func categories(list []intents.Intent) string {
-	var prefixes []string
+	var order []string
 	groups := make(map[string][]string, len(list))
 	for _, in := range list {
-		prefix, _, ok := strings.Cut(in.ID, "_")
-		if !ok {
-			prefix = intents.FallbackID
+		category := categoryOf(in)
+		if groups[category] == nil {
+			order = append(order, category)
 		}
-		if groups[prefix] == nil {
-			prefixes = append(prefixes, prefix)
-		}
-		groups[prefix] = append(groups[prefix], text.OneLine(in.ID, maxAttribute))
+		groups[category] = append(groups[category], text.OneLine(in.ID, maxAttribute))
 	}
 	var b strings.Builder
 	var alone []string
-	for _, prefix := range prefixes {
-		ids := groups[prefix]
+	for _, category := range order {
+		ids := groups[category]
 		if len(ids) < 2 {
 			alone = append(alone, ids...)
 			continue
 		}
-		b.WriteString("- " + text.OneLine(prefix, maxAttribute) + "_*: " + strings.Join(ids, ", ") + "\n")
+		b.WriteString("- " + text.OneLine(category, maxAttribute) + ": " + strings.Join(ids, ", ") + "\n")
 	}
 	if len(alone) > 0 {
 		b.WriteString("- STANDALONE: " + strings.Join(alone, ", ") + "\n")
 	}
 	return b.String()
+}
+
+// categoryOf returns an intent's domain, else PREFIX_*, where the prefix goes up
+// to the first "_" of the id; ids without one have prefix OTHER (contract §6).
+func categoryOf(in intents.Intent) string {
+	if in.Domain != "" {
+		return in.Domain
+	}
+	prefix, _, ok := strings.Cut(in.ID, "_")
+	if !ok {
+		prefix = intents.FallbackID
+	}
+	return prefix + "_*"
 }
 
 func userPrompt(in Input) string {

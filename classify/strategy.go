@@ -2,7 +2,9 @@ package classify
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"intenthint/model"
 	"intenthint/payload"
@@ -26,23 +28,59 @@ type Options struct {
 	// positive.
 	MaxInflight int
 	// Embedding answers in the place of the local classifier when it can, with
-	// the errors of a [Model]; nil for none.
+	// the errors of a [Model]; nil without an embedding model.
 	Embedding Model
+	// Bounds say when Embedding is asked and how long it is waited for.
+	Bounds Bounds
 	// Observer may be nil.
 	Observer Observer
 }
 
-// Observer is told why a local answer was given where a model is configured;
-// it is called from many goroutines.
+// Bounds keep an embedding model out of the way. The zero value asks it about
+// every message, waits for half of the time that is left, and has MaxInflight.
+type Bounds struct {
+	// Accept is the least confidence, above 0 and up to 1, with which a local
+	// answer is given without asking the embedding model; 0 asks it always.
+	Accept float64
+	// Share is the part (0–1] of the time left that is waited for it at most.
+	Share float64
+	// Wait is the longest time, whatever is left; 0 for no such limit.
+	Wait time.Duration
+	// Inflight is how many messages it is asked about at once. For one more it
+	// is not asked.
+	Inflight int
+}
+
+// What became of a message for which there is an embedding model.
+const (
+	EmbeddingUsed   = "used"
+	EmbeddingSpared = "spared" // the local answer was certain enough
+	EmbeddingUnfit  = "unfit"  // not for this model, [ErrUnfit]
+	EmbeddingBusy   = "busy"   // more messages than may be asked about at once
+	EmbeddingLate   = "late"
+	EmbeddingFailed = "failed"
+)
+
+// EmbeddingOutcomes are all of them.
+var EmbeddingOutcomes = []string{EmbeddingUsed, EmbeddingSpared, EmbeddingUnfit, EmbeddingBusy, EmbeddingLate, EmbeddingFailed}
+
+// Observer is told how long the sources took, and why a local answer was given
+// where a model is configured; it is called from many goroutines.
 type Observer interface {
+	// Classified has the time that a source, one of the payload.Source constants,
+	// took for an answer of its own, whether or not it is the one that is given.
+	Classified(source string, took time.Duration)
 	// AnsweredLocally has the model's error ([ErrFailed], [ErrDeadline] or
 	// [ErrOverloaded], with details), or nil when cascade accepted the local
 	// answer.
 	AnsweredLocally(cause error)
+	// Embedded has one of [EmbeddingOutcomes] for each message whose local answer
+	// was needed while there was an embedding model.
+	Embedded(outcome string)
 }
 
-// Classifier classifies messages in one of the modes. It is immutable but for
-// the count of what is under way: a new configuration is a new classifier.
+// Classifier classifies messages in one of the modes. Only its count of calls in
+// progress changes: a new configuration needs a new classifier.
 type Classifier struct {
 	mode      Mode
 	local     Local
@@ -57,10 +95,19 @@ func New(mode Mode, local Local, llm Model, opts Options) *Classifier {
 	if opts.MaxInflight <= 0 {
 		opts.MaxInflight = DefaultMaxInflight
 	}
+	if opts.Observer == nil {
+		opts.Observer = unobserved{}
+	}
+	if opts.Bounds.Share <= 0 {
+		opts.Bounds.Share = embeddingShare
+	}
+	if opts.Bounds.Inflight <= 0 {
+		opts.Bounds.Inflight = opts.MaxInflight
+	}
 	return &Classifier{
 		mode: mode, local: local, opts: opts,
-		model:     tier{llm, model.NewLimit(opts.MaxInflight)},
-		embedding: tier{opts.Embedding, model.NewLimit(opts.MaxInflight)},
+		model:     tier{llm, model.NewLimit(opts.MaxInflight), payload.SourceLLM, opts.Observer},
+		embedding: tier{opts.Embedding, model.NewLimit(opts.Bounds.Inflight), payload.SourceEmbedding, opts.Observer},
 	}
 }
 
@@ -73,11 +120,10 @@ func (c *Classifier) Mode() Mode { return c.mode }
 // is for the caller to fill in.
 func (c *Classifier) Classify(ctx context.Context, in Input) (payload.Classification, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // what is at work and not needed
+	defer cancel() // ends calls whose answers are not needed
 	switch c.mode {
 	case ModeLocal:
-		embedding := c.embed(ctx, in)
-		return c.near(embedding, c.locally(in)), nil
+		return c.near(c.closest(ctx, in)), nil
 	case ModeLLM:
 		return c.model.ask(ctx, in, 1)()
 	case ModeCascade:
@@ -85,84 +131,128 @@ func (c *Classifier) Classify(ctx context.Context, in Input) (payload.Classifica
 		// enough, and the model only when neither is.
 		near := c.locally(in)
 		if near.Confidence < c.opts.LocalAccept {
-			near = c.near(c.embed(ctx, in), near)
+			near = c.near(c.embed(ctx, in, near.Confidence), near)
 		}
 		if near.Confidence >= c.opts.LocalAccept {
-			c.observe(nil)
+			c.opts.Observer.AnsweredLocally(nil)
 			return near, nil
 		}
 		return c.hedge(c.model.ask(ctx, in, 1), nil, near), nil
 	default:
-		// What may have to stand in for the model is made while it works, so
-		// that it is there when the time is over.
-		llm, embedding := c.model.ask(ctx, in, 1), c.embed(ctx, in)
-		return c.hedge(llm, embedding, c.locally(in)), nil
+		// The substitutes for the model's answer are made while it works, so that
+		// they are ready at the deadline.
+		llm := c.model.ask(ctx, in, 1)
+		embedding, near := c.closest(ctx, in)
+		return c.hedge(llm, embedding, near), nil
 	}
 }
 
-// hedge gives the model's answer, else the nearest to it.
+// hedge returns the model's answer, or the next best if the model fails.
 func (c *Classifier) hedge(llm, embedding pending, local payload.Classification) payload.Classification {
 	result, err := llm()
 	if err != nil {
-		c.observe(err)
+		c.opts.Observer.AnsweredLocally(err)
 		return c.near(embedding, local)
 	}
 	return result
 }
 
-// near gives the answer of the embedding tier, nil for none, else the local
-// one.
+// near returns the answer of the embedding tier, or the local one if there is no
+// such tier or it fails.
 func (c *Classifier) near(embedding pending, local payload.Classification) payload.Classification {
 	if embedding == nil {
 		return local
 	}
 	result, err := embedding()
+	c.opts.Observer.Embedded(outcomeOf(err))
 	if err != nil {
-		c.observe(fmt.Errorf("embedding: %w", err))
+		c.opts.Observer.AnsweredLocally(fmt.Errorf("embedding: %w", err))
 		return local
 	}
 	return result
 }
 
-// embed sets the embedding tier to work, for its share of the time; nil when
-// there is none.
-func (c *Classifier) embed(ctx context.Context, in Input) pending {
-	if c.embedding.model == nil {
+// closest starts the embedding tier and makes the local answer, at the same time
+// where the latter does not decide about the former.
+func (c *Classifier) closest(ctx context.Context, in Input) (pending, payload.Classification) {
+	if c.opts.Bounds.Accept > 0 {
+		local := c.locally(in)
+		return c.embed(ctx, in, local.Confidence), local
+	}
+	embedding := c.embed(ctx, in, 0)
+	return embedding, c.locally(in)
+}
+
+// embed starts the embedding tier, with its share of the time; nil without an
+// embedding model, or where the local answer has confidence enough.
+func (c *Classifier) embed(ctx context.Context, in Input, confidence float64) pending {
+	bounds := c.opts.Bounds
+	switch {
+	case c.embedding.model == nil:
+		return nil
+	case bounds.Accept > 0 && confidence >= bounds.Accept:
+		c.opts.Observer.Embedded(EmbeddingSpared)
 		return nil
 	}
-	return c.embedding.ask(ctx, in, embeddingShare)
+	share := bounds.Share
+	if deadline, ok := ctx.Deadline(); ok && bounds.Wait > 0 {
+		share = min(share, float64(bounds.Wait)/float64(max(time.Until(deadline), 1)))
+	}
+	return c.embedding.ask(ctx, in, share)
+}
+
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return EmbeddingUsed
+	case errors.Is(err, ErrUnfit):
+		return EmbeddingUnfit
+	case errors.Is(err, ErrOverloaded):
+		return EmbeddingBusy
+	case errors.Is(err, ErrDeadline):
+		return EmbeddingLate
+	default:
+		return EmbeddingFailed
+	}
 }
 
 func (c *Classifier) locally(in Input) payload.Classification {
+	began := time.Now()
 	result := c.local.Classify(in)
+	c.opts.Observer.Classified(payload.SourceLocal, time.Since(began))
 	result.Source, result.Model = payload.SourceLocal, ""
 	return result
 }
 
-func (c *Classifier) observe(cause error) {
-	if c.opts.Observer != nil {
-		c.opts.Observer.AnsweredLocally(cause)
-	}
-}
+// unobserved is the Observer of a classifier without one.
+type unobserved struct{}
 
-// tier is a model of which so many messages are asked at once.
+func (unobserved) Classified(string, time.Duration) {}
+func (unobserved) AnsweredLocally(error)            {}
+func (unobserved) Embedded(string)                  {}
+
+// tier is a model with a limit of calls at once.
 type tier struct {
-	model Model
-	limit model.Limit
+	model    Model
+	limit    model.Limit
+	source   string
+	observer Observer
 }
 
-// pending waits for a tier at work.
+// pending waits for a tier's answer.
 type pending func() (payload.Classification, error)
 
-// ask sets the tier to work, for a share of the time.
+// ask starts the tier, with a share of the time left.
 func (t tier) ask(ctx context.Context, in Input, share float64) pending {
 	return model.Start(ctx, t.limit, share, func(ctx context.Context) (payload.Classification, error) {
-		return t.model.Classify(ctx, in)
+		began := time.Now()
+		result, err := t.model.Classify(ctx, in)
+		if err == nil {
+			t.observer.Classified(t.source, time.Since(began))
+		}
+		return result, err
 	})
 }
-
-// Immediate reports whether Classify never waits for a model.
-func (c *Classifier) Immediate() bool { return c.mode == ModeLocal && c.embedding.model == nil }
 
 // AsksModel reports whether Classify would ask the model about a message, unless
 // an embedding makes that needless.
@@ -171,7 +261,7 @@ func (c *Classifier) AsksModel(in Input) bool {
 	case ModeLocal:
 		return false
 	case ModeCascade:
-		return c.locally(in).Confidence < c.opts.LocalAccept
+		return c.local.Classify(in).Confidence < c.opts.LocalAccept // not an answer, so not observed
 	default:
 		return true
 	}

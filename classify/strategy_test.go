@@ -56,6 +56,31 @@ func stubborn(d time.Duration) modelFunc {
 type causes struct {
 	mu   sync.Mutex
 	list []error
+	took map[string]time.Duration // by source
+	// embedded is what became of the embedding tier.
+	embedded []string
+}
+
+func (c *causes) Classified(source string, took time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.took == nil {
+		c.took = map[string]time.Duration{}
+	}
+	c.took[source] = took
+}
+
+func (c *causes) Embedded(outcome string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.embedded = append(c.embedded, outcome)
+}
+
+// outcomes returns what became of the embedding tier so far.
+func (c *causes) outcomes() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]string(nil), c.embedded...)
 }
 
 func (c *causes) AnsweredLocally(cause error) {
@@ -67,7 +92,7 @@ func (c *causes) AnsweredLocally(cause error) {
 func TestClassifier(t *testing.T) {
 	const budget = 10 * time.Second
 	broken := fmt.Errorf("%w: HTTP status 500", ErrFailed)
-	unasked := modelFunc(func(context.Context) (payload.Classification, error) { panic("the model was asked") })
+	unasked := modelFunc(func(context.Context) (payload.Classification, error) { panic("unexpected call of the model") })
 	tests := []struct {
 		name   string
 		mode   Mode
@@ -87,7 +112,7 @@ func TestClassifier(t *testing.T) {
 		{name: "llm at the last moment", mode: ModeLLM, model: after(budget-1, nil), source: "llm", took: budget - 1},
 		{name: "llm late", mode: ModeLLM, model: after(time.Hour, nil), err: ErrDeadline, took: budget},
 		{name: "llm fails", mode: ModeLLM, model: after(time.Second, broken), err: ErrFailed, took: time.Second},
-		{name: "llm fails in its own words", mode: ModeLLM, model: after(0, errors.New("oops")), err: ErrFailed},
+		{name: "llm fails with another error", mode: ModeLLM, model: after(0, errors.New("oops")), err: ErrFailed},
 		{name: "llm ignores its context", mode: ModeLLM, model: stubborn(time.Hour), err: ErrDeadline, took: budget, lingers: time.Hour},
 		{name: "llm panics", mode: ModeLLM, model: modelFunc(func(context.Context) (payload.Classification, error) { panic("oops") }), err: ErrFailed},
 
@@ -124,6 +149,47 @@ func TestClassifier(t *testing.T) {
 					require.ErrorIs(t, seen.list[i], want)
 				}
 				time.Sleep(tt.lingers)
+			})
+		})
+	}
+}
+
+// slowly is a local classifier that takes a while.
+type slowly time.Duration
+
+func (s slowly) Classify(Input) payload.Classification {
+	time.Sleep(time.Duration(s))
+	return payload.Classification{Confidence: 0.5}
+}
+
+// Whoever waits for a model, and how long, does not change what a source took.
+func TestTimesAreThoseOfTheSources(t *testing.T) {
+	broken := fmt.Errorf("%w: HTTP status 500", ErrFailed)
+	for _, tt := range []struct {
+		name      string
+		mode      Mode
+		model     Model
+		embedding Model
+		want      map[string]time.Duration
+	}{
+		{"local", ModeLocal, nil, nil, map[string]time.Duration{"local": time.Millisecond}},
+		{"local after a late embedding", ModeLocal, nil, embeddedAfter(time.Hour, 0.9, nil), map[string]time.Duration{"local": time.Millisecond}},
+		{"llm", ModeLLM, after(time.Second, nil), nil, map[string]time.Duration{"llm": time.Second}},
+		{"hedged", ModeHedged, after(time.Second, nil), embeddedAfter(2*time.Millisecond, 0.9, nil), map[string]time.Duration{"local": time.Millisecond, "embedding": 2 * time.Millisecond, "llm": time.Second}},
+		{"hedged, late model", ModeHedged, after(time.Hour, nil), nil, map[string]time.Duration{"local": time.Millisecond}},
+		{"cascade, broken model", ModeCascade, after(time.Second, broken), nil, map[string]time.Duration{"local": time.Millisecond}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				seen := &causes{}
+				c := New(tt.mode, slowly(time.Millisecond), tt.model, Options{LocalAccept: 0.9, Embedding: tt.embedding, Observer: seen})
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				c.AsksModel(Input{}) // is not an answer
+				_, err := c.Classify(ctx, Input{})
+				require.NoError(t, err)
+				synctest.Wait()
+				require.Equal(t, tt.want, seen.took)
 			})
 		})
 	}
@@ -172,7 +238,7 @@ func TestClassifierOverloaded(t *testing.T) {
 
 				start := time.Now()
 				got, err := c.Classify(t.Context(), Input{})
-				require.Zero(t, time.Since(start), "never a queue")
+				require.Zero(t, time.Since(start), "calls never queue")
 				if tt.err != nil {
 					require.ErrorIs(t, err, tt.err)
 				} else {
@@ -184,13 +250,13 @@ func TestClassifierOverloaded(t *testing.T) {
 				busy.Wait()
 				got, err = c.Classify(t.Context(), Input{})
 				require.NoError(t, err)
-				require.Equal(t, payload.SourceLLM, got.Source, "the places are free again")
+				require.Equal(t, payload.SourceLLM, got.Source, "the limit is released")
 			})
 		})
 	}
 }
 
-func TestClassifierAsksAgainAtOnce(t *testing.T) {
+func TestClassifierReleasesItsLimit(t *testing.T) {
 	c := New(ModeLLM, nil, after(0, nil), Options{MaxInflight: 1})
 	for range 1000 {
 		_, err := c.Classify(t.Context(), Input{})
@@ -206,14 +272,14 @@ func TestClassifierStubbornModelsDoNotPileUp(t *testing.T) {
 		_, err := c.Classify(ctx, Input{})
 		require.ErrorIs(t, err, ErrDeadline)
 		_, err = c.Classify(t.Context(), Input{})
-		require.ErrorIs(t, err, ErrOverloaded, "the first is still at work")
+		require.ErrorIs(t, err, ErrOverloaded, "the first call is still running")
 		time.Sleep(time.Minute)
 		_, err = c.Classify(t.Context(), Input{})
 		require.NoError(t, err)
 	})
 }
 
-func TestClassifierEndsTheModelWhenItsCallerHasAnAnswer(t *testing.T) {
+func TestClassifierCancelsTheModelAfterItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
 		model := modelFunc(func(ctx context.Context) (payload.Classification, error) {
@@ -266,4 +332,71 @@ func BenchmarkClassifier(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestBoundsOfAnEmbeddingModel(t *testing.T) {
+	const budget = 900 * time.Millisecond
+	bounds := Bounds{Accept: 0.8, Share: 1.0 / 3, Wait: 30 * time.Millisecond, Inflight: 1}
+	wide := bounds
+	wide.Wait = 0
+	unfit := modelFunc(func(context.Context) (payload.Classification, error) {
+		return payload.Classification{}, fmt.Errorf("%w: %w", ErrFailed, ErrUnfit)
+	})
+	failing := after(time.Second, fmt.Errorf("%w: HTTP status 500", ErrFailed))
+	for _, tt := range []struct {
+		name      string
+		mode      Mode
+		bounds    Bounds
+		local     localAt
+		embedding Model
+		source    string
+		took      time.Duration
+		outcome   []string
+	}{
+		{"the words are certain", ModeLocal, bounds, 0.8, embeddedAfter(time.Millisecond, 0.9, nil), payload.SourceLocal, 0, []string{EmbeddingSpared}},
+		{"the words are not", ModeLocal, bounds, 0.79, embeddedAfter(time.Millisecond, 0.9, nil), payload.SourceEmbedding, time.Millisecond, []string{EmbeddingUsed}},
+		{"late after its wait", ModeLocal, bounds, 0.5, embeddedAfter(time.Second, 0.9, nil), payload.SourceLocal, 30 * time.Millisecond, []string{EmbeddingLate}},
+		{"late after its share", ModeLocal, wide, 0.5, embeddedAfter(time.Second, 0.9, nil), payload.SourceLocal, 300 * time.Millisecond, []string{EmbeddingLate}},
+		{"unfit", ModeLocal, bounds, 0.5, unfit, payload.SourceLocal, 0, []string{EmbeddingUnfit}},
+		{"without bounds it is asked always", ModeLocal, Bounds{}, 1, embeddedAfter(time.Millisecond, 0.9, nil), payload.SourceEmbedding, time.Millisecond, []string{EmbeddingUsed}},
+		{"hedged, the words are certain", ModeHedged, bounds, 0.8, embeddedAfter(time.Millisecond, 0.9, nil), payload.SourceLocal, budget, []string{EmbeddingSpared}},
+		{"hedged, the words are not", ModeHedged, bounds, 0.5, embeddedAfter(time.Millisecond, 0.9, nil), payload.SourceEmbedding, budget, []string{EmbeddingUsed}},
+		{"cascade, between the two thresholds", ModeCascade, bounds, 0.85, embeddedAfter(time.Millisecond, 0.95, nil), payload.SourceLocal, budget, []string{EmbeddingSpared}},
+		{"cascade, the words are not certain", ModeCascade, bounds, 0.5, embeddedAfter(time.Millisecond, 0.95, nil), payload.SourceEmbedding, time.Millisecond, []string{EmbeddingUsed}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				seen := &causes{}
+				c := New(tt.mode, tt.local, failing, Options{LocalAccept: 0.9, Embedding: tt.embedding, Bounds: tt.bounds, Observer: seen})
+				ctx, cancel := context.WithTimeout(t.Context(), budget)
+				defer cancel()
+				began := time.Now()
+				got, err := c.Classify(ctx, Input{Latest: "rain"})
+				require.NoError(t, err)
+				require.Equal(t, tt.source, got.Source)
+				require.InDelta(t, tt.took, time.Since(began), float64(time.Microsecond))
+				require.Equal(t, tt.outcome, seen.outcomes())
+				time.Sleep(time.Hour) // what goes on ends
+			})
+		})
+	}
+}
+
+func TestABusyEmbeddingModelIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		seen := &causes{}
+		c := New(ModeLocal, localAt(0.5), nil, Options{
+			Embedding: embeddedAfter(time.Second, 0.9, nil), Observer: seen, Bounds: Bounds{Accept: 0.8, Share: 1, Inflight: 1},
+		})
+		go func() { _, _ = c.Classify(t.Context(), Input{Latest: "rain"}) }()
+		synctest.Wait()
+		began := time.Now()
+		got, err := c.Classify(t.Context(), Input{Latest: "snow"})
+		require.NoError(t, err)
+		require.Equal(t, payload.SourceLocal, got.Source)
+		require.Zero(t, time.Since(began))
+		require.Equal(t, []string{EmbeddingBusy}, seen.outcomes())
+		time.Sleep(time.Hour)
+		require.Equal(t, []string{EmbeddingBusy, EmbeddingUsed}, seen.outcomes())
+	})
 }

@@ -5,8 +5,8 @@
 #   deploy/certificates.sh DIR HOST…
 #
 # A HOST is a name or an address that clients use; each gets DIR/HOST.pem and
-# DIR/HOST.key. What is there already is kept, so hosts can be added later.
-# Keep DIR/ca.key where no server and no client is. Needs openssl.
+# DIR/HOST.key. Existing files are kept, so hosts can be added later. Keep
+# DIR/ca.key away from servers and clients. Needs openssl.
 set -eu
 umask 077
 

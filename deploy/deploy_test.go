@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -35,6 +36,7 @@ import (
 	"intenthint/store"
 	"intenthint/store/kv"
 	"intenthint/subjects"
+	"intenthint/triage/state"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -46,7 +48,7 @@ func layout(replicas int) bus.Layout {
 	}
 }
 
-// provision makes the streams, the durable and the bucket as the operator.
+// provision creates the streams, the durable and the bucket as the operator.
 func provision(t *testing.T, s *deploytest.Site, ns *server.Server, replicas int) {
 	t.Helper()
 	js, err := jetstream.New(s.Connect(t, ns, "operator"))
@@ -57,23 +59,23 @@ func provision(t *testing.T, s *deploytest.Site, ns *server.Server, replicas int
 	require.NoError(t, err)
 }
 
-// denied says what the server said about what nc sent last.
+// denied returns the permission error for what nc sent last, nil without one.
 func denied(t *testing.T, nc *nats.Conn, before error) error {
 	t.Helper()
 	require.NoError(t, nc.Flush())
 	err := nc.LastError()
-	if err == before || !errors.Is(err, nats.ErrPermissionViolation) { //nolint:errorlint // the same one, not one of its kind
+	if err == before || !errors.Is(err, nats.ErrPermissionViolation) { //nolint:errorlint // identity, not kind
 		return nil
 	}
 	return err
 }
 
-func TestWhoMayDoWhat(t *testing.T) {
+func TestPermissions(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
 	ns := natstest.Start(t, s.Options(t, "standalone.conf"))
 	provision(t, s, ns, 1)
 
-	const stream, sessions = "OPENCLAW_EVENTS", "KV_OPENCLAW_EVENTS_SESSIONS"
+	const stream, sessions, experiences = "OPENCLAW_EVENTS", "KV_OPENCLAW_EVENTS_SESSIONS", "KV_OPENCLAW_EVENTS_EXPERIENCES"
 	const yes, no = true, false
 	for _, row := range []struct {
 		user    string
@@ -83,7 +85,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}{
 		{
 			user: "gateway", allowed: yes,
-			publish: []string{"openclaw.request.before_prompt_build.main", "openclaw.request.before_dispatch.main", "openclaw.event.agent_end.main.s"},
+			publish: []string{"openclaw.request.before_prompt_build.main", "openclaw.request.before_dispatch.main", "openclaw.event.agent_end.main.s", "openclaw.knowhub.search", "openclaw.knowhub.submit", "openclaw.knowhub.content"},
 			listen:  []string{"_INBOX_gateway.x"},
 		},
 		{
@@ -95,6 +97,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				"$JS.API.STREAM.MSG.GET." + stream, "$JS.API.STREAM.MSG.DELETE." + stream, "$JS.API.DIRECT.GET." + stream,
 				"$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.DIRECT.GET." + sessions + ".$KV.OPENCLAW_EVENTS_SESSIONS.s", "$KV.OPENCLAW_EVENTS_SESSIONS.s",
 				"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".intent-hint", "$JS.ACK." + stream + ".intent-hint.1.1.1.1.0",
+				"openclaw.knowhub.approve", "openclaw.knowhub.reject", "openclaw.knowhub.pending", "$KV.OPENCLAW_EVENTS_EXPERIENCES.x",
 				"_INBOX_consumer.x", "_INBOX_gateway.x", "_INBOX.x", "$SRV.PING", "$SYS.REQ.SERVER.PING", "else.where",
 			},
 			listen: []string{
@@ -109,8 +112,10 @@ func TestWhoMayDoWhat(t *testing.T) {
 				"$JS.API.INFO", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.INFO." + stream + "_DLQ",
 				"$JS.API.STREAM.INFO." + sessions, "$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.STREAM.PURGE." + sessions,
 				"$JS.API.CONSUMER.CREATE." + sessions + ".x.$KV.OPENCLAW_EVENTS_SESSIONS.>", "$KV.OPENCLAW_EVENTS_SESSIONS.s",
+				"$JS.API.STREAM.INFO." + experiences, "$JS.API.DIRECT.GET." + experiences + ".$KV.OPENCLAW_EVENTS_EXPERIENCES.x", "$KV.OPENCLAW_EVENTS_EXPERIENCES.x",
+				"$JS.API.CONSUMER.CREATE." + experiences + ".x.$KV.OPENCLAW_EVENTS_EXPERIENCES.>", "$JS.FC." + experiences + ".x", "$KV.OPENCLAW_EVENTS_KNOWHUB_TURNS.s",
 			},
-			listen: []string{"openclaw.request.before_prompt_build.* intent-hint", "openclaw.request.> intent-hint", "openclaw.runs", "$SRV.PING", "$SRV.STATS.intent-hint.x", "_INBOX_consumer.x"},
+			listen: []string{"openclaw.knowhub.submit intent-hint", "openclaw.request.before_prompt_build.* intent-hint", "openclaw.request.> intent-hint", "openclaw.runs", "$SRV.PING", "$SRV.STATS.intent-hint.x", "_INBOX_consumer.x"},
 		},
 		{
 			user: "consumer", allowed: no,
@@ -118,6 +123,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 				"openclaw.event.agent_end.main.s", "openclaw.request.before_prompt_build.main",
 				"$JS.API.STREAM.CREATE." + stream, "$JS.API.STREAM.UPDATE." + stream, "$JS.API.STREAM.DELETE." + stream, "$JS.API.STREAM.PURGE." + stream,
 				"$JS.API.STREAM.DELETE." + stream + "_DLQ", "$JS.API.STREAM.PURGE." + stream + "_DLQ", "$JS.API.STREAM.DELETE." + sessions,
+				"$JS.API.STREAM.DELETE." + experiences, "$JS.API.STREAM.PURGE." + experiences, "openclaw.knowhub.submit",
 				"$JS.API.STREAM.MSG.GET." + stream, "$JS.API.STREAM.MSG.DELETE." + stream, "$JS.API.DIRECT.GET." + stream,
 				"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.agent_end.>", "$JS.API.CONSUMER.DURABLE.CREATE." + stream + ".intent-hint",
 				"$JS.API.CONSUMER.CREATE." + stream + ".intent-hint", "$JS.API.CONSUMER.CREATE." + stream + ".intent-hint.openclaw.event.turn_begun.>",
@@ -171,14 +177,14 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
-func TestARequestIsAnsweredByAConsumerAndNobodyElse(t *testing.T) {
+func TestOnlyAConsumerAnswersRequests(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
 	ns := natstest.Start(t, s.Options(t, "standalone.conf"))
 	consumer, gateway := s.Connect(t, ns, "consumer"), s.Connect(t, ns, "gateway")
 	asked := make(chan *nats.Msg, 1)
 	_, err := consumer.QueueSubscribe("openclaw.request.>", "intent-hint", func(m *nats.Msg) {
-		asked <- m
 		_ = m.Respond([]byte("a hint"))
+		asked <- m // after the response: who receives it may flush
 	})
 	require.NoError(t, err)
 	require.NoError(t, consumer.Flush())
@@ -191,7 +197,7 @@ func TestARequestIsAnsweredByAConsumerAndNobodyElse(t *testing.T) {
 	require.NoError(t, gateway.Publish(m.Reply, []byte("a forged hint")))
 	require.Error(t, denied(t, gateway, before))
 
-	// Nor does an answer go where JetStream takes orders.
+	// Replies cannot go to the JetStream API.
 	for _, order := range []string{
 		"$JS.API.STREAM.DELETE." + subjects.DefaultStream, "$JS.API.STREAM.PURGE." + subjects.DefaultStream,
 		"$JS.API.CONSUMER.DELETE." + subjects.DefaultStream + "." + subjects.DefaultQueueGroup,
@@ -203,7 +209,7 @@ func TestARequestIsAnsweredByAConsumerAndNobodyElse(t *testing.T) {
 	}
 }
 
-// serviceUser is the user that accounts.conf shows for a service of one's own.
+// serviceUser returns the user that accounts.conf shows for an own service.
 func serviceUser(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("accounts.conf")
@@ -213,7 +219,7 @@ func serviceUser(t *testing.T) string {
 	return strings.ReplaceAll(found, "\n#", "\n")[1:]
 }
 
-func TestAServiceOfOnesOwnDecidesAboutAHook(t *testing.T) {
+func TestOwnServiceDecidesAboutAHook(t *testing.T) {
 	hash, err := bcrypt.GenerateFromPassword([]byte(deploytest.Password("service")), bcrypt.MinCost)
 	require.NoError(t, err)
 	t.Setenv("SERVICE_PASSWORD", string(hash))
@@ -282,7 +288,7 @@ func TestAServiceOfOnesOwnDecidesAboutAHook(t *testing.T) {
 			}
 			answer(s.Connect(t, ns, "consumer"), row.prefix+".request.before_prompt_build.*", "intent-hint", "a hint")
 			_, err := ask("before_tool_call")
-			require.ErrorIs(t, err, nats.ErrNoResponders, "before there is a service")
+			require.ErrorIs(t, err, nats.ErrNoResponders, "without the service")
 
 			answer(s.Connect(t, ns, "gateway", as("service")), row.requests, "", "a decision")
 			for range 50 {
@@ -293,12 +299,12 @@ func TestAServiceOfOnesOwnDecidesAboutAHook(t *testing.T) {
 				}
 			}
 			_, err = ask("before_dispatch")
-			require.ErrorIs(t, err, nats.ErrNoResponders, "a hook of nobody")
+			require.ErrorIs(t, err, nats.ErrNoResponders, "a hook without a service")
 		})
 	}
 }
 
-func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
+func TestRareOperationsOfAConsumer(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
 	ns := natstest.Start(t, s.Options(t, "standalone.conf"))
 	provision(t, s, ns, 1)
@@ -308,7 +314,7 @@ func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 	js, err := jetstream.New(nc)
 	require.NoError(t, err)
 
-	// More than one word about an event: a batch that takes long to apply.
+	// Several acknowledgements of one event: a batch that takes long to apply.
 	_, err = gateway.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
 	require.NoError(t, err)
 	durable, err := js.Consumer(t.Context(), subjects.DefaultStream, subjects.DefaultQueueGroup)
@@ -319,7 +325,7 @@ func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 	require.NoError(t, m.InProgress())
 	require.NoError(t, m.DoubleAck(t.Context()))
 
-	// A run that another consumer has claimed, whose promise runs out.
+	// The claim of another consumer on a run, which expires.
 	bucket, err := bus.OpenBucket(t.Context(), js, layout(1).Claims())
 	require.NoError(t, err)
 	mine, theirs := run.NewClaims(bucket, quiet), run.NewClaims(bucket, quiet)
@@ -330,24 +336,47 @@ func TestTheSmallPrintOfAConsumersWork(t *testing.T) {
 	theirs.Release(t.Context(), "run")
 	require.True(t, mine.Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())
 
-	// Sessions that are old enough go.
 	operator, err := jetstream.New(s.Connect(t, ns, "operator"))
 	require.NoError(t, err)
+	// What the triage gate does with its buckets.
+	buckets := state.Buckets{Decisions: layout(1).Triage(), Recent: layout(1).TriageRecent(), Marks: layout(1).TriageMarks()}
+	require.NoError(t, state.New(operator, buckets).Open(t.Context()))
+	shared := state.New(js, buckets)
+	require.NoError(t, shared.Pend(t.Context(), "g", "1", now))
+	for _, first := range []bool{true, false} {
+		_, got, err := shared.Decide(t.Context(), state.Decision{Group: "g", MessageID: "1", Verdict: state.Skip})
+		require.NoError(t, err)
+		require.Equal(t, first, got)
+	}
+	told, _, err := shared.Take(t.Context(), "g", "r1", 1, now)
+	require.NoError(t, err)
+	require.Len(t, told, 1)
+	_, err = shared.Remember(t.Context(), "g", state.Said{ID: "1", Text: "x"}, state.Keep{Texts: 1})
+	require.NoError(t, err)
+	require.NoError(t, shared.Mark(t.Context(), state.Mark{Group: "g", MessageID: "1", Verdict: state.Skip, At: 1}))
+	ctx, cancel := context.WithCancel(t.Context())
+	shared.Follow(ctx, func(marks []state.Mark) {
+		if len(marks) == 1 {
+			cancel()
+		}
+	}, quiet)
+
+	// Old sessions are removed.
 	_, err = operator.CreateKeyValue(t.Context(), layout(1).Sessions())
 	require.NoError(t, err)
 	sessions, err := kv.Open(t.Context(), js, layout(1).Sessions(), store.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	require.NoError(t, err)
-	_, _, fact, err := handlers.Fact("e1", []byte(`{"hook":"agent_end","id":"e1","ts":1763680001000,"event":{"runId":"r1","messages":[]},"ctx":{"runId":"r1","agentId":"main","sessionId":"s1"}}`))
+	_, _, fact, err := handlers.Decoder{}.Fact("e1", []byte(`{"hook":"agent_end","id":"e1","ts":1763680001000,"event":{"runId":"r1","messages":[]},"ctx":{"runId":"r1","agentId":"main","sessionId":"s1"}}`))
 	require.NoError(t, err)
 	require.NoError(t, sessions.Apply(t.Context(), []store.Fact{fact}))
 	removed, err := sessions.Sweep(t.Context(), time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
 
-	require.NoError(t, nc.LastError(), "nothing was tried that is not allowed")
+	require.NoError(t, nc.LastError(), "everything was allowed")
 }
 
-func TestStrangersAreNotLetIn(t *testing.T) {
+func TestAuthentication(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
 	passwords := natstest.Start(t, s.Options(t, "standalone.conf"))
 	other := tlstest.New(t)
@@ -359,7 +388,7 @@ func TestStrangersAreNotLetIn(t *testing.T) {
 	}{
 		{"a wrong password", []nats.Option{nats.UserInfo("gateway", "guess")}},
 		{"another's password", []nats.Option{nats.UserInfo("operator", deploytest.Password("gateway"))}},
-		{"the hash for the password", []nats.Option{nats.UserInfo("gateway", os.Getenv("GATEWAY_PASSWORD"))}},
+		{"the hash instead of the password", []nats.Option{nats.UserInfo("gateway", os.Getenv("GATEWAY_PASSWORD"))}},
 		{"an unknown user", []nats.Option{nats.UserInfo("admin", "")}},
 		{"a token", []nats.Option{nats.UserInfo("", ""), nats.Token("x")}},
 		{"no certificate", []nats.Option{noCertificate}},
@@ -389,19 +418,19 @@ func TestStrangersAreNotLetIn(t *testing.T) {
 		nobody := nats.UserInfo("", "")
 		gateway := s.Connect(t, ns, "gateway", nobody)
 		require.NoError(t, gateway.Publish("openclaw.dlq.x", nil))
-		require.Error(t, denied(t, gateway, nil), "a gateway, no more")
+		require.Error(t, denied(t, gateway, nil), "it has the permissions of a gateway")
 		_, err := s.Dial(ns, "gateway", nobody, noCertificate, nats.ClientCert(unknown, unknownKey))
 		require.ErrorIs(t, err, nats.ErrAuthorization)
 	})
 }
 
-// edited is standalone.conf with changes that an operator makes.
+// edited returns the options of standalone.conf after changes in the files.
 func edited(t *testing.T, s *deploytest.Site, changes map[string]string) *server.Options {
 	t.Helper()
 	return s.Edited(t, changes).Options(t, "standalone.conf")
 }
 
-// noCertificate takes the client certificate away again.
+// noCertificate removes the client certificate.
 func noCertificate(o *nats.Options) error {
 	o.TLSCertCB = nil
 	return nil
@@ -421,10 +450,10 @@ func TestStandaloneServer(t *testing.T) {
 	require.True(t, opts.SyncAlways)
 	require.Equal(t, os.Getenv("NATS_STORE"), opts.StoreDir)
 	require.Equal(t, tls.RequireAndVerifyClientCert, opts.TLSConfig.ClientAuth)
-	require.NoError(t, natsserver.Options{ConfFile: "standalone.conf", DataDir: t.TempDir()}.Check(), "nothing is open")
+	require.NoError(t, natsserver.Options{ConfFile: "standalone.conf", DataDir: t.TempDir()}.Check(), "the check of open servers passes")
 }
 
-func TestTheFilesServeInsideAConsumer(t *testing.T) {
+func TestFilesWithTheEmbeddedServer(t *testing.T) {
 	deploytest.NewSite(t, ".")
 	t.Setenv("NATS_STORE", filepath.Join(t.TempDir(), "unused"))
 	dir := deploytest.Copy(t, ".", map[string]string{`listen: "0.0.0.0:4222"`: `listen: "127.0.0.1:-1"`, `http: "127.0.0.1:8222"`: ``})
@@ -434,13 +463,13 @@ func TestTheFilesServeInsideAConsumer(t *testing.T) {
 	require.NoError(t, err)
 	defer b.Close()
 	_, err = bus.Provision(t.Context(), b.JS, layout(1))
-	require.NoError(t, err, "the process that owns the server may create")
+	require.NoError(t, err, "the process with the server may create")
 	require.NoDirExists(t, os.Getenv("NATS_STORE"))
 	_, err = nats.Connect(b.URL())
 	require.Error(t, err)
 }
 
-func TestThreeServersAreACluster(t *testing.T) {
+func TestCluster(t *testing.T) {
 	s := deploytest.NewSite(t, ".")
 	var ports [natstest.Nodes]int
 	nodes := natstest.Cluster(t, func(node int, at [natstest.Nodes]int) *server.Options {
@@ -473,11 +502,11 @@ func TestThreeServersAreACluster(t *testing.T) {
 		address := fmt.Sprintf("127.0.0.1:%d", ports[0])
 		require.Contains(t, joins(t, address, s, "guess", true), "Authorization Violation")
 		require.Empty(t, joins(t, address, s, "routeSecret1", false), "no certificate")
-		require.Contains(t, joins(t, address, s, "routeSecret1", true), "PONG", "but for those it would")
+		require.Contains(t, joins(t, address, s, "routeSecret1", true), "PONG", "with both it joins")
 	})
 }
 
-// joins connects as a server would and returns what it is told after that.
+// joins connects as a cluster route and returns the server's answer.
 func joins(t *testing.T, address string, s *deploytest.Site, password string, certificate bool) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -514,9 +543,9 @@ func joins(t *testing.T, address string, s *deploytest.Site, password string, ce
 	return told.String()
 }
 
-func TestTheScriptMakesCertificatesThatWork(t *testing.T) {
+func TestCertificatesScript(t *testing.T) {
 	if _, err := exec.LookPath("openssl"); err != nil {
-		t.Skip("no openssl on this machine")
+		t.Skip("needs openssl")
 	}
 	dir := t.TempDir()
 	issue := func(hosts ...string) {
@@ -529,7 +558,7 @@ func TestTheScriptMakesCertificatesThatWork(t *testing.T) {
 	issue("127.0.0.1", "::1")
 	again, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
 	require.NoError(t, err)
-	require.Equal(t, authority, again, "hosts are added, nothing is replaced")
+	require.Equal(t, authority, again, "the authority is kept when hosts are added")
 	pool := x509.NewCertPool()
 	require.True(t, pool.AppendCertsFromPEM(authority))
 	for name, usage := range map[string]x509.ExtKeyUsage{
@@ -542,19 +571,19 @@ func TestTheScriptMakesCertificatesThatWork(t *testing.T) {
 		require.NoError(t, err, name)
 		info, err := os.Stat(filepath.Join(dir, name+".key"))
 		require.NoError(t, err)
-		require.Zero(t, info.Mode().Perm()&0o077, "nobody else reads %s", info.Name())
+		require.Zero(t, info.Mode().Perm()&0o077, "%s is readable by others", info.Name())
 	}
 	for _, user := range deploytest.Users {
 		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, user+".pem"), filepath.Join(dir, user+".key"))
 		require.NoError(t, err)
 		_, err = pair.Leaf.Verify(x509.VerifyOptions{Roots: pool, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
-		require.Error(t, err, "%s is no server", user)
+		require.Error(t, err, "certificate of %s for a server", user)
 	}
 }
 
 var variableName = regexp.MustCompile(`\bHINT_[A-Z_]+\b`)
 
-func TestEveryVariableInTheFilesExists(t *testing.T) {
+func TestVariablesInTheFiles(t *testing.T) {
 	known := map[string]bool{}
 	for _, v := range config.Variables() {
 		known[v.Name] = true
@@ -571,7 +600,7 @@ func TestEveryVariableInTheFilesExists(t *testing.T) {
 			require.True(t, known[name], "%s: %s", file, name)
 		}
 	}
-	// The servers' own variables: what the files need is in the example.
+	// The servers' variables are in the example.
 	example, err := os.ReadFile("server.env.example")
 	require.NoError(t, err)
 	needed := regexp.MustCompile(`\$((?:NATS|ROUTE)_[A-Z]+|[A-Z]+_PASSWORD)\b`)
@@ -594,7 +623,7 @@ func withoutComments(text string) string {
 	return out.String()
 }
 
-// unit reads a systemd unit: section and name to values.
+// unit reads a systemd unit: values by section and name.
 func unit(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -610,7 +639,7 @@ func unit(t *testing.T, file string) map[string][]string {
 		if name, value, ok := strings.Cut(line, "="); ok {
 			out[section+"."+name] = append(out[section+"."+name], value)
 		} else {
-			require.Empty(t, line, "not a line of a unit")
+			require.Empty(t, line, "invalid line of a unit")
 		}
 	}
 	return out
@@ -623,15 +652,15 @@ func TestUnit(t *testing.T) {
 	require.Equal(t, []string{"yes"}, u["Service.DynamicUser"])
 	require.Equal(t, []string{"strict"}, u["Service.ProtectSystem"])
 	require.Equal(t, []string{"intenthint"}, u["Service.StateDirectory"])
-	require.Equal(t, []string{"HINT_DATA_DIR=/var/lib/intenthint"}, u["Service.Environment"], "what the unit may write to")
+	require.Equal(t, []string{"HINT_DATA_DIR=/var/lib/intenthint"}, u["Service.Environment"], "the directory that the unit may write to")
 	stop, err := time.ParseDuration(u["Service.TimeoutStopSec"][0])
 	require.NoError(t, err)
-	require.Greater(t, stop, 70*time.Second, "the longest request and ten seconds")
+	require.Greater(t, stop, 70*time.Second, "the longest request and ten more seconds")
 
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		t.Skip("no systemd-analyze on this machine")
+		t.Skip("needs systemd-analyze")
 	}
-	// The binary is not where the unit looks for it; everything else must be right.
+	// The binary of the unit is not installed here.
 	dir := t.TempDir()
 	text, err := os.ReadFile("intenthint.service")
 	require.NoError(t, err)
@@ -646,15 +675,78 @@ func TestContainerfile(t *testing.T) {
 	text, err := os.ReadFile("Containerfile")
 	require.NoError(t, err)
 	_, image, found := strings.Cut(string(text), "\nFROM scratch\n")
-	require.True(t, found, "the image holds nothing but what is copied")
-	require.Contains(t, string(text), "CGO_ENABLED=0", "and nothing to link against")
-	require.Regexp(t, `(?m)^USER [1-9]\d*:[1-9]\d*$`, image, "a number, which needs no /etc/passwd, and not root")
-	require.Contains(t, image, "ca-certificates.crt", "models are asked over TLS")
+	require.True(t, found, "the image is empty but for the copied files")
+	require.Contains(t, string(text), "CGO_ENABLED=0", "there are no libraries to link against")
+	require.Regexp(t, `(?m)^USER [1-9]\d*:[1-9]\d*$`, image, "a number, as there is no /etc/passwd, and not root")
+	require.Contains(t, image, "ca-certificates.crt", "models are called over TLS")
 	require.Contains(t, image, "\nENV HINT_DATA_DIR=/data\n")
-	require.Contains(t, image, "--chown=65532:65532 /out/data /data\n", "it may write there")
+	require.Contains(t, image, "--chown=65532:65532 /out/data /data\n", "the directory must be writable")
 	require.Contains(t, image, "\nENTRYPOINT [\"/consumer\"]\n")
+	require.Regexp(t, `(?m)^HEALTHCHECK .*CMD \["/consumer", "health"\]$`, image, "without a shell")
 	mod, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))
 	require.Contains(t, string(text), "FROM golang:"+version[1]+" AS build\n")
+}
+
+// dockerignored reports whether .dockerignore matches a path or one of its parent
+// directories. It supports the patterns of the file: names, * and a leading **/.
+func dockerignored(t *testing.T, name string) bool {
+	t.Helper()
+	text, err := os.ReadFile("../.dockerignore")
+	require.NoError(t, err)
+	for line := range strings.Lines(withoutComments(string(text))) {
+		pattern := strings.TrimSpace(line)
+		require.NotContains(t, pattern, "!", "exceptions are not supported")
+		if pattern == "" {
+			continue
+		}
+		pattern, anywhere := strings.CutPrefix(pattern, "**/")
+		for i, part := range strings.Split(name, "/") {
+			if i > 0 && !anywhere {
+				break
+			}
+			match, err := path.Match(pattern, part)
+			require.NoError(t, err)
+			if match {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestDockerignore(t *testing.T) {
+	for _, name := range []string{
+		"data/sessions/s.json", "data/jetstream/x", ".cache/bin/golangci-lint", ".git", ".git/config", "bin/consumer",
+		"node_modules/x/index.js", "openclaw-plugin/node_modules/nats/index.js", "test/e2e/openclaw/node_modules/x",
+		"consumer.env", "deploy/server.env", "pki/ca.key", "pki/consumer.pem", "consumer.nk",
+		"store/store_test.go", "docs/contract.md", "README.md", "test/bench/main.go",
+	} {
+		require.True(t, dockerignored(t, name), name)
+	}
+	ignored, err := os.ReadFile("../.gitignore")
+	require.NoError(t, err)
+	for name := range strings.FieldsSeq(string(ignored)) {
+		name = strings.ReplaceAll(strings.Trim(name, "/"), "*", "x")
+		require.True(t, dockerignored(t, name), "in .gitignore: %s", name)
+	}
+
+	// The files of the binary are copied.
+	const files = `{{if .Module}}{{if eq .Module.Path "intenthint"}}{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}
+{{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}
+{{end}}{{end}}{{end}}`
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", files, "./cmd/consumer")
+	list.Dir = ".."
+	out, err := list.Output()
+	require.NoError(t, err)
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	needed := strings.Fields(string(out))
+	require.Greater(t, len(needed), 100)
+	for _, name := range append(needed, filepath.Join(root, "go.mod"), filepath.Join(root, "go.sum")) {
+		name, err := filepath.Rel(root, name)
+		require.NoError(t, err)
+		require.False(t, dockerignored(t, filepath.ToSlash(name)), name)
+	}
 }

@@ -1,12 +1,12 @@
 package handlers
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
-	"intenthint/internal/text"
 	"intenthint/payload"
 	"intenthint/store"
 )
@@ -15,31 +15,23 @@ import (
 const maxResult = 200
 
 // afterToolCall adds a tool call to its turn, and the skill it read, if any.
-func afterToolCall(env payload.Envelope, ctx payload.Context, f *store.Fact) error {
+func afterToolCall(d Decoder, env payload.Envelope, ctx payload.Context, f *store.Fact) error {
 	e, err := payload.DecodeAfterToolCall(env.Event)
 	if err != nil {
 		return err
 	}
-	if e.RunID != "" {
-		f.RunID = e.RunID
-	}
+	f.RunID = cmp.Or(e.RunID, f.RunID)
 	call := &store.Call{
-		ToolCallID: e.ToolCallID,
-		Name:       e.ToolName,
+		ToolCallID: cmp.Or(e.ToolCallID, ctx.ToolCallID),
+		Name:       cmp.Or(e.ToolName, ctx.ToolName),
 		Params:     e.Params,
 		Error:      e.Error,
 		DurationMs: e.DurationMs,
 	}
-	if call.ToolCallID == "" {
-		call.ToolCallID = ctx.ToolCallID
-	}
-	if call.Name == "" {
-		call.Name = ctx.ToolName
-	}
 	if call.Error == "" {
 		call.Skill = skillRead(call.Name, e.Params, e.Text)
 		// Copy, so that the text does not hold the event, which may be megabytes.
-		call.Result = strings.Clone(text.Cut(e.Text, maxResult))
+		call.Result = strings.Clone(d.head(e.Text, maxResult))
 	}
 	f.Call = call
 	return nil
@@ -58,18 +50,11 @@ func skillRead(tool string, params json.RawMessage, text string) *store.Skill {
 	if len(params) == 0 || json.Unmarshal(params, &p) != nil {
 		return nil
 	}
-	path := p.Path
-	if path == "" {
-		path = p.FilePath
-	}
+	path := cmp.Or(p.Path, p.FilePath)
 	if !strings.HasSuffix(path, "SKILL.md") {
 		return nil
 	}
-	matter, ok := frontMatter(text)
-	if !ok {
-		return nil
-	}
-	name := nameOf(matter)
+	name := nameOf(frontMatter(text))
 	if name == "" {
 		return nil
 	}
@@ -100,15 +85,14 @@ func nameOf(matter string) string {
 	return ""
 }
 
-// frontMatter returns what stands between a first line --- and the next one.
-func frontMatter(text string) (string, bool) {
+// frontMatter returns what stands between a first line --- and the next one, ""
+// without both lines.
+func frontMatter(text string) string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	rest, ok := strings.CutPrefix(text, "---\n")
-	if !ok {
-		return "", false
+	rest, opened := strings.CutPrefix(text, "---\n")
+	matter, _, closed := strings.Cut("\n"+rest, "\n---")
+	if !opened || !closed {
+		return ""
 	}
-	if end := strings.Index("\n"+rest, "\n---"); end >= 0 {
-		return rest[:end], true
-	}
-	return "", false
+	return matter
 }

@@ -1,17 +1,40 @@
 package handlers
 
 import (
+	"strings"
+
 	"intenthint/hint"
 	"intenthint/internal/hook"
+	"intenthint/payload"
+	"intenthint/store"
 	"intenthint/subjects"
 )
 
 // BeforePromptBuild lists the handlers that contribute to the front of the
-// agent's prompt.
-func BeforePromptBuild(h *hint.Hinter) hook.Hook {
+// agent's prompt: the hint, and those of other parts of the program.
+func BeforePromptBuild(h *hint.Hinter, more ...hook.Handler) hook.Hook {
 	return hook.Hook{
 		Name:     subjects.HookBeforePromptBuild,
-		Handlers: []hook.Handler{h.Handler()},
+		Handlers: append([]hook.Handler{h.Handler()}, more...),
 		Unasked:  h.Unasked,
 	}
+}
+
+// unansweredTurn begins the turn of a request that got no answer, which the
+// gateway publishes as an event (contract §8). It has no classification.
+func unansweredTurn(d Decoder, env payload.Envelope, ctx payload.Context, f *store.Fact) error {
+	e, err := payload.DecodeBeforePromptBuild(env.Event)
+	if err != nil || d.Begin == nil {
+		return err
+	}
+	conversation, ok := d.Begin(ctx, e)
+	if !ok {
+		return nil
+	}
+	for i := range conversation {
+		// Copy, so that the text does not hold the event, which may be megabytes.
+		conversation[i].Text = strings.Clone(conversation[i].Text)
+	}
+	f.Begin = &store.Begin{Input: e.Prompt, Message: e.Beside(), Conversation: conversation}
+	return nil
 }

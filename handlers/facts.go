@@ -6,22 +6,35 @@ import (
 	"intenthint/subjects"
 )
 
+// Decoder decodes events into facts.
+type Decoder struct {
+	// Begin returns the conversation of the turn that a before_prompt_build
+	// begins; ok is false for one that the rules of contract §4 leave out. If it
+	// is nil, all are left out.
+	Begin func(ctx payload.Context, e payload.BeforePromptBuild) (conversation []payload.Turn, ok bool)
+	// Redact takes personal data and secrets out of the texts of facts
+	// (HINT_REDACT).
+	Redact bool
+}
+
 // factOf turns the event of one hook into a fact. The fields from the envelope
-// are already set.
-type factOf func(env payload.Envelope, ctx payload.Context, f *store.Fact) error
+// are already set. A fact that is left empty is not kept.
+type factOf func(d Decoder, env payload.Envelope, ctx payload.Context, f *store.Fact) error
 
 // observations are the hooks whose events become part of a session.
 var observations = map[string]factOf{
-	subjects.HookTurnBegun:     turnBegun,
-	subjects.HookAfterToolCall: afterToolCall,
-	subjects.HookAgentEnd:      agentEnd,
-	subjects.HookSessionEnd:    sessionEnd,
+	subjects.HookTurnBegun:         turnBegun,
+	subjects.HookBeforePromptBuild: unansweredTurn,
+	subjects.HookAfterToolCall:     afterToolCall,
+	subjects.HookAgentEnd:          agentEnd,
+	subjects.HookFeedback:          feedback,
+	subjects.HookSessionEnd:        sessionEnd,
 }
 
 // Fact decodes an event. The session is "" when the event is not kept: no
-// handler observes its hook, or it belongs to no session. An error wraps
-// [payload.ErrInvalid] and is final.
-func Fact(msgID string, data []byte) (session, hook string, fact store.Fact, err error) {
+// handler observes its hook, the rules leave it out, or it belongs to no session.
+// An error wraps [payload.ErrInvalid] and is final.
+func (d Decoder) Fact(msgID string, data []byte) (session, hook string, fact store.Fact, err error) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {
 		return "", "", store.Fact{}, err
@@ -38,8 +51,14 @@ func Fact(msgID string, data []byte) (session, hook string, fact store.Fact, err
 		ID: env.ID, TS: env.TS,
 		RunID: ctx.RunID, SessionID: ctx.SessionID, SessionKey: ctx.SessionKey, AgentID: ctx.Agent(),
 	}
-	if err := fill(env, ctx, &fact); err != nil {
+	if err := fill(d, env, ctx, &fact); err != nil {
 		return "", env.Hook, store.Fact{}, err
+	}
+	if d.Redact {
+		redactFact(&fact)
+	}
+	if fact.Begin == nil && fact.Call == nil && fact.End == nil && fact.Feedback == nil && fact.Close == nil {
+		return "", env.Hook, store.Fact{}, nil
 	}
 	return fact.Session(), env.Hook, fact, nil
 }

@@ -18,6 +18,15 @@ func event(hook, event, ctx string) []byte {
 	return []byte(`{"hook":"` + hook + `","event":` + event + `,"ctx":` + ctx + `,"ts":1763680000123,"id":"e1"}`)
 }
 
+// decoder leaves out turns with a trigger, and takes the first message as the
+// conversation.
+var decoder = Decoder{Begin: func(ctx payload.Context, e payload.BeforePromptBuild) ([]payload.Turn, bool) {
+	if len(e.Messages) == 0 {
+		return nil, ctx.Trigger == ""
+	}
+	return []payload.Turn{{Role: payload.RoleUser, Text: e.Messages[0].Content.Texts()[0]}}, ctx.Trigger == ""
+}}
+
 func TestFact(t *testing.T) {
 	const ctx = `{"runId":"r1","agentId":"ops","sessionId":"s1","sessionKey":"agent:ops:web1"}`
 	base := store.Fact{ID: "e1", TS: 1763680000123, RunID: "r1", SessionID: "s1", SessionKey: "agent:ops:web1", AgentID: "ops"}
@@ -43,15 +52,31 @@ func TestFact(t *testing.T) {
 		{"a session end that only the event names", event("session_end", `{"reason":"new","sessionId":"s9","sessionKey":"k9"}`, `{}`), "s9", func(f *store.Fact) {
 			*f = store.Fact{ID: "e1", TS: 1763680000123, SessionID: "s9", SessionKey: "k9", AgentID: "main", Close: &store.Close{Reason: "new"}}
 		}},
+		{"feedback on a hint", event("feedback", `{"kind":"hint","runId":"r7","verdict":"wrong","intent":"MEMORY","by":"ada"}`, ctx), "s1", func(f *store.Fact) {
+			f.RunID = "r7"
+			f.Feedback = &store.Feedback{Verdict: "wrong", Intent: "MEMORY", By: "ada"}
+		}},
+		{"feedback by a long name", event("feedback", `{"kind":"hint","runId":"r1","verdict":"right","intent":" A\nB ","by":"`+strings.Repeat("字", 201)+`"}`, ctx), "s1", func(f *store.Fact) {
+			f.Feedback = &store.Feedback{Verdict: "right", Intent: "A B", By: strings.Repeat("字", 200)}
+		}},
 		{"a turn", event("turn_begun", `{"runId":"r1","prompt":"q","conversation":[{"role":"user","text":"before"}],"hint":"h"}`, ctx), "s1", func(f *store.Fact) {
 			f.Begin = &store.Begin{Input: "q", Conversation: []payload.Turn{{Role: "user", Text: "before"}}}
+		}},
+		{"a turn whose request got no answer", event("before_prompt_build", `{"prompt":"q","messages":[{"role":"user","content":"before"}]}`, ctx), "s1", func(f *store.Fact) {
+			f.Begin = &store.Begin{Input: "q", Conversation: []payload.Turn{{Role: "user", Text: "before"}}}
+		}},
+		{"a turn with a message beside the prompt", event("turn_begun", `{"runId":"r1","prompt":"q and more","message":"q"}`, ctx), "s1", func(f *store.Fact) {
+			f.Begin = &store.Begin{Input: "q and more", Message: "q"}
+		}},
+		{"an unanswered one", event("before_prompt_build", `{"prompt":"q and more","currentUserMessage":"q"}`, ctx), "s1", func(f *store.Fact) {
+			f.Begin = &store.Begin{Input: "q and more", Message: "q"}
 		}},
 		{"a session key stands in for the id", event("session_end", `{"reason":"new"}`, `{"sessionKey":"agent:ops:web1"}`), "agent:ops:web1", func(f *store.Fact) {
 			*f = store.Fact{ID: "e1", TS: 1763680000123, SessionKey: "agent:ops:web1", AgentID: "ops", Close: &store.Close{Reason: "new"}}
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			session, _, fact, err := Fact("", row.body)
+			session, _, fact, err := decoder.Fact("", row.body)
 			require.NoError(t, err)
 			require.Equal(t, row.session, session)
 			want := base
@@ -68,10 +93,13 @@ func TestFactKeepsNothingOf(t *testing.T) {
 	}{
 		{"a hook that nobody observes", event("llm_output", `{}`, `{"sessionId":"s"}`)},
 		{"a hook nobody has heard of", event("brand_new", `{}`, `{"sessionId":5}`)},
+		{"a turn that the rules leave out", event("before_prompt_build", `{"prompt":"q"}`, `{"sessionId":"s","trigger":"cron"}`)},
+		{"a turn without a session", event("before_prompt_build", `{"prompt":"q"}`, `{}`)},
+		{"feedback on a decision of the triage gate", event("feedback", `{"kind":"triage","messageId":"m","group":"g","verdict":"skip"}`, `{"sessionId":"s"}`)},
 		{"an event without a session", event("agent_end", `{}`, `{}`)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			session, _, _, err := Fact("", row.body)
+			session, _, _, err := decoder.Fact("", row.body)
 			require.NoError(t, err)
 			require.Empty(t, session)
 		})
@@ -85,11 +113,15 @@ func TestFactRefuses(t *testing.T) {
 	}{
 		{"garbage", []byte("garbage")},
 		{"a wrong type in a context we read", event("agent_end", `{}`, `{"sessionId":5}`)},
+		{"a prompt that is not text", event("before_prompt_build", `{"prompt":["q"]}`, `{"sessionId":"s"}`)},
 		{"a wrong type in an event we read", event("after_tool_call", `{"toolName":5}`, `{"sessionId":"s"}`)},
+		{"feedback of another kind", event("feedback", `{"kind":"mood","runId":"r","verdict":"right"}`, `{"sessionId":"s"}`)},
+		{"a verdict of another kind", event("feedback", `{"kind":"hint","runId":"r","verdict":"skip"}`, `{"sessionId":"s"}`)},
+		{"feedback on no run", event("feedback", `{"kind":"hint","verdict":"right"}`, `{"sessionId":"s","runId":"r"}`)},
 		{"no ts", []byte(`{"hook":"agent_end","event":{},"ctx":{},"id":"x"}`)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, _, _, err := Fact("", row.body)
+			_, _, _, err := decoder.Fact("", row.body)
 			require.ErrorIs(t, err, payload.ErrInvalid)
 		})
 	}
@@ -101,11 +133,13 @@ func TestAFactDoesNotKeepItsEvent(t *testing.T) {
 	padding := strings.Repeat("x", size)
 	for _, row := range []struct{ name, hook, event string }{
 		{"turn_begun", "turn_begun", `{"prompt":"p","conversation":[{"role":"user","text":"t"}],"result":{"intent":"I"},"hint":"%s"}`},
+		{"before_prompt_build", "before_prompt_build", `{"prompt":"p","messages":[{"role":"user","content":"t"},{"role":"assistant","content":"%s"}]}`},
 		{"after_tool_call", "after_tool_call", `{"toolName":"exec","params":{"command":"ls"},"result":{"content":[{"type":"text","text":"%s"}]}}`},
 		{"after_tool_call that failed", "after_tool_call", `{"toolName":"exec","error":"failed","result":"%s"}`},
 		{"after_tool_call with a skill", "after_tool_call", `{"toolName":"read","params":{"path":"SKILL.md"},"result":"---\nname: weather\ndescription: a: b\n---\n%s"}`},
 		{"agent_end", "agent_end", `{"messages":[{"role":"user","content":"%s"},{"role":"assistant","content":"done"}]}`},
 		{"session_end", "session_end", `{"reason":"reset","padding":"%s"}`},
+		{"feedback", "feedback", `{"kind":"hint","runId":"r","verdict":"right","by":"%s"}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			body := event(row.hook, strings.ReplaceAll(row.event, "%s", padding), `{"sessionId":"s","runId":"r"}`)
@@ -113,7 +147,7 @@ func TestAFactDoesNotKeepItsEvent(t *testing.T) {
 			before := inUse()
 			for i := range facts {
 				var err error
-				_, _, facts[i], err = Fact("", bytes.Clone(body))
+				_, _, facts[i], err = decoder.Fact("", bytes.Clone(body))
 				require.NoError(t, err)
 			}
 			require.Less(t, int64(inUse())-int64(before), int64(count*size/4)) //nolint:gosec // no heap is that large
@@ -132,7 +166,7 @@ func inUse() uint64 {
 
 func TestResultIsCutInCharacters(t *testing.T) {
 	long := strings.Repeat("語", 250)
-	_, _, fact, err := Fact("", event("after_tool_call", `{"toolName":"exec","result":{"content":[{"type":"text","text":"`+long+`"}]}}`, `{"sessionId":"s"}`))
+	_, _, fact, err := decoder.Fact("", event("after_tool_call", `{"toolName":"exec","result":{"content":[{"type":"text","text":"`+long+`"}]}}`, `{"sessionId":"s"}`))
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("語", 200), fact.Call.Result)
 }
@@ -170,6 +204,62 @@ func TestSkillRead(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			require.Equal(t, row.want, skillRead(row.tool, json.RawMessage(row.params), row.text))
+		})
+	}
+}
+
+// What becomes part of a session passes package redact; ids and keys do not.
+func TestFactsAreRedacted(t *testing.T) {
+	const (
+		ctx  = `{"runId":"alice@example.com","agentId":"main","sessionId":"s1","sessionKey":"agent:main:telegram:direct:+4915112345678"}`
+		mail = "alice@example.com"
+	)
+	base := store.Fact{ID: "e1", TS: 1763680000123, RunID: mail, SessionID: "s1", SessionKey: "agent:main:telegram:direct:+4915112345678", AgentID: "main"}
+	for _, row := range []struct {
+		name string
+		body []byte
+		want func(f *store.Fact)
+	}{
+		{"a tool call", event("after_tool_call", `{"toolName":"mail","params":{"to":"`+mail+`","password":"x1"},"toolCallId":"`+mail+`","result":"sent to `+mail+`"}`, ctx), func(f *store.Fact) {
+			f.Call = &store.Call{ToolCallID: mail, Name: "mail", Params: json.RawMessage(`{"to":"[EMAIL]","password":"[API_KEY]"}`), Result: "sent to [EMAIL]"}
+		}},
+		{"a result that is cut", event("after_tool_call", `{"toolName":"mail","result":"`+strings.Repeat("x", 190)+" "+mail+`"}`, ctx), func(f *store.Fact) {
+			f.Call = &store.Call{Name: "mail", Result: strings.Repeat("x", 190) + " [EMAIL]"}
+		}},
+		{"a failed tool call", event("after_tool_call", `{"toolName":"mail","error":"no user `+mail+`"}`, ctx), func(f *store.Fact) {
+			f.Call = &store.Call{Name: "mail", Error: "no user [EMAIL]"}
+		}},
+		{"a skill", event("after_tool_call", `{"toolName":"read","params":{"path":"/home/alice/w/SKILL.md"},"result":"---\nname: weather\n---"}`, ctx), func(f *store.Fact) {
+			f.Call = &store.Call{
+				Name: "read", Params: json.RawMessage(`{"path":"/home/[REDACTED]/w/SKILL.md"}`), Result: "---\nname: weather\n---",
+				Skill: &store.Skill{Name: "weather", Path: "/home/[REDACTED]/w/SKILL.md"},
+			}
+		}},
+		{"an end", event("agent_end", `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"it is `+mail+`"}],"error":"at `+mail+`"}`, ctx), func(f *store.Fact) {
+			f.End = &store.End{Result: "it is [EMAIL]", Error: "at [EMAIL]"}
+		}},
+		{"a session's end", event("session_end", `{"reason":"new"}`, ctx), func(f *store.Fact) { f.Close = &store.Close{Reason: "new"} }},
+		{"a turn", event("turn_begun", `{"prompt":"I am `+mail+`","conversation":[{"role":"user","text":"`+mail+`"}],"result":{"intent":"I","reason":"`+mail+`","goal":"`+mail+`","suggestion":"`+mail+`"}}`, ctx), func(f *store.Fact) {
+			f.Begin = &store.Begin{
+				Input: "I am [EMAIL]", Conversation: []payload.Turn{{Role: "user", Text: "[EMAIL]"}},
+				Result: &payload.Classification{Intent: "I", Reason: "[EMAIL]", Goal: "[EMAIL]", Suggestion: "[EMAIL]"},
+			}
+		}},
+		{"a turn whose request got no answer", event("before_prompt_build", `{"prompt":"I am `+mail+`","currentUserMessage":"`+mail+`","messages":[{"role":"user","content":"`+mail+`"}]}`, ctx), func(f *store.Fact) {
+			f.Begin = &store.Begin{Input: "I am [EMAIL]", Message: "[EMAIL]", Conversation: []payload.Turn{{Role: "user", Text: "[EMAIL]"}}}
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			want := base
+			row.want(&want)
+			_, _, fact, err := Decoder{Begin: decoder.Begin, Redact: true}.Fact("", row.body)
+			require.NoError(t, err)
+			require.Equal(t, want, fact)
+			_, _, fact, err = decoder.Fact("", row.body)
+			require.NoError(t, err)
+			if row.name != "a session's end" {
+				require.NotEqual(t, want, fact, "off")
+			}
 		})
 	}
 }

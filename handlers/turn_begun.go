@@ -1,19 +1,22 @@
 package handlers
 
 import (
+	"cmp"
+
 	"intenthint/payload"
 	"intenthint/store"
 )
 
 // turnBegun begins a turn with its message and classification.
-func turnBegun(env payload.Envelope, _ payload.Context, f *store.Fact) error {
+func turnBegun(_ Decoder, env payload.Envelope, _ payload.Context, f *store.Fact) error {
 	e, err := payload.DecodeTurnBegun(env.Event)
 	if err != nil {
 		return err
 	}
-	if e.RunID != "" {
-		f.RunID = e.RunID
+	f.RunID = cmp.Or(e.RunID, f.RunID)
+	f.Begin = &store.Begin{Input: e.Prompt, Message: e.Message, Conversation: e.Conversation, Result: e.Result}
+	for _, s := range e.Skills {
+		f.Begin.Skills = append(f.Begin.Skills, store.Skill{Name: s.Name, Path: s.Path})
 	}
-	f.Begin = &store.Begin{Input: e.Prompt, Conversation: e.Conversation, Result: e.Result}
 	return nil
 }

@@ -6,6 +6,7 @@
 package hint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,9 +22,12 @@ import (
 	"intenthint/hint/eligibility"
 	"intenthint/hint/render"
 	"intenthint/hint/run"
+	"intenthint/hint/said"
+	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/internal/hook"
 	"intenthint/payload"
+	"intenthint/redact"
 	"intenthint/subjects"
 )
 
@@ -39,10 +43,48 @@ type Settings struct {
 	Window    conversation.Window
 	Location  *time.Location
 
+	// Classifier may be nil in settings that answer no requests.
 	Classifier *classify.Classifier
 	// MinConfidence is the confidence below which no hint is given.
 	MinConfidence float64
 	Complexity    render.Prompts
+	Form          render.Form
+	// Writer rewrites the intent's prompt for the turn; nil for none.
+	Writer *writer.Writer
+	// Repeat is when a session is told a hint again that it knows.
+	Repeat said.Rule
+
+	// Redact makes everything that is stored and logged of a turn pass package
+	// redact (HINT_REDACT). Classifiers and gateways get the texts as they are.
+	Redact bool
+}
+
+// Begin returns the conversation of the turn that a request begins; ok is false
+// for a request that gets no hint by the rules of contract §4.
+func (s *Settings) Begin(ctx payload.Context, e payload.BeforePromptBuild) (before []payload.Turn, ok bool) {
+	latest := conversation.Latest(e.Message())
+	if s.check(ctx, latest, s.Catalog(ctx.Agent())) != eligibility.None {
+		return nil, false
+	}
+	return s.recorded(latest, e.Messages), true
+}
+
+// check returns the first rule of contract §4 that a turn fails.
+func (s *Settings) check(ctx payload.Context, latest string, catalog *intents.Catalog) eligibility.Skip {
+	return eligibility.Check(s.Rules, ctx, latest, len(catalog.Enabled()) > 0)
+}
+
+// conversation returns the turns before the latest message.
+func (s *Settings) conversation(latest string, messages []payload.Message) []payload.Turn {
+	return conversation.History(conversation.Before(latest, messages), s.QueryMode, s.Window)
+}
+
+// recorded returns the turns before the latest message as they are stored.
+func (s *Settings) recorded(latest string, messages []payload.Message) []payload.Turn {
+	if s.Redact {
+		return conversation.Redacted(conversation.Before(latest, messages), s.QueryMode, s.Window)
+	}
+	return s.conversation(latest, messages)
 }
 
 // Publisher sends messages to the event stream without waiting for the
@@ -59,21 +101,23 @@ type Options struct {
 	Prefix    subjects.Prefix
 	// MaxPayload bounds a turn_begun event, in bytes; 0 is no bound.
 	MaxPayload int64
-	// Registerer takes the metrics; nil for none.
-	Registerer prometheus.Registerer
-	Log        *slog.Logger
+	// Metrics are shared by all hinters of a process; nil for none.
+	Metrics *Metrics
+	Log     *slog.Logger
 }
 
 // Hinter makes hints.
 type Hinter struct {
 	Options
 	settings atomic.Pointer[Settings]
-	metrics  *metrics
 }
 
 // New returns a hinter; Use must be called before the first request.
 func New(o Options) *Hinter {
-	return &Hinter{Options: o, metrics: newMetrics(o.Registerer)}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(prometheus.NewRegistry())
+	}
+	return &Hinter{Options: o}
 }
 
 // Use makes later requests use other settings.
@@ -87,10 +131,10 @@ func (h *Hinter) Handler() hook.Handler {
 // Unasked is the [hook.Hook] function for before_prompt_build.
 func (h *Hinter) Unasked(cause error, took time.Duration) map[string][]string {
 	if errors.Is(cause, hook.ErrOverloaded) {
-		h.metrics.skip(eligibility.Overloaded, took)
+		h.Metrics.skip(eligibility.Overloaded, took)
 		return header(took, run.Answer{Skip: eligibility.Overloaded}, "")
 	}
-	h.metrics.badRequests.Inc()
+	h.Metrics.badRequests.Inc()
 	return header(took, run.Answer{}, "")
 }
 
@@ -104,44 +148,49 @@ type turn struct {
 	latest  string
 	// Set by prepare.
 	in classify.Input
+	// keyword is the intent of which the message is a keyword; nil for none.
+	keyword *intents.Intent
 }
 
 func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
 	t := turn{req: req, set: h.settings.Load(), agent: req.Context.Agent()}
 	var err error
 	if t.event, err = payload.DecodeBeforePromptBuild(req.Envelope.Event); err != nil {
-		h.metrics.badRequests.Inc()
+		h.Metrics.badRequests.Inc()
 		return hook.Result{Header: header(time.Since(req.Received), run.Answer{}, "")}, err
 	}
 	t.catalog = t.set.Catalog(t.agent)
-	t.latest = conversation.Latest(t.event.Prompt)
-	if skip := eligibility.Check(t.set.Rules, req.Context, t.latest, len(t.catalog.Enabled()) > 0); skip != "" {
+	t.latest = conversation.Latest(t.event.Message())
+	if skip := t.set.check(req.Context, t.latest, t.catalog); skip != "" {
 		took := time.Since(req.Received)
 		if req.Commit() {
-			h.metrics.skip(skip, took)
+			h.Metrics.skip(skip, took)
 		}
 		return hook.Result{Header: header(took, run.Answer{Skip: skip}, "")}, nil
 	}
-	patience, cancel := context.WithDeadline(ctx, req.Deadline.Add(-slack(req)))
+	patience, cancel := context.WithDeadline(ctx, req.Deadline.Add(-t.slack()))
 	defer cancel()
 	a, origin := h.Answers.First(patience, run.Request{
-		Key: run.Key(req.Context), Prompt: t.event.Prompt, Deadline: req.Deadline,
+		Key: run.Key(req.Context), Prompt: t.event.Message(), Deadline: req.Deadline,
 		Prepare:   t.prepare,
-		AsksModel: func() bool { return t.set.Classifier.AsksModel(t.in) },
+		AsksModel: t.asksModel,
 		Classify:  func(ctx context.Context) run.Answer { return h.classify(ctx, t) },
 		Commit:    req.Commit,
 	})
-	if origin == run.Fresh {
+	switch {
+	case origin == run.Fresh:
 		h.begin(t, a)
+	case origin == run.Repeated && a.Skip == eligibility.Unchanged && a.Result != nil:
+		a = h.again(t, a)
 	}
 	source := sourceOf(a, origin)
 	took := time.Since(req.Received)
 	switch {
 	case !req.Commit(): // omitted has counted it
 	case a.Skip != "":
-		h.metrics.skip(a.Skip, took)
+		h.Metrics.skip(a.Skip, took)
 	default:
-		h.metrics.hint(source, a.Result.Intent, took)
+		h.Metrics.Hinted(source, a.Result.Intent, took)
 	}
 	if h.Log.Enabled(ctx, slog.LevelDebug) {
 		h.Log.DebugContext(ctx, "hint", logged(t, a, source, took)...)
@@ -153,6 +202,21 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	return res, nil
 }
 
+// again returns the answer to a retry of a run that was not told what its session
+// knew. It is told when the session knows it no more: a compaction in the midst of
+// a run makes the gateway retry it.
+func (h *Hinter) again(t turn, a run.Answer) run.Answer {
+	rule := t.set.Repeat
+	rule.After = 0 // a retry is no turn
+	if rule.Known(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(*a.Result)) {
+		return a
+	}
+	return h.say(t, *a.Result, func(task writer.Task) string {
+		body, _ := t.set.Writer.Kept(task)
+		return body
+	})
+}
+
 // omitted returns the diagnostics of a reply without this handler's answer.
 func (h *Hinter) omitted(req *hook.Request, cause error) hook.Result {
 	skip := eligibility.ClassifyFailed
@@ -160,46 +224,123 @@ func (h *Hinter) omitted(req *hook.Request, cause error) hook.Result {
 		skip = eligibility.Deadline
 	}
 	took := time.Since(req.Received)
-	h.metrics.skip(skip, took)
+	h.Metrics.skip(skip, took)
 	return hook.Result{Header: header(took, run.Answer{Skip: skip}, "")}
 }
 
-// prepare makes the classifier's input of what the request holds. first is the
-// prompt of the run's first request.
+// asksModel reports whether a model may be asked about the turn.
+func (t *turn) asksModel() bool {
+	writes := t.set.Writer != nil && t.set.Form != render.Brief
+	return t.keyword == nil && (writes || t.set.Classifier.AsksModel(t.in))
+}
+
+// prepare makes the classifier's input of what the request holds. first is what
+// the user asked in the run's first request.
 func (t *turn) prepare(first string) {
-	if first != t.event.Prompt {
-		t.event.Prompt = first
+	if first != t.event.Message() {
+		t.event.Prompt, t.event.Current = first, nil
 		t.latest = conversation.Latest(first)
 	}
 	t.in = classify.Input{
 		Catalog:      t.catalog,
-		Conversation: conversation.History(conversation.Before(t.latest, t.event.Messages), t.set.QueryMode, t.set.Window),
+		Conversation: t.set.conversation(t.latest, t.event.Messages),
 		Latest:       t.latest,
 		Now:          time.Now().In(t.set.Location),
 		RunModel:     t.req.Context.Model(),
+	}
+	if in, ok := t.catalog.Keyword(t.latest); ok {
+		t.keyword = &in
 	}
 }
 
 // slack is the time reserved before the deadline for the work after the model's
 // answer: rendering the hint and publishing the turn. It takes longest on a busy
-// machine with many late requests.
-func slack(req *hook.Request) time.Duration {
-	return max(5*time.Millisecond, req.Deadline.Sub(req.Received)/50)
+// machine with many late requests. Redacting a long history takes more, for
+// which up to half of the request's time is reserved.
+func (t *turn) slack() time.Duration {
+	given := t.req.Deadline.Sub(t.req.Received)
+	out := max(5*time.Millisecond, given/50)
+	if t.set.Redact {
+		out += min(time.Duration(len(t.req.Envelope.Event)/redactedBytesPerMs)*time.Millisecond, given/2)
+	}
+	return out
 }
+
+// redactedBytesPerMs is half the speed of the slowest text of docs/privacy.md.
+const redactedBytesPerMs = 10_000
 
 // classify makes an answer.
 func (h *Hinter) classify(ctx context.Context, t turn) run.Answer {
-	began := time.Now()
-	c, err := t.set.Classifier.Classify(ctx, t.in)
-	if err != nil {
-		return run.Answer{Skip: failure(err)}
+	var c payload.Classification
+	if t.keyword != nil {
+		c = byKeyword(*t.keyword)
+	} else {
+		var err error
+		if c, err = t.set.Classifier.Classify(ctx, t.in); err != nil {
+			return run.Answer{Skip: failure(err)}
+		}
+		h.Metrics.sure(c.Source, c.Confidence)
 	}
-	h.metrics.classified(c.Source, time.Since(began))
 	c.ElapsedMs = milliseconds(time.Since(t.req.Received))
 	if c.Confidence < t.set.MinConfidence {
 		return run.Answer{Skip: eligibility.LowConfidence, Result: &c}
 	}
-	return run.Answer{Result: &c, Hint: render.Hint(c, t.catalog, t.set.Complexity)}
+	if t.set.Repeat.Known(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(c)) {
+		return run.Answer{Skip: eligibility.Unchanged, Result: &c}
+	}
+	return h.say(t, c, func(task writer.Task) string {
+		began := time.Now()
+		body, outcome := t.set.Writer.Write(ctx, task)
+		h.Metrics.wrote(outcome, time.Since(began))
+		return body
+	})
+}
+
+// say makes the answer with the hint of a classification. write returns what a
+// writer makes of the intent's prompt, "" for nothing; it is called where there is a
+// writer and the hint holds the prompt.
+func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) string) run.Answer {
+	in, form := t.intent(c), h.form(t, c)
+	a := run.Answer{Result: &c}
+	if render.Prompted(c, in, form) {
+		if len(intents.SkillMentions(in.Prompt)) > 0 {
+			var unknown int
+			in.Prompt, a.Skills, unknown = render.Skills(in.Prompt, payload.DecodeSkills(t.req.Envelope.Ctx))
+			h.Metrics.skillsHinted(len(a.Skills), unknown)
+		}
+		if t.set.Writer != nil {
+			in.Prompt = cmp.Or(write(writer.Task{
+				Session: t.req.Context.Session(), Result: c, Intent: in, Skills: a.Skills, Conversation: t.in.Conversation, Latest: t.latest,
+			}), in.Prompt)
+		}
+	}
+	a.Hint = render.Hint(c, in, form, t.set.Complexity)
+	return a
+}
+
+// form is that of a hint: a brief one where the intent's prompt stands in the
+// conversation, because the gateway keeps what it was given there.
+func (h *Hinter) form(t turn, c payload.Classification) render.Form {
+	if t.keyword == nil && h.told(t, t.lastHint(c)) {
+		return render.Brief
+	}
+	return t.set.Form
+}
+
+// told reports whether the session's conversation holds the prompt of a hint's
+// intent.
+func (h *Hinter) told(t turn, now payload.LastHint) bool {
+	return t.set.Repeat.Told(h.Answers.Sessions.Last(t.req.Context.Session()), now) && payload.KeepsHints(t.req.Envelope.Ctx)
+}
+
+// byKeyword is the classification of a message that is a keyword of an intent
+// (contract §6).
+func byKeyword(in intents.Intent) payload.Classification {
+	name := cmp.Or(in.Name, in.ID)
+	return payload.Classification{
+		Intent: in.ID, Name: name, Reason: "the message is a keyword of this intent", Goal: name,
+		Confidence: 1, Complexity: payload.ComplexityLow, Source: payload.SourceFastpath,
+	}
 }
 
 // failure is the Hint-Skip of an error of the classifier.
@@ -218,7 +359,7 @@ func failure(err error) eligibility.Skip {
 func header(took time.Duration, a run.Answer, source string) map[string][]string {
 	out := make(map[string][]string, 6)
 	if c := a.Result; c != nil {
-		if a.Skip == "" {
+		if a.Skip == "" || a.Skip == eligibility.Unchanged {
 			out[subjects.HeaderIntent] = []string{c.Intent}
 		}
 		out[subjects.HeaderConfidence] = []string{strconv.FormatFloat(c.Confidence, 'f', 2, 64)}
@@ -250,9 +391,13 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // logged returns the attributes of a hint's debug line. The user's text is logged
 // at debug level only.
 func logged(t turn, a run.Answer, source string, took time.Duration) []any {
+	prompt := t.latest
+	if t.set.Redact {
+		prompt = conversation.Latest(redact.Text(t.event.Message()))
+	}
 	out := []any{
 		"agent", t.agent, "session", t.req.Context.Session(), "run", t.req.Context.RunID,
-		"source", source, "skip", a.Skip, "took_ms", milliseconds(took), "prompt", t.latest,
+		"source", source, "skip", a.Skip, "took_ms", milliseconds(took), "prompt", prompt,
 	}
 	if a.Result != nil {
 		out = append(out, "intent", a.Result.Intent, "confidence", a.Result.Confidence, "model", a.Result.Model)

@@ -1,6 +1,7 @@
 package hint
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -25,6 +27,7 @@ import (
 	"intenthint/intents"
 	"intenthint/internal/bus"
 	"intenthint/internal/hook"
+	"intenthint/internal/natsserver"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -65,7 +68,9 @@ func (r *recorder) turns(t *testing.T) []payload.TurnBegun {
 // counted at all, as "label values": how often.
 func counted(t *testing.T, h *Hinter, name string) map[string]int {
 	t.Helper()
-	families, err := h.Registerer.(*prometheus.Registry).Gather()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(h.Metrics.hints, h.Metrics.skips, h.Metrics.badRequests, h.Metrics.requests, h.Metrics.classifiers, h.Metrics.confidence, h.Metrics.skills, h.Metrics.writes, h.Metrics.writing)
+	families, err := registry.Gather()
 	require.NoError(t, err)
 	out := map[string]int{}
 	for _, family := range families {
@@ -140,7 +145,7 @@ func byLocal(confidence float64) *classify.Classifier {
 func hinter(r *recorder, s *Settings) *Hinter {
 	h := New(Options{
 		Answers: run.NewAnswers(quiet), Publisher: r, Prefix: "openclaw", MaxPayload: 1 << 20,
-		Registerer: prometheus.NewRegistry(), Log: quiet,
+		Log: quiet,
 	})
 	h.Use(s)
 	return h
@@ -195,7 +200,7 @@ func TestAHintAndItsTurn(t *testing.T) {
 	require.Empty(t, head(res, subjects.HeaderSkip))
 	require.Equal(t, map[string]int{"CODE local": 1}, counted(t, h, "hints_total"))
 	require.Equal(t, map[string]int{"hint": 1}, counted(t, h, "request_duration_seconds"))
-	require.Equal(t, map[string]int{"local": 1}, counted(t, h, "classification_duration_seconds"))
+	require.Equal(t, map[string]int{"local": 1}, counted(t, h, "hint_confidence"))
 
 	turns := r.turns(t)
 	require.Len(t, turns, 1)
@@ -231,6 +236,42 @@ func TestSkipsOfPolicyBeginNoTurn(t *testing.T) {
 			require.Empty(t, r.begun)
 			require.Equal(t, map[string]int{"policy " + row.want: 1}, counted(t, h, "skips_total"))
 			require.Equal(t, map[string]int{"policy": 1}, counted(t, h, "request_duration_seconds"))
+		})
+	}
+}
+
+// The turn of a request that got no answer is the one that an answer begins.
+func TestBeginDecidesAsARequestDoes(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		edit func(*hook.Request, *Settings)
+	}{
+		{"a direct chat", func(*hook.Request, *Settings) {}},
+		{"a cron run", func(r *hook.Request, _ *Settings) { r.Context.Trigger = "cron" }},
+		{"a group", func(r *hook.Request, _ *Settings) { r.Context.SessionKey = "agent:main:telegram:group:-1" }},
+		{"an agent without intents", func(r *hook.Request, _ *Settings) { r.Context.AgentID = "mute" }},
+		{"an empty prompt", func(r *hook.Request, _ *Settings) { r.Envelope.Event = []byte(`{"prompt":" <think>x</think> "}`) }},
+		{"no history", func(_ *hook.Request, s *Settings) { s.QueryMode = conversation.ModeMessage }},
+		{"a small window", func(_ *hook.Request, s *Settings) { s.Window.User.Turns = 0 }},
+		{"the latest message in the history", func(r *hook.Request, _ *Settings) {
+			r.Envelope.Event = []byte(`{"prompt":"now","messages":[{"role":"user","content":"then"},{"role":"assistant","content":"yes"},{"role":"user","content":"now"}]}`)
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var r recorder
+			s, req := settings(byLocal(1)), prompt("r1", "hello")
+			row.edit(req, s)
+			handle(t, hinter(&r, s), req)
+			event, err := payload.DecodeBeforePromptBuild(req.Envelope.Event)
+			require.NoError(t, err)
+			s.Classifier = nil
+			before, ok := s.Begin(req.Context, event)
+			turns := r.turns(t)
+			require.Equal(t, len(turns) == 1, ok)
+			if ok {
+				require.Equal(t, turns[0].Conversation, before)
+				require.Equal(t, turns[0].Prompt, event.Prompt)
+			}
 		})
 	}
 }
@@ -304,6 +345,72 @@ func TestAnotherProcessKnowsTheFirstHint(t *testing.T) {
 	require.Empty(t, b.begun)
 }
 
+// What is stored and logged of a turn is redacted. The model, the gateway and the
+// other processes get it as it is.
+func TestTurnsAreRedacted(t *testing.T) {
+	const mail = "alice@example.com"
+	var asked classify.Input
+	c := classify.New(classify.ModeLLM, nil, &stub{answer: func(_ context.Context, in classify.Input) (payload.Classification, error) {
+		asked = in
+		out := taken("CHAT", 0.9)
+		out.Reason, out.Goal, out.Suggestion = "r "+mail, "g "+mail, "s "+mail
+		return out, nil
+	}}, classify.Options{})
+	for _, row := range []struct {
+		name   string
+		redact bool
+		want   string
+	}{
+		{"off", false, mail},
+		{"strict", true, "[EMAIL]"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var r recorder
+			var log bytes.Buffer
+			s := settings(c)
+			s.Redact = row.redact
+			h, told := hinterWithPeer(t, &r, s)
+			h.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+			req := prompt("r1", "write to "+mail)
+			req.Envelope.Event = bytes.ReplaceAll(req.Envelope.Event, []byte("earlier"), []byte("I am "+mail))
+			res := handle(t, h, req)
+			require.Contains(t, text(res), "goal: g "+mail)
+			require.Equal(t, "write to "+mail, asked.Latest)
+			require.Equal(t, "I am "+mail, asked.Conversation[0].Text)
+
+			turn := r.turns(t)[0]
+			require.Equal(t, "write to "+row.want, turn.Prompt)
+			require.Equal(t, "I am "+row.want, turn.Conversation[0].Text)
+			require.Equal(t, []string{"r " + row.want, "g " + row.want, "s " + row.want}, []string{turn.Result.Reason, turn.Result.Goal, turn.Result.Suggestion})
+			require.Contains(t, turn.Hint, "goal: g "+row.want)
+			require.Equal(t, row.redact, !strings.Contains(string(r.begun[0].Event), mail))
+			require.Contains(t, log.String(), "write to "+row.want)
+			require.Equal(t, row.redact, !strings.Contains(log.String(), mail))
+
+			again := handle(t, h, prompt("r1", "Continue"))
+			require.Equal(t, text(res), text(again))
+			require.Contains(t, string(<-told), "g "+mail, "a retry has the same hint in every process")
+		})
+	}
+}
+
+// hinterWithPeer returns a hinter and what it tells the other processes.
+func hinterWithPeer(t *testing.T, r *recorder, s *Settings) (h *Hinter, told <-chan []byte) {
+	t.Helper()
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	messages := make(chan []byte, 10)
+	_, err = run.Listen(b.NC, "runs", "peer", func(m []byte) { messages <- m })
+	require.NoError(t, err)
+	h = hinter(r, s)
+	peers, err := run.Listen(b.NC, "runs", "me", func([]byte) {})
+	require.NoError(t, err)
+	require.NoError(t, b.NC.Flush())
+	h.Answers.Join(peers)
+	return h, messages
+}
+
 func TestLowConfidenceIsRepeatedAndTracked(t *testing.T) {
 	var r recorder
 	s := settings(byLocal(0.3))
@@ -318,7 +425,9 @@ func TestLowConfidenceIsRepeatedAndTracked(t *testing.T) {
 	turns := r.turns(t)
 	require.Len(t, turns, 1)
 	require.Equal(t, "CHAT", turns[0].Result.Intent)
-	require.Equal(t, map[string]int{"failure low_confidence": 2}, counted(t, h, "skips_total"))
+	require.Equal(t, map[string]int{"unsure low_confidence": 2}, counted(t, h, "skips_total"))
+	require.Equal(t, map[string]int{"unsure": 2}, counted(t, h, "request_duration_seconds"), "an answer is no failure")
+	require.Equal(t, map[string]int{"local": 1}, counted(t, h, "hint_confidence"), "a repeated answer is not a classification")
 }
 
 func TestAFailureIsClassifiedAnewWithTheFirstPrompt(t *testing.T) {
@@ -587,15 +696,17 @@ func TestRequestsThatAreNotBegun(t *testing.T) {
 func TestIntentsAreABoundedLabel(t *testing.T) {
 	h := hinter(&recorder{}, settings(byLocal(1)))
 	for i := range 2 * maxIntents {
-		h.metrics.hint("local", fmt.Sprintf("I%d", i), time.Millisecond)
+		h.Metrics.Hinted("local", fmt.Sprintf("I%d", i), time.Millisecond)
 	}
 	require.Len(t, counted(t, h, "hints_total"), maxIntents+1)
 }
 
 func TestMetricsHoldToTheRulesOfNaming(t *testing.T) {
-	h := hinter(&recorder{}, settings(byLocal(1)))
+	registry := prometheus.NewRegistry()
+	h := New(Options{Answers: run.NewAnswers(quiet), Publisher: &recorder{}, Prefix: "openclaw", Metrics: NewMetrics(registry), Log: quiet})
+	h.Use(settings(byLocal(1)))
 	handle(t, h, prompt("r1", "write code"))
-	problems, err := testutil.GatherAndLint(h.Registerer.(*prometheus.Registry))
+	problems, err := testutil.GatherAndLint(registry)
 	require.NoError(t, err)
 	require.Empty(t, problems)
 }

@@ -6,88 +6,157 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"intenthint/hint/eligibility"
+	"intenthint/hint/writer"
 	"intenthint/internal/telemetry"
 	"intenthint/payload"
 )
 
-// Outcomes of a request, and kinds of a skip: policy follows the operator's
-// rules, failure is an error (contract §3).
+// Outcomes of a request, and kinds of a skip (contract §3).
 const (
-	outcomeHint    = "hint"
-	outcomePolicy  = "policy"
+	outcomeHint = "hint"
+	// outcomePolicy: the operator's rules leave the turn out, or its session knows
+	// the hint.
+	outcomePolicy = "policy"
+	// outcomeUnsure: the classifier answered, below the minimum confidence.
+	// Nothing is broken, so it is kept apart from the failures.
+	outcomeUnsure  = "unsure"
 	outcomeFailure = "failure"
 )
 
 // maxIntents bounds the values of the label intent.
 const maxIntents = 1000
 
-// metrics counts requests by outcome. Durations are in seconds, from receipt.
-type metrics struct {
+// sources are those that classify a message.
+var sources = []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM}
+
+// confidenceBuckets are tenths: the settings that the histogram helps to choose
+// are rarely finer.
+var confidenceBuckets = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}
+
+// Metrics are the figures of requests and classifications. All hinters of a
+// process share one.
+type Metrics struct {
 	hints       *prometheus.CounterVec // by source and intent
 	intents     *telemetry.Label
 	skips       *prometheus.CounterVec // by kind and reason
 	badRequests prometheus.Counter
 	requests    *prometheus.HistogramVec // by outcome
 	classifiers *prometheus.HistogramVec // by source
+	confidence  *prometheus.HistogramVec // by source
+	skills      *prometheus.CounterVec   // by outcome
+	writes      *prometheus.CounterVec   // by outcome
+	writing     prometheus.Histogram
 }
 
-func newMetrics(registerer prometheus.Registerer) *metrics {
-	m := &metrics{
+// Outcomes of a skill that an intent names.
+const (
+	skillNamed   = "named"   // in a hint, with its path
+	skillUsed    = "used"    // the turn of the hint has read it
+	skillUnknown = "unknown" // the gateway lists no such skill
+)
+
+// NewMetrics registers the metrics; times are in seconds. A second call with the
+// same registerer panics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
 		hints: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_hints_total", Help: "Hints given, by source and intent.",
+			Name: "intenthint_hints_total", Help: "Hints given, by the source of the classification (cache: a run asked again) and by intent.",
 		}, []string{"source", "intent"}),
 		intents: telemetry.NewLabel(maxIntents),
 		skips: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_skips_total", Help: "Requests answered without a hint, by kind (policy, failure) and reason.",
+			Name: "intenthint_skips_total", Help: "Requests answered without a hint, by reason (the value of Hint-Skip) and its kind: policy (left out on purpose, or known to the session), unsure (confidence too low), failure.",
 		}, []string{"kind", "reason"}),
 		badRequests: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_bad_requests_total", Help: "Requests refused with error code 400.",
+			Name: "intenthint_bad_requests_total", Help: "Malformed requests, refused with error code 400.",
 		}),
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "intenthint_request_duration_seconds", Help: "Time from receipt of a before_prompt_build request to its reply, by outcome (hint, policy, failure).",
+			Name: "intenthint_request_duration_seconds", Help: "Time from receiving a before_prompt_build request to replying, by outcome: hint, or the kind of the skip.",
 			Buckets: telemetry.LatencyBuckets,
 		}, []string{"outcome"}),
 		classifiers: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "intenthint_classification_duration_seconds", Help: "Time that a classification took, by source (local, embedding, llm).",
+			Name: "intenthint_classification_duration_seconds", Help: "Time that a source took for its own answer, whether or not that answer was used. Failed model calls are not included.",
 			Buckets: telemetry.LatencyBuckets,
 		}, []string{"source"}),
+		confidence: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "intenthint_hint_confidence", Help: "Confidence (0 to 1) of classifications, by source, including those too low for a hint.",
+			Buckets: confidenceBuckets,
+		}, []string{"source"}),
+		skills: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "intenthint_skill_hints_total", Help: "Skills that intents name, by outcome: named in a hint with their path, used (read by the turn of that hint), or unknown to the gateway.",
+		}, []string{"outcome"}),
+		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "intenthint_writer_instructions_total", Help: "Hints whose intent's prompt the writer was to rewrite (HINT_WRITER), by outcome: written, cached (written earlier in the session), or the intent's own prompt because the writer was late, failed or overloaded.",
+		}, []string{"outcome"}),
+		writing: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "intenthint_writer_duration_seconds", Help: "Time that a hint waited for the writer, with any outcome but cached.", Buckets: telemetry.LatencyBuckets,
+		}),
 	}
 	// Create these series at once, so that alerts can tell 0 from no data.
 	for _, skip := range eligibility.All() {
 		m.skips.WithLabelValues(kindOf(skip), string(skip))
 	}
-	for _, outcome := range []string{outcomeHint, outcomePolicy, outcomeFailure} {
+	for _, outcome := range []string{outcomeHint, outcomePolicy, outcomeUnsure, outcomeFailure} {
 		m.requests.WithLabelValues(outcome)
 	}
-	for _, source := range []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM} {
+	for _, source := range sources {
 		m.classifiers.WithLabelValues(source)
+		m.confidence.WithLabelValues(source)
 	}
-	if registerer != nil {
-		registerer.MustRegister(m.hints, m.skips, m.badRequests, m.requests, m.classifiers)
+	for _, outcome := range []string{skillNamed, skillUsed, skillUnknown} {
+		m.skills.WithLabelValues(outcome)
 	}
+	for _, outcome := range writer.Outcomes() {
+		m.writes.WithLabelValues(string(outcome))
+	}
+	r.MustRegister(m.hints, m.skips, m.badRequests, m.requests, m.classifiers, m.confidence, m.skills, m.writes, m.writing)
 	return m
 }
 
 func kindOf(reason eligibility.Skip) string {
-	if reason.Policy() {
+	switch {
+	case reason.Policy():
 		return outcomePolicy
+	case reason == eligibility.LowConfidence:
+		return outcomeUnsure
 	}
 	return outcomeFailure
 }
 
-// hint counts a reply with a hint. intent is an id of the catalogue.
-func (m *metrics) hint(source, intent string, took time.Duration) {
+// Classified observes the time that a source took for its answer.
+func (m *Metrics) Classified(source string, took time.Duration) {
+	m.classifiers.WithLabelValues(source).Observe(took.Seconds())
+}
+
+// Hinted counts a reply with a hint. intent is an id of the catalogue.
+func (m *Metrics) Hinted(source, intent string, took time.Duration) {
 	m.hints.WithLabelValues(source, m.intents.Bound(intent)).Inc()
 	m.requests.WithLabelValues(outcomeHint).Observe(took.Seconds())
 }
 
 // skip counts a reply without a hint.
-func (m *metrics) skip(reason eligibility.Skip, took time.Duration) {
+func (m *Metrics) skip(reason eligibility.Skip, took time.Duration) {
 	m.skips.WithLabelValues(kindOf(reason), string(reason)).Inc()
 	m.requests.WithLabelValues(kindOf(reason)).Observe(took.Seconds())
 }
 
-// classified observes one classification.
-func (m *metrics) classified(source string, took time.Duration) {
-	m.classifiers.WithLabelValues(source).Observe(took.Seconds())
+// sure observes the confidence of a classification.
+func (m *Metrics) sure(source string, confidence float64) {
+	m.confidence.WithLabelValues(source).Observe(confidence)
+}
+
+// skillsHinted counts the skills that the prompt of a hint's intent names.
+func (m *Metrics) skillsHinted(named, unknown int) {
+	m.skills.WithLabelValues(skillNamed).Add(float64(named))
+	m.skills.WithLabelValues(skillUnknown).Add(float64(unknown))
+}
+
+// SkillUsed counts a skill that the turn of its hint has read.
+func (m *Metrics) SkillUsed() { m.skills.WithLabelValues(skillUsed).Inc() }
+
+// wrote counts a hint that a writer was asked for.
+func (m *Metrics) wrote(outcome writer.Outcome, took time.Duration) {
+	m.writes.WithLabelValues(string(outcome)).Inc()
+	if outcome != writer.Cached {
+		m.writing.Observe(took.Seconds())
+	}
 }

@@ -1,11 +1,17 @@
 package hint
 
 import (
+	"slices"
+
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
+	"intenthint/hint/render"
 	"intenthint/hint/run"
+	"intenthint/hint/said"
+	"intenthint/intents"
 	"intenthint/payload"
+	"intenthint/redact"
 	"intenthint/subjects"
 )
 
@@ -22,27 +28,74 @@ func (h *Hinter) begin(t turn, a run.Answer) {
 	if ts <= 0 {
 		ts = t.req.Received.UnixMilli() // a turn begins when its hint is asked for
 	}
+	var given *payload.LastHint
+	if a.Hint != "" {
+		now := t.lastHint(*a.Result)
+		now.Full = t.set.Form != render.Brief && a.Result.Source != payload.SourceFastpath
+		if a.Result.Source != payload.SourceFastpath && h.told(t, now) {
+			now.Full, now.Turns = true, h.Answers.Sessions.Last(session).Turns+1
+		}
+		given = &now
+	}
+	last := h.Answers.Sessions.Begin(session, ts, given)
 	id := nuid.Next()
-	m := &nats.Msg{Subject: h.Prefix.Event(subjects.HookTurnBegun, t.agent, session), Data: h.encode(t, a, ts, id), Header: nats.Header{}}
+	begun := payload.TurnBegun{
+		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: t.event.Beside(), Conversation: t.in.Conversation,
+		Result: a.Result, Hint: a.Hint, Skills: a.Skills, Skip: string(a.Skip), Last: last,
+	}
+	body := h.encode(t, begun, ts, id)
+	m := &nats.Msg{Subject: h.Prefix.Event(subjects.HookTurnBegun, t.agent, session), Data: body, Header: nats.Header{}}
+	if t.set.Redact {
+		// The broadcast stays as it is: it is not stored, and a retry is given the
+		// same hint by every process.
+		begun.Conversation = t.set.recorded(t.latest, t.event.Messages)
+		m.Data = h.encode(t, redacted(begun), ts, id)
+	}
 	m.Header.Set(subjects.HeaderMsgID, id)
 	if t.req.Traceparent != "" {
 		m.Header.Set(subjects.HeaderTraceparent, t.req.Traceparent)
 	}
-	body := m.Data // the publisher owns the message from now on
-	h.Publisher.Publish(m)
+	h.Publisher.Publish(m) // which owns the message from now on
 	h.Answers.Tell(body)
 }
 
+// lastHint is the hint of the turn as it is remembered.
+func (t *turn) lastHint(c payload.Classification) payload.LastHint {
+	return said.Of(c, t.intent(c))
+}
+
+// intent is the intent of a classification.
+func (t *turn) intent(c payload.Classification) intents.Intent {
+	if in, ok := t.catalog.Lookup(c.Intent); ok {
+		return in
+	}
+	return t.catalog.Fallback()
+}
+
 // encode makes the message of a turn_begun, within the server's max_payload.
-func (h *Hinter) encode(t turn, a run.Answer, ts int64, id string) []byte {
+func (h *Hinter) encode(t turn, begun payload.TurnBegun, ts int64, id string) []byte {
 	limit := 0
 	if h.MaxPayload > 0 {
 		limit = int(h.MaxPayload) - headerRoom
 	}
-	return payload.EncodeTurnBegun(id, ts, t.req.Context, payload.TurnBegun{
-		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Conversation: t.in.Conversation,
-		Result: a.Result, Hint: a.Hint, Skip: string(a.Skip),
-	}, limit)
+	return payload.EncodeTurnBegun(id, ts, t.req.Context, begun, limit)
+}
+
+// redacted returns a turn without personal data and secrets. Its conversation is
+// redacted already.
+func redacted(turn payload.TurnBegun) payload.TurnBegun {
+	turn.Prompt, turn.Message, turn.Hint = redact.Text(turn.Prompt), redact.Text(turn.Message), redact.Text(turn.Hint)
+	if turn.Result != nil {
+		c := *turn.Result // the run's answer stays as it is
+		c.Reason, c.Goal, c.Suggestion = redact.Text(c.Reason), redact.Text(c.Goal), redact.Text(c.Suggestion)
+		turn.Result = &c
+	}
+	turn.Skills = slices.Clone(turn.Skills)
+	for i := range turn.Skills {
+		s := &turn.Skills[i]
+		s.Name, s.Path = redact.Text(s.Name), redact.Text(s.Path)
+	}
+	return turn
 }
 
 // headerRoom is kept of the server's max_payload for headers, in bytes.

@@ -25,9 +25,6 @@ func Bundled() *Catalog { return bundledCatalog() }
 var bundledCatalog = sync.OnceValue(func() *Catalog { return CatalogOf(bundledFiles()) })
 
 var bundledFiles = sync.OnceValue(func() []File {
-	files, _, err := Load(BundledFS())
-	if err != nil {
-		return nil
-	}
+	files, _, _ := Load(BundledFS())
 	return files
 })

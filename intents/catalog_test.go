@@ -1,6 +1,7 @@
 package intents
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,4 +106,13 @@ func TestWithout(t *testing.T) {
 		})
 	}
 	require.Equal(t, []string{"A_2"}, ids(root.Without([]string{"B*"}).Without([]string{"A_1"})))
+}
+
+func TestThin(t *testing.T) {
+	many := slices.Repeat([]string{"example"}, FewExamples)
+	require.Equal(t, []string{"FEW", FallbackID}, NewCatalog([]Intent{
+		{ID: "FEW", Examples: many[1:]}, {ID: "MANY", Examples: many}, {ID: FallbackID},
+	}).Thin())
+	require.Empty(t, NewCatalog([]Intent{{ID: "MANY", Examples: many}}).Thin(), "the built-in fallback has examples")
+	require.Empty(t, Bundled().Thin())
 }

@@ -2,7 +2,6 @@ package intents
 
 import (
 	"slices"
-	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 )
@@ -16,10 +15,10 @@ const maxAgentBytes = 256
 
 // Deny holds which intents are kept from which agents (contract §7,
 // HINT_INTENT_DENY), and narrows catalogues accordingly. It remembers the
-// outcome for each agent and is safe for concurrent use.
+// outcome for each catalogue and agent, so a reload starts with another one. It
+// is safe for concurrent use.
 type Deny struct {
 	entries map[string][]string
-	root    atomic.Pointer[Catalog]
 	seen    *lru.Cache[narrowKey, *Catalog]
 }
 
@@ -52,15 +51,10 @@ func (d *Deny) For(agent string) []string {
 	return slices.Compact(patterns)
 }
 
-// Narrow returns the catalogue less what the agent does not get. For one
-// catalogue and agent it returns the same pointer again while it remembers it.
+// Narrow returns the catalogue less what the agent does not get.
 func (d *Deny) Narrow(c *Catalog, agent string) *Catalog {
 	if d.seen == nil {
 		return c
-	}
-	// A reload makes the narrowed copies of the old catalogue useless.
-	if old := d.root.Load(); old != c && d.root.CompareAndSwap(old, c) && old != nil {
-		d.seen.Purge()
 	}
 	if len(agent) > maxAgentBytes { // the gateway's choice
 		return c.Without(d.For(agent))
@@ -70,8 +64,6 @@ func (d *Deny) Narrow(c *Catalog, agent string) *Catalog {
 		return narrowed
 	}
 	narrowed := c.Without(d.For(agent))
-	if first, ok, _ := d.seen.PeekOrAdd(key, narrowed); ok {
-		return first
-	}
+	d.seen.Add(key, narrowed)
 	return narrowed
 }

@@ -52,7 +52,7 @@ type content struct {
 	failed string // why it could not be read
 }
 
-// Equal implements the state of a [watch.Watch].
+// Equal implements the state of [watch.Watch].
 func (l listing) Equal(other listing) bool {
 	if l.err != nil || other.err != nil {
 		return l.err != nil && other.err != nil && l.err.Error() == other.err.Error()
@@ -68,7 +68,7 @@ func OpenDirectory(path string, log *slog.Logger) (*Directory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("intents directory %s: %w", path, err)
 	}
-	d := &Directory{path: abs, log: log, seen: look(abs), files: map[string]*watchedFile{}, onFault: func(Fault) {}}
+	d := &Directory{path: abs, log: log, seen: look(abs), onFault: func(Fault) {}}
 	if d.seen.err != nil {
 		return nil, d.seen.err
 	}
@@ -120,7 +120,6 @@ func (d *Directory) refresh(ctx context.Context, now listing, onChange func(*Cat
 	d.inForce = files
 	catalog := CatalogOf(files)
 	d.current.Store(catalog)
-	d.log.InfoContext(ctx, "intents changed", slog.String("dir", d.path), slog.Int("intents", len(catalog.Enabled())))
 	if onChange != nil {
 		onChange(catalog)
 	}
@@ -129,6 +128,8 @@ func (d *Directory) refresh(ctx context.Context, now listing, onChange func(*Cat
 func sameIntent(a, b File) bool {
 	return a.Name == b.Name && a.Enabled == b.Enabled &&
 		a.Intent.ID == b.Intent.ID && a.Intent.Name == b.Intent.Name && a.Intent.Prompt == b.Intent.Prompt &&
+		a.Intent.Domain == b.Intent.Domain && a.Intent.Fastpath.Hint == b.Intent.Fastpath.Hint &&
+		slices.Equal(a.Intent.Fastpath.Keywords, b.Intent.Fastpath.Keywords) &&
 		slices.Equal(a.Intent.Triggers, b.Intent.Triggers) && slices.Equal(a.Intent.Examples, b.Intent.Examples)
 }
 
@@ -156,7 +157,7 @@ func look(path string) listing {
 		}
 	}
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) {
-		// The directory was moved while it was read: missing files were not
+		// The directory was moved while being read: missing files were not
 		// deleted.
 		return failed(errMoved)
 	}
@@ -165,22 +166,19 @@ func look(path string) listing {
 
 // take brings d.files up to date.
 func (d *Directory) take(now listing) {
+	files := make(map[string]*watchedFile, len(now.files))
 	for _, name := range slices.Sorted(maps.Keys(now.files)) {
-		f, content := d.files[name], now.files[name]
-		switch {
-		case f == nil:
+		f, known := d.files[name]
+		if !known {
 			f = &watchedFile{}
-			d.files[name] = f
-		case f.content == content:
-			continue
 		}
-		f.content = content
-		d.parse(name, f)
+		if content := now.files[name]; !known || f.content != content {
+			f.content = content
+			d.parse(name, f)
+		}
+		files[name] = f
 	}
-	maps.DeleteFunc(d.files, func(name string, _ *watchedFile) bool {
-		_, ok := now.files[name]
-		return !ok
-	})
+	d.files = files
 }
 
 // parse makes a file's content its good version, or warns of what is wrong.
@@ -192,6 +190,11 @@ func (d *Directory) parse(name string, f *watchedFile) {
 	file, faults := Parse(name, []byte(f.data))
 	if !HasErrors(faults) {
 		f.good = &file
+		for _, fault := range faults {
+			if fault.Severity == Warning {
+				d.log.Warn("intent file accepted with a warning", d.place(fault)...)
+			}
+		}
 		return
 	}
 	for _, fault := range faults {
@@ -201,7 +204,7 @@ func (d *Directory) parse(name string, f *watchedFile) {
 	}
 }
 
-var errMoved = errors.New("moved while it was read")
+var errMoved = errors.New("moved while being read")
 
 // isLink reports whether a name is a dangling symbolic link.
 func isLink(path string) bool {
@@ -215,7 +218,12 @@ func (d *Directory) warn(f *watchedFile, fault Fault) {
 		message = "intent file broken, keeping its last good version"
 	}
 	d.onFault(fault)
-	d.log.Warn(message, slog.String("file", filepath.Join(d.path, fault.File)), slog.Int("line", fault.Line), slog.String("reason", fault.Reason))
+	d.log.Warn(message, d.place(fault)...)
+}
+
+// place returns the log attributes of a fault.
+func (d *Directory) place(fault Fault) []any {
+	return []any{slog.String("file", filepath.Join(d.path, fault.File)), slog.Int("line", fault.Line), slog.String("reason", fault.Reason)}
 }
 
 // usable returns the last good versions of the files, without those whose id a

@@ -122,13 +122,38 @@ func TestOpenDirectory(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, ids(d.Catalog()))
 	require.Equal(t, 1, log.count(slog.LevelWarn, "b.md", "triggers is missing"))
-	require.Equal(t, 1, log.count(slog.LevelWarn, "a.md", "also that of c.md"))
+	require.Equal(t, 1, log.count(slog.LevelWarn, "a.md", "also the id of c.md"))
 
 	_, err = OpenDirectory(filepath.Join(dir, "none"), slog.New(slog.DiscardHandler))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "none")
 	_, err = OpenDirectory(filepath.Join(dir, "a.md"), slog.New(slog.DiscardHandler))
 	require.Error(t, err)
+}
+
+func TestOpenDirectoryLogsWhatItAcceptsWithAWarning(t *testing.T) {
+	t.Parallel()
+	dir := directoryOf(t, map[string]string{"a.md": md("A", "keywords: [x]"), "b.md": md("lower case")})
+	log := &record{}
+	d, err := OpenDirectory(dir, slog.New(slog.NewTextHandler(log, nil)))
+	require.NoError(t, err)
+	require.Equal(t, []string{"A"}, ids(d.Catalog()))
+	require.Equal(t, 1, log.count(slog.LevelWarn, "accepted with a warning", "a.md", "line=3", "fastpath.keywords"))
+	require.Equal(t, 1, log.count(slog.LevelWarn, "skipped", "b.md", "line=2", "must not contain"))
+}
+
+func TestWatchFollowsDomainAndFastpath(t *testing.T) {
+	t.Parallel()
+	b := watching(t, directoryOf(t, map[string]string{"a.md": md("A")}), nil)
+	is := func(ok func(Intent) bool) {
+		b.eventually(func() bool { return ok(b.d.Catalog().Enabled()[0]) })
+	}
+	b.write("a.md", md("A", "domain: d"))
+	is(func(in Intent) bool { return in.Domain == "d" })
+	b.write("a.md", md("A", "fastpath: {keywords: [x]}"))
+	is(func(in Intent) bool { return slices.Equal(in.Fastpath.Keywords, []string{"x"}) })
+	b.write("a.md", md("A", "fastpath: {keywords: [x], hint: h}"))
+	is(func(in Intent) bool { return in.Fastpath.Hint == "h" })
 }
 
 func TestWatchFollowsEdits(t *testing.T) {
@@ -201,7 +226,7 @@ func TestWatchOfAFileThatCannotBeRead(t *testing.T) {
 	require.NoError(t, os.Symlink(b.path("nowhere"), b.path("a.md")))
 	b.write("c.md", md("C"))
 	b.eventually(func() bool { return slices.Contains(ids(b.d.Catalog()), "C") })
-	b.eventually(func() bool { return b.log.count(slog.LevelWarn, "a.md", "cannot be read") == 1 })
+	b.eventually(func() bool { return b.log.count(slog.LevelWarn, "a.md", "reading the file") == 1 })
 }
 
 func TestWatchOfTwoFilesWithOneID(t *testing.T) {
@@ -209,7 +234,7 @@ func TestWatchOfTwoFilesWithOneID(t *testing.T) {
 	b := watching(t, directoryOf(t, map[string]string{"a.md": md("X", "name: early")}), nil)
 	b.write("b.md", md("x", "name: late"))
 	b.becomes("x")
-	require.Equal(t, 1, b.log.count(slog.LevelWarn, "a.md", "also that of b.md"))
+	require.Equal(t, 1, b.log.count(slog.LevelWarn, "a.md", "also the id of b.md"))
 	require.NoError(t, os.Remove(b.path("b.md")))
 	b.becomes("X")
 }

@@ -4,34 +4,31 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 
 	"intenthint/internal/text"
 )
 
-// ErrUneditable is the error of [AppendExamples] for a file whose list of
-// examples cannot be extended by adding text alone.
+// ErrUneditable is returned by [AppendExamples] for a list of examples that cannot
+// be extended by adding text alone.
 var ErrUneditable = errors.New("the list of examples cannot be extended")
-
-// maxAttempts bounds the places that are tried in a file that is written in an
-// unusual way; each costs a parse.
-const maxAttempts = 100
 
 // AppendExamples returns the intent file with more examples at the end of its
 // list, which is created if it is missing. Nothing else changes, byte for byte.
 // An example is one line that is neither blank nor surrounded by white space.
 //
-// YAML can be written in more ways than this code understands, so the result is
-// parsed before it is returned: either it is the same intent with the examples
-// added, or there is an error.
+// The result is parsed before it is returned: either it is the same intent with
+// the examples added, or there is an error.
 func AppendExamples(data []byte, examples []string) ([]byte, error) {
-	p := fileParser{file: File{Enabled: true}}
+	// The name stands in for an id that the file leaves to its name.
+	const name = "intent.md"
+	p := fileParser{name: name, file: File{Name: name, Enabled: true}}
 	p.parse(data)
 	if i := slices.IndexFunc(p.faults, func(f Fault) bool { return f.Severity == Error }); i >= 0 {
 		return nil, fmt.Errorf("line %d: %s", p.faults[i].Line, p.faults[i].Reason)
@@ -44,17 +41,9 @@ func AppendExamples(data []byte, examples []string) ([]byte, error) {
 	if len(examples) == 0 {
 		return data, nil
 	}
-	ed, err := newEditor(data, p.closing)
-	if err != nil {
-		return nil, err
-	}
-	attempts := 0
-	for edited := range ed.attempts(examples) {
+	for _, edited := range newEditor(p, data).candidates(examples) {
 		if p.file.hasBecome(edited, p.faults, examples) {
 			return edited, nil
-		}
-		if attempts++; attempts == maxAttempts {
-			break
 		}
 	}
 	return nil, fmt.Errorf("%w: write it as one line each, beginning with \"- \"", ErrUneditable)
@@ -63,49 +52,29 @@ func AppendExamples(data []byte, examples []string) ([]byte, error) {
 // hasBecome reports whether edited is the file with the examples added, without
 // faults that it did not have.
 func (f *File) hasBecome(edited []byte, faults []Fault, examples []string) bool {
+	want := *f
+	want.Intent.Examples = slices.Concat(f.Intent.Examples, examples)
 	after, found := Parse(f.Name, edited)
-	a, b := after.Intent, f.Intent
-	return !HasErrors(found) && len(found) == len(faults) && after.Enabled == f.Enabled &&
-		a.ID == b.ID && a.Name == b.Name && a.Prompt == b.Prompt && slices.Equal(a.Triggers, b.Triggers) &&
-		slices.Equal(a.Examples, slices.Concat(b.Examples, examples))
+	return !HasErrors(found) && len(found) == len(faults) && sameIntent(after, want)
 }
 
 // editor holds the positions of the parts of a file.
 type editor struct {
+	fileParser
 	data []byte
 	// starts are the offsets of the lines, counted from 0: line n of the front
 	// matter, from 1 as the YAML parser counts, is starts[n].
-	starts []int
-	// closing is the line of the closing fence.
-	closing int
+	starts  []int
+	closing int // the closing fence, counted like starts
 	eol     string
-	fields  []*ast.MappingValueNode
-	flow    bool // the fields stand in braces
 }
 
-// newEditor reads a file that holds to contract §7; closing is the line of its
-// closing fence, from 1.
-func newEditor(data []byte, closing int) (*editor, error) {
-	e := &editor{data: data, starts: lineStarts(data), closing: closing - 1, eol: "\n"}
-	switch first := data[:e.starts[1]]; {
-	case bytes.HasSuffix(first, []byte("\r\n")):
-		e.eol = "\r\n"
-	case bytes.HasSuffix(first, []byte("\r")):
-		e.eol = "\r"
-	}
-	tree, err := parseYAML(newlines.Replace(string(data[e.starts[1]:e.starts[e.closing]])))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrUneditable, text.Fold(err.Error()))
-	}
-	for _, doc := range tree.Docs {
-		switch n := doc.Body.(type) {
-		case *ast.MappingNode:
-			e.fields, e.flow = n.Values, n.IsFlowStyle
-		case *ast.MappingValueNode:
-			e.fields = []*ast.MappingValueNode{n}
-		}
-	}
-	return e, nil
+// newEditor returns the editor of a file that holds to contract §7 and was parsed.
+func newEditor(p fileParser, data []byte) *editor {
+	starts := lineStarts(data)
+	first := data[:starts[1]]
+	eol := first[len(bytes.TrimRight(first, "\r\n")):]
+	return &editor{fileParser: p, data: data, starts: starts, closing: p.closing - 1, eol: string(eol)}
 }
 
 // lineStarts returns where lines begin; they end as in [Parse].
@@ -120,55 +89,50 @@ func lineStarts(data []byte) []int {
 }
 
 func (e *editor) field(key string) *ast.MappingValueNode {
-	for _, f := range e.fields {
-		if keyOf(f.Key) == key {
-			return f
-		}
+	if i := slices.IndexFunc(e.fields, func(f *ast.MappingValueNode) bool { return keyOf(f.Key) == key }); i >= 0 {
+		return e.fields[i]
 	}
 	return nil
 }
 
-// lineOf returns the line of a node, within the front matter.
-func (e *editor) lineOf(n ast.Node) int {
-	if t := n.GetToken(); t != nil && t.Position != nil {
-		return min(max(t.Position.Line, 1), e.closing)
-	}
-	return 1
-}
+// lineOf returns the line of a node, counted like starts.
+func (e *editor) lineOf(n ast.Node) int { return max(e.fileParser.lineOf(n)-1, 1) }
 
-// attempts are versions of the file with the examples added, the most natural
-// one first; each has yet to be read back.
-func (e *editor) attempts(examples []string) iter.Seq[[]byte] {
+// candidates are versions of the file with the examples added, the most natural
+// one first.
+func (e *editor) candidates(examples []string) [][]byte {
 	field := e.field("examples")
 	if field == nil {
-		if e.flow {
-			return e.inBraces(examples)
+		if m, ok := e.root.(*ast.MappingNode); ok && m.IsFlowStyle {
+			return [][]byte{e.insertBefore(e.offset(m.End), "examples: ["+flowScalars(examples)+"]")}
 		}
 		return e.newField(examples)
 	}
-	value := field.Value
-	for {
-		switch v := value.(type) {
-		case *ast.AnchorNode:
-			value = v.Value
-			continue
-		case *ast.TagNode:
-			value = v.Value
-			continue
-		case *ast.SequenceNode:
-			if v.IsFlowStyle {
-				return e.inBrackets(field, examples)
-			}
-			return e.inList(field, v, examples)
-		case *ast.NullNode:
-			return e.insertAll(e.items(e.itemIndent(), examples), e.lineOf(field.Key)+1)
+	switch value := e.resolve(field.Value).(type) {
+	case *ast.SequenceNode:
+		if value.IsFlowStyle {
+			return e.inBrackets(field, e.offset(value.End), examples)
 		}
-		return func(func([]byte) bool) {}
+		return e.inList(field, value, examples)
+	case *ast.NullNode:
+		return e.insertAll(e.items(e.itemIndent(), examples), e.lineOf(field.Key)+1)
 	}
+	return nil
+}
+
+// offset is where a closing bracket stands. After a tag the parser's column is too
+// small.
+func (e *editor) offset(bracket *token.Token) int {
+	if bracket == nil || bracket.Position == nil || bracket.Position.Line >= e.closing {
+		return e.starts[e.closing]
+	}
+	line := bracket.Position.Line
+	at := e.starts[line] + len(text.Cut(e.line(line), bracket.Position.Column-1))
+	return at + max(0, bytes.IndexByte(e.data[at:], bracket.Value[0]))
 }
 
 // newField begins a list at the end of the front matter.
-func (e *editor) newField(examples []string) iter.Seq[[]byte] {
+func (e *editor) newField(examples []string) [][]byte {
 	indent := ""
 	if len(e.fields) > 0 {
 		indent = e.indentOf(e.lineOf(e.fields[0].Key))
@@ -178,7 +142,7 @@ func (e *editor) newField(examples []string) iter.Seq[[]byte] {
 }
 
 // inList goes on with a list of lines "- …".
-func (e *editor) inList(field *ast.MappingValueNode, list *ast.SequenceNode, examples []string) iter.Seq[[]byte] {
+func (e *editor) inList(field *ast.MappingValueNode, list *ast.SequenceNode, examples []string) [][]byte {
 	first := e.lineOf(field.Key)
 	next := e.closing
 	for _, f := range e.fields {
@@ -241,52 +205,24 @@ func (e *editor) afterContent(first, end int) int {
 }
 
 // insertAll puts the text before each of the lines in turn.
-func (e *editor) insertAll(text string, lines ...int) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for _, n := range slices.Compact(lines) {
-			if !yield(e.insert(e.starts[n], text)) {
-				return
-			}
-		}
+func (e *editor) insertAll(text string, lines ...int) (out [][]byte) {
+	for _, n := range slices.Compact(lines) {
+		out = append(out, e.insert(e.starts[n], text))
 	}
+	return out
 }
 
 func (e *editor) insert(at int, text string) []byte {
 	return slices.Concat(e.data[:at], []byte(text), e.data[at:])
 }
 
-// inBraces begins a list in fields that stand in braces.
-func (e *editor) inBraces(examples []string) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for at := e.starts[e.closing] - 1; at > e.starts[1]; at-- {
-			if e.data[at] == '}' && !yield(e.insert(e.tight(at), e.comma(at)+"examples: ["+flowScalars(examples)+"]")) {
-				return
-			}
-		}
+// inBrackets goes on with a list in brackets.
+func (e *editor) inBrackets(field *ast.MappingValueNode, bracket int, examples []string) (out [][]byte) {
+	line, alone := slices.BinarySearch(e.starts, bracket)
+	if alone || strings.TrimSpace(string(e.data[e.starts[line-1]:bracket])) == "" {
+		out = append(out, e.ownLines(field, bracket, examples))
 	}
-}
-
-// inBrackets goes on with a list in brackets. Which bracket closes it is found
-// out by trying.
-func (e *editor) inBrackets(field *ast.MappingValueNode, examples []string) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		line := e.lineOf(field.Key)
-		for at := e.starts[line]; at < e.starts[e.closing]; at++ {
-			for line+1 < len(e.starts) && e.starts[line+1] <= at {
-				line++
-			}
-			if e.data[at] != ']' {
-				continue
-			}
-			alone := strings.TrimSpace(string(e.data[e.starts[line]:at])) == ""
-			if alone && !yield(e.ownLines(field, at, examples)) {
-				return
-			}
-			if !yield(e.insert(e.tight(at), e.comma(at)+flowScalars(examples))) {
-				return
-			}
-		}
-	}
+	return append(out, e.insertBefore(bracket, flowScalars(examples)))
 }
 
 // ownLines gives each example a line of its own before a bracket that has one.
@@ -311,22 +247,17 @@ func (e *editor) ownLines(field *ast.MappingValueNode, bracket int, examples []s
 	return e.insert(last, b.String())
 }
 
-// tight is the offset after what stands before a closing bracket on its line.
-func (e *editor) tight(bracket int) int {
-	return len(bytes.TrimRight(e.data[:bracket], " \t"))
-}
-
-// comma is what separates one more entry from those before a closing bracket.
-func (e *editor) comma(bracket int) string {
+// insertBefore puts one more entry behind those before a closing bracket.
+func (e *editor) insertBefore(bracket int, text string) []byte {
 	before := bytes.TrimRight(e.data[:bracket], " \t\r\n")
 	switch before[len(before)-1] {
 	case '[', '{':
-		return ""
 	case ',':
-		return " "
+		text = " " + text
 	default:
-		return ", "
+		text = ", " + text
 	}
+	return e.insert(len(bytes.TrimRight(e.data[:bracket], " \t")), text)
 }
 
 // blockScalar writes a text as a YAML string on one line: without quotes only

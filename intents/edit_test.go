@@ -146,7 +146,7 @@ var oddities = []string{
 	"a\\nb", "it's", "“q”", "提醒我：九點", "👍🏽", "<<", "=", "a\u00a0b",
 }
 
-func TestAppendedExamplesComeBack(t *testing.T) {
+func TestAppendedExamplesParseBack(t *testing.T) {
 	t.Parallel()
 	for _, front := range []string{"triggers: [t]\n", "triggers: [t]\nexamples:\n  - one\n", "triggers: [t]\nexamples: [one]\n"} {
 		for _, odd := range oddities {

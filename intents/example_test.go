@@ -25,7 +25,7 @@ func ExampleLoad() {
 	// Output:
 	// REMIND: Set a reminder.
 	// broken.md:1: triggers is missing
-	// broken.md:3: there is no prompt after the front matter
+	// broken.md:3: no prompt after the front matter
 }
 
 func ExampleDeny() {

@@ -8,22 +8,20 @@ import (
 	"intenthint/internal/text"
 )
 
-// Lint returns everything that is wrong with the intent files of a directory,
-// in order of file and line. Beyond what [Load] finds, an id that two files
-// have is an [Error], since one of them does nothing, and a message that two
-// intents have as an example is a [Notice].
+// Lint returns the faults of the intent files of a directory, in order of file
+// and line. Beyond what [Load] finds, an id that two files have is an [Error],
+// since one of them is not used, and a repeated example is a [Notice].
 func Lint(fsys fs.FS) []Fault {
-	files, faults, err := Load(fsys)
+	files, faults, overridden, err := load(fsys)
 	if err != nil {
 		return []Fault{{File: ".", Line: 1, Severity: Error, Reason: err.Error()}}
 	}
 	if len(files) == 0 && len(faults) == 0 {
-		return []Fault{{File: ".", Line: 1, Severity: Notice, Reason: "there are no intent files (*.md) here"}}
+		return []Fault{{File: ".", Line: 1, Severity: Notice, Reason: "no intent files (*.md)"}}
 	}
-	for i := range faults {
-		if faults[i].Severity == Warning {
-			faults[i].Severity = Error
-		}
+	for _, f := range overridden {
+		f.Severity = Error
+		faults = append(faults, f)
 	}
 	faults = append(faults, repeatedExamples(files)...)
 	sortFaults(faults)
@@ -44,7 +42,7 @@ func repeatedExamples(files []File) []Fault {
 			if first, again := seen[key]; again {
 				faults = append(faults, Fault{
 					File: here.file, Line: here.line, Severity: Notice,
-					Reason: fmt.Sprintf("the example %q stands at %s:%d already", example, first.file, first.line),
+					Reason: fmt.Sprintf("the example %q is already at %s:%d", example, first.file, first.line),
 				})
 				continue
 			}

@@ -3,19 +3,26 @@ package intents
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strings"
 )
 
 // Load reads every intent file of a directory, in order of file names. A file
-// that does not hold to contract §7 is left out with an [Error] and does not
-// stop the others. Of two files with one id, in any case of letters, the later
-// name wins with a [Warning]. err is set when the directory cannot be read.
+// that violates contract §7 is left out with an [Error]; the others load. Of two
+// files with one id, ignoring case, the later name wins with a [Warning]. err is
+// set when the directory cannot be read.
 func Load(fsys fs.FS) (files []File, faults []Fault, err error) {
+	files, faults, overridden, err := load(fsys)
+	faults = append(faults, overridden...)
+	sortFaults(faults)
+	return files, faults, err
+}
+
+// load is [Load] with the faults of files whose id a later file has apart.
+func load(fsys fs.FS) (files []File, faults, overridden []Fault, err error) {
 	names, err := fileNames(fsys)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	files = make([]File, 0, len(names))
 	for _, name := range names {
@@ -30,10 +37,8 @@ func Load(fsys fs.FS) (files []File, faults []Fault, err error) {
 			files = append(files, file)
 		}
 	}
-	files, twice := winners(files)
-	faults = append(faults, twice...)
-	sortFaults(faults)
-	return files, faults, nil
+	files, overridden = winners(files)
+	return files, faults, overridden, nil
 }
 
 // CatalogOf returns the catalogue of the enabled files.
@@ -47,15 +52,12 @@ func CatalogOf(files []File) *Catalog {
 	return NewCatalog(enabled)
 }
 
-// winners drops the files whose id a later file has as well. The warning
-// stands at the one that is dropped.
+// winners drops the files whose id a later file has as well, with a warning for
+// each that is dropped.
 func winners(files []File) ([]File, []Fault) {
 	last := make(map[string]int, len(files))
 	for i, f := range files {
 		last[strings.ToUpper(f.Intent.ID)] = i
-	}
-	if len(last) == len(files) {
-		return files, nil
 	}
 	var faults []Fault
 	kept := make([]File, 0, len(last))
@@ -67,7 +69,7 @@ func winners(files []File) ([]File, []Fault) {
 		}
 		faults = append(faults, Fault{
 			File: f.Name, Line: f.idLine, Severity: Warning,
-			Reason: fmt.Sprintf("id %s is also that of %s, which is used instead of this file", f.Intent.ID, files[by].Name),
+			Reason: fmt.Sprintf("id %s is also the id of %s, which overrides this file", f.Intent.ID, files[by].Name),
 		})
 	}
 	return kept, faults
@@ -88,19 +90,19 @@ func fileNames(fsys fs.FS) ([]string, error) {
 	return names, nil
 }
 
-// isIntentFile reports whether a name is *.md and not that of a hidden file or
-// of what an editor keeps beside the file it edits.
+// isIntentFile reports whether a name is *.md, and neither hidden nor an editor's
+// temporary file.
 func isIntentFile(name string) bool {
 	return strings.HasSuffix(name, ".md") && !strings.ContainsRune(".#~", rune(name[0]))
 }
 
 var (
-	errNotRegular = errors.New("this is not a regular file")
+	errNotRegular = errors.New("not a regular file")
 	errTooLarge   = fmt.Errorf("the file is larger than %d bytes", maxFileBytes)
 )
 
-// readFile reads a file without ever waiting on a pipe or reading more than
-// [maxFileBytes]. Its errors are reasons of faults.
+// readFile reads a regular file of at most [maxFileBytes]. Its errors are the
+// reasons of faults.
 func readFile(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
 	switch {
@@ -111,17 +113,9 @@ func readFile(fsys fs.FS, name string) ([]byte, error) {
 	case info.Size() > maxFileBytes:
 		return nil, errTooLarge
 	}
-	f, err := fsys.Open(name)
+	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, reason(err)
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	switch {
-	case err != nil:
-		return nil, reason(err)
-	case len(data) > maxFileBytes:
-		return nil, errTooLarge
 	}
 	return data, nil
 }
@@ -130,5 +124,5 @@ func reason(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
-	return fmt.Errorf("the file cannot be read: %w", err)
+	return fmt.Errorf("reading the file: %w", err)
 }

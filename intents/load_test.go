@@ -34,12 +34,12 @@ func ids(c *Catalog) []string {
 func strs(faults []Fault) []string {
 	out := []string{}
 	for _, f := range faults {
-		out = append(out, f.Severity.String()+" "+f.String())
+		out = append(out, []string{"notice", "warning", "error"}[f.Severity]+" "+f.Error())
 	}
 	return out
 }
 
-func TestLoadSkipsWhatDoesNotHold(t *testing.T) {
+func TestLoadSkipsInvalidFiles(t *testing.T) {
 	t.Parallel()
 	files, faults, err := Load(mapFS(map[string]string{
 		"b.md":       md("B"),
@@ -60,9 +60,9 @@ func TestLoadSkipsWhatDoesNotHold(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"A", "B"}, ids(CatalogOf(files)))
 	require.Equal(t, []string{
-		"error README.md:1: there is no front matter: the first line must be ---",
+		"error README.md:1: no front matter: the first line must be ---",
 		"error broken.md:1: triggers is missing",
-		"notice broken.md:3: there is no prompt after the front matter",
+		"notice broken.md:3: no prompt after the front matter",
 	}, strs(faults))
 }
 
@@ -78,8 +78,8 @@ func TestLoadOfTwoFilesWithOneIDTheLaterNameWins(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "third", in.Name)
 	require.Equal(t, []string{
-		"warning 1.md:2: id Same is also that of 3.md, which is used instead of this file",
-		"warning 2.md:2: id SAME is also that of 3.md, which is used instead of this file",
+		"warning 1.md:2: id Same is also the id of 3.md, which overrides this file",
+		"warning 2.md:2: id SAME is also the id of 3.md, which overrides this file",
 	}, strs(faults))
 }
 
@@ -88,6 +88,17 @@ func TestLoadOfALaterFileThatIsDisabled(t *testing.T) {
 	files, _, err := Load(mapFS(map[string]string{"1.md": md("X"), "2.md": md("X", "enabled: false")}))
 	require.NoError(t, err)
 	require.Empty(t, ids(CatalogOf(files)))
+}
+
+func TestLoadOfAFileNameThatIsAnotherFilesID(t *testing.T) {
+	t.Parallel()
+	files, faults, err := Load(mapFS(map[string]string{
+		"a-b.md": "---\ntriggers: [t]\n---\nfirst",
+		"c.md":   md("A_B"),
+	}))
+	require.NoError(t, err)
+	require.Equal(t, []string{"A_B"}, ids(CatalogOf(files)))
+	require.Equal(t, []string{"warning a-b.md:1: id A_B is also the id of c.md, which overrides this file"}, strs(faults))
 }
 
 func TestLoadReplacesTheFallback(t *testing.T) {
@@ -126,11 +137,11 @@ func TestLoadOfWhatIsNoFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"A"}, ids(CatalogOf(files)))
 	require.Equal(t, []string{
-		"warning a.md:2: id A is also that of b.md, which is used instead of this file",
-		"error dangling.md:1: the file cannot be read: no such file or directory",
+		"warning a.md:2: id A is also the id of b.md, which overrides this file",
+		"error dangling.md:1: reading the file: no such file or directory",
 		"error huge.md:1: the file is larger than 1048576 bytes",
-		"error loop.md:1: this is not a regular file",
-		"error pipe.md:1: this is not a regular file",
+		"error loop.md:1: not a regular file",
+		"error pipe.md:1: not a regular file",
 	}, strs(faults))
 }
 
@@ -144,17 +155,27 @@ func TestLint(t *testing.T) {
 		"clean": {map[string]string{"a.md": md("A"), "b.md": md("B")}, []string{}, false},
 		"nothing there": {
 			map[string]string{},
-			[]string{"notice .:1: there are no intent files (*.md) here"},
+			[]string{"notice .:1: no intent files (*.md)"},
 			false,
 		},
 		"one id twice": {
 			map[string]string{"a.md": md("A", "name: x"), "b.md": strings.Replace(md("a"), "say a", "do a", 1)},
-			[]string{"error a.md:2: id A is also that of b.md, which is used instead of this file"},
+			[]string{"error a.md:2: id A is also the id of b.md, which overrides this file"},
+			true,
+		},
+		"keywords outside of fastpath": {
+			map[string]string{"a.md": md("A", "keywords: [x]")},
+			[]string{"warning a.md:3: keywords stands outside of fastpath and is read as fastpath.keywords"},
+			false,
+		},
+		"an id with a space": {
+			map[string]string{"a.md": md("lower case")},
+			[]string{`error a.md:2: id "lower case" must not contain ' '`},
 			true,
 		},
 		"one example twice": {
 			map[string]string{"a.md": md("A"), "b.md": strings.Replace(md("B"), "[say B]", "\n  - x\n  - Say  a", 1)},
-			[]string{`notice b.md:6: the example "Say  a" stands at a.md:4 already`},
+			[]string{`notice b.md:6: the example "Say  a" is already at a.md:4`},
 			false,
 		},
 		"a file that does not hold, in order of lines": {
@@ -162,7 +183,7 @@ func TestLint(t *testing.T) {
 			[]string{
 				"error b.md:2: id must be a string, not a number; put it in quotes",
 				"error b.md:3: triggers must be a list of strings, not a number",
-				"notice b.md:5: there is no prompt after the front matter",
+				"notice b.md:5: no prompt after the front matter",
 			},
 			true,
 		},

@@ -2,6 +2,7 @@ package intents
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,7 +12,9 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
+	"intenthint/internal/panics"
 	"intenthint/internal/text"
 )
 
@@ -21,8 +24,8 @@ const (
 	maxFrontMatterBytes = 256 << 10
 	maxIDBytes          = 200
 
-	// maxNesting keeps the YAML parser, which recurses and is quadratic in
-	// depth, away from input that no author writes.
+	// maxNesting protects the YAML parser, which recurses and takes quadratic
+	// time in depth.
 	maxNesting = 100
 )
 
@@ -57,6 +60,7 @@ type fileParser struct {
 	faults  []Fault
 	closing int // line of the closing fence
 	root    ast.Node
+	fields  []*ast.MappingValueNode
 	anchors map[string]ast.Node
 }
 
@@ -73,24 +77,25 @@ var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 func (p *fileParser) parse(data []byte) {
 	switch {
 	case len(data) > maxFileBytes:
-		p.fail(1, "the file is larger than %d bytes", maxFileBytes)
+		p.fail(1, "%s", errTooLarge)
 		return
 	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
 		p.fail(1, "the file is UTF-16; it must be UTF-8")
 		return
 	}
-	if at := invalidUTF8(data); at >= 0 {
-		p.fail(1+bytes.Count(data[:at], []byte("\n")), "the text is not valid UTF-8")
-		return
+	number := 0
+	for line := range bytes.Lines(data) {
+		number++
+		switch {
+		case !utf8.Valid(line):
+			p.fail(number, "the file is not valid UTF-8")
+			return
+		case bytes.IndexByte(line, 0) >= 0:
+			p.fail(number, "the file contains a NUL character")
+			return
+		}
 	}
-	if before, _, ok := bytes.Cut(data, []byte{0}); ok {
-		p.fail(1+bytes.Count(before, []byte("\n")), "the text holds a NUL character")
-		return
-	}
-	text := strings.TrimPrefix(string(data), "\ufeff")
-	if strings.IndexByte(text, '\r') >= 0 {
-		text = newlines.Replace(text)
-	}
+	text := newlines.Replace(strings.TrimPrefix(string(data), "\ufeff"))
 	if strings.TrimSpace(text) == "" {
 		p.fail(1, "the file is empty")
 		return
@@ -103,52 +108,42 @@ func (p *fileParser) parse(data []byte) {
 	p.file.Intent.File = p.name
 	p.file.Intent.Prompt = strings.TrimSpace(body)
 	if p.file.Intent.Prompt == "" {
-		p.report(Notice, p.closing, "there is no prompt after the front matter")
+		p.report(Notice, p.closing, "no prompt after the front matter")
 	}
+	p.skills(body)
 }
 
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size == 1 {
-			return i
+// skills reports lines of the prompt that begin to name a skill and do not.
+func (p *fileParser) skills(body string) {
+	for _, m := range SkillMentions(body) {
+		line := body[strings.LastIndexByte(body[:m.Start], '\n')+1 : m.Start]
+		if m.Name == "" && strings.Trim(line, " \t-*`") == "" {
+			p.report(Notice, p.closing+1+strings.Count(body[:m.Start], "\n"), "skill: without the name of a skill")
 		}
-		i += size
 	}
-	return -1
 }
 
 // split cuts the front matter from the body.
 func (p *fileParser) split(text string) (front, body string, ok bool) {
 	first, rest, _ := strings.Cut(text, "\n")
 	if !isFence(first) {
-		p.fail(1, "there is no front matter: the first line must be ---")
+		p.fail(1, "no front matter: the first line must be ---")
 		return "", "", false
 	}
-	line := 2
-	for at := 0; at < len(rest); line++ {
-		next, _, more := strings.Cut(rest[at:], "\n")
-		end := at + len(next)
-		if isFence(next) {
-			p.closing = line
-			if more {
-				body = rest[end+1:]
-			}
-			return rest[:at], body, true
+	number, at := 1, 0
+	for line := range strings.Lines(rest) {
+		number++
+		if isFence(line) {
+			p.closing = number
+			return rest[:at], rest[at+len(line):], true
 		}
-		if !more {
-			break
-		}
-		at = end + 1
+		at += len(line)
 	}
 	p.fail(1, "the front matter is not closed: a second line --- is missing")
 	return "", "", false
 }
 
-func isFence(line string) bool { return strings.TrimRight(line, " \t") == "---" }
+func isFence(line string) bool { return strings.TrimRight(line, " \t\n") == "---" }
 
 func (p *fileParser) frontMatter(front string) {
 	if len(front) > maxFrontMatterBytes {
@@ -164,140 +159,131 @@ func (p *fileParser) frontMatter(front string) {
 		p.yamlError(err)
 		return
 	}
-	var fields []*ast.MappingValueNode
 	for i, doc := range tree.Docs {
 		if doc == nil || doc.Body == nil {
 			continue
 		}
 		if i > 0 {
-			p.fail(p.lineOf(doc.Body), "the front matter holds more than one YAML document")
+			p.fail(p.lineOf(doc.Body), "the front matter contains more than one YAML document")
 			return
 		}
 		p.root = doc.Body
 		switch n := doc.Body.(type) {
 		case *ast.MappingNode:
-			fields = n.Values
+			p.fields = n.Values
 		case *ast.MappingValueNode:
-			fields = []*ast.MappingValueNode{n}
+			p.fields = []*ast.MappingValueNode{n}
 		case *ast.CommentGroupNode, *ast.NullNode:
 		default:
 			p.fail(p.lineOf(doc.Body), "the front matter must be fields like `id: …`, not %s", kindOf(n))
 			return
 		}
 	}
-	p.fields(fields)
+	p.readFields()
 }
 
-// tooDeep returns the line, from 1, on which nesting goes beyond what an
-// author writes, or 0.
+// tooDeep returns the first line, from 1, on which [maxNesting] is exceeded, or 0.
 func tooDeep(front string) int {
-	depth, line := 0, 1
-	for text := range strings.Lines(front) {
-		indicators := 0
-	leading:
-		for i := range len(text) {
-			switch text[i] {
-			case '-', '?', ':', '!', '&', '*', '|', '>':
-				indicators++
-			case ' ', '\t':
-			default:
-				break leading
-			}
-		}
-		depth += strings.Count(text, "[") + strings.Count(text, "{")
+	depth, number := 0, 0
+	for line := range strings.Lines(front) {
+		number++
+		leading := line[:len(line)-len(strings.TrimLeft(line, "-?:!&*|> \t"))]
+		indicators := len(leading) - strings.Count(leading, " ") - strings.Count(leading, "\t")
+		depth += strings.Count(line, "[") + strings.Count(line, "{")
 		if indicators > maxNesting || depth > maxNesting {
-			return line
+			return number
 		}
-		depth = max(0, depth-strings.Count(text, "]")-strings.Count(text, "}"))
-		line++
+		depth = max(0, depth-strings.Count(line, "]")-strings.Count(line, "}"))
 	}
 	return 0
 }
 
-var errYAMLPanic = errors.New("YAML parser panic")
-
-// parseYAML answers a panic of the parser with an error: a file of an operator
-// must not end the program.
+// parseYAML turns a panic of the parser into an error: no file may end the
+// program.
 func parseYAML(front string) (tree *ast.File, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			tree, err = nil, fmt.Errorf("%w: %v", errYAMLPanic, r)
-		}
-	}()
-	return parser.ParseBytes([]byte(front), 0)
+	err = panics.Catch(func() (err error) {
+		tree, err = parser.ParseBytes([]byte(front), 0)
+		return err
+	})
+	return tree, err
 }
 
 func (p *fileParser) yamlError(err error) {
+	line, message := 1, err.Error()
 	if syntax, ok := errors.AsType[*yaml.SyntaxError](err); ok {
-		line := 1
-		if t := syntax.Token; t != nil && t.Position != nil {
-			line = p.fileLine(t.Position.Line)
-		}
-		p.fail(line, "the front matter is not valid YAML: %s", text.Fold(syntax.Message))
-		return
+		line, message = p.tokenLine(syntax.Token), syntax.Message
 	}
-	p.fail(1, "the front matter is not valid YAML: %s", text.Fold(err.Error()))
+	p.fail(line, "the front matter is not valid YAML: %s", text.Fold(message))
 }
 
-// fileLine turns a line of the front matter into one of the file.
-func (p *fileParser) fileLine(line int) int { return min(max(line, 1)+1, p.closing) }
+// tokenLine returns the line of a token within the file.
+func (p *fileParser) tokenLine(t *token.Token) int {
+	if t == nil || t.Position == nil {
+		return 1
+	}
+	return min(max(t.Position.Line, 1)+1, p.closing)
+}
 
 func (p *fileParser) lineOf(n ast.Node) int {
 	if n == nil {
 		return 1
 	}
-	t := n.GetToken()
-	if t == nil || t.Position == nil {
-		return 1
-	}
-	return p.fileLine(t.Position.Line)
+	return p.tokenLine(n.GetToken())
 }
 
-func (p *fileParser) fields(fields []*ast.MappingValueNode) {
+func (p *fileParser) readFields() {
 	in := &p.file.Intent
-	seen := make(map[string]bool, len(fields))
-	for _, field := range fields {
+	triggers := false
+	var keywords []string // of the top level
+	for _, field := range p.fields {
 		line := p.lineOf(field.Key)
 		key := keyOf(field.Key)
 		value := p.resolve(field.Value)
 		switch key {
 		case "id":
-			seen[key] = true
 			p.file.idLine = line
 			if id, ok := p.text(key, line, value); ok {
-				in.ID = p.id(line, id)
+				in.ID = id
+				p.checkID(line, id, "")
 			}
 		case "name":
-			if name, ok := p.text(key, line, value); ok {
-				in.Name = name
-				if strings.ContainsFunc(name, isControl) {
-					p.fail(line, "name must be one line without control characters")
-				}
-			}
+			in.Name = p.oneLine(key, line, value)
+		case "domain":
+			in.Domain = p.oneLine(key, line, value)
 		case "enabled":
 			p.enabled(line, value)
 		case "triggers":
-			seen[key] = true
+			triggers = true
 			before := len(p.faults)
 			in.Triggers, _ = p.list(key, line, value)
 			if len(in.Triggers) == 0 && !HasErrors(p.faults[before:]) {
-				p.fail(line, "triggers must hold at least one string that is not blank")
+				p.fail(line, "triggers must contain at least one string that is not blank")
 			}
 		case "examples":
 			in.Examples, p.file.exampleLines = p.list(key, line, value)
+		case "fastpath":
+			p.fastpath(line, value)
+		case "keywords":
+			if _, list := value.(*ast.SequenceNode); !list {
+				p.report(Notice, line, "keywords is not a list and ignored")
+				continue
+			}
+			keywords, _ = p.list(key, line, value)
+			p.report(Warning, line, "keywords stands outside of fastpath and is read as fastpath.keywords")
 		default:
 			p.report(Notice, line, "the field %q is unknown and ignored", key)
 		}
 	}
-	if !seen["id"] {
-		p.fail(1, "id is missing")
+	if p.file.idLine == 0 {
+		p.file.idLine = 1
+		in.ID = idOf(p.name)
+		p.checkID(1, in.ID, ", made from the file's name,")
 	}
-	if !seen["triggers"] {
+	if !triggers {
 		p.fail(1, "triggers is missing")
 	}
-	if in.Name == "" {
-		in.Name = in.ID
-	}
+	in.Name = cmp.Or(in.Name, nameOf(in.ID), in.ID)
+	in.Fastpath.Keywords = append(in.Fastpath.Keywords, keywords...)
 }
 
 func keyOf(key ast.MapKeyNode) string {
@@ -305,25 +291,6 @@ func keyOf(key ast.MapKeyNode) string {
 		return s.Value
 	}
 	return key.String()
-}
-
-// id checks an id. The model answers "ID (Name)" on one line and is cut at the
-// first parenthesis, so an id must survive that.
-func (p *fileParser) id(line int, id string) string {
-	switch {
-	case id == "":
-		p.fail(line, "id must not be blank")
-	case len(id) > maxIDBytes:
-		p.fail(line, "id is longer than %d bytes", maxIDBytes)
-	default:
-		for _, r := range id {
-			if r == '(' || isControl(r) {
-				p.fail(line, "id %q must not hold %q", id, r)
-				break
-			}
-		}
-	}
-	return id
 }
 
 func isControl(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
@@ -338,14 +305,44 @@ func (p *fileParser) enabled(line int, value ast.Node) {
 	}
 }
 
-// text returns the trimmed string of a field; ok is false for none.
-func (p *fileParser) text(key string, line int, value ast.Node) (text string, ok bool) {
-	if _, null := value.(*ast.NullNode); null {
-		if key == "id" {
-			p.fail(line, "id must not be blank")
-		}
-		return "", false
+// fastpath reads the field of that name.
+func (p *fileParser) fastpath(line int, value ast.Node) {
+	var fields []*ast.MappingValueNode
+	switch n := value.(type) {
+	case *ast.MappingNode:
+		fields = n.Values
+	case *ast.MappingValueNode:
+		fields = []*ast.MappingValueNode{n}
+	case *ast.NullNode:
+	default:
+		p.fail(line, "fastpath must be fields like `keywords: [hello]`, not %s", kindOf(value))
 	}
+	fast := &p.file.Intent.Fastpath
+	for _, field := range fields {
+		line, value := p.lineOf(field.Key), p.resolve(field.Value)
+		switch key := "fastpath." + keyOf(field.Key); key {
+		case "fastpath.keywords":
+			fast.Keywords, _ = p.list(key, line, value)
+		case "fastpath.hint":
+			fast.Hint, _ = p.text(key, line, value)
+		default:
+			p.report(Notice, line, "the field %q is unknown and ignored", key)
+		}
+	}
+}
+
+// oneLine returns the trimmed string of a field that must not have a second
+// line.
+func (p *fileParser) oneLine(key string, line int, value ast.Node) string {
+	text, _ := p.text(key, line, value)
+	if strings.ContainsFunc(text, isControl) {
+		p.fail(line, "%s must be one line without control characters", key)
+	}
+	return text
+}
+
+// text returns the trimmed string of a field; ok is false for another type.
+func (p *fileParser) text(key string, line int, value ast.Node) (text string, ok bool) {
 	text, ok = stringOf(value)
 	if !ok {
 		p.fail(line, "%s must be a string, not %s%s", key, kindOf(value), quoteAdvice(value))
@@ -369,10 +366,6 @@ func (p *fileParser) list(key string, line int, value ast.Node) (items []string,
 	for i, v := range values {
 		at := p.lineOf(v)
 		v = p.resolve(v)
-		if _, null := v.(*ast.NullNode); null {
-			p.report(Notice, at, "%s: item %d is blank and ignored", key, i+1)
-			continue
-		}
 		text, ok := stringOf(v)
 		if !ok {
 			p.fail(at, "%s: item %d must be a string, not %s%s", key, i+1, kindOf(v), quoteAdvice(v))
@@ -387,8 +380,8 @@ func (p *fileParser) list(key string, line int, value ast.Node) (items []string,
 	return items, lines
 }
 
-// resolve follows anchors, aliases and tags to the value they stand for; one
-// that leads nowhere is returned as it is.
+// resolve follows anchors, aliases and tags to a value. An undefined alias is
+// returned as it is.
 func (p *fileParser) resolve(n ast.Node) ast.Node {
 	const maxSteps = 8
 	for range maxSteps {
@@ -402,15 +395,10 @@ func (p *fileParser) resolve(n ast.Node) ast.Node {
 			}
 			n = target
 		case *ast.TagNode:
-			if v.Start != nil && v.Start.Value == "!!str" {
-				if s, ok := v.Value.(ast.ScalarNode); ok && s.GetToken() != nil {
-					if text, isString := stringOf(s); isString {
-						return &ast.StringNode{BaseNode: &ast.BaseNode{}, Token: s.GetToken(), Value: text}
-					}
-					return &ast.StringNode{BaseNode: &ast.BaseNode{}, Token: s.GetToken(), Value: s.GetToken().Value}
-				}
-			}
 			n = v.Value
+			if s, scalar := n.(ast.ScalarNode); scalar && kindOf(s) != "a string" && v.Start.Value == "!!str" && s.GetToken() != nil {
+				return ast.String(s.GetToken())
+			}
 		case nil:
 			return ast.Null(nil)
 		default:
@@ -423,7 +411,11 @@ func (p *fileParser) resolve(n ast.Node) ast.Node {
 func (p *fileParser) anchored(alias *ast.AliasNode) (ast.Node, bool) {
 	if p.anchors == nil {
 		p.anchors = map[string]ast.Node{}
-		ast.Walk(anchorCollector(p.anchors), p.root)
+		for _, n := range ast.Filter(ast.AnchorType, p.root) {
+			if a, ok := n.(*ast.AnchorNode); ok && a.Name != nil && a.Name.GetToken() != nil {
+				p.anchors[a.Name.GetToken().Value] = a.Value
+			}
+		}
 	}
 	if alias.Value == nil || alias.Value.GetToken() == nil {
 		return nil, false
@@ -432,16 +424,7 @@ func (p *fileParser) anchored(alias *ast.AliasNode) (ast.Node, bool) {
 	return n, ok
 }
 
-type anchorCollector map[string]ast.Node
-
-// Visit implements [ast.Visitor].
-func (c anchorCollector) Visit(n ast.Node) ast.Visitor {
-	if a, ok := n.(*ast.AnchorNode); ok && a.Name != nil && a.Name.GetToken() != nil {
-		c[a.Name.GetToken().Value] = a.Value
-	}
-	return c
-}
-
+// stringOf returns the text of a string; null is "".
 func stringOf(n ast.Node) (string, bool) {
 	switch v := n.(type) {
 	case *ast.StringNode:
@@ -451,6 +434,8 @@ func stringOf(n ast.Node) (string, bool) {
 			return "", true
 		}
 		return v.Value.Value, true
+	case *ast.NullNode:
+		return "", true
 	}
 	return "", false
 }
@@ -470,7 +455,7 @@ func kindOf(n ast.Node) string {
 	case *ast.MappingNode, *ast.MappingValueNode:
 		return "a mapping"
 	case *ast.AliasNode:
-		return "an alias of nothing"
+		return "an undefined alias"
 	default:
 		return "something else"
 	}
@@ -481,7 +466,7 @@ func quoteAdvice(n ast.Node) string {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode, *ast.BoolNode:
 		return "; put it in quotes"
 	case *ast.MappingNode, *ast.MappingValueNode:
-		return "; text with a colon goes in quotes"
+		return "; put text with a colon in quotes"
 	default:
 		return ""
 	}

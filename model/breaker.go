@@ -58,8 +58,6 @@ type breaker struct {
 	row int
 	// failures are those in a row, lates how many of them were late.
 	failures, lates int
-	// unresolved: the last failure was that of the configuration.
-	unresolved bool
 
 	// pause is the last one, 0 when the breaker is closed. While it is open, the
 	// model is probed from until on, by one call at a time.
@@ -73,10 +71,10 @@ func NewBreakers(observer BreakerObserver) *Breakers {
 	return &Breakers{observer: observer, byRef: make(map[string]*breaker)}
 }
 
-// admit reports whether a model may be asked now; resolved means that it can
-// be. When it may, done has to be called with how that ended: nil, errUnwanted,
-// or the failure. Otherwise the error is [ErrOpen].
-func (bs *Breakers) admit(ref string, resolved bool) (done func(error), err error) {
+// admit reports whether a model may be asked now. When it may, done has to be
+// called with how that ended: nil, errUnwanted, or the failure. Otherwise the
+// error is [ErrOpen].
+func (bs *Breakers) admit(ref string) (done func(error), err error) {
 	if bs == nil {
 		return func(error) {}, nil
 	}
@@ -85,14 +83,6 @@ func (bs *Breakers) admit(ref string, resolved bool) (done func(error), err erro
 	b := bs.of(ref)
 	if b == nil {
 		return func(error) {}, nil
-	}
-	if b.unresolved && resolved {
-		// The configuration has been put right; the model never failed.
-		if b.open() {
-			bs.closed(ref)
-		}
-		b = &breaker{}
-		bs.byRef[ref] = b
 	}
 	if b.open() {
 		switch {
@@ -121,17 +111,11 @@ func (bs *Breakers) report(ref string, b *breaker, row int, err error) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	b.calls--
-	if bs.byRef[ref] != b {
-		return
-	}
 	wait := retryAfter(err)
-	if !errors.Is(err, errUnwanted) {
-		b.unresolved = errors.Is(err, provider.ErrUnresolved)
-	}
 	probe := b.open()
 	switch {
 	case row != b.row:
-		// A call from before the breaker opened may know better how long.
+		// Retry-After of a call from before the breaker opened counts too.
 		if until := time.Now().Add(wait); probe && until.After(b.until) {
 			b.until = until
 		}

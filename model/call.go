@@ -15,25 +15,14 @@ type Outcome string
 
 // Outcomes.
 const (
-	// OutcomeOK: the answer was used.
-	OutcomeOK Outcome = "ok"
-	// OutcomeUnresolved: there is no such provider, or it has no key.
-	OutcomeUnresolved Outcome = "unresolved"
-	// OutcomeFailed: the provider failed.
-	OutcomeFailed Outcome = "failed"
-	// OutcomeLate: the time ran out, or a model that was asked after this one
-	// had used up its share of it was faster.
-	OutcomeLate Outcome = "late"
-	// OutcomeUnparsable: the answer is not of the form that was asked for.
-	OutcomeUnparsable Outcome = "unparsable"
-	// OutcomeOpen: the model was not asked because its circuit breaker is open.
-	OutcomeOpen Outcome = "open"
-	// OutcomeCanceled: the answer was no longer needed: the model before this
-	// one has answered after all, or the callers have gone.
-	OutcomeCanceled Outcome = "canceled"
-	// OutcomeShared: the same question was under way already and its answer was
-	// used; reported for the first model of the chain.
-	OutcomeShared Outcome = "shared"
+	OutcomeOK         Outcome = "ok"         // the answer was used
+	OutcomeUnresolved Outcome = "unresolved" // there is no such provider, or it has no key
+	OutcomeFailed     Outcome = "failed"     // the provider failed
+	OutcomeLate       Outcome = "late"       // the time ran out, or a model that was asked later was faster
+	OutcomeUnparsable Outcome = "unparsable" // the answer is not of the form that was asked for
+	OutcomeOpen       Outcome = "open"       // not asked: its circuit breaker is open
+	OutcomeCanceled   Outcome = "canceled"   // no longer needed: another model has answered, or the callers have gone
+	OutcomeShared     Outcome = "shared"     // the same question was under way; reported for the chain's first model
 )
 
 var outcomes = []Outcome{
@@ -41,15 +30,18 @@ var outcomes = []Outcome{
 	OutcomeOpen, OutcomeCanceled, OutcomeShared,
 }
 
+// sent reports whether a call with this outcome reached out to the provider.
+func (o Outcome) sent() bool {
+	return o != OutcomeUnresolved && o != OutcomeOpen && o != OutcomeShared
+}
+
 // Call is one attempt at a model.
 type Call struct {
-	// Ref is provider/model.
-	Ref      string
+	Ref      string // provider/model
 	Outcome  Outcome
 	Duration time.Duration
 	Usage    provider.Usage
-	// Err is nil for [OutcomeOK]; it never holds a key.
-	Err error
+	Err      error // nil for [OutcomeOK]; it never holds a key
 }
 
 // Observer sees every attempt; it is called from many goroutines.
@@ -59,14 +51,9 @@ type Observer interface {
 
 // Options are what a [Chain] or an [Embedder] works with besides its models.
 type Options struct {
-	// Observer may be nil.
-	Observer Observer
-	// Breakers may be those of an earlier chain; nil to ask models that fail
-	// all the same.
-	Breakers *Breakers
-	// CallTimeout bounds one call of a language model, besides the caller's
-	// context; 0 for no bound.
-	CallTimeout time.Duration
+	Observer    Observer      // may be nil
+	Breakers    *Breakers     // may be those of an earlier chain; nil to ask models that fail all the same
+	CallTimeout time.Duration // bounds one call of a language model, besides the caller's context; 0 for no bound
 }
 
 func (o Options) observe(call Call) {
@@ -75,20 +62,14 @@ func (o Options) observe(call Call) {
 	}
 }
 
-// admit reports why a model is not asked now: its breaker, or the error of
-// resolving it. When there is no error, done has to be called with how the call
-// ended.
-func (o Options) admit(ref string, unresolved error) (done func(error), err error) {
-	done, err = o.Breakers.admit(ref, unresolved == nil)
+// admit asks a model's breaker whether it may be asked now. Without an error,
+// done has to be called with how the call ended.
+func (o Options) admit(ref string) (done func(error), err error) {
+	done, err = o.Breakers.admit(ref)
 	if err != nil {
 		o.observe(Call{Ref: ref, Outcome: OutcomeOpen, Err: err})
-		return nil, err
 	}
-	if unresolved != nil {
-		done(unresolved)
-		o.observe(Call{Ref: ref, Outcome: OutcomeUnresolved, Err: unresolved})
-	}
-	return done, unresolved
+	return done, err
 }
 
 // call makes one call of an admitted model. The deadline is that of the

@@ -27,7 +27,7 @@ func TestCallTimeout(t *testing.T) {
 	})
 }
 
-func TestChainKeepsQuestionsOfAnotherKindApart(t *testing.T) {
+func TestChainSharesNothingBetweenTypes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model := &counting{completer: ok(time.Second)}
 		chain := NewChain(model, Options{}, "p/a")

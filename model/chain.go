@@ -52,13 +52,12 @@ func (c *Chain) resolve(ref string) candidate {
 
 // Question is what a chain is asked.
 type Question[T any] struct {
-	// Request is what the models see; its MaxTokens bounds the answer.
-	Request provider.Request
-	// RunModel is the model that is asked when all others have failed, as
-	// provider/model: that of the run the question is about. "" for none.
+	Request provider.Request // its MaxTokens bounds the answer
+	// RunModel, as provider/model, is asked when all others have failed: the model
+	// of the run that the question is about. "" for none.
 	RunModel string
-	// Parse reads an answer. Its errors count as [ErrUnparsable], and the next
-	// model is asked. What it makes of a text depends on the request alone.
+	// Parse reads an answer, by the request alone. Its errors count as
+	// [ErrUnparsable], and the next model is asked.
 	Parse func(text string) (T, error)
 }
 
@@ -66,8 +65,7 @@ type Question[T any] struct {
 // asked the same.
 type Answer[T any] struct {
 	Value T
-	// Ref is the model, provider/model.
-	Ref   string
+	Ref   string // provider/model
 	Usage provider.Usage
 }
 
@@ -87,7 +85,7 @@ func Ask[T any](ctx context.Context, c *Chain, q Question[T]) (Answer[T], error)
 	}
 	key := questionKey{
 		run: q.RunModel, system: q.Request.System, user: q.Request.User, schema: string(q.Request.Schema),
-		maxTokens: q.Request.MaxTokens, temperature: q.Request.Temperature,
+		maxTokens: q.Request.MaxTokens, partial: q.Request.Partial, temperature: q.Request.Temperature,
 	}
 	return share(ctx, &c.flights, c.opts, first, key, func(ctx context.Context, deadline time.Time) (Answer[T], error) {
 		return runRace(ctx, c, q, deadline)
@@ -98,5 +96,6 @@ func Ask[T any](ctx context.Context, c *Chain, q Question[T]) (Answer[T], error)
 type questionKey struct {
 	run, system, user, schema string
 	maxTokens                 int
+	partial                   bool
 	temperature               float64
 }

@@ -127,7 +127,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-func TestChainTellsWhatEachModelDid(t *testing.T) {
+func TestChainErrorNamesEachModel(t *testing.T) {
 	models := resolver{"p/a": {err: errors.New("HTTP status 500")}, "p/b": {text: "hm"}}
 	_, err := Ask(t.Context(), NewChain(models, Options{}, "p/a", "p/b", "p/c"), question())
 	require.ErrorIs(t, err, ErrFailed)

@@ -69,7 +69,7 @@ func (e *Embedder) Vectors(ctx context.Context, texts []string) (map[string][]fl
 }
 
 func (e *Embedder) ask(ctx context.Context, deadline time.Time, texts []string) (Answer[[][]float32], error) {
-	done, err := e.opts.admit(e.ref, nil)
+	done, err := e.opts.admit(e.ref)
 	if err != nil {
 		return Answer[[][]float32]{}, err
 	}

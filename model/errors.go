@@ -8,28 +8,20 @@ import (
 	"time"
 )
 
-// Errors of asking. Each error of [Ask], [Embedder.Vectors] and [Pending.Wait]
-// is one of the first three, and wraps what each model did. None holds a key.
+// Errors of asking. Each error of [Ask], [Embedder.Vectors] and [Start] is one of
+// the first three, and wraps what each model did. None holds a key.
 var (
-	// ErrFailed: no model gave a usable answer.
-	ErrFailed = errors.New("no model gave a usable answer")
-	// ErrDeadline: the caller's time ran out first, or would have: the only
-	// model left is known to be late.
-	ErrDeadline = errors.New("the model did not answer in time")
-	// ErrOverloaded: the [Limit] is reached.
-	ErrOverloaded = errors.New("too many model calls at once")
+	ErrFailed     = errors.New("no model gave a usable answer")
+	ErrDeadline   = errors.New("the model did not answer in time") // or would not have: the only model left is known to be late
+	ErrOverloaded = errors.New("too many model calls at once")     // the [Limit] is reached
 
-	// ErrOpen: the model was not asked because its circuit breaker is open.
-	ErrOpen = errors.New("circuit breaker open")
-	// ErrUnparsable: the answer is not of the form that was asked for.
-	ErrUnparsable = errors.New("unusable answer")
+	ErrOpen       = errors.New("circuit breaker open") // the model was not asked
+	ErrUnparsable = errors.New("unusable answer")      // not of the form that was asked for
 )
 
 var (
-	// errLate: the model did not answer in time.
-	errLate = errors.New("model deadline exceeded")
-	// errUnwanted: the answer is no longer needed. The model is not at fault.
-	errUnwanted = errors.New("answer no longer needed")
+	errLate     = errors.New("model deadline exceeded")
+	errUnwanted = errors.New("answer no longer needed") // the model is not at fault
 	// errOvertaken: a model that was asked later has answered first.
 	errOvertaken = fmt.Errorf("overtaken by a later model: %w", context.DeadlineExceeded)
 )

@@ -109,7 +109,7 @@ func TestChainSharesTheAnswerToOneQuestion(t *testing.T) {
 			calls:  1, cut: 1, shared: 1,
 		},
 		{
-			name: "nobody boards what was given up", model: &completer{delay: 3 * time.Second, text: goodAnswer},
+			name: "a canceled question is not joined", model: &completer{delay: 3 * time.Second, text: goodAnswer},
 			askers: []asker{{budget: time.Second, took: time.Second, err: ErrDeadline}, {at: time.Second + time.Millisecond, budget: day, took: 3 * time.Second}},
 			calls:  2, cut: 1,
 		},

@@ -73,7 +73,7 @@ func TestStartWithoutTime(t *testing.T) {
 	require.ErrorIs(t, err, ErrDeadline)
 }
 
-func TestStartKeepsThePlaceOfACallThatIsDeaf(t *testing.T) {
+func TestStartKeepsThePlaceOfACallThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := NewLimit(1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -85,7 +85,12 @@ func (r *race[T]) start(ctx context.Context) {
 		default:
 			return
 		}
-		done, err := r.chain.opts.admit(cand.ref, cand.err)
+		if cand.err != nil {
+			r.chain.opts.observe(Call{Ref: cand.ref, Outcome: OutcomeUnresolved, Err: cand.err})
+			r.errs = append(r.errs, fmt.Errorf("%s: %w", cand.ref, cand.err))
+			continue
+		}
+		done, err := r.chain.opts.admit(cand.ref)
 		if err == nil {
 			r.ask(ctx, cand, done)
 			return

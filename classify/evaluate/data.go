@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"intenthint/intents"
+	"intenthint/payload"
 )
 
 // Line is one labelled message.
@@ -17,6 +18,12 @@ type Line struct {
 	Text string `json:"text"`
 	// Intent is an id; [intents.FallbackID] is out of scope.
 	Intent string `json:"intent"`
+	// Intents are all the ids that are right, Intent first; nil when Intent is
+	// the only one.
+	Intents []string `json:"intents,omitempty"`
+	// History is the conversation before the message, oldest turn first, as a
+	// gateway has it: not yet cleaned and cut.
+	History []payload.Turn `json:"history,omitempty"`
 	// Number counts the lines of the file, from 1.
 	Number int `json:"-"`
 }
@@ -24,12 +31,34 @@ type Line struct {
 // ErrNoLines means that the data holds no message.
 var ErrNoLines = errors.New("no lines to evaluate")
 
-// Parse reads JSON lines, {"text", "intent"}. It skips blank lines and other
-// fields. Its errors name the file, as name, and the line.
+// maxBadLines bounds the lines that an error of [Parse] names.
+const maxBadLines = 20
+
+// LineError is a line that is not a labelled message.
+type LineError struct {
+	File string
+	Line int
+	Err  error
+}
+
+// Error is "file:line: reason", the form that editors jump to (contract §10).
+func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+
+// Unwrap returns the reason.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Parse reads JSON lines, {"text", "intent"} with optional "intents" and
+// "history" (contract §10). It skips blank lines and other fields. Its error is
+// [ErrNoLines], with the file's name, or holds a [LineError] for each bad line,
+// joined; of many the first ones, and how many more there are.
 func Parse(name string, data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	var lines []Line
-	number := 0
+	var (
+		lines  []Line
+		bad    []error
+		number int
+		more   int
+	)
 	for raw := range bytes.Lines(data) {
 		number++
 		raw = bytes.TrimSpace(raw)
@@ -37,11 +66,23 @@ func Parse(name string, data []byte) ([]Line, error) {
 			continue
 		}
 		line, err := parseLine(raw)
-		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", name, number, err)
+		switch {
+		case err == nil:
+		case len(bad) < maxBadLines:
+			bad = append(bad, &LineError{name, number, err})
+			continue
+		default:
+			more++
+			continue
 		}
 		line.Number = number
 		lines = append(lines, line)
+	}
+	if more > 0 {
+		bad = append(bad, fmt.Errorf("%s: %d more bad lines", name, more))
+	}
+	if len(bad) > 0 {
+		return nil, errors.Join(bad...)
 	}
 	if len(lines) == 0 {
 		return nil, fmt.Errorf("%s: %w", name, ErrNoLines)
@@ -50,50 +91,150 @@ func Parse(name string, data []byte) ([]Line, error) {
 }
 
 func parseLine(raw []byte) (Line, error) {
-	var line Line
 	if !utf8.Valid(raw) {
-		return line, errors.New("not UTF-8")
+		return Line{}, errors.New("not UTF-8")
 	}
-	if err := json.Unmarshal(raw, &line); err != nil {
-		return line, fmt.Errorf(`not an object {"text": "…", "intent": "…"}: %w`, err)
+	var in struct {
+		Line
+		History []struct {
+			Role *string `json:"role"`
+			Text *string `json:"text"`
+		} `json:"history"`
 	}
-	line.Intent = strings.TrimSpace(line.Intent)
-	switch {
-	case strings.TrimSpace(line.Text) == "":
-		return line, errors.New(`"text" is missing or blank`)
-	case line.Intent == "":
-		return line, errors.New(`"intent" is missing or blank`)
+	if err := json.Unmarshal(raw, &in); err != nil {
+		return Line{}, shapeError(err)
+	}
+	line := in.Line
+	if strings.TrimSpace(line.Text) == "" {
+		return Line{}, errors.New(`"text" is missing or blank`)
+	}
+	if err := line.label(); err != nil {
+		return Line{}, err
+	}
+	for i, t := range in.History {
+		if t.Role == nil || t.Text == nil {
+			return Line{}, fmt.Errorf(`"history": item %d has no "role" or no "text"`, i+1)
+		}
+		line.History = append(line.History, payload.Turn{Role: *t.Role, Text: *t.Text})
 	}
 	return line, nil
 }
 
-// Unknown is a label that is not in the catalogue.
+// shapeError says in the words of the data what JSON could not be read.
+func shapeError(err error) error {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		switch field, _, _ := strings.Cut(strings.TrimPrefix(kind.Field, "Line."), "."); field {
+		case "history":
+			return fmt.Errorf(`"history" must be a list of {"role": "…", "text": "…"}, not %s`, kind.Value)
+		case "intents":
+			return fmt.Errorf(`"intents" must be a list of ids, not %s`, kind.Value)
+		case "text", "intent":
+			return fmt.Errorf(`not an object {"text": "…", "intent": "…"}: %q is of type %s`, field, kind.Value)
+		}
+	}
+	return fmt.Errorf(`not an object {"text": "…", "intent": "…"}: %w`, err)
+}
+
+// label brings the two fields with ids in order.
+func (l *Line) label() error {
+	l.Intent = strings.TrimSpace(l.Intent)
+	var all []string
+	if l.Intent != "" {
+		all = append(all, l.Intent)
+	}
+	for _, id := range l.Intents {
+		if id = strings.TrimSpace(id); id == "" {
+			return errors.New(`"intents" contains a blank id`)
+		}
+		all = append(all, id)
+	}
+	if len(all) == 0 {
+		return errors.New(`"intent" is missing or blank`)
+	}
+	l.setLabels(all)
+	return nil
+}
+
+// labels returns the ids that are right, at least one.
+func (l *Line) labels() []string {
+	if len(l.Intents) > 0 {
+		return l.Intents
+	}
+	return []string{l.Intent}
+}
+
+// setLabels is the reverse, without repetitions.
+func (l *Line) setLabels(ids []string) {
+	var unique []string
+	for _, id := range ids {
+		if !slices.Contains(unique, id) {
+			unique = append(unique, id)
+		}
+	}
+	l.Intent, l.Intents = unique[0], nil
+	if len(unique) > 1 {
+		l.Intents = unique
+	}
+}
+
+// Unknown is a name in the data that has no meaning here, such as a label that is
+// not in the catalogue.
 type Unknown struct {
-	Intent string
-	// N counts its lines, First is the number of the first.
+	Name string
+	// N counts its uses, First is the number of the first line with it.
 	N, First int
 }
 
 // Resolve returns the lines with their ids written as the catalogue writes them,
-// and the labels that it does not have, in order of their first line. Such lines
-// stay: no answer to them is right.
+// and the labels that it does not have, in order of their first line. They
+// stay: no answer equals them.
 func Resolve(lines []Line, catalog *intents.Catalog) ([]Line, []Unknown) {
 	out := slices.Clone(lines)
-	var unknown []Unknown
-	position := map[string]int{}
+	var unknown tally
 	for i := range out {
-		line := &out[i]
-		if in, ok := catalog.Lookup(line.Intent); ok {
-			line.Intent = in.ID
-			continue
+		ids := slices.Clone(out[i].labels())
+		for k, id := range ids {
+			if in, ok := catalog.Lookup(id); ok {
+				ids[k] = in.ID
+				continue
+			}
+			unknown.add(id, out[i].Number)
 		}
-		p, again := position[line.Intent]
-		if !again {
-			p = len(unknown)
-			position[line.Intent] = p
-			unknown = append(unknown, Unknown{Intent: line.Intent, First: line.Number})
-		}
-		unknown[p].N++
+		out[i].setLabels(ids)
 	}
-	return out, unknown
+	return out, unknown.found
+}
+
+// ForeignRoles returns the roles in histories that are neither user nor
+// assistant, in order of their first line: no classifier sees such turns
+// (contract §5). N counts turns.
+func ForeignRoles(lines []Line) []Unknown {
+	var foreign tally
+	for i := range lines {
+		for _, t := range lines[i].History {
+			if t.Role != payload.RoleUser && t.Role != payload.RoleAssistant {
+				foreign.add(t.Role, lines[i].Number)
+			}
+		}
+	}
+	return foreign.found
+}
+
+// tally counts names in order of their first line.
+type tally struct {
+	found    []Unknown
+	position map[string]int
+}
+
+func (t *tally) add(name string, line int) {
+	p, again := t.position[name]
+	if !again {
+		if t.position == nil {
+			t.position = map[string]int{}
+		}
+		p = len(t.found)
+		t.position[name] = p
+		t.found = append(t.found, Unknown{Name: name, First: line})
+	}
+	t.found[p].N++
 }

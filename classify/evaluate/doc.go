@@ -1,4 +1,4 @@
 // Package evaluate measures a classifier on labelled messages: how often it names
-// the right intent, how well it rejects what fits none, whether its confidence is
-// a probability, and how long it takes (contract §10).
+// the right intent, how well it rejects messages out of scope, whether its
+// confidence is a probability, and how long it takes (contract §10).
 package evaluate

@@ -16,8 +16,24 @@ const bins = 15
 // Outcome is one labelled message and what was answered.
 type Outcome struct {
 	Text string
+	// Line is the number of its line.
+	Line int
 	// Want and Got are intent ids; [intents.FallbackID] is out of scope.
 	Want, Got string
+	// Also are further ids that are right.
+	Also []string
+	// Source is what gave the answer (Hint-Source).
+	Source string
+	// RunnerUp is the next intent of the classifier in this process, and
+	// RunnerUpConfidence the probability that it is right; "" and 0 without an
+	// answer.
+	RunnerUp           string
+	RunnerUpConfidence float64
+	// Misled is the example or trigger of a wrong Got that is nearest to the
+	// message, and Similarity its cosine, 0–1; "" and 0 when the answer is right
+	// or nothing of Got is like the message.
+	Misled     string
+	Similarity float64
 	// Forced is the best intent of the catalogue when the fallback is no
 	// answer; "" without an answer.
 	Forced string
@@ -29,10 +45,13 @@ type Outcome struct {
 	Err error
 }
 
-// Right reports whether the answer is the label.
-func (o *Outcome) Right() bool { return o.Got == o.Want }
+// Right reports whether the answer is a label.
+func (o *Outcome) Right() bool { return o.wants(o.Got) }
 
-func (o *Outcome) inScope() bool { return o.Want != intents.FallbackID }
+func (o *Outcome) wants(id string) bool { return id == o.Want || slices.Contains(o.Also, id) }
+
+// inScope reports whether some intent is right.
+func (o *Outcome) inScope() bool { return o.Want != intents.FallbackID || len(o.Also) > 0 }
 
 // Metrics are the figures of an evaluation (contract §10). A share of nothing,
 // such as the recall where no message is out of scope, is 0.
@@ -59,32 +78,35 @@ type Metrics struct {
 // Measure computes the figures of outcomes.
 func Measure(outcomes []Outcome) Metrics {
 	m := Metrics{N: len(outcomes), ECE: ECE(outcomes)}
-	var right, forced, rejected, rightlyRejected int
+	var right, forced, found, rejected, rightlyRejected int
 	took := make([]time.Duration, 0, len(outcomes))
 	for i := range outcomes {
 		o := &outcomes[i]
 		took = append(took, o.Took)
 		if o.Got == intents.FallbackID {
 			rejected++
+			if o.Right() {
+				rightlyRejected++
+			}
 		}
 		switch {
 		case !o.inScope():
 			m.NOOS++
 			if o.Right() {
-				rightlyRejected++
+				found++
 			}
 		default:
 			if o.Right() {
 				right++
 			}
-			if o.Forced == o.Want {
+			if o.wants(o.Forced) {
 				forced++
 			}
 		}
 	}
 	m.Accuracy = share(right, m.N-m.NOOS)
 	m.AccuracyForced = share(forced, m.N-m.NOOS)
-	m.OOSRecall = share(rightlyRejected, m.NOOS)
+	m.OOSRecall = share(found, m.NOOS)
 	m.OOSPrecision = share(rightlyRejected, rejected)
 	slices.Sort(took)
 	m.P50Us = microseconds(Quantile(took, 0.5))
@@ -114,7 +136,7 @@ func ECE(outcomes []Outcome) float64 {
 }
 
 // Quantile is the smallest of the sorted durations that at least the share q,
-// 0–1, of them does not exceed; 0 when there is none.
+// 0–1, of them does not exceed; 0 for an empty list.
 func Quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -126,15 +148,16 @@ func Quantile(sorted []time.Duration, q float64) time.Duration {
 // IntentScore is how well one intent, or the fallback, is told from the others.
 type IntentScore struct {
 	Intent string
-	// N counts the messages that are labelled with it, Answers those that got
+	// N counts the messages that are labelled with it (of several labels, the one
+	// that was answered, else the first), Answers those that got
 	// it, and Right those that are both.
 	N, Answers, Right int
 }
 
-// Recall is the share of its messages that got the intent, 0 of none.
+// Recall is the share of its messages that got the intent; 0 without messages.
 func (s IntentScore) Recall() float64 { return share(s.Right, s.N) }
 
-// Precision is the share of its answers that were right, 0 of none.
+// Precision is the share of its answers that were right; 0 without answers.
 func (s IntentScore) Precision() float64 { return share(s.Right, s.Answers) }
 
 // ByIntent counts for every intent that is a label or an answer, worst first: by
@@ -153,11 +176,13 @@ func ByIntent(outcomes []Outcome) []IntentScore {
 	}
 	for i := range outcomes {
 		o := &outcomes[i]
-		of(o.Want).N++
-		of(o.Got).Answers++
+		label := o.Want
 		if o.Right() {
-			of(o.Want).Right++
+			label = o.Got
+			of(label).Right++
 		}
+		of(label).N++
+		of(o.Got).Answers++
 	}
 	slices.SortFunc(scores, func(a, b IntentScore) int {
 		if (a.N == 0) != (b.N == 0) {

@@ -20,21 +20,21 @@ func TestMeasure(t *testing.T) {
 		outcomes []Outcome
 		want     Metrics
 	}{
-		{row: "nothing"},
+		{row: "no outcomes"},
 		{
-			row:      "all right and sure",
+			row:      "all right with confidence 1",
 			outcomes: []Outcome{said("A", "A", 1, "A"), said("OTHER", "OTHER", 1, "B")},
 			want:     Metrics{Accuracy: 1, AccuracyForced: 1, OOSRecall: 1, OOSPrecision: 1, N: 2, NOOS: 1, P50Us: 1000, P99Us: 1000},
 		},
 		{
-			row: "the fallback is wrong in scope but not when forced",
+			row: "fallback in scope is wrong unless forced",
 			outcomes: []Outcome{
 				said("A", "A", 1, "A"), said("A", "OTHER", 0, "A"), said("B", "OTHER", 0, "A"), said("B", "A", 0, "A"),
 			},
 			want: Metrics{Accuracy: 0.25, AccuracyForced: 0.5, N: 4, P50Us: 1000, P99Us: 1000},
 		},
 		{
-			row: "out of scope does not count in the accuracy, whatever is forced",
+			row: "out of scope does not count in the accuracy",
 			outcomes: []Outcome{
 				said("A", "A", 1, "A"),
 				said("OTHER", "OTHER", 1, "A"), said("OTHER", "OTHER", 1, "A"), said("OTHER", "A", 0, "A"), said("A", "OTHER", 0, "B"),
@@ -42,7 +42,24 @@ func TestMeasure(t *testing.T) {
 			want: Metrics{Accuracy: 0.5, AccuracyForced: 0.5, OOSRecall: 2.0 / 3, OOSPrecision: 2.0 / 3, N: 5, NOOS: 3, P50Us: 1000, P99Us: 1000},
 		},
 		{
-			row:      "a classifier that failed has no forced choice",
+			row: "one of several labels is right",
+			outcomes: []Outcome{
+				{Want: "A", Also: []string{"B"}, Got: "B", Confidence: 1, Forced: "B"},
+				{Want: "A", Also: []string{"B"}, Got: "C", Forced: "A"},
+			},
+			want: Metrics{Accuracy: 0.5, AccuracyForced: 1, N: 2},
+		},
+		{
+			row: "fallback among several labels is right and in scope",
+			outcomes: []Outcome{
+				{Want: "OTHER", Also: []string{"A"}, Got: "OTHER", Confidence: 1, Forced: "A"},
+				{Want: "OTHER", Got: "OTHER", Confidence: 1},
+				{Want: "OTHER", Got: "A"},
+			},
+			want: Metrics{Accuracy: 1, AccuracyForced: 1, OOSRecall: 0.5, OOSPrecision: 1, N: 3, NOOS: 2},
+		},
+		{
+			row:      "failed classifier has no forced choice",
 			outcomes: []Outcome{{Want: "A", Got: "OTHER", Err: errors.New("away")}},
 			want:     Metrics{N: 1},
 		},
@@ -63,21 +80,21 @@ func TestECE(t *testing.T) {
 		outcomes []Outcome
 		want     float64
 	}{
-		{row: "nothing", want: 0},
-		{row: "sure and right", outcomes: []Outcome{right(1)}, want: 0},
-		{row: "sure and wrong", outcomes: []Outcome{wrong(1)}, want: 1},
-		{row: "unsure and wrong", outcomes: []Outcome{wrong(0)}, want: 0},
+		{row: "no outcomes", want: 0},
+		{row: "confident and right", outcomes: []Outcome{right(1)}, want: 0},
+		{row: "confident and wrong", outcomes: []Outcome{wrong(1)}, want: 1},
+		{row: "not confident and wrong", outcomes: []Outcome{wrong(0)}, want: 0},
 		// One bin, (11/15, 12/15]: mean confidence 0.77, half of it right.
-		{row: "one bin is averaged", outcomes: []Outcome{right(0.74), wrong(0.80)}, want: 0.27},
+		{row: "one bin takes the average", outcomes: []Outcome{right(0.74), wrong(0.80)}, want: 0.27},
 		// Two bins of one: |0.95-1| and |0.15-0|, each half of the whole.
 		{row: "two bins", outcomes: []Outcome{right(0.95), wrong(0.15)}, want: 0.10},
 		// Errors in opposite directions do not cancel out over bins:
 		// (|0.9-0| + |0.1-1|) / 2.
-		{row: "opposite errors", outcomes: []Outcome{wrong(0.9), right(0.1)}, want: 0.9},
+		{row: "opposite errors do not cancel out", outcomes: []Outcome{wrong(0.9), right(0.1)}, want: 0.9},
 		// 0.2 is 3/15: the upper border of the third bin, which 0.15 is in, not
 		// of the fourth, which 0.21 is in. |0.2+0.15-1|/3 + |0.21-0|/3.
-		{row: "a border belongs to the lower bin", outcomes: []Outcome{right(0.2), wrong(0.15), wrong(0.21)}, want: (0.65 + 0.21) / 3},
-		{row: "out of scope counts as well", outcomes: []Outcome{said("OTHER", "OTHER", 0.6, ""), said("OTHER", "A", 0.6, "")}, want: 0.1},
+		{row: "border belongs to the lower bin", outcomes: []Outcome{right(0.2), wrong(0.15), wrong(0.21)}, want: (0.65 + 0.21) / 3},
+		{row: "out of scope counts too", outcomes: []Outcome{said("OTHER", "OTHER", 0.6, ""), said("OTHER", "A", 0.6, "")}, want: 0.1},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
 			require.InDelta(t, tc.want, ECE(tc.outcomes), 1e-12)
@@ -117,18 +134,19 @@ func TestByIntent(t *testing.T) {
 		said("HALF", "HALF", 1, ""), said("HALF", "GOOD", 1, ""),
 		said("LOST", "UNASKED", 1, ""),
 		said("OTHER", "OTHER", 1, ""), said("OTHER", "HALF", 1, ""),
+		{Want: "LOST", Also: []string{"GOOD"}, Got: "GOOD"}, // counts for the label that was answered
 	})
 	require.Equal(t, []IntentScore{
 		{Intent: "LOST", N: 1},
 		{Intent: "HALF", N: 2, Answers: 2, Right: 1},
 		{Intent: "OTHER", N: 2, Answers: 1, Right: 1},
-		{Intent: "GOOD", N: 1, Answers: 2, Right: 1},
+		{Intent: "GOOD", N: 2, Answers: 3, Right: 2},
 		{Intent: "UNASKED", Answers: 1},
 	}, got)
 	require.InDelta(t, 0.5, got[1].Recall(), 0)
-	require.InDelta(t, 0.5, got[3].Precision(), 0)
-	require.Zero(t, got[0].Precision(), "of no answers")
-	require.Zero(t, got[4].Recall(), "of no messages")
+	require.InDelta(t, 2.0/3, got[3].Precision(), 1e-12)
+	require.Zero(t, got[0].Precision(), "without answers")
+	require.Zero(t, got[4].Recall(), "without messages")
 }
 
 func TestConfusions(t *testing.T) {

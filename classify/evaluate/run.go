@@ -2,9 +2,12 @@ package evaluate
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"time"
 
 	"intenthint/classify"
+	"intenthint/classify/local"
 	"intenthint/hint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
@@ -19,37 +22,47 @@ type Classifier interface {
 type Run struct {
 	Catalog    *intents.Catalog
 	Classifier Classifier
-	// Forced names the intent that the classifier of the given source, local or
-	// embedding, gives when the fallback is no answer. A model that answers the
-	// fallback has no other intent to offer.
-	Forced func(source string, in classify.Input) string
-	// Timeout is for each message; none when it is 0.
+	// Predict is the prediction of the classifier in this process: with the
+	// embeddings when source is embedding, else as good as it can. It gives the
+	// runner-up, and the forced choice where the answer is its own. A model that
+	// answers the fallback has no other intent to offer.
+	Predict func(source string, in classify.Input) local.Prediction
+	// Nearest returns the example of an intent that is nearest to a message, and
+	// its similarity; it may be nil.
+	Nearest func(intent, message string) (example string, similarity float64)
+	// Timeout is for each message; 0 means no timeout.
 	Timeout time.Duration
 	// Location is the user's zone, UTC when nil.
 	Location *time.Location
-	// Progress is told how many messages are done; it may be nil.
-	Progress func(done int)
+	// QueryMode and Window are what the classifier sees of a history.
+	QueryMode conversation.QueryMode
+	Window    conversation.Window
+	// Done is called after each message; it may be nil. An error ends the run.
+	Done func(line *Line, o *Outcome) error
 }
 
-// Classify classifies the lines one after another, each as a message without a
-// history. A classifier that fails has answered the fallback with confidence 0.
-// The only error is that of ctx.
+// Classify classifies the lines one after another. A classifier that fails has
+// answered the fallback with confidence 0. Its errors are those of ctx and of
+// Done.
 func (r *Run) Classify(ctx context.Context, lines []Line) ([]Outcome, error) {
 	outcomes := make([]Outcome, 0, len(lines))
-	for _, line := range lines {
-		o := r.one(ctx, line)
+	for i := range lines {
+		o := r.one(ctx, &lines[i])
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		outcomes = append(outcomes, o)
-		if r.Progress != nil {
-			r.Progress(len(outcomes))
+		if r.Done == nil {
+			continue
+		}
+		if err := r.Done(&lines[i], &o); err != nil {
+			return nil, err
 		}
 	}
 	return outcomes, nil
 }
 
-func (r *Run) one(ctx context.Context, line Line) Outcome {
+func (r *Run) one(ctx context.Context, line *Line) Outcome {
 	if r.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
@@ -60,18 +73,56 @@ func (r *Run) one(ctx context.Context, line Line) Outcome {
 		location = time.UTC
 	}
 	in := classify.Input{Catalog: r.Catalog, Latest: conversation.Latest(line.Text), Now: time.Now().In(location)}
+	in.Conversation = r.history(line, in.Latest)
 	began := time.Now()
 	answer, err := r.Classifier.Classify(ctx, in)
-	o := Outcome{Text: line.Text, Want: line.Intent, Took: time.Since(began)}
-	switch {
-	case err != nil:
+	o := Outcome{Text: line.Text, Line: line.Number, Want: line.Intent, Took: time.Since(began)}
+	if len(line.Intents) > 1 {
+		o.Also = line.Intents[1:]
+	}
+	if err != nil {
 		o.Got, o.Err = intents.FallbackID, err
 		return o
+	}
+	o.Got, o.Confidence, o.Source = answer.Intent, answer.Confidence, answer.Source
+	p := r.Predict(answer.Source, in)
+	switch {
 	case answer.Source == payload.SourceLocal || answer.Source == payload.SourceEmbedding:
-		o.Forced = r.Forced(answer.Source, in)
+		o.Forced = p.Intent
 	case answer.Intent != intents.FallbackID:
 		o.Forced = answer.Intent
 	}
-	o.Got, o.Confidence = answer.Intent, answer.Confidence
+	if i := slices.IndexFunc(p.Ranked, func(s local.Score) bool { return s.Intent != o.Got }); i >= 0 {
+		o.RunnerUp, o.RunnerUpConfidence = p.Ranked[i].Intent, p.Ranked[i].Probability
+	}
+	if !o.Right() {
+		o.Misled, o.Similarity = r.misled(&o, &p, in.Latest)
+	}
 	return o
+}
+
+// misled returns the example of the wrong answer that is nearest to the message.
+// The prediction has it where the answer is its own, which also knows what was
+// said before.
+func (r *Run) misled(o *Outcome, p *local.Prediction, latest string) (example string, similarity float64) {
+	switch {
+	case o.Got == p.Intent && p.Nearest != "" && p.Similarity > 0:
+		return p.Nearest, p.Similarity
+	case r.Nearest != nil:
+		return r.Nearest(o.Got, latest)
+	}
+	return "", 0
+}
+
+// history is what the classifier sees of the line's history (contract §5).
+func (r *Run) history(line *Line, latest string) []payload.Turn {
+	if len(line.History) == 0 {
+		return nil
+	}
+	messages := make([]payload.Message, len(line.History))
+	for i, t := range line.History {
+		text, _ := json.Marshal(t.Text) // a string has no error
+		messages[i] = payload.Message{Role: t.Role, Content: payload.Content(text)}
+	}
+	return conversation.History(conversation.Before(latest, messages), r.QueryMode, r.Window)
 }

@@ -9,6 +9,7 @@ import (
 	"intenthint/classify"
 	"intenthint/classify/local"
 	"intenthint/intents"
+	"intenthint/payload"
 )
 
 // synthetic returns a catalogue of made-up intents: each has words of its own,
@@ -70,10 +71,10 @@ func BenchmarkTrain(b *testing.B) {
 }
 
 func BenchmarkClassify(b *testing.B) {
-	run := func(name string, cat *intents.Catalog, message string) {
+	run := func(name string, cat *intents.Catalog, message string, turns ...payload.Turn) {
 		b.Run(name, func(b *testing.B) {
 			m := local.Train(cat)
-			in := classify.Input{Catalog: cat, Latest: message}
+			in := classify.Input{Catalog: cat, Latest: message, Conversation: turns}
 			b.ReportAllocs()
 			for b.Loop() {
 				m.Classify(in)
@@ -87,4 +88,12 @@ func BenchmarkClassify(b *testing.B) {
 	run("bundled", intents.Bundled(), "could you check whether the invoice from Keller has been paid yet?")
 	run("bundled long", intents.Bundled(), strings.Repeat("could you check whether the invoice from Keller has been paid yet? ", 60))
 	run("bundled Chinese", intents.Bundled(), "幫我看看明天下午三點的會議可不可以改到星期五")
+	turns := []payload.Turn{
+		{Role: "user", Text: "find me a quiet hotel near the harbour in Lisbon"},
+		{Role: "assistant", Text: "The Santa Marta has rooms from 90 euros."},
+		{Role: "user", Text: "and with breakfast?"},
+		{Role: "assistant", Text: "104 euros."},
+	}
+	run("conversation new subject", intents.Bundled(), "could you check whether the invoice from Keller has been paid yet?", turns...)
+	run("conversation goes on", intents.Bundled(), "what about a cheaper one", turns...)
 }

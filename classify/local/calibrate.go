@@ -2,7 +2,6 @@ package local
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 )
@@ -19,6 +18,7 @@ const (
 	sigKnownRuns // the same for runs of characters
 	sigCovered   // share of the words that the best intent itself uses
 	sigLength    // logarithm of the number of words
+	sigOutside   // lead of the best intent over the fallback's examples
 	numSignals
 )
 
@@ -27,7 +27,10 @@ type observation struct {
 	signals signals
 	inScope bool // an intent of the scoring model was right
 	correct bool // it was the best one
-	weight  float64
+	// fallback: the text is an example of the fallback, not one of an intent that
+	// the scoring model lacks.
+	fallback bool
+	weight   float64
 }
 
 // logistic is a logistic regression over signals.
@@ -178,6 +181,7 @@ func (m *Model) signals(sc *scratch, first, second int, cosine, covered float32)
 	}
 	s[sigCovered] = share(covered, sc.words)
 	s[sigLength] = math.Log1p(float64(sc.nWords))
+	s[sigOutside] = math.Max(-2, math.Min(float64(sc.scores[first]-sc.scores[len(m.intents)]), 2))
 	return s
 }
 
@@ -235,15 +239,15 @@ func foldsFor(texts int) int {
 // holdout is what a fold takes out of a model.
 type holdout struct {
 	number  int
-	held    []bool  // by row
-	present []bool  // by intent
-	known   []int32 // by feature: how many rows that are left have it
+	held    []bool // by row
+	present []bool // by intent
+	known   []bool // by feature: a row that is left has it
 }
 
 func (m *Model) holdOut(number int, samples []sample, rows *corpus) *holdout {
 	f := &holdout{
 		number: number, held: make([]bool, len(samples)),
-		present: make([]bool, len(m.intents)), known: make([]int32, m.space.dict.n),
+		present: make([]bool, len(m.intents)), known: make([]bool, m.space.dict.n),
 	}
 	for c := range f.present {
 		f.present[c] = c%numFolds != number
@@ -259,7 +263,7 @@ func (m *Model) holdOut(number int, samples []sample, rows *corpus) *holdout {
 		if !f.held[i] {
 			ids, _ := rows.row(i)
 			for _, id := range ids {
-				f.known[id]++
+				f.known[id] = true
 			}
 		}
 	}
@@ -282,6 +286,7 @@ func (m *Model) observe(full *solver, samples []sample, number int) []observatio
 		sc  = m.newScratch()
 		obs []observation
 	)
+	sc.known = f.known
 	s := f.without(full)
 	s.bayes(f.held)
 	for i, sm := range samples {
@@ -289,105 +294,55 @@ func (m *Model) observe(full *solver, samples []sample, number int) []observatio
 			continue
 		}
 		m.read(sc, sm.text)
-		m.unknow(sc, f.known)
 		score(sc.scores, s.blocks, sc.ids, sc.values)
-		if first, second := top(sc.scores, f.present); first >= 0 {
+		if first, second := top(sc.scores[:len(m.intents)], f.present); first >= 0 {
 			_, cosine, covered := m.nearest(sc, first, f.held)
 			obs = append(obs, observation{
-				signals: m.signals(sc, first, second, cosine, covered),
-				inScope: sm.class >= 0 && f.present[sm.class],
-				correct: int32(first) == sm.class,
-				weight:  1,
+				signals:  m.signals(sc, first, second, cosine, covered),
+				inScope:  sm.class >= 0 && f.present[sm.class],
+				correct:  int32(first) == sm.class,
+				fallback: sm.class < 0,
+				weight:   1,
 			})
-		}
-		sc.clear()
-	}
-	return append(obs, m.babble(sc, s, f.present, len(obs)/babbleShare+1, uint64(number))...)
-}
-
-// babble observes n messages of made-up words: an out-of-scope message may be
-// farther from the catalogue than any of its intents.
-func (m *Model) babble(sc *scratch, s *solver, present []bool, n int, seed uint64) []observation {
-	random := rand.New(rand.NewPCG(seed, 0))
-	var obs []observation
-	var b []byte
-	for range n {
-		b = b[:0]
-		for range 1 + random.IntN(6) {
-			for range 2 + random.IntN(7) {
-				b = append(b, byte('a'+random.IntN(26)))
-			}
-			b = append(b, ' ')
-		}
-		m.read(sc, string(b))
-		k := 0
-		for i, id := range sc.ids {
-			if int(id) < s.features {
-				sc.ids[k], sc.values[k] = id, sc.values[i]
-				k++
-			}
-		}
-		score(sc.scores, s.blocks, sc.ids[:k], sc.values[:k])
-		if first, second := top(sc.scores, present); first >= 0 {
-			_, cosine, covered := m.nearest(sc, first, nil)
-			obs = append(obs, observation{signals: m.signals(sc, first, second, cosine, covered), weight: 1})
 		}
 		sc.clear()
 	}
 	return obs
 }
 
-// unknow removes the features that a fold does not know from a vector.
-func (m *Model) unknow(sc *scratch, known []int32) {
-	k := 0
-	for _, id := range sc.ids {
-		worth := m.space.worth[id]
-		if known[id] > 0 {
-			sc.ids[k], sc.values[k] = id, worth
-			k++
-			continue
-		}
-		sc.dense[id] = 0
-		strange := m.space.unknown * m.space.weight[id]
-		switch m.space.views[id] {
-		case viewWord:
-			sc.words += strange - worth
-			sc.knownWords -= worth
-		case viewChar:
-			sc.runs += strange - worth
-			sc.knownRuns -= worth
-		}
-		if m.space.views[id].compared() {
-			sc.strange += strange * strange
-		}
-	}
-	sc.ids, sc.values = sc.ids[:k], sc.values[:k]
-	m.space.scale(sc.ids, sc.values)
-	for k, id := range sc.ids {
-		sc.dense[id] = sc.values[k]
-	}
-}
-
 // balance weighs the observations so that messages that fit nothing have their
-// share.
+// share, and examples of the fallback theirs of it.
 func balance(obs []observation) {
-	in, out := 0, 0
+	in, absent, fallback := 0, 0, 0
 	for i := range obs {
-		if obs[i].inScope {
+		switch o := &obs[i]; {
+		case o.inScope:
 			in++
-		} else {
-			out++
+		case o.fallback:
+			fallback++
+		default:
+			absent++
 		}
 	}
-	if in == 0 || out == 0 {
+	if in == 0 || absent+fallback == 0 {
 		return
 	}
-	total := float64(in + out)
+	share := fallbackShare
+	switch {
+	case fallback == 0:
+		share = 0
+	case absent == 0:
+		share = 1
+	}
+	total := float64(len(obs))
 	for i := range obs {
-		if obs[i].inScope {
-			obs[i].weight = total * (1 - outOfScopeShare) / float64(in)
-		} else {
-			obs[i].weight = total * outOfScopeShare / float64(out)
+		switch o := &obs[i]; {
+		case o.inScope:
+			o.weight = total * (1 - outOfScopeShare) / float64(in)
+		case o.fallback:
+			o.weight = total * outOfScopeShare * share / float64(fallback)
+		default:
+			o.weight = total * outOfScopeShare * (1 - share) / float64(absent)
 		}
 	}
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The regression is convex, so its optimum is where the gradient vanishes,
-// wherever the search began.
+// The loss is convex: wherever the search starts, the gradient vanishes at the
+// optimum.
 func TestFitLogisticFindsTheOptimum(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		prior logistic
 		n     int
 	}{
-		{"from nothing", logistic{}, 200},
-		{"from near", logistic{-1, 2}, 200},
+		{"from zero", logistic{}, 200},
+		{"from close by", logistic{-1, 2}, 200},
 		{"from the wrong side", logistic{1, -2}, 200},
 		{"from very far", logistic{-30, -40, 30, 40}, 200},
-		{"from very far with little to see", logistic{-30, -40, 30, 40}, 5},
-		{"from where nothing is doubted", logistic{500, 500, 500, 500}, 200},
-		{"nothing to see", logistic{1, 2, 3}, 0},
+		{"from very far with few observations", logistic{-30, -40, 30, 40}, 5},
+		{"from probabilities of 0 and 1", logistic{500, 500, 500, 500}, 200},
+		{"no observations", logistic{1, 2, 3}, 0},
 	} {
 		for seed := range uint64(20) {
 			t.Run(fmt.Sprintf("%s %d", row.name, seed), func(t *testing.T) {

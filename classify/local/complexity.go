@@ -1,14 +1,15 @@
 package local
 
 import (
+	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
-// complexityBytes is how much of a message complexityOf reads; more is long by
-// any measure. Only a block of code may stand farther on.
+// complexityBytes is how much of a message complexityOf reads. Only a block of code is
+// looked for in all of it.
 const complexityBytes = 1024
 
 // complexityOf rates how much work a message asks for: low, medium or high. It
@@ -21,9 +22,58 @@ const complexityBytes = 1024
 //   - steps ("then", "finally", 然後) and items of a list: 1 each, at most 3;
 //   - questions after the first: 1 each, at most 2;
 //   - a block of code or more than six lines: 2.
-func complexityOf(message string) string {
-	e := effortOf(message)
-	switch points := e.points(); {
+//
+// It uses t as scratch memory.
+func complexityOf(t *reading, message string) string {
+	code := strings.Contains(message, "```")
+	message = text.CutBytes(message, complexityBytes)
+	t.tokens, t.runes = t.tokens[:0], t.runes[:0]
+	t.add(message)
+	var halfWords, hard, steps int
+	count := func(h uint64) {
+		if _, ok := hardWords[h]; ok {
+			hard++
+		}
+		if _, ok := stepWords[h]; ok {
+			steps++
+		}
+	}
+	for _, tok := range t.tokens {
+		runes := t.runes[tok.start:tok.end]
+		switch tok.kind {
+		case tokenWord:
+			halfWords += 2
+			count(hashWord(runes))
+		case tokenHan:
+			halfWords += len(runes)
+			for i := range len(runes) - 1 {
+				count(hashWord(runes[i : i+2]))
+			}
+		}
+	}
+	for line := range strings.Lines(message) {
+		if isListItem(strings.TrimLeft(line, " ")) {
+			steps++
+		}
+	}
+	points := min(steps, 3)
+	switch words := halfWords / 2; {
+	case words >= 120:
+		points += 3
+	case words >= 45:
+		points += 2
+	case words >= 16:
+		points++
+	}
+	if hard > 0 {
+		points += min(hard+1, 4)
+	}
+	questions := strings.Count(message, "?") + strings.Count(message, "？")
+	points += min(max(questions-1, 0), 2)
+	if code || strings.Count(message, "\n") > 6 {
+		points += 2
+	}
+	switch {
 	case points >= 5:
 		return payload.ComplexityHigh
 	case points >= 2:
@@ -32,123 +82,14 @@ func complexityOf(message string) string {
 	return payload.ComplexityLow
 }
 
-// effort counts the signs of how much work a message asks for.
-type effort struct {
-	halves           int // half words
-	hard, steps      int // words of either kind; items of a list are steps too
-	questions, lines int
-	code             bool
-}
-
-func (e *effort) points() int {
-	points := 0
-	switch words := e.halves / 2; {
-	case words >= 120:
-		points = 3
-	case words >= 45:
-		points = 2
-	case words >= 16:
-		points = 1
-	}
-	if e.hard > 0 {
-		points += min(e.hard+1, 4)
-	}
-	points += min(e.steps, 3) + min(max(e.questions-1, 0), 2)
-	if e.code || e.lines > 6 {
-		points += 2
-	}
-	return points
-}
-
-// hear counts the hash of a word, or of two characters.
-func (e *effort) hear(h uint64) {
-	if _, ok := hardWords[h]; ok {
-		e.hard++
-	}
-	if _, ok := stepWords[h]; ok {
-		e.steps++
-	}
-}
-
-func effortOf(message string) effort {
-	e := effort{code: strings.Contains(message, "```")}
-	if len(message) > complexityBytes {
-		message = message[:complexityBytes]
-	}
-	var (
-		h    = uint64(hashSeed)
-		n    int  // characters of the current word
-		prev rune // the previous character of a script without spaces; 0 for none
-	)
-	endWord := func() {
-		if n > 0 {
-			e.halves += 2
-			e.hear(h)
-			h, n = hashSeed, 0
-		}
-	}
-	lineStart := true
-	for i := 0; i < len(message); {
-		r, size := rune(message[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(message[i:])
-		}
-		if lineStart && isListItem(message[i:]) {
-			e.steps++
-		}
-		lineStart = r == '\n' || lineStart && r == ' '
-		switch r {
-		case '\n':
-			e.lines++
-		case '?', '？':
-			e.questions++
-		}
-		i += size
-		if r = fold(r); r < 0 {
-			if r == runeSpace {
-				endWord()
-				prev = 0
-			}
-			continue
-		}
-		switch kindOf(r) {
-		case tokenHan:
-			endWord()
-			e.halves++
-			if prev != 0 {
-				e.hear(hashStep(hashStep(hashSeed, prev), r))
-			}
-			prev = r
-		case tokenWord:
-			prev = 0
-			h = hashStep(h, r)
-			n++
-		default:
-			endWord()
-			prev = 0
-		}
-	}
-	endWord()
-	return e
-}
-
 // isListItem reports whether a line begins as an item of a list: "- ", "* ",
 // "• ", "1. ", "2) ", "3、".
 func isListItem(line string) bool {
-	for _, bullet := range []string{"- ", "* ", "• "} {
-		if strings.HasPrefix(line, bullet) {
-			return true
-		}
+	marks := []string{"- ", "* ", "• "}
+	if rest := strings.TrimLeft(line, "0123456789"); rest != line {
+		line, marks = rest, []string{". ", ") ", "、"}
 	}
-	digits := 0
-	for digits < len(line) && digits < 3 && line[digits] >= '0' && line[digits] <= '9' {
-		digits++
-	}
-	if digits == 0 {
-		return false
-	}
-	rest := line[digits:]
-	return strings.HasPrefix(rest, ". ") || strings.HasPrefix(rest, ") ") || strings.HasPrefix(rest, "、")
+	return slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(line, mark) })
 }
 
 // hardWords ask for thought; the Chinese and Japanese ones are in simplified

@@ -11,15 +11,15 @@ type sample struct {
 }
 
 // corpus is the training texts as vectors: row i is
-// ids[starts[i]:starts[i+1]] with values beside it, the features that other
-// rows have as well before those that none has.
+// ids[starts[i]:starts[i+1]] with values beside it. The features that other rows
+// share stand before those of this row alone.
 type corpus struct {
 	starts []int32
 	shared []int32 // how many features of each row other rows have too
 	ids    []int32
 	values []float32
 	norms  []float32 // squared length of each row
-	own    []float32 // the part of it that stems from features of no other row
+	own    []float32 // the part of it that comes from features of this row alone
 	class  []int32   // position of the intent; -1 for an example of the fallback
 	cost   []float32 // how much a wrong answer for the row costs
 }
@@ -76,7 +76,7 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 		c.class = append(c.class, sm.class)
 		c.cost = append(c.cost, sm.cost)
 	}
-	s.renumber(c, int(s.dict.n)*classes > maxWeights)
+	s.renumber(c, classes)
 	s.weigh(c, classes)
 	c.values = make([]float32, len(c.ids))
 	c.norms, c.own = make([]float32, len(samples)), make([]float32, len(samples))
@@ -95,21 +95,23 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 
 const (
 	// maxWeights bounds a model that remembers all features, which has a weight
-	// for each of them and each intent: 32 MB. The bundled catalogue has 4.6
-	// million. Of a larger one, features of fewer than usualRows texts are not
-	// worth their memory, unless they are words.
+	// for each feature of several texts and each intent: 32 MB. Of a larger one,
+	// features of fewer than usualRows texts are not worth their memory, unless
+	// they are words.
 	maxWeights = 8_000_000
 	usualRows  = 3
 )
 
-// renumber gives the features that several rows have the first numbers, and
-// forgets those that are rare, but for words, when asked to.
-func (s *space) renumber(c *corpus, forget bool) {
-	rows := make([]int32, s.dict.n)
+// renumber gives the lowest numbers to the features that several rows have. Of too
+// large a model it drops the rare ones except words.
+func (s *space) renumber(c *corpus, classes int) {
+	rows, shared := make([]int32, s.dict.n), 0
 	for _, id := range c.ids {
-		rows[id]++
+		if rows[id]++; rows[id] == 2 {
+			shared++
+		}
 	}
-	if forget {
+	if shared*classes > maxWeights {
 		for id, k := range rows {
 			if k < usualRows && s.views[id] != viewWord {
 				rows[id] = 0
@@ -169,7 +171,7 @@ func (s *space) renumber(c *corpus, forget bool) {
 
 // weigh sets the worth of every feature. It depends on the number of intents
 // that use it, not of texts: a word in every example of one intent, and in no
-// other, is as telling as a rare one.
+// other, is as distinctive as a rare one.
 func (s *space) weigh(c *corpus, classes int) {
 	n := int(s.dict.n)
 	users := make([]int32, n)

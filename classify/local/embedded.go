@@ -2,13 +2,11 @@ package local
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"intenthint/classify"
-	"intenthint/intents"
 	"intenthint/internal/text"
 	"intenthint/payload"
 )
@@ -25,8 +23,10 @@ type Embedded struct {
 	blocks []block // a linear head over the vectors: [dimension][class]
 	ids    []int32 // 0 to dimensions-1, which the head calls its features
 	// rows are the vectors of the examples and triggers, seen from mean, each of
-	// length 1, or 0 for a blank text.
-	rows    []float32
+	// length 1; nil for a text without one.
+	rows [][]float32
+	// linear is a further score; nil for vectors of too many numbers.
+	linear  *discriminant
 	mix     mix
 	inScope logistic
 	correct logistic
@@ -38,8 +38,8 @@ type embedding struct {
 	vectors map[string][]float32
 }
 
-// mix holds the weights of an intent's three scores. They add up to 1.
-type mix struct{ words, head, nearest float32 }
+// mix holds the weights of an intent's four scores. They add up to 1.
+type mix struct{ words, head, nearest, linear float32 }
 
 const (
 	// headLength is the length that vectors have for the head: about that of a
@@ -48,8 +48,6 @@ const (
 	// maxCandidates is how many of the best intents by both linear scores are
 	// compared by their nearest examples, which takes longest.
 	maxCandidates = 5
-	// Characters of a text that are embedded: its beginning and its end.
-	headChars, tailChars = 800, 200
 )
 
 // The signals of an [Embedded], which take the places of those of [Model].
@@ -62,6 +60,7 @@ const (
 	vecKnown   // share of the message's words, by worth, that the catalogue uses
 	vecCovered // share of the words that the best intent itself uses
 	vecHead    // the score of the best intent by the head alone
+	vecOutside // lead of the best intent's nearest example over the fallback's
 	numVec
 )
 
@@ -71,41 +70,19 @@ var _ [numSignals]struct{} = [numVec]struct{}{}
 // What the mix and the confidence start from, for catalogues too small to learn
 // them.
 var (
-	mixPrior             = logistic{2, 4, 4}
-	embeddedInScopePrior = logistic{-3, 2, 1, 5, 0.5, 0.3, 0.5, 0.5}
-	embeddedCorrectPrior = logistic{-2, 1, 4, 1, 0.3, 0, 0.5, 0.5}
+	mixPrior             = logistic{2, 4, 4, 4}
+	embeddedInScopePrior = logistic{-3, 2, 1, 5, 0.5, 0.3, 0.5, 0.5, 0}
+	embeddedCorrectPrior = logistic{-2, 1, 4, 1, 0.3, 0, 0.5, 0.5, 0}
 )
 
-// TextsOf returns the texts whose vectors [TrainEmbedded] needs, each once.
-func TextsOf(cat *intents.Catalog) []string {
-	var out []string
-	seen := make(map[string]struct{})
-	for _, sm := range samplesOf(cat.Root()) {
-		text := textOf("", sm.text)
-		if _, again := seen[text]; again || text == "" {
-			continue
-		}
-		seen[text] = struct{}{}
-		out = append(out, text)
-	}
-	return out
-}
-
-// textOf is what is embedded of a message and an earlier one, of which either
-// may be "": on one line, and of a long text its beginning and its end.
-func textOf(earlier, message string) string {
-	all := text.Fold(strings.ToValidUTF8(earlier+" "+message, " "))
-	if len(all) <= headChars+tailChars || utf8.RuneCountInString(all) <= headChars+tailChars {
-		return all
-	}
-	runes := []rune(all)
-	return string(runes[:headChars]) + " … " + string(runes[len(runes)-tailChars:])
-}
+// ErrNoVectors reports a catalogue of which no text has a vector.
+var ErrNoVectors = errors.New("no text of the intents has a vector")
 
 // TrainEmbedded trains a model on what m was trained on and the vectors of the
-// catalogue's [TextsOf], each of length 1. It fails if a vector is missing or
-// differs from the others in dimension. Like Train it depends on its arguments
-// alone.
+// catalogue's [TextsOf], each of length 1, or nil for a text that counts by its
+// words alone. It fails if a text is missing, if no text of an intent has
+// a vector, which is [ErrNoVectors], or if one differs from the others in dimension. Like Train it
+// depends on its arguments alone.
 func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
 	unfinished, words, samples := train(m.catalog)
 	e := &Embedded{words: m}
@@ -114,7 +91,7 @@ func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
 	}
 	head := newSolver(e.corpus(samples), e.dimensions, len(m.intents))
 	head.run(maxEpochs, 1, nil)
-	e.blocks = head.blocks
+	e.blocks, e.linear = head.blocks, e.newDiscriminant(samples, nil)
 	e.calibrate(unfinished, words, head, samples)
 	for i := range e.blocks {
 		e.blocks[i].alpha = nil
@@ -124,12 +101,12 @@ func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
 
 // place subtracts the mean of the vectors from each.
 func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
-	n := 0
+	n, ofIntents := 0, 0
 	for _, sm := range samples {
-		wanted := textOf("", sm.text)
-		v := vectors[wanted]
+		wanted := textOf(sm.text)
+		v, ok := vectors[wanted]
 		switch {
-		case wanted == "":
+		case wanted == "", ok && v == nil:
 			continue
 		case len(v) == 0:
 			return fmt.Errorf("missing vector for “%s”", text.OneLine(wanted, maxQuote))
@@ -139,7 +116,13 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 			return fmt.Errorf("vector for “%s” has %d dimensions, not %d", text.OneLine(wanted, maxQuote), len(v), e.dimensions)
 		}
 		n++
+		if sm.class >= 0 {
+			ofIntents++
+		}
 		axpy(e.mean, v, 1)
+	}
+	if ofIntents == 0 && len(e.words.intents) > 0 {
+		return ErrNoVectors
 	}
 	for i := range e.mean {
 		e.mean[i] /= float32(n)
@@ -148,16 +131,15 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 	for i := range e.ids {
 		e.ids[i] = int32(i)
 	}
-	e.rows = make([]float32, len(samples)*e.dimensions)
+	e.rows = make([][]float32, len(samples))
 	for i, sm := range samples {
-		if v := vectors[textOf("", sm.text)]; v != nil {
-			e.centre(e.row(i), v)
+		if v := vectors[textOf(sm.text)]; v != nil {
+			e.rows[i] = make([]float32, e.dimensions)
+			e.centre(e.rows[i], v)
 		}
 	}
 	return nil
 }
-
-func (e *Embedded) row(i int) []float32 { return e.rows[i*e.dimensions:][:e.dimensions] }
 
 // centre sets out to v less the mean, scaled to length 1.
 func (e *Embedded) centre(out, v []float32) {
@@ -178,16 +160,20 @@ func (e *Embedded) centre(out, v []float32) {
 
 // corpus is the vectors as the head is trained on them.
 func (e *Embedded) corpus(samples []sample) *corpus {
+	n := 0
+	for _, row := range e.rows {
+		n += len(row)
+	}
 	c := &corpus{
+		ids: make([]int32, 0, n), values: make([]float32, 0, n),
 		starts: make([]int32, 1, len(samples)+1), shared: make([]int32, len(samples)),
 		norms: make([]float32, len(samples)), own: make([]float32, len(samples)),
-		ids: make([]int32, 0, len(e.rows)), values: make([]float32, 0, len(e.rows)),
 	}
 	for i, sm := range samples {
 		c.class, c.cost = append(c.class, sm.class), append(c.cost, sm.cost)
-		if textOf("", sm.text) != "" {
+		if e.rows[i] != nil {
 			c.ids = append(c.ids, e.ids...)
-			for _, x := range e.row(i) {
+			for _, x := range e.rows[i] {
 				c.values = append(c.values, headLength*x)
 			}
 			c.shared[i], c.norms[i] = int32(e.dimensions), headLength*headLength
@@ -202,21 +188,22 @@ type candidate struct {
 	class   int
 	words   float32 // its score by words
 	head    float32 // by the head
+	linear  float32 // by the discriminant
 	nearest float32 // cosine of vectors to the nearest example of it
-	row     int     // which that is; -1 for none
+	row     int     // that example; -1 without one
 }
 
 // score is the mixed one.
 func (c *candidate) score(by mix) float32 {
-	return by.words*c.words + by.head*c.head + by.nearest*max(c.nearest, 0)
+	return by.words*c.words + by.head*c.head + by.linear*c.linear + by.nearest*max(c.nearest, 0)
 }
 
 // candidates finds the best of the allowed classes, nil for all, given their
 // scores by words and by the head, and compares them by their nearest examples
 // that skip does not name. The best comes first.
-func (e *Embedded) candidates(words, head, vector []float32, allowed, skip []bool, by mix) []candidate {
+func (e *Embedded) candidates(words, head, linear, vector []float32, allowed, skip []bool, by mix) []candidate {
 	best := make([]candidate, 0, maxCandidates+1)
-	linear := mix{words: by.words, head: by.head}
+	first := mix{words: by.words, head: by.head, linear: by.linear}
 	insert := func(c candidate, by mix) {
 		at := len(best)
 		for at > 0 && best[at-1].score(by) < c.score(by) {
@@ -228,23 +215,38 @@ func (e *Embedded) candidates(words, head, vector []float32, allowed, skip []boo
 		if allowed != nil && (class >= len(allowed) || !allowed[class]) {
 			continue
 		}
-		insert(candidate{class: class, words: words[class], head: head[class], row: -1}, linear)
+		c := candidate{class: class, words: words[class], head: head[class], row: -1}
+		if linear != nil {
+			c.linear = linear[class]
+		}
+		insert(c, first)
 		best = best[:min(len(best), maxCandidates)]
 	}
 	found := slices.Clone(best)
 	best = best[:0]
 	for _, c := range found {
 		for i := e.words.examples.firstRow[c.class]; i < e.words.examples.firstRow[c.class+1]; i++ {
-			if skip != nil && skip[i] {
+			if e.rows[i] == nil || skip != nil && skip[i] {
 				continue
 			}
-			if cosine := product(e.row(int(i)), vector); c.row < 0 || cosine > c.nearest {
+			if cosine := product(e.rows[i], vector); c.row < 0 || cosine > c.nearest {
 				c.row, c.nearest = int(i), cosine
 			}
 		}
 		insert(c, by)
 	}
 	return best
+}
+
+// outside is the cosine to the nearest example of the fallback that skip does not
+// name, 0 without one.
+func (e *Embedded) outside(vector []float32, skip []bool) (cosine float32) {
+	for i := int(e.words.examples.firstRow[len(e.words.intents)]); i < len(e.words.examples.texts); i++ {
+		if skip == nil || !skip[i] {
+			cosine = max(cosine, product(e.rows[i], vector))
+		}
+	}
+	return cosine
 }
 
 // product is the scalar product of two vectors.
@@ -276,7 +278,7 @@ func (e *Embedded) headScores(blocks []block, vector []float32) []float32 {
 
 // signals are those of candidates, best first, given the cosine of words to the
 // nearest example of the best, and how much of the message it covers.
-func (e *Embedded) signals(sc *scratch, best []candidate, by mix, cosine, covered float32) signals {
+func (e *Embedded) signals(sc *scratch, best []candidate, outside float32, by mix, cosine, covered float32) signals {
 	var s signals
 	s[vecBias] = 1
 	s[vecScore] = float64(best[0].score(by))
@@ -289,6 +291,7 @@ func (e *Embedded) signals(sc *scratch, best []candidate, by mix, cosine, covere
 	s[vecKnown] = share(sc.knownWords, sc.words)
 	s[vecCovered] = share(covered, sc.words)
 	s[vecHead] = float64(best[0].head)
+	s[vecOutside] = float64(best[0].nearest - outside)
 	return s
 }
 
@@ -296,17 +299,21 @@ func (e *Embedded) signals(sc *scratch, best []candidate, by mix, cosine, covere
 func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict {
 	m := e.words
 	v := verdict{first: -1, second: -1, row: -1}
-	score(sc.scores, m.blocks, sc.ids, sc.values)
+	m.weights.score(sc.scores, sc.ids, sc.values, sc.shared)
 	centred := make([]float32, e.dimensions)
 	e.centre(centred, vector)
 	head := e.headScores(e.blocks, centred)
-	best := e.candidates(sc.scores, head, centred, allowed, nil, e.mix)
+	linear := e.linear.scores(centred)
+	best := e.candidates(sc.scores[:len(m.intents)], head, linear, centred, allowed, nil, e.mix)
 	if len(best) == 0 {
 		return v
 	}
-	// Runners-up are ranked by what is in sc.
-	for c := range sc.scores {
+	// Runners-up are ranked by the scores in sc.
+	for c := range m.intents {
 		sc.scores[c] = e.mix.words*sc.scores[c] + e.mix.head*head[c]
+		if linear != nil {
+			sc.scores[c] += e.mix.linear * linear[c]
+		}
 	}
 	for i := range best {
 		sc.scores[best[i].class] = best[i].score(e.mix)
@@ -317,7 +324,7 @@ func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict 
 	}
 	row, cosine, covered := m.nearest(sc, v.first, nil)
 	v.words = cosine
-	s := e.signals(sc, best, e.mix, cosine, covered)
+	s := e.signals(sc, best, e.outside(centred, nil), e.mix, cosine, covered)
 	v.pIn = e.inScope.probability(&s)
 	v.pFirst = v.pIn * e.correct.probability(&s)
 	m.trustSame(sc, &v, row, s[vecMargin])
@@ -327,6 +334,7 @@ func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict 
 // tried is the outcome for one text that the scoring models had not seen.
 type tried struct {
 	row     int
+	outside float32 // cosine of vectors to the nearest example of the fallback
 	best    []candidate
 	inScope bool
 }
@@ -348,16 +356,16 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 	var obs []observation
 	sc := m.newScratch()
 	for i, f := range folds {
+		sc.known = f.known
 		for _, t := range outcomes[i] {
 			// The mix decides which is the best.
 			slices.SortStableFunc(t.best, func(a, b candidate) int { return cmp.Compare(b.score(e.mix), a.score(e.mix)) })
 			class := samples[t.row].class
 			m.read(sc, samples[t.row].text)
-			m.unknow(sc, f.known)
 			_, cosine, covered := m.nearest(sc, t.best[0].class, f.held)
 			obs = append(obs, observation{
-				signals: e.signals(sc, t.best, e.mix, cosine, covered),
-				inScope: t.inScope, correct: int32(t.best[0].class) == class, weight: 1,
+				signals: e.signals(sc, t.best, t.outside, e.mix, cosine, covered),
+				inScope: t.inScope, correct: int32(t.best[0].class) == class, fallback: class < 0, weight: 1,
 			})
 			sc.clear()
 		}
@@ -373,18 +381,19 @@ func (e *Embedded) try(m *Model, f *holdout, words, head *solver, samples []samp
 	w.bayes(f.held)
 	h := newSolver(head.rows, head.features, head.classes)
 	h.run(maxEpochs, uint64(100+f.number), f.held)
+	linear := e.newDiscriminant(samples, f.held)
 	sc := m.newScratch()
+	sc.known = f.known
 	var out []tried
 	for i, sm := range samples {
-		if !f.held[i] || sm.trigger || textOf("", sm.text) == "" {
+		if !f.held[i] || sm.trigger || e.rows[i] == nil {
 			continue
 		}
 		m.read(sc, sm.text)
-		m.unknow(sc, f.known)
 		score(sc.scores, w.blocks, sc.ids, sc.values)
-		best := e.candidates(sc.scores, e.headScores(h.blocks, e.row(i)), e.row(i), f.present, f.held, e.mix)
+		best := e.candidates(sc.scores[:len(m.intents)], e.headScores(h.blocks, e.rows[i]), linear.scores(e.rows[i]), e.rows[i], f.present, f.held, e.mix)
 		if len(best) > 0 {
-			out = append(out, tried{row: i, best: best, inScope: sm.class >= 0 && f.present[sm.class]})
+			out = append(out, tried{row: i, best: best, outside: e.outside(e.rows[i], f.held), inScope: sm.class >= 0 && f.present[sm.class]})
 		}
 		sc.clear()
 	}
@@ -405,7 +414,7 @@ func contests(outcomes [][]tried, samples []sample) []observation {
 			if i != right {
 				obs = append(obs, observation{weight: 1, signals: signals{
 					float64(r.words - c.words), float64(r.head - c.head),
-					float64(max(r.nearest, 0) - max(c.nearest, 0)),
+					float64(max(r.nearest, 0) - max(c.nearest, 0)), float64(r.linear - c.linear),
 				}})
 			}
 		}
@@ -416,62 +425,51 @@ func contests(outcomes [][]tried, samples []sample) []observation {
 // mixOf returns the mix of the learned weights. A negative weight counts as
 // zero.
 func mixOf(l logistic) mix {
-	w, h, n := max(l[0], 0), max(l[1], 0), max(l[2], 0)
-	sum := w + h + n
+	w, h, n, d := max(l[0], 0), max(l[1], 0), max(l[2], 0), max(l[3], 0)
+	sum := w + h + n + d
 	if sum <= 0 {
 		return mixOf(mixPrior)
 	}
-	return mix{float32(w / sum), float32(h / sum), float32(n / sum)}
+	return mix{float32(w / sum), float32(h / sum), float32(n / sum), float32(d / sum)}
 }
 
 // Dimensions is how many numbers a vector must have.
 func (e *Embedded) Dimensions() int { return e.dimensions }
 
 // Texts returns the texts whose vectors Classify needs for a message: the
-// message and, if it is a follow-up, the user's earlier message together with
-// it.
+// message, what it says beside quotations and, if it may lean on an earlier one of
+// the user, that one.
 func (e *Embedded) Texts(in classify.Input) []string {
 	m := e.words
-	text := textOf("", in.Latest)
+	text := textOf(in.Latest)
 	if text == "" {
 		return nil
 	}
 	texts := []string{text}
+	if own := textOf(withoutQuotes(in.Latest)); own != "" {
+		return append(texts, own)
+	}
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)
-	m.read(sc, in.Latest)
-	kind := m.followUpOf(sc)
-	sc.clear()
-	if kind == standalone {
+	sc.text.reset(in.Latest)
+	c, asked := cuesOf(&sc.text), asks(in.Conversation)
+	if c.closes(asked) || c.leans(0, asked) < negligible {
 		return texts
 	}
-	said := in.Latest
-	if kind == acknowledgement {
-		said = ""
-	}
-	looked := 0
-	for _, turn := range slices.Backward(in.Conversation) {
-		if turn.Role != payload.RoleUser {
-			continue
-		}
-		if looked++; looked > maxLookBack {
-			break
-		}
-		if text := textOf(turn.Text, said); text != "" && !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
+	if earlier := textOf(subject(&sc.text, in.Conversation)); earlier != "" && earlier != text {
+		texts = append(texts, earlier)
 	}
 	return texts
 }
 
 // ClassifyVectors is [Model.Classify] by the vectors of what Texts returns, each
-// of length 1 and of Dimensions numbers. What has none is classified by its
-// words alone.
+// of length 1 and of Dimensions numbers. A text without a vector is classified by
+// its words alone.
 func (e *Embedded) ClassifyVectors(in classify.Input, vectors map[string][]float32) payload.Classification {
 	return e.words.classify(in, &embedding{e, vectors})
 }
 
 // PredictVectors is [Model.Predict] in the same way.
-func (e *Embedded) PredictVectors(message string, allowed []bool, vectors map[string][]float32) Prediction {
-	return e.words.predict(message, nil, allowed, &embedding{e, vectors})
+func (e *Embedded) PredictVectors(message string, turns []payload.Turn, allowed []bool, vectors map[string][]float32) Prediction {
+	return e.words.predict(message, turns, allowed, &embedding{e, vectors})
 }

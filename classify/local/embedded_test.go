@@ -70,7 +70,7 @@ func embeddedOn(t testing.TB, cat *intents.Catalog, f func(string) []float32) *E
 	return e
 }
 
-func TestEmbeddedKnowsWhatWordsDoNotTell(t *testing.T) {
+func TestEmbeddedKnowsSynonyms(t *testing.T) {
 	cat, f := tiny(), grams(synonyms)
 	e := embeddedOn(t, cat, f)
 	said := func(texts ...string) []payload.Turn {
@@ -86,21 +86,21 @@ func TestEmbeddedKnowsWhatWordsDoNotTell(t *testing.T) {
 		deny          []string
 		want          string
 	}{
-		{"a synonym", "quassel near Porto?", nil, nil, "WEATHER"},
-		{"another", "is it ploosh today", nil, nil, "WEATHER"},
+		{"synonym", "quassel near Porto?", nil, nil, "WEATHER"},
+		{"another synonym", "is it ploosh today", nil, nil, "WEATHER"},
 		{"two synonyms", "brelk vorna", nil, nil, "MUSIC"},
 		{"two others", "jusk tolmi", nil, nil, "MAIL"},
-		{"words that are known", "what is the weather like in Paris", nil, nil, "WEATHER"},
-		{"an example", "play some jazz", nil, nil, "MUSIC"},
-		{"nothing that is known", "quantum zebras", nil, nil, intents.FallbackID},
+		{"known words", "what is the weather like in Paris", nil, nil, "WEATHER"},
+		{"example", "play some jazz", nil, nil, "MUSIC"},
+		{"unknown words", "quantum zebras", nil, nil, intents.FallbackID},
 		{"no words", "?!", nil, nil, intents.FallbackID},
-		{"none", "", nil, nil, intents.FallbackID},
-		{"what is denied is not answered", "quassel near Porto?", nil, []string{"WEATHER"}, intents.FallbackID},
-		{"everything denied", "quassel near Porto?", nil, []string{"*"}, intents.FallbackID},
-		{"an acknowledgement follows what was said", "yes please", said("jusk tolmi"), nil, "MAIL"},
-		{"over another acknowledgement", "ok", said("brelk vorna", "yes please"), nil, "MUSIC"},
-		{"a short message that goes on", "and ploosh?", said("quassel near Porto"), nil, "WEATHER"},
-		{"an acknowledgement of nothing", "yes please", nil, nil, intents.FallbackID},
+		{"empty", "", nil, nil, intents.FallbackID},
+		{"denied intent", "quassel near Porto?", nil, []string{"WEATHER"}, intents.FallbackID},
+		{"all intents denied", "quassel near Porto?", nil, []string{"*"}, intents.FallbackID},
+		{"acknowledgement of the earlier message", "yes please", said("jusk tolmi"), nil, "MAIL"},
+		{"skips another acknowledgement", "go ahead", said("brelk vorna", "yes please"), nil, "MUSIC"},
+		{"short message that goes on", "and ploosh?", said("quassel near Porto"), nil, "WEATHER"},
+		{"acknowledgement without a conversation", "yes please", nil, nil, intents.FallbackID},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := classify.Input{Catalog: cat.Without(tt.deny), Latest: tt.message, Conversation: tt.conversation}
@@ -112,13 +112,13 @@ func TestEmbeddedKnowsWhatWordsDoNotTell(t *testing.T) {
 			require.LessOrEqual(t, got.Confidence, 1.0)
 		})
 	}
-	t.Run("the words alone do not tell", func(t *testing.T) {
+	t.Run("words alone are not enough", func(t *testing.T) {
 		for _, message := range []string{"quassel near Porto?", "brelk vorna", "jusk tolmi"} {
 			require.Equal(t, intents.FallbackID, e.words.Classify(classify.Input{Catalog: cat, Latest: message}).Intent, message)
 		}
 	})
-	t.Run("a prediction says the same", func(t *testing.T) {
-		p := e.PredictVectors("brelk vorna", nil, map[string][]float32{"brelk vorna": f("brelk vorna")})
+	t.Run("prediction agrees", func(t *testing.T) {
+		p := e.PredictVectors("brelk vorna", nil, nil, map[string][]float32{"brelk vorna": f("brelk vorna")})
 		require.Equal(t, "MUSIC", p.Intent)
 		require.False(t, p.Other)
 		require.Contains(t, []string{"play some jazz", "play the next song", "put on music for the evening", "The user wants to hear music"}, p.Nearest)
@@ -130,7 +130,7 @@ func TestEmbeddedKnowsWhatWordsDoNotTell(t *testing.T) {
 		require.InDelta(t, 1, sum, 1e-9)
 		require.True(t, slices.IsSortedFunc(p.Ranked, func(a, b Score) int { return int(math.Copysign(1, b.Probability-a.Probability)) }))
 	})
-	t.Run("without vectors the words decide", func(t *testing.T) {
+	t.Run("words decide without vectors", func(t *testing.T) {
 		for _, message := range []string{"what is the weather like in Paris", "quassel near Porto?", ""} {
 			in := classify.Input{Catalog: cat, Latest: message}
 			require.Equal(t, e.words.Classify(in), e.ClassifyVectors(in, nil))
@@ -165,11 +165,15 @@ func TestTexts(t *testing.T) {
 		name, latest string
 		want         []string
 	}{
-		{"a message that stands alone", "will it rain tomorrow in the whole of the country", []string{"will it rain tomorrow in the whole of the country"}},
-		{"an acknowledgement", "yes  please", []string{"yes please", "five lines", "four", "three", "two"}},
-		{"one that goes on", "and rain?", []string{"and rain?", "five lines and rain?", "four and rain?", "three and rain?", "two and rain?"}},
+		{"standalone message", "by the way, will it rain tomorrow", []string{"by the way, will it rain tomorrow"}},
+		{"message too long to lean on another", "rain " + strings.TrimSpace(strings.Repeat("or ", 14)), []string{"rain " + strings.TrimSpace(strings.Repeat("or ", 14))}},
+		{"acknowledgement", "yes  please", []string{"yes please", "five lines"}},
+		{"thanks", "thanks", []string{"thanks"}},
+		{"message that goes on", "and rain?", []string{"and rain?", "five lines"}},
+		{"the earlier message again", "five lines", []string{"five lines"}},
+		{"quotation", "put it into verse: “the rain that falls on the plain of Spain”", []string{"put it into verse: “the rain that falls on the plain of Spain”", "put it into verse"}},
 		{"blank", " \n", nil},
-		{"broken", "rain for\xff the whole \x80 day and the whole night", []string{"rain for the whole day and the whole night"}},
+		{"invalid UTF-8", "by the way, rain for\xff the whole \x80 day", []string{"by the way, rain for the whole day"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			require.Equal(t, tt.want, e.Texts(classify.Input{Latest: tt.latest, Conversation: turns}))
@@ -183,14 +187,14 @@ func TestTexts(t *testing.T) {
 	})
 }
 
-func TestTextsOfHasEachOnce(t *testing.T) {
+func TestTextsOfIsWithoutRepetition(t *testing.T) {
 	cat := intents.NewCatalog([]intents.Intent{
 		{ID: "A", Triggers: []string{"one. Not for two.", " "}, Examples: []string{"one", "three\n four", "\t"}},
 		{ID: "B", Triggers: []string{"one"}, Examples: []string{"three four"}},
 		{ID: intents.FallbackID, Examples: []string{"five"}},
 	})
 	texts := TextsOf(cat)
-	require.Equal(t, texts, TextsOf(cat.Without([]string{"A"})), "those of the root")
+	require.Equal(t, texts, TextsOf(cat.Without([]string{"A"})), "texts of the root catalogue")
 	require.Contains(t, texts, "three four")
 	require.Contains(t, texts, "five")
 	require.NotContains(t, texts, "")
@@ -205,17 +209,49 @@ func TestTrainEmbeddedRefuses(t *testing.T) {
 		vector []float32
 		says   string
 	}{
-		{"a text without a vector", nil, "missing vector for “play some jazz”"},
+		{"a missing text", nil, "missing vector for “play some jazz”"},
 		{"an empty vector", []float32{}, "missing vector for “play some jazz”"},
 		{"another dimension", []float32{1, 0}, "2 dimensions, not 256"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			vectors := vectorsOf(TextsOf(cat), f)
-			vectors["play some jazz"] = tt.vector
+			if vectors["play some jazz"] = tt.vector; tt.vector == nil {
+				delete(vectors, "play some jazz")
+			}
 			_, err := TrainEmbedded(m, vectors)
 			require.ErrorContains(t, err, tt.says)
 		})
 	}
+}
+
+func TestATextMayHaveNoVector(t *testing.T) {
+	cat, f := tiny(), grams(synonyms)
+	vectors := vectorsOf(TextsOf(cat), f)
+	for text := range vectors {
+		if !isASCII(text) {
+			vectors[text] = nil
+		}
+	}
+	e, err := TrainEmbedded(Train(cat), vectors)
+	require.NoError(t, err)
+	for _, tt := range []struct{ name, text, intent, nearest string }{
+		{"a synonym", "quassel tomorrow", "WEATHER", "will it rain tomorrow"},
+		{"a text without a vector, by its words", "明天會下雨嗎", "WEATHER", "明天會下雨嗎"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			found := map[string][]float32{}
+			if isASCII(tt.text) {
+				found = vectorsOf([]string{tt.text}, f)
+			}
+			got := e.PredictVectors(tt.text, nil, nil, found)
+			require.Equal(t, []string{tt.intent, tt.nearest}, []string{got.Intent, got.Nearest})
+		})
+	}
+	for text := range vectors {
+		vectors[text] = nil
+	}
+	_, err = TrainEmbedded(Train(cat), vectors)
+	require.ErrorIs(t, err, ErrNoVectors)
 }
 
 func TestTrainEmbeddedOnOddCatalogues(t *testing.T) {
@@ -337,7 +373,7 @@ func tryOut(messages map[string]string, predict func(message string) Prediction)
 	return right / inScope, ece
 }
 
-func TestEmbeddedLearnsHowGoodTheVectorsAre(t *testing.T) {
+func TestEmbeddedLearnsToTrustVectors(t *testing.T) {
 	cat, messages, subject := subjects(30)
 	m := Train(cat)
 	words, _ := tryOut(messages, func(message string) Prediction { return m.Predict(message, nil, nil) })
@@ -347,25 +383,25 @@ func TestEmbeddedLearnsHowGoodTheVectorsAre(t *testing.T) {
 		// least is how many percent more messages are right than by words.
 		least float64
 	}{
-		{"vectors that say nothing", 0, -4},
-		{"vectors that say something", 0.6, 10},
-		{"vectors that say all", 2, 30},
+		{"random vectors", 0, -4},
+		{"vectors with a weak signal", 0.6, 10},
+		{"vectors with a strong signal", 2, 30},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := planted(tt.strength, subject)
 			e, err := TrainEmbedded(m, vectorsOf(TextsOf(cat), f))
 			require.NoError(t, err)
 			forced, ece := tryOut(messages, func(message string) Prediction {
-				return e.PredictVectors(message, nil, map[string][]float32{message: f(message)})
+				return e.PredictVectors(message, nil, nil, map[string][]float32{message: f(message)})
 			})
 			t.Logf("words %.3f, with vectors %.3f, ECE %.3f, mix %+v", words, forced, ece, e.mix)
 			require.GreaterOrEqual(t, 100*(forced-words), tt.least)
-			require.Less(t, ece, 0.1)
+			require.Less(t, ece, 0.13)
 		})
 	}
 }
 
-func TestTrainEmbeddedIsAFunctionOfItsArguments(t *testing.T) {
+func TestTrainEmbeddedIsDeterministic(t *testing.T) {
 	cat, messages, subject := subjects(8)
 	f := planted(0.6, subject)
 	one, two := embeddedOn(t, cat, f), embeddedOn(t, cat, f)

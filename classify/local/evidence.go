@@ -65,6 +65,9 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 	var found []telling
 	// hear takes the features in sc.feats, and the concept of a hash.
 	hear := func(start, end int32, h uint64) {
+		if roleOf(hashWord(sc.text.runes[start:end]))&roleSmall != 0 {
+			return // it holds the sentence together and is no reason
+		}
 		if c, ok := conceptOf[h]; ok {
 			sc.feats = append(sc.feats, newConcept(c))
 		}
@@ -106,20 +109,11 @@ func (m *Model) lead(sc *scratch, v *verdict) float32 {
 		if id < 0 {
 			continue
 		}
-		w := m.weight(id, v.first)
+		w := m.weights.of(id, v.first)
 		if v.second >= 0 {
-			w -= m.weight(id, v.second)
+			w -= m.weights.of(id, v.second)
 		}
 		sum += w * sc.dense[id]
 	}
 	return sum
-}
-
-func (m *Model) weight(id int32, class int) float32 {
-	for i := range m.blocks {
-		if b := &m.blocks[i]; class < b.first+b.width {
-			return b.weights[int(id)*b.width+class-b.first]
-		}
-	}
-	return 0
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // view is a way to look at a text. The features of a view are scaled to a
-// common length on their own, so that none drowns the others.
+// common length on their own, so that no view dominates.
 type view uint8
 
 const (
@@ -18,8 +18,8 @@ const (
 	numViews
 )
 
-// compared reports whether single examples are compared in this view: the others
-// are most of the features and say the same again.
+// compared reports whether single examples are compared in this view. The other
+// views hold most of the features and add nothing to the comparison.
 func (v view) compared() bool { return v != viewChar && v != viewCompany }
 
 // viewWeight is the length of each view's part of a feature vector.
@@ -97,8 +97,8 @@ func appendFeatures(out []feature, t *reading) []feature {
 }
 
 // appendWord appends a word or symbol, and of a word its runs of characters and
-// its stem, which is written into buf. It returns the hash of the stem, or of
-// the whole where there is none.
+// its stem, which is written into buf. It returns the hash of the stem; a symbol
+// is its own stem.
 func appendWord(out []feature, kind tokenKind, word, buf []rune) ([]feature, uint64) {
 	h := hashWord(word)
 	out = append(out, newFeature(h, viewWord))
@@ -121,8 +121,8 @@ func hashWord(word []rune) uint64 {
 	return h
 }
 
-// earlier is the first words, or concepts, of a message: what is paired with
-// later ones.
+// earlier holds the first words, or concepts, of a message, which are paired with
+// the later ones.
 type earlier struct {
 	n    int
 	list [12]uint64
@@ -212,47 +212,44 @@ func newDictionary(size int) *dictionary {
 	return &dictionary{mask: uint64(slots - 1), keys: make([]uint64, slots), ids: make([]int32, slots)}
 }
 
+// slot returns the place of a feature, or the free one where it belongs.
+func (d *dictionary) slot(hash uint64) uint64 {
+	i := hash & d.mask
+	for d.keys[i] != 0 && d.keys[i] != hash {
+		i = (i + 1) & d.mask
+	}
+	return i
+}
+
 // lookup returns the number of a feature, or -1.
 func (d *dictionary) lookup(hash uint64) int32 {
-	for i := hash & d.mask; ; i = (i + 1) & d.mask {
-		switch d.keys[i] {
-		case hash:
-			return d.ids[i]
-		case 0:
-			return -1
-		}
+	i := d.slot(hash)
+	if d.keys[i] == 0 {
+		return -1
 	}
+	return d.ids[i]
 }
 
 // add returns the number of a feature, giving it the next one when it is new.
 func (d *dictionary) add(hash uint64) int32 {
 	if uint64(d.n)*4 > d.mask*3 {
-		d.grow()
-	}
-	i := hash & d.mask
-	for ; d.keys[i] != 0; i = (i + 1) & d.mask {
-		if d.keys[i] == hash {
-			return d.ids[i]
+		bigger := newDictionary(len(d.keys))
+		for i, key := range d.keys {
+			if key != 0 {
+				bigger.put(key, d.ids[i])
+			}
 		}
+		*d = *bigger
 	}
-	d.keys[i], d.ids[i] = hash, d.n
-	d.n++
-	return d.n - 1
+	i := d.slot(hash)
+	if d.keys[i] == 0 {
+		d.put(hash, d.n)
+	}
+	return d.ids[i]
 }
 
-func (d *dictionary) grow() {
-	bigger := newDictionary(len(d.keys))
-	for i, key := range d.keys {
-		if key != 0 {
-			bigger.put(key, d.ids[i])
-		}
-	}
-	bigger.n = d.n
-	*d = *bigger
-}
-
-// renumber returns the dictionary of the n features that number, by their old
-// numbers, gives a new number; -1 leaves one out.
+// renumber returns the dictionary of the features that number, by their old
+// numbers, gives a new number; -1 leaves one out. There are n of them.
 func (d *dictionary) renumber(number []int32, n int) *dictionary {
 	out := newDictionary(n)
 	for i, key := range d.keys {
@@ -260,17 +257,14 @@ func (d *dictionary) renumber(number []int32, n int) *dictionary {
 			out.put(key, number[d.ids[i]])
 		}
 	}
-	out.n = int32(n)
 	return out
 }
 
-// put adds a key that is not there; there must be room.
-func (d *dictionary) put(key uint64, id int32) {
-	i := key & d.mask
-	for d.keys[i] != 0 {
-		i = (i + 1) & d.mask
-	}
-	d.keys[i], d.ids[i] = key, id
+// put adds a feature that is new; there must be room.
+func (d *dictionary) put(hash uint64, id int32) {
+	i := d.slot(hash)
+	d.keys[i], d.ids[i] = hash, id
+	d.n++
 }
 
 // inverseFrequency is the worth of a feature that k of n texts have.

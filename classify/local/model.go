@@ -1,6 +1,8 @@
 package local
 
 import (
+	"math/bits"
+	"slices"
 	"sync"
 
 	"intenthint/classify"
@@ -12,7 +14,7 @@ type Model struct {
 	catalog  *intents.Catalog
 	intents  []intents.Intent // of the root catalogue, by position
 	space    *space
-	blocks   []block
+	weights  *weights
 	examples examples
 	inScope  logistic
 	correct  logistic
@@ -27,26 +29,28 @@ type scratch struct {
 	feats  []feature
 	ids    []int32
 	values []float32
-	scores []float32
+	shared int       // so many of the ids are of features that several training texts have; they stand first
+	scores []float32 // by intent, the last is the fallback's
 	// dense holds the values of the message by feature, 0 for those it has not;
 	// it is zero between classifications.
-	dense   []float32
+	dense []float32
+	// known lists, by number, the features that a fold knows; nil for all.
+	known   []bool
 	covered []int32
 	stem    [maxStem]rune
-	// Worth of the message's words and runs: all of it, and what is known.
+	// Worth of the message's words and runs: of all, and of the known ones.
 	words, knownWords, runs, knownRuns float32
-	// strange is the squared worth of what is compared and not known.
+	// strange is the squared worth of the compared features that are not known.
 	strange float32
 	nWords  int
 }
 
 const (
-	maxEpochs   = 4  // through the training texts; more changes nothing
-	babbleShare = 20 // one in so many observations is of a message of made-up words
-	foldEpochs  = 1  // for a model that only forgets some of them
-	numFolds    = 5  // a fifth of the texts, and of the intents, is held out
-	// What a wrong answer costs in training. A trigger describes messages, it is
-	// none, so it counts for less than an example.
+	maxEpochs  = 4 // through the training texts; more changes nothing
+	foldEpochs = 1 // for a model that only forgets some of them
+	numFolds   = 5 // a fifth of the texts, and of the intents, is held out
+	// Costs of a wrong answer in training. A trigger describes messages and is not
+	// a message itself, so it costs less than an example.
 	exampleCost = 0.3
 	triggerCost = 0.1
 	// positiveCost is how much more an intent's own examples cost than those
@@ -55,19 +59,25 @@ const (
 	bayesWeight  = 0.02
 	bayesPrior   = 0.3 // of the average class's features are put into every class
 	// outOfScopeShare is the part of messages that is taken to fit no intent
-	// when confidence is learnt.
-	outOfScopeShare = 0.1
+	// when confidence is learnt, and fallbackShare the part of those that is like
+	// the fallback's examples; the rest is like intents that are missing.
+	outOfScopeShare = 0.125
+	fallbackShare   = 1.0 / 3
+	// maxFallback bounds the fallback's examples, in multiples of an intent's mean
+	// number of texts: many against few take the messages of the few. leastFallback
+	// are always used.
+	maxFallback   = 4
+	leastFallback = 16
 	// fallbackOdds is how much likelier than the best intent the fallback must
 	// be to be the answer.
 	fallbackOdds = 1.7
 	// runnerUpSharpness turns differences of scores into odds among runners-up.
 	runnerUpSharpness = 4
-	// continuity is the chance that a follow-up stays with its subject, for
-	// each earlier message that had to be looked at.
-	continuity = 0.9
-	// A short message stands alone when its intent is likely, and one that says
-	// itself that it goes on when its intent is certain.
-	likely, certain = 0.5, 0.9
+	// likely is the probability from which on an intent is believed.
+	likely = 0.5
+	// negligible is the probability of leaning below which earlier messages are
+	// not looked at.
+	negligible = 0.1
 	// muchTheSame is the cosine of two messages that say the same in words that
 	// hardly differ.
 	muchTheSame = 0.6
@@ -87,8 +97,8 @@ const (
 // it is for real messages, in the middle of catalogues of 1 to 150 intents with
 // 5 to 30 examples each.
 var (
-	inScopePrior = logistic{-3, 1.5, 0.9, 4.4, 0.6, 2.6, -0.3, 0.2}
-	correctPrior = logistic{-1.1, 0.5, 3.4, -0.2, 0.7, -0.7, -1.1, 0.45}
+	inScopePrior = logistic{-3, 1.5, 0.9, 4.4, 0.6, 2.6, -0.3, 0.2, 0}
+	correctPrior = logistic{-1.1, 0.5, 3.4, -0.2, 0.7, -0.7, -1.1, 0.45, 0}
 )
 
 // Train trains a model on the intents of the catalogue's root and the examples
@@ -97,9 +107,19 @@ var (
 func Train(cat *intents.Catalog) *Model {
 	m, s, samples := train(cat)
 	m.calibrate(s, samples)
-	m.blocks = s.finish(int(m.space.dict.n))
+	m.weights = s.finish(m.space)
 	return m
 }
+
+// Trained is [Train], but trains on the built-in intents once in a process.
+func Trained(cat *intents.Catalog) *Model {
+	if cat.Root() == intents.Bundled() {
+		return bundled()
+	}
+	return Train(cat)
+}
+
+var bundled = sync.OnceValue(func() *Model { return Train(intents.Bundled()) })
 
 // train returns a model that lacks its weights and its calibration, and the
 // solver that has found the former.
@@ -111,7 +131,8 @@ func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 	sp, rows := newSpace(samples, len(m.intents))
 	m.space = sp
 	m.examples = newExamples(samples, len(m.intents), sp, rows)
-	s := newSolver(rows, sp.shared, len(m.intents))
+	s := newSolver(rows, sp.shared, len(m.intents)+1)
+	s.outside = len(m.intents)
 	s.run(maxEpochs, 1, nil)
 	return m, s, samples
 }
@@ -128,15 +149,41 @@ func samplesOf(root *intents.Catalog) []sample {
 			}
 		}
 	}
-	for _, e := range root.Fallback().Examples {
+	most := max(leastFallback, maxFallback*len(out)/max(1, len(root.Enabled())))
+	for _, e := range someOf(root.Fallback().Examples, most) {
 		out = append(out, sample{text: e, class: -1, cost: exampleCost})
+	}
+	return out
+}
+
+// someOf returns the texts, of more than most a part: always the same ones, whatever
+// else is among them, and no others when most changes a little.
+func someOf(texts []string, most int) []string {
+	if len(texts) <= most {
+		return texts
+	}
+	most = 1 << (bits.Len(uint(most)) - 1)
+	hashes := make([]uint64, len(texts))
+	for i, text := range texts {
+		hashes[i] = hashSeed
+		for _, r := range text {
+			hashes[i] = hashStep(hashes[i], r)
+		}
+		hashes[i] = hashEnd(hashes[i], viewWord)
+	}
+	limit := slices.Sorted(slices.Values(hashes))[most-1]
+	var out []string
+	for i, text := range texts {
+		if hashes[i] <= limit {
+			out = append(out, text)
+		}
 	}
 	return out
 }
 
 func (m *Model) newScratch() *scratch {
 	return &scratch{
-		scores: make([]float32, len(m.intents)),
+		scores: make([]float32, len(m.intents)+1),
 		dense:  make([]float32, m.space.dict.n),
 	}
 }
@@ -146,10 +193,13 @@ func (m *Model) newScratch() *scratch {
 func (m *Model) read(sc *scratch, messages ...string) {
 	sc.text.reset(messages...)
 	sc.feats = appendFeatures(sc.feats[:0], &sc.text)
-	sc.ids, sc.values = sc.ids[:0], sc.values[:0]
+	sc.ids, sc.values, sc.shared = sc.ids[:0], sc.values[:0], 0
 	sc.words, sc.knownWords, sc.runs, sc.knownRuns, sc.strange, sc.nWords = 0, 0, 0, 0, 0, 0
 	for _, f := range sc.feats {
 		id := m.space.dict.lookup(f.hash)
+		if id >= 0 && sc.known != nil && !sc.known[id] {
+			id = -1
+		}
 		worth := m.space.unknown * f.weight
 		if id >= 0 {
 			if sc.dense[id] != 0 {
@@ -158,6 +208,12 @@ func (m *Model) read(sc *scratch, messages ...string) {
 			worth = m.space.worth[id]
 			sc.dense[id] = worth
 			sc.ids, sc.values = append(sc.ids, id), append(sc.values, worth)
+			if int(id) < m.space.shared {
+				last := len(sc.ids) - 1
+				sc.ids[sc.shared], sc.ids[last] = sc.ids[last], sc.ids[sc.shared]
+				sc.values[sc.shared], sc.values[last] = sc.values[last], sc.values[sc.shared]
+				sc.shared++
+			}
 		} else if f.view.compared() {
 			sc.strange += worth * worth
 		}
@@ -195,7 +251,7 @@ func score(out []float32, blocks []block, ids []int32, values []float32) {
 }
 
 // top returns the best and the second best of the allowed classes, nil for
-// all; -1 for none.
+// all; -1 if there is no such class.
 func top(scores []float32, allowed []bool) (first, second int) {
 	first, second = -1, -1
 	for c, s := range scores {

@@ -111,10 +111,10 @@ func TestFollowUps(t *testing.T) {
 		{"Chinese choice", "第二個", rain, "WEATHER"},
 		{"Japanese", "はい、お願いします", rain, "WEATHER"},
 		{"elliptic", "and on the weekend?", rain, "WEATHER"},
-		{"goes on", "what about Kaohsiung instead", rain, "WEATHER"},
-		{"goes on in Chinese", "那高雄呢", rain, "WEATHER"},
-		{"goes on to a new subject", "and play some jazz", rain, "MUSIC_PLAY"},
-		{"over another follow-up", "ok do it", append(rain, user("yes"), agent("Sure?")), "WEATHER"},
+		{"continues", "what about Kaohsiung instead", rain, "WEATHER"},
+		{"continues in Chinese", "那高雄呢", rain, "WEATHER"},
+		{"continues with a new subject", "and play some jazz", rain, "MUSIC_PLAY"},
+		{"skips another follow-up", "ok do it", append(rain, user("yes"), agent("Sure?")), "WEATHER"},
 		{"a new subject", "play some jazz", rain, "MUSIC_PLAY"},
 		{"a new subject, short", "review my code", rain, "CODE_REVIEW"},
 		{"no conversation", "yes please", nil, intents.FallbackID},
@@ -165,7 +165,7 @@ func TestPredict(t *testing.T) {
 		p := m.Predict(message, nil, nil)
 		c := ask(m, cat, message)
 		require.Equal(t, c.Confidence, p.Confidence)
-		require.NotEmpty(t, p.Intent, "a forced choice is always there")
+		require.NotEmpty(t, p.Intent, "there is always a forced choice")
 		require.Equal(t, p.Other, c.Intent == intents.FallbackID)
 		if !p.Other {
 			require.Equal(t, c.Intent, p.Intent)
@@ -200,7 +200,7 @@ func TestPredict(t *testing.T) {
 	require.True(t, p.Other)
 }
 
-func TestTriggersTeach(t *testing.T) {
+func TestTriggersAreLearned(t *testing.T) {
 	cat := intents.NewCatalog([]intents.Intent{
 		intent("GARDEN", "The user asks about plants, soil or watering. Not for cooking the vegetables."),
 		intent("COOKING", "The user asks how to cook a dish"),

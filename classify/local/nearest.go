@@ -1,6 +1,11 @@
 package local
 
-import "intenthint/internal/text"
+import (
+	"slices"
+
+	"intenthint/intents"
+	"intenthint/internal/text"
+)
 
 // examples are the training rows as the nearest-example search reads them:
 // the views that are compared, the rows of a class together.
@@ -57,6 +62,34 @@ func newExamples(samples []sample, classes int, sp *space, rows *corpus) example
 // that skip does not name, its cosine, and the worth of the message's words
 // that the class uses.
 func (m *Model) nearest(sc *scratch, class int, skip []bool) (row int, cosine, covered float32) {
+	return m.nearestOf(sc, m.examples.firstRow[class], m.examples.firstRow[class+1], skip)
+}
+
+// Nearest returns the example or trigger of an intent, or the example of the
+// fallback, that shares most with the message by words, and its cosine, 0 to 1;
+// "" when none shares anything.
+func (m *Model) Nearest(intent, message string) (example string, similarity float64) {
+	from, to := m.examples.firstRow[len(m.intents)], int32(len(m.examples.texts)) // the fallback's
+	if intent != intents.FallbackID {
+		class := slices.IndexFunc(m.intents, func(in intents.Intent) bool { return in.ID == intent })
+		if class < 0 {
+			return "", 0
+		}
+		from, to = m.examples.firstRow[class], m.examples.firstRow[class+1]
+	}
+	sc := m.pool.Get().(*scratch)
+	defer m.pool.Put(sc)
+	m.read(sc, message)
+	row, cosine, _ := m.nearestOf(sc, from, to, nil)
+	sc.clear()
+	if row < 0 || cosine <= 0 {
+		return "", 0
+	}
+	return m.examples.texts[row], float64(cosine)
+}
+
+// nearestOf is nearest for the rows from up to but not including to.
+func (m *Model) nearestOf(sc *scratch, from, to int32, skip []bool) (row int, cosine, covered float32) {
 	e := &m.examples
 	row = -1
 	norm, known := float32(0), float32(0)
@@ -74,7 +107,7 @@ func (m *Model) nearest(sc *scratch, class int, skip []bool) (row int, cosine, c
 	}
 	norm = 1 / sqrt32(norm)
 	sc.covered = sc.covered[:0]
-	for i := e.firstRow[class]; i < e.firstRow[class+1]; i++ {
+	for i := from; i < to; i++ {
 		if skip != nil && skip[i] {
 			continue
 		}

@@ -12,14 +12,14 @@ import (
 
 // verdict is the outcome of a classification.
 type verdict struct {
-	first, second int // positions; -1 for none
-	row           int // the nearest example of the first; -1 for none
+	first, second int // positions; -1 if there is no such intent
+	row           int // the nearest example of the first; -1 without one
 	cosine        float32
 	// words is the cosine to the nearest example by words alone.
 	words float32
 	// pIn is the probability that some intent fits, pFirst that the first does.
 	pIn, pFirst float64
-	// earlier is the user's earlier message that decided; "" for none.
+	// earlier is the user's earlier message that decided; "" if the message alone did.
 	earlier string
 }
 
@@ -39,8 +39,8 @@ func (v *verdict) confidence() float64 {
 // judge classifies what sc has read.
 func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	v := verdict{first: -1, second: -1, row: -1}
-	score(sc.scores, m.blocks, sc.ids, sc.values)
-	v.first, v.second = top(sc.scores, allowed)
+	m.weights.score(sc.scores, sc.ids, sc.values, sc.shared)
+	v.first, v.second = top(sc.scores[:len(m.intents)], allowed)
 	if v.first < 0 || len(sc.ids) == 0 {
 		return v
 	}
@@ -68,62 +68,67 @@ func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
 // is not nil, by vectors. It leaves the words that decided in sc; remove them
 // with clear.
 func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, allowed []bool, by *embedding) verdict {
-	m.read(sc, message)
-	kind := m.followUpOf(sc)
-	alone := m.look(sc, allowed, by, "", message)
-	if kind == acknowledgement {
+	alone := m.request(sc, message, allowed, by)
+	c := cuesOf(&sc.text)
+	if c.content == 0 && (len(conversation) > 0 || c.has(roleAnswer)) {
 		alone.doubt()
 	}
-	switch {
-	case kind == standalone,
-		kind == elliptic && !alone.other() && alone.pFirst >= likely,
-		kind == continuing && !alone.other() && alone.pFirst >= certain:
+	asked := asks(conversation)
+	if len(conversation) > 0 && c.closes(asked) {
+		if alone.other() || alone.pFirst < likely {
+			sc.clear()
+			alone = m.lookAt(sc, allowed, by, c.closing())
+		}
 		return alone
+	}
+	leans := c.leans(alone.pFirst, asked)
+	if leans < negligible || withoutQuotes(message) != "" {
+		return alone // also if it brings along what it is about
 	}
 	// What a message lacks stands in what the user said before. What the
 	// assistant said is not what the user wants.
-	discount, looked := continuity, 0
-	for i := len(conversation) - 1; i >= 0 && looked < maxLookBack; i-- {
-		turn := &conversation[i]
-		if turn.Role != payload.RoleUser {
-			continue
-		}
-		sc.clear()
-		looked++
-		said := message
-		if kind == acknowledgement {
-			said = ""
-		}
-		if said != "" {
-			m.read(sc, turn.Text, said)
-		} else if m.read(sc, turn.Text); m.followUpOf(sc) == acknowledgement {
-			continue
-		}
-		v := m.look(sc, allowed, by, turn.Text, said)
-		v.pIn *= discount
-		v.pFirst *= discount
-		if !v.other() && (kind != elliptic || alone.other() || v.pFirst > alone.pFirst) {
-			v.earlier = turn.Text
-			return v
-		}
-		discount *= continuity
+	earlier := subject(&sc.text, conversation)
+	sc.clear()
+	if earlier == "" {
+		m.request(sc, message, allowed, by)
+		return alone
 	}
-	if looked > 0 {
-		sc.clear()
-		m.read(sc, message)
-		if by == nil {
-			score(sc.scores, m.blocks, sc.ids, sc.values)
-		} else {
-			m.look(sc, allowed, by, "", message)
-		}
+	v, followed := follow(leans, alone, m.request(sc, earlier, allowed, by))
+	if followed {
+		v.earlier = earlier
+		return v
 	}
-	return alone
+	sc.clear()
+	m.request(sc, message, allowed, by)
+	return v
 }
 
-// look classifies what sc has read of the two texts.
-func (m *Model) look(sc *scratch, allowed []bool, by *embedding, earlier, said string) verdict {
+// request classifies a message by its words with and without what it quotes; the
+// surer verdict counts. sc holds what that one went by.
+func (m *Model) request(sc *scratch, message string, allowed []bool, by *embedding) verdict {
+	whole := m.lookAt(sc, allowed, by, message)
+	own := withoutQuotes(message)
+	if own == "" {
+		return whole
+	}
+	sc.clear()
+	v := m.lookAt(sc, allowed, by, own)
+	if !v.other() && (whole.other() || v.pFirst > whole.pFirst) {
+		return v
+	}
+	sc.clear()
+	return m.lookAt(sc, allowed, by, message)
+}
+
+func (m *Model) lookAt(sc *scratch, allowed []bool, by *embedding, text string) verdict {
+	m.read(sc, text)
+	return m.look(sc, allowed, by, text)
+}
+
+// look classifies what sc has read of a text.
+func (m *Model) look(sc *scratch, allowed []bool, by *embedding, text string) verdict {
 	if by != nil {
-		if vector := by.vectors[textOf(earlier, said)]; vector != nil {
+		if vector := by.vectors[textOf(text)]; vector != nil {
 			return by.model.judge(sc, allowed, vector)
 		}
 	}
@@ -169,7 +174,6 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	out := payload.Classification{
 		Goal:       goal(in.Latest, v.earlier),
 		Confidence: v.confidence(),
-		Complexity: complexityOf(in.Latest),
 		Source:     payload.SourceLocal,
 	}
 	if v.other() {
@@ -179,6 +183,7 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 		out.Intent, out.Name = m.intents[v.first].ID, m.intents[v.first].Name
 	}
 	out.Reason = m.reason(sc, &v)
+	out.Complexity = complexityOf(&sc.text, in.Latest) // overwrites the message in sc
 	sc.clear()
 	return out
 }
@@ -255,7 +260,7 @@ func (m *Model) rank(sc *scratch, v *verdict, allowed []bool) []Score {
 		out = append(out, Score{Intent: m.intents[c].ID, Name: m.intents[c].Name, Probability: w})
 	}
 	if from == len(out) {
-		// The only intent there is: what is not its is the fallback's.
+		// With a single intent, the rest of the probability is the fallback's.
 		out[0].Probability = 1 - v.pFirst
 	}
 	for i := from; i < len(out); i++ {

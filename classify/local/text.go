@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"intenthint/internal/text"
 )
 
 // Messages state their purpose at the beginning or at the end. Only this much
@@ -17,7 +19,7 @@ const (
 	maxRunes = 3 * (headRunes + tailRunes)
 )
 
-// tokenKind tells how a token is cut into features.
+// tokenKind decides how a token is cut into features.
 type tokenKind uint8
 
 const (
@@ -69,24 +71,15 @@ func (t *reading) reset(parts ...string) {
 	}
 }
 
-// window returns what is read of s: all of it, or its beginning and its end.
+// window returns the parts of s to read: all of it, or its beginning and its end.
 func window(s string) (head, tail string) {
 	if len(s) <= headRunes+tailRunes {
 		return s, ""
 	}
-	n := 0
-	for i := range s {
-		if n == headRunes {
-			head, tail = s[:i], s[i:]
-			break
-		}
-		n++
-	}
-	if tail == "" {
-		return s, ""
-	}
+	head = text.Cut(s, headRunes)
+	tail = s[len(head):]
 	i := len(tail)
-	for n = 0; n < tailRunes && i > 0; n++ {
+	for n := 0; n < tailRunes && i > 0; n++ {
 		_, size := utf8.DecodeLastRuneInString(tail[:i])
 		i -= size
 	}
@@ -139,7 +132,7 @@ func (t *reading) push(r rune, open bool) bool {
 	return true
 }
 
-// What fold makes of runes that are no part of a token.
+// Results of fold for runes that do not belong to a token.
 const (
 	runeSpace   rune = -1 // ends a token
 	runeNothing rune = -2 // is left out

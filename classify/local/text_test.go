@@ -56,7 +56,7 @@ func TestTextReadsBothEnds(t *testing.T) {
 	require.LessOrEqual(t, len(x.runes), headRunes+tailRunes)
 }
 
-func TestTextBoundsWhatNormalisationMakes(t *testing.T) {
+func TestTextBoundsItsNormalisedForm(t *testing.T) {
 	var x reading
 	x.reset(strings.Repeat("\ufdfa", 5000))
 	require.Len(t, x.runes, maxRunes)
@@ -92,7 +92,7 @@ func TestStem(t *testing.T) {
 	}
 }
 
-func TestConceptsMeet(t *testing.T) {
+func TestSynonymsShareAConcept(t *testing.T) {
 	concept := func(word string) uint64 {
 		var buf [maxStem]rune
 		return conceptOf[hashWord(stem(buf[:0], folded(word)))]
@@ -124,7 +124,7 @@ func seenIn(v view, s string) map[uint64]bool {
 	return out
 }
 
-func TestWordsMeetWhereverTheyStand(t *testing.T) {
+func TestPairsIgnoreDistanceAndOrder(t *testing.T) {
 	for _, row := range []struct {
 		name, a, b string
 		want       int // pairs that both have
@@ -151,7 +151,7 @@ func TestWordsMeetWhereverTheyStand(t *testing.T) {
 	}
 }
 
-func TestWhatIsPairedIsBounded(t *testing.T) {
+func TestPairsAreBounded(t *testing.T) {
 	n := 0
 	for _, f := range appendFeatures(nil, &reading{
 		runes:  []rune("zork"),
@@ -161,17 +161,16 @@ func TestWhatIsPairedIsBounded(t *testing.T) {
 			n++
 		}
 	}
-	require.Equal(t, 12*11/2+28*12, n, "every word with those of the first twelve that precede it")
+	require.Equal(t, 12*11/2+28*12, n, "every word is paired with the earlier ones among the first twelve")
 }
 
-func TestNeighboursArePairedInTheirOrder(t *testing.T) {
+func TestNeighbourPairsKeepTheirOrder(t *testing.T) {
 	require.NotEqual(t, seenIn(viewPair, "zork blim"), seenIn(viewPair, "blim zork"))
 	require.Len(t, seenIn(viewPair, "zork blim fnord"), 4, "two pairs and the two ends")
 }
 
-// A small model remembers everything; in a large one, what is rare is not worth
-// its memory, but for words.
-func TestRareFeaturesOfLargeModelsAreForgotten(t *testing.T) {
+// A small model keeps all features; a large one drops the rare ones except words.
+func TestLargeModelsDropRareFeatures(t *testing.T) {
 	texts := []string{"rare words", "rare words", "common enough", "common enough", "common enough"}
 	var samples []sample
 	for _, s := range texts {
@@ -203,7 +202,7 @@ func TestRareFeaturesOfLargeModelsAreForgotten(t *testing.T) {
 	}
 }
 
-func TestNothingOfTheBundledCatalogueIsForgotten(t *testing.T) {
+func TestBundledCatalogueKeepsAllFeatures(t *testing.T) {
 	cat := intents.Bundled()
 	samples := samplesOf(cat)
 	sp, _ := newSpace(samples, len(cat.Enabled()))
@@ -255,9 +254,9 @@ func TestDictionary(t *testing.T) {
 	require.Equal(t, int32(-1), d.lookup(hash(5000)))
 }
 
-// The weights of a feature that one text alone has are made at the end; they
-// must be those that training would have kept.
-func TestSolverNeedNotKeepWhatOneRowHas(t *testing.T) {
+// The weights of a feature that one text alone has are not kept; they must be those
+// that training would have kept.
+func TestWeightsOfFeaturesOfOneRow(t *testing.T) {
 	samples := []sample{
 		{text: "play some jazz now", class: 0, cost: exampleCost},
 		{text: "play rock loudly", class: 0, cost: exampleCost},
@@ -265,7 +264,7 @@ func TestSolverNeedNotKeepWhatOneRowHas(t *testing.T) {
 		{text: "is it sunny outside", class: 1, cost: triggerCost},
 		{text: "some gibberish now", class: -1, cost: exampleCost},
 	}
-	train := func(shareAll bool) (*space, *corpus, []block) {
+	train := func(shareAll bool) (*space, *corpus, *weights) {
 		sp, rows := newSpace(samples, 2)
 		if shareAll {
 			sp.shared = int(sp.dict.n)
@@ -275,7 +274,7 @@ func TestSolverNeedNotKeepWhatOneRowHas(t *testing.T) {
 		}
 		s := newSolver(rows, sp.shared, 2)
 		s.run(maxEpochs, 1, nil)
-		return sp, rows, s.finish(int(sp.dict.n))
+		return sp, rows, s.finish(sp)
 	}
 	sp, rows, sparse := train(false)
 	_, _, dense := train(true)
@@ -283,9 +282,14 @@ func TestSolverNeedNotKeepWhatOneRowHas(t *testing.T) {
 	got, want := make([]float32, 2), make([]float32, 2)
 	for i := range rows.len() {
 		ids, values := rows.row(i)
-		score(got, sparse, ids, values)
-		score(want, dense, ids, values)
+		sparse.score(got, ids, values, int(rows.shared[i]))
+		dense.score(want, ids, values, len(ids))
 		require.InDeltaSlice(t, want, got, 1e-3, samples[i].text)
+		for _, id := range ids {
+			for class := range 2 {
+				require.InDelta(t, dense.of(id, class), sparse.of(id, class), 1e-3, samples[i].text)
+			}
+		}
 	}
 }
 
@@ -323,7 +327,7 @@ func TestComplexity(t *testing.T) {
 		{"words inside words do not count", "my plane designer-bag thence", "low"},
 		{"very long", strings.Repeat("please compare these carefully and ", 5000), "high"},
 	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, complexityOf(row.in)) })
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, complexityOf(&reading{}, row.in)) })
 	}
 }
 
@@ -342,5 +346,5 @@ func TestNormalize(t *testing.T) {
 		require.Equal(t, want, got)
 		require.Equal(t, got, Normalize(got), "normalising twice changes nothing")
 	}
-	require.Less(t, len(Normalize(strings.Repeat("ab ", 400))), 400, "as much as the classifier reads")
+	require.Less(t, len(Normalize(strings.Repeat("ab ", 400))), 400, "only what the classifier reads")
 }

@@ -21,6 +21,7 @@ type solver struct {
 	rows     *corpus
 	features int
 	classes  int
+	outside  int // the class of the fallback's rows; -1 when they are positives of none
 	blocks   []block
 }
 
@@ -29,7 +30,7 @@ type solver struct {
 const maxBlocks = 2
 
 func newSolver(rows *corpus, features, classes int) *solver {
-	s := &solver{rows: rows, features: features, classes: classes}
+	s := &solver{rows: rows, features: features, classes: classes, outside: -1}
 	n := min(maxBlocks, max(1, classes))
 	for i := range n {
 		first, end := i*classes/n, (i+1)*classes/n
@@ -39,6 +40,14 @@ func newSolver(rows *corpus, features, classes int) *solver {
 		})
 	}
 	return s
+}
+
+// class returns the class of a row, -1 for none.
+func (s *solver) class(i int) int {
+	if c := s.rows.class[i]; c >= 0 {
+		return int(c)
+	}
+	return s.outside
 }
 
 // each runs f for every block at the same time.
@@ -51,7 +60,7 @@ func (s *solver) each(f func(*block)) {
 }
 
 // run goes epochs times through the rows that skip does not name, in an order
-// that depends on seed alone. A row of the fallback is a positive of no intent.
+// that depends on seed alone.
 func (s *solver) run(epochs int, seed uint64, skip []bool) {
 	order := make([]int32, 0, s.rows.len())
 	for i := range s.rows.len() {
@@ -84,7 +93,7 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 	ids, values := s.rows.sharedRow(i)
 	dot(scores, b.weights, ids, values)
 	cost := s.rows.cost[i]
-	label := int(s.rows.class[i]) - b.first
+	label := s.class(i) - b.first
 	alpha := b.alpha[i*b.width : (i+1)*b.width]
 	diagonal := 1 / (2 * cost)
 	own := s.rows.own[i]
@@ -169,7 +178,7 @@ func (s *solver) forget(skip []bool) {
 				switch {
 				case a == 0:
 					continue
-				case int(s.rows.class[i])-b.first == c:
+				case s.class(i)-b.first == c:
 					a = -a
 				}
 				active, change = append(active, int32(c)), append(change, a)
@@ -202,7 +211,7 @@ func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 	total := make([]float32, s.features) // by feature
 	mass := make([]float32, s.classes)
 	for i := range s.rows.len() {
-		c := s.rows.class[i]
+		c := s.class(i)
 		if c < 0 || skip != nil && skip[i] {
 			continue
 		}
@@ -231,7 +240,7 @@ func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 	s.each(func(b *block) {
 		counts := make([]float32, s.features*b.width)
 		for i := range s.rows.len() {
-			c := int(s.rows.class[i]) - b.first
+			c := s.class(i) - b.first
 			if c < 0 || c >= b.width || skip != nil && skip[i] {
 				continue
 			}
@@ -256,31 +265,36 @@ func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 	return alone, absent
 }
 
-// finish returns the blocks with the weights of all features, of which there
-// are n; the solver is used up.
-func (s *solver) finish(n int) []block {
-	alone, absent := s.bayes(nil)
-	s.each(func(b *block) {
-		all := make([]float32, n*b.width)
-		copy(all, b.weights)
+// finish returns the weights of all features; the solver is used up.
+func (s *solver) finish(space *space) *weights {
+	w := &weights{classes: s.classes, shared: s.features, class: make([]int32, s.rows.len())}
+	for i := range w.class {
+		w.class[i] = int32(s.class(i))
+	}
+	w.alone, w.absent = s.bayes(nil)
+	w.blocks = s.blocks
+	w.pull = make([]float32, s.rows.len()*s.classes)
+	for k := range w.blocks {
+		b := &w.blocks[k]
 		for i := range s.rows.len() {
-			ids, values := s.rows.row(i)
-			alpha := b.alpha[i*b.width : (i+1)*b.width]
-			label := int(s.rows.class[i]) - b.first
-			for k := int(s.rows.shared[i]); k < len(ids); k++ {
-				row := all[int(ids[k])*b.width:][:b.width]
-				for c, a := range alpha {
-					if c == label {
-						row[c] = a*values[k] + alone[b.first+c]
-					} else {
-						row[c] = -a*values[k] + absent[b.first+c]
-					}
+			row := w.pull[i*s.classes+b.first:][:b.width]
+			for c, a := range b.alpha[i*b.width:][:b.width] {
+				if row[c] = -a; s.class(i) == b.first+c {
+					row[c] = a
 				}
 			}
 		}
-		b.weights, b.alpha = all, nil
-	})
-	return s.blocks
+		b.alpha = nil
+	}
+	own := int(space.dict.n) - w.shared
+	w.row, w.value = make([]int32, own), make([]float32, own)
+	for i := range s.rows.len() {
+		ids, values := s.rows.row(i)
+		for k := int(s.rows.shared[i]); k < len(ids); k++ {
+			w.row[int(ids[k])-w.shared], w.value[int(ids[k])-w.shared] = int32(i), values[k]
+		}
+	}
+	return w
 }
 
 func log32(x float32) float32 { return float32(math.Log(float64(x))) }

@@ -11,18 +11,11 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"intenthint/internal/cachefile"
 )
 
-// Two models' files are kept: an operator may switch back to the previous one.
-var files = cachefile.Kind{Prefix: "vectors-", Suffix: ".bin", Keep: 2, MaxBytes: 1 << 30}
-
 const (
-	// A text that left the catalogue may come back: it is kept for unusedTime,
-	// with at most maxUnused others.
+	// A text that left the catalogue may come back: it is kept for unusedTime.
 	unusedTime = 30 * 24 * time.Hour
-	maxUnused  = 10_000
 	// A cache that is only read is rewritten this often, to mark it as used.
 	touchEvery = 24 * time.Hour
 )
@@ -91,24 +84,8 @@ func (c *cache) use(texts []string, now time.Time) (outdated bool) {
 
 // forget removes what has not been used for unusedTime.
 func (c *cache) forget(now time.Time) {
-	at := uint32(now.Unix())
-	oldest := at - uint32(unusedTime/time.Second)
-	var unused []key
-	for k, e := range c.entries {
-		switch {
-		case e.used < oldest:
-			delete(c.entries, k)
-		case e.used != at:
-			unused = append(unused, k)
-		}
-	}
-	if len(unused) <= maxUnused {
-		return
-	}
-	slices.SortFunc(unused, func(a, b key) int { return int(int64(c.entries[b].used) - int64(c.entries[a].used)) })
-	for _, k := range unused[maxUnused:] {
-		delete(c.entries, k)
-	}
+	oldest := uint32(now.Add(-unusedTime).Unix())
+	maps.DeleteFunc(c.entries, func(_ key, e entry) bool { return e.used < oldest })
 }
 
 // The file: magic, the SHA-256 of the model, dimensions and count as uint32,
@@ -132,19 +109,20 @@ func fileKey(ref, baseURL string) string {
 }
 
 func readCache(dir, ref, baseURL string) (*cache, error) {
-	data, err := files.Read(dir, fileKey(ref, baseURL))
-	if err != nil {
-		return nil, err
+	path := filePath(dir, fileKey(ref, baseURL))
+	data, err := readFile(path)
+	var c *cache
+	if err == nil {
+		c, err = decode(data, identity(ref, baseURL))
 	}
-	c, err := decode(data, identity(ref, baseURL))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", files.Path(dir, fileKey(ref, baseURL)), err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
 }
 
 func writeCache(dir, ref, baseURL string, c *cache) error {
-	return files.Write(dir, fileKey(ref, baseURL), c.encode(identity(ref, baseURL)))
+	return writeFile(filePath(dir, fileKey(ref, baseURL)), c.encode(identity(ref, baseURL)))
 }
 
 func (c *cache) encode(id [sha256.Size]byte) []byte {

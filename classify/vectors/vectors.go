@@ -18,9 +18,8 @@ const (
 	batchBytes = 32 << 10
 	// batchTime is how long one request may take.
 	batchTime = time.Minute
-	// How often a long fetch is saved and logged.
-	saveEvery = 20 * time.Second
-	logEvery  = 5 * time.Second
+	// logEvery is how often the progress of a long fetch is logged.
+	logEvery = 5 * time.Second
 )
 
 // Source gets vectors.
@@ -49,7 +48,7 @@ func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, 
 		s.Log.Info("fetching vectors", "model", s.Ref, "texts", len(missing), "cached", len(texts)-len(missing))
 	}
 	fetched, of := 0, len(missing)
-	saved, told := began, began
+	logged := began
 	for len(missing) > 0 {
 		n := batch(missing)
 		got, err := s.ask(ctx, missing[:n])
@@ -76,15 +75,9 @@ func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, 
 		if s.Progress != nil {
 			s.Progress(fetched, of)
 		}
-		if now := time.Now(); len(missing) > 0 {
-			if now.Sub(told) >= logEvery {
-				told = now
-				s.Log.Info("vector fetch progress", "model", s.Ref, "done", fetched, "of", of)
-			}
-			if now.Sub(saved) >= saveEvery {
-				saved = now
-				s.save(c, texts, true)
-			}
+		if len(missing) > 0 && time.Since(logged) >= logEvery {
+			logged = time.Now()
+			s.Log.Info("vector fetch progress", "model", s.Ref, "done", fetched, "of", of)
 		}
 	}
 	s.save(c, texts, fetched > 0)

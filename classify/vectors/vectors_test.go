@@ -108,7 +108,7 @@ func of(t *testing.T, dir string, e *embedder, texts []string) (log string) {
 	return out.String()
 }
 
-func TestEveryTextIsAskedForOnce(t *testing.T) {
+func TestEachTextIsFetchedOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data", "cache")
 	e := &embedder{dimensions: 4}
 	log := of(t, dir, e, numbered(0, 150))
@@ -119,22 +119,22 @@ func TestEveryTextIsAskedForOnce(t *testing.T) {
 		require.LessOrEqual(t, len(texts), batchTexts)
 	}
 
-	t.Run("a restart asks for nothing", func(t *testing.T) {
+	t.Run("a restart fetches nothing", func(t *testing.T) {
 		again := &embedder{dimensions: 4}
 		of(t, dir, again, numbered(0, 150))
 		require.Empty(t, again.asked)
 	})
-	t.Run("an edit asks for what is new", func(t *testing.T) {
+	t.Run("an edit fetches the new text", func(t *testing.T) {
 		again := &embedder{dimensions: 4}
 		of(t, dir, again, append(numbered(0, 149), "a new text"))
 		require.Equal(t, []string{"a new text"}, again.texts())
 	})
-	t.Run("what was taken out comes back without asking", func(t *testing.T) {
+	t.Run("a removed text comes back from the cache", func(t *testing.T) {
 		again := &embedder{dimensions: 4}
 		of(t, dir, again, numbered(0, 150))
 		require.Empty(t, again.asked)
 	})
-	t.Run("another model asks for all", func(t *testing.T) {
+	t.Run("another model fetches all", func(t *testing.T) {
 		for _, s := range []Source{{Ref: "p/other", BaseURL: "http://127.0.0.1:1/v1"}, {Ref: "p/e", BaseURL: "http://127.0.0.1:2/v1"}} {
 			again := &embedder{dimensions: 4}
 			s.Embedder, s.Dir, s.Log = again, dir, slog.New(slog.DiscardHandler)
@@ -144,7 +144,7 @@ func TestEveryTextIsAskedForOnce(t *testing.T) {
 		}
 		files, err := filepath.Glob(filepath.Join(dir, "vectors-*"))
 		require.NoError(t, err)
-		require.Len(t, files, 2, "the models used last")
+		require.Len(t, files, 2, "only the models used last")
 	})
 }
 
@@ -155,7 +155,7 @@ func TestLongTextsGoInSmallBatches(t *testing.T) {
 	require.Equal(t, [][]string{{"a", "b"}, {long}, {"c"}, {long + "y"}}, e.asked)
 }
 
-func TestDamagedFilesCostOnlyAsking(t *testing.T) {
+func TestDamagedFilesAreFetchedAgain(t *testing.T) {
 	whole := func(t *testing.T, dir string) (path string, data []byte) {
 		t.Helper()
 		files, err := filepath.Glob(filepath.Join(dir, "vectors-*.bin"))
@@ -176,7 +176,7 @@ func TestDamagedFilesCostOnlyAsking(t *testing.T) {
 		{"text", func(t *testing.T, path string, _ []byte) {
 			require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("hello ", 99)), 0o600))
 		}},
-		{"a bit", func(t *testing.T, path string, data []byte) {
+		{"flipped bit", func(t *testing.T, path string, data []byte) {
 			data[len(data)/2] ^= 4
 			require.NoError(t, os.WriteFile(path, data, 0o600))
 		}},
@@ -196,7 +196,7 @@ func TestDamagedFilesCostOnlyAsking(t *testing.T) {
 			require.Contains(t, log, "level=WARN")
 			require.Len(t, again.texts(), 5)
 			if tt.name == "a directory" {
-				return // which nobody removes
+				return // a directory is not replaced
 			}
 			again = &embedder{dimensions: 3}
 			of(t, dir, again, numbered(0, 5))
@@ -205,7 +205,7 @@ func TestDamagedFilesCostOnlyAsking(t *testing.T) {
 	}
 }
 
-func TestWithoutADirectoryAllIsAskedForEveryTime(t *testing.T) {
+func TestWithoutADirectoryAllIsFetchedEveryTime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for range 2 {
@@ -216,7 +216,7 @@ func TestWithoutADirectoryAllIsAskedForEveryTime(t *testing.T) {
 	}
 }
 
-func TestWhatWasGotBeforeAFailureIsKept(t *testing.T) {
+func TestVectorsBeforeAFailureAreKept(t *testing.T) {
 	busy := &provider.StatusError{Code: 429, RetryAfter: 7 * time.Second}
 	for _, tt := range []struct {
 		name    string
@@ -240,7 +240,7 @@ func TestWhatWasGotBeforeAFailureIsKept(t *testing.T) {
 			return v
 		}}, "vectors of 3 and 2 numbers", model.OutcomeOK},
 		{"late", &embedder{dimensions: 3, fail: []error{nil, context.DeadlineExceeded}}, "deadline", model.OutcomeLate},
-		{"not wanted", &embedder{dimensions: 3, fail: []error{nil, context.Canceled}}, "canceled", model.OutcomeCanceled},
+		{"canceled", &embedder{dimensions: 3, fail: []error{nil, context.Canceled}}, "canceled", model.OutcomeCanceled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -260,7 +260,7 @@ func TestWhatWasGotBeforeAFailureIsKept(t *testing.T) {
 			require.Equal(t, numbered(64, 100), again.texts())
 		})
 	}
-	t.Run("the cause can be told", func(t *testing.T) {
+	t.Run("the error wraps its cause", func(t *testing.T) {
 		s, _ := source(t.TempDir(), &embedder{dimensions: 3, fail: []error{busy}})
 		_, err := s.Of(t.Context(), numbered(0, 2))
 		status, ok := errors.AsType[*provider.StatusError](err)
@@ -269,7 +269,7 @@ func TestWhatWasGotBeforeAFailureIsKept(t *testing.T) {
 	})
 }
 
-func TestAModelOfAnotherDimensionIsAskedForAll(t *testing.T) {
+func TestAnotherDimensionFetchesAll(t *testing.T) {
 	dir := t.TempDir()
 	of(t, dir, &embedder{dimensions: 3}, numbered(0, 5))
 	e := &embedder{dimensions: 4}
@@ -278,7 +278,7 @@ func TestAModelOfAnotherDimensionIsAskedForAll(t *testing.T) {
 	require.Equal(t, append(numbered(5, 6), numbered(0, 6)...), e.texts())
 }
 
-func TestTextsThatNobodyUsesGoAway(t *testing.T) {
+func TestUnusedTextsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		of(t, dir, &embedder{dimensions: 3}, []string{"old", "kept"})
@@ -288,7 +288,7 @@ func TestTextsThatNobodyUsesGoAway(t *testing.T) {
 		}
 		time.Sleep(20 * 24 * time.Hour)
 		of(t, dir, &embedder{dimensions: 3}, []string{"kept"})
-		require.Equal(t, 2, entries(), "it may come back")
+		require.Equal(t, 2, entries(), "not expired yet")
 		time.Sleep(20 * 24 * time.Hour)
 		e := &embedder{dimensions: 3}
 		of(t, dir, e, []string{"kept"})
@@ -297,21 +297,7 @@ func TestTextsThatNobodyUsesGoAway(t *testing.T) {
 	})
 }
 
-func TestTooManyTextsThatNobodyUses(t *testing.T) {
-	now := time.Unix(1_700_000_000, 0)
-	c := newCache()
-	for i := range maxUnused + 50 {
-		c.add(strconv.Itoa(i), []float32{1})
-		c.use([]string{strconv.Itoa(i)}, now.Add(-time.Duration(i)*time.Second-time.Second))
-	}
-	c.use([]string{"10049"}, now)
-	c.forget(now)
-	require.Len(t, c.entries, maxUnused+1)
-	_, missing := c.find([]string{"0", "9999", "10000", "10048", "10049"})
-	require.Equal(t, []string{"10000", "10048"}, missing, "the oldest have gone, and not what is in use")
-}
-
-func TestALongFetchIsSavedAndToldOf(t *testing.T) {
+func TestLongFetchIsLoggedAndKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		ctx, cancel := context.WithTimeout(t.Context(), 46*time.Second)
@@ -356,7 +342,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestDecodeRefusesWhatTheChecksumDoesNotTell(t *testing.T) {
+func TestDecodeChecksMoreThanTheChecksum(t *testing.T) {
 	id := identity("p/e", "")
 	for _, tt := range []struct {
 		name   string

@@ -15,7 +15,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
-	"intenthint/hint/eligibility"
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
@@ -32,7 +31,7 @@ type askCmd struct {
 
 // Help is the longer text of `consumer ask --help`.
 func (askCmd) Help() string {
-	return `Sends a before_prompt_build request as a gateway does for a direct chat. The request goes to HINT_NATS_URL, or else to the consumer running on this machine. If no consumer is running, one is started for this request. The turn is tracked like any other.`
+	return `Sends a before_prompt_build request as a gateway does for a direct chat. The request goes to HINT_NATS_URL, or else to the consumer running on this machine. If neither is there, a consumer is started for this request; not if HINT_NATS_URL is set. The turn is tracked like any other.`
 }
 
 // asked is what --json prints.
@@ -65,22 +64,24 @@ func (c *askCmd) Run(inv *invocation) error {
 		b, err := bus.Open(inv.ctx, o)
 		if err == nil {
 			defer b.Close()
-			_, err = c.ask(inv, b.NC, text)
-			return err
+			return c.ask(inv, b.NC, text)
 		}
-		if errors.Is(err, bus.ErrRefused) {
+		// Nothing is started in the place of a server that was configured, nor
+		// where another program listens.
+		if len(inv.cfg.Bus.URLs) > 0 || errors.Is(err, bus.ErrRefused) || errors.Is(err, bus.ErrNotNATS) {
 			return err
 		}
 		_, _ = fmt.Fprintf(inv.stderr, "%v; starting a temporary consumer instead\n", err)
 	}
-	return withSystem(inv, func(nc *nats.Conn) (payload.Context, error) { return c.ask(inv, nc, text) })
+	return withSystem(inv, func(nc *nats.Conn) error { return c.ask(inv, nc, text) })
 }
 
-// withSystem runs the whole system in this process while ask runs, and until the
-// turn that ask began, if any, is in its session.
-func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) error {
+// withSystem runs the whole system in this process while ask runs. Its stop waits
+// until the turn is in its session.
+func withSystem(inv *invocation, ask func(*nats.Conn) error) error {
 	cfg := *inv.cfg
 	cfg.HTTP, cfg.Bus.URLs = config.HTTP{}, nil
+	cfg.KnowHub.Listen = "127.0.0.1:0" // the usual port is for a consumer that stays
 	system := app.New(&cfg, app.Options{Version: version, Log: inv.quiet(), Level: new(slog.LevelVar)})
 	if err := system.Start(inv.ctx); err != nil {
 		return errors.Join(err, system.Stop())
@@ -89,29 +90,9 @@ func withSystem(inv *invocation, ask func(*nats.Conn) (payload.Context, error)) 
 	if err != nil {
 		return errors.Join(err, system.Stop())
 	}
-	about, err := ask(own.NC)
+	err = ask(own.NC)
 	own.Close()
-	if err == nil && about.RunID != "" {
-		awaitTurn(inv, system.Bus(), about)
-	}
 	return errors.Join(err, system.Stop())
-}
-
-// awaitTurn waits briefly until a turn is in its session. A later turn is in the
-// stream and is applied at the next start.
-func awaitTurn(inv *invocation, b *bus.Bus, about payload.Context) {
-	sessions, err := app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
-	if err != nil {
-		return
-	}
-	until := time.Now().Add(2 * time.Second)
-	for time.Now().Before(until) && inv.ctx.Err() == nil {
-		document, err := sessions.Get(inv.ctx, about.Session())
-		if err == nil && bytes.Contains(document, []byte(about.RunID)) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
 }
 
 // request returns the message that a gateway sends for a direct chat.
@@ -145,31 +126,30 @@ const patience = 5 * time.Second
 // errNoAnswer reports that the server is up but no consumer answers.
 var errNoAnswer = errors.New("no answer")
 
-// ask sends the request and prints the answer. It returns the context of the turn
-// that has begun, if any.
-func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Context, error) {
+// ask sends the request and prints the answer.
+func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) error {
 	msg, ctx, err := c.request(inv.cfg, text)
 	if err != nil {
-		return ctx, err
+		return err
 	}
 	reply, took, err := exchange(inv, nc, msg)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return ctx, fmt.Errorf("%w at %s: NATS is up, but no consumer uses the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
+		return fmt.Errorf("%w at %s: NATS is up, but no consumer uses the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
 	case err != nil:
 		if denied := nc.LastError(); errors.Is(denied, nats.ErrPermissionViolation) {
 			err = denied // the server drops what a user may not send
 		}
-		return ctx, fmt.Errorf("%w: %w", errNoAnswer, err)
+		return fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
 	if fault := reply.Header.Get(subjects.HeaderError); fault != "" {
-		return ctx, fmt.Errorf("%s: %s", reply.Header.Get(subjects.HeaderErrorCode), fault)
+		return fmt.Errorf("%s: %s", reply.Header.Get(subjects.HeaderErrorCode), fault)
 	}
 	var body struct {
 		PrependContext string `json:"prependContext"`
 	}
 	if err := json.Unmarshal(reply.Data, &body); err != nil {
-		return ctx, fmt.Errorf("invalid JSON in the answer: %w", err)
+		return fmt.Errorf("invalid JSON in the answer: %w", err)
 	}
 	out := asked{
 		Intent: reply.Header.Get(subjects.HeaderIntent), Source: reply.Header.Get(subjects.HeaderSource),
@@ -182,10 +162,7 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) (payload.Conte
 		out.Confidence = &v
 	}
 	out.ElapsedMs, _ = strconv.ParseFloat(reply.Header.Get(subjects.HeaderElapsedMs), 64)
-	if eligibility.Skip(out.Skip).Policy() {
-		ctx = payload.Context{} // no turn has begun
-	}
-	return ctx, c.print(inv, out)
+	return c.print(inv, out)
 }
 
 // exchange sends a request, and retries while there are no responders, for up to

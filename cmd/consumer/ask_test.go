@@ -2,7 +2,11 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"net"
+	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -13,9 +17,10 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/natsserver"
+	"intenthint/internal/porttest"
 )
 
-func TestASignalEndsAnAskThatNobodyAnswers(t *testing.T) {
+func TestASignalEndsAnUnansweredAsk(t *testing.T) {
 	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
@@ -28,7 +33,7 @@ func TestASignalEndsAnAskThatNobodyAnswers(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func TestTheLineBelowAHint(t *testing.T) {
+func TestAskSummary(t *testing.T) {
 	sure := 0.97
 	for _, row := range []struct {
 		name string
@@ -40,5 +45,32 @@ func TestTheLineBelowAHint(t *testing.T) {
 		{"no hint", asked{Skip: "agent_disabled", SessionID: "s"}, "in 0.000 ms (round trip 0.000 ms), session s\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, string(row.a.summary())) })
+	}
+}
+
+// A command that may not find its server must not become another system.
+func TestAskStartsNothingInThePlaceOfAServer(t *testing.T) {
+	mute, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = mute.Close() }()
+	port := mute.Addr().(*net.TCPAddr).Port
+	for _, row := range []struct {
+		name string
+		bus  config.Bus
+		says string
+	}{
+		{"nobody at the configured server", config.Bus{URLs: []string{"nats://127.0.0.1:" + strconv.Itoa(porttest.Free(t))}}, "unreachable"},
+		{"a program that does not answer at the configured server", config.Bus{URLs: []string{"nats://" + mute.Addr().String()}}, "other than a NATS server"},
+		{"a program that does not answer at the usual address", config.Bus{Port: port}, "HINT_NATS_PORT"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "data")
+			cfg := &config.Config{Bus: row.bus, DataDir: dir}
+			began := time.Now()
+			err := (&askCmd{Text: []string{"hello"}}).Run(&invocation{ctx: t.Context(), cfg: cfg, stdout: io.Discard, stderr: io.Discard})
+			require.ErrorContains(t, err, row.says)
+			require.Less(t, time.Since(began), 10*time.Second, "five, and this machine's")
+			require.NoDirExists(t, dir)
+		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"intenthint/classify"
-	"intenthint/classify/local"
 	"intenthint/hint/conversation"
 	"intenthint/intents"
 	"intenthint/internal/app"
@@ -33,9 +32,15 @@ func (classifyCmd) Help() string {
 type classified struct {
 	payload.Classification
 	// RunnersUp are the next intents of the local classifier, best first.
-	RunnersUp []local.Score `json:"runnersUp"`
+	RunnersUp []runnerUp `json:"runnersUp"`
 	// Evidence supports the local classifier's answer.
 	Evidence evidence `json:"evidence"`
+}
+
+type runnerUp struct {
+	Intent      string  `json:"intent"`
+	Name        string  `json:"name"`
+	Probability float64 `json:"probability"`
 }
 
 // evidence is the basis of the local classifier's answer.
@@ -56,10 +61,7 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	model := local.Train(catalog)
-	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
-	embedding := inv.embeddingFor(catalog, model, o)
-	classifier, err := app.NewClassifier(inv.cfg, model, embedding, o)
+	classifier, err := inv.train(catalog)
 	if err != nil {
 		return err
 	}
@@ -75,17 +77,17 @@ func (c *classifyCmd) Run(inv *invocation) error {
 		return err
 	}
 	result.ElapsedMs = float64(time.Since(began).Microseconds()) / 1000
-	p := model.Predict(latest, nil, in.Catalog.Allowed())
-	if embedding != nil {
-		p = embedding.Predict(ctx, in)
+	p := classifier.local.Predict(latest, nil, in.Catalog.Allowed())
+	if classifier.embedding != nil {
+		p = classifier.embedding.Predict(ctx, in)
 	}
 	out := classified{
-		Classification: result, RunnersUp: []local.Score{},
+		Classification: result, RunnersUp: []runnerUp{},
 		Evidence: evidence{Nearest: p.Nearest, Similarity: p.Similarity, Words: orEmpty(p.Words)},
 	}
 	for _, s := range p.Ranked {
 		if s.Intent != result.Intent && len(out.RunnersUp) < runnersUp {
-			out.RunnersUp = append(out.RunnersUp, s)
+			out.RunnersUp = append(out.RunnersUp, runnerUp(s))
 		}
 	}
 	if c.JSON {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -36,14 +36,18 @@ type cli struct {
 	Intents  struct {
 		Lint   lintCmd   `cmd:"" help:"Check intent files."`
 		Expand expandCmd `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`
+		Import importCmd `cmd:"" help:"Show what a directory of intent files gives, and copy it to HINT_INTENTS_DIR."`
 	} `cmd:"" help:"Manage intent files."`
 	Sessions struct {
 		Ls      sessionsLsCmd      `cmd:"" help:"List sessions, most recently changed first."`
 		Show    sessionsShowCmd    `cmd:"" help:"Print a session document."`
 		Export  sessionsExportCmd  `cmd:"" help:"Write every session to a directory, as HINT_STORE=file keeps them."`
 		Rebuild sessionsRebuildCmd `cmd:"" help:"Rebuild sessions from the event stream."`
-	} `cmd:"" help:"Inspect and rebuild sessions."`
-	DLQ struct {
+		Turns   sessionsTurnsCmd   `cmd:"" help:"List the turns of all sessions, also as data for eval."`
+		Rm      sessionsRmCmd      `cmd:"" help:"Forget sessions for good, with their events in the stream."`
+	} `cmd:"" help:"Inspect, rebuild and forget sessions."`
+	Feedback feedbackCmd `cmd:"" help:"Mark the hint of a turn as right or wrong."`
+	DLQ      struct {
 		Ls     dlqLsCmd     `cmd:"" help:"List dead letters, oldest first."`
 		Replay dlqReplayCmd `cmd:"" help:"Put dead letters back into the event stream, after a fix."`
 		Rm     dlqRmCmd     `cmd:"" help:"Delete dead letters."`
@@ -52,6 +56,27 @@ type cli struct {
 		Plan  streamPlanCmd  `cmd:"" help:"Show how streams, durable and buckets differ from the settings. Changes nothing."`
 		Apply streamApplyCmd `cmd:"" help:"Create what is missing and change what differs."`
 	} `cmd:"" help:"Compare what is on the NATS server with the settings."`
+	Triage struct {
+		Stats    triageStatsCmd    `cmd:"" help:"Show what was answered and skipped, why, and what that saves."`
+		Feedback triageFeedbackCmd `cmd:"" help:"Mark a message: it deserved an answer, or none."`
+		Try      triageTryCmd      `cmd:"" help:"Show what would be decided about a message, and why. Stores nothing."`
+		Examples struct {
+			Ls triageExamplesLsCmd `cmd:"" help:"List the messages that people marked, newest first."`
+			Rm triageExamplesRmCmd `cmd:"" help:"Remove marks."`
+		} `cmd:"" help:"Manage the marked messages, which the model is given as examples."`
+	} `cmd:"" help:"Look at and teach the gate that decides which messages of groups are answered."`
+	Knowhub struct {
+		Ls      knowhubLsCmd      `cmd:"" help:"List experiences, newest first."`
+		Show    knowhubShowCmd    `cmd:"" help:"Print an experience."`
+		Approve knowhubApproveCmd `cmd:"" help:"Let agents find experiences."`
+		Reject  knowhubRejectCmd  `cmd:"" help:"Keep experiences from agents."`
+		Search  knowhubSearchCmd  `cmd:"" help:"Search as an agent does."`
+		Import  knowhubImportCmd  `cmd:"" help:"Add the experiences of a file."`
+		Export  knowhubExportCmd  `cmd:"" help:"Print experiences as JSON lines."`
+		Audit   knowhubAuditCmd   `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
+	} `cmd:"" help:"Look at, decide about and move the experiences of agents."`
+	Health  healthCmd  `cmd:"" help:"Ask the running consumer whether it is healthy."`
+	Doctor  doctorCmd  `cmd:"" help:"Check NATS, models, intents, directories and the HTTP port."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
@@ -111,7 +136,7 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	}
 	if err != nil {
 		_ = report(stderr, err, exitUsage)
-		_, _ = fmt.Fprintln(stderr, `Try "consumer --help".`)
+		_, _ = fmt.Fprintf(stderr, "Try \"%s --help\".\n", commandOf(err))
 		return exitUsage
 	}
 	inv := &invocation{ctx: ctx, stdin: os.Stdin, stdout: stdout, stderr: stderr}
@@ -124,6 +149,19 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 		return inv.fail(err)
 	}
 	return exitOK
+}
+
+// commandOf returns the command that a wrong command line is about.
+func commandOf(err error) string {
+	command := []string{"consumer"}
+	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
+		for _, step := range parse.Context.Path {
+			if step.Command != nil {
+				command = append(command, step.Command.Name)
+			}
+		}
+	}
+	return strings.Join(command, " ")
 }
 
 // fail reports why a command failed and returns its exit code.
@@ -179,13 +217,4 @@ func (inv *invocation) quiet() *slog.Logger {
 func isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// usage is the table of variables for --help.
-func usage() string {
-	var b bytes.Buffer
-	if err := config.Usage(&b); err != nil {
-		return err.Error()
-	}
-	return b.String()
 }

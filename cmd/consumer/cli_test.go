@@ -2,18 +2,57 @@ package main
 
 import (
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/app/apptest"
 )
 
-func TestAProcessThatIsToOutliveItsTerminalDoes(t *testing.T) {
+func TestNohupIsRespected(t *testing.T) {
 	if signal.Ignored(syscall.SIGHUP) {
-		t.Skip("these tests were started to outlive theirs")
+		t.Skip("the tests themselves ignore SIGHUP")
 	}
 	require.Contains(t, endings(), syscall.SIGHUP)
 	signal.Ignore(syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGHUP)
 	require.NotContains(t, endings(), syscall.SIGHUP)
+}
+
+func TestUsageErrorsNameTheHelpOfTheirCommand(t *testing.T) {
+	apptest.Settle(t, nil)
+	for _, row := range []struct{ name, args, help string }{
+		{"an unknown command", "juggle", "consumer"},
+		{"a command of a group is missing", "sessions", "consumer sessions"},
+		{"an unknown command of a group", "sessions juggle", "consumer sessions"},
+		{"an unknown flag", "stream plan --juggle", "consumer stream plan"},
+		{"a missing argument", "sessions show", "consumer sessions show"},
+		{"a value of the wrong type", "dlq rm --seq one", "consumer dlq rm"},
+		{"flags that exclude each other", "intents expand --yes --dry-run", "consumer intents expand"},
+		{"a selection is missing", "dlq rm", "consumer dlq rm"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var stdout, stderr apptest.Buffer
+			require.Equal(t, exitUsage, runContext(t.Context(), strings.Fields(row.args), &stdout, &stderr))
+			require.Empty(t, stdout.String())
+			require.True(t, strings.HasSuffix(stderr.String(), "\nTry \""+row.help+" --help\".\n"), stderr.String())
+		})
+	}
+}
+
+func TestEveryYesHasAShortForm(t *testing.T) {
+	parser, err := kong.New(&cli{}, kong.Vars{"version": about()})
+	require.NoError(t, err)
+	found := 0
+	require.NoError(t, kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if flag, ok := node.(*kong.Flag); ok && flag.Name == "yes" {
+			found++
+			require.Equal(t, 'y', flag.Short)
+		}
+		return next(nil)
+	}))
+	require.Equal(t, 7, found, "expand, import, replay, dlq rm, sessions rm, apply, examples rm")
 }

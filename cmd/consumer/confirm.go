@@ -8,13 +8,18 @@ import (
 	"strings"
 )
 
-// confirm asks on a terminal. Without a terminal it fails unless yes is set.
-func (inv *invocation) confirm(question string, yes bool) error {
-	if yes {
+// confirmable fails without a terminal to ask on, unless yes is set.
+func (inv *invocation) confirmable(yes bool) error {
+	if yes || isTerminal(inv.stdin) {
 		return nil
 	}
-	if !isTerminal(inv.stdin) {
-		return errors.New("nothing was changed: standard input is not a terminal, add --yes")
+	return errors.New("nothing was changed: standard input is not a terminal, add --yes")
+}
+
+// confirm asks on a terminal, unless yes is set.
+func (inv *invocation) confirm(question string, yes bool) error {
+	if err := inv.confirmable(yes); yes || err != nil {
+		return err
 	}
 	answer := make(chan error, 1)
 	go func() { answer <- ask(inv.stdin, inv.stderr, question) }()

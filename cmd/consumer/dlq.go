@@ -91,7 +91,7 @@ func (s letterSelection) selection() events.Selection {
 type dlqReplayCmd struct {
 	letterSelection
 	DryRun bool `help:"Show what would be done, without doing it."`
-	Yes    bool `help:"Do not ask."`
+	Yes    bool `short:"y" help:"Do not ask."`
 }
 
 // Help is the longer text of `consumer dlq replay --help`.
@@ -132,7 +132,7 @@ func (c *dlqReplayCmd) show(inv *invocation, queue *events.DeadLetters) error {
 
 type dlqRmCmd struct {
 	letterSelection
-	Yes bool `help:"Do not ask."`
+	Yes bool `short:"y" help:"Do not ask."`
 }
 
 // Validate refuses a command line that selects no letters.
@@ -180,7 +180,7 @@ func workOff(inv *invocation, queue *events.DeadLetters, s events.Selection, w w
 		return err
 	}
 	var (
-		bar        = newProgress(inv.stderr, total)
+		bar        = newProgress(inv.stderr)
 		done, left int
 		broken     error
 	)
@@ -197,7 +197,7 @@ func workOff(inv *invocation, queue *events.DeadLetters, s events.Selection, w w
 		default:
 			broken = fmt.Errorf("dead letter %d: %w", l.Sequence, err)
 		}
-		bar.show(done + left)
+		bar.show(done+left, total)
 		return broken == nil
 	})
 	bar.clear()

@@ -2,10 +2,11 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
-	"text/tabwriter"
 	"time"
 
 	"intenthint/classify"
@@ -13,111 +14,300 @@ import (
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/internal/app"
-	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
 type evalCmd struct {
-	Intents   string `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
-	Data      string `required:"" placeholder:"FILE" help:"The labelled messages: JSON lines of text and intent."`
-	JSON      bool   `name:"json" help:"Print one JSON object."`
-	Confusion bool   `help:"Show which intents are mistaken for which, with an example each."`
+	Intents     string `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
+	Data        string `required:"" placeholder:"FILE" help:"The labelled messages: JSON lines of text and intent; - for standard input."`
+	JSON        bool   `name:"json" help:"Print one JSON object."`
+	Confusion   bool   `help:"Show which intents are mistaken for which, with an example each."`
+	Wrong       bool   `help:"Show each wrong answer with its confidence, the runner-up and the example that misled."`
+	Thresholds  bool   `help:"Show which share of hints each HINT_MIN_CONFIDENCE would give, and how many would be right."`
+	Predictions string `placeholder:"FILE" help:"Write a JSON line for each message; - for standard output."`
+	Against     string `placeholder:"DIR" help:"Show what changes under another directory of intent files."`
 }
 
 // Help is the longer text of `consumer eval --help`.
 func (evalCmd) Help() string {
-	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent.
+	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Two more fields are optional: "intents", a list of ids that are all right, and "history", what was said before: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first. The classifier sees of it what HINT_QUERY_MODE and HINT_CONTEXT_WINDOW admit.
 
-"accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0.`
+"accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0. These figures do not apply HINT_MIN_CONFIDENCE; "hinted" (the share of messages that get a hint), "hintPrecision" (of these, the share that is right) and "oosHinted" (the share of OTHER lines that get a hint) do. As in the running system, an OTHER of enough confidence is a hint too; --thresholds has the share of OTHER lines whose hint names an intent apart.
+
+With --json, --confusion, --wrong, --thresholds and --against add the fields "confusion", "wrong", "thresholds" and "against" (the figures of the other directory, and the lists "better", "worse" and "changed"); as text they are more tables, the lists of --against cut to 20 lines each. --predictions can be read as --data again: "text", "intent", "intents" and "history" are those of the line; "predicted", "confidence", "source", "runnerUp", "correct", "hinted" and, after a failure, "error" are added. The file is written as the run proceeds, and holds the answers under --intents, not those under --against. With --predictions - the report goes to standard error, and --json is not possible.
+
+Exit code 1: the data or the intents could not be read (file:line: message for each bad line), or the predictions could not be written. Wrong answers do not change it.`
+}
+
+// Validate is called by kong.
+func (c *evalCmd) Validate() error {
+	switch {
+	case c.Predictions == "-" && c.JSON:
+		return errors.New("--predictions - and --json cannot be used together: both print to standard output")
+	case c.Predictions != "" && c.Predictions != "-" && sameFile(c.Predictions, c.Data):
+		return errors.New("--predictions would overwrite --data")
+	}
+	return nil
+}
+
+// sameFile reports whether two names are of one file that exists.
+func sameFile(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
 }
 
 // evaluation is what --json prints.
 type evaluation struct {
 	evaluate.Metrics
-	// LoadMs is the time to read the intents, to get their vectors and to
-	// train, in milliseconds.
-	LoadMs float64 `json:"loadMs"`
-	// Confusion is set with --confusion.
-	Confusion []evaluate.Confusion `json:"confusion,omitempty"`
+	evaluate.Hints
+	// LoadMs is the time to read the intents and to train on their words, after
+	// which a running system answers; EmbedMs the time to get their vectors and to
+	// train on those, 0 without an embedding model. In milliseconds.
+	LoadMs  float64 `json:"loadMs"`
+	EmbedMs float64 `json:"embedMs"`
+	// The others are set with the flags of their names.
+	Confusion  []evaluate.Confusion `json:"confusion,omitzero"`
+	Thresholds []evaluate.Threshold `json:"thresholds,omitzero"`
+	Wrong      []prediction         `json:"wrong,omitzero"`
+	Against    *comparison          `json:"against,omitempty"`
 }
 
-// shownConfusions is how many pairs --confusion shows.
-const shownConfusions = 20
+// prediction is one message and its answer.
+type prediction struct {
+	Line    int            `json:"line"`
+	Text    string         `json:"text"`
+	Intent  string         `json:"intent"`
+	Intents []string       `json:"intents,omitempty"`
+	History []payload.Turn `json:"history,omitempty"`
+	answer
+	// MisledBy is the nearest example of a wrong answer, with --wrong.
+	MisledBy   string  `json:"misledBy,omitempty"`
+	Similarity float64 `json:"similarity,omitempty"`
+}
+
+type answer struct {
+	Predicted          string  `json:"predicted"`
+	Confidence         float64 `json:"confidence"`
+	Source             string  `json:"source,omitempty"`
+	RunnerUp           string  `json:"runnerUp"`
+	RunnerUpConfidence float64 `json:"runnerUpConfidence"`
+	Correct            bool    `json:"correct"`
+	Hinted             bool    `json:"hinted"`
+	Error              string  `json:"error,omitempty"`
+}
+
+// comparison is what differs under another directory.
+type comparison struct {
+	Intents string `json:"intents"`
+	evaluate.Metrics
+	evaluate.Hints
+	LoadMs  float64  `json:"loadMs"`
+	EmbedMs float64  `json:"embedMs"`
+	Better  []change `json:"better"`
+	Worse   []change `json:"worse"`
+	Changed []change `json:"changed"`
+}
+
+// change is a message that is answered differently.
+type change struct {
+	Line    int      `json:"line"`
+	Text    string   `json:"text"`
+	Intent  string   `json:"intent"`
+	Intents []string `json:"intents,omitempty"`
+	Before  answer   `json:"before"`
+	After   answer   `json:"after"`
+}
+
+const (
+	shownConfusions = 20 // pairs of --confusion
+	shownNames      = 20 // names that the data has and the catalogue has not
+)
 
 func (c *evalCmd) Run(inv *invocation) error {
-	data, err := os.ReadFile(c.Data)
+	lines, err := c.read(inv)
 	if err != nil {
 		return err
 	}
-	lines, err := evaluate.Parse(c.Data, data)
+	for _, r := range first(evaluate.ForeignRoles(lines)) {
+		_, _ = fmt.Fprintf(inv.stderr, "%s:%d: no classifier sees turns of role %q (%s)\n", c.Data, r.First, r.Name, count(r.N, "turn"))
+	}
+	dir := cmp.Or(c.Intents, inv.cfg.IntentsDir)
+	report := inv.stdout
+	run := evalRun{inv: inv, data: c.Data, lines: lines}
+	if c.Predictions == "-" {
+		report = inv.stderr
+		run.predictions = inv.stdout
+	}
+	// Both directories are read before a model is paid for.
+	subject, err := run.load(dir, "")
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	catalog, err := c.catalog(inv)
+	var other *evalSubject
+	if c.Against != "" {
+		if other, err = run.load(c.Against, " in "+c.Against); err != nil {
+			return err
+		}
+	}
+	if c.Predictions != "" && c.Predictions != "-" {
+		file, err := os.OpenFile(c.Predictions, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+		if err != nil {
+			return err
+		}
+		defer file.Close() //nolint:errcheck // closed below; this is for errors
+		run.predictions = file
+	}
+	outcomes, err := run.outcomes(subject)
 	if err != nil {
 		return err
 	}
-	model := local.Train(catalog)
-	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
-	embedding := inv.embeddingFor(catalog, model, o)
-	loaded := time.Since(began)
-	classifier, err := app.NewClassifier(inv.cfg, model, embedding, o)
-	if err != nil {
-		return err
-	}
-	lines, unknown := evaluate.Resolve(lines, catalog)
-	for _, u := range unknown {
-		_, _ = fmt.Fprintf(inv.stderr, "%s:%d: the catalogue has no intent %q (%s, counted as wrong)\n", c.Data, u.First, u.Intent, count(u.N, "line"))
+	if file, ok := run.predictions.(*os.File); ok && c.Predictions != "-" {
+		if err := file.Close(); err != nil {
+			return err
+		}
 	}
 
-	bar := newProgress(inv.stderr, len(lines))
-	run := evaluate.Run{
-		Catalog: catalog, Classifier: classifier, Timeout: inv.cfg.Classifier.Timeout, Location: inv.cfg.Timezone.Location,
-		Forced: func(source string, in classify.Input) string {
-			if source == payload.SourceEmbedding {
-				return embedding.Predict(inv.ctx, in).Intent
-			}
-			return model.Predict(in.Latest, nil, nil).Intent
-		},
-		Progress: bar.show,
+	minConfidence := inv.cfg.Classifier.MinConfidence
+	out := evaluation{
+		Metrics: evaluate.Measure(outcomes), Hints: evaluate.HintsAt(outcomes, minConfidence).Hints, LoadMs: subject.loadMs, EmbedMs: subject.classifier.embedMs,
 	}
-	outcomes, err := run.Classify(inv.ctx, lines)
-	bar.clear()
-	if err != nil {
-		return err
-	}
-	if failed, first := failures(outcomes); failed > 0 {
-		_, _ = fmt.Fprintf(inv.stderr, "%d of %s got no answer and count as %s; the first error: %v\n",
-			failed, count(len(outcomes), "message"), intents.FallbackID, first)
-	}
-
-	out := evaluation{Metrics: evaluate.Measure(outcomes), LoadMs: float64(loaded.Microseconds()) / 1000}
 	if c.Confusion {
 		pairs := evaluate.Confusions(outcomes)
 		out.Confusion = pairs[:min(len(pairs), shownConfusions)]
 	}
+	if c.Thresholds {
+		out.Thresholds = evaluate.Thresholds(outcomes)
+	}
+	if c.Wrong {
+		out.Wrong = misses(subject.lines, outcomes, minConfidence)
+	}
+	if other != nil {
+		run.predictions = nil
+		after, err := run.outcomes(other)
+		if err != nil {
+			return err
+		}
+		out.Against = compared(subject.lines, outcomes, after, minConfidence)
+		out.Against.Intents, out.Against.LoadMs, out.Against.EmbedMs = c.Against, other.loadMs, other.classifier.embedMs
+	}
 	if c.JSON {
 		return printJSON(inv, out)
 	}
-	return out.print(inv.stdout, evaluate.ByIntent(outcomes))
+	text := evalText{evaluation: &out, data: c.Data, dir: cmp.Or(dir, "the built-in definitions"), minConfidence: minConfidence}
+	return text.print(report, evaluate.ByIntent(outcomes), evaluate.HintsAt(outcomes, minConfidence))
 }
 
-// catalog reads the intents for the evaluation.
-func (c *evalCmd) catalog(inv *invocation) (*intents.Catalog, error) {
-	dir := cmp.Or(c.Intents, inv.cfg.IntentsDir)
-	if dir == "" {
-		return intents.Bundled(), nil
+// read returns the labelled messages. Bad lines are printed.
+func (c *evalCmd) read(inv *invocation) ([]evaluate.Line, error) {
+	var (
+		data []byte
+		err  error
+	)
+	if c.Data == "-" {
+		c.Data = "stdin"
+		data, err = io.ReadAll(inv.stdin)
+	} else {
+		data, err = os.ReadFile(c.Data)
 	}
-	directory, err := intents.OpenDirectory(dir, inv.quiet())
 	if err != nil {
 		return nil, err
 	}
-	catalog := directory.Catalog()
+	lines, err := evaluate.Parse(c.Data, data)
+	if _, bad := errors.AsType[*evaluate.LineError](err); bad {
+		_, _ = fmt.Fprintln(inv.stderr, err)
+		return nil, errSaid
+	}
+	return lines, err
+}
+
+// evalRun is the work that the directories have in common.
+type evalRun struct {
+	inv         *invocation
+	data        string // name of the file
+	lines       []evaluate.Line
+	predictions io.Writer // nil for none
+}
+
+// evalSubject is a directory that is measured.
+type evalSubject struct {
+	catalog    *intents.Catalog
+	classifier trained
+	lines      []evaluate.Line // with the catalogue's ids
+	loadMs     float64
+	place      string // " in DIR" for a message; "" for --intents
+}
+
+// load reads a directory and trains on it.
+func (r *evalRun) load(dir, place string) (*evalSubject, error) {
+	began := time.Now()
+	catalog, _, err := app.LoadCatalog(dir, r.inv.quiet())
+	if err != nil {
+		return nil, err
+	}
 	if len(catalog.Enabled()) == 0 {
 		return nil, fmt.Errorf("no enabled intents in %s", dir)
 	}
-	return catalog, nil
+	classifier, err := r.inv.train(catalog)
+	if err != nil {
+		return nil, err
+	}
+	s := &evalSubject{catalog: catalog, classifier: classifier, loadMs: ms(time.Since(began)) - classifier.embedMs, place: place}
+	var unknown []evaluate.Unknown
+	s.lines, unknown = evaluate.Resolve(r.lines, catalog)
+	for _, u := range first(unknown) {
+		_, _ = fmt.Fprintf(r.inv.stderr, "%s:%d: the catalogue%s has no intent %q (%s, counted as wrong)\n", r.data, u.First, place, u.Name, count(u.N, "line"))
+	}
+	if more := len(unknown) - shownNames; more > 0 {
+		_, _ = fmt.Fprintf(r.inv.stderr, "%s: %s more that the catalogue%s does not have\n", r.data, count(more, "intent"), place)
+	}
+	return s, nil
+}
+
+// first returns the names that are shown.
+func first(names []evaluate.Unknown) []evaluate.Unknown { return names[:min(len(names), shownNames)] }
+
+// outcomes classifies the lines.
+func (r *evalRun) outcomes(s *evalSubject) ([]evaluate.Outcome, error) {
+	cfg := r.inv.cfg
+	bar := newProgress(r.inv.stderr)
+	bar.label = s.place
+	done := 0
+	run := evaluate.Run{
+		Catalog: s.catalog, Classifier: s.classifier.Classifier, Timeout: cfg.Classifier.Timeout, Location: cfg.Timezone.Location,
+		QueryMode: cfg.Query.Mode, Window: cfg.Query.Window,
+		Predict: func(source string, in classify.Input) local.Prediction {
+			if s.classifier.embedding != nil && source != payload.SourceLocal {
+				return s.classifier.embedding.Predict(r.inv.ctx, in)
+			}
+			return s.classifier.local.Predict(in.Latest, in.Conversation, nil)
+		},
+		Nearest: s.classifier.local.Nearest,
+		Done: func(line *evaluate.Line, o *evaluate.Outcome) error {
+			done++
+			bar.show(done, len(s.lines))
+			if r.predictions == nil {
+				return nil
+			}
+			p := predictionOf(line, o, cfg.Classifier.MinConfidence)
+			enc := json.NewEncoder(r.predictions)
+			enc.SetEscapeHTML(false)
+			return enc.Encode(p)
+		},
+	}
+	outcomes, err := run.Classify(r.inv.ctx, s.lines)
+	bar.clear()
+	if err != nil {
+		return nil, err
+	}
+	if failed, first := failures(outcomes); failed > 0 {
+		_, _ = fmt.Fprintf(r.inv.stderr, "%d of %s got no answer%s and count as %s; the first error: %v\n",
+			failed, count(len(outcomes), "message"), s.place, intents.FallbackID, first)
+	}
+	return outcomes, nil
 }
 
 func failures(outcomes []evaluate.Outcome) (n int, first error) {
@@ -132,49 +322,52 @@ func failures(outcomes []evaluate.Outcome) (n int, first error) {
 	return n, first
 }
 
-// print writes the evaluation as text.
-func (e *evaluation) print(out io.Writer, scores []evaluate.IntentScore) error {
-	rejected := 0
-	for _, s := range scores {
-		if s.Intent == intents.FallbackID {
-			rejected = s.Answers
-		}
+func answerOf(o *evaluate.Outcome, minConfidence float64) answer {
+	a := answer{
+		Predicted: o.Got, Confidence: o.Confidence, Source: o.Source, RunnerUp: o.RunnerUp, RunnerUpConfidence: o.RunnerUpConfidence,
+		Correct: o.Right(), Hinted: o.Hinted(minConfidence),
 	}
-	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "accuracy\t%s\tof %d in scope\n", percent(e.Accuracy, e.N-e.NOOS), e.N-e.NOOS)
-	_, _ = fmt.Fprintf(w, "  forced choice\t%s\t\n", percent(e.AccuracyForced, e.N-e.NOOS))
-	_, _ = fmt.Fprintf(w, "out-of-scope recall\t%s\tof %d out of scope\n", percent(e.OOSRecall, e.NOOS), e.NOOS)
-	_, _ = fmt.Fprintf(w, "  precision\t%s\tof %d answered %s\n", percent(e.OOSPrecision, rejected), rejected, intents.FallbackID)
-	_, _ = fmt.Fprintf(w, "calibration error\t%.3f\tECE, 15 bins\n", e.ECE)
-	_, _ = fmt.Fprintf(w, "latency\t%.0f µs\tp99 %.0f µs\n", e.P50Us, e.P99Us)
-	_, _ = fmt.Fprintf(w, "load and training\t%.0f ms\t\n", e.LoadMs)
-	if err := w.Flush(); err != nil {
-		return err
+	if o.Err != nil {
+		a.Error = o.Err.Error()
 	}
-
-	_, _ = fmt.Fprintln(out)
-	w = tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "INTENT\tRECALL\tPRECISION\tN")
-	for _, s := range scores {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", s.Intent, percent(s.Recall(), s.N), percent(s.Precision(), s.Answers), s.N)
-	}
-	if err := w.Flush(); err != nil || len(e.Confusion) == 0 {
-		return err
-	}
-
-	_, _ = fmt.Fprintln(out)
-	w = tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "WANTED\tANSWERED\tN\tEXAMPLE")
-	for _, p := range e.Confusion {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", p.Want, p.Got, p.N, text.OneLine(p.Example, 60))
-	}
-	return w.Flush()
+	return a
 }
 
-// percent formats a ratio, or returns a dash when the total is 0.
-func percent(share float64, of int) string {
-	if of == 0 {
-		return "-"
+func predictionOf(line *evaluate.Line, o *evaluate.Outcome, minConfidence float64) prediction {
+	return prediction{
+		Line: line.Number, Text: line.Text, Intent: line.Intent, Intents: line.Intents, History: line.History,
+		answer: answerOf(o, minConfidence),
 	}
-	return fmt.Sprintf("%.1f %%", 100*share)
+}
+
+// misses are the messages with a wrong answer.
+func misses(lines []evaluate.Line, outcomes []evaluate.Outcome, minConfidence float64) []prediction {
+	out := []prediction{}
+	for i := range outcomes {
+		if o := &outcomes[i]; !o.Right() {
+			p := predictionOf(&lines[i], o, minConfidence)
+			p.MisledBy, p.Similarity = o.Misled, o.Similarity
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// compared is what differs between the outcomes under two directories.
+func compared(lines []evaluate.Line, before, after []evaluate.Outcome, minConfidence float64) *comparison {
+	changes := func(at []int) []change {
+		out := make([]change, len(at))
+		for k, i := range at {
+			out[k] = change{
+				Line: lines[i].Number, Text: lines[i].Text, Intent: lines[i].Intent, Intents: lines[i].Intents,
+				Before: answerOf(&before[i], minConfidence), After: answerOf(&after[i], minConfidence),
+			}
+		}
+		return out
+	}
+	c := evaluate.Compare(before, after)
+	return &comparison{
+		Metrics: evaluate.Measure(after), Hints: evaluate.HintsAt(after, minConfidence).Hints,
+		Better: changes(c.Better), Worse: changes(c.Worse), Changed: changes(c.Changed),
+	}
 }

@@ -27,7 +27,7 @@ type expandCmd struct {
 	Timeout time.Duration `default:"60s" help:"How long to wait for one model answer."`
 	Yes     bool          `short:"y" help:"Write without asking."`
 	DryRun  bool          `help:"Only show what would be written."`
-	JSON    bool          `name:"json" help:"Print one JSON object instead of the diff. Never asks, so it writes only with --yes."`
+	JSON    bool          `name:"json" help:"Print one JSON object instead of the diff. Never asks, so it needs --yes or --dry-run."`
 }
 
 // Help is the longer text of `consumer intents expand --help`.
@@ -94,6 +94,9 @@ func (c *expandCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
+	if err := c.confirmable(inv); err != nil {
+		return err
+	}
 	// Show the answers paid for, even if a signal ends the work early.
 	out := c.expand(inv, source, chosen, models)
 	out.Tokens.Input, out.Tokens.Output = models.Usage.InputTokens, models.Usage.OutputTokens
@@ -116,6 +119,19 @@ func (c *expandCmd) Run(inv *invocation) error {
 		return errSaid
 	}
 	return nil
+}
+
+// confirmable returns why the changes could not be confirmed once a model has been
+// paid for them.
+func (c *expandCmd) confirmable(inv *invocation) error {
+	switch {
+	case c.DryRun:
+		return nil
+	case c.JSON && !c.Yes:
+		return errors.New("nothing was changed: --json never asks, add --yes or --dry-run")
+	default:
+		return inv.confirmable(c.Yes)
+	}
 }
 
 // source is where the intents come from.
@@ -227,10 +243,10 @@ func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
 
 // expand asks for examples of each intent in turn, and shows its progress.
 func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, models *expand.Models) expanded {
-	classifier := local.Train(s.catalog)
+	classifier := local.Trained(s.catalog)
 	x := expander{count: c.Count, source: s, classifier: classifier, filter: expand.NewFilter(s.catalog, classifier), models: models}
 	out := expanded{Intents: []expansion{}, Written: []string{}}
-	bar := newProgress(inv.stderr, len(chosen))
+	bar := newProgress(inv.stderr)
 	say := func(format string, args ...any) {
 		bar.clear()
 		_, _ = fmt.Fprintf(inv.stderr, format+"\n", args...)
@@ -238,10 +254,10 @@ func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, mo
 	for i, file := range chosen {
 		in := file.Intent
 		bar.label = in.ID
-		bar.show(i)
+		bar.show(i, len(chosen))
 		models.Waiting = func(pause time.Duration, cause error) {
 			say("%s: %v; asking again in %s", in.ID, cause, pause.Round(100*time.Millisecond))
-			bar.show(i)
+			bar.show(i, len(chosen))
 		}
 		began := time.Now()
 		e := expansion{Intent: in.ID, File: file.Name, Added: []string{}, Dropped: []expand.Dropped{}}
@@ -310,9 +326,6 @@ func (c *expandCmd) write(inv *invocation, s *source, out *expanded) error {
 	}
 	if examples == 0 || c.DryRun {
 		return nil
-	}
-	if c.JSON && !c.Yes {
-		return errors.New("nothing was changed: --json never asks, add --yes")
 	}
 	question := fmt.Sprintf("Add %s to %s in %s?", count(examples, "example"), count(files, "file"), cmp.Or(c.Out, s.dir))
 	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -35,45 +34,14 @@ func (e *expansion) line() string {
 
 // printDiff prints what would change.
 func (c *expandCmd) printDiff(inv *invocation, s *source, out expanded) error {
-	colour := isTerminal(inv.stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	for _, e := range out.Intents {
 		from := filepath.Join(cmp.Or(s.dir, "built-in"), e.File)
 		diff := expand.Diff(from, filepath.Join(cmp.Or(c.Out, s.dir, "built-in"), e.File), e.before, e.after)
-		if colour {
-			diff = coloured(diff)
-		}
 		if _, err := io.WriteString(inv.stdout, diff); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// coloured paints a unified diff in the usual colours.
-func coloured(diff string) string {
-	const bold, red, green, cyan, off = "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[m"
-	var b strings.Builder
-	header := true
-	for line := range strings.Lines(diff) {
-		text := strings.TrimRight(line, "\r\n")
-		end := line[len(text):]
-		paint := ""
-		switch {
-		case strings.HasPrefix(text, "@@"):
-			paint, header = cyan, false
-		case header:
-			paint = bold
-		case strings.HasPrefix(text, "+"):
-			paint = green
-		case strings.HasPrefix(text, "-"):
-			paint = red
-		default:
-			b.WriteString(line)
-			continue
-		}
-		b.WriteString(paint + text + off + end)
-	}
-	return b.String()
 }
 
 // because describes each reason to drop a suggestion; %s is the other intent or

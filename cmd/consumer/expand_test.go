@@ -20,7 +20,7 @@ import (
 )
 
 // suggestions is a model that knows two more wordings for each of the intents
-// of writeIntents, and has nothing else to say of MONEY than what is there.
+// of writeIntents, and repeats what MONEY has already.
 func suggestions(r providertest.Request) providertest.Answer {
 	switch {
 	case strings.HasPrefix(r.User, `<intent id="WEATHER"`):
@@ -106,7 +106,7 @@ func TestExpandWritesTheIntentFiles(t *testing.T) {
 	} {
 		require.Regexp(t, "(?m)"+line, stderr)
 	}
-	require.NotContains(t, stderr, "\x1b", "no bar where no terminal is")
+	require.NotContains(t, stderr, "\x1b", "no progress bar without a terminal")
 
 	after := content(t, os.DirFS(dir))
 	require.Equal(t, before["money.md"], after["money.md"])
@@ -123,16 +123,17 @@ func TestExpandWritesTheIntentFiles(t *testing.T) {
 	require.NotContains(t, stderr, "written")
 }
 
-func TestExpandWritesNothingUnasked(t *testing.T) {
-	_, dir := withSuggestions(t, nil)
+func TestExpandRefusesBeforeItAsksAModel(t *testing.T) {
+	model, dir := withSuggestions(t, nil)
 	before := content(t, os.DirFS(dir))
-	for arg, why := range map[string]string{"--count=20": "standard input is not a terminal", "--json": "--json never asks"} {
+	for arg, why := range map[string]string{"--count=20": "standard input is not a terminal, add --yes", "--json": "--json never asks, add --yes or --dry-run"} {
 		code, stdout, stderr := expandIntents(t, arg)
 		require.Equal(t, exitFailed, code)
-		require.Contains(t, stdout, "sunglasses today", "what was paid for is shown")
-		require.Contains(t, stderr, "consumer: nothing was changed: "+why+", add --yes\n")
+		require.Empty(t, stdout)
+		require.Equal(t, "consumer: nothing was changed: "+why+"\n", stderr)
 		require.Equal(t, before, content(t, os.DirFS(dir)))
 	}
+	require.Zero(t, model.Count())
 }
 
 func TestExpandJSON(t *testing.T) {
@@ -153,7 +154,7 @@ func TestExpandJSON(t *testing.T) {
 	}`, filepath.Join(dir, "weather.md")), stdout)
 }
 
-func TestExpandAsksForWhatIsWanted(t *testing.T) {
+func TestExpandRequest(t *testing.T) {
 	model, _ := withSuggestions(t, nil)
 	code, _, stderr := expandIntents(t, "--dry-run", "--count", "1", "WEATHER", "weather")
 	require.Zero(t, code, stderr)
@@ -163,7 +164,7 @@ func TestExpandAsksForWhatIsWanted(t *testing.T) {
 	require.Contains(t, stderr, "dropped “sunglasses today”: more than requested")
 }
 
-func TestExpandLeavesOutWhatIsNotEnabled(t *testing.T) {
+func TestExpandSkipsDisabledIntents(t *testing.T) {
 	model, dir := withSuggestions(t, nil)
 	const triggers = "\ntriggers: [t]\n---\nprompt\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "off.md"), []byte("---\nid: OFF\nenabled: false"+triggers), 0o600))
@@ -217,7 +218,7 @@ func TestExpandUsesTheFallbackAndWaits(t *testing.T) {
 	require.Equal(t, 3, model.Count())
 }
 
-func TestExpandLeavesAFileAloneThatWasEditedMeanwhile(t *testing.T) {
+func TestExpandDoesNotOverwriteAConcurrentEdit(t *testing.T) {
 	model, dir := withSuggestions(t, nil)
 	edited := "---\nid: WEATHER\ntriggers: [weather]\n---\nother words\n"
 	model.Handle(func(r providertest.Request) providertest.Answer {
@@ -226,7 +227,7 @@ func TestExpandLeavesAFileAloneThatWasEditedMeanwhile(t *testing.T) {
 	})
 	code, _, stderr := expandIntents(t, "--yes", "WEATHER")
 	require.Equal(t, exitFailed, code)
-	require.Contains(t, stderr, "not written: the file was changed meanwhile")
+	require.Contains(t, stderr, "not written: the file has changed")
 	require.Equal(t, edited, content(t, os.DirFS(dir))["weather.md"])
 }
 
@@ -242,11 +243,11 @@ func TestExpandInterrupted(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Equal(t, exitFailed, runContext(ctx, []string{"intents", "expand", "--yes"}, &out, &errs))
 	require.Contains(t, errs.String(), "consumer: interrupted: nothing was changed\n")
-	require.Contains(t, out.String(), "+  - sunglasses today\n", "what was paid for is shown")
+	require.Contains(t, out.String(), "+  - sunglasses today\n", "answers that were paid for are shown")
 	require.Equal(t, before, content(t, os.DirFS(dir)))
 }
 
-func TestExpandTheDefinitionsBuiltIn(t *testing.T) {
+func TestExpandBuiltInDefinitions(t *testing.T) {
 	withSuggestions(t, map[string]string{"HINT_INTENTS_DIR": ""})
 	dir := filepath.Join(t.TempDir(), "mine", "intents")
 	code, stdout, stderr := expandIntents(t, "--out", dir, "--yes", "TYPO")
@@ -297,12 +298,4 @@ func TestExpandFaults(t *testing.T) {
 		})
 	}
 	require.Zero(t, model.Count(), "no model is paid for any of these")
-}
-
-func TestColouredDiff(t *testing.T) {
-	t.Parallel()
-	require.Equal(t,
-		"\x1b[1m--- a\x1b[m\n\x1b[1m+++ b\x1b[m\n\x1b[36m@@ -1,2 +1,2 @@\x1b[m\n ---\n\x1b[31m-[a]\x1b[m\r\n\x1b[32m+[a, b]\x1b[m\r\n\\ No newline\n",
-		coloured("--- a\n+++ b\n@@ -1,2 +1,2 @@\n ---\n-[a]\r\n+[a, b]\r\n\\ No newline\n"))
-	require.Empty(t, coloured(""))
 }

@@ -11,7 +11,8 @@ import (
 )
 
 type lintCmd struct {
-	Dir string `arg:"" optional:"" type:"path" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
+	Dir    string `arg:"" optional:"" type:"path" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
+	Advise bool   `help:"Also say which intents have few examples, and which are taken for one another: the local classifier is asked about each example without having seen it."`
 }
 
 func (c *lintCmd) Run(inv *invocation) error {
@@ -34,8 +35,15 @@ func (c *lintCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(inv.stderr, "%s in %s, no errors\n", count(len(intents.CatalogOf(files).Enabled()), "intent"), cmp.Or(dir, "the built-in definitions"))
-	return err
+	if len(files) == 0 {
+		return fmt.Errorf("no usable intent file in %s", dir)
+	}
+	catalog := intents.CatalogOf(files)
+	_, err = fmt.Fprintf(inv.stderr, "%s in %s, no errors\n", count(len(catalog.Enabled()), "intent"), cmp.Or(dir, "the built-in definitions"))
+	if err != nil || !c.Advise {
+		return err
+	}
+	return inv.advise(catalog)
 }
 
 // intentsFS returns the intent files of a directory; "" means the built-in ones.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAWrongServerIsAWrongSetting(t *testing.T) {
+func TestAWrongServerConfigurationIsAWrongSetting(t *testing.T) {
 	for _, row := range []struct {
 		name, conf string
 		command    []string

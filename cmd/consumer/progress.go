@@ -10,8 +10,7 @@ import (
 // progress is a bar on a terminal. Without a terminal it shows nothing.
 type progress struct {
 	out   io.Writer // nil without a terminal
-	total int
-	label string // stands after the bar
+	label string    // stands after the bar
 	next  time.Time
 }
 
@@ -20,21 +19,20 @@ const (
 	progressEvery = 100 * time.Millisecond
 )
 
-func newProgress(out io.Writer, total int) *progress {
-	p := &progress{total: total}
-	if isTerminal(out) {
-		p.out = out
+func newProgress(out io.Writer) *progress {
+	if !isTerminal(out) {
+		out = nil
 	}
-	return p
+	return &progress{out: out}
 }
 
-func (p *progress) show(done int) {
+func (p *progress) show(done, total int) {
 	if p.out == nil {
 		return
 	}
 	if now := time.Now(); now.After(p.next) {
 		p.next = now.Add(progressEvery)
-		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, p.total), " ", p.label, "\x1b[K")
+		_, _ = fmt.Fprint(p.out, "\r", progressBar(done, total), " ", p.label, "\x1b[K")
 	}
 }
 

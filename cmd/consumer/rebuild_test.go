@@ -21,7 +21,7 @@ import (
 
 // What stands beside a document is made again as well, and an export shows what
 // can be read of it until then.
-func TestWhatCannotBeReadBesideADocumentIsMadeAgain(t *testing.T) {
+func TestUnreadableFilesBesideADocumentAreRebuilt(t *testing.T) {
 	spoilFile := func(suffix string) func(*testing.T, *system) {
 		return func(t *testing.T, s *system) {
 			t.Helper()
@@ -49,7 +49,12 @@ func TestWhatCannotBeReadBesideADocumentIsMadeAgain(t *testing.T) {
 			retired := func() string {
 				turns, err := sessions.Retired(t.Context(), "long")
 				require.NoError(t, err)
-				return string(bytes.Join(rawLines(turns), []byte{'\n'}))
+				var lines strings.Builder
+				for _, turn := range turns {
+					lines.Write(turn)
+					lines.WriteByte('\n')
+				}
+				return lines.String()
 			}
 			call := func(run, id string) {
 				event, _ := json.Marshal(map[string]any{"runId": run, "toolName": "read", "toolCallId": id, "params": map[string]any{}, "result": "text"})
@@ -80,7 +85,7 @@ func TestWhatCannotBeReadBesideADocumentIsMadeAgain(t *testing.T) {
 			// One for a turn that was retired, and one that has no run.
 			call("r1", "noticed")
 			call("", "before all")
-			s.Eventually("it is made again", func() bool {
+			s.Eventually("it is rebuilt", func() bool {
 				losses, err := sessions.Lost(t.Context())
 				return err == nil && len(losses) == 0 && strings.Count(s.Log.String(), "setting aside corrupt") == 1 &&
 					strings.Count(retired(), `"runId"`) == 3 && strings.Contains(retired(), "noticed")
@@ -100,6 +105,25 @@ func TestWhatCannotBeReadBesideADocumentIsMadeAgain(t *testing.T) {
 	}
 }
 
+// The command decides by the same rules as the consumer which events begin turns.
+func TestSessionsRebuildBeginsTurns(t *testing.T) {
+	s := start(t, map[string]string{"HINT_AGENTS": "main", "HINT_QUERY_MODE": "message"})
+	s.Tell(s.Prompt("told", "r1", "review my code please"))
+	other := s.Prompt("other", "r2", "review my code please")
+	other.Ctx = bytes.ReplaceAll(other.Ctx, []byte(`"main"`), []byte(`"ops"`))
+	s.Tell(other)
+	s.Tell(s.Prompt("told", "r3", "and again"))
+	s.Eventually("both turns", func() bool { history, _ := s.Document("told")["history"].([]any); return len(history) == 1 })
+	want := s.Files()
+	require.Len(t, want, 1)
+	require.NoError(t, os.Remove(filepath.Join(s.Config.Store.SessionsDir, "told.json")))
+	var stdout, stderr bytes.Buffer
+	t.Setenv("HINT_NATS_URL", s.Bus.URL())
+	require.Equal(t, exitOK, runContext(t.Context(), []string{"sessions", "rebuild"}, &stdout, &stderr), stderr.String())
+	require.Equal(t, "applied 3 events again\n", stdout.String())
+	require.True(t, s.Same(want))
+}
+
 func TestSessionsRebuild(t *testing.T) {
 	s := start(t, nil)
 	want := s.Converse()
@@ -110,11 +134,11 @@ func TestSessionsRebuild(t *testing.T) {
 		out    string
 		code   int
 	}{
-		"nothing was lost":       {func() {}, nil, "applied 10 events again\n", exitOK},
-		"a file is gone":         {func() { require.NoError(t, os.Remove(path)) }, nil, "applied 10 events again\n", exitOK},
-		"one session":            {func() { require.NoError(t, os.Remove(path)) }, []string{"one"}, "applied 5 events again\n", exitOK},
-		"a file is no document":  {func() { require.NoError(t, os.WriteFile(path, []byte("]"), 0o600)) }, []string{"one"}, "applied 5 events again\n", exitOK},
-		"a session nobody knows": {func() {}, []string{"none"}, "applied 0 events again\n", exitFailed},
+		"nothing was lost": {func() {}, nil, "applied 10 events again\n", exitOK},
+		"a file is gone":   {func() { require.NoError(t, os.Remove(path)) }, nil, "applied 10 events again\n", exitOK},
+		"one session":      {func() { require.NoError(t, os.Remove(path)) }, []string{"one"}, "applied 5 events again\n", exitOK},
+		"corrupt file":     {func() { require.NoError(t, os.WriteFile(path, []byte("]"), 0o600)) }, []string{"one"}, "applied 5 events again\n", exitOK},
+		"unknown session":  {func() {}, []string{"none"}, "applied 0 events again\n", exitFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.damage()

@@ -43,7 +43,7 @@ func newFiles(t *testing.T) *site {
 	s := deploytest.NewSite(t, "../../deploy")
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "chat.md"), []byte("---\nid: CHAT\ntriggers: [small talk]\nexamples: [hello there]\n---\nTalk.\n"), 0o600))
-	// `run` sets the collector of the whole process, unless it is told.
+	// `run` sets the collector of the whole process, unless GOGC is set.
 	t.Setenv("GOGC", "100")
 	return &site{s, t, nil, dir}
 }
@@ -127,7 +127,7 @@ func leastRightsAreEnough(t *testing.T, store string) {
 	}
 }
 
-func TestWhatAUserMayNotIsSaid(t *testing.T) {
+func TestMissingRightsAreNamed(t *testing.T) {
 	at := newSite(t)
 	for _, row := range []struct {
 		name, user string
@@ -157,7 +157,7 @@ func TestWhatAUserMayNotIsSaid(t *testing.T) {
 			}
 			require.NotContains(t, stderr, "guess")
 			require.NotContains(t, stderr, deploytest.Password(row.user))
-			require.Less(t, time.Since(began), 20*time.Second, "nobody waits for what does not come")
+			require.Less(t, time.Since(began), 20*time.Second, "the start does not wait for a reply that is denied")
 		})
 	}
 }

@@ -2,16 +2,21 @@ package main
 
 import (
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"intenthint/internal/app"
+	"intenthint/internal/config"
 )
 
 type runCmd struct{}
 
 // Help is the longer text of `consumer run --help`.
 func (runCmd) Help() string {
-	return "Settings are environment variables, or fields of the JSON5 file that HINT_CONFIG names (an openclaw.json, or the plugin's config object alone); the environment wins.\n\n" + usage()
+	var b strings.Builder
+	b.WriteString("Settings are environment variables, or fields of the JSON5 file that HINT_CONFIG names (an openclaw.json, or the plugin's config object alone); the environment wins.\n\n")
+	_ = config.Usage(&b) // a builder does not fail
+	return b.String()
 }
 
 func (runCmd) Run(inv *invocation) error {
@@ -26,9 +31,11 @@ func (runCmd) Run(inv *invocation) error {
 		log.Warn("configuration warning", "variable", w.Variable, "warning", w.Message)
 	}
 	log.Info("starting", "version", version, "config", inv.cfg)
-	err := app.New(inv.cfg, app.Options{Version: version, Log: log, Level: level}).Run(inv.ctx)
-	if err == nil {
-		log.Info("stopped")
+	o := app.Options{Version: version, Log: log, Level: level}
+	if isTerminal(inv.stderr) {
+		o.Ready = func() {
+			log.Info("try in another terminal", "command", "consumer ask 'can you review my pull request?'")
+		}
 	}
-	return err
+	return app.New(inv.cfg, o).Run(inv.ctx)
 }

@@ -89,7 +89,7 @@ func (s *system) shows(session string) {
 	})
 }
 
-func TestTenantsHaveAccountsOfTheirOwn(t *testing.T) {
+func TestTenantsHaveTheirOwnAccounts(t *testing.T) {
 	setPassword(t, "acme")
 	setPassword(t, "globex")
 	at := siteOf(t, map[string]string{`include "accounts.conf"`: `include "tenants.conf"`})
@@ -105,7 +105,7 @@ func TestTenantsHaveAccountsOfTheirOwn(t *testing.T) {
 		require.Equal(t, "local", reply.Header.Get(subjects.HeaderSource), "not the other's hint")
 		consumers[name].shows("s1")
 	}
-	t.Run("a tenant sees nobody else", func(t *testing.T) {
+	t.Run("a tenant sees only its own subjects", func(t *testing.T) {
 		g := gateways["acme"]
 		for _, subject := range []string{"acme.event.agent_end.main.s1", "globex.event.agent_end.main.s1", "globex.request.before_prompt_build.main"} {
 			require.NoError(t, g.nc.Publish(subject, []byte("{}")))
@@ -232,7 +232,7 @@ func TestGatewaysBehindALeafServer(t *testing.T) {
 		_, err := g.ask("main", "s2", "r2")
 		require.ErrorIs(t, err, nats.ErrNoResponders)
 		_, err = g.end("main", "s2", "r2")
-		require.ErrorIs(t, err, jetstream.ErrNoStreamResponse, "nobody stores it: the gateway knows, and can tell it again")
+		require.ErrorIs(t, err, jetstream.ErrNoStreamResponse, "not stored: the gateway learns it and can publish again")
 	})
 	line.Heal()
 	g.hinted()

@@ -3,9 +3,11 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -30,6 +32,20 @@ func sessionsOf(inv *invocation) (s store.Store, closeStore func(), err error) {
 		b.Close()
 	}
 	return s, b.Close, err
+}
+
+// nameOf returns the name of the session with this id or key. A key may have had
+// several sessions: the one that changed last counts. What is not in the store, or
+// cannot be read, is left to the caller.
+func nameOf(ctx context.Context, sessions store.Store, id string) (string, error) {
+	if _, err := sessions.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		return id, nil
+	}
+	list, err := sessions.List(ctx)
+	if i := slices.IndexFunc(list, func(s store.Summary) bool { return s.SessionKey == id }); i >= 0 {
+		return list[i].Name(), nil
+	}
+	return id, err
 }
 
 type sessionsLsCmd struct {
@@ -73,7 +89,11 @@ func (c *sessionsShowCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer closeStore()
-	document, err := sessions.Get(inv.ctx, c.ID)
+	name, err := nameOf(inv.ctx, sessions, c.ID)
+	if err != nil {
+		return err
+	}
+	document, err := sessions.Get(inv.ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, app.StoreName(inv.cfg))
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -42,26 +41,26 @@ func (c *sessionsExportCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	bar := newProgress(inv.stderr, len(list))
+	bar := newProgress(inv.stderr)
 	written, withHistory, failed := 0, 0, 0
 	for i, summary := range list {
-		bar.show(i)
+		bar.show(i, len(list))
 		history, err := exportSession(inv.ctx, sessions, c.Dir, summary)
 		switch {
 		case inv.ctx.Err() != nil:
 			bar.clear()
-			return fmt.Errorf("stopped after %d of %d sessions: %w", written, len(list), inv.ctx.Err())
-		case errors.Is(err, store.ErrNotFound):
-			continue // removed meanwhile
+			return fmt.Errorf("stopped after %d of %s: %w", written, count(len(list), "session"), inv.ctx.Err())
+		case errors.Is(err, store.ErrNotFound): // removed meanwhile
 		case err != nil:
 			bar.clear()
 			_, _ = fmt.Fprintln(inv.stderr, "consumer:", err)
 			failed++
-			continue
-		case history:
-			withHistory++
+		default:
+			written++
+			if history {
+				withHistory++
+			}
 		}
-		written++
 	}
 	bar.clear()
 	if _, err := fmt.Fprintf(inv.stdout, "wrote %s to %s, %d of them with a history\n", count(written, "session"), c.Dir, withHistory); err != nil {
@@ -93,18 +92,14 @@ func exportSession(ctx context.Context, sessions store.Store, dir string, summar
 		return false, err
 	}
 	if len(turns) > 0 {
-		lines := append(bytes.Join(rawLines(turns), []byte{'\n'}), '\n')
-		if err := atomicfile.Write(filepath.Join(dir, token+".history.jsonl"), exportPattern, lines, 0o600); err != nil {
+		var lines bytes.Buffer
+		for _, turn := range turns {
+			lines.Write(turn)
+			lines.WriteByte('\n')
+		}
+		if err := atomicfile.Write(filepath.Join(dir, token+".history.jsonl"), exportPattern, lines.Bytes(), 0o600); err != nil {
 			return false, err
 		}
 	}
 	return len(turns) > 0, atomicfile.Write(filepath.Join(dir, token+".json"), exportPattern, append(bytes.Clone(document), '\n'), 0o600)
-}
-
-func rawLines(turns []json.RawMessage) [][]byte {
-	out := make([][]byte, len(turns))
-	for i, raw := range turns {
-		out[i] = raw
-	}
-	return out
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"intenthint/hint"
 	"intenthint/internal/app"
 	"intenthint/internal/events"
 	"intenthint/internal/text"
@@ -29,35 +30,37 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	parts := []events.Range{{}}
-	if len(c.IDs) > 0 {
-		parts = parts[:0]
-		for _, id := range c.IDs {
-			parts = append(parts, events.Range{Session: id})
-		}
+	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	if err != nil {
+		return err
 	}
-	log := inv.quiet()
+	settings := app.Settings(inv.cfg, catalog)
+	names := c.IDs
+	if len(names) == 0 {
+		names = []string{""} // all sessions
+	}
 	var all events.Reapplied
 	var missing []error
-	for _, part := range parts {
-		bar := newProgress(inv.stderr, 0)
+	for _, id := range names {
+		bar := newProgress(inv.stderr)
 		bar.label = "events"
-		if part.Session != "" {
-			bar.label += " of " + text.OneLine(part.Session, 40)
+		name := ""
+		if id != "" {
+			bar.label += " of " + text.OneLine(id, 40)
+			if name, err = nameOf(inv.ctx, sessions, id); err != nil {
+				return err
+			}
 		}
 		done, err := events.Reapply(inv.ctx, events.ReapplyOptions[store.Fact]{
-			JS: b.JS, Layout: app.Layout(inv.cfg), Range: part, Handler: app.EventHandler(sessions), Log: log,
-			Progress: func(done, total int) {
-				bar.total = total
-				bar.show(done)
-			},
+			JS: b.JS, Layout: app.Layout(inv.cfg), Range: events.Range{Session: name}, Handler: app.EventHandler(sessions, func() *hint.Settings { return settings }), Log: inv.quiet(),
+			Progress: bar.show,
 		})
 		bar.clear()
 		if err != nil {
 			return err
 		}
-		if part.Session != "" && done.Events == 0 {
-			missing = append(missing, fmt.Errorf("no events of session %q in the stream", part.Session))
+		if id != "" && done.Events == 0 {
+			missing = append(missing, fmt.Errorf("no events of session %q in the stream", id))
 		}
 		all.Events += done.Events
 		all.Unreadable += done.Unreadable

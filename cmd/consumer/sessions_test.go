@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/stretchr/testify/require"
@@ -93,6 +94,38 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 	}
 }
 
+func TestSessionsShowFindsASessionByItsKey(t *testing.T) {
+	sessions, err := app.OpenStore(t.Context(), apptest.Settle(t, nil), nil, nil, nil)
+	require.NoError(t, err)
+	const key = "agent:main:telegram:direct:7"
+	for n, id := range []string{"older", "newer"} {
+		f := storetest.Begin(id, "r", int64(n))
+		f.SessionKey = key
+		require.NoError(t, sessions.Apply(t.Context(), one(f)))
+		// The list has the session that changed last first, by the time of its file.
+		changed := time.Now().Add(time.Duration(n-2) * time.Hour)
+		require.NoError(t, os.Chtimes(filepath.Join(os.Getenv("HINT_DATA_DIR"), "sessions", id+".json"), changed, changed))
+	}
+	for _, row := range []struct {
+		name, id string
+		code     int
+		shows    string
+	}{
+		{"an id", "older", exitOK, `"sessionId": "older"`},
+		{"a key of two sessions: the one that changed last", key, exitOK, `"sessionId": "newer"`},
+		{"neither", "agent:main:telegram:direct:8", exitFailed, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, row.code, runContext(t.Context(), []string{"sessions", "show", row.id}, &stdout, &stderr), stderr.String())
+			require.Contains(t, stdout.String(), row.shows)
+			if row.code != exitOK {
+				require.Contains(t, stderr.String(), `no session "agent:main:telegram:direct:8"`)
+			}
+		})
+	}
+}
+
 func TestListsShowNoControlCharacters(t *testing.T) {
 	sessions, err := app.OpenStore(t.Context(), apptest.Settle(t, nil), nil, nil, nil)
 	require.NoError(t, err)
@@ -107,7 +140,7 @@ func TestListsShowNoControlCharacters(t *testing.T) {
 	require.Contains(t, stdout.String(), "hello")
 }
 
-func TestExportSaysWhatItCouldNotWrite(t *testing.T) {
+func TestExportReportsUnwrittenSessions(t *testing.T) {
 	cfg := apptest.Settle(t, nil)
 	sessions, err := app.OpenStore(t.Context(), cfg, nil, nil, nil)
 	require.NoError(t, err)

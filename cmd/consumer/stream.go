@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+
+	"github.com/nats-io/nuid"
 
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
@@ -47,7 +50,7 @@ func (c *streamPlanCmd) Run(inv *invocation) error {
 }
 
 type streamApplyCmd struct {
-	Yes   bool `help:"Do not ask."`
+	Yes   bool `short:"y" help:"Do not ask."`
 	Force bool `help:"Also make changes that lose data."`
 }
 
@@ -100,28 +103,26 @@ func (c *streamApplyCmd) Run(inv *invocation) error {
 // planOf compares the server with the configuration.
 func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
 	layout := app.Layout(inv.cfg)
-	return bus.Plan(inv.ctx, b.JS, layout, buckets(inv.cfg, layout)...)
-}
-
-// buckets are the key-value buckets that the configuration needs.
-func buckets(cfg *config.Config, layout bus.Layout) []bus.Bucket {
-	var out []bus.Bucket
-	if cfg.Classifier.Model != "" || cfg.Classifier.Fallback != "" {
-		out = append(out, bus.Bucket{Config: layout.Claims()})
+	// A consumer may lack the right to name the system itself.
+	layout.System = bus.System{ID: nuid.Next(), Store: inv.cfg.Store.Kind}
+	var buckets []bus.Bucket
+	if inv.cfg.Classifier.Model != "" || inv.cfg.Classifier.Fallback != "" {
+		buckets = append(buckets, bus.Bucket{Config: layout.Claims()})
 	}
-	if cfg.Store.Kind == config.StoreKV {
-		out = append(out, bus.Bucket{Config: layout.Sessions(), Atomic: true, Create: kv.Create})
+	if inv.cfg.Store.Kind == config.StoreKV {
+		buckets = append(buckets, bus.Bucket{Config: layout.Sessions(), Create: kv.Create})
 	}
-	return out
+	if inv.cfg.Triage.Enabled {
+		buckets = append(buckets, app.TriageBuckets(layout)...)
+	}
+	if inv.cfg.KnowHub.Enabled {
+		buckets = append(buckets, app.KnowHubBuckets(layout)...)
+	}
+	return bus.Plan(inv.ctx, b.JS, layout, buckets...)
 }
 
 func inOrder(targets []bus.Target) bool {
-	for _, t := range targets {
-		if !t.InOrder() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(targets, func(t bus.Target) bool { return !t.InOrder() })
 }
 
 // withContent describes what a deletion includes.
@@ -148,12 +149,11 @@ func printPlan(out io.Writer, targets []bus.Target) {
 		_, _ = fmt.Fprintf(out, "%-7s  %-*s  %s\n", t.Kind, width, t.Name, what)
 		for _, d := range t.Differences {
 			_, _ = fmt.Fprintf(out, "           %s: %s -> %s\n", d.Field, d.From, d.To)
-			for _, note := range []struct{ intro, text string }{
-				{"as it is: ", d.Effect}, {"loses data: ", d.Loss},
-			} {
-				if note.text != "" {
-					_, _ = fmt.Fprintf(out, "             %s%s\n", note.intro, note.text)
-				}
+			if d.Effect != "" {
+				_, _ = fmt.Fprintf(out, "             as it is: %s\n", d.Effect)
+			}
+			if d.Loss != "" {
+				_, _ = fmt.Fprintf(out, "             loses data: %s\n", d.Loss)
 			}
 			if d.Recreate {
 				_, _ = fmt.Fprintf(out, "             cannot be changed in place: delete the %s%s and apply again\n", t.Kind, withContent[t.Kind])

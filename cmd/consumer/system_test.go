@@ -1,14 +1,11 @@
 package main
 
 import (
-	"flag"
 	"testing"
 
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/config"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // system is a whole consumer in this process and a gateway that talks to it.
 type system struct {

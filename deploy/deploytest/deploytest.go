@@ -24,10 +24,9 @@ var Users = []string{"gateway", "consumer", "operator", "system"}
 // Password is a user's password.
 func Password(user string) string { return "the-" + user + "-secret" }
 
-// Site is a place where servers run: their environment, with certificates for
-// everybody.
+// Site is the environment of servers, with certificates for all users.
 type Site struct {
-	// Dir is where the files are.
+	// Dir is the directory of the files.
 	Dir string
 	// Authority signs the certificates.
 	Authority *tlstest.Authority
@@ -35,8 +34,8 @@ type Site struct {
 	certs map[string][2]string
 }
 
-// NewSite fills the environment that server.env.example describes. dir is where
-// the files are, seen from the test.
+// NewSite sets the environment variables of server.env.example. dir is the
+// directory of the files, relative to the test.
 func NewSite(t *testing.T, dir string) *Site {
 	t.Helper()
 	s := &Site{Dir: dir, Authority: tlstest.New(t), certs: map[string][2]string{}}
@@ -56,8 +55,8 @@ func NewSite(t *testing.T, dir string) *Site {
 	return s
 }
 
-// Options reads one of the files. What it listens on is then on loopback, and
-// on a free port for clients.
+// Options reads one of the files, and replaces the address for clients by a free
+// port on loopback.
 func (s *Site) Options(t *testing.T, file string) *server.Options {
 	t.Helper()
 	t.Setenv("NATS_STORE", t.TempDir())
@@ -68,7 +67,7 @@ func (s *Site) Options(t *testing.T, file string) *server.Options {
 	return opts
 }
 
-// Edited is the site with changes that an operator makes in its files.
+// Edited returns the site with changes in its files.
 func (s *Site) Edited(t *testing.T, changes map[string]string) *Site {
 	t.Helper()
 	there := *s
@@ -76,8 +75,8 @@ func (s *Site) Edited(t *testing.T, changes map[string]string) *Site {
 	return &there
 }
 
-// Copy is a directory with the server files of dir and changes in them, each of
-// which must change something.
+// Copy copies the server files of dir, with changes, and returns the directory.
+// Each change must match something.
 func Copy(t *testing.T, dir string, changes map[string]string) string {
 	t.Helper()
 	to := t.TempDir()
@@ -96,7 +95,7 @@ func Copy(t *testing.T, dir string, changes map[string]string) string {
 	}
 	require.Len(t, made, len(changes))
 	for from, ok := range made {
-		require.True(t, ok, "nothing to change: %s", from)
+		require.True(t, ok, "no match for the change of %q", from)
 	}
 	return to
 }
@@ -107,7 +106,7 @@ func Start(t *testing.T, opts *server.Options) *server.Server {
 	return natstest.Start(t, opts)
 }
 
-// Settings are a user's HINT_ variables, as in consumer.env.example.
+// Settings returns a user's HINT_ variables, as in consumer.env.example.
 func (s *Site) Settings(ns *server.Server, user string) map[string]string {
 	u := url.URL{Scheme: "tls", Host: ns.Addr().(*net.TCPAddr).String(), User: url.UserPassword(user, Password(user))}
 	return map[string]string{
@@ -119,7 +118,7 @@ func (s *Site) Settings(ns *server.Server, user string) map[string]string {
 	}
 }
 
-// Connect connects as a user. Further options win.
+// Connect connects as a user. Further options take precedence.
 func (s *Site) Connect(t *testing.T, ns *server.Server, user string, opts ...nats.Option) *nats.Conn {
 	t.Helper()
 	nc, err := s.Dial(ns, user, opts...)
@@ -128,7 +127,7 @@ func (s *Site) Connect(t *testing.T, ns *server.Server, user string, opts ...nat
 	return nc
 }
 
-// Dial is [Site.Connect] for users who may not get in.
+// Dial is [Site.Connect] for connections that may fail.
 func (s *Site) Dial(ns *server.Server, user string, opts ...nats.Option) (*nats.Conn, error) {
 	set := s.Settings(ns, user)
 	return nats.Connect("tls://"+ns.Addr().String(), append([]nats.Option{

@@ -26,9 +26,12 @@ const (
 	DeniedChatID    Skip = "chat_id"
 	EmptyPrompt     Skip = "empty_prompt"
 	NoIntents       Skip = "no_intents"
+	// Unchanged is the reason of a turn whose session knows the hint (contract §6).
+	// The message is classified all the same.
+	Unchanged Skip = "unchanged"
 )
 
-// Reasons that are failures.
+// Reasons that are failures, or as good as one.
 const (
 	ClassifyFailed Skip = "classify_failed"
 	LowConfidence  Skip = "low_confidence"
@@ -39,7 +42,7 @@ const (
 var (
 	policy = []Skip{
 		NotUserTrigger, InternalSession, InternalInput, AgentDisabled, NotInteractive,
-		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents,
+		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents, Unchanged,
 	}
 	failures = []Skip{ClassifyFailed, LowConfidence, Deadline, Overloaded}
 )
@@ -61,9 +64,8 @@ const (
 )
 
 const (
-	userTrigger  = "user"
-	webchat      = "webchat"
-	interSession = "inter_session"
+	userTrigger = "user"
+	webchat     = "webchat"
 
 	// DefaultMainKey is the last part of the session key of an agent's main
 	// session, unless the gateway is configured otherwise.
@@ -93,7 +95,7 @@ func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Ski
 		return NotUserTrigger
 	case internalSession(ctx):
 		return InternalSession
-	case ctx.Provenance.Kind == interSession:
+	case ctx.Provenance.Kind == payload.InterSession:
 		return InternalInput
 	case !intents.MatchAny(rules.Agents, ctx.Agent()):
 		return AgentDisabled

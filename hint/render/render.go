@@ -4,6 +4,7 @@ package render
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,8 +39,7 @@ var defaultPrompts = Prompts{
 		"verify the result against what was asked, and say what could not be verified.",
 }
 
-// Of returns the advice for a complexity, that for "medium" when the level is
-// none of low, medium and high.
+// Of returns the advice for a complexity; an unknown one counts as medium.
 func (p Prompts) Of(complexity string) string {
 	switch complexity {
 	case payload.ComplexityLow:
@@ -51,55 +51,113 @@ func (p Prompts) Of(complexity string) string {
 	}
 }
 
-// Hint makes the text that is put in front of the agent's prompt
-// (contract §6). What the model wrote stands there as one escaped, bounded line
-// a field; the prompts are the operator's own text and stand as they are, but
-// for the tag of the block itself.
-func Hint(c payload.Classification, cat *intents.Catalog, complexity Prompts) string {
-	in, ok := cat.Lookup(c.Intent)
-	if !ok {
-		in = cat.Fallback()
-	}
-	prompt := strings.TrimSpace(in.Prompt)
-	advice := complexity.Of(c.Complexity)
+// Form is how much a hint says (HINT_FORM).
+type Form string
 
+// Forms of a hint. A brief one has neither the intent's prompt nor the complexity
+// prompt.
+const (
+	Full  Form = "full"
+	Brief Form = "brief"
+)
+
+const (
+	// maxBrief is the longest brief hint, in bytes (contract §6).
+	maxBrief = 400
+	// sure is the confidence from which a hint is no mere suggestion (contract §6).
+	sure = 0.8
+)
+
+// Prompted reports whether a hint holds the intent's prompt.
+func Prompted(c payload.Classification, in intents.Intent, form Form) bool {
+	return form != Brief && fastpath(c, in) == "" && in.Prompt != ""
+}
+
+// Hint makes the text that is put in front of the agent's prompt (contract §6).
+// Text of the model becomes one escaped, bounded line per field. Prompts are the
+// operator's own text, in which only the tag of the block is escaped. in is the
+// intent of the classification, with the prompt that the hint is to have.
+func Hint(c payload.Classification, in intents.Intent, form Form, complexity Prompts) string {
+	full := body(c, in, complexity)
+	if form != Brief {
+		return hint(c, in, full, maxHintField)
+	}
+	// Of the operator's text only a keyword's own hint stays, when it is short. The
+	// fields get what is left of the bytes.
+	brief := [][]string{nil}
+	if fastpath(c, in) != "" {
+		brief = [][]string{full, nil}
+	}
+	out := ""
+	for _, body := range brief {
+		for limit := maxHintField; limit >= 0; limit = limit*3/4 - 1 {
+			if out = hint(c, in, body, limit); len(out) <= maxBrief {
+				return out
+			}
+		}
+	}
+	return out // only with an id of hundreds of bytes
+}
+
+// fastpath is the hint of the keyword that a message is, "" for none.
+func fastpath(c payload.Classification, in intents.Intent) string {
+	if c.Source != payload.SourceFastpath {
+		return ""
+	}
+	return strings.TrimSpace(in.Fastpath.Hint)
+}
+
+// body is the operator's own text in a full hint, by paragraph.
+func body(c payload.Classification, in intents.Intent, complexity Prompts) []string {
+	if own := fastpath(c, in); own != "" {
+		return []string{own}
+	}
+	out := []string{strings.TrimSpace(in.Prompt), complexity.Of(c.Complexity)}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// hint lays a hint out. Each field has at most so many characters.
+func hint(c payload.Classification, in intents.Intent, body []string, limit int) string {
+	size := len(payload.UntrustedHeader) + len(c.Reason) + len(c.Goal) + len(c.Suggestion) + 256
+	for _, part := range body {
+		size += len(part)
+	}
 	var b strings.Builder
-	b.Grow(len(payload.UntrustedHeader) + len(prompt) + len(advice) + len(c.Reason) + len(c.Goal) + len(c.Suggestion) + 256)
+	b.Grow(size)
 	b.WriteString(payload.UntrustedHeader)
 	b.WriteString("\n" + hintOpen + "\nintent: ")
 	writeGuarded(&b, text.OneLine(in.ID, maxHintField))
 	b.WriteString(" (")
-	writeGuarded(&b, text.OneLine(cmp.Or(in.Name, in.ID), maxHintField))
+	writeGuarded(&b, text.OneLine(cmp.Or(in.Name, in.ID), limit))
 	b.WriteString(")\n")
-	writeField(&b, "reason: ", c.Reason)
-	writeField(&b, "goal: ", c.Goal)
-	if strings.TrimSpace(c.Suggestion) != "" {
-		writeField(&b, "suggestion: ", c.Suggestion)
+	writeField(&b, "reason: ", c.Reason, limit)
+	writeField(&b, "goal: ", c.Goal, limit)
+	if strings.TrimSpace(c.Suggestion) != "" && limit > 0 {
+		writeField(&b, "suggestion: ", c.Suggestion, limit)
 	}
 	b.WriteString("confidence: ")
 	var buf [16]byte
 	b.Write(strconv.AppendFloat(buf[:0], c.Confidence, 'f', 2, 64))
+	if c.Confidence < sure {
+		b.WriteString(" (a suggestion)")
+	}
 	b.WriteString(lastField)
 	b.WriteString(text.Escape(text.OneLine(c.Complexity, maxHintField)))
 	b.WriteByte('\n')
-	if prompt != "" {
+	for _, part := range body {
 		b.WriteByte('\n')
-		writeGuarded(&b, prompt)
+		writeGuarded(&b, part)
 		b.WriteByte('\n')
 	}
-	b.WriteByte('\n')
-	writeGuarded(&b, advice)
-	b.WriteString("\n" + hintClose)
+	b.WriteString(hintClose)
 	return b.String()
 }
 
-// lastField begins the last line of a hint that depends on the message. What
-// follows is the same in all hints of an intent and a complexity.
+// lastField begins the last line of a hint that depends on the message.
 const lastField = "\ncomplexity: "
 
-// Split cuts a hint behind its own lines: rest is the same in all hints of an
-// intent and a complexity, so that it can be kept once. A text of another shape
-// is all rest. own + rest is the hint.
+// Split cuts a hint in two: rest is the same in all hints of an intent and a
+// complexity, and can be stored once. A text of another shape is all rest.
 func Split(hint string) (own, rest string) {
 	i := strings.Index(hint, lastField)
 	if i < 0 {
@@ -110,14 +168,14 @@ func Split(hint string) (own, rest string) {
 	return hint[:i], hint[i:]
 }
 
-func writeField(b *strings.Builder, label, value string) {
+func writeField(b *strings.Builder, label, value string, limit int) {
 	b.WriteString(label)
-	b.WriteString(text.Escape(text.OneLine(value, maxHintField)))
+	b.WriteString(text.Escape(text.OneLine(value, limit)))
 	b.WriteByte('\n')
 }
 
-// writeGuarded writes trusted text so that it does not open or close the block
-// by accident: the bracket before the block's own name is escaped.
+// writeGuarded writes trusted text, which must not open or close the block by
+// accident: the bracket before the block's own name is escaped.
 func writeGuarded(b *strings.Builder, s string) {
 	for {
 		i := strings.IndexByte(s, '<')

@@ -1,9 +1,6 @@
 package render
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,22 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/intents"
+	"intenthint/internal/golden"
 	"intenthint/payload"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
 
 func testCatalog() *intents.Catalog {
 	return intents.NewCatalog([]intents.Intent{
@@ -94,7 +78,7 @@ func TestHintGolden(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			golden(t, "hint/"+tt.name+".golden", Hint(tt.c, tt.cat, tt.prompts))
+			golden.Equal(t, "hint/"+tt.name+".golden", hintOf(tt.c, tt.cat, Full, tt.prompts))
 		})
 	}
 }
@@ -116,13 +100,13 @@ func TestHintExactly(t *testing.T) {
 		"",
 		"Just do it.",
 		"</intention_hint_plugin>",
-	}, "\n"), Hint(c, testCatalog(), Prompts{Low: "Just do it.\n"}))
+	}, "\n"), hintOf(c, testCatalog(), Full, Prompts{Low: "Just do it.\n"}))
 }
 
 func TestHintBounds(t *testing.T) {
 	c := goodClassification()
 	c.Reason = strings.Repeat("é", 1000)
-	for line := range strings.SplitSeq(Hint(c, testCatalog(), Prompts{}), "\n") {
+	for line := range strings.SplitSeq(hintOf(c, testCatalog(), Full, Prompts{}), "\n") {
 		if text, ok := strings.CutPrefix(line, "reason: "); ok {
 			require.Equal(t, 300, utf8.RuneCountInString(text))
 			require.True(t, strings.HasSuffix(text, "é…"))
@@ -146,7 +130,7 @@ func TestHintOperatorTextStaysInside(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			cat := intents.NewCatalog([]intents.Intent{{ID: "A", Name: text, Prompt: text}})
-			hint := Hint(payload.Classification{Intent: "A", Complexity: "high", Reason: text, Goal: text, Suggestion: text}, cat, Prompts{High: text})
+			hint := hintOf(payload.Classification{Intent: "A", Complexity: "high", Reason: text, Goal: text, Suggestion: text}, cat, Full, Prompts{High: text})
 			require.Len(t, opens.FindAllString(hint, -1), 1)
 			require.Len(t, closes.FindAllString(hint, -1), 1)
 			require.True(t, strings.HasSuffix(hint, "\n</intention_hint_plugin>"))
@@ -156,7 +140,7 @@ func TestHintOperatorTextStaysInside(t *testing.T) {
 	t.Run("other markup is left as it is", func(t *testing.T) {
 		const prompt = "Use <b>bold</b> & a < b, \"quotes\"."
 		cat := intents.NewCatalog([]intents.Intent{{ID: "A", Name: "R&D <x>", Prompt: prompt}})
-		hint := Hint(payload.Classification{Intent: "A", Complexity: "low"}, cat, Prompts{})
+		hint := hintOf(payload.Classification{Intent: "A", Complexity: "low"}, cat, Full, Prompts{})
 		require.Contains(t, hint, "\n\n"+prompt+"\n\n")
 		require.Contains(t, hint, "intent: A (R&D <x>)\n")
 	})
@@ -164,13 +148,13 @@ func TestHintOperatorTextStaysInside(t *testing.T) {
 
 func TestHintWithoutPrompt(t *testing.T) {
 	cat := intents.NewCatalog([]intents.Intent{{ID: "A", Name: "A"}})
-	hint := Hint(payload.Classification{Intent: "A", Complexity: "low"}, cat, Prompts{Low: "x"})
+	hint := hintOf(payload.Classification{Intent: "A", Complexity: "low"}, cat, Full, Prompts{Low: "x"})
 	require.True(t, strings.HasSuffix(hint, "complexity: low\n\nx\n</intention_hint_plugin>"))
 }
 
 func TestHintUnknownIntentIsTheFallback(t *testing.T) {
 	c := goodClassification()
-	hint := Hint(c, testCatalog().Without([]string{"*"}), Prompts{})
+	hint := hintOf(c, testCatalog().Without([]string{"*"}), Full, Prompts{})
 	require.Contains(t, hint, "intent: OTHER (Other)\n")
 	require.Contains(t, hint, testCatalog().Fallback().Prompt)
 }
@@ -186,7 +170,7 @@ func FuzzHint(f *testing.F) {
 	f.Add("</intention_hint_plugin>", "a\nb", "<\n/intention_hint_plugin>")
 	f.Fuzz(func(t *testing.T, reason, suggestion, prompt string) {
 		cat := intents.NewCatalog([]intents.Intent{{ID: "A", Name: "A", Prompt: prompt}})
-		hint := Hint(payload.Classification{Intent: "A", Reason: reason, Goal: "g", Suggestion: suggestion, Complexity: "low"}, cat, Prompts{})
+		hint := hintOf(payload.Classification{Intent: "A", Reason: reason, Goal: "g", Suggestion: suggestion, Complexity: "low"}, cat, Full, Prompts{})
 		require.Len(t, closes.FindAllString(hint, -1), 1)
 		require.Len(t, opens.FindAllString(hint, -1), 1)
 		lines := strings.Split(hint, "\n")
@@ -195,11 +179,20 @@ func FuzzHint(f *testing.F) {
 	})
 }
 
+// hintOf is the hint of an intent of a catalogue, with its prompt as it is.
+func hintOf(c payload.Classification, cat *intents.Catalog, form Form, prompts Prompts) string {
+	in, ok := cat.Lookup(c.Intent)
+	if !ok {
+		in = cat.Fallback()
+	}
+	return Hint(c, in, form, prompts)
+}
+
 func BenchmarkHint(b *testing.B) {
 	cat, c := testCatalog(), goodClassification()
 	b.ReportAllocs()
 	for b.Loop() {
-		Hint(c, cat, Prompts{})
+		hintOf(c, cat, Full, Prompts{})
 	}
 }
 
@@ -208,7 +201,7 @@ func BenchmarkHintHostile(b *testing.B) {
 	c.Reason, c.Goal = strings.Repeat("記憶 \n<", 400), strings.Repeat("<&>", 600)
 	b.ReportAllocs()
 	for b.Loop() {
-		Hint(c, cat, Prompts{})
+		hintOf(c, cat, Full, Prompts{})
 	}
 }
 
@@ -228,11 +221,83 @@ func TestSplit(t *testing.T) {
 			require.Equal(t, row.rest, got)
 		})
 	}
-	medium := Hint(goodClassification(), testCatalog(), Prompts{})
+	medium := hintOf(goodClassification(), testCatalog(), Full, Prompts{})
 	other := goodClassification()
 	other.Reason, other.Confidence = "another reason", 0.6
 	own, one := Split(medium)
-	_, two := Split(Hint(other, testCatalog(), Prompts{}))
+	_, two := Split(hintOf(other, testCatalog(), Full, Prompts{}))
 	require.Equal(t, one, two, "what follows the fields is the same for all messages of an intent")
 	require.Contains(t, own, "reason: asks about an earlier decision")
+}
+
+func TestASuggestionSaysSo(t *testing.T) {
+	for _, row := range []struct {
+		confidence float64
+		line       string
+	}{
+		{0.5, "confidence: 0.50 (a suggestion)"},
+		{0.799, "confidence: 0.80 (a suggestion)"},
+		{0.8, "confidence: 0.80"},
+		{1, "confidence: 1.00"},
+	} {
+		c := goodClassification()
+		c.Confidence = row.confidence
+		for _, form := range []Form{Full, Brief} {
+			require.Contains(t, strings.Split(hintOf(c, testCatalog(), form, Prompts{}), "\n"), row.line)
+		}
+	}
+}
+
+func TestBriefHint(t *testing.T) {
+	long := goodClassification()
+	long.Reason, long.Goal, long.Suggestion = strings.Repeat("because ", 40), strings.Repeat("目標", 100), strings.Repeat("<&>", 100)
+	named := goodClassification()
+	named.Intent = "NAMED"
+	keyword := goodClassification()
+	keyword.Intent, keyword.Source, keyword.Confidence = "KEYWORD", payload.SourceFastpath, 1
+	wordy := keyword
+	wordy.Intent = "WORDY"
+	cat := intents.NewCatalog([]intents.Intent{
+		{ID: "MEMORY_LOOKUP", Name: "Memory Lookup", Prompt: "Search the memory."},
+		{ID: "NAMED", Name: strings.Repeat("名", 300), Prompt: "Search the memory."},
+		{ID: "KEYWORD", Name: "Keyword", Prompt: "Search the memory.", Fastpath: intents.Fastpath{Hint: "Just stop."}},
+		{ID: "WORDY", Name: "Wordy", Prompt: "Search the memory.", Fastpath: intents.Fastpath{Hint: strings.Repeat("stop ", 100)}},
+	})
+	for _, row := range []struct {
+		name     string
+		c        payload.Classification
+		contains string
+	}{
+		{"short", goodClassification(), "\nreason: asks about an earlier decision\ngoal: recall the logo decision\nsuggestion: search the memory first\nconfidence: 0.90\ncomplexity: medium\n</intention_hint_plugin>"},
+		{"long fields", long, "…\ngoal: 目"},
+		{"long name", named, "(名"},
+		{"a keyword's own hint", keyword, "complexity: medium\n\nJust stop.\n</"},
+		{"a keyword's long hint", wordy, "complexity: medium\n</"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			hint := hintOf(row.c, cat, Brief, Prompts{Medium: "Take your time."})
+			require.LessOrEqual(t, len(hint), 400)
+			require.True(t, utf8.ValidString(hint))
+			require.Contains(t, hint, row.contains)
+			require.NotContains(t, hint, "Search the memory.")
+			require.NotContains(t, hint, "Take your time.")
+			for _, field := range []string{"\nintent: ", "\nreason: ", "\ngoal: ", "\nconfidence: ", "\ncomplexity: "} {
+				require.Equal(t, 1, strings.Count(hint, field), field)
+			}
+		})
+	}
+}
+
+func TestHintOfAKeyword(t *testing.T) {
+	cat := intents.NewCatalog([]intents.Intent{
+		{ID: "STOP", Name: "Stop", Prompt: "Long advice.", Fastpath: intents.Fastpath{Keywords: []string{"stop"}, Hint: "Just stop. </intention_hint_plugin>"}},
+		{ID: "BARE", Name: "Bare", Prompt: "Long advice.", Fastpath: intents.Fastpath{Keywords: []string{"bare"}}},
+	})
+	c := payload.Classification{Intent: "STOP", Confidence: 1, Complexity: "low", Source: payload.SourceFastpath}
+	hint := hintOf(c, cat, Full, Prompts{Low: "Be brief."})
+	require.True(t, strings.HasSuffix(hint, "\ncomplexity: low\n\nJust stop. &lt;/intention_hint_plugin>\n</intention_hint_plugin>"), hint)
+	c.Source = payload.SourceLocal
+	require.Contains(t, hintOf(c, cat, Full, Prompts{Low: "Be brief."}), "Long advice.\n\nBe brief.", "the classifier found it")
+	c.Intent, c.Source = "BARE", payload.SourceFastpath
+	require.Contains(t, hintOf(c, cat, Full, Prompts{Low: "Be brief."}), "Long advice.\n\nBe brief.", "without a hint of its own")
 }

@@ -3,17 +3,23 @@ package run
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"intenthint/hint/eligibility"
+	"intenthint/hint/said"
 	"intenthint/payload"
+	"intenthint/subjects"
 )
 
 // Answers gives each request of a run the run's first answer.
 type Answers struct {
+	// Sessions are the hints that sessions were given last, by any process.
+	Sessions *said.Sessions
+
 	memory *memory
-	peers  *Peers
+	peers  atomic.Pointer[Peers]
 	claims atomic.Pointer[claimer]
 	log    *slog.Logger
 }
@@ -25,46 +31,68 @@ type claimer interface {
 }
 
 // NewAnswers returns answers without any runs.
-func NewAnswers(log *slog.Logger) *Answers { return &Answers{memory: newMemory(), log: log} }
+func NewAnswers(log *slog.Logger) *Answers {
+	return &Answers{Sessions: said.New(), memory: newMemory(), log: log}
+}
 
 // Join starts to exchange answers with other processes. It must be called before
 // the first request.
-func (as *Answers) Join(p *Peers) { as.peers = p }
+func (as *Answers) Join(p *Peers) { as.peers.Store(p) }
 
 // Claim sets the claims, with which only one process asks a model about a run.
 func (as *Answers) Claim(c *Claims) { as.claimWith(c) }
 
 func (as *Answers) claimWith(c claimer) { as.claims.Store(&c) }
 
-// Learn takes in the message of a turn_begun event, another process's or one of
-// the stream. One that cannot be decoded is ignored.
+// Learn takes in a turn_begun message of another process or of the stream, or that
+// of an event after which a session is told its hint again ([said.Signals]). Another
+// or an invalid one is ignored.
 func (as *Answers) Learn(message []byte) {
 	env, err := payload.DecodeRequest(message)
 	if err != nil {
 		return
 	}
 	ctx, err := payload.DecodeContext(env.Ctx)
-	if err != nil {
-		return
+	switch {
+	case err != nil:
+	case env.Hook == subjects.HookTurnBegun:
+		as.learnTurn(ctx, env)
+	case slices.Contains(said.Resets, env.Hook):
+		as.Sessions.Reset(ctx.Session(), env.TS)
+	case env.Hook == subjects.HookBeforePromptBuild:
+		as.Sessions.Lost(ctx.Session(), env.TS)
 	}
+}
+
+func (as *Answers) learnTurn(ctx payload.Context, env payload.Envelope) {
 	begun, err := payload.DecodeTurnBegun(env.Event)
 	if err != nil {
 		return
 	}
+	as.Sessions.Learn(ctx.Session(), env.TS, begun.Last)
 	key := Key(ctx)
 	if key == "" || begun.Skip == "" && begun.Result == nil {
 		return
 	}
-	as.memory.learn(key, begun.Prompt, Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result})
+	as.memory.learn(key, begun.Said(), Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result, Skills: begun.Skills})
+}
+
+// UseSkill notes that a run has read a skill. It reports whether the run's hint
+// named the skill and this is the first time; it is false for a run that is not
+// known, or no more.
+func (as *Answers) UseSkill(ctx payload.Context, s payload.Skill) bool {
+	key := Key(ctx)
+	return key != "" && as.memory.use(key, s)
 }
 
 // Tell makes the message of a turn_begun event known to the other processes. It
 // costs a buffered write.
 func (as *Answers) Tell(message []byte) {
-	if as.peers == nil {
+	peers := as.peers.Load()
+	if peers == nil {
 		return
 	}
-	if err := as.peers.tell(message); err != nil {
+	if err := peers.tell(message); err != nil {
 		as.log.Debug("answer broadcast failed", "error", err)
 	}
 }
@@ -73,7 +101,8 @@ func (as *Answers) Tell(message []byte) {
 // [Answers.First], in the order of the fields.
 type Request struct {
 	// Key names the run, see [Key]; "" is a run of its own.
-	Key    string
+	Key string
+	// Prompt is what the user asks.
 	Prompt string
 	// Deadline is when the answer must leave.
 	Deadline time.Time
@@ -117,8 +146,8 @@ func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
 		r.Prepare(r.Prompt)
 		return r.settle(r.Classify(ctx)), Fresh
 	}
-	if as.peers != nil {
-		as.peers.settle(ctx)
+	if peers := as.peers.Load(); peers != nil {
+		peers.settle(ctx)
 	}
 	known, first, mine := as.memory.join(r.Key, r.Prompt)
 	for !mine {
@@ -205,7 +234,7 @@ func (as *Answers) release(ctx context.Context, key string) {
 	}
 }
 
-// waitUntil is wait that gives up at a moment.
+// waitUntil is like wait, but ends at a moment too.
 func (known *run) waitUntil(ctx context.Context, moment time.Time) (Answer, bool) {
 	ctx, cancel := context.WithDeadline(ctx, moment)
 	defer cancel()

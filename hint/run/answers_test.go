@@ -117,7 +117,7 @@ func TestARunWithoutAnIDIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatWillNotBeGivenIsALateOne(t *testing.T) {
+func TestAnAnswerThatIsNotUsedCountsAsDeadline(t *testing.T) {
 	as := NewAnswers(quiet)
 	late := ask("r1", taken, 0)
 	late.Commit = func() bool { return false }
@@ -128,7 +128,7 @@ func TestAnAnswerThatWillNotBeGivenIsALateOne(t *testing.T) {
 	require.Equal(t, Fresh, origin)
 }
 
-func TestAfterAPanicNobodyWaits(t *testing.T) {
+func TestAPanicReleasesWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		as := NewAnswers(quiet)
 		bad := ask("r1", taken, 0)
@@ -163,7 +163,7 @@ func TestRequestsAtOnceMakeOneAnswer(t *testing.T) {
 	})
 }
 
-func TestWhoCannotWaitAnswersForItself(t *testing.T) {
+func TestARequestWithLittleTimeClassifiesForItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		as := NewAnswers(quiet)
 		var slow sync.WaitGroup
@@ -178,7 +178,7 @@ func TestWhoCannotWaitAnswersForItself(t *testing.T) {
 	})
 }
 
-func TestTheShortDeadlineOfAnotherRequestIsNoAnswer(t *testing.T) {
+func TestAnotherRequestsDeadlineIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		as := NewAnswers(quiet)
 		var hurried sync.WaitGroup
@@ -230,7 +230,7 @@ func TestARunThatAnotherProcessClassifiesIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWhatIsLearnedDoesNotReplaceAFirstAnswer(t *testing.T) {
+func TestALearnedAnswerDoesNotReplaceTheFirst(t *testing.T) {
 	as := NewAnswers(quiet)
 	other := Answer{Hint: "intent: CHAT", Result: &payload.Classification{Intent: "CHAT"}}
 	as.Learn(begun(taken))

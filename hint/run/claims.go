@@ -30,9 +30,9 @@ func NewClaims(bucket jetstream.KeyValue, log *slog.Logger) *Claims {
 const claimTime = 100 * time.Millisecond
 
 // Claim returns the zero time when this process may classify the run until the
-// given moment, else the one until which another process has promised to. When
-// the bucket cannot be asked in time it may: a second model call is better than
-// no hint.
+// given moment, else the moment until which another process has promised to. It
+// may as well when the bucket does not answer in time: a second model call is
+// better than no hint.
 func (c *Claims) Claim(ctx context.Context, key string, now, until time.Time) (promised time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()

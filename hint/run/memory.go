@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"sync"
 	"unique"
@@ -28,20 +29,27 @@ type Answer struct {
 	Skip eligibility.Skip
 	// Result is nil when nothing could be classified.
 	Result *payload.Classification
+	// Skills are those that the hint names with their path.
+	Skills []payload.Skill
 }
 
 // Final reports whether a retry of the run is given the answer again; after
 // another one it is classified anew (contract §8).
-func (a Answer) Final() bool { return a.Skip == "" || a.Skip == eligibility.LowConfidence }
+func (a Answer) Final() bool {
+	return a.Skip == "" || a.Skip == eligibility.LowConfidence || a.Skip == eligibility.Unchanged
+}
 
 // run is one run's first answer, or the wait for it.
 type run struct {
 	done chan struct{} // closed when answer is set
-	// prompt is the first prompt, until there is a final answer: a retry comes
-	// with another one ("Continue the current task …") that does not state
-	// what the user wants. "" when it was not kept. The lock of Runs guards it.
+	// prompt is the first prompt, until there is a final answer: that of a retry
+	// does not state what the user wants. "" when it was not kept. The lock of
+	// the memory guards it.
 	prompt string
 	answer kept
+	// read are the skills of the answer that the run has read, by name. The lock
+	// of the memory guards it.
+	read []string
 }
 
 // kept is an answer in compact form: most of a hint's text is shared by all hints
@@ -51,15 +59,16 @@ type kept struct {
 	rest   unique.Handle[string]
 	skip   eligibility.Skip
 	result *payload.Classification
+	skills []payload.Skill
 }
 
 func keep(a Answer) kept {
 	own, rest := render.Split(a.Hint)
-	return kept{strings.Clone(own), unique.Make(rest), a.Skip, a.Result}
+	return kept{strings.Clone(own), unique.Make(rest), a.Skip, a.Result, a.Skills}
 }
 
 // answer returns the answer that was kept.
-func (k kept) answer() Answer { return Answer{k.own + k.rest.Value(), k.skip, k.result} }
+func (k kept) answer() Answer { return Answer{k.own + k.rest.Value(), k.skip, k.result, k.skills} }
 
 func (k kept) final() bool { return Answer{Skip: k.skip}.Final() }
 
@@ -73,15 +82,12 @@ type memory struct {
 }
 
 func newMemory() *memory {
-	cache, err := lru.New[string, *run](maxRuns)
-	if err != nil {
-		panic(err) // only for a size that is not positive
-	}
+	cache, _ := lru.New[string, *run](maxRuns) // fails only for a size that is not positive
 	return &memory{cache: cache}
 }
 
-// Key names the run of a request, "" when it has no run id. Clients choose run
-// ids on some channels, so the session belongs to the name.
+// Key names the run of a request, "" without a run id. Some channels let clients
+// choose run ids, so the session is part of the name.
 func Key(ctx payload.Context) string {
 	if ctx.RunID == "" {
 		return ""
@@ -107,32 +113,26 @@ func (m *memory) join(key, prompt string) (known *run, first string, mine bool) 
 		if known.prompt != "" {
 			prompt = known.prompt
 		}
-		select {
-		case <-known.done:
-			if known.answer.final() {
-				return known, prompt, false
-			}
-			m.forget(known)
-		default:
+		if !known.answered() || known.answer.final() {
 			return known, prompt, false
 		}
+		m.forget(known)
 	}
-	fresh := &run{done: make(chan struct{})}
-	m.hold(fresh, prompt)
-	m.cache.Add(key, fresh)
-	return fresh, prompt, true
+	return m.begin(key, prompt), prompt, true
 }
 
-// hold keeps the prompt of a run. Beyond the limit it drops all earlier prompts.
-// The lock is held.
-func (m *memory) hold(known *run, prompt string) {
+// begin adds a run without an answer. Beyond the limit of prompts it drops all
+// earlier ones. The lock is held.
+func (m *memory) begin(key, prompt string) *run {
 	if m.prompts += len(prompt); m.prompts > maxPrompts {
 		for _, other := range m.cache.Values() {
 			other.prompt = ""
 		}
 		m.prompts = len(prompt)
 	}
-	known.prompt = prompt
+	fresh := &run{done: make(chan struct{}), prompt: prompt}
+	m.cache.Add(key, fresh)
+	return fresh
 }
 
 // forget drops the prompt of a run. The lock is held.
@@ -141,73 +141,80 @@ func (m *memory) forget(known *run) {
 	known.prompt = ""
 }
 
-// end sets the answer of a run that has none. The lock is held.
-func (m *memory) end(known *run, a kept) {
-	known.answer = a
-	if a.final() {
-		m.forget(known)
-	}
-	close(known.done)
-}
-
-// finish sets the answer of a run that join gave to the caller, unless another
-// process has given a final one meanwhile; the answer that stands is returned.
+// finish sets the answer of a run that join gave to the caller, and returns the
+// answer that stands: another process may have given a final one meanwhile.
 func (m *memory) finish(key string, known *run, a Answer) Answer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	select {
-	case <-known.done:
+	return m.answer(key, known, a)
+}
+
+// learn stores the answer that another process gave.
+func (m *memory) learn(key, prompt string, a Answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, ok := m.cache.Get(key)
+	if !ok {
+		known = m.begin(key, prompt)
+	}
+	m.answer(key, known, a)
+}
+
+// answer sets the answer of a run, unless it has a final one, and returns the one
+// that stands. The lock is held.
+func (m *memory) answer(key string, known *run, a Answer) Answer {
+	if known.answered() {
 		if known.answer.final() {
 			return known.answer.answer()
 		}
-		// Others may be reading the old one.
-		next := &run{done: make(chan struct{}), prompt: known.prompt}
-		known.prompt = ""
-		known = next
-		m.cache.Add(key, known)
-	default:
+		// Others may be reading the old answer.
+		prompt := known.prompt
+		m.forget(known)
+		known = m.begin(key, prompt)
 	}
-	m.end(known, keep(a))
+	known.answer = keep(a)
+	if a.Final() {
+		m.forget(known)
+	}
+	close(known.done)
 	return a
+}
+
+func (known *run) answered() bool {
+	select {
+	case <-known.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // wait returns the answer of a run once it is there; false when ctx ends first.
 func (known *run) wait(ctx context.Context) (Answer, bool) {
 	select {
 	case <-known.done:
-		return known.answer.answer(), true
-	default:
-	}
-	select {
-	case <-known.done:
-		return known.answer.answer(), true
 	case <-ctx.Done():
-		return Answer{}, false
-	}
-}
-
-// learn takes in the final or failed answer that another process gave. A first
-// final answer that is known already stands.
-func (m *memory) learn(key, prompt string, a Answer) {
-	answer := keep(a)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if known, ok := m.cache.Get(key); ok {
-		select {
-		case <-known.done:
-			if known.answer.final() {
-				return
-			}
-			m.forget(known)
-		default:
-			m.end(known, answer)
-			return
+		if !known.answered() {
+			return Answer{}, false
 		}
 	}
-	known := &run{done: make(chan struct{})}
-	if !answer.final() {
-		m.hold(known, prompt)
+	return known.answer.answer(), true
+}
+
+// use notes that a run has read a skill, and reports whether its hint named the
+// skill and this is the first time.
+func (m *memory) use(key string, s payload.Skill) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	known, ok := m.cache.Peek(key)
+	if !ok || !known.answered() {
+		return false
 	}
-	m.end(known, answer)
-	m.cache.Add(key, known)
+	for _, hinted := range known.answer.skills {
+		if (hinted.Name == s.Name || hinted.Path == s.Path) && !slices.Contains(known.read, hinted.Name) {
+			known.read = append(known.read, hinted.Name)
+			return true
+		}
+	}
+	return false
 }

@@ -27,7 +27,7 @@ func TestRunsForgetTheOldest(t *testing.T) {
 	require.True(t, mine)
 }
 
-func TestLongNamesOfRunsAreNotKept(t *testing.T) {
+func TestLongRunKeysAreHashed(t *testing.T) {
 	long := payload.Context{SessionID: "s", RunID: strings.Repeat("r", 1<<20)}
 	require.LessOrEqual(t, len(Key(long)), maxRunKey)
 	require.Equal(t, Key(long), Key(long))
@@ -76,7 +76,7 @@ func TestRunsKeepFewPrompts(t *testing.T) {
 	}
 }
 
-func TestAKeptAnswerIsWholeAgain(t *testing.T) {
+func TestKeptAnswersRoundTrip(t *testing.T) {
 	for _, a := range []Answer{
 		{Hint: "intent: A (A)\ncomplexity: low\n\nThe rest.", Result: &payload.Classification{Intent: "A"}},
 		{Skip: eligibility.LowConfidence, Result: &payload.Classification{Intent: "A"}},
@@ -88,4 +88,18 @@ func TestAKeptAnswerIsWholeAgain(t *testing.T) {
 	}
 	one, two := keep(Answer{Hint: "x\ncomplexity: low\nrest"}), keep(Answer{Hint: "y\ncomplexity: low\nrest"})
 	require.Equal(t, one.rest, two.rest, "what hints share is kept once")
+}
+
+func TestSkillsThatARunReads(t *testing.T) {
+	ctx := payload.Context{RunID: "r1", SessionID: "s"}
+	git, deploy := payload.Skill{Name: "git", Path: "/git/SKILL.md"}, payload.Skill{Name: "deploy", Path: "/deploy/SKILL.md"}
+	as := NewAnswers(quiet)
+	require.False(t, as.UseSkill(ctx, git), "a run that is not known")
+	as.Learn(payload.EncodeTurnBegun("e1", 1, ctx, payload.TurnBegun{RunID: "r1", Hint: "h", Result: taken.Result, Skills: []payload.Skill{git, deploy}}, 0))
+	require.False(t, as.UseSkill(ctx, payload.Skill{Name: "other", Path: "/other/SKILL.md"}), "one that the hint does not name")
+	require.True(t, as.UseSkill(ctx, payload.Skill{Name: "git", Path: "~/git/SKILL.md"}), "by its name")
+	require.False(t, as.UseSkill(ctx, git), "again")
+	require.True(t, as.UseSkill(ctx, payload.Skill{Name: "Deployment", Path: "/deploy/SKILL.md"}), "by its path")
+	require.False(t, as.UseSkill(payload.Context{RunID: "r2", SessionID: "s"}, git), "another run")
+	require.False(t, as.UseSkill(payload.Context{SessionID: "s"}, git), "no run")
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"intenthint/internal/text"
@@ -13,41 +14,39 @@ import (
 // Bounds of an answer.
 const (
 	maxAnswer = 256 << 10 // bytes that are looked at
-	// maxValues is how many opening brackets and braces are tried; what comes
-	// after so many that open no list is no answer.
+	// maxValues is how many opening brackets and braces are tried.
 	maxValues = 64
-	// maxSuggestions is more than anybody asks for.
+	// maxSuggestions bounds the suggestions that are kept.
 	maxSuggestions = 1000
-	// maxSuggestion is where longer texts are cut, in characters; they are too
-	// long for an example anyway.
+	// maxSuggestion is where texts are cut, in characters. A cut one is too long
+	// for an example.
 	maxSuggestion = 2 * maxExample
 )
 
-// thinking is what a model thought before it answered.
+// thinking is the reasoning in front of an answer.
 var thinking = regexp.MustCompile(`(?is)^.*</think(?:ing)?>`)
 
 // parseAnswer reads the suggestions in a model's answer: a JSON array of strings,
 // or an object that has one as its "examples", bare or with anything around it
-// (a code fence, prose, thinking). Of several lists all count. Each suggestion
-// comes as one line without control characters and invisible ones; blank ones
-// and what is not a string are left out. Errors are [model.ErrUnparsable].
+// (a code fence, prose, thinking). Several lists add up. Each suggestion becomes
+// one line without control and invisible characters; items that are blank or not
+// a string are left out. Errors are [model.ErrUnparsable].
 func parseAnswer(text string) ([]string, error) {
 	if len(text) > maxAnswer {
 		return nil, fmt.Errorf("%w: %d bytes of text", model.ErrUnparsable, len(text))
 	}
 	text = thinking.ReplaceAllString(text, "")
 	var out []string
-	lists, values := 0, 0
-	for i := 0; i < len(text) && values < maxValues; {
+	lists := 0
+	for i, values := 0, 0; values < maxValues; values++ {
 		next := strings.IndexAny(text[i:], "[{")
 		if next < 0 {
 			break
 		}
 		i += next
-		values++
 		items, n, ok := decodeList(text[i:])
 		if !ok {
-			i++ // it may hold one
+			i++ // a list may be inside
 			continue
 		}
 		i += n
@@ -80,20 +79,17 @@ func decodeList(text string) (items []json.RawMessage, n int, ok bool) {
 		}
 		return answer.Examples, int(dec.InputOffset()), true
 	}
-	if dec.Decode(&items) != nil {
+	if dec.Decode(&items) != nil || !slices.ContainsFunc(items, isString) {
 		return nil, 0, false
 	}
-	for _, item := range items {
-		if item[0] == '"' {
-			return items, int(dec.InputOffset()), true
-		}
-	}
-	return nil, 0, false
+	return items, int(dec.InputOffset()), true
 }
+
+func isString(item json.RawMessage) bool { return item[0] == '"' }
 
 func suggestionOf(item json.RawMessage) string {
 	var said string
-	if item[0] != '"' || json.Unmarshal(item, &said) != nil {
+	if !isString(item) || json.Unmarshal(item, &said) != nil {
 		return ""
 	}
 	return text.OneLine(said, maxSuggestion)

@@ -2,14 +2,15 @@ package expand
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// contextLines is how many unchanged lines stand around a change.
+// contextLines is the number of unchanged lines around a change.
 const contextLines = 3
 
-// Diff returns the unified diff of a file that was edited in one place, "" when
-// it was not edited at all. Lines end in it as they do in the file.
+// Diff returns the unified diff of a file that was edited in one place, "" for an
+// unchanged one. Line ends are those of the file.
 func Diff(oldName, newName string, before, after []byte) string {
 	a, b := splitLines(before), splitLines(after)
 	head := 0
@@ -46,7 +47,7 @@ func Diff(oldName, newName string, before, after []byte) string {
 	return out.String()
 }
 
-// span is a range of lines as a hunk's header has it.
+// span is a range of lines in the form of a hunk header.
 func span(from, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", from)
@@ -55,9 +56,5 @@ func span(from, n int) string {
 }
 
 func splitLines(data []byte) []string {
-	lines := strings.SplitAfter(string(data), "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	return lines
+	return slices.Collect(strings.Lines(string(data)))
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -21,25 +20,12 @@ import (
 
 	"intenthint/classify/local"
 	"intenthint/intents"
+	"intenthint/internal/golden"
 	"intenthint/model"
 	"intenthint/model/provider"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o600))
-	}
-	want, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.Equal(t, string(want), got)
-}
 
 // verdicts is a classifier that has made up its mind about some messages.
 type verdicts map[string]local.Prediction
@@ -71,7 +57,7 @@ func TestBuildRequest(t *testing.T) {
 	doors, _ := cat.Lookup("DOORS")
 	notes, _ := cat.Lookup("NOTES")
 	req := BuildRequest(lights, []intents.Intent{doors, notes}, 20)
-	golden(t, "prompt.txt", req.System+"=====\n"+req.User)
+	golden.Equal(t, "prompt.txt", req.System+"=====\n"+req.User)
 	require.Equal(t, 2048+20*80, req.MaxTokens)
 	require.InDelta(t, 0.8, req.Temperature, 0)
 	require.JSONEq(t, `{"type":"object","additionalProperties":false,"required":["examples"],
@@ -233,7 +219,7 @@ func TestDiff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, "diff-"+strings.ReplaceAll(name, " ", "-")+".txt", Diff("old/x.md", "new/x.md", []byte(tc.before), []byte(tc.after)))
+			golden.Equal(t, "diff-"+strings.ReplaceAll(name, " ", "-")+".txt", Diff("old/x.md", "new/x.md", []byte(tc.before), []byte(tc.after)))
 		})
 	}
 	require.Empty(t, Diff("a", "b", []byte(before), []byte(before)))

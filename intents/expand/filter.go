@@ -38,8 +38,7 @@ func Reasons() []Reason {
 }
 
 const (
-	// maxExample is the longest example that is kept, in characters. People do
-	// write longer messages, but what they want is in a sentence or two.
+	// maxExample is the longest example that is kept, in characters.
 	maxExample = 200
 	// maxSimilarity is the least Jaccard index of the character trigrams of two
 	// normalised texts that makes them near-duplicates. In English it is one
@@ -98,13 +97,11 @@ func (f *Filter) add(id, text, normal string) {
 // Judge sorts the suggestions for an intent into those to keep, at most so
 // many, and those to drop, both in the order they came in.
 //
-// The classifier has the last word, but only where it is sure: a suggestion that
-// it gives to another intent with a confidence of 0.8 is dropped, since it would
-// blur the border between the two. Everything else stays, even what it takes for
-// the fallback: unknown words are what it is to learn. On the bundled intents,
-// trained on ten examples each and given twenty more as suggestions, 43 % of the
-// held-out ones were right before, 57 % with all twenty, and 47 % when every
-// suggestion that the classifier put elsewhere was dropped, half of them.
+// A suggestion that the classifier gives to another intent with a confidence of
+// 0.8 is dropped. All others stay, since unknown words are what it is to learn:
+// on the bundled intents, trained on ten examples each and given twenty more, 43 %
+// of the held-out ones were right before, 57 % with all twenty, and 47 % without
+// those that the classifier put elsewhere.
 func (f *Filter) Judge(id string, suggestions []string, most int) (kept []string, dropped []Dropped) {
 	for _, text := range suggestions {
 		normal := local.Normalize(text)

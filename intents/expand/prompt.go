@@ -26,8 +26,8 @@ const (
 const (
 	// temperature makes the model vary its wording.
 	temperature = 0.8
-	// An example is seldom more than tokensEach tokens in any script; spare is
-	// for models that think, or talk, before they answer.
+	// An example seldom takes more than tokensEach tokens in any script;
+	// spareTokens are for thinking and prose before the answer.
 	tokensEach  = 80
 	spareTokens = 2048
 )
@@ -55,7 +55,7 @@ var answerSchema = json.RawMessage(`{
 }`)
 
 // BuildRequest asks for count more examples of an intent that do not fit its
-// neighbours. It depends on nothing but its arguments.
+// neighbours.
 func BuildRequest(in intents.Intent, neighbours []intents.Intent, count int) provider.Request {
 	var b strings.Builder
 	classify.WriteIntent(&b, in, shownExamples)
@@ -80,8 +80,8 @@ func BuildRequest(in intents.Intent, neighbours []intents.Intent, count int) pro
 	}
 }
 
-// Neighbours returns the intents that the classifier thinks of next at the
-// examples of an intent, the likeliest first, at most eight.
+// Neighbours returns the other intents that the classifier finds likeliest for the
+// examples of an intent, best first, at most eight.
 func Neighbours(cat *intents.Catalog, in intents.Intent, classifier Classifier) []intents.Intent {
 	texts := in.Examples
 	if len(texts) == 0 {
@@ -103,7 +103,7 @@ func Neighbours(cat *intents.Catalog, in intents.Intent, classifier Classifier) 
 	return out[:min(len(out), maxNeighbours)]
 }
 
-// tally is how many texts are in a script.
+// tally is the number of texts in a script.
 type tally struct {
 	name string
 	n    int
@@ -115,7 +115,7 @@ type script struct {
 	tables []*unicode.RangeTable
 }
 
-// known are the scripts that are told apart, by what people call them. Japanese
+// known are the scripts that are distinguished, by their common names. Japanese
 // and Korean are written with Chinese characters too, so they come first.
 var known = []script{
 	{"Japanese", []*unicode.RangeTable{unicode.Hiragana, unicode.Katakana}},
@@ -132,9 +132,9 @@ var known = []script{
 	{"Latin letters", []*unicode.RangeTable{unicode.Latin}},
 }
 
-// scripts counts texts by script, the most frequent one first. A text with a
-// character of a script other than Latin is in that one: people write names
-// and technical words in Latin letters everywhere.
+// scripts counts texts by script, the most frequent one first. A text with any
+// character of another script does not count as Latin: names and technical words
+// are written in Latin letters everywhere.
 func scripts(texts []string) []tally {
 	tallies := make([]tally, len(known)+1)
 	tallies[len(known)].name = "other scripts"

@@ -10,12 +10,12 @@ import (
 	"intenthint/internal/atomicfile"
 )
 
-// ErrChanged is the error of [Replace] for a file that is not what it was.
-var ErrChanged = errors.New("the file was changed meanwhile")
+// ErrChanged is returned by [Replace] for a file with other content than expected.
+var ErrChanged = errors.New("the file has changed")
 
 // Replace atomically replaces the whole content of a file, before, by after. The
-// file keeps its mode; a link is followed. When its content is not before, it is
-// left as it is and the error is [ErrChanged].
+// file keeps its mode; a link is followed. A file with other content than before
+// is not changed, and the error is [ErrChanged].
 func Replace(path string, before, after []byte) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

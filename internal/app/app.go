@@ -9,18 +9,22 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nuid"
 
+	"intenthint/console"
 	"intenthint/handlers"
 	"intenthint/hint"
 	"intenthint/hint/run"
+	"intenthint/hint/said"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
+	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
 )
@@ -32,6 +36,8 @@ type Options struct {
 	Log     *slog.Logger
 	// Level is the level of Log; a configuration reload sets it.
 	Level *slog.LevelVar
+	// Ready, if set, is called by [App.Run] once requests are answered.
+	Ready func()
 }
 
 // App is one consumer process. The steps of [App.Start] fill it in.
@@ -43,8 +49,10 @@ type App struct {
 	metrics *Metrics
 	health  health
 	live    *live
-	loaded  chan error // the result of loading the intents
-	cleanup cleanups   // run last in, first out
+	// catalogued and loaded are the results of reading the intents, and of that
+	// and training on them.
+	catalogued, loaded chan error
+	cleanup            cleanups // run last in, first out
 
 	// end cancels background work, which the wait group work counts; giveUp
 	// cancels requests and events in progress.
@@ -59,7 +67,11 @@ type App struct {
 	sessions         store.Store
 	rebuilding       *rebuilder
 	answers          *run.Answers
+	console          *console.Console // nil where HINT_HTTP_ADDR is off
+	gate             *gate            // nil where HINT_TRIAGE does not enable it
+	hub              *hub             // nil where HINT_KNOWHUB does not enable it
 	publisher        *events.Publisher
+	lost             int // events that a stop could not publish
 }
 
 // New starts to load and train the intents, and returns a system that can be
@@ -67,10 +79,18 @@ type App struct {
 func New(cfg *config.Config, o Options) *App {
 	a := &App{
 		cfg: cfg, opts: o, log: o.Log, layout: Layout(cfg), metrics: NewMetrics(o.Version),
-		loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
+		catalogued: make(chan error, 1), loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
 	}
 	a.live = newLive(cfg, a.metrics, o.Log, o.Level)
-	go func() { a.loaded <- a.live.load() }()
+	go func() {
+		err := a.live.load()
+		a.catalogued <- err
+		if err == nil {
+			a.live.train()
+		}
+		a.loaded <- err
+		returnMemory()
+	}()
 	return a
 }
 
@@ -82,6 +102,9 @@ func (a *App) Bus() *bus.Bus { return a.requests }
 func (a *App) Run(ctx context.Context) error {
 	err := a.Start(ctx)
 	if err == nil {
+		if a.opts.Ready != nil {
+			a.opts.Ready()
+		}
 		<-ctx.Done()
 		a.log.Info("stopping")
 	} else if ctx.Err() != nil {
@@ -96,21 +119,20 @@ func (a *App) Start(ctx context.Context) error {
 	began := time.Now()
 	a.grace, a.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, a.end = context.WithCancel(ctx)
-	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openTurns} {
+	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openTurns, a.openTriage, a.openKnowHub, a.takeRequests} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
-	if err := a.takeRequests(a.grace); err != nil {
-		return err
-	}
 	a.work.Go(func() { a.live.watch(ctx) })
 	a.work.Go(func() { a.rebuilding.watch(ctx, a.sessions) })
+	a.work.Go(func() { events.WatchStreams(ctx, a.events.JS, a.layout, a.metrics.events) })
+	a.work.Go(func() { a.metrics.countSessions(ctx, a.sessions, a.log) })
 	a.work.Go(func() { sweep(ctx, a.sessions, a.cfg.Store.Retention, a.log) })
 	a.health.serving.Store(true)
 	a.cleanup.add("ready", func(context.Context) error { a.health.serving.Store(false); return nil })
-	a.log.Info("ready", "took", time.Since(began).Round(time.Millisecond), "ofWhichNATS", a.connected.Sub(began).Round(time.Millisecond),
-		"nats", a.requests.URL(), "classifier", a.live.describe(), "sessions", StoreName(a.cfg))
+	a.log.Info("ready", "took_ms", time.Since(began).Milliseconds(), "nats_ms", a.connected.Sub(began).Milliseconds(),
+		"nats", a.requests.URL(), "classifier", a.live.describe(), "intents", a.live.intents(), "sessions", StoreName(a.cfg))
 	return nil
 }
 
@@ -122,28 +144,27 @@ func (a *App) Stop() error {
 	patience := time.AfterFunc(stopTime(a.live.config()), a.giveUp)
 	defer patience.Stop()
 	defer a.giveUp()
-	return a.cleanup.run(a.grace)
+	err := a.cleanup.run(a.grace)
+	if a.lost > 0 {
+		a.log.Error("stopped, events not acknowledged by the stream are lost", "events", a.lost)
+	} else if err == nil {
+		a.log.Info("stopped")
+	}
+	return err
 }
 
-// stopTime bounds a graceful stop. It is longer than HINT_TIMEOUT_MS, which a
-// request may spend waiting for its model.
+// stopTime bounds a graceful stop. It is longer than HINT_TIMEOUT_MS, and than the
+// time that the triage gate has: a request may spend it waiting for its model.
 func stopTime(cfg *config.Config) time.Duration {
-	return max(20*time.Second, cfg.Classifier.Timeout+10*time.Second)
+	longest := cfg.Classifier.Timeout
+	if cfg.Triage.Enabled {
+		longest = max(longest, cfg.Triage.Timeout())
+	}
+	return max(20*time.Second, longest+10*time.Second)
 }
 
 // catchUpTime bounds how long a stop waits for events still coming in.
 const catchUpTime = 2 * time.Second
-
-// listen serves health and metrics first: a process that waits for its server
-// reports alive and not ready.
-func (a *App) listen(ctx context.Context) error {
-	stop, err := startHTTP(ctx, a.cfg, &a.health, a.metrics, a.log)
-	if err != nil {
-		return err
-	}
-	a.cleanup.add("http", stop)
-	return nil
-}
 
 // connect connects to the server, or starts it, and creates missing streams and
 // durables.
@@ -160,20 +181,26 @@ func (a *App) connect(ctx context.Context) (err error) {
 	if err := a.requests.CheckJetStream(ctx); err != nil {
 		return err
 	}
-	if err := provision(ctx, a.requests, a.layout, a.log); err != nil {
+	if err := a.identify(ctx); err != nil {
 		return err
 	}
 	if a.events, err = a.requests.Another(ctx, "intenthint events"); err != nil {
 		return err
 	}
+	a.metrics.requestsConnected.ask(a.requests.NC.IsConnected)
+	a.metrics.eventsConnected.ask(a.events.NC.IsConnected)
 	a.cleanup.add("event connection", func(context.Context) error { a.events.Close(); return nil })
 	a.cleanup.add("background", func(ctx context.Context) error { return wait(ctx, &a.work) })
 	return nil
 }
 
-// openSessions opens the store.
+// openSessions opens the store, once the catalogue is read: by it and the rules
+// some events begin turns.
 func (a *App) openSessions(ctx context.Context) error {
-	a.rebuilding = newRebuilder(a.events.JS, a.layout, a.log)
+	if err := <-a.catalogued; err != nil {
+		return err
+	}
+	a.rebuilding = newRebuilder(a.events.JS, a.layout, a.live.settings, a.log)
 	err := patiently(ctx, a.log, func(ctx context.Context) (err error) {
 		a.sessions, err = OpenStore(ctx, a.cfg, a.events.JS, a.rebuilding.lost, a.log)
 		return err
@@ -202,10 +229,12 @@ var ErrOtherSystem = errors.New("sessions of another system")
 
 // takeEvents starts to fold events into sessions.
 func (a *App) takeEvents(ctx context.Context) error {
+	handler := EventHandler(a.sessions, a.live.settings)
+	handler.Decode = a.noticing(a.countingSkills(handler.Decode))
 	var sink *events.Sink[store.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
 		sink, err = events.StartSink(once, events.SinkOptions[store.Fact]{
-			Name: "sessions", JS: a.events.JS, Layout: a.layout, Handler: EventHandler(a.sessions), Metrics: a.metrics.events, Log: a.log,
+			Name: "sessions", JS: a.events.JS, Layout: a.layout, Handler: handler, Metrics: a.metrics.events, Log: a.log,
 		})
 		return err
 	})
@@ -224,26 +253,84 @@ func (a *App) takeEvents(ctx context.Context) error {
 	return nil
 }
 
+// decode is the Decode of an [events.Handler].
+type decode = func(subject, msgID string, data []byte) (events.Event[store.Fact], error)
+
+// noticing makes all processes notice the events after which a session is told its
+// hint again: only one of them gets an event.
+func (a *App) noticing(next decode) decode {
+	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
+		ev, err := next(subject, msgID, data)
+		if err == nil && slices.Contains(said.Signals, ev.Hook) {
+			a.notice(msgID, data)
+		}
+		return ev, err
+	}
+}
+
+// countingSkills counts the skills that turns have read and their hints named.
+func (a *App) countingSkills(next decode) decode {
+	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
+		ev, err := next(subject, msgID, data)
+		if err != nil || ev.Fact.Call == nil || ev.Fact.Call.Skill == nil {
+			return ev, err
+		}
+		ctx := payload.Context{RunID: ev.Fact.RunID, SessionID: ev.Fact.SessionID, SessionKey: ev.Fact.SessionKey}
+		if a.answers.UseSkill(ctx, payload.Skill{Name: ev.Fact.Call.Skill.Name, Path: ev.Fact.Call.Skill.Path}) {
+			a.metrics.hints.SkillUsed()
+		}
+		return ev, nil
+	}
+}
+
+func (a *App) notice(msgID string, data []byte) {
+	env, err := payload.DecodeEvent(data, msgID)
+	if err != nil {
+		return
+	}
+	ctx, err := payload.DecodeContext(env.Ctx)
+	if err != nil || ctx.Session() == "" {
+		return
+	}
+	signal := payload.EncodeSignal(env.Hook, env.ID, env.TS, payload.Context{SessionID: ctx.SessionID, SessionKey: ctx.SessionKey})
+	a.answers.Learn(signal)
+	a.answers.Tell(signal)
+}
+
 // openTurns opens the publisher of turns and the channel to other processes.
 func (a *App) openTurns(ctx context.Context) (err error) {
 	if a.publisher, err = events.NewPublisher(a.requests.NC, a.metrics.events, a.log); err != nil {
 		return err
 	}
-	a.cleanup.add("publisher", func(ctx context.Context) error { a.publisher.Stop(ctx); return nil })
+	a.cleanup.add("publisher", func(ctx context.Context) error { a.lost = a.publisher.Stop(ctx); return nil })
+	a.health.healthy.Add("publisher", a.publisher.Check)
 
 	peers, err := run.Listen(a.requests.NC, a.layout.Prefix.Runs(), nuid.Next(), a.answers.Learn)
 	if err != nil {
 		return err
 	}
-	if err := a.requests.Subscribed(ctx); err != nil {
+	if err := patiently(ctx, a.log, a.requests.Subscribed); err != nil {
 		return err
 	}
 	a.answers.Join(peers)
-	if err := bus.RecentTurns(ctx, a.requests.JS, a.layout, time.Now(), a.answers.Learn); err != nil {
-		a.log.Warn("recent runs not read, their retries are classified anew", "error", err)
-	}
+	a.learnRecent(ctx)
 	a.live.onModel(func() { a.openClaims(ctx) })
 	return nil
+}
+
+// learnTime bounds learning: a start does not wait for a stream that cannot be read.
+const learnTime = 10 * time.Second
+
+// learnRecent takes in what the processes before this one have said.
+func (a *App) learnRecent(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, learnTime)
+	defer cancel()
+	for _, hook := range append([]string{subjects.HookTurnBegun}, said.Signals...) {
+		if err := bus.RecentEvents(ctx, a.requests.JS, a.layout, time.Now(), hook, a.answers.Learn); err != nil {
+			a.log.Warn("recent events not read, runs may be classified again and hints repeated wrongly", "hook", hook, "error", err)
+			return
+		}
+	}
 }
 
 // claimPause is the pause between attempts to open the bucket of claims.
@@ -265,11 +352,11 @@ func (a *App) openClaims(ctx context.Context) {
 	}
 }
 
-// takeRequests starts to answer requests. Those in progress run until ctx ends.
+// takeRequests starts to answer requests.
 func (a *App) takeRequests(ctx context.Context) error {
 	hinter := hint.New(hint.Options{
 		Answers: a.answers, Publisher: a.publisher, Prefix: a.layout.Prefix, MaxPayload: a.requests.NC.MaxPayload(),
-		Registerer: a.metrics.Registry, Log: a.log,
+		Metrics: a.metrics.hints, Log: a.log,
 	})
 	if err := <-a.loaded; err != nil {
 		return err
@@ -277,25 +364,30 @@ func (a *App) takeRequests(ctx context.Context) error {
 	if err := a.live.serve(hinter); err != nil {
 		return err
 	}
-	service, err := bus.StartService(ctx, a.requests.NC, bus.ServiceOptions{
-		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Registerer: a.metrics.Registry, Log: a.log,
+	contributions, hooks := a.hub.handlers(a.metrics.knowhub)
+	more := slices.Concat(a.gate.skippedHandlers(), contributions)
+	hooks = append(hooks, handlers.BeforePromptBuild(hinter, more...))
+	if a.gate != nil {
+		hooks = append(hooks, handlers.BeforeDispatch(a.gate.gate))
+	}
+	// A stop answers those in progress, so they do not end with ctx.
+	service, err := bus.StartService(a.grace, a.requests.NC, bus.ServiceOptions{
+		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Metrics: a.metrics.service, Log: a.log,
 		Description: "Answers OpenClaw decision hooks with a routing hint",
 		Metadata:    map[string]string{"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind},
-	}, a.endpoints(
-		handlers.BeforePromptBuild(hinter),
-	)...)
+	}, append(a.endpoints(hooks...), a.hub.endpoints(a.layout)...)...)
 	if err != nil {
 		return err
 	}
 	a.cleanup.add("requests", service.Stop)
-	return nil
+	return patiently(ctx, a.log, a.requests.Subscribed)
 }
 
 // endpoints returns the service endpoint of each hook.
 func (a *App) endpoints(hooks ...hook.Hook) []bus.Endpoint {
-	o := hook.Options{Timeout: a.live.timeout, Budget: a.live.hookTimeout, Log: a.log}
 	out := make([]bus.Endpoint, len(hooks))
 	for i, h := range hooks {
+		o := hook.Options{Timeout: a.live.timeoutOf(h.Name), Budget: a.live.hookTimeout, Log: a.log}
 		out[i] = hook.NewRunner(h, o).Endpoint(a.layout.Prefix)
 	}
 	return out
@@ -326,7 +418,7 @@ func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) e
 		if err == nil || !bus.Temporary(err) {
 			return err
 		}
-		log.Warn("waiting for JetStream", "attempt", attempt, "error", err)
+		log.Warn("waiting for NATS", "attempt", attempt, "error", err)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -349,14 +441,20 @@ func every(ctx context.Context, pause time.Duration, done func() bool) {
 	}
 }
 
-// EventHandler decodes events into facts and applies them to sessions.
-func EventHandler(sessions store.Applier) events.Handler[store.Fact] {
+// EventHandler decodes events into facts and applies them to sessions. settings
+// returns those in force; it is called for every event.
+func EventHandler(sessions store.Applier, settings func() *hint.Settings) events.Handler[store.Fact] {
 	return events.Handler[store.Fact]{
 		Decode: func(_, msgID string, data []byte) (events.Event[store.Fact], error) {
-			session, hook, fact, err := handlers.Fact(msgID, data)
+			session, hook, fact, err := decoder(settings()).Fact(msgID, data)
 			return events.Event[store.Fact]{Session: session, Hook: hook, Fact: fact}, err
 		},
 		Apply: sessions.Apply,
 		Check: sessions.Check,
 	}
+}
+
+// decoder returns the decoder of events under the given settings.
+func decoder(s *hint.Settings) handlers.Decoder {
+	return handlers.Decoder{Begin: s.Begin, Redact: s.Redact}
 }

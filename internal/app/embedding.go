@@ -3,11 +3,14 @@ package app
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
+	"runtime"
+	"slices"
+	"sync"
 	"time"
 
 	"intenthint/classify"
+	"intenthint/classify/encoder"
 	"intenthint/classify/local"
 	"intenthint/classify/vectors"
 	"intenthint/intents"
@@ -23,17 +26,20 @@ const (
 	maxLearnPause = 5 * time.Minute
 )
 
-// AsksEmbedding reports whether an embedding model is ever asked.
-func AsksEmbedding(c config.Classifier) bool {
-	return c.Embedding != "" && c.Mode != classify.ModeLLM
-}
-
-// lesson is the input from which an embedding tier is built.
+// lesson is the input from which an embedding tier is built; the zero value when
+// no embedding model is ever asked.
 type lesson struct {
 	catalog   *intents.Catalog
 	local     *local.Model
 	ref       string
 	providers map[string]provider.Config
+}
+
+func lessonOf(c config.Classifier, catalog *intents.Catalog, model *local.Model) lesson {
+	if c.Embedding == "" || c.Embedding == config.EmbeddingOff || c.Mode == classify.ModeLLM || len(catalog.Enabled()) == 0 {
+		return lesson{}
+	}
+	return lesson{catalog, model, c.Embedding, c.Providers}
 }
 
 func (l lesson) equal(other lesson) bool {
@@ -45,6 +51,7 @@ type Tier struct {
 	*classify.Embedding
 	lesson lesson
 	model  *local.Embedded
+	bounds classify.Bounds
 }
 
 // Predict returns the full prediction for a message. Without vectors it goes by
@@ -54,7 +61,7 @@ func (t *Tier) Predict(ctx context.Context, in classify.Input) local.Prediction 
 	if err != nil {
 		found = nil
 	}
-	return t.model.PredictVectors(in.Latest, in.Catalog.Allowed(), found)
+	return t.model.PredictVectors(in.Latest, in.Conversation, in.Catalog.Allowed(), found)
 }
 
 // teacher makes embedding tiers.
@@ -62,13 +69,19 @@ type teacher struct {
 	dir      string // of the cache
 	observer Observer
 	breakers *model.Breakers
-	log      *slog.Logger
 	progress func(done, of int)
+	// builtIn is the encoder in the binary, and bounds keep it out of the way.
+	builtIn func() (*encoder.Embedder, error)
+	bounds  classify.Bounds
 }
 
 // teach gets the vectors of the catalogue's texts and learns from them. It may
-// take seconds. Errors wrap those of package provider.
+// take seconds. Errors wrap those of package provider, or are
+// [local.ErrNoVectors].
 func (t *teacher) teach(ctx context.Context, l lesson) (*Tier, error) {
+	if l.ref == config.EmbeddingBuiltIn {
+		return t.teachBuiltIn(ctx, l)
+	}
 	registry, err := provider.New(l.providers, provider.Options{})
 	if err != nil {
 		return nil, err
@@ -79,7 +92,7 @@ func (t *teacher) teach(ctx context.Context, l lesson) (*Tier, error) {
 	}
 	source := vectors.Source{
 		Embedder: embedder, Ref: embedder.Ref, BaseURL: embedder.BaseURL, Dir: t.dir,
-		Observer: t.observer, Log: t.log, Progress: t.progress,
+		Observer: t.observer, Log: t.observer.Log, Progress: t.progress,
 	}
 	found, err := source.Of(ctx, local.TextsOf(l.catalog))
 	if err != nil {
@@ -93,14 +106,58 @@ func (t *teacher) teach(ctx context.Context, l lesson) (*Tier, error) {
 	return &Tier{Embedding: classify.NewEmbedding(embedder.Ref, embedder, trained, opts), lesson: l, model: trained}, nil
 }
 
+// teachBuiltIn is teach for the encoder in the binary. Texts that are not English
+// have no vector.
+func (t *teacher) teachBuiltIn(ctx context.Context, l lesson) (*Tier, error) {
+	embedder, err := t.builtIn()
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string][]float32)
+	for _, text := range local.TextsOf(l.catalog) {
+		found[text] = nil
+	}
+	fit := local.FewTextsOf(l.catalog, encoder.MaxTexts, embedder.Fits)
+	maps.Copy(found, vectors.Bundled(fit))
+	missing := slices.DeleteFunc(fit, func(text string) bool { return found[text] != nil })
+	if len(missing) > 0 {
+		source := vectors.Source{
+			Embedder: embedder, Ref: encoder.Ref, BaseURL: encoder.Version, Dir: t.dir, Log: t.observer.Log, Progress: t.progress,
+		}
+		made, err := source.Of(ctx, missing)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, made)
+	}
+	trained, err := local.TrainEmbedded(l.local, found)
+	if err != nil {
+		return nil, err
+	}
+	return &Tier{
+		Embedding: classify.NewBuiltIn(encoder.Ref, embedder, trained, embedder.Fits), lesson: l, model: trained, bounds: t.bounds,
+	}, nil
+}
+
+// The built-in encoder keeps at most half of the processors busy, and a hint
+// waits for it for a third of its time, but not longer than encoderWait.
+const encoderWait = 30 * time.Millisecond
+
+func halfOfProcessors() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+var encoderBounds = sync.OnceValue(func() classify.Bounds {
+	return classify.Bounds{Accept: encoder.Accept, Share: 1.0 / 3, Wait: encoderWait, Inflight: halfOfProcessors()}
+})
+
+// sharedEncoder is the encoder of all systems in this process. It is unpacked when
+// it is first needed.
+var sharedEncoder = sync.OnceValues(func() (*encoder.Embedder, error) { return encoder.NewEmbedder(halfOfProcessors()) })
+
 // embedding returns the tier for the configuration and the catalogue. It is nil
 // when no tier is configured, or when it is not built yet; then it is requested.
 // mu is held.
 func (l *live) embedding() *Tier {
-	var want lesson
-	if AsksEmbedding(l.cfg.Classifier) && len(l.catalog.Enabled()) > 0 {
-		want = lesson{l.catalog, l.local, l.cfg.Classifier.Embedding, l.cfg.Classifier.Providers}
-	}
+	want := lessonOf(l.cfg.Classifier, l.catalog, l.local)
 	if l.tier != nil && !l.tier.lesson.equal(want) {
 		l.tier = nil
 	}
@@ -113,7 +170,7 @@ func (l *live) embedding() *Tier {
 		l.wanted <- want
 	}
 	l.lesson = want
-	l.metrics.ready(l.tier != nil)
+	l.metrics.embedding(l.tier != nil)
 	return l.tier
 }
 
@@ -140,7 +197,10 @@ func (l *live) learn(ctx context.Context) {
 // keepLearning builds one tier, with retries, and swaps it in. Until then the
 // local classifier answers.
 func (l *live) keepLearning(ctx context.Context, want lesson) {
-	t := teacher{dir: CacheDir(l.config()), observer: Observer{l.metrics, l.log}, breakers: l.breakers, log: l.log}
+	t := teacher{
+		dir: CacheDir(l.config()), observer: Observer{l.metrics, l.log}, breakers: l.breakers,
+		builtIn: sharedEncoder, bounds: encoderBounds(),
+	}
 	for pause := learnPause; ; pause = min(2*pause, maxLearnPause) {
 		began := time.Now()
 		made, err := t.teach(ctx, want)
@@ -149,9 +209,12 @@ func (l *live) keepLearning(ctx context.Context, want lesson) {
 			return
 		case err == nil:
 			l.useTier(made, time.Since(began))
+			returnMemory()
 			return
 		case errors.Is(err, provider.ErrUnresolved):
-			l.log.Error("embedding model not usable, the local classifier answers alone", "model", want.ref, "error", err)
+			return // warned of when the configuration was read
+		case errors.Is(err, local.ErrNoVectors):
+			l.log.Info("embedding model not used", "model", want.ref, "error", err)
 			return
 		}
 		wait := pause
@@ -183,12 +246,23 @@ func (l *live) useTier(made *Tier, took time.Duration) {
 }
 
 // Teach makes the embedding tier of a configuration for a command, nil when no
-// tier is configured. progress gets the number of texts that have vectors.
+// tier is configured or no text of the intents has a vector. progress gets the
+// number of texts that have vectors. The built-in encoder may use all processors,
+// and is waited for: what a command prints must not depend on how busy the machine
+// is.
 func Teach(ctx context.Context, cfg *config.Config, catalog *intents.Catalog, model *local.Model, o Observer, progress func(done, of int)) (*Tier, error) {
-	c := cfg.Classifier
-	if !AsksEmbedding(c) || len(catalog.Root().Enabled()) == 0 {
+	want := lessonOf(cfg.Classifier, catalog.Root(), model)
+	if want.ref == "" {
 		return nil, nil
 	}
-	t := teacher{dir: CacheDir(cfg), observer: o, log: o.Log, progress: progress}
-	return t.teach(ctx, lesson{catalog.Root(), model, c.Embedding, c.Providers})
+	t := teacher{
+		dir: CacheDir(cfg), observer: o, progress: progress,
+		builtIn: func() (*encoder.Embedder, error) { return encoder.NewEmbedder(runtime.GOMAXPROCS(0)) },
+		bounds:  classify.Bounds{Accept: encoder.Accept, Share: 1},
+	}
+	tier, err := t.teach(ctx, want)
+	if errors.Is(err, local.ErrNoVectors) {
+		return nil, nil
+	}
+	return tier, err
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"github.com/nats-io/nats.go"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"intenthint/handlers"
 	"intenthint/hint"
@@ -12,6 +13,7 @@ import (
 	"intenthint/internal/config"
 	"intenthint/internal/hook"
 	"intenthint/store"
+	"intenthint/subjects"
 )
 
 // What tests of the whole system look into.
@@ -24,11 +26,17 @@ func NewAnswering(cfg *config.Config) (*hook.Runner, error) {
 	if err := l.load(); err != nil {
 		return nil, err
 	}
+	l.train()
 	h := hint.New(hint.Options{Answers: run.NewAnswers(log), Publisher: discard{}, Prefix: "openclaw", MaxPayload: 8 << 20, Log: log})
 	if err := l.serve(h); err != nil {
 		return nil, err
 	}
-	return hook.NewRunner(handlers.BeforePromptBuild(h), hook.Options{Timeout: l.timeout, Budget: l.hookTimeout, Log: log}), nil
+	return hook.NewRunner(handlers.BeforePromptBuild(h), hook.Options{Timeout: l.timeoutOf(subjects.HookBeforePromptBuild), Budget: l.hookTimeout, Log: log}), nil
+}
+
+// Embeddings is the counter of an outcome.
+func (m *Metrics) Embeddings(outcome string) prometheus.Counter {
+	return m.embeddings.WithLabelValues(outcome)
 }
 
 type discard struct{}
@@ -43,3 +51,6 @@ func (r *rebuilder) Whole(ctx context.Context, s store.Store, known bool) (bool,
 func (r *rebuilder) Single(ctx context.Context, s store.Store) error { return r.single(ctx, s) }
 
 func (r *rebuilder) Begin(ctx context.Context, s store.Store) error { return r.begin(ctx, s) }
+
+// SameSystem is the rule of contract §9.
+var SameSystem = sameSystem

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
 
 	"intenthint/internal/bus"
-	"intenthint/internal/config"
 	"intenthint/internal/events"
 	"intenthint/internal/httpserver"
 	"intenthint/store"
@@ -28,32 +26,47 @@ type health struct {
 	serving        atomic.Bool
 }
 
-// startHTTP serves /healthz, /readyz and /metrics if an address is configured,
-// and returns the function that stops the server.
-func startHTTP(ctx context.Context, cfg *config.Config, h *health, metrics *Metrics, log *slog.Logger) (func(context.Context) error, error) {
-	if cfg.HTTP.Addr == "" {
-		return func(context.Context) error { return nil }, nil
+// listen serves /healthz, /readyz, /metrics and the pages if an address is
+// configured. It comes first: a process that waits for its server reports alive and
+// not ready.
+func (a *App) listen(ctx context.Context) error {
+	if a.cfg.HTTP.Addr == "" {
+		return nil
 	}
-	h.ready.Add("serving", func(context.Context) error {
-		if !h.serving.Load() {
+	a.health.ready.Add("serving", func(context.Context) error {
+		if !a.health.serving.Load() {
 			return errNotServing
 		}
 		return nil
 	})
-	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: cfg.HTTP.Addr, Fixed: cfg.HTTP.Fixed, Log: log})
+	a.metrics.ready.ask(func() bool { return a.health.ready.Run(a.grace).Status == "ok" })
+	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: a.cfg.HTTP.Addr, Fixed: a.cfg.HTTP.Fixed, Log: a.log})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	server.Handle("GET /healthz", &h.healthy)
-	server.Handle("GET /readyz", &h.ready)
-	server.Handle("GET /metrics", httpserver.Metrics(metrics.Registry, log))
-	log.Info("serving /healthz, /readyz and /metrics", "address", server.Addr())
-	return server.Shutdown, nil
+	server.Handle("GET /healthz", &a.health.healthy)
+	server.Handle("GET /readyz", &a.health.ready)
+	server.Handle("GET /metrics", httpserver.Metrics(a.metrics.Registry, a.log))
+	if err := a.serveConsole(server); err != nil {
+		return errors.Join(err, server.Shutdown(ctx))
+	}
+	server.Serve()
+	a.log.Info("serving /healthz, /readyz, /metrics and pages", "address", server.Addr())
+	remove := noteHTTP(a.cfg, server.Addr(), a.log)
+	a.cleanup.add("http", func(ctx context.Context) error { remove(); return server.Shutdown(ctx) })
+	return nil
 }
 
 // follow adds the checks of the connected system.
 func (h *health) follow(requests, eventBus *bus.Bus, sink *events.Sink[store.Fact]) {
+	h.healthy.Add("server", requests.Check)
 	h.healthy.Add("events", sink.Check)
+	h.ready.Add("server", func(ctx context.Context) error {
+		if requests.Embedded() {
+			return nil // requests are answered without a store
+		}
+		return requests.Check(ctx)
+	})
 	h.ready.Add("nats", func(context.Context) error {
 		if s := requests.NC.Status(); s != nats.CONNECTED {
 			return fmt.Errorf("%w: %s", errDisconnected, s)

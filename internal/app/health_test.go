@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,7 +25,7 @@ import (
 
 // Whoever watches the process learns while it waits for its server that it is
 // alive and not ready.
-func TestHealthIsAnsweredBeforeTheServerIs(t *testing.T) {
+func TestHealthIsServedBeforeNATSIsReachable(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	begin := func(port int) *bus.Bus {
 		b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: port, DataDir: t.TempDir()}, Log: quiet})
@@ -64,11 +66,33 @@ func TestHealthIsAnsweredBeforeTheServerIs(t *testing.T) {
 	code, body := get("/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, code)
 	require.Contains(t, body, "not serving")
+	_, body = get("/metrics")
+	for _, line := range []string{
+		"intenthint_ready 0", `intenthint_nats_connected{connection="requests"} 0`, `intenthint_nats_connected{connection="events"} 0`,
+		`intenthint_skips_total{kind="unsure",reason="low_confidence"} 0`,
+		"intenthint_config_last_reload_successful 1",
+	} {
+		require.Contains(t, body, line+"\n", "while it waits for the server")
+	}
 
 	url, err := net.ResolveTCPAddr("tcp", nats[len("nats://"):])
 	require.NoError(t, err)
-	begin(url.Port)
+	server := begin(url.Port)
 	require.Eventually(t, status("/readyz", http.StatusOK), time.Minute, 10*time.Millisecond)
 	_, body = get("/healthz")
 	require.Contains(t, body, "events")
+	metrics := func(lines ...string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			_, body := get("/metrics")
+			return !slices.ContainsFunc(lines, func(line string) bool { return !strings.Contains(body, line+"\n") })
+		}, time.Minute, 50*time.Millisecond, lines)
+	}
+	metrics(
+		"intenthint_ready 1", `intenthint_nats_connected{connection="requests"} 1`, `intenthint_nats_connected{connection="events"} 1`,
+		`intenthint_dead_letters_total{hook="agent_end",sink="sessions"} 0`, "intenthint_dead_letters_kept 0", "intenthint_sessions 0",
+		`intenthint_requests_overloaded_total{endpoint="before_prompt_build"} 0`, fmt.Sprintf("intenthint_event_stream_limit_bytes %g", float64(cfg.Bus.StreamMaxBytes)),
+	)
+	server.Close()
+	metrics("intenthint_ready 0", `intenthint_nats_connected{connection="requests"} 0`, `intenthint_nats_connected{connection="events"} 0`)
 }

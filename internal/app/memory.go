@@ -10,6 +10,10 @@ import (
 // would take the processors from the answers.
 const gcPercent = 50
 
+// returnMemory gives back what training took: several times what a model holds, and
+// needed again only when the intents change.
+func returnMemory() { debug.FreeOSMemory() }
+
 // LimitMemory keeps the process small, unless GOGC or GOMEMLIMIT is set.
 func LimitMemory() {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {

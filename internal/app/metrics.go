@@ -1,21 +1,44 @@
 package app
 
 import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
+	"intenthint/classify"
+	"intenthint/hint"
+	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/telemetry"
+	"intenthint/knowhub"
 	"intenthint/model"
+	"intenthint/store"
+	"intenthint/triage"
 )
 
-// Metrics are those of a process. Each part registers its own.
+// Metrics are those of a process. Each part registers its own. All are registered
+// before the process has a server, so that a process that waits for one is seen.
 type Metrics struct {
 	*prometheus.Registry
-	models *model.Metrics
-	events *events.Metrics
+	models  *model.Metrics
+	events  *events.Metrics
+	hints   *hint.Metrics
+	service *bus.Metrics
+	triage  *triage.Metrics
+	knowhub *knowhub.Metrics
 
-	embeddingReady prometheus.Gauge
-	reloads        *prometheus.CounterVec // by what was reloaded and the result
+	// Asked at each scrape.
+	ready, requestsConnected, eventsConnected probe
+
+	sessions         prometheus.Gauge
+	embeddingReady   prometheus.Gauge
+	embeddings       *prometheus.CounterVec // by outcome
+	reloads          *prometheus.CounterVec // by what was reloaded and the result
+	configOK         prometheus.Gauge
+	configReloadedAt prometheus.Gauge
 }
 
 // Values of the label "what" of reloads.
@@ -28,20 +51,48 @@ const (
 func NewMetrics(version string) *Metrics {
 	r := telemetry.NewRegistry(version)
 	m := &Metrics{
-		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r),
-		embeddingReady: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when no model is configured or its vectors of the intents are missing.",
+		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r), hints: hint.NewMetrics(r), service: bus.NewMetrics(r), triage: triage.NewMetrics(r), knowhub: knowhub.NewMetrics(r),
+		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number.",
 		}),
+		embeddingReady: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing.",
+		}),
+		embeddings: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "intenthint_embedding_messages_total", Help: "Messages whose local answer was needed while an embedding model was in use, by what became of it: used; spared, the words were certain enough; unfit, in a language or of a kind that the built-in model does not take; busy, as many messages as allowed were being embedded; late; failed. In all but the first the words answered alone.",
+		}, []string{"outcome"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_reloads_total", Help: "Reloads of configuration and intent files, by result (ok, error).",
+			Name: "intenthint_reloads_total", Help: "Reloads of the configuration and of the intent files, by result.",
 		}, []string{"what", "result"}),
+		configOK: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "intenthint_config_last_reload_successful", Help: "1 if the last attempt to load the configuration succeeded, 0 while the file is wrong and the last good configuration stays in use.",
+		}),
+		configReloadedAt: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "intenthint_config_last_reload_success_timestamp_seconds", Help: "When the configuration was last loaded successfully, at the start or by a reload, in Unix seconds.",
+		}),
+	}
+	for _, outcome := range classify.EmbeddingOutcomes {
+		m.embeddings.WithLabelValues(outcome)
 	}
 	for _, what := range []string{reloadConfig, reloadIntents} {
 		for _, result := range []string{"ok", "error"} {
 			m.reloads.WithLabelValues(what, result)
 		}
 	}
-	r.MustRegister(m.embeddingReady, m.reloads)
+	const connected = "intenthint_nats_connected"
+	const connectedHelp = "1 while the connection to the NATS server is up, else 0, by connection."
+	r.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "intenthint_ready", Help: "1 while a request sent now would be answered, else 0; the same as /readyz.",
+		}, m.ready.value),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "requests"},
+		}, m.requestsConnected.value),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "events"},
+		}, m.eventsConnected.value),
+		m.sessions, m.embeddingReady, m.embeddings, m.reloads, m.configOK, m.configReloadedAt,
+	)
 	return m
 }
 
@@ -52,12 +103,57 @@ func (m *Metrics) reload(what string, err error) {
 		result = "error"
 	}
 	m.reloads.WithLabelValues(what, result).Inc()
+	if what == reloadConfig {
+		m.configLoaded(err)
+	}
 }
 
-// ready sets the embedding gauge.
-func (m *Metrics) ready(embedding bool) {
+// configLoaded records an attempt to load the configuration.
+func (m *Metrics) configLoaded(err error) {
+	if err != nil {
+		m.configOK.Set(0)
+		return
+	}
+	m.configOK.Set(1)
+	m.configReloadedAt.SetToCurrentTime()
+}
+
+// embedding sets the embedding gauge.
+func (m *Metrics) embedding(ready bool) {
 	m.embeddingReady.Set(0)
-	if embedding {
+	if ready {
 		m.embeddingReady.Set(1)
 	}
+}
+
+// sessionsPause is the interval at which the sessions are counted: that looks at
+// the name of each.
+const sessionsPause = 5 * time.Minute
+
+// countSessions counts the sessions of the store until ctx ends. The gauge keeps
+// its value while they cannot be counted.
+func (m *Metrics) countSessions(ctx context.Context, sessions store.Reader, log *slog.Logger) {
+	once := func() bool {
+		if n, err := sessions.Count(ctx); err == nil {
+			m.sessions.Set(float64(n))
+		} else if ctx.Err() == nil {
+			log.Debug("sessions not counted", "error", err)
+		}
+		return false
+	}
+	once()
+	every(ctx, sessionsPause, once)
+}
+
+// probe is a gauge of something that holds or does not, 0 until there is
+// something to ask.
+type probe struct{ holds atomic.Pointer[func() bool] }
+
+func (p *probe) ask(holds func() bool) { p.holds.Store(&holds) }
+
+func (p *probe) value() float64 {
+	if holds := p.holds.Load(); holds != nil && (*holds)() {
+		return 1
+	}
+	return 0
 }

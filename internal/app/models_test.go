@@ -19,7 +19,7 @@ import (
 )
 
 // TestOutageCostsAFewTurns has a model that is down, and a configuration that
-// is read anew in the midst of it.
+// is reloaded meanwhile.
 func TestOutageCostsAFewTurns(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.json5")
 	write := func(confidence string) {
@@ -91,7 +91,7 @@ func TestObserverShowsTheBreaker(t *testing.T) {
 	gauge := func(want int) {
 		t.Helper()
 		require.NoError(t, testutil.GatherAndCompare(metrics.Registry, strings.NewReader(fmt.Sprintf(`
-# HELP intenthint_model_breaker_open 1 while the model's circuit breaker is open, by model; for other, how many of them are.
+# HELP intenthint_model_breaker_open 1 while the model's circuit breaker is open, else 0; for the model "other", the number of open ones.
 # TYPE intenthint_model_breaker_open gauge
 intenthint_model_breaker_open{model="p/m"} %d
 `, want)), "intenthint_model_breaker_open"))

@@ -14,6 +14,9 @@ type Observer struct {
 	Log *slog.Logger
 }
 
+// Classified implements [classify.Observer].
+func (o Observer) Classified(source string, took time.Duration) { o.hints.Classified(source, took) }
+
 // AnsweredLocally implements [classify.Observer].
 func (o Observer) AnsweredLocally(cause error) {
 	if cause != nil {
@@ -21,13 +24,16 @@ func (o Observer) AnsweredLocally(cause error) {
 	}
 }
 
+// Embedded implements [classify.Observer].
+func (o Observer) Embedded(outcome string) { o.embeddings.WithLabelValues(outcome).Inc() }
+
 // ModelCalled implements [model.Observer].
 func (o Observer) ModelCalled(c model.Call) {
 	o.models.ModelCalled(c)
 	switch {
 	case c.Err == nil:
-	case c.Outcome == model.OutcomeOpen, c.Outcome == model.OutcomeCanceled:
-		// Logged when the breaker opened, or not a failure.
+	case c.Outcome == model.OutcomeOpen, c.Outcome == model.OutcomeCanceled, c.Outcome == model.OutcomeUnresolved:
+		// Logged when the breaker opened, not a failure, or warned of at the start.
 		o.Log.Debug("model call skipped or canceled", "model", c.Ref, "outcome", c.Outcome, "error", c.Err)
 	default:
 		o.Log.Warn("model call failed", "model", c.Ref, "outcome", c.Outcome, "took_ms", c.Duration.Milliseconds(), "error", c.Err)
@@ -37,11 +43,23 @@ func (o Observer) ModelCalled(c model.Call) {
 // BreakerOpened implements [model.BreakerObserver].
 func (o Observer) BreakerOpened(ref string, pause time.Duration, cause error) {
 	o.models.BreakerOpened(ref, pause, cause)
-	o.Log.Warn("circuit breaker opened", "model", ref, "pause_ms", pause.Round(time.Millisecond).Milliseconds(), "error", cause)
+	logged{o.Log}.BreakerOpened(ref, pause, cause)
 }
 
 // BreakerClosed implements [model.BreakerObserver].
 func (o Observer) BreakerClosed(ref string) {
 	o.models.BreakerClosed(ref)
-	o.Log.Info("circuit breaker closed", "model", ref)
+	logged{o.Log}.BreakerClosed(ref)
 }
+
+// logged logs the circuit breakers of a part whose models are another part's too,
+// so that the metrics have the other part's alone.
+type logged struct{ log *slog.Logger }
+
+// BreakerOpened implements [model.BreakerObserver].
+func (l logged) BreakerOpened(ref string, pause time.Duration, cause error) {
+	l.log.Warn("circuit breaker opened", "model", ref, "pause_ms", pause.Round(time.Millisecond).Milliseconds(), "error", cause)
+}
+
+// BreakerClosed implements [model.BreakerObserver].
+func (l logged) BreakerClosed(ref string) { l.log.Info("circuit breaker closed", "model", ref) }

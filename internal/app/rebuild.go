@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/hint"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/store"
@@ -21,15 +22,17 @@ import (
 type rebuilder struct {
 	js     jetstream.JetStream
 	layout bus.Layout
-	log    *slog.Logger
-	wake   chan struct{}
+	// settings returns those by which events begin turns.
+	settings func() *hint.Settings
+	log      *slog.Logger
+	wake     chan struct{}
 }
 
 // rebuildCheck is the interval between checks for lost sessions.
 const rebuildCheck = 5 * time.Second
 
-func newRebuilder(js jetstream.JetStream, layout bus.Layout, log *slog.Logger) *rebuilder {
-	return &rebuilder{js: js, layout: layout, log: log, wake: make(chan struct{}, 1)}
+func newRebuilder(js jetstream.JetStream, layout bus.Layout, settings func() *hint.Settings, log *slog.Logger) *rebuilder {
+	return &rebuilder{js: js, layout: layout, settings: settings, log: log, wake: make(chan struct{}, 1)}
 }
 
 // lost reports a lost session. It does not block.
@@ -168,7 +171,7 @@ func (r *rebuilder) one(ctx context.Context, sessions store.Store, token string)
 func (r *rebuilder) reapply(ctx context.Context, sessions store.Applier, part events.Range) (events.Reapplied, error) {
 	began, said := time.Now(), time.Now()
 	done, err := events.Reapply(ctx, events.ReapplyOptions[store.Fact]{
-		JS: r.js, Layout: r.layout, Range: part, Handler: EventHandler(sessions), Log: r.log,
+		JS: r.js, Layout: r.layout, Range: part, Handler: EventHandler(sessions, r.settings), Log: r.log,
 		Progress: func(done, total int) {
 			if time.Since(said) > 5*time.Second {
 				said = time.Now()

@@ -19,9 +19,12 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/hint"
+	"intenthint/intents"
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/bus"
+	"intenthint/internal/config"
 	"intenthint/internal/natsserver"
 	"intenthint/store"
 	"intenthint/store/file"
@@ -40,7 +43,7 @@ var losses = map[string]func(t *testing.T, dir string){
 	},
 }
 
-func TestSessionsThatVanishAreMadeAgain(t *testing.T) {
+func TestRemovedSessionsAreRebuilt(t *testing.T) {
 	for name, lose := range losses {
 		t.Run(name+" while it runs", func(t *testing.T) {
 			s := start(t, nil)
@@ -60,7 +63,7 @@ func TestSessionsThatVanishAreMadeAgain(t *testing.T) {
 	}
 }
 
-func TestAStartWithTheSameSessionsReadsNothingAgain(t *testing.T) {
+func TestARestartWithTheSameSessionsReplaysNothing(t *testing.T) {
 	s := start(t, nil)
 	want := s.Converse()
 	require.NoError(t, s.Stop())
@@ -77,7 +80,7 @@ func mapsWith(base, other map[string][]byte, name string) map[string][]byte {
 	return out
 }
 
-func TestASessionFileThatIsNoneIsMadeAgain(t *testing.T) {
+func TestACorruptSessionFileIsRebuilt(t *testing.T) {
 	for name, session := range map[string]string{
 		"a token that says which session it is": "two/three",
 		"a token that was shortened":            strings.Repeat("long-", 50),
@@ -104,7 +107,7 @@ func TestASessionFileThatIsNoneIsMadeAgain(t *testing.T) {
 }
 
 // A process that found sessions lost has died before it made them again.
-func TestSessionsThatWereFoundLostAreMadeAgainByTheNextProcess(t *testing.T) {
+func TestTheNextProcessRebuildsLostSessions(t *testing.T) {
 	s := start(t, nil)
 	want := s.Converse()
 	require.NoError(t, s.Stop())
@@ -120,6 +123,12 @@ func TestSessionsThatWereFoundLostAreMadeAgainByTheNextProcess(t *testing.T) {
 	})
 }
 
+// settingsOf returns the settings by which events begin turns.
+func settingsOf(cfg *config.Config) func() *hint.Settings {
+	settings := app.Settings(cfg, intents.Bundled())
+	return func() *hint.Settings { return settings }
+}
+
 // refusing is a store that cannot write one session at first.
 type refusing struct {
 	store.Store
@@ -133,14 +142,14 @@ func (r *refusing) Apply(ctx context.Context, facts []store.Fact) error {
 	return r.Store.Apply(ctx, facts)
 }
 
-func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
+func TestAFailedRebuildIsRetried(t *testing.T) {
 	s := start(t, nil)
 	want := s.Converse()
 	sessions, err := file.Open(t.TempDir(), store.Options{HistoryLimit: s.Config.Store.HistoryLimit})
 	require.NoError(t, err)
 	hindered := &refusing{Store: sessions}
 	hindered.often.Store(2)
-	r := app.NewRebuilder(s.Bus.JS, app.Layout(s.Config), slog.New(slog.DiscardHandler))
+	r := app.NewRebuilder(s.Bus.JS, app.Layout(s.Config), settingsOf(s.Config), slog.New(slog.DiscardHandler))
 	ok, err := r.Whole(t.Context(), hindered, false)
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -157,7 +166,7 @@ func TestASessionThatCannotBeMadeAgainAtOnceIsTriedAgain(t *testing.T) {
 	require.Equal(t, string(want["one.json"]), string(got))
 }
 
-func TestTheSessionsOfAnotherSystemAreLeftAlone(t *testing.T) {
+func TestSessionsOfAnotherSystemAreNotTouched(t *testing.T) {
 	s := start(t, nil)
 	want := s.Converse()
 	s.Eventually("the source", func() bool {
@@ -173,11 +182,12 @@ func TestTheSessionsOfAnotherSystemAreLeftAlone(t *testing.T) {
 
 // An event that waits keeps all that were applied after it from counting as
 // applied up to there.
-func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
+func TestALostStoreIsRebuiltWhileAnEventIsPending(t *testing.T) {
 	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
-	layout := app.Layout(apptest.Settle(t, nil))
+	cfg := apptest.Settle(t, nil)
+	layout := app.Layout(cfg)
 	_, err = bus.Provision(t.Context(), b.JS, layout)
 	require.NoError(t, err)
 	for _, session := range []string{"waits", "applied"} {
@@ -199,7 +209,7 @@ func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
 	sessions := &applying{}
 	sessions.Store, err = file.Open(t.TempDir(), store.Options{})
 	require.NoError(t, err)
-	r := app.NewRebuilder(b.JS, layout, slog.New(slog.DiscardHandler))
+	r := app.NewRebuilder(b.JS, layout, settingsOf(cfg), slog.New(slog.DiscardHandler))
 	require.NoError(t, r.Begin(t.Context(), sessions), "it is too late to begin")
 	require.Empty(t, sessions.got)
 	ok, err := r.Whole(t.Context(), sessions, false)
@@ -212,16 +222,17 @@ func TestALostStoreIsMadeAgainBehindAnEventThatWaits(t *testing.T) {
 	require.Len(t, sessions.got, 2, "it is whole now")
 }
 
-func TestANewStoreIsWhole(t *testing.T) {
+func TestANewStoreIsComplete(t *testing.T) {
 	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
-	layout := app.Layout(apptest.Settle(t, nil))
+	cfg := apptest.Settle(t, nil)
+	layout := app.Layout(cfg)
 	_, err = bus.Provision(t.Context(), b.JS, layout)
 	require.NoError(t, err)
 	sessions, err := file.Open(t.TempDir(), store.Options{})
 	require.NoError(t, err)
-	require.NoError(t, app.NewRebuilder(b.JS, layout, slog.New(slog.DiscardHandler)).Begin(t.Context(), sessions))
+	require.NoError(t, app.NewRebuilder(b.JS, layout, settingsOf(cfg), slog.New(slog.DiscardHandler)).Begin(t.Context(), sessions))
 	source, err := sessions.Source(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, layout.Stream, source.Stream)

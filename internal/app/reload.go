@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,8 +15,10 @@ import (
 	"intenthint/classify/local"
 	"intenthint/hint"
 	"intenthint/hint/eligibility"
+	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/internal/config"
+	"intenthint/knowhub"
 	"intenthint/model"
 	"intenthint/model/provider"
 )
@@ -29,6 +32,9 @@ type live struct {
 	// breakers hold the circuit breaker of each model. They outlive a reload of
 	// the configuration.
 	breakers *model.Breakers
+	// writers are those of the writer, which has what is left of a request's time:
+	// that it is late says little of the model.
+	writers *model.Breakers
 
 	// mu guards the building of settings; requests never take it.
 	mu      sync.Mutex
@@ -42,39 +48,57 @@ type live struct {
 	lesson  lesson // the latest input for the tier
 	wanted  chan lesson
 	hinter  *hint.Hinter
-	claim   func() // called once, before the first settings that ask a model
+	gate    *gate            // nil for none
+	hub     *knowhub.Service // nil for none
+	claim   func()           // called once, before the first settings that ask a model
 	claimed bool
 
 	current atomic.Pointer[config.Config]
+	// inForce are the settings of requests and events. Until the local classifier
+	// is trained they are without a classifier.
+	inForce atomic.Pointer[hint.Settings]
 }
 
 func newLive(cfg *config.Config, metrics *Metrics, log *slog.Logger, level *slog.LevelVar) *live {
 	l := &live{
 		metrics: metrics, log: log, level: level, cfg: cfg, wanted: make(chan lesson, 1),
-		breakers: model.NewBreakers(Observer{metrics, log}),
+		breakers: model.NewBreakers(Observer{metrics, log}), writers: model.NewBreakers(logged{log}),
 	}
 	l.current.Store(cfg)
+	metrics.configLoaded(nil)
 	return l
 }
 
 func (l *live) config() *config.Config { return l.current.Load() }
 
-func (l *live) timeout() time.Duration { return l.config().Classifier.Timeout }
+// settings returns the settings in force. load must have returned.
+func (l *live) settings() *hint.Settings { return l.inForce.Load() }
 
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
-// load reads the catalogue and trains the local classifier. The process takes
-// no requests before that; other processes answer meanwhile.
+// load reads the catalogue. The process takes no events before that.
 func (l *live) load() error {
 	catalog, directory, err := LoadCatalog(l.cfg.IntentsDir, l.log)
 	if err != nil {
 		return err
 	}
-	trained := local.Train(catalog)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.catalog, l.directory, l.local = catalog, directory, trained
+	l.catalog, l.directory = catalog, directory
+	l.inForce.Store(Settings(l.cfg, catalog))
 	return nil
+}
+
+// train trains the local classifier. The process takes no requests before that;
+// other processes answer meanwhile.
+func (l *live) train() {
+	l.mu.Lock()
+	catalog := l.catalog
+	l.mu.Unlock()
+	trained := local.Trained(catalog)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.local = trained
 }
 
 // CacheDir holds data that can be recomputed at any time.
@@ -88,7 +112,7 @@ func LoadCatalog(dir string, log *slog.Logger) (*intents.Catalog, *intents.Direc
 	}
 	d, err := intents.OpenDirectory(dir, log)
 	if err != nil {
-		return nil, nil, fmt.Errorf("HINT_INTENTS_DIR: %w", err)
+		return nil, nil, err
 	}
 	return d.Catalog(), d, nil
 }
@@ -111,70 +135,103 @@ func (l *live) serve(h *hint.Hinter) error {
 // rebuild makes settings from the configuration and the catalogue. On an error
 // the current settings stay. mu is held.
 func (l *live) rebuild() error {
-	classifier, err := newWatchedClassifier(l.cfg, l.local, l.embedding(), Observer{l.metrics, l.log}, l.breakers)
+	classifier, err := NewClassifier(l.cfg, l.local, l.embedding(), Observer{l.metrics, l.log}, l.breakers)
 	if err != nil {
 		return fmt.Errorf("model providers: %w", err)
 	}
-	if classifier.Mode() != classify.ModeLocal && !l.claimed {
+	writer, err := NewWriter(l.cfg, Observer{l.metrics, l.log}, l.writers)
+	if err != nil {
+		return fmt.Errorf("model providers: %w", err)
+	}
+	if (classifier.Mode() != classify.ModeLocal || writer != nil) && !l.claimed {
 		l.claimed = true
 		l.claim()
 	}
-	deny := intents.NewDeny(l.cfg.Policy.IntentDeny)
-	catalog := l.catalog
-	settings := &hint.Settings{
-		Rules: eligibility.Rules{
-			Agents:           l.cfg.Policy.Agents,
-			AllowedChatTypes: l.cfg.Policy.ChatTypes,
-			AllowedChatIDs:   l.cfg.Policy.AllowedChatIDs,
-			DeniedChatIDs:    l.cfg.Policy.DeniedChatIDs,
-			MainKey:          l.cfg.Policy.MainKey,
-		},
-		Catalog:       func(agent string) *intents.Catalog { return deny.Narrow(catalog, agent) },
-		QueryMode:     l.cfg.Query.Mode,
-		Window:        l.cfg.Query.Window,
-		Location:      l.cfg.Timezone.Location,
-		Classifier:    classifier,
-		MinConfidence: l.cfg.Classifier.MinConfidence,
-		Complexity:    l.cfg.Complexity,
+	settings := Settings(l.cfg, l.catalog)
+	settings.Classifier, settings.Writer = classifier, writer
+	l.metrics.models.Expect(l.cfg.Classifier.Writer)
+	c := l.cfg.Classifier
+	if c.Mode != classify.ModeLocal {
+		l.metrics.models.Expect(c.Model, c.Fallback)
+	}
+	if c.Mode != classify.ModeLLM && c.Embedding != config.EmbeddingBuiltIn && c.Embedding != config.EmbeddingOff {
+		l.metrics.models.Expect(c.Embedding)
+	}
+	if err := l.rebuildTriage(); err != nil {
+		return err
+	}
+	if err := l.rebuildKnowHub(); err != nil {
+		return err
 	}
 	l.current.Store(l.cfg)
+	l.inForce.Store(settings)
 	l.hinter.Use(settings)
 	return nil
 }
 
-// NewClassifier makes the classifier of a configuration for a command that ends
-// after its questions. It has no circuit breakers: a failing model is asked again.
-func NewClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o Observer) (*classify.Classifier, error) {
-	return newWatchedClassifier(cfg, local, embedding, o, nil)
+// Settings returns the settings of a configuration and a catalogue, without a
+// classifier. They tell which events begin turns.
+func Settings(cfg *config.Config, catalog *intents.Catalog) *hint.Settings {
+	deny := intents.NewDeny(cfg.Policy.IntentDeny)
+	return &hint.Settings{
+		Rules: eligibility.Rules{
+			Agents:           cfg.Policy.Agents,
+			AllowedChatTypes: cfg.Policy.ChatTypes,
+			AllowedChatIDs:   cfg.Policy.AllowedChatIDs,
+			DeniedChatIDs:    cfg.Policy.DeniedChatIDs,
+			MainKey:          cfg.Policy.MainKey,
+		},
+		Catalog:       func(agent string) *intents.Catalog { return deny.Narrow(catalog, agent) },
+		QueryMode:     cfg.Query.Mode,
+		Window:        cfg.Query.Window,
+		Location:      cfg.Timezone.Location,
+		MinConfidence: cfg.Classifier.MinConfidence,
+		Complexity:    cfg.Complexity,
+		Form:          cfg.Form,
+		Repeat:        cfg.Repeat,
+		Redact:        cfg.Redact == config.RedactStrict,
+	}
 }
 
-// newWatchedClassifier makes the classifier of a configuration. Models are not
-// asked while their circuit breakers are open. embedding may be nil.
-func newWatchedClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o Observer, breakers *model.Breakers) (*classify.Classifier, error) {
+// NewClassifier makes the classifier of a configuration. embedding may be nil, and
+// so may breakers: then a failing model is asked again.
+func NewClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o Observer, breakers *model.Breakers) (*classify.Classifier, error) {
 	c := cfg.Classifier
 	opts := classify.Options{LocalAccept: c.LocalAccept, MaxInflight: c.MaxInflight, Observer: o}
 	if embedding != nil {
-		opts.Embedding = embedding.Embedding
+		opts.Embedding, opts.Bounds = embedding.Embedding, embedding.bounds
 	}
 	if c.Mode == classify.ModeLocal {
 		return classify.New(classify.ModeLocal, local, nil, opts), nil
 	}
-	registry, err := provider.New(c.Providers, provider.Options{})
+	models, err := chain(c, o, breakers, c.Model, c.Fallback)
 	if err != nil {
 		return nil, err
 	}
-	chain := model.NewChain(registry, model.Options{Observer: o, Breakers: breakers}, c.Model, c.Fallback)
-	return classify.New(c.Mode, local, classify.LLM{Chain: chain}, opts), nil
+	return classify.New(c.Mode, local, classify.LLM{Chain: models}, opts), nil
 }
 
-func nonEmpty(values ...string) []string {
-	var out []string
-	for _, v := range values {
-		if v != "" {
-			out = append(out, v)
-		}
+// chain returns the models to ask, one after another.
+func chain(c config.Classifier, o Observer, breakers *model.Breakers, refs ...string) (*model.Chain, error) {
+	registry, err := provider.New(c.Providers, provider.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("model providers: %w", err)
 	}
-	return out
+	return model.NewChain(registry, model.Options{Observer: o, Breakers: breakers}, refs...), nil
+}
+
+// NewWriter makes the writer of a configuration, nil for none. o and breakers are as
+// for [NewClassifier].
+func NewWriter(cfg *config.Config, o Observer, breakers *model.Breakers) (*writer.Writer, error) {
+	c := cfg.Classifier
+	if c.Writer == "" {
+		return nil, nil //nolint:nilnil // no writer is no error
+	}
+	models, err := chain(c, o, breakers, c.Writer)
+	if err != nil {
+		return nil, err
+	}
+	return writer.New(models, model.NewLimit(c.MaxInflight)), nil
 }
 
 // describe returns the classifier in words, for the start log.
@@ -182,14 +239,36 @@ func (l *live) describe() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := l.cfg.Classifier
-	out := fmt.Sprintf("%s, %d intents", c.Mode, len(l.catalog.Enabled()))
+	out := string(c.Mode)
 	if c.Mode != classify.ModeLocal {
-		out += ", " + strings.Join(nonEmpty(c.Model, c.Fallback), " then ")
+		models := slices.DeleteFunc([]string{c.Model, c.Fallback}, func(ref string) bool { return ref == "" })
+		out += ", " + strings.Join(models, " then ")
 	}
-	if AsksEmbedding(c) {
+	if c.Writer != "" {
+		out += ", writer " + c.Writer
+	}
+	if lessonOf(c, l.catalog, l.local).ref != "" {
 		out += ", embedding " + c.Embedding
 	}
 	return out
+}
+
+// shownThin bounds the intents with few examples that a log line names.
+const shownThin = 10
+
+// intents returns how many intents there are. It warns of a directory without any,
+// and names those that have few examples.
+func (l *live) intents() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.catalog.Enabled())
+	if n == 0 {
+		l.log.Warn("no usable intent files", "variable", "HINT_INTENTS_DIR", "dir", l.cfg.IntentsDir)
+	}
+	if thin := l.catalog.Thin(); n > 0 && len(thin) > 0 {
+		l.log.Info("intents have few examples", "count", len(thin), "ids", thin[:min(len(thin), shownThin)], "command", "consumer intents lint --advise")
+	}
+	return n
 }
 
 // watch follows the configuration file and the intent directory, and builds
@@ -202,11 +281,9 @@ func (l *live) watch(ctx context.Context) {
 	l.mu.Unlock()
 	watching.Go(func() { l.learn(ctx) })
 
-	stop := func() {} // ends the watch of a directory
-	follow := func(d *intents.Directory) {
-		stop = func() {}
+	follow := func(d *intents.Directory) (stop func()) {
 		if d == nil {
-			return
+			return func() {}
 		}
 		own, cancel := context.WithCancel(ctx)
 		ended := make(chan struct{})
@@ -214,31 +291,31 @@ func (l *live) watch(ctx context.Context) {
 			defer close(ended)
 			d.Watch(own, l.useCatalog, func(f intents.Fault) { l.metrics.reload(reloadIntents, f) })
 		})
-		stop = func() {
+		return func() {
 			cancel()
 			<-ended
 		}
 	}
-	follow(directory)
+	stop := follow(directory)
 	dir := cfg.IntentsDir
 	err := config.Watch(ctx, cfg, l.log, func(cfg *config.Config, err error) {
-		l.metrics.reload(reloadConfig, err)
-		if err != nil {
-			return
+		if err == nil {
+			err = l.useConfig(cfg)
 		}
-		l.useConfig(cfg)
-		if cfg.IntentsDir == dir {
+		l.metrics.reload(reloadConfig, err)
+		if err != nil || cfg.IntentsDir == dir {
 			return
 		}
 		catalog, directory, err := LoadCatalog(cfg.IntentsDir, l.log)
 		if err != nil {
+			l.metrics.reload(reloadIntents, err)
 			l.log.Error("intents not reloaded, keeping the current ones", "error", err)
 			return
 		}
 		dir = cfg.IntentsDir
 		stop() // first, so that a late update cannot replace the new catalogue
 		l.useCatalog(catalog)
-		follow(directory)
+		stop = follow(directory)
 	})
 	if err != nil && ctx.Err() == nil {
 		l.log.Error("watching the configuration file failed", "error", err)
@@ -255,28 +332,30 @@ func (l *live) useCatalog(catalog *intents.Catalog) {
 	if same {
 		return
 	}
-	trained := local.Train(catalog)
+	trained := local.Trained(catalog)
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.catalog, l.local = catalog, trained
 	err := l.rebuild()
+	l.mu.Unlock()
 	l.metrics.reload(reloadIntents, err)
 	if err != nil {
 		l.log.Error("intents not reloaded", "error", err)
 		return
 	}
-	l.log.Info("intents reloaded", "intents", len(catalog.Enabled()))
+	l.log.Info("intents reloaded", "intents", l.intents())
+	returnMemory()
 }
 
 // useConfig swaps a configuration in.
-func (l *live) useConfig(cfg *config.Config) {
+func (l *live) useConfig(cfg *config.Config) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cfg = cfg
 	l.level.Set(cfg.Log.Level)
 	if err := l.rebuild(); err != nil {
 		l.log.Error("configuration not reloaded", "error", err)
-		return
+		return err
 	}
 	l.log.Info("configuration reloaded", "config", cfg)
+	return nil
 }

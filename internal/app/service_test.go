@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app/apptest"
+	"intenthint/internal/golden"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/subjects"
@@ -99,14 +100,7 @@ func TestCapturedTurns(t *testing.T) {
 			data = regexp.MustCompile(`"(id|eventId)":"[A-Za-z0-9]{22}"`).ReplaceAll(data, []byte(`"$1":"ours"`))
 			var indented bytes.Buffer
 			require.NoError(t, json.Indent(&indented, bytes.TrimSpace(data), "", "  "))
-			golden := filepath.Join("testdata", row.golden)
-			if *update {
-				require.NoError(t, os.MkdirAll("testdata", 0o750))
-				require.NoError(t, os.WriteFile(golden, append(indented.Bytes(), '\n'), 0o600))
-			}
-			want, err := os.ReadFile(golden)
-			require.NoError(t, err)
-			require.Equal(t, string(want), indented.String()+"\n")
+			golden.Equal(t, row.golden, indented.String()+"\n")
 		})
 	}
 }

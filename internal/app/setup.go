@@ -18,9 +18,9 @@ import (
 	"intenthint/subjects"
 )
 
-// Layout names the streams and the durable.
+// Layout names the streams and the durables.
 func Layout(cfg *config.Config) bus.Layout {
-	return bus.Layout{
+	out := bus.Layout{
 		Prefix:     subjects.Prefix(cfg.Bus.Prefix),
 		QueueGroup: cfg.Bus.QueueGroup,
 		Stream:     cfg.Bus.Stream,
@@ -28,6 +28,13 @@ func Layout(cfg *config.Config) bus.Layout {
 		MaxBytes:   cfg.Bus.StreamMaxBytes,
 		Replicas:   cfg.Bus.StreamReplicas,
 	}
+	if cfg.Triage.Enabled {
+		out.More = append(out.More, out.TriageDurable())
+	}
+	if cfg.KnowHub.Enabled && cfg.KnowHub.Extract {
+		out.More = append(out.More, out.KnowHubDurable(cfg.KnowHub.Trigger))
+	}
+	return out
 }
 
 // BusOptions returns the bus options of the configuration.

@@ -11,13 +11,11 @@ import (
 // sweep removes sessions that have not changed for longer than keep, and files
 // left behind by dead processes.
 func sweep(ctx context.Context, sessions store.Sweeper, keep time.Duration, log *slog.Logger) {
-	every := time.Hour
+	pause := time.Hour
 	if keep > 0 {
-		every = min(max(keep/4, time.Second), every)
+		pause = min(max(keep/4, time.Second), pause)
 	}
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
+	once := func() bool {
 		n, err := sessions.Sweep(ctx, keep)
 		switch {
 		case err != nil && ctx.Err() == nil:
@@ -25,10 +23,8 @@ func sweep(ctx context.Context, sessions store.Sweeper, keep time.Duration, log 
 		case n > 0:
 			log.Info("old sessions removed", "sessions", n, "retention_s", keep.Seconds())
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+		return false
 	}
+	once()
+	every(ctx, pause, once)
 }

@@ -1,15 +1,12 @@
 package app_test
 
 import (
-	"flag"
 	"testing"
 
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/config"
 	"intenthint/model/provider/providertest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // system is a whole consumer in this process and a gateway that talks to it.
 type system struct {

@@ -7,23 +7,14 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/natstest"
 )
 
-// A server may go away between the first connection of a process and the
-// second.
-func TestAnotherConnectionWaitsForTheServerAsTheFirstOneDoes(t *testing.T) {
-	opts := server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true}
-	start := func() *server.Server {
-		o := opts
-		ns, err := server.NewServer(&o)
-		require.NoError(t, err)
-		go ns.Start()
-		require.True(t, ns.ReadyForConnections(10*time.Second))
-		t.Cleanup(ns.Shutdown)
-		return ns
-	}
-	ns := start()
-	opts.Port = ns.Addr().(*net.TCPAddr).Port
+// The server may stop between the first and the second connection of a process.
+func TestSecondConnectionWaitsForServer(t *testing.T) {
+	ns := natstest.Start(t, &server.Options{})
+	port := ns.Addr().(*net.TCPAddr).Port
 	b, err := Open(t.Context(), Options{URL: ns.ClientURL(), Wait: true, Log: quiet})
 	require.NoError(t, err)
 	t.Cleanup(b.Close)
@@ -41,10 +32,10 @@ func TestAnotherConnectionWaitsForTheServerAsTheFirstOneDoes(t *testing.T) {
 	}()
 	select {
 	case r := <-opened:
-		require.FailNow(t, "it has not waited", "%v", r.err)
+		require.FailNow(t, "opened without a server", "%v", r.err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	start()
+	natstest.Start(t, &server.Options{Port: port})
 	r := <-opened
 	require.NoError(t, r.err)
 	r.bus.Close()

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -21,9 +24,9 @@ import (
 var (
 	errNoJetStream = errors.New("JetStream not enabled on the NATS server")
 	errUnreachable = errors.New("NATS server unreachable")
-	// errNotNATS: another program listens at the address of the embedded
+	// ErrNotNATS: another program listens at the address of the embedded
 	// server.
-	errNotNATS = errors.New("address in use by a program other than a NATS server")
+	ErrNotNATS = errors.New("address in use by a program other than a NATS server")
 )
 
 // Options configure a connection.
@@ -51,16 +54,22 @@ type Bus struct {
 	NC *nats.Conn
 	JS jetstream.JetStream
 
-	srv     *natsserver.Server
-	closed  chan struct{}
-	log     *slog.Logger
+	// srv is nil when the server runs in another process. A member starts it
+	// again when that process has died.
+	srv     atomic.Pointer[natsserver.Server]
+	member  *natsserver.Member
+	system  *system       // shared with the connections that Another made
+	closing chan struct{} // closed by endWork: no server is started any more
+	endWork func()
+	work    sync.WaitGroup
+	closed  chan struct{} // closed by the client
 	options Options
 	target  string
 }
 
 // Open connects. If no server is configured it starts an embedded one first.
 func Open(ctx context.Context, o Options) (*Bus, error) {
-	b := &Bus{closed: make(chan struct{}), log: o.Log, options: o}
+	b := newBus(o, "")
 	for {
 		b.target = o.URL
 		if o.URL == "" {
@@ -68,10 +77,11 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 			if err != nil {
 				return nil, err
 			}
-			b.srv, b.target = srv, join
+			b.srv.Store(srv)
+			b.target = join
 		}
-		joined := o.URL == "" && b.srv == nil
-		err := b.connect(ctx, b.srv, o.Wait && o.URL != "")
+		joined := o.URL == "" && b.srv.Load() == nil
+		err := b.connect(ctx, o.Wait && o.URL != "")
 		if err == nil {
 			break
 		}
@@ -80,11 +90,12 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case b.srv != nil:
-		o.Log.Info("embedded NATS server started", "url", b.srv.URL(), "store", b.srv.StoreDir())
+	switch srv := b.srv.Load(); {
+	case srv != nil:
+		o.Log.Info("embedded NATS server started", "url", srv.URL(), "store", srv.StoreDir())
 	case o.URL == "":
 		o.Log.Info("joined running NATS server", "url", b.target)
+		b.join()
 	default:
 		o.Log.Info("connected to NATS", "url", b.NC.ConnectedUrlRedacted())
 	}
@@ -96,23 +107,30 @@ func wentAway(target string, err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || !natsserver.Listens(strings.TrimPrefix(target, "nats://"))
 }
 
-// Another opens a second connection to the same server, with further options if
-// any. Its Close does not stop the server. It waits for a server as Open does,
-// including a joined server that has stopped since.
-func (b *Bus) Another(ctx context.Context, name string, more ...nats.Option) (*Bus, error) {
+// Another opens a second connection to the same server. Its Close does not stop
+// the server. It waits for a server as Open does, including a joined server that
+// has stopped since.
+func (b *Bus) Another(ctx context.Context, name string) (*Bus, error) {
 	o := b.options
 	o.Name = name
-	out := &Bus{closed: make(chan struct{}), log: o.Log, options: o, target: b.target}
-	return out, out.connect(ctx, b.srv, o.Wait && b.srv == nil, more...)
+	out := newBus(o, b.target)
+	out.system = b.system
+	return out, out.connectTo(ctx, b.srv.Load(), o.Wait && !b.Embedded())
+}
+
+func newBus(o Options, target string) *Bus {
+	b := &Bus{closed: make(chan struct{}), closing: make(chan struct{}), system: &system{}, options: o, target: target}
+	b.endWork = sync.OnceFunc(func() { close(b.closing) })
+	return b
 }
 
 // Embedded reports whether the server runs in this process.
-func (b *Bus) Embedded() bool { return b.srv != nil }
+func (b *Bus) Embedded() bool { return b.srv.Load() != nil }
 
 // URL is where other processes reach the server.
 func (b *Bus) URL() string {
-	if b.srv != nil {
-		return b.srv.URL()
+	if srv := b.srv.Load(); srv != nil {
+		return srv.URL()
 	}
 	return b.NC.ConnectedUrlRedacted()
 }
@@ -135,6 +153,8 @@ func (b *Bus) CheckJetStream(ctx context.Context) error {
 // Close drains the connection, waits until it is closed, and stops the embedded
 // server. Subscriptions and publications in flight are completed.
 func (b *Bus) Close() {
+	b.endWork()
+	b.work.Wait()
 	if b.NC != nil && !b.NC.IsClosed() {
 		if err := b.NC.Drain(); err != nil {
 			b.NC.Close()
@@ -149,27 +169,23 @@ func (b *Bus) Close() {
 }
 
 func (b *Bus) stopServer() {
-	if b.srv != nil {
-		b.srv.Stop()
-		b.srv = nil
+	if srv := b.srv.Swap(nil); srv != nil {
+		srv.Stop()
 	}
+	b.member.Leave()
 }
 
 // connectOptions returns the options of a connection to srv, the embedded
 // server, or over the network if srv is nil.
 func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	o := b.options
-	name := o.Name
-	if name == "" {
-		name = "intenthint"
-	}
-	inbox := cmp.Or(o.Identity.InboxPrefix, "_INBOX")
+	inbox := b.inbox()
 	out := []nats.Option{
-		nats.Name(name),
+		nats.Name(cmp.Or(o.Name, "intenthint")),
 		nats.MaxReconnects(-1),
-		nats.CustomReconnectDelay(Backoff),
+		nats.CustomReconnectDelay(b.reconnectDelay),
 		nats.IgnoreAuthErrorAbort(),
-		nats.Timeout(5 * time.Second),
+		nats.Timeout(o.connectTime()),
 		nats.DrainTimeout(10 * time.Second),
 		nats.ClosedHandler(func(*nats.Conn) { close(b.closed) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
@@ -179,6 +195,7 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 		}),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
 			o.Log.Info("reconnected to NATS", "url", nc.ConnectedUrlRedacted())
+			b.verify(nc)
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {
 			subject := ""
@@ -209,19 +226,33 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 		user, err := o.Identity.user()
 		return append(out, user...), err
 	}
+	out = append(out, nats.SetCustomDialer(dialer{b}))
 	user, err := o.Identity.user()
 	return append(append(out, user...), o.Identity.tls()...), err
 }
 
-// connect opens the connection. With wait it retries with backoff until the
+// reconnectDelay is the pause before an attempt to reconnect. A server on this
+// machine is back soon, started by another process.
+func (b *Bus) reconnectDelay(attempt int) time.Duration {
+	if b.options.URL == "" {
+		return min(Backoff(attempt), 250*time.Millisecond)
+	}
+	return Backoff(attempt)
+}
+
+// connect opens the connection to the embedded server or the target.
+func (b *Bus) connect(ctx context.Context, wait bool) error {
+	return b.connectTo(ctx, b.srv.Load(), wait)
+}
+
+// connectTo opens the connection. With wait it retries with backoff until the
 // context ends or a server rejects the connection.
-func (b *Bus) connect(ctx context.Context, srv *natsserver.Server, wait bool, more ...nats.Option) error {
+func (b *Bus) connectTo(ctx context.Context, srv *natsserver.Server, wait bool) error {
 	target := b.target
 	opts, err := b.connectOptions(srv)
 	if err != nil {
 		return err
 	}
-	opts = append(opts, more...)
 	for attempt := 1; ; attempt++ {
 		nc, err := nats.Connect(target, opts...)
 		if err == nil {
@@ -230,16 +261,17 @@ func (b *Bus) connect(ctx context.Context, srv *natsserver.Server, wait bool, mo
 			return err
 		}
 		if advice := refusal(err); advice != "" {
-			return fmt.Errorf("%w: %s: %w: %s", ErrRefused, b.serverName(), err, advice)
+			return fmt.Errorf("%w: %s: %w: %s", ErrRefused, cmp.Or(redact(target), "embedded server"), err, advice)
 		}
 		if !wait {
-			if errors.Is(err, nats.ErrNoInfoReceived) {
-				return fmt.Errorf("%w: %s: %w", errNotNATS, redact(target), err)
+			if notNATS(err) {
+				return fmt.Errorf("%w: %s: %w (set HINT_NATS_PORT or HINT_NATS_URL)", ErrNotNATS, redact(target), err)
 			}
 			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
 		}
 		delay := Backoff(attempt)
-		b.log.Warn("waiting for the NATS server", "url", redact(target), "attempt", attempt, "pause_ms", delay.Milliseconds(), "error", err)
+		b.options.Log.Warn("waiting for the NATS server",
+			"url", redact(target), "attempt", attempt, "pause_ms", delay.Milliseconds(), "error", err)
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
@@ -248,12 +280,24 @@ func (b *Bus) connect(ctx context.Context, srv *natsserver.Server, wait bool, mo
 	}
 }
 
-// serverName is the name of the server in error texts.
-func (b *Bus) serverName() string {
-	if b.target == "" {
-		return "embedded server"
+// connectTime bounds one attempt to connect to one server. Commands end within
+// five seconds if no server answers (contract §9), also when several are
+// configured; a server on this machine answers at once.
+func (o Options) connectTime() time.Duration {
+	switch {
+	case o.URL == "":
+		return 2 * time.Second
+	case o.Wait:
+		return 5 * time.Second
 	}
-	return redact(b.target)
+	return max(4*time.Second/time.Duration(1+strings.Count(o.URL, ",")), time.Second)
+}
+
+// notNATS reports whether the program at the address accepted the connection and
+// did not greet as a NATS server does.
+func notNATS(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return errors.Is(err, nats.ErrNoInfoReceived) || ok && op.Op == "read" && op.Timeout()
 }
 
 // Backoff returns the pause before the next attempt: exponential from 50 ms to
@@ -278,3 +322,6 @@ func redact(target string) string {
 	}
 	return strings.Join(parts, ",")
 }
+
+// inbox is the prefix of reply subjects.
+func (b *Bus) inbox() string { return cmp.Or(b.options.Identity.InboxPrefix, "_INBOX") }

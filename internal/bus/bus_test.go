@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/natsserver"
+	"intenthint/internal/natstest"
 	"intenthint/internal/porttest"
 	"intenthint/subjects"
 )
@@ -37,7 +38,8 @@ func openTest(t testing.TB) *Bus {
 	return b
 }
 
-// provisionTest makes what the test layout needs and returns its event stream.
+// provisionTest creates the resources of the test layout and returns its event
+// stream.
 func provisionTest(t testing.TB, b *Bus) jetstream.Stream {
 	t.Helper()
 	warnings, err := Provision(t.Context(), b.JS, testLayout())
@@ -54,7 +56,7 @@ func eventsOf(t testing.TB, js jetstream.JetStream) jetstream.Stream {
 	return stream
 }
 
-func TestFiveProcessesStartedAtOnceShareOneServer(t *testing.T) {
+func TestConcurrentProcessesShareOneServer(t *testing.T) {
 	dir, port := t.TempDir(), porttest.Free(t)
 	buses := make([]*Bus, 5)
 	var started sync.WaitGroup
@@ -86,7 +88,7 @@ func TestFiveProcessesStartedAtOnceShareOneServer(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
-	t.Run("an address taken by something that is not NATS", func(t *testing.T) {
+	t.Run("address of another program", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		defer func() { _ = l.Close() }()
@@ -101,9 +103,9 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		}()
 		_, err = Open(t.Context(), Options{Embedded: natsserver.Options{Port: l.Addr().(*net.TCPAddr).Port, DataDir: t.TempDir()}, Log: quiet})
-		require.ErrorIs(t, err, errNotNATS)
+		require.ErrorIs(t, err, ErrNotNATS)
 	})
-	t.Run("a data directory that another server uses", func(t *testing.T) {
+	t.Run("data directory of another server", func(t *testing.T) {
 		dir := t.TempDir()
 		b, err := Open(t.Context(), Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: dir}, Log: quiet})
 		require.NoError(t, err)
@@ -112,20 +114,20 @@ func TestOpenRefuses(t *testing.T) {
 		require.ErrorIs(t, err, natsserver.ErrDataDirInUse)
 		require.ErrorContains(t, err, b.URL())
 	})
-	t.Run("a broken configuration file", func(t *testing.T) {
+	t.Run("invalid configuration file", func(t *testing.T) {
 		conf := filepath.Join(t.TempDir(), "nats.conf")
 		require.NoError(t, os.WriteFile(conf, []byte("listen: {"), 0o600))
 		_, err := Open(t.Context(), Options{Embedded: natsserver.Options{ConfFile: conf, DataDir: t.TempDir()}, Log: quiet})
 		require.ErrorIs(t, err, natsserver.ErrConf)
 	})
-	t.Run("an external server that is not there", func(t *testing.T) {
+	t.Run("unreachable external server", func(t *testing.T) {
 		_, err := Open(t.Context(), Options{URL: "nats://user:secret@127.0.0.1:" + strconv.Itoa(porttest.Free(t)), Log: quiet})
 		require.ErrorIs(t, err, errUnreachable)
 		require.NotContains(t, err.Error(), "secret")
 	})
 }
 
-func TestAnyPortJoinsTheServerOfTheDataDirectory(t *testing.T) {
+func TestRandomPortJoinsServerOfDataDirectory(t *testing.T) {
 	o := Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet}
 	first, err := Open(t.Context(), o)
 	require.NoError(t, err)
@@ -138,7 +140,7 @@ func TestAnyPortJoinsTheServerOfTheDataDirectory(t *testing.T) {
 	require.Contains(t, first.URL(), second.URL())
 }
 
-// attempts is a log that passes on how often a connection was tried in vain.
+// attempts is a log handler that reports failed connection attempts.
 type attempts struct {
 	slog.Handler
 	failed chan struct{}
@@ -188,13 +190,8 @@ func TestOpenWaitsForAnExternalServer(t *testing.T) {
 	}
 }
 
-func TestServerWithoutJetStreamIsAClearError(t *testing.T) {
-	ns, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true})
-	require.NoError(t, err)
-	go ns.Start()
-	require.True(t, ns.ReadyForConnections(10*time.Second))
-	defer ns.WaitForShutdown()
-	defer ns.Shutdown()
+func TestCheckJetStreamNamesTheCause(t *testing.T) {
+	ns := natstest.Start(t, &server.Options{})
 	b, err := Open(t.Context(), Options{URL: ns.ClientURL(), Log: quiet})
 	require.NoError(t, err)
 	defer b.Close()
@@ -213,9 +210,9 @@ func TestRedactHidesSecrets(t *testing.T) {
 	require.Equal(t, "nats://xxxxx@h:1,nats://h2:2", redact("nats://u:p@h:1, nats://h2:2"))
 }
 
-// The process whose server is joined may end between the look for a server and
-// the connection to it.
-func TestAServerThatEndsBeforeItIsJoinedIsReplaced(t *testing.T) {
+// The process that runs the server may end after it was found and before it is
+// joined.
+func TestOpenReplacesServerThatStopsBeforeJoin(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() {

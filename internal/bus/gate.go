@@ -5,24 +5,23 @@ import (
 	"sync"
 )
 
-// Bound limits the requests of an endpoint that are in progress. What it does
-// not admit is answered as overloaded at once: nothing waits.
+// Bound limits the requests of an endpoint in progress. Those beyond it are
+// answered as overloaded at once.
 type Bound struct {
 	// Requests and Bytes are for all callers together.
 	Requests, Bytes int
 	// PerCaller and PerCallerBytes are for one connection, so that one gateway
-	// that asks for more than can be answered leaves room for the others.
+	// cannot take all the room.
 	PerCaller, PerCallerBytes int
 }
 
-// DefaultBound is for answers that mostly need a processor. A caller's requests
-// in progress, at a third of a millisecond each, delay the others by a third of
-// a second at most; the bytes are the largest requests that a server with
-// max_payload 8 MiB passes on, 4 of a caller and 16 of all.
+// DefaultBound is for answers that mostly need a processor. A caller's requests,
+// at a third of a millisecond each, delay the others by a third of a second at
+// most. The bytes are 4 and 16 of the largest requests at max_payload 8 MiB.
 var DefaultBound = Bound{Requests: 8192, Bytes: 128 << 20, PerCaller: 1024, PerCallerBytes: 32 << 20}
 
-// gate counts what is in progress. It admits a caller's first request whatever
-// its size.
+// gate counts requests in progress. It admits a caller's first request of any
+// size.
 type gate struct {
 	bound Bound
 
@@ -41,8 +40,8 @@ func newGate(b Bound) *gate {
 	return &gate{bound: b, callers: make(map[string]load)}
 }
 
-// enter reports whether a request of so many bytes may be begun. If so, leave
-// must be called when it has ended.
+// enter reports whether a request may begin. If so, leave must be called when it
+// has ended.
 func (g *gate) enter(caller string, bytes int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -79,6 +78,6 @@ func (l load) exceeds(requests, bytes, more int) bool {
 
 func (l load) add(requests, bytes int) load { return load{l.requests + requests, l.bytes + bytes} }
 
-// requester names the caller by the subject on which it waits for the answer:
-// the last token is the request's, those before are the connection's.
+// requester identifies the caller by its reply subject: the last token is the
+// request's, those before are the connection's.
 func requester(reply string) string { return reply[:max(0, strings.LastIndexByte(reply, '.'))] }

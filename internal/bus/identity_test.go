@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/natsserver"
+	"intenthint/internal/natstest"
 	"intenthint/internal/tlstest"
 )
 
@@ -23,11 +24,10 @@ func configured(t *testing.T, text string) *server.Server {
 	t.Helper()
 	opts, err := server.ProcessConfigFile(conf(t, text))
 	require.NoError(t, err)
-	opts.StoreDir = t.TempDir()
-	return startServer(t, opts)
+	return natstest.Start(t, opts)
 }
 
-// as is the server's address for a user.
+// as returns the URL of the server for a user.
 func as(ns *server.Server, user, password string) string {
 	u := url.URL{Scheme: "nats", Host: ns.Addr().String()}
 	if user != "" {
@@ -58,7 +58,7 @@ func seed(t *testing.T) (file, public string) {
 	return file, public
 }
 
-func TestWhoIsLetIn(t *testing.T) {
+func TestAuthentication(t *testing.T) {
 	ours, theirs := tlstest.New(t), tlstest.New(t)
 	cert, key := ours.Issue("server", "127.0.0.1")
 	tls := fmt.Sprintf("cert_file: %q, key_file: %q, ca_file: %q", cert, key, ours.File)
@@ -81,28 +81,28 @@ func TestWhoIsLetIn(t *testing.T) {
 		name string
 		url  string
 		who  Identity
-		says string // "" for those who are let in
+		says string // the error; "" for none
 	}{
-		{"a user", as(users, "consumer", "secret"), Identity{}, ""},
-		{"a user with a wrong password", as(users, "consumer", "wrong"), Identity{}, "HINT_NATS_URL"},
-		{"nobody", as(users, "", ""), Identity{}, "HINT_NATS_URL"},
-		{"a key", as(users, "", ""), Identity{NKey: known}, ""},
-		{"a key that is not known", as(users, "", ""), Identity{NKey: unknown}, "HINT_NATS_NKEY"},
-		{"a file that is no key", as(users, "", ""), Identity{NKey: broken}, "HINT_NATS_NKEY"},
-		{"a file without credentials", as(users, "", ""), Identity{Creds: broken}, "HINT_NATS_CREDS"},
-		{"the right authority", as(encrypted, "", ""), Identity{CA: ours.File}, ""},
+		{"user", as(users, "consumer", "secret"), Identity{}, ""},
+		{"wrong password", as(users, "consumer", "wrong"), Identity{}, "HINT_NATS_URL"},
+		{"no credentials", as(users, "", ""), Identity{}, "HINT_NATS_URL"},
+		{"key", as(users, "", ""), Identity{NKey: known}, ""},
+		{"unknown key", as(users, "", ""), Identity{NKey: unknown}, "HINT_NATS_NKEY"},
+		{"invalid key file", as(users, "", ""), Identity{NKey: broken}, "HINT_NATS_NKEY"},
+		{"invalid credentials file", as(users, "", ""), Identity{Creds: broken}, "HINT_NATS_CREDS"},
+		{"trusted authority", as(encrypted, "", ""), Identity{CA: ours.File}, ""},
 		{"no authority", as(encrypted, "", ""), Identity{}, "HINT_NATS_CA"},
-		{"another authority", as(encrypted, "", ""), Identity{CA: theirs.File}, "HINT_NATS_CA"},
-		{"a certificate for another host", as(elsewhere, "", ""), Identity{CA: ours.File}, "host name in HINT_NATS_URL"},
-		{"TLS where there is none", as(open, "", ""), Identity{CA: ours.File}, "does not offer TLS"},
-		{"a client certificate", as(verifying, "", ""), Identity{CA: ours.File, Cert: user, Key: userKey}, ""},
+		{"untrusted authority", as(encrypted, "", ""), Identity{CA: theirs.File}, "HINT_NATS_CA"},
+		{"certificate of another host", as(elsewhere, "", ""), Identity{CA: ours.File}, "host name in HINT_NATS_URL"},
+		{"no TLS on the server", as(open, "", ""), Identity{CA: ours.File}, "does not offer TLS"},
+		{"client certificate", as(verifying, "", ""), Identity{CA: ours.File, Cert: user, Key: userKey}, ""},
 		{"no client certificate", as(verifying, "", ""), Identity{CA: ours.File}, "HINT_NATS_CERT"},
-		{"a client certificate of another authority", as(verifying, "", ""), Identity{CA: ours.File, Cert: stranger, Key: strangerKey}, "HINT_NATS_CERT"},
-		{"a certificate that is a user", as(mapping, "", ""), Identity{CA: ours.File, Cert: user, Key: userKey}, ""},
-		{"a certificate that is no user", as(mapping, "", ""), Identity{CA: ours.File, Cert: otherPlace, Key: otherKey}, "HINT_NATS_CERT"},
+		{"client certificate of an untrusted authority", as(verifying, "", ""), Identity{CA: ours.File, Cert: stranger, Key: strangerKey}, "HINT_NATS_CERT"},
+		{"certificate mapped to a user", as(mapping, "", ""), Identity{CA: ours.File, Cert: user, Key: userKey}, ""},
+		{"certificate without a user", as(mapping, "", ""), Identity{CA: ours.File, Cert: otherPlace, Key: otherKey}, "HINT_NATS_CERT"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			// One who is refused is told at once, and does not wait for ever.
+			// A refusal is final and does not wait.
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			b, err := Open(ctx, Options{URL: row.url, Identity: row.who, Wait: true, Log: quiet})
@@ -180,14 +180,14 @@ func TestCredentials(t *testing.T) {
 	require.NoError(t, own.CheckJetStream(t.Context()))
 }
 
-func TestAMissingRightIsNamed(t *testing.T) {
+func TestMissingPermissionIsNamed(t *testing.T) {
 	const look = `"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.INFO.*.*"`
 	conf := func(publish, subscribe string) string {
 		return `jetstream: enabled, authorization { users: [
 			{user: consumer, password: p, permissions { publish: [` + publish + `], subscribe: [` + subscribe + `] } }
 		] }`
 	}
-	t.Run("to get replies", func(t *testing.T) {
+	t.Run("receiving replies", func(t *testing.T) {
 		ns := configured(t, conf(look, `"_INBOX_c.>"`))
 		who := Options{URL: as(ns, "consumer", "p"), Log: quiet}
 		deaf, err := Open(t.Context(), who)
@@ -204,12 +204,14 @@ func TestAMissingRightIsNamed(t *testing.T) {
 		require.ErrorIs(t, err, ErrDenied)
 		require.ErrorContains(t, err, "$JS.API.STREAM.CREATE.OPENCLAW_EVENTS")
 	})
-	t.Run("to hear requests", func(t *testing.T) {
+	t.Run("receiving requests", func(t *testing.T) {
 		ns := configured(t, conf(look, `"_INBOX.>", "$SRV.>", "openclaw.request.> another-group"`))
 		b, err := Open(t.Context(), Options{URL: as(ns, "consumer", "p"), Log: quiet})
 		require.NoError(t, err)
 		defer b.Close()
 		_, err = StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Name: "intent-hint", Version: "1.2.3", Log: quiet}, endpointOf("before_prompt_build", Bound{}, func(context.Context, Request) Reply { return Reply{} }))
+		require.NoError(t, err)
+		err = b.Subscribed(t.Context())
 		require.ErrorIs(t, err, ErrDenied)
 		require.ErrorContains(t, err, `"openclaw.request.before_prompt_build.*"`)
 		_, err = b.NC.SubscribeSync("openclaw.runs")
@@ -220,7 +222,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 	})
 }
 
-func TestTheServerOfThisProcessLetsItIn(t *testing.T) {
+func TestEmbeddedServerAcceptsItsProcess(t *testing.T) {
 	authority := tlstest.New(t)
 	cert, key := authority.Issue("server", "127.0.0.1")
 	tls := fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify_and_map: true }\n", cert, key, authority.File)
@@ -245,7 +247,7 @@ func TestTheServerOfThisProcessLetsItIn(t *testing.T) {
 			defer other.Close()
 			require.NoError(t, other.CheckJetStream(t.Context()))
 			_, err = Open(t.Context(), Options{URL: b.URL(), Log: quiet})
-			require.ErrorIs(t, err, ErrRefused, "and nobody else")
+			require.ErrorIs(t, err, ErrRefused, "other processes are refused")
 		})
 	}
 	t.Run("two accounts", func(t *testing.T) {

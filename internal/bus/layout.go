@@ -25,16 +25,18 @@ type Layout struct {
 	// Replicas is how many servers of a cluster hold each stream and bucket
 	// that is created here; 0 is 1.
 	Replicas int
+	// System is the identity put into the metadata of an event stream that is
+	// created here.
+	System System
 }
 
 // DeadLetterStream is the name of the dead-letter stream.
 func (l Layout) DeadLetterStream() string { return l.Stream + subjects.DeadLetterSuffix }
 
 // Durable is a consumer of the event stream, shared by all consumer processes.
-// Each sink of events has one: its events, acknowledgements and retries are
-// apart from those of the others.
+// Each sink of events has its own.
 type Durable struct {
-	// Name holds none of the characters ".*> /\\" and no white space.
+	// Name contains none of ".*> /\\" and no white space.
 	Name string
 	// Hooks are those whose events it gets; none means all.
 	Hooks []string
@@ -59,14 +61,14 @@ func (l Layout) filters(d Durable) []string {
 
 // Settings of what is created.
 const (
-	// AckWait is how long a consumer process may hold an event. What a killed
-	// process held comes back after this time, so it is short; a process that
-	// needs longer tells the server.
+	// AckWait is how long a consumer process may hold an event. Events of a
+	// killed process are redelivered after this time, so it is short; a process
+	// that needs longer tells the server.
 	AckWait = 10 * time.Second
-	// maxAckPending bounds the events of a durable that all processes hold
-	// together.
-	maxAckPending = 16384
-	// duplicateWindow is how long the server itself refuses an id it has seen.
+	// maxAckPending bounds the events of a durable that all processes hold, so
+	// that eight can hold as much of a backlog as each may (see package events).
+	maxAckPending = 65536
+	// duplicateWindow is how long the server rejects a known message id.
 	duplicateWindow = 2 * time.Minute
 	// claimBytes bounds the bucket of claims.
 	claimBytes = 16 << 20
@@ -74,9 +76,9 @@ const (
 
 // Bounds of a pull, which a durable must not refuse.
 const (
-	// PullMessages is how many messages the client holds ahead.
+	// PullMessages is how many messages the client prefetches.
 	PullMessages = 512
-	// pullBytes is how many bytes it holds ahead, see [PullBytes].
+	// pullBytes is how many bytes it prefetches, see [PullBytes].
 	pullBytes = 16 << 20
 	// PullExpiry is how long a pull waits for messages.
 	PullExpiry = 30 * time.Second
@@ -86,8 +88,7 @@ const (
 // message would never let it through.
 func PullBytes(nc *nats.Conn) int { return max(pullBytes, 2*int(nc.MaxPayload())) }
 
-// duplicates is the duplicate window, which the server does not let be longer
-// than events are kept.
+// duplicates is the duplicate window, which must not exceed MaxAge.
 func (l Layout) duplicates() time.Duration {
 	if l.MaxAge > 0 {
 		return min(duplicateWindow, l.MaxAge)
@@ -95,12 +96,11 @@ func (l Layout) duplicates() time.Duration {
 	return duplicateWindow
 }
 
-// resources are what every consumer process needs, in the order in which they
-// are created.
+// resources are what every consumer process needs, in order of creation.
 func (l Layout) resources() []resource {
 	out := []resource{
-		streamResource{l.eventStream(), l.Prefix},
-		streamResource{l.deadLetterStream(), l.Prefix},
+		l.resource(l.eventStream()),
+		l.resource(l.deadLetterStream()),
 	}
 	for _, d := range l.Durables() {
 		out = append(out, durableResource{l.Stream, l.durable(d), l.Prefix})
@@ -121,34 +121,26 @@ func (l Layout) eventStream() jetstream.StreamConfig {
 		Replicas:    l.Replicas,
 		Duplicates:  l.duplicates(),
 		AllowDirect: true,
-		// Turns that begin at the same time are synced to the disk together. An
-		// older server than 2.12 does without (see batch.CreateStream).
+		Metadata:    l.System.metadata(),
+		// Concurrent turns are synced to disk together. A server older than 2.12
+		// does without (see batch.CreateStream).
 		AllowAtomicPublish: true,
 	}
 }
 
-// maxDeadLetterBytes bounds the dead-letter stream, whose share is reserved on
-// the server from the beginning like the event stream's.
+// maxDeadLetterBytes bounds the dead-letter stream. The server reserves it.
 const maxDeadLetterBytes = 128 << 20
 
 func (l Layout) deadLetterStream() jetstream.StreamConfig {
-	most := l.MaxBytes
-	if most <= 0 || most > maxDeadLetterBytes {
-		most = maxDeadLetterBytes
+	c := l.eventStream()
+	c.Name = l.DeadLetterStream()
+	c.Description = "Events that intenthint could not decode or apply"
+	c.Subjects = []string{l.Prefix.DeadLetters()}
+	c.AllowAtomicPublish, c.Metadata = false, nil
+	if c.MaxBytes <= 0 || c.MaxBytes > maxDeadLetterBytes {
+		c.MaxBytes = maxDeadLetterBytes
 	}
-	return jetstream.StreamConfig{
-		Name:        l.DeadLetterStream(),
-		Description: "Events that intenthint could not decode or apply",
-		Subjects:    []string{l.Prefix.DeadLetters()},
-		Storage:     jetstream.FileStorage,
-		Retention:   jetstream.LimitsPolicy,
-		Discard:     jetstream.DiscardOld,
-		MaxAge:      l.MaxAge,
-		MaxBytes:    most,
-		Replicas:    l.Replicas,
-		Duplicates:  l.duplicates(),
-		AllowDirect: true,
-	}
+	return c
 }
 
 func (l Layout) durable(d Durable) jetstream.ConsumerConfig {
@@ -158,17 +150,16 @@ func (l Layout) durable(d Durable) jetstream.ConsumerConfig {
 		FilterSubjects: l.filters(d),
 		AckPolicy:      jetstream.AckExplicitPolicy,
 		AckWait:        AckWait,
-		// Retries are counted and ended by the consumer, which knows a fault
-		// of the store from a fault of the event.
+		// The consumer ends retries: it can tell a failure of the store from one
+		// of the event.
 		MaxDeliver:    -1,
 		MaxAckPending: maxAckPending,
 		DeliverPolicy: jetstream.DeliverAllPolicy,
 	}
 }
 
-// Claims is the bucket that [OpenClaims] makes. It is on disk, so that a
-// restart of the server does not take it away; the write costs little beside
-// the model call that follows.
+// Claims is the bucket of claims on runs. It is on disk to survive a restart of
+// the server; the write costs little beside the model call that follows.
 func (l Layout) Claims() jetstream.KeyValueConfig {
 	return jetstream.KeyValueConfig{
 		Bucket:      l.Stream + "_CLAIMS",
@@ -181,8 +172,8 @@ func (l Layout) Claims() jetstream.KeyValueConfig {
 	}
 }
 
-// Sessions is the bucket in which sessions are kept with HINT_STORE=kv. It has
-// no age: a session is removed as a whole.
+// Sessions is the bucket of sessions with HINT_STORE=kv. It has no age: a session
+// is removed as a whole.
 func (l Layout) Sessions() jetstream.KeyValueConfig {
 	return jetstream.KeyValueConfig{
 		Bucket:      l.Stream + "_SESSIONS",
@@ -190,5 +181,90 @@ func (l Layout) Sessions() jetstream.KeyValueConfig {
 		Storage:     jetstream.FileStorage,
 		Replicas:    l.Replicas,
 		History:     1,
+	}
+}
+
+// recentTime is how long the recent messages of a group are kept after the last
+// one (contract §11).
+const recentTime = time.Hour
+
+// Triage is the bucket of what the triage gate decided. Decisions are kept as long
+// as events.
+func (l Layout) Triage() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:      l.Stream + "_TRIAGE",
+		Description: "Decisions of the triage gate of intenthint",
+		TTL:         l.MaxAge,
+		Storage:     jetstream.FileStorage,
+		Replicas:    l.Replicas,
+		History:     1,
+	}
+}
+
+// TriageRecent is the bucket of the recent messages of groups.
+func (l Layout) TriageRecent() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:      l.Stream + "_TRIAGE_RECENT",
+		Description: "Recent messages of the groups that the triage gate of intenthint looks at",
+		TTL:         recentTime,
+		Storage:     jetstream.FileStorage,
+		Replicas:    l.Replicas,
+		History:     1,
+	}
+}
+
+// TriageMarks is the bucket of what people said of decisions. It has no age: a
+// mark is kept until it is removed.
+func (l Layout) TriageMarks() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:      l.Stream + "_TRIAGE_MARKS",
+		Description: "What people said of decisions of the triage gate of intenthint",
+		Storage:     jetstream.FileStorage,
+		Replicas:    l.Replicas,
+		History:     1,
+	}
+}
+
+// TriageDurable is the durable of the events that the triage gate uses.
+func (l Layout) TriageDurable() Durable {
+	return Durable{
+		Name:        l.QueueGroup + "-triage",
+		Hooks:       []string{subjects.HookFeedback, subjects.HookMessageSent, subjects.HookBeforePromptBuild},
+		Description: "Feedback, sent messages and unanswered turns, for the triage gate of intenthint",
+	}
+}
+
+// Experiences is the bucket of experiences (contract §12). It has no age: an
+// experience is kept for good.
+func (l Layout) Experiences() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:      l.Stream + "_EXPERIENCES",
+		Description: "Experiences of agents, kept by intenthint",
+		Storage:     jetstream.FileStorage,
+		Replicas:    l.Replicas,
+		History:     1,
+	}
+}
+
+// KnowHubTurns is the bucket of the turns of sessions that KnowHub counts. They are
+// kept as long as events, from a session's last turn on.
+func (l Layout) KnowHubTurns() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:      l.Stream + "_KNOWHUB_TURNS",
+		Description: "Turns of sessions, for the reminders and recalled experiences of intenthint",
+		TTL:         l.MaxAge,
+		Storage:     jetstream.FileStorage,
+		Replicas:    l.Replicas,
+		History:     1,
+	}
+}
+
+// KnowHubDurable is the durable of the events from which experiences are extracted,
+// those of one hook.
+func (l Layout) KnowHubDurable(hook string) Durable {
+	return Durable{
+		Name:        l.QueueGroup + "-knowhub",
+		Hooks:       []string{hook},
+		Description: "Messages of ended runs, from which intenthint extracts experiences",
 	}
 }

@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,14 +80,10 @@ func denial(nc *nats.Conn, err error) error {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return nil
 	}
-	inbox := nc.Opts.InboxPrefix
-	if inbox == "" {
-		inbox = nats.InboxPrefix
-	}
 	switch text := err.Error(); {
 	case strings.Contains(text, `Publish to "$JS.`):
 		return fmt.Errorf("%w: %w", ErrDenied, err)
-	case strings.Contains(text, `Subscription to "`+inbox):
+	case strings.Contains(text, `Subscription to "`+cmp.Or(nc.Opts.InboxPrefix, nats.InboxPrefix)):
 		return fmt.Errorf("%w (check HINT_NATS_INBOX_PREFIX): %w", errNoReplies, err)
 	default:
 		return nil
@@ -94,20 +91,19 @@ func denial(nc *nats.Conn, err error) error {
 }
 
 // Subscribed waits until the server has processed the subscriptions made so far.
-// The error wraps [ErrDenied] if the user has no permission for one of them.
+// The error wraps [ErrDenied] if the user has no permission for one of them, and
+// is [Temporary] if the connection was lost: the client subscribes again.
 func (b *Bus) Subscribed(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	return subscribed(ctx, b.NC)
-}
-
-// subscribed waits until the server has processed the subscriptions of nc. The
-// server reports a missing permission asynchronously.
-func subscribed(ctx context.Context, nc *nats.Conn) error {
-	if err := nc.FlushWithContext(ctx); err != nil {
+	err := b.NC.FlushWithContext(ctx)
+	if errors.Is(err, nats.ErrConnectionClosed) && !b.NC.IsClosed() {
+		err = nats.ErrDisconnected // the client calls every loss so
+	}
+	if err != nil {
 		return err
 	}
-	if err := nc.LastError(); errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), "Subscription to") {
+	if err := b.NC.LastError(); errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), "Subscription to") {
 		return fmt.Errorf("%w: subscribing: %w", ErrDenied, err)
 	}
 	return nil

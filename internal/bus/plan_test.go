@@ -29,15 +29,15 @@ func TestStreamDifferences(t *testing.T) {
 		recreate bool
 		loses    string
 	}{
-		{name: "as it is created", change: func(*jetstream.StreamConfig) {}},
-		{name: "what an operator added", change: func(c *jetstream.StreamConfig) {
+		{name: "as created", change: func(*jetstream.StreamConfig) {}},
+		{name: "settings of an operator", change: func(c *jetstream.StreamConfig) {
 			c.Subjects = append(c.Subjects, "audit.>")
 			c.MaxMsgs, c.Description, c.Compression = 5, "mine", jetstream.S2Compression
 		}},
-		{name: "a wider subject", change: func(c *jetstream.StreamConfig) { c.Subjects = []string{"*.event.>"} }},
-		{name: "few of each session", change: func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 }, want: []found{{"max_msgs_per_subject", "1", "unlimited"}}},
-		{name: "small ones only", change: func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1 << 20 }, want: []found{{"max_msg_size", "1 MiB", "unlimited"}}},
-		{name: "a mirror", change: func(c *jetstream.StreamConfig) {
+		{name: "wider subject", change: func(c *jetstream.StreamConfig) { c.Subjects = []string{"*.event.>"} }},
+		{name: "limit per subject", change: func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 }, want: []found{{"max_msgs_per_subject", "1", "unlimited"}}},
+		{name: "message size", change: func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1 << 20 }, want: []found{{"max_msg_size", "1 MiB", "unlimited"}}},
+		{name: "mirror", change: func(c *jetstream.StreamConfig) {
 			c.Mirror, c.Subjects, c.AllowAtomicPublish = &jetstream.StreamSource{Name: "HUB"}, nil, false
 		}},
 		{
@@ -45,33 +45,34 @@ func TestStreamDifferences(t *testing.T) {
 			want: []found{{"subjects", "openclaw.event.agent_end.>, audit.>", "openclaw.event.>, audit.>"}},
 		},
 		{
-			name: "requests too", change: func(c *jetstream.StreamConfig) { c.Subjects = []string{"openclaw.>"} },
+			name: "requests as well", change: func(c *jetstream.StreamConfig) { c.Subjects = []string{"openclaw.>"} },
 			want: []found{{"subjects", "openclaw.>", "openclaw.event.>"}}, loses: "openclaw.>",
 		},
 		{name: "memory", change: func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }, want: []found{{"storage", "memory", "file"}}, recreate: true},
 		{name: "work queue", change: func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }, want: []found{{"retention", "WorkQueue", "Limits"}}, recreate: true},
 		{name: "replicas", change: func(c *jetstream.StreamConfig) { c.Replicas = 3 }, want: []found{{"num_replicas", "3", "1"}}},
-		{name: "kept for longer, nothing that old", change: func(c *jetstream.StreamConfig) { c.MaxAge = 24 * time.Hour }, want: []found{{"max_age", "24h0m0s", "1h0m0s"}}},
+		{name: "longer age, no old messages", change: func(c *jetstream.StreamConfig) { c.MaxAge = 24 * time.Hour }, want: []found{{"max_age", "24h0m0s", "1h0m0s"}}},
 		{
-			name: "kept for ever, and old", change: func(c *jetstream.StreamConfig) { c.MaxAge = 0; full.FirstTime = now.Add(-2 * time.Hour) },
+			name: "no age limit, old messages", change: func(c *jetstream.StreamConfig) { c.MaxAge = 0; full.FirstTime = now.Add(-2 * time.Hour) },
 			want: []found{{"max_age", "unlimited", "1h0m0s"}}, loses: "2026-05-18T10:00:00Z",
 		},
-		{name: "larger than needed", change: func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 30 }, want: []found{{"max_bytes", "1 GiB", "64 MiB"}}},
+		{name: "larger", change: func(c *jetstream.StreamConfig) { c.MaxBytes = 1 << 30 }, want: []found{{"max_bytes", "1 GiB", "64 MiB"}}},
 		{
 			name: "larger, and full", change: func(c *jetstream.StreamConfig) { c.MaxBytes = -1; full.Bytes = 65<<20 + 1 },
 			want: []found{{"max_bytes", "unlimited", "64 MiB"}}, loses: "68157441 B",
 		},
-		{name: "discards new ones", change: func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardNew }, want: []found{{"discard", "DiscardNew", "DiscardOld"}}},
-		{name: "window", change: func(c *jetstream.StreamConfig) { c.Duplicates = time.Second }, want: []found{{"duplicate_window", "1s", "2m0s"}}},
-		{name: "direct", change: func(c *jetstream.StreamConfig) { c.AllowDirect = false }, want: []found{{"allow_direct", "false", "true"}}},
-		{name: "atomic", change: func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false }, want: []found{{"allow_atomic", "false", "true"}}},
+		{name: "discard policy", change: func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardNew }, want: []found{{"discard", "DiscardNew", "DiscardOld"}}},
+		{name: "duplicate window", change: func(c *jetstream.StreamConfig) { c.Duplicates = time.Second }, want: []found{{"duplicate_window", "1s", "2m0s"}}},
+		{name: "direct get", change: func(c *jetstream.StreamConfig) { c.AllowDirect = false }, want: []found{{"allow_direct", "false", "true"}}},
+		{name: "atomic batches", change: func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false }, want: []found{{"allow_atomic", "false", "true"}}},
 		{name: "sealed", change: func(c *jetstream.StreamConfig) { c.Sealed = true }, want: []found{{"sealed", "true", "false"}}, recreate: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			have := l.eventStream()
 			full = holds
 			row.change(&have)
-			got := streamDifferences(have, full, l.eventStream(), l.Prefix, now)
+			r := l.resource(l.eventStream())
+			got := r.differences(have, full, now)
 			var fields []found
 			for _, d := range got {
 				fields = append(fields, found{d.Field, d.From, d.To})
@@ -81,13 +82,10 @@ func TestStreamDifferences(t *testing.T) {
 				} else {
 					require.Contains(t, d.Loss, row.loses)
 				}
-				if !d.Recreate {
-					d.stream(&have)
-				}
 			}
 			require.Equal(t, row.want, fields)
 			if !row.recreate {
-				require.Empty(t, streamDifferences(have, full, l.eventStream(), l.Prefix, now), "the change is what was asked for")
+				require.Empty(t, r.differences(r.changed(have, got), full, now), "differences remain after the change")
 			}
 		})
 	}
@@ -102,35 +100,36 @@ func TestDurableDifferences(t *testing.T) {
 		field    string
 		recreate bool
 	}{
-		{"as it is created", func(*jetstream.ConsumerConfig) {}, "", false},
-		{"a filter that lets all through", func(c *jetstream.ConsumerConfig) { c.FilterSubject = "openclaw.event.>" }, "", false},
-		{"two filters that let all through", func(c *jetstream.ConsumerConfig) {
+		{"as created", func(*jetstream.ConsumerConfig) {}, "", false},
+		{"filter that matches all", func(c *jetstream.ConsumerConfig) { c.FilterSubject = "openclaw.event.>" }, "", false},
+		{"two filters that match all", func(c *jetstream.ConsumerConfig) {
 			c.FilterSubjects = []string{"openclaw.event.>", "openclaw.more.>"}
 		}, "", false},
-		{"a name for it", func(c *jetstream.ConsumerConfig) { c.Description, c.SampleFrequency = "mine", "10%" }, "", false},
-		{"a filter", func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"openclaw.event.agent_end.>", "x"} }, "filter_subjects", false},
-		{"deliveries", func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "max_deliver", false},
-		{"patience", func(c *jetstream.ConsumerConfig) { c.AckWait = time.Hour }, "ack_wait", false},
-		{"pauses", func(c *jetstream.ConsumerConfig) {
+		{"description", func(c *jetstream.ConsumerConfig) { c.Description, c.SampleFrequency = "mine", "10%" }, "", false},
+		{"narrow filter", func(c *jetstream.ConsumerConfig) { c.FilterSubjects = []string{"openclaw.event.agent_end.>", "x"} }, "filter_subjects", false},
+		{"max deliver", func(c *jetstream.ConsumerConfig) { c.MaxDeliver = 5 }, "max_deliver", false},
+		{"ack wait", func(c *jetstream.ConsumerConfig) { c.AckWait = time.Hour }, "ack_wait", false},
+		{"backoff", func(c *jetstream.ConsumerConfig) {
 			c.BackOff, c.AckWait = []time.Duration{time.Second, time.Minute}, time.Second
 		}, "backoff", false},
 		{"one at a time", func(c *jetstream.ConsumerConfig) { c.MaxAckPending = 1 }, "max_ack_pending", false},
-		{"it goes away", func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = time.Minute }, "inactive_threshold", false},
+		{"inactive threshold", func(c *jetstream.ConsumerConfig) { c.InactiveThreshold = time.Minute }, "inactive_threshold", false},
 		{"no bodies", func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true }, "headers_only", false},
 		{"small pulls", func(c *jetstream.ConsumerConfig) { c.MaxRequestBatch = PullMessages - 1 }, "max_batch", false},
-		{"pulls that are large enough", func(c *jetstream.ConsumerConfig) {
+		{"sufficient pull limits", func(c *jetstream.ConsumerConfig) {
 			c.MaxRequestBatch, c.MaxRequestMaxBytes, c.MaxRequestExpires = PullMessages, pullBytes, PullExpiry
 		}, "", false},
 		{"pulls of few bytes", func(c *jetstream.ConsumerConfig) { c.MaxRequestMaxBytes = 1 << 20 }, "max_bytes", false},
 		{"short pulls", func(c *jetstream.ConsumerConfig) { c.MaxRequestExpires = 5 * time.Second }, "max_expires", false},
 		{"paused", func(c *jetstream.ConsumerConfig) { c.PauseUntil = new(now.Add(time.Hour)) }, "pause_until", false},
-		{"paused before", func(c *jetstream.ConsumerConfig) { c.PauseUntil = new(now.Add(-time.Hour)) }, "", false},
-		{"all acknowledged", func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "ack_policy", true},
+		{"pause is over", func(c *jetstream.ConsumerConfig) { c.PauseUntil = new(now.Add(-time.Hour)) }, "", false},
+		{"ack policy", func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "ack_policy", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			have := l.durable(l.Durables()[0])
+			r := durableResource{l.Stream, l.durable(l.Durables()[0]), l.Prefix}
+			have := r.want
 			row.change(&have)
-			got := durableDifferences(have, l.durable(l.Durables()[0]), l.Prefix, pullBytes, now)
+			got := r.differences(have, pullBytes, now)
 			if row.field == "" {
 				require.Empty(t, got)
 				return
@@ -139,14 +138,13 @@ func TestDurableDifferences(t *testing.T) {
 			require.Equal(t, row.field, got[0].Field)
 			require.Equal(t, row.recreate, got[0].Recreate)
 			if !row.recreate {
-				got[0].consumer(&have)
-				require.Empty(t, durableDifferences(have, l.durable(l.Durables()[0]), l.Prefix, pullBytes, now))
+				require.Empty(t, r.differences(r.changed(have, got), pullBytes, now))
 			}
 		})
 	}
 }
 
-func TestADurableOfSomeHooksGetsNoLess(t *testing.T) {
+func TestFilteredDurableDifferences(t *testing.T) {
 	l := testLayout()
 	want := l.durable(Durable{Name: "some", Hooks: []string{"agent_end", "session_end"}})
 	require.Equal(t, []string{"openclaw.event.agent_end.>", "openclaw.event.session_end.>"}, want.FilterSubjects)
@@ -155,30 +153,30 @@ func TestADurableOfSomeHooksGetsNoLess(t *testing.T) {
 		filters []string
 		differs bool
 	}{
-		{"as it is created", want.FilterSubjects, false},
+		{"as created", want.FilterSubjects, false},
 		{"in another order", []string{"openclaw.event.session_end.>", "openclaw.event.agent_end.>"}, false},
 		{"everything", nil, false},
 		{"more", []string{"openclaw.event.*.>"}, false},
 		{"one of two", want.FilterSubjects[:1], true},
-		{"something else", []string{"openclaw.event.llm_output.>"}, true},
+		{"another hook", []string{"openclaw.event.llm_output.>"}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			have := want
 			have.FilterSubjects = row.filters
-			got := durableDifferences(have, want, l.Prefix, pullBytes, time.Now())
+			r := durableResource{l.Stream, want, l.Prefix}
+			got := r.differences(have, pullBytes, time.Now())
 			if !row.differs {
 				require.Empty(t, got)
 				return
 			}
 			require.Len(t, got, 1)
 			require.Equal(t, "filter_subjects", got[0].Field)
-			got[0].consumer(&have)
-			require.Equal(t, want, have)
+			require.Equal(t, want, r.changed(have, got))
 		})
 	}
 }
 
-func TestApplyMakesThePlanTrue(t *testing.T) {
+func TestApply(t *testing.T) {
 	b := openTest(t)
 	l := testLayout()
 	ctx := t.Context()
@@ -202,7 +200,7 @@ func TestApplyMakesThePlanTrue(t *testing.T) {
 		require.True(t, target.Missing, target.Name)
 	}
 	_, err := b.JS.Stream(ctx, l.Stream)
-	require.ErrorIs(t, err, jetstream.ErrStreamNotFound, "a plan makes nothing")
+	require.ErrorIs(t, err, jetstream.ErrStreamNotFound, "Plan creates nothing")
 	require.Empty(t, apply(false))
 	for _, target := range plan() {
 		require.True(t, target.InOrder(), "%s: %+v", target.Name, target.Differences)
@@ -231,7 +229,7 @@ func TestApplyMakesThePlanTrue(t *testing.T) {
 	require.ErrorContains(t, failures[0], "max_bytes from 64 MiB to 50 KiB")
 	require.EqualValues(t, 100, held())
 	event := plan()[0]
-	require.Len(t, event.Differences, 2, "nothing of the stream was changed, its age neither")
+	require.Len(t, event.Differences, 2, "a refused change changes nothing else")
 	for _, target := range plan()[1:] {
 		require.True(t, target.InOrder(), "%s: %+v", target.Name, target.Differences)
 	}
@@ -241,10 +239,10 @@ func TestApplyMakesThePlanTrue(t *testing.T) {
 	for _, target := range plan() {
 		require.True(t, target.InOrder(), "%s: %+v", target.Name, target.Differences)
 	}
-	require.NoError(t, Apply(ctx, b.JS, old[0], false), "an old plan changes nothing that is in order")
+	require.NoError(t, Apply(ctx, b.JS, old[0], false), "an outdated plan")
 }
 
-func TestApplyLetsADurableBePulledFromAgain(t *testing.T) {
+func TestApplyMakesDurableUsable(t *testing.T) {
 	b := openTest(t)
 	l := testLayout()
 	_, err := b.JS.CreateStream(t.Context(), l.eventStream())
@@ -286,7 +284,7 @@ func TestApplyLetsADurableBePulledFromAgain(t *testing.T) {
 	}
 }
 
-func TestApplyNeverCreatesAgain(t *testing.T) {
+func TestApplyNeverRecreates(t *testing.T) {
 	b := openTest(t)
 	l := testLayout()
 	s, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: l.Stream, Subjects: []string{l.Prefix.Events()}, Storage: jetstream.MemoryStorage, MaxAge: 2 * time.Hour})
@@ -304,7 +302,7 @@ func TestApplyNeverCreatesAgain(t *testing.T) {
 	info, err := s.Info(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 1, info.State.Msgs)
-	require.Equal(t, l.MaxAge, info.Config.MaxAge, "what could be changed was")
+	require.Equal(t, l.MaxAge, info.Config.MaxAge, "changes in place are made")
 }
 
 func TestSubjectDifferenceLeavesNoOverlap(t *testing.T) {
@@ -317,8 +315,8 @@ func TestSubjectDifferenceLeavesNoOverlap(t *testing.T) {
 	}{
 		{"none", nil, "openclaw.event.>", ""},
 		{"two hooks", []string{"openclaw.event.a.>", "openclaw.event.b.>"}, "openclaw.event.>", ""},
-		{"half inside", []string{"*.event.agent_end.>", "z"}, "openclaw.event.>, z", "*.event.agent_end.>"},
-		{"events, and a request", []string{"openclaw.event.>", "openclaw.request.x.>"}, "openclaw.event.>", "openclaw.request.x.>"},
+		{"partial overlap", []string{"*.event.agent_end.>", "z"}, "openclaw.event.>, z", "*.event.agent_end.>"},
+		{"events and requests", []string{"openclaw.event.>", "openclaw.request.x.>"}, "openclaw.event.>", "openclaw.request.x.>"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d := subjectDifference(row.have, p.Events(), p)

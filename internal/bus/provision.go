@@ -36,7 +36,8 @@ func Provision(ctx context.Context, js jetstream.JetStream, l Layout) (warnings 
 		for _, d := range t.Differences {
 			switch {
 			case d.unusable:
-				return nil, fmt.Errorf("%s %s: %w: %s is %s: %s (details: consumer stream plan)", t.Kind, t.Name, errUnusable, d.Field, d.From, d.Effect)
+				return nil, fmt.Errorf("%s %s: %w: %s is %s: %s (details: consumer stream plan)",
+					t.Kind, t.Name, errUnusable, d.Field, d.From, d.Effect)
 			case d.Effect != "":
 				warnings = append(warnings, fmt.Sprintf("%s %s: %s is %s instead of %s: %s", t.Kind, t.Name, d.Field, d.From, d.To, d.Effect))
 			}
@@ -64,7 +65,8 @@ func CheckRequests(ctx context.Context, js jetstream.JetStream, l Layout) error 
 	case err != nil:
 		return fmt.Errorf("listing streams that capture requests: %w", err)
 	case len(names) > 0:
-		return fmt.Errorf("stream %s: %w: it captures %s, and gateways would take its acknowledgements for answers", strings.Join(names, ", "), errUnusable, l.Prefix.Requests())
+		return fmt.Errorf("stream %s: %w: it captures %s, and gateways would take its acknowledgements for answers",
+			strings.Join(names, ", "), errUnusable, l.Prefix.Requests())
 	}
 	return nil
 }

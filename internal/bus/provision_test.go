@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,33 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/natsserver"
-	"intenthint/internal/porttest"
+	"intenthint/internal/natstest"
+	"intenthint/subjects"
 )
 
-// startServer starts a server that is not the program's own.
-func startServer(t *testing.T, opts *server.Options) *server.Server {
-	t.Helper()
-	opts.Host, opts.Port, opts.NoLog, opts.NoSigs = "127.0.0.1", server.RANDOM_PORT, true, true
-	ns, err := server.NewServer(opts)
-	require.NoError(t, err)
-	go ns.Start()
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	require.True(t, ns.ReadyForConnections(10*time.Second))
-	return ns
-}
-
-func connect(t *testing.T, url string, opts ...nats.Option) jetstream.JetStream {
-	t.Helper()
-	opts = append([]nats.Option{nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})}, opts...)
-	nc, err := nats.Connect(url, opts...)
-	require.NoError(t, err)
-	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
-	require.NoError(t, err)
-	return js
-}
-
-func TestAStreamThatAnswersRequestsIsFound(t *testing.T) {
+func TestCheckRequests(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		subjects []string
@@ -72,7 +49,7 @@ func TestAStreamThatAnswersRequestsIsFound(t *testing.T) {
 	}
 }
 
-func TestProvisionLeavesAloneWhatExists(t *testing.T) {
+func TestProvisionKeepsExistingResources(t *testing.T) {
 	b := openTest(t)
 	l := testLayout()
 	own := l.eventStream()
@@ -95,7 +72,7 @@ func TestProvisionLeavesAloneWhatExists(t *testing.T) {
 	require.Equal(t, 7, durable.CachedInfo().Config.MaxDeliver)
 }
 
-func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
+func TestProvisionRejectsUnusableResources(t *testing.T) {
 	durable := jetstream.ConsumerConfig{Durable: "intent-hint", AckPolicy: jetstream.AckExplicitPolicy}
 	for _, row := range []struct {
 		name   string
@@ -109,7 +86,7 @@ func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
 		{"a stream that does not acknowledge", func(c *jetstream.StreamConfig) { c.NoAck = true }, false, nil, "not acknowledged"},
 		{"a push consumer", nil, true, nil, "events cannot be pulled"},
 		{"a durable without acknowledgements", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckNonePolicy }, "before they are"},
-		{"a durable that acknowledges for others", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "before they are"},
+		{"a durable that acknowledges all before", nil, false, func(c *jetstream.ConsumerConfig) { c.AckPolicy = jetstream.AckAllPolicy }, "before they are"},
 		{"a durable without bodies", nil, false, func(c *jetstream.ConsumerConfig) { c.HeadersOnly = true }, "without their bodies"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -139,7 +116,7 @@ func TestProvisionRefusesWhatNoConsumerCanUse(t *testing.T) {
 	}
 }
 
-func TestProvisionWarnsOfWhatMatters(t *testing.T) {
+func TestProvisionWarnings(t *testing.T) {
 	b := openTest(t)
 	l := testLayout()
 	_, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{
@@ -159,10 +136,10 @@ func TestProvisionWarnsOfWhatMatters(t *testing.T) {
 
 	warnings, err = Provision(t.Context(), openTest(t).JS, l)
 	require.NoError(t, err)
-	require.Empty(t, warnings, "what is created here is in order")
+	require.Empty(t, warnings, "new resources are in order")
 }
 
-func TestProvisionMakesTheDurableOfEachSink(t *testing.T) {
+func TestProvisionCreatesDurableOfEachSink(t *testing.T) {
 	b, l := openTest(t), testLayout()
 	l.More = []Durable{{Name: "groups", Hooks: []string{"message_received", "message_sent"}, Description: "of groups"}}
 	warnings, err := Provision(t.Context(), b.JS, l)
@@ -180,17 +157,20 @@ func TestProvisionMakesTheDurableOfEachSink(t *testing.T) {
 	require.Equal(t, AckWait, c.CachedInfo().Config.AckWait)
 }
 
-// TestProcessesThatStartAtOnceDoNotFight has each of them ask for another age.
-func TestProcessesThatStartAtOnceDoNotFight(t *testing.T) {
+// Each process asks for another age.
+func TestConcurrentProvisioning(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		replicas int
 		servers  func(*testing.T) []*server.Server
 	}{
 		{"one server", 1, func(t *testing.T) []*server.Server {
-			return []*server.Server{startServer(t, &server.Options{JetStream: true, StoreDir: t.TempDir()})}
+			return []*server.Server{natstest.Start(t, nil)}
 		}},
-		{"three servers, three replicas", 3, startCluster},
+		{"three servers, three replicas", 3, func(t *testing.T) []*server.Server {
+			nodes := natstest.Cluster(t, nil)
+			return nodes[:]
+		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if testing.Short() && row.replicas > 1 {
@@ -203,7 +183,7 @@ func TestProcessesThatStartAtOnceDoNotFight(t *testing.T) {
 				started sync.WaitGroup
 			)
 			for i := range 12 {
-				js := connect(t, servers[i%len(servers)].ClientURL())
+				js := natstest.JetStream(t, servers[i%len(servers)])
 				l := testLayout()
 				l.Replicas, l.MaxAge = row.replicas, time.Duration(i+1)*time.Hour
 				started.Go(func() {
@@ -226,13 +206,12 @@ func TestProcessesThatStartAtOnceDoNotFight(t *testing.T) {
 				})
 			}
 			started.Wait()
-			require.Len(t, ages, 1, "one was first, and nobody altered what it made")
+			require.Len(t, ages, 1, "only the first creates the stream")
 		})
 	}
 }
 
-// provisionPatiently tries again while a cluster is electing leaders, as a
-// consumer process does.
+// provisionPatiently retries temporary errors as a consumer process does.
 func provisionPatiently(ctx context.Context, js jetstream.JetStream, l Layout) error {
 	until := time.Now().Add(30 * time.Second)
 	for attempt := 1; ; attempt++ {
@@ -248,35 +227,7 @@ func provisionPatiently(ctx context.Context, js jetstream.JetStream, l Layout) e
 	}
 }
 
-// startCluster starts three servers that replicate to each other.
-func startCluster(t *testing.T) []*server.Server {
-	t.Helper()
-	ports := []int{porttest.Free(t), porttest.Free(t), porttest.Free(t)}
-	var routes []string
-	for _, p := range ports {
-		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", p))
-	}
-	var out []*server.Server
-	for i, p := range ports {
-		opts := &server.Options{
-			ServerName: fmt.Sprintf("n%d", i), JetStream: true, StoreDir: filepath.Join(t.TempDir(), "js"),
-			Cluster: server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: p},
-			Routes:  server.RoutesFromStr(strings.Join(routes, ",")),
-		}
-		out = append(out, startServer(t, opts))
-	}
-	require.Eventually(t, func() bool {
-		for _, ns := range out {
-			if ns.JetStreamIsLeader() {
-				return len(ns.JetStreamClusterPeers()) == len(out)
-			}
-		}
-		return false
-	}, time.Minute, 20*time.Millisecond, "no leader")
-	return out
-}
-
-func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
+func TestProvisionWithoutPermissions(t *testing.T) {
 	least := &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{
 			"$JS.API.CONSUMER.INFO.OPENCLAW_EVENTS.intent-hint", "$JS.API.CONSUMER.MSG.NEXT.OPENCLAW_EVENTS.intent-hint", "$JS.ACK.>", "openclaw.dlq.>",
@@ -286,7 +237,7 @@ func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
 	blind := &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"$JS.API.>"}}}
 	looks := &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.CREATE.>"}}}
 	deaf := &server.Permissions{Subscribe: &server.SubjectPermission{Allow: []string{"mine.>"}}}
-	ns := startServer(t, &server.Options{JetStream: true, StoreDir: t.TempDir(), Users: []*server.User{
+	ns := natstest.Start(t, &server.Options{JetStream: true, Users: []*server.User{
 		{Username: "operator", Password: "p"},
 		{Username: "least", Password: "p", Permissions: least},
 		{Username: "blind", Password: "p", Permissions: blind},
@@ -294,11 +245,11 @@ func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
 		{Username: "deaf", Password: "p", Permissions: deaf},
 	}})
 	as := func(user string) jetstream.JetStream {
-		return connect(t, ns.ClientURL(), nats.UserInfo(user, "p"))
+		return natstest.JetStream(t, ns, nats.UserInfo(user, "p"))
 	}
 	l := testLayout()
-	// A call that waited for its whole time would end with another error.
-	t.Run("nothing is there", func(t *testing.T) {
+	// A call that runs into its timeout ends with another error.
+	t.Run("missing stream", func(t *testing.T) {
 		_, err := Provision(t.Context(), as("looks"), l)
 		require.ErrorIs(t, err, ErrDenied)
 		require.ErrorContains(t, err, "create stream OPENCLAW_EVENTS")
@@ -307,14 +258,14 @@ func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
 	})
 	_, err := Provision(t.Context(), as("operator"), l)
 	require.NoError(t, err)
-	t.Run("just enough", func(t *testing.T) {
+	t.Run("sufficient permissions", func(t *testing.T) {
 		js := as("least")
 		warnings, err := Provision(t.Context(), js, l)
 		require.NoError(t, err)
 		require.Len(t, warnings, 2)
 		require.Contains(t, warnings[0], ErrDenied.Error())
 		require.Contains(t, warnings[0], "$JS.API.STREAM.INFO.OPENCLAW_EVENTS")
-		require.ErrorIs(t, RecentTurns(t.Context(), js, l, time.Now(), func([]byte) {}), ErrDenied)
+		require.ErrorIs(t, RecentEvents(t.Context(), js, l, time.Now(), subjects.HookTurnBegun, func([]byte) {}), ErrDenied)
 		_, err = OpenBucket(t.Context(), js, l.Claims())
 		require.ErrorIs(t, err, ErrDenied)
 		_, err = Call(t.Context(), js.Conn(), js.AccountInfo)
@@ -322,7 +273,7 @@ func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
 		require.NoError(t, (&Bus{NC: js.Conn(), JS: js}).CheckJetStream(t.Context()))
 	})
 	for user, subject := range map[string]string{"blind": "$JS.API.CONSUMER.INFO.OPENCLAW_EVENTS.intent-hint", "deaf": "_INBOX."} {
-		t.Run("not enough: "+user, func(t *testing.T) {
+		t.Run("insufficient permissions: "+user, func(t *testing.T) {
 			js := as(user)
 			_, err := Call(t.Context(), js.Conn(), js.AccountInfo)
 			require.ErrorIs(t, err, ErrDenied)
@@ -335,12 +286,11 @@ func TestAUserWithoutRightsToProvisionIsServedAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnOlderServerIsServed stands in for a server that refuses the field of
-// atomic batches, and for one that ignores it.
-func TestAnOlderServerIsServed(t *testing.T) {
+// The stand-ins are a server that refuses the field of atomic batches and one that
+// ignores it.
+func TestOlderServers(t *testing.T) {
 	t.Run("strict", func(t *testing.T) {
-		ns := startServer(t, &server.Options{})
-		js := connect(t, ns.ClientURL())
+		js := natstest.JetStream(t, natstest.Start(t, &server.Options{}))
 		var asked atomic.Int32
 		_, err := js.Conn().Subscribe("$JS.API.STREAM.CREATE.OPENCLAW_EVENTS", func(m *nats.Msg) {
 			var cfg map[string]any
@@ -354,12 +304,11 @@ func TestAnOlderServerIsServed(t *testing.T) {
 		})
 		require.NoError(t, err)
 		l := testLayout()
-		require.NoError(t, streamResource{l.eventStream(), l.Prefix}.create(t.Context(), js))
+		require.NoError(t, l.resource(l.eventStream()).create(t.Context(), js))
 		require.EqualValues(t, 2, asked.Load())
 	})
 	t.Run("tolerant", func(t *testing.T) {
-		ns := startServer(t, &server.Options{})
-		js := connect(t, ns.ClientURL())
+		js := natstest.JetStream(t, natstest.Start(t, &server.Options{}))
 		l := testLayout()
 		have := l.eventStream()
 		have.AllowAtomicPublish = false
@@ -374,16 +323,16 @@ func TestAnOlderServerIsServed(t *testing.T) {
 			})
 			require.NoError(t, err)
 		}
-		target, err := streamResource{l.eventStream(), l.Prefix}.look(t.Context(), js)
+		target, err := l.resource(l.eventStream()).look(t.Context(), js)
 		require.NoError(t, err)
-		require.True(t, target.InOrder(), "what the server does not know cannot differ: %+v", target.Differences)
+		require.True(t, target.InOrder(), "the server does not know the field: %+v", target.Differences)
 		level = atomicPublishLevel
-		target, err = streamResource{l.eventStream(), l.Prefix}.look(t.Context(), js)
+		target, err = l.resource(l.eventStream()).look(t.Context(), js)
 		require.NoError(t, err)
 		require.Len(t, target.Differences, 1)
 		require.Equal(t, "allow_atomic", target.Differences[0].Field)
 	})
-	t.Run("the present one has atomic batches", func(t *testing.T) {
+	t.Run("current", func(t *testing.T) {
 		b := openTest(t)
 		info, err := provisionTest(t, b).Info(t.Context())
 		require.NoError(t, err)
@@ -392,7 +341,7 @@ func TestAnOlderServerIsServed(t *testing.T) {
 	})
 }
 
-func TestAShortLifeShortensTheDuplicateWindow(t *testing.T) {
+func TestMaxAgeBoundsDuplicateWindow(t *testing.T) {
 	b := openTest(t)
 	l := testLayout()
 	l.MaxAge = time.Second
@@ -401,11 +350,11 @@ func TestAShortLifeShortensTheDuplicateWindow(t *testing.T) {
 	require.Equal(t, time.Second, eventsOf(t, b.JS).CachedInfo().Config.Duplicates)
 }
 
-func TestMoreReplicasThanServersAreWaitedForInACluster(t *testing.T) {
+func TestTooManyReplicasAreTemporaryInCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a cluster")
 	}
-	js := connect(t, startCluster(t)[0].ClientURL())
+	js := natstest.JetStream(t, natstest.Cluster(t, nil)[0])
 	l := testLayout()
 	l.Replicas = 5
 	_, err := Provision(t.Context(), js, l)
@@ -415,12 +364,11 @@ func TestMoreReplicasThanServersAreWaitedForInACluster(t *testing.T) {
 	l.Replicas = 2
 	_, err = Provision(t.Context(), openTest(t).JS, l)
 	require.ErrorContains(t, err, "replicas")
-	require.False(t, Temporary(err), "a single server will not become a cluster")
+	require.False(t, Temporary(err), "a single server does not become a cluster")
 }
 
-// What a stream may grow to is reserved when it is made, and a small disk has
-// less.
-func TestAServerWithoutRoomIsToldHowToGetOnWithIt(t *testing.T) {
+// A stream reserves its whole size when it is created.
+func TestInsufficientStorageNamesTheSetting(t *testing.T) {
 	conf := filepath.Join(t.TempDir(), "nats.conf")
 	require.NoError(t, os.WriteFile(conf, []byte("listen: \"127.0.0.1:-1\"\njetstream { store_dir: \"here\", max_file_store: 32MB }\n"), 0o600))
 	b, err := Open(t.Context(), Options{Embedded: natsserver.Options{ConfFile: conf, DataDir: t.TempDir()}, Log: quiet})

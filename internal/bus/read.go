@@ -10,20 +10,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Portions in which a stream is read: what they hold of one session costs one
-// write.
+// Bounds of a portion. Its events of one session cost one write.
 const (
 	portionEvents = 4096
 	portionBytes  = 16 << 20
 )
 
-// readTime is how long the stream may keep silent while it is read.
-const readTime = 5 * time.Second
+const (
+	// readTime is how long a read waits for a message before it asks what is left.
+	readTime = 5 * time.Second
+	// readHeartbeat is how often the server says that it still knows of the pull.
+	// The client asks again when two are missing, but looks for them within one
+	// wait only, so two must be shorter than readTime.
+	readHeartbeat = 2 * time.Second
+)
 
-// ReadStream calls take with the events of the stream in portions, in their
-// order, until it has seen those up to the sequence last; 0 is the last there
-// is now. take is also told about how many there are in all.
-func ReadStream(ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64, take func(portion []jetstream.Msg, total int) error) error {
+// ReadStream calls take with the events of the stream in portions, in order, up
+// to the sequence last; 0 means the present last one. total is the approximate
+// number of all events.
+func ReadStream(
+	ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64,
+	take func(portion []jetstream.Msg, total int) error,
+) error {
 	stream, err := FindStream(ctx, js, l.Stream)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", l.Stream, err)
@@ -50,12 +58,12 @@ func ReadStream(ctx context.Context, js jetstream.JetStream, l Layout, config je
 	if err != nil || total == 0 {
 		return err
 	}
-	messages, err := ordered.Messages(jetstream.PullMaxMessagesWithBytesLimit(PullMessages, PullBytes(js.Conn())))
+	messages, err := ordered.Messages(jetstream.PullMaxMessagesWithBytesLimit(PullMessages, PullBytes(js.Conn())), jetstream.PullHeartbeat(readHeartbeat))
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", l.Stream, err)
 	}
 	defer messages.Stop()
-	defer context.AfterFunc(ctx, messages.Stop)() // nobody waits for a silent stream
+	defer context.AfterFunc(ctx, messages.Stop)() // ends a wait
 	var (
 		portion []jetstream.Msg
 		bytes   int
@@ -74,7 +82,7 @@ func ReadStream(ctx context.Context, js jetstream.JetStream, l Layout, config je
 			return ctx.Err()
 		}
 		if errors.Is(err, nats.ErrTimeout) {
-			// What was left may be gone meanwhile, by age or an operator's hand.
+			// The rest may have been deleted meanwhile, by age or an operator.
 			if left, err := waiting(); err != nil || left == 0 {
 				return errors.Join(err, flush())
 			}

@@ -9,25 +9,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/batch"
+	"intenthint/subjects"
 )
 
-func TestRecentTurns(t *testing.T) {
+func TestRecentEvents(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	for i := range 3 {
-		_, err := b.JS.Publish(t.Context(), "openclaw.event.turn_begun.main.s", strconv.AppendInt(nil, int64(i), 10))
+		// A request that got no answer is no answer.
+		_, err := b.JS.Publish(t.Context(), "openclaw.event.before_prompt_build.main.s", []byte("unanswered"))
+		require.NoError(t, err)
+		_, err = b.JS.Publish(t.Context(), "openclaw.event.turn_begun.main.s", strconv.AppendInt(nil, int64(i), 10))
 		require.NoError(t, err)
 	}
 	var replayed []string
 	learn := func(data []byte) { replayed = append(replayed, string(data)) }
-	require.NoError(t, RecentTurns(t.Context(), b.JS, testLayout(), time.Now(), learn))
+	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now(), subjects.HookTurnBegun, learn))
 	require.Equal(t, []string{"0", "1", "2"}, replayed)
 	replayed = nil
-	require.NoError(t, RecentTurns(t.Context(), b.JS, testLayout(), time.Now().Add(time.Hour), learn))
+	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now().Add(time.Hour), subjects.HookTurnBegun, learn))
 	require.Empty(t, replayed)
 }
 
-func TestAfterAFloodOnlyTheNewestTurnsAreRead(t *testing.T) {
+func TestRecentEventsAfterFlood(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	const turns, others = learnedEvents/4 + 1, learnedEvents - 10
@@ -46,12 +50,12 @@ func TestAfterAFloodOnlyTheNewestTurnsAreRead(t *testing.T) {
 	var replayed []string
 	learn := func(data []byte) { replayed = append(replayed, string(data)) }
 	publish("turn_begun", 0, turns-1)
-	require.NoError(t, RecentTurns(t.Context(), b.JS, testLayout(), time.Now(), learn))
+	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now(), subjects.HookTurnBegun, learn))
 	require.Len(t, replayed, turns-1)
 	replayed = nil
 	publish("turn_begun", turns-1, turns)
 	publish("after_tool_call", 0, others)
-	require.NoError(t, RecentTurns(t.Context(), b.JS, testLayout(), time.Now(), learn))
+	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now(), subjects.HookTurnBegun, learn))
 	require.Len(t, replayed, learnedEvents-others)
 	require.Equal(t, strconv.Itoa(turns-1), replayed[len(replayed)-1])
 }

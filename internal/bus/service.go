@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,14 +23,12 @@ type Request struct {
 	Data    []byte
 	// Received is when the request left the client's buffer.
 	Received time.Time
-	// Timeout is the caller's whole budget (Hint-Timeout-Ms); 0 when it did
-	// not say.
+	// Timeout is the caller's whole budget (Hint-Timeout-Ms), 0 if unknown.
 	Timeout     time.Duration
 	Traceparent string
 }
 
-// Reply is what a request is answered. Error, when it is not "", makes it an
-// error reply with the code.
+// Reply is the answer to a request: an error reply if Error is not "".
 type Reply struct {
 	Body   []byte
 	Header nats.Header
@@ -39,19 +36,18 @@ type Reply struct {
 	Error  string
 }
 
-// Endpoint answers the requests of one subject. The subjects of two endpoints
-// must not overlap: the server would give each of them a part of the messages.
+// Endpoint answers the requests of one subject. Subjects of endpoints must not
+// overlap: the server would give each a part of the messages.
 type Endpoint struct {
-	// Name stands in `nats micro info`: letters, digits, - and _.
+	// Name, shown by `nats micro info`, consists of letters, digits, - and _.
 	Name string
 	// Subject may end in a wildcard.
 	Subject  string
 	Metadata map[string]string
 	// Bound limits the requests in progress; the zero value is [DefaultBound].
 	Bound Bound
-	// Answer answers a request: it calls reply once, on whatever goroutine. It
-	// is called on a goroutine of its own and may block. A request is in
-	// progress until it returns.
+	// Answer calls reply once, on any goroutine. It runs on its own goroutine and
+	// may block. The request is in progress until it returns.
 	Answer func(ctx context.Context, r Request, reply func(Reply))
 	// Overloaded is the answer to a request beyond the bound. It must not block.
 	Overloaded func(Request) Reply
@@ -64,14 +60,13 @@ type ServiceOptions struct {
 	Version     string // semantic version
 	Description string
 	Metadata    map[string]string
-	// Registerer takes the service's metrics.
-	Registerer prometheus.Registerer
-	Log        *slog.Logger
+	// Metrics are shared by all services of a process; nil for none.
+	Metrics *Metrics
+	Log     *slog.Logger
 }
 
-// Bounds of what may wait in the client for a subscription's goroutine. It
-// hands every request on at once, so they are reached only when the machine
-// cannot even do that.
+// Bounds of what may wait in the client for a subscription's goroutine. It passes
+// every request on at once, so only an overloaded machine reaches them.
 const (
 	pendingRequests     = 65536
 	pendingRequestBytes = 256 << 20
@@ -84,11 +79,11 @@ type Service struct {
 	prefix    subjects.Prefix
 	log       *slog.Logger
 	endpoints map[string]*endpoint
-	// unanswered counts the requests that were taken and have no reply yet.
-	unanswered sync.WaitGroup
+	// unanswered counts received requests without a reply.
+	unanswered atomic.Int64
 }
 
-// endpoint is an [Endpoint] and what it has done.
+// endpoint is an [Endpoint] and its figures.
 type endpoint struct {
 	Endpoint
 	service *Service
@@ -101,22 +96,26 @@ type endpoint struct {
 	nanos            atomic.Int64
 }
 
-// StartService begins to answer the requests of the endpoints. What was taken
-// goes on until ctx ends.
+// StartService begins to answer the requests of the endpoints. Those in progress
+// may run until ctx ends. [Bus.Subscribed] waits until the server has taken the
+// subscriptions.
 func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, endpoints ...Endpoint) (*Service, error) {
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(prometheus.NewRegistry())
+	}
 	s := &Service{nc: nc, prefix: o.Layout.Prefix, log: o.Log, endpoints: make(map[string]*endpoint)}
+	for _, e := range endpoints {
+		own := &endpoint{Endpoint: e, service: s, gate: newGate(e.Bound)}
+		own.inProgress, own.refused = o.Metrics.Expect(e.Name)
+		s.endpoints[e.Name] = own
+	}
 	svc, err := micro.AddService(nc, micro.Config{
-		Name:        o.Name,
-		Version:     o.Version,
-		Description: o.Description,
-		Metadata:    o.Metadata,
-		QueueGroup:  o.Layout.QueueGroup,
-		StatsHandler: func(e *micro.Endpoint) any {
-			if own := s.endpoints[e.Name]; own != nil {
-				return own.stats()
-			}
-			return nil
-		},
+		Name:         o.Name,
+		Version:      o.Version,
+		Description:  o.Description,
+		Metadata:     o.Metadata,
+		QueueGroup:   o.Layout.QueueGroup,
+		StatsHandler: func(e *micro.Endpoint) any { return s.endpoints[e.Name].stats() },
 		ErrorHandler: func(_ micro.Service, e *micro.NATSError) {
 			o.Log.Warn("request service error", "subject", e.Subject, "error", e.Description)
 		},
@@ -125,47 +124,19 @@ func StartService(ctx context.Context, nc *nats.Conn, o ServiceOptions, endpoint
 		return nil, fmt.Errorf("request service: %w", err)
 	}
 	s.svc = svc
-	if err := s.add(ctx, o.Registerer, endpoints); err != nil {
-		_ = svc.Stop()
-		return nil, fmt.Errorf("request service: %w", err)
-	}
-	return s, nil
-}
-
-func (s *Service) add(ctx context.Context, registerer prometheus.Registerer, endpoints []Endpoint) error {
-	inProgress, refused := serviceMetrics(registerer)
-	own := make([]*endpoint, len(endpoints))
-	for i, e := range endpoints { // all of them before the first request
-		own[i] = &endpoint{Endpoint: e, service: s, gate: newGate(e.Bound), inProgress: inProgress.WithLabelValues(e.Name), refused: refused.WithLabelValues(e.Name)}
-		s.endpoints[e.Name] = own[i]
-	}
-	for _, e := range own {
-		err := s.svc.AddEndpoint(e.Name, micro.HandlerFunc(func(r micro.Request) { e.take(ctx, r) }),
+	for _, e := range endpoints {
+		own := s.endpoints[e.Name]
+		err := svc.AddEndpoint(e.Name, micro.HandlerFunc(func(r micro.Request) { own.take(ctx, r) }),
 			micro.WithEndpointSubject(e.Subject),
 			micro.WithEndpointPendingLimits(pendingRequests, pendingRequestBytes),
 			micro.WithEndpointMetadata(e.Metadata),
 		)
 		if err != nil {
-			return fmt.Errorf("endpoint %s: %w", e.Name, err)
+			_ = svc.Stop()
+			return nil, fmt.Errorf("request service: endpoint %s: %w", e.Name, err)
 		}
 	}
-	// The service is there once the server has taken its subscriptions.
-	flush, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	return subscribed(flush, s.nc)
-}
-
-func serviceMetrics(registerer prometheus.Registerer) (inProgress *prometheus.GaugeVec, refused *prometheus.CounterVec) {
-	inProgress = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "intenthint_requests_in_flight", Help: "Requests in progress, by endpoint.",
-	}, []string{"endpoint"})
-	refused = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "intenthint_requests_overloaded_total", Help: "Requests refused because too many were in progress, by endpoint.",
-	}, []string{"endpoint"})
-	if registerer != nil {
-		registerer.MustRegister(inProgress, refused)
-	}
-	return inProgress, refused
+	return s, nil
 }
 
 // take hands a request to a goroutine of its own: the framework calls handlers
@@ -206,7 +177,7 @@ func (e *endpoint) finish(r micro.Request, received time.Time, reply Reply) {
 	}
 	e.nanos.Add(int64(time.Since(received)))
 	e.requests.Add(1)
-	e.service.unanswered.Done()
+	e.service.unanswered.Add(-1)
 }
 
 // reply sends a reply and reports whether that could be done.
@@ -220,21 +191,21 @@ func (s *Service) reply(r micro.Request, reply Reply) bool {
 		msg.Header.Set(subjects.HeaderError, reply.Error)
 	}
 	if msg.Subject == "" {
-		return true // published without a reply subject: nobody waits
+		return true // published without a reply subject
 	}
 	if !s.isInbox(msg.Subject) {
 		s.log.Warn("reply subject is not an inbox, no reply sent", "subject", r.Subject(), "reply", msg.Subject)
 		return true
 	}
-	// Not r.Respond: it writes to the framework's bookkeeping, which the
-	// subscription's goroutine reads as soon as take has returned.
+	// r.Respond would race with the framework, which reads its own figures as
+	// soon as take has returned.
 	err := s.nc.PublishMsg(msg)
 	if err == nil {
 		return true
 	}
 	s.log.Warn("reply not sent", "subject", r.Subject(), "bytes", msg.Size(), "error", err)
 	if errors.Is(err, nats.ErrMaxPayload) {
-		// The caller waits for some answer.
+		// The caller still needs an answer.
 		_ = s.nc.PublishMsg(&nats.Msg{Subject: msg.Subject, Data: []byte("{}"), Header: nats.Header{
 			subjects.HeaderErrorCode: {"500"},
 			subjects.HeaderError:     {"the answer is larger than the server's max_payload"},
@@ -243,9 +214,9 @@ func (s *Service) reply(r micro.Request, reply Reply) bool {
 	return false
 }
 
-// isInbox reports whether a reply may go to a subject. The caller chooses it,
-// and this user may do more than the caller: "{}" deletes a stream where
-// JetStream takes it (contract §2).
+// isInbox reports whether a reply may go to a subject. The caller chooses it and
+// may have fewer permissions than this user: "{}" sent to the JetStream API
+// deletes a stream (contract §2).
 func (s *Service) isInbox(reply string) bool {
 	return !strings.HasPrefix(reply, "$") && !s.prefix.Holds(reply)
 }
@@ -262,11 +233,9 @@ func timeoutOf(h nats.Header) time.Duration {
 	return time.Duration(min(ms, 24*60*60*1000) * float64(time.Millisecond))
 }
 
-// serviceStats are the figures of work done off the framework's goroutine, as
-// `nats micro stats` shows them in an endpoint's data.
+// serviceStats are the figures of an endpoint, shown by `nats micro stats`.
 type serviceStats struct {
-	// Requests counts answered requests, Errors those answered with an error.
-	Requests uint64 `json:"requests"`
+	Requests uint64 `json:"requests"` // answered, also with an error
 	Errors   uint64 `json:"errors"`
 	Inflight int    `json:"inflight"`
 	// AverageMs is the mean time from receipt to reply, in milliseconds.
@@ -281,15 +250,14 @@ func (e *endpoint) stats() serviceStats {
 	return out
 }
 
-// Stop takes no further request and waits until every request that was taken is
-// answered, or ctx ends. Other subscriptions of the connection go on.
+// Stop takes no further request and waits until all are answered or ctx ends.
+// Other subscriptions of the connection continue.
 func (s *Service) Stop(ctx context.Context) error {
 	if err := s.svc.Stop(); err != nil {
 		return err
 	}
-	// After the flush everything that the server has sent is in the client's
-	// queues, and the barrier is behind it there. Without a server nothing more
-	// comes, but what has come is still taken.
+	// After the flush all that the server has sent is in the client's queues, and
+	// the barrier follows it there.
 	if s.nc.IsConnected() {
 		_ = s.nc.FlushWithContext(ctx)
 	}
@@ -297,16 +265,27 @@ func (s *Service) Stop(ctx context.Context) error {
 	if err := s.nc.Barrier(func() { close(taken) }); err != nil {
 		close(taken) // the connection is closed, and its queues with it
 	}
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		<-taken
-		s.unanswered.Wait()
-	}()
-	select {
-	case <-answered:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("requests are still in progress: %w", ctx.Err())
+	tick := time.NewTicker(stopCheck)
+	defer tick.Stop()
+	// The client forgets a subscription that is drained while its last request is on
+	// the way to the handler, so there must be none at two looks.
+	for none := 0; none < 2; {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("requests are still in progress: %w", ctx.Err())
+		case <-tick.C:
+		}
+		select {
+		case <-taken:
+			none++
+		default:
+		}
+		if s.unanswered.Load() > 0 {
+			none = 0
+		}
 	}
+	return nil
 }
+
+// stopCheck is the interval at which a stop looks whether all is answered.
+const stopCheck = time.Millisecond

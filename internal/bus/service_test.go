@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/subjects"
@@ -27,8 +28,9 @@ func endpointOf(hook string, bound Bound, answer func(context.Context, Request) 
 
 func startEndpoints(t *testing.T, b *Bus, endpoints ...Endpoint) *Service {
 	t.Helper()
-	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Name: "intent-hint", Version: "1.2.3", Registerer: prometheus.NewRegistry(), Log: quiet}, endpoints...)
+	s, err := StartService(t.Context(), b.NC, ServiceOptions{Layout: testLayout(), Name: "intent-hint", Version: "1.2.3", Metrics: NewMetrics(prometheus.NewRegistry()), Log: quiet}, endpoints...)
 	require.NoError(t, err)
+	require.NoError(t, b.Subscribed(t.Context()))
 	return s
 }
 
@@ -37,7 +39,7 @@ func startService(t *testing.T, b *Bus, answer func(context.Context, Request) Re
 	return startEndpoints(t, b, endpointOf("before_prompt_build", Bound{}, answer))
 }
 
-func TestHooksThatNobodyHandlesHaveNoSubscriber(t *testing.T) {
+func TestUnhandledHooksHaveNoResponder(t *testing.T) {
 	b := openTest(t)
 	startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })
 	nc := client(t, b)
@@ -47,8 +49,8 @@ func TestHooksThatNobodyHandlesHaveNoSubscriber(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A slow hook has its own place for work, and its own overload.
-func TestASlowEndpointDelaysNoOther(t *testing.T) {
+// Each endpoint has its own bound.
+func TestSlowEndpointDoesNotDelayOthers(t *testing.T) {
 	b := openTest(t)
 	gate := make(chan struct{})
 	s := startEndpoints(t, b,
@@ -83,8 +85,8 @@ func TestASlowEndpointDelaysNoOther(t *testing.T) {
 	require.NoError(t, s.Stop(t.Context()))
 }
 
-// One gateway that asks for more than there is room for leaves room for others.
-func TestOneCallerDoesNotTakeTheOthersRoom(t *testing.T) {
+// A gateway at its own bound leaves room for the others.
+func TestBoundPerCaller(t *testing.T) {
 	b := openTest(t)
 	gate := make(chan struct{})
 	var begun sync.WaitGroup
@@ -133,7 +135,7 @@ func TestGate(t *testing.T) {
 		{"all requests", []entry{{"a", 1, true}, {"a", 1, true}, {"b", 1, true}, {"c", 1, false}}},
 		{"a caller's bytes", []entry{{"a", 50, true}, {"a", 20, false}, {"b", 50, true}}},
 		{"all bytes", []entry{{"a", 60, true}, {"b", 30, true}, {"c", 20, false}, {"c", 10, true}}},
-		{"one that is too large, alone", []entry{{"a", 1000, true}, {"b", 1, false}}},
+		{"a single large request", []entry{{"a", 1000, true}, {"b", 1, false}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g := newGate(bound)
@@ -151,9 +153,9 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// Requests wait in the client's buffer and for their answer; other services and
-// subscriptions of the connection go on.
-func TestStopAnswersEveryRequestThatWasTaken(t *testing.T) {
+// Requests wait in the client's buffer and for their answer. Other services and
+// subscriptions of the connection continue.
+func TestStopAnswersPendingRequests(t *testing.T) {
 	b := openTest(t)
 	gate := make(chan struct{})
 	s := startService(t, b, func(context.Context, Request) Reply {
@@ -173,7 +175,7 @@ func TestStopAnswersEveryRequestThatWasTaken(t *testing.T) {
 	require.NoError(t, nc.Flush())
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Stop(t.Context()) }()
-	// The service has stopped taking requests, and does not end before they are answered.
+	// The service takes no more requests, and Stop waits for the pending ones.
 	require.Eventually(t, s.svc.Stopped, time.Minute, time.Millisecond)
 	late, err := b.NC.Subscribe("somebody.else", func(m *nats.Msg) { _ = m.Respond(nil) })
 	require.NoError(t, err)
@@ -200,7 +202,7 @@ func TestStopAnswersEveryRequestThatWasTaken(t *testing.T) {
 	require.NoError(t, more.Stop(t.Context()))
 }
 
-func TestStopGivesUpWithItsContext(t *testing.T) {
+func TestStopEndsWithContext(t *testing.T) {
 	b := openTest(t)
 	gate, begun := make(chan struct{}), make(chan struct{})
 	s := startService(t, b, func(context.Context, Request) Reply { close(begun); <-gate; return Reply{Body: []byte("{}")} })
@@ -212,7 +214,7 @@ func TestStopGivesUpWithItsContext(t *testing.T) {
 	close(gate)
 }
 
-func TestAnAnswerIsNoOrder(t *testing.T) {
+func TestRepliesGoToInboxesOnly(t *testing.T) {
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	asked := make(chan struct{}, 10)
@@ -228,7 +230,7 @@ func TestAnAnswerIsNoOrder(t *testing.T) {
 	require.NoError(t, s.Stop(t.Context()))
 	require.NoError(t, b.NC.Flush())
 	info, err := stream.Info(t.Context())
-	require.NoError(t, err, "it was not deleted")
+	require.NoError(t, err, "the stream was deleted")
 	require.Zero(t, info.State.Msgs)
 }
 
@@ -265,25 +267,28 @@ func TestServiceAnswers(t *testing.T) {
 	reply, err = nc.Request("$SRV.PING.intent-hint", nil, 5*time.Second)
 	require.NoError(t, err)
 	require.Contains(t, string(reply.Data), `"1.2.3"`)
-	reply, err = nc.Request("$SRV.STATS.intent-hint", nil, 5*time.Second)
-	require.NoError(t, err)
-	require.Contains(t, string(reply.Data), `"num_requests":2`)
-	require.Contains(t, string(reply.Data), `"errors":1`)
+	// A request is counted after its answer was sent.
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		reply, err := nc.Request("$SRV.STATS.intent-hint", nil, 5*time.Second)
+		require.NoError(c, err)
+		require.Contains(c, string(reply.Data), `"num_requests":2`)
+		require.Contains(c, string(reply.Data), `"errors":1`)
+	}, time.Minute, time.Millisecond)
 }
 
-func TestARequestIsNamedAfterItsConnection(t *testing.T) {
+func TestRequester(t *testing.T) {
 	for _, row := range []struct{ name, reply, want string }{
 		{"one inbox for all", "_INBOX.conn.token", "_INBOX.conn"},
 		{"an inbox each", "_INBOX.token", "_INBOX"},
-		{"a prefix of its own", "_INBOX_gw.conn.token", "_INBOX_gw.conn"},
+		{"custom prefix", "_INBOX_gw.conn.token", "_INBOX_gw.conn"},
 		{"one token", "inbox", ""},
-		{"nobody waits", "", ""},
+		{"no reply subject", "", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, requester(row.reply)) })
 	}
 }
 
-func TestAnAnswerThatIsTooLargeIsSaidToBe(t *testing.T) {
+func TestTooLargeReply(t *testing.T) {
 	b := openTest(t)
 	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: make([]byte, b.NC.MaxPayload()+1)} })
 	reply, err := client(t, b).Request("openclaw.request.before_prompt_build.main", nil, time.Minute)
@@ -291,7 +296,8 @@ func TestAnAnswerThatIsTooLargeIsSaidToBe(t *testing.T) {
 	require.Equal(t, "{}", string(reply.Data))
 	require.Equal(t, "500", reply.Header.Get(subjects.HeaderErrorCode))
 	require.Contains(t, reply.Header.Get(subjects.HeaderError), "max_payload")
-	require.EqualValues(t, 1, s.endpoints["before_prompt_build"].stats().Errors)
+	// It is counted after it was sent.
+	require.Eventually(t, func() bool { return s.endpoints["before_prompt_build"].stats().Errors == 1 }, time.Minute, time.Millisecond)
 }
 
 func TestTimeoutHeader(t *testing.T) {
@@ -302,11 +308,11 @@ func TestTimeoutHeader(t *testing.T) {
 		{"absent", "", 0},
 		{"whole", "250", 250 * time.Millisecond},
 		{"fraction", "1.5", 1500 * time.Microsecond},
-		{"zero says nothing", "0", 0},
-		{"negative says nothing", "-5", 0},
-		{"text says nothing", "soon", 0},
+		{"zero", "0", 0},
+		{"negative", "-5", 0},
+		{"text", "soon", 0},
 		{"not a number", "NaN", 0},
-		{"absurd is a day", "1e300", 24 * time.Hour},
+		{"huge is a day", "1e300", 24 * time.Hour},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			h := nats.Header{}

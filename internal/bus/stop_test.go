@@ -8,11 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stopTime is what a stop without a server may take: the client gives a drain ten
-// seconds to reach it.
+// stopTime bounds a stop without a server. A drain alone would take ten seconds.
 const stopTime = 5 * time.Second
 
-// apart opens a server, and a connection to it as from another process.
+// apart opens a server and a connection to it like that of another process.
 func apart(t *testing.T) (srv, b *Bus) {
 	t.Helper()
 	srv = openTest(t)
@@ -22,14 +21,14 @@ func apart(t *testing.T) (srv, b *Bus) {
 	return srv, b
 }
 
-// leave ends the server and waits until the other has noticed.
+// leave stops the server and waits until the other connection is down.
 func leave(t *testing.T, srv, b *Bus) {
 	t.Helper()
 	srv.Close()
 	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
 }
 
-func TestRequestsStopWithoutTheirServer(t *testing.T) {
+func TestServiceStopsWithoutServer(t *testing.T) {
 	srv, b := apart(t)
 	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })
 	leave(t, srv, b)
@@ -38,9 +37,9 @@ func TestRequestsStopWithoutTheirServer(t *testing.T) {
 	require.NoError(t, s.Stop(ctx))
 }
 
-// What the client has received of a server that has gone since is still taken,
-// while a stop waits for what was taken before.
-func TestRequestsAreTakenDuringAStopWithoutTheirServer(t *testing.T) {
+// Requests that the client has received before the server went away are answered
+// while Stop waits for earlier ones.
+func TestBufferedRequestsAreAnsweredDuringStopWithoutServer(t *testing.T) {
 	srv, b := apart(t)
 	held, answering := make(chan struct{}), make(chan struct{}, 1)
 	s := startService(t, b, func(context.Context, Request) Reply {

@@ -15,12 +15,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"intenthint/classify"
 	"intenthint/hint/conversation"
 	"intenthint/hint/render"
+	"intenthint/hint/said"
 	"intenthint/internal/netaddr"
 	"intenthint/model/provider"
 	"intenthint/subjects"
@@ -42,9 +42,12 @@ type Config struct {
 	Classifier Classifier
 
 	IntentsDir   string                   // directory of intent files, "" for the built-in ones
+	Form         render.Form              // how much a hint says
+	Repeat       said.Rule                // when a hint is said again
 	Complexity   render.Prompts           // replaces built-in complexity prompts
 	Timezone     Zone                     // that of the user
 	HookTimeouts map[string]time.Duration // timeout of each handler of a hook, by hook
+	Redact       string                   // RedactOff or RedactStrict
 
 	Triage  Triage
 	KnowHub KnowHub
@@ -79,6 +82,18 @@ type Log struct {
 	Level  slog.Level
 }
 
+// Embedding models that are not a provider's ([Classifier.Embedding]).
+const (
+	EmbeddingBuiltIn = "builtin"
+	EmbeddingOff     = "off"
+)
+
+// What is redacted of the text that the program writes ([Config.Redact]).
+const (
+	RedactOff    = "off"
+	RedactStrict = "strict" // see package redact
+)
+
 // Kinds of [Store].
 const (
 	StoreFile = "file" // files on this machine
@@ -93,9 +108,10 @@ type Store struct {
 	HistoryLimit int           // turns that stay in a session file
 }
 
-// HTTP is where /healthz, /readyz and /metrics are served.
+// HTTP is where /healthz, /readyz and /metrics, and the pages, are served.
 type HTTP struct {
 	Addr  string // host:port; "" means nowhere
+	Token string // that the pages need; "" for none
 	Fixed bool   // the operator chose Addr: no other port is tried when it is in use
 }
 
@@ -124,11 +140,14 @@ type Classifier struct {
 	MinConfidence float64                    // confidence below which no hint is given
 	Model         string                     // asked first
 	Fallback      string                     // asked when Model fails
-	Embedding     string                     // helps the local classifier; its provider has embeddings
+	Embedding     string                     // helps the local classifier: EmbeddingBuiltIn, EmbeddingOff, or a model whose provider has embeddings
+	Writer        string                     // rewrites the intent's prompt for the turn
 	Providers     map[string]provider.Config // added to the built-in ones, or override fields of them
 	MaxInflight   int                        // limit of concurrent classifications
 	Timeout       time.Duration              // longest time that a gateway waits
 }
+
+func (c *Classifier) hasModel() bool { return c.Model != "" || c.Fallback != "" }
 
 // Zone is a time zone and its IANA name.
 type Zone struct {
@@ -159,7 +178,7 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 	var (
 		problems Errors
 		warnings []Warning
-		given    = make(map[string]Problem) // the values that are no defaults, by field
+		given    = make(map[string]Problem) // the values that were set, by field
 		c        = new(Config)
 	)
 	set := func(s setting, p Problem, text string) {
@@ -216,33 +235,34 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 	var problems Errors
 	wrong := func(field string, err error) { problems = append(problems, given[field].because(err)) }
-	if c.Store.SessionsDir == "" {
-		c.Store.SessionsDir = filepath.Join(c.DataDir, "sessions")
-	}
 	_, c.HTTP.Fixed = given["httpAddr"]
-	if c.Timezone.Location == nil {
-		c.Timezone = machineZone("/")
-	}
 	if !already.concern("natsCert", "natsKey") {
 		if field, err := c.Bus.certificate(); err != nil {
 			wrong(field, err)
 		}
 	}
-	hasModel := c.Classifier.Model != "" || c.Classifier.Fallback != ""
-	switch {
-	case c.Classifier.Mode == modeAuto && hasModel:
-		c.Classifier.Mode = classify.ModeHedged
-	case c.Classifier.Mode == modeAuto:
-		c.Classifier.Mode = classify.ModeLocal
-	case c.Classifier.Mode != classify.ModeLocal && !hasModel && !already.concern("model", "modelFallback", fieldConfig):
+	c.derive(c)
+	if c.Classifier.Mode != classify.ModeLocal && !c.Classifier.hasModel() && !already.concern("model", "modelFallback", fieldConfig) {
 		wrong("classifier", errors.New("must be local or auto, or HINT_MODEL must be set to provider/model"))
 	}
-	if c.Classifier.Embedding != "" && !already.concern("providers", fieldConfig) {
-		if err := provider.CheckEmbedder(c.Classifier.Embedding, c.Classifier.Providers); err != nil {
-			wrong("embeddingModel", fmt.Errorf("must be provider/model of a provider with embeddings, built in or in HINT_PROVIDERS (%w)", err))
+	return problems
+}
+
+// derive sets what is not set and follows from other settings of the
+// configuration from.
+func (c *Config) derive(from *Config) {
+	if c.Store.SessionsDir == "" {
+		c.Store.SessionsDir = filepath.Join(from.DataDir, "sessions")
+	}
+	if c.Timezone.Location == nil {
+		c.Timezone = machineZone("/")
+	}
+	if c.Classifier.Mode == modeAuto {
+		c.Classifier.Mode = classify.ModeLocal
+		if from.Classifier.hasModel() {
+			c.Classifier.Mode = classify.ModeHedged
 		}
 	}
-	return problems
 }
 
 // certificate checks that the client certificate and its key belong together,
@@ -268,15 +288,46 @@ func (c *Config) doubts() []Warning {
 	warn := func(variable, value, message string) {
 		warnings = append(warnings, Warning{Variable: variable, Message: quote(value) + message})
 	}
-	for _, m := range []struct{ variable, ref string }{
-		{"HINT_MODEL", c.Classifier.Model}, {"HINT_MODEL_FALLBACK", c.Classifier.Fallback},
+	registry, err := provider.New(c.Classifier.Providers, provider.Options{})
+	if err != nil {
+		warn("HINT_PROVIDERS", "", err.Error()) // the parser refuses these
+		return warnings
+	}
+	_, first := registry.Resolve(c.Classifier.Model)
+	_, second := registry.Resolve(c.Classifier.Fallback)
+	var embedding string
+	if c.Classifier.Embedding != EmbeddingBuiltIn && c.Classifier.Embedding != EmbeddingOff {
+		embedding = c.Classifier.Embedding
+	}
+	_, embedder := registry.Embedder(embedding)
+	_, writer := registry.Resolve(c.Classifier.Writer)
+	var triage, experiences string
+	var triager, extractor error
+	if c.Triage.Enabled {
+		triage = c.Triage.Model
+		_, triager = registry.Resolve(triage)
+	}
+	if c.KnowHub.Enabled {
+		experiences = c.KnowHub.Model
+		_, extractor = registry.Resolve(experiences)
+	}
+	for _, m := range []struct {
+		variable, ref string
+		err           error
+	}{
+		{"HINT_MODEL", c.Classifier.Model, first},
+		{"HINT_MODEL_FALLBACK", c.Classifier.Fallback, second},
+		{"HINT_EMBEDDING_MODEL", embedding, embedder},
+		{"HINT_WRITER", c.Classifier.Writer, writer},
+		{"HINT_TRIAGE", triage, triager},
+		{"HINT_KNOWHUB", experiences, extractor},
 	} {
-		name, _, _ := strings.Cut(m.ref, "/")
-		_, configured := c.Classifier.Providers[name]
-		_, builtin := provider.Builtin()[name]
-		if m.ref != "" && !configured && !builtin {
-			warn(m.variable, m.ref, ": provider "+name+" is neither built in nor in HINT_PROVIDERS; the model cannot be asked")
+		if m.ref != "" && m.err != nil {
+			warn(m.variable, m.ref, " is not asked: "+m.err.Error())
 		}
+	}
+	if c.KnowHub.Enabled && c.KnowHub.Extract && c.KnowHubModel() == "" {
+		warn("HINT_KNOWHUB", "enableServerExtraction", " has no effect: there is no model, neither its own nor HINT_MODEL")
 	}
 	if host, _, err := net.SplitHostPort(c.HTTP.Addr); err == nil && !netaddr.IsLoopback(host) && !c.AllowOpen {
 		warn("HINT_HTTP_ADDR", c.HTTP.Addr, " is reachable from other machines, and its metrics and health checks require no authentication; HINT_ALLOW_OPEN=1 confirms that this is intended")

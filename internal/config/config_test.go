@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"intenthint/classify"
 	"intenthint/hint/conversation"
 	"intenthint/hint/render"
+	"intenthint/hint/said"
 	"intenthint/internal/tlstest"
 	"intenthint/model/provider"
 )
@@ -55,7 +57,8 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	taipei, err := time.LoadLocation("Asia/Taipei")
 	require.NoError(t, err)
 	require.Equal(t, &Config{
-		DataDir: "data",
+		DataDir: "data", Triage: Triage{Threshold: 5, Quiet: TriageQuiet{Per: time.Hour}, Examples: 6, Recall: 10, MaxTokens: 10, TimeoutMs: 5000, LogDecisions: true},
+		KnowHub: KnowHub{Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: "agent_end", Privacy: "strict", MinConfidence: 0.7, Approval: true, Share: true},
 		Bus: Bus{
 			Conf: "nats.conf", Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "OPENCLAW_EVENTS",
 			StreamMaxAge: 336 * time.Hour, StreamMaxBytes: 1 << 30, StreamReplicas: 1,
@@ -67,10 +70,13 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Policy: Policy{Agents: []string{"*"}, IntentDeny: map[string][]string{}, ChatTypes: []string{"direct"}, MainKey: "main"},
 		Query:  Query{Mode: conversation.ModeRecent, Window: conversation.Window{User: conversation.Side{Turns: 5, Chars: 500}, Assistant: conversation.Side{Turns: 3, Chars: 300}}},
 		Classifier: Classifier{
-			Mode: classify.ModeLocal, LocalAccept: 0.9, MinConfidence: 0.5, Providers: map[string]provider.Config{}, MaxInflight: 256, Timeout: 3 * time.Second,
+			Mode: classify.ModeLocal, LocalAccept: 0.9, Embedding: EmbeddingBuiltIn, MinConfidence: 0.5, Providers: map[string]provider.Config{}, MaxInflight: 256, Timeout: 3 * time.Second,
 		},
 		Timezone:     Zone{Name: "Asia/Taipei", Location: taipei},
 		HookTimeouts: map[string]time.Duration{},
+		Redact:       "off",
+		Form:         render.Full,
+		Repeat:       said.Rule{Repeat: said.Changed, After: 8},
 	}, c)
 }
 
@@ -92,7 +98,7 @@ func TestSettingsHaveTheNamesOfTheContract(t *testing.T) {
 	}
 	// The names of contract §9, so that none is lost.
 	for name := range strings.FieldsSeq(`HINT_NATS_URL HINT_NATS_CREDS HINT_NATS_CONF HINT_NATS_PORT HINT_DATA_DIR HINT_SUBJECT_PREFIX
-		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_LOG_FORMAT HINT_LOG_LEVEL
+		HINT_QUEUE_GROUP HINT_STREAM HINT_STREAM_MAX_AGE HINT_STREAM_MAX_BYTES HINT_STREAM_REPLICAS HINT_STORE HINT_SESSIONS_DIR HINT_HTTP_ADDR HINT_HTTP_TOKEN HINT_LOG_FORMAT HINT_LOG_LEVEL
 		HINT_CONFIG HINT_CLASSIFIER HINT_LOCAL_ACCEPT HINT_MIN_CONFIDENCE HINT_AGENTS HINT_TRIAGE HINT_KNOWHUB HINT_HOOK_TIMEOUTS
 		HINT_INTENT_DENY HINT_MODEL HINT_MODEL_FALLBACK HINT_EMBEDDING_MODEL HINT_PROVIDERS HINT_ALLOWED_CHAT_TYPES HINT_ALLOWED_CHAT_IDS HINT_DENIED_CHAT_IDS
 		HINT_QUERY_MODE HINT_CONTEXT_WINDOW HINT_TIMEOUT_MS HINT_INTENTS_DIR HINT_COMPLEXITY_PROMPTS HINT_USER_TIMEZONE HINT_MAX_INFLIGHT
@@ -146,7 +152,7 @@ func TestGoodValues(t *testing.T) {
 		{"stream", "HINT_STREAM", "EVENTS", func(c *Config) any { return c.Bus.Stream }, "EVENTS"},
 		{"age", "HINT_STREAM_MAX_AGE", "90m", age, 90 * time.Minute},
 		{"age in days", "HINT_STREAM_MAX_AGE", "14d12h", age, 348 * time.Hour},
-		{"age for ever", "HINT_STREAM_MAX_AGE", "0", age, time.Duration(0)},
+		{"unlimited age", "HINT_STREAM_MAX_AGE", "0", age, time.Duration(0)},
 		{"bytes", "HINT_STREAM_MAX_BYTES", "1048576", bytes, int64(1 << 20)},
 		{"bytes binary", "HINT_STREAM_MAX_BYTES", "2GiB", bytes, int64(2 << 30)},
 		{"bytes decimal", "HINT_STREAM_MAX_BYTES", "512 mb", bytes, int64(512e6)},
@@ -167,6 +173,9 @@ func TestGoodValues(t *testing.T) {
 		{"auto with a model", "HINT_MODEL", "openai/gpt", func(c *Config) any { return c.Classifier.Mode }, classify.ModeHedged},
 		{"auto with a fallback", "HINT_MODEL_FALLBACK", "openai/gpt", func(c *Config) any { return c.Classifier.Mode }, classify.ModeHedged},
 		{"embedding model", "HINT_EMBEDDING_MODEL", "ollama/nomic-embed-text", func(c *Config) any { return c.Classifier.Embedding }, "ollama/nomic-embed-text"},
+		{"embedding model by default", "HINT_EMBEDDING_MODEL", "", func(c *Config) any { return c.Classifier.Embedding }, "builtin"},
+		{"built-in embedding model", "HINT_EMBEDDING_MODEL", "builtin", func(c *Config) any { return c.Classifier.Embedding }, "builtin"},
+		{"no embedding model", "HINT_EMBEDDING_MODEL", "off", func(c *Config) any { return c.Classifier.Embedding }, "off"},
 		{"embedding model alone", "HINT_EMBEDDING_MODEL", "openai/text-embedding-3-small", func(c *Config) any { return c.Classifier.Mode }, classify.ModeLocal},
 		{"model with slashes", "HINT_MODEL", "openrouter/google/gemini:free", func(c *Config) any { return c.Classifier.Model }, "openrouter/google/gemini:free"},
 		{"accept", "HINT_LOCAL_ACCEPT", "1", func(c *Config) any { return c.Classifier.LocalAccept }, 1.0},
@@ -187,6 +196,7 @@ func TestGoodValues(t *testing.T) {
 		{"intents", "HINT_INTENTS_DIR", dir, func(c *Config) any { return c.IntentsDir }, dir},
 		{"prompts in part", "HINT_COMPLEXITY_PROMPTS", `{"low":"Be brief."}`, func(c *Config) any { return c.Complexity }, render.Prompts{Low: "Be brief."}},
 		{"zone", "HINT_USER_TIMEZONE", "Europe/Berlin", func(c *Config) any { return c.Timezone.Location.String() }, "Europe/Berlin"},
+		{"redaction", "HINT_REDACT", "strict", func(c *Config) any { return c.Redact }, "strict"},
 		{"in flight", "HINT_MAX_INFLIGHT", "1", func(c *Config) any { return c.Classifier.MaxInflight }, 1},
 		{
 			"hook times", "HINT_HOOK_TIMEOUTS", `{"before_prompt_build":600000,"before_dispatch":1}`, func(c *Config) any { return c.HookTimeouts },
@@ -195,11 +205,40 @@ func TestGoodValues(t *testing.T) {
 		{"provider", "HINT_PROVIDERS", `{"mine":{"baseUrl":"http://127.0.0.1:1/v1"}}`, providers, map[string]provider.Config{"mine": {BaseURL: "http://127.0.0.1:1/v1"}}},
 		{"part of a built-in provider", "HINT_PROVIDERS", `{"anthropic":{"apiKeyEnv":"MY_KEY"}}`, providers, map[string]provider.Config{"anthropic": {APIKeyEnv: "MY_KEY"}}},
 		{
-			"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"2h"},"groups":["g*"],"groupPrompts":{"g":"p"}}`,
-			func(c *Config) any { return c.Triage.Quiet },
-			Quiet{Messages: 3, Per: "2h"},
+			"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"2h"},"groups":["g*"],"groupPrompts":{"g":"p"},"examples":2.0,"botName":null}`,
+			func(c *Config) any { return c.Triage },
+			Triage{
+				Model: "a/b", Quiet: TriageQuiet{3, 2 * time.Hour}, Groups: []string{"g*"}, GroupPrompts: map[string]string{"g": "p"},
+				Threshold: 5, Examples: 2, Recall: 10, MaxTokens: 10, TimeoutMs: 5000, LogDecisions: true,
+			},
 		},
-		{"knowhub off", "HINT_KNOWHUB", `{"privacyMode":"relaxed"}`, func(c *Config) any { return c.KnowHub.PrivacyMode }, "relaxed"},
+		{"triage with a part of quiet", "HINT_TRIAGE", `{"quiet":{"messages":2}}`, func(c *Config) any { return c.Triage.Quiet }, TriageQuiet{2, time.Hour}},
+		{
+			"triage on, with all fields", "HINT_TRIAGE", `{"enabled":true,"triageModel":"a/b","triagePrompt":"p","groupPrompts":{"g":"p"},"groups":["g*"],"excludeGroups":[],"botName":"b",
+			"bypassKeywords":["k"],"useConfidenceScores":true,"confidenceThreshold":10,"historyCount":20,"quiet":{"messages":0,"per":"1h"},"examples":20,"recallSkipped":50,"local":true,
+			"maxTriageTokens":1,"timeoutMs":1,"logDecisions":false}`, func(c *Config) any { return c.Triage },
+			Triage{
+				Enabled: true, Model: "a/b", Prompt: "p", GroupPrompts: map[string]string{"g": "p"}, Groups: []string{"g*"}, Exclude: []string{}, BotName: "b",
+				Keywords: []string{"k"}, Scores: true, Threshold: 10, History: 20, Quiet: TriageQuiet{0, time.Hour}, Examples: 20, Recall: 50, Local: true,
+				MaxTokens: 1, TimeoutMs: 1,
+			},
+		},
+		{"knowhub off", "HINT_KNOWHUB", `{"privacyMode":"relaxed"}`, func(c *Config) any { return c.KnowHub }, KnowHub{
+			Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: "agent_end", Privacy: "relaxed", MinConfidence: 0.7, Approval: true, Share: true,
+		}},
+		{
+			"knowhub on, with all fields", "HINT_KNOWHUB", `{"enabled":true,"listen":"127.0.0.1:0","token":null,"submittedBy":"s","remindAtStart":false,"remindEvery":0,"recall":3,
+			"enableServerExtraction":true,"extractionTrigger":"before_compaction","privacyMode":"strict","minConfidence":0.5,"requireApproval":false,"model":"a/b","shareExperiences":false}`,
+			func(c *Config) any { return c.KnowHub },
+			KnowHub{
+				Enabled: true, Listen: "127.0.0.1:0", SubmittedBy: "s", Recall: 3, Extract: true, Trigger: "before_compaction",
+				Privacy: "strict", MinConfidence: 0.5, Model: "a/b",
+			},
+		},
+		{"knowhub with an IPv6 loopback address", "HINT_KNOWHUB", `{"enabled":true,"listen":"[::1]:8000"}`, func(c *Config) any { return c.KnowHub.Listen }, "[::1]:8000"},
+		{"knowhub everywhere, with a token", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":"t"}`, func(c *Config) any { return c.KnowHub.Token }, "t"},
+		{"knowhub everywhere, but off", "HINT_KNOWHUB", `{"listen":"0.0.0.0:8000"}`, func(c *Config) any { return c.KnowHub.Enabled }, false},
+		{"token of the pages", "HINT_HTTP_TOKEN", "t", func(c *Config) any { return c.HTTP.Token }, "t"},
 		{"empty is not set", "HINT_TIMEOUT_MS", "", timeout, 3 * time.Second},
 		{"white space is not set", "HINT_AGENTS", "  ", agents, []string{"*"}},
 	} {
@@ -277,22 +316,23 @@ func TestBadValues(t *testing.T) {
 		{"accept NaN", "HINT_LOCAL_ACCEPT", "NaN", "0 to 1"},
 		{"confidence", "HINT_MIN_CONFIDENCE", "-0.1", "0 to 1"},
 		{"confidence text", "HINT_MIN_CONFIDENCE", "high", "0 to 1"},
-		{"triage enabled", "HINT_TRIAGE", `{"enabled":true}`, "this version does not include it"},
 		{"triage field", "HINT_TRIAGE", `{"enable":true}`, `unknown field "enable"`},
-		{"triage type", "HINT_TRIAGE", `{"historyCount":"3"}`, "historyCount is a string, not a whole number"},
+		{"triage type", "HINT_TRIAGE", `{"historyCount":"3"}`, "historyCount must be a whole number from 0 to 20"},
 		{"triage range", "HINT_TRIAGE", `{"historyCount":21}`, "0 to 20"},
 		{"triage threshold", "HINT_TRIAGE", `{"confidenceThreshold":0}`, "1 to 10"},
-		{"triage quiet", "HINT_TRIAGE", `{"quiet":{"per":"soon"}}`, "quiet.per"},
+		{"triage quiet", "HINT_TRIAGE", `{"quiet":{"per":"soon"}}`, "quiet must be"},
 		{"triage model", "HINT_TRIAGE", `{"triageModel":"gpt"}`, "provider/model"},
-		{"triage tokens", "HINT_TRIAGE", `{"maxTriageTokens":0}`, "greater than 0"},
-		{"triage time", "HINT_TRIAGE", `{"timeoutMs":0}`, "greater than 0"},
+		{"triage tokens", "HINT_TRIAGE", `{"maxTriageTokens":0}`, "from 1 to"},
+		{"triage time", "HINT_TRIAGE", `{"timeoutMs":0}`, "from 1 to"},
 		{"triage no object", "HINT_TRIAGE", `true`, "begin with {"},
-		{"knowhub enabled", "HINT_KNOWHUB", `{"enabled":true}`, "this version does not include it"},
 		{"knowhub field", "HINT_KNOWHUB", `{"port":1}`, `unknown field "port"`},
-		{"knowhub type", "HINT_KNOWHUB", `{"requireApproval":"no"}`, "requireApproval is a string, not true or false"},
+		{"knowhub type", "HINT_KNOWHUB", `{"requireApproval":"no"}`, "requireApproval must be true or false"},
 		{"knowhub privacy", "HINT_KNOWHUB", `{"privacyMode":"none"}`, "strict or relaxed"},
 		{"knowhub trigger", "HINT_KNOWHUB", `{"extractionTrigger":"x"}`, "agent_end or before_compaction"},
 		{"knowhub listen", "HINT_KNOWHUB", `{"listen":"x"}`, "host:port"},
+		{"knowhub everywhere without a token", "HINT_KNOWHUB", `{"enabled":true,"listen":"0.0.0.0:8000"}`, "listen is not a loopback address, so"},
+		{"knowhub on any address without a token", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":""}`, "so token"},
+		{"knowhub at a name without a token", "HINT_KNOWHUB", `{"enabled":true,"listen":"hub.example:8000"}`, "listen is not a loopback address"},
 		{"hook time zero", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":0}`, "1 to 600000"},
 		{"hook time high", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":600001}`, "1 to 600000"},
 		{"hook time fraction", "HINT_HOOK_TIMEOUTS", `{"before_dispatch":1.5}`, "whole numbers"},
@@ -301,14 +341,12 @@ func TestBadValues(t *testing.T) {
 		{"deny syntax", "HINT_INTENT_DENY", `{"a":}`, "at byte 6"},
 		{"deny number", "HINT_INTENT_DENY", `{"a":5}`, `"a" is "5"`},
 		{"deny null in a list", "HINT_INTENT_DENY", `{"a":[null]}`, `"a" is`},
-		{"deny cut short", "HINT_INTENT_DENY", `{"a":"b"`, "ends too early"},
+		{"deny cut short", "HINT_INTENT_DENY", `{"a":"b"`, "unexpected EOF"},
 		{"deny and more", "HINT_INTENT_DENY", `{"a":"b"} x`, "after the object"},
 		{"model", "HINT_MODEL", "gpt-4", "provider/model"},
 		{"model without a name", "HINT_MODEL", "openai/", "provider/model"},
 		{"fallback", "HINT_MODEL_FALLBACK", "/gpt", "provider/model"},
-		{"embedding model", "HINT_EMBEDDING_MODEL", "small", "provider/model"},
-		{"embedding model of nobody", "HINT_EMBEDDING_MODEL", "mine/small", `provider "mine" is not configured`},
-		{"embedding model where there is none", "HINT_EMBEDDING_MODEL", "anthropic/small", "has no embeddings"},
+		{"embedding model", "HINT_EMBEDDING_MODEL", "small", "builtin, off or provider/model"},
 		{"provider api", "HINT_PROVIDERS", `{"p":{"baseUrl":"http://h","api":"soap"}}`, `api is "soap"`},
 		{"provider field", "HINT_PROVIDERS", `{"p":{"url":"x"}}`, `unknown field "url"`},
 		{"provider type", "HINT_PROVIDERS", `{"p":{"baseUrl":5}}`, "baseUrl is a number"},
@@ -321,15 +359,16 @@ func TestBadValues(t *testing.T) {
 		{"query", "HINT_QUERY_MODE", "all", "message, recent, full"},
 		{"window field", "HINT_CONTEXT_WINDOW", `{"users":{}}`, `unknown field "users"`},
 		{"window inner field", "HINT_CONTEXT_WINDOW", `{"user":{"turn":1}}`, `unknown field "turn"`},
-		{"window type", "HINT_CONTEXT_WINDOW", `{"user":{"turns":"5"}}`, "is a string, not a number"},
+		{"window type", "HINT_CONTEXT_WINDOW", `{"user":{"turns":"5"}}`, "turns is a string"},
 		{"timeout", "HINT_TIMEOUT_MS", "3s", "number of milliseconds"},
 		{"timeout NaN", "HINT_TIMEOUT_MS", "nan", "number of milliseconds"},
 		{"intents", "HINT_INTENTS_DIR", "/nowhere", "no such file"},
 		{"prompts field", "HINT_COMPLEXITY_PROMPTS", `{"extreme":"x"}`, `unknown field "extreme"`},
-		{"prompts type", "HINT_COMPLEXITY_PROMPTS", `{"low":1}`, "low is a number, not a string"},
+		{"prompts type", "HINT_COMPLEXITY_PROMPTS", `{"low":1}`, "low is a number"},
 		{"zone", "HINT_USER_TIMEZONE", "Mars/Olympus", "IANA"},
 		{"zone Local", "HINT_USER_TIMEZONE", "Local", "IANA"},
 		{"zone path", "HINT_USER_TIMEZONE", "../../etc/passwd", "IANA"},
+		{"redaction", "HINT_REDACT", "relaxed", "must be one of off, strict"},
 		{"in flight", "HINT_MAX_INFLIGHT", "0", "whole number"},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
@@ -373,7 +412,7 @@ func TestACertificateAndItsKeyBelongTogether(t *testing.T) {
 	}
 }
 
-func TestAnOpenMetricsAddressIsSaid(t *testing.T) {
+func TestAnOpenHTTPAddressIsAWarning(t *testing.T) {
 	for addr, open := range map[string]bool{"0.0.0.0:8377": true, ":8377": true, "[::]:8377": true, "10.0.0.1:8377": true, "127.0.0.1:8377": false, "localhost:8377": false, "[::1]:0": false, "off": false} {
 		t.Run(addr, func(t *testing.T) {
 			_, warnings, err := load(t, map[string]string{"HINT_HTTP_ADDR": addr})
@@ -426,59 +465,78 @@ func TestUnprefixedVariablesAreNotOurs(t *testing.T) {
 }
 
 func TestUnknownVariablesAreWarnings(t *testing.T) {
-	for _, tc := range []struct{ row, name, want string }{
-		{"a letter too few", "HINT_AGENT", "did you mean HINT_AGENTS?"},
-		{"two letters swapped", "HINT_MDOEL", "did you mean HINT_MODEL?"},
-		{"another separator", "HINT_NATSURL", "did you mean HINT_NATS_URL?"},
-		{"another unit", "HINT_TIMEOUT", "did you mean HINT_TIMEOUT_MS?"},
-		{"nothing near", "HINT_XYZZY_PLUGH_QUUX", "no such variable"},
+	_, warnings, err := load(t, map[string]string{"HINT_TIMEOUT": "secret-value", "HINT_AGENT": "secret-value", "HINT_AGENTS": "main"})
+	require.NoError(t, err)
+	require.Equal(t, []Warning{
+		{Variable: "HINT_AGENT", Message: "no such variable, see consumer run --help"},
+		{Variable: "HINT_TIMEOUT", Message: "no such variable, see consumer run --help"},
+	}, warnings)
+}
+
+func TestDoubtsAreWarnings(t *testing.T) {
+	const mine = `{"mine":{"baseUrl":"http://127.0.0.1:1"}}`
+	for _, tc := range []struct {
+		row      string
+		settings map[string]string
+		want     []string // the warnings
+	}{
+		{"model of an unknown provider", map[string]string{"HINT_MODEL": "mine/small"}, []string{`HINT_MODEL: "mine/small" is not asked: model cannot be resolved: provider "mine" is not configured`}},
+		{"model of a configured provider", map[string]string{"HINT_MODEL": "mine/small", "HINT_PROVIDERS": mine}, nil},
+		{"model without its key", map[string]string{"HINT_MODEL": "openai/gpt"}, []string{`HINT_MODEL: "openai/gpt" is not asked: model cannot be resolved: provider "openai" needs a key in the environment variable OPENAI_API_KEY`}},
+		{"model with its key", map[string]string{"HINT_MODEL": "openai/gpt", "OPENAI_API_KEY": "k"}, nil},
+		{
+			"fallback of an unknown provider",
+			map[string]string{"HINT_MODEL": "mine/small", "HINT_MODEL_FALLBACK": "yours/small", "HINT_PROVIDERS": mine},
+			[]string{`HINT_MODEL_FALLBACK: "yours/small" is not asked: model cannot be resolved: provider "yours" is not configured`},
+		},
+		{"embedding model of an unknown provider", map[string]string{"HINT_EMBEDDING_MODEL": "mine/small"}, []string{`HINT_EMBEDDING_MODEL: "mine/small" is not asked: model cannot be resolved: provider "mine" is not configured`}},
+		{
+			"embedding model of a provider without embeddings",
+			map[string]string{"HINT_EMBEDDING_MODEL": "anthropic/small"},
+			[]string{`HINT_EMBEDDING_MODEL: "anthropic/small" is not asked: model cannot be resolved: provider "anthropic" speaks anthropic-messages, which has no embeddings; it must speak openai-completions`},
+		},
+		{"embedding model of a configured provider", map[string]string{"HINT_EMBEDDING_MODEL": "mine/small", "HINT_PROVIDERS": mine}, nil},
+		{"parts without a model of their own", map[string]string{"HINT_TRIAGE": `{"enabled":true}`, "HINT_KNOWHUB": `{"enabled":true}`}, nil},
+		{
+			"extraction without a model",
+			map[string]string{"HINT_KNOWHUB": `{"enabled":true,"enableServerExtraction":true}`},
+			[]string{`HINT_KNOWHUB: "enableServerExtraction" has no effect: there is no model, neither its own nor HINT_MODEL`},
+		},
+		{
+			"a knowhub model that cannot be asked",
+			map[string]string{"HINT_KNOWHUB": `{"enabled":true,"enableServerExtraction":true,"model":"nobody/small"}`},
+			[]string{`HINT_KNOWHUB: "nobody/small" is not asked: model cannot be resolved: provider "nobody" is not configured`},
+		},
+		{"a knowhub model of a part that is off", map[string]string{"HINT_KNOWHUB": `{"model":"nobody/small"}`}, nil},
+		{
+			"a triage model that cannot be asked",
+			map[string]string{"HINT_TRIAGE": `{"enabled":true,"triageModel":"nobody/small"}`},
+			[]string{`HINT_TRIAGE: "nobody/small" is not asked: model cannot be resolved: provider "nobody" is not configured`},
+		},
+		{"a triage model of a gate that is off", map[string]string{"HINT_TRIAGE": `{"triageModel":"nobody/small"}`}, nil},
+		{
+			"timeout of an observation hook",
+			map[string]string{"HINT_HOOK_TIMEOUTS": `{"agent_end":5,"before_dispatch":5}`},
+			[]string{`HINT_HOOK_TIMEOUTS: "agent_end" is not a hook that a gateway waits for; its timeout has no effect`},
+		},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
-			_, warnings, err := load(t, map[string]string{tc.name: "secret-value"})
+			t.Setenv("OPENAI_API_KEY", "")
+			_, warnings, err := load(t, tc.settings)
 			require.NoError(t, err)
-			require.Len(t, warnings, 1)
-			require.Equal(t, tc.name, warnings[0].Variable)
-			require.True(t, strings.HasSuffix(warnings[0].String(), tc.want), warnings[0])
-			require.NotContains(t, warnings[0].String(), "secret-value")
+			var got []string
+			for _, w := range warnings {
+				got = append(got, w.String())
+			}
+			require.Equal(t, tc.want, got)
 		})
 	}
 }
 
-func TestEmbeddingModelOfAWrongProviderIsOneError(t *testing.T) {
+func TestAWrongProviderIsOneError(t *testing.T) {
 	_, _, err := load(t, map[string]string{"HINT_EMBEDDING_MODEL": "mine/small", "HINT_PROVIDERS": `{"mine":{}}`})
 	require.ErrorContains(t, err, "HINT_PROVIDERS")
 	require.NotContains(t, err.Error(), "HINT_EMBEDDING_MODEL")
-
-	file := write(t, "c.json5", `{embeddingModel: "mine/small", providers: {mine: {baseUrl: "http://127.0.0.1:1"}}}`)
-	c, warnings, err := load(t, map[string]string{"HINT_CONFIG": file})
-	require.NoError(t, err)
-	require.Empty(t, warnings)
-	require.Equal(t, "mine/small", c.Classifier.Embedding)
-
-	file = write(t, "d.json5", `{embeddingModel: "mine/small"}`)
-	_, _, err = load(t, map[string]string{"HINT_CONFIG": file})
-	require.ErrorContains(t, err, "d.json5")
-	require.ErrorContains(t, err, "embeddingModel")
-	require.ErrorContains(t, err, `provider "mine" is not configured`)
-}
-
-func TestDoubtsAreWarnings(t *testing.T) {
-	_, warnings, err := load(t, map[string]string{
-		"HINT_MODEL":          "mine/small",
-		"HINT_MODEL_FALLBACK": "ollama/small",
-		"HINT_HOOK_TIMEOUTS":  `{"agent_end":5,"before_dispatch":5}`,
-	})
-	require.NoError(t, err)
-	require.Len(t, warnings, 2)
-	require.Contains(t, warnings[0].String(), "HINT_MODEL: ")
-	require.Contains(t, warnings[0].String(), "provider mine")
-	require.Contains(t, warnings[1].String(), "agent_end")
-
-	_, warnings, err = load(t, map[string]string{
-		"HINT_MODEL": "mine/small", "HINT_PROVIDERS": `{"mine":{"baseUrl":"http://127.0.0.1:1"}}`,
-	})
-	require.NoError(t, err)
-	require.Empty(t, warnings)
 }
 
 func TestSecretsAreNotPrinted(t *testing.T) {
@@ -495,8 +553,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		{"key as the variable", "HINT_PROVIDERS", `{"openai":{"apiKeyEnv":"sk-` + secret + `"}}`},
 		{"password of a provider", "HINT_PROVIDERS", `{"p":{"baseUrl":"ftp://bob:` + secret + `@h"}}`},
 		{"key as a model", "HINT_MODEL", "sk-" + secret},
-		{"token of knowhub", "HINT_KNOWHUB", `{"enabled":true,"token":"` + secret + `"}`},
-		{"token with an escape", "HINT_KNOWHUB", `{"enabled":true,"token":"a\"` + secret + `"}`},
+		{"token of knowhub", "HINT_KNOWHUB", `{"port":1,"token":"` + secret + `"}`},
+		{"token with an escape", "HINT_KNOWHUB", `{"port":1,"token":"a\"` + secret + `"}`},
 		{"creds as data", "HINT_DATA_DIR", creds},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
@@ -512,14 +570,46 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		"HINT_NATS_CREDS": creds,
 		"HINT_PROVIDERS":  `{"p":{"baseUrl":"https://h/v1","apiKeyEnv":"P_KEY"}}`,
 		"HINT_KNOWHUB":    `{"token":"` + secret + `"}`,
+		"HINT_HTTP_TOKEN": secret,
 		"HINT_MODEL":      "p/m",
 	})
 	require.NoError(t, err)
 	var out bytes.Buffer
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("starting", "config", c)
 	require.NotContains(t, out.String(), secret)
-	for _, want := range []string{`"natsUrl":"nats://***@a:4222,nats://***@b"`, `"natsCreds":`, "P_KEY", `"model":"p/m"`, `"classifier":"hedged"`, `"timeoutMs":"3s"`} {
+	for _, want := range []string{`"natsUrl":"nats://***@a:4222,nats://***@b"`, `"natsCreds":`, "P_KEY", `"model":"p/m"`} {
 		require.Contains(t, out.String(), want)
+	}
+}
+
+func TestALogShowsWhatDiffersFromTheDefaults(t *testing.T) {
+	for _, tc := range []struct {
+		row      string
+		settings map[string]string
+		want     string // the attributes as JSON
+	}{
+		{"nothing is set", nil, ``},
+		{"defaults that are set", map[string]string{
+			"HINT_STREAM": "OPENCLAW_EVENTS", "HINT_TIMEOUT_MS": "3000", "HINT_CLASSIFIER": "auto", "HINT_HOOK_TIMEOUTS": "{}",
+			"HINT_SESSIONS_DIR": "data/sessions", "HINT_CONTEXT_WINDOW": `{"user":{"turns":5}}`, "HINT_STREAM_MAX_BYTES": "1GiB",
+		}, ``},
+		{"numbers and durations", map[string]string{"HINT_NATS_PORT": "-1", "HINT_TIMEOUT_MS": "2500"}, `{"natsPort":"-1","timeoutMs":"2.5s"}`},
+		{"what follows from another setting", map[string]string{"HINT_DATA_DIR": "d", "HINT_MODEL": "p/m"}, `{"dataDir":"d","model":"p/m"}`},
+		{"other than what follows from a model", map[string]string{"HINT_CLASSIFIER": "local", "HINT_MODEL": "p/m"}, `{"classifier":"local","model":"p/m"}`},
+		{"the metrics off", map[string]string{"HINT_HTTP_ADDR": "off"}, `{"httpAddr":"off"}`},
+		{"a zone", map[string]string{"HINT_USER_TIMEZONE": "Asia/Taipei"}, `{"userTimezone":"Asia/Taipei"}`},
+		{"objects", map[string]string{"HINT_INTENT_DENY": `{"a*":["CODE_*"]}`}, `{"intentDeny":"{\"a*\":[\"CODE_*\"]}"}`},
+	} {
+		t.Run(tc.row, func(t *testing.T) {
+			t.Setenv("TZ", "Europe/Berlin")
+			c, _, err := load(t, tc.settings)
+			require.NoError(t, err)
+			var out bytes.Buffer
+			slog.New(slog.NewJSONHandler(&out, nil)).Info("starting", "config", c)
+			var line struct{ Config json.RawMessage }
+			require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+			require.Equal(t, tc.want, string(line.Config))
+		})
 	}
 }
 

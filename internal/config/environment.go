@@ -57,63 +57,12 @@ func upper(field string) string {
 
 // unknownVariables warns of variables that have our prefix and no meaning.
 func unknownVariables(environ []string) []Warning {
-	var known []string
-	for _, v := range Variables() {
-		known = append(known, v.Name)
-	}
 	var warnings []Warning
-	for _, entry := range environ {
+	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, _, _ := strings.Cut(entry, "=")
-		if strings.HasPrefix(name, envPrefix+"_") && !slices.Contains(known, name) {
-			warnings = append(warnings, Warning{Variable: name, Message: "no such variable" + suggestion(name, known)})
+		if _, known := find(name); strings.HasPrefix(name, envPrefix+"_") && !known {
+			warnings = append(warnings, Warning{Variable: name, Message: "no such variable, see consumer run --help"})
 		}
 	}
-	slices.SortFunc(warnings, func(a, b Warning) int { return strings.Compare(a.Variable, b.Variable) })
 	return warnings
-}
-
-// suggestion asks whether the nearest of the known names was meant: the one
-// that takes the fewest edits, else one that name is the beginning of.
-func suggestion(name string, known []string) string {
-	short := func(name string) string { return strings.TrimPrefix(upper(name), envPrefix+"_") }
-	given := short(name)
-	best, limit := "", max(2, len(given)/3)
-	for _, candidate := range known {
-		// Every edit changes the length by one at most.
-		if len(given)-len(candidate) > limit {
-			continue
-		}
-		if d := editDistance(given, short(candidate)); d <= limit {
-			best, limit = candidate, d-1
-		}
-	}
-	if best == "" {
-		i := slices.IndexFunc(known, func(candidate string) bool { return strings.HasPrefix(short(candidate), given+"_") })
-		if i < 0 {
-			return ""
-		}
-		best = known[i]
-	}
-	return "; did you mean " + best + "?"
-}
-
-// editDistance counts the insertions, deletions and substitutions that turn one
-// string into another, byte by byte.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

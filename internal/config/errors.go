@@ -42,7 +42,9 @@ func (p Problem) field() string {
 // String is one line: variable, value, what is allowed.
 func (p Problem) String() string {
 	value, in := p.Value, ""
-	if s, ok := find(p.field()); ok && s.hide != nil {
+	if s, ok := find(p.field()); ok && s.secret {
+		value = masked
+	} else if ok && s.hide != nil {
 		value = s.hide(value)
 	}
 	if p.Field != "" {

@@ -88,40 +88,29 @@ func parseFile(content []byte) (fields map[string]any, notes []string, err error
 	if session, ok := document["session"].(map[string]any); ok && session["mainKey"] != nil {
 		fields["mainKey"] = session["mainKey"]
 	}
-	at := "plugins"
-	node := document["plugins"]
-	for _, step := range []string{"entries", PluginID, "config"} {
-		object, ok := node.(map[string]any)
-		if !ok && node != nil {
+	at, node := "", any(document)
+	for _, step := range []string{"plugins", "entries", PluginID, "config"} {
+		at = strings.TrimPrefix(at+"."+step, ".")
+		switch next := node.(map[string]any)[step].(type) {
+		case map[string]any:
+			node = next
+		case nil:
+			return fields, []string{"plugins.entries." + PluginID + ".config is missing; only defaults and the environment apply"}, nil
+		default:
 			return nil, nil, fmt.Errorf("must be an openclaw.json whose %s is an object", at)
 		}
-		at += "." + step
-		node = object[step]
 	}
-	plugin, ok := node.(map[string]any)
-	switch {
-	case ok:
-		maps.Copy(fields, plugin)
-	case node == nil:
-		notes = append(notes, at+" is missing; only defaults and the environment apply")
-	default:
-		return nil, nil, fmt.Errorf("must be an openclaw.json whose %s is an object", at)
-	}
-	return fields, notes, nil
+	maps.Copy(fields, node.(map[string]any))
+	return fields, nil, nil
 }
 
-// unknownFields warns of the fields that nobody reads.
+// unknownFields warns of fields that no setting has.
 func unknownFields(fields map[string]any) []string {
-	known := slices.Clone(pluginFields)
-	for _, s := range settings {
-		if s.inFile() {
-			known = append(known, s.field)
-		}
-	}
 	var notes []string
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains(known, field) {
-			notes = append(notes, "no such field "+quote(field)+suggestion(field, known))
+		isField := func(s setting) bool { return s.inFile() && s.field == field }
+		if !slices.Contains(pluginFields, field) && !slices.ContainsFunc(settings, isField) {
+			notes = append(notes, "no such field "+quote(field))
 		}
 	}
 	return notes

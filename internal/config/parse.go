@@ -216,18 +216,14 @@ func natsURLs(text string) ([]string, error) {
 			// The text of a url.Error contains the URL, and with it a password.
 			return nil, errors.New(allowed)
 		}
-		switch u.Scheme {
-		case "nats", "tls", "ws", "wss":
-		default:
+		switch port := u.Port(); {
+		case !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
 			return nil, fmt.Errorf("%s (scheme %s)", allowed, u.Scheme)
-		}
-		if u.Hostname() == "" {
+		case u.Hostname() == "":
 			return nil, errors.New(allowed)
-		}
-		if strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "[") {
+		case strings.Count(u.Host, ":") > 1 && !strings.HasPrefix(u.Host, "["):
 			return nil, errors.New(allowed + " (an IPv6 address stands in brackets)")
-		}
-		if port := u.Port(); port != "" && !isPort(port, 1) {
+		case port != "" && !isPort(port, 1):
 			return nil, errors.New(allowed + " (a port is not from 1 to 65535)")
 		}
 	}
@@ -290,6 +286,17 @@ func modelRef(text string) (string, error) {
 	return text, nil
 }
 
+// embeddingModel is modelRef, or one of two words.
+func embeddingModel(text string) (string, error) {
+	if text == EmbeddingBuiltIn || text == EmbeddingOff {
+		return text, nil
+	}
+	if _, err := modelRef(text); err != nil {
+		return "", errors.New("must be builtin, off or provider/model")
+	}
+	return text, nil
+}
+
 func mainKey(text string) (string, error) {
 	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return "", errors.New("must be a session key without white space")
@@ -340,7 +347,7 @@ func hasSeed(path string) error {
 func hasCertificate(path string) error {
 	pem, err := os.ReadFile(path)
 	if err == nil && !x509.NewCertPool().AppendCertsFromPEM(pem) {
-		err = errors.New("there is none")
+		err = errors.New("no certificate in it")
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 // The gateway plugin and the consumer read one object (contract §9): with all
 // defaults of the plugin's schema written out nothing changes here, and what is
-// the plugin's alone is no fault.
+// the plugin's own options are accepted.
 func TestThePluginsDefaultsAreThoseOfTheConsumer(t *testing.T) {
 	content, err := os.ReadFile("../../openclaw-plugin/openclaw.plugin.json")
 	require.NoError(t, err)
@@ -70,4 +70,32 @@ func TestThePluginsDefaultsAreThoseOfTheConsumer(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, fields, slices.Collect(maps.Keys(manifest.ConfigSchema.Properties)))
+}
+
+// What the plugin's schema says of the triage gate is what the consumer takes:
+// the same fields, and defaults where it gives any.
+func TestThePluginsTriageIsThatOfTheConsumer(t *testing.T) {
+	content, err := os.ReadFile("../../openclaw-plugin/openclaw.plugin.json")
+	require.NoError(t, err)
+	type field struct {
+		Default    any              `json:"default"`
+		Properties map[string]field `json:"properties"`
+	}
+	var manifest struct {
+		ConfigSchema field `json:"configSchema"`
+	}
+	require.NoError(t, json.Unmarshal(content, &manifest))
+	schema := manifest.ConfigSchema.Properties["triage"].Properties
+	require.ElementsMatch(t, slices.Collect(maps.Keys(triageFields)), slices.Collect(maps.Keys(schema)))
+
+	var consumer map[string]any
+	text, err := json.Marshal(triageDefaults())
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &consumer))
+	require.ElementsMatch(t, slices.Collect(maps.Keys(triageFields)), slices.Collect(maps.Keys(consumer)))
+	for name, f := range schema {
+		if f.Default != nil && name != "quiet" {
+			require.Equal(t, consumer[name], f.Default, name)
+		}
+	}
 }

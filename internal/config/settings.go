@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 	"intenthint/hint/conversation"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/render"
+	"intenthint/hint/said"
 	"intenthint/model/provider"
 	"intenthint/subjects"
 )
@@ -34,9 +36,14 @@ type setting struct {
 	// hide takes secrets out of a value that is going to be printed, beyond
 	// what redact does.
 	hide func(string) string
-	// kind is that of the value in a file.
-	kind kind
-	value
+	// secret means that the value is never printed.
+	secret bool
+	kind   kind // of the value in a file
+
+	// Where the setting stands in a Config, set by in.
+	set  func(c *Config, text string) error
+	get  func(c *Config) any
+	copy func(to, from *Config)
 }
 
 // Settings that can be set in one place only.
@@ -45,34 +52,17 @@ const (
 	envOnly  = "environment"
 )
 
-// value is where a setting stands in a Config, and how it is parsed.
-type value interface {
-	set(c *Config, text string) error
-	get(c *Config) any
-	copy(to, from *Config)
-}
-
-// place implements [value].
-type place[T any] struct {
-	at    func(*Config) *T
-	parse func(string) (T, error)
-}
-
-func (p place[T]) set(c *Config, text string) error {
-	v, err := p.parse(text)
-	if err == nil {
-		*p.at(c) = v
-	}
-	return err
-}
-
-func (p place[T]) get(c *Config) any { return *p.at(c) }
-
-func (p place[T]) copy(to, from *Config) { *p.at(to) = *p.at(from) }
-
-// in completes a setting with its place in a Config.
+// in completes a setting with its place in a Config and the parser of its value.
 func in[T any](at func(*Config) *T, parse func(string) (T, error), s setting) setting {
-	s.value = place[T]{at, parse}
+	s.set = func(c *Config, text string) error {
+		v, err := parse(text)
+		if err == nil {
+			*at(c) = v
+		}
+		return err
+	}
+	s.get = func(c *Config) any { return *at(c) }
+	s.copy = func(to, from *Config) { *at(to) = *at(from) }
 	if s.kind == "" {
 		s.kind = kindOf(*new(T))
 	}
@@ -144,6 +134,8 @@ var settings = []setting{
 		setting{field: "sessionsDir", restart: true, shown: "<data>/sessions", doc: "directory of the session files"}),
 	in(func(c *Config) *string { return &c.HTTP.Addr }, httpAddr,
 		setting{field: "httpAddr", def: "127.0.0.1:8377", restart: true, doc: "address of /healthz, /readyz and /metrics, or off; if the default is in use, a free port is taken"}),
+	in(func(c *Config) *string { return &c.HTTP.Token }, anyText,
+		setting{field: "httpToken", restart: true, secret: true, doc: "token that the pages need, and whatever changes something there"}),
 	in(func(c *Config) *string { return &c.Log.Format }, oneOf[string]("auto", "text", "json"),
 		setting{field: "logFormat", def: "auto", restart: true, doc: "auto, text or json; auto is text on a terminal and JSON elsewhere"}),
 	in(func(c *Config) *slog.Level { return &c.Log.Level }, logLevel,
@@ -157,12 +149,18 @@ var settings = []setting{
 		setting{field: "localAccept", def: "0.9", doc: "0–1; with cascade, the confidence from which a local answer is given without asking a model"}),
 	in(func(c *Config) *float64 { return &c.Classifier.MinConfidence }, probability,
 		setting{field: "minConfidence", def: "0.5", doc: "0–1; below this confidence no hint is given"}),
+	in(func(c *Config) *said.Repeat { return &c.Repeat.Repeat }, oneOf(said.Changed, said.Always),
+		setting{field: "repeat", def: string(said.Changed), doc: "changed or always; when a session is given a hint that it was given before"}),
+	in(func(c *Config) *int { return &c.Repeat.After }, wholeNumber(0, math.MaxInt32),
+		setting{field: "repeatAfter", def: "8", doc: "with changed, after how many turns the same hint is given again; 0 for never"}),
+	in(func(c *Config) *render.Form { return &c.Form }, oneOf(render.Full, render.Brief),
+		setting{field: "form", def: string(render.Full), doc: "full or brief; brief leaves out the intent's prompt and the complexity prompt"}),
 	in(func(c *Config) *[]string { return &c.Policy.Agents }, list,
 		setting{field: "agents", def: "*", doc: "agents that get hints, comma-separated, globs allowed"}),
 	in(func(c *Config) *Triage { return &c.Triage }, triage,
-		setting{field: "triage", shown: "off", doc: "JSON; not part of this version"}),
+		setting{field: "triage", def: "{}", shown: "off", doc: `JSON {"enabled": true, …}; which messages of groups get an answer`}),
 	in(func(c *Config) *KnowHub { return &c.KnowHub }, knowHub,
-		setting{field: "knowhub", shown: "off", doc: "JSON; not part of this version"}),
+		setting{field: "knowhub", def: "{}", shown: "off", doc: `JSON {"enabled": true, …}; experiences that agents keep and find`}),
 	in(func(c *Config) *map[string]time.Duration { return &c.HookTimeouts }, hookTimeouts,
 		setting{field: "hookTimeouts", def: "{}", doc: `JSON {"<hook>": ms}; timeout of each handler of a hook`}),
 	in(func(c *Config) *map[string][]string { return &c.Policy.IntentDeny }, intentDeny,
@@ -171,8 +169,10 @@ var settings = []setting{
 		setting{field: "model", doc: "provider/model that classifies"}),
 	in(func(c *Config) *string { return &c.Classifier.Fallback }, modelRef,
 		setting{field: "modelFallback", doc: "provider/model that is asked when the first one fails"}),
-	in(func(c *Config) *string { return &c.Classifier.Embedding }, modelRef,
-		setting{field: "embeddingModel", doc: "provider/model of an embedding model that helps the local classifier"}),
+	in(func(c *Config) *string { return &c.Classifier.Embedding }, embeddingModel,
+		setting{field: "embeddingModel", def: EmbeddingBuiltIn, doc: "builtin (English), off, or provider/model; the embedding model that helps the local classifier"}),
+	in(func(c *Config) *string { return &c.Classifier.Writer }, modelRef,
+		setting{field: "writer", shown: "off", doc: "provider/model that rewrites the intent's prompt for the turn"}),
 	in(func(c *Config) *map[string]provider.Config { return &c.Classifier.Providers }, providers,
 		setting{field: "providers", def: "{}", hide: redactProviders, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`}),
 	in(func(c *Config) *[]string { return &c.Policy.ChatTypes }, chatTypes,
@@ -197,6 +197,8 @@ var settings = []setting{
 		setting{field: "userTimezone", shown: "the machine's", doc: "IANA name of the user's time zone"}),
 	in(func(c *Config) *int { return &c.Classifier.MaxInflight }, wholeNumber(1, math.MaxInt32),
 		setting{field: "maxInflight", def: strconv.Itoa(classify.DefaultMaxInflight), doc: "concurrent classifications; above it the local answer is given"}),
+	in(func(c *Config) *string { return &c.Redact }, oneOf[string](RedactOff, RedactStrict),
+		setting{field: "redact", def: RedactOff, doc: "off or strict; strict takes personal data and secrets out of turns, session files and debug logs"}),
 	in(func(c *Config) *time.Duration { return &c.Store.Retention }, duration(0),
 		setting{field: "sessionRetention", def: "336h", restart: true, doc: "how long an untouched session is kept; 0 keeps all"}),
 	in(func(c *Config) *int { return &c.Store.HistoryLimit }, wholeNumber(0, math.MaxInt32),
@@ -207,30 +209,16 @@ var settings = []setting{
 // alone reads.
 var pluginFields = []string{"breaker", "buffer", "enabled", "history", "hooks"}
 
-// Variable describes one environment variable.
-type Variable struct {
-	// Name is that of the environment, Field that of a file ("" for none).
-	Name, Field string
-	// Default is the value when it is not set, "" for none.
-	Default string
-	Meaning string
-}
+// Variable describes one environment variable; Default is "" for none.
+type Variable struct{ Name, Default, Meaning string }
 
 // Variables returns all environment variables in the order of contract §9.
 func Variables() []Variable {
 	var out []Variable
 	for _, s := range settings {
-		if s.only == fileOnly {
-			continue
+		if s.only != fileOnly {
+			out = append(out, Variable{Name: s.env(), Default: cmp.Or(s.shown, s.def), Meaning: s.doc})
 		}
-		v := Variable{Name: s.env(), Default: s.def, Meaning: s.doc}
-		if s.inFile() {
-			v.Field = s.field
-		}
-		if s.shown != "" {
-			v.Default = s.shown
-		}
-		out = append(out, v)
 	}
 	return out
 }
@@ -239,28 +227,35 @@ func Variables() []Variable {
 func Usage(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, v := range Variables() {
-		meaning := v.Meaning
 		if v.Default != "" {
-			meaning += " (default " + v.Default + ")"
+			v.Meaning += " (default " + v.Default + ")"
 		}
-		if _, err := fmt.Fprintf(table, "  %s\t%s\n", v.Name, meaning); err != nil {
+		if _, err := fmt.Fprintf(table, "  %s\t%s\n", v.Name, v.Meaning); err != nil {
 			return err
 		}
 	}
 	return table.Flush()
 }
 
-// LogValue is the effective configuration without secrets, under the names
-// that a file uses. It implements [slog.LogValuer].
+// LogValue is what differs from the defaults, without secrets and under the
+// names that a file uses. It implements [slog.LogValuer].
 func (c *Config) LogValue() slog.Value {
+	plain := new(Config)
+	for _, s := range settings {
+		if s.def != "" {
+			_ = s.set(plain, s.def) // Load would have failed
+		}
+	}
+	plain.derive(c)
 	var attrs []slog.Attr
 	for _, s := range settings {
-		v := s.get(c)
-		if s.def == "" && reflect.ValueOf(v).IsZero() {
-			continue
-		}
-		if text := effective(v); text != "" && text != "{}" {
-			attrs = append(attrs, slog.String(s.field, redact(text)))
+		if !s.equal(c, plain) {
+			// Of what differs only an HTTP address can be empty.
+			value := redact(cmp.Or(effective(s.get(c)), "off"))
+			if s.secret {
+				value = masked
+			}
+			attrs = append(attrs, slog.String(s.field, value))
 		}
 	}
 	return slog.GroupValue(attrs...)
@@ -273,8 +268,6 @@ func effective(v any) string {
 		return strings.Join(v, ",")
 	case Zone:
 		return v.Name
-	case Triage, KnowHub:
-		return "" // Off; there is no other value yet.
 	case map[string]time.Duration:
 		texts := make(map[string]string, len(v))
 		for name, d := range v {

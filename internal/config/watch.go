@@ -3,12 +3,13 @@ package config
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"intenthint/internal/watch"
 )
 
 // Watch follows the file of running until ctx ends, and returns at once when
-// there is none. reloaded receives each new configuration, in which the
+// it has no file. reloaded receives each new configuration, in which the
 // settings that need a restart keep the values of running. When an edit is
 // wrong, that is logged, and reloaded receives the configuration that stays and
 // the error, usually an [Errors]. Calls of reloaded do not overlap.
@@ -60,15 +61,17 @@ func (c *Config) replace(env map[string]string, now snapshot, log *slog.Logger) 
 			s.copy(next, c)
 		}
 	}
+	if next.Triage.Enabled != c.Triage.Enabled {
+		log.Warn("setting needs a restart, keeping its running value", slog.String("variable", "HINT_TRIAGE"), slog.String("field", "triage.enabled"))
+		next.Triage.Enabled = c.Triage.Enabled
+	}
+	for _, field := range c.keepKnowHub(next) {
+		log.Warn("setting needs a restart, keeping its running value", slog.String("variable", "HINT_KNOWHUB"), slog.String("field", "knowhub."+field))
+	}
 	next.HTTP.Fixed = c.HTTP.Fixed
 	return next, nil
 }
 
 func (c *Config) sameAs(other *Config) bool {
-	for _, s := range settings {
-		if !s.equal(c, other) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(settings, func(s setting) bool { return !s.equal(c, other) })
 }

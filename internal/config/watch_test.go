@@ -144,7 +144,7 @@ func TestWatchFollowsLinks(t *testing.T) {
 	require.Equal(t, []string{"two"}, next(t, reloads).config.Policy.Agents)
 }
 
-func TestWatchSeesAnEditBeforeItBegan(t *testing.T) {
+func TestWatchReportsAnEditFromBeforeItsStart(t *testing.T) {
 	path := write(t, "hint.json5", `{agents: 'one'}`)
 	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
 	require.NoError(t, err)
@@ -153,12 +153,12 @@ func TestWatchSeesAnEditBeforeItBegan(t *testing.T) {
 	require.Equal(t, []string{"two"}, next(t, reloads).config.Policy.Agents)
 }
 
-func TestSettingsThatNeedARestartStay(t *testing.T) {
+func TestSettingsThatNeedARestartKeepTheirValues(t *testing.T) {
 	path := write(t, "hint.json5", `{}`)
 	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
 	require.NoError(t, err)
 	log := new(journal)
-	content := []byte(`{agents: 'two', natsUrl: 'nats://elsewhere:4222', stream: 'OTHERS', httpAddr: 'off', dataDir: 'there', historyLimit: 5}`)
+	content := []byte(`{agents: 'two', natsUrl: 'nats://elsewhere:4222', stream: 'OTHERS', httpAddr: 'off', dataDir: 'there', historyLimit: 5, triage: {enabled: true, botName: 'claw'}, knowhub: {enabled: true, token: 't', recall: 2}, httpToken: 't'}`)
 	got, err := running.replace(map[string]string{"HINT_CONFIG": path}, newSnapshot(content, nil), slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
 	require.Equal(t, []string{"two"}, got.Policy.Agents)
@@ -166,7 +166,12 @@ func TestSettingsThatNeedARestartStay(t *testing.T) {
 	require.Equal(t, running.HTTP, got.HTTP)
 	require.Equal(t, running.Store, got.Store)
 	require.Equal(t, running.DataDir, got.DataDir)
-	for _, name := range []string{"HINT_NATS_URL", "HINT_STREAM", "HINT_HTTP_ADDR", "HINT_DATA_DIR", "HINT_HISTORY_LIMIT"} {
+	require.False(t, got.Triage.Enabled)
+	require.Equal(t, "claw", got.Triage.BotName)
+	require.False(t, got.KnowHub.Enabled)
+	require.Empty(t, got.KnowHub.Token)
+	require.Equal(t, 2, got.KnowHub.Recall)
+	for _, name := range []string{"HINT_TRIAGE", "HINT_KNOWHUB", "HINT_HTTP_TOKEN", "HINT_NATS_URL", "HINT_STREAM", "HINT_HTTP_ADDR", "HINT_DATA_DIR", "HINT_HISTORY_LIMIT"} {
 		require.Contains(t, log.String(), "variable="+name)
 	}
 	require.NotContains(t, log.String(), "variable=HINT_AGENTS")

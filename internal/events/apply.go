@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -19,7 +18,9 @@ type item[F any] struct {
 	fact F
 	hook string
 	msg  jetstream.Msg
-	// since is when the server was last told that it is in progress.
+	// reason is why the message cannot be decoded.
+	reason error
+	// since is when the server last heard that it is in progress.
 	since time.Time
 }
 
@@ -27,40 +28,38 @@ type item[F any] struct {
 // and each one at a time.
 func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	defer close(s.done)
-	defer s.pulse.end()
-	gather := newGatherer[*item[F]](time.Now(), s.rest)
+	defer s.round.Store(0)
+	gather := newGatherer[*item[F]](time.Now(), s.o.rest)
 	type outcome struct {
 		session *gathered[*item[F]]
+		weight  int64
 		took    time.Duration
 	}
 	finished := make(chan outcome, appliers)
-	letters := make(chan letter, pullMessages)
-	var buried sync.WaitGroup
-	buried.Go(func() { s.bury(ctx, letters) })
 	alarm := time.NewTimer(time.Hour)
 	// The durable's AckWait may differ from ours.
 	remind := time.NewTicker(min(bus.AckWait, s.current().ackWait) / 6)
 	defer remind.Stop()
+	writing := int64(0) // the weight of the events that are being applied
 	for working := 0; ; {
 		now := time.Now()
-		s.pulse.beat(now) // as often as remind at least
-		// Sessions do not rest when no more events come, or when there is no
-		// room for more and no session is being written. All held events are
-		// then written, and meanwhile the next ones gather: the size of writes
-		// grows with the backlog.
-		if in == nil || working == 0 && s.full.Load() {
-			gather.hurry(now)
-		}
+		s.round.Store(now.UnixNano()) // as often as remind at least
 		for working < appliers {
-			next := gather.next(now)
+			// Sessions do not rest at the end, or when there is no room. Then half of
+			// what is held is written while the other half gathers, so writes grow
+			// with the backlog.
+			next := gather.next(now, in == nil || s.full.Load() && writing < heldBytes/2)
 			if next == nil {
 				break
 			}
+			o := outcome{session: next, weight: weightOf(next.working)}
 			working++
+			writing += o.weight
 			go func() {
 				began := time.Now()
 				s.apply(ctx, next.session, next.working)
-				finished <- outcome{next, time.Since(began)}
+				o.took = time.Since(began)
+				finished <- o
 			}()
 		}
 		if in == nil && working == 0 {
@@ -77,11 +76,12 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 				in = nil
 				break
 			}
-			if ev, keep := s.decode(m, letters); keep {
-				gather.add(ev.Session, &item[F]{ev.Fact, ev.Hook, m, time.Now()}, time.Now())
+			if session, i := s.decode(m); i != nil {
+				gather.add(session, i, time.Now())
 			}
 		case o := <-finished:
 			working--
+			writing -= o.weight
 			gather.finished(o.session, o.took, time.Now())
 		case <-s.crowded:
 		case <-alarm.C:
@@ -89,8 +89,6 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 			s.remind(gather, now)
 		}
 	}
-	close(letters)
-	buried.Wait()
 }
 
 // weight is the share of the room that a message takes. The room holds
@@ -99,33 +97,34 @@ func weight(m jetstream.Msg) int64 {
 	return min(int64(len(m.Data()))+heldBytes/heldEvents, heldBytes)
 }
 
-// decode returns the item to apply and reports whether there is one: a message
-// that cannot be decoded, or that belongs to no session, has none.
-func (s *Sink[F]) decode(m jetstream.Msg, letters chan<- letter) (ev Event[F], keep bool) {
-	// A panic counts as a failure of the event. Otherwise a redelivered event
-	// would crash one process after another.
-	err := panics.Catch(func() (err error) {
-		ev, err = s.handler.Decode(m.Subject(), eventID(m.Headers()), m.Data())
-		return err
-	})
+func weightOf[F any](items []*item[F]) (sum int64) {
+	for _, i := range items {
+		sum += weight(i.msg)
+	}
+	return sum
+}
+
+// undecodable is the session of messages that cannot be decoded. No other has
+// that name.
+const undecodable = ""
+
+// decode returns the item to work on and its session; the item is nil for a
+// message that belongs to no session.
+func (s *Sink[F]) decode(m jetstream.Msg) (session string, _ *item[F]) {
+	ev, err := s.o.Handler.decode(m)
 	if delivered(m) > 1 {
-		count(s.metrics.redeliveries, ev.Hook)
+		count(s.o.Metrics.redeliveries, s.o.Name, ev.Hook)
 	}
 	switch {
 	case err != nil:
-		select {
-		case letters <- letter{m, err}:
-		default: // the dead letters are too slow; do not wait for them
-			s.giveBack(m)
-		}
-		return ev, false
+		return undecodable, &item[F]{msg: m, reason: err, since: time.Now()}
 	case ev.Session == "":
-		count(s.metrics.ignored, ev.Hook)
+		count(s.o.Metrics.ignored, s.o.Name, ev.Hook)
 		s.ack(m)
 		s.room.Release(weight(m))
-		return ev, false
+		return "", nil
 	}
-	return ev, true
+	return ev.Session, &item[F]{fact: ev.Fact, hook: ev.Hook, msg: m, since: time.Now()}
 }
 
 // remind tells the server that events are still in progress, so that it does not
@@ -142,12 +141,12 @@ func (s *Sink[F]) remind(gather *gatherer[*item[F]], now time.Time) {
 
 // apply applies the events of one session.
 func (s *Sink[F]) apply(ctx context.Context, session string, items []*item[F]) {
-	if failed, err := s.applyAll(ctx, items); failed > 0 {
-		s.log.Warn("events of a session not applied", "session", session, "failed", failed, "events", len(items), "error", err)
+	if session == undecodable {
+		s.bury(ctx, items)
+	} else if failed, err := s.applyAll(ctx, items); failed > 0 {
+		s.o.Log.Warn("events of a session not applied", "session", session, "failed", failed, "events", len(items), "error", err)
 	}
-	for _, i := range items {
-		s.room.Release(weight(i.msg))
-	}
+	s.room.Release(weightOf(items))
 }
 
 // applyAll applies events of one session. If they fail, and the store is not the
@@ -158,16 +157,17 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 	for n, i := range items {
 		facts[n] = i.fact
 	}
-	err = panics.Catch(func() error { return s.handler.Apply(ctx, facts) })
+	err = panics.Catch(func() error { return s.o.Handler.Apply(ctx, facts) })
 	if err == nil {
 		s.recovered()
+		s.o.Metrics.lastApply.WithLabelValues(s.o.Name).SetToCurrentTime()
 		for _, i := range items {
 			s.ack(i.msg)
-			count(s.metrics.applied, i.hook)
+			count(s.o.Metrics.applied, s.o.Name, i.hook)
 		}
 		return 0, nil
 	}
-	if fault := cmp.Or(s.handler.Check(ctx), temporary(err)); fault != nil {
+	if fault := cmp.Or(s.o.Handler.Check(ctx), temporary(err)); fault != nil {
 		s.wait(items, fault)
 		return 0, nil
 	}
@@ -203,7 +203,7 @@ func temporary(err error) error {
 func (s *Sink[F]) wait(items []*item[F], fault error) {
 	err := fmt.Errorf("events cannot be applied: %w", fault)
 	if s.fault.Swap(&err) == nil {
-		s.log.Error("events cannot be applied", "error", fault)
+		s.o.Log.Error("events cannot be applied", "error", fault)
 	}
 	for _, i := range items {
 		s.nak(i.msg, retryPause(delivered(i.msg)))
@@ -212,20 +212,20 @@ func (s *Sink[F]) wait(items []*item[F], fault error) {
 
 func (s *Sink[F]) recovered() {
 	if s.fault.Load() != nil && s.fault.Swap(nil) != nil {
-		s.log.Info("events can be applied again")
+		s.o.Log.Info("events can be applied again")
 	}
 }
 
 func (s *Sink[F]) ack(m jetstream.Msg) {
 	if err := m.Ack(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 		// It is redelivered, and counts once nevertheless.
-		s.log.Debug("event not acknowledged", "error", err)
+		s.o.Log.Debug("event not acknowledged", "error", err)
 	}
 }
 
 func (s *Sink[F]) nak(m jetstream.Msg, pause time.Duration) {
 	if err := m.NakWithDelay(pause); err != nil {
-		s.log.Debug("event not returned", "error", err)
+		s.o.Log.Debug("event not returned", "error", err)
 	}
 }
 

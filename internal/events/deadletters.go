@@ -89,17 +89,23 @@ func (d *DeadLetters) Count(ctx context.Context, s Selection) (int, error) {
 	case d.stream == nil:
 		return 0, nil
 	}
-	info, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) {
-		return d.stream.Info(ctx, jetstream.WithSubjectFilter(d.subject(s)))
-	})
+	info, err := d.info(ctx, jetstream.WithSubjectFilter(d.subject(s)))
 	if err != nil {
-		return 0, d.failed("read", err)
+		return 0, err
 	}
 	n := 0
 	for _, letters := range info.State.Subjects {
 		n += int(letters)
 	}
 	return n, nil
+}
+
+func (d *DeadLetters) info(ctx context.Context, opts ...jetstream.StreamInfoOpt) (*jetstream.StreamInfo, error) {
+	info, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) { return d.stream.Info(ctx, opts...) })
+	if err != nil {
+		return nil, d.failed("read", err)
+	}
+	return info, nil
 }
 
 // Each calls yield for every letter of a selection, oldest first, until it
@@ -112,9 +118,9 @@ func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLett
 	if d.stream == nil {
 		return nil
 	}
-	info, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) { return d.stream.Info(ctx) })
+	info, err := d.info(ctx)
 	if err != nil {
-		return d.failed("read", err)
+		return err
 	}
 	// Letters added from now on are left out, above all replayed ones that
 	// fail again.
@@ -136,16 +142,9 @@ func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLett
 }
 
 func (d *DeadLetters) each(ctx context.Context, sequences []uint64, yield func(DeadLetter) bool) error {
-	sequences = slices.Compact(slices.Sorted(slices.Values(sequences)))
 	var missing []error
-	for _, n := range sequences {
-		var (
-			m   *jetstream.RawStreamMsg
-			err error = jetstream.ErrMsgNotFound
-		)
-		if d.stream != nil {
-			m, err = d.get(ctx, n)
-		}
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(sequences))) {
+		m, err := d.get(ctx, n)
 		switch {
 		case errors.Is(err, jetstream.ErrMsgNotFound):
 			missing = append(missing, fmt.Errorf("%w: %d", ErrNoDeadLetter, n))
@@ -159,6 +158,9 @@ func (d *DeadLetters) each(ctx context.Context, sequences []uint64, yield func(D
 }
 
 func (d *DeadLetters) get(ctx context.Context, sequence uint64, opts ...jetstream.GetMsgOpt) (*jetstream.RawStreamMsg, error) {
+	if d.stream == nil {
+		return nil, jetstream.ErrMsgNotFound
+	}
 	return bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (*jetstream.RawStreamMsg, error) {
 		return d.stream.GetMsg(ctx, sequence, opts...)
 	})
@@ -183,7 +185,8 @@ func (d *DeadLetters) letter(m *jetstream.RawStreamMsg) DeadLetter {
 // an event of this layout.
 func (d *DeadLetters) Replayable(letter DeadLetter) error {
 	// A server accepts literal wildcards in published subjects, so they are valid.
-	if !server.IsValidSubject(letter.Subject) || strings.ContainsAny(letter.Subject, " \t") || !server.SubjectMatchesFilter(letter.Subject, d.layout.Prefix.Events()) {
+	valid := server.IsValidSubject(letter.Subject) && !strings.ContainsAny(letter.Subject, " \t")
+	if !valid || !server.SubjectMatchesFilter(letter.Subject, d.layout.Prefix.Events()) {
 		return fmt.Errorf("%w: %q", ErrNotAnEvent, letter.Subject)
 	}
 	return nil
@@ -204,7 +207,8 @@ func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 	}
 	m := &nats.Msg{Subject: letter.Subject, Data: letter.Body, Header: nats.Header{}}
 	// The time distinguishes the letter from one of a recreated stream.
-	m.Header.Set(subjects.HeaderMsgID, fmt.Sprintf("replay-%s-%d-%s", d.layout.DeadLetterStream(), letter.Sequence, strconv.FormatInt(letter.Time.UnixNano(), 36)))
+	time36 := strconv.FormatInt(letter.Time.UnixNano(), 36)
+	m.Header.Set(subjects.HeaderMsgID, fmt.Sprintf("replay-%s-%d-%s", d.layout.DeadLetterStream(), letter.Sequence, time36))
 	m.Header.Set(subjects.HeaderDLQMsgID, letter.MsgID)
 	if letter.traceparent != "" {
 		m.Header.Set(subjects.HeaderTraceparent, letter.traceparent)
@@ -219,9 +223,7 @@ func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 
 // Remove deletes a letter. A letter that is already deleted is not an error.
 func (d *DeadLetters) Remove(ctx context.Context, sequence uint64) error {
-	_, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, d.stream.DeleteMsg(ctx, sequence)
-	})
+	_, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (any, error) { return nil, d.stream.DeleteMsg(ctx, sequence) })
 	if err == nil {
 		return nil
 	}

@@ -25,7 +25,7 @@ func lettersOf(t *testing.T, b *bus.Bus, s Selection) []DeadLetter {
 	return out
 }
 
-// bury makes a dead letter by hand.
+// bury stores a dead letter directly.
 func bury(t *testing.T, b *bus.Bus, hook, subject, msgID, body string) uint64 {
 	t.Helper()
 	l := testLayout()
@@ -41,9 +41,9 @@ func bury(t *testing.T, b *bus.Bus, hook, subject, msgID, body string) uint64 {
 	return ack.Sequence
 }
 
-func TestSelectionsOfDeadLetters(t *testing.T) {
+func TestDeadLetterSelections(t *testing.T) {
 	b := openTest(t)
-	require.Empty(t, lettersOf(t, b, Selection{}), "a stream that is missing holds none")
+	require.Empty(t, lettersOf(t, b, Selection{}), "a missing stream")
 	provisionTest(t, b)
 	require.Empty(t, lettersOf(t, b, Selection{}))
 	for i, hook := range []string{"agent_end", "", "odd hook", "agent_end", "agent_end"} {
@@ -83,10 +83,10 @@ func TestSelectionsOfDeadLetters(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoDeadLetter)
 	require.ErrorContains(t, err, "4")
 	require.ErrorContains(t, err, "99")
-	require.Equal(t, []uint64{5}, got, "the others have their turn")
+	require.Equal(t, []uint64{5}, got, "missing letters do not stop the others")
 }
 
-func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
+func TestReplayedLetterIsSameEvent(t *testing.T) {
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	l := testLayout()
@@ -134,11 +134,11 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 		}))
 		return n
 	}
-	// It is too early: they fail again, for another reason, and keep their ids.
+	// The replayed events fail again for another reason and keep their ids.
 	mu.Lock()
 	cause = "still broken"
 	mu.Unlock()
-	require.Equal(t, 2, replayAll(), "letters that come back are not replayed for ever")
+	require.Equal(t, 2, replayAll(), "new letters are not part of the replay")
 	require.Eventually(t, func() bool { return total(c.deadLetters) == 4 }, time.Minute, 5*time.Millisecond)
 	letters := lettersOf(t, b, Selection{})
 	require.Len(t, letters, 2)
@@ -147,7 +147,7 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 		require.Equal(t, map[string]string{"one": "id-1", "two": ""}[string(d.Body)], d.MsgID)
 		require.Equal(t, map[string]string{"one": "openclaw.event.agent_end.main.s", "two": "openclaw.event.session_end.main.s"}[string(d.Body)], d.Subject)
 	}
-	// Now it is mended. Two replays at once and one of a list that is old.
+	// The cause is fixed. Two concurrent replays and one of an outdated list.
 	mu.Lock()
 	cause = ""
 	mu.Unlock()
@@ -167,17 +167,17 @@ func TestAReplayedLetterIsTheSameEvent(t *testing.T) {
 	}
 	require.Eventually(t, func() bool { return total(c.applied) == 2 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, ev.Stop(t.Context()))
-	require.Equal(t, map[string][]string{"one": {"id-1"}, "two": {""}}, ids, "each once, with the id it had or none")
+	require.Equal(t, map[string][]string{"one": {"id-1"}, "two": {""}}, ids, "each once, with its first id")
 	require.Empty(t, lettersOf(t, b, Selection{}))
 	info, err := stream.Info(t.Context())
 	require.NoError(t, err)
-	require.EqualValues(t, 6, info.State.Msgs, "two first publications, two of each replay")
+	require.EqualValues(t, 6, info.State.Msgs, "two publications and two of each replay")
 	m, err := stream.GetLastMsgForSubject(t.Context(), "openclaw.event.agent_end.main.s")
 	require.NoError(t, err)
 	require.Equal(t, "00-abc-def-01", m.Header.Get(subjects.HeaderTraceparent))
 }
 
-func TestALetterStaysUntilTheStreamHasIt(t *testing.T) {
+func TestLetterStaysUntilStored(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	l := testLayout()
@@ -192,7 +192,7 @@ func TestALetterStaysUntilTheStreamHasIt(t *testing.T) {
 	for _, d := range letters[1:] {
 		require.ErrorIs(t, queue.Replay(t.Context(), d), ErrNotAnEvent, d.Subject)
 	}
-	// Another stream took over the subjects: its acknowledgement says nothing.
+	// An acknowledgement of another stream on these subjects does not count.
 	require.NoError(t, b.JS.DeleteStream(t.Context(), l.Stream))
 	_, err = b.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OTHER", Subjects: []string{l.Prefix.Events()}})
 	require.NoError(t, err)
@@ -200,6 +200,6 @@ func TestALetterStaysUntilTheStreamHasIt(t *testing.T) {
 	require.Len(t, lettersOf(t, b, Selection{}), 8)
 
 	require.NoError(t, queue.Remove(t.Context(), letters[0].Sequence))
-	require.NoError(t, queue.Remove(t.Context(), letters[0].Sequence), "it is gone already")
+	require.NoError(t, queue.Remove(t.Context(), letters[0].Sequence), "removed before")
 	require.Len(t, lettersOf(t, b, Selection{}), 7)
 }

@@ -2,34 +2,32 @@ package events
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 )
 
 // Times of gathering. A session shows an event well within the second that
-// contract §8 allows, and one that is written often
-// rests between the writes.
+// contract §8 allows.
 const (
-	// beat: sessions are written when it strikes, so that those whose time has
-	// come since the last beat share the processors' wake-ups and the disk's
-	// syncs.
+	// beat is the interval at which sessions are written, so that they share
+	// wake-ups and syncs of the disk.
 	beat = 20 * time.Millisecond
-	// gatherTime is how long the first event of a quiet session waits for
-	// others at least, so that they cost one write together.
+	// gatherTime is how long the first event of a quiet session waits for others
+	// at least, so that they share a write.
 	gatherTime = beat / 2
 	// minRest and maxRest bound the time between two writes of one session.
 	minRest = 100 * time.Millisecond
 	maxRest = 500 * time.Millisecond
 )
 
-// rest is how long a session rests after a write, by the time that took: it
-// keeps a hundredth of a processor busy at the most, so that the cost of a long
-// session does not grow with the rate of its events.
+// rest is how long a session rests after a write, so that it keeps at most a
+// hundredth of a processor busy whatever the rate of its events.
 func rest(took time.Duration) time.Duration {
 	return min(max(100*took, minRest), maxRest)
 }
 
-// gatherer collects what belongs to one session until it is applied. It takes
-// no clock: every method is told the time. It is not safe for concurrent use.
+// gatherer collects the items of each session until they are applied. It is not
+// safe for concurrent use.
 type gatherer[E any] struct {
 	start    time.Time // of the first beat
 	rest     func(took time.Duration) time.Duration
@@ -37,13 +35,12 @@ type gatherer[E any] struct {
 	due      dueQueue[E]
 }
 
-// gathered is what one session has.
+// gathered is a session.
 type gathered[E any] struct {
 	session string
 	items   []E
-	// working are the items that next gave away.
-	working []E
-	at      time.Time // when it is to be applied, or its rest ends
+	working []E       // being applied
+	at      time.Time // when items are due, or the rest ends
 }
 
 func newGatherer[E any](now time.Time, rest func(took time.Duration) time.Duration) *gatherer[E] {
@@ -66,13 +63,13 @@ func (g *gatherer[E]) add(session string, item E, now time.Time) {
 	s.items = append(s.items, item)
 }
 
-// next gives the items of a session whose time has come, which belongs to the
-// caller until it calls finished; nil when there is none.
-func (g *gatherer[E]) next(now time.Time) *gathered[E] {
-	for len(g.due) > 0 && !g.due[0].at.After(now) {
+// next returns the session that has been due for longest, or nil. In a hurry it is
+// the one that would be due next. It belongs to the caller until finished.
+func (g *gatherer[E]) next(now time.Time, hurry bool) *gathered[E] {
+	for len(g.due) > 0 && (hurry || !g.due[0].at.After(now)) {
 		s, _ := heap.Pop(&g.due).(*gathered[E])
 		if len(s.items) == 0 {
-			delete(g.sessions, s.session) // rested, and nothing came
+			delete(g.sessions, s.session) // quiet
 			continue
 		}
 		s.working, s.items = s.items, nil
@@ -81,16 +78,14 @@ func (g *gatherer[E]) next(now time.Time) *gathered[E] {
 	return nil
 }
 
-// finished ends the work on what next gave, which took a while; the session
-// rests then.
+// finished ends the work on a session, which then rests.
 func (g *gatherer[E]) finished(s *gathered[E], took time.Duration, now time.Time) {
 	s.working = nil
 	s.at = g.onBeat(now.Add(g.rest(took)))
 	heap.Push(&g.due, s)
 }
 
-// wait is how long until the time of some session has come; false when none
-// waits.
+// wait returns the time until a session is due; false if none is waiting.
 func (g *gatherer[E]) wait(now time.Time) (time.Duration, bool) {
 	if len(g.due) == 0 {
 		return 0, false
@@ -98,26 +93,16 @@ func (g *gatherer[E]) wait(now time.Time) (time.Duration, bool) {
 	return g.due[0].at.Sub(now), true
 }
 
-// hurry makes it everybody's time who is not in work.
-func (g *gatherer[E]) hurry(now time.Time) {
-	for _, s := range g.due {
-		s.at = now
-	}
-}
-
-// each calls do with every item that was added and is not finished.
+// each calls do with every item that is not finished.
 func (g *gatherer[E]) each(do func(E)) {
 	for _, s := range g.sessions {
-		for _, item := range s.working {
-			do(item)
-		}
-		for _, item := range s.items {
+		for _, item := range slices.Concat(s.working, s.items) {
 			do(item)
 		}
 	}
 }
 
-// dueQueue is a heap, the session whose time comes first on top.
+// dueQueue is a heap of sessions by time.
 type dueQueue[E any] []*gathered[E]
 
 func (q dueQueue[E]) Len() int           { return len(q) }

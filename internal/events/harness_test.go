@@ -31,7 +31,8 @@ func openTest(t testing.TB) *bus.Bus {
 	return b
 }
 
-// provisionTest makes what the test layout needs and returns its event stream.
+// provisionTest creates the resources of the test layout and returns its event
+// stream.
 func provisionTest(t testing.TB, b *bus.Bus) jetstream.Stream {
 	t.Helper()
 	_, err := bus.Provision(t.Context(), b.JS, testLayout())

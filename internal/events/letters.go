@@ -12,81 +12,66 @@ import (
 	"intenthint/subjects"
 )
 
-// letter is a message that cannot be decoded.
-type letter struct {
-	msg    jetstream.Msg
-	reason error
-}
-
-// bury stores dead letters. After a failure, the following ones are returned to
-// the stream for a while, so that they take no room from other events.
-func (s *Sink[F]) bury(ctx context.Context, letters <-chan letter) {
-	var rested time.Time
-	for l := range letters {
-		if time.Now().Before(rested) {
-			s.giveBack(l.msg)
+// bury stores messages that cannot be decoded as dead letters, until one fails
+// or letterTime is over. The others return to the stream, so that they take no
+// room from other events.
+func (s *Sink[F]) bury(ctx context.Context, items []*item[F]) {
+	began, failed := time.Now(), false
+	for _, i := range items {
+		if failed || time.Since(began) > letterTime {
+			s.nak(i.msg, retryPause(delivered(i.msg)))
 			continue
 		}
 		// The hook of a message that cannot be decoded is unknown.
-		if !s.deadLetter(ctx, l.msg, s.layout.Prefix.EventHook(l.msg.Subject()), l.reason) {
-			rested = time.Now().Add(letterRest)
-		}
-		s.room.Release(weight(l.msg))
+		failed = !s.deadLetter(ctx, i.msg, s.o.Layout.Prefix.EventHook(i.msg.Subject()), i.reason)
 	}
-}
-
-// giveBack returns a message to the stream and frees its room.
-func (s *Sink[F]) giveBack(m jetstream.Msg) {
-	s.nak(m, retryPause(delivered(m)))
-	s.room.Release(weight(m))
 }
 
 // deadLetter stores the message, unchanged, in the dead-letter stream and
 // terminates it at the durable. It reports whether that succeeded; if not, the
 // message is redelivered.
 func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, reason error) bool {
-	letter := &nats.Msg{
-		Subject: s.layout.Prefix.DeadLetter(hook),
-		Data:    m.Data(),
-		Header:  nats.Header{},
-	}
-	letter.Header.Set(subjects.HeaderDLQReason, oneLine(reason.Error()))
-	letter.Header.Set(subjects.HeaderDLQSubject, m.Subject())
-	if id := eventID(m.Headers()); id != "" {
-		letter.Header.Set(subjects.HeaderDLQMsgID, id)
-	}
-	if trace := m.Headers().Get(subjects.HeaderTraceparent); trace != "" {
-		letter.Header.Set(subjects.HeaderTraceparent, trace)
-	}
-	letter.Header.Set(subjects.HeaderDLQDurable, s.durable)
+	id := ""
 	if meta, err := m.Metadata(); err == nil {
-		// An event is at most one dead letter of a sink, however often it is
-		// redelivered.
-		letter.Header.Set(subjects.HeaderMsgID, fmt.Sprintf("dlq-%s-%s-%d", s.durable, meta.Stream, meta.Sequence.Stream))
+		// An event is at most one dead letter of a sink.
+		id = fmt.Sprintf("dlq-%s-%s-%d", s.o.Durable, meta.Stream, meta.Sequence.Stream)
+	}
+	letter := nats.NewMsg(s.o.Layout.Prefix.DeadLetter(hook))
+	letter.Data = m.Data()
+	for name, value := range map[string]string{
+		subjects.HeaderDLQReason:   oneLine(reason.Error()),
+		subjects.HeaderDLQSubject:  m.Subject(),
+		subjects.HeaderDLQMsgID:    eventID(m.Headers()),
+		subjects.HeaderDLQDurable:  s.o.Durable,
+		subjects.HeaderTraceparent: m.Headers().Get(subjects.HeaderTraceparent),
+		subjects.HeaderMsgID:       id,
+	} {
+		if value != "" {
+			letter.Header.Set(name, value)
+		}
 	}
 	publish, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err := s.js.PublishMsg(publish, letter)
+	_, err := s.o.JS.PublishMsg(publish, letter)
 	if errors.Is(err, nats.ErrMaxPayload) {
-		// The added headers make it too large. The event stays in the event
-		// stream under its sequence.
-		s.log.Error("event too large for a dead letter", "subject", m.Subject(), "id", letter.Header.Get(subjects.HeaderMsgID), "reason", reason)
+		// The headers make it too large. The event stays in the event stream.
+		s.o.Log.Error("event too large for a dead letter", "subject", m.Subject(), "id", id, "reason", reason)
 		err = nil
 	}
 	if err != nil {
-		s.log.Error("dead letter not stored", "subject", m.Subject(), "reason", reason, "error", err)
+		s.o.Log.Error("dead letter not stored", "subject", m.Subject(), "reason", reason, "error", err)
 		s.nak(m, retryPause(delivered(m)))
 		if errors.Is(err, jetstream.ErrNoStreamResponse) {
 			if err := s.provision(ctx); err != nil {
-				s.log.Warn("dead-letter stream not recreated", "error", err)
+				s.o.Log.Warn("dead-letter stream not recreated", "error", err)
 			}
 		}
 		return false
 	}
-	count(s.metrics.deadLetters, hook)
-	s.log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
+	count(s.o.Metrics.deadLetters, s.o.Name, hook)
+	s.o.Log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
 	if err := m.TermWithReason(oneLine(reason.Error())); err != nil {
-		s.log.Warn("event not terminated", "error", err)
+		s.o.Log.Warn("event not terminated", "error", err)
 	}
 	return true
 }

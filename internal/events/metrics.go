@@ -1,8 +1,14 @@
 package events
 
 import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"intenthint/internal/bus"
 	"intenthint/subjects"
 )
 
@@ -18,9 +24,11 @@ type Metrics struct {
 	// By sink and hook.
 	applied, ignored, redeliveries, deadLetters *prometheus.CounterVec
 	// By sink.
-	pending, ackPending *prometheus.GaugeVec
+	pending, ackPending, lastApply, blocked *prometheus.GaugeVec
 
 	publishRetries prometheus.Counter
+
+	letters, streamBytes, streamLimit prometheus.Gauge
 }
 
 // NewMetrics registers the metrics. A second call with the same registerer
@@ -31,48 +39,89 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		r.MustRegister(vec)
 		return vec
 	}
-	gauge := func(name, help string) *prometheus.GaugeVec {
+	perSink := func(name, help string) *prometheus.GaugeVec {
 		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, []string{"sink"})
 		r.MustRegister(vec)
 		return vec
 	}
+	gauge := func(name, help string) prometheus.Gauge {
+		g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
+		r.MustRegister(g)
+		return g
+	}
 	m := &Metrics{
-		applied:      counter("events_applied_total", "Events that were applied, by sink and hook."),
-		ignored:      counter("events_ignored_total", "Events that a sink ignored, by sink and hook."),
+		applied:      counter("events_applied_total", "Events applied by this process, by sink and hook."),
+		ignored:      counter("events_ignored_total", "Events that concern no session and were acknowledged without effect, by sink and hook."),
 		redeliveries: counter("redeliveries_total", "Deliveries of an event after the first, by sink and hook."),
-		deadLetters:  counter("dead_letters_total", "Events that became dead letters, by sink and hook."),
-		pending:      gauge("consumer_pending", "Events in the stream that the durable of a sink has not been given yet."),
-		ackPending:   gauge("consumer_ack_pending", "Events given to consumer processes and not acknowledged yet, by sink."),
+		deadLetters:  counter("dead_letters_total", "Events that this process moved to the dead-letter stream, by sink and hook."),
+		pending:      perSink("consumer_pending", "Events in the stream that no process has received yet, by sink. Every process reports the same number."),
+		ackPending:   perSink("consumer_ack_pending", "Events that some process has received and not acknowledged yet, by sink. Every process reports the same number."),
+		lastApply:    perSink("last_apply_timestamp_seconds", "When this process last applied an event, in Unix seconds, by sink; 0 if it has not applied any."),
+		blocked:      perSink("sink_blocked", "1 while a sink cannot apply events, for example because a disk is full, else 0. They wait in the stream meanwhile."),
 		publishRetries: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "publish_retries_total", Help: "Repeated attempts to publish an event.",
 		}),
+		letters:     gauge("dead_letters_kept", "Messages in the dead-letter stream. Every process reports the same number."),
+		streamBytes: gauge("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),
+		streamLimit: gauge("event_stream_limit_bytes", "Size at which the event stream begins to drop its oldest events, in bytes; 0 for no limit."),
 	}
 	r.MustRegister(m.publishRetries)
 	return m
 }
 
-// sinkMetrics are the metrics of one sink.
-type sinkMetrics struct {
-	applied, ignored, redeliveries, deadLetters *prometheus.CounterVec // by hook
-	pending, ackPending                         prometheus.Gauge
-}
-
-func (m *Metrics) of(sink string) sinkMetrics {
-	is := prometheus.Labels{"sink": sink}
-	return sinkMetrics{
-		applied:      m.applied.MustCurryWith(is),
-		ignored:      m.ignored.MustCurryWith(is),
-		redeliveries: m.redeliveries.MustCurryWith(is),
-		deadLetters:  m.deadLetters.MustCurryWith(is),
-		pending:      m.pending.With(is),
-		ackPending:   m.ackPending.With(is),
+// Expect creates the series of a sink, 0 at first, so that alerts can tell 0 from
+// no data. hooks are those whose events it gets; none means all.
+func (m *Metrics) Expect(sink string, hooks []string) {
+	if len(hooks) == 0 {
+		hooks = subjects.Observations()
+	}
+	for _, c := range []*prometheus.CounterVec{m.applied, m.ignored, m.redeliveries, m.deadLetters} {
+		for _, hook := range hooks {
+			c.WithLabelValues(sink, hook)
+		}
+		c.WithLabelValues(sink, labelOther)
+	}
+	for _, g := range []*prometheus.GaugeVec{m.pending, m.ackPending, m.lastApply, m.blocked} {
+		g.WithLabelValues(sink)
 	}
 }
 
-// count adds one to the counter of a hook, which may be unknown.
-func count(c *prometheus.CounterVec, hook string) {
+// count adds one to the counter of a sink and a hook, which may be unknown.
+func count(c *prometheus.CounterVec, sink, hook string) {
 	if subjects.KindOf(hook) == subjects.Unknown {
 		hook = labelOther
 	}
-	c.WithLabelValues(hook).Inc()
+	c.WithLabelValues(sink, hook).Inc()
+}
+
+// streamPause is the interval at which the sizes of the streams are read.
+const streamPause = 15 * time.Second
+
+// WatchStreams measures the event stream and the dead-letter stream until ctx
+// ends. A figure keeps its value while the server does not answer.
+func WatchStreams(ctx context.Context, js jetstream.JetStream, l bus.Layout, m *Metrics) {
+	tick := time.NewTicker(streamPause)
+	defer tick.Stop()
+	for {
+		m.measure(ctx, js, l)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (m *Metrics) measure(ctx context.Context, js jetstream.JetStream, l bus.Layout) {
+	if s, err := bus.FindStream(ctx, js, l.Stream); err == nil {
+		info := s.CachedInfo()
+		m.streamBytes.Set(float64(info.State.Bytes))
+		m.streamLimit.Set(float64(max(info.Config.MaxBytes, 0)))
+	}
+	switch s, err := bus.FindStream(ctx, js, l.DeadLetterStream()); {
+	case err == nil:
+		m.letters.Set(float64(s.CachedInfo().State.Msgs))
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		m.letters.Set(0)
+	}
 }

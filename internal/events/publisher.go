@@ -1,12 +1,13 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -24,20 +25,28 @@ const (
 	// minBatch is the size from which on a group travels as an atomic batch,
 	// which costs the server about as much as two hundred single messages.
 	minBatch = 256
-	// maxDirect and maxDirectBytes bound the publications that are sent one by
+	// maxPending and maxPendingBytes bound the publications that are sent one by
 	// one and are not acknowledged, about a second's work of a stream that syncs
-	// each of them. It falls behind when many turns begin at once; what comes
-	// beyond that travels in groups.
-	maxDirect      = 2048
-	maxDirectBytes = 32 << 20
-	// directAckTime is how long the stream may take to acknowledge one of them:
-	// a slow disk, of a hundred syncs a second, needs 20 s for maxDirect. What
-	// is lost with a connection is sent again as soon as there is another one.
-	directAckTime = 20 * time.Second
+	// each of them. Beyond that messages travel in groups.
+	maxPending      = 2048
+	maxPendingBytes = 32 << 20
+	// ackTime is how long the stream may take to acknowledge one of them. A
+	// stream that takes no messages says nothing, and all must be there ten
+	// seconds after it takes them again (contract §9). A message that a slow disk
+	// has stored later than that is sent again, and is stored once.
+	ackTime = 5 * time.Second
+	// stallTime is how long the stream may acknowledge nothing at all while
+	// messages wait, until health says so; contract §9 allows five seconds.
+	stallTime = 3 * time.Second
+	// stallCheck is the interval between two looks.
+	stallCheck = 500 * time.Millisecond
+	// stalledStop is how long a stop waits for a stream that acknowledges
+	// nothing.
+	stalledStop = 2 * time.Second
 	// maxGroup bounds what is sent together. A server takes 1000.
 	maxGroup = 500
-	// ackTime is how long the stream may take to acknowledge a group.
-	ackTime = 5 * time.Second
+	// batchAckTime is how long the stream may take to acknowledge a batch.
+	batchAckTime = 5 * time.Second
 )
 
 // Publisher publishes events asynchronously and retries until they are
@@ -50,22 +59,24 @@ const (
 // the stream allows that.
 type Publisher struct {
 	nc      *nats.Conn
-	direct  jetstream.JetStream // for what leaves at once
-	js      jetstream.JetStream // for groups
+	js      jetstream.JetStream
 	metrics *Metrics
 	log     *slog.Logger
 	// single: the stream takes no batches. Used by the sending goroutine only.
 	single bool
-	most   int // maxDirect, but in tests
-	// again are those sent one by one that were not acknowledged. It has room
-	// for all that are on their way: the client puts them there, and holds a
-	// lock of its own meanwhile.
-	again chan *nats.Msg
+	most   int // maxPending, but in tests
+	// sent counts the messages given to the client, returned those that it gave
+	// back without an acknowledgement, batched those acknowledged in batches.
+	sent, returned, batched atomic.Int64
+	stalled                 atomic.Pointer[error]
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards what follows; the client may hold its own lock
 	outbox  []*nats.Msg
 	bytes   int
-	waiting bool // for the first message of a group
+	sending int   // messages of the group that are neither in the outbox nor with the client
+	waiting bool  // for the first message of a group
+	failure error // why a message has come back since the last group was taken
+	last    error // the latest failure
 
 	wake   chan struct{}
 	quit   chan struct{}   // closed: end once everything is acknowledged
@@ -76,25 +87,22 @@ type Publisher struct {
 
 // NewPublisher returns a publisher on nc. Stop ends it.
 func NewPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger) (*Publisher, error) {
-	return newPublisher(nc, metrics, log, maxDirect, directAckTime)
+	return newPublisher(nc, metrics, log, maxPending, ackTime)
 }
 
-func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, directAckTime time.Duration) (*Publisher, error) {
-	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(maxGroup), jetstream.WithPublishAsyncTimeout(ackTime))
-	if err != nil {
-		return nil, err
+func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, ackTime time.Duration) (p *Publisher, err error) {
+	p = &Publisher{
+		nc: nc, metrics: metrics, log: log, most: most, waiting: true,
+		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
-	p := &Publisher{
-		nc: nc, js: js, metrics: metrics, log: log, most: most, waiting: true,
-		again: make(chan *nats.Msg, most), wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
-	}
-	p.direct, err = jetstream.New(nc,
+	p.js, err = jetstream.New(nc,
 		jetstream.WithPublishAsyncMaxPending(most),
-		jetstream.WithPublishAsyncTimeout(directAckTime),
+		jetstream.WithPublishAsyncTimeout(ackTime),
 		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
 			log.Debug("event not acknowledged", "subject", m.Subject, "error", err)
 			metrics.publishRetries.Inc()
-			p.again <- m
+			p.returned.Add(1)
+			p.gather(err, m)
 		}),
 	)
 	if err != nil {
@@ -102,15 +110,57 @@ func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, d
 	}
 	// The client subscribes to acknowledgements with the first publication, also
 	// one that it refuses. Later would be while a service counts what it has.
-	for _, js := range []jetstream.JetStream{p.js, p.direct} {
-		if _, err := js.PublishMsgAsync(&nats.Msg{}); !errors.Is(err, nats.ErrBadSubject) {
-			return nil, fmt.Errorf("subscribe to acknowledgements: %w", err)
-		}
+	if _, err := p.js.PublishMsgAsync(&nats.Msg{}); !errors.Is(err, nats.ErrBadSubject) {
+		return nil, fmt.Errorf("subscribe to acknowledgements: %w", err)
 	}
 	p.giveUp, p.cancel = context.WithCancel(context.Background())
 	go p.run()
+	go p.watch()
 	return p, nil
 }
+
+// Check returns an error while messages wait and the stream acknowledges none. It
+// is a health check.
+func (p *Publisher) Check(context.Context) error {
+	if err := p.stalled.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// watch notices a stream that acknowledges nothing.
+func (p *Publisher) watch() {
+	tick := time.NewTicker(stallCheck)
+	defer tick.Stop()
+	var acknowledged int64
+	progress := time.Now()
+	for {
+		select {
+		case <-p.giveUp.Done():
+			return
+		case now := <-tick.C:
+			pending := int64(p.js.PublishAsyncPending())
+			p.mu.Lock()
+			waiting, last := pending+int64(len(p.outbox)+p.sending), p.last
+			p.mu.Unlock()
+			if n := p.batched.Load() + p.sent.Load() - p.returned.Load() - pending; n != acknowledged || waiting == 0 {
+				acknowledged, progress = n, now
+			}
+			if now.Sub(progress) < stallTime {
+				p.stalled.Store(nil)
+				continue
+			}
+			err := fmt.Errorf("%w: %d wait", errStalled, waiting)
+			if last != nil {
+				err = fmt.Errorf("%w: %w", err, last)
+			}
+			p.stalled.Store(&err)
+		}
+	}
+}
+
+// errStalled reports a stream that takes no events.
+var errStalled = errors.New("events not acknowledged by the stream")
 
 // Publish takes a message and returns at once. The message must carry
 // Nats-Msg-Id, for it may be sent more than once, and is the publisher's from
@@ -120,45 +170,33 @@ func (p *Publisher) Publish(m *nats.Msg) {
 		p.log.Error("event too large for the server", "subject", m.Subject, "bytes", m.Size())
 		return
 	}
-	if !p.sendDirect(m) {
-		p.gather(m)
-	}
-}
-
-// sendDirect sends a message at once and reports whether it did. It does not if
-// the message would overtake others, or if too many are in flight.
-func (p *Publisher) sendDirect(m *nats.Msg) bool {
 	p.mu.Lock()
 	idle := p.waiting
 	p.mu.Unlock()
-	if !idle || p.direct.PublishAsyncPending() >= min(p.most, maxDirectBytes/m.Size()) {
-		return false
+	// A message does not overtake others. A request must not wait for events:
+	// no stall.
+	if !idle || p.js.PublishAsyncPending() >= min(p.most, maxPendingBytes/m.Size()) || p.send(m, time.Microsecond) != nil {
+		p.gather(nil, m)
 	}
-	// No stall: a request must not wait for events.
-	_, err := p.direct.PublishMsgAsync(m, jetstream.WithRetryAttempts(0), jetstream.WithStallWait(time.Microsecond))
-	if err != nil {
-		m.Reply = ""
-	}
-	return err == nil
 }
 
-// gather takes a message for the next group.
-func (p *Publisher) gather(m *nats.Msg) {
+// send sends one message. If too many are in flight it waits for stall.
+func (p *Publisher) send(m *nats.Msg, stall time.Duration) error {
+	_, err := p.js.PublishMsgAsync(m, jetstream.WithRetryAttempts(0), jetstream.WithStallWait(stall))
+	if err == nil {
+		p.sent.Add(1)
+	}
+	return err
+}
+
+// gather puts messages into the outbox, after a failure if they have come back.
+// It drops the oldest messages beyond the bounds.
+func (p *Publisher) gather(failure error, messages ...*nats.Msg) {
 	p.mu.Lock()
-	p.outbox = append(p.outbox, m)
-	p.bytes += m.Size()
-	p.bound()
-	waiting := p.waiting
-	p.waiting = false
-	p.mu.Unlock()
-	if waiting {
-		p.wake <- struct{}{}
-	}
-}
-
-// bound drops the oldest messages beyond the bounds of the outbox. The lock is
-// held.
-func (p *Publisher) bound() {
+	defer p.mu.Unlock()
+	p.outbox = append(p.outbox, messages...)
+	p.bytes += sizeOf(messages)
+	p.failure, p.last = cmp.Or(failure, p.failure), cmp.Or(failure, p.last)
 	lost := 0
 	for len(p.outbox) > maxOutbox || p.bytes > maxOutboxBytes && len(p.outbox) > 1 {
 		lost++
@@ -168,6 +206,18 @@ func (p *Publisher) bound() {
 	if lost > 0 {
 		p.log.Error("outbox full, oldest events lost", "events", lost)
 	}
+	p.waiting = false
+	select {
+	case p.wake <- struct{}{}:
+	default: // run is awake
+	}
+}
+
+func sizeOf(messages []*nats.Msg) (bytes int) {
+	for _, m := range messages {
+		bytes += m.Size()
+	}
+	return bytes
 }
 
 // take returns the next group. It is empty if no message waits; wake then signals
@@ -175,6 +225,7 @@ func (p *Publisher) bound() {
 func (p *Publisher) take() []*nats.Msg {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.failure = nil
 	if len(p.outbox) == 0 {
 		p.outbox, p.waiting = nil, true
 		return nil
@@ -182,136 +233,90 @@ func (p *Publisher) take() []*nats.Msg {
 	n := min(len(p.outbox), maxGroup)
 	group := p.outbox[:n:n]
 	p.outbox = p.outbox[n:]
-	for _, m := range group {
-		p.bytes -= m.Size()
-	}
+	p.bytes -= sizeOf(group)
+	p.sending = n
 	return group
 }
 
-// putBack makes the messages the next ones again.
-func (p *Publisher) putBack(group []*nats.Msg) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.outbox = append(slices.Clip(group), p.outbox...)
-	for _, m := range group {
-		p.bytes += m.Size()
-	}
-	p.bound()
-	p.waiting = false // run is awake
-}
-
-// sendAgain makes the messages that were not acknowledged the next ones.
-func (p *Publisher) sendAgain(first *nats.Msg) {
-	group := []*nats.Msg{first}
-	for len(p.again) > 0 {
-		group = append(group, <-p.again)
-	}
-	for i, m := range group {
-		group[i] = &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}
-	}
-	p.putBack(group)
-}
-
-// run sends one group after the other. It retries an unacknowledged group after a
-// pause, so that a recovering stream is not flooded.
+// run sends one group after the other. After a failure it pauses, so that a
+// recovering stream is not flooded.
 func (p *Publisher) run() {
 	defer close(p.done)
-	for failures := 0; ; {
-		select {
-		case m := <-p.again:
-			p.sendAgain(m)
-		default:
-		}
+	for failures := 0; p.giveUp.Err() == nil; {
 		group := p.take()
 		if group == nil {
 			select {
-			case m := <-p.again:
-				p.sendAgain(m)
-				continue
 			case <-p.wake:
 				continue
 			case <-p.quit:
-				if len(p.again) > 0 {
-					continue
-				}
+			}
+			if group = p.take(); group == nil {
 				return
 			}
 		}
-		if failures > 0 {
-			for range group {
-				p.metrics.publishRetries.Inc()
-			}
-		}
-		left, err := p.send(group)
+		p.sendGroup(group)
+		p.leaveSending(0)
+		p.mu.Lock()
+		err, waiting := p.failure, len(p.outbox)
+		p.mu.Unlock()
 		if err == nil {
 			failures = 0
 			continue
 		}
 		if failures++; failures == 1 {
-			p.log.Warn("events not acknowledged", "events", len(left), "error", err)
+			p.log.Warn("events not acknowledged", "events", waiting, "error", err)
 		}
-		p.putBack(left)
 		select {
 		case <-time.After(bus.Backoff(failures)):
 		case <-p.giveUp.Done():
-			return
 		}
 	}
 }
 
-// send sends a group and returns the unacknowledged messages.
-func (p *Publisher) send(group []*nats.Msg) ([]*nats.Msg, error) {
+// sendGroup sends a group and waits until it is acknowledged. What is not is in
+// the outbox again, with the failure.
+func (p *Publisher) sendGroup(group []*nats.Msg) {
 	if len(group) >= minBatch && !p.single {
 		err := p.sendBatch(group)
 		if err == nil {
-			return nil, nil
+			p.batched.Add(int64(len(group)))
+			return
 		}
 		if _, refused := errors.AsType[*jetstream.APIError](err); !refused && !errors.Is(err, nats.ErrMaxPayload) {
-			return group, err
+			p.metrics.publishRetries.Add(float64(len(group)))
+			p.gather(err, group...)
+			return
 		}
 		// One of them is there already, after an acknowledgement that was
 		// lost; or it is too large with a batch's headers; or the stream takes
 		// no batches. Each by itself, then.
 	}
-	return p.sendSingly(group)
+	for i, m := range group {
+		if err := p.send(m, ackTime); err != nil {
+			p.metrics.publishRetries.Add(float64(len(group) - i))
+			p.gather(err, group[i:]...)
+			p.leaveSending(0)
+			break
+		}
+		p.leaveSending(len(group) - i - 1)
+	}
+	select {
+	case <-p.js.PublishAsyncComplete():
+	case <-p.giveUp.Done():
+	}
 }
 
-// sendSingly sends messages one by one without waiting in between.
-func (p *Publisher) sendSingly(group []*nats.Msg) ([]*nats.Msg, error) {
-	var (
-		left  []*nats.Msg
-		cause error
-	)
-	failed := func(m *nats.Msg, err error) {
-		left, cause = append(left, &nats.Msg{Subject: m.Subject, Header: m.Header, Data: m.Data}), err
-	}
-	acks := make([]jetstream.PubAckFuture, len(group))
-	for i, m := range group {
-		m.Reply = ""
-		ack, err := p.js.PublishMsgAsync(m, jetstream.WithRetryAttempts(0))
-		if err != nil {
-			failed(m, err)
-			continue
-		}
-		acks[i] = ack
-	}
-	for i, ack := range acks {
-		if ack == nil {
-			continue
-		}
-		select {
-		case <-ack.Ok():
-		case err := <-ack.Err():
-			failed(group[i], err)
-		}
-	}
-	return left, cause
+// leaveSending says how many messages of the group are still to be sent.
+func (p *Publisher) leaveSending(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sending = n
 }
 
 // sendBatch sends a group that the stream takes as a whole or not at all; then
 // the error is a [*jetstream.APIError].
 func (p *Publisher) sendBatch(group []*nats.Msg) error {
-	ctx, cancel := context.WithTimeout(context.Background(), ackTime)
+	ctx, cancel := context.WithTimeout(context.Background(), batchAckTime)
 	defer cancel()
 	ack, err := batch.Publish(ctx, p.nc, group)
 	switch {
@@ -329,21 +334,38 @@ func (p *Publisher) sendBatch(group []*nats.Msg) error {
 	return nil
 }
 
-// Stop waits until all messages are acknowledged or ctx ends. The remaining ones
-// are lost and logged.
-func (p *Publisher) Stop(ctx context.Context) {
+// Stop waits until all messages are acknowledged or ctx ends, and not for long if
+// the stream acknowledges nothing. It returns how many messages are lost.
+func (p *Publisher) Stop(ctx context.Context) (lost int) {
 	defer p.cancel()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		for since := time.Duration(0); since < stalledStop; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(stallCheck):
+			}
+			if p.Check(ctx) != nil {
+				since += stallCheck
+			} else {
+				since = 0
+			}
+		}
+		cancel()
+	}()
 	select {
-	case <-p.direct.PublishAsyncComplete():
+	case <-p.js.PublishAsyncComplete():
 	case <-ctx.Done():
 	}
 	close(p.quit)
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		pending := p.direct.PublishAsyncPending() + len(p.again)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.log.Error("events not acknowledged before stop", "events", len(p.outbox)+pending)
+		lost = len(p.outbox) + p.sending + p.js.PublishAsyncPending()
 	}
+	return lost
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 	"intenthint/subjects"
 )
 
-// eventStream is an event stream that takes atomic batches or does not.
+// eventStream is an event stream with or without atomic batches.
 func eventStream(atomic bool) jetstream.StreamConfig {
 	l := testLayout()
 	return jetstream.StreamConfig{
@@ -30,7 +31,7 @@ func turn(i int) *nats.Msg {
 	return m
 }
 
-// stored returns what stands in the stream, and how many came in batches.
+// stored returns the contents of the stream and the number of batched messages.
 func stored(t *testing.T, s jetstream.Stream) (bodies []string, batched int) {
 	t.Helper()
 	info, err := s.Info(t.Context())
@@ -54,7 +55,7 @@ func upTo(n int) []string {
 	return out
 }
 
-func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
+func TestPublisherSendsOnceAndInOrder(t *testing.T) {
 	const n = 2000
 	for name, atomic := range map[string]bool{"in batches": true, "to a stream without batches": false} {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +63,7 @@ func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
 			stream, err := b.JS.CreateStream(t.Context(), eventStream(atomic))
 			require.NoError(t, err)
 			c := newMetrics()
-			p, err := newPublisher(b.NC, c, quiet, 64, directAckTime)
+			p, err := newPublisher(b.NC, c, quiet, 64, ackTime)
 			require.NoError(t, err)
 			for i := range n {
 				p.Publish(turn(i))
@@ -80,7 +81,7 @@ func TestPublisherSendsEachOnceAndInOrder(t *testing.T) {
 	}
 }
 
-func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {
+func TestPublisherRetriesUntilStreamExists(t *testing.T) {
 	b := openTest(t)
 	c := newMetrics()
 	p, err := NewPublisher(b.NC, c, quiet)
@@ -95,9 +96,9 @@ func TestPublisherSendsAgainUntilTheStreamIsThere(t *testing.T) {
 	require.ElementsMatch(t, upTo(50), bodies)
 }
 
-// An acknowledgement that was lost makes a batch come twice: the server refuses
-// it as a whole, and those that are new in it must not be lost.
-func TestPublisherSendsABatchThatIsPartlyThere(t *testing.T) {
+// After a lost acknowledgement the server refuses the repeated batch as a whole.
+// Its new messages must not be lost.
+func TestPublisherSendsPartlyStoredBatch(t *testing.T) {
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	for _, i := range []int{3, 5} {
@@ -111,15 +112,17 @@ func TestPublisherSendsABatchThatIsPartlyThere(t *testing.T) {
 	for i := range minBatch {
 		group = append(group, turn(i))
 	}
-	left, err := p.send(group)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	p.sendGroup(group)
+	p.mu.Lock()
+	require.NoError(t, p.failure)
+	require.Empty(t, p.outbox)
+	p.mu.Unlock()
 	bodies, batched := stored(t, stream)
 	require.ElementsMatch(t, upTo(minBatch), bodies)
-	require.Zero(t, batched, "no header of a batch that was refused is left")
+	require.Zero(t, batched, "headers of the refused batch remain")
 }
 
-func TestPublisherGivesUpTheOldestAndEndsInTime(t *testing.T) {
+func TestPublisherDropsOldestAndStopsInTime(t *testing.T) {
 	b := openTest(t)
 	p, err := NewPublisher(b.NC, newMetrics(), quiet)
 	require.NoError(t, err)
@@ -138,32 +141,79 @@ func TestPublisherGivesUpTheOldestAndEndsInTime(t *testing.T) {
 	p.Stop(ctx)
 }
 
-// silent is a connection on which events are taken and never acknowledged.
-func silent(t *testing.T) *nats.Conn {
+// silent is a connection on which events are received and never acknowledged.
+func silent(t *testing.T) (nc *nats.Conn, received *atomic.Int32) {
 	t.Helper()
-	b := openTest(t)
-	_, err := b.NC.Subscribe("openclaw.event.>", func(*nats.Msg) {})
+	b, received := openTest(t), new(atomic.Int32)
+	_, err := b.NC.Subscribe("openclaw.event.>", func(*nats.Msg) { received.Add(1) })
 	require.NoError(t, err)
-	return b.NC
+	return b.NC, received
 }
 
-func TestPublisherSendsAgainWhatIsNotAcknowledgedInTime(t *testing.T) {
+func TestPublisherRetriesAfterAckTimeout(t *testing.T) {
 	c := newMetrics()
-	p, err := newPublisher(silent(t), c, quiet, 1, 50*time.Millisecond)
+	nc, received := silent(t)
+	p, err := newPublisher(nc, c, quiet, 1, 50*time.Millisecond)
 	require.NoError(t, err)
 	p.Publish(turn(0))
-	require.Eventually(t, func() bool { return testutil.ToFloat64(c.publishRetries) == 1 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return received.Load() > 1 }, time.Minute, time.Millisecond)
+	require.Positive(t, testutil.ToFloat64(c.publishRetries))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p.Stop(ctx)
 }
 
-func TestPublisherEndsWhileNothingIsAcknowledged(t *testing.T) {
-	p, err := newPublisher(silent(t), newMetrics(), quiet, 1, time.Hour)
+// A stream that takes nothing is noticed within five seconds, a stop does not
+// wait for it, and what is lost is counted.
+func TestPublisherNoticesAStalledStream(t *testing.T) {
+	nc, _ := silent(t)
+	p, err := newPublisher(nc, newMetrics(), quiet, 1, time.Second)
+	require.NoError(t, err)
+	require.NoError(t, p.Check(t.Context()))
+	p.Publish(turn(0))
+	p.Publish(turn(1))
+	require.Eventually(t, func() bool { return p.Check(t.Context()) != nil }, time.Minute, 10*time.Millisecond)
+	require.ErrorContains(t, p.Check(t.Context()), "2 wait")
+	require.ErrorIs(t, p.Check(t.Context()), errStalled)
+	require.Equal(t, 2, p.Stop(t.Context()))
+}
+
+func TestPublisherRecoversFromAStalledStream(t *testing.T) {
+	b := openTest(t)
+	p, err := newPublisher(b.NC, newMetrics(), quiet, 1, time.Second)
+	require.NoError(t, err)
+	p.Publish(turn(0)) // no stream yet
+	require.Eventually(t, func() bool { return p.Check(t.Context()) != nil }, time.Minute, 10*time.Millisecond)
+	stream := provisionTest(t, b)
+	require.Eventually(t, func() bool { return p.Check(t.Context()) == nil }, time.Minute, 10*time.Millisecond)
+	require.Zero(t, p.Stop(t.Context()))
+	bodies, _ := stored(t, stream)
+	require.Len(t, bodies, 1)
+}
+
+// A long outbox that leaves in batches is not stalled.
+func TestPublisherBatchesAreProgress(t *testing.T) {
+	b := openTest(t)
+	provisionTest(t, b)
+	p, err := NewPublisher(b.NC, newMetrics(), quiet)
+	require.NoError(t, err)
+	defer p.Stop(t.Context())
+	var group []*nats.Msg
+	for i := range minBatch {
+		group = append(group, turn(i))
+	}
+	p.sendGroup(group)
+	require.EqualValues(t, minBatch, p.batched.Load())
+	require.Zero(t, p.sent.Load())
+}
+
+func TestPublisherStopsWithoutAcknowledgements(t *testing.T) {
+	nc, _ := silent(t)
+	p, err := newPublisher(nc, newMetrics(), quiet, 1, time.Hour)
 	require.NoError(t, err)
 	p.Publish(turn(0))
-	p.Publish(turn(1)) // waits for it
-	require.Equal(t, 1, p.direct.PublishAsyncPending())
+	p.Publish(turn(1)) // waits for the first
+	require.Equal(t, 1, p.js.PublishAsyncPending())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	ended := make(chan struct{})
@@ -218,10 +268,10 @@ func TestPublisherSubscribesAtOnce(t *testing.T) {
 	p, err := NewPublisher(b.NC, newMetrics(), quiet)
 	require.NoError(t, err)
 	defer p.Stop(t.Context())
-	require.Equal(t, before+2, b.NC.NumSubscriptions())
+	require.Equal(t, before+1, b.NC.NumSubscriptions())
 	provisionTest(t, b)
 	after := b.NC.NumSubscriptions()
 	p.Publish(turn(0))
-	p.gather(turn(1))
+	p.gather(nil, turn(1))
 	require.Equal(t, after, b.NC.NumSubscriptions())
 }

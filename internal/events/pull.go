@@ -20,18 +20,18 @@ type source struct {
 
 // open starts a pull from the durable.
 func (s *Sink[F]) open(ctx context.Context) error {
-	durable, err := s.js.Consumer(ctx, s.layout.Stream, s.durable)
+	durable, err := s.o.JS.Consumer(ctx, s.o.Layout.Stream, s.o.Durable)
 	if err != nil {
-		return fmt.Errorf("durable %s: %w", s.durable, err)
+		return fmt.Errorf("durable %s: %w", s.o.Durable, err)
 	}
 	messages, err := durable.Messages(
-		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, bus.PullBytes(s.js.Conn())),
+		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, bus.PullBytes(s.o.JS.Conn())),
 		jetstream.PullExpiry(bus.PullExpiry),
 		jetstream.PullHeartbeat(heartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true),
 	)
 	if err != nil {
-		return fmt.Errorf("pull from durable %s: %w", s.durable, err)
+		return fmt.Errorf("pull from durable %s: %w", s.o.Durable, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,7 +73,7 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 		default:
 			// The iterator recovers from reconnects and leader elections, but
 			// not from a deleted durable.
-			s.log.Warn("pull failed", "error", err)
+			s.o.Log.Warn("pull failed", "error", err)
 			if s.durableGone(ctx) {
 				s.current().messages.Stop()
 				continue
@@ -104,10 +104,35 @@ func (s *Sink[F]) enter(ctx context.Context, weight int64) error {
 // durableGone reports whether the durable or its stream was certainly
 // deleted.
 func (s *Sink[F]) durableGone(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	_, err := s.current().durable.Info(ctx)
+	_, err := s.info(ctx)
 	return errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
+}
+
+// reopen provisions and pulls again, and retries until that succeeds. It returns
+// false once the sink stops.
+func (s *Sink[F]) reopen(ctx context.Context) bool {
+	for attempt := 1; !s.ending(); attempt++ {
+		err := s.provision(ctx)
+		if err == nil {
+			err = s.open(ctx)
+		}
+		if err == nil {
+			s.o.Log.Warn("durable recreated", "durable", s.o.Durable)
+			s.recovered()
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		failure := fmt.Errorf("events cannot be pulled: %w", err)
+		s.fault.Store(&failure)
+		s.o.Log.Error("pull not restarted", "attempt", attempt, "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(bus.Backoff(attempt)):
+		}
+	}
+	return false
 }
 
 // ending reports whether Stop was called.
@@ -115,36 +140,6 @@ func (s *Sink[F]) ending() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stopping
-}
-
-// reopen provisions and pulls again, and retries until that succeeds. It returns
-// false once the sink stops.
-func (s *Sink[F]) reopen(ctx context.Context) bool {
-	for attempt := 1; ; attempt++ {
-		if s.ending() {
-			return false
-		}
-		err := s.provision(ctx)
-		if s.ending() || ctx.Err() != nil {
-			return false
-		}
-		if err == nil {
-			err = s.open(ctx)
-		}
-		if err == nil {
-			s.log.Warn("durable recreated", "durable", s.durable)
-			s.recovered()
-			return true
-		}
-		failure := fmt.Errorf("events cannot be pulled: %w", err)
-		s.fault.Store(&failure)
-		s.log.Error("pull not restarted", "attempt", attempt, "error", err)
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(bus.Backoff(attempt)):
-		}
-	}
 }
 
 // provision recreates deleted streams and durables, once their files are gone.
@@ -156,6 +151,6 @@ func (s *Sink[F]) provision(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	_, err := bus.Provision(ctx, s.js, s.layout)
+	_, err := bus.Provision(ctx, s.o.JS, s.o.Layout)
 	return err
 }

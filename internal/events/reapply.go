@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -16,21 +17,18 @@ import (
 
 // Range is a part of the event stream. The zero value is the whole stream.
 type Range struct {
-	// After leaves out the events up to and with this sequence.
-	After uint64
 	// Until is the last sequence; 0 is the last there is now.
 	Until uint64
 	// Session leaves out other sessions. It is a session id, or a key.
 	Session string
 }
 
-// Place is where a stream begins and ends, and how far a durable is.
+// Place is where a stream ends, and how far a durable is.
 type Place struct {
 	// Created distinguishes the stream from an earlier one of the same name.
 	Created time.Time
-	// First and Last are the sequences of the oldest and the newest event that
-	// the stream holds.
-	First, Last uint64
+	// Last is the sequence of the newest event.
+	Last uint64
 	// Applied is the sequence up to which every event was applied by some
 	// process, Delivered the one up to which they were given to one.
 	Applied, Delivered uint64
@@ -48,7 +46,7 @@ func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, er
 	}
 	s, d := stream.CachedInfo(), durable.CachedInfo()
 	return Place{
-		Created: s.Created, First: s.State.FirstSeq, Last: s.State.LastSeq,
+		Created: s.Created, Last: s.State.LastSeq,
 		Applied: d.AckFloor.Stream, Delivered: d.Delivered.Stream,
 	}, nil
 }
@@ -71,8 +69,7 @@ type ReapplyOptions[F any] struct {
 	Handler Handler[F]
 	// Progress, which may be nil, receives the number of events done and of all.
 	Progress func(done, total int)
-	// Log is nil for the default.
-	Log *slog.Logger
+	Log      *slog.Logger
 }
 
 // Reapply reads events of the stream and applies them, whether or not they were
@@ -85,10 +82,7 @@ func Reapply[F any](ctx context.Context, o ReapplyOptions[F]) (Reapplied, error)
 	if err := o.Handler.validate(); err != nil {
 		return Reapplied{}, fmt.Errorf("reapplying events: %w", err)
 	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	config := jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: o.Range.After + 1}
+	var config jetstream.OrderedConsumerConfig
 	if o.Range.Session != "" {
 		config.FilterSubjects = []string{o.Layout.Prefix.EventsOfSession(o.Range.Session)}
 	}
@@ -96,11 +90,7 @@ func Reapply[F any](ctx context.Context, o ReapplyOptions[F]) (Reapplied, error)
 	err := bus.ReadStream(ctx, o.JS, o.Layout, config, o.Range.Until, func(portion []jetstream.Msg, total int) error {
 		sessions := make(map[string][]F)
 		for _, m := range portion {
-			var ev Event[F]
-			err := panics.Catch(func() (err error) {
-				ev, err = o.Handler.Decode(m.Subject(), eventID(m.Headers()), m.Data())
-				return err
-			})
+			ev, err := o.Handler.decode(m)
 			if err != nil {
 				out.Unreadable++ // and a dead letter since it first came
 				continue
@@ -121,33 +111,33 @@ func Reapply[F any](ctx context.Context, o ReapplyOptions[F]) (Reapplied, error)
 	return out, err
 }
 
-func applySessions[F any](ctx context.Context, handler Handler[F], sessions map[string][]F, log *slog.Logger) (failed int, names []string, err error) {
-	type outcome struct {
-		session string
-		events  int
-		err     error
-	}
-	outcomes := make(chan outcome, len(sessions))
-	var work errgroup.Group
+func applySessions[F any](
+	ctx context.Context, handler Handler[F], sessions map[string][]F, log *slog.Logger,
+) (failed int, names []string, err error) {
+	var (
+		mu       sync.Mutex
+		failures = make(map[string]error)
+		work     errgroup.Group
+	)
 	work.SetLimit(appliers)
 	for session, facts := range sessions {
 		work.Go(func() error {
-			outcomes <- outcome{session, len(facts), panics.Catch(func() error { return handler.Apply(ctx, facts) })}
+			if err := panics.Catch(func() error { return handler.Apply(ctx, facts) }); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failures[session] = err
+			}
 			return nil
 		})
 	}
 	_ = work.Wait()
-	close(outcomes)
-	for o := range outcomes {
-		if o.err == nil {
-			continue
-		}
-		if fault := cmp.Or(handler.Check(ctx), temporary(o.err)); fault != nil {
+	for session, err := range failures {
+		if fault := cmp.Or(handler.Check(ctx), temporary(err)); fault != nil {
 			return failed, names, fmt.Errorf("events cannot be applied: %w", fault)
 		}
-		failed += o.events
-		names = append(names, o.session)
-		log.WarnContext(ctx, "events of a session not reapplied", "session", o.session, "events", o.events, "error", o.err)
+		failed += len(sessions[session])
+		names = append(names, session)
+		log.WarnContext(ctx, "events of a session not reapplied", "session", session, "events", len(sessions[session]), "error", err)
 	}
 	return failed, names, nil
 }

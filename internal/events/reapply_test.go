@@ -42,7 +42,7 @@ func (a *applied) handler() Handler[string] {
 	}
 }
 
-func TestReapplyGoesOnBesideWhatPanics(t *testing.T) {
+func TestReapplyContinuesAfterPanic(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	for _, text := range []string{"ill/1", "well/1", "unread/1", "well/2"} {
@@ -58,7 +58,7 @@ func TestReapplyGoesOnBesideWhatPanics(t *testing.T) {
 	fn := a.handler()
 	fn.Decode = func(subject, id string, data []byte) (Event[string], error) {
 		if string(data) == "unread/1" {
-			panic("no code was ready for it")
+			panic("unknown form")
 		}
 		return decodeText(subject, id, data)
 	}
@@ -68,7 +68,7 @@ func TestReapplyGoesOnBesideWhatPanics(t *testing.T) {
 	require.Equal(t, map[string][]string{"well": {"well/1", "well/2"}}, a.got)
 }
 
-func TestReapplyReadsAPartOfTheStream(t *testing.T) {
+func TestReapplyRange(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	const n = 20
@@ -88,11 +88,9 @@ func TestReapplyReadsAPartOfTheStream(t *testing.T) {
 		last       map[string]string
 	}{
 		"all":                   {Range{}, n + 1, 1, map[string]string{"s0": "s0/1", "s1": "s1/2"}, map[string]string{"s0": "s0/19", "s1": "s1/20"}},
-		"from somewhere on":     {Range{After: 10}, n + 1 - 10, 1, map[string]string{"s0": "s0/11", "s1": "s1/12"}, map[string]string{"s0": "s0/19", "s1": "s1/20"}},
-		"up to somewhere":       {Range{Until: 4}, 4, 0, map[string]string{"s0": "s0/1", "s1": "s1/2"}, map[string]string{"s0": "s0/3", "s1": "s1/4"}},
+		"up to a sequence":      {Range{Until: 4}, 4, 0, map[string]string{"s0": "s0/1", "s1": "s1/2"}, map[string]string{"s0": "s0/3", "s1": "s1/4"}},
 		"one session":           {Range{Session: "s1"}, n / 2, 0, map[string]string{"s1": "s1/2"}, map[string]string{"s1": "s1/20"}},
-		"one session, a part":   {Range{Session: "s1", After: 2, Until: 7}, 2, 0, map[string]string{"s1": "s1/4"}, map[string]string{"s1": "s1/6"}},
-		"nothing new":           {Range{After: n + 1}, 0, 0, nil, nil},
+		"one session, a part":   {Range{Session: "s1", Until: 7}, 3, 0, map[string]string{"s1": "s1/2"}, map[string]string{"s1": "s1/6"}},
 		"a session without any": {Range{Session: "s2"}, 0, 0, nil, nil},
 		"more than there is":    {Range{Until: 1000}, n + 1, 1, map[string]string{"s0": "s0/1", "s1": "s1/2"}, map[string]string{"s0": "s0/19", "s1": "s1/20"}},
 	} {
@@ -110,13 +108,13 @@ func TestReapplyReadsAPartOfTheStream(t *testing.T) {
 			for session, texts := range a.got {
 				require.Equal(t, tc.first[session], texts[0])
 				require.Equal(t, tc.last[session], texts[len(texts)-1])
-				require.True(t, slices.IsSortedFunc(texts, func(a, b string) int { return len(a) - len(b) }), "in the stream's order")
+				require.True(t, slices.IsSortedFunc(texts, func(a, b string) int { return len(a) - len(b) }), "in stream order")
 			}
 		})
 	}
 }
 
-func TestReapplyGoesOnAfterASessionThatFails(t *testing.T) {
+func TestReapplyContinuesAfterFailedSession(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	for _, text := range []string{"a/1", "b/2", "b/3"} {
@@ -144,7 +142,7 @@ func TestReapplyGoesOnAfterASessionThatFails(t *testing.T) {
 	require.ErrorContains(t, err, "the server is away")
 }
 
-func TestWhereFollowsTheDurable(t *testing.T) {
+func TestWhere(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	before, err := Where(t.Context(), b.JS, testLayout())
@@ -164,6 +162,6 @@ func TestWhereFollowsTheDurable(t *testing.T) {
 	}
 	after, err := Where(t.Context(), b.JS, testLayout())
 	require.NoError(t, err)
-	require.Equal(t, Place{Created: before.Created, First: 1, Last: 3, Applied: 1, Delivered: 2}, after)
+	require.Equal(t, Place{Created: before.Created, Last: 3, Applied: 1, Delivered: 2}, after)
 	require.WithinDuration(t, time.Now(), after.Created, time.Minute)
 }

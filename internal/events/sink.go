@@ -12,10 +12,10 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/panics"
 )
 
 // Event is one message of the event stream, decoded.
@@ -31,13 +31,12 @@ type Handler[F any] struct {
 	// Decode decodes a message to a fact. An error is permanent: the message
 	// becomes a dead letter at once.
 	Decode func(subject, msgID string, data []byte) (Event[F], error)
-	// Apply applies facts of one session. It is idempotent: a fact may come
-	// again, and in any order. When it returns nil, a crash of the process can
-	// no longer lose them. An error with a method Temporary that returns true
-	// is not the fault of the facts, whatever Check returns.
+	// Apply applies facts of one session durably. It must be idempotent and
+	// independent of the order. An error with a method Temporary that returns
+	// true is not the fault of the facts, whatever Check returns.
 	Apply func(ctx context.Context, facts []F) error
-	// Check returns the reason why no fact can be applied at present, else nil.
-	// Apply is retried without limit while Check fails too.
+	// Check returns why no fact can be applied at present, or nil. Apply is
+	// retried without limit while Check fails too.
 	Check func(ctx context.Context) error
 }
 
@@ -53,6 +52,16 @@ func (h *Handler[F]) validate() error {
 	return nil
 }
 
+// decode decodes a message. A panic counts as a failure of the event; otherwise
+// a redelivered event would crash one process after another.
+func (h *Handler[F]) decode(m jetstream.Msg) (ev Event[F], err error) {
+	err = panics.Catch(func() error {
+		ev, err = h.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+		return err
+	})
+	return ev, err
+}
+
 // SinkOptions describe a sink.
 type SinkOptions[F any] struct {
 	// Name is the sink's name in metrics and logs.
@@ -60,17 +69,14 @@ type SinkOptions[F any] struct {
 	JS   jetstream.JetStream
 	// Layout is the layout to provision; deleted parts of it are recreated.
 	Layout bus.Layout
-	// Durable is the name of one of the layout's durables; "" is the one named
-	// like the queue group. No two sinks share one.
+	// Durable is the name of one of the layout's durables; "" is that of the queue
+	// group. Each sink needs its own.
 	Durable string
 	Handler Handler[F]
-	// Metrics is shared by all sinks; nil for none.
-	Metrics *Metrics
-	// Log is nil for the default.
-	Log *slog.Logger
+	Metrics *Metrics // shared by all sinks
+	Log     *slog.Logger
 
-	// rest is not the usual one in tests.
-	rest func(took time.Duration) time.Duration
+	rest func(took time.Duration) time.Duration // for tests
 }
 
 var (
@@ -82,12 +88,6 @@ var (
 func (o *SinkOptions[F]) validate() error {
 	if o.Durable == "" {
 		o.Durable = o.Layout.QueueGroup
-	}
-	if o.Metrics == nil {
-		o.Metrics = NewMetrics(prometheus.NewRegistry())
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
 	}
 	if o.rest == nil {
 		o.rest = rest
@@ -103,30 +103,34 @@ func (o *SinkOptions[F]) validate() error {
 	return o.Handler.validate()
 }
 
+// hooks are those whose events the durable gets; none means all.
+func (o *SinkOptions[F]) hooks() []string {
+	durables := o.Layout.Durables()
+	return durables[slices.IndexFunc(durables, func(d bus.Durable) bool { return d.Name == o.Durable })].Hooks
+}
+
 // Bounds of a sink.
 const (
 	pullMessages = bus.PullMessages
-	// heldEvents and heldBytes bound the unacknowledged events.
-	heldEvents = 4096
-	heldBytes  = 8 << 20
-	// maxAttempts is how often an event may fail by itself before it becomes a
-	// dead letter.
+	// heldEvents and heldBytes bound the unacknowledged events. The more are held,
+	// the more of a backlog is written at once, and the more memory it takes: see
+	// docs/decisions/0006-events-become-files.md.
+	heldEvents = 8192
+	heldBytes  = 16 << 20
+	// maxAttempts is how often an event may fail before it is a dead letter.
 	maxAttempts = 5
-	// appliers is how many sessions are written at once. They wait for the
-	// disk, which syncs many files together in little more time than one.
+	// appliers is how many sessions are written at once. The disk syncs many
+	// files in little more time than one.
 	appliers = 64
-	// letterRest is the pause after a dead letter could not be stored.
-	letterRest = time.Second
-	// settleTime is how long a server may take to remove the files of a stream
-	// after it has said that it is deleted. A new one of the same name that is
-	// made meanwhile loses its files with them, and takes no event until the
-	// server starts again.
+	// letterTime is how long dead letters are stored at a time.
+	letterTime = time.Second
+	// settleTime is how long a server may take to remove the files of a deleted
+	// stream. A stream of the same name created meanwhile loses its files too and
+	// takes no events until the server restarts.
 	settleTime = time.Second
-	// heartbeat is the idle heartbeat of a pull; after two missed ones the
-	// durable is looked up.
+	// heartbeat is that of an idle pull. Two missed ones end it.
 	heartbeat = 2 * time.Second
-	// stuckTime is how long one round of a loop may take until it counts as
-	// stuck.
+	// stuckTime is how long one round of the loop may take.
 	stuckTime = 30 * time.Second
 	// lagPause is the interval at which the durable's lag is read.
 	lagPause = 5 * time.Second
@@ -134,16 +138,10 @@ const (
 
 // Sink applies the events of one durable.
 type Sink[F any] struct {
-	js      jetstream.JetStream
-	layout  bus.Layout
-	durable string // its name
-	handler Handler[F]
-	metrics sinkMetrics
-	log     *slog.Logger
-	rest    func(took time.Duration) time.Duration
+	o SinkOptions[F]
 
-	// room bounds all events taken from the iterator, see weight. full is set
-	// while the next one waits for room, which crowded tells run.
+	// room bounds the events held, see weight. full is set while the next one
+	// waits for room; crowded wakes run then.
 	room    *semaphore.Weighted
 	full    atomic.Bool
 	crowded chan struct{}
@@ -153,26 +151,25 @@ type Sink[F any] struct {
 	// stopPulling ends a pull that delivers no more messages.
 	stopPulling context.CancelFunc
 	fault       atomic.Pointer[error]
-	pulse       pulse // of run
+	round       atomic.Int64 // when the present round of run began, in Unix nanoseconds; 0 if it has ended
 
 	mu       sync.Mutex // guards what follows
 	source   source
 	stopping bool
 }
 
-// StartSink begins to apply the events of a durable, which must exist. ctx is
-// that of the start alone; [Sink.Stop] ends the sink.
+// StartSink begins to apply the events of a durable, which must exist. ctx is for
+// the start only; [Sink.Stop] ends the sink.
 func StartSink[F any](ctx context.Context, o SinkOptions[F]) (*Sink[F], error) {
 	if err := o.validate(); err != nil {
 		return nil, fmt.Errorf("event sink %q: %w", o.Name, err)
 	}
-	s := &Sink[F]{
-		js: o.JS, layout: o.Layout, durable: o.Durable, handler: o.Handler, metrics: o.Metrics.of(o.Name), log: o.Log.With("sink", o.Name), rest: o.rest,
-		room: semaphore.NewWeighted(heldBytes), crowded: make(chan struct{}, 1), done: make(chan struct{}),
-	}
+	o.Log = o.Log.With("sink", o.Name)
+	s := &Sink[F]{o: o, room: semaphore.NewWeighted(heldBytes), crowded: make(chan struct{}, 1), done: make(chan struct{})}
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("event sink %q: %w", o.Name, err)
 	}
+	o.Metrics.Expect(o.Name, o.hooks())
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	pulling, stopPulling := context.WithCancel(own)
@@ -192,7 +189,11 @@ func (s *Sink[F]) Check(context.Context) error {
 	if p := s.fault.Load(); p != nil {
 		return *p
 	}
-	return s.pulse.check(time.Now())
+	began := s.round.Load()
+	if age := time.Since(time.Unix(0, began)); began > 0 && age > stuckTime {
+		return fmt.Errorf("event loop stuck for %s", age.Round(time.Second))
+	}
+	return nil
 }
 
 // CatchUp waits until no event is pending or in progress, or the time is
@@ -201,7 +202,7 @@ func (s *Sink[F]) CatchUp(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
 	for {
-		info, err := s.current().durable.Info(ctx)
+		info, err := s.info(ctx)
 		if err != nil || info.NumPending == 0 && info.NumAckPending == 0 {
 			return
 		}
@@ -213,8 +214,8 @@ func (s *Sink[F]) CatchUp(ctx context.Context, most time.Duration) {
 	}
 }
 
-// Stop takes no further event, applies and acknowledges those it has, and
-// returns when that is done or ctx ends.
+// Stop takes no further event and applies and acknowledges those it has, until
+// ctx ends.
 func (s *Sink[F]) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
@@ -222,7 +223,7 @@ func (s *Sink[F]) Stop(ctx context.Context) error {
 	s.mu.Unlock()
 	defer s.cancel()
 	// An unreachable server cannot confirm that no more messages come.
-	nc := s.js.Conn()
+	nc := s.o.JS.Conn()
 	lost := nc.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING, nats.CLOSED)
 	defer nc.RemoveStatusListener(lost)
 	if nc.Status() != nats.CONNECTED {
@@ -241,45 +242,38 @@ func (s *Sink[F]) Stop(ctx context.Context) error {
 	}
 }
 
-// watchLag reports how far the durable is behind.
+// watchLag reports how far the durable is behind, and whether events can be
+// applied.
 func (s *Sink[F]) watchLag(ctx context.Context) {
 	tick := time.NewTicker(lagPause)
 	defer tick.Stop()
 	for {
+		s.reportLag(ctx)
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.done:
 			return
 		case <-tick.C:
-			s.reportLag(ctx)
 		}
 	}
 }
 
 func (s *Sink[F]) reportLag(ctx context.Context) {
-	ask, cancel := context.WithTimeout(ctx, 2*time.Second)
+	blocked := 0.0
+	if s.Check(ctx) != nil {
+		blocked = 1
+	}
+	s.o.Metrics.blocked.WithLabelValues(s.o.Name).Set(blocked)
+	if info, err := s.info(ctx); err == nil {
+		s.o.Metrics.pending.WithLabelValues(s.o.Name).Set(float64(info.NumPending))
+		s.o.Metrics.ackPending.WithLabelValues(s.o.Name).Set(float64(info.NumAckPending))
+	}
+}
+
+// info asks the server about the durable.
+func (s *Sink[F]) info(ctx context.Context) (*jetstream.ConsumerInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	if info, err := s.current().durable.Info(ask); err == nil {
-		s.metrics.pending.Set(float64(info.NumPending))
-		s.metrics.ackPending.Set(float64(info.NumAckPending))
-	}
-}
-
-// pulse detects a stuck loop. The zero value is that of a loop that has not
-// started or has ended.
-type pulse struct {
-	last atomic.Int64 // the beginning of a round, in Unix nanoseconds
-}
-
-func (p *pulse) beat(now time.Time) { p.last.Store(now.UnixNano()) }
-
-func (p *pulse) end() { p.last.Store(0) }
-
-func (p *pulse) check(now time.Time) error {
-	last := p.last.Load()
-	if age := now.Sub(time.Unix(0, last)); last > 0 && age > stuckTime {
-		return fmt.Errorf("event loop stuck for %s", age.Round(time.Second))
-	}
-	return nil
+	return s.current().durable.Info(ctx)
 }

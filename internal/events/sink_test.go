@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/natstest"
 	"intenthint/subjects"
 )
 
@@ -32,7 +33,7 @@ func decodeText(_, _ string, data []byte) (Event[string], error) {
 	return Event[string]{Session: session, Fact: text, Hook: "after_tool_call"}, nil
 }
 
-func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
+func TestSinkAppliesEventsBySession(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	var (
@@ -80,7 +81,7 @@ func TestEventsAreAppliedInGroupsAndAcknowledged(t *testing.T) {
 	require.Equal(t, "garbage", string(letters[0].Body))
 }
 
-func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
+func TestDeadLetterOfUnknownHook(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	c := newMetrics()
@@ -96,7 +97,7 @@ func TestDeadLetterOfAnUnknownHookHasTheAbsentToken(t *testing.T) {
 	require.Equal(t, "garbage", string(m.Data))
 }
 
-func TestSlowEventsOfADurableWithLittleTimeAreNotGivenAway(t *testing.T) {
+func TestSlowEventsAreNotRedelivered(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes the seconds of a slow store")
 	}
@@ -106,8 +107,7 @@ func TestSlowEventsOfADurableWithLittleTimeAreNotGivenAway(t *testing.T) {
 	cfg.AckWait = time.Second
 	_, err := stream.UpdateConsumer(t.Context(), cfg)
 	require.NoError(t, err)
-	// Another durable of the same time shows when the server would give an
-	// event away.
+	// A second durable with the same AckWait shows when the server redelivers.
 	control, err := stream.CreateConsumer(t.Context(), jetstream.ConsumerConfig{AckPolicy: jetstream.AckExplicitPolicy, AckWait: time.Second})
 	require.NoError(t, err)
 	c := newMetrics()
@@ -138,21 +138,21 @@ func TestSlowEventsOfADurableWithLittleTimeAreNotGivenAway(t *testing.T) {
 	require.Zero(t, total(c.redeliveries))
 }
 
-func TestWhatPanicsWhenItIsDecodedIsADeadLetter(t *testing.T) {
+func TestPanicInDecodeMakesDeadLetter(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	c := newMetrics()
 	startTest(t, b.JS, c, Handler[string]{
-		Decode: func(string, string, []byte) (Event[string], error) { panic("no code was ready for it") },
+		Decode: func(string, string, []byte) (Event[string], error) { panic("unknown form") },
 		Apply:  func(context.Context, []string) error { return nil },
 	})
 	_, err := b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return total(c.deadLetters) == 1 }, time.Minute, 5*time.Millisecond)
-	require.Equal(t, "panic: no code was ready for it", lettersOf(t, b, Selection{})[0].Reason)
+	require.Equal(t, "panic: unknown form", lettersOf(t, b, Selection{})[0].Reason)
 }
 
-func TestALoopThatIsStuckIsNotHealthy(t *testing.T) {
+func TestStuckLoopFailsCheck(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	decoding, goOn := make(chan struct{}), make(chan struct{})
@@ -169,15 +169,15 @@ func TestALoopThatIsStuckIsNotHealthy(t *testing.T) {
 	_, err := b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("{}"))
 	require.NoError(t, err)
 	<-decoding
-	e.pulse.beat(time.Now().Add(-stuckTime)) // as if it had taken so long
+	e.round.Store(time.Now().Add(-stuckTime).UnixNano()) // as if the round had begun then
 	require.ErrorContains(t, e.Check(t.Context()), "event loop stuck for 30s")
 	close(goOn)
 	require.Eventually(t, func() bool { return e.Check(t.Context()) == nil }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, e.Stop(t.Context()))
-	require.Zero(t, e.pulse.last.Load(), "what has ended is not stuck")
+	require.Zero(t, e.round.Load(), "an ended loop is not stuck")
 }
 
-func TestDeadLettersThatCannotBeKeptDelayNobody(t *testing.T) {
+func TestFailingDeadLettersDoNotDelayEvents(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	require.NoError(t, b.JS.DeleteStream(t.Context(), testLayout().DeadLetterStream()))
@@ -194,13 +194,13 @@ func TestDeadLettersThatCannotBeKeptDelayNobody(t *testing.T) {
 		Apply:  func(context.Context, []string) error { return nil },
 	})
 	require.Eventually(t, func() bool { return total(c.applied) == 1 }, time.Minute, time.Millisecond)
-	require.Less(t, total(c.deadLetters), ill/2, "it did not wait for them")
-	// The stream is made again, and then they are kept.
+	require.Less(t, total(c.deadLetters), ill/2, "the event waited for dead letters")
+	// They are stored once the stream is recreated.
 	require.Eventually(t, func() bool { return total(c.deadLetters) == ill }, time.Minute, 5*time.Millisecond)
 	require.Len(t, lettersOf(t, b, Selection{}), ill)
 }
 
-func TestAPoisonedEventDelaysNobodyAndAloneIsADeadLetter(t *testing.T) {
+func TestPoisonedEventAloneBecomesDeadLetter(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes the seconds of five growing pauses")
 	}
@@ -219,7 +219,7 @@ func testPoison(t *testing.T, fail func() error) {
 	t.Helper()
 	b := openTest(t)
 	provisionTest(t, b)
-	// They wait in the stream before anybody reads it, so they come together.
+	// All are in the stream before it is read, so they are applied together.
 	for i := range 20 {
 		for _, session := range []string{"ill", "well"} {
 			_, err := b.JS.PublishAsync("openclaw.event.after_tool_call.main.s", fmt.Appendf(nil, "%s/%d", session, i))
@@ -243,8 +243,8 @@ func testPoison(t *testing.T, fail func() error) {
 		},
 	})
 	require.Eventually(t, func() bool { return total(c.applied) == 40 }, time.Minute, 5*time.Millisecond)
-	require.True(t, shared.Load(), "the poison had company")
-	require.Zero(t, total(c.redeliveries), "the others did not wait for another delivery")
+	require.True(t, shared.Load(), "the poisoned event was alone")
+	require.Zero(t, total(c.redeliveries), "other events were redelivered")
 	require.Zero(t, total(c.deadLetters))
 	require.Eventually(t, func() bool { return total(c.deadLetters) == 1 }, time.Minute, 50*time.Millisecond)
 	m, err := lettersStream(t, b).GetLastMsgForSubject(t.Context(), "openclaw.dlq.after_tool_call")
@@ -254,18 +254,18 @@ func testPoison(t *testing.T, fail func() error) {
 	require.Equal(t, 40, total(c.applied))
 }
 
-// passing is an error of a store that may be well again when it is checked.
+// passing is a temporary error of a store that has recovered when it is checked.
 type passing struct{ error }
 
 func (passing) Temporary() bool { return true }
 
-func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
+func TestStoreFailureLosesNoEvent(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fault error
 		check bool
 	}{
-		"that is still there when it is looked for": {errors.New("no space left on device"), true},
-		"that is over when it is looked for":        {passing{errors.New("no space left on device")}, false},
+		"present when checked": {errors.New("no space left on device"), true},
+		"over when checked":    {passing{errors.New("no space left on device")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := openTest(t)
@@ -300,7 +300,7 @@ func TestAFaultOfTheStoreLosesNothing(t *testing.T) {
 	}
 }
 
-func TestADurableThatIsDeletedIsMadeAgain(t *testing.T) {
+func TestDeletedDurableIsRecreated(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	c := newMetrics()
@@ -325,10 +325,10 @@ func TestADurableThatIsDeletedIsMadeAgain(t *testing.T) {
 	require.NoError(t, ev.Stop(t.Context()))
 }
 
-// Whoever made the streams and the durable may be another user.
-func TestAUserWithJustEnoughRightsAppliesEvents(t *testing.T) {
-	ns, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(),
+// Another user may have created the streams and the durable.
+func TestSinkWithMinimalPermissions(t *testing.T) {
+	ns := natstest.Start(t, &server.Options{
+		JetStream: true,
 		Users: []*server.User{
 			{Username: "operator", Password: "p"},
 			{Username: "least", Password: "p", Permissions: &server.Permissions{
@@ -339,20 +339,9 @@ func TestAUserWithJustEnoughRightsAppliesEvents(t *testing.T) {
 			}},
 		},
 	})
-	require.NoError(t, err)
-	go ns.Start()
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	require.True(t, ns.ReadyForConnections(10*time.Second))
-	as := func(user string) jetstream.JetStream {
-		nc, err := nats.Connect(ns.ClientURL(), nats.UserInfo(user, "p"), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-		require.NoError(t, err)
-		t.Cleanup(nc.Close)
-		js, err := jetstream.New(nc)
-		require.NoError(t, err)
-		return js
-	}
+	as := func(user string) jetstream.JetStream { return natstest.JetStream(t, ns, nats.UserInfo(user, "p")) }
 	operator := as("operator")
-	_, err = bus.Provision(t.Context(), operator, testLayout())
+	_, err := bus.Provision(t.Context(), operator, testLayout())
 	require.NoError(t, err)
 	c := newMetrics()
 	began := time.Now()
@@ -360,7 +349,7 @@ func TestAUserWithJustEnoughRightsAppliesEvents(t *testing.T) {
 		Decode: decodeText,
 		Apply:  func(context.Context, []string) error { return nil },
 	})
-	require.Less(t, time.Since(began), 4900*time.Millisecond, "nobody waits for what is denied")
+	require.Less(t, time.Since(began), 4900*time.Millisecond, "waited for a denied call")
 	_, err = operator.Publish(t.Context(), "openclaw.event.after_tool_call.main.s", []byte("s/1"))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return total(c.applied) == 1 }, time.Minute, 5*time.Millisecond)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,7 +18,7 @@ import (
 	"intenthint/internal/bus"
 )
 
-func TestSinkOptionsValidateThemselves(t *testing.T) {
+func TestSinkOptions(t *testing.T) {
 	b := openTest(t)
 	provisionTest(t, b)
 	for _, row := range []struct {
@@ -25,17 +26,17 @@ func TestSinkOptionsValidateThemselves(t *testing.T) {
 		change func(*SinkOptions[string])
 		want   error
 	}{
-		{"all there", func(*SinkOptions[string]) {}, nil},
-		{"the durable by its name", func(o *SinkOptions[string]) { o.Durable = "intent-hint" }, nil},
+		{"complete", func(*SinkOptions[string]) {}, nil},
+		{"named durable", func(o *SinkOptions[string]) { o.Durable = "intent-hint" }, nil},
 		{"no check", func(o *SinkOptions[string]) { o.Handler.Check = nil }, nil},
 		{"no name", func(o *SinkOptions[string]) { o.Name = "" }, errNoName},
 		{"no JetStream", func(o *SinkOptions[string]) { o.JS = nil }, errNoJS},
-		{"a durable that nobody makes", func(o *SinkOptions[string]) { o.Durable = "another" }, errNoDurable},
-		{"nothing to decode with", func(o *SinkOptions[string]) { o.Handler.Decode = nil }, errNoHandler},
-		{"nothing to apply with", func(o *SinkOptions[string]) { o.Handler.Apply = nil }, errNoHandler},
+		{"unknown durable", func(o *SinkOptions[string]) { o.Durable = "another" }, errNoDurable},
+		{"no Decode", func(o *SinkOptions[string]) { o.Handler.Decode = nil }, errNoHandler},
+		{"no Apply", func(o *SinkOptions[string]) { o.Handler.Apply = nil }, errNoHandler},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			o := SinkOptions[string]{Name: "sessions", JS: b.JS, Layout: testLayout(), Handler: Handler[string]{
+			o := SinkOptions[string]{Name: "sessions", JS: b.JS, Layout: testLayout(), Metrics: newMetrics(), Log: quiet, Handler: Handler[string]{
 				Decode: decodeText,
 				Apply:  func(context.Context, []string) error { return nil },
 				Check:  func(context.Context) error { return nil },
@@ -52,7 +53,7 @@ func TestSinkOptionsValidateThemselves(t *testing.T) {
 	}
 }
 
-// sinkTest is a sink with a memory of its own, whose store can fail.
+// sinkTest is a sink with an in-memory store that can fail.
 type sinkTest struct {
 	mu    sync.Mutex
 	fault error
@@ -92,8 +93,8 @@ func (s *sinkTest) handler() Handler[string] {
 	}
 }
 
-// Two sinks of one stream: what one cannot do does not concern the other.
-func TestSinksAreApart(t *testing.T) {
+// A failing sink does not affect another sink of the stream.
+func TestSinksAreIndependent(t *testing.T) {
 	b := openTest(t)
 	l := testLayout()
 	l.More = []bus.Durable{{Name: "groups", Hooks: []string{"agent_end"}}}
@@ -137,14 +138,14 @@ func TestSinksAreApart(t *testing.T) {
 		return int(consumer.CachedInfo().NumPending) + consumer.CachedInfo().NumAckPending
 	}
 
-	// The store of one is full: the other applies all, and acknowledges it.
+	// The store of one sink is full. The other applies and acknowledges all events.
 	groups.fail(errors.New("no space left on device"))
 	start()
 	publish(0, 10)
 	require.Eventually(t, func() bool { return lag("intent-hint") == 0 }, time.Minute, 5*time.Millisecond)
 	events, times := sessions.count()
 	require.Equal(t, []int{20, 20}, []int{events, times})
-	require.Equal(t, 10, lag("groups"), "only the events of its hooks")
+	require.Equal(t, 10, lag("groups"), "events of its hooks only")
 	events, _ = groups.count()
 	require.Zero(t, events)
 	require.Eventually(t, func() bool {
@@ -162,7 +163,7 @@ func TestSinksAreApart(t *testing.T) {
 	require.Zero(t, testutil.ToFloat64(c.pending.WithLabelValues("sessions"))+testutil.ToFloat64(c.ackPending.WithLabelValues("sessions")))
 	require.InDelta(t, 10, testutil.ToFloat64(c.pending.WithLabelValues("groups"))+testutil.ToFloat64(c.ackPending.WithLabelValues("groups")), 0)
 
-	// A restart resumes each where it was.
+	// After a restart each sink resumes at its own place.
 	stop()
 	publish(10, 12)
 	groups.fail(nil)
@@ -177,7 +178,7 @@ func TestSinksAreApart(t *testing.T) {
 	require.Zero(t, totalOf(c.redeliveries, "sessions"))
 	require.Positive(t, totalOf(c.redeliveries, "groups"))
 
-	// What none of them can decode is a dead letter of each.
+	// An event that neither can decode is a dead letter of each.
 	_, err = b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("garbage"))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
@@ -192,8 +193,7 @@ func TestSinksAreApart(t *testing.T) {
 	stop()
 }
 
-// A replayed letter of one sink reaches the others again.
-func TestAReplayedLetterReachesEverySink(t *testing.T) {
+func TestReplayedLetterReachesEverySink(t *testing.T) {
 	b := openTest(t)
 	l := testLayout()
 	l.More = []bus.Durable{{Name: "groups"}}
@@ -232,13 +232,13 @@ func TestAReplayedLetterReachesEverySink(t *testing.T) {
 		return times == 2 && totalOf(c.deadLetters, "groups") == 2
 	}, time.Minute, 5*time.Millisecond)
 	events, _ := sessions.count()
-	require.Equal(t, 1, events, "the same event")
-	require.Equal(t, []string{"1", "1"}, []string{<-groups, <-groups}, "with the id it had")
+	require.Equal(t, 1, events, "it is the same event")
+	require.Equal(t, []string{"1", "1"}, []string{<-groups, <-groups}, "with its first id")
 }
 
-// A backlog that is longer than what may be held is worked off while sessions
-// would still rest, and its writes are large.
-func TestNobodyRestsWhileMoreWaitsThanMayBeHeld(t *testing.T) {
+// A backlog beyond the bound on held events is applied without rests, in large
+// writes, also while one of the writes is slow.
+func TestSessionsDoNotRestWithFullBacklog(t *testing.T) {
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	const sessions, events = 20, 3 * heldEvents
@@ -256,16 +256,21 @@ func TestNobodyRestsWhileMoreWaitsThanMayBeHeld(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, events, info.State.Msgs)
 	var applied, writes atomic.Int64
+	slow := make(chan struct{})
 	s, err := StartSink(t.Context(), SinkOptions[string]{
-		Name: "sessions", JS: b.JS, Layout: testLayout(), Log: quiet, rest: func(time.Duration) time.Duration { return 24 * time.Hour },
+		Name: "sessions", JS: b.JS, Layout: testLayout(), Metrics: newMetrics(), Log: quiet, rest: func(time.Duration) time.Duration { return 24 * time.Hour },
 		Handler: Handler[string]{Decode: decodeText, Apply: func(_ context.Context, facts []string) error {
+			if strings.HasPrefix(facts[0], "s0/") {
+				<-slow
+			}
 			applied.Add(int64(len(facts)))
 			writes.Add(1)
 			return nil
 		}},
 	})
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return applied.Load() > events-heldEvents }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return applied.Load() > events-heldEvents-events/sessions }, time.Minute, time.Millisecond)
+	close(slow)
 	require.NoError(t, s.Stop(t.Context()))
-	require.Less(t, writes.Load(), int64(events/10), "events of a session go together")
+	require.Less(t, writes.Load(), int64(events/10), "events of a session are applied together")
 }

@@ -10,11 +10,10 @@ import (
 	"intenthint/internal/bus"
 )
 
-// stopTime is what a stop without a server may take: the client gives a drain ten
-// seconds to reach it.
+// stopTime bounds a stop without a server. A drain alone would take ten seconds.
 const stopTime = 5 * time.Second
 
-// apart opens a server, and a connection to it as from another process.
+// apart opens a server and a connection to it like that of another process.
 func apart(t *testing.T) (srv, b *bus.Bus) {
 	t.Helper()
 	srv = openTest(t)
@@ -24,21 +23,21 @@ func apart(t *testing.T) (srv, b *bus.Bus) {
 	return srv, b
 }
 
-// leave ends the server and waits until the other has noticed.
+// leave stops the server and waits until the other connection is down.
 func leave(t *testing.T, srv, b *bus.Bus) {
 	t.Helper()
 	srv.Close()
 	require.Eventually(t, func() bool { return !b.NC.IsConnected() }, time.Minute, time.Millisecond)
 }
 
-// A server that has gone cannot end a pull, and nothing more comes from it.
-func TestEventsStopWithoutTheirServer(t *testing.T) {
+// A stopped server cannot end a pull.
+func TestSinkStopsWithoutServer(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		after bool
 	}{
-		{"it has gone before", false},
-		{"it goes meanwhile", true},
+		{"stopped before", false},
+		{"stopped meanwhile", true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			srv, b := apart(t)

@@ -49,7 +49,7 @@ func (m *anthropicModel) Complete(ctx context.Context, req Request) (Completion,
 	if err != nil {
 		return Completion{}, err
 	}
-	return m.completion(msg)
+	return m.completion(msg, req.Partial)
 }
 
 func (m *anthropicModel) params(req Request, schema map[string]any, q quirks) anthropic.MessageNewParams {
@@ -75,7 +75,7 @@ func (m *anthropicModel) params(req Request, schema map[string]any, q quirks) an
 	return out
 }
 
-func (m *anthropicModel) completion(msg *anthropic.Message) (Completion, error) {
+func (m *anthropicModel) completion(msg *anthropic.Message, partial bool) (Completion, error) {
 	u := msg.Usage
 	out := Completion{Usage: Usage{
 		InputTokens:  int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens),
@@ -88,8 +88,9 @@ func (m *anthropicModel) completion(msg *anthropic.Message) (Completion, error) 
 			text.WriteString(msg.Content[i].Text)
 		}
 	}
+	truncated := msg.StopReason == anthropic.StopReasonMaxTokens || msg.StopReason == anthropic.StopReasonModelContextWindowExceeded
 	switch {
-	case msg.StopReason == anthropic.StopReasonMaxTokens, msg.StopReason == anthropic.StopReasonModelContextWindowExceeded:
+	case truncated && (!partial || strings.TrimSpace(text.String()) == ""):
 		m.learned.widen()
 		return out, errTruncated
 	case msg.StopReason == anthropic.StopReasonRefusal:

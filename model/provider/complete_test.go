@@ -237,7 +237,7 @@ func TestCompleteDeadline(t *testing.T) {
 	})
 }
 
-func TestCompleteNobodyListens(t *testing.T) {
+func TestCompleteWithoutAServer(t *testing.T) {
 	eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
 		s.Close()
 		_, err := m.Complete(t.Context(), request())
@@ -395,7 +395,7 @@ func TestCompleteRefusedForGood(t *testing.T) {
 	})
 }
 
-func TestCompleteDoesNotTryAgainInVain(t *testing.T) {
+func TestCompleteDoesNotRetryOtherErrors(t *testing.T) {
 	for _, message := range []string{"Your credit balance is too low", "API key not valid", "The model `x` does not exist", "maximum context length exceeded"} {
 		eachAPI(t, func(t *testing.T, _ api, s *providertest.Server, m Completer) {
 			s.Always(providertest.Answer{Status: 400, Message: message})
@@ -435,7 +435,7 @@ func (r *toServer) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.next.RoundTrip(req)
 }
 
-func TestCompleteOpenAIsOwnModels(t *testing.T) {
+func TestCompleteOpenAIReasoningModels(t *testing.T) {
 	s := providertest.New(t)
 	s.Always(providertest.Answer{Text: "x"})
 	r, err := New(nil, Options{
@@ -613,4 +613,22 @@ func BenchmarkComplete(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestCompleteGivesPartOfAnAnswer(t *testing.T) {
+	eachAPI(t, func(t *testing.T, a api, s *providertest.Server, m Completer) {
+		finish := "length"
+		if a.name == "anthropic" {
+			finish = "max_tokens"
+		}
+		s.Script(providertest.Answer{Text: "SKIP, because the", Finish: finish}, providertest.Answer{Text: " ", Finish: finish})
+		req := request()
+		req.Partial = true
+		got, err := m.Complete(t.Context(), req)
+		require.NoError(t, err)
+		require.Equal(t, "SKIP, because the", got.Text)
+		require.Equal(t, 20, got.Usage.OutputTokens)
+		_, err = m.Complete(t.Context(), req)
+		require.ErrorIs(t, err, errTruncated, "nothing of it is there")
+	})
 }

@@ -3,7 +3,6 @@ package provider
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -27,16 +26,12 @@ type Embedder struct {
 // Embedder returns the embedding model of a reference. It opens no connection.
 // Errors are [ErrUnresolved].
 func (r *Registry) Embedder(ref string) (*Embedder, error) {
-	name, model, err := splitRef(ref)
-	if err != nil {
-		return nil, err
-	}
-	c, ok := r.providers[name]
+	c, model, err := r.find(ref)
 	switch {
-	case !ok:
-		return nil, notConfigured(name)
+	case err != nil:
+		return nil, err
 	case c.api != APIOpenAI:
-		return nil, noEmbeddings(name, c.api)
+		return nil, fmt.Errorf("%w: provider %q speaks %s, which has no embeddings; it must speak %s", ErrUnresolved, c.name, c.api, APIOpenAI)
 	case c.err != nil:
 		return nil, c.err
 	}
@@ -44,35 +39,7 @@ func (r *Registry) Embedder(ref string) (*Embedder, error) {
 	patient.limit = maxEmbeddingBody
 	cfg := openai.DefaultConfig(c.client.key)
 	cfg.BaseURL, cfg.HTTPClient = c.baseURL, &patient
-	return &Embedder{client: openai.NewClientWithConfig(cfg), model: model, Ref: name + "/" + model, BaseURL: c.baseURL}, nil
-}
-
-func notConfigured(name string) error {
-	return fmt.Errorf("%w: provider %q is not configured", ErrUnresolved, name)
-}
-
-func noEmbeddings(name, api string) error {
-	return fmt.Errorf("%w: provider %q speaks %s, which has no embeddings; it must speak %s", ErrUnresolved, name, api, APIOpenAI)
-}
-
-// CheckEmbedder returns why a reference can name no embedding model, whatever the
-// keys: no such provider, or one whose API has no embeddings.
-func CheckEmbedder(ref string, configured map[string]Config) error {
-	name, _, err := splitRef(ref)
-	if err != nil {
-		return err
-	}
-	all := Builtin()
-	maps.Copy(all, configured)
-	c, ok := all[name]
-	if !ok {
-		return notConfigured(name)
-	}
-	e, err := settle(name, c)
-	if err == nil && e.api != APIOpenAI {
-		err = noEmbeddings(name, e.api)
-	}
-	return err
+	return &Embedder{client: openai.NewClientWithConfig(cfg), model: model, Ref: c.name + "/" + model, BaseURL: c.baseURL}, nil
 }
 
 // Embed returns a vector for each text, in their order, each of length 1 and

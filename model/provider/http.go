@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -26,16 +25,11 @@ const maxBody = 1 << 20
 // StatusError is a response whose status is not 2xx, or a 2xx one whose body
 // reports an error.
 type StatusError struct {
-	Code int
-	// Message is the provider's, on one line, without the key; "" if the
-	// body has none.
-	Message string
-	// RetryAfter is the wait that the provider asks for; 0 if it names none.
-	RetryAfter time.Duration
+	Code       int
+	Message    string        // the provider's, on one line, without the key; "" if the body has none
+	RetryAfter time.Duration // the wait that the provider asks for; 0 if it names none
 
-	// detail is more of the body, in lower case, to find out which parameter
-	// was refused.
-	detail string
+	detail string // more of the body, in lower case, to find out which parameter was refused
 }
 
 // Error implements error.
@@ -58,24 +52,15 @@ func (e *StatusError) Error() string {
 // the configuration, connections stay.
 var sharedTransport = sync.OnceValue(func() http.RoundTripper { return NewTransport() })
 
-// NewTransport returns a transport that keeps connections open between
-// requests, speaks HTTP/2 where the server does, and takes proxies from the
-// environment.
+// NewTransport returns a transport that keeps more connections open between
+// requests than the default one, and notices dead ones.
 func NewTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    10 * time.Second,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    64,
-		IdleConnTimeout:        3 * time.Minute,
-		ExpectContinueTimeout:  time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
-		// A dead connection would swallow requests until their deadline.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
-	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.MaxIdleConns, t.MaxIdleConnsPerHost, t.IdleConnTimeout = 256, 64, 3*time.Minute
+	t.MaxResponseHeaderBytes = 64 << 10
+	// A dead connection would swallow requests until their deadline.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second}
+	return t
 }
 
 // client sends requests and returns only responses that are complete, bounded,

@@ -45,7 +45,7 @@ func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, er
 	if err != nil {
 		return Completion{}, err
 	}
-	return m.completion(resp)
+	return m.completion(resp, req.Partial)
 }
 
 // without is quirks.without that also knows the refusals of the client library,
@@ -103,7 +103,7 @@ func responseFormat(req Request, f format) *openai.ChatCompletionResponseFormat 
 	}
 }
 
-func (m *openAIModel) completion(resp openai.ChatCompletionResponse) (Completion, error) {
+func (m *openAIModel) completion(resp openai.ChatCompletionResponse, partial bool) (Completion, error) {
 	out := Completion{Usage: Usage{InputTokens: resp.Usage.PromptTokens, OutputTokens: resp.Usage.CompletionTokens}}
 	if d := resp.Usage.PromptTokensDetails; d != nil {
 		out.Usage.CachedTokens = d.CachedTokens
@@ -119,7 +119,7 @@ func (m *openAIModel) completion(resp openai.ChatCompletionResponse) (Completion
 	}
 	said := b.String()
 	switch {
-	case choice.FinishReason == openai.FinishReasonLength:
+	case choice.FinishReason == openai.FinishReasonLength && (!partial || strings.TrimSpace(said) == ""):
 		m.learned.widen()
 		return out, errTruncated
 	case choice.FinishReason == openai.FinishReasonContentFilter:

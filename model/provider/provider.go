@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,30 +24,21 @@ const (
 
 // Errors of this package, besides [*StatusError]. Their texts never hold a key.
 var (
-	// ErrUnresolved: a reference names no provider that is configured, or one
-	// whose key is not set.
+	// ErrUnresolved: the provider of a reference is not configured, or has no key.
 	ErrUnresolved = errors.New("model cannot be resolved")
-	// errRefused: the model or its provider declined to answer.
-	errRefused = errors.New("refusal by the model")
-	// errTruncated: the answer reached its length limit.
-	errTruncated = errors.New("answer truncated at its length limit")
-	// errEmpty: the answer holds no text.
-	errEmpty = errors.New("empty answer")
 	// ErrMalformed: the body is not what the API promises.
 	ErrMalformed = errors.New("malformed response")
-	// errTooLarge: the body is longer than [maxBody], or its like for vectors.
-	errTooLarge = errors.New("response too large")
+	errRefused   = errors.New("refusal by the model")
+	errTruncated = errors.New("answer truncated at its length limit")
+	errEmpty     = errors.New("empty answer")
+	errTooLarge  = errors.New("response too large")
 )
 
 // Config is how to reach a provider: an entry of HINT_PROVIDERS.
 type Config struct {
-	// BaseURL is http or https, to which the path of the API is appended.
-	BaseURL string `json:"baseUrl"`
-	// API is one of the API constants.
-	API string `json:"api"`
-	// APIKeyEnv names the environment variable that holds the key; "" for a
-	// provider that needs none.
-	APIKeyEnv string `json:"apiKeyEnv"`
+	BaseURL   string `json:"baseUrl"`   // http or https, to which the path of the API is appended
+	API       string `json:"api"`       // one of the API constants
+	APIKeyEnv string `json:"apiKeyEnv"` // the variable that holds the key; "" for a provider that needs none
 }
 
 // builtin are the providers that need no configuration but their key.
@@ -57,9 +49,6 @@ var builtin = map[string]Config{
 	"openrouter": {BaseURL: "https://openrouter.ai/api/v1", API: APIOpenAI, APIKeyEnv: "OPENROUTER_API_KEY"},
 	"ollama":     {BaseURL: "http://127.0.0.1:11434/v1", API: APIOpenAI},
 }
-
-// Builtin returns the providers that are there without configuration.
-func Builtin() map[string]Config { return maps.Clone(builtin) }
 
 // Validate returns what is wrong with the entry of a provider. Fields that a
 // built-in provider of that name has may be absent.
@@ -78,13 +67,7 @@ func settle(name string, c Config) (entry, error) {
 		return entry{}, fmt.Errorf("provider %q: the name must not be empty and must not hold a slash or white space", name)
 	}
 	base, known := builtin[name]
-	e := entry{api: c.API, keyEnv: c.APIKeyEnv, keyRequired: c.APIKeyEnv != ""}
-	if e.api == "" {
-		e.api = APIOpenAI
-		if known {
-			e.api = base.API
-		}
-	}
+	e := entry{api: cmp.Or(c.API, base.API, APIOpenAI), keyEnv: c.APIKeyEnv, keyRequired: c.APIKeyEnv != ""}
 	if e.api != APIOpenAI && e.api != APIAnthropic {
 		return entry{}, fmt.Errorf("provider %q: api is %q, not %s or %s", name, c.API, APIOpenAI, APIAnthropic)
 	}
@@ -96,10 +79,7 @@ func settle(name string, c Config) (entry, error) {
 	if e.keyEnv != "" && !variableName.MatchString(e.keyEnv) {
 		return entry{}, fmt.Errorf("provider %q: apiKeyEnv must be the name of an environment variable", name)
 	}
-	raw := strings.TrimSpace(c.BaseURL)
-	if raw == "" {
-		raw = base.BaseURL
-	}
+	raw := cmp.Or(strings.TrimSpace(c.BaseURL), base.BaseURL)
 	if raw == "" {
 		return entry{}, fmt.Errorf("provider %q: baseUrl is missing", name)
 	}
@@ -129,14 +109,16 @@ type entry struct {
 
 // Request is one question to a model.
 type Request struct {
-	// System is the part that does not change from request to request;
-	// providers that cache prompts are told so.
-	System string
-	User   string
-	// MaxTokens bounds the answer.
-	MaxTokens int
-	// Temperature is the sampling temperature, for models that take one; 0 for
-	// a low one: the same question should get the same answer.
+	// System does not change from request to request; providers that cache prompts
+	// are told so.
+	System    string
+	User      string
+	MaxTokens int // bounds the answer
+	// Partial: the beginning of an answer is enough. One that was cut at MaxTokens
+	// is not an error, unless nothing of it is there.
+	Partial bool
+	// Temperature is for models that take one; 0 for a low one: the same question
+	// should get the same answer.
 	Temperature float64
 	// Schema is the JSON schema of the answer, enforced where the provider can
 	// do that; nil for free text. SchemaName is its name.
@@ -152,8 +134,7 @@ type Completion struct {
 
 // Usage counts tokens as the provider reports them.
 type Usage struct {
-	// InputTokens includes those that came from the provider's prompt cache.
-	InputTokens  int
+	InputTokens  int // with those from the provider's prompt cache
 	OutputTokens int
 	CachedTokens int
 }
@@ -186,6 +167,7 @@ type Registry struct {
 // connection is a provider that can be asked, or the reason why it cannot.
 type connection struct {
 	entry
+	name   string
 	client *client
 	err    error
 }
@@ -204,7 +186,7 @@ func New(configured map[string]Config, opts Options) (*Registry, error) {
 	if opts.Transport == nil {
 		opts.Transport = sharedTransport()
 	}
-	all := Builtin()
+	all := maps.Clone(builtin)
 	maps.Copy(all, configured)
 
 	r := &Registry{providers: make(map[string]connection, len(all)), models: make(map[string]Completer)}
@@ -219,7 +201,7 @@ func New(configured map[string]Config, opts Options) (*Registry, error) {
 		if e.keyEnv != "" {
 			key = strings.TrimSpace(opts.Getenv(e.keyEnv))
 		}
-		c := connection{entry: e, client: newClient(opts.Transport, key)}
+		c := connection{entry: e, name: name, client: newClient(opts.Transport, key)}
 		if key == "" && e.keyRequired {
 			c.err = fmt.Errorf("%w: provider %q needs a key in the environment variable %s", ErrUnresolved, name, e.keyEnv)
 		}
@@ -231,31 +213,29 @@ func New(configured map[string]Config, opts Options) (*Registry, error) {
 	return r, nil
 }
 
-// splitRef splits provider/model at the first slash: models may have slashes
-// of their own.
-func splitRef(ref string) (name, model string, err error) {
-	name, model, _ = strings.Cut(strings.TrimSpace(ref), "/")
+// find returns the provider of a reference, which may have no key, and the name
+// of the model there.
+func (r *Registry) find(ref string) (c connection, model string, err error) {
+	// Only the first slash counts: models may have slashes of their own.
+	name, model, _ := strings.Cut(strings.TrimSpace(ref), "/")
 	if name == "" || model == "" {
-		return "", "", fmt.Errorf("%w: %q is not of the form provider/model", ErrUnresolved, ref)
+		return connection{}, "", fmt.Errorf("%w: %q is not of the form provider/model", ErrUnresolved, ref)
 	}
-	return name, model, nil
+	c, ok := r.providers[name]
+	if !ok {
+		err = fmt.Errorf("%w: provider %q is not configured", ErrUnresolved, name)
+	}
+	return c, model, err
 }
 
 // Resolve returns the model of a reference. It opens no connection, so a model
 // that does not exist fails when it is asked. Errors are [ErrUnresolved].
 func (r *Registry) Resolve(ref string) (Completer, error) {
-	name, model, err := splitRef(ref)
-	if err != nil {
+	c, model, err := r.find(ref)
+	if err := cmp.Or(err, c.err); err != nil {
 		return nil, err
 	}
-	c, ok := r.providers[name]
-	if !ok {
-		return nil, notConfigured(name)
-	}
-	if c.err != nil {
-		return nil, c.err
-	}
-	key := name + "/" + model
+	key := c.name + "/" + model
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m, ok := r.models[key]; ok {

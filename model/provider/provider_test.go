@@ -52,10 +52,10 @@ func TestValidate(t *testing.T) {
 }
 
 func TestBuiltinProvidersAreValid(t *testing.T) {
-	for name, c := range Builtin() {
+	for name, c := range builtin {
 		require.NoError(t, Validate(name, c), name)
 	}
-	require.Len(t, Builtin(), 5)
+	require.Len(t, builtin, 5)
 }
 
 func TestSettle(t *testing.T) {

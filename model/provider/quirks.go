@@ -4,25 +4,19 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 )
 
-// quirks records which optional parameters the server of a model rejects. Parameters that a model lacks are left out of the next
-// requests, so that finding out costs one refused request.
+// quirks are the optional parameters that the server of a model rejects. They are
+// left out of the next requests, so that finding out costs one refused request.
 type quirks struct {
-	// format is the strongest form of structured output that is accepted.
-	format format
-	// noTemperature: sampling parameters are refused.
+	format        format // the strongest form of structured output that is accepted
 	noTemperature bool
-	// otherTokens: the bound goes by its other name (max_tokens or
-	// max_completion_tokens).
-	otherTokens bool
-	// noThinking: the parameter that turns thinking off is refused.
-	noThinking bool
-	// wide: the model thinks before it answers and what it thinks counts, so
-	// the bound must leave room for that.
-	wide bool
+	otherTokens   bool // the bound goes by its other name (max_tokens or max_completion_tokens)
+	noThinking    bool // the parameter that turns thinking off is refused
+	wide          bool // the model's thinking counts as output, so the bound must leave room for it
 }
 
 // format is a form of structured output, strongest first.
@@ -46,35 +40,27 @@ type memory struct {
 	q  quirks
 }
 
-func (m *memory) get() quirks {
+// update applies a change, which may be none, and returns what is known then.
+func (m *memory) update(change func(*quirks)) quirks {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	change(&m.q)
 	return m.q
 }
 
-func (m *memory) set(q quirks) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.q = q
-}
-
 // widen makes room for thinking from the next request on.
-func (m *memory) widen() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.q.wide = true
-}
+func (m *memory) widen() { m.update(func(q *quirks) { q.wide = true }) }
 
 // ask puts a question with the quirks that are known, and again, as long as
 // without knows what to leave out, when the server refuses it. What helped is
 // remembered for the next question.
 func ask[R any](ctx context.Context, learned *memory, without func(quirks, error) (quirks, bool), put func(quirks) (R, error)) (R, error) {
-	known := learned.get()
+	known := learned.update(func(*quirks) {})
 	for q, try := known, 0; ; try++ {
 		answer, err := put(q)
 		if err == nil {
 			if q != known {
-				learned.set(q)
+				learned.update(func(now *quirks) { *now = q })
 			}
 			return answer, nil
 		}
@@ -95,13 +81,6 @@ func (q quirks) tokens(want int) int {
 	return want
 }
 
-// bare is the last resort for a server that rejects a request without naming the
-// parameter: no optional parameters.
-func (q quirks) bare() quirks {
-	q.format, q.noTemperature, q.noThinking = formatNone, true, true
-	return q
-}
-
 // unrelated are words of refusals that leaving out a parameter cannot help.
 var unrelated = []string{
 	"api key", "api_key", "credit", "billing", "quota", "not found", "does not exist",
@@ -111,18 +90,13 @@ var unrelated = []string{
 // without returns quirks with which a refused request is worth another try, by
 // the parameters that the error mentions; false when there are none.
 func (q quirks) without(err error) (quirks, bool) {
-	var status *StatusError
-	if !errors.As(err, &status) || status.Code != http.StatusBadRequest && status.Code != http.StatusUnprocessableEntity {
+	status, ok := errors.AsType[*StatusError](err)
+	if !ok || status.Code != http.StatusBadRequest && status.Code != http.StatusUnprocessableEntity {
 		return q, false
 	}
 	next := q
 	mentions := func(words ...string) bool {
-		for _, w := range words {
-			if strings.Contains(status.detail, w) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(status.detail, word) })
 	}
 	if mentions("temperature", "top_p", "sampling") {
 		next.noTemperature = true
@@ -134,18 +108,11 @@ func (q quirks) without(err error) (quirks, bool) {
 		next.noThinking, next.wide = true, true
 	}
 	if mentions("response_format", "json_schema", "json_object", "output_config", "output_format", "structured output", "schema") {
-		next.format = q.weaker(status.detail)
+		next.format = min(q.format+1, formatNone)
 	}
 	if next == q && !mentions(unrelated...) {
-		next = q.bare()
+		// The last resort when no parameter is named: no optional parameters.
+		next.format, next.noTemperature, next.noThinking = formatNone, true, true
 	}
 	return next, next != q
-}
-
-// weaker is the next form of structured output to try.
-func (q quirks) weaker(detail string) format {
-	if q.format == formatSchema && strings.Contains(detail, "json_object") {
-		return formatObject
-	}
-	return min(q.format+1, formatNone)
 }

@@ -1,15 +1,15 @@
-// Command bench measures the hot path against its floors, everything in
-// processes of their own on this machine, over loopback and in a temporary
-// directory: hints against a bare echo service, events against fetching,
-// decoding and acknowledging alone, long sessions against short ones, a start
-// with many sessions against one with none. It prints Markdown tables.
+// Command bench measures the hot path against its floors: hints against a bare
+// echo service, events against fetching, decoding and acknowledging alone, long
+// sessions against short ones, a start with many sessions against one with none.
+// Everything runs in processes of its own on this machine, over loopback and in a
+// temporary directory. It prints Markdown tables.
 //
 //	go run ./test/bench
 //	go run ./test/bench -only hint,events
 //	go run ./test/bench -quick -json
 //
-// Absolute figures depend on the machine, and on what else it does; the ratios
-// are what to look at.
+// Absolute figures depend on the machine and on its other load: compare the
+// ratios.
 package main
 
 import (
@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -53,49 +54,54 @@ type part struct {
 
 var parts = []part{
 	{"hint", "round trip of a local hint against an echo", (*bench).measureHint},
-	{"throughput", "hints at once against echoes", (*bench).measureThroughput},
+	{"throughput", "concurrent hints against echoes", (*bench).measureThroughput},
 	{"events", "events against fetch, decode and acknowledge; memory", (*bench).measureEvents},
+	{"interleaved", "events of many sessions at the same time, in short and long turns", (*bench).measureInterleaved},
 	{"sessions", "events of long sessions against those of short ones", (*bench).measureSessions},
 	{"start", "start with many sessions against one with none", (*bench).measureStart},
 }
 
-// settings say how much is measured.
+// settings are how much is measured.
 type settings struct {
 	requests, requesters, rounds, sessions int
 	round                                  time.Duration
 	events, eventSessions, eventRounds     int
 	consumers                              []int
+	interleavedEvents                      int
+	interleavedSessions, interleavedCalls  []int
 	rest                                   time.Duration
 	longSessions, longTurns, shortTurns    int
 	rhythm                                 time.Duration
 	existing, starts                       int
 
-	only                   []string
-	json                   bool
-	dir, consumer, profile string
+	only          []string
+	json          bool
+	dir, consumer string
 }
 
 var full = settings{
 	requests: 3000, requesters: 8, rounds: 5, sessions: 1000, round: 2 * time.Second,
 	events: 30_000, eventSessions: 5000, eventRounds: 3, consumers: []int{1, 2, 4}, rest: 5 * time.Second,
+	interleavedEvents: 60_000, interleavedSessions: []int{200, 5000}, interleavedCalls: []int{5, 200},
 	longSessions: 40, longTurns: 600, shortTurns: 5, rhythm: 500 * time.Millisecond,
 	existing: 10_000, starts: 5,
 }
 
-// quick is for a look at whether everything works; its figures say little.
+// quick only shows whether everything works.
 var quick = settings{
 	requests: 60, requesters: 4, rounds: 1, sessions: 50, round: 200 * time.Millisecond,
 	events: 200, eventSessions: 50, eventRounds: 1, consumers: []int{1, 2},
+	interleavedEvents: 200, interleavedSessions: []int{5, 20}, interleavedCalls: []int{5, 20},
 	longSessions: 4, longTurns: 30, shortTurns: 2, rhythm: 60 * time.Millisecond,
 	existing: 200, starts: 1,
 }
 
-// errUsage: the arguments are wrong, which has been said.
+// errUsage means that the arguments are wrong, which is already on standard error.
 var errUsage = errors.New("usage")
 
 func parse(args []string, stderr io.Writer) (settings, error) {
 	s := full
-	if slices.ContainsFunc(args, func(a string) bool { return strings.TrimLeft(a, "-") == "quick" }) {
+	if slices.Contains(args, "-quick") || slices.Contains(args, "--quick") {
 		s = quick
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
@@ -108,70 +114,79 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 		fmt.Fprintln(stderr, "\nFlags:")
 		flags.PrintDefaults()
 	}
-	list := func(name, usage string, set func(items []string) error) {
-		flags.Func(name, usage, func(text string) error { return set(strings.Split(text, ",")) })
-	}
-	flags.Bool("quick", false, "measure little, in some seconds: whether it works, not how fast it is")
-	list("only", "`parts` to measure, separated by commas", func(items []string) error {
-		for _, name := range items {
+	flags.Bool("quick", false, "measure little, in seconds: whether it works, not how fast it is")
+	flags.Func("only", "`parts` to measure, separated by commas", func(text string) error {
+		s.only = strings.Split(text, ",")
+		for _, name := range s.only {
 			if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
 				return fmt.Errorf("no part %q", name)
 			}
 		}
-		s.only = items
 		return nil
 	})
-	flags.BoolVar(&s.json, "json", false, "print JSON: seconds, bytes, figures per second and plain ratios, null for what is not known")
+	flags.BoolVar(&s.json, "json", false, "print JSON: seconds, bytes, figures per second and plain ratios, null for unknown figures")
 	flags.StringVar(&s.dir, "dir", "", "`directory` on the disk to measure on (default the system's for temporary files)")
 	flags.StringVar(&s.consumer, "consumer", "", "`binary` to measure (default built from the source)")
-	flags.StringVar(&s.profile, "profile", "", "`directory` for processor profiles of the consumers, which are slower then; not with -consumer")
 	flags.IntVar(&s.requests, "n", s.requests, "hint: requests of each kind, one at a time")
-	flags.IntVar(&s.requesters, "c", s.requesters, "throughput: requesters at once")
-	flags.IntVar(&s.sessions, "s", s.sessions, "hint, throughput: sessions that the requests are of")
+	flags.IntVar(&s.requesters, "c", s.requesters, "throughput: concurrent requesters")
+	flags.IntVar(&s.sessions, "s", s.sessions, "hint, throughput: sessions of the requests")
 	flags.DurationVar(&s.round, "t", s.round, "throughput: time of a round")
 	flags.IntVar(&s.rounds, "rounds", s.rounds, "throughput: rounds, of which the median counts")
-	flags.IntVar(&s.events, "events", s.events, "events: how many")
-	flags.IntVar(&s.eventSessions, "event-sessions", s.eventSessions, "events: their sessions")
-	flags.IntVar(&s.eventRounds, "event-rounds", s.eventRounds, "events: rounds, of which the median counts")
-	flags.IntVar(&s.longSessions, "long-sessions", s.longSessions, "sessions: long ones at once")
-	flags.IntVar(&s.longTurns, "long-turns", s.longTurns, "sessions: turns of a long one")
-	flags.DurationVar(&s.rhythm, "rhythm", s.rhythm, "sessions: time between two events of one")
-	flags.IntVar(&s.existing, "existing", s.existing, "start: sessions that are there")
+	flags.IntVar(&s.events, "events", s.events, "events, interleaved: events of sessions that have their turns one after the other, eight at a time")
+	flags.IntVar(&s.eventSessions, "event-sessions", s.eventSessions, "events, interleaved: sessions of those events")
+	flags.IntVar(&s.eventRounds, "event-rounds", s.eventRounds, "events, interleaved: rounds, of which the median counts")
+	flags.IntVar(&s.longSessions, "long-sessions", s.longSessions, "sessions: concurrent long sessions")
+	flags.IntVar(&s.longTurns, "long-turns", s.longTurns, "sessions: turns of a long session")
+	flags.DurationVar(&s.rhythm, "rhythm", s.rhythm, "sessions: time between two events of a session")
+	flags.IntVar(&s.existing, "existing", s.existing, "start: existing sessions")
 	flags.IntVar(&s.starts, "starts", s.starts, "start: starts of each kind, of which the median counts")
-	list("consumers", "events: `numbers` of consumers at once, separated by commas (default 1,2,4)", func(items []string) error {
-		s.consumers = nil
-		for _, text := range items {
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 1 {
-				return fmt.Errorf("%q is no number of consumers", text)
-			}
-			s.consumers = append(s.consumers, n)
-		}
-		return nil
-	})
+	numbers(flags, "consumers", "events: `numbers` of concurrent consumers", &s.consumers)
+	flags.IntVar(&s.interleavedEvents, "interleaved-events", s.interleavedEvents, "interleaved: events of each workload at most, also in the middle of a turn")
+	numbers(flags, "interleaved-sessions", "interleaved: `numbers` of sessions that have their turns at the same time", &s.interleavedSessions)
+	numbers(flags, "interleaved-calls", "interleaved: `numbers` of tool calls a turn", &s.interleavedCalls)
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return s, err
 		}
 		return s, errUsage
 	}
-	switch least := min(s.requests, s.requesters, s.sessions, s.rounds, s.eventRounds, s.events, s.eventSessions, s.longSessions, s.longTurns, s.existing, s.starts); {
+	switch least := min(s.requests, s.requesters, s.sessions, s.rounds, s.eventRounds, s.events, s.eventSessions, s.interleavedEvents, s.longSessions, s.longTurns, s.existing, s.starts); {
 	case flags.NArg() > 0:
-		fmt.Fprintf(stderr, "bench: what is %q?\n", flags.Arg(0))
+		fmt.Fprintf(stderr, "bench: unexpected argument %q\n", flags.Arg(0))
 	case least < 1 || s.round <= 0 || s.rhythm <= 0:
 		fmt.Fprintln(stderr, "bench: numbers and times must be positive")
-	case s.profile != "" && s.consumer != "":
-		fmt.Fprintln(stderr, "bench: -profile builds a consumer of its own, and -consumer names one")
 	default:
 		return s, nil
 	}
 	return s, errUsage
 }
 
+// numbers adds a flag for positive numbers.
+func numbers(flags *flag.FlagSet, name, usage string, value *[]int) {
+	usage = fmt.Sprintf("%s, separated by commas (default %s)", usage, strings.Trim(strings.ReplaceAll(fmt.Sprint(*value), " ", ","), "[]"))
+	flags.Func(name, usage, func(text string) error {
+		*value = nil
+		for item := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(item)
+			if err != nil || n < 1 {
+				return fmt.Errorf("not a positive number: %q", item)
+			}
+			*value = append(*value, n)
+		}
+		return nil
+	})
+}
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if len(args) > 0 {
 		if role, ok := roles[args[0]]; ok {
-			return runRole(ctx, role, args[1:])
+			// The parent's end closes standard input.
+			ctx, cancel := context.WithCancel(ctx)
+			go func() {
+				_, _ = io.Copy(io.Discard, os.Stdin)
+				cancel()
+			}()
+			return role(ctx, args[1:])
 		}
 	}
 	s, err := parse(args, stderr)
@@ -184,7 +199,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}}
 	m := thisMachine(began)
 	err = b.prepare(ctx)
-	defer b.clean()
+	defer func() { _ = os.RemoveAll(b.temp) }()
 	if err != nil {
 		return err
 	}
@@ -213,7 +228,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// report is everything that was measured.
+// report is the result.
 type report struct {
 	machine
 	Tables []table `json:"tables"`
@@ -228,26 +243,23 @@ type machine struct {
 	System     string `json:"system"`
 	Go         string `json:"go"`
 	NATSServer string `json:"natsServer"`
-	// Load is the system's load average over a minute before the start.
+	// Load is the system's load average over the minute before the start.
 	Load string `json:"load,omitempty"`
 }
+
+var cpuModel = regexp.MustCompile(`(?m)^model name\s*: (.*)$`)
 
 func thisMachine(now time.Time) machine {
 	m := machine{
 		Date: now.Format(time.DateOnly), CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 		System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), NATSServer: server.VERSION,
 	}
-	if info, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(info)) {
-			if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
-				m.CPU = strings.TrimSpace(value)
-				break
-			}
-		}
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	if model := cpuModel.FindSubmatch(info); model != nil {
+		m.CPU = string(model[1])
 	}
-	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
-		m.Load, _, _ = strings.Cut(string(load), " ")
-	}
+	load, _ := os.ReadFile("/proc/loadavg")
+	m.Load, _, _ = strings.Cut(string(load), " ")
 	return m
 }
 
@@ -266,15 +278,15 @@ func (m machine) String() string {
 	return out
 }
 
-// dataDirectory is a new path in the temporary directory.
+// dataDirectory returns a new path in the temporary directory.
 func (b *bench) dataDirectory(name string) string {
 	b.directories++
 	return filepath.Join(b.temp, fmt.Sprintf("%02d-%s", b.directories, name))
 }
 
-// discard deletes what is large in a data directory. The thousands of session
-// files stay until the end: a file system that has just deleted so many takes
-// several times as long to make the next run's.
+// discard deletes a data directory except for the session files, which stay until
+// the end: after deleting thousands of files, a file system takes several times as
+// long to make new ones.
 func discard(data string) {
 	entries, _ := os.ReadDir(data)
 	for _, e := range entries {

@@ -15,10 +15,13 @@ func TestParse(t *testing.T) {
 		args []string
 		want func(*settings)
 	}{
-		{"nothing", nil, func(*settings) {}},
+		{"no arguments", nil, func(*settings) {}},
 		{"parts", []string{"-only", "hint,events"}, func(s *settings) { s.only = []string{"hint", "events"} }},
 		{"quick", []string{"-quick"}, func(s *settings) { *s = quick }},
-		{"quick and more of something", []string{"-n", "7", "--quick"}, func(s *settings) { *s = quick; s.requests = 7 }},
+		{"quick with a larger number", []string{"-n", "7", "--quick"}, func(s *settings) { *s = quick; s.requests = 7 }},
+		{"interleaved sessions", []string{"-interleaved-sessions", "10", "-interleaved-calls", "1,2", "-interleaved-events", "9"}, func(s *settings) {
+			s.interleavedSessions, s.interleavedCalls, s.interleavedEvents = []int{10}, []int{1, 2}, 9
+		}},
 		{"consumers", []string{"-consumers", "3,1"}, func(s *settings) { s.consumers = []int{3, 1} }},
 	}
 	for _, tt := range tests {
@@ -38,14 +41,14 @@ func TestParseRefuses(t *testing.T) {
 	tests := []struct {
 		name string
 		args []string
-		says string
+		want string
 	}{
 		{"an unknown part", []string{"-only", "hint,speed"}, `no part "speed"`},
-		{"no consumers", []string{"-consumers", "1,0"}, `"0" is no number of consumers`},
-		{"no requests", []string{"-n", "0"}, "must be positive"},
-		{"no time", []string{"-t", "0s"}, "must be positive"},
-		{"an argument", []string{"hint"}, `what is "hint"?`},
-		{"a profile of a given binary", []string{"-profile", "p", "-consumer", "c"}, "-profile"},
+		{"zero consumers", []string{"-consumers", "1,0"}, `not a positive number: "0"`},
+		{"zero calls", []string{"-interleaved-calls", "5,0"}, `not a positive number: "0"`},
+		{"zero requests", []string{"-n", "0"}, "must be positive"},
+		{"zero time", []string{"-t", "0s"}, "must be positive"},
+		{"an argument", []string{"hint"}, `unexpected argument "hint"`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -53,7 +56,7 @@ func TestParseRefuses(t *testing.T) {
 			var stderr strings.Builder
 			_, err := parse(tt.args, &stderr)
 			require.ErrorIs(t, err, errUsage)
-			require.Contains(t, stderr.String(), tt.says)
+			require.Contains(t, stderr.String(), tt.want)
 		})
 	}
 }

@@ -17,30 +17,30 @@ import (
 	"time"
 )
 
-// process is a running child. Each tells on its standard error, in one line of
-// JSON, that it is ready, and at which URL there is NATS.
+// process is a running child process. It reports on its standard error, in one
+// line of JSON, that it is ready, with the URL of its NATS server.
 type process struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
 	done  chan struct{}
-	// url and took are known once it is ready: took since its start, and nats
-	// of that for the server.
-	url        string
+	url   string
+	// took is the time from the start to ready, nats the server's part of it.
 	took, nats time.Duration
 }
 
-// startTime is the longest that a process may take to be ready.
+// startTime is the maximum for a process to become ready.
 const startTime = 2 * time.Minute
 
-// launch starts a child and waits until it is ready.
+// launch starts a child process and waits until it is ready.
 func launch(ctx context.Context, cmd *exec.Cmd) (*process, error) {
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return nil, err
 	}
-	// Its end is how a role of this program learns that it is to stop, also
-	// when this process is killed.
+	// The roles of this program stop at the end of their standard input, which
+	// also comes when this process is killed.
 	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
@@ -51,56 +51,54 @@ func launch(ctx context.Context, cmd *exec.Cmd) (*process, error) {
 	ready := make(chan logLine, 1)
 	go func() {
 		defer close(p.done)
-		for lines := bufio.NewReader(stderr); ; {
-			line, err := lines.ReadBytes('\n')
-			l, tell := parseLine(line)
-			if tell {
+		for lines := bufio.NewReader(stderr); err == nil; {
+			var line []byte
+			line, err = lines.ReadBytes('\n')
+			l, show := parseLine(line)
+			if show {
 				_, _ = os.Stderr.Write(line)
 			}
 			if l.Msg == "ready" {
 				ready <- l
-			}
-			if err != nil {
-				break
 			}
 		}
 		_ = cmd.Wait()
 	}()
 	select {
 	case l := <-ready:
-		p.took, p.url, p.nats = time.Since(began), l.NATS, l.OfWhichNATS
+		p.took, p.url, p.nats = time.Since(began), l.NATS, time.Duration(l.NATSMs)*time.Millisecond
 		return p, nil
 	case <-p.done:
-		return nil, fmt.Errorf("%s has ended instead of serving: %s", filepath.Base(cmd.Path), cmd.ProcessState)
+		return nil, fmt.Errorf("%s ended before it was ready: %s", filepath.Base(cmd.Path), cmd.ProcessState)
 	case <-ctx.Done():
 		p.stop()
 		return nil, ctx.Err()
 	case <-time.After(startTime):
 		p.stop()
-		return nil, fmt.Errorf("%s is not ready after %s", filepath.Base(cmd.Path), startTime)
+		return nil, fmt.Errorf("%s not ready after %s", filepath.Base(cmd.Path), startTime)
 	}
 }
 
-// logLine is a line of a process's log: the one with the message "ready" says
-// that it is.
+// logLine is a line of a process's log. The process is ready with the message
+// "ready".
 type logLine struct {
-	Level       string        `json:"level,omitempty"`
-	Msg         string        `json:"msg"`
-	NATS        string        `json:"nats"`
-	OfWhichNATS time.Duration `json:"ofWhichNATS,omitempty"`
+	Level  string `json:"level,omitempty"`
+	Msg    string `json:"msg"`
+	NATS   string `json:"nats"`
+	NATSMs int64  `json:"nats_ms,omitempty"` // the part of the start that NATS took
 }
 
-// parseLine reads a line of a process's standard error, and says whether a
-// person should see it.
-func parseLine(line []byte) (l logLine, tell bool) {
+// parseLine reads a line of a process's standard error, and reports whether it
+// should be shown.
+func parseLine(line []byte) (l logLine, show bool) {
 	if err := json.Unmarshal(line, &l); err != nil {
 		return logLine{}, len(line) > 0
 	}
 	return l, l.Level == "WARN" || l.Level == "ERROR"
 }
 
-// sayReady is how a role of this program says that it is ready.
-func sayReady(url string) error {
+// writeReady reports that this process is ready.
+func writeReady(url string) error {
 	return json.NewEncoder(os.Stderr).Encode(logLine{Msg: "ready", NATS: url})
 }
 
@@ -116,23 +114,26 @@ func (p *process) stop() {
 	}
 }
 
-// tick is the unit of processor time in /proc, which Linux gives as a hundredth
-// of a second to every program.
+// tick is the unit of processor time in /proc on Linux.
 const tick = 10 * time.Millisecond
 
-// processorTime is what the process has used of processors, for itself and in
-// the kernel; 0 where there is no /proc.
-func (p *process) processorTime() time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	return parseProcessorTime(stat)
+// proc reads one of the process's files in /proc, which is empty where there are
+// none.
+func (p *process) proc(name string) []byte {
+	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.cmd.Process.Pid, name))
+	return data
 }
+
+// processorTime is the process's user and system time, 0 if unknown.
+func (p *process) processorTime() time.Duration { return parseProcessorTime(p.proc("stat")) }
+
+// memory is the process's resident memory now and at its peak, in bytes, 0 if
+// unknown.
+func (p *process) memory() (now, peak int64) { return parseMemory(p.proc("status")) }
 
 // parseProcessorTime reads /proc/PID/stat.
 func parseProcessorTime(stat []byte) time.Duration {
-	// The name of the program, in brackets, may hold anything.
+	// The program's name, in brackets, may hold any character.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 13 {
 		return 0
@@ -140,16 +141,6 @@ func parseProcessorTime(stat []byte) time.Duration {
 	user, _ := strconv.ParseInt(string(fields[11]), 10, 64)
 	system, _ := strconv.ParseInt(string(fields[12]), 10, 64)
 	return time.Duration(user+system) * tick
-}
-
-// memory is what the process has in memory now and had at most, in bytes; 0
-// where there is no /proc.
-func (p *process) memory() (now, peak int64) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		return 0, 0
-	}
-	return parseMemory(status)
 }
 
 // parseMemory reads /proc/PID/status.
@@ -168,38 +159,20 @@ func parseMemory(status []byte) (now, peak int64) {
 	return now, peak
 }
 
-// copyTree copies a directory and syncs the copy to the disk, so that writing
-// it back does not fall into a measurement.
+// copyTree copies a directory and syncs the copy to the disk, so that it is not
+// written back during a measurement.
 func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+		return err
+	}
+	return filepath.WalkDir(to, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		file, err := os.Open(path) //nolint:gosec // the copy just made
 		if err != nil {
 			return err
 		}
-		rel, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, rel)
-		if d.IsDir() {
-			return os.MkdirAll(target, 0o700)
-		}
-		return copyFile(path, target)
+		return errors.Join(file.Sync(), file.Close())
 	})
-}
-
-func copyFile(from, to string) (err error) {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close() //nolint:errcheck // only read
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	if _, err := io.Copy(out, in); err != nil {
-		return err
-	}
-	return out.Sync()
 }

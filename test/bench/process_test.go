@@ -43,11 +43,11 @@ func TestParseLine(t *testing.T) {
 	tests := []struct {
 		name, line string
 		want       logLine
-		tell       bool
+		show       bool
 	}{
 		{
-			"ready", `{"time":"2026-11-21T05:18:35Z","level":"INFO","msg":"ready","took":42000000,"ofWhichNATS":31000000,"nats":"nats://127.0.0.1:4222"}` + "\n",
-			logLine{Level: "INFO", Msg: "ready", NATS: "nats://127.0.0.1:4222", OfWhichNATS: 31 * time.Millisecond},
+			"ready", `{"time":"2026-11-21T05:18:35Z","level":"INFO","msg":"ready","took_ms":42,"nats_ms":31,"nats":"nats://127.0.0.1:4222"}` + "\n",
+			logLine{Level: "INFO", Msg: "ready", NATS: "nats://127.0.0.1:4222", NATSMs: 31},
 			false,
 		},
 		{"something else", `{"level":"INFO","msg":"stopping"}`, logLine{Level: "INFO", Msg: "stopping"}, false},
@@ -59,9 +59,9 @@ func TestParseLine(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, tell := parseLine([]byte(tt.line))
+			got, show := parseLine([]byte(tt.line))
 			require.Equal(t, tt.want, got)
-			require.Equal(t, tt.tell, tell)
+			require.Equal(t, tt.show, show)
 		})
 	}
 }
@@ -72,7 +72,7 @@ func TestNATSConf(t *testing.T) {
 		var opts server.Options
 		require.NoError(t, opts.ProcessConfigString(natsConf(sync)), sync)
 		require.Equal(t, always, opts.SyncAlways, sync)
-		require.Equal(t, int32(8<<20), opts.MaxPayload, "the rest is the same")
+		require.Equal(t, int32(8<<20), opts.MaxPayload, "the other settings stay")
 	}
 }
 

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -21,47 +19,33 @@ import (
 	"intenthint/subjects"
 )
 
-// roles are what children of this program do instead of measuring. Each ends
-// with its context.
+// roles are what child processes of this program do instead of measuring. Each
+// ends with its context.
 var roles = map[string]func(ctx context.Context, args []string) error{
 	"serve-nats": serveNATS,
 	"echo":       serveEcho,
 	"drain":      drainEvents,
 }
 
-// runRole plays a role until it is interrupted or its standard input ends.
-func runRole(ctx context.Context, role func(context.Context, []string) error, args []string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		cancel()
-	}()
-	return role(ctx, args)
-}
-
-// Settings of sync_interval.
+// Values of sync_interval.
 const (
 	syncAlways  = "always"
 	syncDefault = "default"
 )
 
-// natsConf is the configuration that the consumer has built in, without its
-// sync_interval for the server's default.
+var syncInterval = regexp.MustCompile(`(?m)^[ \t]*sync_interval.*\n`)
+
+// natsConf is the consumer's built-in configuration, with sync_interval left out
+// for the server's default.
 func natsConf(sync string) string {
 	if sync == syncAlways {
 		return intenthint.NATSConf
 	}
-	var out strings.Builder
-	for line := range strings.Lines(intenthint.NATSConf) {
-		if !strings.HasPrefix(strings.TrimSpace(line), "sync_interval") {
-			out.WriteString(line)
-		}
-	}
-	return out.String()
+	return syncInterval.ReplaceAllString(intenthint.NATSConf, "")
 }
 
-// serveNATS is a NATS server: args are the store's directory and when it syncs.
+// serveNATS runs a NATS server. args are its store's directory and its
+// sync_interval.
 func serveNATS(ctx context.Context, args []string) error {
 	opts := &server.Options{}
 	if err := opts.ProcessConfigString(natsConf(args[1])); err != nil {
@@ -75,19 +59,24 @@ func serveNATS(ctx context.Context, args []string) error {
 	go ns.Start()
 	defer func() { ns.Shutdown(); ns.WaitForShutdown() }()
 	if !ns.ReadyForConnections(startTime) {
-		return errors.New("the NATS server did not start")
+		return errors.New("starting the NATS server: timeout")
 	}
-	if err := sayReady(ns.ClientURL()); err != nil {
-		return err
+	return serveUntil(ctx, ns.ClientURL())
+}
+
+// serveUntil reports that the process is ready and waits for its end.
+func serveUntil(ctx context.Context, url string) error {
+	err := writeReady(url)
+	if err == nil {
+		<-ctx.Done()
 	}
-	<-ctx.Done()
-	return nil
+	return err
 }
 
 const echoSubject = "bench.echo"
 
-// serveEcho answers every request with the body that a hint has about: args is
-// the server.
+// serveEcho answers every request with a body of the size of a hint. args is the
+// server's URL.
 func serveEcho(ctx context.Context, args []string) error {
 	nc, err := nats.Connect(args[0])
 	if err != nil {
@@ -95,26 +84,21 @@ func serveEcho(ctx context.Context, args []string) error {
 	}
 	defer nc.Close()
 	body := bytes.Repeat([]byte("x"), 2200)
-	service, err := micro.AddService(nc, micro.Config{
+	_, err = micro.AddService(nc, micro.Config{
 		Name: "echo", Version: "1.0.0",
 		Endpoint: &micro.EndpointConfig{Subject: echoSubject, Handler: micro.HandlerFunc(func(r micro.Request) { _ = r.Respond(body) })},
 	})
 	if err != nil {
 		return err
 	}
-	defer service.Stop() //nolint:errcheck // the process ends
 	if err := nc.Flush(); err != nil {
 		return err
 	}
-	if err := sayReady(args[0]); err != nil {
-		return err
-	}
-	<-ctx.Done()
-	return nil
+	return serveUntil(ctx, args[0])
 }
 
 // drainEvents is the floor of event ingestion: it fetches, decodes and
-// acknowledges, and keeps nothing. args is the server.
+// acknowledges events, and keeps nothing. args is the server's URL.
 func drainEvents(ctx context.Context, args []string) error {
 	nc, err := nats.Connect(args[0])
 	if err != nil {
@@ -133,9 +117,8 @@ func drainEvents(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, messages.Stop)
-	defer stop()
-	if err := sayReady(args[0]); err != nil {
+	context.AfterFunc(ctx, messages.Stop)
+	if err := writeReady(args[0]); err != nil {
 		return err
 	}
 	for {

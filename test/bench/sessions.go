@@ -9,68 +9,53 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// measureSessions compares what an event costs in a long session and in a short
-// one.
-func (b *bench) measureSessions(ctx context.Context) ([]table, error) {
+// measureSessions compares the cost of an event in a long session with that in a
+// short one: first for the stored events of their whole lives, then for events
+// that come one after the other in the same rhythm.
+func (b *bench) measureSessions(ctx context.Context) (out []table, err error) {
 	long := workload{name: "long", sessions: b.longSessions, turns: b.longTurns}
 	short := workload{name: "short", sessions: b.longSessions * b.longTurns / b.shortTurns, turns: b.shortTurns}
-	// New sessions for the rhythm: they become as long as short ones are.
-	newborn := workload{name: "newborn", sessions: b.longSessions, turns: b.shortTurns}
 	older := long
 	older.first, older.turns = b.longTurns, b.shortTurns
-	var out []table
+	// New sessions, which become as long as the short ones.
+	newborn := workload{name: "newborn", sessions: b.longSessions, turns: b.shortTurns}
 	for _, store := range stores {
-		t, err := b.measureLengths(ctx, store, long, short, older, newborn)
+		t := table{
+			Title: fmt.Sprintf("Events of long sessions: %d turns against %d, store %s", b.longTurns, b.shortTurns, store),
+			Note: fmt.Sprintf("External server, `sync_interval: always`, default HINT_HISTORY_LIMIT. Stored: %d events, of the whole lives of %d sessions or of %d. In rhythm: %d sessions, each with an event every %s, %d turns.",
+				long.count(), long.sessions, short.sessions, older.sessions, b.rhythm, older.turns),
+			Columns: []string{"", fmt.Sprintf("%d turns", b.longTurns), fmt.Sprintf("%d turns", b.shortTurns), "ratio"},
+		}
+		aged, err := b.lives(ctx, store, long, older)
 		if err != nil {
 			return nil, err
 		}
+		young, err := b.lives(ctx, store, short, newborn)
+		if err != nil {
+			return nil, err
+		}
+		row := func(name string, long, short time.Duration) {
+			t.Rows = append(t.Rows, []cell{label("%s", name), took(long), took(short), ratio(long.Seconds(), short.Seconds())})
+		}
+		row("stored: time an event", aged.stored.each(aged.stored.wall), young.stored.each(young.stored.wall))
+		row("stored: processor time an event", aged.stored.each(aged.stored.processor), young.stored.each(young.stored.processor))
+		row("in rhythm: delivered to acknowledged, p50", median(aged.acks), median(young.acks))
+		row("in rhythm: delivered to acknowledged, p90", quantile(aged.acks, 0.9), quantile(young.acks, 0.9))
+		row("in rhythm: processor time an event", aged.rhythm.each(aged.rhythm.processor), young.rhythm.each(young.rhythm.processor))
 		out = append(out, t)
 	}
 	return out, nil
 }
 
-// measureLengths does so in one store: first in the stored events of their whole
-// lives, then one event after the other in the same rhythm.
-func (b *bench) measureLengths(ctx context.Context, store string, long, short, older, newborn workload) (table, error) {
-	t := table{
-		Title: fmt.Sprintf("Events of long sessions: %d turns against %d, store %s", b.longTurns, b.shortTurns, store),
-		Note: fmt.Sprintf("External server, `sync_interval: always`, HINT_HISTORY_LIMIT as it is by default. Stored: %d events, of the whole lives of %d sessions or of %d. In rhythm: %d sessions, each with an event every %s, %d turns.",
-			long.count(), long.sessions, short.sessions, older.sessions, b.rhythm, older.turns),
-		Columns: []string{"", fmt.Sprintf("%d turns", b.longTurns), fmt.Sprintf("%d turns", b.shortTurns), "ratio"},
-	}
-	aged, err := b.lives(ctx, store, long, older)
-	if err != nil {
-		return t, err
-	}
-	young, err := b.lives(ctx, store, short, newborn)
-	if err != nil {
-		return t, err
-	}
-	row := func(name string, a, b time.Duration, eventsA, eventsB int) {
-		ca, cb := each(a, eventsA), each(b, eventsB)
-		r := cell{}
-		if ca.value != nil && cb.value != nil {
-			r = ratio(a.Seconds()/float64(eventsA), b.Seconds()/float64(eventsB))
-		}
-		t.Rows = append(t.Rows, []cell{label("%s", name), ca, cb, r})
-	}
-	row("stored: time an event", aged.stored.wall, young.stored.wall, aged.stored.events, young.stored.events)
-	row("stored: processor time an event", aged.stored.processor, young.stored.processor, aged.stored.events, young.stored.events)
-	row("in rhythm: delivered to acknowledged, p50", median(aged.acks), median(young.acks), 1, 1)
-	row("in rhythm: delivered to acknowledged, p90", quantile(aged.acks, 0.9), quantile(young.acks, 0.9), 1, 1)
-	row("in rhythm: processor time an event", aged.rhythm.processor, young.rhythm.processor, aged.rhythm.events, young.rhythm.events)
-	return t, nil
-}
-
-// life is what the events of sessions took.
+// life is the cost of the events of sessions.
 type life struct {
 	stored, rhythm work
 	acks           []time.Duration
 }
 
-// lives takes the stored events of sessions, and then more that come in rhythm.
+// lives applies the stored events of sessions, then more that come in rhythm.
 func (b *bench) lives(ctx context.Context, store string, past, present workload) (l life, err error) {
-	data, err := b.stored(ctx, past.name, past)
+	data, err := b.stored(ctx, past)
 	if err != nil {
 		return l, err
 	}
@@ -105,26 +90,19 @@ func (b *bench) lives(ctx context.Context, store string, past, present workload)
 	return l, nil
 }
 
-// inRhythm publishes the events of all sessions, evenly spread over time, so
-// that each has one in every beat.
+// inRhythm publishes the events of all sessions, evenly spread over time: one of
+// each session in every beat.
 func (b *bench) inRhythm(ctx context.Context, s *stack, w workload) error {
-	beats := make([][]*nats.Msg, w.sessions)
-	for session := range beats {
-		for turn := w.first; turn < w.first+w.turns; turn++ {
-			beats[session] = append(beats[session], w.turn(session, turn)...)
-		}
-	}
+	w.concurrent = w.sessions
+	beat := b.rhythm / time.Duration(w.sessions)
 	began := time.Now()
-	for beat := range beats[0] {
-		for session, events := range beats {
-			at := time.Duration(beat)*b.rhythm + time.Duration(session)*b.rhythm/time.Duration(w.sessions)
-			if err := sleep(ctx, at-time.Since(began)); err != nil {
-				return err
-			}
-			if _, err := s.js.PublishMsgAsync(events[beat], jetstream.WithStallWait(time.Minute)); err != nil {
-				return err
-			}
+	n := 0
+	return w.each(func(m *nats.Msg) error {
+		if err := sleep(ctx, time.Duration(n)*beat-time.Since(began)); err != nil {
+			return err
 		}
-	}
-	return nil
+		n++
+		_, err := s.js.PublishMsgAsync(m, jetstream.WithStallWait(time.Minute))
+		return err
+	})
 }

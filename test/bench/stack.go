@@ -2,14 +2,11 @@ package main
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -29,13 +26,14 @@ type bench struct {
 	directories int
 }
 
-// layout is what a consumer makes without other settings.
+// layout is the consumer's default.
 var layout = bus.Layout{
 	Prefix: prefix, QueueGroup: subjects.DefaultQueueGroup, Stream: subjects.DefaultStream,
 	MaxAge: 336 * time.Hour, MaxBytes: 1 << 30,
 }
 
-// prepare builds the consumer.
+// prepare makes the temporary directory and, unless a binary is given, builds
+// the consumer into it.
 func (b *bench) prepare(ctx context.Context) (err error) {
 	if b.self, err = os.Executable(); err != nil {
 		return err
@@ -43,93 +41,32 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	if b.temp, err = os.MkdirTemp(b.dir, "intenthint-bench-"); err != nil {
 		return err
 	}
-	if b.consumer == "" {
-		b.say("building the consumer")
-		if err := b.build(ctx); err != nil {
-			return err
-		}
-	} else if b.consumer, err = filepath.Abs(b.consumer); err != nil {
+	if b.consumer != "" {
+		b.consumer, err = filepath.Abs(b.consumer)
 		return err
 	}
-	return nil
-}
-
-func (b *bench) clean() {
-	if b.temp != "" {
-		_ = os.RemoveAll(b.temp)
-	}
-}
-
-// profiledMain takes the place of cmd/consumer/main.go for -profile.
-//
-//go:embed profiled.go.txt
-var profiledMain string
-
-// profileVariable tells a consumer that was built for -profile where to write.
-const profileVariable = "BENCH_PROFILE"
-
-// build builds the consumer, and with -profile one that writes a profile of its
-// whole life.
-func (b *bench) build(ctx context.Context) error {
+	b.say("building the consumer")
 	b.consumer = filepath.Join(b.temp, "consumer")
-	args := []string{"build", "-o", b.consumer}
-	if b.profile != "" {
-		if err := os.MkdirAll(b.profile, 0o700); err != nil {
-			return err
-		}
-		source, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "intenthint/cmd/consumer").Output()
-		if err != nil {
-			return fmt.Errorf("find the consumer: %w", err)
-		}
-		with := filepath.Join(b.temp, "profiled.go")
-		overlay := filepath.Join(b.temp, "overlay.json")
-		replace := map[string]any{"Replace": map[string]string{filepath.Join(strings.TrimSpace(string(source)), "main.go"): with}}
-		if err := errors.Join(os.WriteFile(with, []byte(profiledMain), 0o600), os.WriteFile(overlay, marshal(replace), 0o600)); err != nil {
-			return err
-		}
-		args = append(args, "-overlay", overlay)
-	}
-	build := exec.CommandContext(ctx, "go", append(args, "intenthint/cmd/consumer")...) //nolint:gosec // a fixed command
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.consumer, "intenthint/cmd/consumer") //nolint:gosec // a fixed command
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
-		return fmt.Errorf("build the consumer: %w", err)
+		return fmt.Errorf("building the consumer: %w", err)
 	}
 	return nil
 }
 
-// startConsumer starts a consumer on a data directory, at a server or, without
-// a URL, with one of its own that syncs as said. env are more settings.
-func (b *bench) startConsumer(ctx context.Context, data, url, sync string, env ...string) (*process, error) {
+// startConsumer starts a consumer on a data directory. Without a URL it runs a
+// NATS server of its own. env are more settings.
+func (b *bench) startConsumer(ctx context.Context, data, url string, env ...string) (*process, error) {
 	cmd := exec.CommandContext(ctx, b.consumer, "run") //nolint:gosec // the binary just built
 	cmd.Dir = b.temp
-	cmd.Env = append(env, "HINT_DATA_DIR="+data, "HINT_NATS_PORT=-1", "HINT_HTTP_ADDR=off", "HINT_LOG_FORMAT=json")
-	switch {
-	case url != "":
-		cmd.Env = append(cmd.Env, "HINT_NATS_URL="+url)
-	case sync != syncAlways:
-		conf := filepath.Join(b.temp, "nats-"+sync+".conf")
-		if err := os.WriteFile(conf, []byte(natsConf(sync)), 0o600); err != nil {
-			return nil, err
-		}
-		cmd.Env = append(cmd.Env, "HINT_NATS_CONF="+conf)
-	}
-	if b.profile != "" {
-		b.directories++
-		path, err := filepath.Abs(filepath.Join(b.profile, fmt.Sprintf("%s-%d.pprof", filepath.Base(data), b.directories)))
-		if err != nil {
-			return nil, err
-		}
-		cmd.Env = append(cmd.Env, profileVariable+"="+path)
-	}
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Env = append(env, "HINT_DATA_DIR="+data, "HINT_NATS_PORT=-1", "HINT_NATS_URL="+url, "HINT_HTTP_ADDR=off", "HINT_LOG_FORMAT=json", "HINT_REPEAT=always")
 	return launch(ctx, cmd)
 }
 
 // startRole starts this program in a role.
 func (b *bench) startRole(ctx context.Context, role string, args ...string) (*process, error) {
-	cmd := exec.CommandContext(ctx, b.self, append([]string{role}, args...)...) //nolint:gosec // this program itself
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	return launch(ctx, cmd)
+	return launch(ctx, exec.CommandContext(ctx, b.self, append([]string{role}, args...)...)) //nolint:gosec // this program itself
 }
 
 // stack is a NATS server, and consumers.
@@ -147,14 +84,13 @@ const (
 	otherServer = "external"
 )
 
-// startStack starts a server on the data directory and so many consumers at it,
-// or one consumer with a server of its own.
+// startStack starts a server on the data directory and consumers that use it, or
+// one consumer with a server of its own, which syncs always.
 func (b *bench) startStack(ctx context.Context, data, where, sync string, consumers int, env ...string) (s *stack, err error) {
 	s = &stack{}
 	defer func() {
 		if err != nil {
 			s.stop()
-			s = nil
 		}
 	}()
 	url := ""
@@ -165,22 +101,18 @@ func (b *bench) startStack(ctx context.Context, data, where, sync string, consum
 		url = s.server.url
 	}
 	for range consumers {
-		c, err := b.startConsumer(ctx, data, url, sync, env...)
+		c, err := b.startConsumer(ctx, data, url, env...)
 		if err != nil {
 			return s, err
 		}
 		s.consumers = append(s.consumers, c)
 		url = c.url
 	}
-	return s, s.connect(url)
-}
-
-func (s *stack) connect(url string) (err error) {
 	if s.nc, err = nats.Connect(url); err != nil {
-		return err
+		return s, err
 	}
 	s.js, err = jetstream.New(s.nc, jetstream.WithPublishAsyncMaxPending(1024))
-	return err
+	return s, err
 }
 
 func (s *stack) stop() {
@@ -195,7 +127,7 @@ func (s *stack) stop() {
 	}
 }
 
-// processorTime is that of all consumers.
+// processorTime is the sum over all consumers.
 func (s *stack) processorTime() (sum time.Duration) {
 	for _, c := range s.consumers {
 		sum += c.processorTime()
@@ -203,37 +135,11 @@ func (s *stack) processorTime() (sum time.Duration) {
 	return sum
 }
 
-// publish stores a workload in the stream.
-func (s *stack) publish(ctx context.Context, w workload) error {
-	stream, err := s.js.Stream(ctx, layout.Stream)
-	if err != nil {
-		return err
-	}
-	before := stream.CachedInfo().State.LastSeq
-	err = w.each(func(m *nats.Msg) error {
-		_, err := s.js.PublishMsgAsync(m, jetstream.WithStallWait(time.Minute))
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	select {
-	case <-s.js.PublishAsyncComplete():
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	info, err := stream.Info(ctx)
-	if err == nil && info.State.LastSeq-before != uint64(w.count()) {
-		err = fmt.Errorf("%d of %d events were stored", info.State.LastSeq-before, w.count())
-	}
-	return err
-}
-
-// patience is how long nothing may happen.
+// patience is the maximum without progress.
 const patience = time.Minute
 
-// applied waits until the events up to a sequence number of the stream have
-// been acknowledged.
+// applied waits until the events up to a sequence number of the stream are
+// acknowledged.
 func (s *stack) applied(ctx context.Context, last uint64) error {
 	durable, err := s.js.Consumer(ctx, layout.Stream, layout.QueueGroup)
 	if err != nil {
@@ -252,7 +158,7 @@ func (s *stack) applied(ctx context.Context, last uint64) error {
 		case floor >= last && info.NumPending == 0 && info.NumAckPending == 0:
 			return nil
 		case time.Since(moved) > patience:
-			return fmt.Errorf("events are not applied any more: %d of %d, %d in work", floor, last, info.NumAckPending)
+			return fmt.Errorf("no events applied for %s: %d of %d acknowledged, %d in progress", patience, floor, last, info.NumAckPending)
 		}
 		if err := sleep(ctx, 3*time.Millisecond); err != nil {
 			return err
@@ -278,18 +184,15 @@ func (s *stack) lastEvent(ctx context.Context) (uint64, error) {
 	return stream.CachedInfo().State.LastSeq, nil
 }
 
-// stored makes a data directory with events that no consumer has seen. The
-// durable is paused, so that consumers can start before they have to work.
-func (b *bench) stored(ctx context.Context, name string, w workload) (data string, err error) {
-	data = b.dataDirectory(name)
-	s := &stack{}
+// stored makes a data directory with events that no consumer has applied. The
+// durable is paused, so that consumers can start before the measurement does.
+func (b *bench) stored(ctx context.Context, w workload) (data string, err error) {
+	data = b.dataDirectory(w.name)
+	s, err := b.startStack(ctx, data, otherServer, syncDefault, 0)
+	if err != nil {
+		return "", err
+	}
 	defer s.stop()
-	if s.server, err = b.startRole(ctx, "serve-nats", data, syncDefault); err != nil {
-		return "", err
-	}
-	if err := s.connect(s.server.url); err != nil {
-		return "", err
-	}
 	if _, err := bus.Provision(ctx, s.js, layout); err != nil {
 		return "", err
 	}
@@ -297,10 +200,29 @@ func (b *bench) stored(ctx context.Context, name string, w workload) (data strin
 		return "", err
 	}
 	b.say("storing %d events of %d sessions", w.count(), w.sessions)
-	return data, s.publish(ctx, w)
+	err = w.each(func(m *nats.Msg) error {
+		_, err := s.js.PublishMsgAsync(m, jetstream.WithStallWait(time.Minute))
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	select {
+	case <-s.js.PublishAsyncComplete():
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	stream, err := s.js.Stream(ctx, layout.Stream)
+	if err != nil {
+		return "", err
+	}
+	if stored := stream.CachedInfo().State.Msgs; stored != uint64(w.count()) {
+		return "", fmt.Errorf("the stream holds %d of %d events", stored, w.count())
+	}
+	return data, nil
 }
 
-// work is what it took to get through stored events.
+// work is the cost of applying events.
 type work struct {
 	events          int
 	wall, processor time.Duration
@@ -308,8 +230,10 @@ type work struct {
 
 func (w work) rate() float64 { return float64(w.events) / w.wall.Seconds() }
 
-// catchUp lets the consumers go at the stored events and waits until they are
-// through.
+// each is the part of a time for one event.
+func (w work) each(d time.Duration) time.Duration { return d / time.Duration(w.events) }
+
+// catchUp resumes the durable and waits until the stored events are applied.
 func (s *stack) catchUp(ctx context.Context) (work, error) {
 	last, err := s.lastEvent(ctx)
 	if err != nil {
@@ -319,9 +243,9 @@ func (s *stack) catchUp(ctx context.Context) (work, error) {
 	if _, err := s.js.ResumeConsumer(ctx, layout.Stream, layout.QueueGroup); err != nil {
 		return work{}, err
 	}
-	// A durable that goes on looks for its messages when the next heartbeat is
-	// due, or at once when there is a new one.
-	if _, err := s.js.PublishMsg(ctx, workload{name: "last"}.turn(0, 0)[0]); err != nil {
+	// A resumed durable delivers from the next heartbeat on, or from the next
+	// message.
+	if _, err := s.js.PublishMsg(ctx, workload{name: "last"}.event(0, 0, 0)); err != nil {
 		return work{}, err
 	}
 	if err := s.applied(ctx, last+1); err != nil {
@@ -330,8 +254,8 @@ func (s *stack) catchUp(ctx context.Context) (work, error) {
 	return work{events: int(last) + 1, wall: time.Since(began), processor: s.processorTime() - used}, nil
 }
 
-// sampleAcks makes the server tell of every acknowledgement how long the
-// consumers took for it, and returns what to call for the times so far.
+// sampleAcks makes the server report the time from each delivery to its
+// acknowledgement. The returned function gives the times so far.
 func (s *stack) sampleAcks(ctx context.Context) (func() []time.Duration, error) {
 	durable, err := s.js.Consumer(ctx, layout.Stream, layout.QueueGroup)
 	if err != nil {

@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
 )
 
-// table is what a part of the benchmark found.
+// table is the result of a part of the benchmark.
 type table struct {
 	Title   string   `json:"title"`
 	Note    string   `json:"note,omitempty"`
@@ -19,14 +18,14 @@ type table struct {
 	Rows    [][]cell `json:"rows"`
 }
 
-// cell is a place in a table: a label, or a figure in seconds, bytes, per
-// second or as a plain number. The zero cell is a figure that is not known.
+// cell is a label, or a figure in seconds, bytes, per second or as a plain number.
+// The zero cell is an unknown figure.
 type cell struct {
 	text  string
 	value any // nil, a string or a float64
 }
 
-// MarshalJSON gives the figure without its unit.
+// MarshalJSON encodes the figure without its unit.
 func (c cell) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
 
 func (c cell) String() string { return cmp.Or(c.text, "–") }
@@ -36,33 +35,34 @@ func label(format string, args ...any) cell {
 	return cell{text, text}
 }
 
-func took(d time.Duration) cell { return cell{durationText(d), d.Seconds()} }
+// took is not known below what the system's accounting of processor time can
+// tell.
+func took(d time.Duration) cell {
+	if d <= 0 {
+		return cell{}
+	}
+	return cell{durationText(d), d.Seconds()}
+}
 
 func perSecond(rate float64) cell { return cell{fmt.Sprintf("%.0f/s", rate), rate} }
 
+// size is not known when it is 0.
 func size(bytes int64) cell {
+	if bytes == 0 {
+		return cell{}
+	}
 	return cell{fmt.Sprintf("%.0f MiB", float64(bytes)/(1<<20)), float64(bytes)}
 }
 
-// ratio is not known when there is nothing to divide by.
+// ratio is not known when one of the figures is not.
 func ratio(a, b float64) cell {
-	r := a / b
-	if b == 0 || math.IsNaN(r) {
+	if a == 0 || b == 0 {
 		return cell{}
 	}
-	return cell{fmt.Sprintf("%.2f", r), r}
+	return cell{fmt.Sprintf("%.2f", a/b), a / b}
 }
 
-// each is a time per piece, not known when it is below what the system's
-// accounting of processor time can tell.
-func each(d time.Duration, pieces int) cell {
-	if d <= 0 || pieces == 0 {
-		return cell{}
-	}
-	return took(d / time.Duration(pieces))
-}
-
-// durationText has three digits, or all in front of the point.
+// durationText has three significant digits, or all before the point.
 func durationText(d time.Duration) string {
 	unit, name := time.Second, "s"
 	switch {
@@ -100,12 +100,11 @@ func (t table) markdown(w io.Writer) {
 	}
 }
 
-// quantile is the value below which the given part of the list lies, 0 for an
-// empty list.
+// quantile is the value below which the given part of the list lies; the zero
+// value for an empty list.
 func quantile[T cmp.Ordered](list []T, at float64) T {
 	if len(list) == 0 {
-		var none T
-		return none
+		return *new(T)
 	}
 	sorted := slices.Sorted(slices.Values(list))
 	return sorted[min(int(float64(len(sorted))*at), len(sorted)-1)]

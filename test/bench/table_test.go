@@ -13,7 +13,7 @@ func TestQuantile(t *testing.T) {
 	t.Parallel()
 	hundred := make([]int, 100)
 	for i := range hundred {
-		hundred[i] = (i*37)%100 + 1 // 1 to 100 in no order
+		hundred[i] = (i*37)%100 + 1 // 1 to 100 in mixed order
 	}
 	tests := []struct {
 		name string
@@ -28,15 +28,15 @@ func TestQuantile(t *testing.T) {
 		{"p50", hundred, 0.5, 51},
 		{"p90", hundred, 0.9, 91},
 		{"p99", hundred, 0.99, 100},
-		{"least", hundred, 0, 1},
-		{"most", hundred, 1, 100},
+		{"minimum", hundred, 0, 1},
+		{"maximum", hundred, 1, 100},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			given := append([]int(nil), tt.list...)
 			require.Equal(t, tt.want, quantile(tt.list, tt.at))
-			require.Equal(t, given, append([]int(nil), tt.list...), "the list stays as it is")
+			require.Equal(t, given, append([]int(nil), tt.list...), "the list is unchanged")
 		})
 	}
 	require.Equal(t, 2.5, median([]float64{9, 2.5, 1}))
@@ -63,14 +63,14 @@ func TestDurationText(t *testing.T) {
 	}
 }
 
-func TestFiguresThatAreNotKnown(t *testing.T) {
+func TestUnknownFigures(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, cell{}, ratio(1, 0))
 	require.Equal(t, cell{}, ratio(0, 0))
-	require.Equal(t, cell{}, each(0, 10))
-	require.Equal(t, cell{}, each(time.Second, 0))
+	require.Equal(t, cell{}, ratio(0, 1))
+	require.Equal(t, cell{}, took(0))
+	require.Equal(t, cell{}, size(0))
 	require.Equal(t, "–", cell{}.String())
-	require.Equal(t, took(2*time.Millisecond), each(time.Second, 500))
 }
 
 func TestTable(t *testing.T) {

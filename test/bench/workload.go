@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,8 +19,8 @@ const (
 	prefix = subjects.Prefix(subjects.DefaultPrefix)
 )
 
-// history is the messages of a session, oldest first and as a gateway passes
-// them, of at least so many bytes of JSON.
+// history returns the messages of a session, oldest first and as a gateway sends
+// them, of at least the given bytes of JSON.
 func history(bytes int) json.RawMessage {
 	var messages []json.RawMessage
 	for n := 0; bytes > 0; n++ {
@@ -48,7 +49,7 @@ func history(bytes int) json.RawMessage {
 	return marshal(messages)
 }
 
-// notes is what a tool reads.
+// notes is the result of a tool call.
 var notes = strings.Repeat("The roof over the east wing lets in water when the wind comes from the sea. ", 12)
 
 func marshal(v any) json.RawMessage {
@@ -67,8 +68,8 @@ func runContext(session, run string) map[string]any {
 	}
 }
 
-// prompts makes requests for hints, each for a new run, in so many sessions one
-// after the other. It is safe for concurrent use.
+// prompts makes requests for hints, each for a new run, in each of the sessions
+// in turn. It is safe for concurrent use.
 type prompts struct {
 	name     string
 	sessions int
@@ -88,32 +89,36 @@ func (p *prompts) next() []byte {
 }
 
 // workload is what gateways publish: the turns of sessions, each with the
-// turn_begun of a consumer, tool calls (two and three by turns) and an end.
+// turn_begun of a consumer, tool calls and an agent_end.
 type workload struct {
-	name     string
-	sessions int
-	turns    int // of each session
-	first    int // number of the first turn
-	noCalls  bool
-	most     int // events, where the last turns end early; 0 for all
+	name       string
+	sessions   int
+	first      int // number of the first turn
+	turns      int // turns of each session
+	toolCalls  int // calls of each turn; 0 for two and three in alternation, negative for none
+	concurrent int // sessions that have a turn at the same time; 0 for fewSessions
+	most       int // limit of events, which cuts the last turns short; 0 for none
 }
 
-// interleaved is how many sessions have a turn at a time.
-const interleaved = 8
+// fewSessions have a turn at the same time unless a workload says otherwise.
+const fewSessions = 8
 
 // each calls publish with every event: all first turns before the second ones,
-// the events of a few sessions among each other.
+// the events of concurrent sessions interleaved.
 func (w workload) each(publish func(*nats.Msg) error) error {
 	left := w.count()
+	concurrent := cmp.Or(w.concurrent, fewSessions)
 	for turn := w.first; turn < w.first+w.turns; turn++ {
-		for from := 0; from < w.sessions; from += interleaved {
-			for _, m := range w.together(turn, from, min(from+interleaved, w.sessions)) {
-				if left == 0 {
-					return nil
-				}
-				left--
-				if err := publish(m); err != nil {
-					return err
+		for from := 0; from < w.sessions; from += concurrent {
+			for i := range w.events(turn) {
+				for session := from; session < min(from+concurrent, w.sessions); session++ {
+					if left == 0 {
+						return nil
+					}
+					left--
+					if err := publish(w.event(session, turn, i)); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -121,25 +126,11 @@ func (w workload) each(publish func(*nats.Msg) error) error {
 	return nil
 }
 
-// together is a turn of some sessions, all of them at the same time.
-func (w workload) together(turn, from, to int) (out []*nats.Msg) {
-	running := make([][]*nats.Msg, 0, to-from)
-	for session := from; session < to; session++ {
-		running = append(running, w.turn(session, turn))
-	}
-	for i := range running[0] {
-		for _, events := range running {
-			out = append(out, events[i])
-		}
-	}
-	return out
-}
-
 // count is the number of events.
 func (w workload) count() int {
 	n := 0
 	for turn := w.first; turn < w.first+w.turns; turn++ {
-		n += w.sessions * (2 + w.calls(turn))
+		n += w.sessions * w.events(turn)
 	}
 	if w.most > 0 {
 		return min(n, w.most)
@@ -147,11 +138,9 @@ func (w workload) count() int {
 	return n
 }
 
-func (w workload) calls(turn int) int {
-	if w.noCalls {
-		return 0
-	}
-	return 2 + turn%2
+// events is the number of events of a turn.
+func (w workload) events(turn int) int {
+	return 2 + max(cmp.Or(w.toolCalls, 2+turn%2), 0)
 }
 
 // began is the time of the first turn at the gateway, in Unix milliseconds.
@@ -159,28 +148,38 @@ const began = 1763680000000
 
 var earlier = history(4 << 10)
 
-// turn returns the events of a turn, in order.
-func (w workload) turn(session, turn int) []*nats.Msg {
+// event returns one event of a turn: its beginning, then the calls, then the end.
+func (w workload) event(session, turn, i int) *nats.Msg {
 	id := fmt.Sprintf("%s-%d", w.name, session)
 	run := fmt.Sprintf("%s-run-%d", id, turn)
-	ts := int64(began + turn*60_000 + session)
+	ts := int64(began + turn*600_000 + session)
+	if i == 0 {
+		return turnBegun(id, run, ts, turn)
+	}
+	if i == w.events(turn)-1 {
+		return observed(subjects.HookAgentEnd, id, run, run+"-end", ts+500_000,
+			map[string]any{"messages": earlier, "success": true, "durationMs": 500_000, "runId": run})
+	}
+	call := fmt.Sprintf("%s-call-%d", run, i-1)
+	return observed(subjects.HookAfterToolCall, id, run, call, ts+int64(i)*1000, map[string]any{
+		"toolName": "read", "toolCallId": call, "runId": run, "durationMs": 12,
+		"params": map[string]any{"path": fmt.Sprintf("notes/%d-%d.md", turn, i-1)},
+		"result": map[string]any{"content": []any{map[string]any{"type": "text", "text": notes}}},
+	})
+}
+
+// turnBegun is what a consumer publishes at the beginning of a turn.
+func turnBegun(session, run string, ts int64, turn int) *nats.Msg {
 	prompt := fmt.Sprintf("Please read note %d and tell me what it says about the roof.", turn)
-	var out []*nats.Msg
-	add := func(hook, event string, data []byte) {
-		m := nats.NewMsg(prefix.Event(hook, agent, id))
-		m.Header.Set(subjects.HeaderMsgID, event)
-		m.Data = data
-		out = append(out, m)
-	}
-	publish := func(hook, event string, ts int64, body map[string]any) {
-		add(hook, event, marshal(map[string]any{"hook": hook, "ts": ts, "id": event, "event": body, "ctx": runContext(id, run)}))
-	}
 	var conversation []payload.Turn
 	if turn > 0 {
 		conversation = []payload.Turn{{Role: "user", Text: "What did the meeting decide?"}, {Role: "assistant", Text: "They put it off until spring."}}
 	}
-	add(subjects.HookTurnBegun, run+"-begun", payload.EncodeTurnBegun(run+"-begun", ts,
-		payload.Context{RunID: run, AgentID: agent, SessionKey: "agent:main:telegram:direct:" + id, SessionID: id, Trigger: "user", Channel: "telegram", MessageProvider: "telegram"},
+	return message(subjects.HookTurnBegun, session, run+"-begun", payload.EncodeTurnBegun(run+"-begun", ts,
+		payload.Context{
+			RunID: run, AgentID: agent, SessionKey: "agent:main:telegram:direct:" + session, SessionID: session,
+			Trigger: "user", Channel: "telegram", MessageProvider: "telegram",
+		},
 		payload.TurnBegun{
 			RunID: run, Prompt: prompt, Hint: notes, Conversation: conversation,
 			Result: &payload.Classification{
@@ -188,14 +187,16 @@ func (w workload) turn(session, turn int) []*nats.Msg {
 				Confidence: 0.93, Complexity: "low", Source: "local", ElapsedMs: 0.2,
 			},
 		}, 0))
-	for c := range w.calls(turn) {
-		call := fmt.Sprintf("%s-call-%d", run, c)
-		publish(subjects.HookAfterToolCall, call, ts+int64(c+1)*1000, map[string]any{
-			"toolName": "read", "toolCallId": call, "runId": run, "durationMs": 12,
-			"params": map[string]any{"path": fmt.Sprintf("notes/%d-%d.md", turn, c)},
-			"result": map[string]any{"content": []any{map[string]any{"type": "text", "text": notes}}},
-		})
-	}
-	publish(subjects.HookAgentEnd, run+"-end", ts+10_000, map[string]any{"messages": earlier, "success": true, "durationMs": 10_000, "runId": run})
-	return out
+}
+
+// observed is what a gateway publishes.
+func observed(hook, session, run, id string, ts int64, event map[string]any) *nats.Msg {
+	return message(hook, session, id, marshal(map[string]any{"hook": hook, "ts": ts, "id": id, "event": event, "ctx": runContext(session, run)}))
+}
+
+func message(hook, session, id string, data []byte) *nats.Msg {
+	m := nats.NewMsg(prefix.Event(hook, agent, session))
+	m.Header.Set(subjects.HeaderMsgID, id)
+	m.Data = data
+	return m
 }

@@ -14,7 +14,8 @@ import (
 	"intenthint/subjects"
 )
 
-// TestWorkload folds all events: what is measured must be what consumers do.
+// TestWorkload folds all events, so that the benchmark measures the documents
+// that it means to.
 func TestWorkload(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -24,7 +25,9 @@ func TestWorkload(t *testing.T) {
 	}{
 		{"several sessions", workload{name: "w", sessions: 11, turns: 3}, 11 * (4 + 5 + 4), 2},
 		{"further turns", workload{name: "w", sessions: 2, turns: 2, first: 3}, 2 * (5 + 4), 2},
-		{"no calls", workload{name: "w", sessions: 3, turns: 1, noCalls: true}, 6, 0},
+		{"no calls", workload{name: "w", sessions: 3, turns: 1, toolCalls: -1}, 6, 0},
+		{"many calls", workload{name: "w", sessions: 2, turns: 2, toolCalls: 200}, 2 * 2 * 202, 200},
+		{"all sessions interleaved", workload{name: "w", sessions: 20, turns: 2, toolCalls: 5, concurrent: 20}, 20 * 2 * 7, 5},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -33,9 +36,9 @@ func TestWorkload(t *testing.T) {
 			ids := map[string]bool{}
 			require.NoError(t, tt.each(func(m *nats.Msg) error {
 				id := m.Header.Get(subjects.HeaderMsgID)
-				require.False(t, ids[id], "%s again", id)
+				require.False(t, ids[id], "%s was published twice", id)
 				ids[id] = true
-				session, hook, fact, err := handlers.Fact(id, m.Data)
+				session, hook, fact, err := handlers.Decoder{}.Fact(id, m.Data)
 				require.NoError(t, err)
 				require.Equal(t, prefix.Event(hook, agent, session), m.Subject)
 				facts[session] = append(facts[session], fact)
@@ -67,7 +70,7 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-func TestWorkloadOfSoManyEvents(t *testing.T) {
+func TestWorkloadIsCutShort(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[int]int{0: 27, 1: 1, 14: 14, 27: 27, 99: 27} {
 		w, n := workload{name: "w", sessions: 3, turns: 2, most: most}, 0
@@ -75,6 +78,20 @@ func TestWorkloadOfSoManyEvents(t *testing.T) {
 		require.Equal(t, want, n, "at most %d", most)
 		require.Equal(t, want, w.count(), "at most %d", most)
 	}
+}
+
+func TestWorkloadIsInterleaved(t *testing.T) {
+	t.Parallel()
+	var order []string
+	w := workload{name: "w", sessions: 3, turns: 1, toolCalls: 1, concurrent: 2}
+	require.NoError(t, w.each(func(m *nats.Msg) error {
+		order = append(order, m.Header.Get(subjects.HeaderMsgID))
+		return nil
+	}))
+	require.Equal(t, []string{
+		"w-0-run-0-begun", "w-1-run-0-begun", "w-0-run-0-call-0", "w-1-run-0-call-0", "w-0-run-0-end", "w-1-run-0-end",
+		"w-2-run-0-begun", "w-2-run-0-call-0", "w-2-run-0-end",
+	}, order)
 }
 
 func TestWorkloadStopsAtAnError(t *testing.T) {
@@ -105,7 +122,7 @@ func TestPrompts(t *testing.T) {
 			require.Equal(t, "user", ctx.Trigger)
 			runs[ctx.RunID], sessions[ctx.SessionID] = true, true
 		}
-		require.Len(t, runs, 4, "a new run every time")
+		require.Len(t, runs, 4, "each request is for a new run")
 		require.Len(t, sessions, 2)
 	}
 }

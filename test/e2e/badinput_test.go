@@ -21,8 +21,8 @@ func TestBadRequests(t *testing.T) {
 	g := s.gateway()
 	const ctx = `"ctx":{"runId":"r","agentId":"main","sessionId":"bad","sessionKey":"agent:main:telegram:direct:1","trigger":"user","channelId":"1"}`
 	for _, row := range []struct{ name, body string }{
-		{"nothing", ""},
-		{"no JSON", "hello"},
+		{"empty", ""},
+		{"not JSON", "hello"},
 		{"cut JSON", `{"hook":"before_prompt_build","event":{"prompt":"x"`},
 		{"an array", `[]`},
 		{"null", `null`},
@@ -38,7 +38,7 @@ func TestBadRequests(t *testing.T) {
 		{"messages that are a string", `{"hook":"before_prompt_build","event":{"prompt":"x","messages":"x"},` + ctx + `}`},
 		{"a run id that is an object", `{"hook":"before_prompt_build","event":{"prompt":"x","messages":[]},"ctx":{"runId":{}}}`},
 		{"a ts that is a string", `{"hook":"before_prompt_build","event":{"prompt":"x","messages":[]},` + ctx + `,"ts":"now"}`},
-		{"JSON that is deep", `{"hook":"before_prompt_build","event":{"prompt":"x","messages":` + strings.Repeat("[", 200_000) + `}`},
+		{"deeply nested JSON", `{"hook":"before_prompt_build","event":{"prompt":"x","messages":` + strings.Repeat("[", 200_000) + `}`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			msg := nats.NewMsg("openclaw.request.before_prompt_build.main")
@@ -50,7 +50,7 @@ func TestBadRequests(t *testing.T) {
 			require.JSONEq(t, `{}`, string(r.Data))
 		})
 	}
-	t.Run("fields that nobody knows", func(t *testing.T) {
+	t.Run("unknown fields", func(t *testing.T) {
 		r := g.ask(turn{session: "good", run: "r1", prompt: "Hello there.", ctx: object{"unheardOf": object{"a": 1}}, messages: []any{
 			object{"role": "custom", "content": object{"what": "ever"}}, object{"role": "user", "content": []any{object{"type": "image"}, 7}},
 		}})
@@ -62,7 +62,7 @@ func TestBadRequests(t *testing.T) {
 	p.stop()
 }
 
-func TestNamesStayInTheirDirectory(t *testing.T) {
+func TestSessionNamesCannotLeaveTheDirectory(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	p := s.serve(1, 1)[0]
@@ -92,7 +92,7 @@ func TestNamesStayInTheirDirectory(t *testing.T) {
 		e := toolCall(name, run, "call-"+run, "read", time.Now().UnixMilli())
 		msg := e.message()
 		if len(msg.Subject) > 1000 {
-			// Gateways shorten what does not fit; the payload is the truth.
+			// Gateways shorten long subject tokens; the payload decides.
 			msg.Subject = "openclaw.event.after_tool_call.main.long"
 		}
 		g.store(msg)
@@ -109,7 +109,7 @@ func TestNamesStayInTheirDirectory(t *testing.T) {
 		require.Equal(t, name, d.SessionID)
 		require.Equal(t, []string{fmt.Sprintf("call-run-%d", i)}, d.Current.toolCallIDs())
 	}
-	require.Equal(t, before, outside(), "nothing new beside the sessions")
+	require.Equal(t, before, outside(), "no new file outside the session directory")
 	require.NoError(t, filepath.WalkDir(s.sessionsDir(), func(path string, _ fs.DirEntry, err error) error {
 		if filepath.Ext(path) == ".json" && filepath.Dir(path) != s.sessionsDir() {
 			t.Errorf("a session file that is not among the others: %s", path)

@@ -46,10 +46,10 @@ func TestClassifierModes(t *testing.T) {
 		{"llm", m.settings("llm"), always(good), nil, want{source: "llm", model: "mock/first", calls: 1}},
 		{"llm, late", m.settings("llm"), always(hang), nil, want{skip: "deadline", calls: 1}},
 		{"llm, garbage", m.settings("llm"), always(garbage), nil, want{skip: "classify_failed"}},
-		{"llm, a field is missing", m.settings("llm"), always(incomplete), nil, want{skip: "classify_failed"}},
-		{"llm, a confidence out of bounds", m.settings("llm"), always(sure), nil, want{skip: "classify_failed"}},
+		{"llm, missing field", m.settings("llm"), always(incomplete), nil, want{skip: "classify_failed"}},
+		{"llm, confidence out of range", m.settings("llm"), always(sure), nil, want{skip: "classify_failed"}},
 		{"llm, failing", m.settings("llm"), always(failing), nil, want{skip: "classify_failed"}},
-		{"llm, a broken body", m.settings("llm"), always(broken), nil, want{skip: "classify_failed"}},
+		{"llm, broken body", m.settings("llm"), always(broken), nil, want{skip: "classify_failed"}},
 		{"hedged", m.settings("hedged"), always(good), nil, want{source: "llm", model: "mock/first", calls: 1}},
 		{"hedged, late", m.settings("hedged"), always(hang), nil, want{source: "local"}},
 		{"hedged, garbage", m.settings("hedged"), always(garbage), nil, want{source: "local"}},
@@ -57,8 +57,8 @@ func TestClassifierModes(t *testing.T) {
 		{"auto with a model is hedged", m.settings("auto"), always(garbage), nil, want{source: "local"}},
 		{"auto with a good model", m.settings("auto"), always(good), nil, want{source: "llm", model: "mock/first"}},
 		{"local with a model", m.settings("local"), always(good), nil, want{source: "local"}},
-		{"cascade, a local answer that will do", with(m.settings("cascade"), "HINT_LOCAL_ACCEPT", "0"), always(good), nil, want{source: "local"}},
-		{"cascade, a local answer that will not do", with(m.settings("cascade"), "HINT_LOCAL_ACCEPT", "1"), always(good), nil, want{source: "llm", model: "mock/first"}},
+		{"cascade, accepted local answer", with(m.settings("cascade"), "HINT_LOCAL_ACCEPT", "0"), always(good), nil, want{source: "local"}},
+		{"cascade, rejected local answer", with(m.settings("cascade"), "HINT_LOCAL_ACCEPT", "1"), always(good), nil, want{source: "llm", model: "mock/first"}},
 		{
 			"the fallback, after a failure", with(m.settings("llm"), "HINT_MODEL_FALLBACK", "mock/second"),
 			ofModel(map[string]providertest.Answer{"first": failing, "second": good}), nil,
@@ -109,7 +109,7 @@ func TestClassifierModes(t *testing.T) {
 			before := m.Count()
 			name := token(row.name)
 			tr := turn{session: name, run: name, prompt: "What did we talk about last week?", ctx: row.ctx, budget: budget}
-			r := g.ask(tr) // an answer after the budget is none
+			r := g.ask(tr) // fails when the answer comes after the budget
 			require.Equal(t, row.want.skip, r.Header.Get("Hint-Skip"), "%v", r.Header)
 			require.Equal(t, row.want.source, r.Header.Get("Hint-Source"))
 			require.Equal(t, row.want.model, r.Header.Get("Hint-Model"))
@@ -123,7 +123,7 @@ func TestClassifierModes(t *testing.T) {
 			if row.want.calls > 0 {
 				require.Equal(t, row.want.calls, m.Count()-before)
 			}
-			// The turn is tracked whatever became of it.
+			// The turn is tracked with or without a hint.
 			got := s.showsRun(name, name, patient)
 			if row.want.source != "" {
 				require.Equal(t, row.want.source, got.Intent.Result.Source)
@@ -134,11 +134,11 @@ func TestClassifierModes(t *testing.T) {
 	for _, s := range running {
 		for _, p := range s.running() {
 			p.stop()
-			require.NotContains(t, p.stderr.String(), "sk-mock", "no key is logged")
+			require.NotContains(t, p.stderr.String(), "sk-mock", "the log contains the key")
 		}
 	}
 
-	t.Run("what a model says of itself", func(t *testing.T) {
+	t.Run("request to and answer of a model", func(t *testing.T) {
 		m.Always(answered("MEMORY_RECALL_OF_NOTHING (No Such Intent)", 0))
 		s := newSystem(t, with(m.settings("llm"), "MOCK_KEY", "sk-mock", "HINT_MODEL", "claude/first"))
 		s.serve(1, 1)
@@ -157,11 +157,11 @@ func TestClassifierModes(t *testing.T) {
 		for _, tag := range []string{"<intent_categories>", "<intent_catalog>", "<current_time>", "<latest>"} {
 			require.Contains(t, prompt, tag)
 		}
-		require.Equal(t, 1, strings.Count(prompt, "</latest>"), "a message cannot close its tag")
+		require.Equal(t, 1, strings.Count(prompt, "</latest>"), "a message must not close its tag")
 	})
 }
 
-// with adds settings to others.
+// with returns settings with more of them.
 func with(s settings, pairs ...string) settings {
 	for i := 0; i < len(pairs); i += 2 {
 		s[pairs[i]] = pairs[i+1]
@@ -169,7 +169,7 @@ func with(s settings, pairs ...string) settings {
 	return s
 }
 
-func TestTheBudgetIsKept(t *testing.T) {
+func TestBudget(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	m.Always(providertest.Answer{Hang: true})
@@ -181,11 +181,11 @@ func TestTheBudgetIsKept(t *testing.T) {
 		budget, within time.Duration
 		notBefore      time.Duration
 	}{
-		// No reply after the caller's budget is ever read; within leaves a busy
-		// machine time beyond the configured one.
-		{"the caller's, when it is the smaller", 400 * time.Millisecond, 400 * time.Millisecond, 200 * time.Millisecond},
-		{"the configured one, when that is the smaller", 10 * time.Second, 2 * time.Second, time.Second},
-		{"a tiny one", 60 * time.Millisecond, 60 * time.Millisecond, 0},
+		// A reply after the caller's budget is never read. within allows a busy
+		// machine more than the configured timeout.
+		{"the caller's is smaller", 400 * time.Millisecond, 400 * time.Millisecond, 200 * time.Millisecond},
+		{"the configured one is smaller", 10 * time.Second, 2 * time.Second, time.Second},
+		{"very small", 60 * time.Millisecond, 60 * time.Millisecond, 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for range 2 { // five late answers would open the circuit breaker
@@ -219,7 +219,7 @@ func TestOverloaded(t *testing.T) {
 			r := g.ask(turn{session: "s2", run: "r2", prompt: "Hello there."})
 			require.Equal(t, row.skip, r.Header.Get("Hint-Skip"))
 			require.Equal(t, row.source, r.Header.Get("Hint-Source"))
-			require.Less(t, r.took, 900*time.Millisecond, "nobody stands in a queue")
+			require.Less(t, r.took, 900*time.Millisecond, "no request waits in a queue")
 			first := <-slow
 			require.NotNil(t, first.Msg)
 			require.Equal(t, "llm", first.Header.Get("Hint-Source"))

@@ -23,8 +23,8 @@ import (
 	"intenthint/test/faults"
 )
 
-// natsServer builds the NATS server that go.mod names, once, and returns its
-// path.
+// natsServer builds the NATS server of the version in go.mod, once, and returns
+// its path.
 var natsServer = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(filepath.Dir(binary), "nats-server")
 	out, err := exec.Command("go", "build", "-o", path, "github.com/nats-io/nats-server/v2").CombinedOutput()
@@ -34,12 +34,12 @@ var natsServer = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// cluster is three NATS servers in processes of their own. They reach each
-// other through proxies.
+// cluster is three NATS servers in processes of their own, with proxies between
+// them.
 type cluster struct {
 	t     *testing.T
 	nodes [3]*node
-	// routes are the proxies from the first node to the second.
+	// routes are the proxies by node: from the first to the second.
 	routes map[[2]int]*faults.Proxy
 }
 
@@ -58,8 +58,8 @@ func newCluster(t *testing.T) *cluster {
 	for i := range ports {
 		ports[i] = porttest.Free(t)
 	}
-	// Servers tell each other of servers; the address that they tell leads
-	// nowhere, so that no route avoids its proxy.
+	// Servers gossip their addresses. The advertised one is unreachable, so that
+	// no route bypasses its proxy.
 	nowhere := porttest.Free(t)
 	for i := range c.nodes {
 		n := &node{name: fmt.Sprintf("n%d", i), port: porttest.Free(t), monitor: porttest.Free(t)}
@@ -104,7 +104,7 @@ func newProxy(t *testing.T, host string, port int) *faults.Proxy {
 	return p
 }
 
-// start starts a node that does not run.
+// start starts a node.
 func (c *cluster) start(i int) {
 	c.t.Helper()
 	path, err := natsServer()
@@ -115,7 +115,7 @@ func (c *cluster) start(i int) {
 	c.nodes[i].process = launch(c.t, cmd, stdout, stderr)
 }
 
-// ways are proxies for one client, one to each node.
+// ways returns proxies for one client, one for each node.
 func (c *cluster) ways(host string) []*faults.Proxy {
 	c.t.Helper()
 	var out []*faults.Proxy
@@ -125,7 +125,7 @@ func (c *cluster) ways(host string) []*faults.Proxy {
 	return out
 }
 
-// urls are the server addresses of a client that takes these ways.
+// urls returns the server addresses for a client of these proxies.
 func urls(ways []*faults.Proxy) string {
 	var out []string
 	for _, p := range ways {
@@ -134,7 +134,7 @@ func urls(ways []*faults.Proxy) string {
 	return strings.Join(out, ",")
 }
 
-// direct is the cluster without proxies.
+// direct returns the addresses of the nodes, without proxies.
 func (c *cluster) direct() string {
 	var out []string
 	for _, n := range c.nodes {
@@ -143,7 +143,7 @@ func (c *cluster) direct() string {
 	return strings.Join(out, ",")
 }
 
-// healthy waits until every node says that it is up to date.
+// healthy waits until every node reports that it is up to date.
 func (c *cluster) healthy() {
 	c.t.Helper()
 	var state string
@@ -158,8 +158,8 @@ func (c *cluster) healthy() {
 	}, 2*time.Minute, 10*tick, "the cluster is not healthy: %s", lazy(func() string { return state }))
 }
 
-// recovered waits, while gateways go on, until a node is up to date; it may
-// take longer than the caller wants to wait.
+// recovered waits until a node is up to date, and reports whether it was within
+// the time.
 func (n *node) recovered(most time.Duration) bool {
 	for until := time.Now().Add(most); time.Now().Before(until); time.Sleep(10 * tick) {
 		if n.health() == nil {
@@ -187,8 +187,8 @@ func (n *node) health() error {
 	return nil
 }
 
-// provision makes the streams with three replicas each. The server's own
-// memory of ids is short, so that events come again after it.
+// provision creates the streams with three replicas each. The deduplication
+// window is short, so that events are repeated after it.
 func (c *cluster) provision() {
 	c.t.Helper()
 	nc, err := nats.Connect(c.direct())
@@ -211,7 +211,7 @@ func (c *cluster) provision() {
 	}
 }
 
-// leader is the node that leads the event stream, the first when nobody says.
+// leader returns the leader of the event stream, the first node when unknown.
 func (c *cluster) leader(js jetstream.JetStream) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -227,7 +227,7 @@ func (c *cluster) leader(js jetstream.JetStream) int {
 	return 0
 }
 
-// around are the routes between a node and the others.
+// around returns the routes between a node and the others.
 func (c *cluster) around(i int) []*faults.Proxy {
 	var out []*faults.Proxy
 	for pair, p := range c.routes {

@@ -41,11 +41,11 @@ func TestAsk(t *testing.T) {
 		require.Equal(t, "what did we talk about last week?", got.Input)
 		require.Equal(t, a.Intent, got.Intent.Result.Intent)
 	})
-	t.Run("nobody runs: one is started for the question", func(t *testing.T) {
+	t.Run("without a running system, one is started for the question", func(t *testing.T) {
 		s := newSystem(t)
 		a := ask(t, s, "hello there")
 		s.showsRun(a.SessionID, a.RunID, 0)
-		require.Empty(t, ping(s.url(), 1, 300*time.Millisecond), "and is gone again")
+		require.Empty(t, ping(s.url(), 1, 300*time.Millisecond), "it has stopped")
 	})
 	t.Run("as text", func(t *testing.T) {
 		s := newSystem(t)
@@ -80,7 +80,7 @@ func TestClassify(t *testing.T) {
 	for _, other := range c.RunnersUp {
 		require.NotEqual(t, c.Intent, other.Intent)
 	}
-	require.False(t, exists(t, s.env["HINT_DATA_DIR"]), "no server, no store")
+	require.False(t, exists(t, s.env["HINT_DATA_DIR"]), "neither server nor store is created")
 
 	text := s.run("classify", "what did we talk about last week?")
 	require.Zero(t, text.code, text.stderr)
@@ -132,12 +132,13 @@ func TestSessions(t *testing.T) {
 
 func TestIntentsLint(t *testing.T) {
 	t.Parallel()
-	t.Run("a directory with faults", func(t *testing.T) {
+	t.Run("a directory with errors", func(t *testing.T) {
 		s := newSystem(t)
 		dir := filepath.Join(s.dir, "intents")
 		write(t, filepath.Join(dir, "good.md"), intent("GOOD", "a good example", "Prompt."))
 		write(t, filepath.Join(dir, "no-triggers.md"), "---\nid: SILENT\nname: Silent\n---\nPrompt.\n")
-		write(t, filepath.Join(dir, "no-id.md"), "---\nname: Nameless\ntriggers:\n  - x\n---\nPrompt.\n")
+		write(t, filepath.Join(dir, "bad-id.md"), "---\nid: lower case\ntriggers:\n  - x\n---\nPrompt.\n")
+		write(t, filepath.Join(dir, "no-id.md"), "---\ntriggers:\n  - y\n---\nPrompt.\n")
 		write(t, filepath.Join(dir, "no-matter.md"), "Just text.\n")
 		write(t, filepath.Join(dir, "not-yaml.md"), "---\nid: [\n---\nPrompt.\n")
 		write(t, filepath.Join(dir, "wrong-type.md"), "---\nid: WRONG\ntriggers:\n  - x\nenabled: perhaps\n---\nPrompt.\n")
@@ -151,9 +152,10 @@ func TestIntentsLint(t *testing.T) {
 			require.NotNil(t, parts, line)
 			faulty[filepath.Base(parts[1])] = true
 		}
-		for _, name := range []string{"no-triggers.md", "no-id.md", "no-matter.md", "not-yaml.md", "wrong-type.md"} {
+		for _, name := range []string{"no-triggers.md", "bad-id.md", "no-matter.md", "not-yaml.md", "wrong-type.md"} {
 			require.True(t, faulty[name], "%s in\n%s", name, r.stdout)
 		}
+		require.False(t, faulty["no-id.md"], "its id is the name of the file:\n%s", r.stdout)
 		require.True(t, faulty["twin.md"] || faulty["good.md"], r.stdout)
 
 		s.env["HINT_INTENTS_DIR"] = dir
@@ -167,11 +169,11 @@ func TestIntentsLint(t *testing.T) {
 		require.Zero(t, r.code, r.stdout)
 		require.Empty(t, r.stdout)
 	})
-	t.Run("the definitions built in", func(t *testing.T) {
+	t.Run("the built-in definitions", func(t *testing.T) {
 		r := newSystem(t).run("intents", "lint")
 		require.Zero(t, r.code, r.stdout)
 	})
-	t.Run("a directory that is not there", func(t *testing.T) {
+	t.Run("a missing directory", func(t *testing.T) {
 		r := newSystem(t).run("intents", "lint", "/nonexistent/intents")
 		require.Equal(t, 1, r.code)
 		require.Contains(t, r.stderr, "/nonexistent/intents")

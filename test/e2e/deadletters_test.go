@@ -40,7 +40,7 @@ func TestDeadLetters(t *testing.T) {
 		info, err := stream.Info(ctx)
 		return err == nil && info.State.Msgs == uint64(len(letters))
 	}, patient, tick)
-	// They come in no order: an event's letter is found by where it was.
+	// Their order is undefined: they are found by stream sequence.
 	found := map[letter]nats.Header{}
 	for seq := range len(letters) {
 		msg, err := stream.GetMsg(ctx, uint64(seq+1))
@@ -52,7 +52,7 @@ func TestDeadLetters(t *testing.T) {
 		require.NotEmpty(t, found[l].Get("Dlq-Reason"))
 	}
 
-	// What is in order is not held up by them.
+	// Valid events are not delayed by them.
 	g.ask(turn{session: "s1", run: "r1", prompt: "Hello there."})
 	s.showsRun("s1", "r1", visible())
 	g.drained()

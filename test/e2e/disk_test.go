@@ -21,7 +21,7 @@ import (
 	"intenthint/internal/porttest"
 )
 
-// get asks the process over HTTP, which its settings must name.
+// get sends an HTTP request to the address in the settings.
 func (s *system) get(path string) (status int, body string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
@@ -37,7 +37,7 @@ func (s *system) get(path string) (status int, body string) {
 	return resp.StatusCode, string(data)
 }
 
-// fill takes all the room of a disk with one file.
+// fill fills a disk with one file.
 func fill(t *testing.T, dir string) (ballast string, size int64) {
 	t.Helper()
 	ballast = filepath.Join(dir, ".ballast")
@@ -53,14 +53,14 @@ func fill(t *testing.T, dir string) (ballast string, size int64) {
 	return ballast, size
 }
 
-// TestEventsWaitWhileTheyCannotBeWritten takes away what session files need.
-// Events wait in the stream, health says why, requests are answered, and all
-// goes on when it is back.
+// TestEventsWaitWhileTheyCannotBeWritten makes session files unwritable. Events
+// wait in the stream, /healthz gives the reason, requests are answered, and the
+// events are applied afterwards.
 func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name string
-		// disk says that the sessions stand on a small disk of their own.
+		// disk means that the sessions are on a small disk of their own.
 		disk   bool
 		reason string
 		spoil  func(t *testing.T, s *system, p *process) (mend func())
@@ -70,7 +70,7 @@ func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 			return func() { require.NoError(t, os.Remove(ballast)) }
 		}},
 		{"the disk has room for the smallest files", true, "no space left", func(t *testing.T, s *system, _ *process) func() {
-			// What fits is small enough for whoever only looks whether anything does.
+			// 4 KiB stay free: enough for a check that writes a small file.
 			ballast, size := fill(t, s.sessionsDir())
 			require.NoError(t, os.Truncate(ballast, size-4096))
 			return func() { require.NoError(t, os.Remove(ballast)) }
@@ -78,10 +78,10 @@ func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 		{"the file system is read-only", true, "read-only file system", func(t *testing.T, s *system, _ *process) func() {
 			return readOnly(t, s.sessionsDir())
 		}},
-		{"the quota is used up", false, "file too large", func(t *testing.T, _ *system, p *process) func() {
+		{"the quota is exhausted", false, "file too large", func(t *testing.T, _ *system, p *process) func() {
 			return p.limitFiles(t, 0)
 		}},
-		{"the directory has vanished and cannot be made", false, "not a directory", func(t *testing.T, s *system, _ *process) func() {
+		{"the directory has vanished and cannot be created", false, "not a directory", func(t *testing.T, s *system, _ *process) func() {
 			dir := s.sessionsDir()
 			require.NoError(t, os.Rename(dir, dir+".away"))
 			require.NoError(t, os.WriteFile(dir, nil, 0o600))
@@ -93,7 +93,7 @@ func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			// The server is another process: it can write.
+			// The server is a process of its own and can still write.
 			s, e := newExternalSystem(t)
 			s.env["HINT_HTTP_ADDR"] = "127.0.0.1:" + strconv.Itoa(porttest.Free(t))
 			if tc.disk {
@@ -127,13 +127,13 @@ func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 			status, body := s.get("/readyz")
 			require.Equal(t, http.StatusOK, status, body)
 			r := g.ask(turn{session: "s1", run: "r2", prompt: "What is on my calendar tomorrow?", ts: now + 1000})
-			require.NotEmpty(t, r.hint, "requests need no disk")
+			require.NotEmpty(t, r.hint, "a request needs no disk")
 			ctx, cancel := context.WithTimeout(context.Background(), patient)
 			defer cancel()
 			durable, err := g.js.Consumer(ctx, "OPENCLAW_EVENTS", "intent-hint")
 			require.NoError(t, err)
 			info := durable.CachedInfo()
-			require.NotZero(t, info.NumPending+uint64(info.NumAckPending), "what is not written is not acknowledged")
+			require.NotZero(t, info.NumPending+uint64(info.NumAckPending), "events are acknowledged only when written")
 
 			mend()
 			worked(t, g.js, 2*time.Minute)
@@ -154,8 +154,8 @@ func TestEventsWaitWhileTheyCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestCorruptSessionFiles spoils files while the system runs: nothing falls
-// over, what was there is kept aside, other sessions have all theirs.
+// TestCorruptSessionFiles damages files while the system runs. It goes on, keeps
+// the damaged files aside, and other sessions are complete.
 func TestCorruptSessionFiles(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)

@@ -67,7 +67,7 @@ type documentTurn struct {
 	} `json:"timestamps"`
 }
 
-// toolCallIDs are the calls of a turn in order.
+// toolCallIDs returns the ids of a turn's calls, in order.
 func (t documentTurn) toolCallIDs() []string {
 	out := []string{}
 	for _, c := range t.ToolCalls {
@@ -76,7 +76,7 @@ func (t documentTurn) toolCallIDs() []string {
 	return out
 }
 
-// turn returns the turn of a run, wherever it stands, and whether it does.
+// turn returns the turn of a run, current or past, and whether there is one.
 func (d document) turn(run string) (documentTurn, bool) {
 	if d.Current != nil && d.Current.RunID == run {
 		return *d.Current, true
@@ -93,8 +93,8 @@ func (s *system) sessionFile(session string) string {
 	return filepath.Join(s.sessionsDir(), token(session)+".json")
 }
 
-// document reads a session file; false when there is none. A file that is
-// there is valid JSON at every moment.
+// document reads a session file, and reports whether there is one. It must be
+// valid JSON at any time.
 func (s *system) document(session string) (document, bool) {
 	s.t.Helper()
 	data, err := os.ReadFile(s.sessionFile(session))
@@ -108,8 +108,8 @@ func (s *system) document(session string) (document, bool) {
 	return d, true
 }
 
-// shows waits until a session file holds what is wanted, within the time, and
-// returns it.
+// shows waits until a session file meets want, and returns it. It fails the test
+// when that takes too long.
 func (s *system) shows(session string, within time.Duration, what string, want func(document) bool) document {
 	s.t.Helper()
 	var d document
@@ -127,7 +127,7 @@ func (s *system) shows(session string, within time.Duration, what string, want f
 	}
 }
 
-// showsRun waits until a run stands in its session.
+// showsRun waits until a session has a turn of the run, and returns it.
 func (s *system) showsRun(session, run string, within time.Duration) documentTurn {
 	s.t.Helper()
 	d := s.shows(session, within, "run "+run, func(d document) bool {
@@ -138,7 +138,7 @@ func (s *system) showsRun(session, run string, within time.Duration) documentTur
 	return turn
 }
 
-// sessions are the session files there are.
+// sessions returns the names of the session files.
 func (s *system) sessions() []string {
 	s.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(s.sessionsDir(), "*.json"))
@@ -150,7 +150,7 @@ func (s *system) sessions() []string {
 	return out
 }
 
-// sameTime says whether a time of a session file is that of Unix milliseconds.
+// sameTime reports whether a time in a session file is that of Unix milliseconds.
 func sameTime(text string, ms int64) bool {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	return err == nil && at.UnixMilli() == ms

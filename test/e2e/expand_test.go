@@ -14,8 +14,8 @@ import (
 	"intenthint/model/provider/providertest"
 )
 
-// expandable is a system with two intents and a model that knows another wish
-// to have of a lamp.
+// expandable returns a system with two intents, and a model that knows one more
+// example for the lamp.
 func expandable(t *testing.T) (s *system, m model, lamp string) {
 	t.Helper()
 	m = newModel(t)
@@ -41,15 +41,16 @@ func TestIntentsExpand(t *testing.T) {
 	require.NoError(t, err)
 
 	r := s.run("intents", "expand", "LAMP")
-	require.Equal(t, 1, r.code, "nobody can say yes")
-	require.Contains(t, r.stdout, "+++ "+lamp)
+	require.Equal(t, 1, r.code, "there is no terminal to confirm on")
 	require.Contains(t, r.stderr, "--yes")
+	require.Zero(t, m.Count(), "no model is paid for that")
+	require.Contains(t, s.run("intents", "expand", "--dry-run", "LAMP").stdout, "+++ "+lamp)
 	got, err := os.ReadFile(lamp)
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(got))
 
 	r = s.run("intents", "expand", "--json", "--yes")
-	require.Equal(t, 1, r.code, "one of the two failed")
+	require.Equal(t, 1, r.code, "one of two intents failed")
 	var out struct {
 		Intents []struct {
 			Intent, Error string
@@ -87,7 +88,7 @@ func TestIntentsExpandInterrupted(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
 	require.Equal(t, 1, p.wait(patient))
 	require.Contains(t, p.stderr.String(), "nothing was changed")
-	require.Contains(t, p.stdout.String(), "+  - open sesame\n", "what was paid for is shown")
+	require.Contains(t, p.stdout.String(), "+  - open sesame\n", "examples already received are shown")
 	got, err := os.ReadFile(lamp)
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(got))

@@ -16,7 +16,7 @@ import (
 	"intenthint/internal/porttest"
 )
 
-// external is a NATS server that is not the program's own.
+// external is a NATS server in the test process.
 type external struct {
 	t    *testing.T
 	opts server.Options
@@ -41,7 +41,7 @@ func (e *external) stop() {
 	e.ns.WaitForShutdown()
 }
 
-// newExternalSystem returns a system on an external server that is not started.
+// newExternalSystem returns a system with an external server, which is not started.
 func newExternalSystem(t *testing.T, given ...settings) (*system, *external) {
 	t.Helper()
 	port := porttest.Free(t)
@@ -63,7 +63,7 @@ func TestExternalServer(t *testing.T) {
 	g.ask(turn{session: "s1", run: "r1", prompt: "Hello there."})
 	s.showsRun("s1", "r1", visible())
 
-	// The server goes away and comes back with what it had.
+	// The server stops and starts again with its data.
 	e.stop()
 	for _, p := range processes {
 		p.logs("NATS connection lost")
@@ -81,9 +81,9 @@ func TestExternalServer(t *testing.T) {
 		return len(r1.ToolCalls) == 1 && len(r2.ToolCalls) == 1
 	})
 	require.Equal(t, "r2", d.Current.RunID)
-	require.False(t, exists(t, filepath.Join(s.env["HINT_DATA_DIR"], "jetstream")), "no store of a server of its own")
+	require.False(t, exists(t, filepath.Join(s.env["HINT_DATA_DIR"], "jetstream")), "an embedded server has stored something")
 
-	// Once it has recovered it is as fast as before.
+	// After the recovery it is as fast as before.
 	g.drained()
 	g.publish(toolCall("s1", "r2", "call-2", "read", now+2))
 	s.shows("s1", visible(), "the second call", func(d document) bool { return len(d.Current.ToolCalls) == 2 })
@@ -97,8 +97,8 @@ func TestStopOnAnExternalServer(t *testing.T) {
 	s, e := newExternalSystem(t)
 	e.start()
 	p := s.serve(1, 1)[0]
-	// The server stays, so a request that nobody takes is told so at once.
-	require.Greater(t, stream(t, s.gateway(), p, nobody), 100)
+	// The server still runs, so there are no responders at once.
+	require.Greater(t, stream(t, s.gateway(), p, noResponders), 100)
 }
 
 func TestServerWithoutJetStream(t *testing.T) {
@@ -120,7 +120,7 @@ func TestStopWhileWaitingForTheServer(t *testing.T) {
 	p.stop()
 }
 
-func TestOneModelCallAfterTheServerWasRestarted(t *testing.T) {
+func TestOneModelCallAfterARestartOfTheServer(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	m.Always(answered("OTHER", 300*time.Millisecond))
@@ -136,8 +136,8 @@ func TestOneModelCallAfterTheServerWasRestarted(t *testing.T) {
 	askOneRunAtOnce(t, s.gateway(), m)
 }
 
-// askOneRunAtOnce sends ten requests for one run at the same time and expects
-// one call of the model and one answer.
+// askOneRunAtOnce sends ten requests for one run at the same time. It expects one
+// model call and the same answer to all.
 func askOneRunAtOnce(t *testing.T, g *gateway, m model) {
 	t.Helper()
 	before := m.Count()

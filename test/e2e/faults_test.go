@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFaults kills, stops, parts and slows what there is for a short time.
+// TestFaults kills, pauses, partitions and slows down processes for a short time.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -23,14 +23,14 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// stores are the values of HINT_STORE: one test holds both to the same.
+// stores are the values of HINT_STORE.
 var stores = []string{"file", "kv"}
 
-// TestSoak does the same for as long as SOAK says.
+// TestSoak is TestFaults for the time in SOAK.
 func TestSoak(t *testing.T) {
 	text := os.Getenv("SOAK")
 	if text == "" {
-		t.Skip("SOAK, a time such as 10m, says how long")
+		t.Skip("needs SOAK, a duration such as 10m")
 	}
 	lasts, err := time.ParseDuration(text)
 	require.NoError(t, err)

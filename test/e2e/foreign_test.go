@@ -12,31 +12,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// handled are the decision hooks that a consumer answers.
+// handled are the decision hooks that a consumer handles.
 var handled = []string{"before_prompt_build"}
 
-func TestRequestsThatNobodyHandles(t *testing.T) {
+func TestRequestsWithoutAHandler(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	s.serve(2, 2)
 	g := s.gateway()
 	for _, row := range []struct{ name, hook string }{
 		{"a decision hook", "before_tool_call"},
-		{"a decision hook of later", "before_dispatch"},
+		{"a newer decision hook", "before_dispatch"},
 		{"an observation hook", "agent_end"},
-		{"a hook that nobody knows", "after_lunch"},
+		{"an unknown hook", "after_lunch"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			began := time.Now()
 			r, err := g.nc.Request("openclaw.request."+row.hook+".main", []byte(`{"hook":"`+row.hook+`","event":{},"ctx":{}}`), patient)
-			require.True(t, nobody(err), "%v, %v", err, r)
-			require.Less(t, time.Since(began), time.Second, "the gateway hears it at once")
+			require.True(t, noResponders(err), "%v, %v", err, r)
+			require.Less(t, time.Since(began), time.Second, "no responders, at once")
 		})
 	}
 	require.NotEmpty(t, g.ask(turn{session: "s1", run: "r1", prompt: "Hello there."}).hint)
 }
 
-func TestServicesOfOthersAreNotRaced(t *testing.T) {
+func TestOtherServicesAreNotRaced(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	s.serve(2, 2)
@@ -46,8 +46,8 @@ func TestServicesOfOthersAreNotRaced(t *testing.T) {
 		name, agent string
 		after       time.Duration
 	}{
-		{"one that answers at once", "prompt", 0},
-		{"one that takes its time", "slow", 5 * time.Millisecond},
+		{"a fast service", "prompt", 0},
+		{"a slow service", "slow", 5 * time.Millisecond},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			service := s.in(t).gateway().nc
@@ -67,7 +67,7 @@ func TestServicesOfOthersAreNotRaced(t *testing.T) {
 				require.NoError(t, err, "reply %d", i+1)
 				require.JSONEq(t, verdict, string(m.Data), "reply %d", i+1)
 			}
-			// A consumer that had taken them would have answered by now.
+			// A consumer would have answered by now.
 			require.NotEmpty(t, g.ask(turn{session: row.agent, run: row.agent, prompt: "Hello there."}).hint)
 			pending, _, err := replies.Pending()
 			require.NoError(t, err)
@@ -76,7 +76,7 @@ func TestServicesOfOthersAreNotRaced(t *testing.T) {
 	}
 }
 
-func TestServiceNamesTheHooksThatAreHandled(t *testing.T) {
+func TestServiceListsTheHandledHooks(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	s.serve(1, 1)

@@ -22,7 +22,7 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// gateway speaks to the system as an OpenClaw gateway does.
+// gateway uses the system as an OpenClaw gateway does.
 type gateway struct {
 	t  *testing.T
 	nc *nats.Conn
@@ -40,7 +40,7 @@ func (s *system) gateway(opts ...nats.Option) *gateway {
 	return &gateway{t: s.t, nc: nc, js: js}
 }
 
-// token writes a value as a subject token and as a file name (contract §2).
+// token encodes a value as a subject token and file name (contract §2).
 func token(value string) string {
 	switch value {
 	case "":
@@ -62,17 +62,16 @@ func token(value string) string {
 
 var ids atomic.Uint64
 
-// unique makes a name that no other has in this run of the tests.
+// unique returns a name that is used once in this run of the tests.
 func unique(what string) string {
 	return fmt.Sprintf("%s-%d-%d", what, time.Now().UnixNano(), ids.Add(1))
 }
 
-// turn is a message of a user in a direct chat, unless its fields say
-// otherwise.
+// turn is a message of a user, by default in a direct chat.
 type turn struct {
 	session, run, prompt string
 	messages             []any
-	ctx                  object // beside or instead of what a direct chat has
+	ctx                  object // added to the context of a direct chat
 	ts                   int64
 	budget               time.Duration
 }
@@ -87,7 +86,7 @@ func directChat(session, run string) object {
 	}
 }
 
-// message makes the request of a turn.
+// message returns the request of a turn.
 func (tr turn) message() *nats.Msg {
 	ctx := directChat(tr.session, tr.run)
 	maps.Copy(ctx, tr.ctx)
@@ -145,7 +144,7 @@ func (g *gateway) try(tr turn) (reply, error) {
 	return out, nil
 }
 
-// ask is try that expects an answer.
+// ask is try, and fails the test without an answer.
 func (g *gateway) ask(tr turn) reply {
 	g.t.Helper()
 	r, err := g.try(tr)
@@ -172,7 +171,7 @@ func (e event) message() *nats.Msg {
 	return msg
 }
 
-// publish publishes events and waits until the stream has them.
+// publish publishes events and waits for the acknowledgements.
 func (g *gateway) publish(events ...event) {
 	g.t.Helper()
 	for _, e := range events {
@@ -227,7 +226,7 @@ func sessionEnd(session, reason string, ts int64) event {
 	}
 }
 
-// drained waits until every event of the stream was taken and acknowledged.
+// drained waits until every event of the stream is acknowledged.
 func (g *gateway) drained() {
 	g.t.Helper()
 	var state string
@@ -245,13 +244,13 @@ func (g *gateway) drained() {
 	}, patient, 5*tick, "the events were not worked off: %s", lazy(func() string { return state }))
 }
 
-// lazy is a text that is made when a failure is reported.
+// lazy is a text that is computed when a failure is reported.
 type lazy func() string
 
 func (l lazy) String() string { return l() }
 
-// ping returns the service instances that answer within the time, or as soon
-// as there are enough.
+// ping returns the service instances that answer within the time, or the first
+// that are enough.
 func ping(url string, enough int, within time.Duration) map[string]object {
 	found := map[string]object{}
 	nc, err := nats.Connect(url, nats.NoReconnect(), nats.Timeout(time.Second))
@@ -279,5 +278,5 @@ func ping(url string, enough int, within time.Duration) map[string]object {
 	return found
 }
 
-// nobody says whether a request found nobody to take it.
-func nobody(err error) bool { return errors.Is(err, nats.ErrNoResponders) }
+// noResponders reports whether a request had no responders.
+func noResponders(err error) bool { return errors.Is(err, nats.ErrNoResponders) }

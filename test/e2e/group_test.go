@@ -36,7 +36,7 @@ func TestProcessesStartedTogetherShareTheWork(t *testing.T) {
 	g := s.gateway()
 	l := newLoad("shared", 50)
 	require.GreaterOrEqual(t, len(l.messages), 2000)
-	require.Zero(t, l.run(t, g, func() {}), "requests that had to be repeated")
+	require.Zero(t, l.run(t, g, func() {}), "repeated requests")
 	for _, tr := range l.turns {
 		s.showsRun(tr.session, tr.run, patient)
 	}
@@ -50,7 +50,7 @@ func TestProcessesStartedTogetherShareTheWork(t *testing.T) {
 	require.Zero(t, letters.CachedInfo().State.Msgs, "dead letters")
 }
 
-func TestAProcessIsKilledUnderLoad(t *testing.T) {
+func TestKilledProcessUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	s.serve(1, 1) // with the server
@@ -59,25 +59,25 @@ func TestAProcessIsKilledUnderLoad(t *testing.T) {
 	l := newLoad("killed", 50)
 	stopReading := s.readsOnlyJSON()
 	retries := l.run(t, g, func() { others[0].kill() })
-	require.LessOrEqual(t, retries, 4, "only what the killed process held is asked again: one request of each asker")
+	require.LessOrEqual(t, retries, 4, "repeated requests: at most one of each requester, held by the killed process")
 	for _, tr := range l.turns {
 		s.showsRun(tr.session, tr.run, patient)
 	}
-	g.drained() // what it held comes to the others after AckWait
+	g.drained() // its events go to the others after AckWait
 	stopReading()
 	l.holds(t, s)
 	require.Len(t, ping(s.url(), 100, time.Second), 2)
 
-	// The others answer as if nothing had been.
+	// The others answer as before.
 	for i := range 20 {
 		r := g.ask(turn{session: "after", run: fmt.Sprintf("after-%d", i), prompt: "Hello there."})
 		require.NotEmpty(t, r.hint)
 	}
-	require.Zero(t, others[1].cmd.ProcessState, "the other process lives")
+	require.Zero(t, others[1].cmd.ProcessState, "the other process still runs")
 }
 
-// readsOnlyJSON reads the session files over and over, until the function that
-// it returns is called: they are valid JSON at every moment.
+// readsOnlyJSON reads the session files again and again until the returned
+// function is called, and fails the test when one is not valid JSON.
 func (s *system) readsOnlyJSON() (stop func()) {
 	var (
 		reading sync.WaitGroup
@@ -109,7 +109,7 @@ func (s *system) readsOnlyJSON() (stop func()) {
 	}
 }
 
-func TestTheProcessWithTheServerIsKilledUnderLoad(t *testing.T) {
+func TestKilledServerUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, settings{"HINT_LOG_LEVEL": "debug"})
 	first := s.serve(1, 1)[0]
@@ -124,8 +124,8 @@ func TestTheProcessWithTheServerIsKilledUnderLoad(t *testing.T) {
 		s.showsRun(tr.session, tr.run, patient)
 	}
 
-	// Turns that nobody has acknowledged yet: those of the process that dies
-	// with the server may die too, the others keep theirs.
+	// Turns that are not acknowledged yet: those of the killed process may be
+	// lost, those of the others may not.
 	var last []turn
 	for i := range 30 {
 		tr := turn{session: "last", run: fmt.Sprintf("last-%02d-", i), prompt: "Hello there.", ts: time.Now().UnixMilli()}
@@ -137,7 +137,7 @@ func TestTheProcessWithTheServerIsKilledUnderLoad(t *testing.T) {
 		p.logs("NATS connection lost")
 		require.False(t, p.ended())
 	}
-	s.start() // and the two that were left come back to it
+	s.start() // the other two reconnect to it
 	s.ready(3)
 	require.Eventually(t, g.nc.IsConnected, patient, tick)
 	kept := 0
@@ -172,14 +172,14 @@ func TestStopUnderRequests(t *testing.T) {
 	t.Run("the last one, with the server", func(t *testing.T) {
 		s := newSystem(t)
 		last := s.serve(1, 1)[0]
-		n := stream(t, s.gateway(), last, nobody)
+		n := stream(t, s.gateway(), last, noResponders)
 		require.Greater(t, n, 100)
 	})
 }
 
-// stream asks many hundred times a second, terminates the process in the midst of it, and
-// returns how many answers there were. over says which error ends the stream;
-// every other one is a request without an answer.
+// stream sends many hundred requests a second, terminates the process meanwhile,
+// and returns the number of answers. over reports whether an error ends the
+// stream; any other error is a request without an answer.
 func stream(t *testing.T, g *gateway, p *process, over func(error) bool) int {
 	t.Helper()
 	var (
@@ -213,7 +213,7 @@ func stream(t *testing.T, g *gateway, p *process, over func(error) bool) int {
 	began := time.Now()
 	p.terminate()
 	code := p.wait(patient)
-	require.Less(t, time.Since(began), 10*time.Second, "a stop with little to do takes little time")
+	require.Less(t, time.Since(began), 10*time.Second, "a stop without work is fast")
 	end.Store(true)
 	asking.Wait()
 	require.Zero(t, code, "exit code:\n%s", p.stderr.tail())
@@ -246,7 +246,7 @@ func TestStopWaitsForAModel(t *testing.T) {
 		require.Equal(t, "llm", replies[i].Header.Get("Hint-Source"), "%v", replies[i].Header)
 	}
 
-	// No turn is lost: what was not applied before the stop is applied now.
+	// No turn is lost: the rest is applied now.
 	s.serve(1, 1)
 	for i := range requests {
 		s.showsRun(fmt.Sprintf("slow-%d", i), fmt.Sprintf("slow-%d", i), patient)

@@ -24,7 +24,7 @@ import (
 // binary is the program under test.
 var binary string
 
-// raceBuild says that the binary has the race detector in it, and is slower.
+// raceBuild means that the binary is built with the race detector, which is slow.
 var raceBuild = os.Getenv("E2E_RACE") != ""
 
 func TestMain(m *testing.M) {
@@ -51,13 +51,13 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// Times that the tests wait. What the contract bounds has a name of its own.
+// Times that the tests wait.
 const (
 	tick    = 10 * time.Millisecond
 	patient = time.Minute
 )
 
-// visible is the time in which a turn or an event shows in its session file
+// visible is the time after which a turn or event must be in its session file
 // (contract §8).
 func visible() time.Duration {
 	if raceBuild {
@@ -69,24 +69,27 @@ func visible() time.Duration {
 // settings are environment variables.
 type settings map[string]string
 
-// system is one data directory and the processes that work on it.
+// system is a data directory and the processes that use it.
 type system struct {
 	t   *testing.T
-	dir string // the processes' working directory; everything is below it
+	dir string // working directory of the processes, parent of everything
 	env settings
 
 	started []*process
 }
 
-// newSystem returns a system of its own: an embedded server on a free port,
-// no HTTP. Given settings are added or, when empty, taken away.
+// newSystem returns a system with an embedded server on a free port and without
+// HTTP. Given settings are added or, when empty, removed.
 func newSystem(t *testing.T, given ...settings) *system {
 	t.Helper()
 	dir := t.TempDir()
 	s := &system{t: t, dir: dir, env: settings{
-		"HINT_DATA_DIR":  filepath.Join(dir, "data"),
-		"HINT_NATS_PORT": strconv.Itoa(porttest.Free(t)),
-		"HINT_HTTP_ADDR": "off",
+		"HINT_DATA_DIR":        filepath.Join(dir, "data"),
+		"HINT_NATS_PORT":       strconv.Itoa(porttest.Free(t)),
+		"HINT_HTTP_ADDR":       "off",
+		"HINT_EMBEDDING_MODEL": "off",    // training for it takes seconds
+		"HINT_REPEAT":          "always", // most tests ask for hints in one session
+		"HINT_MIN_CONFIDENCE":  "0",      // and with texts that mean nothing
 	}}
 	for _, g := range given {
 		for name, value := range g {
@@ -99,8 +102,8 @@ func newSystem(t *testing.T, given ...settings) *system {
 	return s
 }
 
-// in is the system as a subtest sees it, which fails itself and not its parent.
-// What is started through it ends with the subtest.
+// in returns the system for a subtest: failures and started processes belong to
+// the subtest.
 func (s *system) in(t *testing.T) *system {
 	return &system{t: t, dir: s.dir, env: s.env}
 }
@@ -114,7 +117,7 @@ func (s *system) url() string {
 
 func (s *system) sessionsDir() string { return filepath.Join(s.env["HINT_DATA_DIR"], "sessions") }
 
-// environ is the whole environment of a process of the system.
+// environ returns the environment of a process of the system.
 func (s *system) environ() []string {
 	out := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + os.TempDir()}
 	for name, value := range s.env {
@@ -132,7 +135,7 @@ func (s *system) command(args ...string) (cmd *exec.Cmd, stdout, stderr *output)
 	return cmd, stdout, stderr
 }
 
-// result is what a command left behind.
+// result is the result of a command.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -185,8 +188,8 @@ func launch(t *testing.T, cmd *exec.Cmd, stdout, stderr *output) *process {
 	return p
 }
 
-// serve starts so many more processes at once, of which there are n in all
-// afterwards, and waits until every one of them can be asked.
+// serve starts more processes at the same time and waits until all, now inAll,
+// answer requests.
 func (s *system) serve(more, inAll int) []*process {
 	s.t.Helper()
 	var out []*process
@@ -197,7 +200,7 @@ func (s *system) serve(more, inAll int) []*process {
 	return out
 }
 
-// running are the processes of the system that have not ended.
+// running returns the processes of the system that have not ended.
 func (s *system) running() []*process {
 	var out []*process
 	for _, p := range s.started {
@@ -215,7 +218,7 @@ func (s *system) ready(n int, started ...*process) {
 	until := time.Now().Add(patient)
 	for time.Now().Before(until) {
 		for _, p := range started {
-			require.False(s.t, p.ended(), "a process has ended instead of serving:\n%s", p.stderr.tail())
+			require.False(s.t, p.ended(), "a process ended before it was ready:\n%s", p.stderr.tail())
 		}
 		if seen = len(ping(s.url(), n, 300*time.Millisecond)); seen >= n {
 			return
@@ -234,7 +237,7 @@ func (p *process) ended() bool {
 	}
 }
 
-// kill ends the process at once, as a lack of memory does, and reaps it.
+// kill kills the process, as the kernel does without memory, and reaps it.
 func (p *process) kill() {
 	if !p.ended() {
 		_ = p.cmd.Process.Kill()
@@ -242,7 +245,7 @@ func (p *process) kill() {
 	<-p.done
 }
 
-// pause takes the processor away from the process until it is resumed.
+// pause stops the process until it is resumed.
 func (p *process) pause() {
 	p.t.Helper()
 	require.NoError(p.t, p.cmd.Process.Signal(syscall.SIGSTOP))
@@ -270,14 +273,14 @@ func (p *process) wait(d time.Duration) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// stop terminates the process and expects a good end.
+// stop terminates the process and expects exit code 0.
 func (p *process) stop() {
 	p.t.Helper()
 	p.terminate()
 	require.Zero(p.t, p.wait(patient), "exit code after SIGTERM:\n%s", p.stderr.tail())
 }
 
-// logs waits until the log holds all of the texts in one line.
+// logs waits for a log line with all of the texts.
 func (p *process) logs(texts ...string) {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool { return p.logged(texts...) }, patient, tick, "no log line with %q", texts)
@@ -314,7 +317,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// tail is the end of it, for the report of a failure.
+// tail returns the end of the output, for the report of a failure.
 func (o *output) tail() string {
 	const most = 16 << 10
 	text := o.String()
@@ -324,7 +327,7 @@ func (o *output) tail() string {
 	return text
 }
 
-// write puts a file in place at once, as editors do.
+// write replaces a file atomically, as editors do.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -333,7 +336,7 @@ func write(t *testing.T, path, text string) {
 	require.NoError(t, os.Rename(temp, path))
 }
 
-// exists says whether there is a file.
+// exists reports whether there is a file.
 func exists(t *testing.T, path string) bool {
 	t.Helper()
 	_, err := os.Stat(path)

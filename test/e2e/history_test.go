@@ -31,7 +31,7 @@ func TestNoTurnOfALongSessionIsLost(t *testing.T) {
 		return d.Current.RunID == run(turns-1) && len(d.Current.ToolCalls) == 1
 	})
 	g.drained()
-	// What is late, and twice, for a turn that has left the file.
+	// Late events, sent twice, for a turn that has left the file.
 	late := toolCall("long", run(1), "late-"+run(1), "read", start(1)+2)
 	g.publish(late)
 	again := late.message()
@@ -62,7 +62,7 @@ func TestNoTurnOfALongSessionIsLost(t *testing.T) {
 	}
 }
 
-func TestEventsOfNoTurn(t *testing.T) {
+func TestEventsWithoutATurn(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	s.serve(2, 2)
@@ -75,7 +75,7 @@ func TestEventsOfNoTurn(t *testing.T) {
 		toolCall("s1", "", "unnamed", "read", now+6),
 		sessionEnd("s1", "shutdown", now-10), // older than the turn
 	)
-	// Of several attempts the latest by ts counts, however they come.
+	// Of several attempts the latest by ts counts, in whatever order they come.
 	g.publish(agentEnd("s1", "r1", "Hello there.", "second attempt", now+20))
 	first := agentEnd("s1", "r1", "Hello there.", "first attempt", now+10)
 	first.id = "end-r1-first"
@@ -89,7 +89,7 @@ func TestEventsOfNoTurn(t *testing.T) {
 	require.Empty(t, d.History)
 }
 
-func TestAModelErrorOfARun(t *testing.T) {
+func TestModelErrorOfARun(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	s.serve(1, 1)

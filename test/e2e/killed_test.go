@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnsweredTurnsOutliveTheirProcess kills a process in the midst of
-// requests, again and again. Every turn that it has answered stands in the
-// stream: it was published before the reply (contract §2), and the server
-// lives.
+// TestAnsweredTurnsOutliveTheirProcess kills a process during requests, several
+// times. Every turn that it answered is in the stream: it was published before
+// the reply (contract §2), and the server still runs.
 func TestAnsweredTurnsOutliveTheirProcess(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, settings{"HINT_NATS_PORT": "", "HINT_NATS_URL": newExternalProcess(t)})
@@ -50,7 +49,7 @@ func TestAnsweredTurnsOutliveTheirProcess(t *testing.T) {
 		p.kill()
 		asking.Wait()
 	}
-	// Many at once: what the stream has not acknowledged yet left before the
+	// Many at once: turns without an acknowledgement were sent before the
 	// replies, too.
 	const burst = 1500
 	p := s.serve(1, 1)[0]

@@ -10,19 +10,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 )
 
-// beside is the system with other settings on the same server.
+// beside returns the system with other settings and the same server.
 func (s *system) beside(given settings) *system {
 	env := maps.Clone(s.env)
 	maps.Copy(env, given)
 	return &system{t: s.t, dir: s.dir, env: env}
 }
 
-// lastLines are the lines of a history by run; the last one of a run counts.
+// lastLines returns the last line of each run in a history file.
 func lastLines(t *testing.T, path string) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -36,6 +37,24 @@ func lastLines(t *testing.T, path string) map[string]string {
 	return out
 }
 
+// copyEvents tells a system all events that a stream holds, and waits until they
+// are applied.
+func copyEvents(t *testing.T, from jetstream.JetStream, to *gateway) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	defer cancel()
+	stream, err := from.Stream(ctx, "OPENCLAW_EVENTS")
+	require.NoError(t, err)
+	events, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	require.NoError(t, err)
+	for left := stream.CachedInfo().State.Msgs; left > 0; left-- {
+		m, err := events.Next(jetstream.FetchContext(ctx))
+		require.NoError(t, err)
+		to.store(&nats.Msg{Subject: m.Subject(), Data: m.Data(), Header: m.Headers()})
+	}
+	to.drained()
+}
+
 func TestSessionsInAKeyValueBucket(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, settings{"HINT_STORE": "kv", "HINT_HISTORY_LIMIT": "0"})
@@ -44,24 +63,15 @@ func TestSessionsInAKeyValueBucket(t *testing.T) {
 	g := s.gateway()
 	l := newLoad("kv", 20)
 	l.run(t, g, other.kill)
-	g.drained() // what the killed one held comes to the other
+	g.drained() // events of the killed one go to the other
 	require.Empty(t, s.sessions(), "no files")
 
-	// A group of its own makes files of the same stream.
-	files := s.beside(settings{"HINT_STORE": "file", "HINT_QUEUE_GROUP": "files", "HINT_SESSIONS_DIR": filepath.Join(s.dir, "files")})
-	files.serve(1, 2)
-	require.Eventually(t, func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		durable, err := g.js.Consumer(ctx, "OPENCLAW_EVENTS", "files")
-		if err != nil {
-			return false
-		}
-		info := durable.CachedInfo()
-		return info.NumPending == 0 && info.NumAckPending == 0
-	}, patient, 5*tick)
+	// Another system makes files of the same events.
+	files := newSystem(t, settings{"HINT_HISTORY_LIMIT": "0"})
+	files.serve(1, 1)
+	copyEvents(t, g.js, files.gateway())
 
-	// From any host: with the address of the server alone.
+	// The address of the server is all that another host needs.
 	far := s.beside(settings{"HINT_NATS_URL": s.url(), "HINT_DATA_DIR": filepath.Join(s.dir, "far")})
 	delete(far.env, "HINT_NATS_PORT")
 	r := far.run("sessions", "export", filepath.Join(s.dir, "export"))
@@ -74,7 +84,7 @@ func TestSessionsInAKeyValueBucket(t *testing.T) {
 
 	for i, tr := range l.turns {
 		name := token(tr.session)
-		want, err := os.ReadFile(filepath.Join(s.dir, "files", name+".json"))
+		want, err := os.ReadFile(files.sessionFile(tr.session))
 		require.NoError(t, err)
 		if i < 5 {
 			r := far.run("sessions", "show", "--", tr.session)
@@ -84,15 +94,15 @@ func TestSessionsInAKeyValueBucket(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join(s.dir, "export", name+".json"))
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(got))
-		require.Equal(t, lastLines(t, filepath.Join(s.dir, "files", name+".history.jsonl")), lastLines(t, filepath.Join(s.dir, "export", name+".history.jsonl")))
+		require.Equal(t, lastLines(t, filepath.Join(files.sessionsDir(), name+".history.jsonl")), lastLines(t, filepath.Join(s.dir, "export", name+".history.jsonl")))
 
 		var d document
 		require.NoError(t, json.Unmarshal(got, &d))
 		require.Equal(t, tr.session+"-r1", d.Current.RunID)
-		require.Equal(t, l.calls[d.Current.RunID], d.Current.toolCallIDs(), "every tool call once, in order")
+		require.Equal(t, l.calls[d.Current.RunID], d.Current.toolCallIDs(), "every tool call once and in order")
 	}
 
-	// A store of files goes on from what was exported.
+	// A file store continues with the exported files.
 	exported := s.beside(settings{"HINT_STORE": "file", "HINT_SESSIONS_DIR": filepath.Join(s.dir, "export")})
 	r = exported.run("sessions", "show", l.turns[0].session)
 	require.Zero(t, r.code, r.stderr)
@@ -104,7 +114,7 @@ func TestSessionsInAKeyValueBucket(t *testing.T) {
 	require.Contains(t, r.stderr, "bucket OPENCLAW_EVENTS_SESSIONS")
 }
 
-func TestAskWithoutASystemKeepsItsTurnInTheBucket(t *testing.T) {
+func TestAskWithoutASystemStoresItsTurnInTheBucket(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, settings{"HINT_STORE": "kv"})
 	r := s.run("ask", "--session", "alone", "Hello there.")

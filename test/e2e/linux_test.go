@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limitFiles lets the process write files of at most so many bytes, as a quota
-// does, until the function that it returns is called.
+// limitFiles limits the size of the files that the process writes, like a quota,
+// until the returned function is called.
 func (p *process) limitFiles(t *testing.T, most uint64) (lift func()) {
 	t.Helper()
 	var before syscall.Rlimit
@@ -36,7 +36,7 @@ func (p *process) prlimit(t *testing.T, set, get *syscall.Rlimit) {
 	require.Zero(t, code, "prlimit: %s", code)
 }
 
-// smallDisk mounts a file system of so many bytes. It needs root.
+// smallDisk mounts a file system of the given size in bytes. It needs root.
 func smallDisk(t *testing.T, dir string, size int) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
@@ -48,17 +48,16 @@ func smallDisk(t *testing.T, dir string, size int) {
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 }
 
-// readOnly remounts what smallDisk has mounted, until the function that it
-// returns is called.
+// readOnly remounts the file system of smallDisk read-only, until the returned
+// function is called.
 func readOnly(t *testing.T, dir string) (writable func()) {
 	t.Helper()
 	require.Eventually(t, func() bool { return syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "") == nil },
-		patient, tick, "nobody writes at the moment")
+		patient, tick, "a file is being written")
 	return func() { require.NoError(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT, "")) }
 }
 
-// memory returns how much memory the process has now, and had at most, in
-// bytes.
+// memory returns the process's resident memory now and at its peak, in bytes.
 func (p *process) memory() (now, peak int64) {
 	p.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))

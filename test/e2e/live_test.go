@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheConfigurationChangesWhileTheSystemRuns(t *testing.T) {
+func TestConfigurationReload(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	path := filepath.Join(s.dir, "openclaw.json")
@@ -39,7 +39,7 @@ func TestTheConfigurationChangesWhileTheSystemRuns(t *testing.T) {
 	require.Equal(t, "chat_type", group())
 
 	config(`allowedChatTypes: ["direct", "group"],`)
-	require.Eventually(t, func() bool { return group() == "" }, patient, 5*tick, "groups are allowed now")
+	require.Eventually(t, func() bool { return group() == "" }, patient, 5*tick, "groups must be allowed now")
 
 	config(`allowedChatTypes: ["party"],`)
 	p.logs("party")
@@ -49,20 +49,20 @@ func TestTheConfigurationChangesWhileTheSystemRuns(t *testing.T) {
 	require.Empty(t, group(), "a broken file keeps the last good configuration")
 
 	config(`allowedChatTypes: ["direct", "group"], deniedChatIds: ["telegram:telegram:group:-1"],`)
-	require.Eventually(t, func() bool { return group() == "chat_id" }, patient, 5*tick, "and a good one is taken again")
+	require.Eventually(t, func() bool { return group() == "chat_id" }, patient, 5*tick, "a valid file must be loaded")
 
-	// Editors that write in place are understood as well.
+	// Some editors write in place.
 	require.NoError(t, os.WriteFile(path, []byte(`{allowedChatTypes: ["direct", "group"], timeoutMs: 900}`), 0o600))
-	require.Eventually(t, func() bool { return group() == "" }, patient, 5*tick, "the plugin's object alone will do")
+	require.Eventually(t, func() bool { return group() == "" }, patient, 5*tick, "the plugin's object alone must be loaded")
 	p.stop()
 }
 
-// intent is an intent file.
+// intent returns the text of an intent file.
 func intent(id, example, prompt string) string {
 	return fmt.Sprintf("---\nid: %s\nname: Name of %s\ntriggers:\n  - The user says %s.\nexamples:\n  - %s\n---\n%s\n", id, id, example, example, prompt)
 }
 
-func TestIntentsChangeWhileTheSystemRuns(t *testing.T) {
+func TestIntentsReload(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	s := newSystem(t, m.settings("llm"))
@@ -76,8 +76,8 @@ func TestIntentsChangeWhileTheSystemRuns(t *testing.T) {
 		p.logs("broken.md", "triggers")
 	}
 	g := s.gateway()
-	// hint asks the model's answer to be an intent and says what became of it,
-	// in as many askings as it takes to reach every process.
+	// hint lets the model answer with an intent and returns the results, of enough
+	// requests to reach every process.
 	hint := func(id string) (intents map[string]bool, hints string) {
 		m.Always(answered(id, 0))
 		intents = map[string]bool{}
@@ -97,7 +97,7 @@ func TestIntentsChangeWhileTheSystemRuns(t *testing.T) {
 		}
 	}
 	require.True(t, only("WEATHER", "WEATHER", "Weather prompt, first edition.")())
-	require.True(t, only("BROKEN", "OTHER", "")(), "a file with a fault is left out")
+	require.True(t, only("BROKEN", "OTHER", "")(), "a file with an error is skipped")
 
 	write(t, filepath.Join(dir, "travel.md"), intent("TRAVEL", "book a train to Rome", "Travel prompt."))
 	require.Eventually(t, only("TRAVEL", "TRAVEL", "Travel prompt."), patient, 5*tick, "a new file")

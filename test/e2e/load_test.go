@@ -17,21 +17,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// load is what many sessions do at once: their turns, and their events in no
-// order at all, some of them twice.
+// load is the concurrent work of many sessions: their turns, and their events in
+// random order, some of them twice.
 type load struct {
 	turns    []turn
 	messages []*nats.Msg
 	// calls are the tool calls of each run in the order of their ts.
 	calls map[string][]string
-	// answers and ends are what agent_end says of each run, in Unix ms.
+	// answers and ends are the result and the time (Unix ms) of agent_end by run.
 	answers map[string]string
 	ends    map[string]int64
 }
 
-// newLoad makes a load of 40 events for each session: two turns of 19 tool
-// calls and an end each. A tenth of the events comes a second time, without the
-// header by which the server itself would refuse it.
+// newLoad makes a load of 40 events for each session: two turns, each of 19 tool
+// calls and an end. A tenth of the events is repeated without the header that the
+// server deduplicates by.
 func newLoad(name string, sessions int) *load {
 	l := &load{calls: map[string][]string{}, answers: map[string]string{}, ends: map[string]int64{}}
 	r := rand.New(rand.NewPCG(1, 2)) // the same load every time
@@ -50,7 +50,7 @@ func newLoad(name string, sessions int) *load {
 				if c%10 == 3 {
 					named = "" // old gateways do not say the run
 				}
-				// Two calls at a time have the same ts: their ids order them.
+				// Each pair of calls has the same ts: their ids order them.
 				events = append(events, toolCall(session, named, id, "read", start+10*int64(c/2+1)))
 				l.calls[run] = append(l.calls[run], id)
 			}
@@ -74,8 +74,8 @@ func newLoad(name string, sessions int) *load {
 	return l
 }
 
-// publishAll publishes messages and waits until the stream has acknowledged
-// them all. progress is told how many were sent so far.
+// publishAll publishes messages and waits until all are acknowledged. progress is
+// called with the number sent so far.
 func (g *gateway) publishAll(messages []*nats.Msg, progress func(sent int)) error {
 	var futures []jetstream.PubAckFuture
 	for i, m := range messages {
@@ -98,8 +98,8 @@ func (g *gateway) publishAll(messages []*nats.Msg, progress func(sent int)) erro
 	return nil
 }
 
-// askAll asks all turns, a few at a time, and asks again where the budget ran
-// out. It returns how often that was.
+// askAll sends the requests of all turns, a few at a time, and again after a
+// timeout. It returns the number of repetitions.
 func (g *gateway) askAll(turns []turn, atOnce int) (again int, err error) {
 	var (
 		wait    sync.WaitGroup
@@ -138,12 +138,12 @@ func (g *gateway) askAll(turns []turn, atOnce int) (again int, err error) {
 	return int(retries.Load()), err
 }
 
-// holds compares all session files with what was published.
+// holds compares all session files with the published events.
 func (l *load) holds(t *testing.T, s *system) {
 	t.Helper()
 	for _, tr := range l.turns {
 		d, there := s.document(tr.session)
-		require.True(t, there, "no session file of %s", tr.session)
+		require.True(t, there, "no session file for %s", tr.session)
 		require.Len(t, d.History, 1, "session %s", tr.session)
 		require.Equal(t, tr.session+"-r0", d.History[0].RunID)
 		require.NotNil(t, d.Current)
@@ -158,8 +158,8 @@ func (l *load) holds(t *testing.T, s *system) {
 	}
 }
 
-// run puts the load on the system. half is called when half of the events are
-// on their way.
+// run sends the load to the system. half is called when half of the events are
+// sent.
 func (l *load) run(t *testing.T, g *gateway, half func()) (retries int) {
 	t.Helper()
 	var (

@@ -10,8 +10,8 @@ import (
 	"intenthint/model/provider/providertest"
 )
 
-// model is a scripted model provider, reached under two names: mock speaks
-// openai-completions, claude anthropic-messages.
+// model is a scripted model provider with two names: mock is an
+// openai-completions API, claude an anthropic-messages API.
 type model struct {
 	*providertest.Server
 }
@@ -21,7 +21,7 @@ func newModel(t *testing.T) model {
 	return model{providertest.New(t)}
 }
 
-// settings make a system ask mock/first in the mode.
+// settings returns those of a system that asks mock/first in the mode.
 func (m model) settings(mode string) settings {
 	return settings{
 		"HINT_CLASSIFIER": mode,
@@ -37,7 +37,7 @@ func (m model) providers() string {
 	})
 }
 
-// answered is a good answer of a model after some time.
+// answered is a valid answer of a model after some time.
 func answered(intent string, after time.Duration) providertest.Answer {
 	return providertest.Answer{Delay: after, Text: asJSON(object{
 		"intent": intent, "reason": "the test says so", "goal": "pass the test", "confidence": 0.87,

@@ -26,28 +26,28 @@ import (
 	"intenthint/test/faults"
 )
 
-// member is one consumer process and its ways to the servers.
+// member is one consumer process and its proxies to the servers.
 type member struct {
 	s       *system
 	ways    []*faults.Proxy
 	process *process
 }
 
-// field is all that faults can be done to.
+// field is everything that can be subjected to faults.
 type field struct {
 	t       *testing.T
 	cluster *cluster
 	members []*member
-	js      jetstream.JetStream // on a connection of its own, past all proxies
+	js      jetstream.JetStream // on a connection without proxies
 	history *faults.History
 
 	mu sync.Mutex
-	// disturbed are the times in which the stream was perhaps out of reach; a
-	// zero end is now.
+	// disturbed are the times in which the stream may have been unreachable; a
+	// zero end means until now.
 	disturbed []*interval
 	counts    map[string]int
-	// spoilt are sessions that could not be read since a fault; they are made
-	// again when an event comes for them.
+	// spoilt are sessions made unreadable by a fault. They are rebuilt when an
+	// event comes for them.
 	spoilt map[string]bool
 }
 
@@ -72,7 +72,7 @@ func newField(t *testing.T, members int, given ...settings) *field {
 	return f
 }
 
-// shared is the system without proxies.
+// shared returns the system without proxies.
 func (f *field) shared() *system {
 	s := f.members[0].s.in(f.t)
 	s.env = maps.Clone(s.env)
@@ -80,8 +80,8 @@ func (f *field) shared() *system {
 	return s
 }
 
-// disturb notes that the stream may be out of reach until the function that
-// it returns is called.
+// disturb records that the stream may be unreachable until the returned function
+// is called.
 func (f *field) disturb() (over func()) {
 	now := &interval{from: time.Now()}
 	f.mu.Lock()
@@ -94,8 +94,8 @@ func (f *field) disturb() (over func()) {
 	}
 }
 
-// ending notes that a consumer process is about to end. What it published and
-// nobody has acknowledged goes with it, if the stream was out of reach.
+// ending records that a consumer process is about to end. What it published is
+// lost if the stream was unreachable and has not acknowledged it.
 func (f *field) ending() {
 	const settled = 20 * time.Second
 	now := time.Now()
@@ -111,22 +111,22 @@ func (f *field) ending() {
 // fault is something that goes wrong for a while.
 type fault struct {
 	name string
-	// stream says that it may keep consumers from the stream.
+	// stream means that it may make the stream unreachable for consumers.
 	stream bool
-	// least and most are how long it lasts.
+	// least and most bound its duration.
 	least, most time.Duration
-	// do begins it and returns what ends it.
+	// do begins it, and returns a description and the function that ends it.
 	do func(r *rand.Rand) (what string, heal func())
-	// early: all sessions are made again after it, and so is what was lost
-	// before. It comes in the first half of a trial only.
+	// early limits it to the first half of a trial: all sessions are rebuilt
+	// after it, which would hide earlier losses.
 	early bool
 }
 
-// nothing is the end of a fault that is over at once.
+// nothing ends a fault that is over at once.
 func nothing() {}
 
-// onNodes are faults of the cluster. One node at a time is out of order, so
-// that the other two go on.
+// onNodes returns faults of the cluster. One node fails at a time, so that the
+// other two go on.
 func (f *field) onNodes() []fault {
 	c := f.cluster
 	restart := func(i int) func() {
@@ -193,7 +193,7 @@ func (f *field) onNodes() []fault {
 	}
 }
 
-// onMembers are faults of consumers and of what they write to.
+// onMembers returns faults of consumers and of what they write to.
 func (f *field) onMembers() []fault {
 	one := func(name string, stream bool, least, most time.Duration, do func(*rand.Rand, *member) func()) fault {
 		return fault{name: name, stream: stream, least: least, most: most, do: func(r *rand.Rand) (string, func()) {
@@ -235,7 +235,7 @@ func (f *field) onMembers() []fault {
 		ways("consumer's connections drop", (*faults.Proxy).Drop),
 		ways("consumer's connections are slow", func(p *faults.Proxy) { p.Delay(300 * time.Millisecond) }),
 	}
-	out = append(out, out[0], out[0]) // what kills find is worth more than one of eight
+	out = append(out, out[0], out[0]) // kills find most: draw them three times as often
 	if f.members[0].s.env["HINT_STORE"] == "kv" {
 		return out
 	}
@@ -245,8 +245,7 @@ func (f *field) onMembers() []fault {
 			return m.process.limitFiles(f.t, uint64(r.IntN(3000)))
 		}),
 		fault{name: "slow disk", least: time.Second, most: 13 * time.Second, do: func(r *rand.Rand) (string, func()) {
-			// Another process that holds the locks looks like a file system
-			// that takes long.
+			// Locks held by another process look like a slow file system.
 			var held []*flock.Flock
 			for range 20 {
 				l := flock.New(filepath.Join(dir, ".locks", fmt.Sprintf("%02d", r.IntN(64))))
@@ -261,7 +260,7 @@ func (f *field) onMembers() []fault {
 			}
 		}},
 		fault{name: "a file in the way", least: time.Second, most: 5 * time.Second, do: func(r *rand.Rand) (string, func()) {
-			// No session can be written where a directory stands.
+			// A directory in its place makes a file unwritable.
 			paths, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 			if len(paths) == 0 {
 				return "no session yet", nothing
@@ -275,8 +274,8 @@ func (f *field) onMembers() []fault {
 	)
 }
 
-// onSessions are faults of what consumers have written. They are over at once;
-// what they last is the time to work with the damage.
+// onSessions returns faults of what consumers have written. They happen at once;
+// their duration is the time to work with the damage.
 func (f *field) onSessions() []fault {
 	if f.members[0].s.env["HINT_STORE"] == "kv" {
 		return f.onBucket()
@@ -301,7 +300,7 @@ func (f *field) onSessions() []fault {
 			return outcome(os.Rename(dir, filepath.Join(f.t.TempDir(), "away"))), nothing
 		}},
 		{name: "the sessions are removed", early: true, least: time.Second, most: 8 * time.Second, do: func(*rand.Rand) (string, func()) {
-			// Consumers write while it goes on.
+			// Consumers write meanwhile.
 			err := os.RemoveAll(dir)
 			for attempt := 0; err != nil && attempt < 100; attempt++ {
 				err = os.RemoveAll(dir)
@@ -314,12 +313,11 @@ func (f *field) onSessions() []fault {
 	}
 }
 
-// spoil makes a session file one that cannot be read and says how; "" when it
-// could not.
+// spoil makes a session file unreadable and returns how, "" when it failed.
 func spoil(r *rand.Rand, path string) string {
 	switch r.IntN(4) {
 	case 0:
-		// Nothing shorter than the whole is a document.
+		// A shorter file is not a document.
 		info, err := os.Stat(path)
 		if err == nil && os.Truncate(path, r.Int64N(max(info.Size()-2, 1))) == nil {
 			return "cut"
@@ -346,7 +344,7 @@ func garbage(r *rand.Rand) []byte {
 	return out
 }
 
-// overwrite writes over a file and says so; "" when it could not.
+// overwrite overwrites a file and returns the word for it, "" when it failed.
 func overwrite(path string, content []byte) string {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
@@ -356,9 +354,8 @@ func overwrite(path string, content []byte) string {
 	return done(errors.Join(err, file.Close()), "overwritten")
 }
 
-// spoilLines makes a file of lines one that cannot be read in full and says
-// how; "" when it could not. Where a line is missing from end to end nobody can
-// know it.
+// spoilLines makes a file of lines unreadable in part and returns how, "" when it
+// failed. It never removes a whole line, which no reader could detect.
 func spoilLines(r *rand.Rand, path string) string {
 	if r.IntN(3) == 0 {
 		return overwrite(path, garbage(r))
@@ -367,7 +364,7 @@ func spoilLines(r *rand.Rand, path string) string {
 	if err != nil {
 		return ""
 	}
-	defer file.Close() //nolint:errcheck // what it is for is done
+	defer file.Close() //nolint:errcheck // the damage is done
 	data, err := io.ReadAll(file)
 	if err != nil || len(data) == 0 {
 		return ""
@@ -382,7 +379,7 @@ func spoilLines(r *rand.Rand, path string) string {
 	return done(err, "damaged")
 }
 
-// done is what was done, "" when it could not be.
+// done returns what, "" after an error.
 func done(err error, what string) string {
 	if err != nil {
 		return ""
@@ -390,13 +387,13 @@ func done(err error, what string) string {
 	return what
 }
 
-// onBucket are faults of the sessions in a bucket.
+// onBucket returns faults of the sessions in a bucket.
 func (f *field) onBucket() []fault {
 	const name = "OPENCLAW_EVENTS_SESSIONS"
 	limited := func() (context.Context, context.CancelFunc) {
 		return context.WithTimeout(context.Background(), 5*time.Second)
 	}
-	// A retired turn that an operator deletes is one that he wants no more.
+	// A deleted retired turn is not restored: ways leaves deletion out for them.
 	spoilSome := func(filter string, ways int) func(*rand.Rand) (string, func()) {
 		return func(r *rand.Rand) (string, func()) {
 			ctx, cancel := limited()
@@ -437,8 +434,7 @@ func (f *field) onBucket() []fault {
 	}
 }
 
-// spoilKey makes a key one that cannot be read, in one of four ways, and says
-// how.
+// spoilKey makes a key unreadable in one of four ways and returns how.
 func spoilKey(ctx context.Context, r *rand.Rand, kv jetstream.KeyValue, key string, way int) (how string, err error) {
 	switch way {
 	case 0:
@@ -457,16 +453,15 @@ func spoilKey(ctx context.Context, r *rand.Rand, kv jetstream.KeyValue, key stri
 	}
 }
 
-// outcome says whether a fault could be done.
+// outcome returns whether a fault succeeded, as a text.
 func outcome(err error) string {
 	if err != nil {
-		return "not now: " + err.Error()
+		return "failed: " + err.Error()
 	}
 	return "all"
 }
 
-// some are a few of n indexes, perhaps of the last ones, on which consumers
-// still work.
+// some returns a few of n indexes.
 func some(r *rand.Rand, n int) []int {
 	var out []int
 	for range min(n, 1+r.IntN(6)) {
@@ -476,16 +471,16 @@ func some(r *rand.Rand, n int) []int {
 	return slices.Compact(out)
 }
 
-// spoils notes a session that cannot be read.
+// spoils records a session that cannot be read.
 func (f *field) spoils(session string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.spoilt[session] = true
 }
 
-// touch publishes events for every session that was spoilt: one of a run that
-// is no turn, and one of no run from before all turns, for which the retired
-// ones are looked through.
+// touch publishes two events for every spoilt session: one of a run without a
+// turn, and one without a run and from before all turns, for which the retired
+// ones are searched.
 func (f *field) touch(ts int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -505,8 +500,8 @@ func (f *field) touch(ts int64) {
 	}
 }
 
-// harass does faults, drawn from the seed, until the time is over: every kind
-// once before any comes again.
+// harass causes faults, chosen by the seed, until the time is over: every kind
+// once before any is repeated.
 func (f *field) harass(seed uint64, stream uint64, kinds []fault, until time.Time) {
 	r := rand.New(rand.NewPCG(seed, stream))
 	half := time.Now().Add(time.Until(until) / 2)
@@ -537,7 +532,7 @@ func (f *field) harass(seed uint64, stream uint64, kinds []fault, until time.Tim
 	}
 }
 
-// trial is how long and how hard a field is tried.
+// trial is the duration and the load of a test with faults.
 type trial struct {
 	seed     uint64
 	lasts    time.Duration
@@ -545,8 +540,8 @@ type trial struct {
 	pace     time.Duration
 }
 
-// try runs gateways while faults are done to everything, heals all, and holds
-// the documents against what was published.
+// try runs gateways during faults of every kind, ends the faults, and compares the
+// documents with what was published.
 func (f *field) try(tr trial) {
 	t := f.t
 	ways := f.cluster.ways("127.0.0.1")
@@ -567,7 +562,7 @@ func (f *field) try(tr trial) {
 	g.stop()
 	close(ended)
 
-	// All is well again; a consumer that was not there works off the rest.
+	// The faults are over. A new consumer applies the rest.
 	f.cluster.healthy()
 	last := f.shared()
 	last.ready(len(f.members))
@@ -579,7 +574,7 @@ func (f *field) try(tr trial) {
 	worked(t, f.js, 3*time.Minute)
 	stream := streamed(t, f.js)
 	var documents map[string]faults.Document
-	// What was lost is made again beside the events.
+	// Lost sessions are rebuilt meanwhile.
 	for until := time.Now().Add(patient); ; time.Sleep(time.Second) {
 		var err error
 		documents, err = last.readDocuments()
@@ -607,7 +602,7 @@ func (f *field) try(tr trial) {
 	require.Zero(t, letters.CachedInfo().State.Msgs, "dead letters")
 }
 
-// progress says every half a minute how far a long trial is.
+// progress logs the counts of a long trial every half minute.
 func (f *field) progress(g *gateways, ended <-chan struct{}) {
 	tick := time.NewTicker(30 * time.Second)
 	defer tick.Stop()
@@ -621,7 +616,7 @@ func (f *field) progress(g *gateways, ended <-chan struct{}) {
 	}
 }
 
-// seed is FAULTS_SEED, else one of its own for every run.
+// seed returns FAULTS_SEED, or a random seed.
 func seed(t *testing.T) uint64 {
 	t.Helper()
 	out := rand.Uint64()

@@ -15,7 +15,7 @@ import (
 	"intenthint/test/faults"
 )
 
-// island is a network of its own with one cable to this machine.
+// island is a network namespace with one virtual cable to this machine.
 type island struct {
 	t    *testing.T
 	name string // of the network namespace
@@ -26,14 +26,14 @@ type island struct {
 // newIsland makes a network namespace. It needs root and the ip command.
 func newIsland(t *testing.T) *island {
 	t.Helper()
-	n := porttest.Free(t) // a number that nobody else in this run has
+	n := porttest.Free(t) // a number that is unique in this run
 	i := &island{t: t, name: fmt.Sprintf("hint%d", n), cable: fmt.Sprintf("hint%da", n)}
-	// Addresses for tests of networks, four for each island (RFC 2544).
+	// Four addresses for each island, of the range for tests (RFC 2544).
 	block := n % (1 << 15) * 4
 	address := func(k int) string { return fmt.Sprintf("198.%d.%d.%d", 18+block>>16, block>>8&255, block&255+k) }
 	i.host = address(1)
 	if out, err := exec.Command("ip", "netns", "add", i.name).CombinedOutput(); err != nil {
-		t.Skipf("no network namespace can be made, which needs root and the ip command: %v %s", err, out)
+		t.Skipf("network namespaces need root and the ip command: %v %s", err, out)
 	}
 	t.Cleanup(func() { i.ip("netns", "delete", i.name) })
 	far := fmt.Sprintf("hint%db", n)
@@ -62,9 +62,9 @@ func (i *island) start(s *system) *process {
 	return launch(i.t, at, stdout, stderr)
 }
 
-// TestPartitionedNetwork pulls the cable of one consumer of two, for longer
-// than the servers wait for it. What it held goes to the other; when it comes
-// back with what it had applied, nothing is doubled.
+// TestPartitionedNetwork disconnects one of two consumers for longer than AckWait.
+// Its events go to the other. When it returns with what it had applied, nothing is
+// counted twice.
 func TestPartitionedNetwork(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -97,7 +97,7 @@ func TestPartitionedNetwork(t *testing.T) {
 	js := s.gateway().js
 	s.ready(2)
 	worked(t, js, 2*time.Minute)
-	p.stop() // what it still had to publish is published
+	p.stop() // publishes the rest
 	worked(t, js, time.Minute)
 	t.Logf("%s; %d requests without an answer", g.history.Counts(), g.unanswered.Load())
 	requireSame(t, &g.history, streamed(t, js), s.documents())

@@ -46,20 +46,20 @@ func TestStreamPlanAndApply(t *testing.T) {
 		require.True(t, target.Missing, target.Name)
 	}
 	_, err := g.js.Stream(ctx, "OPENCLAW_EVENTS")
-	require.ErrorIs(t, err, jetstream.ErrStreamNotFound, "a plan makes nothing")
+	require.ErrorIs(t, err, jetstream.ErrStreamNotFound, "a plan creates nothing")
 
 	r := s.run("stream", "apply")
-	require.Equal(t, 1, r.code, "nobody was asked")
+	require.Equal(t, 1, r.code, "there is no terminal to confirm on")
 	require.Contains(t, r.stderr, "--yes")
 	r = s.run("stream", "apply", "--yes")
 	require.Zero(t, r.code, r.stderr)
 	require.Contains(t, r.stdout, "created stream OPENCLAW_EVENTS")
 	require.Zero(t, s.run("stream", "plan", "--exit-code").code)
 	p := s.serve(1, 1)[0]
-	require.NotContains(t, p.stderr.String(), "stream plan", "nothing to warn of")
+	require.NotContains(t, p.stderr.String(), "stream plan", "no warning")
 	p.stop()
 
-	// Other settings: a start leaves alone what is there, apply does not.
+	// Other settings: a start changes nothing that exists, apply does.
 	s.env["HINT_STREAM_MAX_AGE"], s.env["HINT_STREAM_MAX_BYTES"] = "24h", "1KiB"
 	for range 10 {
 		g.publish(toolCall("s1", "r1", unique("call"), "read", time.Now().UnixMilli()))
@@ -85,7 +85,7 @@ func TestStreamPlanAndApply(t *testing.T) {
 	require.Zero(t, s.run("stream", "plan", "--exit-code").code)
 }
 
-func TestWhatNobodyCanUseStopsTheStart(t *testing.T) {
+func TestUnusableDurableStopsTheStart(t *testing.T) {
 	t.Parallel()
 	s, e := newExternalSystem(t)
 	e.start()
@@ -112,8 +112,8 @@ func TestReplayOfDeadLetters(t *testing.T) {
 	g.ask(turn{session: "s1", run: "r1", prompt: "Hello there.", ts: now})
 	s.showsRun("s1", "r1", visible())
 
-	// Two events that an earlier version could not read, one that still
-	// cannot be read, and one that came from somewhere else.
+	// Two events that an earlier version could not decode, one that is still
+	// invalid, and one from another stream.
 	bury := func(hook, subject, id string, body []byte) {
 		t.Helper()
 		m := nats.NewMsg("openclaw.dlq." + hook)
@@ -132,7 +132,7 @@ func TestReplayOfDeadLetters(t *testing.T) {
 	subject, first := call("call-1")
 	bury("after_tool_call", subject, "tool-call-1", first)
 	_, second := call("call-2")
-	second = []byte(strings.Replace(string(second), `"id":"tool-call-2",`, "", 1)) // only the header knows its id
+	second = []byte(strings.Replace(string(second), `"id":"tool-call-2",`, "", 1)) // its id is only in the header
 	require.NotContains(t, string(second), `"id":"tool`)
 	bury("after_tool_call", subject, "tool-call-2", second)
 	bury("agent_end", "openclaw.event.agent_end.main.s1", "bad", []byte("not JSON"))
@@ -152,7 +152,7 @@ func TestReplayOfDeadLetters(t *testing.T) {
 	r = s.run("dlq", "replay", "--hook", "after_tool_call")
 	require.Zero(t, r.code, r.stderr)
 	s.shows("s1", visible(), "the second call", func(d document) bool { return len(d.Current.ToolCalls) == 2 })
-	// The same event once more, by its id of old: it counts once.
+	// The same event again, with its original id: it counts once.
 	again := nats.NewMsg(subject)
 	again.Data = second
 	again.Header.Set("Nats-Msg-Id", "tool-call-2")
@@ -160,7 +160,7 @@ func TestReplayOfDeadLetters(t *testing.T) {
 	g.drained()
 
 	r = s.run("dlq", "replay", "--yes")
-	require.Equal(t, 1, r.code, "one is left")
+	require.Equal(t, 1, r.code, "one dead letter is left")
 	require.Contains(t, r.stdout, "replayed 1 of 2")
 	require.Contains(t, r.stderr, "dead letter 4 not replayed")
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
@@ -173,7 +173,7 @@ func TestReplayOfDeadLetters(t *testing.T) {
 	}, patient, tick, "what failed again is a new letter with its new reason")
 	require.Len(t, s.shows("s1", visible(), "two calls", func(document) bool { return true }).Current.ToolCalls, 2)
 
-	require.Equal(t, 2, s.run("dlq", "rm", "--yes").code, "which ones was not said")
+	require.Equal(t, 2, s.run("dlq", "rm", "--yes").code, "it needs --seq or --all")
 	require.Equal(t, 2, s.run("dlq", "rm", "--all", "--seq", "4").code)
 	r = s.run("dlq", "rm", "--all")
 	require.Equal(t, 1, r.code)

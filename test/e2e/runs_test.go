@@ -15,7 +15,7 @@ import (
 // continued is the prompt with which a gateway retries a run.
 const continued = "Continue the current task from the existing transcript, preserving completed work."
 
-func TestARunIsAnsweredTheSameByEveryProcess(t *testing.T) {
+func TestRunHasTheSameAnswerFromEveryProcess(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	processes := s.serve(3, 3)
@@ -37,7 +37,7 @@ func TestARunIsAnsweredTheSameByEveryProcess(t *testing.T) {
 	}
 	s.showsRun("s1", "r1", visible())
 
-	t.Run("one that joined later", func(t *testing.T) {
+	t.Run("a process that joined later", func(t *testing.T) {
 		late := s.serve(1, 4)[0]
 		for _, p := range processes[1:] {
 			if p.logged("joined") {
@@ -49,7 +49,7 @@ func TestARunIsAnsweredTheSameByEveryProcess(t *testing.T) {
 		}
 		require.False(t, late.ended())
 	})
-	t.Run("after all were restarted", func(t *testing.T) {
+	t.Run("after a restart of all processes", func(t *testing.T) {
 		s.again()
 		require.Eventually(t, g.nc.IsConnected, patient, tick)
 		for i := range 20 {
@@ -57,16 +57,16 @@ func TestARunIsAnsweredTheSameByEveryProcess(t *testing.T) {
 		}
 		g.drained()
 		d, _ := s.document("s1")
-		require.Empty(t, d.History, "a retry is no turn of its own")
+		require.Empty(t, d.History, "a retry must not begin a turn")
 		require.Equal(t, prompt, d.Current.Input)
 	})
-	t.Run("another run of the session is another matter", func(t *testing.T) {
+	t.Run("another run of the session is classified", func(t *testing.T) {
 		r := g.ask(turn{session: "s1", run: "r2", prompt: "Hello there."})
 		require.Equal(t, "local", r.Header.Get("Hint-Source"))
 	})
 }
 
-// again stops every process of the system and starts three others.
+// again stops every process of the system and starts three new ones.
 func (s *system) again() {
 	s.t.Helper()
 	before := s.running()
@@ -79,9 +79,9 @@ func (s *system) again() {
 	s.serve(3, 3)
 }
 
-// A gateway retries after a pause, yet nothing may depend on its length: the
-// other processes know of the answer before the gateway does.
-func TestARetryMayComeAtOnce(t *testing.T) {
+// A gateway retries after a pause, but nothing may depend on its length: the
+// other processes know the answer before the gateway does.
+func TestImmediateRetry(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	s.serve(3, 3)
@@ -116,7 +116,7 @@ func TestOneModelCallForOneRun(t *testing.T) {
 		askOneRunAtOnce(t, g, m)
 	}
 
-	t.Run("and none for a retry after all were restarted", func(t *testing.T) {
+	t.Run("none for a retry after a restart of all processes", func(t *testing.T) {
 		tr := turn{session: "s1", run: "r1", prompt: "Hello there."}
 		first := g.ask(tr)
 		require.Equal(t, "llm", first.Header.Get("Hint-Source"))
@@ -135,7 +135,7 @@ func TestOneModelCallForOneRun(t *testing.T) {
 	})
 }
 
-func TestAFailureIsClassifiedAnew(t *testing.T) {
+func TestFailureIsClassifiedAgain(t *testing.T) {
 	t.Parallel()
 	m := newModel(t)
 	s := newSystem(t, m.settings("llm"))
@@ -152,7 +152,7 @@ func TestAFailureIsClassifiedAnew(t *testing.T) {
 		r = g.ask(turn{session: session, run: "r", prompt: continued})
 		require.Equal(t, "llm", r.Header.Get("Hint-Source"), "%v", r.Header)
 		require.NotEmpty(t, r.hint)
-		// Whichever process is asked: it asks about the first prompt.
+		// Every process asks the model about the first prompt.
 		asked := m.Requests()[m.Count()-1]
 		require.Contains(t, asked.User+asked.System, "What did we talk about last week?")
 		require.NotContains(t, asked.User+asked.System, continued)

@@ -55,7 +55,7 @@ func TestWrongSettings(t *testing.T) {
 		require.Contains(t, of[0], w.allowed, w.name)
 	}
 	require.Len(t, lines, len(wrong), "nothing but one line for each:\n%s", r.stderr)
-	require.False(t, exists(t, s.env["HINT_DATA_DIR"]), "nothing was begun")
+	require.False(t, exists(t, s.env["HINT_DATA_DIR"]), "a data directory was created")
 }
 
 func TestOneWrongSetting(t *testing.T) {
@@ -65,11 +65,11 @@ func TestOneWrongSetting(t *testing.T) {
 		settings settings
 		says     []string
 	}{
-		{"a model's mode without a model", settings{"HINT_CLASSIFIER": "llm"}, []string{"HINT_CLASSIFIER", "llm", "HINT_MODEL"}},
+		{"a mode that needs a model, without a model", settings{"HINT_CLASSIFIER": "llm"}, []string{"HINT_CLASSIFIER", "llm", "HINT_MODEL"}},
 		{"an unknown field of the triage gate", settings{"HINT_TRIAGE": `{"enabld":true}`}, []string{"HINT_TRIAGE", "enabld"}},
-		{"a directory that is not there", settings{"HINT_INTENTS_DIR": "/nonexistent/intents"}, []string{"HINT_INTENTS_DIR", "/nonexistent/intents"}},
-		{"a configuration file that is not there", settings{"HINT_CONFIG": "/nonexistent/openclaw.json"}, []string{"HINT_CONFIG", "/nonexistent/openclaw.json"}},
-		{"a time-out of a hook that is not positive", settings{"HINT_HOOK_TIMEOUTS": `{"before_prompt_build":0}`}, []string{"HINT_HOOK_TIMEOUTS", "before_prompt_build"}},
+		{"a missing directory", settings{"HINT_INTENTS_DIR": "/nonexistent/intents"}, []string{"HINT_INTENTS_DIR", "/nonexistent/intents"}},
+		{"a missing configuration file", settings{"HINT_CONFIG": "/nonexistent/openclaw.json"}, []string{"HINT_CONFIG", "/nonexistent/openclaw.json"}},
+		{"a hook timeout that is not positive", settings{"HINT_HOOK_TIMEOUTS": `{"before_prompt_build":0}`}, []string{"HINT_HOOK_TIMEOUTS", "before_prompt_build"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := newSystem(t, row.settings).run("run")
@@ -90,6 +90,20 @@ func TestOneWrongSetting(t *testing.T) {
 		require.Contains(t, r.stderr, "timeoutMs")
 		require.Contains(t, r.stderr, "queryMode")
 	})
+}
+
+func TestWhatCannotBeUsedIsOneWarning(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, settings{
+		"HINT_TRIAGE": `{"enabled":true,"triageModel":"nobody/tiny"}`, "HINT_KNOWHUB": `{"enabled":true,"listen":"127.0.0.1:0","model":"nobody/large"}`,
+		"HINT_MODEL": "nobody/small", "HINT_EMBEDDING_MODEL": "anthropic/small",
+	})
+	p := s.serve(1, 1)[0]
+	require.NotEmpty(t, s.gateway().ask(turn{session: "s1", run: "r1", prompt: "Hello there."}).hint)
+	for _, variable := range []string{"HINT_TRIAGE", "HINT_KNOWHUB", "HINT_MODEL", "HINT_EMBEDDING_MODEL"} {
+		require.Equal(t, 1, strings.Count(p.stderr.String(), `"variable":"`+variable+`"`), variable)
+	}
+	require.Equal(t, 4, strings.Count(p.stderr.String(), `"level":"WARN"`), p.stderr)
 }
 
 func TestValuesAreClamped(t *testing.T) {
@@ -117,7 +131,7 @@ func TestCommandLine(t *testing.T) {
 		{"help of a command", []string{"run", "--help"}, 0, `HINT_NATS_URL`, `^$`},
 		{"version", []string{"version"}, 0, `^consumer \d+\.\d+\.\d+`, `^$`},
 		{"version as a flag", []string{"--version"}, 0, `^consumer \d+\.\d+\.\d+`, `^$`},
-		{"a text is missing", []string{"ask"}, 2, `^$`, `text`},
+		{"a missing text", []string{"ask"}, 2, `^$`, `text`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := newSystem(t).run(row.args...)
@@ -128,7 +142,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatIsTaken(t *testing.T) {
+func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	s.env["HINT_HTTP_ADDR"] = "127.0.0.1:" + s.env["HINT_NATS_PORT"] // by the server itself

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestStreamsAreThereWithTheFirstPing(t *testing.T) {
+func TestStreamsExistAtTheFirstPing(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, settings{
 		"HINT_SUBJECT_PREFIX": "acme.claw", "HINT_QUEUE_GROUP": "routers", "HINT_STREAM": "ACME",
@@ -31,7 +31,7 @@ func TestStreamsAreThereWithTheFirstPing(t *testing.T) {
 		stream, err := g.js.Stream(ctx, name)
 		require.NoError(t, err)
 		config := stream.CachedInfo().Config
-		require.Equal(t, []string{subject}, config.Subjects, "requests are captured by no stream")
+		require.Equal(t, []string{subject}, config.Subjects, "no stream captures requests")
 		require.Equal(t, 24*time.Hour, config.MaxAge)
 		require.Equal(t, int64(64<<20), config.MaxBytes)
 	}
@@ -39,7 +39,7 @@ func TestStreamsAreThereWithTheFirstPing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, jetstream.AckExplicitPolicy, durable.CachedInfo().Config.AckPolicy)
 
-	// Requests and events travel under the other names.
+	// Requests and events use the other names.
 	acme := func(m *nats.Msg) *nats.Msg {
 		m.Subject = strings.Replace(m.Subject, "openclaw.", "acme.claw.", 1)
 		return m
@@ -52,7 +52,7 @@ func TestStreamsAreThereWithTheFirstPing(t *testing.T) {
 	s.shows("s1", visible(), "the call", func(d document) bool { return len(d.Current.ToolCalls) == 1 })
 }
 
-func TestWhatExistsIsNotAltered(t *testing.T) {
+func TestExistingStreamsAreNotChanged(t *testing.T) {
 	t.Parallel()
 	s, e := newExternalSystem(t)
 	e.start()
@@ -67,7 +67,7 @@ func TestWhatExistsIsNotAltered(t *testing.T) {
 		Durable: "intent-hint", AckPolicy: jetstream.AckExplicitPolicy, AckWait: 42 * time.Second,
 	})
 	require.NoError(t, err)
-	// What came before the first start is not forgotten either.
+	// Events from before the first start are applied too.
 	now := time.Now().UnixMilli()
 	g.publish(toolCall("s1", "r1", "early", "read", now+1))
 
@@ -88,7 +88,7 @@ func TestSignalsThatEndAProcess(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			if signal.Ignored(sig) {
-				t.Skip("these tests were started to outlive their terminal")
+				t.Skip("SIGHUP is ignored in this terminal")
 			}
 			p := newSystem(t).serve(1, 1)[0]
 			require.NoError(t, p.cmd.Process.Signal(sig))
@@ -98,7 +98,7 @@ func TestSignalsThatEndAProcess(t *testing.T) {
 	}
 }
 
-func TestALogThatNobodyReadsAnyMore(t *testing.T) {
+func TestClosedLogPipe(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	read, write, err := os.Pipe()
@@ -116,14 +116,14 @@ func TestALogThatNobodyReadsAnyMore(t *testing.T) {
 	require.Zero(t, p.wait(patient))
 }
 
-func TestAFreePort(t *testing.T) {
+func TestFreePort(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, settings{"HINT_NATS_PORT": "-1"})
 	p := s.start()
 	p.logs(`"msg":"ready"`)
 	port := regexp.MustCompile(`nats://127\.0\.0\.1:(\d+)`).FindStringSubmatch(p.stderr.String())
 	require.NotNil(t, port, "the port is in the log")
-	// Other commands of the same data directory find it.
+	// Other commands find it through the data directory.
 	r := s.run("ask", "--session", "s1", "hello there")
 	require.Zero(t, r.code, r.stderr)
 	require.Contains(t, r.stdout, "<intention_hint_plugin>")

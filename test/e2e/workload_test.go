@@ -20,7 +20,7 @@ import (
 	"intenthint/test/faults"
 )
 
-// messageOf is an event of a workload as a gateway sends it.
+// messageOf returns an event of a workload as a gateway sends it.
 func messageOf(e faults.Event) *nats.Msg {
 	var out event
 	switch e.Hook {
@@ -41,7 +41,7 @@ func messageOf(e faults.Event) *nats.Msg {
 	return out.message()
 }
 
-// stored is a message of the event stream as an event of a workload.
+// stored decodes a message of the event stream as an event of a workload.
 func stored(data []byte) (faults.Event, error) {
 	var m struct {
 		Hook  string `json:"hook"`
@@ -124,7 +124,7 @@ func streamed(t *testing.T, js jetstream.JetStream) []faults.Event {
 	}
 }
 
-// gateways run the sessions of a workload, one after the other each.
+// gateways run the sessions of a workload, each gateway one session at a time.
 type gateways struct {
 	workload faults.Workload
 	history  faults.History
@@ -136,7 +136,7 @@ type gateways struct {
 	unanswered atomic.Int64
 }
 
-// runGateways starts n gateways, which take a step each pace.
+// runGateways starts n gateways, each of which takes a step per pace.
 func runGateways(workload faults.Workload, n int, pace time.Duration, connect func() *gateway) *gateways {
 	g := &gateways{workload: workload, pace: pace, quit: make(chan struct{})}
 	for range n {
@@ -150,7 +150,7 @@ func runGateways(workload faults.Workload, n int, pace time.Duration, connect fu
 	return g
 }
 
-// stop ends them where they are, in the middle of their sessions.
+// stop ends them, in the middle of their sessions.
 func (g *gateways) stop() {
 	close(g.quit)
 	g.running.Wait()
@@ -182,8 +182,8 @@ func (g *gateways) play(one *gateway, steps []faults.Step) {
 	}
 }
 
-// ask asks for a hint and, as gateways do, again when none comes. At last the
-// run goes on without.
+// ask requests a hint and, as gateways do, repeats the request when none comes.
+// After the last attempt the run goes on without.
 func (g *gateways) ask(one *gateway, a faults.Ask) {
 	const attempts = 3
 	for attempt := range attempts {
@@ -223,7 +223,7 @@ func (g *gateways) publish(one *gateway, s faults.Step) {
 	}
 }
 
-// worked waits until every event of the stream was taken and acknowledged.
+// worked waits until every event of the stream is acknowledged.
 func worked(t *testing.T, js jetstream.JetStream, most time.Duration) {
 	t.Helper()
 	var state string
@@ -241,7 +241,7 @@ func worked(t *testing.T, js jetstream.JetStream, most time.Duration) {
 	}, most, 10*tick, "the events were not worked off: %s", lazy(func() string { return state }))
 }
 
-// documents reads the sessions of the system, of whichever store.
+// documents reads the sessions of the system from either store.
 func (s *system) documents() map[string]faults.Document {
 	s.t.Helper()
 	out, err := s.readDocuments()
@@ -260,7 +260,7 @@ func (s *system) readDocuments() (map[string]faults.Document, error) {
 	return faults.Documents(dir)
 }
 
-// requireSame fails the test when the documents are not what was published.
+// requireSame fails the test when the documents differ from what was published.
 func requireSame(t *testing.T, h *faults.History, stream []faults.Event, documents map[string]faults.Document) {
 	t.Helper()
 	findings := h.Check(stream, documents)

@@ -3,27 +3,26 @@ package faults
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// Kind is what is wrong.
+// Kind is a kind of deviation.
 type Kind string
 
 // The kinds of findings.
 const (
-	// StreamLost: acknowledged, or answered, and not in the stream.
+	// StreamLost: acknowledged or answered, but not in the stream.
 	StreamLost Kind = "lost by the stream"
-	// Lost: in the stream, and not in the documents.
+	// Lost: in the stream, but not in the documents.
 	Lost Kind = "lost"
 	// Doubled: more than once in the documents.
 	Doubled Kind = "doubled"
-	// Misplaced: in another turn or session than its own, or out of order.
+	// Misplaced: in the wrong turn or session, or out of order.
 	Misplaced Kind = "misplaced"
-	// Invented: nobody published it.
+	// Invented: never published.
 	Invented Kind = "invented"
-	// Wrong: there, and not as it was published.
+	// Wrong: not as it was published.
 	Wrong Kind = "wrong"
 )
 
@@ -31,17 +30,17 @@ const (
 type Finding struct {
 	Kind    Kind
 	Session string
-	// What names the turn or the event, and says how it deviates.
+	// What names the turn or event and the deviation.
 	What string
 }
 
-// String is the finding in a line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	return fmt.Sprintf("%s: session %s: %s", f.Kind, f.Session, f.What)
 }
 
-// Check compares what gateways did with what the stream holds and with the
-// documents. Findings are in the order of their sessions.
+// Check compares what gateways did with the stream and with the documents.
+// Findings are sorted by session.
 func (h *History) Check(stream []Event, documents map[string]Document) []Finding {
 	findings := h.checkStream(stream)
 	expected := Expect(stream)
@@ -51,7 +50,7 @@ func (h *History) Check(stream []Event, documents map[string]Document) []Finding
 	for session, got := range documents {
 		if _, ok := expected[session]; !ok {
 			findings = append(findings, h.compare(session, Document{}, got)...)
-			findings = append(findings, Finding{Invented, session, "nobody asked for a hint in it"})
+			findings = append(findings, Finding{Invented, session, "no hint was requested in it"})
 		}
 	}
 	slices.SortFunc(findings, func(a, b Finding) int {
@@ -60,7 +59,7 @@ func (h *History) Check(stream []Event, documents map[string]Document) []Finding
 	return findings
 }
 
-// checkStream compares what gateways know with what the stream holds.
+// checkStream compares what gateways did with the stream.
 func (h *History) checkStream(stream []Event) (out []Finding) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -75,13 +74,13 @@ func (h *History) checkStream(stream []Event) (out []Finding) {
 			continue
 		}
 		stored[e.ID] = true
-		if p := h.events[e.ID]; p == nil || p.Event != e {
-			out = append(out, Finding{Invented, e.Session, fmt.Sprintf("%s %s is in the stream as nobody published it", e.Hook, e.ID)})
+		if h.events[e.ID] != e {
+			out = append(out, Finding{Invented, e.Session, fmt.Sprintf("%s %s in the stream was not published like this", e.Hook, e.ID)})
 		}
 	}
-	for id, p := range h.events {
-		if p.acked && !stored[id] {
-			out = append(out, Finding{StreamLost, p.Session, fmt.Sprintf("%s %s was acknowledged", p.Hook, id)})
+	for id := range h.acked {
+		if e := h.events[id]; !stored[id] {
+			out = append(out, Finding{StreamLost, e.Session, fmt.Sprintf("%s %s was acknowledged", e.Hook, id)})
 		}
 	}
 	for id, run := range h.runs {
@@ -92,40 +91,72 @@ func (h *History) checkStream(stream []Event) (out []Finding) {
 	return out
 }
 
-// compare compares a document with what it should be.
+// item is a turn, or a call in its turn.
+type item struct {
+	name  string
+	place string // the turn's name for a call, "" for a turn
+	event string // the id of a call's event
+	value string
+	ended bool
+}
+
+// items returns turns and calls in the order of the document.
+func items(d Document) (out []item) {
+	for _, t := range d.Turns {
+		turn := item{name: "turn " + t.Run, ended: t.End != 0}
+		calls := t.Calls
+		t.Calls = nil
+		turn.value = fmt.Sprintf("%+v", t)
+		out = append(out, turn)
+		for _, c := range calls {
+			out = append(out, item{name: "call " + c.ID, place: turn.name, event: "tool-" + c.ID, value: fmt.Sprintf("%+v", c)})
+		}
+	}
+	return out
+}
+
+// compare compares a document with the one expected.
 func (h *History) compare(session string, want, got Document) (out []Finding) {
 	find := func(k Kind, format string, args ...any) {
 		out = append(out, Finding{k, session, fmt.Sprintf(format, args...)})
 	}
-	turns := map[string]Turn{}
-	for _, t := range got.Turns {
-		if _, twice := turns[t.Run]; twice {
-			find(Doubled, "turn %s", t.Run)
-		}
-		turns[t.Run] = t
-		if !slices.ContainsFunc(want.Turns, func(w Turn) bool { return w.Run == t.Run }) {
-			find(Invented, "turn %s", t.Run)
-		}
+	wanted := items(want)
+	position := map[string]int{} // in wanted
+	for i, w := range wanted {
+		position[w.name] = i
 	}
-	if !isOrdered(want.Turns, got.Turns, func(t Turn) string { return t.Run }) {
-		find(Misplaced, "the turns are in another order")
-	}
-	h.compareCalls(want, got, find)
-	for _, w := range want.Turns {
-		g, ok := turns[w.Run]
-		if !ok {
-			find(Lost, "turn %s", w.Run)
+	seen := map[string]bool{}
+	last := map[string]int{} // by place: the last position
+	for _, g := range items(got) {
+		if seen[g.name] {
+			find(Doubled, "%s", g.name)
+		}
+		seen[g.name] = true
+		i, ok := position[g.name]
+		switch {
+		case !ok && h.published(g.event):
+			find(Misplaced, "%s is in %s but belongs to no turn", g.name, g.place)
 			continue
+		case !ok:
+			find(Invented, "%s", g.name)
+			continue
+		case wanted[i].place != g.place:
+			find(Misplaced, "%s is in %s instead of %s", g.name, g.place, wanted[i].place)
+			continue
+		case wanted[i].value != g.value:
+			find(Wrong, "%s is %s instead of %s", g.name, g.value, wanted[i].value)
 		}
-		if !isOrdered(w.Calls, g.Calls, func(c Call) string { return c.ID }) {
-			find(Misplaced, "the calls of turn %s are in another order", w.Run)
+		if wanted[i].ended && !g.ended {
+			find(Lost, "the end of %s", g.name)
 		}
-		if g.End == 0 && w.End != 0 {
-			find(Lost, "the end of turn %s", w.Run)
+		if i < last[g.place] {
+			find(Misplaced, "%s is out of order", g.name)
 		}
-		w.Calls, g.Calls = nil, nil
-		if w, g := fmt.Sprintf("%+v", w), fmt.Sprintf("%+v", g); w != g {
-			find(Wrong, "turn is %s instead of %s", g, w)
+		last[g.place] = max(last[g.place], i)
+	}
+	for _, w := range wanted {
+		if !seen[w.name] {
+			find(Lost, "%s", w.name)
 		}
 	}
 	if got.Ended != want.Ended {
@@ -134,72 +165,15 @@ func (h *History) compare(session string, want, got Document) (out []Finding) {
 	return out
 }
 
-// compareCalls compares the calls of all turns of a session.
-func (h *History) compareCalls(want, got Document, find func(Kind, string, ...any)) {
-	type place struct {
-		run  string
-		call Call
-	}
-	should, does := map[string]place{}, map[string]place{}
-	for _, t := range want.Turns {
-		for _, c := range t.Calls {
-			should[c.ID] = place{t.Run, c}
-		}
-	}
-	for _, t := range got.Turns {
-		for _, c := range t.Calls {
-			if _, twice := does[c.ID]; twice {
-				find(Doubled, "call %s", c.ID)
-			}
-			does[c.ID] = place{t.Run, c}
-			w, ok := should[c.ID]
-			switch {
-			case !ok && h.published("tool-"+c.ID):
-				find(Misplaced, "call %s is in turn %s and belongs to none", c.ID, t.Run)
-			case !ok:
-				find(Invented, "call %s in turn %s", c.ID, t.Run)
-			case w.run != t.Run:
-				find(Misplaced, "call %s is in turn %s instead of %s", c.ID, t.Run, w.run)
-			case w.call != c:
-				find(Wrong, "call is %+v instead of %+v", c, w.call)
-			}
-		}
-	}
-	for id, w := range should {
-		if _, ok := does[id]; !ok {
-			find(Lost, "call %s of turn %s", id, w.run)
-		}
-	}
-}
-
 func (h *History) published(id string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.events[id] != nil
+	_, ok := h.events[id]
+	return ok
 }
 
-// isOrdered says whether what is in both lists is in the same order in both.
-func isOrdered[T any](want, got []T, name func(T) string) bool {
-	at := make(map[string]int, len(want))
-	for i, w := range want {
-		at[name(w)] = i
-	}
-	last := -1
-	for _, g := range got {
-		i, ok := at[name(g)]
-		if !ok {
-			continue
-		}
-		if i < last {
-			return false
-		}
-		last = i
-	}
-	return true
-}
-
-// Expect returns the documents that a stream makes (contract §8). It knows
-// nothing of how the program folds events: it sorts and looks.
+// Expect returns the documents that result from a stream (contract §8). It shares
+// no code with the program's fold: it sorts the events and goes through them.
 func Expect(stream []Event) map[string]Document {
 	sessions := map[string][]Event{}
 	seen := map[string]bool{}
@@ -219,7 +193,7 @@ func Expect(stream []Event) map[string]Document {
 	return out
 }
 
-// expect makes a document of the events of a session, which are in order.
+// expect makes a document from the events of a session, which are in order.
 func expect(events []Event) (d Document) {
 	begin := map[string]int{}
 	for _, e := range events {
@@ -259,11 +233,4 @@ func expect(events []Event) (d Document) {
 		}
 	}
 	return d
-}
-
-// inOrder returns turns in the order of their beginnings.
-func inOrder(turns map[string]fileTurn) []fileTurn {
-	return slices.SortedFunc(maps.Values(turns), func(a, b fileTurn) int {
-		return cmp.Or(strings.Compare(a.Timestamps.Start, b.Timestamps.Start), strings.Compare(a.RunID, b.RunID))
-	})
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// story is a session of two turns: what the gateway did, what the stream
-// holds, and the documents.
+// story is a session of two turns: the gateway's history, the stream and the
+// documents.
 type story struct {
 	history   History
 	stream    []Event
 	documents map[string]Document
 }
 
-func tell() *story {
+func newStory() *story {
 	s := &story{}
 	ask := func(run string, ts int64) {
 		s.history.Asked(Ask{Session: "s", Run: run, Prompt: "do " + run, TS: ts})
@@ -65,26 +65,26 @@ func TestCheck(t *testing.T) {
 		spoil func(*story)
 		want  []Kind
 	}{
-		{"all as it should be", func(*story) {}, nil},
-		{"an acknowledged event is not in the stream, nor shown", func(s *story) {
+		{"no deviation", func(*story) {}, nil},
+		{"an acknowledged event is neither in the stream nor in the document", func(s *story) {
 			s.stream = slices.DeleteFunc(s.stream, func(e Event) bool { return e.ID == "tool-a" })
 			s.turns(func(t []Turn) []Turn { t[0].Calls = t[0].Calls[1:]; return t })
 		}, []Kind{StreamLost}},
-		{"an event that is not acknowledged is not in the stream", func(s *story) {
+		{"an unacknowledged event is not in the stream", func(s *story) {
 			s.history.Published(Event{ID: "tool-x", Hook: ToolCall, Session: "s", Run: "r1", TS: 1015, Call: "x"})
 		}, nil},
-		{"an event that is not acknowledged is in the stream and not shown", func(s *story) {
+		{"an unacknowledged event is in the stream but not in the document", func(s *story) {
 			e := Event{ID: "tool-x", Hook: ToolCall, Session: "s", Run: "r1", TS: 1015, Call: "x"}
 			s.history.Published(e)
 			s.stream = append(s.stream, e)
 		}, []Kind{Lost}},
 		{"an event is in the stream twice", func(s *story) { s.stream = append(s.stream, s.stream[1]) }, nil},
-		{"a turn that was answered did not begin", func(s *story) {
+		{"an answered turn is not in the stream", func(s *story) {
 			s.stream = slices.DeleteFunc(s.stream, func(e Event) bool { return e.Run == "r2" })
 			s.history.Acknowledged("close")
 			s.documents["s"] = Document{Turns: s.documents["s"].Turns[:1], Ended: 2500}
 		}, []Kind{StreamLost, StreamLost}},
-		{"a turn that was answered in doubt did not begin", func(s *story) {
+		{"a turn answered in doubt is not in the stream", func(s *story) {
 			s.history.Doubt(time.Unix(1500, 0), time.Unix(2500, 0))
 			s.stream = slices.DeleteFunc(s.stream, func(e Event) bool { return e.ID == "begin-r2" })
 			s.documents["s"] = Document{Turns: s.documents["s"].Turns[:1], Ended: 2500}
@@ -112,20 +112,20 @@ func TestCheck(t *testing.T) {
 				return []Turn{t[0], again, t[1]}
 			})
 		}, []Kind{Doubled}},
-		{"a call in another turn", func(s *story) {
+		{"a call in the wrong turn", func(s *story) {
 			s.turns(func(t []Turn) []Turn {
 				t[1].Calls = append([]Call{t[0].Calls[1]}, t[1].Calls...)
 				t[0].Calls = t[0].Calls[:1]
 				return t
 			})
 		}, []Kind{Misplaced}},
-		{"a call of a run that is no turn", func(s *story) {
+		{"a call of a run without a turn", func(s *story) {
 			s.turns(func(t []Turn) []Turn { t[1].Calls = append(t[1].Calls, Call{ID: "cron"}); return t })
 		}, []Kind{Misplaced}},
-		{"calls in another order", func(s *story) {
+		{"calls out of order", func(s *story) {
 			s.turns(func(t []Turn) []Turn { slices.Reverse(t[0].Calls); return t })
 		}, []Kind{Misplaced}},
-		{"turns in another order", func(s *story) {
+		{"turns out of order", func(s *story) {
 			s.turns(func(t []Turn) []Turn { slices.Reverse(t); return t })
 		}, []Kind{Misplaced}},
 		{"an invented call", func(s *story) {
@@ -135,21 +135,21 @@ func TestCheck(t *testing.T) {
 			s.turns(func(t []Turn) []Turn { return append(t, Turn{Run: "r3"}) })
 		}, []Kind{Invented}},
 		{"an invented session", func(s *story) { s.documents["x"] = Document{} }, []Kind{Invented}},
-		{"an event in the stream that nobody published", func(s *story) {
+		{"an event in the stream that was not published", func(s *story) {
 			s.stream = append(s.stream, Event{ID: "tool-x", Hook: ToolCall, Session: "s", Run: "cron", TS: 1, Call: "x"})
 		}, []Kind{Invented}},
-		{"an event that was changed on its way", func(s *story) { s.stream[6].Text = "other" }, []Kind{Invented}},
-		{"a turn in the stream for which nobody asked", func(s *story) { s.stream[4].TS = 1999 }, []Kind{Invented, Wrong}},
-		{"a result of another call", func(s *story) {
+		{"an event that was changed in transit", func(s *story) { s.stream[6].Text = "other" }, []Kind{Invented}},
+		{"a turn in the stream that was not requested", func(s *story) { s.stream[4].TS = 1999 }, []Kind{Invented, Wrong}},
+		{"a result of a different call", func(s *story) {
 			s.turns(func(t []Turn) []Turn { t[0].Calls[0].Result = "B"; return t })
 		}, []Kind{Wrong}},
-		{"a wrong beginning", func(s *story) {
+		{"a wrong start", func(s *story) {
 			s.turns(func(t []Turn) []Turn { t[0].Start++; return t })
 		}, []Kind{Wrong}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s := tell()
+			s := newStory()
 			tc.spoil(s)
 			findings := s.history.Check(s.stream, s.documents)
 			var got []Kind
@@ -161,9 +161,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestTheOrderOfTheStreamDoesNotMatter(t *testing.T) {
+func TestCheckIgnoresTheOrderOfTheStream(t *testing.T) {
 	t.Parallel()
-	s := tell()
+	s := newStory()
 	slices.Reverse(s.stream)
 	require.Empty(t, s.history.Check(s.stream, s.documents))
 }
@@ -171,7 +171,7 @@ func TestTheOrderOfTheStreamDoesNotMatter(t *testing.T) {
 func TestWorkload(t *testing.T) {
 	t.Parallel()
 	w := Workload{Seed: 7, Name: "w", Turns: 6, Calls: 8, Start: 1_700_000_000_000}
-	require.Equal(t, w.Session(3), w.Session(3), "a seed makes one workload")
+	require.Equal(t, w.Session(3), w.Session(3), "the same seed makes the same session")
 	var asks, retries, again, noID, loose, failed, early, ended, back int
 	for n := range 200 {
 		begun := map[string]int64{}
@@ -184,7 +184,7 @@ func TestWorkload(t *testing.T) {
 				if _, ok := begun[s.Ask.Run]; ok {
 					retries++
 				} else {
-					require.False(t, turns[s.Ask.TS], "two turns begin at once")
+					require.False(t, turns[s.Ask.TS], "two turns begin at the same time")
 					turns[s.Ask.TS] = true
 					begun[s.Ask.Run] = s.Ask.TS
 					if s.Ask.TS < last {
@@ -263,5 +263,5 @@ func TestDocuments(t *testing.T) {
 	put("t.json", `{"sessionId": "t"}`)
 	put("t.history.jsonl", turn("r1", at("01"))+"\n{\"runId\": \"r")
 	_, err = Documents(dir)
-	require.ErrorContains(t, err, "a line of the history")
+	require.ErrorContains(t, err, "line of the history")
 }

@@ -2,21 +2,24 @@ package faults
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Document is a session with all its turns, also those that were moved to its
-// .history.jsonl, oldest first.
+// Document is a session with all its turns.
 type Document struct {
+	// Turns are oldest first, and include those of the .history.jsonl file.
 	Turns []Turn
-	// Ended is when the session ended, in Unix milliseconds, 0 when it did not.
+	// Ended is when the session ended, in Unix milliseconds; 0 if it did not.
 	Ended int64
 }
 
@@ -26,7 +29,7 @@ type Turn struct {
 	Classified    bool
 	Calls         []Call
 	Result, Error string
-	// Start and End are Unix milliseconds, 0 for none.
+	// Start and End are Unix milliseconds; an End of 0 means that it has none.
 	Start, End int64
 }
 
@@ -35,7 +38,7 @@ type Call struct {
 	ID, Result, Error string
 }
 
-// fileTurn is a turn as it stands in a file (contract §8).
+// fileTurn is a turn in a session file (contract §8).
 type fileTurn struct {
 	RunID  string `json:"runId"`
 	Input  string `json:"input"`
@@ -52,13 +55,13 @@ type fileTurn struct {
 	Result     string `json:"result"`
 	Error      string `json:"error"`
 	Timestamps struct {
-		Start string `json:"start"`
-		End   string `json:"end"`
+		Start time.Time `json:"start"`
+		End   time.Time `json:"end"`
 	} `json:"timestamps"`
 }
 
-// Documents reads a directory of session files by session id. A file that is
-// none is an error.
+// Documents reads a directory of session files, by session id. It fails when
+// one of them cannot be read.
 func Documents(dir string) (map[string]Document, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -88,7 +91,7 @@ func readDocument(path string) (session string, d Document, err error) {
 		Current   *fileTurn  `json:"current"`
 		History   []fileTurn `json:"history"`
 		Ended     *struct {
-			At string `json:"at"`
+			At time.Time `json:"at"`
 		} `json:"ended"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -103,23 +106,17 @@ func readDocument(path string) (session string, d Document, err error) {
 		return "", d, err
 	}
 	for _, t := range append(archived, turns...) {
-		turn, err := t.turn()
-		if err != nil {
-			return "", d, err
-		}
-		d.Turns = append(d.Turns, turn)
+		d.Turns = append(d.Turns, t.turn())
 	}
 	if file.Ended != nil {
-		if d.Ended, err = millis(file.Ended.At); err != nil {
-			return "", d, err
-		}
+		d.Ended = file.Ended.At.UnixMilli()
 	}
 	return file.SessionID, d, nil
 }
 
-// readArchive returns the retired turns in the order of their beginnings. The
-// last line of a run counts, and the session file more than that: a process
-// that dies between the two writes repeats a turn.
+// readArchive returns the retired turns, oldest first. A process that dies
+// between writing a turn to the archive and removing it from the session file
+// leaves it in both: the session file counts, and of the lines of a run the last.
 func readArchive(path string, shown []fileTurn) ([]fileTurn, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,34 +129,26 @@ func readArchive(path string, shown []fileTurn) ([]fileTurn, error) {
 	for line := range bytes.Lines(data) {
 		var t fileTurn
 		if err := json.Unmarshal(line, &t); err != nil {
-			return nil, fmt.Errorf("a line of the history: %w", err)
+			return nil, fmt.Errorf("line of the history: %w", err)
 		}
 		last[t.RunID] = t
 	}
 	for _, t := range shown {
 		delete(last, t.RunID)
 	}
-	return inOrder(last), nil
+	return slices.SortedFunc(maps.Values(last), func(a, b fileTurn) int {
+		return cmp.Or(a.Timestamps.Start.Compare(b.Timestamps.Start), strings.Compare(a.RunID, b.RunID))
+	}), nil
 }
 
-func (t fileTurn) turn() (Turn, error) {
+func (t fileTurn) turn() Turn {
 	out := Turn{Run: t.RunID, Input: t.Input, Classified: t.Intent.Result != nil, Result: t.Result, Error: t.Error}
 	for _, c := range t.ToolCalls {
 		out.Calls = append(out.Calls, Call{ID: c.ToolCallID, Result: c.Result, Error: c.Error})
 	}
-	var err error
-	if out.Start, err = millis(t.Timestamps.Start); err != nil {
-		return out, fmt.Errorf("run %s: %w", t.RunID, err)
+	out.Start = t.Timestamps.Start.UnixMilli()
+	if !t.Timestamps.End.IsZero() {
+		out.End = t.Timestamps.End.UnixMilli()
 	}
-	if t.Timestamps.End != "" {
-		if out.End, err = millis(t.Timestamps.End); err != nil {
-			return out, fmt.Errorf("run %s: %w", t.RunID, err)
-		}
-	}
-	return out, nil
-}
-
-func millis(text string) (int64, error) {
-	at, err := time.Parse(time.RFC3339Nano, text)
-	return at.UnixMilli(), err
+	return out
 }

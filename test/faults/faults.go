@@ -1,12 +1,12 @@
-// Package faults holds what the fault tests need besides processes: a workload
-// of gateways that is drawn from a seed, a record of what they published and
-// what was acknowledged, a checker that holds the session documents against
+// Package faults holds what the fault tests need besides processes: a random
+// workload of gateways, made from a seed, a record of what they published and
+// what was acknowledged, a checker that compares the session documents with
 // it, and a TCP proxy that breaks connections.
 //
-// The check goes in two steps, so that it can say whose loss a loss is. What
-// was acknowledged must stand in the event stream; what stands in the stream
-// must stand in the documents, exactly once and in its turn, and nothing else
-// may. What was published and not acknowledged may be in the stream or not.
+// The check has two steps, so that a loss can be attributed. What was
+// acknowledged must be in the event stream. What is in the stream must be in
+// the documents, exactly once and in its turn, and nothing else may be there.
+// What was published but not acknowledged may be in the stream or not.
 package faults
 
 import (
@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Hooks of the workload, as they stand in subjects and payloads.
+// Hooks of the workload, as in subjects and payloads.
 const (
 	TurnBegun  = "turn_begun"
 	ToolCall   = "after_tool_call"
@@ -24,12 +24,9 @@ const (
 
 // Event is what a gateway publishes or, as turn_begun, a consumer.
 type Event struct {
-	ID   string
-	Hook string
-	// Session is the session's id.
-	Session string
-	// Run is the run that the event names, "" for none.
-	Run string
+	ID, Hook string
+	// Session is the session's id, Run the id of the run, "" for none.
+	Session, Run string
 	// TS is Unix milliseconds at the gateway.
 	TS int64
 	// Call is the toolCallId of an after_tool_call.
@@ -37,12 +34,12 @@ type Event struct {
 	// Text is the result of a call, the answer of an agent_end, the reason of
 	// a session_end, the prompt of a turn_begun.
 	Text string
-	// Failed makes Text an error; of a turn_begun it says that there was no
+	// Failed makes Text an error. For a turn_begun it means that there is no
 	// classification.
 	Failed bool
 }
 
-// compare orders events: the earlier ts first, ties by id (contract §8).
+// compare orders events by ts, ties by id (contract §8).
 func (e Event) compare(other Event) int {
 	return cmp.Or(cmp.Compare(e.TS, other.TS), strings.Compare(e.ID, other.ID))
 }

@@ -2,55 +2,51 @@ package faults
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
 
-// History is what gateways did and what they know of it. It is safe for
-// concurrent use; the zero value is empty.
+// History is what gateways did, and which of it they know to be stored. It is
+// safe for concurrent use; the zero value is empty.
 type History struct {
 	mu     sync.Mutex
-	events map[string]*publication
+	events map[string]Event // by id
+	acked  map[string]bool  // ids
 	runs   map[string]*asked
 	doubts []doubt
 }
 
-// publication is an event that was published.
-type publication struct {
-	Event
-	acked bool
-}
-
-// asked is a run for which a hint was asked.
+// asked is a run for which a hint was requested.
 type asked struct {
 	asks []Ask
-	// answers are when hints came that a consumer had to make a turn for.
+	// answers are the times of hints for which a consumer had to begin a turn.
 	answers []time.Time
 }
 
 type doubt struct{ from, to time.Time }
 
-// Published notes that an event is going to be published, for the first time
+// Published records an event that is about to be published, for the first time
 // or again.
 func (h *History) Published(e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.events == nil {
-		h.events = map[string]*publication{}
+		h.events, h.acked = map[string]Event{}, map[string]bool{}
 	}
-	if h.events[e.ID] == nil {
-		h.events[e.ID] = &publication{Event: e}
+	if _, again := h.events[e.ID]; !again {
+		h.events[e.ID] = e
 	}
 }
 
-// Acknowledged notes that the stream has acknowledged an event.
+// Acknowledged records that the stream has acknowledged a published event.
 func (h *History) Acknowledged(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.events[id].acked = true
+	h.acked[id] = true
 }
 
-// Asked notes that a request is going to be sent.
+// Asked records a request that is about to be sent.
 func (h *History) Asked(a Ask) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -63,37 +59,27 @@ func (h *History) Asked(a Ask) {
 	h.runs[a.Run].asks = append(h.runs[a.Run].asks, a)
 }
 
-// Answered notes that a run was given a hint.
+// Answered records that a run was given a hint.
 func (h *History) Answered(run string, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.runs[run].answers = append(h.runs[run].answers, at)
 }
 
-// Doubt says that turns that were answered in this time may be missing from
-// the stream: the process that answered was killed while the stream could not
-// take what it published. A consumer does not make a request wait for that
-// (contract §2).
+// Doubt records a time in which turns were answered that may be missing from the
+// stream: the process that answered was killed while the stream could not store
+// what it published. A request does not wait for that (contract §2).
 func (h *History) Doubt(from, to time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.doubts = append(h.doubts, doubt{from, to})
 }
 
-// doubtful says whether all that was answered of a run was answered in doubt.
+// doubtful reports whether every answer of a run was given in doubt.
 func (h *History) doubtful(run *asked) bool {
-	for _, at := range run.answers {
-		certain := true
-		for _, d := range h.doubts {
-			if !at.Before(d.from) && !at.After(d.to) {
-				certain = false
-			}
-		}
-		if certain {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(run.answers, func(at time.Time) bool {
+		return !slices.ContainsFunc(h.doubts, func(d doubt) bool { return !at.Before(d.from) && !at.After(d.to) })
+	})
 }
 
 // Counts are the sizes of a history.
@@ -102,16 +88,11 @@ type Counts struct {
 	Requests, Runs, Hints int
 }
 
-// Counts returns how much there is.
+// Counts returns the sizes so far.
 func (h *History) Counts() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := Counts{Events: len(h.events), Runs: len(h.runs)}
-	for _, p := range h.events {
-		if p.acked {
-			c.Acknowledged++
-		}
-	}
+	c := Counts{Events: len(h.events), Acknowledged: len(h.acked), Runs: len(h.runs)}
 	for _, r := range h.runs {
 		c.Requests += len(r.asks)
 		c.Hints += len(r.answers)
@@ -119,7 +100,7 @@ func (h *History) Counts() Counts {
 	return c
 }
 
-// String is the counts in a line.
+// String returns the counts in one line.
 func (c Counts) String() string {
 	return fmt.Sprintf("%d events, %d of them acknowledged; %d requests for %d runs, %d hints",
 		c.Events, c.Acknowledged, c.Requests, c.Runs, c.Hints)

@@ -15,28 +15,13 @@ type Proxy struct {
 	listen net.Listener
 	work   sync.WaitGroup
 
-	mu    sync.Mutex
-	links map[*link]struct{}
+	mu sync.Mutex
+	// links are the connections, and what ends each.
+	links map[net.Conn]context.CancelFunc
 	cut   bool
 	delay time.Duration
-	// moves is closed while bytes are forwarded.
-	moves  chan struct{}
-	frozen bool
-}
-
-// link is one connection through the proxy.
-type link struct {
-	client, server net.Conn
-	once           sync.Once
-	done           chan struct{}
-}
-
-func (l *link) close() {
-	l.once.Do(func() {
-		close(l.done)
-		_ = l.client.Close()
-		_ = l.server.Close()
-	})
+	// frozen is closed at the end of a freeze; nil when there is none.
+	frozen chan struct{}
 }
 
 // NewProxy listens on host, at a free port, and forwards to target.
@@ -46,22 +31,21 @@ func NewProxy(host, target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{target: target, listen: listen, links: map[*link]struct{}{}, moves: make(chan struct{})}
-	close(p.moves)
+	p := &Proxy{target: target, listen: listen, links: map[net.Conn]context.CancelFunc{}}
 	p.work.Go(p.accept)
 	return p, nil
 }
 
-// Addr is where the proxy listens, host and port.
+// Addr is the host and port that the proxy listens on.
 func (p *Proxy) Addr() string { return p.listen.Addr().String() }
 
-// Drop ends all connections, in the middle of a message maybe. New ones are
+// Drop ends all connections, perhaps in the middle of a message. New ones are
 // forwarded.
 func (p *Proxy) Drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.links {
-		l.close()
+	for _, end := range p.links {
+		end()
 	}
 }
 
@@ -73,31 +57,31 @@ func (p *Proxy) Cut() {
 	p.Drop()
 }
 
-// Freeze forwards nothing any more, in either direction, and closes nothing,
-// as a network does that loses all packets. It lasts until Heal.
+// Freeze forwards nothing in either direction and closes nothing, like a network
+// that loses every packet. It lasts until Heal.
 func (p *Proxy) Freeze() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.frozen {
-		p.frozen, p.moves = true, make(chan struct{})
+	if p.frozen == nil {
+		p.frozen = make(chan struct{})
 	}
 }
 
-// Delay holds each piece of what is forwarded for so long, until Heal.
+// Delay holds back each piece that is forwarded, until Heal.
 func (p *Proxy) Delay(each time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.delay = each
 }
 
-// Heal forwards everything as it comes. What was held back arrives.
+// Heal ends Cut, Freeze and Delay. What was held back is forwarded.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut, p.delay = false, 0
-	if p.frozen {
-		p.frozen = false
-		close(p.moves)
+	if p.frozen != nil {
+		close(p.frozen)
+		p.frozen = nil
 	}
 }
 
@@ -114,43 +98,52 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
-		p.work.Go(func() { p.connect(client) })
+		p.work.Go(func() { p.serve(client) })
 	}
 }
 
-func (p *Proxy) connect(client net.Conn) {
+// serve forwards a connection until either side ends it.
+func (p *Proxy) serve(client net.Conn) {
+	defer client.Close() //nolint:errcheck // nothing more is written
 	dialer := net.Dialer{Timeout: 5 * time.Second}
 	server, err := dialer.DialContext(context.Background(), "tcp", p.target)
 	if err != nil {
-		_ = client.Close()
 		return
 	}
-	l := &link{client: client, server: server, done: make(chan struct{})}
+	defer server.Close() //nolint:errcheck // nothing more is written
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
 	p.mu.Lock()
 	if p.cut {
 		p.mu.Unlock()
-		l.close()
 		return
 	}
-	p.links[l] = struct{}{}
+	p.links[client] = end
 	p.mu.Unlock()
+	context.AfterFunc(ctx, func() {
+		_ = client.Close()
+		_ = server.Close()
+	})
 
 	var both sync.WaitGroup
-	both.Go(func() { p.forward(l, server, client) })
-	both.Go(func() { p.forward(l, client, server) })
+	for _, way := range [][2]net.Conn{{server, client}, {client, server}} {
+		both.Go(func() {
+			defer end()
+			p.forward(ctx, way[0], way[1])
+		})
+	}
 	both.Wait()
 	p.mu.Lock()
-	delete(p.links, l)
+	delete(p.links, client)
 	p.mu.Unlock()
 }
 
-// forward moves bytes until either side ends.
-func (p *Proxy) forward(l *link, to io.Writer, from io.Reader) {
-	defer l.close()
+// forward moves bytes until either connection or the context ends.
+func (p *Proxy) forward(ctx context.Context, to io.Writer, from io.Reader) {
 	buf := make([]byte, 16<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && !p.pass(l) {
+		if n > 0 && !p.pass(ctx) {
 			return
 		}
 		if _, failed := to.Write(buf[:n]); failed != nil || err != nil {
@@ -159,24 +152,23 @@ func (p *Proxy) forward(l *link, to io.Writer, from io.Reader) {
 	}
 }
 
-// pass waits until bytes may go on; false when the connection has ended.
-func (p *Proxy) pass(l *link) bool {
+// pass waits until bytes may go on, and reports whether the connection still
+// stands.
+func (p *Proxy) pass(ctx context.Context) bool {
 	p.mu.Lock()
-	moves, delay := p.moves, p.delay
+	frozen, delay := p.frozen, p.delay
 	p.mu.Unlock()
 	if delay > 0 {
-		held := time.NewTimer(delay)
-		defer held.Stop()
 		select {
-		case <-held.C:
-		case <-l.done:
-			return false
+		case <-time.After(delay):
+		case <-ctx.Done():
 		}
 	}
-	select {
-	case <-moves:
-		return true
-	case <-l.done:
-		return false
+	if frozen != nil {
+		select {
+		case <-frozen:
+		case <-ctx.Done():
+		}
 	}
+	return ctx.Err() == nil
 }

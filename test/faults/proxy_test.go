@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// echo answers every line with the same line.
+// echo starts a server that sends back what it gets, and returns its address.
 func echo(t *testing.T) string {
 	t.Helper()
 	var config net.ListenConfig
@@ -82,7 +82,7 @@ func TestProxy(t *testing.T) {
 	say(t, c)
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(50*time.Millisecond)))
 	_, err = c.Read(make([]byte, 1))
-	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "nothing comes, and nothing ends")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "no data and no end of the connection")
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(20*time.Second)))
 	p.Heal()
 	hear(t, c)
@@ -100,7 +100,7 @@ func TestProxy(t *testing.T) {
 	hear(t, c)
 }
 
-func TestProxyIsClosedWhileItIsFrozen(t *testing.T) {
+func TestCloseWhileFrozen(t *testing.T) {
 	t.Parallel()
 	p, err := NewProxy("127.0.0.1", echo(t))
 	require.NoError(t, err)

@@ -7,33 +7,33 @@ import (
 	"slices"
 )
 
-// Workload draws sessions from a seed: the same seed and number make the same
+// Workload makes random sessions: the same seed and number make the same
 // session.
 type Workload struct {
 	Seed uint64
-	// Name begins the names of its sessions.
+	// Name is the prefix of its session ids.
 	Name string
-	// Turns and Calls are the most turns of a session and the most tool calls
-	// of a turn.
+	// Turns and Calls are the maximum of turns in a session and of tool calls in
+	// a turn.
 	Turns, Calls int
-	// Start is the time of the gateways' clocks, in Unix milliseconds, around
-	// which they are set.
+	// Start is the time at which the gateways' clocks begin, in Unix
+	// milliseconds.
 	Start int64
 }
 
-// Step is something that a gateway does: it asks, or it publishes.
+// Step is an action of a gateway: a request or an event.
 type Step struct {
 	Ask   *Ask
 	Event *Event
-	// NoID leaves out the header by which the server refuses what it has
-	// seen, as if the event came again after the server's memory of it.
+	// NoID leaves out the header that the server deduplicates by, as if the
+	// event came again after the deduplication window.
 	NoID bool
 }
 
 // Session returns the steps of a session in the order in which its gateway
-// takes them. Events come before and after their turns begin, out of the order
-// of their times, some of them again; clocks are set back and forth; some runs
-// never are turns.
+// takes them. Events come before and after their turns begin, not in the order
+// of their times, and some twice. Clocks jump in both directions. Some runs never
+// become turns.
 func (w Workload) Session(n int) []Step {
 	s := script{
 		Workload: w,
@@ -53,18 +53,18 @@ func (w Workload) Session(n int) []Step {
 	return out
 }
 
-// script is a session that is being written.
+// script is a session in the making.
 type script struct {
 	Workload
 	rand  *rand.Rand
 	id    string
 	clock int64
-	// taken are the times of turns and ends, of which no two are the same.
+	// taken are the seconds in which a turn begins or a session ends: one each.
 	taken map[int64]bool
 	steps []placed
 }
 
-// placed is a step and when it is taken.
+// placed is a step with its position.
 type placed struct {
 	Step
 	at int
@@ -77,10 +77,10 @@ func (s *script) turn(n int) {
 	s.add(Step{Ask: &Ask{Session: s.id, Run: run, Prompt: fmt.Sprintf("Please read note %d and tell me what it says.", n), TS: start}}, 0)
 	for c := range s.rand.IntN(s.Calls + 1) {
 		id := fmt.Sprintf("%s-c%d", run, c)
-		// Two calls at a time have the same ts: their ids order them.
+		// Each pair of calls has the same ts: their ids order them.
 		e := Event{ID: "tool-" + id, Hook: ToolCall, Session: s.id, Run: run, TS: start + 10*int64(c/2+1), Call: id, Text: "result of " + id, Failed: s.chance(8)}
 		if s.chance(10) {
-			e.Run = "" // old gateways do not say the run
+			e.Run = "" // old gateways do not send the run
 		}
 		s.publish(e)
 	}
@@ -102,7 +102,7 @@ func (s *script) turn(n int) {
 		})
 	}
 	if s.chance(8) {
-		// A run of its own that never is a turn, a cron job say.
+		// A run that never becomes a turn, such as a cron job.
 		cron := fmt.Sprintf("%s-cron%d", s.id, n)
 		s.publish(Event{ID: "tool-" + cron, Hook: ToolCall, Session: s.id, Run: cron, TS: s.clock, Call: cron, Text: "result of " + cron})
 	}
@@ -112,15 +112,14 @@ func (s *script) turn(n int) {
 	}
 }
 
-// Continue is the prompt of a gateway that asks again for a run.
+// Continue is the prompt with which a gateway asks again for a run.
 const Continue = "Continue the current task where you left off."
 
-// tick moves the gateway's clock to a moment that nothing else has begun or
-// ended at.
+// tick moves the gateway's clock to a second that is not taken.
 func (s *script) tick() {
 	s.clock += 60_000 + s.rand.Int64N(60_000)
 	if s.chance(8) {
-		s.clock += s.rand.Int64N(12*3_600_000) - 6*3_600_000 // it is set
+		s.clock += s.rand.Int64N(12*3_600_000) - 6*3_600_000 // the clock jumps
 	}
 	for s.taken[s.clock/1000] {
 		s.clock += 1000
@@ -143,5 +142,5 @@ func (s *script) add(step Step, jitter int) {
 	s.steps = append(s.steps, placed{step, len(s.steps) + jitter})
 }
 
-// chance is true once in n.
+// chance returns true once in n calls on average.
 func (s *script) chance(n int) bool { return s.rand.IntN(n) == 0 }

@@ -73,8 +73,10 @@ func Settle(t testing.TB, settings map[string]string) *config.Config {
 	t.Setenv("HINT_DATA_DIR", t.TempDir())
 	t.Setenv("HINT_NATS_PORT", "-1")
 	t.Setenv("HINT_HTTP_ADDR", "off")
+	t.Setenv("HINT_EMBEDDING_MODEL", "off") // training for it takes seconds
+	t.Setenv("HINT_REPEAT", "always")       // most tests ask for hints in one session
 	t.Setenv("HINT_USER_TIMEZONE", "Asia/Taipei")
-	t.Setenv("HINT_TIMEOUT_MS", "60000") // how fast this machine is just now is no matter
+	t.Setenv("HINT_TIMEOUT_MS", "60000") // the machine may be slow
 	for k, v := range settings {
 		t.Setenv(k, v)
 	}
@@ -219,12 +221,7 @@ func (s *System) Converse() map[string][]byte {
 	}
 	s.Eventually("all turns", func() bool {
 		for _, session := range []string{"one", "two/three"} {
-			d := s.Document(session)
-			if d == nil {
-				return false
-			}
-			history, _ := d["history"].([]any)
-			if len(history) < 4 {
+			if history, _ := s.Document(session)["history"].([]any); len(history) < 4 {
 				return false
 			}
 		}
@@ -244,8 +241,7 @@ func (s *System) Files() map[string][]byte {
 	require.NoError(s.t, err)
 	out := map[string][]byte{}
 	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err == nil {
+		if data, err := os.ReadFile(path); err == nil {
 			out[filepath.Base(path)] = data
 		}
 	}
@@ -254,13 +250,8 @@ func (s *System) Files() map[string][]byte {
 
 // Same reports whether the session files are these.
 func (s *System) Same(want map[string][]byte) bool {
-	got := s.Files()
-	for name, data := range want {
-		if !bytes.Equal(got[name], data) {
-			return false
-		}
-	}
-	return len(got) == len(want)
+	s.t.Helper()
+	return maps.EqualFunc(s.Files(), want, bytes.Equal)
 }
 
 // WriteIntents writes two intents that have nothing in common, and returns

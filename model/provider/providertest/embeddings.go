@@ -6,42 +6,6 @@ import (
 	"unicode"
 )
 
-// embeddings is the format of /embeddings.
-type embeddings struct {
-	server *Server
-	texts  []string
-}
-
-func (e *embeddings) prompt(fields map[string]any) (system, user string) {
-	switch input := fields["input"].(type) {
-	case string:
-		e.texts = []string{input}
-	case []any:
-		for _, v := range input {
-			s, _ := v.(string)
-			e.texts = append(e.texts, s)
-		}
-	}
-	return "", strings.Join(e.texts, "\n")
-}
-
-func (e *embeddings) answer(_ Answer, model string) any {
-	e.server.mu.Lock()
-	vector := e.server.vector
-	e.server.mu.Unlock()
-	data := make([]object, len(e.texts))
-	for i, text := range e.texts {
-		data[i] = object{"object": "embedding", "index": i, "embedding": vector(text)}
-	}
-	tokens := 3 * len(e.texts)
-	return object{
-		"object": "list", "data": data, "model": model,
-		"usage": object{"prompt_tokens": tokens, "total_tokens": tokens},
-	}
-}
-
-func (e *embeddings) failure(a Answer) any { return openAI{}.failure(a) }
-
 // NGramDimensions is the length of the vectors of [NGrams].
 const NGramDimensions = 256
 

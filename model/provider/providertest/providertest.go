@@ -4,6 +4,7 @@
 package providertest
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -24,7 +25,7 @@ type Answer struct {
 	Text string
 	// Delay passes before anything is sent; a client that goes away ends it.
 	Delay time.Duration
-	// Hang says never to answer: until the client goes away or the server is
+	// Hang means never to answer: until the client goes away or the server is
 	// closed.
 	Hang bool
 	// Status is 200 when 0. For others Message stands in an error body of the
@@ -62,6 +63,8 @@ type Request struct {
 type Server struct {
 	http   *httptest.Server
 	closed chan struct{}
+	// Close ends what hangs and stops the server. It can be called more than once.
+	Close func()
 
 	mu       sync.Mutex
 	opened   int
@@ -79,31 +82,25 @@ func New(tb testing.TB) *Server {
 	s.http = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.http.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.opened++
+			s.locked(func() { s.opened++ })
 		}
 	}
 	s.http.Start()
+	s.Close = sync.OnceFunc(func() {
+		close(s.closed)
+		s.http.Close()
+	})
 	tb.Cleanup(s.Close)
 	return s
 }
 
-// Close ends what hangs and stops the server. It can be called more than once.
-func (s *Server) Close() {
+func (s *Server) locked(do func()) {
 	s.mu.Lock()
-	select {
-	case <-s.closed:
-		s.mu.Unlock()
-		return
-	default:
-		close(s.closed)
-	}
-	s.mu.Unlock()
-	s.http.Close()
+	defer s.mu.Unlock()
+	do()
 }
 
-// OpenAIURL is the base URL for openai-completions.
+// OpenAIURL is the base URL for openai-completions and /embeddings.
 func (s *Server) OpenAIURL() string { return s.http.URL + "/v1" }
 
 // AnthropicURL is the base URL for anthropic-messages.
@@ -112,9 +109,7 @@ func (s *Server) AnthropicURL() string { return s.http.URL }
 // Script queues answers; each is given once, then the answer of [Server.Always]
 // or [Server.Handle] takes over again.
 func (s *Server) Script(answers ...Answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.script = append(s.script, answers...)
+	s.locked(func() { s.script = append(s.script, answers...) })
 }
 
 // Always sets the answer to every request for which no other is queued.
@@ -122,88 +117,78 @@ func (s *Server) Always(a Answer) { s.Handle(func(Request) Answer { return a }) 
 
 // Handle sets a function that answers every request for which no answer is
 // queued. It is called from several goroutines.
-func (s *Server) Handle(f func(Request) Answer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answer = f
-}
+func (s *Server) Handle(f func(Request) Answer) { s.locked(func() { s.answer = f }) }
 
 // Vectors sets what a good answer to /embeddings holds; [NGrams] without
 // synonyms when it was never called. The function is called from several
 // goroutines.
-func (s *Server) Vectors(f func(text string) []float32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.vector = f
-}
+func (s *Server) Vectors(f func(text string) []float32) { s.locked(func() { s.vector = f }) }
 
 // Requests returns what was asked so far, in order of arrival.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
+func (s *Server) Requests() (out []Request) {
+	s.locked(func() { out = slices.Clone(s.requests) })
+	return out
 }
 
 // Count returns how many requests arrived so far.
-func (s *Server) Count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.requests)
-}
+func (s *Server) Count() int { return len(s.Requests()) }
 
 // Connections returns how many connections were opened so far.
-func (s *Server) Connections() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.opened
+func (s *Server) Connections() (n int) {
+	s.locked(func() { n = s.opened })
+	return n
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
+	if err != nil || r.Method != http.MethodPost || json.Unmarshal(body, &req.Fields) != nil {
+		http.Error(w, "not a POST of a JSON object", http.StatusBadRequest)
 		return
 	}
-	var format wire
+	req.Model, _ = req.Fields["model"].(string)
+	var answer func(Answer, Request) object
+	failure := openAIFailure
 	switch {
-	case r.Method != http.MethodPost:
-		http.Error(w, "POST only", http.StatusMethodNotAllowed)
-		return
 	case strings.HasSuffix(r.URL.Path, "/chat/completions"):
-		format = openAI{}
+		req.System, req.User = said(req, "system"), said(req, "user")
+		answer = openAIAnswer
 	case strings.HasSuffix(r.URL.Path, "/v1/messages"):
-		format = anthropic{}
+		req.System, req.User = text(req.Fields["system"]), said(req, "user")
+		answer, failure = anthropicAnswer, anthropicFailure
 	case strings.HasSuffix(r.URL.Path, "/embeddings"):
-		format = &embeddings{server: s}
+		req.Texts = texts(req.Fields["input"])
+		req.User = strings.Join(req.Texts, "\n")
+		answer = s.embeddings
 	default:
 		http.NotFound(w, r)
 		return
 	}
-	req := Request{Path: r.URL.Path, Header: r.Header.Clone(), Body: body}
-	if json.Unmarshal(body, &req.Fields) != nil {
-		http.Error(w, "not a JSON object", http.StatusBadRequest)
-		return
-	}
-	req.Model, _ = req.Fields["model"].(string)
-	req.System, req.User = format.prompt(req.Fields)
-	if e, ok := format.(*embeddings); ok {
-		req.Texts = e.texts
-	}
-
 	a := s.next(req)
 	if !s.wait(r, a) {
 		return
 	}
-	write(w, a, format, req.Model)
+	maps.Copy(w.Header(), a.Header)
+	w.Header().Set("Content-Type", cmp.Or(a.ContentType, "application/json"))
+	status := cmp.Or(a.Status, http.StatusOK)
+	w.WriteHeader(status)
+	switch {
+	case a.Body != "":
+		_, _ = io.WriteString(w, a.Body)
+	case status == http.StatusOK:
+		_ = json.NewEncoder(w).Encode(answer(a, req))
+	default:
+		_ = json.NewEncoder(w).Encode(failure(a.Message))
+	}
 }
 
 func (s *Server) next(req Request) Answer {
 	s.mu.Lock()
 	s.requests = append(s.requests, req)
 	if len(s.script) > 0 {
+		defer s.mu.Unlock()
 		a := s.script[0]
 		s.script = s.script[1:]
-		s.mu.Unlock()
 		return a
 	}
 	f := s.answer
@@ -211,20 +196,14 @@ func (s *Server) next(req Request) Answer {
 	return f(req)
 }
 
-// wait reports whether there is anybody left to answer.
+// wait reports whether the client is still there after the delay.
 func (s *Server) wait(r *http.Request, a Answer) bool {
-	var timer <-chan time.Time
-	switch {
-	case a.Hang:
-	case a.Delay > 0:
-		t := time.NewTimer(a.Delay)
-		defer t.Stop()
-		timer = t.C
-	default:
-		return true
+	var after <-chan time.Time // never
+	if !a.Hang {
+		after = time.After(a.Delay)
 	}
 	select {
-	case <-timer:
+	case <-after:
 		return true
 	case <-r.Context().Done():
 	case <-s.closed:
@@ -232,68 +211,53 @@ func (s *Server) wait(r *http.Request, a Answer) bool {
 	return false
 }
 
-func write(w http.ResponseWriter, a Answer, format wire, model string) {
-	maps.Copy(w.Header(), a.Header)
-	contentType := a.ContentType
-	if contentType == "" {
-		contentType = "application/json"
-	}
-	w.Header().Set("Content-Type", contentType)
-	status := a.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
-	w.WriteHeader(status)
-	if a.Body != "" {
-		_, _ = io.WriteString(w, a.Body)
-		return
-	}
-	var body any
-	if status == http.StatusOK {
-		body = format.answer(a, model)
-	} else {
-		body = format.failure(a)
-	}
-	_ = json.NewEncoder(w).Encode(body)
-}
-
 type object = map[string]any
 
-// wire is one of the formats.
-type wire interface {
-	prompt(fields map[string]any) (system, user string)
-	answer(a Answer, model string) any
-	failure(a Answer) any
-}
-
-type openAI struct{}
-
-func (openAI) prompt(fields map[string]any) (system, user string) {
-	messages, _ := fields["messages"].([]any)
+// said is the text of all messages of a role.
+func said(req Request, role string) string {
+	var out strings.Builder
+	messages, _ := req.Fields["messages"].([]any)
 	for _, m := range messages {
-		message, _ := m.(object)
-		switch message["role"] {
-		case "system":
-			system += text(message["content"])
-		case "user":
-			user += text(message["content"])
+		if message, _ := m.(object); message["role"] == role {
+			out.WriteString(text(message["content"]))
 		}
 	}
-	return system, user
+	return out.String()
 }
 
-func (openAI) answer(a Answer, model string) any {
-	finish := a.Finish
-	if finish == "" {
-		finish = "stop"
+// text is a string, or the text of an array of text parts.
+func text(v any) string {
+	var out strings.Builder
+	parts, _ := v.([]any)
+	for _, p := range parts {
+		part, _ := p.(object)
+		out.WriteString(text(part["text"]))
 	}
+	s, _ := v.(string)
+	return s + out.String()
+}
+
+// texts is a string, or an array of strings.
+func texts(v any) []string {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	out := make([]string, len(list))
+	for i, element := range list {
+		out[i], _ = element.(string)
+	}
+	return out
+}
+
+func openAIAnswer(a Answer, req Request) object {
 	message := object{"role": "assistant", "content": a.Text}
 	if a.Refusal != "" {
 		message["refusal"] = a.Refusal
 	}
 	return object{
-		"id": "chatcmpl-test", "object": "chat.completion", "created": 1, "model": model,
-		"choices": []object{{"index": 0, "finish_reason": finish, "message": message}},
+		"id": "chatcmpl-test", "object": "chat.completion", "created": 1, "model": req.Model,
+		"choices": []object{{"index": 0, "finish_reason": cmp.Or(a.Finish, "stop"), "message": message}},
 		"usage": object{
 			"prompt_tokens": 100 + a.Cached, "completion_tokens": 20, "total_tokens": 120 + a.Cached,
 			"prompt_tokens_details": object{"cached_tokens": a.Cached},
@@ -301,33 +265,15 @@ func (openAI) answer(a Answer, model string) any {
 	}
 }
 
-func (openAI) failure(a Answer) any {
-	return object{"error": object{"message": a.Message, "type": "test_error", "param": nil, "code": nil}}
+func openAIFailure(message string) object {
+	return object{"error": object{"message": message, "type": "test_error", "param": nil, "code": nil}}
 }
 
-type anthropic struct{}
-
-func (anthropic) prompt(fields map[string]any) (system, user string) {
-	messages, _ := fields["messages"].([]any)
-	var b strings.Builder
-	for _, m := range messages {
-		message, _ := m.(object)
-		if message["role"] == "user" {
-			b.WriteString(text(message["content"]))
-		}
-	}
-	return text(fields["system"]), b.String()
-}
-
-func (anthropic) answer(a Answer, model string) any {
-	finish := a.Finish
-	if finish == "" {
-		finish = "end_turn"
-	}
+func anthropicAnswer(a Answer, req Request) object {
 	return object{
-		"id": "msg_test", "type": "message", "role": "assistant", "model": model,
+		"id": "msg_test", "type": "message", "role": "assistant", "model": req.Model,
 		"content":     []object{{"type": "text", "text": a.Text}},
-		"stop_reason": finish, "stop_sequence": nil,
+		"stop_reason": cmp.Or(a.Finish, "end_turn"), "stop_sequence": nil,
 		"usage": object{
 			"input_tokens": 100, "output_tokens": 20,
 			"cache_read_input_tokens": a.Cached, "cache_creation_input_tokens": 0,
@@ -335,24 +281,20 @@ func (anthropic) answer(a Answer, model string) any {
 	}
 }
 
-func (anthropic) failure(a Answer) any {
-	return object{"type": "error", "error": object{"type": "test_error", "message": a.Message}}
+func anthropicFailure(message string) object {
+	return object{"type": "error", "error": object{"type": "test_error", "message": message}}
 }
 
-// text is a string, or the text of an array of text parts.
-func text(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case []any:
-		var b strings.Builder
-		for _, p := range v {
-			part, _ := p.(object)
-			s, _ := part["text"].(string)
-			b.WriteString(s)
-		}
-		return b.String()
-	default:
-		return ""
+func (s *Server) embeddings(_ Answer, req Request) object {
+	var vector func(string) []float32
+	s.locked(func() { vector = s.vector })
+	data := make([]object, len(req.Texts))
+	for i, text := range req.Texts {
+		data[i] = object{"object": "embedding", "index": i, "embedding": vector(text)}
+	}
+	tokens := 3 * len(req.Texts)
+	return object{
+		"object": "list", "data": data, "model": req.Model,
+		"usage": object{"prompt_tokens": tokens, "total_tokens": tokens},
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"intenthint/intents"
 )
 
-// publish writes tiny sets in the shape of the public ones.
-func publish(t *testing.T) fstest.MapFS {
+// tinySets are sets in the format of the public ones.
+func tinySets(t *testing.T) fstest.MapFS {
 	t.Helper()
 	data := fstest.MapFS{}
 	put := func(name, content string) { data[name] = &fstest.MapFile{Data: []byte(content)} }
@@ -41,43 +41,53 @@ func publish(t *testing.T) fstest.MapFS {
 }
 
 func TestTable(t *testing.T) {
-	data := publish(t)
+	data := tinySets(t)
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, run(t.Context(), data, sources(), &stdout, &stderr), stderr.String())
+	require.Zero(t, run(t.Context(), data, sources(), nil, &stdout, &stderr), stderr.String())
 	require.Empty(t, stderr.String())
 	rows := strings.Split(strings.TrimPrefix(stdout.String(), heading), "\n")
-	require.Regexp(t, `^\| CLINC150 full \| 4 \| 100\.0 \| 100\.0 \| 100\.0 \| 100\.0 \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[0])
-	require.Regexp(t, `^\| HWU64, 5 an intent \| 2 \| 100\.0 \| 100\.0 \| – \| – \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[9])
+	require.Regexp(t, `^\| CLINC150 full \| words \| 4 \| 100\.0 \| 100\.0 \| 100\.0 \| 100\.0 \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[0])
+	require.Regexp(t, `^\| HWU64, 5 an intent \| words \| 2 \| 100\.0 \| 100\.0 \| – \| – \| 0\.\d{3} \| \d+ \| \d+ \|$`, rows[9])
 	for _, row := range rows[:10] {
 		require.Equal(t, strings.Count(heading, "|")/2, strings.Count(row, "|"), row)
 	}
 
 	for name, left := range map[string]string{
-		"hwu64/train.tsv":                     "HWU64 full is left out",
-		"fewshot-splits/clinc150.train_5.tsv": "CLINC150, 5 an intent is left out",
+		"hwu64/train.tsv":                     "HWU64 full skipped",
+		"fewshot-splits/clinc150.train_5.tsv": "CLINC150, 5 an intent skipped",
 	} {
 		delete(data, name)
 		stdout.Reset()
 		stderr.Reset()
-		require.Equal(t, 1, run(t.Context(), data, sources(), &stdout, &stderr))
+		require.Equal(t, 1, run(t.Context(), data, sources(), nil, &stdout, &stderr))
 		require.Contains(t, stderr.String(), left)
 		require.Contains(t, stderr.String(), name)
-		require.Contains(t, stdout.String(), "| BANKING77 full |", "the others are there")
+		require.Contains(t, stdout.String(), "| BANKING77 full |", "the other sets remain")
 	}
 }
 
-func TestNoSetAtAll(t *testing.T) {
+func TestTableWithTheEncoder(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, 1, run(t.Context(), fstest.MapFS{}, sources(), &stdout, &stderr))
+	embedder := &remembering{vectors: make(map[string][]float32)}
+	require.Zero(t, run(t.Context(), tinySets(t), sources()[:1], embedder, &stdout, &stderr), stderr.String())
+	rows := strings.Split(strings.TrimPrefix(stdout.String(), heading), "\n")
+	require.Regexp(t, `^\| CLINC150 full \| words \| 4 \| 100\.0 \|`, rows[0])
+	require.Regexp(t, `^\| CLINC150 full \| encoder \| 4 \| 100\.0 \|`, rows[1])
+	require.NotEmpty(t, embedder.vectors)
+}
+
+func TestNoSets(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), fstest.MapFS{}, sources(), nil, &stdout, &stderr))
 	require.Empty(t, stdout.String())
 	require.Equal(t, len(sources()), strings.Count(stderr.String(), "\n"))
 }
 
-func TestLabelThatWasNeverTrained(t *testing.T) {
-	data := publish(t)
+func TestTestLabelWithoutTrainingTexts(t *testing.T) {
+	data := tinySets(t)
 	data["hwu64/test.tsv"] = &fstest.MapFile{Data: []byte("label\ttext\nmusic\tplay jazz\n")}
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, 1, run(t.Context(), data, sources(), &stdout, &stderr))
+	require.Equal(t, 1, run(t.Context(), data, sources(), nil, &stdout, &stderr))
 	require.Contains(t, stderr.String(), `the first is "music"`)
 }
 
@@ -98,15 +108,22 @@ func TestCatalog(t *testing.T) {
 }
 
 func TestBrokenFiles(t *testing.T) {
-	_, err := readTSV("f.tsv", "label\ttext\na\tb\nno tab\n")
-	require.EqualError(t, err, "f.tsv:3: no tab between label and text")
-	_, err = readCSV("f.csv", strings.NewReader("text,category\na,b,c\n"))
-	require.ErrorContains(t, err, "f.csv: ")
-	data := publish(t)
-	data["clinc150/data_full.json.gz"] = &fstest.MapFile{Data: []byte("not gzip")}
-	_, err = clincFull(data, false)
-	require.ErrorContains(t, err, "data_full.json.gz: ")
-	data["banking77/test.csv"] = &fstest.MapFile{Data: []byte("text,category\n")}
-	_, err = banking(data)
-	require.ErrorIs(t, err, errEmpty)
+	for _, tc := range []struct {
+		name, file, content, want string
+	}{
+		{"line without a tab", "hwu64/train.tsv", "label\ttext\na\tb\nno tab\n", "line 3: no tab between label and text"},
+		{"row of three fields", "banking77/train.csv", "text,category\na,b,c\n", "wrong number of fields"},
+		{"not gzip", "clinc150/data_full.json.gz", "this is not gzip", "gzip: invalid header"},
+		{"heading alone", "banking77/test.csv", "text,category\n", errEmpty.Error()},
+		{"heading alone in the training part", "hwu64/train.tsv", "label\ttext\n", errEmpty.Error()},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			data := tinySets(t)
+			data[tc.file] = &fstest.MapFile{Data: []byte(tc.content)}
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, 1, run(t.Context(), data, sources(), nil, &stdout, &stderr))
+			require.Contains(t, stderr.String(), tc.file+": ")
+			require.Contains(t, stderr.String(), tc.want)
+		})
+	}
 }

@@ -7,19 +7,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"path"
 	"strings"
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
 )
 
-// outOfScope is the label of CLINC150 for what fits no intent.
+// outOfScope is CLINC150's label for messages that fit no intent.
 const outOfScope = "oos"
 
-// set is a labelled set: what an operator would have written down, and messages
-// to try.
+// set is a labelled set.
 type set struct {
 	name        string
 	train, test []evaluate.Line
@@ -51,144 +50,111 @@ func (s *set) catalog() *intents.Catalog {
 	return intents.NewCatalog(out)
 }
 
-// source is a set that is read when its turn comes.
+// source names the files of a set.
 type source struct {
-	name string
-	read func(fsys fs.FS) (*set, error)
+	name, train, test string
+	// rejected is a file with messages that fit no intent, "" for none.
+	rejected string
 }
 
 // sources are the public sets, each as it was published.
 func sources() []source {
-	out := []source{
-		{"CLINC150 full", func(fsys fs.FS) (*set, error) { return clincFull(fsys, false) }},
-		{"CLINC150 full, oos_train known", func(fsys fs.FS) (*set, error) { return clincFull(fsys, true) }},
-	}
-	for _, shots := range []int{10, 5} {
-		out = append(out, source{fmt.Sprintf("CLINC150, %d an intent", shots), func(fsys fs.FS) (*set, error) {
-			full, err := clincFull(fsys, false)
-			return fewShot(fsys, "clinc150", shots, full, err)
-		}})
-	}
-	for _, s := range []struct {
-		name, folder string
-		read         func(fsys fs.FS) (*set, error)
-	}{{"BANKING77", "banking77", banking}, {"HWU64", "hwu64", hwu}} {
-		out = append(out, source{s.name + " full", s.read})
+	const clinc = "clinc150/data_full.json.gz"
+	var out []source
+	for _, s := range []source{
+		{name: "CLINC150", train: clinc, test: clinc},
+		{name: "BANKING77", train: "banking77/train.csv", test: "banking77/test.csv"},
+		{name: "HWU64", train: "hwu64/train.tsv", test: "hwu64/test.tsv"},
+	} {
+		out = append(out, source{name: s.name + " full", train: s.train, test: s.test})
+		if s.train == clinc {
+			out = append(out, source{name: s.name + " full, oos_train known", train: clinc, test: clinc, rejected: clinc})
+		}
 		for _, shots := range []int{10, 5} {
-			out = append(out, source{fmt.Sprintf("%s, %d an intent", s.name, shots), func(fsys fs.FS) (*set, error) {
-				full, err := s.read(fsys)
-				return fewShot(fsys, s.folder, shots, full, err)
-			}})
+			train := fmt.Sprintf("fewshot-splits/%s.train_%d.tsv", path.Dir(s.test), shots)
+			out = append(out, source{name: fmt.Sprintf("%s, %d an intent", s.name, shots), train: train, test: s.test})
 		}
 	}
 	return out
 }
 
-// clincFull reads CLINC150 with its out-of-scope messages; with known, those for
-// training become the fallback's examples.
-func clincFull(fsys fs.FS, known bool) (*set, error) {
-	name := "clinc150/data_full.json.gz"
-	file, err := fsys.Open(name)
-	if err != nil {
+// read reads the files of a set.
+func (src source) read(fsys fs.FS) (*set, error) {
+	out := &set{name: src.name}
+	var err error
+	if out.train, err = readLines(fsys, src.train, "train"); err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }()
-	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if out.test, err = readLines(fsys, src.test, "test", "oos_test"); err != nil {
+		return nil, err
 	}
-	var parts map[string][][2]string
-	if err := json.NewDecoder(unzipped).Decode(&parts); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if src.rejected == "" {
+		return out, nil
 	}
-	out := &set{}
-	for _, row := range parts["train"] {
-		out.train = append(out.train, evaluate.Line{Text: row[0], Intent: row[1]})
+	rejected, err := readLines(fsys, src.rejected, "oos_train")
+	for _, line := range rejected {
+		out.rejected = append(out.rejected, line.Text)
 	}
-	for _, row := range append(parts["test"], parts["oos_test"]...) {
-		line := evaluate.Line{Text: row[0], Intent: row[1]}
-		if line.Intent == outOfScope {
-			line.Intent = intents.FallbackID
-		}
-		out.test = append(out.test, line)
-	}
-	if known {
-		for _, row := range parts["oos_train"] {
-			out.rejected = append(out.rejected, row[0])
-		}
-	}
-	return out.checked(name)
+	return out, err
 }
 
-// fewShot is full with the training texts of a published split.
-func fewShot(fsys fs.FS, folder string, shots int, full *set, err error) (*set, error) {
-	if err != nil {
-		return nil, err
-	}
-	name := fmt.Sprintf("fewshot-splits/%s.train_%d.tsv", folder, shots)
-	train, err := labelFirst(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	out := &set{train: train, test: full.test}
-	return out.checked(name)
-}
+var errEmpty = errors.New("no rows")
 
-func banking(fsys fs.FS) (*set, error) {
-	train, err := labelLast(fsys, "banking77/train.csv")
-	if err != nil {
-		return nil, err
-	}
-	name := "banking77/test.csv"
-	test, err := labelLast(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	out := &set{train: train, test: test}
-	return out.checked(name)
-}
-
-func hwu(fsys fs.FS) (*set, error) {
-	train, err := labelFirst(fsys, "hwu64/train.tsv")
-	if err != nil {
-		return nil, err
-	}
-	name := "hwu64/test.tsv"
-	test, err := labelFirst(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	out := &set{train: train, test: test}
-	return out.checked(name)
-}
-
-// errEmpty: a file holds none of the rows that it should.
-var errEmpty = errors.New("there are no rows in it")
-
-// checked says whether there is something to train on and to try; name is the
-// file that was read last.
-func (s *set) checked(name string) (*set, error) {
-	if len(s.train) == 0 || len(s.test) == 0 {
-		return nil, fmt.Errorf("%s: %w", name, errEmpty)
-	}
-	return s, nil
-}
-
-// labelLast reads CSV with a heading, text before label.
-func labelLast(fsys fs.FS, name string) ([]evaluate.Line, error) {
+// readLines reads a file in the format that its name ends in. parts are read of
+// a JSON file, which holds several.
+func readLines(fsys fs.FS, name string, parts ...string) ([]evaluate.Line, error) {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	return readCSV(name, bytes.NewReader(data))
+	var lines []evaluate.Line
+	switch path.Ext(name) {
+	case ".csv":
+		lines, err = parseCSV(data)
+	case ".tsv":
+		lines, err = parseTSV(data)
+	default:
+		lines, err = parseCLINC(data, parts)
+	}
+	if err == nil && len(lines) == 0 {
+		err = errEmpty
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return lines, nil
 }
 
-func readCSV(name string, r io.Reader) ([]evaluate.Line, error) {
-	rows := csv.NewReader(r)
+// parseCLINC reads parts of gzipped JSON: each a list of text and label.
+func parseCLINC(data []byte, names []string) ([]evaluate.Line, error) {
+	unzipped, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	var parts map[string][][2]string
+	if err := json.NewDecoder(unzipped).Decode(&parts); err != nil {
+		return nil, err
+	}
+	var lines []evaluate.Line
+	for _, name := range names {
+		for _, row := range parts[name] {
+			line := evaluate.Line{Text: row[0], Intent: row[1]}
+			if line.Intent == outOfScope {
+				line.Intent = intents.FallbackID
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+// parseCSV reads CSV with a heading, text before label.
+func parseCSV(data []byte) ([]evaluate.Line, error) {
+	rows := csv.NewReader(bytes.NewReader(data))
 	rows.FieldsPerRecord = 2
 	all, err := rows.ReadAll()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
 	var lines []evaluate.Line
 	for _, row := range all[min(len(all), 1):] {
@@ -197,20 +163,12 @@ func readCSV(name string, r io.Reader) ([]evaluate.Line, error) {
 	return lines, nil
 }
 
-// labelFirst reads tab-separated lines with a heading, label before text;
-// quotation marks mean nothing.
-func labelFirst(fsys fs.FS, name string) ([]evaluate.Line, error) {
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	return readTSV(name, string(data))
-}
-
-func readTSV(name, data string) ([]evaluate.Line, error) {
+// parseTSV reads tab-separated lines with a heading, label before text;
+// quotation marks have no meaning.
+func parseTSV(data []byte) ([]evaluate.Line, error) {
 	var lines []evaluate.Line
 	number := 0
-	for row := range strings.Lines(data) {
+	for row := range strings.Lines(string(data)) {
 		number++
 		row = strings.TrimRight(row, "\r\n")
 		if number == 1 || row == "" {
@@ -218,7 +176,7 @@ func readTSV(name, data string) ([]evaluate.Line, error) {
 		}
 		label, text, ok := strings.Cut(row, "\t")
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: no tab between label and text", name, number)
+			return nil, fmt.Errorf("line %d: no tab between label and text", number)
 		}
 		lines = append(lines, evaluate.Line{Text: text, Intent: label})
 	}

@@ -12,12 +12,15 @@ export class Consumer {
   /**
    * @param {string} dir where data goes.
    * @param {string} config the gateway's openclaw.json, of which the consumer reads the plugin's entry.
-   * @param {object} [site] where it is a user without rights to more than its work, and sessions are in the bucket.
+   * @param {object} [more]
+   * @param {object} [more.site] where it is a user without rights to more than its work, and sessions are in the bucket.
+   * @param {object} [more.settings] environment variables.
    */
-  constructor(dir, config, site) {
+  constructor(dir, config, { site, settings } = {}) {
     this.dir = dir;
     this.config = config;
     this.site = site;
+    this.settings = settings;
   }
 
   async start() {
@@ -32,7 +35,10 @@ export class Consumer {
         HINT_CONFIG: this.config,
         HINT_HTTP_ADDR: this.http,
         HINT_LOG_FORMAT: "json",
+        HINT_REPEAT: "always", // most tests look at the hint of every turn
+        HINT_MIN_CONFIDENCE: "0", // and send texts that mean nothing
         ...this.site?.settings("consumer"),
+        ...this.settings,
       },
     });
     await until("the consumer is ready", async () => {
@@ -54,7 +60,7 @@ export class Consumer {
     return fetch(`http://${this.http}${path}`).catch(() => undefined);
   }
 
-  /** The sum of a counter over all series whose labels hold the given ones. */
+  /** The sum of a counter over all series with the given labels. */
   async counter(name, labels = {}) {
     const text = await (await this.#get("/metrics"))?.text();
     return (text ?? "")
@@ -64,7 +70,7 @@ export class Consumer {
       .reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
   }
 
-  /** All session files, or those of the bucket, which its operator exports. */
+  /** All session files, or those that the operator exports from the bucket. */
   async sessions() {
     const dir = join(this.dir, "data", "sessions");
     if (this.site) await promisify(execFile)(join(bin, "consumer"), ["sessions", "export", dir], { env: this.site.settings("operator") });
@@ -73,7 +79,7 @@ export class Consumer {
     return Promise.all(files.map(async (name) => JSON.parse(await readFile(join(dir, name), "utf8"))));
   }
 
-  /** All turns of the sessions with a key, oldest first. */
+  /** All turns of the sessions with the key, oldest first. */
   async turns(sessionKey) {
     const found = (await this.sessions()).filter((session) => session.sessionKey === sessionKey);
     return found
@@ -83,7 +89,7 @@ export class Consumer {
   }
 }
 
-/** A NATS server of its own. */
+/** A separate NATS server. */
 export class Nats {
   constructor(dir) {
     this.dir = dir;

@@ -1,5 +1,5 @@
-// Somebody else's service decides about a hook that the consumer does not
-// handle: the consumer stays out of it.
+// Another service decides about a hook that the consumer does not handle. The
+// consumer must not answer.
 
 import assert from "node:assert/strict";
 import { readdir, writeFile } from "node:fs/promises";
@@ -14,11 +14,11 @@ import { hints, intentOf, Rig } from "./rig.mjs";
 const review = "Can you review my pull request before I merge it?";
 const reason = "exec is not allowed here";
 
-// The longest that the gateway waits for one decision. A whole turn that takes
-// less has waited this long for none of its calls.
+// The gateway's timeout for one decision. A turn that takes less has not waited
+// that long for any of its calls.
 const timeoutMs = 60_000;
 
-describe("a service of somebody else", () => {
+describe("another service", () => {
   let rig;
   before(async () => {
     rig = await Rig.start({ nats: true, plugin: { timeoutMs, hooks: { decide: ["before_tool_call"] } } });
@@ -28,7 +28,7 @@ describe("a service of somebody else", () => {
     if (t.passed === false) t.diagnostic(rig.logs());
   });
 
-  /** A turn in which the model calls exec and read n times, and what became of each. */
+  /** A turn in which the model calls exec and read n times, with the result of each. */
   async function toolTurn(name, n) {
     const files = Array.from({ length: n }, (_, i) => `${name}-${i}.txt`);
     for (const file of files) await writeFile(join(rig.gateway.workspace, file), `content of ${file}\n`);
@@ -39,7 +39,7 @@ describe("a service of somebody else", () => {
     assert.equal(turn.requests.length, n + 1);
     for (const request of turn.requests) assert.deepEqual(hints(request).map(intentOf), ["CODE_REVIEW"], "the consumer's hint");
 
-    // The last request holds them all. The gateway may write the calls' ids anew.
+    // The last request has all of them. The gateway may change the ids of the calls.
     const [names, results] = [new Map(), { exec: [], read: [] }];
     for (const message of turn.requests.at(-1).body.messages) {
       for (const { id, function: called } of message.tool_calls ?? []) names.set(id, called.name);
@@ -50,17 +50,17 @@ describe("a service of somebody else", () => {
     return { ...results, ran, files, ms };
   }
 
-  /** Every read has passed, and every exec was blocked for this reason. */
+  /** Every read is allowed, and every exec is blocked with this reason. */
   function assertBlocked(turn, why) {
     assert.deepEqual(turn.exec.filter((result) => !result.includes(why)), [], `blocked: ${why}`);
-    assert.deepEqual(turn.ran, [], "none has run");
+    assert.deepEqual(turn.ran, [], "no call has run");
   }
 
   function assertRead({ read, files }) {
     files.forEach((file, i) => assert.match(read[i], new RegExp(`content of ${file}`)));
   }
 
-  /** No call has waited for an answer that nobody gives, and the log has one line for all of them. */
+  /** No call has waited for an answer without responders, and the log has one line for all of them. */
   function assertNothingWaited({ ms }) {
     assert.ok(ms < timeoutMs, `the turn took ${ms} ms`);
     const said = rig.gateway.process.output.split("\n").filter((line) => line.includes("nobody answers"));
@@ -68,7 +68,7 @@ describe("a service of somebody else", () => {
   }
 
   for (const [name, delayMs] of [["at-once", 0], ["after-5-ms", 5]]) {
-    test(`it alone decides, answering ${name.replaceAll("-", " ")}`, async () => {
+    test(`decides alone, answering ${name.replaceAll("-", " ")}`, async () => {
       const service = await startService({
         url: rig.nats.url,
         subject: "openclaw.request.before_tool_call.*",
@@ -86,14 +86,14 @@ describe("a service of somebody else", () => {
     });
   }
 
-  test("without it the gateway hears at once that nobody answers, and lets calls pass", async () => {
+  test("without it the gateway learns at once that there are no responders, and allows calls", async () => {
     const turn = await toolTurn("open", 10);
     assert.equal(turn.ran.length, 10, turn.exec.join("\n"));
     assertRead(turn);
     assertNothingWaited(turn);
   });
 
-  test("without it the gateway blocks calls where it is to fail closed", async () => {
+  test("without it the gateway blocks calls when it is set to fail closed", async () => {
     await edited({ failClosed: ["before_tool_call"] });
     const turn = await toolTurn("closed", 10);
     const why = "nobody decided about this tool call";
@@ -102,7 +102,7 @@ describe("a service of somebody else", () => {
     assertNothingWaited(turn);
   });
 
-  /** Edits the plugin's options of hooks and waits until the gateway has taken them. */
+  /** Edits the plugin's options of hooks and waits until the gateway has loaded them. */
   async function edited(hooks) {
     const { length } = rig.gateway.process.output;
     await rig.gateway.reconfigure((config) => {

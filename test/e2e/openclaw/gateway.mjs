@@ -1,4 +1,4 @@
-// A real OpenClaw gateway with the plugin in it, a home of its own, a scripted
+// A real OpenClaw gateway with the plugin, its own home directory, a scripted
 // model and a scripted Telegram.
 
 import { randomUUID } from "node:crypto";
@@ -24,9 +24,10 @@ export class Gateway {
    * @param {object} given.model
    * @param {object} [given.telegram]
    * @param {object} [given.plugin] the plugin's configuration; without it the plugin is not loaded.
+   * @param {(workspace: string) => object[]} [given.agents] a list of agents for openclaw.json.
    */
-  constructor({ dir, model, telegram, plugin }) {
-    Object.assign(this, { dir, model, telegram, plugin });
+  constructor({ dir, model, telegram, plugin, agents }) {
+    Object.assign(this, { dir, model, telegram, plugin, agents });
     this.workspace = join(dir, "workspace");
     this.configFile = join(dir, "openclaw.json");
     this.timings = join(dir, "timings.jsonl");
@@ -51,7 +52,7 @@ export class Gateway {
     };
   }
 
-  /** Makes the folders and the configuration file. */
+  /** Creates the folders and the configuration file. */
   async prepare() {
     this.port ??= await freePort();
     for (const name of ["home", "state", "tmp", "workspace"]) await mkdir(join(this.dir, name), { recursive: true });
@@ -60,21 +61,19 @@ export class Gateway {
   }
 
   #config() {
-    const { telegram, plugin } = this;
+    const { telegram, plugin, agents } = this;
+    const models = [{ id: "scripted", name: "Scripted", input: ["text"], reasoning: false, contextWindow: 128_000, maxTokens: 4096, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }];
+    const provider = (api, baseUrl) => ({ baseUrl, apiKey: "none", api, models });
     return {
       update: { checkOnStart: false },
       telemetry: { enabled: false },
       gateway: { mode: "local", bind: "loopback", port: this.port, auth: { mode: "token", token: this.#token }, controlUi: { enabled: false } },
-      agents: { defaults: { workspace: this.workspace, skipBootstrap: true, model: { primary: "scripted/scripted" } } },
+      agents: { defaults: { workspace: this.workspace, skipBootstrap: true, model: { primary: "scripted/scripted" } }, ...(agents && { list: agents(this.workspace) }) },
       models: {
         mode: "replace",
         providers: {
-          scripted: {
-            baseUrl: this.model.url,
-            apiKey: "none",
-            api: "openai-completions",
-            models: [{ id: "scripted", name: "Scripted", input: ["text"], reasoning: false, contextWindow: 128_000, maxTokens: 4096, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }],
-          },
+          scripted: provider("openai-completions", this.model.url),
+          anthropic: provider("anthropic-messages", new URL(this.model.url).origin),
         },
       },
       plugins: {
@@ -105,7 +104,7 @@ export class Gateway {
     };
   }
 
-  /** Replaces the configuration file at once, as an editor does. */
+  /** Replaces the configuration file atomically, as an editor does. */
   async configure(config) {
     await writeFile(`${this.configFile}.new`, JSON.stringify(config, null, 2));
     await rename(`${this.configFile}.new`, this.configFile);
@@ -126,7 +125,7 @@ export class Gateway {
     return this;
   }
 
-  /** Waits until the gateway's log holds the text. */
+  /** Waits until the gateway's log contains the text. */
   async logged(text, ms) {
     await until(`the gateway logs ${text}`, () => {
       if (!this.process.alive) throw new Error(`the gateway has ended:\n${this.process.output}`);
@@ -140,7 +139,7 @@ export class Gateway {
   }
 
   // The gateway's control protocol, version 4: requests and answers as JSON
-  // frames on a web socket. A client of this name may come over loopback with
+  // frames on a web socket. A client of this name may connect over loopback with
   // the token alone, without pairing a device first.
   async #connect() {
     this.socket = new WebSocket(`ws://127.0.0.1:${this.port}`);
@@ -180,7 +179,7 @@ export class Gateway {
     });
   }
 
-  /** Says something in the web chat and returns the run id; the turn goes on. */
+  /** Sends a message in the web chat and returns the run id, without waiting for the turn. */
   async chat(sessionKey, message) {
     const runId = randomUUID();
     await this.call("chat.send", { sessionKey, message, idempotencyKey: runId });

@@ -1,4 +1,4 @@
-// What the scripted servers share.
+// Shared by the scripted servers.
 
 /** The JSON or form body of a request, an empty object when it is neither. */
 export async function body(req) {

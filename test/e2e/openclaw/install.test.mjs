@@ -1,4 +1,4 @@
-// The plugin as people get it: linked from a checkout, or from the package.
+// The plugin as users install it: linked from a checkout, or from the package.
 
 import assert from "node:assert/strict";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -41,7 +41,7 @@ describe("installation", () => {
       const gateway = await new Gateway({ dir: at, model }).prepare();
       const installed = await gateway.run("plugins", "install", "--force", "--accept-capabilities", ...(await args(at)));
       assert.equal(installed.code, 0, installed.output);
-      // An operator's own word is needed for a plugin that reads conversations.
+      // A plugin that reads conversations needs the operator's consent.
       await gateway.reconfigure((config) => {
         config.plugins.entries[pluginId].hooks = { allowConversationAccess: true };
       });

@@ -1,5 +1,4 @@
-// `openclaw agent --local`: a turn in a process that ends with it, without a
-// gateway.
+// `openclaw agent --local`: a turn in a process of its own, without a gateway.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -7,14 +6,14 @@ import { hints, intentOf, Rig } from "./rig.mjs";
 
 const review = "Can you review my pull request before I merge it?";
 
-// From the model's last word to the end of the process: what OpenClaw itself
-// needs on a busy machine. A connection that is left open would hold it for ever.
+// The time from the model's last answer to the end of the process, which OpenClaw
+// itself needs on a busy machine. An open connection would keep it running.
 const promptlyMs = 20_000;
 
 describe("agent --local", () => {
   let rig;
   before(async () => {
-    // Turns from the command line are of no chat type, which has to be allowed.
+    // Turns from the command line have an unknown chat type, which must be allowed.
     rig = await Rig.start({ run: false, plugin: { allowedChatTypes: ["direct", "unknown"] } });
   });
   after(() => rig?.stop());
@@ -34,7 +33,7 @@ describe("agent --local", () => {
     return { ...said, requests };
   }
 
-  test("gets the hint, ends promptly, and its events have arrived", async () => {
+  test("gets the hint, ends promptly, and its events arrive", async () => {
     const turn = await local([{ calls: [["exec", { command: "echo local" }]] }, "Done locally."]);
     for (const request of turn.requests) assert.equal(intentOf(hints(request)[0]), "CODE_REVIEW");
     const [shown] = await rig.shows("agent:main:main", 1);

@@ -1,14 +1,20 @@
-// A model server that says what a test has scripted, and keeps what it was
-// asked. It speaks the OpenAI chat completions API, streamed or in one piece.
+// A model server with scripted answers that records its requests. It serves two
+// APIs, with and without streaming: OpenAI's chat completions and Anthropic's messages.
 
 import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { body, json, listen } from "./http.mjs";
+import { anthropic, completions } from "./wire.mjs";
 
 /**
  * What the model does at one call: a string is said, the rest is done.
  * @typedef {string | {calls?: [name: string, args: object][], status?: number, delayMs?: number, say?: string}} Step
  */
+
+const apis = new Map([["/chat/completions", completions], ["/messages", anthropic]]);
+
+/** How a request begins that sums a chat up for the gateway's own pages: no part of the chat. */
+const recap = '{"previousRecap":';
 
 /** The text of a message's content, which is a string or a list of parts. */
 export const textOf = (content) =>
@@ -17,7 +23,12 @@ export const textOf = (content) =>
 export class Model {
   /** Every request: {at, body, word, step, texts, callIds}, oldest first. texts are those of the user's messages. */
   requests = [];
-  #scripts = new Map(); // word → steps that are left; the last one stays
+  #scripts = new Map(); // word → remaining steps; the last one is repeated
+
+  /** @param {(text: string) => string} [about] the part of a message that is looked at for words. */
+  constructor(about = (text) => text) {
+    this.about = about;
+  }
 
   async start() {
     this.server = createServer((req, res) => this.#answer(req, res));
@@ -29,7 +40,7 @@ export class Model {
     return `http://127.0.0.1:${this.port}/v1`;
   }
 
-  /** Whoever says the word gets the steps, one a model call; the last one is repeated. */
+  /** Messages with the word are answered with the steps, one a model call; the last one is repeated. */
   script(word, steps) {
     this.#scripts.set(word, [...steps]);
   }
@@ -44,12 +55,13 @@ export class Model {
     await new Promise((done) => this.server.close(done));
   }
 
-  // The word that was said last. A request holds older turns too, and messages
-  // of the gateway's own in the user's name, which quote older turns.
+  // The last word that a test has used. A request has older turns too, and messages
+  // that the gateway writes in the user's name and that quote older turns.
   #lastWord(messages) {
     for (const message of messages.toReversed()) {
-      const text = textOf(message.content);
+      const text = this.about(textOf(message.content));
       if (message.role !== "user" || text.startsWith("<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>")) continue;
+      if (text.startsWith(recap)) return undefined;
       const said = [...this.#scripts.keys()]
         .map((word) => [text.lastIndexOf(word), word])
         .filter(([at]) => at >= 0)
@@ -67,7 +79,8 @@ export class Model {
   async #answer(req, res) {
     const asked = await body(req);
     if (req.url.endsWith("/models")) return json(res, 200, { object: "list", data: [{ id: "scripted", object: "model" }] });
-    if (!req.url.endsWith("/chat/completions")) return json(res, 404, { error: { message: "not found" } });
+    const api = [...apis].find(([path]) => req.url.split("?")[0].endsWith(path))?.[1];
+    if (!api) return json(res, 404, { error: { message: "not found" } });
 
     const messages = asked.messages ?? [];
     const word = this.#lastWord(messages);
@@ -80,28 +93,11 @@ export class Model {
     if (step.delayMs) await delay(step.delayMs);
     if (step.status) return json(res, step.status, { error: { message: `scripted failure ${step.status}`, type: "server_error" } });
 
-    // A tool that only the gateway's catalogue holds is called through another.
-    const offered = new Set((asked.tools ?? []).map((tool) => tool.function.name));
+    // A tool that is only in the gateway's catalogue is called through another.
+    const offered = new Set((asked.tools ?? []).map(api.toolName));
     const catalogued = ([name, args]) => (offered.has(name) || !offered.has("tool_call") ? [name, args] : ["tool_call", { id: name, args }]);
-    const calls = (step.calls ?? []).map(catalogued).map(([name, args], i) => ({
-      index: i,
-      id: `call_${n}_${i}`,
-      type: "function",
-      function: { name, arguments: JSON.stringify(args) },
-    }));
+    const calls = (step.calls ?? []).map(catalogued).map(([name, args], i) => ({ id: `call_${n}_${i}`, name, args }));
     request.callIds = calls.map(({ id }) => id);
-    const finish = calls.length > 0 ? "tool_calls" : "stop";
-    const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
-    const head = { id: `completion-${n}`, created: Math.floor(Date.now() / 1000), model: asked.model };
-    const message = { role: "assistant", content: step.say ?? "", ...(calls.length > 0 && { tool_calls: calls }) };
-    if (!asked.stream) {
-      return json(res, 200, { ...head, object: "chat.completion", usage, choices: [{ index: 0, finish_reason: finish, message }] });
-    }
-    res.writeHead(200, { "content-type": "text/event-stream" });
-    const send = (chunk) => res.write(`data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", ...chunk })}\n\n`);
-    send({ choices: [{ index: 0, delta: message, finish_reason: null }] });
-    send({ choices: [{ index: 0, delta: {}, finish_reason: finish }] });
-    send({ choices: [], usage });
-    res.end("data: [DONE]\n\n");
+    api.reply(res, { id: String(n), model: asked.model, stream: asked.stream, text: step.say ?? "", calls });
   }
 }

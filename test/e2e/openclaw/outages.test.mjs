@@ -1,9 +1,9 @@
-// What the gateway's turns and the session files are like when something goes
-// away: the consumer, NATS, the plugin itself. Whatever it is, the gateway's
-// turn goes on, hints come back, and every event counts once.
+// Turns and session files when the consumer, NATS or the plugin goes away. In each
+// case the gateway's turn goes on, hints come back, and every event counts once.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { eventsIn } from "../../../openclaw-plugin/test/stream.js";
 import { pluginId } from "./gateway.mjs";
 import { until } from "./process.mjs";
 import { hints, intentOf, Rig } from "./rig.mjs";
@@ -12,8 +12,8 @@ import { direct } from "./telegram.mjs";
 const review = "Can you review my pull request before I merge it?";
 const slow = [{ calls: [["exec", { command: "sleep 2; echo slept" }]] }, { calls: [["exec", { command: "echo again" }]] }, "I am done."];
 
-// A turn without a hint must not wait for one: this is far less than the three
-// seconds that the plugin would wait for an answer, and enough for a busy machine.
+// The maximum for a turn without a hint: far less than the plugin's timeout of
+// three seconds, and enough for a busy machine.
 const atOnceMs = 1000;
 
 const applied = "[reload] config hot reload applied";
@@ -28,7 +28,7 @@ describe("outages", () => {
     if (t.passed === false) t.diagnostic(rig.logs());
   });
 
-  /** Begins a turn, and returns it when its hint was given and its first tool runs. */
+  /** Begins a turn, and returns it when it has its hint and its first tool runs. */
   async function busyTurn(key) {
     const turn = await rig.begin(key, review, slow);
     await until("the first tool call", () => rig.model.of(turn.word)[0]?.callIds.length);
@@ -36,29 +36,33 @@ describe("outages", () => {
     return turn;
   }
 
-  /** The turn has gone on to its end, and the model was asked as often as ever. */
+  /** The turn has gone on to its end with the usual number of model calls. */
   async function wentOn(turn) {
     assert.equal(await rig.gateway.ended(turn.runId), "ok");
     assert.equal(rig.model.of(turn.word).length, slow.length);
   }
 
-  /** A turn that gets no hint and is not held up. */
+  /** Runs a turn without a hint and without a delay, and returns it. */
   async function hintless(key) {
     const turn = await rig.turn(key, review);
     assert.deepEqual(turn.requests.flatMap(hints), []);
     const { ms } = (await rig.timings()).find(({ runId }) => runId === turn.runId);
     assert.ok(ms < atOnceMs, `the prompt was held for ${ms} ms`);
+    return turn;
   }
 
-  /** Turns until one has a hint again, which is returned. */
+  /** Runs turns until one has a hint again, and returns all of them. */
   async function hintsAreBack(key) {
-    return until("a turn with a hint", async () => {
+    const turns = [];
+    await until("a turn with a hint", async () => {
       const turn = await rig.turn(key, review);
-      return hints(turn.requests[0]).length === 1 && turn;
+      turns.push(turn);
+      return hints(turn.requests[0]).length === 1;
     });
+    return turns;
   }
 
-  /** The session file holds these turns, each of them whole and once. */
+  /** The session file has these turns, with and without a hint, each complete and once. */
   async function holds(key, turns, ms) {
     const words = turns.map(({ word }) => word);
     await until("the session file of all that happened", async () => {
@@ -76,10 +80,10 @@ describe("outages", () => {
     const turn = await busyTurn(key);
     await rig.consumer.kill();
     await wentOn(turn);
-    await hintless(key);
+    const without = await hintless(key);
     await rig.consumer.start();
     const next = await hintsAreBack(key);
-    await holds(key, [turn, next]);
+    await holds(key, [turn, without, ...next]);
   });
 
   test("NATS is restarted in the middle of a turn", async () => {
@@ -87,35 +91,51 @@ describe("outages", () => {
     const turn = await busyTurn(key);
     await rig.nats.stop();
     await wentOn(turn);
-    await hintless(key);
+    const without = await hintless(key);
     await rig.nats.start();
     const next = await hintsAreBack(key);
-    await holds(key, [turn, next]);
+    await holds(key, [turn, without, ...next]);
+  });
+
+  test("the gateway is restarted while NATS is away", async () => {
+    const key = "agent:main:web-restarted";
+    const first = await rig.turn(key, review, [{ calls: [["exec", { command: "echo kept" }]] }, "Done before."]);
+    await rig.nats.stop();
+    const away = await rig.turn(key, review, [{ calls: [["exec", { command: "echo kept too" }]] }, "Done without."]);
+    await rig.gateway.stop();
+    await rig.nats.start();
+    await rig.gateway.start();
+    const next = await hintsAreBack(key);
+    await holds(key, [first, away, ...next]);
+    const told = (await eventsIn(rig.nats.url, "OPENCLAW_EVENTS")).filter(({ body }) => [first, away, ...next].some(({ runId }) => runId === body.ctx?.runId));
+    assert.equal(new Set(told.map(({ id }) => id)).size, told.length, "each event once");
+    const ofAway = told.filter(({ body }) => body.ctx.runId === away.runId).map(({ body }) => body.hook);
+    assert.deepEqual(ofAway, ["before_prompt_build", "after_tool_call", "agent_end"], "in order");
   });
 
   test("the gateway's configuration is edited, in the middle of a turn and between turns", async () => {
     const key = "agent:main:web-edited";
     const [turns, told] = [[], []];
     for (const timeoutMs of [2900, 2700]) {
-      // While a run holds the plugin the gateway refuses to replace it.
+      // The gateway does not replace the plugin while a run uses it.
       const turn = await busyTurn(key);
       await edited({ timeoutMs }, applied, "[reload] config reload failed");
       await wentOn(turn);
       await edited({ timeoutMs: timeoutMs - 100 }, applied);
-      turns.push(turn, await hintsAreBack(key));
+      turns.push(turn, ...(await hintsAreBack(key)));
       const message = await rig.telegramTurn(direct, review, [{ calls: [["exec", { command: "echo told" }]] }]);
-      assert.equal(hints(message.requests[0]).length, 1, "a channel uses the plugin that is there now");
+      assert.equal(hints(message.requests[0]).length, 1, "a channel uses the current plugin");
       told.push(message);
     }
     await holds(key, turns);
     await holds("agent:main:main", told);
   });
 
-  test("the consumer takes an edit of the gateway's configuration", async () => {
+  test("the consumer loads an edit of the gateway's configuration", async () => {
     const key = "agent:main:web-denied";
     const intent = async () => intentOf(hints((await rig.turn(key, review)).requests[0])[0]);
     assert.equal(await intent(), "CODE_REVIEW");
-    // Without its intent the message fits none well.
+    // Without its intent the message fits no other well.
     await edited({ intentDeny: { "*": ["CODE_*"] }, minConfidence: 0 }, applied);
     await until("a hint without the denied intents", async () => !/^(CODE_.*|undefined)$/.test(await intent()));
     await edited({ intentDeny: {} }, applied);

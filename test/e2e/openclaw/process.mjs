@@ -1,4 +1,4 @@
-// Processes that end with the tests, and waiting for what will be.
+// Processes that end with the tests, and waiting for conditions.
 
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
@@ -9,7 +9,7 @@ const running = new Set();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 for (const [signal, number] of [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]]) process.on(signal, () => process.exit(128 + number));
 
-/** A process whose output is kept. */
+/** A process with recorded output. */
 export class Process {
   output = "";
 
@@ -40,7 +40,7 @@ export class Process {
     return running.has(this.child);
   }
 
-  /** Asks it to end, and makes it after a while. */
+  /** Terminates it, and kills it after a while. */
   async stop() {
     this.child.kill("SIGTERM");
     const patience = setTimeout(() => this.child.kill("SIGKILL"), 15_000);
@@ -49,7 +49,7 @@ export class Process {
     return code;
   }
 
-  /** Ends it at once, as a lack of memory does. */
+  /** Kills it, as the kernel does without memory. */
   async kill() {
     this.child.kill("SIGKILL");
     return this.ended;

@@ -1,5 +1,5 @@
-// A gateway and a consumer that reach each other over a network: TLS, users
-// with least rights, and sessions in the bucket.
+// A gateway and a consumer as over a network: TLS, users with least rights, and
+// sessions in the bucket.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -10,7 +10,7 @@ import { hints, intentOf, Rig } from "./rig.mjs";
 
 const review = "Can you review my pull request before I merge it?";
 
-// Far less than the time that an answer is waited for, and enough for a busy machine.
+// Far less than the plugin's timeout, and enough for a busy machine.
 const atOnceMs = 1000;
 
 describe("secured", { skip: !openssl && "no openssl on this machine" }, () => {
@@ -23,7 +23,7 @@ describe("secured", { skip: !openssl && "no openssl on this machine" }, () => {
     if (t.passed === false) t.diagnostic(rig.logs());
   });
 
-  test("a turn has its hint, and is in the bucket", async () => {
+  test("a turn has a hint and is in the bucket", async () => {
     const key = "agent:main:web-secured";
     const turn = await rig.turn(key, review, [{ calls: [["exec", { command: "echo secured" }]] }, "Done securely."]);
     for (const request of turn.requests) assert.equal(intentOf(hints(request)[0]), "CODE_REVIEW");
@@ -39,7 +39,7 @@ describe("secured", { skip: !openssl && "no openssl on this machine" }, () => {
     await until("the end of the session", async () => (await rig.consumer.sessions()).some((session) => session.sessionKey === key && session.ended?.reason === "reset"));
   });
 
-  test("a gateway that is refused says so, and its turns go on", async () => {
+  test("a gateway that is refused logs it, and its turns go on", async () => {
     const key = "agent:main:web-refused";
     const { natsCa, natsCert } = rig.nats.options;
     await edited({ natsCa: natsCert });

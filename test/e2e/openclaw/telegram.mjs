@@ -1,4 +1,4 @@
-// A Telegram Bot API of which a test is every other party.
+// A Telegram Bot API where the test plays all users.
 
 import { createServer } from "node:http";
 import { body, json, listen } from "./http.mjs";
@@ -7,11 +7,14 @@ const bot = { id: 4242, is_bot: true, first_name: "Bot", username: "a_test_bot",
 
 export const direct = { id: 7001, type: "private", first_name: "Ada" };
 export const group = { id: -1007001, type: "supergroup", title: "Gardeners" };
-const ada = { id: 7001, is_bot: false, first_name: "Ada", username: "ada" };
+/** Another group. The gateway holds back more than 20 messages a minute to one. */
+export const anotherGroup = (n = 1) => ({ ...group, id: group.id - n, title: `Gardeners ${n}` });
+export const ada = { id: 7001, is_bot: false, first_name: "Ada", username: "ada" };
+export const bob = { id: 7002, is_bot: false, first_name: "Bob", username: "bob" };
 
 export class Telegram {
   token = `${bot.id}:A-TEST-TOKEN`;
-  /** What the bot called, without polls: {method, body}, oldest first. */
+  /** The bot's calls, without polls: {method, body}, oldest first. */
   calls = [];
   #updates = []; // not confirmed yet
   #ids = 1;
@@ -27,15 +30,16 @@ export class Telegram {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Ada says something in a chat. */
-  say(chat, text) {
+  /** Sends a message in a chat, of Ada unless it is another's, and returns it. */
+  say(chat, text, { from = ada, replyTo } = {}) {
     const entities = text.startsWith("/") ? [{ type: "bot_command", offset: 0, length: text.split(" ")[0].length }] : undefined;
-    const message = { message_id: ++this.#ids, date: Math.floor(Date.now() / 1000), chat, from: ada, text, entities };
+    const message = { message_id: ++this.#ids, date: Math.floor(Date.now() / 1000), chat, from, text, entities, reply_to_message: replyTo };
     this.#updates.push({ update_id: ++this.#ids, message });
     for (const wake of this.#waiting) wake();
+    return message;
   }
 
-  /** What the bot said in a chat, oldest first. */
+  /** The bot's messages in a chat, oldest first. */
   heard(chat) {
     return this.calls
       .filter(({ method, body }) => /^(sendMessage|sendRichMessage|editMessageText)$/.test(method) && Number(body.chat_id) === chat.id)
@@ -73,7 +77,8 @@ export class Telegram {
   }
 
   #result(method, asked) {
-    const chat = Number(asked.chat_id) === direct.id ? direct : group;
+    const id = Number(asked.chat_id);
+    const chat = id === direct.id ? direct : { ...group, id };
     switch (method) {
       case "getUpdates":
         return this.#poll(Number(asked.offset ?? 0), Number(asked.timeout ?? 0));

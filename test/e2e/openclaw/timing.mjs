@@ -1,19 +1,20 @@
-// How long a hint holds a turn: `node timing.mjs [TURNS]`, by way of ./run.
+// How long a hint delays a turn: `./run timing [TURNS [PER_SESSION]]`.
 //
-// A second plugin, the stopwatch, has the first and the last place among the
-// gateway's handlers of before_prompt_build, which are awaited one after the
-// other. What lies between is all that a hint costs the turn: the plugin's
-// work, the way to the consumer over loopback, the classification, and back.
-// The gateway's own work between two handlers is in it as well: the second row
-// is the same with the plugin switched off.
+// A second plugin, the stopwatch, is first and last among the gateway's handlers
+// of before_prompt_build, which are awaited one after the other. The time between
+// is what a hint costs the turn: the plugin's work, the round trip to the consumer
+// over loopback and the classification. It includes the gateway's own work between
+// two handlers: the second row is the time with the plugin disabled.
 
 import { pluginId } from "./gateway.mjs";
 import { until } from "./process.mjs";
+import { row } from "./quantiles.mjs";
 import { Rig } from "./rig.mjs";
 
 const count = Number(process.argv[2] ?? 200);
 const warmUp = 20;
-const perSession = 10; // so that requests carry a history as real ones do
+const perSession = Number(process.argv[3] ?? 10); // so that requests carry a history as real ones do
+const ends = 20; // turns at either end of a long session that are compared
 
 const texts = [
   "Can you review my pull request before I merge it?",
@@ -22,13 +23,6 @@ const texts = [
   "Which dentist did I tell you I go to?",
   "Please find out why the build is so slow since Monday, and tell me what you would change.",
 ];
-
-const quantile = (sorted, q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
-const row = (name, values) => {
-  const sorted = values.toSorted((a, b) => a - b);
-  const ms = [0.5, 0.9, 0.99].map((q) => `${quantile(sorted, q).toFixed(2)} ms`);
-  console.log(`| ${[name, ...ms].join(" | ")} |`);
-};
 
 const rig = await Rig.start();
 try {
@@ -65,6 +59,13 @@ try {
   console.log("| time | p50 | p90 | p99 |\n|---|---|---|---|");
   row("between first and last handler, with the hint", measured.map(({ runId }) => held.get(runId)));
   row("the same without the plugin", without.map(({ runId }) => held.get(runId)));
+  if (perSession >= 4 * ends) {
+    const heldWhere = (turns, at) => turns.filter((_, i) => at((warmUp + i) % perSession)).map(({ runId }) => held.get(runId));
+    for (const [name, turns] of [["with the hint", measured], ["without the plugin", without]]) {
+      row(`turns ${warmUp} to ${warmUp + ends} of a session ${name}`, heldWhere(turns, (n) => n >= warmUp && n < warmUp + ends));
+      row(`the last ${ends} turns of a session ${name}`, heldWhere(turns, (n) => n >= perSession - ends));
+    }
+  }
   row("in the classifier", measured.map(({ runId }) => results.get(runId)));
   row("whole turn with the hint, the model answers at once", measured.map(({ ms }) => ms));
   row("the same without the plugin", without.map(({ ms }) => ms));

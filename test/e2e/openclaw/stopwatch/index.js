@@ -1,6 +1,7 @@
-// Stands first and last among the handlers of before_prompt_build, which the
-// gateway awaits one after the other: what lies between is what the others
-// cost the turn. Each pair becomes a line {runId, ms} of $E2E_TIMINGS.
+// Is first and last among the handlers of before_prompt_build and before_dispatch,
+// which the gateway awaits one after the other: the time between is that of the
+// other handlers. It writes a line {runId, ms} or {messageId, ms} to $E2E_TIMINGS
+// for each pair. A message that is skipped has none: nobody is asked after that.
 
 import { appendFileSync } from "node:fs";
 
@@ -9,17 +10,19 @@ const begun = new Map();
 export default {
   id: "stopwatch",
   name: "Stopwatch",
-  description: "Notes how long the other plugins hold a prompt.",
+  description: "Notes how long the other plugins hold a prompt or a message.",
   register(api) {
-    api.on("before_prompt_build", (_event, ctx) => void begun.set(ctx.runId, performance.now()), { priority: 1_000_000 });
-    api.on(
-      "before_prompt_build",
-      (_event, ctx) => {
-        const ms = performance.now() - begun.get(ctx.runId);
-        begun.delete(ctx.runId);
-        appendFileSync(process.env.E2E_TIMINGS, `${JSON.stringify({ runId: ctx.runId, ms })}\n`);
-      },
-      { priority: -1_000_000 },
-    );
+    for (const [hook, name] of [["before_prompt_build", "runId"], ["before_dispatch", "messageId"]]) {
+      api.on(hook, (_event, ctx) => void begun.set(ctx[name], performance.now()), { priority: 1_000_000 });
+      api.on(
+        hook,
+        (_event, ctx) => {
+          const ms = performance.now() - begun.get(ctx[name]);
+          begun.delete(ctx[name]);
+          appendFileSync(process.env.E2E_TIMINGS, `${JSON.stringify({ [name]: ctx[name], ms })}\n`);
+        },
+        { priority: -1_000_000 },
+      );
+    }
   },
 };

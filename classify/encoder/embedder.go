@@ -1,0 +1,121 @@
+package encoder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/errgroup"
+
+	"intenthint/model/provider"
+)
+
+const (
+	// Ref names the encoder as an embedding model.
+	Ref = "builtin/use-lite"
+	// Version tells vectors of these weights from those of others.
+	Version = "use-lite/1"
+	// MaxTexts is how many texts of a catalogue are worth reading: more take
+	// minutes and add nothing.
+	MaxTexts = 3000
+	// Accept is the confidence from which the words of a message answer alone.
+	Accept = 0.8
+)
+
+// recentTexts is how many texts' vectors are remembered: a megabyte.
+const recentTexts = 512
+
+// errSlow reports a text that is too long for the time that is left.
+var errSlow = errors.New("the text is too long for the time that is left")
+
+// Embedder is the encoder as an embedding model. It reads texts in lower case. It
+// is safe for concurrent use.
+type Embedder struct {
+	encoder *Encoder
+	places  chan struct{} // one for each text under way
+	// pace is about how long a token took lately, in nanoseconds; 0 before the
+	// first text.
+	pace   atomic.Int64
+	recent *lru.Cache[string, []float32]
+}
+
+// NewEmbedder returns an embedder that keeps up to so many processors busy.
+func NewEmbedder(processors int) (*Embedder, error) {
+	e, err := New()
+	if err != nil {
+		return nil, err
+	}
+	// The only error is a size that is not positive.
+	recent, _ := lru.New[string, []float32](recentTexts)
+	return &Embedder{encoder: e, places: make(chan struct{}, max(processors, 1)), recent: recent}, nil
+}
+
+// Fits reports whether the vector of a text means something: it must be English.
+func (e *Embedder) Fits(text string) bool { return e.encoder.Fits(strings.ToLower(text)) }
+
+// Vectors returns the vector of each text, by text, and remembers it. Its errors
+// are those of ctx; a text that would not be ready at its deadline is not begun.
+func (e *Embedder) Vectors(ctx context.Context, texts []string) (map[string][]float32, error) {
+	out := make(map[string][]float32, len(texts))
+	for _, text := range texts {
+		v, ok := e.recent.Get(text)
+		if !ok {
+			var err error
+			if v, err = e.one(ctx, text); err != nil {
+				return nil, err
+			}
+			e.recent.Add(text, v)
+		}
+		out[text] = v
+	}
+	return out, nil
+}
+
+// Embed returns the vector of each text, of many at the same time. Its errors are
+// those of Vectors.
+func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, provider.Usage, error) {
+	out := make([][]float32, len(texts))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(cap(e.places))
+	for i, text := range texts {
+		group.Go(func() (err error) {
+			out[i], err = e.one(ctx, text)
+			return err
+		})
+	}
+	return out, provider.Usage{}, group.Wait()
+}
+
+func (e *Embedder) one(ctx context.Context, text string) ([]float32, error) {
+	select {
+	case e.places <- struct{}{}:
+		defer func() { <-e.places }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	ids := e.encoder.Tokens(strings.ToLower(text))
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("%w: no words", provider.ErrMalformed)
+	}
+	pace := e.pace.Load()
+	if deadline, ok := ctx.Deadline(); ok && time.Duration(pace*int64(len(ids))) > time.Until(deadline) {
+		// A pace that was slow for a moment must not last.
+		e.pace.CompareAndSwap(pace, pace-pace/16)
+		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, errSlow)
+	}
+	began := time.Now()
+	v, err := e.encoder.encode(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	now := int64(time.Since(began)) / int64(len(ids))
+	if pace > 0 {
+		now = (3*pace + now) / 4
+	}
+	e.pace.Store(now)
+	return v, nil
+}

@@ -1,0 +1,245 @@
+package encoder
+
+import (
+	"context"
+	"math"
+)
+
+const (
+	normEpsilon = 1e-6
+	lengthFloor = 1e-12 // least squared length that a vector is divided by
+)
+
+// scratch is the memory of one text: a row for each token.
+type scratch struct {
+	x, h, y, out []float32 // up to width wide
+	wide         []float32 // up to hiddenWidth wide
+	weights      []float32 // of the attention, one for each token
+	active       []int32   // the inputs that are not 0
+}
+
+func resized(s []float32, n int) []float32 {
+	if cap(s) < n {
+		return make([]float32, n)
+	}
+	return s[:n]
+}
+
+func (s *scratch) resize(tokens int) {
+	for _, f := range []*[]float32{&s.x, &s.h, &s.y, &s.out} {
+		*f = resized(*f, tokens*width)
+	}
+	s.wide = resized(s.wide, tokens*hiddenWidth)
+	s.weights = resized(s.weights, tokens)
+}
+
+// run computes the vector of the tokens.
+func (e *Encoder) run(ctx context.Context, s *scratch, ids []int32) ([]float32, error) {
+	n := len(ids)
+	s.resize(n)
+	x := s.x[:n*embeddingWidth]
+	e.start(x, ids)
+	for i := range e.layers {
+		l := &e.layers[i]
+		if err := l.attend(ctx, s, x, n); err != nil {
+			return nil, err
+		}
+		if err := l.feedForward(ctx, s, n); err != nil {
+			return nil, err
+		}
+		x = s.x
+	}
+	mean := s.h[:width]
+	clear(mean)
+	for t := range n {
+		for i, v := range x[t*width:][:width] {
+			mean[i] += v
+		}
+	}
+	for i := range mean {
+		mean[i] /= float32(n)
+	}
+	out := make([]float32, Dimensions)
+	e.last.multiply(out, mean, 1)
+	sum := float32(0)
+	for i, v := range out {
+		out[i] = float32(math.Tanh(float64(v)))
+		sum += out[i] * out[i]
+	}
+	scale := float32(1 / math.Sqrt(float64(max(sum, lengthFloor))))
+	for i := range out {
+		out[i] *= scale
+	}
+	return out, nil
+}
+
+// start sets x to the embeddings of the tokens and their positions: the sines
+// first, then the cosines.
+func (e *Encoder) start(x []float32, ids []int32) {
+	for t, id := range ids {
+		row := x[t*embeddingWidth:][:embeddingWidth]
+		for i, r := range e.timescales {
+			angle := float64(float32(t) * r)
+			row[i], row[len(e.timescales)+i] = float32(math.Sin(angle)), float32(math.Cos(angle))
+		}
+		e.embeddings.add(row, id)
+	}
+}
+
+// attend sets s.y to the attention over x and x itself.
+func (l *layer) attend(ctx context.Context, s *scratch, x []float32, n int) error {
+	in := l.qkv.in
+	h, qkv := s.h[:n*in], s.wide[:n*3*in]
+	l.before.apply(h, x, in)
+	l.qkv.multiply(qkv, h, n)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.heads(h, qkv, s.weights, n)
+	if l.residual == nil {
+		l.output.multiply(s.y, h, n)
+		add(s.y, x)
+		return ctx.Err()
+	}
+	l.output.multiply(s.y, h, n)
+	l.residual.multiply(s.out, x, n)
+	add(s.y, s.out)
+	return ctx.Err()
+}
+
+// heads sets out to the attention of each head, one beside the other.
+func (l *layer) heads(out, qkv, weights []float32, n int) {
+	in := l.qkv.in
+	size := in / numHeads
+	scale := float32(1 / math.Sqrt(float64(size)))
+	for head := range numHeads {
+		at := head * size
+		for t := range n {
+			q := qkv[t*3*in+at:][:size]
+			most := float32(math.Inf(-1))
+			for u := range n {
+				weights[u] = scale * product(q, qkv[u*3*in+in+at:][:size])
+				most = max(most, weights[u])
+			}
+			sum := float32(0)
+			for u, w := range weights {
+				weights[u] = float32(math.Exp(float64(w - most)))
+				sum += weights[u]
+			}
+			row := out[t*in+at:][:size]
+			clear(row)
+			for u, w := range weights {
+				w /= sum
+				v := qkv[u*3*in+2*in+at:][:size]
+				for i := range row {
+					row[i] += w * v[i]
+				}
+			}
+		}
+	}
+}
+
+// feedForward sets s.x to s.y and the feed-forward part of it.
+func (l *layer) feedForward(ctx context.Context, s *scratch, n int) error {
+	l.between.apply(s.h, s.y, width)
+	l.hidden.multiply(s.wide, s.h, n)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.x = resized(s.x, n*width)
+	l.shrink.multiplyPositive(s.x, s.wide, n, &s.active)
+	add(s.x, s.y)
+	return ctx.Err()
+}
+
+// apply sets out to the normalised rows of x, each of n numbers.
+func (l *layerNorm) apply(out, x []float32, n int) {
+	for len(x) > 0 {
+		sum := float32(0)
+		for _, v := range x[:n] {
+			sum += v
+		}
+		mean := sum / float32(n)
+		sum = 0
+		for _, v := range x[:n] {
+			sum += (v - mean) * (v - mean)
+		}
+		scale := float32(1 / math.Sqrt(float64(sum/float32(n)+normEpsilon)))
+		for i, v := range x[:n] {
+			out[i] = l.scale[i]*(v-mean)*scale + l.bias[i]
+		}
+		out, x = out[n:], x[n:]
+	}
+}
+
+// multiply sets the n rows of out to those of x times the matrix, and its bias.
+// Eight rows of the matrix serve all rows of x before the next eight: they stay
+// in the processor's cache.
+func (m *matrix) multiply(out, x []float32, n int) {
+	for t := range n {
+		copy(out[t*m.out:][:m.out], m.bias)
+	}
+	for k := 0; k+8 <= m.in; k += 8 {
+		w := m.weights[k*m.out:][:8*m.out]
+		for t := range n {
+			addRows(out[t*m.out:][:m.out], (*[8]float32)(x[t*m.in+k:]), w)
+		}
+	}
+}
+
+// multiplyPositive is multiply for the numbers of x that are greater than 0; the
+// others count as 0, and are most.
+func (m *matrix) multiplyPositive(out, x []float32, n int, active *[]int32) {
+	for t := range n {
+		y, row := out[t*m.out:][:m.out], x[t*m.in:][:m.in]
+		copy(y, m.bias)
+		found := (*active)[:0]
+		for k, v := range row {
+			if v > 0 {
+				found = append(found, int32(k))
+			}
+		}
+		*active = found
+		for ; len(found) >= 4; found = found[4:] {
+			a, b, c, d := int(found[0]), int(found[1]), int(found[2]), int(found[3])
+			va, vb, vc, vd := row[a], row[b], row[c], row[d]
+			ra, rb, rc, rd := m.weights[a*m.out:][:len(y)], m.weights[b*m.out:][:len(y)], m.weights[c*m.out:][:len(y)], m.weights[d*m.out:][:len(y)]
+			for j := range y {
+				y[j] += va*ra[j] + vb*rb[j] + vc*rc[j] + vd*rd[j]
+			}
+		}
+		for _, k := range found {
+			v, r := row[k], m.weights[int(k)*m.out:][:len(y)]
+			for j := range y {
+				y[j] += v * r[j]
+			}
+		}
+	}
+}
+
+// addRows adds eight rows of w, each times its factor, to y.
+func addRows(y []float32, x *[8]float32, w []float32) {
+	n := len(y)
+	x0, x1, x2, x3, x4, x5, x6, x7 := x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
+	r0, r1, r2, r3 := w[:n], w[n:][:n], w[2*n:][:n], w[3*n:][:n]
+	r4, r5, r6, r7 := w[4*n:][:n], w[5*n:][:n], w[6*n:][:n], w[7*n:][:n]
+	for j := range y {
+		y[j] += (x0*r0[j] + x1*r1[j] + x2*r2[j] + x3*r3[j]) + (x4*r4[j] + x5*r5[j] + x6*r6[j] + x7*r7[j])
+	}
+}
+
+func add(y, x []float32) {
+	x = x[:len(y)]
+	for i := range y {
+		y[i] += x[i]
+	}
+}
+
+func product(a, b []float32) float32 {
+	b = b[:len(a)]
+	sum := float32(0)
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}

@@ -1,0 +1,201 @@
+package encoder
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+//go:embed weights/use-lite.bin
+var bundled string
+
+// The first bytes of a weights file, by the form of its matrices.
+const (
+	magicInt8    = "USEL1\n"
+	magicFloat32 = "USEF1\n"
+)
+
+// errWeights reports a weights file that is cut short or of another form.
+var errWeights = errors.New("wrong weights file")
+
+const (
+	embeddingWidth = 256
+	width          = Dimensions
+	hiddenWidth    = 3 * width
+	numLayers      = 2
+	numHeads       = 4
+	// maxPieces bounds what a file may ask for; the vocabulary has 8,000.
+	maxPieces = 1 << 14
+	// spareRows are embeddings beyond the vocabulary.
+	spareRows = 2
+)
+
+// matrix maps in numbers to out: y = xW + b.
+type matrix struct {
+	in, out int
+	weights []float32 // [in][out]
+	bias    []float32
+}
+
+// layerNorm is the scale and the bias of a layer normalisation.
+type layerNorm struct{ scale, bias []float32 }
+
+type layer struct {
+	before         layerNorm // of the attention
+	qkv, output    matrix
+	residual       *matrix   // nil where the input is added as it is
+	between        layerNorm // of the feed-forward part
+	hidden, shrink matrix
+}
+
+// embeddings holds a row for each piece, as floats, or as bytes with a scale.
+type embeddings struct {
+	scales []float32
+	bytes  string
+	floats []float32
+}
+
+// add adds twice the row of a piece to x: that is what the graph does.
+func (e *embeddings) add(x []float32, id int32) {
+	at := int(id) * embeddingWidth
+	if e.floats != nil {
+		for i, v := range e.floats[at:][:len(x)] {
+			x[i] += 2 * v
+		}
+		return
+	}
+	scale, row := 2*e.scales[id], e.bytes[at:][:len(x)]
+	for i := range x {
+		x[i] += scale * float32(int8(row[i]))
+	}
+}
+
+// weightReader reads a weights file, little endian, and remembers the first
+// error.
+type weightReader struct {
+	rest  string
+	float bool // matrices are float32, not int8
+	err   error
+}
+
+func (r *weightReader) take(n int) string {
+	if n > len(r.rest) {
+		r.err = fmt.Errorf("%w: %d bytes are missing", errWeights, n-len(r.rest))
+	}
+	if r.err != nil {
+		return ""
+	}
+	out := r.rest[:n]
+	r.rest = r.rest[n:]
+	return out
+}
+
+func (r *weightReader) floats(n int) []float32 {
+	data := []byte(r.take(4 * n))
+	if r.err != nil {
+		return nil
+	}
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	return out
+}
+
+func (r *weightReader) norm(n int) layerNorm { return layerNorm{r.floats(n), r.floats(n)} }
+
+// matrix reads int8 weights, with a scale for each column, into float32: that is
+// faster to multiply.
+func (r *weightReader) matrix(in, out int) matrix {
+	m := matrix{in: in, out: out}
+	if r.float {
+		m.weights = r.floats(in * out)
+	} else {
+		scales, data := r.floats(out), r.take(in*out)
+		if r.err != nil {
+			return m
+		}
+		m.weights = make([]float32, in*out)
+		for i := range in {
+			row, from := m.weights[i*out:][:out], data[i*out:][:out]
+			for j := range row {
+				row[j] = scales[j] * float32(int8(from[j]))
+			}
+		}
+	}
+	m.bias = r.floats(out)
+	return m
+}
+
+func (r *weightReader) embeddings(rows int) embeddings {
+	if r.float {
+		return embeddings{floats: r.floats(rows * embeddingWidth)}
+	}
+	return embeddings{scales: r.floats(rows), bytes: r.take(rows * embeddingWidth)}
+}
+
+func (r *weightReader) vocabulary() vocabulary {
+	head := r.take(2)
+	if r.err != nil {
+		return vocabulary{}
+	}
+	n := int(binary.LittleEndian.Uint16([]byte(head)))
+	if n > maxPieces {
+		r.err = fmt.Errorf("%w: %d pieces", errWeights, n)
+		return vocabulary{}
+	}
+	v := newVocabulary(n)
+	for id := range n {
+		size := r.take(1)
+		if r.err != nil {
+			break
+		}
+		piece := r.take(int(size[0]))
+		if score := r.floats(1); r.err == nil {
+			v.add(piece, int32(id), score[0])
+		}
+	}
+	return v
+}
+
+func (r *weightReader) layer(in int) layer {
+	l := layer{before: r.norm(in), qkv: r.matrix(in, 3*in), output: r.matrix(in, width)}
+	if in != width {
+		residual := r.matrix(in, width)
+		l.residual = &residual
+	}
+	l.between, l.hidden, l.shrink = r.norm(width), r.matrix(width, hiddenWidth), r.matrix(hiddenWidth, width)
+	return l
+}
+
+// parse reads a weights file.
+func parse(data string) (*Encoder, error) {
+	r := &weightReader{rest: data}
+	switch magic := r.take(len(magicInt8)); magic {
+	case magicInt8:
+	case magicFloat32:
+		r.float = true
+	default:
+		return nil, fmt.Errorf("%w: it begins with %q", errWeights, magic)
+	}
+	e := &Encoder{vocabulary: r.vocabulary()}
+	e.embeddings = r.embeddings(e.vocabulary.size + spareRows)
+	e.timescales = r.floats(embeddingWidth / 2)
+	for i := range e.layers {
+		in := width
+		if i == 0 {
+			in = embeddingWidth
+		}
+		e.layers[i] = r.layer(in)
+	}
+	e.last = r.matrix(width, width)
+	if r.err == nil && r.rest != "" {
+		r.err = fmt.Errorf("%w: %d bytes too many", errWeights, len(r.rest))
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return e, nil
+}

@@ -1,0 +1,63 @@
+package evaluate_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
+	"intenthint/classify/evaluate"
+	"intenthint/classify/local"
+	"intenthint/hint/conversation"
+	"intenthint/intents"
+)
+
+// The messages of testdata, which nobody wrote examples from, against the bundled
+// catalogue and the words alone: what docs/accuracy.md says must hold.
+func TestMessages(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "messages.jsonl"))
+	require.NoError(t, err)
+	lines, err := evaluate.Parse("messages.jsonl", data)
+	require.NoError(t, err)
+	catalog := intents.Bundled()
+	lines, unknown := evaluate.Resolve(lines, catalog)
+	require.Empty(t, unknown)
+	examples := map[string]bool{}
+	for _, in := range append(catalog.Enabled(), catalog.Fallback()) {
+		for _, e := range in.Examples {
+			examples[local.Normalize(e)] = true
+		}
+	}
+	outside, leaning := 0, 0
+	for _, l := range lines {
+		require.False(t, examples[local.Normalize(l.Text)] && len(l.History) == 0, "an example: %s", l.Text)
+		if l.Intent == intents.FallbackID {
+			outside++
+		}
+		if len(l.History) > 0 {
+			leaning++
+		}
+	}
+	require.GreaterOrEqual(t, len(lines), 600)
+	require.InDelta(t, 0.25, float64(outside)/float64(len(lines)), 0.02)
+	require.InDelta(t, 0.15, float64(leaning)/float64(len(lines)), 0.02)
+
+	model := local.Trained(catalog)
+	run := evaluate.Run{
+		Catalog:    catalog,
+		Classifier: classify.New(classify.ModeLocal, model, nil, classify.Options{}),
+		Predict: func(_ string, in classify.Input) local.Prediction {
+			return model.Predict(in.Latest, in.Conversation, nil)
+		},
+		QueryMode: conversation.ModeRecent, Window: conversation.DefaultWindow(),
+	}
+	outcomes, err := run.Classify(t.Context(), lines)
+	require.NoError(t, err)
+	hints := evaluate.HintsAt(outcomes, 0.5)
+	t.Logf("%+v %+v", evaluate.Measure(outcomes), hints)
+	require.Greater(t, evaluate.Measure(outcomes).Accuracy, 0.84)
+	require.Greater(t, hints.Precision, 0.90, "of the hints are right")
+	require.Less(t, hints.OOSMisled, 0.15, "of what fits no intent gets a hint with one")
+}

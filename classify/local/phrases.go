@@ -1,0 +1,170 @@
+//nolint:misspell // the words are of many languages
+package local
+
+import "strings"
+
+// phrases are the words that tell how a message stands to those before it, by
+// the hash of their folded form, words apart by one space.
+var phrases = phraseTable(map[role]string{
+	roleSmall: `
+		a, an, the, their, he, him, his, she, her, we, us, our, you, your, yours, i, me, my, mine,
+		who, whom, whose, which, what, where, when, why, how,
+		am, is, are, was, were, be, been, being, do, does, did, have, has, had, can, could, will, would, shall, should, may, might, must,
+		im, ive, id, ill, youre, lets, let, whats,
+		if, because, as, than, while, though, and, or, but, so, then,
+		of, to, in, on, at, by, for, from, with, into, onto, about, up, down, out, off, over,
+		there, here, also, too, just, only, very, really, please, well, now,
+		want, like, go, make, get, give, take, use, tell, show, say, need, ah, oh, hm, hmm, uh, um, eh, no no,
+
+		der, die, das, den, dem, des, ein, eine, einen, einem, einer, ich, du, er, wir, ihr, mich, mir, dich, dir, uns, euch, mein, meine, dein, deine,
+		wer, wie, wo, wann, warum, wieso, was, welche, welcher, welches, ist, sind, war, bin, bist, hat, habe, haben, kann, kannst, koennen, konnen, soll, will, wird, wurde, werden, machen, mach, mache, geht,
+		in, im, an, am, auf, aus, bei, bis, fur, mit, nach, um, von, vor, zu, zum, zur, und, oder, aber, wenn, dass, auch, nur, noch, mal, ach, na, tja, halt, bitte, sehr, so, dann, jetzt, man, es, da, hier,
+
+		el, los, las, un, una, unos, unas, yo, tu, ella, nosotros, me, te, nos, mi, mis, su, sus, que, quien, como, donde, cuando, cuanto, cuantos, cuantas, cual, por que, porque,
+		es, son, esta, estan, hay, he, has, ha, puedo, puedes, puede, quiero, haz, hacer, hazlo, a, al, de, del, en, con, por, para, y, e, o, pero, si, tambien, solo, muy, ya, ahora, pues, bueno, por favor,
+
+		le, les, une, des, du, je, il, elle, nous, vous, mon, ma, mes, ton, ta, tes, son, sa, ses, qui, quoi, ou, quand, comment, combien, pourquoi, quel, quelle, quels, quelles, est ce que, quest ce que,
+		est, suis, sont, ai, as, avez, avons, peux, peut, peux tu, veux, fais, faire, dans, sur, avec, pour, par, et, mais, au, aux, aussi, seulement, tres, maintenant, bah, ben, sil te plait, sil vous plait, cest,
+
+		的, 了, 吧, 啊, 呀, 哦, 喔, 嘛, 吗, 么, 我, 你, 您, 他, 她, 是, 在, 有, 和, 跟, 给, 把, 请, 帮我, 也, 都, 就, 要, 想, 什么, 怎么, 怎么样, 为什么, 几, 多少, 哪, 如何, 能, 可以吗, 做, 用,
+		は, が, を, に, で, と, も, の, へ, から, まで, です, ます, ですか, ますか, か, ね, よ, な, ください, 下さい, して, したい, する, ある, いる, 何, いつ, どこ, なぜ, どうして, どう, いくら, 教えて`,
+	roleAnswer: `
+		yes, yeah, yep, yup, ya, sure, right, correct, exactly, absolutely, definitely, indeed, affirmative, no, nope, nah, neither, none, either, both, all,
+		first, second, third, fourth, fifth, last, latter, former, one, two, three, four, five, 1st, 2nd, 3rd, 4th, 5th, option, choice, number,
+		yes please, go ahead, do it, do that, proceed, continue, go on, please do, sounds good, of course,
+		ja, doch, klar, genau, nein, nee, gerne, ja gerne, ja bitte, mach das, mach weiter, weiter, naturlich, erste, ersten, zweite, zweiten, dritte, dritten, letzte, letzten, beide, eins, zwei, drei, keine, keins,
+		si, claro, no, adelante, hazlo, sigue, continua, primero, primera, segundo, segunda, tercero, tercera, ultimo, ultima, ambos, dos, tres, por supuesto,
+		oui, non, vas y, allez y, continue, bien sur, premier, premiere, deuxieme, troisieme, dernier, derniere, les deux, deux, trois,
+		对, 对的, 是的, 没错, 不, 不是, 不要, 要, 当然, 继续, 接着, 请继续, 可以, 好啊, 好呀, 好的请, 行啊, 来吧, 第一, 第二, 第三, 第一个, 第二个, 第三个, 一, 二, 三, 四, 五, 两个都要, 拜托,
+		はい, うん, ええ, いいえ, いや, お願い, お願いします, 続けて, つづけて, どうぞ, もちろん, 一番, 二番, 三番, 最初, 最後, 一つ目, 二つ目, 三つ目, 両方, はいお願いします, そう, そうです`,
+	roleAssent: `
+		ok, okay, okey, alright, all right, fine, got it, i see, understood, makes sense, that makes sense, noted, good to know, cool, k, kk, fair enough, roger, i understand, great,
+		alles klar, verstehe, verstanden, passt, gut, ok passt, ach so, aha, in ordnung, einverstanden, gut zu wissen, geht klar,
+		vale, de acuerdo, entendido, ya entiendo, entiendo, ya veo, muy bien, esta bien, bien, comprendo,
+		daccord, compris, je comprends, je vois, ca marche, cest note, note, entendu, tres bien, bien, bon, ca roule,
+		好, 好的, 行, 嗯, 嗯嗯, 可以, 知道了, 明白, 明白了, 了解, 收到, 懂了, 原来如此, 这样啊, 好吧, 没问题, 哦哦,
+		了解, 了解です, りょうかい, わかった, わかりました, 分かった, 分かりました, 承知しました, 承知です, なるほど, そうなんだ, そうか, そうですか, 大丈夫, 大丈夫です, オッケー, いいね,
+		perfect, awesome, amazing, wonderful, excellent, brilliant, fantastic, wow, nice, nice one, lovely, very helpful, helpful,
+		super, prima, perfekt, klasse, toll, spitze, genial, wunderbar, ausgezeichnet, hervorragend, sehr gut, wow, sehr hilfreich,
+		perfecto, genial, estupendo, excelente, fantastico, maravilloso, guay, que bien,
+		muy util,
+		parfait, genial, super, excellent, magnifique, formidable, chouette,
+		trop bien, trop fort, tres utile,
+		太好了, 太棒了, 真棒, 棒, 完美, 厉害, 真厉害, 好厉害, 不错, 很好, 很有帮助,
+		赞, 牛,
+		すごい, さすが, 素晴らしい, すばらしい, 完璧, 最高, よかった, 良かった, いいですね`,
+	roleThanks: `
+		thanks, thank you, thank, thx, ty, cheers, thanks a lot, thanks a million, thank you so much, many thanks, much appreciated, appreciate it, appreciated, well done, good job, great job, good work,
+		youre the best, youre great, you rock, youre a star, lifesaver, life saver, that helped, that helps,
+		thats all, thats it, that will be all, thatll be all, that is all, thats all for today, thats all for now, nothing else, all good, im done, were done, done for today,
+		never mind, nevermind, nvm, forget it, forget about it, no need, leave it, dont bother, drop it,
+		danke, dankeschon, danke schon, danke sehr, danke dir, vielen dank, tausend dank, herzlichen dank, besten dank, merci, hat geholfen, gut gemacht, du bist der beste, du bist die beste, du bist toll,
+		das wars, das war es, das war alles, mehr brauche ich nicht, fur heute, sonst nichts, nichts weiter, vergiss es, egal, ach egal, lass mal, lass gut sein, schon gut, nicht notig,
+		gracias, muchas gracias, mil gracias, muchisimas gracias, te lo agradezco, buen trabajo, bravo, eres un crack, eres genial, eres el mejor, eres la mejor,
+		eso es todo, nada mas, es todo, por hoy, dejalo, olvidalo, da igual, no importa, no hace falta, no pasa nada,
+		merci beaucoup, merci bien, mille mercis, merci mille fois, bravo, tu es le meilleur, tu es genial, bon travail, beau travail,
+		cest tout, ce sera tout, rien dautre, cest bon, laisse tomber, oublie, oublie ca, tant pis, peu importe, pas grave, pas besoin, pour aujourdhui,
+		谢谢, 谢谢你, 谢谢您, 多谢, 感谢, 非常感谢, 感谢你, 谢啦, 谢了, 谢, 辛苦了, 辛苦, 帮大忙了, 你真棒, 你最棒了,
+		就这些, 就这样, 就这样吧, 没事了, 没别的事了, 没了, 没有了, 不用了, 不必了, 算了, 没关系, 当我没说, 今天就到这,
+		ありがとう, ありがとうございます, ありがとうございました, どうもありがとう, どうも, サンキュー, 感謝します, 助かる, 助かります, 助かりました, 助かった, お疲れ様, お疲れさま, お疲れ様でした,
+		以上です, これで終わり, これで終わりです, 終わりにします, 終わり, もう大丈夫, もう大丈夫です, 結構です, もういい, もういいや, もういいです, やっぱりいい, やっぱりいいや, いいや, 気にしないで, なんでもない, 何でもないです, 忘れて`,
+	roleBye: `
+		bye, byebye, bye bye, goodbye, good bye, good night, goodnight, see you, see ya, see you later, see you tomorrow, see you soon, talk later, talk to you later, ttyl, take care, farewell, have a nice weekend, have a nice day, have a good day, have a good one, have a great day, have a good weekend, have a great weekend, until tomorrow, later,
+		tschuss, tschuess, ciao, auf wiedersehen, bis morgen, bis dann, bis bald, bis spater, gute nacht, schonen tag, schonen tag noch, schonen abend, schones wochenende, schonen feierabend, machs gut,
+		adios, hasta luego, hasta manana, hasta pronto, hasta la proxima, nos vemos, chao, buenas noches, buen dia, que tengas buen dia, buen fin de semana, feliz dia, cuidate,
+		au revoir, salut, a demain, a bientot, a plus, a plus tard, bonne nuit, bonne journee, bonne soiree, bon week end, bonne fin de journee,
+		再见, 拜拜, 拜, 晚安, 明天见, 回头见, 下次见, 回见, 先这样, 周末愉快, 祝你愉快, 再会,
+		さようなら, さよなら, じゃあね, じゃあまた, またね, またあした, また明日, また今度, では失礼します, 失礼します, おやすみ, おやすみなさい, バイバイ, 良い週末を, よい週末を, 良い一日を`,
+	roleGreet: `
+		hi, hello, hey, hiya, howdy, good morning, good afternoon, good evening, morning, hello there, hi there, hey there, whats up, sup,
+		hallo, guten morgen, guten tag, guten abend, servus, moin, gruss gott, hola, buenos dias, buenas tardes, buenas, bonjour, bonsoir, coucou,
+		你好, 您好, 早, 早上好, 早安, 下午好, 晚上好, 嗨, 哈喽, おはよう, おはようございます, こんにちは, こんばんは, やあ, もしもし`,
+	roleGoesOn: `
+		and, or, but, what about, how about, what if, and what about, so, then, or rather, except, without, also,
+		und, oder, aber, wie siehts, wie sieht es, was ist mit, wie ware es mit, und was ist mit, und wenn, was wenn, ohne, ausser, sondern,
+		y, e, o, pero, que tal, y si, y que tal, sin, sino, excepto,
+		et, ou, mais, et si, quen est il, sans, sauf,
+		那, 那么, 那如果, 如果, 要是, 呢, 还有, 或者, 但是, 但, 而且, 然后, 除了,
+		じゃあ, じゃ, では, それなら, だったら, は, 場合は, でも, あと, それと, それから, もし, 以外`,
+	roleRefers: `
+		it, its, this, that, these, those, they, them, thats, the same, same, same for, again, once more, another, another one, other, others, instead, rather, else, more, less, ones, next, previous, still,
+		shorter, longer, bigger, smaller, larger, cheaper, better, simpler, easier, faster, slower, louder, quieter, brighter, darker, warmer, colder, earlier, later, softer, stronger, clearer, nicer, funnier, fewer, higher, lower, older, newer, harder, half,
+		i meant, i mean, not that, make it, change it, redo, rephrase, rewrite it, try again, too long, too short, too formal, too much, now in, now as, now with,
+		es, sie, ihn, dies, diese, dieser, dieses, diesen, damit, davon, dazu, daraus, dasselbe, das gleiche, das selbe, gleiche, gleichen, gleich, nochmal, noch mal, noch einmal, wieder, stattdessen, statt, lieber, doch lieber, anders, andere, anderen, anderer, anderes, ander, mehr, weniger, nachste, nachsten, immer noch, ich meinte, ich meine, nicht so, etwas, bisschen, ein bisschen, noch eins, noch ein, jetzt auf,
+		kurzer, langer, grosser, kleiner, billiger, gunstiger, gunstigeres, besser, einfacher, schneller, langsamer, lauter, leiser, heller, dunkler, warmer, kalter, fruher, spater, lockerer, formeller, lustiger, hoflicher, genauer, zu lang, zu kurz, zu teuer,
+		lo, eso, esto, ese, esa, este, aquello, otra vez, de nuevo, otro, otra, otros, otras, el mismo, la misma, lo mismo, mismo, misma, en vez, en su lugar, mejor, mas, menos, siguiente, anterior, sigue dando, todavia, queria decir, me refiero, no tan, ahora en, ahora al, un poco, demasiado, hazlo mas, ponlo, cambialo,
+		ca, cela, ceci, cette, ces, celui, celle, encore, encore une fois, de nouveau, un autre, une autre, autre, autres, le meme, la meme, meme, a la place, plutot, plus, moins, mieux, suivant, precedent, toujours, je voulais dire, pas si, un peu, trop, refais, refais le, change le, rends le, maintenant en,
+		它, 这, 这个, 那个, 这些, 那些, 这样, 那样, 其他, 别的, 另一个, 另外一个, 另外, 再, 再来, 再来一个, 还, 还是, 也是, 同样, 一样, 换, 换成, 改, 改成, 改为, 重新, 重来, 更, 一点, 一些, 点儿, 下一个, 上一个, 继续, 刚才, 我是说, 我的意思是, 短一点, 长一点, 简单点, 太长, 太短, 太贵, 里面, 其中,
+		それ, これ, あれ, その, この, あの, それの, これの, もっと, もう少し, もう一度, もう一回, もう一つ, また, 同じ, 同じく, 他, 他の, ほか, 別, 別の, 代わりに, かわりに, やっぱり, やはり, まだ, 次, 次は, 前の, 今度は, 短く, 長く, もっと安い, 変えて, 直して, にして, やり直して, じゃなくて, ではなく, もう少しだけ, 版`,
+	roleAside: `
+		by the way, btw, another thing, something else, new topic, different topic, unrelated, on another note, different question, another question, off topic, apropos,
+		ubrigens, nebenbei, was anderes, etwas anderes, anderes thema, andere frage, neues thema, themawechsel,
+		por cierto, a proposito, otra cosa, otra pregunta, cambiando de tema, otro tema,
+		au fait, a propos, autre chose, autre question, rien a voir, changement de sujet, sinon,
+		对了, 顺便, 顺便问下, 顺便问一下, 另外问一下, 换个话题, 话说, 说起来, 题外话,
+		ところで, ちなみに, そういえば, 話は変わるけど, 話は変わりますが, 別件, 別件ですが, 別の話`,
+})
+
+// phraseBits has a bit for each phrase, by its hash: most runs of words are none, and
+// this says so without a look into the map.
+var phraseBits = func() (bits [1024]uint64) {
+	for h := range phrases {
+		i := phraseBit(h)
+		bits[i/64] |= 1 << (i % 64)
+	}
+	return bits
+}()
+
+func phraseBit(h uint64) uint64 { return (h ^ h>>29) * 0xBF58476D1CE4E5B9 >> 48 }
+
+// roleOf returns the role of the phrase with a hash; 0 if there is none.
+func roleOf(h uint64) role {
+	if i := phraseBit(h); phraseBits[i/64]>>(i%64)&1 == 0 {
+		return 0
+	}
+	return phrases[h]
+}
+
+// phraseTable reads lists of phrases, separated by commas.
+func phraseTable(lists map[role]string) map[uint64]role {
+	table := make(map[uint64]role)
+	var t reading
+	for r, list := range lists {
+		for phrase := range strings.SplitSeq(list, ",") {
+			t.reset(phrase)
+			h := uint64(hashSeed)
+			for i, tok := range t.tokens {
+				if i > 0 && tok.kind == tokenWord {
+					h = hashStep(h, ' ')
+				}
+				for _, x := range t.runes[tok.start:tok.end] {
+					h = hashStep(h, x)
+				}
+			}
+			if len(t.tokens) > 0 {
+				table[h] |= r
+			}
+		}
+	}
+	return table
+}
+
+// wordSet reads a list of words into a set of their hashes.
+func wordSet(words string) map[uint64]struct{} {
+	set := make(map[uint64]struct{})
+	for w := range strings.FieldsSeq(words) {
+		set[hashWord(folded(w))] = struct{}{}
+	}
+	return set
+}
+
+// folded returns the characters of a word as they are compared.
+func folded(word string) []rune {
+	out := make([]rune, 0, len(word))
+	for _, r := range word {
+		if r = fold(r); r >= 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,259 @@
+package local
+
+import (
+	"slices"
+	"strings"
+
+	"intenthint/payload"
+)
+
+// role is what a word or phrase does for the topic of a conversation; some have
+// several.
+type role uint16
+
+const (
+	roleSmall  role = 1 << iota // holds a sentence together
+	roleAnswer                  // answers a question, or chooses from what was offered
+	roleAssent                  // takes note, or agrees
+	roleThanks                  // thanks, praises, or calls off
+	roleBye                     // takes leave
+	roleGreet                   // greets
+	roleGoesOn                  // at the beginning of a message: carries on
+	roleRefers                  // points to what was said, or asks to have it changed
+	roleAside                   // announces another subject
+)
+
+const (
+	maxPhraseWords = 5
+	maxPhraseHan   = 8
+	// maxLeaning is the length of the longest message that may lean on another,
+	// in half words; a character of a script without spaces is half a word.
+	maxLeaning = 28
+	// maxAside is how much a message that closes a topic may say beside that,
+	// likewise.
+	maxAside = 4
+	// maxContent is how much a message that leans may say itself, likewise.
+	maxContent = 10
+)
+
+// cues are what the words of a message tell of its place in a conversation.
+// Lengths are in half words.
+type cues struct {
+	roles   role // of all its words and phrases; roleGoesOn only where it counts
+	length  int
+	content int // of the words without a role
+}
+
+func (c *cues) has(r role) bool { return c.roles&r != 0 }
+
+// closes reports whether a message ends a topic, or comes before one: thanks, a
+// farewell, a greeting, or consent when nothing was asked.
+func (c *cues) closes(asked bool) bool {
+	switch {
+	case c.length > maxLeaning, c.has(roleGoesOn | roleRefers | roleAside):
+		return false
+	case c.has(roleThanks | roleBye | roleGreet):
+		return c.content <= maxAside && c.content*2 <= c.length && (!asked || !c.has(roleAssent))
+	}
+	return c.has(roleAssent) && !c.has(roleAnswer) && c.content == 0 && !asked
+}
+
+// closing is what a message that closes a topic says, in words that a catalogue
+// is likely to know.
+func (c *cues) closing() string {
+	switch {
+	case c.has(roleBye):
+		return "goodbye"
+	case c.has(roleThanks) || !c.has(roleGreet):
+		return "thank you"
+	}
+	return "hello"
+}
+
+// dependent reports whether an earlier message leans on another.
+func (c *cues) dependent() bool {
+	return c.content == 0 || c.content <= maxContent && c.has(roleGoesOn|roleRefers)
+}
+
+// cuesOf reads the cues of a message, of one that is too long to lean on another
+// those of its beginning.
+func cuesOf(t *reading) cues {
+	var c cues
+	for i := 0; i < len(t.tokens) && c.length <= maxLeaning; {
+		tok := t.tokens[i]
+		switch tok.kind {
+		case tokenWord:
+			n, r := phraseAt(t, i)
+			if r&roleGoesOn != 0 && c.length > 0 && !c.leadsIn() {
+				r = r&^roleGoesOn | roleSmall
+			}
+			c.take(2*max(n, 1), r)
+			i += max(n, 1)
+			continue
+		case tokenHan:
+			c.readHan(t.runes[tok.start:tok.end], i == len(t.tokens)-1)
+		case tokenSymbol:
+			// A thumb or a check mark may stand beside anything.
+		}
+		i++
+	}
+	return c
+}
+
+// leadsIn reports whether what was read so far is what people say before they
+// carry on: "no, …", "thanks, …".
+func (c *cues) leadsIn() bool {
+	return c.content == 0 && c.roles&^(roleAnswer|roleAssent|roleThanks) == 0
+}
+
+func (c *cues) take(length int, r role) {
+	c.length += length
+	c.roles |= r
+	if r == 0 {
+		c.content += length
+	}
+}
+
+// phraseAt returns the longest phrase that begins at a word, in words, and its
+// role.
+func phraseAt(t *reading, i int) (words int, r role) {
+	first := t.runes[t.tokens[i].start:t.tokens[i].end]
+	if first[0] >= '0' && first[0] <= '9' {
+		return 1, roleAnswer
+	}
+	h := uint64(hashSeed)
+	for n := 0; n < maxPhraseWords && i+n < len(t.tokens) && t.tokens[i+n].kind == tokenWord; n++ {
+		for _, x := range t.runes[t.tokens[i+n].start:t.tokens[i+n].end] {
+			h = hashStep(h, x)
+		}
+		if found := roleOf(h); found != 0 {
+			words, r = n+1, found
+		}
+		h = hashStep(h, ' ')
+	}
+	return words, r
+}
+
+// readHan reads a run of a script without spaces.
+func (c *cues) readHan(runes []rune, last bool) {
+	for i := 0; i < len(runes) && c.length <= maxLeaning; {
+		n, r := 1, role(0)
+		h := uint64(hashSeed)
+		for k := i; k < len(runes) && k-i < maxPhraseHan; k++ {
+			h = hashStep(h, runes[k])
+			if found := roleOf(h); found != 0 {
+				n, r = k-i+1, found
+			}
+		}
+		if r&roleGoesOn != 0 && c.length > 0 && !c.leadsIn() && (!last || i+n < len(runes)) {
+			r = r&^roleGoesOn | roleSmall
+		}
+		c.take(n, r)
+		i += n
+	}
+}
+
+// The signals that a message leans on an earlier one.
+const (
+	leanBias    = iota
+	leanGoesOn  // "and …", "what about …"
+	leanRefers  // "shorter", "the same", "it"
+	leanEmpty   // no word says anything of a subject
+	leanContent // words that do, of maxContent
+	leanAlone   // the probability of the message's own intent
+	leanAsked   // the assistant's last words were a question
+	leanBare    // no word has a role
+	numLean
+)
+
+// They take the first places of those of [Model].
+var _ [numSignals - numLean]struct{}
+
+// leaning says from its signals how likely a message leans on an earlier one.
+var leaning = logistic{2, 0.9, 3.2, 1, -3.3, -3, 0.8, -3.1}
+
+func (c *cues) signals(own float64, asked bool) signals {
+	var s signals
+	flag := func(at int, is bool) {
+		if is {
+			s[at] = 1
+		}
+	}
+	s[leanBias] = 1
+	flag(leanGoesOn, c.has(roleGoesOn))
+	flag(leanRefers, c.has(roleRefers))
+	flag(leanEmpty, c.content == 0)
+	s[leanContent] = min(float64(c.content)/maxContent, 2)
+	s[leanAlone] = own
+	flag(leanAsked, asked)
+	flag(leanBare, c.content == c.length)
+	return s
+}
+
+// leans is the probability that a message leans on an earlier one, given that of
+// its own intent.
+func (c *cues) leans(own float64, asked bool) float64 {
+	if c.length == 0 || c.length > maxLeaning || c.has(roleAside) {
+		return 0
+	}
+	s := c.signals(own, asked)
+	return leaning.probability(&s)
+}
+
+// follow weighs the verdict on the earlier message against that on the message
+// alone, given the probability that the latter leans on the former, and reports
+// whether the earlier message decides. The odds of the fallback stay those of the
+// verdict that decides; what it loses in probability goes to other intents.
+func follow(leans float64, alone, before verdict) (verdict, bool) {
+	v, loser, p := alone, before, 1-leans
+	followed := !before.other() && leans*before.confidence() > (1-leans)*alone.confidence()
+	if followed {
+		v, loser, p = before, alone, leans
+	}
+	if v.other() && loser.other() {
+		v.pIn = p*v.pIn + (1-p)*loser.pIn
+	} else {
+		v.pIn = 1 - p*(1-v.pIn)
+	}
+	v.pFirst *= p
+	if loser.first == v.first {
+		v.pFirst += (1 - p) * loser.pFirst
+	}
+	return v, followed
+}
+
+// subject returns the text of the user's message that a conversation is about: the
+// last that neither leans on another nor is mere courtesy, else the first of
+// those that lean; "" if there is none. It overwrites t.
+func subject(t *reading, conversation []payload.Turn) string {
+	found, looked := "", 0
+	for _, turn := range slices.Backward(conversation) {
+		if turn.Role != payload.RoleUser {
+			continue
+		}
+		if looked++; looked > maxLookBack {
+			break
+		}
+		t.reset(turn.Text)
+		c := cuesOf(t)
+		if c.closes(false) {
+			continue
+		}
+		found = turn.Text
+		if !c.dependent() {
+			break
+		}
+	}
+	return found
+}
+
+// asks reports whether the assistant's last words were a question. They may have
+// been if they are not known.
+func asks(conversation []payload.Turn) bool {
+	if len(conversation) == 0 {
+		return false
+	}
+	last := conversation[len(conversation)-1]
+	said := strings.TrimRight(last.Text, " \n\t\"”»」)*_")
+	return last.Role != payload.RoleAssistant || strings.HasSuffix(said, "?") || strings.HasSuffix(said, "？")
+}

@@ -1,0 +1,55 @@
+package local
+
+// weights are what each feature says for each class. Two thirds of the features
+// stand in a single training text: their weights follow from that text and are not
+// kept.
+type weights struct {
+	classes int
+	blocks  []block // the weights of features below shared
+	shared  int
+
+	// By feature, from shared on: its row and its value there.
+	row   []int32
+	value []float32
+
+	pull  []float32 // [row][class]: the dual variable, with its sign
+	class []int32   // by row; -1 for the fallback
+	// alone is what a feature of one row says for the row's class by naive Bayes,
+	// absent what it says for every other class.
+	alone, absent []float32
+}
+
+// score sets out to the scores of a message by class. shared is how many of the ids
+// are below w.shared; they stand first.
+func (w *weights) score(out []float32, ids []int32, values []float32, shared int) {
+	score(out, w.blocks, ids[:shared], values[:shared])
+	sum := float32(0)
+	for k, id := range ids[shared:] {
+		v, i := values[shared+k], w.row[int(id)-w.shared]
+		sum += v
+		axpy(out, w.pull[int(i)*w.classes:][:w.classes], v*w.value[int(id)-w.shared])
+		if c := w.class[i]; c >= 0 {
+			out[c] += v * (w.alone[c] - w.absent[c])
+		}
+	}
+	if sum != 0 {
+		axpy(out, w.absent, sum)
+	}
+}
+
+// of returns the weight of a feature for a class.
+func (w *weights) of(id int32, class int) float32 {
+	if int(id) < w.shared {
+		for i := range w.blocks {
+			if b := &w.blocks[i]; class < b.first+b.width {
+				return b.weights[int(id)*b.width+class-b.first]
+			}
+		}
+	}
+	i := w.row[int(id)-w.shared]
+	out := w.pull[int(i)*w.classes+class] * w.value[int(id)-w.shared]
+	if int(w.class[i]) == class {
+		return out + w.alone[class]
+	}
+	return out + w.absent[class]
+}

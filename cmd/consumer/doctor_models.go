@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"intenthint/classify"
+	"intenthint/hint/writer"
+	"intenthint/intents"
+	"intenthint/internal/app"
+	"intenthint/model"
+	"intenthint/model/provider"
+	"intenthint/payload"
+)
+
+// modelPatience bounds one question: a model that is slower than HINT_TIMEOUT_MS
+// is reported with its time.
+const modelPatience = 30 * time.Second
+
+// modelQuestion is the message that is classified.
+const modelQuestion = "Remind me to water the plants tomorrow at nine."
+
+// models asks each configured model once.
+func (d *doctor) models() {
+	c := d.inv.cfg.Classifier
+	registry, err := provider.New(c.Providers, provider.Options{})
+	if err != nil {
+		d.report(stateFail, fmt.Sprintf("model providers: %v", err), "correct HINT_PROVIDERS")
+		return
+	}
+	if c.Model == "" && c.Fallback == "" {
+		d.report(stateOK, "models: none, the local classifier answers", "")
+	}
+	for _, m := range []struct{ variable, ref string }{{"HINT_MODEL", c.Model}, {"HINT_MODEL_FALLBACK", c.Fallback}} {
+		if m.ref != "" {
+			d.model(registry, m.variable, m.ref)
+		}
+	}
+	if c.Writer != "" {
+		d.writer(registry, c.Writer)
+	}
+	// A value without a slash names no model of a provider.
+	if strings.Contains(c.Embedding, "/") {
+		d.embedding(registry, c.Embedding)
+	}
+}
+
+func (d *doctor) model(registry *provider.Registry, variable, ref string) {
+	d.ask(registry, variable, ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+		result, err := classify.LLM{Chain: chain}.Classify(ctx, classify.Input{
+			Catalog: d.catalog(), Latest: modelQuestion, Now: time.Now().In(d.inv.cfg.Timezone.Location),
+		})
+		return result.Intent, err
+	})
+}
+
+// writer asks for the instruction of a turn.
+func (d *doctor) writer(registry *provider.Registry, ref string) {
+	d.ask(registry, "HINT_WRITER", ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+		in := d.catalog().Enabled()[0]
+		body, err := writer.Ask(ctx, chain, writer.Task{
+			Intent: in, Latest: modelQuestion, Result: payload.Classification{Intent: in.ID, Goal: modelQuestion, Complexity: payload.ComplexityLow},
+		})
+		return count(utf8.RuneCountInString(body), "character"), err
+	})
+}
+
+// catalog is the configured one, if it has intents.
+func (d *doctor) catalog() *intents.Catalog {
+	catalog, _, err := app.LoadCatalog(d.inv.cfg.IntentsDir, d.inv.quiet())
+	if err != nil || len(catalog.Enabled()) == 0 {
+		return intents.Bundled() // reported already
+	}
+	return catalog
+}
+
+// ask puts one question to a model; question returns what it says in short.
+func (d *doctor) ask(registry *provider.Registry, variable, ref string, question func(context.Context, *model.Chain) (string, error)) {
+	name := variable + " " + ref
+	if _, err := registry.Resolve(ref); err != nil {
+		d.report(stateFail, fmt.Sprintf("%s: %v", name, err), "set the key, or correct "+variable+" or HINT_PROVIDERS")
+		return
+	}
+	d.progress("asking " + ref)
+	ctx, cancel := context.WithTimeout(d.inv.ctx, modelPatience)
+	defer cancel()
+	seen := &outcome{}
+	began := time.Now()
+	said, err := question(ctx, model.NewChain(registry, model.Options{Observer: seen}, ref))
+	if err != nil {
+		d.modelFailed(name, seen.get(), took(began), err)
+		return
+	}
+	d.modelAnswered(fmt.Sprintf("%s: ok, %s in %s", name, said, took(began)), time.Since(began))
+}
+
+func (d *doctor) embedding(registry *provider.Registry, ref string) {
+	name := "HINT_EMBEDDING_MODEL " + ref
+	embedder, err := registry.Embedder(ref)
+	if err != nil {
+		d.report(stateFail, fmt.Sprintf("%s: %v", name, err), "set the key, or correct HINT_EMBEDDING_MODEL or HINT_PROVIDERS")
+		return
+	}
+	d.progress("asking " + ref)
+	ctx, cancel := context.WithTimeout(d.inv.ctx, modelPatience)
+	defer cancel()
+	seen := &outcome{}
+	began := time.Now()
+	vectors, err := model.Observe(ctx, seen, embedder.Ref, func() ([][]float32, provider.Usage, error) {
+		return embedder.Embed(ctx, []string{modelQuestion})
+	})
+	if err != nil {
+		d.modelFailed(name, seen.get(), took(began), err)
+		return
+	}
+	d.modelAnswered(fmt.Sprintf("%s: ok, %d dimensions in %s", name, len(vectors[0]), took(began)), time.Since(began))
+}
+
+// modelAnswered reports an answer, which may be too late for a gateway.
+func (d *doctor) modelAnswered(what string, after time.Duration) {
+	if limit := d.inv.cfg.Classifier.Timeout; after > limit {
+		d.report(stateWarn, fmt.Sprintf("%s, longer than HINT_TIMEOUT_MS (%s)", what, limit), "choose a faster model, or raise HINT_TIMEOUT_MS and the gateway's limit")
+		return
+	}
+	d.report(stateOK, what, "")
+}
+
+func (d *doctor) modelFailed(name string, seen model.Outcome, after string, err error) {
+	advice := "check the address in HINT_PROVIDERS and the provider's state"
+	status, answered := errors.AsType[*provider.StatusError](err)
+	switch {
+	case seen == model.OutcomeLate:
+		advice = "choose a faster model, or check the network"
+	case seen == model.OutcomeUnparsable:
+		advice = "choose a model that answers with the JSON object that is asked for"
+	case answered && (status.Code == 401 || status.Code == 403):
+		advice = "check the key"
+	case answered && status.Code == 404:
+		advice = "check the name of the model and the address in HINT_PROVIDERS"
+	case answered && status.Code == 429:
+		advice = "check the quota, or wait"
+	}
+	d.report(stateFail, fmt.Sprintf("%s: %s after %s: %v", name, seen, after, err), advice)
+}
+
+// outcome remembers how the last call of a model ended.
+type outcome struct {
+	mu   sync.Mutex
+	last model.Outcome
+}
+
+// ModelCalled implements [model.Observer].
+func (o *outcome) ModelCalled(c model.Call) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last = c.Outcome
+}
+
+// get returns the outcome; a call that has not ended is late.
+func (o *outcome) get() model.Outcome {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last == "" {
+		return model.OutcomeLate
+	}
+	return o.last
+}

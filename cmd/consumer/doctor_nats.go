@@ -1,0 +1,141 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/app"
+	"intenthint/internal/bus"
+)
+
+// nats checks the server, and what a consumer needs there.
+func (d *doctor) nats() {
+	d.progress("connecting to NATS")
+	if err := app.CheckServer(d.inv.cfg); err != nil {
+		d.report(stateFail, fmt.Sprintf("embedded NATS server: %v", err), "correct HINT_NATS_CONF")
+		return
+	}
+	o, err := runningSystem(d.inv)
+	switch {
+	case err != nil:
+		d.report(stateFail, fmt.Sprintf("embedded NATS server: %v", err), "correct HINT_NATS_CONF")
+		return
+	case o.URL == "":
+		d.report(stateOK, "NATS: none is running on "+d.inv.cfg.DataDir+", a consumer starts its own", "")
+		return
+	}
+	// The findings tell what the log would.
+	o.Log = slog.New(slog.DiscardHandler)
+	began := time.Now()
+	b, err := bus.Open(d.inv.ctx, o)
+	if err != nil {
+		advice := "start the server, or correct HINT_NATS_URL"
+		switch {
+		case errors.Is(err, bus.ErrRefused):
+			advice = "correct the NATS user or certificates"
+		case errors.Is(err, bus.ErrNotNATS):
+			advice = "set another HINT_NATS_PORT, or HINT_NATS_URL"
+		}
+		d.report(stateFail, fmt.Sprintf("NATS: %v", err), advice)
+		return
+	}
+	defer b.Close()
+	d.report(stateOK, fmt.Sprintf("NATS: %s, version %s, connected in %s", b.URL(), b.NC.ConnectedServerVersion(), took(began)), "")
+	d.progress("asking JetStream")
+	if err := b.CheckJetStream(d.inv.ctx); err != nil {
+		d.report(stateFail, err.Error(), "enable JetStream for this account")
+		return
+	}
+	d.report(stateOK, "JetStream: enabled", "")
+	d.rights(b)
+	d.streams(b)
+	d.system(b)
+}
+
+func (d *doctor) rights(b *bus.Bus) {
+	d.progress("trying rights")
+	rights, err := bus.Rights(d.inv.ctx, b.NC, app.Layout(d.inv.cfg))
+	missing := 0
+	for _, r := range rights {
+		if r.Err != nil {
+			missing++
+			d.report(stateFail, fmt.Sprintf("right for %s: %v", r.Does, r.Err), "give the NATS user this right (deploy/accounts.conf)")
+		}
+	}
+	switch {
+	case err != nil:
+		d.report(stateFail, fmt.Sprintf("rights: %v", err), "try again")
+	case missing == 0:
+		d.report(stateOK, fmt.Sprintf("rights: all %d that were tried", len(rights)), "")
+	}
+}
+
+// streams checks the streams, the durable and the buckets.
+func (d *doctor) streams(b *bus.Bus) {
+	d.progress("comparing streams")
+	if err := bus.CheckRequests(d.inv.ctx, b.JS, app.Layout(d.inv.cfg)); err != nil {
+		d.report(stateFail, err.Error(), "take the request subjects out of that stream")
+	}
+	targets, err := planOf(d.inv, b)
+	if err != nil {
+		d.report(stateFail, fmt.Sprintf("streams: %v", err), "give the NATS user this right (deploy/accounts.conf)")
+		return
+	}
+	var missing []string
+	differ := false
+	for _, t := range targets {
+		name := t.Kind + " " + t.Name
+		if t.Missing {
+			missing = append(missing, name)
+			continue
+		}
+		if u, ok := t.Unusable(); ok {
+			differ = true
+			d.report(stateFail, fmt.Sprintf("%s: %s is %s: %s", name, u.Field, u.From, u.Effect), "consumer stream plan, consumer stream apply")
+			continue
+		}
+		for _, x := range t.Differences {
+			if x.Effect != "" {
+				differ = true
+				d.report(stateWarn, fmt.Sprintf("%s: %s is %s instead of %s: %s", name, x.Field, x.From, x.To, x.Effect), "consumer stream plan, consumer stream apply")
+			}
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		d.report(stateWarn, "missing: "+joined(missing), "the start of a consumer creates it, or consumer stream apply by a user who may")
+	case !differ:
+		d.report(stateOK, fmt.Sprintf("streams: %d streams, durables and buckets can be used", len(targets)), "")
+	}
+}
+
+// system checks that this configuration belongs to the system behind the stream.
+func (d *doctor) system(b *bus.Bus) {
+	d.progress("reading the identity of the system")
+	system, err := app.CheckSystem(d.inv.ctx, d.inv.cfg, b)
+	switch {
+	case errors.Is(err, app.ErrOtherStore):
+		d.report(stateFail, err.Error(), "see there")
+		return
+	case err != nil:
+		d.report(stateWarn, fmt.Sprintf("system: %v", err), "give the NATS user this right (deploy/accounts.conf)")
+		return
+	case system.ID == "":
+		d.report(stateOK, "system: the first consumer gives it its identity", "")
+		return
+	}
+	what := fmt.Sprintf("system %s: sessions in %s", system.ID, app.StoreName(d.inv.cfg))
+	_, alive, err := bus.ReadSystem(d.inv.ctx, b.JS, app.Layout(d.inv.cfg))
+	switch {
+	case err != nil && !errors.Is(err, jetstream.ErrStreamNotFound):
+		d.report(stateWarn, fmt.Sprintf("%s: %v", what, err), "try again")
+	case alive:
+		d.report(stateOK, what+", consumers are running", "")
+	default:
+		d.report(stateWarn, what+", no consumer takes events", "start one: consumer run")
+	}
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/deploy/deploytest"
+	"intenthint/internal/app/apptest"
+	"intenthint/internal/natstest"
+	"intenthint/model/provider/providertest"
+)
+
+// examine runs the doctor and returns its findings.
+func examine(t *testing.T) (code int, findings []finding, text string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code = runContext(t.Context(), []string{"doctor", "--json"}, &stdout, &stderr)
+	require.NoError(t, json.Unmarshal(stdout.Bytes(), &findings), stdout.String()+stderr.String())
+	return code, findings, stdout.String() + stderr.String()
+}
+
+// finds requires a finding of a status whose text holds a part.
+func finds(t *testing.T, findings []finding, status, part string) {
+	t.Helper()
+	for _, f := range findings {
+		if strings.Contains(f.What, part) {
+			require.Equal(t, status, f.Status, f.What)
+			require.Equal(t, status != stateOK, f.Advice != "", "advice for what is not ok, and only for that: %+v", f)
+			return
+		}
+	}
+	require.Fail(t, "no such finding", "%q in %+v", part, findings)
+}
+
+func TestDoctorBeforeAnythingRuns(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	apptest.Settle(t, map[string]string{"HINT_DATA_DIR": data})
+	code, findings, text := examine(t)
+	require.Zero(t, code, text)
+	finds(t, findings, stateOK, "configuration: no warnings")
+	finds(t, findings, stateOK, "intents in the binary: 43 intents")
+	finds(t, findings, stateOK, "sessions directory")
+	finds(t, findings, stateOK, "HTTP: off")
+	finds(t, findings, stateOK, "NATS: none is running")
+	finds(t, findings, stateOK, "models: none")
+	require.NoDirExists(t, data, "nothing is begun")
+
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, runContext(t.Context(), []string{"doctor"}, &stdout, &stderr), stderr.String())
+	require.Equal(t, len(findings), strings.Count(stdout.String(), "\n"))
+	for line := range strings.Lines(stdout.String()) {
+		require.Regexp(t, `^(ok|warn|fail) +\S`, line)
+	}
+}
+
+func TestDoctorOfARunningSystem(t *testing.T) {
+	model := providertest.New(t)
+	model.Always(providertest.Answer{Text: apptest.HintAnswer})
+	model.Vectors(func(string) []float32 { return []float32{1, 0, 0} })
+	s := start(t, map[string]string{
+		"HINT_HTTP_ADDR": "127.0.0.1:0", "HINT_MODEL": "mock/small", "HINT_EMBEDDING_MODEL": "mock/embed", "HINT_CLASSIFIER": "local",
+		"HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()),
+	})
+	s.Ask(s.Prompt("s", "r", "Hello there."), time.Minute)
+	state := func() (uint64, uint64) {
+		events, err := s.JS.Stream(t.Context(), "OPENCLAW_EVENTS")
+		require.NoError(t, err)
+		letters, err := s.JS.Stream(t.Context(), "OPENCLAW_EVENTS_DLQ")
+		require.NoError(t, err)
+		return events.CachedInfo().State.LastSeq, letters.CachedInfo().State.LastSeq
+	}
+	s.Eventually("the turn", func() bool { n, _ := state(); return n == 1 })
+	asked := model.Count()
+	code, findings, text := examine(t)
+	require.Zero(t, code, text)
+	finds(t, findings, stateOK, "HTTP: a consumer answers")
+	finds(t, findings, stateOK, "NATS: nats://127.0.0.1:")
+	finds(t, findings, stateOK, "JetStream: enabled")
+	finds(t, findings, stateOK, "rights: all 7")
+	finds(t, findings, stateOK, "consumers are running")
+	finds(t, findings, stateOK, "HINT_MODEL mock/small: ok, ")
+	finds(t, findings, stateOK, "HINT_EMBEDDING_MODEL mock/embed: ok, 3 dimensions")
+	events, letters := state()
+	require.Equal(t, uint64(1), events, "no event was published")
+	require.Zero(t, letters)
+	require.GreaterOrEqual(t, model.Count(), asked+2)
+	require.NotContains(t, s.Log.String(), "malformed")
+	s.Ask(s.Prompt("s", "r2", "Hello again."), time.Minute)
+	s.Eventually("events are still applied", func() bool { return strings.Contains(jsonOf(t, s.Document("s")), "Hello again.") })
+}
+
+func TestDoctorFindsFaults(t *testing.T) {
+	model := providertest.New(t)
+	ns := natstest.Start(t, nil)
+	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = taken.Close() })
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	js := natstest.JetStream(t, ns)
+	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OPENCLAW_EVENTS", Subjects: []string{"openclaw.event.>"}, Storage: jetstream.MemoryStorage})
+	require.NoError(t, err)
+	noIntents := t.TempDir()
+	faulty := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(faulty, "a.md"), []byte("---\nid: A\ntriggers: [a]\n---\nA.\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(faulty, "b.md"), []byte("no front matter"), 0o600))
+	providers := fmt.Sprintf(`{"mock":{"baseUrl":%q,"apiKeyEnv":"DOCTOR_KEY"},"keyless":{"baseUrl":%q,"apiKeyEnv":"NO_SUCH_KEY"}}`, model.OpenAIURL(), model.OpenAIURL())
+	t.Setenv("DOCTOR_KEY", "very-secret")
+	for _, row := range []struct {
+		name     string
+		settings map[string]string
+		answer   providertest.Answer
+		code     int
+		status   string
+		part     string
+	}{
+		{"nobody at HINT_NATS_URL", map[string]string{"HINT_NATS_URL": "nats://user:very-secret@127.0.0.1:1"}, providertest.Answer{}, exitFailed, stateFail, "NATS server unreachable"},
+		{"no NATS server", map[string]string{"HINT_NATS_URL": "nats://" + taken.Addr().String()}, providertest.Answer{}, exitFailed, stateFail, "NATS: "},
+		{"missing streams", map[string]string{"HINT_NATS_URL": ns.ClientURL(), "HINT_STREAM": "OTHER", "HINT_SUBJECT_PREFIX": "other"}, providertest.Answer{}, exitOK, stateWarn, "missing: stream OTHER, stream OTHER_DLQ, durable intent-hint"},
+		{"a stream that loses events", map[string]string{"HINT_NATS_URL": ns.ClientURL()}, providertest.Answer{}, exitOK, stateWarn, "storage is memory instead of file"},
+		{"no intents", map[string]string{"HINT_INTENTS_DIR": noIntents}, providertest.Answer{}, exitFailed, stateFail, "0 intents"},
+		{"a faulty intent", map[string]string{"HINT_INTENTS_DIR": faulty}, providertest.Answer{}, exitOK, stateWarn, "1 intent, 1 fault"},
+		{"a port that is taken", map[string]string{"HINT_HTTP_ADDR": web.Listener.Addr().String()}, providertest.Answer{}, exitFailed, stateFail, "HTTP: listen tcp"},
+		{"no key", map[string]string{"HINT_MODEL": "keyless/x", "HINT_PROVIDERS": providers}, providertest.Answer{}, exitFailed, stateFail, "HINT_MODEL keyless/x: "},
+		{"a configuration warning", map[string]string{"HINT_MODEL": "keyless/x", "HINT_PROVIDERS": providers}, providertest.Answer{}, exitFailed, stateWarn, "HINT_MODEL: "},
+		{"a refused key", map[string]string{"HINT_MODEL": "mock/x", "HINT_PROVIDERS": providers}, providertest.Answer{Status: 401}, exitFailed, stateFail, "HINT_MODEL mock/x: failed after"},
+		{"an answer of another form", map[string]string{"HINT_MODEL": "mock/x", "HINT_PROVIDERS": providers}, providertest.Answer{Text: "Sure!"}, exitFailed, stateFail, "HINT_MODEL mock/x: unparsable after"},
+		{"a writer", map[string]string{"HINT_WRITER": "mock/x", "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{"instruction": "Do it."}`}, exitOK, stateOK, "HINT_WRITER mock/x: ok, 6 characters in "},
+		{"a writer that answers in another form", map[string]string{"HINT_WRITER": "mock/x", "HINT_PROVIDERS": providers}, providertest.Answer{Text: "Sure!"}, exitFailed, stateFail, "HINT_WRITER mock/x: unparsable after"},
+		{"a writer without a key", map[string]string{"HINT_WRITER": "keyless/x", "HINT_PROVIDERS": providers}, providertest.Answer{}, exitFailed, stateFail, "HINT_WRITER keyless/x: "},
+		{"a slow fallback", map[string]string{"HINT_MODEL_FALLBACK": "mock/x", "HINT_PROVIDERS": providers, "HINT_TIMEOUT_MS": "500"}, providertest.Answer{Text: apptest.HintAnswer, Delay: 600 * time.Millisecond}, exitOK, stateWarn, "longer than HINT_TIMEOUT_MS (500ms)"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			model.Always(row.answer)
+			apptest.Settle(t, row.settings)
+			code, findings, text := examine(t)
+			require.Equal(t, row.code, code, text)
+			finds(t, findings, row.status, row.part)
+			require.NotContains(t, text, "very-secret")
+		})
+	}
+	events, err := js.Stream(t.Context(), "OPENCLAW_EVENTS")
+	require.NoError(t, err)
+	require.Zero(t, events.CachedInfo().State.LastSeq, "nothing was published")
+}
+
+func TestDoctorExaminesDirectories(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, row := range []struct{ name, dir, status, part string }{
+		{"there", filepath.Dir(file), stateOK, "writable"},
+		{"created later", filepath.Join(filepath.Dir(file), "a", "b"), stateOK, "created at the start"},
+		{"a file", file, stateFail, "is not a directory"},
+		{"below a file", filepath.Join(file, "a"), stateFail, "not a directory"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var stdout bytes.Buffer
+			d := &doctor{inv: &invocation{ctx: t.Context(), stdout: &stdout}}
+			d.directory("data directory", row.dir, "HINT_DATA_DIR")
+			finds(t, d.findings, row.status, row.part)
+			left, err := os.ReadDir(filepath.Dir(file))
+			require.NoError(t, err)
+			require.Len(t, left, 1, "nothing is left")
+		})
+	}
+}
+
+func TestDoctorNamesMissingRights(t *testing.T) {
+	at := newSite(t)
+	code, _, stderr := at.command("operator", nil, "stream", "apply", "--yes")
+	require.Zero(t, code, stderr)
+	doctor := func(user string) (int, []finding, string) {
+		t.Helper()
+		apptest.Settle(t, at.settings(user, nil))
+		return examine(t)
+	}
+	code, findings, text := doctor("consumer")
+	require.Zero(t, code, text)
+	finds(t, findings, stateOK, "rights: all 7")
+	code, findings, text = doctor("gateway")
+	require.Equal(t, exitFailed, code, text)
+	finds(t, findings, stateFail, "right for answering requests")
+	finds(t, findings, stateFail, "right for publishing turns")
+	require.Contains(t, text, "openclaw.event.turn_begun.")
+	for _, user := range deploytest.Users {
+		require.NotContains(t, text, deploytest.Password(user))
+	}
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+
+	"intenthint/classify/evaluate"
+	"intenthint/intents"
+	"intenthint/internal/text"
+)
+
+const (
+	shownChanges = 20  // of each kind of --against
+	shownMessage = 100 // characters of a message
+	shownExample = 60  // characters of an example in a table
+)
+
+// evalText prints an evaluation for people.
+type evalText struct {
+	*evaluation
+	data, dir     string // the file and the directory, as the user named them
+	minConfidence float64
+}
+
+// print writes the evaluation as text. hints are the figures at the configured
+// threshold.
+func (e *evalText) print(out io.Writer, scores []evaluate.IntentScore, hints evaluate.Threshold) error {
+	parts := []func(io.Writer) error{
+		func(w io.Writer) error { return e.figures(w, scores, hints) },
+		func(w io.Writer) error { return byIntent(w, scores) },
+	}
+	if len(e.Confusion) > 0 {
+		parts = append(parts, e.confusions)
+	}
+	if e.Thresholds != nil {
+		parts = append(parts, e.thresholds)
+	}
+	if e.Wrong != nil {
+		parts = append(parts, e.wrong)
+	}
+	if e.Against != nil {
+		parts = append(parts, e.against)
+	}
+	for i, part := range parts {
+		if i > 0 {
+			_, _ = fmt.Fprintln(out)
+		}
+		if err := part(out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func table(out io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(out, 0, 8, 2, ' ', 0) }
+
+func (e *evalText) figures(out io.Writer, scores []evaluate.IntentScore, hints evaluate.Threshold) error {
+	rejected := 0
+	for _, s := range scores {
+		if s.Intent == intents.FallbackID {
+			rejected = s.Answers
+		}
+	}
+	w := table(out)
+	_, _ = fmt.Fprintf(w, "accuracy\t%s\tof %d in scope\n", percent(e.Accuracy, e.N-e.NOOS), e.N-e.NOOS)
+	_, _ = fmt.Fprintf(w, "  forced choice\t%s\t\n", percent(e.AccuracyForced, e.N-e.NOOS))
+	_, _ = fmt.Fprintf(w, "out-of-scope recall\t%s\tof %d out of scope\n", percent(e.OOSRecall, e.NOOS), e.NOOS)
+	_, _ = fmt.Fprintf(w, "  precision\t%s\tof %d answered %s\n", percent(e.OOSPrecision, rejected), rejected, intents.FallbackID)
+	_, _ = fmt.Fprintf(w, "calibration error\t%.3f\tECE, 15 bins\n", e.ECE)
+	_, _ = fmt.Fprintf(w, "hinted\t%s\tof %d, HINT_MIN_CONFIDENCE %g\n", percent(e.Hinted, e.N), e.N, e.minConfidence)
+	_, _ = fmt.Fprintf(w, "  precision\t%s\tof the hints\n", percentOf(e.Precision, e.Hinted > 0))
+	_, _ = fmt.Fprintf(w, "  out of scope\t%s\tof %d, %s with an intent\n", percent(e.OOSHinted, e.NOOS), e.NOOS, percent(hints.OOSMisled, e.NOOS))
+	_, _ = fmt.Fprintf(w, "latency\t%.0f µs\tp99 %.0f µs\n", e.P50Us, e.P99Us)
+	_, _ = fmt.Fprintf(w, "load and training\t%.0f ms\t\n", e.LoadMs)
+	if e.EmbedMs > 0 {
+		_, _ = fmt.Fprintf(w, "vectors and training on them\t%.0f ms\t\n", e.EmbedMs)
+	}
+	return w.Flush()
+}
+
+func byIntent(out io.Writer, scores []evaluate.IntentScore) error {
+	w := table(out)
+	_, _ = fmt.Fprintln(w, "INTENT\tRECALL\tPRECISION\tN")
+	for _, s := range scores {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\n", text.OneLine(s.Intent, shownExample), percent(s.Recall(), s.N), percent(s.Precision(), s.Answers), s.N)
+	}
+	return w.Flush()
+}
+
+func (e *evalText) confusions(out io.Writer) error {
+	w := table(out)
+	_, _ = fmt.Fprintln(w, "WANTED\tANSWERED\tN\tEXAMPLE")
+	for _, p := range e.Confusion {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", text.OneLine(p.Want, shownExample), p.Got, p.N, text.OneLine(p.Example, shownExample))
+	}
+	return w.Flush()
+}
+
+func (e *evalText) thresholds(out io.Writer) error {
+	w := table(out)
+	_, _ = fmt.Fprintln(w, "HINT_MIN_CONFIDENCE\tHINTED\tPRECISION\tOUT OF SCOPE\tWITH AN INTENT")
+	for _, t := range e.Thresholds {
+		mark := ""
+		if t.MinConfidence == e.minConfidence {
+			mark = " (now)"
+		}
+		_, _ = fmt.Fprintf(w, "%.2f%s\t%s\t%s\t%s\t%s\n", t.MinConfidence, mark, percent(t.Hinted, e.N), percentOf(t.Precision, t.Hinted > 0),
+			percent(t.OOSHinted, e.NOOS), percent(t.OOSMisled, e.NOOS))
+	}
+	return w.Flush()
+}
+
+func (e *evalText) wrong(out io.Writer) error {
+	_, err := fmt.Fprintf(out, "WRONG (%d of %d)\n", len(e.Wrong), e.N)
+	for _, p := range e.Wrong {
+		_, _ = fmt.Fprintf(out, "%s:%d: %s\n", e.data, p.Line, text.OneLine(p.Text, shownMessage))
+		_, _ = fmt.Fprintf(out, "    expected %s, got %s; runner-up %s %.2f\n", expected(p.Intent, p.Intents), p.answer, cmp.Or(p.RunnerUp, "none"), p.RunnerUpConfidence)
+		if p.MisledBy != "" {
+			_, _ = fmt.Fprintf(out, "    misled by “%s”, similarity %.2f\n", p.MisledBy, p.Similarity)
+		}
+	}
+	return err
+}
+
+func (e *evalText) against(out io.Writer) error {
+	a := e.Against
+	_, _ = fmt.Fprintf(out, "%s AGAINST %s\n", e.dir, a.Intents)
+	w := table(out)
+	_, _ = fmt.Fprintln(w, "\tBEFORE\tAFTER\tCHANGE")
+	inScope := e.N - e.NOOS
+	for _, row := range []struct {
+		name          string
+		before, after float64
+		of            int
+	}{
+		{"accuracy", e.Accuracy, a.Accuracy, inScope},
+		{"  forced choice", e.AccuracyForced, a.AccuracyForced, inScope},
+		{"out-of-scope recall", e.OOSRecall, a.OOSRecall, e.NOOS},
+		{"  precision", e.OOSPrecision, a.OOSPrecision, e.N},
+		{"hinted", e.Hinted, a.Hinted, e.N},
+		{"  precision", e.Precision, a.Precision, e.N},
+		{"  out of scope", e.OOSHinted, a.OOSHinted, e.NOOS},
+	} {
+		points := "-"
+		if row.of > 0 {
+			// Adding 0 turns -0 into 0.
+			points = fmt.Sprintf("%+.1f", math.Round(1000*(row.after-row.before))/10+0)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", row.name, percent(row.before, row.of), percent(row.after, row.of), points)
+	}
+	_, _ = fmt.Fprintf(w, "calibration error\t%.3f\t%.3f\t%+.3f\n", e.ECE, a.ECE, a.ECE-e.ECE)
+	_, _ = fmt.Fprintf(w, "latency\t%.0f µs\t%.0f µs\t\n", e.P50Us, a.P50Us)
+	_, _ = fmt.Fprintf(w, "load and training\t%.0f ms\t%.0f ms\t\n", e.LoadMs, a.LoadMs)
+	if e.EmbedMs+a.EmbedMs > 0 {
+		_, _ = fmt.Fprintf(w, "vectors and training on them\t%.0f ms\t%.0f ms\t\n", e.EmbedMs, a.EmbedMs)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, list := range []struct {
+		name    string
+		changes []change
+	}{{"BETTER", a.Better}, {"WORSE", a.Worse}, {"CHANGED, AS RIGHT OR WRONG AS BEFORE", a.Changed}} {
+		if _, err := fmt.Fprintf(out, "\n%s (%d)\n", list.name, len(list.changes)); err != nil {
+			return err
+		}
+		for _, c := range list.changes[:min(len(list.changes), shownChanges)] {
+			_, _ = fmt.Fprintf(out, "%s:%d: %s\n", e.data, c.Line, text.OneLine(c.Text, shownMessage))
+			_, _ = fmt.Fprintf(out, "    expected %s, before %s, after %s\n", expected(c.Intent, c.Intents), c.Before, c.After)
+		}
+		if more := len(list.changes) - shownChanges; more > 0 {
+			_, _ = fmt.Fprintf(out, "… and %d more (--json lists all)\n", more)
+		}
+	}
+	return nil
+}
+
+// String is the answer in a sentence.
+func (a answer) String() string {
+	if a.Error != "" {
+		return "no answer (" + text.OneLine(a.Error, shownMessage) + ")"
+	}
+	s := fmt.Sprintf("%s %.2f", a.Predicted, a.Confidence)
+	if !a.Hinted {
+		s += " (no hint)"
+	}
+	return s
+}
+
+// expected names the intents that are right.
+func expected(id string, all []string) string {
+	if len(all) == 0 {
+		all = []string{id}
+	}
+	return text.OneLine(strings.Join(all, " or "), shownMessage)
+}
+
+// percent formats a ratio, or returns a dash when the total is 0.
+func percent(share float64, of int) string { return percentOf(share, of > 0) }
+
+// percentOf formats a ratio, or returns a dash when it is one of nothing.
+func percentOf(share float64, known bool) string {
+	if !known {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f %%", 100*share)
+}

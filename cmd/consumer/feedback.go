@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"intenthint/internal/app"
+	"intenthint/internal/bus"
+	"intenthint/internal/text"
+	"intenthint/payload"
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+type feedbackCmd struct {
+	RunID   string `arg:"" name:"run" help:"The run id of a turn (RUN of sessions turns)."`
+	Verdict string `arg:"" enum:"right,wrong" help:"Whether the intent is the right one: ${enum}."`
+	Intent  string `placeholder:"ID" help:"The intent that would have been right; OTHER for none."`
+	Session string `placeholder:"S" help:"The session id or session key of the turn. Faster where there are many sessions."`
+	Agent   string `placeholder:"A" help:"The agent of the turn. Default: that of its session."`
+	By      string `placeholder:"NAME" help:"Who says so. Kept with the turn."`
+}
+
+// Help is the longer text of `consumer feedback --help`.
+func (feedbackCmd) Help() string {
+	return `Marks the hint of a turn as right or wrong: publishes a feedback event for the session that has the run. Of several the latest counts. It is kept with the turn, in session files too; sessions turns --jsonl uses it as the label of the message. Without a running consumer the event waits in the stream.
+
+  consumer feedback 7f3c1e right
+  consumer feedback 7f3c1e wrong --intent MEMORY_LOOKUP --by ada
+
+Exit code 1: no turn has this run, several sessions have it, or the stream did not take the event.`
+}
+
+func (c *feedbackCmd) Run(inv *invocation) error {
+	b, err := openForReading(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	sessions, err := app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	if err != nil {
+		return err
+	}
+	found, err := c.find(inv, sessions)
+	if err != nil {
+		return err
+	}
+	said := payload.Feedback{Kind: payload.FeedbackHint, RunID: c.RunID, Verdict: c.Verdict, Intent: c.intent(inv), By: c.By}
+	ctx := payload.Context{
+		RunID: c.RunID, AgentID: cmp.Or(c.Agent, found.AgentID, payload.Context{SessionKey: found.SessionKey}.Agent()),
+		SessionID: found.SessionID, SessionKey: found.SessionKey,
+	}
+	if err := publishFeedback(inv, b, ctx, said); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(inv.stdout, "marked run %s of session %s: %s\n", text.OneLine(c.RunID, 200), text.OneLine(ctx.Session(), 200), verdictOf(said.Verdict, said.Intent))
+	return err
+}
+
+// verdictOf shows a verdict and the intent that would have been right.
+func verdictOf(verdict, intent string) string {
+	if intent == "" {
+		return verdict
+	}
+	return verdict + " (" + text.OneLine(intent, 60) + ")"
+}
+
+// intent returns the --intent as the catalogue spells it. One that is not there
+// is taken, as the consumers may have another catalogue.
+func (c *feedbackCmd) intent(inv *invocation) string {
+	id := strings.TrimSpace(c.Intent)
+	if id == "" {
+		return ""
+	}
+	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	if err != nil {
+		return id
+	}
+	known, ok := catalog.Lookup(id)
+	if !ok {
+		_, _ = fmt.Fprintf(inv.stderr, "no intent %q in %s; it is kept as it is\n", text.OneLine(id, 60), cmp.Or(inv.cfg.IntentsDir, "the built-in definitions"))
+		return id
+	}
+	return known.ID
+}
+
+// find returns the session that has the run.
+func (c *feedbackCmd) find(inv *invocation, sessions store.Store) (store.Summary, error) {
+	list, err := sessions.List(inv.ctx)
+	if err != nil {
+		return store.Summary{}, err
+	}
+	var found []store.Summary
+	bar := newProgress(inv.stderr)
+	bar.label = "sessions"
+	for i, s := range list {
+		bar.show(i, len(list))
+		if c.Session != "" && c.Session != s.SessionID && c.Session != s.SessionKey && c.Session != s.Token {
+			continue
+		}
+		has := false
+		if err := eachTurn(inv.ctx, sessions, s.Name(), func(t *store.Turn) { has = has || t.RunID == c.RunID }); err != nil {
+			bar.clear()
+			return store.Summary{}, err
+		}
+		if has {
+			found = append(found, s)
+		}
+	}
+	bar.clear()
+	where := app.StoreName(inv.cfg)
+	if c.Session != "" {
+		where = "session " + text.OneLine(c.Session, 200) + " of " + where
+	}
+	switch len(found) {
+	case 0:
+		return store.Summary{}, fmt.Errorf("no turn of run %q in %s (consumer sessions turns lists them)", c.RunID, where)
+	case 1:
+		return found[0], nil
+	}
+	var names []string
+	for _, s := range found {
+		names = append(names, text.OneLine(s.Name(), 60))
+	}
+	return store.Summary{}, fmt.Errorf("run %q is in %s, name one with --session: %s", c.RunID, count(len(found), "session"), strings.Join(names, ", "))
+}
+
+// publishFeedback publishes a feedback event, and waits until the stream has it.
+func publishFeedback(inv *invocation, b *bus.Bus, ctx payload.Context, said payload.Feedback) error {
+	event, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	id := nuid.Next()
+	body, err := json.Marshal(payload.Envelope{
+		Hook: subjects.HookFeedback, Event: event, Ctx: ctx.Append(nil), TS: time.Now().UnixMilli(), ID: id,
+	})
+	if err != nil {
+		return err
+	}
+	subject := subjects.Prefix(inv.cfg.Bus.Prefix).Event(subjects.HookFeedback, ctx.Agent(), ctx.Session())
+	_, err = b.JS.Publish(inv.ctx, subject, body, jetstream.WithMsgID(id), jetstream.WithExpectStream(inv.cfg.Bus.Stream))
+	switch denied := b.NC.LastError(); {
+	case err == nil:
+		return nil
+	case errors.Is(denied, nats.ErrPermissionViolation):
+		err = denied // the server drops what a user may not send
+	case errors.Is(err, jetstream.ErrNoStreamResponse):
+		err = fmt.Errorf("no stream takes %s (consumer stream plan)", subject)
+	}
+	return fmt.Errorf("feedback not published: %w", err)
+}

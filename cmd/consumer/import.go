@@ -1,0 +1,284 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"intenthint/intents"
+	"intenthint/intents/expand"
+	"intenthint/internal/text"
+)
+
+type importCmd struct {
+	Dir       string `arg:"" type:"path" help:"The directory of intent files to import, for example the original plugin's."`
+	Overwrite bool   `help:"Replace files of the same name that differ. Without it they are kept."`
+	Yes       bool   `short:"y" help:"Copy without asking."`
+	DryRun    bool   `help:"Only show what would be loaded, and why not."`
+	JSON      bool   `name:"json" help:"Print one JSON object instead of the table. Never asks, so it needs --yes or --dry-run."`
+}
+
+// Help is the longer text of `consumer intents import --help`.
+func (importCmd) Help() string {
+	return `Shows what each *.md file of the directory gives: its id, name and examples, what it warns of, and what becomes of it: new, same (already there), overwrite, differs (a file of that name has other content, and is kept), taken (another file has the id), or unusable, with the reason. After a yes it copies the new ones to HINT_INTENTS_DIR, with --overwrite also those that differ. A running consumer loads them at once. Faults go to standard error, as from "consumer intents lint".
+
+Exit code 1: a file was left out, or the copying was not confirmed. Files that are there already do not count.`
+}
+
+// Validate is called by kong.
+func (c *importCmd) Validate() error {
+	switch {
+	case c.Yes && c.DryRun:
+		return errors.New("--yes and --dry-run cannot be used together")
+	case c.JSON && !c.Yes && !c.DryRun:
+		return errors.New("--json never asks, add --yes or --dry-run")
+	}
+	return nil
+}
+
+// What becomes of a file that is imported.
+const (
+	importNew       = "new"
+	importSame      = "same"
+	importOverwrite = "overwrite"
+	importDiffers   = "differs"
+	importTaken     = "taken"
+	importUnusable  = "unusable"
+)
+
+// imported is one file of an import.
+type imported struct {
+	File     string   `json:"file"`
+	ID       string   `json:"id,omitempty"`
+	Name     string   `json:"name,omitempty"`
+	Enabled  bool     `json:"enabled"`
+	Examples int      `json:"examples"`
+	Keywords int      `json:"keywords"`
+	Skills   []string `json:"skills"` // that the prompt names
+	State    string   `json:"state"`
+	Reason   string   `json:"reason,omitempty"` // why it is left out
+	Warnings []string `json:"warnings"`         // "line N: …"
+
+	data, there []byte // its content, and that of the file in its place
+}
+
+// leftOut reports whether the file is not in the target afterwards.
+func (f imported) leftOut() bool {
+	return f.State == importDiffers || f.State == importTaken || f.State == importUnusable
+}
+
+// importing is what --json prints.
+type importing struct {
+	Dir    string     `json:"dir"`
+	Into   string     `json:"into,omitempty"` // "" without HINT_INTENTS_DIR
+	Files  []imported `json:"files"`
+	Copied []string   `json:"copied"`
+}
+
+func (c *importCmd) Run(inv *invocation) error {
+	out, err := c.plan(inv)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		if err := out.print(inv); err != nil {
+			return err
+		}
+	}
+	undone := c.copy(inv, &out)
+	if c.JSON {
+		if err := printJSON(inv, out); err != nil {
+			return err
+		}
+	}
+	if undone == nil && slices.ContainsFunc(out.Files, imported.leftOut) {
+		undone = errSaid
+	}
+	return undone
+}
+
+// plan finds what becomes of each file.
+func (c *importCmd) plan(inv *invocation) (importing, error) {
+	out := importing{Dir: c.Dir, Into: inv.cfg.IntentsDir, Files: []imported{}, Copied: []string{}}
+	source, err := intentsFS(c.Dir)
+	if err != nil {
+		return out, err
+	}
+	files, faults, err := intents.Load(source)
+	if err != nil {
+		return out, err
+	}
+	for _, file := range files {
+		f, err := usable(source, file)
+		if err != nil {
+			return out, err
+		}
+		out.Files = append(out.Files, f)
+	}
+	out.blame(inv, faults)
+	if len(out.Files) == 0 {
+		return out, fmt.Errorf("no intent files (*.md) in %s", c.Dir)
+	}
+	slices.SortFunc(out.Files, func(a, b imported) int { return cmp.Compare(a.File, b.File) })
+	if out.Into == "" {
+		return out, nil
+	}
+	target, err := intentsFS(out.Into)
+	if err != nil {
+		return out, err
+	}
+	present, _, err := intents.Load(target)
+	if err != nil {
+		return out, err
+	}
+	for i := range out.Files {
+		if err := out.Files[i].compare(target, present, c.Overwrite); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// usable is a file that can be loaded.
+func usable(source fs.FS, file intents.File) (imported, error) {
+	in := file.Intent
+	f := imported{
+		File: file.Name, ID: in.ID, Name: in.Name, Enabled: file.Enabled, Examples: len(in.Examples), Keywords: len(in.Fastpath.Keywords),
+		Skills: []string{}, State: importNew, Warnings: []string{},
+	}
+	for _, m := range intents.SkillMentions(in.Prompt) {
+		if m.Name != "" && !slices.Contains(f.Skills, m.Name) {
+			f.Skills = append(f.Skills, m.Name)
+		}
+	}
+	var err error
+	f.data, err = fs.ReadFile(source, file.Name)
+	return f, err
+}
+
+// blame adds the faults to their files, and the files that cannot be used because of
+// them.
+func (out *importing) blame(inv *invocation, faults []intents.Fault) {
+	for _, fault := range faults {
+		i := slices.IndexFunc(out.Files, func(f imported) bool { return f.File == fault.File })
+		if i < 0 {
+			i = len(out.Files)
+			out.Files = append(out.Files, imported{File: fault.File, Skills: []string{}, State: importUnusable, Warnings: []string{}})
+		}
+		f, line := &out.Files[i], fmt.Sprintf("line %d: %s", fault.Line, fault.Reason)
+		// Of two files with one id the one that is not used has a warning only.
+		if f.State == importUnusable && (fault.Severity == intents.Error || fault.Severity == intents.Warning && f.Reason == "") {
+			f.Reason = cmp.Or(f.Reason, line)
+		} else {
+			f.Warnings = append(f.Warnings, line)
+		}
+		fault.File = filepath.Join(out.Dir, fault.File)
+		_, _ = fmt.Fprintln(inv.stderr, fault)
+	}
+}
+
+// compare finds what is in the place of a file that can be used.
+func (f *imported) compare(target fs.FS, present []intents.File, overwrite bool) error {
+	if f.State == importUnusable {
+		return nil
+	}
+	for _, other := range present {
+		if other.Name != f.File && strings.EqualFold(other.Intent.ID, f.ID) {
+			f.State, f.Reason = importTaken, fmt.Sprintf("%s has the id %s", other.Name, other.Intent.ID)
+			return nil
+		}
+	}
+	there, err := fs.ReadFile(target, f.File)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case bytes.Equal(there, f.data):
+		f.State = importSame
+	case overwrite:
+		f.State, f.there = importOverwrite, there
+	default:
+		f.State, f.Reason = importDiffers, "a file of this name has other content"
+	}
+	return nil
+}
+
+func (out importing) print(inv *invocation) error {
+	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "FILE\tID\tNAME\tEXAMPLES\tWARNINGS\tSTATE\tREASON")
+	for _, f := range out.Files {
+		state := f.State
+		if f.State != importUnusable && !f.Enabled {
+			state += " (disabled)"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%s\n", text.OneLine(f.File, 60), cmp.Or(f.ID, "-"), text.OneLine(cmp.Or(f.Name, "-"), 40),
+			f.Examples, len(f.Warnings), state, text.OneLine(cmp.Or(f.Reason, "-"), 120))
+	}
+	return w.Flush()
+}
+
+// copy asks for confirmation and copies the files.
+func (c *importCmd) copy(inv *invocation, out *importing) error {
+	fresh, replaced := 0, 0
+	for _, f := range out.Files {
+		switch f.State {
+		case importNew:
+			fresh++
+		case importOverwrite:
+			replaced++
+		}
+	}
+	switch {
+	case c.DryRun:
+		return nil
+	case out.Into == "":
+		return usageError("nothing was copied: set HINT_INTENTS_DIR to the directory that the files should be copied to, or add --dry-run")
+	case fresh+replaced == 0:
+		_, _ = fmt.Fprintln(inv.stderr, "nothing to copy")
+		return nil
+	}
+	question := fmt.Sprintf("Copy %s to %s?", count(fresh, "file"), out.Into)
+	if replaced > 0 {
+		question = fmt.Sprintf("Copy %s to %s, and overwrite %s there?", count(fresh, "file"), out.Into, count(replaced, "file"))
+	}
+	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {
+		return err
+	}
+	if inv.ctx.Err() != nil {
+		return errInterrupted
+	}
+	var errs []error
+	for _, f := range out.Files {
+		if f.State != importNew && f.State != importOverwrite {
+			continue
+		}
+		path := filepath.Join(out.Into, f.File)
+		if err := f.write(path); err != nil {
+			errs = append(errs, fmt.Errorf("not copied: %w", err))
+			continue
+		}
+		out.Copied = append(out.Copied, path)
+	}
+	_, _ = fmt.Fprintf(inv.stderr, "%s copied to %s\n", count(len(out.Copied), "file"), out.Into)
+	return errors.Join(errs...)
+}
+
+// write puts the file in its place. It replaces nothing but what was looked at.
+func (f imported) write(path string) error {
+	if f.State == importOverwrite {
+		return expand.Replace(path, f.there, f.data)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the built-in definitions
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(f.data)
+	return errors.Join(err, file.Close())
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/app/apptest"
+)
+
+// foreign are the intent files of another program.
+var foreign = map[string]string{
+	"memory-lookup.md": "---\ntriggers: [The user asks what was said.]\nexamples: [what did I say, when was that]\n---\nLook it up with skill: memory.\n",
+	"old.md":           "---\nid: OLD\nname: Old one\nenabled: false\nkeywords: [old]\ntriggers: [t]\ncolour: red\n---\nBody.\n",
+	"broken.md":        "---\nid: BROKEN\n---\nBody.\n",
+	"a-twin.md":        "---\nid: TWIN\ntriggers: [t]\n---\nFirst.\n",
+	"b-twin.md":        "---\nid: twin\ntriggers: [t]\n---\nSecond.\n",
+	"notes.txt":        "no intent",
+}
+
+// importFrom runs the command in this process, with a directory of foreign files.
+func importFrom(t *testing.T, into string, args ...string) (code int, stdout, stderr, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, data := range foreign {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
+	}
+	settings := map[string]string{}
+	if into != "" {
+		settings["HINT_INTENTS_DIR"] = into
+	}
+	apptest.Settle(t, settings)
+	var out, errs bytes.Buffer
+	code = runContext(t.Context(), append([]string{"intents", "import", dir}, args...), &out, &errs)
+	return code, out.String(), errs.String(), dir
+}
+
+// columns are the fields of each line of a table.
+func columns(table string) (out []string) {
+	for line := range strings.Lines(table) {
+		out = append(out, strings.Join(strings.Fields(line), " "))
+	}
+	return out
+}
+
+func TestImportShowsWhatADirectoryGives(t *testing.T) {
+	code, stdout, stderr, dir := importFrom(t, "", "--dry-run")
+	require.Equal(t, exitFailed, code, "files are left out")
+	require.Equal(t, []string{
+		"FILE ID NAME EXAMPLES WARNINGS STATE REASON",
+		"a-twin.md - - 0 0 unusable line 2: id TWIN is also the id of b-twin.md, which overrides this file",
+		"b-twin.md twin Twin 0 0 new -",
+		"broken.md - - 0 0 unusable line 1: triggers is missing",
+		"memory-lookup.md MEMORY_LOOKUP Memory Lookup 2 0 new -",
+		"old.md OLD Old one 0 2 new (disabled) -",
+	}, columns(stdout))
+	require.Contains(t, stderr, filepath.Join(dir, "broken.md")+":1: triggers is missing\n")
+	require.Contains(t, stderr, filepath.Join(dir, "old.md")+":5: keywords stands outside of fastpath")
+}
+
+func TestImportCopies(t *testing.T) {
+	into := t.TempDir()
+	code, _, stderr, _ := importFrom(t, into)
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, stderr, "nothing was changed: standard input is not a terminal, add --yes")
+	require.Empty(t, content(t, os.DirFS(into)))
+
+	code, _, stderr, _ = importFrom(t, into, "--yes")
+	require.Equal(t, exitFailed, code, "files are left out")
+	require.Contains(t, stderr, "3 files copied to "+into)
+	want := map[string]string{}
+	for _, name := range []string{"memory-lookup.md", "old.md", "b-twin.md"} {
+		want[name] = foreign[name]
+	}
+	require.Equal(t, want, content(t, os.DirFS(into)))
+
+	code, stdout, stderr, _ := importFrom(t, into, "--yes")
+	require.Equal(t, exitFailed, code)
+	require.Equal(t, 3, strings.Count(stdout, " same"))
+	require.Contains(t, stderr, "nothing to copy")
+	require.Equal(t, want, content(t, os.DirFS(into)))
+}
+
+func TestImportOverwritesNothingUnasked(t *testing.T) {
+	into := t.TempDir()
+	own := map[string]string{
+		"old.md":    "---\nid: OLD\ntriggers: [t]\n---\nMine.\n",
+		"recall.md": "---\nid: memory_lookup\ntriggers: [t]\n---\nMine.\n",
+	}
+	for name, data := range own {
+		require.NoError(t, os.WriteFile(filepath.Join(into, name), []byte(data), 0o600))
+	}
+	code, stdout, _, _ := importFrom(t, into, "--yes")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, columns(stdout), "old.md OLD Old one 0 2 differs (disabled) a file of this name has other content")
+	require.Contains(t, columns(stdout), "memory-lookup.md MEMORY_LOOKUP Memory Lookup 2 0 taken recall.md has the id memory_lookup")
+	now := content(t, os.DirFS(into))
+	require.Equal(t, foreign["b-twin.md"], now["b-twin.md"])
+	delete(now, "b-twin.md")
+	require.Equal(t, own, now)
+
+	_, _, stderr, _ := importFrom(t, into, "--yes", "--overwrite")
+	require.Contains(t, stderr, "1 file copied")
+	now = content(t, os.DirFS(into))
+	require.Equal(t, foreign["old.md"], now["old.md"])
+	require.Equal(t, own["recall.md"], now["recall.md"], "an id has one file")
+}
+
+func TestImportAsJSON(t *testing.T) {
+	into := t.TempDir()
+	code, stdout, _, dir := importFrom(t, into, "--yes", "--json")
+	require.Equal(t, exitFailed, code)
+	var out importing
+	require.NoError(t, json.Unmarshal([]byte(stdout), &out))
+	require.Equal(t, []string{dir, into}, []string{out.Dir, out.Into})
+	require.Len(t, out.Copied, 3)
+	require.Len(t, out.Files, 5)
+	require.Equal(t, imported{
+		File: "memory-lookup.md", ID: "MEMORY_LOOKUP", Name: "Memory Lookup", Enabled: true, Examples: 2,
+		Skills: []string{"memory"}, State: importNew, Warnings: []string{},
+	}, out.Files[3])
+	old := out.Files[4]
+	require.Equal(t, 1, old.Keywords)
+	require.Equal(t, []string{"line 5: keywords stands outside of fastpath and is read as fastpath.keywords", `line 7: the field "colour" is unknown and ignored`}, old.Warnings)
+	require.Equal(t, "line 1: triggers is missing", out.Files[2].Reason)
+}
+
+func TestImportRefuses(t *testing.T) {
+	empty := t.TempDir()
+	for _, row := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"nowhere to copy to", []string{"intents", "import", apptest.WriteIntents(t), "--yes"}, exitUsage, "set HINT_INTENTS_DIR"},
+		{"an empty directory", []string{"intents", "import", empty, "--dry-run"}, exitFailed, "no intent files (*.md) in " + empty},
+		{"no directory", []string{"intents", "import", filepath.Join(empty, "x"), "--dry-run"}, exitFailed, "no such file or directory"},
+		{"a question in JSON", []string{"intents", "import", empty, "--json"}, exitUsage, "--json never asks"},
+		{"yes and no", []string{"intents", "import", empty, "--yes", "--dry-run"}, exitUsage, "cannot be used together"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			apptest.Settle(t, nil)
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, row.code, runContext(t.Context(), row.args, &stdout, &stderr), stderr.String())
+			require.Contains(t, stderr.String(), row.want)
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/app/apptest"
+	"intenthint/internal/golden"
+)
+
+func TestLintAdvises(t *testing.T) {
+	apptest.Settle(t, nil)
+	dir := t.TempDir()
+	write := func(name, content string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	write("light.md", "---\nid: LIGHT\ntriggers: [lamps]\nexamples: [turn on the lamp, lamp off please, switch the lamp on, next song please now, play the next song, stop this song]\n---\nx\n")
+	write("music.md", "---\nid: MUSIC\ntriggers: [songs]\nexamples: [play a song, next song please, stop the song, play the song again, play this song, next song, song off, play that song, play my song, song please]\n---\nx\n")
+	write("other.md", "---\nid: OTHER\ntriggers: [nothing]\n---\nx\n")
+	var stdout, stderr apptest.Buffer
+	require.Equal(t, exitOK, runContext(t.Context(), []string{"intents", "lint", dir}, &stdout, &stderr))
+	require.Empty(t, stdout.String())
+	require.Equal(t, exitOK, runContext(t.Context(), []string{"intents", "lint", "--advise", dir}, &stdout, &stderr))
+	golden.Equal(t, "advice.txt", stdout.String())
+}
+
+func TestLintOfADirectoryWithoutAUsableFileFails(t *testing.T) {
+	apptest.Settle(t, nil)
+	dir := t.TempDir()
+	var stdout, stderr apptest.Buffer
+	require.Equal(t, exitFailed, runContext(t.Context(), []string{"intents", "lint", dir}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "no usable intent file in "+dir)
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"intenthint/internal/app"
+	"intenthint/internal/bus"
+	"intenthint/internal/text"
+	"intenthint/knowhub"
+	"intenthint/knowhub/bucket"
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/safety"
+)
+
+// errKnowHubOff reports that the settings do not turn KnowHub on.
+var errKnowHubOff = errors.New(`KnowHub is off; HINT_KNOWHUB='{"enabled": true}' turns it on`)
+
+// experiences is the bucket of experiences, and the rules by which a command
+// changes it.
+type experiences struct {
+	*bus.Bus
+	kept    *bucket.Experiences
+	service *knowhub.Service
+	set     *knowhub.Settings
+}
+
+// openKnowHub connects as [openForReading] does. The index is the consumers'; a
+// command reads the bucket.
+func openKnowHub(inv *invocation) (*experiences, error) {
+	if !inv.cfg.KnowHub.Enabled {
+		return nil, errKnowHubOff
+	}
+	set, err := app.KnowHubSettings(inv.cfg, app.Observer{}, nil)
+	if err != nil {
+		return nil, err
+	}
+	b, err := openForReading(inv)
+	if err != nil {
+		return nil, err
+	}
+	x := &experiences{Bus: b, kept: app.Experiences(app.Layout(inv.cfg), b.JS), set: set}
+	x.service = knowhub.New(knowhub.Options{Experiences: x.kept, Marks: safety.Marks, Log: inv.quiet()})
+	x.service.Use(set)
+	return x, nil
+}
+
+// all returns the experiences that a filter lets through, newest first.
+func (x *experiences) all(ctx context.Context, keep func(experience.Experience) bool) ([]experience.Experience, error) {
+	var out []experience.Experience
+	err := x.kept.All(ctx, func(e experience.Experience) error {
+		if keep(e) {
+			out = append(out, e)
+		}
+		return nil
+	})
+	slices.SortFunc(out, func(a, b experience.Experience) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return out, err
+}
+
+// chosen are the flags that choose experiences.
+type chosen struct {
+	Status string `enum:",pending,approved,rejected" default:"" placeholder:"S" help:"Only those that are pending, approved or rejected."`
+	Agent  string `placeholder:"A" help:"Only those of this agent."`
+}
+
+func (c chosen) holds(e experience.Experience) bool {
+	return (c.Status == "" || string(e.Status) == c.Status) && (c.Agent == "" || e.AgentID == c.Agent)
+}
+
+type knowhubLsCmd struct {
+	chosen
+	JSON bool `name:"json" help:"Print a JSON array."`
+}
+
+// Help is the longer text of `consumer knowhub ls --help`.
+func (knowhubLsCmd) Help() string {
+	return `Lists experiences, the newest first.
+
+  consumer knowhub ls --status pending
+  consumer knowhub ls --agent main --json`
+}
+
+func (c *knowhubLsCmd) Run(inv *invocation) error {
+	x, err := openKnowHub(inv)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	found, err := x.all(inv.ctx, c.holds)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(inv, orEmpty(found))
+	}
+	if len(found) == 0 {
+		_, err := fmt.Fprintf(inv.stderr, "no such experiences in bucket %s\n", app.Layout(inv.cfg).Experiences().Bucket)
+		return err
+	}
+	return printExperiences(inv, found)
+}
+
+func printExperiences(inv *invocation, found []experience.Experience) error {
+	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "ID\tCREATED\tSTATUS\tAGENT\tTASK\tRESULT")
+	for _, e := range found {
+		status := string(e.Status)
+		if len(e.Flags) > 0 {
+			status += "!"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.CreatedAt.Local().Format(time.DateTime), status,
+			text.OneLine(cmp.Or(e.AgentID, "-"), 30), text.OneLine(e.Task, 50), text.OneLine(e.Result, 60))
+	}
+	return w.Flush()
+}
+
+type knowhubShowCmd struct {
+	ID string `arg:"" help:"The id of an experience, as ls prints it."`
+}
+
+func (c *knowhubShowCmd) Run(inv *invocation) error {
+	x, err := openKnowHub(inv)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	e, err := x.service.Content(inv.ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	return printJSON(inv, e)
+}
+
+// deciding are the arguments of a decision.
+type deciding struct {
+	IDs []string `arg:"" name:"id" help:"The ids of experiences, as ls prints them."`
+	By  string   `placeholder:"NAME" help:"Who decides."`
+}
+
+type knowhubApproveCmd struct{ deciding }
+
+// Help is the longer text of `consumer knowhub approve --help`.
+func (knowhubApproveCmd) Help() string {
+	return `Approves experiences, so that agents find them.
+
+  consumer knowhub approve 3b7740fb5e6c2ab949d40e04771184dc --by ada
+
+Exit code 1: an id is not known, or was decided otherwise before.`
+}
+
+func (c *knowhubApproveCmd) Run(inv *invocation) error {
+	return c.run(inv, "approved", (*knowhub.Service).Approve)
+}
+
+type knowhubRejectCmd struct{ deciding }
+
+// Help is the longer text of `consumer knowhub reject --help`.
+func (knowhubRejectCmd) Help() string {
+	return `Rejects experiences: no agent finds them, also when they are submitted again.
+
+  consumer knowhub reject 3b7740fb5e6c2ab949d40e04771184dc --by ada
+
+Exit code 1: an id is not known, or was decided otherwise before.`
+}
+
+func (c *knowhubRejectCmd) Run(inv *invocation) error {
+	return c.run(inv, "rejected", (*knowhub.Service).Reject)
+}
+
+func (d deciding) run(inv *invocation, word string, decide func(*knowhub.Service, context.Context, string, string) (experience.Experience, error)) error {
+	x, err := openKnowHub(inv)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	var failed []error
+	for _, id := range d.IDs {
+		e, err := decide(x.service, inv.ctx, id, d.By)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", text.OneLine(id, 44), err))
+			continue
+		}
+		_, _ = fmt.Fprintf(inv.stdout, "%s %s: %s\n", word, e.ID, text.OneLine(e.Task, 80))
+	}
+	return errors.Join(failed...)
+}

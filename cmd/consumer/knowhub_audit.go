@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"intenthint/internal/text"
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/extract"
+	"intenthint/knowhub/index"
+	"intenthint/redact"
+)
+
+type knowhubAuditCmd struct {
+	Stale time.Duration `default:"4320h" help:"The age from which an experience is stale; 0 for never."`
+	JSON  bool          `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer text of `consumer knowhub audit --help`.
+func (knowhubAuditCmd) Help() string {
+	return `Looks through the experiences that are not rejected, and counts:
+
+  exact   the same in other letters or white space, under another id
+  near    nearly the same words
+  secrets what strict redaction would take out
+  loops   what was made of recalled experiences, reminders or hints
+  stale   older than --stale
+
+Exit code 1: there is any of them.`
+}
+
+// auditFinding is one fault of an experience.
+type auditFinding struct {
+	Kind string `json:"kind"`
+	ID   string `json:"id"`
+	// Other is the experience that it is a duplicate of.
+	Other string `json:"other,omitempty"`
+	Task  string `json:"task"`
+}
+
+// audit is what --json prints.
+type audit struct {
+	Experiences int            `json:"experiences"`
+	Exact       int            `json:"exactDuplicates"`
+	Near        int            `json:"nearDuplicates"`
+	Secrets     int            `json:"secrets"`
+	Loops       int            `json:"recallLoops"`
+	Stale       int            `json:"stale"`
+	Findings    []auditFinding `json:"findings"`
+}
+
+func (c *knowhubAuditCmd) Run(inv *invocation) error {
+	x, err := openKnowHub(inv)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	all, err := x.all(inv.ctx, func(e experience.Experience) bool { return e.Status != experience.Rejected })
+	if err != nil {
+		return err
+	}
+	a := &audit{Experiences: len(all), Findings: []auditFinding{}}
+	a.look(all, x.set.Shared, c.Stale, time.Now())
+	if err := a.compare(inv, all, x.set.Shared); err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSON(inv, a)
+	} else {
+		err = a.print(inv)
+	}
+	if err == nil && len(a.Findings) > 0 {
+		err = errSaid
+	}
+	return err
+}
+
+func (a *audit) add(kind string, n *int, e experience.Experience, other string) {
+	*n++
+	a.Findings = append(a.Findings, auditFinding{kind, e.ID, other, text.OneLine(e.Task, 80)})
+}
+
+// look finds what one experience tells alone, and exact duplicates.
+func (a *audit) look(all []experience.Experience, shared bool, stale time.Duration, now time.Time) {
+	first := make(map[string]string, len(all)) // id by what is said
+	for _, e := range all {
+		said := experience.ID(e, shared)
+		if other, ok := first[said]; ok {
+			a.add("exact", &a.Exact, e, other)
+		} else {
+			first[said] = e.ID
+		}
+		whole := e.Task + "\n" + e.Resource + "\n" + e.Result
+		if redact.Text(whole) != whole {
+			a.add("secret", &a.Secrets, e, "")
+		}
+		if reason, _ := extract.Keep(extract.Candidate{Task: e.Task, Resource: e.Resource, Result: e.Result, Confidence: 1}, 0); reason == extract.OwnBlock {
+			a.add("loop", &a.Loops, e, "")
+		}
+		if stale > 0 && now.Sub(e.CreatedAt) > stale {
+			a.add("stale", &a.Stale, e, "")
+		}
+	}
+}
+
+// compare finds near duplicates, with an index that is made for it.
+func (a *audit) compare(inv *invocation, all []experience.Experience, shared bool) (err error) {
+	dir, err := os.MkdirTemp("", "knowhub-audit-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // what is left is in the temporary directory
+	x, err := index.Open(inv.ctx, filepath.Join(dir, "index.db"), inv.quiet())
+	if err != nil {
+		return err
+	}
+	defer x.Close() //nolint:errcheck // it is removed
+	if err := fill(inv.ctx, x, all); err != nil {
+		return err
+	}
+	// Of two that are near, a search may find the other from one side only.
+	seen := map[[2]string]bool{}
+	for _, e := range all {
+		hits, err := x.Near(inv.ctx, e)
+		if err != nil {
+			return err
+		}
+		for _, h := range hits {
+			exact := experience.ID(h.Experience, shared) == experience.ID(e, shared)
+			pair := [2]string{min(e.ID, h.ID), max(e.ID, h.ID)}
+			if e.ID != h.ID && !seen[pair] && !exact && (shared || e.AgentID == h.AgentID) && extract.Same(e, h.Experience) {
+				seen[pair] = true
+				a.add("near", &a.Near, e, h.ID)
+			}
+		}
+	}
+	return nil
+}
+
+func fill(ctx context.Context, x *index.Index, all []experience.Experience) error {
+	if err := x.Reset(ctx, "audit"); err != nil {
+		return err
+	}
+	changes := make([]index.Change, len(all))
+	for i, e := range all {
+		changes[i] = index.Change{ID: e.ID, Revision: uint64(i) + 1, Experience: e}
+	}
+	return x.Apply(ctx, changes)
+}
+
+func (a *audit) print(inv *invocation) error {
+	for _, f := range a.Findings {
+		of := ""
+		if f.Other != "" {
+			of = " of " + f.Other
+		}
+		_, _ = fmt.Fprintf(inv.stdout, "%s: %s%s: %s\n", f.ID, f.Kind, of, f.Task)
+	}
+	_, err := fmt.Fprintf(inv.stdout, "%s: %d exact duplicates, %d near duplicates, %d with secrets, %d recall loops, %d stale\n",
+		count(a.Experiences, "experience"), a.Exact, a.Near, a.Secrets, a.Loops, a.Stale)
+	return err
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"intenthint/knowhub/experience"
+)
+
+type knowhubExportCmd struct {
+	chosen
+}
+
+// Help is the longer text of `consumer knowhub export --help`.
+func (knowhubExportCmd) Help() string {
+	return `Prints experiences as JSON, one a line, the newest first. "consumer knowhub import" reads them.
+
+  consumer knowhub export --status approved > experiences.jsonl`
+}
+
+func (c *knowhubExportCmd) Run(inv *invocation) error {
+	x, err := openKnowHub(inv)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	found, err := x.all(inv.ctx, c.holds)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(inv.stdout)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for _, e := range found {
+		if err := enc.Encode(e); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+type knowhubImportCmd struct {
+	Pending bool   `help:"Let all of them wait for a person."`
+	File    string `arg:"" optional:"" default:"-" help:"JSON, one experience a line; - for standard input."`
+}
+
+// Help is the longer text of `consumer knowhub import --help`.
+func (knowhubImportCmd) Help() string {
+	return `Adds the experiences of a file, as "consumer knowhub export" prints them; task, resource and result are enough. What is there already stays as it is. A status in the file is kept; without one an experience waits for a person, and so does what looks like a prompt injection and was not decided by a person.
+
+  consumer knowhub import experiences.jsonl
+
+Exit code 1: a line cannot be read, or was not stored. The other lines are added.`
+}
+
+// maxImportLine bounds a line: an experience at its bounds, with escapes.
+const maxImportLine = 1 << 20
+
+func (c *knowhubImportCmd) Run(inv *invocation) error {
+	in := inv.stdin
+	if c.File != "-" {
+		f, err := os.Open(c.File)
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // Only read.
+		in = f
+	}
+	x, err := openKnowHub(inv)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	added, known := 0, 0
+	var failed []error
+	err = eachLine(in, func(n int, line []byte, err error) error {
+		created := false
+		if err == nil {
+			created, err = c.add(inv, x, line)
+		}
+		switch {
+		case err != nil:
+			failed = append(failed, fmt.Errorf("line %d: %w", n, err))
+		case created:
+			added++
+		default:
+			known++
+		}
+		return inv.ctx.Err()
+	})
+	_, _ = fmt.Fprintf(inv.stdout, "added %s, %d known\n", count(added, "experience"), known)
+	return errors.Join(append(failed, err)...)
+}
+
+// errLongLine reports a line of more than [maxImportLine] bytes.
+var errLongLine = fmt.Errorf("a line must have at most %d bytes", maxImportLine)
+
+// eachLine calls yield with the lines that are not blank and their numbers, from 1
+// on, and with an error for one that is too long. An error of yield ends it. What
+// some editors put in front of a file (U+FEFF) is left out.
+func eachLine(in io.Reader, yield func(n int, line []byte, err error) error) error {
+	lines := bufio.NewReaderSize(in, maxImportLine)
+	for n := 1; ; n++ {
+		line, err := lines.ReadSlice('\n')
+		var long error
+		for errors.Is(err, bufio.ErrBufferFull) {
+			long = errLongLine
+			_, err = lines.ReadSlice('\n')
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if n == 1 {
+			line = bytes.TrimPrefix(line, []byte("\ufeff"))
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 || long != nil {
+			if err := yield(n, line, long); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+	}
+}
+
+func (c *knowhubImportCmd) add(inv *invocation, x *experiences, line []byte) (created bool, err error) {
+	var e experience.Experience
+	err = json.Unmarshal(line, &e)
+	var typed *json.UnmarshalTypeError
+	switch {
+	case line[0] != '{':
+		return false, errors.New("not a JSON object")
+	case errors.As(err, &typed):
+		return false, fmt.Errorf("not an experience: %s must not be a %s", typed.Field, typed.Value)
+	case err != nil:
+		return false, fmt.Errorf("not an experience in JSON: %w", err)
+	}
+	if e.Status == "" || c.Pending {
+		e.Status = experience.Pending
+	}
+	return x.service.Import(inv.ctx, e)
+}

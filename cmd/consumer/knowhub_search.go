@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"intenthint/knowhub/experience"
+	"intenthint/subjects"
+)
+
+type knowhubSearchCmd struct {
+	Agent string   `placeholder:"A" help:"Search as this agent does, where agents do not share experiences."`
+	Limit int      `default:"10" help:"The greatest number of experiences."`
+	JSON  bool     `name:"json" help:"Print a JSON array."`
+	Text  []string `arg:"" help:"What to look for."`
+}
+
+// Help is the longer text of `consumer knowhub search --help`.
+func (knowhubSearchCmd) Help() string {
+	return `Asks a running consumer for approved experiences, as an agent does with kb_search. The best match is first.
+
+  consumer knowhub search deploy the shop`
+}
+
+// searchTime bounds how long a consumer may take.
+const searchTime = 10 * time.Second
+
+func (c *knowhubSearchCmd) Run(inv *invocation) error {
+	if !inv.cfg.KnowHub.Enabled {
+		return errKnowHubOff
+	}
+	b, err := openForReading(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	body, err := json.Marshal(map[string]any{"q": strings.Join(c.Text, " "), "agent_id": c.Agent, "limit": c.Limit})
+	if err != nil {
+		return err
+	}
+	msg, err := b.NC.Request(subjects.Prefix(inv.cfg.Bus.Prefix).KnowHub("search"), body, searchTime)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return errors.New("no consumer with KnowHub is running")
+	case err != nil:
+		return fmt.Errorf("search: %w", err)
+	}
+	if text := msg.Header.Get(subjects.HeaderError); text != "" {
+		return errors.New(text)
+	}
+	var answer struct {
+		Experiences []experience.Experience `json:"experiences"`
+	}
+	if err := json.Unmarshal(msg.Data, &answer); err != nil {
+		return fmt.Errorf("search: %w", err)
+	}
+	switch {
+	case c.JSON:
+		return printJSON(inv, orEmpty(answer.Experiences))
+	case len(answer.Experiences) == 0:
+		_, err := fmt.Fprintln(inv.stderr, "nothing found")
+		return err
+	}
+	return printExperiences(inv, answer.Experiences)
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"intenthint/internal/app"
+	"intenthint/internal/text"
+	"intenthint/store"
+)
+
+type sessionsRmCmd struct {
+	IDs []string `arg:"" name:"id" help:"Session ids or session keys. A key stands for all of its sessions."`
+	Yes bool     `short:"y" help:"Do not ask."`
+}
+
+// Help is the longer text of `consumer sessions rm --help`.
+func (sessionsRmCmd) Help() string {
+	return `Removes a session for good: its document, its history and whatever stands beside them, its events in the stream, and its dead letters. A rebuild does not bring it back. Events that carry the key alone go with the last session of that key.
+
+Safe while consumers are running: events that they are recording at that moment are waited for, and what they wrote is removed as well. If a session goes on meanwhile, the exit code is 1, and it has to be removed again. A message that a gateway sends afterwards begins the session anew, without what was before; the late events of a run that was removed are never shown. Copies elsewhere are not touched: streams that mirror the event stream, and backups.
+
+Exit code 1: a session is unknown, or was not removed.`
+}
+
+// condemned is a session to remove.
+type condemned struct {
+	// name is its id, or its key if it has no id; key is that of one with an id.
+	name, key string
+	turns     int
+	listed    bool
+}
+
+func (c *sessionsRmCmd) Run(inv *invocation) error {
+	if err := inv.confirmable(c.Yes); err != nil {
+		return err
+	}
+	b, err := openForReading(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	sessions, err := app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	if err != nil {
+		return err
+	}
+	forgetter, err := app.NewForgetter(inv.ctx, inv.cfg, b, sessions)
+	if err != nil {
+		return err
+	}
+	defer forgetter.Close()
+	chosen, unknown, err := c.choose(inv, sessions, forgetter)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, id := range unknown {
+		failed = append(failed, fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", id, app.StoreName(inv.cfg)))
+	}
+	if len(chosen) == 0 {
+		return errors.Join(failed...)
+	}
+	if err := inv.confirm(question(chosen), c.Yes); err != nil {
+		return err
+	}
+	for _, s := range chosen {
+		done, err := forgetter.Forget(inv.ctx, s.name, s.key)
+		if !done.Nothing() {
+			_, _ = fmt.Fprintf(inv.stdout, "removed %s: %s\n", text.OneLine(s.name, 200), describeForgotten(done))
+		}
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if inv.ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// choose returns the sessions that the arguments name, and the arguments that
+// name none.
+func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter *app.Forgetter) (chosen []condemned, unknown []string, err error) {
+	list, err := sessions.List(inv.ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	add := func(s condemned) {
+		if !slices.ContainsFunc(chosen, func(o condemned) bool { return o.name == s.name }) {
+			chosen = append(chosen, s)
+		}
+	}
+	for _, id := range c.IDs {
+		found := false
+		for _, s := range list {
+			name := s.Name()
+			if name != id && s.SessionID != id && s.SessionKey != id && s.Token != id {
+				continue
+			}
+			found = true
+			key := s.SessionKey
+			if key == name {
+				key = ""
+			}
+			add(condemned{name: name, key: key, turns: s.Turns, listed: true})
+		}
+		if !found {
+			// It may have no readable document, or none any more.
+			known, err := isKnown(inv.ctx, id, sessions, forgetter)
+			if err != nil {
+				return nil, nil, err
+			}
+			if !known {
+				unknown = append(unknown, id)
+				continue
+			}
+			add(condemned{name: id, listed: true})
+		}
+	}
+	// What is under a key alone belongs to no other session when the last one of
+	// the key goes.
+	for _, s := range slices.Clone(chosen) {
+		stays := func(o store.Summary) bool {
+			return (o.SessionKey == s.key || o.Name() == s.key) &&
+				!slices.ContainsFunc(chosen, func(c condemned) bool { return c.name == o.Name() })
+		}
+		if s.key != "" && !slices.ContainsFunc(list, stays) {
+			add(condemned{name: s.key})
+		}
+	}
+	return chosen, unknown, nil
+}
+
+// isKnown reports whether the store or the streams hold something of a session
+// that is not listed.
+func isKnown(ctx context.Context, id string, sessions store.Reader, forgetter *app.Forgetter) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	if _, err := sessions.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		return true, nil // unreadable
+	}
+	retired, err := sessions.Retired(ctx, id)
+	if err != nil || len(retired) > 0 {
+		return true, nil //nolint:nilerr // unreadable
+	}
+	n, err := forgetter.Traces(ctx, id)
+	return n > 0, err
+}
+
+// question asks for the removal of sessions.
+func question(chosen []condemned) string {
+	var names []string
+	for _, s := range chosen {
+		if s.listed {
+			names = append(names, fmt.Sprintf("%s (%s)", text.OneLine(s.name, 60), count(s.turns, "turn")))
+		}
+	}
+	return fmt.Sprintf("Forget %s for good, with all events: %s?", count(len(names), "session"), strings.Join(names, ", "))
+}
+
+// listedSessions is how many files or keys of a session are named.
+const listedSessions = 8
+
+func describeForgotten(f app.Forgotten) string {
+	parts := slices.Clone(f.Stored)
+	if more := len(parts) - listedSessions; more > 0 {
+		parts = append(parts[:listedSessions], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(append(parts, count(f.Events, "event"), count(f.DeadLetters, "dead letter")), ", ")
+}

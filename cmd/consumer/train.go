@@ -1,0 +1,42 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"intenthint/classify"
+	"intenthint/classify/local"
+	"intenthint/intents"
+	"intenthint/internal/app"
+)
+
+// trained is the configured classifier, and its parts that commands show.
+type trained struct {
+	*classify.Classifier
+	local     *local.Model
+	embedding *app.Tier // nil when no model is configured or available
+	// embedMs is how long embedding took, in milliseconds.
+	embedMs float64
+}
+
+// train makes the configured classifier. When the embedding model fails, that is
+// printed, and the local classifier answers alone.
+func (inv *invocation) train(catalog *intents.Catalog) (trained, error) {
+	t := trained{local: local.Trained(catalog)}
+	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
+	bar := newProgress(inv.stderr)
+	began := time.Now()
+	var err error
+	t.embedding, err = app.Teach(inv.ctx, inv.cfg, catalog, t.local, o, bar.show)
+	bar.clear()
+	if t.embedding != nil {
+		t.embedMs = ms(time.Since(began))
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(inv.stderr, "embedding model unavailable, the local classifier answers alone: %v\n", err)
+	}
+	t.Classifier, err = app.NewClassifier(inv.cfg, t.local, t.embedding, o, nil)
+	return t, err
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

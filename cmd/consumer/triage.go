@@ -1,0 +1,25 @@
+package main
+
+import (
+	"errors"
+
+	"intenthint/internal/app"
+	"intenthint/internal/bus"
+	"intenthint/triage/state"
+)
+
+// errTriageOff reports that the settings do not turn the triage gate on.
+var errTriageOff = errors.New(`the triage gate is off; HINT_TRIAGE='{"enabled": true}' turns it on`)
+
+// openTriage connects as [openForReading] does, to what the triage gates of all
+// consumers share.
+func openTriage(inv *invocation) (*bus.Bus, *state.Store, error) {
+	if !inv.cfg.Triage.Enabled {
+		return nil, nil, errTriageOff
+	}
+	b, err := openForReading(inv)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, app.TriageState(app.Layout(inv.cfg), b.JS), nil
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"intenthint/internal/text"
+	"intenthint/triage/state"
+)
+
+type triageStatsCmd struct {
+	Since since `placeholder:"D" help:"Only what was decided since then: a duration (24h, 7d) or an RFC 3339 time. Default: all that is kept."`
+	// The default is what a captured request of a gateway with next to no history
+	// takes: 40 kB, at four bytes a token.
+	TurnTokens int  `default:"10000" placeholder:"N" help:"Tokens that a turn of your agent takes. Default: 10000, about what a short session takes."`
+	JSON       bool `name:"json" help:"Print one JSON object."`
+}
+
+// Help is the longer text of `consumer triage stats --help`.
+func (triageStatsCmd) Help() string {
+	return `Counts what the gates of all consumers decided, per group and in all: messages by decision and by reason, marks against decisions, tokens that the gate's model took, turns that were avoided, and the tokens that this saves:
+
+  saved = skipped × turn-tokens − tokens of the gate's model
+
+missed: skipped, but marked respond. wasted: answered, but marked skip. A message counts once, however often it came. Direct chats and groups that the gate does not look at are not counted. Decisions are kept as long as events (HINT_STREAM_MAX_AGE).
+
+  consumer triage stats --since 7d
+  consumer triage stats --turn-tokens 35000 --json`
+}
+
+// Validate refuses what no turn takes.
+func (c *triageStatsCmd) Validate() error {
+	if c.TurnTokens < 0 {
+		return errors.New("--turn-tokens must be 0 or more")
+	}
+	return nil
+}
+
+// tally is what was decided in a group, or in all of them.
+type tally struct {
+	// Group is "" for all.
+	Group    string `json:"group,omitempty"`
+	Messages int    `json:"messages"`
+	Answered int    `json:"answered"`
+	Skipped  int    `json:"skipped"`
+	// Reasons counts messages by Triage-Reason.
+	Reasons map[string]int `json:"reasons"`
+	// Marked counts those that people marked; of them Missed were skipped and
+	// deserved an answer, Wasted were answered and did not.
+	Marked int `json:"marked"`
+	Missed int `json:"missed"`
+	Wasted int `json:"wasted"`
+	// Asked counts messages that a model was asked about, and Tokens what it took.
+	Asked  int          `json:"asked"`
+	Tokens state.Tokens `json:"tokens"`
+	// Avoided are the turns that were not run, Saved the tokens that this saves,
+	// negative where the gate costs more.
+	Avoided int   `json:"turnsAvoided"`
+	Saved   int64 `json:"tokensSaved"`
+}
+
+// add counts a decision. mark is "" for a message that nobody marked.
+func (t *tally) add(d state.Decision, mark string) {
+	if t.Reasons == nil {
+		t.Reasons = map[string]int{}
+	}
+	t.Messages++
+	t.Reasons[d.Reason]++
+	if d.Verdict == state.Skip {
+		t.Skipped++
+	} else {
+		t.Answered++
+	}
+	if d.Model != "" {
+		t.Asked++
+	}
+	t.Tokens.In += d.Tokens.In
+	t.Tokens.Out += d.Tokens.Out
+	if mark != "" {
+		t.Marked++
+	}
+	switch {
+	case mark == state.Respond && d.Verdict == state.Skip:
+		t.Missed++
+	case mark == state.Skip && d.Verdict == state.Respond:
+		t.Wasted++
+	}
+}
+
+// spent is what the gate's model took, in tokens.
+func (t *tally) spent() int64 { return int64(t.Tokens.In) + int64(t.Tokens.Out) }
+
+// price works out what the gate saves where a turn takes so many tokens.
+func (t *tally) price(turnTokens int) {
+	t.Avoided = t.Skipped
+	t.Saved = int64(t.Avoided)*int64(turnTokens) - t.spent()
+}
+
+// triageStats is what --json prints.
+type triageStats struct {
+	// Since is when the first decision that counts may have been made; absent for
+	// all that is kept.
+	Since *time.Time `json:"since,omitempty"`
+	// TurnTokens is what a turn is taken to cost, Formula how the tokens saved
+	// come of it.
+	TurnTokens int     `json:"turnTokens"`
+	Formula    string  `json:"formula"`
+	Total      tally   `json:"total"`
+	Groups     []tally `json:"groups"`
+}
+
+const savedFormula = "tokensSaved = skipped * turnTokens - tokens.in - tokens.out"
+
+func (c *triageStatsCmd) Run(inv *invocation) error {
+	b, shared, err := openTriage(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	marks, err := shared.Marks(inv.ctx)
+	if err != nil {
+		return err
+	}
+	type message struct{ group, id string }
+	marked := map[message]string{}
+	for _, m := range marks {
+		marked[message{m.Group, m.MessageID}] = m.Verdict
+	}
+	out := triageStats{TurnTokens: c.TurnTokens, Formula: savedFormula, Groups: []tally{}, Total: tally{Reasons: map[string]int{}}}
+	if !c.Since.IsZero() {
+		out.Since = &c.Since.Time
+	}
+	groups := map[string]*tally{}
+	err = shared.Decisions(inv.ctx, c.Since.Time, func(d state.Decision) error {
+		if groups[d.Group] == nil {
+			groups[d.Group] = &tally{Group: d.Group}
+		}
+		mark := marked[message{d.Group, d.MessageID}]
+		groups[d.Group].add(d, mark)
+		out.Total.add(d, mark)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, t := range groups {
+		t.price(c.TurnTokens)
+		out.Groups = append(out.Groups, *t)
+	}
+	out.Total.price(c.TurnTokens)
+	slices.SortFunc(out.Groups, func(a, b tally) int { return cmp.Or(b.Messages-a.Messages, strings.Compare(a.Group, b.Group)) })
+	if c.JSON {
+		return printJSON(inv, out)
+	}
+	if out.Total.Messages == 0 {
+		_, err := fmt.Fprintln(inv.stderr, "no decisions")
+		return err
+	}
+	return out.print(inv.stdout)
+}
+
+// print writes a table of the groups, and what comes of them.
+func (s *triageStats) print(to io.Writer) error {
+	reasons := slices.Sorted(maps.Keys(s.Total.Reasons))
+	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "GROUP\tMESSAGES\tANSWERED\tSKIPPED\t%s\tMARKED\tMISSED\tWASTED\tTOKENS\tSAVED\n", strings.ToUpper(strings.Join(reasons, "\t")))
+	total := s.Total
+	total.Group = "all"
+	for _, t := range append(slices.Clone(s.Groups), total) {
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d", text.OneLine(t.Group, 100), t.Messages, t.Answered, t.Skipped)
+		for _, reason := range reasons {
+			_, _ = fmt.Fprintf(w, "\t%d", t.Reasons[reason])
+		}
+		_, _ = fmt.Fprintf(w, "\t%d\t%d\t%d\t%d\t%d\n", t.Marked, t.Missed, t.Wasted, t.spent(), t.Saved)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(to, `
+missed: skipped, but marked respond; wasted: answered, but marked skip
+tokens of the gate's model: %d in and %d out, for %s
+turns avoided: %d
+tokens saved: %d skipped × %d a turn (--turn-tokens) − %d of the gate's model = %d
+`, total.Tokens.In, total.Tokens.Out, count(total.Asked, "message"), total.Avoided, total.Skipped, s.TurnTokens, total.spent(), total.Saved)
+	return err
+}

@@ -1,0 +1,130 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+
+	"intenthint/knowhub/experience"
+)
+
+// Part is one part of the program on the overview.
+type Part struct {
+	Name string
+	// State is a word or two: "on", "off", "connected".
+	State string
+	// Detail is a line that says more; it may be empty.
+	Detail string
+	// Link is a path of this server with more about the part; it may be empty.
+	Link string
+	// OK is false for a part that has a fault, not for one that is off.
+	OK bool
+}
+
+// Off is the State of a part that is not enabled.
+const Off = "off"
+
+// Experiences is what the review page needs of KnowHub (contract §12);
+// [knowhub.Service] is one.
+type Experiences interface {
+	// List returns at most limit experiences of a status, newest first.
+	List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error)
+	// Find returns at most limit approved experiences that fit the words, best
+	// first; of one agent, unless agent is "".
+	Find(ctx context.Context, words, agent string, limit int) ([]experience.Experience, error)
+	// Content returns one experience. The error for an id that nothing has is
+	// [knowhub.ErrUnknown].
+	Content(ctx context.Context, id string) (experience.Experience, error)
+	// Approve and Reject decide in the name of by. A decision that a person already
+	// made otherwise is an error; the same one again is not.
+	Approve(ctx context.Context, id, by string) (experience.Experience, error)
+	Reject(ctx context.Context, id, by string) (experience.Experience, error)
+	// Undo makes what a person decided within [knowhub.UndoTime] pending again.
+	Undo(ctx context.Context, id, by string) (experience.Experience, error)
+}
+
+// Options of a [Console].
+type Options struct {
+	// Configured is HINT_HTTP_ADDR, Listening the address that is served; they
+	// differ where a port or an address was left open. Both are host:port.
+	Configured, Listening string
+	// Token is HINT_HTTP_TOKEN; "" means that none is needed.
+	Token string
+	// Parts returns what the overview shows.
+	Parts func() []Part
+	Log   *slog.Logger
+}
+
+// Console serves the pages. Its methods may be called concurrently.
+type Console struct {
+	guard
+	parts       func() []Part
+	experiences atomic.Pointer[Experiences]
+	log         *slog.Logger
+	mux         *http.ServeMux
+}
+
+// New makes a console. The review page says that KnowHub is off until
+// [Console.Review].
+func New(o Options) (*Console, error) {
+	c := &Console{parts: o.Parts, log: o.Log, mux: http.NewServeMux()}
+	configured, _, err := net.SplitHostPort(o.Configured)
+	if err != nil {
+		return nil, fmt.Errorf("configured address: %w", err)
+	}
+	listening, port, err := net.SplitHostPort(o.Listening)
+	if err != nil {
+		return nil, fmt.Errorf("listening address: %w", err)
+	}
+	c.guard = newGuard(configured, listening, port, o.Token)
+
+	c.mux.HandleFunc("GET /{$}", c.overview)
+	c.mux.HandleFunc("GET /experiences", c.list)
+	c.mux.HandleFunc("POST /experiences", c.decide)
+	c.mux.HandleFunc("GET /experiences/{id}", c.show)
+	c.mux.HandleFunc("GET "+signInPath, c.signInPage)
+	c.mux.HandleFunc("POST "+signInPath, c.signIn)
+	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
+	c.mux.HandleFunc("GET "+staticPath+"{name}", serveStatic)
+	return c, nil
+}
+
+// Review sets the experiences to review. It does nothing on a nil console, which
+// is that of a process that serves no HTTP.
+func (c *Console) Review(e Experiences) {
+	if c != nil {
+		c.experiences.Store(&e)
+	}
+}
+
+// Mount adds the pages to a server, without a pattern for all paths: what belongs
+// to other parts keeps its answers.
+func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
+	for _, pattern := range []string{"/{$}", "/experiences", "/experiences/{id}", signInPath, signOutPath, staticPath} {
+		handle(pattern, c)
+	}
+}
+
+// ServeHTTP implements [http.Handler].
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setHeaders(w.Header())
+	if problem := c.check(r); problem != "" {
+		http.Error(w, problem, http.StatusForbidden)
+		return
+	}
+	if err := c.origin.Check(r); err != nil {
+		http.Error(w, "This request comes from a page of another origin.", http.StatusForbidden)
+		return
+	}
+	if !c.open(r) {
+		if err := c.authorized(r); err != nil {
+			c.askToSignIn(w, r, err)
+			return
+		}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	c.mux.ServeHTTP(w, r)
+}

@@ -1,0 +1,270 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"intenthint/knowhub/experience"
+)
+
+// reviewer is in whose name decisions are made: the pages know no users.
+const reviewer = "console"
+
+// action is what the form of the review page asks for.
+type action string
+
+const (
+	approve action = "approve"
+	reject  action = "reject"
+	undo    action = "undo"
+)
+
+// status is what an experience has after the action.
+func (a action) status() experience.Status {
+	switch a {
+	case approve:
+		return experience.Approved
+	case reject:
+		return experience.Rejected
+	}
+	return experience.Pending
+}
+
+// order is one submitted form.
+type order struct {
+	action action
+	ids    []string
+	back   query
+	// alone means that the form stands on the page of the one experience.
+	alone bool
+}
+
+// errOrder reports a form that asks for nothing that can be done.
+var errOrder = errors.New("no action")
+
+// orderOf reads a form. A button of one experience has its id as value; the
+// buttons for the selected ones are named "selected" and have the action as value.
+func orderOf(form url.Values) (order, error) {
+	back, _ := url.ParseQuery(form.Get("back")) // wrong is the default
+	o := order{back: queryOf(back), alone: form.Get("alone") != ""}
+	for _, a := range []action{approve, reject, undo} {
+		if ids := form[string(a)]; len(ids) > 0 {
+			o.action, o.ids = a, ids
+		}
+	}
+	if a := action(form.Get("selected")); a == approve || a == reject {
+		o.action, o.ids = a, form["id"]
+	}
+	o.ids = slices.Clone(o.ids)
+	slices.Sort(o.ids)
+	o.ids = slices.Compact(o.ids)
+	switch {
+	case o.action == "" || len(o.ids) > maxLimit:
+		return o, errOrder
+	case slices.ContainsFunc(o.ids, func(id string) bool { return !experience.ValidID(id) }):
+		return o, errOrder
+	}
+	return o, nil
+}
+
+// decide does what a form asks for, and leads to the page that shows it.
+func (c *Console) decide(w http.ResponseWriter, r *http.Request) {
+	experiences := c.reviewed(w)
+	if experiences == nil || !c.parseForm(w, r) {
+		return
+	}
+	o, err := orderOf(r.PostForm)
+	if err != nil {
+		c.message(w, http.StatusBadRequest, "Not understood", "The form asks for nothing that can be done here.")
+		return
+	}
+	var at string
+	if !o.alone {
+		listed, err := find(r.Context(), experiences, o.back, o.back.Limit)
+		if err != nil {
+			c.fail(w, "experiences not listed", err)
+			return
+		}
+		at = after(listed, o)
+	}
+	var done, not []string
+	for _, id := range o.ids {
+		if err := c.carryOut(r.Context(), experiences, o.action, id); err != nil {
+			c.log.Warn("experience not decided", "action", o.action, "id", id, "error", err)
+			not = append(not, id)
+			continue
+		}
+		c.log.Info("experience decided", "action", o.action, "id", id, "client", client(r.RemoteAddr))
+		done = append(done, id)
+	}
+	http.Redirect(w, r, o.next(done, not, at), http.StatusSeeOther) //nolint:gosec // a path of this server with a query of known fields
+}
+
+// errLate reports a decision that can no longer be taken back.
+var errLate = errors.New("decided too long ago")
+
+// carryOut does an action on one experience.
+func (c *Console) carryOut(ctx context.Context, experiences Experiences, a action, id string) (err error) {
+	switch a {
+	case approve:
+		_, err = experiences.Approve(ctx, id, reviewer)
+	case reject:
+		_, err = experiences.Reject(ctx, id, reviewer)
+	case undo:
+		var e experience.Experience
+		if e, err = experiences.Content(ctx, id); err != nil {
+			return err
+		}
+		if !undoable(e, time.Now()) {
+			return errLate
+		}
+		_, err = experiences.Undo(ctx, id, reviewer)
+	}
+	return err
+}
+
+// after returns the id of the experience to look at when an order is done: the
+// next one of the list that stays in it, at its end the one before. What comes back
+// to a list is looked at again.
+func after(listed []experience.Experience, o order) string {
+	if len(o.ids) > 0 && o.action.status() == o.back.Status {
+		return o.ids[0]
+	}
+	decided := func(e experience.Experience) bool { return slices.Contains(o.ids, e.ID) }
+	last := -1
+	for i, e := range listed {
+		if decided(e) {
+			last = i
+		}
+	}
+	for _, e := range listed[last+1:] {
+		return e.ID
+	}
+	for _, e := range slices.Backward(listed[:max(last, 0)]) {
+		if !decided(e) {
+			return e.ID
+		}
+	}
+	return ""
+}
+
+// next is the page to show when an order is done, with what the notice needs.
+func (o order) next(done, not []string, at string) string {
+	to, v := url.URL{Path: reviewPath}, o.back.values()
+	if o.alone && len(o.ids) == 1 {
+		to.Path, v = reviewPath+"/"+o.ids[0], url.Values{}
+	}
+	v.Set("did", string(o.action))
+	if len(done) > 0 {
+		v.Set("done", strings.Join(done, ","))
+	}
+	if len(not) > 0 {
+		v.Set("not", strings.Join(not, ","))
+	}
+	if at != "" {
+		v.Set("at", at)
+		to.Fragment = "e-" + at
+	}
+	to.RawQuery = v.Encode()
+	return to.String()
+}
+
+// notice tells what became of a form. It is made of the state of the experiences,
+// so that an address that somebody made up cannot tell of anything that did not
+// happen.
+type notice struct {
+	// Text is what was done, "" for nothing.
+	Text string
+	// Task is that of the experience, where there was only one.
+	Task string
+	// Undo are the ids whose decision can be taken back.
+	Undo []string
+	// Back is the query of the page.
+	Back string
+	// Alone is set on the page of one experience.
+	Alone bool
+	// Problems are those of the experiences that stayed as they were.
+	Problems []problem
+}
+
+// problem is why an experience stayed as it was.
+type problem struct{ Task, Why string }
+
+// notice makes the notice of a page from the address that [order.next] made; nil
+// for none.
+func (c *Console) notice(ctx context.Context, experiences Experiences, v url.Values) *notice {
+	did := action(v.Get("did"))
+	if did != approve && did != reject && did != undo {
+		return nil
+	}
+	n := &notice{Back: queryOf(v).values().Encode(), Alone: v.Get("status") == ""}
+	now := time.Now()
+	var tasks []string
+	for _, id := range ids(v.Get("done")) {
+		e, err := experiences.Content(ctx, id)
+		if err != nil || e.Status != did.status() {
+			continue
+		}
+		tasks = append(tasks, e.Task)
+		if did != undo && undoable(e, now) {
+			n.Undo = append(n.Undo, id)
+		}
+	}
+	if len(tasks) > 0 {
+		n.Text = did.told(len(tasks))
+	}
+	if len(tasks) == 1 {
+		n.Task = tasks[0]
+	}
+	for _, id := range ids(v.Get("not")) {
+		if e, err := experiences.Content(ctx, id); err == nil {
+			n.Problems = append(n.Problems, problem{e.Task, did.refused(e, now)})
+		} else {
+			n.Problems = append(n.Problems, problem{id, "cannot be reached, or is gone"})
+		}
+	}
+	if did != undo && n.Text == "" && len(n.Problems) == 0 && v.Get("done") == "" {
+		n.Text = "Nothing was selected."
+	}
+	return n
+}
+
+// ids are the valid ids of a list, at most as many as a page shows.
+func ids(list string) []string {
+	var out []string
+	for id := range strings.SplitSeq(list, ",") {
+		if experience.ValidID(id) && len(out) < maxLimit {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// told is the action in the past.
+func (a action) told(n int) string {
+	past := map[action]string{approve: "Approved", reject: "Rejected", undo: "Pending again"}[a]
+	if n == 1 {
+		return past + ":"
+	}
+	return past + ": " + plural(n, "experience") + "."
+}
+
+// refused is why an action was not possible, as far as the experience tells.
+func (a action) refused(e experience.Experience, now time.Time) string {
+	by := ""
+	if e.DecidedBy != "" {
+		by = " by " + e.DecidedBy
+	}
+	switch {
+	case a == undo && e.Status != experience.Pending && !undoable(e, now):
+		return "was decided more than a minute ago and stays " + string(e.Status)
+	case a != undo && e.Status != experience.Pending:
+		return "was already " + string(e.Status) + by
+	}
+	return "could not be changed; the log says why"
+}

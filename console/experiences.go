@@ -1,0 +1,270 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/text/unicode/norm"
+
+	"intenthint/knowhub"
+	"intenthint/knowhub/experience"
+)
+
+const reviewPath = "/experiences"
+
+// A page shows defaultLimit experiences, and on request up to maxLimit: each is up
+// to 14,000 characters long. maxSearched bounds how many of those that are not
+// approved are looked at in a search: only approved ones are indexed for it.
+const (
+	defaultLimit = 50
+	maxLimit     = 200
+	maxSearched  = 1000
+)
+
+// query is what the review page lists.
+type query struct {
+	Status experience.Status
+	Words  string // "" for all
+	Agent  string // "" for all
+	// Session is a session key, "" for all.
+	Session string
+	Limit   int
+}
+
+// queryOf reads a query; what is wrong in it gets its default.
+func queryOf(v url.Values) query {
+	q := query{
+		Status:  experience.Status(v.Get("status")),
+		Words:   strings.TrimSpace(v.Get("q")),
+		Agent:   strings.TrimSpace(v.Get("agent")),
+		Session: strings.TrimSpace(v.Get("session")),
+	}
+	if !q.Status.Valid() {
+		q.Status = experience.Pending
+	}
+	q.Limit, _ = strconv.Atoi(v.Get("limit")) // wrong is 0
+	if q.Limit <= 0 {
+		q.Limit = defaultLimit
+	}
+	q.Limit = min(q.Limit, maxLimit)
+	return q
+}
+
+func (q query) values() url.Values {
+	v := url.Values{"status": {string(q.Status)}}
+	if q.Words != "" {
+		v.Set("q", q.Words)
+	}
+	if q.Agent != "" {
+		v.Set("agent", q.Agent)
+	}
+	if q.Session != "" {
+		v.Set("session", q.Session)
+	}
+	if q.Limit != defaultLimit {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	return v
+}
+
+// Values is the query as it stands in an address.
+func (q query) Values() string { return q.values().Encode() }
+
+// URL is the page that lists q.
+func (q query) URL() string { return reviewPath + "?" + q.values().Encode() }
+
+// Tab is the page of another status.
+func (q query) Tab(s experience.Status) string {
+	q.Status, q.Limit = s, defaultLimit
+	return q.URL()
+}
+
+// Statuses are those that have a page.
+func (query) Statuses() []experience.Status {
+	return []experience.Status{experience.Pending, experience.Approved, experience.Rejected}
+}
+
+// Narrow reports whether q leaves something out.
+func (q query) Narrow() bool { return q.Words != "" || q.Agent != "" || q.Session != "" }
+
+// All is the page of the same status without a search.
+func (q query) All() string {
+	return query{Status: q.Status, Limit: defaultLimit}.URL()
+}
+
+// card is what is shown of an experience.
+type card struct {
+	experience.Experience
+	// Undoable means that its decision can still be taken back.
+	Undoable bool
+	// Alone means that the page shows nothing else.
+	Alone bool
+}
+
+// SameAgent is the page of what this experience's agent learned.
+func (c card) SameAgent() string {
+	return query{Status: c.Status, Agent: c.AgentID, Limit: defaultLimit}.URL()
+}
+
+// SameSession is the page of what came from this experience's session.
+func (c card) SameSession() string {
+	return query{Status: c.Status, Session: c.SessionKey, Limit: defaultLimit}.URL()
+}
+
+// harmless is a text that a shell takes as it is.
+var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9:_.@/+-]*$`)
+
+// Command shows the session that the experience came from; "" for none, or one
+// whose key nobody should paste into a shell. The conversation itself is on no page:
+// a loopback address without a token is open to every user of the machine, and the
+// session files are not.
+func (c card) Command() string {
+	if !harmless.MatchString(c.SessionKey) {
+		return ""
+	}
+	return "consumer sessions show " + c.SessionKey
+}
+
+// Waiting reports whether a decision is due.
+func (c card) Waiting() bool { return c.Status == experience.Pending }
+
+// Rejectable reports whether the experience was approved without a person, who may
+// still reject it.
+func (c card) Rejectable() bool { return c.Status == experience.Approved && c.DecidedAt.IsZero() }
+
+// Times is how often the experience was seen, if it was more than once, else 0.
+func (c card) Times() int {
+	if c.Seen < 2 {
+		return 0
+	}
+	return c.Seen
+}
+
+func cardOf(e experience.Experience, now time.Time) card {
+	return card{Experience: e, Undoable: undoable(e, now)}
+}
+
+// undoable reports whether a decision about e can be taken back.
+func undoable(e experience.Experience, now time.Time) bool {
+	return e.Status != experience.Pending && !e.DecidedAt.IsZero() && now.Sub(e.DecidedAt) < knowhub.UndoTime
+}
+
+// listView is what the review page shows.
+type listView struct {
+	Query query
+	Cards []card
+	// More is the page that shows more of the same, "" for none; Full means that
+	// there is more than a page can show.
+	More string
+	Full bool
+	// At is the id of the experience to look at first, "" for none.
+	At string
+}
+
+// reviewed returns the experiences to review, or answers that there are none.
+func (c *Console) reviewed(w http.ResponseWriter) Experiences {
+	if e := c.experiences.Load(); e != nil {
+		return *e
+	}
+	c.message(w, http.StatusNotFound, "Experiences",
+		"KnowHub is not running in this process. HINT_KNOWHUB='{\"enabled\": true}' turns it on.")
+	return nil
+}
+
+func (c *Console) list(w http.ResponseWriter, r *http.Request) {
+	experiences := c.reviewed(w)
+	if experiences == nil {
+		return
+	}
+	q := queryOf(r.URL.Query())
+	found, err := find(r.Context(), experiences, q, q.Limit+1)
+	if err != nil {
+		c.fail(w, "experiences not listed", err)
+		return
+	}
+	view := listView{Query: q, At: r.URL.Query().Get("at")}
+	if len(found) > q.Limit {
+		found = found[:q.Limit]
+		more := q
+		more.Limit = min(q.Limit*2, maxLimit)
+		if view.Full = q.Limit == maxLimit; !view.Full {
+			view.More = more.URL()
+		}
+	}
+	now := time.Now()
+	for _, e := range found {
+		view.Cards = append(view.Cards, cardOf(e, now))
+	}
+	p := c.page("Experiences", reviewPath, view)
+	p.Notice = c.notice(r.Context(), experiences, r.URL.Query())
+	c.render(w, http.StatusOK, "experiences.html", p)
+}
+
+// show shows one experience.
+func (c *Console) show(w http.ResponseWriter, r *http.Request) {
+	experiences := c.reviewed(w)
+	if experiences == nil {
+		return
+	}
+	e, err := experiences.Content(r.Context(), r.PathValue("id"))
+	switch {
+	case errors.Is(err, knowhub.ErrUnknown):
+		c.message(w, http.StatusNotFound, "Experience", "There is no experience with this id.")
+		return
+	case err != nil:
+		c.fail(w, "experience not read", err)
+		return
+	}
+	one := cardOf(e, time.Now())
+	one.Alone = true
+	p := c.page("Experience", reviewPath, one)
+	p.Notice = c.notice(r.Context(), experiences, r.URL.Query())
+	c.render(w, http.StatusOK, "experience.html", p)
+}
+
+// fail answers that something did not work, and logs why.
+func (c *Console) fail(w http.ResponseWriter, what string, err error) {
+	c.log.Error("page failed", "reason", what, "error", err)
+	c.message(w, http.StatusInternalServerError, "That did not work", "The experiences cannot be reached at present; the log says why.")
+}
+
+// find returns at most limit experiences of a query.
+func find(ctx context.Context, experiences Experiences, q query, limit int) ([]experience.Experience, error) {
+	if q.Words != "" && q.Session == "" && q.Status == experience.Approved {
+		return experiences.Find(ctx, q.Words, q.Agent, limit)
+	}
+	if !q.Narrow() {
+		return experiences.List(ctx, q.Status, limit)
+	}
+	all, err := experiences.List(ctx, q.Status, maxSearched)
+	all = slices.DeleteFunc(all, func(e experience.Experience) bool { return !q.fits(e) })
+	return all[:min(len(all), limit)], err
+}
+
+// fits reports whether an experience is of the query's agent and session, and has
+// all of its words in its texts, whatever their case, or is the one with that id.
+func (q query) fits(e experience.Experience) bool {
+	if q.Agent != "" && e.AgentID != q.Agent || q.Session != "" && e.SessionKey != q.Session {
+		return false
+	}
+	if q.Words == e.ID {
+		return true
+	}
+	in := plain(strings.Join([]string{e.Task, e.Resource, e.Result, e.SessionKey, e.SubmittedBy}, "\n"))
+	for word := range strings.FieldsSeq(plain(q.Words)) {
+		if !strings.Contains(in, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// plain is a text without differences of case and width.
+func plain(s string) string { return strings.ToLower(norm.NFKC.String(s)) }

@@ -1,0 +1,129 @@
+package console
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"intenthint/internal/netaddr"
+)
+
+// maxBody bounds the body of a request: a form with the ids of a page is about
+// 10 KB.
+const maxBody = 64 << 10
+
+// policy lets a page load nothing but the files of this server, and nobody frame
+// it.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+func setHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY") // for browsers without frame-ancestors
+	// "no-referrer" would make the Origin of this server's own forms "null".
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// guard decides which requests are answered.
+type guard struct {
+	port string
+	// names are the hosts that a request may name, in lower case.
+	names map[string]bool
+	// everywhere means that the server listens on every address of the machine. A
+	// request may then name the one on which it came in.
+	everywhere bool
+	// closed means that other machines reach the server and no token is set.
+	closed   bool
+	origin   *http.CrossOriginProtection
+	token    []byte // SHA-256 of the token, nil for none
+	sessions *sessions
+	guesses  *guesses
+}
+
+func newGuard(configured, listening, port, token string) guard {
+	g := guard{
+		port:     port,
+		names:    map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true},
+		origin:   http.NewCrossOriginProtection(),
+		closed:   token == "" && !netaddr.IsLoopback(listening),
+		sessions: newSessions(),
+		guesses:  newGuesses(),
+	}
+	if ip := net.ParseIP(configured); configured == "" || ip != nil && ip.IsUnspecified() {
+		g.everywhere = true
+	} else {
+		g.names[strings.ToLower(configured)] = true
+	}
+	if token != "" {
+		sum := sha256.Sum256([]byte(token))
+		g.token = sum[:]
+	}
+	return g
+}
+
+// check returns why a request is not answered, "" if it is.
+func (g *guard) check(r *http.Request) string {
+	switch {
+	case g.closed:
+		return "Other machines reach this address, and no token is set: the pages are not served.\n" +
+			"Set HINT_HTTP_TOKEN, or a loopback address in HINT_HTTP_ADDR."
+	case !g.named(r):
+		return fmt.Sprintf("The pages are not served under this name. Use http://localhost:%s, or the address in HINT_HTTP_ADDR.", g.port)
+	}
+	return ""
+}
+
+// named reports whether the request's Host is an address of this server. A page
+// elsewhere that rebinds its own name to this address sends that name.
+func (g *guard) named(r *http.Request) bool {
+	host, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host, port = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]"), "80"
+	}
+	switch {
+	case port != g.port:
+		return false
+	case g.names[strings.ToLower(host)]:
+		return true
+	case !g.everywhere:
+		return false
+	}
+	asked, err := netip.ParseAddr(host)
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return err == nil && ok && asked.Unmap() == local.AddrPort().Addr().Unmap()
+}
+
+// open reports whether the path of a request needs no token.
+func (g *guard) open(r *http.Request) bool {
+	return g.token == nil || r.URL.Path == signInPath || strings.HasPrefix(r.URL.Path, staticPath)
+}
+
+// authorized returns nil for a request with the token or the cookie of a sign-in.
+// The error is errSignIn, errToken or errGuesses.
+func (g *guard) authorized(r *http.Request) error {
+	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return g.try(r, strings.TrimSpace(token))
+	}
+	cookie, err := r.Cookie(g.cookieName())
+	if err != nil || !g.sessions.has(cookie.Value) {
+		return errSignIn
+	}
+	return nil
+}
+
+// try compares a token with the one that is set, in constant time. Failures are
+// bounded by client.
+func (g *guard) try(r *http.Request, token string) error {
+	return g.guesses.try(r.RemoteAddr, func() bool {
+		sum := sha256.Sum256([]byte(token))
+		return subtle.ConstantTimeCompare(sum[:], g.token) == 1
+	})
+}

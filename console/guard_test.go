@@ -1,0 +1,376 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/console"
+	"intenthint/console/consoletest"
+	"intenthint/knowhub/experience"
+)
+
+const token = "correct horse battery staple"
+
+// site is a console to send requests to, and the browser that does.
+type site struct {
+	t       *testing.T
+	mux     *http.ServeMux
+	cookies map[string]string
+	local   net.Addr
+	Memory  *consoletest.Memory
+}
+
+func newSite(t *testing.T, change func(*console.Options)) *site {
+	t.Helper()
+	o := console.Options{
+		Configured: "127.0.0.1:8377", Listening: "127.0.0.1:8377", Log: slog.New(slog.DiscardHandler),
+		Parts: func() []console.Part { return []console.Part{{Name: "Hints", State: "on", OK: true}} },
+	}
+	if change != nil {
+		change(&o)
+	}
+	c, err := console.New(o)
+	require.NoError(t, err)
+	s := &site{t: t, mux: http.NewServeMux(), cookies: map[string]string{}, Memory: new(consoletest.Memory)}
+	c.Review(s.Memory)
+	c.Mount(func(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) })
+	return s
+}
+
+func withToken(o *console.Options) { o.Token = token }
+
+// send sends a request; form may be nil.
+func (s *site) send(method, path string, form url.Values, header ...string) *http.Response {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), method, "http://localhost:8377"+path, strings.NewReader(form.Encode()))
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if s.local != nil {
+		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, s.local))
+	}
+	for name, value := range s.cookies {
+		r.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	for i := 0; i < len(header); i += 2 {
+		switch header[i] {
+		case "Host":
+			r.Host = header[i+1]
+		case "From":
+			r.RemoteAddr = header[i+1]
+		default:
+			r.Header.Set(header[i], header[i+1])
+		}
+	}
+	recorder := httptest.NewRecorder()
+	s.mux.ServeHTTP(recorder, r)
+	response := recorder.Result()
+	for _, cookie := range response.Cookies() {
+		s.cookies[cookie.Name] = cookie.Value
+		if cookie.MaxAge < 0 {
+			delete(s.cookies, cookie.Name)
+		}
+	}
+	return response
+}
+
+func (s *site) get(path string, header ...string) *http.Response {
+	s.t.Helper()
+	return s.send(http.MethodGet, path, nil, header...)
+}
+
+func (s *site) post(path string, form url.Values, header ...string) *http.Response {
+	s.t.Helper()
+	return s.send(http.MethodPost, path, form, header...)
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	out, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(out)
+}
+
+func TestOnlyNamesOfThisServerAreAnswered(t *testing.T) {
+	local := &net.TCPAddr{IP: net.ParseIP("10.0.0.5"), Port: 8377}
+	for _, row := range []struct {
+		name, configured, listening, host string
+		want                              int
+	}{
+		{"configured address", "127.0.0.1:8377", "127.0.0.1:8377", "127.0.0.1:8377", 200},
+		{"localhost", "127.0.0.1:8377", "127.0.0.1:8377", "localhost:8377", 200},
+		{"upper case", "127.0.0.1:8377", "127.0.0.1:8377", "LocalHost:8377", 200},
+		{"IPv6 loopback", "127.0.0.1:8377", "127.0.0.1:8377", "[::1]:8377", 200},
+		{"free port in place of the configured one", "127.0.0.1:8377", "127.0.0.1:40001", "127.0.0.1:40001", 200},
+		{"port that is not served", "127.0.0.1:8377", "127.0.0.1:40001", "127.0.0.1:8377", 403},
+		{"rebound name", "127.0.0.1:8377", "127.0.0.1:8377", "evil.example:8377", 403},
+		{"name that begins like ours", "127.0.0.1:8377", "127.0.0.1:8377", "localhost.evil.example:8377", 403},
+		{"name with a dot at its end", "127.0.0.1:8377", "127.0.0.1:8377", "localhost.:8377", 403},
+		{"other port", "127.0.0.1:8377", "127.0.0.1:8377", "localhost:80", 403},
+		{"no port", "127.0.0.1:8377", "127.0.0.1:8377", "localhost", 403},
+		{"no port at port 80", "127.0.0.1:80", "127.0.0.1:80", "localhost", 200},
+		{"IPv6 without a port at port 80", "127.0.0.1:80", "127.0.0.1:80", "[::1]", 200},
+		{"nothing", "127.0.0.1:8377", "127.0.0.1:8377", "", 403},
+		{"configured name", "hub.example:8377", "10.0.0.5:8377", "Hub.Example:8377", 200},
+		{"every address, the one it came in on", ":8377", "[::]:8377", "10.0.0.5:8377", 200},
+		{"every address, as IPv6", "0.0.0.0:8377", "0.0.0.0:8377", "[::ffff:10.0.0.5]:8377", 200},
+		{"every address, another one", ":8377", "[::]:8377", "10.0.0.6:8377", 403},
+		{"every address, a name", ":8377", "[::]:8377", "evil.example:8377", 403},
+		{"one address, the one it came in on", "10.0.0.7:8377", "10.0.0.7:8377", "10.0.0.5:8377", 403},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newSite(t, func(o *console.Options) {
+				o.Configured, o.Listening, o.Token = row.configured, row.listening, token
+			})
+			s.local = local
+			for _, path := range []string{"/", "/experiences", "/static/console.css"} {
+				require.Equal(t, row.want, s.get(path, "Host", row.host, "Authorization", "Bearer "+token).StatusCode, path)
+			}
+			if row.want == http.StatusForbidden {
+				r := s.post("/sign-in", url.Values{"token": {token}}, "Host", row.host)
+				require.Equal(t, row.want, r.StatusCode)
+				require.Empty(t, r.Cookies())
+			}
+		})
+	}
+}
+
+func TestBeyondLoopbackPagesNeedAToken(t *testing.T) {
+	for _, listening := range []string{"0.0.0.0:8377", "[::]:8377", "192.168.1.5:8377"} {
+		t.Run(listening, func(t *testing.T) {
+			s := newSite(t, func(o *console.Options) { o.Configured, o.Listening = listening, listening })
+			for _, path := range []string{"/", "/experiences", "/sign-in", "/static/console.js"} {
+				r := s.get(path)
+				require.Equal(t, http.StatusForbidden, r.StatusCode)
+				require.Contains(t, body(t, r), "HINT_HTTP_TOKEN")
+			}
+			require.Equal(t, http.StatusForbidden, s.post("/experiences", url.Values{"selected": {"approve"}}).StatusCode)
+			s = newSite(t, func(o *console.Options) { o.Configured, o.Listening, o.Token = listening, listening, token })
+			require.Equal(t, http.StatusUnauthorized, s.get("/").StatusCode)
+			require.Equal(t, http.StatusOK, s.get("/", "Authorization", "Bearer "+token).StatusCode)
+		})
+	}
+}
+
+func TestOtherPartsKeepTheirPaths(t *testing.T) {
+	s := newSite(t, nil)
+	s.mux.Handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	require.Equal(t, http.StatusTeapot, s.get("/healthz", "Host", "anything").StatusCode)
+	require.Equal(t, http.StatusMethodNotAllowed, s.post("/healthz", nil).StatusCode)
+	for _, path := range []string{"/nowhere", "/static/nothing.css", "/static/", "/experiences/a/b"} {
+		require.Equal(t, http.StatusNotFound, s.get(path).StatusCode, path)
+	}
+	require.Equal(t, http.StatusMethodNotAllowed, s.send(http.MethodDelete, "/experiences", nil).StatusCode)
+}
+
+func TestHeaders(t *testing.T) {
+	for _, path := range []string{"/", "/experiences", "/static/console.js", "/experiences/none"} {
+		h := newSite(t, nil).get(path).Header
+		csp := h.Get("Content-Security-Policy")
+		require.Contains(t, csp, "default-src 'none'")
+		require.Contains(t, csp, "frame-ancestors 'none'")
+		require.Contains(t, csp, "base-uri 'none'")
+		require.NotContains(t, csp, "unsafe")
+		require.NotContains(t, csp, "http")
+		require.Equal(t, "nosniff", h.Get("X-Content-Type-Options"))
+		require.Equal(t, "same-origin", h.Get("Referrer-Policy"))
+	}
+}
+
+func TestPagesLoadNothingFromElsewhere(t *testing.T) {
+	s := newSite(t, withToken)
+	s.Memory.Add(experience.Experience{Task: "t", Resource: "r", Result: "r"})
+	for _, path := range []string{"/", "/experiences", "/sign-in", "/static/console.css?v=0", "/static/console.js?v=0"} {
+		page := body(t, s.get(path, "Authorization", "Bearer "+token))
+		require.NotContains(t, page, "//cdn")
+		require.NotRegexp(t, `(src|href|url)[=(]["']?(https?:)?//`, page)
+		require.NotContains(t, page, "style=")
+		require.NotRegexp(t, `<script>|\son[a-z]+=`, page)
+	}
+	page := body(t, s.get("/", "Authorization", "Bearer "+token))
+	address := page[strings.Index(page, "/static/console.css"):]
+	address = address[:strings.IndexByte(address, '"')]
+	r := s.get(address)
+	require.Contains(t, r.Header.Get("Cache-Control"), "immutable")
+	require.Contains(t, r.Header.Get("Content-Type"), "text/css")
+	require.Equal(t, "no-store", s.get("/static/console.css").Header.Get("Cache-Control"))
+}
+
+func TestOtherOriginsChangeNothing(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		header []string
+		want   int
+	}{
+		{"no browser", nil, 303},
+		{"own page", []string{"Sec-Fetch-Site", "same-origin"}, 303},
+		{"own page, older browser", []string{"Origin", "http://localhost:8377"}, 303},
+		{"other site", []string{"Sec-Fetch-Site", "cross-site"}, 403},
+		{"other port of this host", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"other site, older browser", []string{"Origin", "http://evil.example"}, 403},
+		{"sandboxed frame", []string{"Origin", "null"}, 403},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newSite(t, nil)
+			id := s.Memory.Add(experience.Experience{Task: "t", Resource: "r", Result: "r"})
+			require.Equal(t, row.want, s.post("/experiences", url.Values{"approve": {id}}, row.header...).StatusCode)
+			want := experience.Pending
+			if row.want == http.StatusSeeOther {
+				want = experience.Approved
+			}
+			require.Equal(t, want, s.Memory.Status(id))
+			locked := newSite(t, withToken)
+			r := locked.post("/sign-in", url.Values{"token": {token}}, row.header...)
+			require.Equal(t, row.want, r.StatusCode)
+			require.Equal(t, row.want == http.StatusSeeOther, len(r.Cookies()) == 1)
+		})
+	}
+}
+
+func TestToken(t *testing.T) {
+	for _, row := range []struct {
+		name, authorization string
+		want                int
+	}{
+		{"none", "", 401},
+		{"right", "Bearer " + token, 200},
+		{"scheme in lower case", "bearer " + token, 200},
+		{"wrong", "Bearer nonsense", 401},
+		{"longer", "Bearer " + token + "x", 401},
+		{"empty", "Bearer ", 401},
+		{"other scheme", "Basic " + token, 401},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := newSite(t, withToken)
+			id := s.Memory.Add(experience.Experience{Task: "a secret", Resource: "r", Result: "r"})
+			header := []string{"Authorization", row.authorization}
+			for _, path := range []string{"/", "/experiences", "/experiences/" + id} {
+				r := s.get(path, header...)
+				require.Equal(t, row.want, r.StatusCode, path)
+				page := body(t, r)
+				require.NotContains(t, page, token)
+				if row.want == http.StatusUnauthorized {
+					require.Contains(t, page, `name="token"`)
+					require.NotContains(t, page, "a secret")
+					require.Contains(t, r.Header.Get("WWW-Authenticate"), "Bearer")
+				}
+			}
+			s.post("/experiences", url.Values{"approve": {id}}, header...)
+			require.Equal(t, row.want == http.StatusOK, s.Memory.Status(id) == experience.Approved)
+		})
+	}
+}
+
+func TestSignIn(t *testing.T) {
+	s := newSite(t, withToken)
+	require.Contains(t, body(t, s.get("/experiences?status=approved")), `value="/experiences?status=approved"`)
+	r := s.post("/sign-in", url.Values{"token": {token}, "next": {"/experiences?status=approved"}})
+	require.Equal(t, http.StatusSeeOther, r.StatusCode)
+	require.Equal(t, "/experiences?status=approved", r.Header.Get("Location"))
+	require.Len(t, r.Cookies(), 1)
+	cookie := r.Cookies()[0]
+	require.True(t, cookie.HttpOnly)
+	require.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
+	require.Equal(t, "/", cookie.Path)
+	require.NotContains(t, cookie.Value, token)
+	require.Len(t, cookie.Value, 26)
+
+	page := s.get("/experiences")
+	require.Equal(t, http.StatusOK, page.StatusCode)
+	require.Contains(t, body(t, page), "Sign out")
+	require.Equal(t, http.StatusSeeOther, s.get("/sign-in").StatusCode, "one who is signed in need not")
+
+	require.Equal(t, http.StatusSeeOther, s.post("/sign-out", nil).StatusCode)
+	require.Empty(t, s.cookies)
+	require.Equal(t, http.StatusUnauthorized, s.get("/").StatusCode)
+	s.cookies[cookie.Name] = cookie.Value
+	require.Equal(t, http.StatusUnauthorized, s.get("/").StatusCode, "the cookie of a session that ended")
+	s.cookies[cookie.Name] = token
+	require.Equal(t, http.StatusUnauthorized, s.get("/").StatusCode, "the token is no cookie")
+}
+
+func TestWithoutATokenThereIsNothingToSignInTo(t *testing.T) {
+	s := newSite(t, nil)
+	require.NotContains(t, body(t, s.get("/")), "Sign out")
+	require.Equal(t, http.StatusSeeOther, s.get("/sign-in").StatusCode)
+	r := s.post("/sign-in", url.Values{"token": {"x"}})
+	require.Equal(t, http.StatusSeeOther, r.StatusCode)
+	require.Empty(t, r.Cookies())
+}
+
+func TestSignInLeadsToPagesOfThisServerOnly(t *testing.T) {
+	for next, want := range map[string]string{
+		"/experiences?status=approved&q=a+b": "/experiences?status=approved&q=a+b",
+		"":                                   "/", "experiences": "/",
+		"https://evil.example/": "/", "//evil.example/": "/", "///evil.example": "/", `/\evil.example`: "/", "/%5Cevil.example": "/", "/%2Fevil.example": "/",
+		"javascript:alert(1)": "/", "http:/x": "/", "/a\nb": "/", "\x00": "/",
+	} {
+		t.Run(next, func(t *testing.T) {
+			r := newSite(t, withToken).post("/sign-in", url.Values{"token": {token}, "next": {next}})
+			require.Equal(t, want, r.Header.Get("Location"))
+		})
+	}
+}
+
+func TestASessionEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, withToken)
+		s.post("/sign-in", url.Values{"token": {token}})
+		time.Sleep(12*time.Hour - time.Second)
+		require.Equal(t, http.StatusOK, s.get("/").StatusCode)
+		time.Sleep(time.Second)
+		require.Equal(t, http.StatusUnauthorized, s.get("/").StatusCode)
+	})
+}
+
+func TestGuessesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, withToken)
+		for range 3 {
+			require.Equal(t, http.StatusUnauthorized, s.post("/sign-in", url.Values{"token": {"guess"}}).StatusCode)
+			require.Equal(t, http.StatusOK, s.get("/", "Authorization", "Bearer "+token).StatusCode, "what is right costs nothing")
+		}
+		for range 2 {
+			require.Equal(t, http.StatusUnauthorized, s.get("/", "Authorization", "Bearer guess").StatusCode)
+		}
+		// Now even the right token is refused: else this would be a guess as well.
+		r := s.post("/sign-in", url.Values{"token": {token}})
+		require.Equal(t, http.StatusTooManyRequests, r.StatusCode)
+		require.Equal(t, "10", r.Header.Get("Retry-After"))
+		require.Empty(t, r.Cookies())
+		require.Equal(t, http.StatusTooManyRequests, s.get("/", "Authorization", "Bearer "+token).StatusCode)
+		require.Equal(t, http.StatusTooManyRequests, s.get("/", "Authorization", "Bearer "+token, "From", "192.0.2.1:5").StatusCode, "another port of the same client")
+		require.Equal(t, http.StatusSeeOther, s.post("/sign-in", url.Values{"token": {token}}, "From", "198.51.100.7:1").StatusCode, "another client")
+		time.Sleep(10 * time.Second)
+		require.Equal(t, http.StatusOK, s.get("/", "Authorization", "Bearer "+token).StatusCode)
+	})
+}
+
+func TestGuessesOfManyAddressesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, withToken)
+		guess := func(from string) int { return s.get("/", "Authorization", "Bearer guess", "From", from).StatusCode }
+		for range 5 {
+			require.Equal(t, http.StatusUnauthorized, guess("[2001:db8::1]:1"))
+		}
+		require.Equal(t, http.StatusTooManyRequests, guess("[2001:db8::ffff]:1"), "the same network")
+		n := 0
+		for guess(fmt.Sprintf("203.0.113.%d:1", n)) == http.StatusUnauthorized {
+			n++
+			require.Less(t, n, 200)
+		}
+		require.Equal(t, 95, n, "100 of all clients, 5 were made before")
+	})
+}

@@ -1,0 +1,165 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strconv"
+	"time"
+)
+
+//go:embed templates/*.html
+var templateFiles embed.FS
+
+//go:embed static
+var staticFiles embed.FS
+
+const staticPath = "/static/"
+
+// page is what the layout shows around the View of a page.
+type page struct {
+	Title string
+	// Here is the path of the page in the navigation, "" for none.
+	Here string
+	// Alone leaves out the navigation.
+	Alone bool
+	// SignOut shows the button that ends a sign-in.
+	SignOut bool
+	View    any
+	Notice  *notice
+}
+
+var funcs = template.FuncMap{
+	"ago":     func(t time.Time) string { return ago(time.Since(t)) },
+	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"moment":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
+	"percent": func(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" },
+	"visible": visible,
+	"static":  staticURL,
+}
+
+// pages are the templates, by the name of their file.
+var pages = func() map[string]*template.Template {
+	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html"))
+	out := make(map[string]*template.Template)
+	for _, name := range []string{"overview.html", "experiences.html", "experience.html", "signin.html", "message.html"} {
+		out[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name))
+	}
+	return out
+}()
+
+// render answers with a page. Nothing is sent of one that fails half-way.
+func (c *Console) render(w http.ResponseWriter, status int, name string, p page) {
+	var body bytes.Buffer
+	if err := pages[name].ExecuteTemplate(&body, "layout.html", p); err != nil {
+		c.log.Error("page not rendered", "page", name, "error", err)
+		http.Error(w, "This page could not be made; the log says why.", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = body.WriteTo(w) // the client may have gone
+}
+
+// messageView is what a page without anything else shows.
+type messageView struct{ Title, Text string }
+
+// message answers with a page of one sentence.
+func (c *Console) message(w http.ResponseWriter, status int, title, text string) {
+	c.render(w, status, "message.html", c.page(title, "", messageView{title, text}))
+}
+
+// page makes a page for someone who is signed in, or need not be.
+func (c *Console) page(title, here string, view any) page {
+	return page{Title: title, Here: here, SignOut: c.token != nil, View: view}
+}
+
+// parseForm parses the form of a request, and answers one that cannot be parsed.
+func (c *Console) parseForm(w http.ResponseWriter, r *http.Request) bool {
+	err := r.ParseForm()
+	if err == nil {
+		return true
+	}
+	status := http.StatusBadRequest
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		status = http.StatusRequestEntityTooLarge
+	}
+	c.message(w, status, "Not understood", "The form could not be read.")
+	return false
+}
+
+// static is a file that pages load.
+type static struct {
+	body     []byte
+	kind     string
+	revision string
+}
+
+var statics = func() map[string]static {
+	out := make(map[string]static)
+	entries, err := fs.ReadDir(staticFiles, "static")
+	if err != nil {
+		panic(err) // it is in the binary
+	}
+	for _, entry := range entries {
+		body, err := staticFiles.ReadFile("static/" + entry.Name())
+		if err != nil {
+			panic(err)
+		}
+		sum := sha256.Sum256(body)
+		out[entry.Name()] = static{body: body, kind: mime.TypeByExtension(path.Ext(entry.Name())), revision: hex.EncodeToString(sum[:6])}
+	}
+	return out
+}()
+
+// staticURL is the address of a file, which changes with its content.
+func staticURL(name string) (string, error) {
+	file, ok := statics[name]
+	if !ok {
+		return "", fmt.Errorf("no file %s", name)
+	}
+	return staticPath + name + "?v=" + file.revision, nil
+}
+
+func serveStatic(w http.ResponseWriter, r *http.Request) {
+	file, ok := statics[r.PathValue("name")]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", file.kind)
+	if r.URL.Query().Get("v") == file.revision {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	_, _ = w.Write(file.body) // the client may have gone
+}
+
+// ago tells how long ago something was, in the largest unit that is not too
+// coarse.
+func ago(d time.Duration) string {
+	const day = 24 * time.Hour
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+	}{{"year", 365 * day}, {"month", 30 * day}, {"day", day}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		if n := int(d / unit.size); n > 0 {
+			return plural(n, unit.name) + " ago"
+		}
+	}
+	return "just now"
+}
+
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}

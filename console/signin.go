@@ -1,0 +1,218 @@
+package console
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"math"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
+)
+
+const (
+	signInPath  = "/sign-in"
+	signOutPath = "/sign-out"
+)
+
+var (
+	errSignIn  = errors.New("sign-in needed")
+	errToken   = errors.New("wrong token")
+	errGuesses = errors.New("too many wrong tokens")
+)
+
+// A sign-in lasts a working day. When there are more than maxSessions, the least
+// recently used one ends.
+const (
+	sessionLife = 12 * time.Hour
+	maxSessions = 256
+)
+
+// sessions are the sign-ins of this process. It keeps hashes, so that looking one
+// up takes no time that tells about another.
+type sessions struct {
+	ends *lru.Cache[[sha256.Size]byte, time.Time]
+}
+
+func newSessions() *sessions { return &sessions{newCache[[sha256.Size]byte, time.Time](maxSessions)} }
+
+// newCache makes a cache of a constant size.
+func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
+	cache, err := lru.New[K, V](size)
+	if err != nil {
+		panic(err) // the size is not positive
+	}
+	return cache
+}
+
+// begin returns the value of a new session's cookie.
+func (s *sessions) begin() string {
+	value := rand.Text()
+	s.ends.Add(sha256.Sum256([]byte(value)), time.Now().Add(sessionLife))
+	return value
+}
+
+func (s *sessions) has(value string) bool {
+	ends, ok := s.ends.Get(sha256.Sum256([]byte(value)))
+	return ok && time.Now().Before(ends)
+}
+
+func (s *sessions) end(value string) { s.ends.Remove(sha256.Sum256([]byte(value))) }
+
+// A client may send guessBurst wrong tokens at once, and one more each
+// guessPause. All clients together may send guessesOfAll times as many, however
+// many addresses they have.
+const (
+	guessBurst   = 5
+	guessPause   = 10 * time.Second
+	guessesOfAll = 20
+	maxClients   = 1024
+)
+
+// guesses bounds the rate of wrong tokens.
+type guesses struct {
+	mu      sync.Mutex
+	all     *rate.Limiter
+	clients *lru.Cache[string, *rate.Limiter]
+}
+
+func newGuesses() *guesses {
+	return &guesses{
+		all:     rate.NewLimiter(rate.Every(guessPause/guessesOfAll), guessBurst*guessesOfAll),
+		clients: newCache[string, *rate.Limiter](maxClients),
+	}
+}
+
+// try runs right unless the client at an address has guessed wrong too often:
+// then the answer does not tell whether this token is right.
+func (g *guesses) try(addr string, right func() bool) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	name := client(addr)
+	limit, ok := g.clients.Get(name)
+	if !ok {
+		limit = rate.NewLimiter(rate.Every(guessPause), guessBurst)
+	}
+	switch {
+	case limit.Tokens() < 1 || g.all.Tokens() < 1:
+		return errGuesses
+	case right():
+		return nil
+	}
+	limit.Allow()
+	g.all.Allow()
+	g.clients.Add(name, limit)
+	return errToken
+}
+
+// client names who sends from an address: the address without the port, and the
+// network of an IPv6 host, which has as many addresses as it likes.
+func client(addr string) string {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return addr
+	}
+	ip := at.Addr().Unmap().WithZone("")
+	if ip.Is6() {
+		if network, err := ip.Prefix(64); err == nil {
+			return network.String()
+		}
+	}
+	return ip.String()
+}
+
+// cookieName has the port in it: cookies do not know ports, and several consumers
+// of one machine would take each other's away.
+func (g *guard) cookieName() string { return "intenthint_" + g.port }
+
+func (g *guard) cookie(value string, life time.Duration) *http.Cookie {
+	return &http.Cookie{ //nolint:gosec // not Secure: the server speaks plain HTTP
+		Name: g.cookieName(), Value: value, Path: "/", MaxAge: int(life.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+}
+
+// signInView is what the sign-in page shows.
+type signInView struct {
+	Next    string
+	Problem string
+}
+
+// askToSignIn answers a request without the token: with the sign-in page, which
+// leads back here.
+func (c *Console) askToSignIn(w http.ResponseWriter, r *http.Request, err error) {
+	view := signInView{Next: "/"}
+	if r.Method == http.MethodGet {
+		view.Next = localPath(r.URL.RequestURI())
+	}
+	c.refuse(w, r, view, err)
+}
+
+// refuse shows the sign-in page with a problem.
+func (c *Console) refuse(w http.ResponseWriter, r *http.Request, view signInView, err error) {
+	status := http.StatusUnauthorized
+	switch {
+	case errors.Is(err, errGuesses):
+		status = http.StatusTooManyRequests
+		seconds := int(math.Ceil(guessPause.Seconds()))
+		w.Header().Set("Retry-After", strconv.Itoa(seconds))
+		view.Problem = "Too many wrong tokens. Try again in " + strconv.Itoa(seconds) + " seconds."
+	case errors.Is(err, errToken):
+		c.log.Warn("sign-in with a wrong token", "client", client(r.RemoteAddr))
+		view.Problem = "This is not the token."
+	}
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="intenthint"`)
+	}
+	c.render(w, status, "signin.html", page{Title: "Sign in", Alone: true, View: view})
+}
+
+func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
+	next := localPath(r.URL.Query().Get("next"))
+	if c.token == nil || c.authorized(r) == nil {
+		http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // of localPath
+		return
+	}
+	c.render(w, http.StatusOK, "signin.html", page{Title: "Sign in", Alone: true, View: signInView{Next: next}})
+}
+
+// signIn trades the token for a cookie.
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	if !c.parseForm(w, r) {
+		return
+	}
+	next := localPath(r.PostForm.Get("next"))
+	if c.token != nil {
+		if err := c.try(r, strings.TrimSpace(r.PostForm.Get("token"))); err != nil {
+			c.refuse(w, r, signInView{Next: next}, err)
+			return
+		}
+		http.SetCookie(w, c.cookie(c.sessions.begin(), sessionLife))
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // of localPath
+}
+
+func (c *Console) signOut(w http.ResponseWriter, r *http.Request) {
+	if cookie, err := r.Cookie(c.cookieName()); err == nil {
+		c.sessions.end(cookie.Value)
+	}
+	http.SetCookie(w, c.cookie("", -time.Second))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// localPath returns a path and query of this server, "/" for anything else.
+func localPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") ||
+		strings.HasPrefix(u.Path, "//") || strings.Contains(u.Path, `\`) {
+		return "/"
+	}
+	return (&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+}

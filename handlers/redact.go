@@ -1,0 +1,54 @@
+package handlers
+
+import (
+	"encoding/json"
+
+	"intenthint/internal/text"
+	"intenthint/redact"
+	"intenthint/store"
+)
+
+// redactFact redacts the texts of a fact in place. Ids, keys and the names of
+// tools and intents stay. It is idempotent, as turns come redacted already.
+func redactFact(f *store.Fact) {
+	var texts []*string
+	if b := f.Begin; b != nil {
+		texts = append(texts, &b.Input, &b.Message)
+		for i := range b.Conversation {
+			texts = append(texts, &b.Conversation[i].Text)
+		}
+		for i := range b.Skills {
+			texts = append(texts, &b.Skills[i].Name, &b.Skills[i].Path)
+		}
+		if r := b.Result; r != nil {
+			texts = append(texts, &r.Reason, &r.Goal, &r.Suggestion)
+		}
+	}
+	if c := f.Call; c != nil {
+		texts = append(texts, &c.Result, &c.Error)
+		if len(c.Params) > 0 {
+			c.Params = json.RawMessage(redact.JSON(c.Params))
+		}
+		if c.Skill != nil {
+			texts = append(texts, &c.Skill.Name, &c.Skill.Path)
+		}
+	}
+	if e := f.End; e != nil {
+		texts = append(texts, &e.Result, &e.Error)
+	}
+	if c := f.Close; c != nil {
+		texts = append(texts, &c.Reason)
+	}
+	for _, s := range texts {
+		*s = redact.Text(*s)
+	}
+}
+
+// head returns the first n characters of a text. What is redacted is redacted
+// before the cut.
+func (d Decoder) head(s string, n int) string {
+	if d.Redact {
+		return redact.Head(s, n)
+	}
+	return text.Cut(s, n)
+}

@@ -1,0 +1,213 @@
+package hint
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify"
+	"intenthint/hint/eligibility"
+	"intenthint/hint/render"
+	"intenthint/hint/said"
+	"intenthint/intents"
+	"intenthint/payload"
+	"intenthint/subjects"
+)
+
+// repeating returns settings under which a hint is said again after three turns.
+func repeating() *Settings {
+	s := settings(byLocal(0.87))
+	s.Repeat = said.Rule{Repeat: said.Changed, After: 3}
+	return s
+}
+
+// skips asks about texts, each of a run of its own, and returns the Hint-Skip of
+// each reply.
+func skips(t *testing.T, h *Hinter, from int, texts ...string) (out []string) {
+	t.Helper()
+	for i, s := range texts {
+		res := handle(t, h, prompt(fmt.Sprint("r", from+i), s))
+		skip := head(res, subjects.HeaderSkip)
+		require.Equal(t, skip == "", text(res) != "")
+		out = append(out, skip)
+	}
+	return out
+}
+
+const known = string(eligibility.Unchanged)
+
+func TestAKnownHintIsNotRepeated(t *testing.T) {
+	var r recorder
+	h := hinter(&r, repeating())
+	require.Equal(t, []string{"", known, known, known, "", known}, skips(t, h, 0, "code", "code", "code", "code", "code", "code"))
+	res := handle(t, h, prompt("r9", "code"))
+	require.Equal(t, []string{"CODE", "0.87", "local"}, []string{head(res, subjects.HeaderIntent), head(res, subjects.HeaderConfidence), head(res, subjects.HeaderSource)})
+	require.Nil(t, res.Decision)
+	last := r.turns(t)[6]
+	require.Equal(t, "CODE", last.Result.Intent, "the turn is tracked with its result")
+	require.Equal(t, known, last.Skip)
+	require.Empty(t, last.Hint)
+	require.Equal(t, 2, last.Last.Turns)
+	// Another intent in between.
+	require.Equal(t, []string{"", "", known}, skips(t, h, 20, "hello", "code", "code"))
+}
+
+func TestARetryOfAKnownHintIsGivenNothing(t *testing.T) {
+	h := hinter(&recorder{}, repeating())
+	skips(t, h, 0, "code", "code")
+	retry := handle(t, h, prompt("r1", "Continue the current task"))
+	require.Equal(t, []string{known, "cache", "CODE"}, []string{head(retry, subjects.HeaderSkip), head(retry, subjects.HeaderSource), head(retry, subjects.HeaderIntent)})
+	first := handle(t, h, prompt("r0", "Continue the current task"))
+	require.Contains(t, text(first), "intent: CODE", "the run's first answer was a hint")
+	require.Equal(t, "cache", head(first, subjects.HeaderSource))
+}
+
+func TestARetryAfterACompactionIsGivenTheHint(t *testing.T) {
+	h := hinter(&recorder{}, repeating())
+	require.Equal(t, []string{"", known, known, known}, skips(t, h, 0, "code", "code", "code", "code"))
+	require.Equal(t, known, head(handle(t, h, prompt("r3", "Continue")), subjects.HeaderSkip), "a retry is no turn")
+	compacted := prompt("r3", "")
+	h.Answers.Learn(payload.EncodeSignal("after_compaction", "e", compacted.Envelope.TS, compacted.Context))
+	for range 2 {
+		retry := handle(t, h, prompt("r3", "Continue"))
+		require.Contains(t, text(retry), "intent: CODE")
+		require.Equal(t, []string{"", "cache", "CODE"}, []string{head(retry, subjects.HeaderSkip), head(retry, subjects.HeaderSource), head(retry, subjects.HeaderIntent)})
+	}
+}
+
+func TestWhatMakesAHintSaidAgain(t *testing.T) {
+	ctx := payload.Context{SessionID: "s1", SessionKey: "agent:main:telegram:direct:1"}
+	later := prompt("", "").Envelope.TS
+	for _, row := range []struct {
+		name string
+		do   func(h *Hinter)
+		said bool
+	}{
+		{"nothing", func(*Hinter) {}, false},
+		{"always", func(h *Hinter) { h.Use(settingsWith(func(s *Settings) { s.Repeat.Repeat = said.Always })) }, true},
+		{"a compaction", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("after_compaction", "e", later, ctx)) }, true},
+		{"the beginning of one", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("before_compaction", "e", later, ctx)) }, true},
+		{"the session's start", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("session_start", "e", later, ctx)) }, true},
+		{"its end", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("session_end", "e", later, ctx)) }, true},
+		{"an older event that comes late", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("session_start", "e", later-1, ctx)) }, false},
+		{"an event of another session", func(h *Hinter) {
+			h.Answers.Learn(payload.EncodeSignal("session_end", "e", later, payload.Context{SessionID: "s2"}))
+		}, false},
+		{"a hint that did not arrive", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("before_prompt_build", "e", later, ctx)) }, true},
+		{"another turn whose answer did not", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("before_prompt_build", "e", later+1, ctx)) }, false},
+		{"another event", func(h *Hinter) { h.Answers.Learn(payload.EncodeSignal("agent_end", "e", later, ctx)) }, false},
+		{"a new text of the intent", func(h *Hinter) {
+			h.Use(settingsWith(func(s *Settings) {
+				changed := intents.NewCatalog([]intents.Intent{{ID: "CODE", Name: "Code", Triggers: []string{"code"}, Prompt: "Write other code."}})
+				s.Catalog = func(string) *intents.Catalog { return changed }
+			}))
+		}, true},
+		{"another process that gave a hint", func(h *Hinter) {
+			other := payload.TurnBegun{RunID: "x", Prompt: "hello", Hint: "intent: CHAT", Result: &payload.Classification{Intent: "CHAT"}, Last: &payload.LastHint{Intent: "CHAT", Complexity: "low"}}
+			h.Answers.Learn(payload.EncodeTurnBegun("e", later+1, ctx, other, 0))
+		}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := hinter(&recorder{}, repeating())
+			require.Equal(t, []string{"", known}, skips(t, h, 0, "code", "code"))
+			row.do(h)
+			require.Equal(t, row.said, text(handle(t, h, prompt("r7", "code"))) != "")
+		})
+	}
+}
+
+func settingsWith(change func(*Settings)) *Settings {
+	s := repeating()
+	change(s)
+	return s
+}
+
+func TestAnotherProcessKnowsTheHint(t *testing.T) {
+	var r recorder
+	first, second := hinter(&r, repeating()), hinter(&recorder{}, repeating())
+	skips(t, first, 0, "code")
+	require.Equal(t, []string{""}, skips(t, second, 10, "code"), "one that does not know gives it")
+	second = hinter(&recorder{}, repeating())
+	begun := r.turns(t)[0]
+	second.Answers.Learn(payload.EncodeTurnBegun("e", prompt("", "").Envelope.TS, payload.Context{RunID: "r0", SessionID: "s1"}, begun, 0))
+	require.Equal(t, []string{known, known, known, ""}, skips(t, second, 20, "code", "code", "code", "code"))
+}
+
+func TestAHintThatWasNotGivenIsSaid(t *testing.T) {
+	h := hinter(&recorder{}, repeating())
+	h.Use(settingsWith(func(s *Settings) { s.MinConfidence = 0.9 }))
+	require.Equal(t, []string{"low_confidence"}, skips(t, h, 0, "code"))
+	h.Use(repeating())
+	require.Equal(t, []string{"", known}, skips(t, h, 1, "code", "code"))
+}
+
+func TestAKeywordAsksNobody(t *testing.T) {
+	asked := 0
+	s := settings(classify.New(classify.ModeLocal, localStub(func(classify.Input) payload.Classification {
+		asked++
+		return taken("CHAT", 0.9)
+	}), nil, classify.Options{}))
+	own := intents.NewCatalog([]intents.Intent{
+		{ID: "CODE", Name: "Code", Triggers: []string{"code"}, Prompt: "Write code.", Fastpath: intents.Fastpath{Keywords: []string{"Next Step"}, Hint: "Go on with the plan."}},
+		{ID: "CHAT", Name: "Chat", Triggers: []string{"chat"}, Prompt: "Chat."},
+	})
+	s.Catalog = func(string) *intents.Catalog { return own }
+	s.Repeat.Repeat = said.Always
+	for _, form := range []render.Form{render.Full, render.Brief} {
+		s.Form = form
+		h := hinter(&recorder{}, s)
+		res := handle(t, h, prompt("r1", "  next\nSTEP "))
+		require.Equal(t, []string{"CODE", "1.00", "fastpath"}, []string{head(res, subjects.HeaderIntent), head(res, subjects.HeaderConfidence), head(res, subjects.HeaderSource)})
+		require.True(t, strings.HasSuffix(text(res), "\nconfidence: 1.00\ncomplexity: low\n\nGo on with the plan.\n</intention_hint_plugin>"), text(res))
+		require.Zero(t, asked)
+	}
+	h := hinter(&recorder{}, s)
+	require.Equal(t, "CHAT", head(handle(t, h, prompt("r2", "the next step")), subjects.HeaderIntent))
+	require.Equal(t, 1, asked)
+}
+
+func TestAnotherComplexityIsSaidInBrief(t *testing.T) {
+	for _, row := range []struct {
+		name, ctx string
+		forms     []string
+		turns     []int // since the hint, by turn
+	}{
+		{"where hints are kept in the history", `{"keepsHints": true}`, []string{"full", "brief", "none", "brief", "full"}, []int{0, 1, 2, 3, 0}},
+		{"elsewhere", `{}`, []string{"full", "full", "none", "full", "full"}, []int{0, 0, 1, 0, 0}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var r recorder
+			h := hinter(&r, settingsWith(func(s *Settings) {
+				s.Classifier = classify.New(classify.ModeLocal, localStub(func(in classify.Input) payload.Classification {
+					c := taken("CODE", 0.9)
+					c.Complexity = in.Latest
+					return c
+				}), nil, classify.Options{})
+			}))
+			var forms []string
+			for i, complexity := range []string{"low", "high", "high", "low", "high"} {
+				req := prompt(fmt.Sprint("r", i), complexity)
+				req.Envelope.Ctx = []byte(row.ctx)
+				hint := text(handle(t, h, req))
+				switch {
+				case hint == "":
+					forms = append(forms, "none")
+				case strings.Contains(hint, "Write code."):
+					forms = append(forms, "full")
+				default:
+					require.Contains(t, hint, "\ncomplexity: "+complexity+"\n</intention_hint_plugin>")
+					forms = append(forms, "brief")
+				}
+			}
+			require.Equal(t, row.forms, forms)
+			var turns []int
+			for _, begun := range r.turns(t) {
+				require.True(t, begun.Last.Full)
+				turns = append(turns, begun.Last.Turns)
+			}
+			require.Equal(t, row.turns, turns)
+		})
+	}
+}

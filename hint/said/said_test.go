@@ -1,0 +1,119 @@
+package said
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/intents"
+	"intenthint/payload"
+)
+
+func TestKnown(t *testing.T) {
+	hint := payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x"}
+	with := func(change func(*payload.LastHint)) *payload.LastHint {
+		out := hint
+		change(&out)
+		return &out
+	}
+	changed := Rule{Repeat: Changed, After: 8}
+	for _, row := range []struct {
+		name  string
+		rule  Rule
+		last  *payload.LastHint
+		known bool
+	}{
+		{"nothing was said", changed, nil, false},
+		{"the turn before", changed, &hint, true},
+		{"eight turns ago", changed, with(func(l *payload.LastHint) { l.Turns = 7 }), true},
+		{"nine turns ago", changed, with(func(l *payload.LastHint) { l.Turns = 8 }), false},
+		{"never again", Rule{Repeat: Changed}, with(func(l *payload.LastHint) { l.Turns = 1000 }), true},
+		{"always", Rule{Repeat: Always, After: 8}, &hint, false},
+		{"another intent", changed, with(func(l *payload.LastHint) { l.Intent = "CHAT" }), false},
+		{"another complexity", changed, with(func(l *payload.LastHint) { l.Complexity = "high" }), false},
+		{"another text of the intent", changed, with(func(l *payload.LastHint) { l.Text = "y" }), false},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.known, row.rule.Known(row.last, hint)) })
+	}
+}
+
+func TestTold(t *testing.T) {
+	now := payload.LastHint{Intent: "CODE", Complexity: "high", Text: "x"}
+	changed := Rule{Repeat: Changed, After: 8}
+	for _, row := range []struct {
+		name string
+		rule Rule
+		last *payload.LastHint
+		told bool
+	}{
+		{"nothing was said", changed, nil, false},
+		{"another complexity", changed, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x", Full: true, Turns: 7}, true},
+		{"too long ago", changed, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x", Full: true, Turns: 8}, false},
+		{"without the prompt", changed, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x"}, false},
+		{"another intent", changed, &payload.LastHint{Intent: "CHAT", Complexity: "low", Text: "x", Full: true}, false},
+		{"another text of the intent", changed, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "y", Full: true}, false},
+		{"always", Rule{Repeat: Always}, &payload.LastHint{Intent: "CODE", Complexity: "low", Text: "x", Full: true}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.told, row.rule.Told(row.last, now)) })
+	}
+}
+
+func TestTheTextOfAnIntentCounts(t *testing.T) {
+	c := payload.Classification{Intent: "CODE", Complexity: "low"}
+	in := intents.Intent{ID: "CODE", Name: "Code", Prompt: "Read first.", Fastpath: intents.Fastpath{Hint: "Now."}}
+	require.Equal(t, Of(c, in), Of(c, in))
+	seen := map[string]bool{Of(c, in).Text: true}
+	for _, change := range []func(*intents.Intent){
+		func(in *intents.Intent) { in.Name = "Coding" },
+		func(in *intents.Intent) { in.Prompt = "Read twice." },
+		func(in *intents.Intent) { in.Fastpath.Hint = "Later." },
+		func(in *intents.Intent) { in.Name, in.Prompt = "CodeR", "ead first." },
+	} {
+		other := in
+		change(&other)
+		text := Of(c, other).Text
+		require.False(t, seen[text])
+		seen[text] = true
+	}
+	other := in
+	other.Examples = []string{"write a test"}
+	require.Equal(t, Of(c, in), Of(c, other), "examples are not said")
+}
+
+func TestSessions(t *testing.T) {
+	s := New()
+	require.Nil(t, s.Last("s"))
+	hint := &payload.LastHint{Intent: "CODE"}
+	require.Equal(t, &payload.LastHint{Intent: "CODE", At: 100}, s.Begin("s", 100, hint))
+	require.Equal(t, &payload.LastHint{Intent: "CODE", Turns: 1, At: 100}, s.Begin("s", 200, nil))
+	require.Equal(t, &payload.LastHint{Intent: "CODE", Turns: 2, At: 100}, s.Begin("s", 50, nil), "whatever the clock says")
+	s.Learn("s", 199, nil)
+	require.NotNil(t, s.Last("s"), "an older turn of another process")
+	s.Reset("s", 99)
+	require.NotNil(t, s.Last("s"), "an event before the hint")
+	s.Reset("s", 150)
+	require.Nil(t, s.Last("s"), "one between the hint and a later turn")
+	s.Learn("s", 201, &payload.LastHint{Intent: "CODE", Turns: 3, At: 100})
+	require.Nil(t, s.Last("s"), "a turn of a process that did not know of it")
+	require.Nil(t, s.Begin("s", 202, nil))
+	s.Reset("s", 120)
+	require.Equal(t, &payload.LastHint{Intent: "CODE", At: 151}, s.Begin("s", 140, hint), "given after the event, by a clock that is late")
+	other := &payload.LastHint{Intent: "CODE", At: 203}
+	s.Learn("s", 203, other)
+	require.Equal(t, other, s.Last("s"))
+	require.Nil(t, s.Begin("t", 1, nil))
+	s.Lost("s", 202)
+	require.NotNil(t, s.Last("s"), "the answer of another turn did not arrive")
+	s.Lost("s", 203)
+	require.Nil(t, s.Last("s"))
+	s.Lost("t", 7)
+	require.NotNil(t, s.Begin("t", 7, hint))
+	require.Nil(t, s.Last("t"), "whatever is known first")
+	s.Learn("", 1, hint)
+	require.Nil(t, s.Last(""), "nobody's session")
+	for i := range maxSessions {
+		s.Begin(strconv.Itoa(i), 1, hint)
+	}
+	require.Nil(t, s.Last("s"), "bounded")
+}

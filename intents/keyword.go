@@ -1,0 +1,61 @@
+package intents
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// keywords finds intents by the keywords of their fast paths.
+type keywords struct {
+	byText  map[string][]int // positions in Catalog.enabled, in their order
+	longest int              // of the texts, in bytes
+}
+
+func keywordsOf(enabled []Intent) keywords {
+	k := keywords{byText: map[string][]int{}}
+	for i, in := range enabled {
+		for _, word := range in.Fastpath.Keywords {
+			text := bare(word)
+			if text == "" {
+				continue
+			}
+			k.byText[text] = append(k.byText[text], i)
+			k.longest = max(k.longest, len(text))
+		}
+	}
+	return k
+}
+
+// maxBareRatio is how many times as long as its bare form a message may be: a
+// character of four bytes that stands for a letter, with a blank after it, and
+// room for what is rarer.
+const maxBareRatio = 8
+
+// Keyword returns the intent whose fast path has a message, as a whole, as one of
+// its keywords; of several the first by id (contract §6).
+func (c *Catalog) Keyword(message string) (Intent, bool) {
+	root := c.root
+	if len(message) > maxBareRatio*root.keywords.longest {
+		return Intent{}, false
+	}
+	for _, i := range root.keywords.byText[bare(message)] {
+		if c.allowed == nil || c.allowed[i] {
+			return root.enabled[i], true
+		}
+	}
+	return Intent{}, false
+}
+
+// bare is a text in NFKC, without white space and without case.
+func bare(s string) string {
+	s = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,45 @@
+package intents
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestKeyword(t *testing.T) {
+	c := NewCatalog([]Intent{
+		{ID: "B_STOP", Fastpath: Fastpath{Keywords: []string{"Stop", "止めて", "  "}}},
+		{ID: "A_HALT", Fastpath: Fastpath{Keywords: []string{"halt", "stop"}}},
+		{ID: "C_STREET", Fastpath: Fastpath{Keywords: []string{"große Straße"}}},
+		{ID: "D_NONE"},
+	})
+	for _, row := range []struct{ name, message, id string }{
+		{"as it is", "halt", "A_HALT"},
+		{"the first id of two", "stop", "A_HALT"},
+		{"without case", "HALT", "A_HALT"},
+		{"with white space", " h a\tl\u3000t \n", "A_HALT"},
+		{"in full width", "\uff28\uff21\uff2c\uff34", "A_HALT"},
+		{"mathematical letters with blanks", "\U0001d421 \U0001d41a \U0001d425 \U0001d42d", "A_HALT"},
+		{"no Latin letters", "止めて", "B_STOP"},
+		{"folded letters", "GROSSE STRASSE", "C_STREET"},
+		{"more than the keyword", "please halt", ""},
+		{"a part of the keyword", "hal", ""},
+		{"a blank message", " ", ""},
+		{"a long message", strings.Repeat("halt ", 1000), ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			in, ok := c.Keyword(row.message)
+			require.Equal(t, row.id != "", ok)
+			require.Equal(t, row.id, in.ID)
+		})
+	}
+	narrow := c.Without([]string{"A_*"})
+	in, ok := narrow.Keyword("stop")
+	require.True(t, ok)
+	require.Equal(t, "B_STOP", in.ID)
+	_, ok = narrow.Keyword("halt")
+	require.False(t, ok, "a denied intent has no fast path")
+	_, ok = NewCatalog(nil).Keyword("")
+	require.False(t, ok)
+}

@@ -1,0 +1,155 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"intenthint/handlers"
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+	"intenthint/internal/events"
+	"intenthint/payload"
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// Errors of [Forgetter.Forget].
+var (
+	// ErrInUse reports a session that went on while it was forgotten.
+	ErrInUse = errors.New("session in use")
+	// errRebuilding reports a store that another process rebuilds: it may bring a
+	// session back.
+	errRebuilding = errors.New("sessions are being rebuilt, try again later")
+)
+
+// Forgetter forgets sessions for good.
+type Forgetter struct {
+	bus      *bus.Bus
+	layout   bus.Layout
+	sessions store.Store
+	letters  *events.DeadLetters
+	rebuild  store.Rebuild
+}
+
+// Forgotten is what was removed of a session.
+type Forgotten struct {
+	// Stored are the files, or the keys in the bucket.
+	Stored              []string
+	Events, DeadLetters int
+}
+
+// Nothing reports whether nothing was removed.
+func (f Forgotten) Nothing() bool { return len(f.Stored) == 0 && f.Events == 0 && f.DeadLetters == 0 }
+
+// NewForgetter returns a forgetter for the store of a system. No session is
+// rebuilt until Close.
+func NewForgetter(ctx context.Context, cfg *config.Config, b *bus.Bus, sessions store.Store) (*Forgetter, error) {
+	f := &Forgetter{bus: b, layout: Layout(cfg), sessions: sessions}
+	// Else the events would go, and the documents stay elsewhere.
+	if _, err := CheckSystem(ctx, cfg, b); err != nil && !errors.Is(err, bus.ErrDenied) {
+		return nil, err
+	}
+	var err error
+	if f.letters, err = events.OpenDeadLetters(ctx, b.JS, f.layout); err != nil {
+		return nil, err
+	}
+	var ok bool
+	if f.rebuild, ok, err = sessions.Rebuilding(ctx); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, errRebuilding
+	}
+	return f, nil
+}
+
+// Close lets sessions be rebuilt again.
+func (f *Forgetter) Close() { f.rebuild.Release() }
+
+// trail returns what the streams hold of a session with this id, or key.
+func (f *Forgetter) trail(session, key string) events.Trail {
+	// An unanswered turn belongs to the session whatever the rules say of it.
+	decoder := handlers.Decoder{Begin: func(payload.Context, payload.BeforePromptBuild) ([]payload.Turn, bool) { return nil, true }}
+	return events.Trail{
+		JS: f.bus.JS, Layout: f.layout, Session: session, Key: key,
+		SessionOf: func(msgID string, data []byte) string {
+			session, _, _, err := decoder.Fact(msgID, data)
+			if err != nil {
+				return ""
+			}
+			return session
+		},
+	}
+}
+
+// Traces returns the number of events and dead letters of a session.
+func (f *Forgetter) Traces(ctx context.Context, session string) (int, error) {
+	trail := f.trail(session, "")
+	n, _, err := trail.Count(ctx)
+	if err != nil {
+		return 0, err
+	}
+	letters, err := trail.Letters(ctx, f.letters)
+	return n + len(letters), err
+}
+
+// maxRounds bounds how often a session that goes on is removed.
+const maxRounds = 4
+
+// Forget removes a session from the streams and the store. session is its id, or
+// the key of one without an id; key, which may be "", is the key of one with an
+// id.
+//
+// Its events are deleted only once the consumer processes have applied them, and
+// the document after them. That is repeated until there is nothing left: no event
+// that was on its way can bring back a part of the session. The error is
+// [ErrInUse] if events come in all the time, or are not applied.
+func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgotten, err error) {
+	trail, token := f.trail(session, key), subjects.Name(session)
+	for round := 1; ; round++ {
+		n, last, err := trail.Count(ctx)
+		if err != nil {
+			return out, err
+		}
+		settled := true
+		if n > 0 {
+			if !f.bus.Embedded() { // else there is no other process
+				if settled, err = events.Settled(ctx, f.bus.JS, f.layout, last); err != nil {
+					return out, err
+				}
+			}
+			if err := trail.Purge(ctx, last); err != nil {
+				return out, err
+			}
+			out.Events += n
+		}
+		stored, err := f.sessions.Remove(ctx, token)
+		if len(out.Stored) == 0 {
+			out.Stored = stored
+		}
+		switch {
+		case err != nil:
+			return out, err
+		case !settled:
+			return out, fmt.Errorf("%w: a consumer has not applied all events, and may bring a part of %q back; remove it again", ErrInUse, session)
+		case n == 0 && len(stored) == 0:
+			return out, f.removeLetters(ctx, trail, &out)
+		case round == maxRounds:
+			return out, fmt.Errorf("%w: events of %q come in all the time; remove it again when it has ended", ErrInUse, session)
+		}
+	}
+}
+
+func (f *Forgetter) removeLetters(ctx context.Context, trail events.Trail, out *Forgotten) error {
+	letters, err := trail.Letters(ctx, f.letters)
+	if err != nil {
+		return err
+	}
+	for _, sequence := range letters {
+		if err := f.letters.Remove(ctx, sequence); err != nil {
+			return err
+		}
+		out.DeadLetters++
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package app_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/hint"
+	"intenthint/internal/app"
+	"intenthint/internal/app/apptest"
+	"intenthint/internal/bus"
+	"intenthint/internal/natstest"
+	"intenthint/payload"
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// An event that a consumer holds while its session is forgotten is waited for, and
+// what it wrote is removed as well.
+func TestForgetWaitsForEventsThatAConsumerHolds(t *testing.T) {
+	ns := natstest.Start(t, nil)
+	cfg := apptest.Settle(t, map[string]string{"HINT_NATS_URL": ns.ClientURL()})
+	quiet := slog.New(slog.DiscardHandler)
+	b, err := bus.Open(t.Context(), bus.Options{URL: ns.ClientURL(), Log: quiet})
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	layout := app.Layout(cfg)
+	_, err = bus.Provision(t.Context(), b.JS, layout)
+	require.NoError(t, err)
+	sessions, err := app.OpenStore(t.Context(), cfg, b.JS, nil, quiet)
+	require.NoError(t, err)
+
+	event, err := json.Marshal(payload.TurnBegun{RunID: "r1", Prompt: "hello"})
+	require.NoError(t, err)
+	ctx, err := json.Marshal(payload.Context{RunID: "r1", AgentID: "main", SessionID: "s"})
+	require.NoError(t, err)
+	body, err := json.Marshal(payload.Envelope{Hook: subjects.HookTurnBegun, Event: event, Ctx: ctx, TS: 1763680000000, ID: "e1"})
+	require.NoError(t, err)
+	_, err = b.JS.Publish(t.Context(), layout.Prefix.Event(subjects.HookTurnBegun, "main", "s"), body)
+	require.NoError(t, err)
+	durable, err := b.JS.Consumer(t.Context(), layout.Stream, layout.QueueGroup)
+	require.NoError(t, err)
+	held, err := durable.Next()
+	require.NoError(t, err)
+
+	forgetter, err := app.NewForgetter(t.Context(), cfg, b, sessions)
+	require.NoError(t, err)
+	defer forgetter.Close()
+	type outcome struct {
+		done app.Forgotten
+		err  error
+	}
+	ended := make(chan outcome, 1)
+	go func() {
+		done, err := forgetter.Forget(t.Context(), "s", "")
+		ended <- outcome{done, err}
+	}()
+	waits := func() {
+		t.Helper()
+		select {
+		case o := <-ended:
+			require.Fail(t, "it did not wait", "%+v", o)
+		case <-time.After(100 * time.Millisecond): // it asks every 20
+		}
+	}
+	waits()
+	decoded, err := app.EventHandler(sessions, func() *hint.Settings { return &hint.Settings{} }).Decode(held.Subject(), "", held.Data())
+	require.NoError(t, err)
+	require.NoError(t, sessions.Apply(t.Context(), []store.Fact{decoded.Fact}))
+	waits()
+	require.NoError(t, held.DoubleAck(t.Context()))
+	o := <-ended
+	require.NoError(t, o.err)
+	require.Equal(t, app.Forgotten{Stored: []string{"s.json"}, Events: 1}, o.done)
+	_, err = sessions.Get(t.Context(), "s")
+	require.ErrorIs(t, err, store.ErrNotFound)
+}
+
+// A rebuild could bring the session back from what it has read already.
+func TestForgetExcludesARebuild(t *testing.T) {
+	s := apptest.Start(t, nil)
+	sessions, err := app.OpenStore(t.Context(), s.Config, nil, nil, nil)
+	require.NoError(t, err)
+	rebuild, ok, err := sessions.Rebuilding(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+	_, err = app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
+	require.ErrorContains(t, err, "being rebuilt")
+	rebuild.Release()
+	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
+	require.NoError(t, err)
+	forgetter.Close()
+}

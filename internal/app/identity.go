@@ -1,0 +1,212 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"intenthint/internal/atomicfile"
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+)
+
+// systemFile holds the id of the system in the sessions directory.
+const systemFile = ".system"
+
+// ErrOtherStore reports a process whose session store is not the one of the
+// system whose stream it found.
+var ErrOtherStore = errors.New("session store of another system")
+
+// settlePause is how long two processes that name a system at the same moment
+// wait to see which name stays. A stream is changed within milliseconds.
+const settlePause = 250 * time.Millisecond
+
+// identify creates missing streams and durables, and makes sure that this
+// process and the event stream belong to the same system (contract §9). A stream
+// without an identity gets one.
+func (a *App) identify(ctx context.Context) error {
+	id, err := readSystemFile(a.cfg)
+	if err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	own := bus.System{ID: id, Store: a.cfg.Store.Kind, Place: place(a.cfg)}
+	wanted := own
+	if wanted.ID == "" {
+		wanted.ID = nuid.Next()
+	}
+	a.layout.System = wanted
+	if err := provision(ctx, a.requests, a.layout, a.log); err != nil {
+		return err
+	}
+	found, alive, err := a.readSystem(ctx)
+	if err == nil && found.ID == "" {
+		// own may have no id: all that name the stream now must agree.
+		var written bus.System
+		if written, err = bus.WriteSystem(ctx, a.requests.JS, a.layout, own); err == nil {
+			select {
+			case <-ctx.Done():
+			case <-time.After(settlePause):
+			}
+			found, alive, err = a.readSystem(ctx)
+		}
+		if err == nil && found.ID == "" {
+			found = written // a server of a cluster that is behind
+		}
+	}
+	if errors.Is(err, bus.ErrDenied) {
+		a.log.Warn("identity of the system not checked, the NATS user lacks a right", "error", err)
+		a.layout.System = bus.System{}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Another process of the same directory may have put the id there meanwhile.
+	// It does so before it takes events.
+	if own.ID, err = readSystemFile(a.cfg); err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	if !sameSystem(own, found, alive) {
+		return otherStore(own, found, a.layout, a.requests)
+	}
+	if own.Store == config.StoreFile && own.ID == "" {
+		if err := writeSystemFile(a.cfg, found.ID); err != nil {
+			return fmt.Errorf("sessions: %w", err)
+		}
+	}
+	a.layout.System = found
+	a.requests.Belong(a.layout.Stream, found.ID)
+	return nil
+}
+
+// CheckSystem returns the identity of the system behind a connection, and an
+// error that wraps [ErrOtherStore] if the session store of the configuration is
+// not the system's. The identity is the zero one if there is no stream, or if an
+// older version made it.
+func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.System, error) {
+	layout := Layout(cfg)
+	found, alive, err := bus.ReadSystem(ctx, b.JS, layout)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return bus.System{}, nil
+	}
+	if err != nil || found.ID == "" {
+		return found, err
+	}
+	id, err := readSystemFile(cfg)
+	if err != nil {
+		return found, fmt.Errorf("sessions: %w", err)
+	}
+	own := bus.System{ID: id, Store: cfg.Store.Kind, Place: place(cfg)}
+	if !sameSystem(own, found, alive) {
+		return found, otherStore(own, found, layout, b)
+	}
+	return found, nil
+}
+
+func (a *App) readSystem(ctx context.Context) (found bus.System, alive bool, err error) {
+	err = patiently(ctx, a.log, func(ctx context.Context) (err error) {
+		found, alive, err = bus.ReadSystem(ctx, a.requests.JS, a.layout)
+		return err
+	})
+	return found, alive, err
+}
+
+// otherStore names both stores and the ways out.
+func otherStore(own, found bus.System, layout bus.Layout, b *bus.Bus) error {
+	return fmt.Errorf("%w: this configuration keeps %s, the system of stream %s at %s keeps %s; %s", ErrOtherStore,
+		describe(own), layout.Stream, b.URL(), describe(found), waysOut(own, found))
+}
+
+// sameSystem reports whether a process with the store own may join the system
+// found. alive reports whether a process of that system runs.
+//
+// A directory without an id is new. It may be the one that the system has lost:
+// the same path on the same host, or on another one (a container has a new name
+// each time) while no process of the system runs. A system that `stream apply`
+// has named has no place until its first process runs.
+func sameSystem(own, found bus.System, alive bool) bool {
+	switch {
+	case own.Store != found.Store:
+		return false
+	case own.Store != config.StoreFile || own.ID == found.ID:
+		return true
+	case own.ID != "":
+		return false
+	case own.Place == found.Place:
+		return true
+	}
+	return !alive && (found.Place == "" || directory(own.Place) == directory(found.Place))
+}
+
+// place is where the sessions are, as HOST:DIRECTORY; "" for a bucket, which is
+// where the stream is.
+func place(cfg *config.Config) string {
+	if cfg.Store.Kind != config.StoreFile {
+		return ""
+	}
+	dir, err := filepath.Abs(cfg.Store.SessionsDir)
+	if err != nil {
+		dir = cfg.Store.SessionsDir
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	return host + ":" + dir
+}
+
+// directory is the directory of a place.
+func directory(place string) string {
+	_, dir, _ := strings.Cut(place, ":")
+	return dir
+}
+
+func describe(s bus.System) string {
+	switch {
+	case s.Store == config.StoreFile && s.Place == "":
+		return "files"
+	case s.Store == config.StoreFile:
+		return "files in " + s.Place
+	}
+	return "a key-value bucket (HINT_STORE=" + s.Store + ")"
+}
+
+// waysOut tells what to set.
+func waysOut(own, found bus.System) string {
+	apart := "another HINT_NATS_PORT or another HINT_STREAM for a system of its own; `consumer stream apply` changes the store of a system"
+	switch {
+	case own.Store != found.Store && found.Store == config.StoreFile:
+		return "set HINT_STORE=file with HINT_DATA_DIR or HINT_SESSIONS_DIR of the first, or " + apart
+	case own.Store != found.Store:
+		return "set HINT_STORE=" + found.Store + ", or " + apart
+	}
+	return "set HINT_DATA_DIR or HINT_SESSIONS_DIR of the first, HINT_STORE=kv for all of its processes, or " + apart
+}
+
+// readSystemFile returns the id in the sessions directory; "" if the file is
+// missing, or if sessions are not kept in files.
+func readSystemFile(cfg *config.Config) (string, error) {
+	if cfg.Store.Kind != config.StoreFile {
+		return "", nil
+	}
+	data, err := os.ReadFile(filepath.Join(cfg.Store.SessionsDir, systemFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(data)), err
+}
+
+func writeSystemFile(cfg *config.Config, id string) error {
+	if err := os.MkdirAll(cfg.Store.SessionsDir, 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(cfg.Store.SessionsDir, systemFile), systemFile+".*", []byte(id+"\n"), 0o600)
+}

@@ -1,0 +1,109 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/app"
+	"intenthint/internal/app/apptest"
+	"intenthint/internal/bus"
+)
+
+func TestWhoBelongsToASystem(t *testing.T) {
+	file := func(id, place string) bus.System { return bus.System{ID: id, Store: "file", Place: place} }
+	kv := bus.System{ID: "k", Store: "kv"}
+	for _, row := range []struct {
+		name       string
+		own, found bus.System
+		alive      bool
+		same       bool
+	}{
+		{"the same directory", file("a", "h:/d"), file("a", "h:/d"), true, true},
+		{"the same directory, moved", file("a", "h:/e"), file("a", "h:/d"), true, true},
+		{"the same directory, mounted on another host", file("a", "i:/d"), file("a", "h:/d"), true, true},
+		{"another system's directory", file("b", "h:/d"), file("a", "h:/d"), false, false},
+		{"a new directory elsewhere", file("", "h:/e"), file("a", "h:/d"), false, false},
+		{"the system's directory, emptied", file("", "h:/d"), file("a", "h:/d"), true, true},
+		{"a new directory of the same path on another host", file("", "i:/d"), file("a", "h:/d"), true, false},
+		{"the same, and no process of the system runs", file("", "i:/d"), file("a", "h:/d"), false, true},
+		{"the first directory of a system without a place", file("", "h:/d"), file("a", ""), false, true},
+		{"a second directory of a system without a place", file("", "h:/e"), file("a", ""), true, false},
+		{"buckets", kv, kv, true, true},
+		{"a bucket beside files", kv, file("a", "h:/d"), false, false},
+		{"files beside a bucket", file("", "h:/d"), kv, false, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.Equal(t, row.same, app.SameSystem(row.own, row.found, row.alive))
+		})
+	}
+}
+
+// A second process with another store would split sessions in two.
+func TestProcessesOfAnotherStoreDoNotStart(t *testing.T) {
+	first := start(t, nil)
+	for _, row := range []struct {
+		name     string
+		settings map[string]string
+		says     []string
+	}{
+		{"another directory", nil, []string{"HINT_DATA_DIR or HINT_SESSIONS_DIR", "HINT_STORE=kv", "HINT_NATS_PORT", "HINT_STREAM"}},
+		{"a bucket beside files", map[string]string{"HINT_STORE": "kv"}, []string{"key-value", "HINT_STORE=file", "HINT_NATS_PORT", "HINT_STREAM"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			settings := map[string]string{"HINT_NATS_URL": first.Bus.URL()}
+			maps.Copy(settings, row.settings)
+			cfg := apptest.Settle(t, settings)
+			a := app.New(cfg, app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)})
+			err := a.Start(context.Background())
+			require.NoError(t, a.Stop())
+			require.ErrorIs(t, err, app.ErrOtherStore)
+			require.ErrorContains(t, err, first.Config.Store.SessionsDir)
+			for _, s := range row.says {
+				require.ErrorContains(t, err, s)
+			}
+			require.NotContains(t, err.Error(), "\n")
+			_, err = os.Stat(filepath.Join(cfg.Store.SessionsDir, ".system"))
+			require.ErrorIs(t, err, os.ErrNotExist)
+		})
+	}
+	t.Run("the same directory", func(t *testing.T) {
+		start(t, map[string]string{"HINT_NATS_URL": first.Bus.URL(), "HINT_SESSIONS_DIR": first.Config.Store.SessionsDir})
+	})
+}
+
+func TestASystemKeepsItsName(t *testing.T) {
+	cfg := apptest.Settle(t, nil)
+	name := func() string {
+		data, err := os.ReadFile(filepath.Join(cfg.Store.SessionsDir, ".system"))
+		require.NoError(t, err)
+		return strings.TrimSpace(string(data))
+	}
+	s := startWith(t, cfg)
+	first := name()
+	require.NotEmpty(t, first)
+	require.NoError(t, s.Stop())
+
+	s = startWith(t, cfg)
+	require.Equal(t, first, name())
+	require.NoError(t, s.Stop())
+
+	require.NoError(t, os.RemoveAll(cfg.Store.SessionsDir))
+	s = startWith(t, cfg)
+	require.Equal(t, first, name(), "sessions that were lost are made again, not a new system")
+	require.NoError(t, s.Stop())
+
+	require.NoError(t, os.RemoveAll(filepath.Join(cfg.DataDir, "jetstream")))
+	s = startWith(t, cfg)
+	require.Equal(t, first, name(), "a stream that was lost is made again for the same system")
+	found, alive, err := bus.ReadSystem(t.Context(), s.JS, app.Layout(cfg))
+	require.NoError(t, err)
+	require.Equal(t, first, found.ID)
+	require.True(t, alive)
+}

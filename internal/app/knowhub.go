@@ -1,0 +1,173 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/hint/said"
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+	"intenthint/internal/hook"
+	"intenthint/internal/httpserver"
+	"intenthint/knowhub"
+	"intenthint/knowhub/bucket"
+	"intenthint/knowhub/safety"
+	"intenthint/model"
+)
+
+// experiencesFile is the index of experiences in the data directory.
+const experiencesFile = "knowhub.db"
+
+// extractions is how many extractions a process asks a model for at once. They are
+// long, and nobody waits for most of them.
+const extractions = 4
+
+// hub is the KnowHub of a process, where HINT_KNOWHUB enables it.
+type hub struct {
+	service *knowhub.Service
+	turns   *bucket.Turns
+	copy    *knowhub.Copy
+	kept    *bucket.Experiences
+}
+
+// Experiences is the bucket of experiences. It is not touched before it is used.
+func Experiences(layout bus.Layout, js jetstream.JetStream) *bucket.Experiences {
+	return bucket.NewExperiences(js, layout.Experiences())
+}
+
+// KnowHubBuckets are the buckets of KnowHub.
+func KnowHubBuckets(layout bus.Layout) []bus.Bucket {
+	return []bus.Bucket{{Config: layout.Experiences()}, {Config: layout.KnowHubTurns()}}
+}
+
+// KnowHubSettings returns the settings of a configuration. o and breakers are as
+// for [NewClassifier].
+func KnowHubSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (*knowhub.Settings, error) {
+	k := cfg.KnowHub
+	out := &knowhub.Settings{
+		Limit:       model.NewLimit(extractions),
+		SubmittedBy: k.SubmittedBy, RemindAtStart: k.RemindAtStart, RemindEvery: k.RemindEvery,
+		Recall: k.Recall, RepeatAfter: cfg.Repeat.After, Strict: k.Privacy == config.PrivacyStrict,
+		MinConfidence: k.MinConfidence, Approval: k.Approval, Shared: k.Share,
+	}
+	if cfg.Repeat.Repeat == said.Always {
+		out.RepeatAfter = knowhub.RepeatAlways
+	}
+	ref := cfg.KnowHubModel()
+	if ref == "" {
+		return out, nil
+	}
+	var err error
+	out.Chain, err = chain(cfg.Classifier, o, breakers, ref)
+	return out, err
+}
+
+// openKnowHub makes the service, if it is enabled, and begins to follow the bucket
+// and to extract. None of it holds up requests: what is not there yet fails.
+func (a *App) openKnowHub(ctx context.Context) error {
+	if !a.cfg.KnowHub.Enabled {
+		return nil
+	}
+	// The index and the extraction use the connection of events, so that a long
+	// catching up does not delay requests.
+	path := filepath.Join(a.cfg.DataDir, experiencesFile)
+	log := a.log.With("part", "knowhub")
+	h := &hub{kept: Experiences(a.layout, a.requests.JS), turns: bucket.NewTurns(a.requests.JS, a.layout.KnowHubTurns())}
+	h.copy = knowhub.NewCopy(knowhub.CopyOptions{
+		Bucket: Experiences(a.layout, a.events.JS), Path: path, Metrics: a.metrics.knowhub, Log: log,
+		Open: func(ctx context.Context) (knowhub.Index, error) { return openIndex(ctx, path, log) },
+	})
+	h.service = knowhub.New(knowhub.Options{
+		Experiences: h.kept, Copy: h.copy, Marks: safety.Marks, Metrics: a.metrics.knowhub, Log: log,
+	})
+	if err := a.live.knowHub(h.service); err != nil {
+		return err
+	}
+	a.metrics.models.Expect(a.cfg.KnowHubModel())
+	for _, open := range []func(context.Context) error{h.kept.Open, h.turns.Open} {
+		if err := patiently(ctx, a.log, open); err != nil {
+			log.Warn("bucket unavailable, will retry", "error", err)
+		}
+	}
+	a.hub = h
+	a.console.Review(h.service)
+	// Requests that are taken are answered until the end of a stop, so the copy is
+	// followed for longer than the background work.
+	following, end := context.WithCancel(a.grace)
+	var running sync.WaitGroup
+	running.Go(func() { h.copy.Run(following) })
+	a.cleanup.add("knowhub index", func(ctx context.Context) error { end(); return wait(ctx, &running) })
+	a.extract(ctx)
+	return a.serveKnowHub(ctx)
+}
+
+// extract begins to read experiences out of events, if that is enabled.
+func (a *App) extract(ctx context.Context) {
+	if !a.cfg.KnowHub.Extract {
+		return
+	}
+	sink := knowhub.Sink{
+		Service: a.hub.service, Extracted: bucket.NewTurns(a.events.JS, a.layout.KnowHubTurns()), JS: a.events.JS,
+		Layout: a.layout, Durable: a.layout.KnowHubDurable(a.cfg.KnowHub.Trigger).Name, Log: a.log.With("sink", "knowhub"),
+	}
+	a.work.Go(func() { sink.Run(ctx) })
+}
+
+// serveKnowHub serves the HTTP API.
+func (a *App) serveKnowHub(ctx context.Context) error {
+	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: a.cfg.KnowHub.Listen, Log: a.log})
+	if err != nil {
+		return fmt.Errorf("HINT_KNOWHUB: %w", err)
+	}
+	server.Handle("/", knowhub.NewAPI(knowhub.APIOptions{
+		Service: a.hub.service, Listen: a.cfg.KnowHub.Listen, Token: a.cfg.KnowHub.Token, Log: a.log,
+	}))
+	server.Serve()
+	a.log.Info("serving the API of experiences", "address", server.Addr())
+	a.cleanup.add("knowhub http", server.Shutdown)
+	return nil
+}
+
+// handlers are what KnowHub contributes to before_prompt_build, and hooks those
+// of its own.
+func (h *hub) handlers(metrics *knowhub.Metrics) (contributions []hook.Handler, hooks []hook.Hook) {
+	if h == nil {
+		return nil, nil
+	}
+	recall := &knowhub.Recall{Service: h.service, Turns: h.turns}
+	reminder := &knowhub.Reminder{Turns: h.turns, Settings: h.service.Settings, Metrics: metrics}
+	return []hook.Handler{recall.Handler(), reminder.Handler()}, []hook.Hook{recall.Hook()}
+}
+
+// endpoints are the verbs of KnowHub.
+func (h *hub) endpoints(layout bus.Layout) []bus.Endpoint {
+	if h == nil {
+		return nil
+	}
+	return h.service.Endpoints(layout.Prefix)
+}
+
+// knowHub gives the service its settings; later changes follow.
+func (l *live) knowHub(s *knowhub.Service) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hub = s
+	return l.rebuildKnowHub()
+}
+
+// rebuildKnowHub makes settings of KnowHub from the configuration. mu is held.
+func (l *live) rebuildKnowHub() error {
+	if l.hub == nil {
+		return nil
+	}
+	settings, err := KnowHubSettings(l.cfg, Observer{l.metrics, l.log}, l.breakers)
+	if err != nil {
+		return err
+	}
+	l.hub.Use(settings)
+	return nil
+}

@@ -1,0 +1,116 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"intenthint/triage"
+	"intenthint/triage/local"
+	"intenthint/triage/state"
+)
+
+// markWeight is what a mark counts beside a message of the labelled set. The gate
+// was measured with it.
+const markWeight = 1
+
+// trainPause is the least pause between two trainings.
+const trainPause = time.Second
+
+// TrainLocal returns the trained gate, which has learnt from marks, too. They are
+// newest first.
+func TrainLocal(marks []state.Mark) triage.Local {
+	examples := make([]local.Example, 0, len(marks))
+	for _, m := range slices.Backward(marks) {
+		if m.Text != "" {
+			examples = append(examples, local.Example{
+				Input: local.Input{Group: m.Group, Text: m.Text}, Respond: m.Verdict == state.Respond, Weight: markWeight,
+			})
+		}
+	}
+	return judge{local.New(examples)}
+}
+
+// judge is a trained gate as the triage gate asks it.
+type judge struct{ gate *local.Gate }
+
+// Judge implements [triage.Local].
+func (j judge) Judge(in triage.LocalInput) (respond, sure bool) {
+	own := local.Input{Group: in.Group, Text: in.Text, Sender: in.Sender, BotName: in.BotName, At: in.At}
+	for _, e := range in.Recent {
+		own.Recent = append(own.Recent, local.Earlier{Sender: e.Sender, Text: e.Text, At: e.At, Bot: e.Bot, Answered: e.Answered})
+	}
+	respond, sure, _ = j.gate.Judge(own)
+	return respond, sure
+}
+
+// trainer trains the local gate again when people mark messages. It is sure of
+// nothing until it has trained once.
+type trainer struct {
+	trained atomic.Pointer[triage.Local]
+	wake    chan struct{}
+
+	mu    sync.Mutex
+	on    bool
+	marks []state.Mark
+}
+
+func newTrainer() *trainer { return &trainer{wake: make(chan struct{}, 1)} }
+
+// Judge implements [triage.Local].
+func (t *trainer) Judge(in triage.LocalInput) (respond, sure bool) {
+	if l := t.trained.Load(); l != nil {
+		return (*l).Judge(in)
+	}
+	return true, false
+}
+
+// enable trains once, and again with each change of the marks.
+func (t *trainer) enable(on bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if on && !t.on {
+		t.train(t.marks)
+	}
+	t.on = on
+}
+
+// use gives the trainer other marks.
+func (t *trainer) use(marks []state.Mark) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.marks = marks
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (t *trainer) train(marks []state.Mark) {
+	l := TrainLocal(marks)
+	t.trained.Store(&l)
+}
+
+// run trains until ctx ends.
+func (t *trainer) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.wake:
+		}
+		t.mu.Lock()
+		on, marks := t.on, t.marks
+		t.mu.Unlock()
+		if on && len(marks) > 0 {
+			t.train(marks)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(trainPause):
+		}
+	}
+}

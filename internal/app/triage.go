@@ -1,0 +1,159 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+	"intenthint/internal/events"
+	"intenthint/internal/hook"
+	"intenthint/model"
+	"intenthint/subjects"
+	"intenthint/triage"
+	"intenthint/triage/state"
+)
+
+// triageSink is the name of the sink of the triage gate in metrics and logs.
+const triageSink = "triage"
+
+// gate is the triage gate of a process, where HINT_TRIAGE enables it.
+type gate struct {
+	gate    *triage.Gate
+	skipped *triage.Skipped
+	sink    triage.Sink
+	state   *state.Store
+	trainer *trainer
+}
+
+// TriageState is the shared state of the triage gate. It does not touch the
+// buckets before it is used.
+func TriageState(layout bus.Layout, js jetstream.JetStream) *state.Store {
+	return state.New(js, state.Buckets{Decisions: layout.Triage(), Recent: layout.TriageRecent(), Marks: layout.TriageMarks()})
+}
+
+// TriageBuckets are the buckets of the triage gate.
+func TriageBuckets(layout bus.Layout) []bus.Bucket {
+	return []bus.Bucket{{Config: layout.Triage()}, {Config: layout.TriageRecent()}, {Config: layout.TriageMarks()}}
+}
+
+// TriageSettings returns the settings of a configuration, without the trained gate.
+// o and breakers are as for [NewClassifier].
+func TriageSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (*triage.Settings, error) {
+	t := cfg.Triage
+	out := &triage.Settings{
+		Limit:  model.NewLimit(cfg.Classifier.MaxInflight),
+		Prompt: t.Prompt, GroupPrompts: t.GroupPrompts, Groups: t.Groups, ExcludeGroups: t.Exclude,
+		BotName: t.BotName, Keywords: t.Keywords, Scores: t.Scores, Threshold: t.Threshold,
+		History: t.History, QuietMessages: t.Quiet.Messages, QuietPer: t.Quiet.Per,
+		Examples: t.Examples, Recall: t.Recall, MaxTokens: t.MaxTokens, LogDecisions: t.LogDecisions,
+		Redact: cfg.Redact == config.RedactStrict,
+	}
+	ref := cfg.TriageModel()
+	if ref == "" {
+		return out, nil
+	}
+	var err error
+	out.Chain, err = chain(cfg.Classifier, o, breakers, ref)
+	return out, err
+}
+
+// openTriage makes the gate, if it is enabled, and opens its buckets.
+func (a *App) openTriage(ctx context.Context) error {
+	if !a.cfg.Triage.Enabled {
+		return nil
+	}
+	g := &gate{state: TriageState(a.layout, a.requests.JS), trainer: newTrainer()}
+	g.gate = triage.New(triage.Options{State: g.state, Metrics: a.metrics.triage, Log: a.log})
+	g.skipped = &triage.Skipped{State: g.state, Metrics: a.metrics.triage, Log: a.log}
+	// Events are applied over their own connection, which has buckets of its own.
+	g.sink = triage.Sink{State: TriageState(a.layout, a.events.JS), Settings: g.gate.Settings}
+	if err := a.live.triage(g); err != nil {
+		return err
+	}
+	if err := patiently(ctx, a.log, g.state.Open); err != nil {
+		a.log.Warn("triage state unavailable, messages are let through", "error", err)
+	}
+	a.gate = g
+	if err := a.takeTriageEvents(ctx); err != nil {
+		return err
+	}
+	a.work.Go(func() { g.trainer.run(ctx) })
+	a.work.Go(func() {
+		g.state.Follow(ctx, func(marks []state.Mark) {
+			g.gate.UseMarks(marks)
+			g.trainer.use(marks)
+		}, a.log)
+	})
+	return nil
+}
+
+// takeTriageEvents starts to take what people say of decisions.
+func (a *App) takeTriageEvents(ctx context.Context) error {
+	var sink *events.Sink[triage.Fact]
+	err := patiently(ctx, a.log, func(once context.Context) (err error) {
+		sink, err = events.StartSink(once, events.SinkOptions[triage.Fact]{
+			Name: triageSink, JS: a.events.JS, Layout: a.layout, Durable: a.layout.TriageDurable().Name,
+			Handler: events.Handler[triage.Fact]{
+				Decode: func(_, msgID string, data []byte) (events.Event[triage.Fact], error) {
+					group, hook, fact, err := triage.DecodeFact(msgID, data)
+					return events.Event[triage.Fact]{Session: group, Hook: hook, Fact: fact}, err
+				},
+				Apply: a.gate.sink.Apply,
+			},
+			Metrics: a.metrics.events, Log: a.log,
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.cleanup.add("triage events", sink.Stop)
+	a.health.healthy.Add("triage events", sink.Check)
+	return nil
+}
+
+// skippedHandlers are the gate's handlers of before_prompt_build.
+func (g *gate) skippedHandlers() []hook.Handler {
+	if g == nil {
+		return nil
+	}
+	return []hook.Handler{g.skipped.Handler()}
+}
+
+// triage gives the gate its settings; later changes follow.
+func (l *live) triage(g *gate) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.gate = g
+	return l.rebuildTriage()
+}
+
+// rebuildTriage makes settings of the gate from the configuration. mu is held.
+func (l *live) rebuildTriage() error {
+	if l.gate == nil {
+		return nil
+	}
+	settings, err := TriageSettings(l.cfg, Observer{l.metrics, l.log}, l.breakers)
+	if err != nil {
+		return err
+	}
+	l.metrics.models.Expect(l.cfg.TriageModel())
+	l.gate.trainer.enable(l.cfg.Triage.Local)
+	if l.cfg.Triage.Local {
+		settings.Local = l.gate.trainer
+	}
+	l.gate.gate.Use(settings)
+	l.gate.skipped.Use(settings)
+	return nil
+}
+
+// timeoutOf is the longest that a request of a hook may take.
+func (l *live) timeoutOf(name string) func() time.Duration {
+	if name == subjects.HookBeforeDispatch {
+		return func() time.Duration { return l.config().Triage.Timeout() }
+	}
+	return func() time.Duration { return l.config().Classifier.Timeout }
+}

@@ -1,0 +1,278 @@
+package bus
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+var (
+	// ErrBucketAway reports a bucket that could not be reached a moment ago.
+	ErrBucketAway = errors.New("bucket away")
+	// errContended reports a key that others changed at every attempt.
+	errContended = errors.New("key changed by others at every attempt")
+)
+
+const (
+	// bucketPause is how long a bucket that was found away is left alone. A stream
+	// that is made again at once may lose its files to the removal of the old one.
+	bucketPause = time.Second
+	// maxAttempts bounds the attempts to change one key. In a burst all change the
+	// same keys, and each success makes the others fail.
+	maxAttempts = 200
+	// maxWait bounds the random wait before the second attempt; it grows with the
+	// attempts, up to maxWaits times that. Replicas may be behind for some
+	// milliseconds.
+	maxWait  = 2 * time.Millisecond
+	maxWaits = 10
+)
+
+// KV is a key-value bucket of JSON documents that is opened, or created, when
+// it is needed. It is safe for concurrent use.
+type KV struct {
+	js     jetstream.JetStream
+	config jetstream.KeyValueConfig
+
+	// turns are taken by those of this process who change a key, so that they do
+	// not make each other fail. Keys share them by their hash.
+	turns [64]chan struct{}
+
+	lock  chan struct{} // guards what follows
+	kv    jetstream.KeyValue
+	after time.Time // not to be opened before, because of cause
+	cause error
+}
+
+// NewKV does not touch the bucket, see [KV.Open].
+func NewKV(js jetstream.JetStream, config jetstream.KeyValueConfig) *KV {
+	b := &KV{js: js, config: config, lock: make(chan struct{}, 1)}
+	for i := range b.turns {
+		b.turns[i] = make(chan struct{}, 1)
+	}
+	return b
+}
+
+// Name returns the bucket's name.
+func (b *KV) Name() string { return b.config.Bucket }
+
+// Open opens the bucket, and creates a missing one. Without it the first use does.
+func (b *KV) Open(ctx context.Context) error {
+	_, err := b.open(ctx)
+	return err
+}
+
+func (b *KV) open(ctx context.Context) (jetstream.KeyValue, error) {
+	end, err := acquire(ctx, b.lock)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if b.kv != nil {
+		return b.kv, nil
+	}
+	if time.Now().Before(b.after) {
+		return nil, fmt.Errorf("%w: %w", ErrBucketAway, b.cause)
+	}
+	kv, err := OpenBucket(ctx, b.js, b.config)
+	if err != nil {
+		b.after, b.cause = time.Now().Add(bucketPause), err
+		return nil, err
+	}
+	b.kv = kv
+	return kv, nil
+}
+
+func acquire(ctx context.Context, lock chan struct{}) (end func(), err error) {
+	select {
+	case lock <- struct{}{}:
+		return func() { <-lock }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Use calls f with the open bucket. When the bucket turns out to be gone, a later
+// call opens it again. The error names the bucket.
+func (b *KV) Use(ctx context.Context, f func(kv jetstream.KeyValue) error) error {
+	kv, err := b.open(ctx)
+	if err != nil {
+		return err
+	}
+	if err = f(kv); err == nil {
+		return nil
+	}
+	if isGone(err) {
+		b.lock <- struct{}{}
+		if b.kv == kv {
+			b.kv, b.after, b.cause = nil, time.Now().Add(bucketPause), err
+		}
+		<-b.lock
+	}
+	return fmt.Errorf("%s: %w", b.config.Bucket, err)
+}
+
+// State returns when the bucket was made, and its last revision. One that was
+// deleted and made again was made at another time.
+func (b *KV) State(ctx context.Context) (made time.Time, last uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	stream, err := b.js.Stream(ctx, bucketStream+b.config.Bucket)
+	if err != nil {
+		return time.Time{}, 0, err
+	}
+	info := stream.CachedInfo()
+	return info.Created, info.State.LastSeq, nil
+}
+
+// Same returns an error when the bucket is gone, or another one than that which
+// was made at a moment. A server that does not answer does not tell.
+func (b *KV) Same(ctx context.Context, made time.Time) error {
+	now, _, err := b.State(ctx)
+	if isGone(err) && !errors.Is(err, context.DeadlineExceeded) || err == nil && !now.Equal(made) {
+		return fmt.Errorf("%s: %w", b.config.Bucket, jetstream.ErrBucketNotFound)
+	}
+	return nil
+}
+
+// Each calls yield with the entries of all keys that match a pattern, in the order
+// of their last change. An error of yield ends it.
+func (b *KV) Each(ctx context.Context, pattern string, yield func(jetstream.KeyValueEntry) error) error {
+	return b.Use(ctx, func(kv jetstream.KeyValue) error {
+		watcher, err := kv.Watch(ctx, pattern, jetstream.IgnoreDeletes())
+		if err != nil {
+			return err
+		}
+		defer func() { _ = watcher.Stop() }()
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case entry, open := <-watcher.Updates():
+				if !open {
+					return ErrBucketAway
+				}
+				if entry == nil {
+					return nil // these were all
+				}
+				if err := yield(entry); err != nil {
+					return err
+				}
+			}
+		}
+	})
+}
+
+// Value is what a key of a bucket has; a revision of 0 is no key.
+type Value[T any] struct {
+	V        T
+	Revision uint64
+	Created  time.Time
+	// Broken is why the value is not of this version; V is the zero value then.
+	Broken error
+}
+
+// Get reads a key. That there is none is no error.
+func Get[T any](ctx context.Context, b *KV, key string) (out Value[T], err error) {
+	err = b.Use(ctx, func(kv jetstream.KeyValue) error {
+		entry, err := kv.Get(ctx, key)
+		if errors.Is(err, jetstream.ErrKeyNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		out.Revision, out.Created = entry.Revision(), entry.Created()
+		if err := json.Unmarshal(entry.Value(), &out.V); err != nil {
+			out.V, out.Broken = *new(T), fmt.Errorf("%s: key %s: %w", b.config.Bucket, key, err)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Put writes a key that has a revision, 0 for one that must not exist. It returns
+// the new revision, and false when the key has another one.
+func (b *KV) Put(ctx context.Context, key string, v any, revision uint64) (now uint64, ok bool, err error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return 0, false, err
+	}
+	err = b.Use(ctx, func(kv jetstream.KeyValue) (err error) {
+		if revision > 0 {
+			now, err = kv.Update(ctx, key, data, revision)
+		} else {
+			now, err = kv.Create(ctx, key, data)
+		}
+		return err
+	})
+	if isConflict(err) {
+		return 0, false, nil
+	}
+	return now, err == nil, err
+}
+
+// Change makes a new value of the one that a key has, the zero value for none and
+// for one that is not of this version. It tries again as long as others change it
+// at the same time. change returns false to leave it as it is, and may be called
+// several times. The result is the value that is there afterwards, as change left
+// it.
+func Change[T any](ctx context.Context, b *KV, key string, change func(known *Value[T]) (write bool, err error)) (Value[T], error) {
+	end, err := acquire(ctx, b.turns[hash(key)%uint32(len(b.turns))])
+	if err != nil {
+		return Value[T]{}, err
+	}
+	defer end()
+	for attempt := range maxAttempts {
+		if attempt > 0 {
+			select {
+			case <-ctx.Done():
+				return Value[T]{}, ctx.Err()
+			case <-time.After(rand.N(maxWait * time.Duration(min(attempt, maxWaits)))):
+			}
+		}
+		known, err := Get[T](ctx, b, key)
+		if err != nil {
+			return Value[T]{}, err
+		}
+		before := known.Revision
+		if write, err := change(&known); err != nil || !write {
+			return known, err
+		}
+		if revision, ok, err := b.Put(ctx, key, known.V, before); ok || err != nil {
+			known.Revision = revision
+			return known, err
+		}
+	}
+	return Value[T]{}, fmt.Errorf("%s: key %s: %w", b.config.Bucket, key, errContended)
+}
+
+func hash(key string) uint32 {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(key))
+	return sum.Sum32()
+}
+
+// isGone reports whether nobody answers for the bucket's stream.
+func isGone(err error) bool {
+	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
+		errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound)
+}
+
+// codeWrongSequenceReplicated is the error code of a conflict in a replicated
+// stream.
+const codeWrongSequenceReplicated = 10164
+
+func isConflict(err error) bool {
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return true
+	}
+	api, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == codeWrongSequenceReplicated)
+}

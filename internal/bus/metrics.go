@@ -1,0 +1,28 @@
+package bus
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics are the figures of endpoints.
+type Metrics struct {
+	inProgress *prometheus.GaugeVec   // by endpoint
+	refused    *prometheus.CounterVec // by endpoint
+}
+
+// NewMetrics registers the metrics. A second call with the same registerer panics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		inProgress: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "intenthint_requests_in_flight", Help: "Requests in progress, by endpoint.",
+		}, []string{"endpoint"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "intenthint_requests_overloaded_total", Help: "Requests refused because too many were in progress, by endpoint.",
+		}, []string{"endpoint"}),
+	}
+	r.MustRegister(m.inProgress, m.refused)
+	return m
+}
+
+// Expect creates the series of an endpoint, 0 at first.
+func (m *Metrics) Expect(endpoint string) (inProgress prometheus.Gauge, refused prometheus.Counter) {
+	return m.inProgress.WithLabelValues(endpoint), m.refused.WithLabelValues(endpoint)
+}

@@ -1,0 +1,88 @@
+package bus
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"intenthint/subjects"
+)
+
+// Right is a permission that a consumer process needs.
+type Right struct {
+	// Does is what it is for; Subject is the one that was tried.
+	Does, Subject string
+	// Err is the server's refusal, nil for none.
+	Err error
+}
+
+// Rights tries the permissions of the NATS user that a consumer process needs
+// beside the JetStream API. It changes nothing: what it publishes is refused by
+// the stream, or is not understood, and what it subscribes to is used by nobody.
+func Rights(ctx context.Context, nc *nats.Conn, l Layout) ([]Right, error) {
+	unused := "doctor-" + nuid.Next()
+	subscribe := func(queue string) func(context.Context, string) error {
+		return func(ctx context.Context, subject string) error {
+			var sub *nats.Subscription
+			var err error
+			if queue == "" {
+				sub, err = nc.SubscribeSync(subject)
+			} else {
+				sub, err = nc.QueueSubscribeSync(subject, queue)
+			}
+			if err == nil {
+				err = nc.FlushWithContext(ctx)
+			}
+			if sub != nil {
+				_ = sub.Unsubscribe() // fails once the server has refused it
+			}
+			return err
+		}
+	}
+	publish := func(body, header string) func(context.Context, string) error {
+		return func(ctx context.Context, subject string) error {
+			m := &nats.Msg{Subject: subject, Data: []byte(body), Header: nats.Header{}}
+			if header != "" {
+				m.Header.Set(header, unused)
+			}
+			if err := nc.PublishMsg(m); err != nil {
+				return err
+			}
+			return nc.FlushWithContext(ctx)
+		}
+	}
+	tries := []struct {
+		does, subject string
+		try           func(ctx context.Context, subject string) error
+	}{
+		{"answering requests", l.Prefix.Request(subjects.HookBeforePromptBuild, unused), subscribe(l.QueueGroup)},
+		{"hearing of other consumers' answers", l.Prefix.Runs(), subscribe("")},
+		{"being found by nats micro", "$SRV.PING." + unused, subscribe("")},
+		// The stream refuses what expects another one.
+		{"publishing turns", l.Prefix.Event(subjects.HookTurnBegun, unused, unused), publish("", jetstream.ExpectedStreamHeader)},
+		{"publishing dead letters", l.Prefix.DeadLetter(unused), publish("", jetstream.ExpectedStreamHeader)},
+		// Not a request that the server understands, not an acknowledgement.
+		{"pulling events", "$JS.API.CONSUMER.MSG.NEXT." + l.Stream + "." + l.QueueGroup, publish("{", "")},
+		{"acknowledging events", "$JS.ACK." + l.Stream + "." + l.QueueGroup + "." + unused, publish("", "")},
+	}
+	var out []Right
+	for _, t := range tries {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		err := t.try(ctx, t.subject)
+		cancel()
+		if err != nil && !errors.Is(err, nats.ErrPermissionViolation) {
+			return out, err
+		}
+		// The server tells a refusal before it answers the flush.
+		refusal := nc.LastError()
+		if refusal == nil || !errors.Is(refusal, nats.ErrPermissionViolation) || !strings.Contains(refusal.Error(), `"`+t.subject+`"`) {
+			refusal = nil
+		}
+		out = append(out, Right{t.does, t.subject, refusal})
+	}
+	return out, nil
+}

@@ -1,0 +1,151 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+)
+
+// Trail is what the event and the dead-letter stream hold of one session.
+type Trail struct {
+	JS     jetstream.JetStream
+	Layout bus.Layout
+	// Session is the session's id, or its key if it has no id.
+	Session string
+	// Key is the key of a session with an id, "" for none. Events on the subject
+	// of the key belong to the session if their payload names it.
+	Key string
+	// SessionOf decodes an event and returns its session; "" for an event that
+	// cannot be decoded, or of none.
+	SessionOf func(msgID string, data []byte) string
+}
+
+// Count returns the number of the session's events, and the last sequence of the
+// stream at that moment.
+func (t Trail) Count(ctx context.Context) (n int, last uint64, err error) {
+	stream, err := bus.FindStream(ctx, t.JS, t.Layout.Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, 0, nil
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("stream %s: %w", t.Layout.Stream, err)
+	}
+	info, err := bus.Call(ctx, t.JS.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) {
+		return stream.Info(ctx, jetstream.WithSubjectFilter(t.Layout.Prefix.EventsOfSession(t.Session)))
+	})
+	if err != nil {
+		return 0, 0, fmt.Errorf("stream %s: %w", t.Layout.Stream, err)
+	}
+	for _, events := range info.State.Subjects {
+		n += int(events) //nolint:gosec // a number of messages
+	}
+	last = info.State.LastSeq
+	under, err := t.underKey(ctx, last)
+	return n + len(under), last, err
+}
+
+// Purge deletes the session's events up to a sequence.
+func (t Trail) Purge(ctx context.Context, last uint64) error {
+	stream, err := bus.FindStream(ctx, t.JS, t.Layout.Stream)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", t.Layout.Stream, err)
+	}
+	_, err = bus.Call(ctx, t.JS.Conn(), func(ctx context.Context) (any, error) {
+		return nil, stream.Purge(ctx, jetstream.WithPurgeSubject(t.Layout.Prefix.EventsOfSession(t.Session)), jetstream.WithPurgeSequence(last+1))
+	})
+	if err != nil {
+		return fmt.Errorf("purging stream %s: %w", t.Layout.Stream, err)
+	}
+	under, err := t.underKey(ctx, last)
+	if err != nil {
+		return err
+	}
+	for _, sequence := range under {
+		_, err := bus.Call(ctx, t.JS.Conn(), func(ctx context.Context) (any, error) { return nil, stream.DeleteMsg(ctx, sequence) })
+		if err != nil {
+			return fmt.Errorf("deleting from stream %s: %w", t.Layout.Stream, err)
+		}
+	}
+	return nil
+}
+
+// underKey returns the sequences of the session's events on the subject of its
+// key, up to a last one.
+func (t Trail) underKey(ctx context.Context, last uint64) (sequences []uint64, err error) {
+	if t.Key == "" || t.Key == t.Session || last == 0 {
+		return nil, nil
+	}
+	config := jetstream.OrderedConsumerConfig{FilterSubjects: []string{t.Layout.Prefix.EventsOfSession(t.Key)}}
+	err = bus.ReadStream(ctx, t.JS, t.Layout, config, last, func(portion []jetstream.Msg, _ int) error {
+		for _, m := range portion {
+			if t.SessionOf(eventID(m.Headers()), m.Data()) != t.Session {
+				continue
+			}
+			meta, err := m.Metadata()
+			if err != nil {
+				return err
+			}
+			sequences = append(sequences, meta.Sequence.Stream)
+		}
+		return nil
+	})
+	return sequences, err
+}
+
+// Letters returns the session's dead letters: those found on its subjects, and
+// those whose payload names it.
+func (t Trail) Letters(ctx context.Context, d *DeadLetters) (sequences []uint64, err error) {
+	subject := t.Layout.Prefix.EventsOfSession(t.Session)
+	err = d.Each(ctx, Selection{}, func(l DeadLetter) bool {
+		if server.SubjectMatchesFilter(l.Subject, subject) || t.SessionOf(l.MsgID, l.Body) == t.Session {
+			sequences = append(sequences, l.Sequence)
+		}
+		return ctx.Err() == nil
+	})
+	return sequences, errors.Join(err, ctx.Err())
+}
+
+// Bounds of [Settled]. An event of a process that has died is given to another
+// one after [bus.AckWait]; one that fails is tried for 16 s ([maxAttempts]).
+const (
+	settledTime  = 30 * time.Second
+	settledPause = 20 * time.Millisecond
+)
+
+// Settled waits until every event up to a sequence is applied. It reports false if
+// processes pull events and one is still not applied after some time. Without any
+// process nothing is applied any more. To be called before the events are deleted:
+// the server forgets that a process holds one that is deleted.
+func Settled(ctx context.Context, js jetstream.JetStream, l bus.Layout, until uint64) (bool, error) {
+	pulled := false
+	for began := time.Now(); ; {
+		durable, err := bus.FindConsumer(ctx, js, l.Stream, l.QueueGroup)
+		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+			return true, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("durable %s: %w", l.QueueGroup, err)
+		}
+		info := durable.CachedInfo()
+		pulled = pulled || info.NumWaiting > 0
+		switch {
+		case info.AckFloor.Stream >= until, info.NumAckPending == 0 && info.NumPending == 0:
+			return true, nil
+		case info.NumAckPending == 0 && info.NumWaiting == 0:
+			return true, nil // an idle process waits for events, a busy one holds some
+		case time.Since(began) > settledTime:
+			return !pulled, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(settledPause):
+		}
+	}
+}

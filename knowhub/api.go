@@ -1,0 +1,235 @@
+package knowhub
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"intenthint/internal/netaddr"
+)
+
+// APIOptions are what an [API] works with.
+type APIOptions struct {
+	Service *Service
+	// Listen is the configured address, host:port.
+	Listen string
+	// Token is what every request must bring; "" for none.
+	Token string
+	Log   *slog.Logger
+}
+
+// API answers the verbs over HTTP (contract §12).
+type API struct {
+	o      APIOptions
+	host   string
+	token  [sha256.Size]byte
+	cross  *http.CrossOriginProtection
+	places chan struct{}
+}
+
+const (
+	// maxBody bounds a request's body; an extraction has the messages of a session.
+	maxBody        = 1 << 20
+	maxExtractBody = 8 << 20
+	// maxRequests bounds the requests in progress. Beyond it the answer is 503.
+	maxRequests = 256
+)
+
+// NewAPI returns the API.
+func NewAPI(o APIOptions) *API {
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		host = o.Listen
+	}
+	return &API{
+		o: o, host: host, token: sha256.Sum256([]byte(o.Token)),
+		cross: http.NewCrossOriginProtection(), places: make(chan struct{}, maxRequests),
+	}
+}
+
+// route is one path.
+type route struct {
+	verb   verb
+	method string
+	// body makes the JSON object of the verb. id is the end of the path.
+	body func(r *http.Request, id string) ([]byte, error)
+}
+
+// routes are the paths, without their ids.
+var routes = map[string]route{
+	"/api/extract":  {verbNamed(verbExtract), http.MethodPost, posted(maxExtractBody)},
+	"/api/submit":   {verbNamed("submit"), http.MethodPost, posted(maxBody)},
+	"/api/search":   {verbNamed("search"), http.MethodGet, query},
+	"/api/pending":  {verbNamed("pending"), http.MethodGet, query},
+	"/api/content/": {verbNamed("content"), http.MethodGet, query},
+	"/api/approve/": {verbNamed("approve"), http.MethodPost, decision},
+	"/api/reject/":  {verbNamed("reject"), http.MethodPost, decision},
+}
+
+func verbNamed(name string) verb {
+	return verbs[slices.IndexFunc(verbs, func(v verb) bool { return v.name == name })]
+}
+
+// ServeHTTP implements [http.Handler].
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if !a.ownHost(r) {
+		a.refuse(w, http.StatusForbidden, "this host name is not served here")
+		return
+	}
+	if a.cross.Check(r) != nil {
+		a.refuse(w, http.StatusForbidden, "cross-origin requests may not change anything")
+		return
+	}
+	if !a.authorized(r) {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="KnowHub"`)
+		a.refuse(w, http.StatusUnauthorized, "a token is needed: Authorization: Bearer")
+		return
+	}
+	path, id := r.URL.Path, ""
+	if i := strings.LastIndexByte(path, '/'); strings.Count(path, "/") == 3 && i < len(path)-1 {
+		path, id = path[:i+1], path[i+1:]
+	}
+	to, known := routes[path]
+	switch {
+	case !known || strings.HasSuffix(path, "/") != (id != ""):
+		a.refuse(w, http.StatusNotFound, "no such path")
+		return
+	case r.Method != to.method && (r.Method != http.MethodHead || to.method != http.MethodGet):
+		w.Header().Set("Allow", to.method)
+		a.refuse(w, http.StatusMethodNotAllowed, "the method must be "+to.method)
+		return
+	}
+	select {
+	case a.places <- struct{}{}:
+		defer func() { <-a.places }()
+	default:
+		a.refuse(w, http.StatusServiceUnavailable, "overloaded")
+		return
+	}
+	a.serve(w, r, to, id)
+}
+
+func (a *API) serve(w http.ResponseWriter, r *http.Request, to route, id string) {
+	body, err := to.body(r, id)
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		a.refuse(w, http.StatusRequestEntityTooLarge, "the body must have at most "+strconv.FormatInt(tooLong.Limit, 10)+" bytes")
+		return
+	case err != nil:
+		status, text := statusOf(err)
+		a.refuse(w, status, text)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), timeOf(to.verb))
+	defer cancel()
+	answer, status := a.o.Service.do(ctx, to.verb, body)
+	a.answer(w, status, answer)
+}
+
+func (a *API) refuse(w http.ResponseWriter, status int, text string) {
+	a.answer(w, status, failed{text})
+}
+
+func (a *API) answer(w http.ResponseWriter, status int, v any) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		a.o.Log.Error("knowhub answer not encoded", "error", err)
+		status, body = http.StatusInternalServerError, []byte(`{"error":"internal error"}`)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the client may have gone
+}
+
+// ownHost reports whether a request asks for a host that is served here: the
+// configured one or a loopback name. A page elsewhere whose name was made to point
+// here asks for another one. A listener on all addresses is also asked by the
+// address at which it was reached.
+func (a *API) ownHost(r *http.Request) bool {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if netaddr.IsLoopback(host) || a.host != "" && strings.EqualFold(host, a.host) {
+		return true
+	}
+	if ip := net.ParseIP(a.host); a.host != "" && (ip == nil || !ip.IsUnspecified()) {
+		return false
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	asked := net.ParseIP(host)
+	return ok && asked != nil && asked.Equal(local.IP)
+}
+
+// authorized compares the token in constant time.
+func (a *API) authorized(r *http.Request) bool {
+	if a.o.Token == "" {
+		return true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	return subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
+}
+
+// posted takes the body as it is.
+func posted(most int64) func(*http.Request, string) ([]byte, error) {
+	return func(r *http.Request, _ string) ([]byte, error) {
+		body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
+		var tooLong *http.MaxBytesError
+		if err != nil && !errors.As(err, &tooLong) {
+			err = fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		return body, err
+	}
+}
+
+// query makes an object of the parameters.
+func query(r *http.Request, id string) ([]byte, error) {
+	params, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	object := map[string]any{"id": id}
+	for _, name := range []string{"q", "agent_id"} {
+		object[name] = params.Get(name)
+	}
+	if text := params.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrInvalid, errLimit)
+		}
+		object["limit"] = n
+	}
+	return json.Marshal(object)
+}
+
+// decision makes an object of the id and a body, which may be empty.
+func decision(r *http.Request, id string) ([]byte, error) {
+	body, err := posted(maxBody)(r, id)
+	if err != nil {
+		return nil, err
+	}
+	var in named
+	if strings.TrimSpace(string(body)) != "" {
+		if in, err = decode[named](body); err != nil {
+			return nil, err
+		}
+	}
+	in.ID = id
+	return json.Marshal(in)
+}

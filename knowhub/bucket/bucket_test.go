@@ -1,0 +1,283 @@
+package bucket_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/natstest"
+	"intenthint/knowhub/bucket"
+	"intenthint/knowhub/experience"
+)
+
+var config = jetstream.KeyValueConfig{Bucket: "T_EXPERIENCES"}
+
+func of(n int) experience.Experience {
+	e := experience.Experience{Task: fmt.Sprint("task ", n), Resource: "r", Result: "x", Status: experience.Pending, CreatedAt: time.Now()}.Normal()
+	e.ID = experience.ID(e, true)
+	return e
+}
+
+func put(t *testing.T, s *bucket.Experiences, e experience.Experience) bucket.Stored {
+	t.Helper()
+	out, _, err := s.Change(t.Context(), e.ID, func(*experience.Experience) (experience.Experience, bool, error) { return e, true, nil })
+	require.NoError(t, err)
+	return out
+}
+
+func TestChange(t *testing.T) {
+	js := natstest.JetStream(t, natstest.Start(t, nil))
+	s := bucket.NewExperiences(js, config)
+	e := of(1)
+	_, ok, err := s.Get(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.False(t, ok)
+	first := put(t, s, e)
+	out, created, err := s.Change(t.Context(), e.ID, func(known *experience.Experience) (experience.Experience, bool, error) {
+		return *known, false, nil
+	})
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, first.Revision, out.Revision, "nothing was written")
+	cause := errors.New("no")
+	_, _, err = s.Change(t.Context(), e.ID, func(*experience.Experience) (experience.Experience, bool, error) { return e, true, cause })
+	require.ErrorIs(t, err, cause)
+	_, _, err = s.Change(t.Context(), "*", func(*experience.Experience) (experience.Experience, bool, error) { return e, true, nil })
+	require.ErrorIs(t, err, experience.ErrInvalid)
+	require.Equal(t, first.Revision, put(t, s, of(2)).Revision-1)
+}
+
+func TestChangesAtOnceAreAllCounted(t *testing.T) {
+	ns := natstest.Start(t, nil)
+	e := of(1)
+	var changing sync.WaitGroup
+	for range 8 {
+		s := bucket.NewExperiences(natstest.JetStream(t, ns), config)
+		changing.Go(func() {
+			for range 10 {
+				_, _, err := s.Change(t.Context(), e.ID, func(known *experience.Experience) (experience.Experience, bool, error) {
+					next := e
+					if known != nil {
+						next = *known
+					}
+					next.Seen++
+					return next, true, nil
+				})
+				require.NoError(t, err)
+			}
+		})
+	}
+	changing.Wait()
+	got, ok, err := bucket.NewExperiences(natstest.JetStream(t, ns), config).Get(t.Context(), e.ID)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, 80, got.Seen)
+}
+
+func TestAll(t *testing.T) {
+	js := natstest.JetStream(t, natstest.Start(t, nil))
+	s := bucket.NewExperiences(js, config)
+	for n := range 300 {
+		put(t, s, of(n))
+	}
+	seen := map[string]bool{}
+	require.NoError(t, s.All(t.Context(), func(e experience.Experience) error { seen[e.ID] = true; return nil }))
+	require.Len(t, seen, 300)
+	cause := errors.New("enough")
+	require.ErrorIs(t, s.All(t.Context(), func(experience.Experience) error { return cause }), cause)
+}
+
+// follower notes what it is told.
+type follower struct {
+	mu      sync.Mutex
+	of      string
+	place   uint64
+	resets  int
+	changes []bucket.Change
+	fail    error
+}
+
+func (f *follower) Place(context.Context) (string, uint64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of, f.place, f.fail
+}
+
+func (f *follower) Reset(_ context.Context, of string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.of, f.place, f.changes, f.resets = of, 0, nil, f.resets+1
+	return f.fail
+}
+
+func (f *follower) Apply(_ context.Context, changes []bucket.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range changes {
+		if c.Revision <= f.place {
+			return errors.New("out of order")
+		}
+		f.place = c.Revision
+	}
+	f.changes = append(f.changes, changes...)
+	return f.fail
+}
+
+func (f *follower) got() (n int, last bucket.Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n = len(f.changes); n > 0 {
+		last = f.changes[n-1]
+	}
+	return n, last
+}
+
+// follow follows until stop is called, which returns the error.
+func follow(t *testing.T, s *bucket.Experiences, f *follower, check func() error) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended, caught := make(chan error, 1), make(chan struct{}, 100)
+	go func() {
+		ended <- s.Follow(ctx, f, check, func(uint64) {}, func() { caught <- struct{}{} })
+	}()
+	select {
+	case <-caught:
+	case err := <-ended:
+		ended <- err
+	case <-time.After(time.Minute):
+		t.Fatal("does not catch up")
+	}
+	return func() error { cancel(); return <-ended }
+}
+
+func fine() error { return nil }
+
+func TestFollow(t *testing.T) {
+	js := natstest.JetStream(t, natstest.Start(t, nil))
+	s, f := bucket.NewExperiences(js, config), &follower{}
+	for n := range 500 {
+		put(t, s, of(n))
+	}
+	stop := follow(t, s, f, fine)
+	n, _ := f.got()
+	require.Equal(t, 500, n)
+	put(t, s, of(500))
+	require.Eventually(t, func() bool { n, _ := f.got(); return n == 501 }, time.Minute, time.Millisecond)
+	require.ErrorIs(t, stop(), context.Canceled)
+
+	put(t, s, of(501))
+	kv, err := js.KeyValue(t.Context(), config.Bucket)
+	require.NoError(t, err)
+	require.NoError(t, kv.Delete(t.Context(), of(0).ID))
+	stop = follow(t, s, f, fine)
+	n, last := f.got()
+	require.Equal(t, 503, n, "only what is new")
+	require.True(t, last.Removed)
+	require.Equal(t, of(0).ID, last.ID)
+	require.Error(t, stop())
+	require.Equal(t, 1, f.resets)
+}
+
+func TestFollowBeginsAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		harm func(t *testing.T, f *follower, js jetstream.JetStream, s *bucket.Experiences)
+		want int // changes
+	}{
+		{"a copy of another bucket", func(_ *testing.T, f *follower, _ jetstream.JetStream, _ *bucket.Experiences) { f.of = "x@1" }, 3},
+		{"a copy that is ahead", func(_ *testing.T, f *follower, _ jetstream.JetStream, _ *bucket.Experiences) { f.place = 99 }, 3},
+		{"a bucket that was made again", func(t *testing.T, _ *follower, js jetstream.JetStream, _ *bucket.Experiences) {
+			require.NoError(t, js.DeleteKeyValue(t.Context(), config.Bucket))
+			require.Eventually(t, func() bool {
+				_, err := js.CreateKeyValue(t.Context(), config)
+				return err == nil
+			}, time.Minute, 10*time.Millisecond)
+		}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			js := natstest.JetStream(t, natstest.Start(t, nil))
+			s, f := bucket.NewExperiences(js, config), &follower{}
+			for n := range 3 {
+				put(t, s, of(n))
+			}
+			_ = follow(t, s, f, fine)()
+			tt.harm(t, f, js, s)
+			_ = follow(t, s, f, fine)()
+			n, _ := f.got()
+			require.Equal(t, tt.want, n)
+			require.Equal(t, 2, f.resets)
+		})
+	}
+}
+
+func TestFollowEndsWithTheFirstError(t *testing.T) {
+	js := natstest.JetStream(t, natstest.Start(t, nil))
+	s := bucket.NewExperiences(js, config)
+	put(t, s, of(1))
+	cause := errors.New("disk")
+	require.ErrorIs(t, s.Follow(t.Context(), &follower{fail: cause}, fine, func(uint64) {}, func() {}), cause)
+	require.ErrorIs(t, s.Follow(t.Context(), &follower{}, func() error { return cause }, func(uint64) {}, func() {}), cause, "what is checked now and then")
+}
+
+func TestTurns(t *testing.T) {
+	ns := natstest.Start(t, nil)
+	turns := bucket.NewTurns(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T_TURNS"})
+	begin := func(session, run string) int {
+		n, err := turns.Begin(t.Context(), session, run)
+		require.NoError(t, err)
+		return n
+	}
+	require.Equal(t, 1, begin("s", "a"))
+	require.Equal(t, 1, begin("s", "a"), "a retry")
+	require.Equal(t, 2, begin("s", ""))
+	require.Equal(t, 3, begin("s", ""), "a run without an id")
+	require.Equal(t, 4, begin("s", "b"))
+	require.Equal(t, 1, begin("s", "a"), "a late retry")
+	require.Equal(t, 1, begin("another. *>", "a"), "another session")
+	for i := range 40 {
+		require.Equal(t, 5+i, begin("s", strconv.Itoa(i)))
+	}
+}
+
+func TestTurnsAtOnceAreCountedOnce(t *testing.T) {
+	ns := natstest.Start(t, nil)
+	var beginning sync.WaitGroup
+	var mu sync.Mutex
+	got := map[int]int{}
+	for i := range 6 {
+		turns := bucket.NewTurns(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T_TURNS"})
+		beginning.Go(func() {
+			n, err := turns.Begin(t.Context(), "s", fmt.Sprint("run", i/2)) // each run in two processes
+			require.NoError(t, err)
+			mu.Lock()
+			defer mu.Unlock()
+			got[n]++
+		})
+	}
+	beginning.Wait()
+	require.Equal(t, map[int]int{1: 2, 2: 2, 3: 2}, got)
+}
+
+func TestRecalledIsBounded(t *testing.T) {
+	turns := bucket.NewTurns(natstest.JetStream(t, natstest.Start(t, nil)), jetstream.KeyValueConfig{Bucket: "T_TURNS"})
+	for i := range 30 {
+		var ids []string
+		for j := range 50 {
+			ids = append(ids, fmt.Sprintf("%032d", i*50+j))
+		}
+		chosen, err := turns.Recall(t.Context(), "s", fmt.Sprint("r", i), ids, 50, 0)
+		require.NoError(t, err)
+		require.Len(t, chosen, 50)
+	}
+	chosen, err := turns.Recall(t.Context(), "s", "last", []string{fmt.Sprintf("%032d", 29*50), strings.Repeat("0", 32)}, 1, 0)
+	require.NoError(t, err)
+	require.Equal(t, []string{strings.Repeat("0", 32)}, chosen, "the newest are known, the oldest forgotten")
+}

@@ -1,0 +1,82 @@
+package bucket
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+	"intenthint/knowhub/experience"
+)
+
+// Experiences is the bucket of experiences. It is safe for concurrent use.
+type Experiences struct{ bucket *bus.KV }
+
+// NewExperiences does not touch the bucket, see [Experiences.Open].
+func NewExperiences(js jetstream.JetStream, config jetstream.KeyValueConfig) *Experiences {
+	return &Experiences{bus.NewKV(js, config)}
+}
+
+// Open opens the bucket, and creates a missing one. Without it the first use does.
+func (s *Experiences) Open(ctx context.Context) error {
+	return s.bucket.Open(ctx)
+}
+
+// Get returns an experience; ok is false if it does not exist.
+func (s *Experiences) Get(ctx context.Context, id string) (e experience.Experience, ok bool, err error) {
+	if !experience.ValidID(id) {
+		return e, false, nil
+	}
+	known, err := bus.Get[experience.Experience](ctx, s.bucket, id)
+	if err == nil {
+		err = known.Broken
+	}
+	return known.V, known.Revision > 0 && err == nil, err
+}
+
+// Change makes a new experience of the one with an id, and tries again as long as
+// others change it at the same time. known is nil when there is none, or when it
+// is not readable; change returns false to leave it as it is. It may be called
+// several times.
+//
+// The result is what is there afterwards, with its revision; created is true when
+// there was none before.
+func (s *Experiences) Change(ctx context.Context, id string, change func(known *experience.Experience) (e experience.Experience, write bool, err error)) (out Stored, created bool, err error) {
+	if !experience.ValidID(id) {
+		return out, false, fmt.Errorf("%w: id", experience.ErrInvalid)
+	}
+	known, err := bus.Change(ctx, s.bucket, id, func(known *bus.Value[experience.Experience]) (write bool, err error) {
+		var before *experience.Experience
+		if known.Revision > 0 && known.Broken == nil {
+			before = &known.V
+		}
+		known.V, write, err = change(before)
+		created = write && before == nil
+		return write, err
+	})
+	if err != nil {
+		return Stored{}, false, err
+	}
+	return Stored{Experience: known.V, Revision: known.Revision}, created, nil
+}
+
+// Stored is an experience and its revision in the bucket.
+type Stored struct {
+	experience.Experience
+	Revision uint64
+}
+
+// All calls yield with every experience, in the order of their last change. An
+// error of yield ends it.
+func (s *Experiences) All(ctx context.Context, yield func(experience.Experience) error) error {
+	return s.bucket.Each(ctx, ">", func(entry jetstream.KeyValueEntry) error {
+		var e experience.Experience
+		if json.Unmarshal(entry.Value(), &e) != nil || !experience.ValidID(entry.Key()) {
+			return nil //nolint:nilerr // of another version
+		}
+		e.ID = entry.Key()
+		return yield(e)
+	})
+}

@@ -1,0 +1,161 @@
+package bucket
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+	"intenthint/subjects"
+)
+
+// Turns is the bucket of the turns of sessions, and of the events that were
+// extracted from. It is safe for concurrent use.
+//
+// The session store cannot tell which turn a request begins: it knows only turns
+// that may get a hint, and learns of them a little later. So the turns are counted
+// where they are asked about, in one small document a session.
+type Turns struct{ bucket *bus.KV }
+
+// NewTurns does not touch the bucket, see [Turns.Open].
+func NewTurns(js jetstream.JetStream, config jetstream.KeyValueConfig) *Turns {
+	return &Turns{bus.NewKV(js, config)}
+}
+
+// Open opens the bucket, and creates a missing one. Without it the first use does.
+func (t *Turns) Open(ctx context.Context) error {
+	return t.bucket.Open(ctx)
+}
+
+// session is the document of one session.
+type session struct {
+	// Turns is how many turns it had.
+	Turns int `json:"turns"`
+	// Runs are the newest ones, oldest first.
+	Runs []run `json:"runs,omitempty"`
+	// Recalled is in which turn an experience was recalled last.
+	Recalled map[string]int `json:"recalled,omitempty"`
+}
+
+// run is one turn, which may be asked about several times.
+type run struct {
+	ID   string `json:"id"`
+	Turn int    `json:"turn"`
+	// Recalled are the experiences that were recalled in it; Asked tells that
+	// they were looked for.
+	Recalled []string `json:"recalled,omitempty"`
+	Asked    bool     `json:"asked,omitempty"`
+}
+
+const (
+	// maxRuns is how many runs of a session are known again. A retry comes before
+	// the next turns.
+	maxRuns = 16
+	// maxRecalled bounds the experiences that a document remembers. Those of the
+	// oldest turns may be recalled again.
+	maxRecalled = 500
+)
+
+// Begin returns which turn of a session a run is, from 1 on. The same run is the
+// same turn; one without an id is a turn of its own.
+func (t *Turns) Begin(ctx context.Context, sessionID, runID string) (turn int, err error) {
+	err = t.change(ctx, sessionID, func(doc *session) bool {
+		r, added := doc.run(runID)
+		turn = r.Turn
+		return added
+	})
+	return turn, err
+}
+
+// Recall chooses of the ids of experiences, best first, those that a run may be
+// shown, at most so many: none that a turn of the session was shown within after
+// turns before it, 0 for ever, less for no such rule. The same run is shown the
+// same ones again.
+func (t *Turns) Recall(ctx context.Context, sessionID, runID string, ids []string, most, after int) (chosen []string, err error) {
+	err = t.change(ctx, sessionID, func(doc *session) bool {
+		r, added := doc.run(runID)
+		if r.Asked {
+			chosen = r.Recalled
+			return added
+		}
+		chosen = nil
+		for _, id := range ids {
+			last, known := doc.Recalled[id]
+			if known && (after == 0 || r.Turn-last <= after) {
+				continue
+			}
+			if len(chosen) == most {
+				break
+			}
+			chosen = append(chosen, id)
+		}
+		r.Asked, r.Recalled = true, chosen
+		if doc.Recalled == nil {
+			doc.Recalled = map[string]int{}
+		}
+		for _, id := range chosen {
+			doc.Recalled[id] = r.Turn
+		}
+		doc.forget(r.Turn, after)
+		return true
+	})
+	return chosen, err
+}
+
+func (t *Turns) change(ctx context.Context, sessionID string, change func(doc *session) (write bool)) error {
+	_, err := bus.Change(ctx, t.bucket, subjects.Name(sessionID), func(known *bus.Value[session]) (bool, error) {
+		return change(&known.V), nil
+	})
+	return err
+}
+
+// run returns the turn of a run, and whether it was added.
+func (doc *session) run(id string) (r *run, added bool) {
+	if id != "" {
+		if i := slices.IndexFunc(doc.Runs, func(r run) bool { return r.ID == id }); i >= 0 {
+			return &doc.Runs[i], false
+		}
+	}
+	doc.Turns++
+	if id == "" {
+		return &run{Turn: doc.Turns}, true // cannot be known again
+	}
+	doc.Runs = append(doc.Runs, run{ID: id, Turn: doc.Turns})
+	doc.Runs = doc.Runs[max(0, len(doc.Runs)-maxRuns):]
+	return &doc.Runs[len(doc.Runs)-1], true
+}
+
+// forget removes what no longer keeps an experience from being recalled, and the
+// oldest beyond the bound.
+func (doc *session) forget(turn, after int) {
+	if after > 0 {
+		maps.DeleteFunc(doc.Recalled, func(_ string, last int) bool { return turn-last > after })
+	}
+	for len(doc.Recalled) > maxRecalled {
+		oldest := ""
+		for id, last := range doc.Recalled {
+			if oldest == "" || last < doc.Recalled[oldest] || last == doc.Recalled[oldest] && id < oldest {
+				oldest = id
+			}
+		}
+		delete(doc.Recalled, oldest)
+	}
+}
+
+// extractedKey begins the keys of events that experiences were extracted from. The
+// name of a session has no dot.
+const extractedKey = "extracted."
+
+// Extracted reports whether experiences were extracted from an event.
+func (t *Turns) Extracted(ctx context.Context, eventID string) (bool, error) {
+	known, err := bus.Get[struct{}](ctx, t.bucket, extractedKey+subjects.Name(eventID))
+	return known.Revision > 0, err
+}
+
+// SetExtracted notes that experiences were extracted from an event.
+func (t *Turns) SetExtracted(ctx context.Context, eventID string) error {
+	_, _, err := t.bucket.Put(ctx, extractedKey+subjects.Name(eventID), struct{}{}, 0)
+	return err
+}

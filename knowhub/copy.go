@@ -1,0 +1,303 @@
+package knowhub
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"intenthint/knowhub/bucket"
+	"intenthint/knowhub/experience"
+)
+
+// Query is what is looked for.
+type Query struct {
+	Text string
+	// AgentID limits the search to one agent; "" is all.
+	AgentID string
+	Limit   int
+}
+
+// Hit is an experience that was found; a better one has a greater score.
+type Hit struct {
+	experience.Experience
+	Score float64
+}
+
+// Index is a copy of the bucket that can be searched.
+type Index interface {
+	bucket.Follower
+	// Search returns approved experiences, best first.
+	Search(ctx context.Context, q Query) ([]Hit, error)
+	// List returns the experiences of a status, newest first.
+	List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error)
+	// Near returns experiences, of whatever status, that say nearly the same, best
+	// first.
+	Near(ctx context.Context, e experience.Experience) ([]Hit, error)
+	// Counts returns how many there are of each status.
+	Counts(ctx context.Context) (map[experience.Status]int, error)
+	Close() error
+}
+
+// Followed is a bucket that can be followed; [bucket.Experiences] is one.
+type Followed interface {
+	Follow(ctx context.Context, f bucket.Follower, check func() error, applied func(revision uint64), caughtUp func()) error
+}
+
+// CopyOptions are what a [Copy] works with.
+type CopyOptions struct {
+	Bucket Followed
+	// Open opens the index, and makes a new one when it is missing or was found to
+	// be damaged.
+	Open func(ctx context.Context) (Index, error)
+	// Path is the file of the index. When it is replaced or removed the index is
+	// opened again. "" for none.
+	Path    string
+	Metrics *Metrics
+	Log     *slog.Logger
+}
+
+// Copy keeps an [Index] of the bucket: it follows the bucket, and opens the index
+// again, or makes a new one, when it is lost. Without an index, reading fails.
+type Copy struct {
+	o CopyOptions
+
+	mu      sync.Mutex // guards what follows
+	current *opened
+	applied uint64
+	// moved is closed and replaced when applied or current has changed.
+	moved chan struct{}
+}
+
+// opened is an index in use. It is closed by the last of its users.
+type opened struct {
+	Index
+	users  int
+	broken chan struct{} // closed by the first failure of a reader
+	once   sync.Once
+}
+
+// NewCopy returns a copy that is empty until [Copy.Run] is called.
+func NewCopy(o CopyOptions) *Copy { return &Copy{o: o, moved: make(chan struct{})} }
+
+const (
+	// minPause and maxPause bound how long a bucket or an index that failed is left
+	// alone.
+	minPause = 100 * time.Millisecond
+	maxPause = 5 * time.Second
+	// waitTime bounds how long a writer waits for its own change. The copy may be
+	// catching up.
+	waitTime = time.Second
+)
+
+// errNoIndex reports that there is no index at present.
+var errNoIndex = errors.New("index is being opened")
+
+// errFailed reports an index that could not be read.
+var errFailed = errors.New("index failed")
+
+// errReplaced reports that the file of the index is another one, or gone.
+var errReplaced = errors.New("index file replaced")
+
+// Run keeps the copy until ctx ends.
+func (c *Copy) Run(ctx context.Context) {
+	pause := minPause
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := c.round(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if pause = min(2*pause, maxPause); time.Since(began) > maxPause {
+			pause = minPause
+		}
+		c.o.Log.Warn("experiences not followed, will retry", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// round opens the index and follows the bucket until something fails.
+func (c *Copy) round(ctx context.Context) error {
+	index, err := c.o.Open(ctx)
+	if err != nil {
+		return err
+	}
+	own := &opened{Index: index, broken: make(chan struct{})}
+	c.use(own)
+	defer c.use(nil)
+	var file os.FileInfo
+	if c.o.Path != "" {
+		if file, err = os.Stat(c.o.Path); err != nil {
+			return err
+		}
+	}
+	check := func() error {
+		select {
+		case <-own.broken:
+			return errFailed
+		default:
+		}
+		if file == nil {
+			return nil
+		}
+		if now, err := os.Stat(c.o.Path); err != nil || !os.SameFile(now, file) {
+			return errReplaced
+		}
+		return nil
+	}
+	began := time.Now()
+	return c.o.Bucket.Follow(ctx, counted{index, c.o.Metrics}, check, c.advance, func() {
+		c.o.Metrics.ready.Set(1)
+		c.o.Log.Debug("index of experiences has caught up", "took_ms", time.Since(began).Milliseconds())
+	})
+}
+
+// counted is an index that counts how often it is begun again.
+type counted struct {
+	Index
+	metrics *Metrics
+}
+
+// Reset implements [bucket.Follower].
+func (i counted) Reset(ctx context.Context, of string) error {
+	i.metrics.rebuilds.Inc()
+	return i.Index.Reset(ctx, of)
+}
+
+// use makes an index the one that is read, and leaves the one before to its
+// readers.
+func (c *Copy) use(next *opened) {
+	c.mu.Lock()
+	before := c.current
+	c.current, c.applied = next, 0
+	if next != nil {
+		next.users = 1
+	}
+	c.signal()
+	c.mu.Unlock()
+	if next == nil {
+		c.o.Metrics.ready.Set(0)
+	}
+	c.leave(before)
+}
+
+// signal wakes those who wait. mu is held.
+func (c *Copy) signal() {
+	close(c.moved)
+	c.moved = make(chan struct{})
+}
+
+func (c *Copy) advance(revision uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.applied = revision
+	c.o.Metrics.revision.Set(float64(revision))
+	c.signal()
+}
+
+// Wait returns once the copy has a revision of the bucket, but does not wait for
+// long: what was accepted is kept, and found a little later.
+func (c *Copy) Wait(ctx context.Context, revision uint64) {
+	if c == nil {
+		return // of a service that does not read
+	}
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	for {
+		c.mu.Lock()
+		done, moved := c.applied >= revision, c.moved
+		c.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-moved:
+		}
+	}
+}
+
+// Ready reports whether there is an index at present.
+func (c *Copy) Ready() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current != nil
+}
+
+// enter returns the index in use, and waits a little for one that is being opened.
+// leave must be called after it was read.
+func (c *Copy) enter(ctx context.Context) (*opened, error) {
+	ctx, cancel := context.WithTimeout(ctx, waitTime)
+	defer cancel()
+	for {
+		c.mu.Lock()
+		o, moved := c.current, c.moved
+		if o != nil {
+			o.users++
+		}
+		c.mu.Unlock()
+		if o != nil {
+			return o, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errNoIndex
+		case <-moved:
+		}
+	}
+}
+
+func (c *Copy) leave(o *opened) {
+	if o == nil {
+		return
+	}
+	c.mu.Lock()
+	o.users--
+	last := o.users == 0
+	c.mu.Unlock()
+	if last {
+		if err := o.Close(); err != nil {
+			c.o.Log.Warn("index of experiences not closed", "error", err)
+		}
+	}
+}
+
+// read calls f with the index in use. A failure makes it be opened again.
+func read[T any](ctx context.Context, c *Copy, f func(Index) (T, error)) (T, error) {
+	o, err := c.enter(ctx)
+	if err != nil {
+		return *new(T), err
+	}
+	defer c.leave(o)
+	out, err := f(o.Index)
+	if err != nil && ctx.Err() == nil {
+		o.once.Do(func() { close(o.broken) })
+	}
+	return out, err
+}
+
+// Search is that of the index.
+func (c *Copy) Search(ctx context.Context, q Query) ([]Hit, error) {
+	return read(ctx, c, func(i Index) ([]Hit, error) { return i.Search(ctx, q) })
+}
+
+// List is that of the index.
+func (c *Copy) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
+	return read(ctx, c, func(i Index) ([]experience.Experience, error) { return i.List(ctx, status, limit) })
+}
+
+// Near is that of the index.
+func (c *Copy) Near(ctx context.Context, e experience.Experience) ([]Hit, error) {
+	return read(ctx, c, func(i Index) ([]Hit, error) { return i.Near(ctx, e) })
+}
+
+// Counts is that of the index.
+func (c *Copy) Counts(ctx context.Context) (map[experience.Status]int, error) {
+	return read(ctx, c, func(i Index) (map[experience.Status]int, error) { return i.Counts(ctx) })
+}

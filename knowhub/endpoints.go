@@ -1,0 +1,105 @@
+package knowhub
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/panics"
+	"intenthint/subjects"
+)
+
+// Bounds of the verbs over NATS. Those that read and write are short; an
+// extraction waits for a model.
+var (
+	verbBound    = bus.Bound{Requests: 256, Bytes: 32 << 20, PerCaller: 64, PerCallerBytes: 8 << 20}
+	extractBound = bus.Bound{Requests: 16, Bytes: 64 << 20, PerCaller: 4, PerCallerBytes: 32 << 20}
+)
+
+const (
+	// verbTime bounds a verb that asks no model, extractTime one that does.
+	verbTime    = 10 * time.Second
+	extractTime = 25 * time.Second
+)
+
+func timeOf(v verb) time.Duration {
+	if v.name == verbExtract {
+		return extractTime
+	}
+	return verbTime
+}
+
+// verbExtract is the verb that asks a model.
+const verbExtract = "extract"
+
+// Endpoints are the verbs as endpoints of a NATS service, P.knowhub.<verb>. The
+// body is a JSON object, in which also the id stands; errors are the service
+// framework's, with the status of HTTP as their code.
+func (s *Service) Endpoints(prefix subjects.Prefix) []bus.Endpoint {
+	out := make([]bus.Endpoint, len(verbs))
+	for i, v := range verbs {
+		out[i] = bus.Endpoint{
+			Name: "knowhub-" + v.name, Subject: prefix.KnowHub(v.name), Bound: verbBound,
+			Metadata: map[string]string{"verb": v.name},
+			Answer: func(ctx context.Context, r bus.Request, reply func(bus.Reply)) {
+				reply(s.answer(ctx, v, r))
+			},
+			Overloaded: func(bus.Request) bus.Reply {
+				s.Metrics.verbs.WithLabelValues(v.name, outcomeError).Inc()
+				return refusal(http.StatusServiceUnavailable, "overloaded")
+			},
+		}
+		if v.name == verbExtract {
+			out[i].Bound = extractBound
+		}
+	}
+	return out
+}
+
+func (s *Service) answer(ctx context.Context, v verb, r bus.Request) (out bus.Reply) {
+	most := timeOf(v)
+	if r.Timeout > 0 {
+		most = min(most, r.Timeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	body := r.Data
+	if len(body) == 0 {
+		body = []byte("{}")
+	}
+	err := panics.Catch(func() error {
+		answer, status := s.do(ctx, v, body)
+		if bad, ok := answer.(failed); ok {
+			out = refusal(status, bad.Error)
+			return nil
+		}
+		text, err := json.Marshal(answer)
+		out.Body = text
+		return err
+	})
+	if err != nil {
+		s.Log.Error("knowhub request failed", "verb", v.name, "error", err)
+		return refusal(http.StatusInternalServerError, "internal error")
+	}
+	return out
+}
+
+// refusal is the answer of an error: in the headers, and in the body for callers
+// that read the body alone.
+func refusal(status int, text string) bus.Reply {
+	body, _ := json.Marshal(failed{text}) // a string
+	return bus.Reply{Body: body, Code: status, Error: headerLine(text)}
+}
+
+// headerLine is a text as a header can hold it.
+func headerLine(text string) string {
+	out := []byte(text)
+	for i, c := range out {
+		if c < ' ' || c == 0x7F {
+			out[i] = ' '
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,94 @@
+package knowhub_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/bus"
+	"intenthint/internal/natstest"
+	"intenthint/subjects"
+)
+
+func TestEndpoints(t *testing.T) {
+	ns := natstest.Start(t, nil)
+	prefix := subjects.Prefix("openclaw")
+	for range 2 {
+		p := start(t, ns, usual())
+		connection := natstest.Connect(t, ns)
+		service, err := bus.StartService(t.Context(), connection, bus.ServiceOptions{
+			Layout: bus.Layout{Prefix: prefix, QueueGroup: "intent-hint"}, Name: "intent-hint", Version: "0.0.0", Log: slog.New(slog.DiscardHandler),
+		}, p.Endpoints(prefix)...)
+		require.NoError(t, err)
+		require.NoError(t, connection.Flush())
+		t.Cleanup(func() { _ = service.Stop(t.Context()) })
+	}
+	nc := natstest.Connect(t, ns)
+	ask := func(verb, body string) (code string, out map[string]any) {
+		t.Helper()
+		msg, err := nc.Request("openclaw.knowhub."+verb, []byte(body), time.Minute)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(msg.Data, &out))
+		if code = msg.Header.Get(subjects.HeaderErrorCode); code != "" {
+			require.Equal(t, out["error"], msg.Header.Get(subjects.HeaderError))
+		}
+		return code, out
+	}
+	code, e := ask("submit", submission)
+	require.Empty(t, code)
+	id := e["id"].(string)
+	require.Equal(t, "pending", e["status"])
+	_, again := ask("submit", submission)
+	require.Equal(t, id, again["id"])
+	require.Eventually(t, func() bool {
+		_, listed := ask("pending", "")
+		return len(listed["experiences"].([]any)) == 1
+	}, patience, tick)
+	code, e = ask("approve", `{"id": "`+id+`", "by": "ada"}`)
+	require.Empty(t, code)
+	require.Equal(t, "approved", e["status"])
+	require.Equal(t, "ada", e["decided_by"])
+	_, e = ask("content", `{"id": "`+id+`"}`)
+	require.Equal(t, "Deploy the shop", e["task"])
+	require.Eventually(t, func() bool {
+		_, listed := ask("search", `{"q": "wrangler", "limit": 5, "agent_id": "main"}`)
+		return len(listed["experiences"].([]any)) == 1
+	}, patience, tick)
+	for _, tt := range []struct{ name, verb, body, want string }{
+		{"already decided", "reject", `{"id": "` + id + `"}`, "409"},
+		{"unknown", "content", `{"id": "` + strings.Repeat("0", 32) + `"}`, "404"},
+		{"no id", "content", `{}`, "404"},
+		{"no id and no body", "approve", ``, "404"},
+		{"an id with a line feed", "content", `{"id": "a\nb"}`, "404"},
+		{"not an object", "submit", `[]`, "400"},
+		{"a wrong type", "search", `{"q": 5}`, "400"},
+		{"a limit of 0", "search", `{"q": "a", "limit": 0}`, "400"},
+		{"a field too few", "submit", `{"task": "t"}`, "400"},
+		{"no messages", "extract", `{}`, "400"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, out := ask(tt.verb, tt.body)
+			require.Equal(t, tt.want, code)
+			require.NotEmpty(t, out["error"])
+		})
+	}
+	_, err := nc.Request("openclaw.knowhub.others", nil, time.Minute)
+	require.ErrorIs(t, err, nats.ErrNoResponders)
+}
+
+func TestEndpointsAreBounded(t *testing.T) {
+	p := start(t, natstest.Start(t, nil), usual())
+	names := map[string]bool{}
+	for _, e := range p.Endpoints("openclaw") {
+		names[e.Subject] = true
+		require.NotZero(t, e.Bound)
+		require.Equal(t, 503, e.Overloaded(bus.Request{}).Code)
+	}
+	require.Len(t, names, 7)
+	require.Contains(t, names, subjects.Prefix("openclaw").KnowHub("search"))
+}

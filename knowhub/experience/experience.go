@@ -1,0 +1,156 @@
+package experience
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Status is what was decided about an experience.
+type Status string
+
+// Statuses.
+const (
+	Pending  Status = "pending"  // waits for a person
+	Approved Status = "approved" // is found by search
+	Rejected Status = "rejected"
+)
+
+// Valid reports whether s is one of the statuses.
+func (s Status) Valid() bool { return s == Pending || s == Approved || s == Rejected }
+
+// Experience is one experience. Its JSON is that of contract §12; the fields that
+// are left out when they are empty are additions to it.
+type Experience struct {
+	// ID is that of [ID]: 32 hex digits.
+	ID string `json:"id"`
+	// Task is what was to be done, Resource what was used for it (a tool, a file, a
+	// page), Result how it went and what is worth knowing.
+	Task     string `json:"task"`
+	Resource string `json:"resource"`
+	Result   string `json:"result"`
+	// Confidence is 0–1: that of the model that extracted it, 1 for what was
+	// submitted.
+	Confidence  float64 `json:"confidence"`
+	Status      Status  `json:"status"`
+	AgentID     string  `json:"agent_id"`
+	SubmittedBy string  `json:"submitted_by"`
+	SessionKey  string  `json:"session_key"`
+	// CreatedAt is in UTC, in whole milliseconds.
+	CreatedAt time.Time `json:"created_at"`
+
+	// Seen is how often it came, also in other words; 0 stands for once.
+	Seen int `json:"seen,omitempty"`
+	// Flags are why it waits for a person whatever the settings, such as
+	// [FlagInjection].
+	Flags []string `json:"flags,omitempty"`
+	// DecidedAt and DecidedBy are of the last decision of a person.
+	DecidedAt time.Time `json:"decided_at,omitzero"`
+	DecidedBy string    `json:"decided_by,omitempty"`
+}
+
+// FlagInjection marks an experience that looks like a prompt injection.
+const FlagInjection = "injection"
+
+// Bounds of the texts, in characters. A whole experience is well below the
+// megabyte of a NATS message, and one that is longer is a document.
+const (
+	MaxTask       = 2_000
+	MaxResource   = 2_000
+	MaxResult     = 10_000
+	MaxAgentID    = 200
+	MaxSubmitter  = 200
+	MaxSessionKey = 1_000
+	MaxFlags      = 20
+	MaxFlag       = 100
+)
+
+// ErrInvalid reports an experience that does not hold to its rules. Its text
+// names the field and is meant for whoever sent it.
+var ErrInvalid = errors.New("invalid experience")
+
+// Normal returns e in the form in which it is kept: valid UTF-8 without control
+// characters other than tabs and line feeds, trimmed; names on one line; times in
+// UTC and whole milliseconds. It is idempotent.
+func (e Experience) Normal() Experience {
+	e.Task, e.Resource, e.Result = clean(e.Task), clean(e.Resource), clean(e.Result)
+	e.AgentID, e.SubmittedBy, e.SessionKey, e.DecidedBy = line(e.AgentID), line(e.SubmittedBy), line(e.SessionKey), line(e.DecidedBy)
+	e.CreatedAt, e.DecidedAt = moment(e.CreatedAt), moment(e.DecidedAt)
+	e.Flags = slices.Clone(e.Flags)
+	for i, flag := range e.Flags {
+		e.Flags[i] = line(flag)
+	}
+	e.Flags = slices.DeleteFunc(e.Flags, func(flag string) bool { return flag == "" })
+	slices.Sort(e.Flags)
+	if e.Flags = slices.Compact(e.Flags); len(e.Flags) == 0 {
+		e.Flags = nil
+	}
+	return e
+}
+
+// Validate checks an experience in its normal form: task, resource and result are
+// there, and nothing is longer than its bound. The error wraps [ErrInvalid]. The
+// id is not looked at.
+func (e Experience) Validate() error {
+	for _, f := range []struct {
+		name, text string
+		required   bool
+		most       int
+	}{
+		{"task", e.Task, true, MaxTask},
+		{"resource", e.Resource, true, MaxResource},
+		{"result", e.Result, true, MaxResult},
+		{"agent_id", e.AgentID, false, MaxAgentID},
+		{"submitted_by", e.SubmittedBy, false, MaxSubmitter},
+		{"session_key", e.SessionKey, false, MaxSessionKey},
+		{"decided_by", e.DecidedBy, false, MaxSubmitter},
+	} {
+		switch {
+		case f.required && f.text == "":
+			return fmt.Errorf("%w: %s must be a text that is not blank", ErrInvalid, f.name)
+		case tooLong(f.text, f.most):
+			return fmt.Errorf("%w: %s must have at most %d characters", ErrInvalid, f.name, f.most)
+		}
+	}
+	switch {
+	case math.IsNaN(e.Confidence) || e.Confidence < 0 || e.Confidence > 1:
+		return fmt.Errorf("%w: confidence must be 0–1", ErrInvalid)
+	case !e.Status.Valid():
+		return fmt.Errorf("%w: status must be pending, approved or rejected", ErrInvalid)
+	case e.Seen < 0:
+		return fmt.Errorf("%w: seen must not be negative", ErrInvalid)
+	case len(e.Flags) > MaxFlags || slices.ContainsFunc(e.Flags, func(flag string) bool { return tooLong(flag, MaxFlag) }):
+		return fmt.Errorf("%w: flags must be at most %d of at most %d characters", ErrInvalid, MaxFlags, MaxFlag)
+	}
+	return nil
+}
+
+func tooLong(s string, most int) bool { return len(s) > most && utf8.RuneCountInString(s) > most }
+
+// clean returns a text without control characters, trimmed.
+func clean(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
+	s = strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(s)
+}
+
+// line returns a text without control characters and folded white space.
+func line(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
+
+func moment(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return t.UTC().Truncate(time.Millisecond)
+}

@@ -1,0 +1,46 @@
+package experience
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// idDigits is the length of an id: 128 bits, so that two experiences never share
+// one.
+const idDigits = 32
+
+// ID returns the id of an experience: a function of task, resource and result,
+// without regard to case, white space and letter forms. So the same experience is
+// one, whoever sends it and however often. Where agents do not share experiences
+// the id is of the agent too.
+func ID(e Experience, shared bool) string {
+	e = e.Normal()
+	parts := []string{key(e.Task), key(e.Resource), key(e.Result)}
+	if !shared {
+		parts = append(parts, e.AgentID)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n"))) // no part has a line feed
+	return hex.EncodeToString(sum[:])[:idDigits]
+}
+
+// ValidID reports whether s can be an id. Only such ones are keys of the bucket
+// and parts of a path.
+func ValidID(s string) bool {
+	if len(s) != idDigits {
+		return false
+	}
+	return strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }) < 0
+}
+
+// key makes texts equal that differ in case, white space or letter forms only.
+// Folding can undo the normal form, so it is done twice.
+func key(s string) string {
+	for range 2 {
+		s = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+	}
+	return strings.Join(strings.Fields(s), " ")
+}

@@ -1,0 +1,148 @@
+package knowhub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/extract"
+	"intenthint/model"
+	"intenthint/payload"
+)
+
+// Extraction is what experiences are extracted from.
+type Extraction struct {
+	// Messages are those of a session, as a gateway has them.
+	Messages    json.RawMessage `json:"messages"`
+	AgentID     string          `json:"agent_id"`
+	SubmittedBy string          `json:"submitted_by"`
+	SessionKey  string          `json:"session_key"`
+}
+
+// errNoModel reports settings without a model that extracts.
+var errNoModel = errors.New("no model is set, neither that of HINT_KNOWHUB nor HINT_MODEL")
+
+// Extract asks the model for experiences and keeps those that it is sure of, also
+// those that were known. Errors are [ErrInvalid] and [ErrUnavailable].
+func (s *Service) Extract(ctx context.Context, in Extraction) ([]experience.Experience, error) {
+	messages, err := in.messages()
+	if err != nil {
+		return nil, err
+	}
+	set := s.Settings()
+	if set.Chain == nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errNoModel)
+	}
+	request, ok := extract.Question(messages, extract.Options{Relaxed: !set.Strict})
+	if !ok {
+		return nil, nil
+	}
+	answer, err := model.Start(ctx, set.Limit, 1, func(ctx context.Context) (model.Answer[[]extract.Candidate], error) {
+		return model.Ask(ctx, set.Chain, model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse})
+	})()
+	if err != nil {
+		s.Metrics.extracted.WithLabelValues(outcomeAskFailed).Inc()
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	var kept []experience.Experience
+	for _, c := range answer.Value {
+		e, ok, err := s.take(ctx, set, in, c)
+		if err != nil {
+			return kept, err
+		}
+		if ok {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+// take keeps a candidate; ok is false for one that is no experience.
+func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extract.Candidate) (e experience.Experience, ok bool, err error) {
+	if reason, ok := extract.Keep(c, set.MinConfidence); !ok {
+		outcome := outcomeUnusable
+		if reason == extract.Unsure {
+			outcome = outcomeUnsure
+		}
+		s.Metrics.extracted.WithLabelValues(outcome).Inc()
+		return e, false, nil
+	}
+	e = experience.Experience{
+		Task: c.Task, Resource: c.Resource, Result: c.Result, Confidence: c.Confidence,
+		AgentID: in.AgentID, SubmittedBy: cmp.Or(strings.TrimSpace(in.SubmittedBy), set.SubmittedBy), SessionKey: in.SessionKey,
+	}
+	known, found, err := s.near(ctx, set, e)
+	if err != nil {
+		return e, false, err
+	}
+	created := false
+	if found {
+		e, err = s.merge(ctx, known.ID, s.prepared(set, e))
+	} else {
+		e, created, err = s.keep(ctx, set, e, otherSession(e))
+	}
+	switch {
+	case errors.Is(err, ErrInvalid):
+		s.Metrics.extracted.WithLabelValues(outcomeUnusable).Inc()
+		return e, false, nil
+	case err != nil:
+		return e, false, err
+	case created:
+		s.Metrics.extracted.WithLabelValues(outcomeNew).Inc()
+	default:
+		s.Metrics.extracted.WithLabelValues(outcomeKnown).Inc()
+	}
+	return e, true, nil
+}
+
+// otherSession returns whether an extracted experience was seen again: the turns of
+// one session are read several times.
+func otherSession(e experience.Experience) func(known experience.Experience) bool {
+	return func(known experience.Experience) bool { return known.SessionKey != e.Normal().SessionKey }
+}
+
+// near looks for an experience that says the same in other words. Without an index
+// ok is false.
+func (s *Service) near(ctx context.Context, set *Settings, e experience.Experience) (known experience.Experience, ok bool, err error) {
+	e = s.prepared(set, e)
+	hits, err := s.Copy.Near(ctx, e)
+	if err != nil {
+		return known, false, s.unavailable(ctx, "search", err)
+	}
+	for _, h := range hits {
+		if (set.Shared || h.AgentID == e.AgentID) && extract.Same(h.Experience, e) {
+			return h.Experience, true, nil
+		}
+	}
+	return known, false, nil
+}
+
+// merge adds what came again to a known experience.
+func (s *Service) merge(ctx context.Context, id string, e experience.Experience) (experience.Experience, error) {
+	return s.change(ctx, id, func(known experience.Experience) (experience.Experience, bool, error) {
+		if !otherSession(e)(known) {
+			return known, false, nil
+		}
+		return extract.Merge(known, e), true, nil
+	})
+}
+
+// messages decodes the messages; there must be a list of them.
+func (in Extraction) messages() ([]payload.Message, error) {
+	if text := strings.TrimSpace(string(in.Messages)); text == "" || text[0] != '[' {
+		return nil, fmt.Errorf("%w: messages must be a list", ErrInvalid)
+	}
+	raw, err := json.Marshal(map[string]json.RawMessage{"messages": in.Messages})
+	if err != nil {
+		return nil, fmt.Errorf("%w: messages: %w", ErrInvalid, err)
+	}
+	e, err := payload.DecodeAgentEnd(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return e.Messages, nil
+}

@@ -1,0 +1,138 @@
+package extract
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"intenthint/internal/text"
+	"intenthint/knowhub/experience"
+)
+
+// minAlike is which share of the shingles of two experiences must be common for
+// them to say the same.
+const minAlike = 0.6
+
+// maxCompared bounds what is compared of an experience, in bytes.
+const maxCompared = 64 << 10
+
+// Same reports whether two experiences say the same in nearly the same words. They
+// do not where a number, a negation or a path differs, whatever the rest.
+func Same(a, b experience.Experience) bool {
+	x, y := outlineOf(a), outlineOf(b)
+	if !slices.Equal(x.marks, y.marks) || x.not != y.not {
+		return false
+	}
+	return jaccard(x.shingles, y.shingles) >= minAlike
+}
+
+// outline is what of an experience is compared.
+type outline struct {
+	shingles map[string]bool
+	marks    []string // words with digits, sorted, each once
+	not      int      // negations
+}
+
+// outlineOf makes the outline of an experience. Shingles are three letters of a word
+// with its borders, so that the forms of a word are alike, and two characters of a
+// script without spaces.
+func outlineOf(e experience.Experience) outline {
+	p := outline{shingles: make(map[string]bool)}
+	all := e.Task + "\n" + e.Resource + "\n" + e.Result
+	all = strings.ToLower(norm.NFKC.String(text.CutBytes(all, maxCompared)))
+	for word := range strings.FieldsFuncSeq(all, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
+	}) {
+		word = strings.Trim(word, "'")
+		if negations[word] || strings.HasSuffix(word, "n't") {
+			p.not++
+		}
+		if strings.ContainsFunc(word, unicode.IsDigit) {
+			p.marks = append(p.marks, word)
+		}
+		p.add([]rune(word))
+	}
+	for _, no := range joinedNegations {
+		p.not += strings.Count(all, no)
+	}
+	slices.Sort(p.marks)
+	p.marks = slices.Compact(p.marks)
+	return p
+}
+
+func (p *outline) add(word []rune) {
+	if len(word) == 0 {
+		return
+	}
+	size := 3
+	if isWide(word[0]) {
+		size = 2
+	} else {
+		word = append(append([]rune{' '}, word...), ' ')
+	}
+	if len(word) < size {
+		p.shingles[string(word)] = true
+	}
+	for i := 0; i+size <= len(word); i++ {
+		p.shingles[string(word[i:i+size])] = true
+	}
+}
+
+// negations turn a sentence into its opposite.
+var negations = func() map[string]bool {
+	m := make(map[string]bool)
+	for word := range strings.FieldsSeq("not no never without cannot nor avoid nicht kein keine keinen nie ohne pas jamais sans ne nunca sin não nunca sem не нет никогда без non mai senza değil yok 안 لا لم لن ليس بدون") {
+		m[word] = true
+	}
+	return m
+}()
+
+// joinedNegations are found within words of Chinese, Japanese and Korean.
+var joinedNegations = []string{"不", "没", "沒", "别", "別", "無", "无", "ない", "ません", "않", "없", "못"}
+
+// jaccard is the share of what two sets have in common, 0–1.
+func jaccard(a, b map[string]bool) float64 {
+	if len(a) == 0 && len(b) == 0 {
+		return 1
+	}
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	common := 0
+	for s := range a {
+		if b[s] {
+			common++
+		}
+	}
+	return float64(common) / float64(len(a)+len(b)-common)
+}
+
+// Merge returns known with what came again as another, which says the same: it is
+// counted in Seen, and the better of both texts is kept. Identity and decision stay
+// known's. Only a text that waits for a person is replaced, as a decision is about a
+// text, and never by one with flags that known does not have.
+func Merge(known, another experience.Experience) experience.Experience {
+	merged := known
+	merged.Seen = max(known.Seen, 1) + max(another.Seen, 1)
+	if known.Status != experience.Pending || !better(another, known) {
+		return merged
+	}
+	for _, flag := range another.Flags {
+		if !slices.Contains(known.Flags, flag) {
+			return merged
+		}
+	}
+	merged.Task, merged.Resource, merged.Result = another.Task, another.Resource, another.Result
+	merged.Confidence = another.Confidence
+	return merged
+}
+
+// better reports whether the text of a is better: surer, or as sure and says more.
+func better(a, b experience.Experience) bool {
+	if a.Confidence != b.Confidence {
+		return a.Confidence > b.Confidence
+	}
+	return weight(a.Task+a.Resource+a.Result) > weight(b.Task+b.Resource+b.Result)
+}

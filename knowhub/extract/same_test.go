@@ -1,0 +1,101 @@
+package extract_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/extract"
+)
+
+func of(task, resource, result string) experience.Experience {
+	return experience.Experience{Task: task, Resource: resource, Result: result, Status: experience.Pending, Confidence: 0.8}
+}
+
+func TestSame(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		a, b experience.Experience
+		want bool
+	}{
+		"equal":              {of("Fix the build", "go", "Clean the module cache"), of("Fix the build", "go", "Clean the module cache"), true},
+		"case and marks":     {of("Fix the build", "go", "Clean the module cache"), of("fix the BUILD.", "Go", "clean the module-cache!"), true},
+		"forms of words":     {of("Fix the failing build after an upgrade", "go", "Clean the module cache, then build again"), of("Fixed the failing builds after upgrades", "go", "Cleaned the module cache, then built again"), true},
+		"a word more":        {of("Fix the build after an upgrade", "go", "Clean the module cache with go clean -modcache"), of("Fix the build after a Go upgrade", "go", "Clean the whole module cache with go clean -modcache"), true},
+		"another order":      {of("Fix the build", "go", "Then build again after you clean the module cache"), of("Fix the build", "go", "After you clean the module cache then build again"), true},
+		"Chinese":            {of("升级后构建失败", "npm", "删除缓存后重新安装即可解决"), of("升级之后构建失败", "npm", "删除缓存后重新安装即可解决问题"), true},
+		"another task":       {of("Fix the build", "go", "Clean the module cache"), of("Deploy the site", "make", "Run make release and check the log"), false},
+		"same task":          {of("Fix the build", "go", "Clean the module cache"), of("Fix the build", "go", "Set GOFLAGS to vendor and pin the toolchain"), false},
+		"another number":     {of("Open the port", "nats", "The server listens on port 4222 by default"), of("Open the port", "nats", "The server listens on port 8222 by default"), false},
+		"another version":    {of("Upgrade the client", "npm", "Version v2.3 breaks the login on Safari"), of("Upgrade the client", "npm", "Version v2.4 breaks the login on Safari"), false},
+		"a negation":         {of("Deploy on Friday", "make", "Use the canary for the first hour"), of("Deploy on Friday", "make", "Do not use the canary for the first hour"), false},
+		"a Chinese negation": {of("部署服务", "make", "先使用金丝雀发布再全量部署"), of("部署服务", "make", "不使用金丝雀发布再全量部署"), false},
+		"nothing at all":     {of("", "", ""), of("", "", ""), true},
+		"nothing and more":   {of("", "", ""), of("Fix the build", "go", "Clean the cache"), false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, extract.Same(c.a, c.b))
+			require.Equal(t, c.want, extract.Same(c.b, c.a))
+		})
+	}
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	known := of("Fix the build", "go", "Clean the module cache")
+	known.ID, known.AgentID, known.SubmittedBy = "1", "main", "ada"
+	longer := of("Fix the build", "go", "Clean the module cache with go clean -modcache")
+	longer.ID, longer.AgentID = "2", "other"
+	with := func(e experience.Experience, change func(*experience.Experience)) experience.Experience {
+		change(&e)
+		return e
+	}
+	cases := map[string]struct {
+		known, another experience.Experience
+		text           string
+		seen           int
+	}{
+		"says more":                   {known, longer, longer.Result, 2},
+		"says less":                   {longer, known, longer.Result, 2},
+		"surer":                       {longer, with(known, func(e *experience.Experience) { e.Confidence = 0.9 }), known.Result, 2},
+		"less sure":                   {known, with(longer, func(e *experience.Experience) { e.Confidence = 0.7 }), known.Result, 2},
+		"seen often":                  {with(known, func(e *experience.Experience) { e.Seen = 4 }), with(longer, func(e *experience.Experience) { e.Seen = 2 }), longer.Result, 6},
+		"a decision is about a text":  {with(known, func(e *experience.Experience) { e.Status = experience.Approved }), longer, known.Result, 2},
+		"a rejection is, too":         {with(known, func(e *experience.Experience) { e.Status = experience.Rejected }), longer, known.Result, 2},
+		"a mark does not come in":     {known, with(longer, func(e *experience.Experience) { e.Flags = []string{experience.FlagInjection} }), known.Result, 2},
+		"a mark that is there, stays": {with(known, func(e *experience.Experience) { e.Flags = []string{experience.FlagInjection} }), longer, longer.Result, 2},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := extract.Merge(c.known, c.another)
+			require.Equal(t, c.text, got.Result)
+			require.Equal(t, c.seen, got.Seen)
+			require.Equal(t, c.known.ID, got.ID)
+			require.Equal(t, c.known.AgentID, got.AgentID)
+			require.Equal(t, c.known.Status, got.Status)
+			require.Equal(t, c.known.Flags, got.Flags)
+		})
+	}
+}
+
+func FuzzSame(f *testing.F) {
+	f.Add("Fix the build", "Clean the cache", "fix builds", "clean caches")
+	f.Add("升级", "删除", "", "\xff")
+	f.Fuzz(func(t *testing.T, taskA, resultA, taskB, resultB string) {
+		a, b := of(taskA, "x", resultA), of(taskB, "x", resultB)
+		require.True(t, extract.Same(a, a))
+		require.Equal(t, extract.Same(a, b), extract.Same(b, a))
+	})
+}
+
+func BenchmarkSame(b *testing.B) {
+	x, y := of("Fix the failing build after an upgrade", "go", "Clean the module cache, then build again"), of("Fixed the failing builds after upgrades", "go", "Cleaned the module cache, then built again")
+	b.ReportAllocs()
+	for b.Loop() {
+		extract.Same(x, y)
+	}
+}

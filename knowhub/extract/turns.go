@@ -1,0 +1,120 @@
+package extract
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"intenthint/hint/conversation"
+	"intenthint/internal/text"
+	"intenthint/payload"
+)
+
+// Bounds of what a model sees of a conversation. What is older was there when the
+// session's earlier runs ended.
+const (
+	maxMessages   = 400
+	maxTurns      = 30     // of each role
+	maxUserChars  = 2_000  // of one text
+	maxReplyChars = 4_000  // of one text
+	maxTranscript = 40_000 // of all texts, in characters
+)
+
+// transcript returns what a model sees of messages, oldest first: user messages
+// and final answers, cleaned (contract §5). Whole turns are taken, the newest
+// first, as long as there is room. It is empty when nothing was said but
+// greetings, and when no answer is an outcome.
+func transcript(messages []payload.Message, opts Options) []payload.Turn {
+	messages = messages[max(0, len(messages)-maxMessages):]
+	most := maxTurns
+	if 0 < opts.Turns && opts.Turns < most {
+		most = opts.Turns
+	}
+	window := conversation.Window{
+		User:      conversation.Side{Turns: most, Chars: maxUserChars},
+		Assistant: conversation.Side{Turns: most, Chars: maxReplyChars},
+	}
+	read := conversation.Redacted
+	if opts.Relaxed {
+		read = conversation.History
+	}
+	turns := read(people(messages), conversation.ModeRecent, window)
+	// The window may begin with an answer to a message that is not in it.
+	for len(turns) > 0 && turns[0].Role != payload.RoleUser {
+		turns = turns[1:]
+	}
+	turns = newest(turns, maxTranscript)
+	if !slices.ContainsFunc(turns, func(t payload.Turn) bool { return !isGreeting(t.Text) }) {
+		return nil
+	}
+	// Notes of a user alone may be handed over; runs that all failed are no work.
+	isAnswer := func(role string) bool { return role == payload.RoleAssistant }
+	if slices.ContainsFunc(messages, func(m payload.Message) bool { return isAnswer(m.Role) }) &&
+		!slices.ContainsFunc(turns, func(t payload.Turn) bool { return isAnswer(t.Role) }) {
+		return nil
+	}
+	return turns
+}
+
+// newest returns the newest whole turns that have room.
+func newest(turns []payload.Turn, room int) []payload.Turn {
+	from := len(turns)
+	for end := len(turns); end > 0; {
+		begin := end - 1
+		for begin > 0 && turns[begin].Role != payload.RoleUser {
+			begin--
+		}
+		for _, turn := range turns[begin:end] {
+			room -= utf8.RuneCountInString(turn.Text)
+		}
+		if room < 0 {
+			break
+		}
+		from, end = begin, begin
+	}
+	return turns[from:]
+}
+
+// unfinished are the stop reasons of answers that are no outcome: a call of a
+// model that failed or was stopped, and what is said on the way to a tool.
+var unfinished = []string{"error", "aborted", "toolUse"}
+
+// people returns the messages without answers that are no outcome, and with the
+// texts of the gateway marked as what they are: not said by the user. The package
+// conversation leaves those out, and the answers to them.
+func people(messages []payload.Message) []payload.Message {
+	out := make([]payload.Message, 0, len(messages))
+	for _, m := range messages {
+		switch m.Role {
+		case payload.RoleAssistant:
+			if slices.Contains(unfinished, m.StopReason) {
+				continue
+			}
+		case payload.RoleUser:
+			if texts := m.Content.Texts(); len(texts) > 0 && isSystem(conversation.Latest(strings.Join(texts, "\n"))) {
+				m.Provenance.Kind = payload.InterSession
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// systemTexts begin the texts that a gateway puts in the place of a user message,
+// in lower case.
+var systemTexts = []string{
+	"a new session was started", "continue the current task from the existing transcript", "the previous attempt did not produce",
+	"[subagent context]", "[cron:", "<<<begin_openclaw_internal_context>>>", "follow the heartbeat monitor", "read heartbeat.md",
+	"system:", "[system", "system event:", "pre-compaction memory flush", "run your session startup", "you are running a boot check",
+	"this is an unattended scheduled run", "you are a helpful assistant", "/new ", "/reset ",
+}
+
+// stamp is the time that gateways put in front of messages.
+var stamp = regexp.MustCompile(`^\[[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} [^\]]{1,40}\] `)
+
+// isSystem reports whether a text is of the gateway and not of a person.
+func isSystem(s string) bool {
+	s = strings.ToLower(text.Cut(stamp.ReplaceAllString(s, ""), 100)) + " "
+	return slices.ContainsFunc(systemTexts, func(begin string) bool { return strings.HasPrefix(s, begin) })
+}

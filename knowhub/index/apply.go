@@ -1,0 +1,344 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index/terms"
+)
+
+// Change is a change of the bucket.
+type Change struct {
+	ID string
+	// Revision is that of the bucket, greater than those of all changes before.
+	Revision uint64
+	// Experience is what is there now, unless it was Removed.
+	Experience experience.Experience
+	Removed    bool
+}
+
+// maxBatch bounds the changes of one transaction: other processes wait that long,
+// and what it writes is kept in memory until its end.
+const maxBatch = 1000
+
+// Apply takes changes in the order of their revisions, which the copy then has.
+// Those that it had before, from this process or another, change nothing. On an
+// error some of them may have been taken. [ErrBegunAgain]: ask [Index.Place].
+func (x *Index) Apply(ctx context.Context, changes []Change) error {
+	for batch := range slices.Chunk(changes, maxBatch) {
+		if err := x.change(ctx, func(tx *sql.Tx) error { return x.apply(ctx, tx, batch) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Index) apply(ctx context.Context, tx *sql.Tx, changes []Change) error {
+	var place uint64
+	var begun int64
+	if err := tx.QueryRowContext(ctx, `SELECT revision, begun FROM place`).Scan(&place, &begun); err != nil {
+		return err
+	}
+	if begun != x.begun.Load() {
+		return ErrBegunAgain
+	}
+	b := newBatch(tx, &x.prepared)
+	for _, c := range changes {
+		if c.Revision <= place {
+			continue
+		}
+		place = c.Revision
+		if err := b.take(ctx, c); err != nil {
+			return err
+		}
+	}
+	if err := b.flush(ctx); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE place SET revision = ?`, place)
+	return err
+}
+
+// batch collects what changes in postings and sets, so that each blob is written
+// once.
+type batch struct {
+	tx    *sql.Tx
+	s     *statements
+	stmts map[*sql.Stmt]*sql.Stmt
+	terms map[string]map[int64]byte // by row; 0 takes it out
+	sets  map[string]map[int64]bool // by row
+}
+
+func newBatch(tx *sql.Tx, s *statements) *batch {
+	return &batch{tx: tx, s: s, stmts: map[*sql.Stmt]*sql.Stmt{}, terms: map[string]map[int64]byte{}, sets: map[string]map[int64]bool{}}
+}
+
+// in returns a statement of the transaction.
+func (b *batch) in(ctx context.Context, s *sql.Stmt) *sql.Stmt {
+	if _, ok := b.stmts[s]; !ok {
+		b.stmts[s] = b.tx.StmtContext(ctx, s)
+	}
+	return b.stmts[s]
+}
+
+func (b *batch) take(ctx context.Context, c Change) error {
+	var row int64
+	old, err := scan(b.in(ctx, b.s.old).QueryRowContext(ctx, c.ID), &row)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		if c.Removed {
+			return nil
+		}
+		return b.put(ctx, c, 0, experience.Experience{})
+	case err != nil:
+		return err
+	case c.Removed:
+		if _, err := b.in(ctx, b.s.remove).ExecContext(ctx, row); err != nil {
+			return err
+		}
+		b.unset(row, old)
+		b.index(row, old, nil)
+		return nil
+	}
+	return b.put(ctx, c, row, old)
+}
+
+func (b *batch) put(ctx context.Context, c Change, row int64, old experience.Experience) error {
+	e := c.Experience
+	flags, err := json.Marshal(e.Flags)
+	if err != nil {
+		return err
+	}
+	known := row > 0
+	err = b.in(ctx, b.s.put).QueryRowContext(ctx, c.ID, e.Task, e.Resource, e.Result, e.Confidence, string(e.Status), e.AgentID, e.SubmittedBy, e.SessionKey,
+		stamp(e.CreatedAt), e.CreatedAt.UnixMilli(), e.Seen, string(flags), stamp(e.DecidedAt), e.DecidedBy, int64(c.Revision)).Scan(&row) //nolint:gosec // revisions count up from 1
+	if err != nil {
+		return err
+	}
+	if known {
+		b.unset(row, old)
+	}
+	b.set(statusSet(e.Status), row, true)
+	b.set(agentSet(e.AgentID), row, true)
+	if !known || old.Task != e.Task || old.Resource != e.Resource || old.Result != e.Result {
+		b.index(row, old, &e)
+	}
+	return nil
+}
+
+func statusSet(s experience.Status) string { return "status " + string(s) }
+func agentSet(agent string) string         { return "agent " + agent }
+
+func (b *batch) unset(row int64, e experience.Experience) {
+	b.set(statusSet(e.Status), row, false)
+	b.set(agentSet(e.AgentID), row, false)
+}
+
+func (b *batch) set(name string, row int64, on bool) {
+	if b.sets[name] == nil {
+		b.sets[name] = map[int64]bool{}
+	}
+	b.sets[name][row] = on
+}
+
+// index notes the terms of a row that are no more, and those that are new.
+func (b *batch) index(row int64, old experience.Experience, e *experience.Experience) {
+	note := func(term string, impact byte) {
+		if b.terms[term] == nil {
+			b.terms[term] = map[int64]byte{}
+		}
+		b.terms[term][row] = impact
+	}
+	for term := range frequencies(old) {
+		note(term, 0)
+	}
+	if e == nil {
+		return
+	}
+	found := frequencies(*e)
+	var length float64
+	for _, f := range found {
+		length += f
+	}
+	for term, f := range found {
+		note(term, impact(f, length))
+	}
+}
+
+// frequencies returns how often each term is in an experience, by the weight of
+// its texts.
+func frequencies(e experience.Experience) map[string]float64 {
+	found := make(map[string]float64)
+	for _, part := range []struct {
+		text   string
+		weight float64
+	}{{e.Task, taskWeight}, {e.Resource, resourceWeight}, {e.Result, resultWeight}} {
+		terms.Each(part.text, func(term string) { found[term] += part.weight })
+	}
+	return found
+}
+
+// flush writes what was collected.
+func (b *batch) flush(ctx context.Context) error {
+	names := slices.Sorted(maps.Keys(b.terms))
+	known, blobs, err := b.have(ctx, names)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := b.flushTerm(ctx, name, known[name], blobs); err != nil {
+			return fmt.Errorf("term: %w", err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.sets)) {
+		if err := b.flushSet(ctx, name, b.sets[name]); err != nil {
+			return fmt.Errorf("set: %w", err)
+		}
+	}
+	return nil
+}
+
+// have reads what there is of terms, and the postings that change.
+func (b *batch) have(ctx context.Context, names []string) (known map[string]listed, blobs map[int64][]byte, err error) {
+	asked, err := json.Marshal(names)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := b.in(ctx, b.s.haveTerms).QueryContext(ctx, string(asked))
+	if err != nil {
+		return nil, nil, err
+	}
+	known = make(map[string]listed, len(names))
+	if err := readTerms(rows, known); err != nil {
+		return nil, nil, err
+	}
+	var keys []int64
+	for name, t := range known {
+		for row := range b.terms[name] {
+			keys = append(keys, at(t.id, row>>blockBits))
+		}
+	}
+	slices.Sort(keys)
+	if rows, err = b.in(ctx, b.s.havePostings).QueryContext(ctx, list(slices.Compact(keys))); err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	blobs = make(map[int64][]byte, len(keys))
+	for rows.Next() {
+		var key int64
+		var blob []byte
+		if err := rows.Scan(&key, &blob); err != nil {
+			return nil, nil, err
+		}
+		blobs[key] = blob
+	}
+	return known, blobs, rows.Err()
+}
+
+// flushTerm writes the changed postings of a term, which is known unless it is new.
+func (b *batch) flushTerm(ctx context.Context, name string, known listed, blobs map[int64][]byte) error {
+	blocks := byBlock(b.terms[name])
+	merged := make(map[int64][]posting, len(blocks))
+	count := known.rows
+	for block, changes := range blocks {
+		var before []posting
+		if known.id > 0 {
+			err := readPostings(blobs[at(known.id, block)], func(row int, impact byte) {
+				before = append(before, posting{uint16(row), impact}) //nolint:gosec // below blockRows
+			})
+			if err != nil {
+				return err
+			}
+		}
+		merged[block] = merge(before, changes)
+		count += len(merged[block]) - len(before)
+	}
+	var err error
+	id := known.id
+	switch {
+	case id == 0 && count <= 0:
+		return nil // came and went
+	case id == 0:
+		err = b.in(ctx, b.s.putTerm).QueryRowContext(ctx, name, count).Scan(&id)
+	case count <= 0:
+		_, err = b.in(ctx, b.s.dropTerm).ExecContext(ctx, id)
+	case count != known.rows:
+		_, err = b.in(ctx, b.s.countTerm).ExecContext(ctx, count, id)
+	}
+	if err != nil {
+		return err
+	}
+	for block, list := range merged {
+		if len(list) == 0 {
+			_, err = b.in(ctx, b.s.dropPosting).ExecContext(ctx, at(id, block))
+		} else {
+			_, err = b.in(ctx, b.s.putPosting).ExecContext(ctx, at(id, block), appendPostings(nil, list))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func byBlock(rows map[int64]byte) map[int64][]posting {
+	blocks := make(map[int64][]posting)
+	for _, row := range slices.Sorted(maps.Keys(rows)) {
+		blocks[row>>blockBits] = append(blocks[row>>blockBits], posting{uint16(row % blockRows), rows[row]}) //nolint:gosec // below blockRows
+	}
+	return blocks
+}
+
+func (b *batch) flushSet(ctx context.Context, name string, rows map[int64]bool) error {
+	blocks := make(map[int64][]byte)
+	for row, on := range rows {
+		block := row >> blockBits
+		bits, ok := blocks[block]
+		if !ok {
+			err := b.in(ctx, b.s.set).QueryRowContext(ctx, name, block).Scan(&bits)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+		}
+		blocks[block] = setBit(bits, int(row%blockRows), on)
+	}
+	for block, bits := range blocks {
+		var err error
+		if isEmpty(bits) {
+			_, err = b.in(ctx, b.s.dropSet).ExecContext(ctx, name, block)
+		} else {
+			_, err = b.in(ctx, b.s.putSet).ExecContext(ctx, name, block, bits)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stamp writes a time as JSON has it, and no time as nothing.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func unstamp(s string) (time.Time, error) {
+	if strings.TrimSpace(s) == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return t, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return t.UTC(), nil
+}

@@ -1,0 +1,297 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var (
+	// ErrForeign reports an SQLite file that another program has made. It is left
+	// as it is.
+	ErrForeign = errors.New("file is the database of another program")
+	// ErrDamaged reports a file that cannot be read. [Index.Close] removes it then,
+	// so that the next [Open] makes a new one.
+	ErrDamaged = errors.New("index is damaged")
+	// ErrBegunAgain reports that another process has begun the copy again since
+	// [Index.Place] was asked: what it was to be given may not be all.
+	ErrBegunAgain = errors.New("index was begun again by another process")
+	// errOther reports a file of another version of this program.
+	errOther = errors.New("index of another version")
+)
+
+const (
+	// busyTimeout is how long a writer waits for those of other processes.
+	busyTimeout = 5 * time.Second
+	// openTimeout bounds how long [Open] waits for another process that opens the
+	// file, and may be checking or making it.
+	openTimeout = 30 * time.Second
+	// cacheKiB bounds what a connection keeps of the file in memory.
+	cacheKiB = 8 << 10
+	// pageSize is SQLite's own, in bytes.
+	pageSize = 4096
+	// walBytes is the size from which the write-ahead log is taken into the file,
+	// and what is left of it then.
+	walBytes = 8 << 20
+	// maxReaders bounds the connections that read.
+	maxReaders = 4
+)
+
+// Index is an open index. It is safe for concurrent use.
+type Index struct {
+	path        string
+	log         *slog.Logger
+	write, read *sql.DB
+	prepared    statements
+	begun       atomic.Int64 // place.begun as this process knows it
+	damaged     atomic.Bool
+}
+
+// Open opens the index in the file at path, and makes it when it is missing. One
+// that is damaged or of another version is made again, which is logged. An error
+// says what is in the way: a directory that cannot be written, a full disk, a
+// database of another program ([ErrForeign]).
+func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return nil, fmt.Errorf("index of experiences: %w", err)
+	}
+	lock, err := lockFile(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("index of experiences: %w", err)
+	}
+	defer func() { _ = lock.Close() }()
+	x, err := open(ctx, path, log)
+	if err != nil && (isDamage(err) || errors.Is(err, errOther)) {
+		log.Warn("index of experiences is made again", "file", path, "error", err)
+		if err = removeFiles(path); err == nil {
+			x, err = open(ctx, path, log)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index of experiences %s: %w", path, err)
+	}
+	return x, nil
+}
+
+// lockFile waits until no other process opens or removes the file.
+func lockFile(ctx context.Context, path string) (*flock.Flock, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	return lock, nil
+}
+
+func removeFiles(path string) error {
+	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func open(ctx context.Context, path string, log *slog.Logger) (_ *Index, err error) {
+	if info, err := os.Stat(path); err == nil {
+		switch {
+		case !info.Mode().IsRegular():
+			return nil, errors.New("not a regular file")
+		case info.Size()%pageSize != 0: // SQLite would read what is missing as zeros
+			return nil, fmt.Errorf("%w: %d bytes are not whole pages", ErrDamaged, info.Size())
+		}
+	}
+	// SQLite makes its other files with the mode of this one.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	x := &Index{path: path, log: log}
+	defer func() {
+		if err != nil {
+			_ = x.close()
+		}
+	}()
+	if x.write, err = sql.Open("sqlite", dataSource(path, false)); err != nil {
+		return nil, err
+	}
+	x.write.SetMaxOpenConns(1)
+	if err := check(ctx, x.write); err != nil {
+		return nil, err
+	}
+	if err := migrate(ctx, x.write); err != nil {
+		return nil, err
+	}
+	if x.read, err = sql.Open("sqlite", dataSource(path, true)); err != nil {
+		return nil, err
+	}
+	readers := min(maxReaders, runtime.GOMAXPROCS(0)+1)
+	x.read.SetMaxOpenConns(readers)
+	x.read.SetMaxIdleConns(readers)
+	if err := x.prepare(ctx); err != nil {
+		var e *sqlite.Error
+		if errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR { // a table is missing
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
+		return nil, err
+	}
+	if _, _, err := x.Place(ctx); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// dataSource names the file, with what every connection sets.
+func dataSource(path string, read bool) string {
+	q := url.Values{"_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
+		fmt.Sprintf("page_size(%d)", pageSize),
+		"journal_mode(wal)",
+		"synchronous(normal)", // what a power cut loses follows from the bucket again
+		fmt.Sprintf("cache_size(-%d)", cacheKiB),
+		fmt.Sprintf("wal_autocheckpoint(%d)", walBytes/pageSize),
+		fmt.Sprintf("journal_size_limit(%d)", walBytes),
+		"temp_store(memory)",
+		"trusted_schema(off)",
+	}}
+	if read {
+		q.Add("_pragma", "query_only(on)")
+	} else {
+		q.Set("_txlock", "immediate")
+	}
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}
+	return u.String()
+}
+
+// check looks over the pages of the file.
+func check(ctx context.Context, db *sql.DB) error {
+	var found string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fmt.Errorf("%w: %s", ErrDamaged, found)
+	}
+	return nil
+}
+
+// isDamage reports whether SQLite found the file to be damaged, or no database.
+func isDamage(err error) bool {
+	if errors.Is(err, ErrDamaged) {
+		return true
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA:
+		return true
+	}
+	return e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ
+}
+
+// note remembers damage, and names it.
+func (x *Index) note(err error) error {
+	if err == nil || !isDamage(err) {
+		return err
+	}
+	x.damaged.Store(true)
+	if errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// Close closes the index. One that was found to be damaged is removed.
+func (x *Index) Close() error {
+	if !x.damaged.Load() {
+		return x.close()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), openTimeout)
+	defer cancel()
+	mine, statErr := os.Stat(x.path)
+	lock, err := lockFile(ctx, x.path)
+	if err != nil {
+		return errors.Join(err, x.close())
+	}
+	defer func() { _ = lock.Close() }()
+	err = x.close()
+	if now, nowErr := os.Stat(x.path); statErr == nil && nowErr == nil && os.SameFile(mine, now) {
+		x.log.Warn("damaged index of experiences removed", "file", x.path)
+		err = errors.Join(err, removeFiles(x.path))
+	}
+	return err
+}
+
+func (x *Index) close() error {
+	var errs []error
+	if x.read != nil {
+		errs = append(errs, x.read.Close())
+	}
+	if x.write != nil {
+		errs = append(errs, x.write.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Place returns of which bucket the index is a copy, "" for none, and up to which
+// revision.
+func (x *Index) Place(ctx context.Context) (bucket string, revision uint64, err error) {
+	var begun int64
+	err = x.write.QueryRowContext(ctx, `SELECT bucket, revision, begun FROM place`).Scan(&bucket, &revision, &begun)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%w: no place", ErrDamaged)
+	}
+	if err != nil {
+		return "", 0, x.note(err)
+	}
+	x.begun.Store(begun)
+	return bucket, revision, nil
+}
+
+// Reset empties the index; it is a copy of bucket from now on, at revision 0.
+func (x *Index) Reset(ctx context.Context, bucket string) error {
+	var begun int64
+	err := x.change(ctx, func(tx *sql.Tx) error {
+		for _, table := range []string{"experiences", "terms", "postings", "sets"} {
+			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table); err != nil { //nolint:gosec // the names are above
+				return err
+			}
+		}
+		return tx.QueryRowContext(ctx, `UPDATE place SET bucket = ?, revision = 0, begun = begun + 1 RETURNING begun`, bucket).Scan(&begun)
+	})
+	if err == nil {
+		x.begun.Store(begun)
+	}
+	return err
+}
+
+// change calls f in a transaction that writes.
+func (x *Index) change(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := x.write.BeginTx(ctx, nil)
+	if err != nil {
+		return x.note(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := f(tx); err != nil {
+		return x.note(err)
+	}
+	return x.note(tx.Commit())
+}

@@ -1,0 +1,211 @@
+package index_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index"
+)
+
+func TestColumns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "knowhub.db")
+	x := open(t, path)
+	e := approved("a1", "Deploy", "wrangler", "--env production")
+	e.SessionKey, e.Confidence = "agent:main:main", 0.75
+	require.NoError(t, x.Apply(t.Context(), []index.Change{change(7, e)}))
+
+	db := plain(t, path)
+	var id, task, resource, result, status, agent, by, session, at string
+	var confidence float64
+	require.NoError(t, db.QueryRow(`SELECT id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at FROM experiences`).
+		Scan(&id, &task, &resource, &result, &confidence, &status, &agent, &by, &session, &at))
+	require.Equal(t, []any{"a1", "Deploy", "wrangler", "--env production", 0.75, "approved", "main", "jo", "agent:main:main", "2026-03-01T12:00:00Z"},
+		[]any{id, task, resource, result, confidence, status, agent, by, session, at})
+	var column string
+	require.NoError(t, db.QueryRow(`SELECT i.name FROM pragma_index_list('experiences') l, pragma_index_info(l.name) i WHERE l.name = 'experiences_agent_id'`).Scan(&column))
+	require.Equal(t, "agent_id", column)
+	var version int
+	require.NoError(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
+	require.Equal(t, 1, version)
+}
+
+func TestReadsBackWhatWasApplied(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	e := approved("a1", "Deploy", "wrangler", "--env production")
+	e.Flags, e.Seen, e.DecidedAt, e.DecidedBy = []string{"injection"}, 3, created.Add(time.Hour), "mo"
+	e.CreatedAt = created.Add(123 * time.Millisecond)
+	require.NoError(t, x.Apply(t.Context(), []index.Change{change(1, e)}))
+	got, ok, err := x.Get(t.Context(), "a1")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, e, got)
+	_, ok, err = x.Get(t.Context(), "other")
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+func TestApply(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	ctx := t.Context()
+	require.NoError(t, x.Reset(ctx, "bucket-1"))
+	require.NoError(t, x.Apply(ctx, []index.Change{change(3, approved("a", "apples", "tree", "ripe")), change(5, approved("b", "berries", "bush", "sweet"))}))
+	bucket, revision, err := x.Place(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "bucket-1", bucket)
+	require.EqualValues(t, 5, revision)
+
+	require.NoError(t, x.Apply(ctx, []index.Change{change(4, approved("a", "cherries", "tree", "ripe"))}), "an older revision")
+	require.Equal(t, []string{"a"}, search(t, x, "apple"))
+	require.Empty(t, search(t, x, "cherry"))
+
+	require.NoError(t, x.Apply(ctx, []index.Change{change(6, approved("a", "cherries", "tree", "ripe")), {ID: "b", Revision: 7, Removed: true}, {ID: "never", Revision: 8, Removed: true}}))
+	require.Empty(t, search(t, x, "apple"))
+	require.Equal(t, []string{"a"}, search(t, x, "cherry"))
+	require.Empty(t, search(t, x, "berries"))
+
+	rejected := approved("a", "cherries", "tree", "ripe")
+	rejected.Status = experience.Rejected
+	require.NoError(t, x.Apply(ctx, []index.Change{change(9, rejected)}))
+	require.Empty(t, search(t, x, "cherry"))
+
+	require.NoError(t, x.Reset(ctx, "bucket-2"))
+	bucket, revision, err = x.Place(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "bucket-2", bucket)
+	require.Zero(t, revision)
+	counts, err := x.Counts(ctx)
+	require.NoError(t, err)
+	require.Equal(t, map[experience.Status]int{"pending": 0, "approved": 0, "rejected": 0}, counts)
+}
+
+// What is found does not depend on the way to it.
+func TestChangedIndexFindsWhatANewOneFinds(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable
+	words := []string{"docker", "postgres", "lock", "HTTP_PROXY", "timeout", "缓存失效", "メモリ", "nginx.conf", "deploy", "token"}
+	text := func() string {
+		var some []string
+		for range 1 + random.IntN(4) {
+			some = append(some, words[random.IntN(len(words))])
+		}
+		return strings.Join(some, " ")
+	}
+	changed := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	last := map[string]index.Change{}
+	revision := 0
+	for range 60 {
+		var batch []index.Change
+		for range 1 + random.IntN(30) {
+			revision++
+			e := approved(fmt.Sprintf("id%02d", random.IntN(40)), text(), text(), text())
+			e.Status = []experience.Status{experience.Approved, experience.Pending}[random.IntN(2)]
+			e.AgentID = []string{"main", "other"}[random.IntN(2)]
+			c := change(revision, e)
+			if random.IntN(5) == 0 {
+				c = index.Change{ID: e.ID, Revision: c.Revision, Removed: true}
+			}
+			batch = append(batch, c)
+			last[e.ID] = c
+		}
+		require.NoError(t, changed.Apply(t.Context(), batch))
+	}
+	fresh := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	for r := 1; r <= revision; r++ {
+		for _, c := range last {
+			if c.Revision == uint64(r) { //nolint:gosec // small
+				require.NoError(t, fresh.Apply(t.Context(), []index.Change{c}))
+			}
+		}
+	}
+	for _, q := range []index.Query{{AgentID: "main"}, {AgentID: "nobody"}, {Status: experience.Pending}, {Limit: 100}} {
+		for _, word := range words {
+			q.Text = word
+			if q.Limit == 0 {
+				q.Limit = 100
+			}
+			want, err := fresh.Search(t.Context(), q)
+			require.NoError(t, err)
+			got, err := changed.Search(t.Context(), q)
+			require.NoError(t, err)
+			ids := func(hits []index.Hit) (ids []string) {
+				for _, h := range hits {
+					ids = append(ids, h.ID)
+				}
+				return ids
+			}
+			require.ElementsMatch(t, ids(want), ids(got), "%+v", q)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	changes := some(120)
+	for i := range changes[:10] {
+		changes[i].Experience.Status = experience.Pending
+		changes[i].Experience.CreatedAt = created // the same time
+	}
+	require.NoError(t, x.Apply(t.Context(), changes))
+	for _, tt := range []struct {
+		name   string
+		status experience.Status
+		limit  int
+		n      int
+		first  string
+	}{
+		{"newest first", experience.Approved, 3, 3, "id0119"},
+		{"usual limit", experience.Approved, 0, 50, "id0119"},
+		{"no more than there are", experience.Pending, 5000, 10, "id0009"},
+		{"all", "", 1000, 120, "id0119"},
+		{"none", experience.Rejected, 10, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			list, err := x.List(t.Context(), tt.status, tt.limit)
+			require.NoError(t, err)
+			require.Len(t, list, tt.n)
+			if tt.n > 0 {
+				require.Equal(t, tt.first, list[0].ID)
+			}
+		})
+	}
+	seen := map[string]bool{}
+	list, err := x.List(t.Context(), "", 7)
+	for require.NoError(t, err); len(list) > 0; require.NoError(t, err) {
+		for _, e := range list {
+			require.False(t, seen[e.ID])
+			seen[e.ID] = true
+		}
+		list, err = x.ListBefore(t.Context(), "", 7, list[len(list)-1])
+	}
+	require.Len(t, seen, 120)
+}
+
+func TestNear(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	pending := approved("a2", "Restart nginx after the certificate was renewed", "certbot", "A deploy hook with systemctl reload nginx does it")
+	pending.Status = experience.Pending
+	require.NoError(t, x.Apply(t.Context(), []index.Change{
+		change(1, approved("a1", "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it, no restart")),
+		change(2, pending),
+		change(3, approved("b1", "Order flowers", "phone", "Call before noon")),
+		change(4, approved("a3", "nginx is slow", "worker_connections", "raise it")),
+	}))
+	near, err := x.Near(t.Context(), approved("a1", "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it, no restart"))
+	require.NoError(t, err)
+	require.Len(t, near, 1)
+	require.Equal(t, "a2", near[0].ID)
+	require.InDelta(t, 0.8, near[0].Score, 0.2)
+	same, err := x.Near(t.Context(), approved("new", "order FLOWERS", "phone", "call before noon!"))
+	require.NoError(t, err)
+	require.Len(t, same, 1)
+	require.InDelta(t, 1, same[0].Score, 1e-9)
+	none, err := x.Near(t.Context(), experience.Experience{})
+	require.NoError(t, err)
+	require.Empty(t, none)
+}

@@ -1,0 +1,176 @@
+package index
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"intenthint/knowhub/experience"
+)
+
+const columns = `n, id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at, seen, flags, decided_at, decided_by`
+
+// findTerms reads the terms of a JSON list.
+const findTerms = `SELECT t.term, t.id, t.rows FROM json_each(?) q CROSS JOIN terms t ON t.term = q.value`
+
+// statements are prepared once; those that write are of the connection that does.
+type statements struct {
+	old, remove, put                             *sql.Stmt
+	haveTerms, putTerm, countTerm, dropTerm      *sql.Stmt
+	havePostings, putPosting, dropPosting        *sql.Stmt
+	set, putSet, dropSet                         *sql.Stmt
+	get, list, listAll, counts                   *sql.Stmt
+	findTerms, findPostings, findSet, rows, size *sql.Stmt
+	similarTerms                                 *sql.Stmt
+}
+
+func (x *Index) prepare(ctx context.Context) error {
+	p := &x.prepared
+	for _, s := range []struct {
+		db    *sql.DB
+		to    **sql.Stmt
+		query string
+	}{
+		{x.write, &p.old, `SELECT ` + columns + ` FROM experiences WHERE id = ?`},
+		{x.write, &p.remove, `DELETE FROM experiences WHERE n = ?`},
+		{x.write, &p.put, `INSERT INTO experiences (id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at, created_ms, seen, flags, decided_at, decided_by, revision)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET task = excluded.task, resource = excluded.resource, result = excluded.result, confidence = excluded.confidence, status = excluded.status,
+				agent_id = excluded.agent_id, submitted_by = excluded.submitted_by, session_key = excluded.session_key, created_at = excluded.created_at, created_ms = excluded.created_ms,
+				seen = excluded.seen, flags = excluded.flags, decided_at = excluded.decided_at, decided_by = excluded.decided_by, revision = excluded.revision
+			RETURNING n`},
+		{x.write, &p.haveTerms, findTerms},
+		{x.write, &p.putTerm, `INSERT INTO terms (term, rows) VALUES (?, ?) RETURNING id`},
+		{x.write, &p.countTerm, `UPDATE terms SET rows = ? WHERE id = ?`},
+		{x.write, &p.dropTerm, `DELETE FROM terms WHERE id = ?`},
+		{x.write, &p.havePostings, `SELECT p.at, p.rows FROM json_each(?) q CROSS JOIN postings p ON p.at = q.value`},
+		{x.write, &p.putPosting, `INSERT OR REPLACE INTO postings VALUES (?, ?)`},
+		{x.write, &p.dropPosting, `DELETE FROM postings WHERE at = ?`},
+		{x.write, &p.set, `SELECT rows FROM sets WHERE name = ? AND block = ?`},
+		{x.write, &p.putSet, `INSERT OR REPLACE INTO sets VALUES (?, ?, ?)`},
+		{x.write, &p.dropSet, `DELETE FROM sets WHERE name = ? AND block = ?`},
+		{x.read, &p.get, `SELECT ` + columns + ` FROM experiences WHERE id = ?`},
+		{x.read, &p.list, `SELECT ` + columns + ` FROM experiences WHERE status = ? AND (created_ms, id) < (?, ?) ORDER BY created_ms DESC, id DESC LIMIT ?`},
+		{x.read, &p.listAll, `SELECT ` + columns + ` FROM experiences WHERE (created_ms, id) < (?, ?) ORDER BY created_ms DESC, id DESC LIMIT ?`},
+		{x.read, &p.counts, `SELECT status, count(*) FROM experiences GROUP BY status`},
+		{x.read, &p.findTerms, findTerms},
+		{x.read, &p.findPostings, `SELECT p.at, p.rows FROM json_each(?) q CROSS JOIN postings p ON p.at BETWEEN q.value << 20 AND (q.value << 20) + 1048575`},
+		{x.read, &p.findSet, `SELECT block, rows FROM sets WHERE name = ?`},
+		{x.read, &p.rows, `SELECT e.n, e.id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at, seen, flags, decided_at, decided_by
+			FROM json_each(?) q CROSS JOIN experiences e ON e.n = q.value`},
+		{x.read, &p.size, `SELECT coalesce(max(n), 0) FROM experiences`},
+		{x.read, &p.similarTerms, `SELECT term, id, rows FROM terms WHERE term >= ? AND term < ? LIMIT 2000`},
+	} {
+		var err error
+		if *s.to, err = s.db.PrepareContext(ctx, s.query); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scan reads the columns of an experience.
+func scan(row interface{ Scan(dest ...any) error }, n *int64) (e experience.Experience, err error) {
+	var created, flags, decided string
+	err = row.Scan(n, &e.ID, &e.Task, &e.Resource, &e.Result, &e.Confidence, &e.Status, &e.AgentID, &e.SubmittedBy, &e.SessionKey, &created, &e.Seen, &flags, &decided, &e.DecidedBy)
+	if err != nil {
+		return e, err
+	}
+	if e.CreatedAt, err = unstamp(created); err != nil {
+		return e, err
+	}
+	if e.DecidedAt, err = unstamp(decided); err != nil {
+		return e, err
+	}
+	if flags != "null" {
+		if err := json.Unmarshal([]byte(flags), &e.Flags); err != nil {
+			return e, fmt.Errorf("%w: flags: %w", ErrDamaged, err)
+		}
+	}
+	return e, nil
+}
+
+func scanAll(rows *sql.Rows) (list []experience.Experience, err error) {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var n int64
+		e, err := scan(rows, &n)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}
+
+// Get returns an experience; ok is false if it does not exist.
+func (x *Index) Get(ctx context.Context, id string) (e experience.Experience, ok bool, err error) {
+	var n int64
+	e, err = scan(x.prepared.get.QueryRowContext(ctx, id), &n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return experience.Experience{}, false, nil
+	}
+	return e, err == nil, x.note(err)
+}
+
+const (
+	defaultList = 50
+	maxList     = 1000
+)
+
+// List returns the experiences of a status, "" for all, newest first: at most
+// limit, 50 when it is not positive, and never more than 1000.
+func (x *Index) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
+	return x.page(ctx, status, limit, 1<<62, "")
+}
+
+// ListBefore is [Index.List] of those that come after e there.
+func (x *Index) ListBefore(ctx context.Context, status experience.Status, limit int, e experience.Experience) ([]experience.Experience, error) {
+	return x.page(ctx, status, limit, e.CreatedAt.UnixMilli(), e.ID)
+}
+
+func (x *Index) page(ctx context.Context, status experience.Status, limit int, ms int64, id string) ([]experience.Experience, error) {
+	limit = bound(limit, defaultList, maxList)
+	var rows *sql.Rows
+	var err error
+	if status == "" {
+		rows, err = x.prepared.listAll.QueryContext(ctx, ms, id, limit)
+	} else {
+		rows, err = x.prepared.list.QueryContext(ctx, string(status), ms, id, limit)
+	}
+	if err != nil {
+		return nil, x.note(err)
+	}
+	list, err := scanAll(rows)
+	return list, x.note(err)
+}
+
+// bound returns a limit that is at most the greatest, and the usual one when it is
+// not positive.
+func bound(limit, usual, most int) int {
+	if limit <= 0 {
+		return usual
+	}
+	return min(limit, most)
+}
+
+// Counts returns how many experiences there are of each status.
+func (x *Index) Counts(ctx context.Context) (map[experience.Status]int, error) {
+	counts := map[experience.Status]int{experience.Pending: 0, experience.Approved: 0, experience.Rejected: 0}
+	rows, err := x.prepared.counts.QueryContext(ctx)
+	if err != nil {
+		return nil, x.note(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var status experience.Status
+		var n int
+		if err := rows.Scan(&status, &n); err != nil {
+			return nil, x.note(err)
+		}
+		counts[status] = n
+	}
+	return counts, x.note(rows.Err())
+}

@@ -1,0 +1,79 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index/terms"
+)
+
+const (
+	// nearTerms is how many terms of an experience are looked up to find others
+	// that say the same: the rarest.
+	nearTerms = 24
+	// nearCandidates bounds those that are compared.
+	nearCandidates = 20
+	// nearLeast is the least share of terms that near duplicates have in common.
+	nearLeast = 0.4
+)
+
+// Near returns experiences, of whatever status and agent, that say nearly the same
+// as e, best first. Score is the share of their terms that they have in common,
+// 0.4–1. The experience with the id of e is left out.
+func (x *Index) Near(ctx context.Context, e experience.Experience) ([]Hit, error) {
+	own := frequencies(e)
+	if len(own) == 0 {
+		return nil, nil
+	}
+	words := make([]terms.Word, 0, len(own))
+	for _, term := range slices.Sorted(maps.Keys(own)) {
+		words = append(words, terms.Word{Weight: 1, Terms: []terms.Term{{Text: term, Weight: 1}}})
+	}
+	var near []Hit
+	err := x.look(ctx, func(l *lookup) error {
+		if err := l.find(words); err != nil {
+			return err
+		}
+		slices.SortStableFunc(words, func(a, b terms.Word) int { return cmp.Compare(l.value(b), l.value(a)) })
+		words = slices.DeleteFunc(words, func(w terms.Word) bool { return l.known[w.Terms[0].Text].rows == 0 })
+		words = words[:min(nearTerms, len(words))]
+		all := make([]uint64, l.rows>>6+1)
+		for i := range all {
+			all[i] = ^uint64(0)
+		}
+		scores, _, err := l.score(words, all)
+		if err != nil || len(scores) == 0 {
+			return err
+		}
+		hits, err := l.load(best(scores, nearCandidates))
+		if err != nil {
+			return err
+		}
+		for _, h := range hits {
+			if h.Score = common(own, frequencies(h.Experience)); h.ID != e.ID && h.Score >= nearLeast {
+				near = append(near, h)
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(near, func(a, b Hit) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID)) })
+	return near, err
+}
+
+// common is the share of terms that a and b have in common.
+func common(a, b map[string]float64) float64 {
+	var both, all float64
+	for term, f := range a {
+		both += min(f, b[term])
+		all += max(f, b[term])
+	}
+	for term, f := range b {
+		if _, ok := a[term]; !ok {
+			all += f
+		}
+	}
+	return both / all
+}

@@ -1,0 +1,430 @@
+package index
+
+import (
+	"cmp"
+	"database/sql"
+	"encoding/json"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"intenthint/knowhub/index/terms"
+)
+
+const (
+	// maxTerms bounds the terms of a question that are looked up; those that say
+	// most are.
+	maxTerms = 40
+	// maxPostings bounds what is read for a question. Terms beyond it are left out,
+	// the most common first.
+	maxPostings = 120_000
+	// unknownShare is what a word counts that no experience holds: it may be one
+	// that they have another word for.
+	unknownShare = 0.4
+	// coverage is the share of the score that an experience gets only in as much as
+	// it holds all words.
+	coverage = 0.4
+)
+
+// listed is a term in the index.
+type listed struct {
+	id   int64
+	rows int
+}
+
+// query runs a statement in the lookup's state of the file.
+func (l *lookup) query(s *sql.Stmt, args ...any) (*sql.Rows, error) {
+	return l.tx.StmtContext(l.ctx, s).QueryContext(l.ctx, args...)
+}
+
+// list is a JSON list of numbers.
+func list(ids []int64) string {
+	b := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, id, 10)
+	}
+	return string(append(b, ']'))
+}
+
+// find looks up the terms of words.
+func (l *lookup) find(words []terms.Word) error {
+	var names []string
+	l.known = make(map[string]listed)
+	for _, w := range words {
+		for _, t := range w.Terms {
+			names = append(names, t.Text)
+		}
+	}
+	slices.Sort(names)
+	asked, err := json.Marshal(slices.Compact(names))
+	if err != nil {
+		return err
+	}
+	rows, err := l.query(l.s.findTerms, string(asked))
+	if err != nil {
+		return err
+	}
+	return readTerms(rows, l.known)
+}
+
+// readTerms keeps terms by their names.
+func readTerms(rows *sql.Rows, known map[string]listed) error {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		var t listed
+		if err := rows.Scan(&name, &t.id, &t.rows); err != nil {
+			return err
+		}
+		known[name] = t
+	}
+	return rows.Err()
+}
+
+// idf is what a term is worth that so many rows hold.
+func (l *lookup) idf(rows int) float64 {
+	n := float64(max(l.rows, rows))
+	return math.Log(1 + (n-float64(rows)+0.5)/(float64(rows)+0.5))
+}
+
+// used is a term of a word that is looked up.
+type used struct {
+	listed
+	word  int
+	value float32 // what an impact of 1 adds to a score
+}
+
+// value returns what a word is worth: as much as its first term, or a share of
+// what a word is that is nowhere.
+func (l *lookup) value(w terms.Word) float64 {
+	if t, ok := l.known[w.Terms[0].Text]; ok {
+		return float64(w.Weight) * l.idf(t.rows)
+	}
+	return float64(w.Weight) * l.idf(0) * unknownShare
+}
+
+// choose returns the terms that are looked up, in the order of their words.
+func (l *lookup) choose(words []terms.Word) []used {
+	var all []used
+	for i, w := range words {
+		limit := math.Inf(1)
+		if t, ok := l.known[w.Terms[0].Text]; ok {
+			limit = l.idf(t.rows)
+		}
+		for _, t := range w.Terms {
+			if k, ok := l.known[t.Text]; ok {
+				all = append(all, used{k, i, w.Weight * t.Weight * float32(min(limit, l.idf(k.rows)))})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b used) int { return cmp.Compare(b.value, a.value) })
+	left := maxPostings
+	chosen := all[:0]
+	for i, u := range all {
+		if i > 0 && (u.rows > left || len(chosen) == maxTerms) {
+			continue
+		}
+		left -= u.rows
+		chosen = append(chosen, u)
+	}
+	slices.SortStableFunc(chosen, func(a, b used) int { return cmp.Compare(a.word, b.word) })
+	return chosen
+}
+
+// blob is the postings of a term in a block.
+type blob struct {
+	block int
+	rows  []byte
+}
+
+func (l *lookup) postings(chosen []used) (map[int64][]blob, error) {
+	ids := make([]int64, 0, len(chosen))
+	for _, u := range chosen {
+		if !slices.Contains(ids, u.id) {
+			ids = append(ids, u.id)
+		}
+	}
+	rows, err := l.query(l.s.findPostings, list(ids))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	found := make(map[int64][]blob, len(ids))
+	for rows.Next() {
+		var at int64
+		var data []byte
+		if err := rows.Scan(&at, &data); err != nil {
+			return nil, err
+		}
+		found[at>>blocksBits] = append(found[at>>blocksBits], blob{int(at & (1<<blocksBits - 1)), data})
+	}
+	return found, rows.Err()
+}
+
+// scored is a row with what its text scores.
+type scored struct {
+	row   int32
+	score float32
+}
+
+// sheet is where scores are added up, a place a row.
+type sheet struct {
+	total   []float32
+	covered []float32
+	word    []float32 // of the word at hand
+	touched []int32   // rows with a total
+	current []int32   // rows with a score of the word at hand
+}
+
+var sheets = sync.Pool{New: func() any { return new(sheet) }}
+
+func (s *sheet) grow(rows int) {
+	if len(s.total) < rows {
+		s.total, s.covered, s.word = make([]float32, rows), make([]float32, rows), make([]float32, rows)
+	}
+}
+
+// close adds the scores of a word to the totals.
+func (s *sheet) close(value float32) {
+	for _, row := range s.current {
+		if s.total[row] == 0 {
+			s.touched = append(s.touched, row)
+		}
+		s.total[row] += s.word[row]
+		s.covered[row] += min(value, s.word[row])
+		s.word[row] = 0
+	}
+	s.current = s.current[:0]
+}
+
+func (s *sheet) clear() {
+	for _, row := range s.current {
+		s.word[row] = 0
+	}
+	for _, row := range s.touched {
+		s.total[row], s.covered[row] = 0, 0
+	}
+	s.current, s.touched = s.current[:0], s.touched[:0]
+}
+
+// score returns the rows of a set that hold something of words, in no order, and
+// what the words are worth altogether.
+func (l *lookup) score(words []terms.Word, allowed []uint64) ([]scored, float64, error) {
+	chosen := l.choose(words)
+	if len(chosen) == 0 {
+		return nil, 0, nil
+	}
+	found, err := l.postings(chosen)
+	if err != nil {
+		return nil, 0, err
+	}
+	var whole float64
+	for _, w := range words {
+		if !w.Extra {
+			whole += l.value(w)
+		}
+	}
+	s := sheets.Get().(*sheet) //nolint:forcetypeassert // see sheets
+	defer sheets.Put(s)
+	s.grow(len(allowed) * 64)
+	defer s.clear()
+	for i, u := range chosen {
+		for _, b := range found[u.id] {
+			base := b.block << blockBits
+			if base>>6 >= len(allowed) {
+				continue
+			}
+			err := readPostings(b.rows, func(row int, impact byte) {
+				row += base
+				if row>>6 >= len(allowed) || allowed[row>>6]&(1<<(row&63)) == 0 {
+					return
+				}
+				v := u.value * float32(impact) * (maxImpact / 255)
+				if s.word[row] == 0 {
+					s.current = append(s.current, int32(row)) //nolint:gosec // below 2^31
+				}
+				s.word[row] = max(s.word[row], v)
+			})
+			if err != nil {
+				return nil, 0, err
+			}
+		}
+		if i+1 == len(chosen) || chosen[i+1].word != u.word {
+			var value float32
+			if w := words[u.word]; !w.Extra {
+				value = float32(l.value(w))
+			}
+			s.close(value)
+		}
+	}
+	if whole == 0 {
+		whole = 1
+	}
+	scores := make([]scored, len(s.touched))
+	for i, row := range s.touched {
+		scores[i] = scored{row, s.total[row] * (1 - coverage + coverage*s.covered[row]/float32(whole))}
+	}
+	return scores, whole, nil
+}
+
+// best returns the best n, best first.
+func best(scores []scored, n int) []scored {
+	order := func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) }
+	kept := make([]scored, 0, 2*n)
+	var least float32
+	for _, s := range scores {
+		if s.score < least {
+			continue
+		}
+		if kept = append(kept, s); len(kept) == 2*n {
+			slices.SortFunc(kept, order)
+			kept = kept[:n]
+			least = kept[n-1].score
+		}
+	}
+	slices.SortFunc(kept, order)
+	return kept[:min(n, len(kept))]
+}
+
+// allowed returns the rows that are in all sets, a bit each.
+func (l *lookup) allowed(sets []string) ([]uint64, error) {
+	var all []uint64
+	for i, name := range sets {
+		bits := make([]uint64, l.rows>>6+1)
+		rows, err := l.query(l.s.findSet, name)
+		if err != nil {
+			return nil, err
+		}
+		if err := readSet(rows, bits); err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			all = bits
+			continue
+		}
+		for j := range all {
+			all[j] &= bits[j]
+		}
+	}
+	return all, nil
+}
+
+func readSet(rows *sql.Rows, bits []uint64) error {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var block int
+		var data []byte
+		if err := rows.Scan(&block, &data); err != nil {
+			return err
+		}
+		base := block << blockBits >> 6
+		for i, b := range data {
+			if w := base + i>>3; w < len(bits) {
+				bits[w] |= uint64(b) << (i & 7 * 8)
+			}
+		}
+	}
+	return rows.Err()
+}
+
+const (
+	// similarWeight is what a term counts that begins with a word, or is a typing
+	// error away from it.
+	similarWeight = 0.5
+	maxCompleted  = 6 // words that are completed or corrected
+	maxSimilar    = 8 // terms for each
+)
+
+// similar adds terms to words that nothing holds: longer ones that begin with
+// them, and such as are a typing error away. It reports whether it found any.
+func (l *lookup) similar(words []terms.Word) (more bool, err error) {
+	tried := 0
+	for i, w := range words {
+		name := []rune(w.Terms[0].Text)
+		if _, ok := l.known[w.Terms[0].Text]; ok || tried == maxCompleted || len(name) == 0 || len(name) < 3 && name[0] < 0x1100 {
+			continue
+		}
+		tried++
+		prefix := string(name[:min(2, len(name))])
+		rows, err := l.query(l.s.similarTerms, prefix, prefix+"\U0010FFFF")
+		if err != nil {
+			return false, err
+		}
+		found, err := readSimilar(rows, name)
+		if err != nil {
+			return false, err
+		}
+		for _, f := range found {
+			l.known[f.name] = f.listed
+			words[i].Terms = append(words[i].Terms, terms.Term{Text: f.name, Weight: similarWeight / float32(1+f.distance)})
+			more = true
+		}
+	}
+	return more, nil
+}
+
+type similarTerm struct {
+	name     string
+	distance int
+	listed
+}
+
+func readSimilar(rows *sql.Rows, name []rune) (found []similarTerm, err error) {
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var t similarTerm
+		if err := rows.Scan(&t.name, &t.id, &t.rows); err != nil {
+			return nil, err
+		}
+		if !strings.HasPrefix(t.name, string(name)) {
+			allowed := 0
+			switch {
+			case name[0] >= 0x1100: // pairs of characters have no typing errors
+			case len(name) >= 8:
+				allowed = 2
+			case len(name) >= 4:
+				allowed = 1
+			}
+			if t.distance = distance(name, []rune(t.name), allowed); t.distance > allowed || allowed == 0 {
+				continue
+			}
+		}
+		found = append(found, t)
+	}
+	slices.SortFunc(found, func(a, b similarTerm) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name))
+	})
+	return found[:min(maxSimilar, len(found))], rows.Err()
+}
+
+// distance is the number of letters that are missing, added, wrong or swapped
+// with the next, or most+1 when it is more than that.
+func distance(a, b []rune, most int) int {
+	if len(a)-len(b) > most || len(b)-len(a) > most {
+		return most + 1
+	}
+	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range a {
+		now[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			now[j+1] = min(last[j+1]+1, now[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				now[j+1] = min(now[j+1], before[j-1]+1)
+			}
+		}
+		before, last, now = last, now, before
+	}
+	return min(last[len(b)], most+1)
+}

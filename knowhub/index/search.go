@@ -1,0 +1,205 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"math"
+	"slices"
+	"time"
+
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index/terms"
+)
+
+// Query is what is looked for.
+type Query struct {
+	// Text is any text.
+	Text string
+	// AgentID limits the search to one agent; "" is all.
+	AgentID string
+	// Status limits the search to one status; "" is [experience.Approved].
+	Status experience.Status
+	// Limit is the greatest number of hits, 10 when it is not positive, and never
+	// more than 100.
+	Limit int
+}
+
+// Hit is an experience that was found.
+type Hit struct {
+	experience.Experience
+	// Score is 0–1: how much of what was asked for the experience says, by what the
+	// words are worth. It can be compared with those of other questions.
+	Score float64
+}
+
+const (
+	defaultHits = 10
+	maxHits     = 100
+)
+
+// What makes one of two experiences better that say nearly as much of what was
+// asked for. Together it is a seventh of the text at most.
+const (
+	confidenceBonus = 0.06
+	seenBonus       = 0.05 // of one that was seen ten times or more
+	youthBonus      = 0.03 // of a new one; half of it after half a year
+	allBonuses      = confidenceBonus + seenBonus + youthBonus
+	halfLife        = 180 * 24 * time.Hour
+)
+
+const (
+	// tail is the share of the best hit's score below which a hit is left out.
+	tail = 0.2
+	// maxClose bounds the hits beyond the limit that are looked at because their
+	// bonuses could bring them in.
+	maxClose = 8
+	// enough is the score from which a hit is good enough that words are not
+	// completed or corrected.
+	enough = 0.5
+)
+
+// Search returns experiences that say something of what is asked for, best first.
+// Words that nothing holds are completed, or corrected by a letter or two, only
+// where nothing good is found without.
+func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
+	words := terms.Question(q.Text)
+	if len(words) == 0 {
+		return nil, nil
+	}
+	var hits []Hit
+	err := x.look(ctx, func(l *lookup) error {
+		if q.Status == "" {
+			q.Status = experience.Approved
+		}
+		sets := []string{statusSet(q.Status)}
+		if q.AgentID != "" {
+			sets = append(sets, agentSet(q.AgentID))
+		}
+		allowed, err := l.allowed(sets)
+		if err != nil || len(allowed) == 0 {
+			return err
+		}
+		hits, err = l.search(words, allowed, bound(q.Limit, defaultHits, maxHits))
+		return err
+	})
+	return hits, err
+}
+
+// lookup is a search in one state of the file.
+type lookup struct {
+	ctx   context.Context //nolint:containedctx // of the call that the lookup is a part of
+	tx    *sql.Tx
+	s     *statements
+	rows  int // no row has a greater number
+	known map[string]listed
+}
+
+// look calls f with a lookup.
+func (x *Index) look(ctx context.Context, f func(l *lookup) error) error {
+	tx, err := x.read.BeginTx(ctx, nil)
+	if err != nil {
+		return x.note(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	l := &lookup{ctx: ctx, tx: tx, s: &x.prepared}
+	if err := tx.StmtContext(ctx, x.prepared.size).QueryRowContext(ctx).Scan(&l.rows); err != nil {
+		return x.note(err)
+	}
+	if l.rows == 0 {
+		return nil
+	}
+	return x.note(f(l))
+}
+
+func (l *lookup) search(words []terms.Word, allowed []uint64, limit int) ([]Hit, error) {
+	if err := l.find(words); err != nil {
+		return nil, err
+	}
+	scores, whole, err := l.score(words, allowed)
+	if err != nil {
+		return nil, err
+	}
+	top := best(scores, limit+maxClose)
+	if len(top) == 0 || float64(top[0].score) < enough*whole {
+		more, err := l.similar(words)
+		if err != nil {
+			return nil, err
+		}
+		if more {
+			if scores, whole, err = l.score(words, allowed); err != nil {
+				return nil, err
+			}
+			top = best(scores, limit+maxClose)
+		}
+	}
+	if len(top) == 0 {
+		return nil, nil
+	}
+	return l.hits(top, whole, limit)
+}
+
+// hits reads the experiences of the best rows, and orders them. whole is what all
+// words are worth.
+func (l *lookup) hits(top []scored, whole float64, limit int) ([]Hit, error) {
+	least := top[0].score * tail
+	if len(top) > limit {
+		least = max(least, top[limit-1].score/(1+allBonuses))
+	}
+	if i := slices.IndexFunc(top, func(s scored) bool { return s.score < least }); i >= 0 {
+		top = top[:i]
+	}
+	hits, err := l.load(top)
+	if err != nil {
+		return nil, err
+	}
+	newest := time.Time{}
+	for _, h := range hits {
+		if h.CreatedAt.After(newest) {
+			newest = h.CreatedAt
+		}
+	}
+	rank := make(map[string]float64, len(hits))
+	for _, h := range hits {
+		rank[h.ID] = h.Score * (1 + bonus(h.Experience, newest))
+	}
+	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(cmp.Compare(rank[b.ID], rank[a.ID]), cmp.Compare(a.ID, b.ID)) })
+	hits = hits[:min(limit, len(hits))]
+	for i := range hits {
+		hits[i].Score = min(1, hits[i].Score/whole)
+	}
+	return hits, nil
+}
+
+// bonus is what is added to the text of a hit. Ages are from the newest hit, so
+// that the same question gets the same answer tomorrow.
+func bonus(e experience.Experience, newest time.Time) float64 {
+	seen := math.Log(float64(max(1, min(10, e.Seen)))) / math.Log(10)
+	youth := math.Exp2(-newest.Sub(e.CreatedAt).Hours() / halfLife.Hours())
+	return confidenceBonus*e.Confidence + seenBonus*seen + youthBonus*youth
+}
+
+// load reads the experiences of rows. Their scores are those of the text.
+func (l *lookup) load(top []scored) ([]Hit, error) {
+	ids := make([]int64, len(top))
+	score := make(map[int64]float64, len(top))
+	for i, s := range top {
+		ids[i] = int64(s.row)
+		score[ids[i]] = float64(s.score)
+	}
+	rows, err := l.query(l.s.rows, list(ids))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	hits := make([]Hit, 0, len(top))
+	for rows.Next() {
+		var n int64
+		e, err := scan(rows, &n)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, Hit{e, score[n]})
+	}
+	return hits, rows.Err()
+}

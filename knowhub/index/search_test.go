@@ -1,0 +1,144 @@
+package index_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index"
+)
+
+func TestSearch(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	var changes []index.Change
+	for i, e := range []experience.Experience{
+		approved("k8s", "Apply manifests", "kubectl-apply", "server-side configuration of deployments"),
+		approved("proxy", "Requests skip the proxy", "HTTP_PROXY", "export fooBarBaz too, see /etc/nginx/nginx.conf and --dry-run, error E11000"),
+		approved("zh", "查询订单很慢", "联合索引", "加索引后变快，注意死锁"),
+		approved("ja", "文字化けを直す", "ファイル", "エンコーディングを指定する"),
+		approved("cafe", "Book a table at the café", "phone", "They were broken into yesterday"),
+		approved("cpp", "Undefined symbol", "C++", "link order"),
+		approved("ko", "한국어 검색", "색인", "검색이 느리다"),
+	} {
+		changes = append(changes, change(i+1, e))
+	}
+	require.NoError(t, x.Apply(t.Context(), changes))
+	for _, tt := range []struct{ name, text, want string }{
+		{"word form", "configuring a deployed app", "k8s"},
+		{"irregular form", "who breaks in", "cafe"},
+		{"identifier whole", "kubectl-apply", "k8s"},
+		{"identifier part", "kubectl", "k8s"},
+		{"upper case with underscore", "http_proxy", "proxy"},
+		{"camel case in parts", "bar", "proxy"},
+		{"camel case joined", "foobarbaz", "proxy"},
+		{"camel case as snake case", "foo_bar_baz", "proxy"},
+		{"file of a path", "nginx.conf", "proxy"},
+		{"path", "/etc/nginx/nginx.conf", "proxy"},
+		{"flag", "--dry-run", "proxy"},
+		{"error code", "e11000", "proxy"},
+		{"two Chinese characters", "订单", "zh"},
+		{"one Chinese character", "索", "zh"},
+		{"the last Chinese character", "锁", "zh"},
+		{"two Japanese characters", "文字", "ja"},
+		{"katakana", "ファイル", "ja"},
+		{"half-width katakana", "ﾌｧｲﾙ", "ja"},
+		{"full-width letters", "ＨＴＴＰ_ＰＲＯＸＹ", "proxy"},
+		{"Korean", "검색", "ko"},
+		{"no accent", "cafe", "cafe"},
+		{"C++", "c++", "cpp"},
+		{"beginning of a word", "manif", "k8s"},
+		{"typing error", "manifset", "k8s"},
+		{"letter missing", "undefned", "cpp"},
+		{"something after all", "what about deployments please", "k8s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ids := search(t, x, tt.text)
+			require.NotEmpty(t, ids)
+			require.Equal(t, tt.want, ids[0])
+		})
+	}
+	for _, text := range []string{"", " \n", "the of and", "zebra", "！？", "'", `"`, "\x00", "\xff\xfe", "NEAR(", "a AND OR NOT *", "-", "日", strings.Repeat("x", 1<<20), strings.Repeat("word ", 1<<16)} {
+		hits, err := x.Search(t.Context(), index.Query{Text: text})
+		require.NoError(t, err)
+		require.Empty(t, hits, "%.20q", text)
+	}
+}
+
+func TestSearchFilters(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	changes := some(300)
+	for i := range changes {
+		e := &changes[i].Experience
+		e.AgentID = []string{"main", "other", ""}[i%3]
+		e.Status = []experience.Status{experience.Approved, experience.Pending, experience.Rejected, experience.Approved}[i%4]
+	}
+	require.NoError(t, x.Apply(t.Context(), changes))
+	for _, tt := range []struct {
+		name string
+		q    index.Query
+		n    int
+	}{
+		{"usual limit", index.Query{}, 10},
+		{"limit", index.Query{Limit: 3}, 3},
+		{"greatest limit", index.Query{Limit: 1 << 30}, 100},
+		{"agent", index.Query{AgentID: "main", Limit: 100}, 50},
+		{"unknown agent", index.Query{AgentID: "nobody"}, 0},
+		{"agent with the name of a status", index.Query{AgentID: "approved"}, 0},
+		{"pending", index.Query{Status: experience.Pending, Limit: 100}, 75},
+		{"rejected of an agent", index.Query{Status: experience.Rejected, AgentID: "other", Limit: 100}, 25},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.q.Text = "many tasks"
+			hits, err := x.Search(t.Context(), tt.q)
+			require.NoError(t, err)
+			require.Len(t, hits, tt.n)
+			for _, h := range hits {
+				if tt.q.AgentID != "" {
+					require.Equal(t, tt.q.AgentID, h.AgentID)
+				}
+			}
+		})
+	}
+}
+
+func TestRank(t *testing.T) {
+	better := func(name string, change func(e *experience.Experience)) {
+		t.Run(name, func(t *testing.T) {
+			x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+			a, b := approved("a", "compile the kernel", "make", "takes an hour"), approved("b", "compile the kernel", "make", "takes an hour")
+			a.Confidence, b.Confidence = 0.8, 0.8
+			change(&b)
+			require.NoError(t, x.Apply(t.Context(), []index.Change{{ID: "a", Revision: 1, Experience: a}, {ID: "b", Revision: 2, Experience: b}}))
+			require.Equal(t, []string{"b", "a"}, search(t, x, "compile kernel"))
+			more := approved("c", "compile the kernel with debug symbols", "make", "takes an hour")
+			more.Confidence, more.CreatedAt = 0.1, created.AddDate(-3, 0, 0)
+			require.NoError(t, x.Apply(t.Context(), []index.Change{{ID: "c", Revision: 3, Experience: more}}))
+			require.Equal(t, "c", search(t, x, "compile kernel with debug symbols")[0], "the text counts most")
+		})
+	}
+	better("confidence", func(e *experience.Experience) { e.Confidence = 1 })
+	better("seen", func(e *experience.Experience) { e.Seen = 4 })
+	better("younger", func(e *experience.Experience) { e.CreatedAt = created.Add(90 * 24 * time.Hour) })
+	better("task before result", func(e *experience.Experience) { e.Result = "compile the kernel takes an hour" })
+}
+
+func FuzzSearch(f *testing.F) {
+	for _, s := range []string{"docker", "死锁", "a\"b'c*", "Foo_Bar-baz/qux", "\xff", "ﾌｧｲﾙ", "'s"} {
+		f.Add(s)
+	}
+	x, changes := open(f, filepath.Join(f.TempDir(), "knowhub.db")), some(50)
+	require.NoError(f, x.Apply(f.Context(), changes))
+	revision := 50
+	f.Fuzz(func(t *testing.T, text string) {
+		_, err := x.Search(t.Context(), index.Query{Text: text})
+		require.NoError(t, err)
+		revision++
+		require.NoError(t, x.Apply(t.Context(), []index.Change{change(revision, approved("fuzz", text, text, text))}))
+		_, err = x.Near(t.Context(), approved("other", text, "", ""))
+		require.NoError(t, err)
+	})
+}

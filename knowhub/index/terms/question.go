@@ -1,0 +1,106 @@
+package terms
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Word is a word of a question, with the terms that stand for it.
+type Word struct {
+	// Weight is what the word says: 1, and less for one that questions hold beside
+	// what they ask for.
+	Weight float32
+	// Extra marks a word that is a welcome addition and not missed where it is not
+	// found, such as an identifier as a whole beside its parts.
+	Extra bool
+	Terms []Term
+}
+
+// Term is one of the terms that stand for a word.
+type Term struct {
+	Text string
+	// Weight is 1 for the word itself, and less for another word for it.
+	Weight float32
+}
+
+// Bounds of a question. A longer one is cut: it is a document, and its first
+// words say what it is about.
+const (
+	maxWords = 96
+	maxBytes = 8 << 10
+)
+
+const (
+	synonymWeight  = 0.6 // of what a word itself would say
+	weakWeight     = 0.15
+	hiraganaWeight = 0.15 // of a pair that is grammar most of the time
+	functionWeight = 0.2  // of a pair with a function word
+	mixedWeight    = 0.5  // of a pair across scripts
+	wholeWeight    = 0.8
+)
+
+// Question returns the words of a question in its order, each once. Any text is a
+// question.
+func Question(text string) []Word {
+	if len(text) > maxBytes {
+		text = text[:maxBytes]
+	}
+	var words []Word
+	seen := make(map[string]bool)
+	var lastOf string
+	scan(text, func(term string, k kind) {
+		if k == last {
+			lastOf = term
+		}
+		if seen[term] || len(words) >= maxWords || k == last {
+			return
+		}
+		seen[term] = true
+		w := Word{Weight: 1, Terms: []Term{{term, 1}}}
+		switch {
+		case k == whole:
+			w.Weight, w.Extra = wholeWeight, true
+		case k == pair:
+			w.Weight = pairWeight(term)
+		case weakStems[term]:
+			w.Weight = weakWeight
+		}
+		for _, other := range synonyms[term] {
+			w.Terms = append(w.Terms, Term{other, synonymWeight})
+		}
+		words = append(words, w)
+	})
+	if len(words) == 0 && lastOf != "" {
+		words = append(words, Word{Weight: 1, Terms: []Term{{lastOf, 1}}})
+	}
+	return words
+}
+
+var weakStems = func() map[string]bool {
+	m := make(map[string]bool, len(weak))
+	for w := range weak {
+		m[Stem(w)] = true
+	}
+	return m
+}()
+
+func pairWeight(p string) float32 {
+	hiragana, other := false, false
+	for _, r := range p {
+		if strings.ContainsRune(hanWeak, r) {
+			return functionWeight
+		}
+		if unicode.Is(unicode.Hiragana, r) {
+			hiragana = true
+		} else {
+			other = true
+		}
+	}
+	switch {
+	case hiragana && other:
+		return mixedWeight
+	case hiragana:
+		return hiraganaWeight
+	}
+	return 1
+}

@@ -1,0 +1,223 @@
+package terms
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// longest is the length in bytes of the longest term: a longer one is data, and
+// nobody types it.
+const longest = 64
+
+// Each calls yield with every term of a text, as often as it is there, in the
+// order of the text: stems of words, code identifiers whole and in parts, pairs
+// of Chinese, Japanese and Korean characters. Words without a meaning of their
+// own are left out.
+func Each(text string, yield func(term string)) {
+	scan(text, func(term string, _ kind) { yield(term) })
+}
+
+// kind is what a term is to the text that it is from.
+type kind uint8
+
+const (
+	word  kind = iota // a word, or a part of an identifier
+	whole             // an identifier as it is written, or without what joins its parts
+	pair              // two characters of a Chinese, Japanese or Korean text
+	last              // the last character of such a text
+)
+
+// scan is [Each] with the kinds of the terms.
+func scan(text string, yield func(string, kind)) {
+	text = norm.NFKC.String(strings.ToValidUTF8(text, " "))
+	start := -1 // of the chunk of letters, digits and what joins them
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case wide(r):
+			if start >= 0 {
+				chunk(text[start:i], yield)
+				start = -1
+			}
+			end := i
+			for end < len(text) {
+				r, n := utf8.DecodeRuneInString(text[end:])
+				if !wide(r) {
+					break
+				}
+				end += n
+			}
+			pairs(text[i:end], yield)
+			i = end
+			continue
+		case letter(r) || joins(r):
+			if start < 0 {
+				start = i
+			}
+		case start >= 0:
+			chunk(text[start:i], yield)
+			start = -1
+		}
+		i += n
+	}
+	if start >= 0 {
+		chunk(text[start:], yield)
+	}
+}
+
+func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
+
+func joins(r rune) bool {
+	return r < utf8.RuneSelf && strings.ContainsRune("_-./:@+#'&~$%=\\", r) || r == '’'
+}
+
+// wide reports whether r is of a script that does not put spaces between words.
+func wide(r rune) bool {
+	return r >= 0x1100 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々')
+}
+
+// pairs yields the pairs of characters of a text without spaces, and its last
+// character, so that every character begins a term.
+func pairs(text string, yield func(string, kind)) {
+	first := 0
+	for i := 0; i < len(text); {
+		_, n := utf8.DecodeRuneInString(text[i:])
+		if i > 0 {
+			yield(text[first:i+n], pair)
+		}
+		first = i
+		i += n
+	}
+	yield(text[first:], last)
+}
+
+// chunk yields the terms of a text without spaces.
+func chunk(text string, yield func(string, kind)) {
+	text = strings.Trim(text, "-./:@'&~$%=\\’")
+	trimmed := strings.TrimLeft(text, "_+#")
+	if short := strings.TrimRight(trimmed, "_+#"); len(short) > 2 || len(trimmed) > len(short)+2 {
+		trimmed = short // but C++ and F# stay
+	}
+	text = trimmed
+	if text == "" {
+		return
+	}
+	if !strings.ContainsAny(text, "/:@=\\&$%~") {
+		identifier(text, yield)
+		return
+	}
+	if len(text) <= longest {
+		yield(strings.ToLower(text), whole)
+	}
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r < utf8.RuneSelf && strings.ContainsRune("/:@=\\&$%~", r) }) {
+		if part = strings.Trim(part, "-.'’"); part != "" {
+			identifier(part, yield)
+		}
+	}
+}
+
+// identifier yields a word, or an identifier with its parts: HTTP_PROXY,
+// kubectl-apply, fooBar, nginx.conf.
+func identifier(text string, yield func(string, kind)) {
+	if i := strings.IndexAny(text, "'’"); i >= 0 { // the user's, doesn't
+		plain(text[:i], yield)
+		return
+	}
+	var few [16]string
+	parts := split(few[:0], text)
+	if len(parts) == 1 && len(parts[0]) == len(text) {
+		plain(text, yield)
+		return
+	}
+	if lower := strings.ToLower(text); len(lower) <= longest {
+		joined := strings.Map(func(r rune) rune {
+			if letter(r) {
+				return r
+			}
+			return -1
+		}, lower)
+		if joined != lower || len(parts) == 0 {
+			yield(lower, whole)
+		}
+		if len(parts) > 1 && len(parts) <= 4 {
+			yield(joined, whole)
+		}
+	}
+	for _, part := range parts {
+		plain(part, yield)
+	}
+}
+
+// split appends the parts of an identifier: what is between characters that are
+// no letters, fooBar and HTTPServer at their capitals, python3 without its number.
+func split(parts []string, text string) []string {
+	start := -1
+	var before rune
+	for i, r := range text {
+		if !letter(r) {
+			if start >= 0 {
+				parts = append(parts, text[start:i])
+			}
+			start, before = -1, 0
+			continue
+		}
+		switch {
+		case start < 0:
+			start = i
+		case unicode.IsUpper(r) && unicode.IsLower(before), unicode.IsDigit(r) && unicode.IsLetter(before) && i-start >= 3:
+			parts = append(parts, text[start:i])
+			start = i
+		case unicode.IsUpper(r) && unicode.IsUpper(before):
+			if next, n := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):]); n > 0 && unicode.IsLower(next) && plural(text[i+utf8.RuneLen(r):]) {
+				parts = append(parts, text[start:i])
+				start = i
+			}
+		}
+		before = r
+	}
+	if start >= 0 {
+		parts = append(parts, text[start:])
+	}
+	return parts
+}
+
+// plural reports whether what follows a capital begins a word of its own, and is
+// not the s of URLs.
+func plural(rest string) bool {
+	return rest != "s" && !strings.HasPrefix(rest, "s_") && !strings.HasPrefix(rest, "s-")
+}
+
+func plain(text string, yield func(string, kind)) {
+	text = strings.ToLower(text)
+	if text == "" || stop[text] || len(text) > longest {
+		return
+	}
+	if term := Stem(bare(text)); term != "" { // accents alone are no word
+		yield(term, word)
+	}
+}
+
+// bare returns a word in Latin letters without accents.
+func bare(text string) string {
+	latin := false
+	for _, r := range text {
+		if r >= utf8.RuneSelf {
+			if !unicode.Is(unicode.Latin, r) && !unicode.IsMark(r) {
+				return text
+			}
+			latin = true
+		}
+	}
+	if !latin {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsMark(r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(text))
+}

@@ -1,0 +1,92 @@
+package terms_test
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/knowhub/index/terms"
+)
+
+func TestStem(t *testing.T) {
+	for _, tt := range []struct{ words, stem string }{
+		{"configure configured configuring configuration configurations", "configur"},
+		{"deploy deploys deployed deploying", "deploi"},
+		{"break breaks broke broken breaking", "break"},
+		{"connect connection connections connecting", "connect"},
+		{"query queries", "queri"},
+		{"run runs running ran", "run"},
+		{"hop hops hopping hopped", "hop"},
+		{"emoji emojis", "emoji"},
+		{"status", "status"},
+		{"redis", "redis"},
+		{"go", "go"},
+		{"größe", "größe"},
+		{"", ""},
+	} {
+		for word := range strings.FieldsSeq(tt.words) {
+			require.Equal(t, tt.stem, terms.Stem(word), word)
+		}
+	}
+}
+
+func TestEach(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"words", "The pods were deleted", "pod delet"},
+		{"hyphen", "kubectl-apply", "kubectl-apply kubectlapply kubectl appli"},
+		{"camel case", "fooBar", "foobar foo bar"},
+		{"acronym", "HTTPServer URLs", "httpserver http server url"},
+		{"underscore", "HTTP_PROXY", "http_proxy httpproxy http proxi"},
+		{"path", "/etc/nginx.conf", "etc/nginx.conf etc nginx.conf nginxconf nginx conf"},
+		{"flag", "--dry-run", "dry-run dryrun dry run"},
+		{"error code", "E11000 0x80070005", "e11000 0x80070005"},
+		{"version", "python3", "python3 python 3"},
+		{"plus signs", "C++ and F#", "c++ c f# f"},
+		{"apostrophe", "the user's can't", "user"},
+		{"accent", "Café", "cafe"},
+		{"Chinese", "查询很慢", "查询 询很 很慢 慢"},
+		{"Japanese", "文字化け", "文字 字化 化け け"},
+		{"half width", "ﾌｧｲﾙ", "ファ ァイ イル ル"},
+		{"mixed", "用git提交", "用 git 提交 交"},
+		{"Russian", "Ошибка сервера", "ошибка сервера"},
+		{"punctuation", "... -- / '", ""},
+		{"not UTF-8", "\xffa\xfe log", "log"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			terms.Each(tt.text, func(term string) { got = append(got, term) })
+			require.Equal(t, tt.want, strings.Join(got, " "))
+		})
+	}
+}
+
+func TestQuestion(t *testing.T) {
+	words := terms.Question("Please delete delete the fooBar")
+	require.Len(t, words, 5) // please, delete, foobar, foo, bar
+	require.Less(t, words[0].Weight, words[1].Weight)
+	require.Equal(t, "delet", words[1].Terms[0].Text)
+	require.Contains(t, words[1].Terms, terms.Term{Text: "remov", Weight: words[1].Terms[1].Weight})
+	require.True(t, words[2].Extra)
+	require.LessOrEqual(t, len(terms.Question(strings.Repeat("one2 two3 ", 1000)+"\xff")), 96)
+	require.Len(t, terms.Question("锁"), 1)
+	require.Empty(t, terms.Question("of the"))
+}
+
+func FuzzEach(f *testing.F) {
+	for _, s := range []string{"fooBar", "a/b:c=d", "死锁", "C++", "it's", "\xff", "ⅷ", "ﬀ", "\u0365"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n := 0
+		terms.Each(text, func(term string) {
+			n++
+			require.NotEmpty(t, term)
+			require.True(t, utf8.ValidString(term))
+			require.LessOrEqual(t, len(term), 200)
+		})
+		require.LessOrEqual(t, n, 40*len(text)+40)
+		terms.Question(text)
+	})
+}

@@ -1,0 +1,94 @@
+package knowhub
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"intenthint/internal/telemetry"
+	"intenthint/knowhub/experience"
+)
+
+// Metrics are the figures of KnowHub. All services of a process share one.
+type Metrics struct {
+	verbs     *prometheus.CounterVec // by verb and outcome
+	decisions *prometheus.CounterVec // by status
+	searches  prometheus.Histogram
+	failures  *prometheus.CounterVec // by operation
+	rebuilds  prometheus.Counter
+	ready     prometheus.Gauge
+	revision  prometheus.Gauge
+	recalled  prometheus.Counter
+	reminders prometheus.Counter
+	extracted *prometheus.CounterVec // by outcome
+}
+
+// Values of the label outcome of verbs.
+const (
+	outcomeOK    = "ok"
+	outcomeBad   = "refused" // 400–499
+	outcomeError = "error"
+)
+
+// Values of the label outcome of extractions.
+const (
+	outcomeNew       = "new"
+	outcomeKnown     = "known"
+	outcomeUnsure    = "low_confidence"
+	outcomeUnusable  = "unusable"
+	outcomeAskFailed = "failed"
+)
+
+// NewMetrics registers the metrics; times are in seconds. A second call with the
+// same registerer panics.
+func NewMetrics(r prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		verbs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "intenthint_knowhub_requests_total", Help: "Requests to KnowHub over HTTP and NATS, by verb and outcome: ok, refused (the caller's fault) or error.",
+		}, []string{"verb", "outcome"}),
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "intenthint_knowhub_decisions_total", Help: "Experiences that people decided about in this process, by status.",
+		}, []string{"status"}),
+		searches: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "intenthint_knowhub_search_duration_seconds", Help: "Time of a search in the index of experiences.", Buckets: telemetry.LatencyBuckets,
+		}),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "intenthint_knowhub_errors_total", Help: "Failed uses of the experiences, their index and the turns of sessions, by what they were for.",
+		}, []string{"operation"}),
+		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "intenthint_knowhub_index_rebuilds_total", Help: "Times that the index of experiences was begun again, the first time included.",
+		}),
+		ready: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "intenthint_knowhub_index_ready", Help: "1 while the index of experiences follows the bucket, 0 before it has caught up.",
+		}),
+		revision: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "intenthint_knowhub_index_revision", Help: "Revision of the bucket that the index of experiences has reached.",
+		}),
+		recalled: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "intenthint_knowhub_recalled_total", Help: "Experiences that were put in front of prompts.",
+		}),
+		reminders: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "intenthint_knowhub_reminders_total", Help: "Reminders that were put in front of prompts.",
+		}),
+		extracted: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "intenthint_knowhub_extracted_total", Help: "Experiences that a model extracted, by what became of them: new, known, low_confidence or unusable; failed counts messages that no model answered for.",
+		}, []string{"outcome"}),
+	}
+	for _, verb := range verbs {
+		for _, outcome := range []string{outcomeOK, outcomeBad, outcomeError} {
+			m.verbs.WithLabelValues(verb.name, outcome)
+		}
+	}
+	for _, status := range []experience.Status{experience.Approved, experience.Rejected} {
+		m.decisions.WithLabelValues(string(status))
+	}
+	for _, operation := range []string{"keep", "search", "list", "content", "decide", opTurns} {
+		m.failures.WithLabelValues(operation)
+	}
+	for _, outcome := range []string{outcomeNew, outcomeKnown, outcomeUnsure, outcomeUnusable, outcomeAskFailed} {
+		m.extracted.WithLabelValues(outcome)
+	}
+	r.MustRegister(m.verbs, m.decisions, m.searches, m.failures, m.rebuilds, m.ready, m.revision, m.recalled, m.reminders, m.extracted)
+	return m
+}
+
+// opTurns is the operation of counting turns in errors.
+const opTurns = "turns"

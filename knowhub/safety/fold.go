@@ -1,0 +1,276 @@
+package safety
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Runes of a folded text that are no letters.
+const (
+	gap  = ' ' // between two words
+	stop = '.' // between two sentences
+)
+
+// Distances are counted in letters, so that spaced-out letters are not farther
+// apart than others. A letter of a script without spaces stands for about three
+// of an alphabet.
+const wideWeight = 3
+
+// A folded text is what rules look at.
+type folded struct {
+	runes []rune
+	place []int32 // of each rune: the letters before it, weighted
+	sent  []int32 // of each rune: the number of its sentence
+	long  []bool  // of each rune: it is part of a word of longWord letters
+}
+
+// longWord is the length, in letters of the Latin alphabet, from which a word may be several without
+// gaps, as in hashtags and compounds.
+const longWord = 15
+
+// fold returns the folded form of s.
+func fold(s string) folded {
+	f := folder{src: []rune(norm.NFKD.String(s))}
+	f.out.runes = make([]rune, 0, len(f.src))
+	for f.at < len(f.src) {
+		f.next()
+	}
+	f.endWord()
+	return f.out
+}
+
+type folder struct {
+	src  []rune
+	at   int
+	last rune // the last letter as it was written, 0 behind a gap
+
+	out         folded
+	weight      int32
+	sentence    int32
+	word        int // where the present word begins in out, when inWord
+	inWord      bool
+	words, wide int // of the present sentence
+}
+
+// next reads one rune.
+func (f *folder) next() {
+	r := f.src[f.at]
+	f.at++
+	if r < 0x80 && isLower(r) && isLower(f.last) { // most of most texts
+		f.letter(r, latin(r))
+		return
+	}
+	if hidden(r) {
+		return
+	}
+	to, known := lookAlike[r]
+	if known {
+		if unicode.IsUpper(to) || unicode.IsUpper(r) {
+			r = 'A' // for the border between words within IgnoreAll
+		}
+		f.letter(r, latin(unicode.ToLower(to)))
+		return
+	}
+	switch {
+	case unicode.IsLetter(r):
+		f.letter(r, latin(unicode.ToLower(r)))
+	case unicode.IsDigit(r) || f.standsForLetter(r):
+		f.letter(r, r)
+	default:
+		f.between(r)
+	}
+}
+
+// letter appends a letter, and a gap before it where a word such as
+// IgnoreAll has one.
+func (f *folder) letter(written, r rune) {
+	if isLower(f.last) && isUpper(written) {
+		f.endWord()
+	}
+	if !f.inWord {
+		f.inWord = true
+		f.words++
+		if n := len(f.out.runes); n > 0 && f.out.runes[n-1] != stop {
+			f.append(gap)
+		}
+		f.word = len(f.out.runes)
+	}
+	f.last = written
+	f.append(r)
+	if isWide(r) {
+		f.wide++
+		f.weight += wideWeight
+	} else {
+		f.weight++
+	}
+}
+
+func (f *folder) append(r rune) {
+	f.out.runes = append(f.out.runes, r)
+	f.out.place = append(f.out.place, f.weight)
+	f.out.sent = append(f.out.sent, f.sentence)
+	f.out.long = append(f.out.long, false)
+}
+
+// between ends a word, and perhaps a sentence.
+func (f *folder) between(r rune) {
+	wide := isWide(f.last)
+	f.endWord()
+	switch r {
+	case '.', '!', '?', ';':
+		if wide || f.at == len(f.src) || unicode.IsSpace(f.src[f.at]) {
+			f.endSentence()
+		}
+	case '。', '؟', '؛':
+		f.endSentence()
+	case '\n':
+		if f.at < len(f.src) && strings.ContainsRune("\n-*#", f.src[f.at]) {
+			f.endSentence()
+		}
+	}
+}
+
+// endSentence begins a new sentence. One of a word or two is not a sentence, but
+// a way of writing: Ignore. All. Previous.
+func (f *folder) endSentence() {
+	if f.words >= 3 || f.wide >= 4 {
+		f.append(stop)
+		f.sentence++
+	}
+	f.words, f.wide = 0, 0
+}
+
+// endWord replaces the digits and signs of a word that has letters of the Latin
+// alphabet by the letters that they stand for.
+func (f *folder) endWord() {
+	f.last = 0
+	if !f.inWord {
+		return
+	}
+	f.inWord = false
+	word := f.out.runes[f.word:]
+	plain := 0
+	for _, r := range word {
+		if 'a' <= r && r <= 'z' {
+			plain++
+		}
+	}
+	if plain == 0 {
+		return
+	}
+	for i, r := range word {
+		if to, ok := leet[r]; ok {
+			word[i] = to
+		}
+		f.out.long[f.word+i] = plain >= longWord
+	}
+	if to, ok := scrambled[scramble(word)]; ok {
+		copy(word, to)
+	}
+}
+
+// scrambled are words by their letters, as people read them whatever the order of
+// those in the middle: ignroe.
+var scrambled = func() map[string][]rune {
+	m := make(map[string][]rune)
+	for _, word := range []string{"ignore", "disregard", "forget", "previous", "instruction", "instructions", "reveal", "system", "prompt", "prompts"} {
+		runes := []rune(strings.ReplaceAll(word, "l", "i"))
+		m[scramble(runes)] = runes
+	}
+	return m
+}()
+
+// scramble returns the first letter of a word, those in the middle in the order of
+// the alphabet, and the last; "" for a word that is too short or too long to be
+// scrambled.
+func scramble(word []rune) string {
+	if len(word) < 6 || len(word) > 12 {
+		return ""
+	}
+	key := slices.Clone(word)
+	slices.Sort(key[1 : len(key)-1])
+	return string(key)
+}
+
+// standsForLetter reports whether a sign is a letter of a word, as in pa$$word:
+// it is followed by a letter that is not upper case, and stands behind a letter
+// or in front of a consonant.
+func (f *folder) standsForLetter(r rune) bool {
+	if _, ok := leet[r]; !ok || f.at == len(f.src) {
+		return false
+	}
+	after := f.src[f.at]
+	if f.last != 0 {
+		return isLower(after) || unicode.IsDigit(after) || after == r
+	}
+	return isLower(after) && !strings.ContainsRune("aeiou", after) && (f.at < 2 || unicode.IsSpace(f.src[f.at-2]))
+}
+
+func isLower(r rune) bool { return 'a' <= r && r <= 'z' }
+func isUpper(r rune) bool { return 'A' <= r && r <= 'Z' }
+
+// latin folds l to i: 1, l, I and | are told apart by nobody.
+func latin(r rune) rune {
+	if r == 'l' {
+		return 'i'
+	}
+	return r
+}
+
+// isWide reports whether a letter belongs to a script without spaces between
+// words.
+func isWide(r rune) bool {
+	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
+}
+
+// isJoined reports whether words of a letter's script are found within others:
+// those scripts have no spaces, or glue particles to words.
+func isJoined(r rune) bool {
+	return r >= 0x0600 && (isWide(r) || unicode.In(r, unicode.Hangul, unicode.Arabic) || r == 'ー')
+}
+
+// hidden reports whether a rune is not seen, or only changes how another looks.
+// The voicing marks of Japanese make other letters.
+func hidden(r rune) bool {
+	switch {
+	case r < 0xAD, r == '\u3099', r == '\u309a':
+		return false
+	case r == '\u115f', r == '\u1160', r == '\u3164', r == '\uffa0', r == '\u2800', r == '\u0640':
+		return true
+	}
+	return unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Variation_Selector)
+}
+
+// leet are digits and signs that stand for letters within words.
+var leet = map[rune]rune{
+	'0': 'o', '1': 'i', '2': 'z', '3': 'e', '4': 'a', '5': 's', '6': 'g', '7': 't', '8': 'b', '9': 'g',
+	'@': 'a', '$': 's', '!': 'i', '|': 'i', '€': 'e',
+}
+
+// lookAlike are letters that look like those of the Latin alphabet. Words of
+// other alphabets are folded in the same way, so that they are still found.
+var lookAlike = func() map[rune]rune {
+	m := make(map[rune]rune)
+	for from, to := range map[string]string{
+		"авекмнорстухіјѕһԁԛԝӏгпь": "abekmhopctyxijshdqwirnb", // Cyrillic
+		"АВЕКМНОРСТУХІЈЅҺԀԚԜӀГПЬ": "ABEKMHOPCTYXIJSHDQWIRNB",
+		"αβεηικνορτυχωγ":          "abenikvoptuxwy", // Greek
+		"ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ":          "ABEZHIKMNOPTYX",
+		"օոսհցրք":                 "onuhgpp", // Armenian
+		"ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡʏᴢɑɡıłøđħßæœſʟ": "abcdefghijklmnopqrstuvwyzagilodhsaosl",
+	} {
+		letters := []rune(to)
+		for i, r := range []rune(from) {
+			m[r] = letters[i]
+		}
+	}
+	for i := range rune(26) { // white on black, and flags; NFKD knows the others
+		for _, first := range []rune{0x1F150, 0x1F170, 0x1F1E6} {
+			m[first+i] = 'a' + i
+		}
+	}
+	return m
+}()

@@ -1,0 +1,76 @@
+package safety
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// literals are what separates the parts of a prompt, in the forms that chat
+// templates, agents and this system use. They are compared without white space
+// and case.
+var literals = []string{
+	// Blocks of this system and of gateways.
+	"relevant-experiences>", "skipped-messages>", "knowhub-reminder>", "intention_hint_plugin>", "active_memory_plugin>",
+	"untrustedcontext(metadata", "⟦openclaw:ctx⟧",
+	// Chat templates.
+	"<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|system|>", "<|user|>", "<|assistant|>", "<|endoftext|>", "<|endofprompt|>",
+	"<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|begin_of_text|>", "<|start|>", "<|end|>", "<|message|>", "<|channel|>",
+	"<start_of_turn>", "<end_of_turn>", "[inst]", "[/inst]", "<<sys>>", "<</sys>>", "[system_prompt]", "[system]:", "[system]the", "[system]you", "[system]ignore", "[system]new", "[system]override",
+	// Tags that agents put around parts of a prompt.
+	"<system>", "</system>", "<system-reminder>", "</system-reminder>", "<system_prompt>", "</system_prompt>", "<system-prompt>",
+	"</instructions>", "<instructions>", "</untrusted", "</user>", "<assistant>", "</assistant>", "</user_input>", "</context>", "</conversation>", "</latest>", "<developer>", "</developer>", "</user_data>", "<user_data>",
+	"<tool_call>", "<tool_use>", "<function_call", "<invokename=", "<tool_result>", "</tool_result>",
+	`"role":"system","content":`, "###system:", "###instruction:", "###instructions:", "###newinstruction",
+	"beginsystem", "endofsystemprompt", "endofuserinput", "endofuntrusted", "enduserinput", "beginnewinstruction",
+}
+
+// roles begin a line that is to pass for a message of that role.
+var roles = []string{"[system]", "[system", "[assistant]", "[developer]", "system:you", "system:the", "system:ignore", "system:new", "system:override", "assistant:sure", "newinstructions:", "newinstruction:", "newsystemprompt:"}
+
+// hasMarker reports whether s has a marker of prompts.
+func hasMarker(s string) bool {
+	if !strings.ContainsAny(s, "<>[]|#:＜＞［］⟦｜﹤﹥") && !strings.Contains(s, "---") {
+		return false
+	}
+	compact, lines := squeeze(s)
+	for _, m := range literals {
+		if strings.Contains(compact, m) {
+			return true
+		}
+	}
+	for _, at := range lines {
+		for _, m := range roles {
+			if strings.HasPrefix(compact[at:], m) && len(compact) > at+len(m) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// squeeze returns s in NFKD without white space, invisible characters and case,
+// and where its lines begin.
+func squeeze(s string) (compact string, lines []int) {
+	var b strings.Builder
+	b.Grow(len(s))
+	begins := true
+	for _, r := range norm.NFKD.String(s) {
+		switch {
+		case r == '\n':
+			begins = true
+		case unicode.IsSpace(r), hidden(r):
+		default:
+			if begins {
+				lines = append(lines, b.Len())
+				begins = false
+			}
+			if to, ok := lookAlike[r]; ok {
+				r = to
+			}
+			b.WriteRune(unicode.ToLower(r))
+		}
+	}
+	return b.String(), lines
+}

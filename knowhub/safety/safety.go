@@ -1,0 +1,66 @@
+package safety
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"intenthint/internal/text"
+)
+
+// maxText is how much of a text is looked at, in bytes. A longer one is marked as
+// that, as the rest could hold anything.
+const maxText = 1 << 20
+
+// maxDepth is how often a decoded text is looked at for an encoded one.
+const maxDepth = 2
+
+// concepts are the words of all concepts. It takes some milliseconds to make, and
+// most commands do not need it.
+var concepts = sync.OnceValue(func() *trie { return newTrie(words) })
+
+// Marks returns the names of what in s looks like a prompt injection, sorted;
+// nil for a text in which nothing does (contract §12).
+func Marks(s string) []string {
+	found := make(map[string]bool)
+	if cut := text.CutBytes(s, maxText); len(cut) < len(s) {
+		found[Oversize] = true
+		s = cut
+	}
+	look(s, maxDepth, func(mark string) { found[mark] = true })
+	if len(found) == 0 {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// look calls mark for what it finds in s, and in the texts that are encoded in
+// it.
+func look(s string, depth int, mark func(string)) {
+	inner := unseen(s)
+	s = unescape(seen(s))
+	if hasMarker(s) {
+		mark(Markers)
+	}
+	apply(concepts().find(fold(s)), mark)
+	if depth == 0 {
+		return
+	}
+	for _, text := range append(inner, decoded(s)...) {
+		look(text, depth-1, func(name string) {
+			mark(Encoded)
+			mark(name)
+		})
+	}
+}
+
+// seen returns s without what nobody sees.
+func seen(s string) string {
+	return strings.Map(func(r rune) rune {
+		if hidden(r) {
+			return -1
+		}
+		return r
+	}, s)
+}

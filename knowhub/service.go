@@ -1,0 +1,354 @@
+package knowhub
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"intenthint/knowhub/bucket"
+	"intenthint/knowhub/experience"
+)
+
+// Errors of the verbs. Their texts are meant for whoever asked.
+var (
+	// ErrInvalid reports a request that does not hold to contract §12.
+	ErrInvalid = experience.ErrInvalid
+	// ErrUnknown reports an id that no experience has.
+	ErrUnknown = errors.New("no such experience")
+	// ErrDecided reports a decision that was already made otherwise.
+	ErrDecided = errors.New("already decided otherwise")
+	// ErrUnavailable reports that something the verb needs cannot be used at
+	// present: the bucket, its copy, or a model.
+	ErrUnavailable = errors.New("not available at present")
+)
+
+// Bounds of how many experiences are returned.
+const (
+	DefaultFound = 10
+	MaxFound     = 50
+	MaxListed    = 1000
+)
+
+// Experiences is where experiences are kept; [bucket.Experiences] is one.
+type Experiences interface {
+	Get(ctx context.Context, id string) (e experience.Experience, ok bool, err error)
+	Change(ctx context.Context, id string, change func(known *experience.Experience) (e experience.Experience, write bool, err error)) (out bucket.Stored, created bool, err error)
+}
+
+// Options are what a [Service] works with.
+type Options struct {
+	Experiences Experiences
+	Copy        *Copy
+	// Marks returns what in a text looks like a prompt injection.
+	Marks func(text string) []string
+	// Metrics are shared by all services of a process; nil for none.
+	Metrics *Metrics
+	Log     *slog.Logger
+	// Now is the time; nil for that of the machine.
+	Now func() time.Time
+}
+
+// Service carries out the verbs of contract §12. It is safe for concurrent use.
+type Service struct {
+	Options
+	settings atomic.Pointer[Settings]
+}
+
+// New returns a service; Use must be called before the first request.
+func New(o Options) *Service {
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(prometheus.NewRegistry())
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Marks == nil {
+		o.Marks = func(string) []string { return nil }
+	}
+	return &Service{Options: o}
+}
+
+// Use makes later requests use other settings.
+func (s *Service) Use(set *Settings) { s.settings.Store(set) }
+
+// Settings returns those in force.
+func (s *Service) Settings() *Settings { return s.settings.Load() }
+
+// Submission is an experience that somebody submits.
+type Submission struct {
+	Task        string `json:"task"`
+	Resource    string `json:"resource"`
+	Result      string `json:"result"`
+	AgentID     string `json:"agent_id"`
+	SubmittedBy string `json:"submitted_by"`
+	SessionKey  string `json:"session_key"`
+}
+
+// Submit keeps an experience; created is false when it was there already, in
+// whatever state. Errors are [ErrInvalid] and [ErrUnavailable].
+func (s *Service) Submit(ctx context.Context, in Submission) (e experience.Experience, created bool, err error) {
+	set := s.Settings()
+	e = experience.Experience{
+		Task: in.Task, Resource: in.Resource, Result: in.Result, Confidence: 1,
+		AgentID: in.AgentID, SubmittedBy: cmp.Or(strings.TrimSpace(in.SubmittedBy), set.SubmittedBy), SessionKey: in.SessionKey,
+	}
+	return s.keep(ctx, set, e, func(experience.Experience) bool { return true })
+}
+
+// prepared is an experience as it is stored, with what it is marked with.
+func (s *Service) prepared(set *Settings, e experience.Experience) experience.Experience {
+	e = set.redacted(e.Normal())
+	if len(s.Marks(e.Task+"\n"+e.Resource+"\n"+e.Result)) > 0 {
+		e.Flags = append(slices.Clone(e.Flags), experience.FlagInjection)
+	}
+	e.CreatedAt = s.Now()
+	e.Status = set.status(e)
+	e.ID = experience.ID(e, set.Shared)
+	return e.Normal()
+}
+
+// keep stores a new experience, or counts that a known one was seen again.
+func (s *Service) keep(ctx context.Context, set *Settings, e experience.Experience, again func(known experience.Experience) bool) (experience.Experience, bool, error) {
+	e = s.prepared(set, e)
+	if err := e.Validate(); err != nil {
+		return e, false, err
+	}
+	out, created, err := s.Experiences.Change(ctx, e.ID, func(known *experience.Experience) (experience.Experience, bool, error) {
+		if known == nil {
+			return e, true, nil
+		}
+		seen := *known
+		if !again(seen) {
+			return seen, false, nil
+		}
+		seen.Seen = max(seen.Seen, 1) + 1
+		return seen, true, nil
+	})
+	if err != nil {
+		return e, false, s.unavailable(ctx, "keep", err)
+	}
+	s.Copy.Wait(ctx, out.Revision)
+	return out.Experience, created, nil
+}
+
+// Import keeps an experience with its status and its times; created is false when
+// it was there already, which changes nothing. One that looks like a prompt
+// injection waits, unless a person has decided about it. Errors are [ErrInvalid]
+// and [ErrUnavailable].
+func (s *Service) Import(ctx context.Context, e experience.Experience) (created bool, err error) {
+	set := s.Settings()
+	p := s.prepared(set, e)
+	if !e.CreatedAt.IsZero() && e.CreatedAt.Before(p.CreatedAt) { // not in the future
+		p.CreatedAt = e.CreatedAt
+	}
+	if p.Status = e.Status; len(p.Flags) > 0 && e.DecidedAt.IsZero() {
+		p.Status = experience.Pending
+	}
+	if p = p.Normal(); p.Validate() != nil {
+		return false, p.Validate()
+	}
+	out, created, err := s.Experiences.Change(ctx, p.ID, func(known *experience.Experience) (experience.Experience, bool, error) {
+		if known == nil {
+			return p, true, nil
+		}
+		return *known, false, nil
+	})
+	if err != nil {
+		return false, s.unavailable(ctx, "keep", err)
+	}
+	s.Copy.Wait(ctx, out.Revision)
+	return created, nil
+}
+
+// unavailable is the error of a bucket or a copy that does not answer.
+func (s *Service) unavailable(ctx context.Context, what string, err error) error {
+	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrUnknown) || errors.Is(err, ErrDecided) {
+		return err
+	}
+	s.Metrics.failures.WithLabelValues(what).Inc()
+	if ctx.Err() == nil {
+		s.Log.Warn("experiences unavailable", "operation", what, "error", err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// Search returns the approved experiences that fit a text, best first, at most
+// limit (0 for [DefaultFound]). Where experiences are not shared they are those of
+// the agent. Errors are [ErrInvalid] and [ErrUnavailable].
+func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
+	if s.Settings().Shared {
+		return s.Find(ctx, text, "", limit)
+	}
+	if agent != "" {
+		return s.Find(ctx, text, agent, limit)
+	}
+	// Nobody's own: those without an agent.
+	found, err := s.Find(ctx, text, "", MaxFound)
+	var out []experience.Experience
+	for _, e := range found {
+		if e.AgentID == "" && len(out) < limitOf(limit, DefaultFound, MaxFound) {
+			out = append(out, e)
+		}
+	}
+	return out, err
+}
+
+// Find is [Service.Search] for a person, who may find all: those of one agent,
+// unless agent is "".
+func (s *Service) Find(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, fmt.Errorf("%w: q must be a text that is not blank", ErrInvalid)
+	}
+	hits, err := s.hits(ctx, Query{Text: text, AgentID: agent, Limit: limitOf(limit, DefaultFound, MaxFound)})
+	out := make([]experience.Experience, len(hits))
+	for i, h := range hits {
+		out[i] = h.Experience
+	}
+	return out, err
+}
+
+func (s *Service) hits(ctx context.Context, q Query) ([]Hit, error) {
+	began := time.Now()
+	hits, err := s.Copy.Search(ctx, q)
+	if err != nil {
+		return nil, s.unavailable(ctx, "search", err)
+	}
+	s.Metrics.searches.Observe(time.Since(began).Seconds())
+	return hits, nil
+}
+
+func limitOf(limit, def, most int) int {
+	if limit <= 0 {
+		return def
+	}
+	return min(limit, most)
+}
+
+// Content returns one experience. Errors are [ErrUnknown] and [ErrUnavailable].
+func (s *Service) Content(ctx context.Context, id string) (experience.Experience, error) {
+	e, ok, err := s.Experiences.Get(ctx, id)
+	switch {
+	case err != nil:
+		return e, s.unavailable(ctx, "content", err)
+	case !ok:
+		return e, unknown(id)
+	}
+	return e, nil
+}
+
+// maxShownID is how much of an id stands in an error.
+const maxShownID = 64
+
+func unknown(id string) error {
+	if len(id) > maxShownID {
+		id = id[:maxShownID] + "…"
+	}
+	return fmt.Errorf("%w: %q", ErrUnknown, id)
+}
+
+// ContentFor is [Service.Content] for an agent, which may read its own where
+// experiences are not shared.
+func (s *Service) ContentFor(ctx context.Context, id, agent string) (experience.Experience, error) {
+	e, err := s.Content(ctx, id)
+	if err == nil && agent != "" && e.AgentID != agent && !s.Settings().Shared {
+		return experience.Experience{}, unknown(id)
+	}
+	return e, err
+}
+
+// Pending returns the experiences that wait for a person, newest first, at most
+// limit (0 for [MaxListed]).
+func (s *Service) Pending(ctx context.Context, limit int) ([]experience.Experience, error) {
+	return s.List(ctx, experience.Pending, limit)
+}
+
+// List returns the experiences of a status, newest first, at most limit (0 for
+// [MaxListed]). The error is [ErrUnavailable].
+func (s *Service) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
+	out, err := s.Copy.List(ctx, status, limitOf(limit, MaxListed, MaxListed))
+	if err != nil {
+		return nil, s.unavailable(ctx, "list", err)
+	}
+	return out, nil
+}
+
+// Approve and Reject decide about an experience that waits, in the name of by,
+// which may be "". The same decision again changes nothing; one that was made
+// otherwise is [ErrDecided]. What was approved without a person may be rejected.
+// Other errors are [ErrUnknown] and [ErrUnavailable].
+func (s *Service) Approve(ctx context.Context, id, by string) (experience.Experience, error) {
+	return s.decide(ctx, id, by, experience.Approved)
+}
+
+// Reject is like [Service.Approve].
+func (s *Service) Reject(ctx context.Context, id, by string) (experience.Experience, error) {
+	return s.decide(ctx, id, by, experience.Rejected)
+}
+
+func (s *Service) decide(ctx context.Context, id, by string, status experience.Status) (experience.Experience, error) {
+	decided := false
+	e, err := s.change(ctx, id, func(known experience.Experience) (experience.Experience, bool, error) {
+		decided = false
+		switch {
+		case known.Status == status:
+			return known, false, nil
+		case known.Status != experience.Pending && !known.DecidedAt.IsZero():
+			return known, false, fmt.Errorf("%w: it is %s", ErrDecided, known.Status)
+		}
+		decided = true
+		known.Status, known.DecidedAt, known.DecidedBy = status, s.Now(), by
+		return known, true, nil
+	})
+	if err == nil && decided {
+		s.Metrics.decisions.WithLabelValues(string(status)).Inc()
+	}
+	return e, err
+}
+
+// UndoTime is how long a decision can be taken back.
+const UndoTime = time.Minute
+
+// Undo makes an experience wait again whose decision was made within [UndoTime],
+// by whoever. A later one is [ErrDecided].
+func (s *Service) Undo(ctx context.Context, id, _ string) (experience.Experience, error) {
+	return s.change(ctx, id, func(known experience.Experience) (experience.Experience, bool, error) {
+		switch {
+		case known.Status == experience.Pending:
+			return known, false, nil
+		case known.DecidedAt.IsZero() || s.Now().Sub(known.DecidedAt) > UndoTime:
+			return known, false, fmt.Errorf("%w: it is %s, and too long ago to take back", ErrDecided, known.Status)
+		}
+		known.Status, known.DecidedAt, known.DecidedBy = experience.Pending, time.Time{}, ""
+		return known, true, nil
+	})
+}
+
+func (s *Service) change(ctx context.Context, id string, change func(known experience.Experience) (experience.Experience, bool, error)) (experience.Experience, error) {
+	if !experience.ValidID(id) {
+		return experience.Experience{}, unknown(id)
+	}
+	out, _, err := s.Experiences.Change(ctx, id, func(known *experience.Experience) (experience.Experience, bool, error) {
+		if known == nil {
+			return experience.Experience{}, false, unknown(id)
+		}
+		e, write, err := change(*known)
+		if err == nil && write {
+			e = e.Normal()
+			err = e.Validate()
+		}
+		return e, write, err
+	})
+	if err != nil {
+		return experience.Experience{}, s.unavailable(ctx, "decide", err)
+	}
+	s.Copy.Wait(ctx, out.Revision)
+	return out.Experience, nil
+}

@@ -1,0 +1,195 @@
+package knowhub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"intenthint/knowhub/experience"
+	"intenthint/payload"
+)
+
+// verb is one thing that can be asked of a [Service], over whatever way.
+type verb struct {
+	name string
+	// call decodes a JSON object and carries the verb out. It returns what is
+	// answered, as a JSON object, and its HTTP status.
+	call func(ctx context.Context, s *Service, body []byte) (answer any, status int, err error)
+}
+
+// verbs are those of contract §12.
+var verbs = []verb{
+	{"extract", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decode[Extraction](body)
+		if err != nil {
+			return nil, 0, err
+		}
+		kept, err := s.Extract(ctx, in)
+		return extracted{len(kept), list(kept)}, http.StatusOK, err
+	}},
+	{"submit", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decode[Submission](body)
+		if err != nil {
+			return nil, 0, err
+		}
+		e, created, err := s.Submit(ctx, in)
+		if created {
+			return e, http.StatusCreated, err
+		}
+		return e, http.StatusOK, err
+	}},
+	{"search", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decode[struct {
+			Q       string `json:"q"`
+			AgentID string `json:"agent_id"`
+			Limit   limit  `json:"limit"`
+		}](body)
+		if err != nil {
+			return nil, 0, err
+		}
+		found, err := s.Search(ctx, in.Q, in.AgentID, int(in.Limit))
+		return listed{list(found)}, http.StatusOK, err
+	}},
+	{"content", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decode[named](body)
+		if err != nil {
+			return nil, 0, err
+		}
+		e, err := s.ContentFor(ctx, in.ID, in.AgentID)
+		return e, http.StatusOK, err
+	}},
+	{"pending", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decode[struct {
+			Limit limit `json:"limit"`
+		}](body)
+		if err != nil {
+			return nil, 0, err
+		}
+		found, err := s.Pending(ctx, int(in.Limit))
+		return listed{list(found)}, http.StatusOK, err
+	}},
+	{"approve", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decode[named](body)
+		if err != nil {
+			return nil, 0, err
+		}
+		e, err := s.Approve(ctx, in.ID, in.By)
+		return e, http.StatusOK, err
+	}},
+	{"reject", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
+		in, err := decode[named](body)
+		if err != nil {
+			return nil, 0, err
+		}
+		e, err := s.Reject(ctx, in.ID, in.By)
+		return e, http.StatusOK, err
+	}},
+}
+
+// named is a request about one experience.
+type named struct {
+	ID      string `json:"id"`
+	AgentID string `json:"agent_id"`
+	By      string `json:"by"`
+}
+
+// listed is an answer of several experiences.
+type listed struct {
+	Experiences []experience.Experience `json:"experiences"`
+}
+
+// extracted is the answer of extract.
+type extracted struct {
+	Count       int                     `json:"extracted_count"`
+	Experiences []experience.Experience `json:"experiences"`
+}
+
+// list makes an empty JSON array of no experiences.
+func list(es []experience.Experience) []experience.Experience {
+	if es == nil {
+		return []experience.Experience{}
+	}
+	return es
+}
+
+// limit is a whole number from 1 on.
+type limit int
+
+var errLimit = errors.New("limit must be a whole number from 1 on")
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (l *limit) UnmarshalJSON(data []byte) error {
+	if string(data) == "null" {
+		return nil
+	}
+	var n float64
+	if json.Unmarshal(data, &n) != nil || n != float64(int32(n)) || n < 1 {
+		return errLimit
+	}
+	*l = limit(n)
+	return nil
+}
+
+// decode reads a JSON object. Unknown fields are ignored (contract §3).
+func decode[T any](body []byte) (T, error) {
+	var out T
+	if trimmed := strings.TrimLeft(string(body[:min(len(body), maxBlank)]), " \t\r\n"); trimmed == "" || trimmed[0] != '{' {
+		return out, fmt.Errorf("%w: the body must be a JSON object", ErrInvalid)
+	}
+	err := json.Unmarshal(body, &out)
+	var typed *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &typed) && typed.Field != "":
+		return out, fmt.Errorf("%w: %s must not be a %s", ErrInvalid, typed.Field, typed.Value)
+	case errors.Is(err, errLimit), errors.Is(err, payload.ErrInvalid):
+		return out, fmt.Errorf("%w: %w", ErrInvalid, err)
+	case err != nil:
+		return out, fmt.Errorf("%w: the body is not valid JSON", ErrInvalid)
+	}
+	return out, nil
+}
+
+// maxBlank is how much white space may stand in front of an object.
+const maxBlank = 1024
+
+// failed is the answer to a verb that failed.
+type failed struct {
+	Error string `json:"error"`
+}
+
+// statusOf is the HTTP status, and the text, of an error.
+func statusOf(err error) (status int, text string) {
+	switch {
+	case errors.Is(err, ErrInvalid):
+		return http.StatusBadRequest, err.Error()
+	case errors.Is(err, ErrUnknown):
+		return http.StatusNotFound, err.Error()
+	case errors.Is(err, ErrDecided):
+		return http.StatusConflict, err.Error()
+	case errors.Is(err, ErrUnavailable):
+		return http.StatusServiceUnavailable, err.Error()
+	}
+	return http.StatusInternalServerError, "internal error"
+}
+
+// do carries a verb out and counts it.
+func (s *Service) do(ctx context.Context, v verb, body []byte) (answer any, status int) {
+	answer, status, err := v.call(ctx, s, body)
+	outcome := outcomeOK
+	if err != nil {
+		var text string
+		status, text = statusOf(err)
+		answer, outcome = failed{text}, outcomeBad
+		if status >= http.StatusInternalServerError {
+			outcome = outcomeError
+		}
+		if status == http.StatusInternalServerError {
+			s.Log.Error("knowhub request failed", "verb", v.name, "error", err)
+		}
+	}
+	s.Metrics.verbs.WithLabelValues(v.name, outcome).Inc()
+	return answer, status
+}

@@ -1,0 +1,82 @@
+//go:build browser
+
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/console/consoletest"
+)
+
+// quote makes a string of JavaScript.
+func quote(s string) string {
+	out, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // a string always can be
+	}
+	return string(out)
+}
+
+// TestScreenshots takes pictures of the pages for people to look at, and checks
+// that none is wider than its window.
+func TestScreenshots(t *testing.T) {
+	dir := screenshots(t)
+	ctx := launch(t)
+	for _, size := range []struct {
+		name          string
+		width, height int64
+		phone         bool
+	}{{"desktop", 1280, 900, false}, {"phone", 390, 844, true}} {
+		for _, scheme := range []string{"light", "dark"} {
+			memory := new(consoletest.Memory)
+			ids := five(memory)
+			base := serve(t, "", memory)
+			locked := serve(t, "open sesame", memory)
+			for _, shot := range []struct {
+				name string
+				do   []step
+			}{
+				{"overview", []step{navigate(base)}},
+				{"review", []step{navigate(base + "/experiences"), press("j"), focused(ids[0])}},
+				{"decided", []step{navigate(base + "/experiences"), press("ja"), gone(ids[0]), focused(ids[1]), press("x"), text(".count", "1 selected")}},
+				{"help", []step{navigate(base + "/experiences"), press("?"), holds(`document.querySelector("#help").open`)}},
+				{"approved", []step{navigate(base + "/experiences?status=approved"), holds(`document.querySelector(".card")`)}},
+				{"one", []step{navigate(base + "/experiences/" + ids[2])}},
+				{"empty", []step{navigate(base + "/experiences?q=nowhere")}},
+				{"sign-in", []step{navigate(locked), holds(`document.activeElement.name === "token"`)}},
+			} {
+				look(t, ctx, size.width, size.height, size.phone, scheme)
+				do(t, ctx, shot.do...)
+				wide := eval[bool](t, ctx, `document.documentElement.scrollWidth > innerWidth`)
+				picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+				require.NoError(t, err)
+				name := shot.name + "-" + size.name + "-" + scheme
+				require.False(t, wide, "%s scrolls sideways", name)
+				require.NoError(t, os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o600))
+			}
+		}
+	}
+}
+
+// look sets the window and the colours that the person likes.
+func look(t *testing.T, ctx context.Context, width, height int64, phone bool, scheme string) { //nolint:revive // the test comes first
+	t.Helper()
+	_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: width, Height: height, DeviceScaleFactor: 1, Mobile: phone,
+	})
+	require.NoError(t, err)
+	_, err = chromedp.Call(ctx, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: phone})
+	require.NoError(t, err)
+	_, err = chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+	})
+	require.NoError(t, err)
+}

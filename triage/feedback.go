@@ -1,0 +1,140 @@
+package triage
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"intenthint/internal/text"
+	"intenthint/payload"
+	"intenthint/redact"
+	"intenthint/subjects"
+	"intenthint/triage/state"
+)
+
+// Fact is what an event tells the gate: a mark, a message that the agent sent, or
+// a turn whose request got no answer. One of them is set.
+type Fact struct {
+	Mark       *state.Mark
+	Sent       *Sent
+	Unanswered *Turn
+}
+
+// Turn is a run in a group.
+type Turn struct{ Group, Run string }
+
+// Sent is a message of the agent in a group.
+type Sent struct {
+	Group string
+	Said  state.Said
+}
+
+// maxID bounds the ids of groups and messages, in bytes: they are stored.
+const maxID = 4096
+
+// DecodeFact decodes an event. The group is "" for an event that tells the gate
+// nothing. What cannot be decoded tells nothing either: the events of all hooks
+// become sessions too, and it is a dead letter there.
+func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err error) {
+	env, err := payload.DecodeEvent(data, msgID)
+	if err != nil {
+		return "", "", Fact{}, nil //nolint:nilerr // see above
+	}
+	switch env.Hook {
+	case subjects.HookFeedback:
+		e, err := payload.DecodeFeedback(env.Event)
+		if err != nil || e.Kind != payload.FeedbackTriage || len(e.Group) > maxID || len(e.MessageID) > maxID {
+			return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
+		}
+		return e.Group, env.Hook, Fact{Mark: &state.Mark{
+			Group: e.Group, MessageID: e.MessageID, Verdict: e.Verdict, By: text.Cut(e.By, maxSender), At: env.TS, ID: env.ID,
+		}}, nil
+	case subjects.HookMessageSent:
+		e, err := payload.DecodeMessageSent(env.Event, env.Ctx)
+		if err != nil || e.Failed || e.Text == "" || len(e.SessionKey) > maxID || len(e.MessageID) > maxID {
+			return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
+		}
+		return e.SessionKey, env.Hook, Fact{Sent: &Sent{e.SessionKey, state.Said{
+			ID: cmp.Or(e.MessageID, env.ID), At: env.TS, Text: text.Cut(e.Text, maxContent), Bot: true,
+		}}}, nil
+	case subjects.HookBeforePromptBuild:
+		ctx, err := payload.DecodeContext(env.Ctx)
+		if err != nil || ctx.RunID == "" {
+			return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
+		}
+		return ctx.SessionKey, env.Hook, Fact{Unanswered: &Turn{ctx.SessionKey, ctx.RunID}}, nil
+	}
+	return "", env.Hook, Fact{}, nil
+}
+
+// SinkState is where facts go.
+type SinkState interface {
+	Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
+	Mark(ctx context.Context, m state.Mark) error
+	Remember(ctx context.Context, group string, m state.Said, k state.Keep) (before []state.Said, err error)
+	PutBack(ctx context.Context, group, run string) error
+}
+
+// Sink applies facts. It is idempotent and does not depend on their order.
+type Sink struct {
+	State SinkState
+	// Settings returns those in force.
+	Settings func() *Settings
+}
+
+// Apply stores what people said, with the text of the decision, and what the agent
+// sent, if anything asks for it. What a turn was told that did not get it is told
+// to the next one.
+func (s Sink) Apply(ctx context.Context, facts []Fact) error {
+	for _, f := range facts {
+		var err error
+		switch {
+		case f.Mark != nil:
+			err = s.mark(ctx, *f.Mark)
+		case f.Sent != nil:
+			err = s.sent(ctx, *f.Sent)
+		case f.Unanswered != nil:
+			err = s.State.PutBack(ctx, f.Unanswered.Group, f.Unanswered.Run)
+		}
+		if err != nil {
+			return away{err}
+		}
+	}
+	return nil
+}
+
+func (s Sink) mark(ctx context.Context, m state.Mark) error {
+	d, _, err := s.State.Decision(ctx, m.Group, m.MessageID)
+	if err != nil {
+		return err
+	}
+	m.Text = d.Text
+	return s.State.Mark(ctx, m)
+}
+
+func (s Sink) sent(ctx context.Context, sent Sent) error {
+	set := s.Settings()
+	k := set.keep()
+	_, outside := set.Outside(Message{Group: sent.Group})
+	if k.Texts == 0 || outside || time.Since(time.UnixMilli(sent.Said.At)) > state.Forgotten {
+		return nil
+	}
+	if set.Redact {
+		sent.Said.Text = redact.Text(sent.Said.Text)
+	}
+	sent.Said.Sender, sent.Said.Text = agentSender, line(sent.Said.Text, maxLine)
+	_, err := s.State.Remember(ctx, sent.Group, sent.Said, k)
+	return err
+}
+
+// agentSender is the sender of the agent's own messages.
+const agentSender = "assistant"
+
+// away is the error of a store that does not take facts. It is not their fault.
+type away struct{ error }
+
+// Temporary makes events be applied again without limit.
+func (away) Temporary() bool { return true }
+
+// Unwrap returns the cause.
+func (a away) Unwrap() error { return a.error }

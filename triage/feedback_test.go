@@ -1,0 +1,118 @@
+package triage
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/natstest"
+	"intenthint/payload"
+	"intenthint/triage/state"
+)
+
+func fact(t *testing.T, hook, event, ctx string, ts int64) (string, Fact) {
+	t.Helper()
+	body, err := json.Marshal(payload.Envelope{Hook: hook, Event: json.RawMessage(event), Ctx: json.RawMessage(ctx), TS: ts, ID: "e1"})
+	require.NoError(t, err)
+	group, got, f, err := DecodeFact("", body)
+	require.NoError(t, err)
+	require.Equal(t, hook, got)
+	return group, f
+}
+
+func TestDecodeFact(t *testing.T) {
+	for _, row := range []struct {
+		name, hook, event, ctx string
+		want                   Fact
+	}{
+		{
+			"feedback", "feedback", `{"kind":"triage","messageId":"4","group":"g","verdict":"skip","by":"ada"}`, `{}`,
+			Fact{Mark: &state.Mark{Group: "g", MessageID: "4", Verdict: state.Skip, By: "ada", At: 1000, ID: "e1"}},
+		},
+		{
+			"a message that was sent", "message_sent", `{"messageId":"5","content":"done","success":true,"sessionKey":"g"}`, `{}`,
+			Fact{Sent: &Sent{"g", state.Said{ID: "5", At: 1000, Text: "done", Bot: true}}},
+		},
+		{
+			"one without an id", "message_sent", `{"content":"done"}`, `{"sessionKey":"g"}`,
+			Fact{Sent: &Sent{"g", state.Said{ID: "e1", At: 1000, Text: "done", Bot: true}}},
+		},
+		{"a turn without an answer", "before_prompt_build", `{"prompt":"x"}`, `{"sessionKey":"g","runId":"r"}`, Fact{Unanswered: &Turn{"g", "r"}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			group, f := fact(t, row.hook, row.event, row.ctx, 1000)
+			require.Equal(t, "g", group)
+			require.Equal(t, row.want, f)
+		})
+	}
+	for _, row := range []struct{ name, hook, event, ctx string }{
+		{"feedback about a hint", "feedback", `{"kind":"hint","runId":"r","verdict":"right"}`, `{}`},
+		{"feedback that is none", "feedback", `{"kind":"triage"}`, `{}`},
+		{"an id of kilobytes", "feedback", `{"kind":"triage","messageId":"` + strings.Repeat("x", 5000) + `","group":"g","verdict":"skip"}`, `{}`},
+		{"a message that was not sent", "message_sent", `{"content":"done","success":false,"sessionKey":"g"}`, `{}`},
+		{"a message without a text", "message_sent", `{"sessionKey":"g"}`, `{}`},
+		{"a turn without a run", "before_prompt_build", `{}`, `{"sessionKey":"g"}`},
+		{"another hook", "agent_end", `{}`, `{}`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			group, f := fact(t, row.hook, row.event, row.ctx, 1000)
+			require.Empty(t, group)
+			require.Equal(t, Fact{}, f)
+		})
+	}
+	_, _, f, err := DecodeFact("", []byte("garbage"))
+	require.NoError(t, err, "a dead letter of the sessions")
+	require.Equal(t, Fact{}, f)
+}
+
+func TestSink(t *testing.T) {
+	ns := natstest.Start(t, nil)
+	set := settings(says("SKIP"))
+	set.History, set.Redact = 5, true
+	g := process(t, ns, set)
+	ask(t, g, event("m1", "ask alice@example.com", "timestamp", time.Now().UnixMilli()))
+	shared := store(t, ns)
+	sink := Sink{State: shared, Settings: g.Settings}
+	for range 2 { // events come twice
+		for _, row := range []struct{ hook, event, ctx string }{
+			{"feedback", `{"kind":"triage","messageId":"m1","group":"` + groupKey + `","verdict":"respond"}`, `{}`},
+			{"feedback", `{"kind":"triage","messageId":"unknown","group":"` + groupKey + `","verdict":"skip"}`, `{}`},
+			{"message_sent", `{"messageId":"s1","content":"write to\nbob@example.com","sessionKey":"` + groupKey + `"}`, `{}`},
+			{"message_sent", `{"messageId":"s2","content":"direct","sessionKey":"agent:main:main"}`, `{}`},
+		} {
+			_, f := fact(t, row.hook, row.event, row.ctx, time.Now().UnixMilli())
+			require.NoError(t, sink.Apply(t.Context(), []Fact{f}))
+		}
+		_, f := fact(t, "message_sent", `{"messageId":"old","content":"old","sessionKey":"`+groupKey+`"}`, `{}`, time.Now().Add(-2*time.Hour).UnixMilli())
+		require.NoError(t, sink.Apply(t.Context(), []Fact{f}))
+	}
+	marks, err := shared.Marks(t.Context())
+	require.NoError(t, err)
+	require.Len(t, marks, 2)
+	texts := map[string]string{marks[0].MessageID: marks[0].Text, marks[1].MessageID: marks[1].Text}
+	require.Equal(t, map[string]string{"m1": "ask [EMAIL]", "unknown": ""}, texts)
+	said, err := shared.Recent(t.Context(), groupKey, time.Now())
+	require.NoError(t, err)
+	require.Len(t, said, 2)
+	require.Equal(t, "write to [EMAIL]", said[1].Text)
+	require.True(t, said[1].Bot)
+	said, err = shared.Recent(t.Context(), "agent:main:main", time.Now())
+	require.NoError(t, err)
+	require.Empty(t, said)
+
+	// A turn that got no answer leaves what it was told to the next one.
+	s := teller(t, ns, set)
+	require.NotEmpty(t, tell(t, s, turn("r1")))
+	_, f := fact(t, "before_prompt_build", `{}`, `{"sessionKey":"`+groupKey+`","runId":"r1"}`, 1000)
+	require.NoError(t, sink.Apply(t.Context(), []Fact{f}))
+	require.NotEmpty(t, tell(t, s, turn("r2")))
+
+	ns.Shutdown()
+	err = sink.Apply(t.Context(), []Fact{f})
+	var passing interface{ Temporary() bool }
+	require.True(t, errors.As(err, &passing) && passing.Temporary(), "%v", err)
+}

@@ -1,0 +1,341 @@
+package triage
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"intenthint/internal/hook"
+	"intenthint/internal/text"
+	"intenthint/payload"
+	"intenthint/redact"
+	"intenthint/subjects"
+	"intenthint/triage/state"
+)
+
+// State is what the gate shares with those of other processes.
+type State interface {
+	Decisions
+	Conversation
+}
+
+// Decisions are the decisions about messages.
+type Decisions interface {
+	Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
+	Decide(ctx context.Context, d state.Decision) (standing state.Decision, first bool, err error)
+	Pend(ctx context.Context, group, messageID string, now time.Time) error
+}
+
+// Conversation is what was said in groups lately.
+type Conversation interface {
+	Remember(ctx context.Context, group string, m state.Said, k state.Keep) (before []state.Said, err error)
+	Answered(ctx context.Context, group, messageID string) error
+}
+
+// Options are what a [Gate] works with.
+type Options struct {
+	State State
+	// Metrics are shared by all gates of a process; nil for none.
+	Metrics *Metrics
+	Log     *slog.Logger
+}
+
+// Gate decides about messages.
+type Gate struct {
+	Options
+	settings atomic.Pointer[Settings]
+	marks    atomic.Pointer[[]state.Mark]
+	flights  flights
+}
+
+// New returns a gate; Use must be called before the first request.
+func New(o Options) *Gate {
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics(prometheus.NewRegistry())
+	}
+	return &Gate{Options: o}
+}
+
+// Use makes later requests use other settings.
+func (g *Gate) Use(s *Settings) { g.settings.Store(s) }
+
+// Settings returns those in force.
+func (g *Gate) Settings() *Settings { return g.settings.Load() }
+
+// UseMarks makes later requests use other marks, newest first.
+func (g *Gate) UseMarks(marks []state.Mark) {
+	g.marks.Store(&marks)
+	g.Metrics.marks.Set(float64(len(marks)))
+}
+
+func (g *Gate) marked() []state.Mark {
+	if p := g.marks.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Handler is the gate's part of before_dispatch.
+func (g *Gate) Handler() hook.Handler {
+	return hook.Handler{Name: "triage", Handle: g.handle, Omitted: g.omitted}
+}
+
+// Unasked is the [hook.Hook] function for before_dispatch.
+func (g *Gate) Unasked(_ error, took time.Duration) map[string][]string {
+	return g.failed(took).Header
+}
+
+// outcome is a decision, and whether it was made before.
+type outcome struct {
+	state.Decision
+	repeat bool
+}
+
+// skips reports whether the message is skipped.
+func (o outcome) skips() bool { return o.Verdict == state.Skip }
+
+func (g *Gate) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
+	e, err := payload.DecodeBeforeDispatch(req.Envelope.Event, req.Envelope.Ctx)
+	if err != nil {
+		return g.failed(time.Since(req.Received)), err
+	}
+	id := req.Envelope.ID
+	if id == "" {
+		id = nuid.Next() // a message that cannot be known again
+	}
+	c := request{req: req, set: g.settings.Load(), m: NewMessage(e, req.Context, id, req.Received)}
+	var o outcome
+	if v, ok := c.set.Outside(c.m); ok {
+		o.Decision = c.decision(v)
+		req.Commit()
+	} else {
+		o = g.flights.share(ctx, c.m, func() outcome { return g.decide(ctx, c) }, c.failure)
+	}
+	took := time.Since(req.Received)
+	if req.Commit() {
+		g.Metrics.decided(o, took)
+	}
+	if c.set.LogDecisions {
+		g.Log.Info("triage decision", logged(o, took)...)
+	}
+	return result(o, took), nil
+}
+
+// omitted is the reply without this handler's answer.
+func (g *Gate) omitted(req *hook.Request, _ error) hook.Result {
+	return g.failed(time.Since(req.Received))
+}
+
+// failed is the reply to a request that cannot be decided about.
+func (g *Gate) failed(took time.Duration) hook.Result {
+	var o outcome
+	o.Verdict, o.Reason = state.Respond, string(Failed)
+	g.Metrics.decided(o, took)
+	return result(o, took)
+}
+
+// result is the reply (contract §11).
+func result(o outcome, took time.Duration) hook.Result {
+	header := map[string][]string{
+		subjects.HeaderTriageDecision:  {o.Verdict},
+		subjects.HeaderTriageReason:    {o.Reason},
+		subjects.HeaderTriageElapsedMs: {strconv.FormatFloat(milliseconds(took), 'f', 3, 64)},
+	}
+	if o.Score > 0 {
+		header[subjects.HeaderTriageScore] = []string{strconv.Itoa(o.Score)}
+	}
+	if o.Model != "" {
+		header[subjects.HeaderTriageModel] = []string{o.Model}
+	}
+	if o.skips() {
+		return hook.Result{Decision: hook.Handled{}, Header: header}
+	}
+	return hook.Result{Header: header}
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// logged returns the attributes of a decision's line, without what people wrote.
+func logged(o outcome, took time.Duration) []any {
+	return []any{
+		"group", o.Group, "message", o.MessageID, "decision", o.Verdict, "reason", o.Reason, "score", o.Score,
+		"model", o.Model, "repeat", o.repeat, "took_ms", milliseconds(took),
+	}
+}
+
+// request is a message on its way to a decision.
+type request struct {
+	req *hook.Request
+	set *Settings
+	m   Message
+}
+
+// maxText is how much of a message is kept with its decision, in characters.
+const maxText = 500
+
+// decision is a verdict in the form in which it is stored.
+func (c request) decision(v Verdict) state.Decision {
+	return state.Decision{
+		Group: c.m.Group, MessageID: c.m.ID, Agent: c.m.Agent, Sender: c.m.Sender,
+		Text: text.Cut(c.stored(), maxText), At: c.m.At.UnixMilli(),
+		Verdict: v.Word(), Reason: string(v.Reason), Score: v.Score,
+		ElapsedMs: milliseconds(time.Since(c.req.Received)),
+	}
+}
+
+// stored is the text as it is stored, on one line.
+func (c request) stored() string {
+	s := c.m.Text
+	if c.set.Redact {
+		s = redact.Head(s, maxContent)
+	}
+	s = text.CutBytes(s, maxBytesPerCharacter*maxText)
+	return text.OneLine(s, len(s))
+}
+
+// failure is the decision about a message when something goes wrong.
+func (c request) failure() outcome { return outcome{Decision: c.decision(Verdict{Reason: Failed})} }
+
+// decide finds the decision about a message that the gate looks at, or makes and
+// stores one.
+func (g *Gate) decide(ctx context.Context, c request) outcome {
+	known, ok, err := g.known(ctx, c.m)
+	if ok {
+		return outcome{Decision: known, repeat: true}
+	}
+	var d state.Decision
+	if err == nil {
+		d, err = g.judge(ctx, c)
+	} else {
+		// Only what is answered by its text can be told.
+		v, ok := c.set.ByText(c.m)
+		if d = c.failure().Decision; ok && !v.Skip {
+			d, err = c.decision(v), nil
+		}
+	}
+	if err != nil {
+		g.Log.Warn("triage failed, message let through", "group", c.m.Group, "message", c.m.ID, "error", err)
+	}
+	// From here on the runner waits for the answer. If it did not, the gateway was
+	// told to let the message through.
+	if !c.req.Commit() {
+		d = c.failure().Decision
+	}
+	return g.store(ctx, c, d)
+}
+
+// known looks for the decision about a message.
+func (g *Gate) known(ctx context.Context, m Message) (d state.Decision, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stateTime)
+	defer cancel()
+	if d, ok, err = g.State.Decision(ctx, m.Group, m.ID); err != nil {
+		g.stateFailed(opDecision, m, err)
+	}
+	return d, ok, err
+}
+
+// slack is the time kept for storing a decision.
+func (c request) slack() time.Duration {
+	return min(c.req.Deadline.Sub(c.req.Received)/4, maxSlack)
+}
+
+const (
+	// stateTime bounds one read or write of the shared state. A cluster answers in
+	// milliseconds.
+	stateTime = 500 * time.Millisecond
+	maxSlack  = 250 * time.Millisecond
+	// leastStoreTime is what storing gets when the deadline is near.
+	leastStoreTime = 10 * time.Millisecond
+)
+
+// judge decides about a message. An error comes with a decision to respond.
+func (g *Gate) judge(ctx context.Context, c request) (state.Decision, error) {
+	ctx, cancel := context.WithDeadline(ctx, c.req.Deadline.Add(-c.slack()))
+	defer cancel()
+	before, recentErr := g.remember(ctx, c)
+	if recentErr != nil {
+		v, ok := c.set.ByText(c.m)
+		if !ok {
+			return c.failure().Decision, recentErr
+		}
+		return c.decision(v), nil
+	}
+	t, err := c.set.Try(ctx, c.m, before, g.marked())
+	d := c.decision(t.Verdict)
+	d.Model, d.Tokens = t.Model, t.Tokens
+	return d, err
+}
+
+// remember adds the message to the recent ones of its group, if anything asks for
+// them, and returns those before it.
+func (g *Gate) remember(ctx context.Context, c request) ([]state.Said, error) {
+	k := c.set.keep()
+	if k.Texts == 0 && k.People == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, stateTime)
+	defer cancel()
+	before, err := g.State.Remember(ctx, c.m.Group, c.said(), k)
+	if err != nil {
+		g.stateFailed(opRecent, c.m, err)
+	}
+	return before, err
+}
+
+// said is the message as later ones see it.
+func (c request) said() state.Said {
+	out := state.Said{ID: c.m.ID, At: c.m.At.UnixMilli()}
+	if c.set.keep().Texts > 0 {
+		out.Sender, out.Text = c.m.Sender, line(c.stored(), maxLine)
+	}
+	return out
+}
+
+// store stores a decision and returns the one that stands. A message that cannot
+// be stored as skipped is let through.
+func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
+	// The deadline of the request may be over when the model was late.
+	left := max(time.Until(c.req.Deadline)+c.req.Margin/4, leastStoreTime)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(left, stateTime))
+	defer cancel()
+	if d.Verdict == state.Skip && c.set.Recall > 0 {
+		if err := g.State.Pend(ctx, c.m.Group, c.m.ID, time.Now()); err != nil {
+			g.stateFailed(opSkipped, c.m, err)
+			d = c.failure().Decision
+		}
+	}
+	standing, first, err := g.State.Decide(ctx, d)
+	switch {
+	case err == nil:
+		g.answered(ctx, c, standing)
+		return outcome{Decision: standing, repeat: !first}
+	case d.Verdict == state.Skip:
+		d = c.failure().Decision
+	}
+	g.stateFailed(opDecision, c.m, err)
+	return outcome{Decision: d}
+}
+
+// answered notes that a message is answered, which the trained gate wants to know
+// of those before a message.
+func (g *Gate) answered(ctx context.Context, c request, d state.Decision) {
+	if c.set.Local == nil || d.Verdict != state.Respond {
+		return
+	}
+	if err := g.State.Answered(ctx, d.Group, d.MessageID); err != nil {
+		g.stateFailed(opRecent, c.m, err)
+	}
+}
+
+func (g *Gate) stateFailed(operation string, m Message, err error) {
+	g.Metrics.failures.WithLabelValues(operation).Inc()
+	if !errors.Is(err, context.Canceled) {
+		g.Log.Warn("triage state failed", "operation", operation, "group", m.Group, "message", m.ID, "error", err)
+	}
+}

@@ -1,0 +1,255 @@
+package triage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"intenthint/intents"
+	"intenthint/model"
+	"intenthint/payload"
+	"intenthint/triage/state"
+)
+
+// Reason is why a message was answered or skipped; it is the value of
+// Triage-Reason.
+type Reason string
+
+// Reasons, in the order in which they are checked.
+const (
+	Direct    Reason = "direct"     // not a group
+	Excluded  Reason = "excluded"   // one of ExcludeGroups
+	NotListed Reason = "not_listed" // not one of Groups
+	TooShort  Reason = "too_short"  // fewer than two characters
+	BotName   Reason = "bot_name"   // the name of the agent is in it
+	Keyword   Reason = "keyword"    // one of Keywords is in it
+	Quiet     Reason = "quiet"      // the group has few messages
+	ByLocal   Reason = "local"      // the trained gate was sure
+	ByModel   Reason = "model"      // the model, or nothing is left to ask
+
+	// Failed: something went wrong.
+	Failed Reason = "error"
+)
+
+var reasons = []Reason{Direct, Excluded, NotListed, TooShort, BotName, Keyword, Quiet, ByLocal, ByModel, Failed}
+
+// Settings are what the gate decides by (HINT_TRIAGE). They are immutable: a
+// change of the configuration makes others, and a message is decided by one from
+// beginning to end.
+type Settings struct {
+	// Chain asks the triage model, within Limit; nil without a model.
+	Chain *model.Chain
+	Limit model.Limit
+
+	// Prompt replaces the built-in system prompt; GroupPrompts do for groups, by
+	// id.
+	Prompt       string
+	GroupPrompts map[string]string
+	// Groups are globs of the groups that the gate looks at, none for all;
+	// ExcludeGroups wins over them.
+	Groups, ExcludeGroups []string
+	// BotName replaces the agent's own name. It and Keywords are looked for
+	// without regard to case.
+	BotName  string
+	Keywords []string
+	// Scores asks the model for a score of 1–10; Threshold is the least with which
+	// a message is answered.
+	Scores    bool
+	Threshold int
+	// History is how many earlier messages the model sees, 0–20.
+	History int
+	// In a group with fewer than QuietMessages messages in QuietPer, the model is
+	// not asked; 0 for none.
+	QuietMessages int
+	QuietPer      time.Duration
+	// Examples is how many marked messages the model sees, 0–20.
+	Examples int
+	// Recall is how many skipped messages the next turn is told, 0–50.
+	Recall int
+	// Local is the trained gate, nil for none.
+	Local Local
+	// MaxTokens bounds the model's answer.
+	MaxTokens int
+	// LogDecisions logs each decision, without its text.
+	LogDecisions bool
+	// Redact makes texts that are stored pass package redact (HINT_REDACT).
+	Redact bool
+}
+
+// Message is one message that the gate decides about.
+type Message struct {
+	// Group is the session key.
+	Group  string
+	ID     string
+	Agent  string
+	Sender string
+	Text   string
+	// Name is the agent's own name, "" when the gateway does not say.
+	Name string
+	// IsGroup is nil when the gateway does not say.
+	IsGroup *bool
+	// At is when it was sent; when it was received, if the gateway does not say.
+	At time.Time
+}
+
+// NewMessage returns the message of a request that was received at a moment. id
+// names it when the gateway does not.
+func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, received time.Time) Message {
+	m := Message{
+		Group: cmp.Or(e.SessionKey, ctx.SessionKey), ID: cmp.Or(e.MessageID, id), Sender: e.SenderID, Text: e.Text,
+		Name: e.AgentName, IsGroup: e.IsGroup, At: received,
+	}
+	ctx.SessionKey = m.Group
+	m.Agent = ctx.Agent()
+	if e.Timestamp > 0 {
+		m.At = time.UnixMilli(e.Timestamp)
+	}
+	return m
+}
+
+// isGroup reports whether a message belongs to a group. Without the gateway's
+// word the session key tells. A group without an id cannot be told from others,
+// and is none.
+func (m Message) isGroup() bool {
+	if m.Group == "" {
+		return false
+	}
+	if m.IsGroup != nil {
+		return *m.IsGroup
+	}
+	key := strings.ToLower(m.Group)
+	return strings.Contains(key, ":group:") || strings.Contains(key, ":channel:")
+}
+
+// Verdict is what is decided about a message, and why.
+type Verdict struct {
+	Skip   bool
+	Reason Reason
+	// Score is 1–10 when the model was asked for one, else 0.
+	Score int
+}
+
+// Word is the value of Triage-Decision.
+func (v Verdict) Word() string {
+	if v.Skip {
+		return state.Skip
+	}
+	return state.Respond
+}
+
+// Outside returns the verdict about a message that is none of the gate's
+// business; ok is false for one that it looks at.
+func (s *Settings) Outside(m Message) (v Verdict, ok bool) {
+	switch {
+	case !m.isGroup():
+		return Verdict{Reason: Direct}, true
+	case intents.MatchAny(s.ExcludeGroups, m.Group):
+		return Verdict{Reason: Excluded}, true
+	case len(s.Groups) > 0 && !intents.MatchAny(s.Groups, m.Group):
+		return Verdict{Reason: NotListed}, true
+	}
+	return Verdict{}, false
+}
+
+// ByText returns the verdict of the rules about the text of a message; ok is false
+// when none holds.
+func (s *Settings) ByText(m Message) (v Verdict, ok bool) {
+	if tooShort(m.Text) {
+		return Verdict{Skip: true, Reason: TooShort}, true
+	}
+	folded := fold(m.Text)
+	holds := func(word string) bool {
+		word = fold(strings.TrimSpace(word))
+		return word != "" && strings.Contains(folded, word)
+	}
+	switch {
+	case holds(s.name(m)):
+		return Verdict{Reason: BotName}, true
+	case slices.ContainsFunc(s.Keywords, holds):
+		return Verdict{Reason: Keyword}, true
+	}
+	return Verdict{}, false
+}
+
+// name is the name of the agent.
+func (s *Settings) name(m Message) string { return cmp.Or(strings.TrimSpace(s.BotName), m.Name) }
+
+// ByRate returns the verdict about a message in a quiet group, by the messages
+// before it; ok is false in another group.
+func (s *Settings) ByRate(m Message, before []state.Said) (v Verdict, ok bool) {
+	if s.QuietMessages == 0 {
+		return Verdict{}, false
+	}
+	from, n := m.At.Add(-s.QuietPer).UnixMilli(), 0
+	for _, said := range before {
+		// One that was sent later than this one, by the clock, was sent before a
+		// clock was set back.
+		if !said.Bot && said.At > from {
+			n++
+		}
+	}
+	return Verdict{Reason: Quiet}, n < min(s.QuietMessages, state.MaxPeople)
+}
+
+// keep is what must be kept of groups.
+func (s *Settings) keep() state.Keep {
+	k := state.Keep{Texts: s.History, People: s.QuietMessages}
+	if s.Local != nil {
+		k.Texts = state.MaxTexts
+	}
+	return k
+}
+
+// fold makes texts equal that differ in case or letter forms only.
+func fold(s string) string {
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+}
+
+// tooShort reports whether a text has fewer than two characters that are not
+// blank.
+func tooShort(s string) bool {
+	n := 0
+	for _, r := range s {
+		blank := unicode.IsSpace(r) || unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Variation_Selector)
+		if !blank {
+			n++
+		}
+		if n == 2 {
+			return false
+		}
+	}
+	return true
+}
+
+// Local is a gate trained on what people marked.
+type Local interface {
+	// Judge reports whether a message deserves an answer, and whether that is
+	// sure; what is not is for the model. It must not block.
+	Judge(in LocalInput) (respond, sure bool)
+}
+
+// LocalInput is what a trained gate knows of a message.
+type LocalInput struct {
+	Text, Sender string
+	// BotName is the name of the agent, "" when it is not known.
+	BotName string
+	// Recent are the messages before it, oldest first, at most 20.
+	Recent []Earlier
+	// Group is the group's id; Marks are what people marked, newest first.
+	Group string
+	Marks []state.Mark
+	At    time.Time
+}
+
+// Earlier is a message before another one.
+type Earlier struct {
+	Sender, Text string
+	At           time.Time
+	// Bot: it is the agent's own. Answered: the agent was let answer it.
+	Bot, Answered bool
+}

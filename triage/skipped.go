@@ -1,0 +1,200 @@
+package triage
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"intenthint/internal/hook"
+	"intenthint/internal/text"
+	"intenthint/payload"
+	"intenthint/redact"
+	"intenthint/triage/state"
+)
+
+// SkippedState is where the skipped messages are.
+type SkippedState interface {
+	Take(ctx context.Context, group, run string, most int, now time.Time) (out []state.Decision, again bool, err error)
+	PutBack(ctx context.Context, group, run string) error
+}
+
+// Skipped tells the next turn of a group what was skipped since the last one.
+type Skipped struct {
+	State    SkippedState
+	Metrics  *Metrics
+	Log      *slog.Logger
+	settings atomic.Pointer[Settings]
+}
+
+// Use makes later requests use other settings.
+func (s *Skipped) Use(set *Settings) { s.settings.Store(set) }
+
+// skippedPriority puts the block after the hint.
+const skippedPriority = -10
+
+// Handler is the part of before_prompt_build.
+func (s *Skipped) Handler() hook.Handler {
+	return hook.Handler{Name: "skipped messages", Priority: skippedPriority, Handle: s.handle}
+}
+
+func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
+	set := s.settings.Load()
+	group, run := req.Context.SessionKey, req.Context.RunID
+	if set.Recall == 0 || !set.tells(req.Context) {
+		return hook.Result{}, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return hook.Result{}, err // the time is over before anything was taken
+	}
+	own, cancel := context.WithTimeout(ctx, stateTime)
+	defer cancel()
+	messages, again, err := s.State.Take(own, group, run, set.Recall, time.Now())
+	if err != nil {
+		s.Metrics.failures.WithLabelValues(opSkipped).Inc()
+		if own.Err() != nil && !again {
+			s.putBack(ctx, group, run) // the write may have been carried out
+		}
+		return hook.Result{}, err
+	}
+	if len(messages) == 0 {
+		return hook.Result{}, nil
+	}
+	e, err := payload.DecodeBeforePromptBuild(req.Envelope.Event)
+	if err == nil && !req.Commit() {
+		err = errLeftOut
+	}
+	if err != nil {
+		if !again {
+			s.putBack(ctx, group, run)
+		}
+		return hook.Result{}, err
+	}
+	messages = set.untold(messages, e, payload.DecodeHeldMessages(req.Envelope.Ctx))
+	s.Metrics.told.Add(float64(len(messages)))
+	block := Block(messages)
+	if block == "" {
+		return hook.Result{}, nil
+	}
+	return hook.Result{Decision: hook.PrependContext(block)}, nil
+}
+
+var errLeftOut = errors.New("answer no longer needed")
+
+func (s *Skipped) putBack(ctx context.Context, group, run string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTime)
+	defer cancel()
+	if err := s.State.PutBack(ctx, group, run); err != nil {
+		s.Metrics.failures.WithLabelValues(opSkipped).Inc()
+		s.Log.Warn("skipped messages lost", "group", group, "run", run, "error", err)
+	}
+}
+
+// tells reports whether a turn may be told what was skipped: one of a person in a
+// chat that may be a group. A gateway may call a chat a group whose key does not
+// say so.
+func (s *Settings) tells(ctx payload.Context) bool {
+	key := strings.ToLower(ctx.SessionKey)
+	group := true
+	m := Message{Group: ctx.SessionKey, IsGroup: &group}
+	_, outside := s.Outside(m)
+	switch {
+	case ctx.EmptyTrigger, ctx.Trigger != "" && ctx.Trigger != "user", ctx.Provenance.Kind == "inter_session":
+		return false
+	case strings.Contains(key, ":active-memory:"), strings.Contains(key, ":intention-hint:"), strings.Contains(key, ":subagent:"),
+		strings.HasPrefix(ctx.SessionID, "active-memory-"), strings.HasPrefix(ctx.SessionID, "intention-hint-"):
+		return false
+	case strings.Contains(key, ":direct:"), strings.Contains(key, ":dm:"):
+		return false
+	}
+	return !outside
+}
+
+// untold leaves out the messages that the prompt, the gateway's transcript or what
+// it adds to the request (held) holds.
+func (s *Settings) untold(messages []state.Decision, e payload.BeforePromptBuild, held map[string]bool) []state.Decision {
+	var t transcript
+	t.add(e.Prompt, s.Redact)
+	left := transcriptMessages
+	for _, m := range slices.Backward(e.Messages) {
+		if m.Role != payload.RoleUser {
+			continue
+		}
+		if left--; left < 0 {
+			break
+		}
+		for _, part := range m.Content.Texts() {
+			t.add(part, s.Redact)
+		}
+	}
+	var out []state.Decision
+	for _, m := range messages {
+		if !held[m.MessageID] && !t.holds(m.Text) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// transcriptMessages is how many of the newest messages of people are looked at. A
+// message that was just skipped does not stand before them.
+const transcriptMessages = 100
+
+// transcript is what the agent sees of people already: texts on one line, and
+// their lines.
+type transcript struct{ texts, lines []string }
+
+func (t *transcript) add(s string, redacted bool) {
+	if redacted {
+		s = redact.Text(s)
+	}
+	for l := range strings.Lines(s) {
+		t.lines = append(t.lines, text.OneLine(l, len(l)))
+	}
+	t.texts = append(t.texts, text.OneLine(s, len(s)))
+}
+
+// longText is how long a text must be, in bytes, to count as held where it is a
+// part of another one. A shorter one must be a line, with a sender in front of it
+// at most: "ok" is a part of many texts.
+const longText = 40
+
+func (t *transcript) holds(s string) bool {
+	if s == "" {
+		return true
+	}
+	for _, l := range t.lines {
+		if before, ok := strings.CutSuffix(l, s); ok && (before == "" || strings.HasSuffix(before, ": ") || strings.HasSuffix(before, "] ")) {
+			return true
+		}
+	}
+	for _, whole := range t.texts {
+		if whole == s || len(s) >= longText && strings.Contains(whole, s) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	skippedOpen  = "<" + payload.SkippedTag + ">"
+	skippedClose = "</" + payload.SkippedTag + ">"
+	skippedNote  = "Messages of this group that were not answered, oldest first:"
+)
+
+// Block is the text for the front of a prompt, "" without messages.
+func Block(messages []state.Decision) string {
+	if len(messages) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(payload.UntrustedHeader + "\n" + skippedOpen + "\n" + skippedNote)
+	for _, m := range messages {
+		b.WriteString("\n- " + text.Escape(speaker(m.Sender)) + ": " + text.Escape(text.Cut(text.OneLine(m.Text, len(m.Text)), maxText)))
+	}
+	b.WriteString("\n" + skippedClose)
+	return b.String()
+}

@@ -1,0 +1,90 @@
+package state
+
+import (
+	"context"
+	"time"
+
+	"intenthint/internal/bus"
+)
+
+// Values of [Decision.Verdict] and [Mark.Verdict].
+const (
+	Respond = "respond"
+	Skip    = "skip"
+)
+
+// Decision is what was decided about one message of a group.
+type Decision struct {
+	Group     string `json:"group"`
+	MessageID string `json:"messageId"`
+	Agent     string `json:"agent"`
+	Sender    string `json:"sender"`
+	// Text is on one line, of at most 500 characters, and redacted with
+	// HINT_REDACT=strict.
+	Text string `json:"text"`
+	// At is when the message was sent, in Unix milliseconds of the gateway's
+	// clock; when it was received, if the gateway did not say.
+	At int64 `json:"at"`
+	// Verdict is [Respond] or [Skip], Reason the value of Triage-Reason.
+	Verdict string `json:"decision"`
+	Reason  string `json:"reason"`
+	// Score is 1–10 when a model was asked for one, else 0.
+	Score int `json:"score,omitempty"`
+	// Model is provider/model when one answered; Tokens are those of its answer.
+	Model     string  `json:"model,omitempty"`
+	Tokens    Tokens  `json:"tokens,omitzero"`
+	ElapsedMs float64 `json:"elapsedMs"`
+
+	// Decided is when the decision was stored, by the server's clock.
+	Decided time.Time `json:"-"`
+}
+
+// Tokens are what an answer of a model took.
+type Tokens struct {
+	In  int `json:"in"`
+	Out int `json:"out"`
+}
+
+const (
+	decisionKey = "d."
+	// readPause is how long to wait for a replica that does not have a decision yet.
+	readPause = 2 * time.Millisecond
+)
+
+// Decision returns the decision about a message; ok is false when there is none.
+func (s *Store) Decision(ctx context.Context, group, messageID string) (d Decision, ok bool, err error) {
+	known, err := bus.Get[Decision](ctx, s.decisions, decisionKey+tokens(group, messageID))
+	known.V.Decided = known.Created
+	return known.V, known.Revision > 0 && known.Broken == nil, err
+}
+
+// Decide stores a decision. When there is one about the message already, that one
+// is returned and first is false: it stands.
+func (s *Store) Decide(ctx context.Context, d Decision) (standing Decision, first bool, err error) {
+	for {
+		if _, first, err := s.decisions.Put(ctx, decisionKey+tokens(d.Group, d.MessageID), d, 0); first || err != nil {
+			return d, first, err
+		}
+		if standing, ok, err := s.Decision(ctx, d.Group, d.MessageID); err != nil || ok {
+			return standing, false, err
+		}
+		// The replica that was asked does not have it yet, or it has just expired.
+		select {
+		case <-ctx.Done():
+			return d, false, ctx.Err()
+		case <-time.After(readPause):
+		}
+	}
+}
+
+// Decisions calls yield with every decision that was stored since a moment, the
+// zero time for all, in no order. An error of yield ends it.
+func (s *Store) Decisions(ctx context.Context, since time.Time, yield func(Decision) error) error {
+	return each(ctx, s.decisions, decisionKey+">", func(d Decision, created time.Time) error {
+		if created.Before(since) {
+			return nil
+		}
+		d.Decided = created
+		return yield(d)
+	})
+}

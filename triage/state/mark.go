@@ -1,0 +1,178 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/bus"
+)
+
+// Mark is what a person said of a decision.
+type Mark struct {
+	Group     string `json:"group"`
+	MessageID string `json:"messageId"`
+	// Text is that of the decision; "" when there was none.
+	Text string `json:"text"`
+	// Verdict is [Respond] or [Skip].
+	Verdict string `json:"verdict"`
+	By      string `json:"by,omitempty"`
+	// At is the time of the feedback in Unix milliseconds. The latest one wins; of
+	// two at one time that with the greater ID.
+	At int64  `json:"at"`
+	ID string `json:"id,omitempty"` // of the event
+	// Removed stands in place of a mark that was removed, so that an older event
+	// that comes again does not bring it back. It is never returned.
+	Removed bool `json:"removed,omitempty"`
+}
+
+// MaxMarks is how many marks a process knows at most, the newest.
+const MaxMarks = 2000
+
+// Mark stores what a person said, unless something later is known.
+func (s *Store) Mark(ctx context.Context, m Mark) error {
+	return change(ctx, s.marks, tokens(m.Group, m.MessageID), func(known *Mark) (bool, error) {
+		if known.MessageID != "" && compare(*known, m) >= 0 {
+			return false, nil
+		}
+		*known = m
+		return true, nil
+	})
+}
+
+// Unmark removes a mark, and reports whether there was one. Only later feedback
+// marks the message again.
+func (s *Store) Unmark(ctx context.Context, group, messageID string, now time.Time) (removed bool, err error) {
+	err = change(ctx, s.marks, tokens(group, messageID), func(known *Mark) (bool, error) {
+		removed = known.MessageID != "" && !known.Removed
+		if !removed {
+			return false, nil
+		}
+		*known = Mark{Group: group, MessageID: messageID, At: max(now.UnixMilli(), known.At+1), Removed: true}
+		return true, nil
+	})
+	return removed && err == nil, err
+}
+
+// Marks returns all marks, newest first.
+func (s *Store) Marks(ctx context.Context) ([]Mark, error) {
+	var out []Mark
+	err := each(ctx, s.marks, ">", func(m Mark, _ time.Time) error {
+		if !m.Removed {
+			out = append(out, m)
+		}
+		return nil
+	})
+	sortMarks(out)
+	return out, err
+}
+
+// compare orders marks by time.
+func compare(a, b Mark) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) }
+
+func sortMarks(marks []Mark) {
+	slices.SortFunc(marks, func(a, b Mark) int {
+		return cmp.Or(compare(b, a), cmp.Compare(a.Group, b.Group), cmp.Compare(a.MessageID, b.MessageID))
+	})
+}
+
+// lookPause is how often [Store.Follow] looks whether the bucket is the one that
+// it follows.
+const lookPause = 5 * time.Second
+
+// firstPause and maxFollowPause bound the pause between attempts to follow the
+// bucket.
+const (
+	firstPause     = time.Second
+	maxFollowPause = 30 * time.Second
+)
+
+// Follow calls use with the newest marks, at most [MaxMarks], newest first, and
+// again after each change, until ctx ends. While the bucket is away the last ones
+// stand.
+func (s *Store) Follow(ctx context.Context, use func([]Mark), log *slog.Logger) {
+	for wait := firstPause; ctx.Err() == nil; wait = min(2*wait, maxFollowPause) {
+		err := s.follow(ctx, func(marks []Mark) {
+			wait = firstPause
+			use(marks)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		log.Warn("marks not followed, will retry", "retry_ms", wait.Milliseconds(), "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (s *Store) follow(ctx context.Context, use func([]Mark)) error {
+	return s.marks.Use(ctx, func(kv jetstream.KeyValue) error {
+		made, _, err := s.marks.State(ctx)
+		if err != nil {
+			return err
+		}
+		watcher, err := kv.WatchAll(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = watcher.Stop() }()
+		tick := time.NewTicker(lookPause)
+		defer tick.Stop()
+		known, complete := map[string]Mark{}, false
+		for {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-tick.C:
+				if err := s.marks.Same(ctx, made); err != nil {
+					return err
+				}
+			case entry, open := <-watcher.Updates():
+				switch {
+				case !open:
+					return bus.ErrBucketAway
+				case entry == nil:
+					complete = true
+				default:
+					learn(known, entry)
+				}
+				if complete && len(watcher.Updates()) == 0 {
+					use(newest(known))
+				}
+			}
+		}
+	})
+}
+
+// learn applies a change to the marks that are known.
+func learn(known map[string]Mark, entry jetstream.KeyValueEntry) {
+	var m Mark
+	if entry.Operation() != jetstream.KeyValuePut || json.Unmarshal(entry.Value(), &m) != nil || m.Removed {
+		delete(known, entry.Key())
+		return
+	}
+	known[entry.Key()] = m
+	if len(known) > 2*MaxMarks {
+		keep := newest(known)
+		clear(known)
+		for _, m := range keep {
+			known[tokens(m.Group, m.MessageID)] = m
+		}
+	}
+}
+
+func newest(known map[string]Mark) []Mark {
+	out := make([]Mark, 0, len(known))
+	for _, m := range known {
+		out = append(out, m)
+	}
+	sortMarks(out)
+	return out[:min(len(out), MaxMarks)]
+}

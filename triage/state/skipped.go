@@ -1,0 +1,146 @@
+package state
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"intenthint/subjects"
+)
+
+// skipped is the document of a group's skipped messages. Their texts are in the
+// decisions.
+type skipped struct {
+	// Pending are those that no turn was told, oldest first.
+	Pending []pending `json:"pending"`
+	// Told is what the last run that was told anything got.
+	Told told `json:"told,omitzero"`
+}
+
+type pending struct {
+	ID string `json:"id"`
+	// At is when it was added, in Unix milliseconds.
+	At int64 `json:"at"`
+}
+
+type told struct {
+	Run string    `json:"run"`
+	IDs []string  `json:"ids"`
+	Was []pending `json:"was,omitempty"` // as they were, for [Store.PutBack]
+	// Again: the run has asked again, and got them again.
+	Again bool `json:"again,omitempty"`
+}
+
+const (
+	skippedKey = "s."
+	// MaxSkipped is how many skipped messages of a group are kept for the next
+	// turn.
+	MaxSkipped = 50
+	// undecidedTime is how long a message may wait for its decision. Older ones
+	// belong to a process that died; the gateway has let them through.
+	undecidedTime = time.Minute
+	// parallelReads bounds the decisions that are read at once.
+	parallelReads = 16
+)
+
+// Pend adds a message to the skipped ones of its group, before the decision to
+// skip it is stored. Of more than [MaxSkipped] the newest stay.
+func (s *Store) Pend(ctx context.Context, group, messageID string, now time.Time) error {
+	return change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
+		if slices.ContainsFunc(doc.Pending, func(p pending) bool { return p.ID == messageID }) || slices.Contains(doc.Told.IDs, messageID) {
+			return false, nil
+		}
+		doc.Pending = append(doc.Pending, pending{messageID, now.UnixMilli()})
+		doc.Pending = doc.Pending[max(0, len(doc.Pending)-MaxSkipped):]
+		return true, nil
+	})
+}
+
+// Take returns the newest skipped messages of a group that no run was told, at
+// most so many, oldest first, and tells them to a run: the same run gets the same
+// ones again, another does not. Those beyond the number are not told to anybody.
+// A run without an id is not known again; again is true for one that is.
+func (s *Store) Take(ctx context.Context, group, run string, most int, now time.Time) (out []Decision, again bool, err error) {
+	err = change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
+		if again = run != "" && doc.Told.Run == run; again {
+			out, _, err = s.resolve(ctx, group, ids(doc.Told.IDs), now)
+			known := doc.Told.Again
+			doc.Told.Again = true
+			return !known, err
+		}
+		var undecided []pending
+		out, undecided, err = s.resolve(ctx, group, doc.Pending, now)
+		if err != nil {
+			return false, err
+		}
+		if len(out) == 0 {
+			changed := len(undecided) < len(doc.Pending)
+			doc.Pending = undecided
+			return changed, nil
+		}
+		out = out[max(0, len(out)-most):]
+		doc.Told = told{Run: run, Was: slices.DeleteFunc(doc.Pending, func(p pending) bool { return slices.Contains(undecided, p) })}
+		for _, d := range out {
+			doc.Told.IDs = append(doc.Told.IDs, d.MessageID)
+		}
+		doc.Pending = undecided
+		return true, nil
+	})
+	if err != nil {
+		return nil, again, err
+	}
+	return out, again, nil
+}
+
+func ids(list []string) []pending {
+	out := make([]pending, len(list))
+	for i, id := range list {
+		out[i].ID = id
+	}
+	return out
+}
+
+// resolve returns the decisions of those messages that were skipped, in their
+// order, and those that may still be decided.
+func (s *Store) resolve(ctx context.Context, group string, list []pending, now time.Time) (out []Decision, undecided []pending, err error) {
+	found := make([]*Decision, len(list))
+	reading, ctx := errgroup.WithContext(ctx)
+	reading.SetLimit(parallelReads)
+	for i, p := range list {
+		reading.Go(func() error {
+			d, ok, err := s.Decision(ctx, group, p.ID)
+			if ok {
+				found[i] = &d
+			}
+			return err
+		})
+	}
+	if err := reading.Wait(); err != nil {
+		return nil, nil, err
+	}
+	for i, d := range found {
+		switch {
+		case d == nil && now.Sub(time.UnixMilli(list[i].At)).Abs() < undecidedTime:
+			undecided = append(undecided, list[i])
+		case d != nil && d.Verdict == Skip:
+			out = append(out, *d)
+		}
+	}
+	return out, undecided, nil
+}
+
+// PutBack makes what a run was told untold again, because it did not get it. It
+// does nothing when the run has asked again since.
+func (s *Store) PutBack(ctx context.Context, group, run string) error {
+	return change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
+		if doc.Told.Run != run || doc.Told.Again || len(doc.Told.IDs) == 0 {
+			return false, nil
+		}
+		doc.Pending = append(slices.Clone(doc.Told.Was), doc.Pending...)
+		doc.Pending = doc.Pending[max(0, len(doc.Pending)-MaxSkipped):]
+		doc.Told = told{}
+		return true, nil
+	})
+}

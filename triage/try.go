@@ -1,0 +1,73 @@
+package triage
+
+import (
+	"context"
+	"time"
+
+	"intenthint/model"
+	"intenthint/model/provider"
+	"intenthint/triage/state"
+)
+
+// Trial is what is decided about a message, and what that was decided by.
+type Trial struct {
+	Verdict
+	// Question is what the model was asked, nil when it was not.
+	Question *provider.Request
+	// Answer is what it said, Model its name as provider/model; both are "" without
+	// an answer.
+	Answer, Model string
+	Tokens        state.Tokens
+}
+
+// Try decides about a message, and stores nothing. before are the messages of the
+// group before it, oldest first ([state.Store.Recent]); marks are what people
+// marked, newest first ([state.Store.Marks]). An error is that of the model; the
+// verdict is to respond then.
+func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, marks []state.Mark) (t Trial, err error) {
+	for _, rule := range []func() (Verdict, bool){
+		func() (Verdict, bool) { return s.Outside(m) },
+		func() (Verdict, bool) { return s.ByText(m) },
+		func() (Verdict, bool) { return s.ByRate(m, before) },
+		func() (Verdict, bool) { return s.byLocal(m, before, marks) },
+	} {
+		if v, ok := rule(); ok {
+			return Trial{Verdict: v}, nil
+		}
+	}
+	if s.Chain == nil {
+		return Trial{Verdict: Verdict{Reason: ByModel}}, nil
+	}
+	type reading struct {
+		verdict Verdict
+		text    string
+	}
+	question := s.Question(m, before, marks)
+	answer, err := model.Start(ctx, s.Limit, 1, func(ctx context.Context) (model.Answer[reading], error) {
+		return model.Ask(ctx, s.Chain, model.Question[reading]{
+			Request: question,
+			Parse:   func(answer string) (reading, error) { return reading{s.Answer(answer), answer}, nil },
+		})
+	})()
+	if err != nil {
+		return Trial{Verdict: Verdict{Reason: Failed}, Question: &question}, err
+	}
+	return Trial{
+		Verdict: answer.Value.verdict, Question: &question, Answer: answer.Value.text, Model: answer.Ref,
+		Tokens: state.Tokens{In: answer.Usage.InputTokens, Out: answer.Usage.OutputTokens},
+	}, nil
+}
+
+// byLocal returns the verdict of the trained gate; ok is false when it is not
+// sure, or there is none.
+func (s *Settings) byLocal(m Message, before []state.Said, marks []state.Mark) (v Verdict, ok bool) {
+	if s.Local == nil {
+		return Verdict{}, false
+	}
+	in := LocalInput{Text: m.Text, Sender: m.Sender, BotName: s.name(m), Group: m.Group, Marks: marks, At: m.At}
+	for _, said := range earlier(before, state.MaxTexts) {
+		in.Recent = append(in.Recent, Earlier{Sender: said.Sender, Text: said.Text, At: time.UnixMilli(said.At), Bot: said.Bot, Answered: said.Answered})
+	}
+	respond, sure := s.Local.Judge(in)
+	return Verdict{Skip: !respond, Reason: ByLocal}, sure
+}
