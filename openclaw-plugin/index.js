@@ -2,13 +2,18 @@
 
 import { join } from "node:path";
 
+import { missingAccess } from "./src/access.js";
+import { withAgentName } from "./src/agents.js";
+import { Blocks } from "./src/blocks.js";
 import { Bridge } from "./src/bridge.js";
 import { Chats } from "./src/chats.js";
 import { hintCommand } from "./src/command.js";
 import { VERSION, readOptions, unknownOptions } from "./src/config.js";
 import { planHooks, withoutDecision } from "./src/hooks.js";
 import { TOOL_NAMES, knowhubTools } from "./src/knowhub.js";
-import { text } from "./src/values.js";
+import { withSkills } from "./src/skills.js";
+import { triageCommand } from "./src/triage-command.js";
+import { record, text } from "./src/values.js";
 
 /**
  * State shared by all registrations in a process. A gateway calls register several times, and again
@@ -18,7 +23,12 @@ import { text } from "./src/values.js";
  * @property {string} version of the plugin, which a reload may change
  * @property {number} registrations
  * @property {Bridge} bridge
- * @property {Chats} chats
+ * @property {Chats} chats in which hints are off
+ * @property {Chats} ungated chats in which the triage gate is off
+ * @property {Blocks} blocks
+ * @property {boolean} marking whether the gateway takes the marks of our blocks off again
+ * @property {string[]} missing rights without which nothing is asked
+ * @property {Promise<void>} closed when the version before has closed, and with it the files
  */
 const SHARED = Symbol.for("openclaw-plugin-intenthint");
 
@@ -38,7 +48,8 @@ export default {
 
   /** @param {import("./src/api.js").PluginApi} api */
   register(api) {
-    const options = readOptions(api.pluginConfig, api.resolvePath && ((path) => api.resolvePath?.(path) ?? path));
+    const mainKey = text(record(record(api.config).session), "mainKey");
+    const options = readOptions(api.pluginConfig, (path) => api.resolvePath?.(path) ?? path, mainKey);
     if (!options.enabled) return;
     const live = api.registrationMode === undefined || api.registrationMode === "full";
     const mine = share(options, api, live);
@@ -48,7 +59,9 @@ export default {
 
     const plan = planHooks(options);
     if (live) {
-      for (const problem of plan.problems) mine.bridge.warnOnce(problem);
+      mine.bridge.withSkills = (ctx) => withSkills(api, ctx);
+      mine.missing = missingAccess(api);
+      for (const problem of [...mine.missing, ...plan.problems]) mine.bridge.warnOnce(problem);
       for (const name of unknownOptions(api.pluginConfig)) mine.bridge.warnOnce(`unknown option ${name} is ignored`);
     }
 
@@ -58,12 +71,19 @@ export default {
       api.on(
         hook,
         async (event, ctx) => {
-          if (hook === "before_prompt_build" && shared().chats.isOff(text(ctx, "sessionKey"))) return undefined;
-          const { decided, result } = await shared().bridge.ask(hook, event, ctx, budget);
-          return decided ? result : closed;
+          const given = hook === "before_dispatch" ? withAgentName(api, event, ctx) : ctx;
+          const { decided, result } = await shared().bridge.ask(hook, event, given, budget);
+          if (!decided) return closed;
+          return result && hook === "before_prompt_build" && shared().marking ? shared().blocks.mark(result) : result;
         },
         { timeoutMs: budget + MARGIN_MS },
       );
+    }
+
+    if (api.registerTextTransforms) {
+      api.registerTextTransforms(mine.blocks.transforms);
+      mine.marking = true;
+      mine.bridge.keepsHints = true;
     }
 
     const observed = new Set(plan.observe);
@@ -78,6 +98,8 @@ export default {
     }
     api.on("gateway_start", (event, ctx) => {
       shared().bridge.gateway = true;
+      const outbox = stateFile(api, "outbox.jsonl");
+      if (outbox !== "") void shared().closed.then(() => shared().bridge.restore(outbox));
       shared().bridge.open();
       if (observed.has("gateway_start")) shared().bridge.tell("gateway_start", event, ctx);
     });
@@ -91,10 +113,35 @@ export default {
 
     api.registerCommand?.({
       name: "hint",
-      description: "Intent hints: status, and on or off for this chat",
+      description: "Intent hints: status, right or wrong for the last one, on or off for this chat",
       acceptsArgs: true,
-      handler: (ctx) => hintCommand(shared().bridge, shared().chats, ctx),
+      handler: (ctx) => hintCommand(shared().bridge, shared().chats, ctx, shared().missing),
     });
+    if (options.triage.enabled) {
+      // Fires before the turn, and returns nothing: the reply is the gateway's own.
+      api.on("reply_dispatch", (event, ctx) => shared().bridge.gate.dispatched(event, ctx));
+      api.registerCommand?.({
+        name: "triage",
+        // A command of Telegram's menu names no message that it replies to; /triage is a text there.
+        nativeNames: { telegram: "triage_status" },
+        description: "Triage of group messages: status, respond or skip for a message, on or off for this chat",
+        acceptsArgs: true,
+        handler: (ctx) => triageCommand(shared().bridge, shared().ungated, ctx),
+      });
+    }
+    if (options.knowhub.recall) {
+      // The gateway calls it once it has settled which tools the turn has. One that knows no such phase
+      // calls it after the handler above.
+      const budget = budgetOf("before_prompt_build", options, operatorTimeout(api, "before_prompt_build"));
+      api.on(
+        "before_prompt_build",
+        async (event, ctx) => {
+          const { result } = await shared().bridge.recall(event, ctx, budget);
+          return result && shared().marking ? shared().blocks.mark(result) : result;
+        },
+        { timeoutMs: budget + MARGIN_MS, requiresToolAuthority: true },
+      );
+    }
     if (options.knowhub.enabled) {
       api.registerTool?.((ctx) => knowhubTools(() => shared().bridge, ctx), { names: TOOL_NAMES });
     }
@@ -111,14 +158,19 @@ export default {
  */
 function share(options, api, live) {
   let shared = globals[SHARED];
+  let closed = Promise.resolve();
   if (shared && live && shared.version !== VERSION) {
-    void shared.bridge.close(FLUSH_MS);
+    closed = shared.bridge.close(FLUSH_MS);
     shared = undefined;
   }
   if (!shared) {
-    shared = { version: VERSION, registrations: 0, bridge: new Bridge(options, api.logger), chats: new Chats() };
+    const chats = new Chats();
+    const ungated = new Chats();
+    const bridge = new Bridge(options, api.logger, (chat) => chats.isOff(chat), (chat) => ungated.isOff(chat));
+    shared = { version: VERSION, registrations: 0, bridge, chats, ungated, blocks: new Blocks(), marking: false, missing: [], closed };
     globals[SHARED] = shared;
-    shared.chats.open(stateFile(api));
+    chats.open(stateFile(api, "chats-off.json"));
+    ungated.open(stateFile(api, "triage-off.json"));
   } else if (live) {
     shared.bridge.configure(options, api.logger);
   }
@@ -126,14 +178,15 @@ function share(options, api, live) {
 }
 
 /**
- * The file of chats without hints; "" when the gateway names no state directory.
+ * A file of the plugin's own; "" when the gateway names no state directory.
  *
  * @param {import("./src/api.js").PluginApi} api
+ * @param {string} name
  */
-function stateFile(api) {
+function stateFile(api, name) {
   try {
     const directory = api.runtime?.state?.resolveStateDir?.();
-    return directory ? join(directory, "plugins", api.id, "chats-off.json") : "";
+    return directory ? join(directory, "plugins", api.id, name) : "";
   } catch {
     return "";
   }

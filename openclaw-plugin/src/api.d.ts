@@ -9,6 +9,8 @@ export interface Logger {
 
 export interface CommandContext {
   args?: string;
+  agentId?: string;
+  senderId?: string;
   sessionKey?: string;
   sessionId?: string;
 }
@@ -31,6 +33,11 @@ export interface ToolResult {
   details: unknown;
 }
 
+/** What a turn may do, while its prompt is built. */
+export interface ToolAuthority {
+  allows(tool: string): boolean;
+}
+
 export type Handler = (event: any, ctx: any) => unknown;
 
 export interface PluginApi {
@@ -40,17 +47,28 @@ export interface PluginApi {
   pluginConfig?: unknown;
   logger: Logger;
   runtime?: {
+    agent?: {
+      resolveAgentIdentity?(config: unknown, agent: string): unknown;
+      session?: {
+        getSessionEntry?(where: { sessionKey: string; agentId?: string }): unknown;
+      };
+    };
+    config?: {
+      current?(): unknown;
+    };
     state?: {
       resolveStateDir?(): string;
     };
   };
   resolvePath?(path: string): string;
-  on(hook: string, handler: Handler, options?: { timeoutMs?: number; priority?: number }): void;
+  on(hook: string, handler: Handler, options?: { timeoutMs?: number; priority?: number; requiresToolAuthority?: true }): void;
   registerCommand?(command: {
     name: string;
+    nativeNames?: Record<string, string>;
     description: string;
     acceptsArgs: boolean;
     handler(ctx: CommandContext): { text: string };
   }): void;
+  registerTextTransforms?(transforms: { input: Array<{ from: RegExp; to: string }> }): void;
   registerTool?(factory: (ctx: ToolContext) => Tool[], options: { names: string[] }): void;
 }

@@ -1,78 +1,106 @@
 // The one way from this process to NATS: decisions are requests, events are published.
 
-import { randomUUID } from "node:crypto";
-
-import { JetStreamApiError, jetstream } from "@nats-io/jetstream";
-import { PermissionViolationError, RequestError, TimeoutError, headers } from "@nats-io/transport-node";
-
-import { Breaker } from "./breaker.js";
-import { Connection, connectionOptions } from "./connection.js";
-import { Outbox } from "./outbox.js";
-import { encodeBody, traceparentOf } from "./payload.js";
-import { addressOf, eventSubject, requestSubject } from "./subjects.js";
-import { message, text } from "./values.js";
+import { Calls } from "./calls.js";
+import { newCounters } from "./counters.js";
+import { Decisions } from "./decisions.js";
+import { isGroup, placeOf } from "./eligibility.js";
+import { Events } from "./events.js";
+import { Gate, isCommand } from "./gate.js";
+import { Link } from "./link.js";
+import { Permits } from "./permits.js";
+import { NO_ANSWER } from "./replies.js";
+import { Recent } from "./recent.js";
+import { Requests } from "./requests.js";
+import { Spool } from "./spool.js";
+import { record, text } from "./values.js";
+import { Warnings } from "./warnings.js";
 
 /**
  * @typedef {import("./config.js").Options} Options
  * @typedef {import("./api.js").Logger} Logger
- *
- * @typedef {object} LastHint
- * @property {string} intent
- * @property {string} source
- * @property {string} confidence
- * @property {string} skip why there was no hint
- * @property {number} tookMs the round trip
- * @property {number} at Unix milliseconds
  */
 
-/** Bytes of max_payload that are left for the headers. */
-const HEADER_ROOM = 1024;
-
-/** How long to wait for the acknowledgement of an event. */
-const STORE_MS = 5000;
-
-/** How long a process that is not a gateway keeps an idle connection. */
-const IDLE_MS = 500;
-
-/** The whole conversation: events are limited by size alone. */
-const EVERYTHING = { turns: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, textOnly: false };
+/** How long a command waits for its events before it closes its connection. */
+const COMMAND_FLUSH_MS = 2000;
 
 /**
  * After a reload, handlers of an older version of the plugin call a bridge of the newer one: ask,
  * tell, open, flush, release and close keep their signatures.
  */
 export class Bridge {
-  /** Whether this process is a gateway, which keeps its connection; a command closes it when idle. */
-  gateway = false;
+  /** What the triage gate decided, and what it need not tell. */
+  gate = new Gate();
 
-  counters = { asked: 0, answered: 0, noDecision: 0, late: 0, skipped: 0, nobody: 0, garbage: 0, failed: 0, told: 0 };
-  /** @type {Map<string, LastHint>} by session key */
-  lastHints = new Map();
+  /**
+   * Adds the skills of the session's agent to the context of a turn that is asked about.
+   *
+   * @type {(ctx: unknown) => unknown}
+   */
+  withSkills = (ctx) => ctx;
 
-  /** @type {Connection} */
-  #connection;
-  /** @type {Outbox} */
-  #outbox;
-  /** @type {Map<string, Breaker>} by hook */
-  #breakers = new Map();
-  /** @type {Set<string>} hooks whose last request had no responders */
-  #unhandled = new Set();
-  /** @type {NodeJS.Timeout | undefined} */
-  #idle;
-  #busy = 0;
-  /** @type {Map<string, number>} warning → when it was last logged */
-  #warned = new Map();
-  #wasUp = false;
+  /** Whether hints stay in the history that models are sent (blocks.js). */
+  keepsHints = false;
+
+  #counters = newCounters();
+  #restored = false;
+  /** Runs that experiences may be asked for. @type {Recent<boolean>} */
+  #recalls = new Recent();
+  /** @type {Warnings} */
+  #warnings;
+  /** @type {Link} */
+  #link;
+  /** @type {Decisions} */
+  #decisions;
+  /** @type {Events} */
+  #events;
+  /** @type {Calls} */
+  #calls;
+  /** @type {Permits} */
+  #permits;
 
   /**
    * @param {Options} options
    * @param {Logger} log
+   * @param {(chat: string) => boolean} [isOff] whether a chat was switched off, by session key
+   * @param {(chat: string) => boolean} [isUngated] whether the triage gate was switched off for a chat
    */
-  constructor(options, log) {
+  constructor(options, log, isOff = () => false, isUngated = () => false) {
     this.options = options;
-    this.log = log;
-    this.#connection = this.#newConnection();
-    this.#outbox = this.#newOutbox();
+    this.#permits = new Permits(options, isOff, isUngated);
+    const counters = this.#counters;
+    const warnings = (this.#warnings = new Warnings(log));
+    const link = (this.#link = new Link({
+      options,
+      log,
+      warnings,
+      onUp: () => this.#events.outbox.kick(),
+      onDown: () => this.#events.outbox.keep(),
+      onIdle: () => void this.close(this.#events.outbox.size > 0 ? COMMAND_FLUSH_MS : 0),
+    }));
+    const requests = new Requests({ link, counters, warnings });
+    this.#events = new Events({ options, link, counters, warnings });
+    this.#decisions = new Decisions({
+      options,
+      requests,
+      counters,
+      warnings,
+      onUnanswered: (request) => this.#events.unanswered(request),
+    });
+    this.#calls = new Calls({ link, requests, warnings });
+  }
+
+  /** Whether this process is a gateway, which keeps its connection. */
+  get gateway() {
+    return this.#link.gateway;
+  }
+
+  set gateway(is) {
+    this.#link.gateway = is;
+  }
+
+  /** The last hint of each chat, by session key. */
+  get lastHints() {
+    return this.#decisions.lastHints;
   }
 
   /**
@@ -82,148 +110,158 @@ export class Bridge {
    * @param {Logger} log
    */
   configure(options, log) {
-    const before = this.options;
     this.options = options;
-    this.log = log;
-    if (JSON.stringify(before.breaker) !== JSON.stringify(options.breaker)) this.#breakers.clear();
-    this.#unhandled.clear();
-    this.#outbox.limits = options.buffer;
-    if (linkOf(before) === linkOf(options)) return;
-    const old = this.#connection;
-    this.#connection = this.#newConnection();
-    void old.close();
-    if (old.state !== "idle" && this.gateway) this.#connection.open();
+    this.#permits.configure(options);
+    this.#warnings.log = log;
+    this.#decisions.configure(options);
+    this.#events.configure(options);
+    this.#link.configure(options, log);
   }
 
   /** Starts to connect, so that later requests and events find a connection. */
   open() {
-    clearTimeout(this.#idle);
-    if (this.#connection.state === "closed") this.#connection = this.#newConnection();
-    this.#connection.open();
+    this.#link.open();
   }
 
   /**
-   * Requests the decision of a hook. It never rejects, and returns at once when nobody can answer:
-   * without a connection, without a responder, or while the hook's breaker is open.
+   * Keeps events that have to wait in a file from now on, and publishes those that it holds.
+   *
+   * @param {string} file
+   */
+  async restore(file) {
+    if (this.#restored) return;
+    this.#restored = true;
+    await this.#events.outbox.restore(new Spool(file, this.#warnings));
+  }
+
+  /**
+   * Requests the decision of a hook; see {@link Decisions.ask}. Nothing is asked about chats that the
+   * rules exclude, except for hooks that the operator has put into hooks.decide.
    *
    * @param {string} hook
    * @param {unknown} event
    * @param {unknown} ctx
    * @param {number} budgetMs
-   * @returns {Promise<{decided: boolean, result: object | undefined}>} decided is false without a usable answer
+   * @returns {Promise<import("./replies.js").Decision>}
    */
   async ask(hook, event, ctx, budgetMs) {
-    const deadline = performance.now() + budgetMs;
-    const breaker = this.breaker(hook);
-    if (!breaker.allow()) {
-      this.counters.skipped++;
-      return NO_ANSWER;
-    }
-    this.#begin();
-    try {
-      const { agent, session } = addressOf(event, ctx);
-      const chat = text(ctx, "sessionKey") ?? session;
-      const began = performance.now();
-      const answer = await this.#exchange(
-        requestSubject(this.options.subjectPrefix, hook, agent),
-        (bytes) => encodeBody({ hook, event, ctx, ts: Date.now(), id: randomUUID() }, bytes, this.options.history),
-        deadline,
-        traceparentOf(ctx),
-      );
-      switch (answer.outcome) {
-        case "answered":
-          this.#unhandled.delete(hook);
-          breaker.answered();
-          break;
-        case "late":
-          this.#unhandled.delete(hook);
-          if (breaker.late()) {
-            const { lateAnswers, pauseMs } = this.options.breaker;
-            this.log.warn(`${hook}: ${lateAnswers} answers in a row were late; no requests for ${pauseMs / 1000} s`);
-          }
-          return NO_ANSWER;
-        case "nobody":
-          this.#noResponders(hook);
-          breaker.unanswered();
-          return NO_ANSWER;
-        default:
-          breaker.unanswered();
-          return NO_ANSWER;
-      }
-      return this.#result(hook, answer, chat, performance.now() - began);
-    } catch (error) {
-      breaker.unanswered();
-      this.counters.failed++;
-      this.warnOnce(`${hook}: request failed: ${message(error)}`);
-      return NO_ANSWER;
-    } finally {
-      this.#end();
-    }
+    if (hook === "before_prompt_build") return this.#askTurn(event, ctx, budgetMs);
+    if (hook === "before_dispatch") return this.#askGate(event, ctx, budgetMs);
+    return this.#link.during(() => this.#decisions.ask(hook, event, ctx, budgetMs));
   }
 
   /**
-   * Calls a service endpoint, for tools: unlike ask it rejects with the reason.
+   * @param {unknown} event of before_dispatch
+   * @param {unknown} ctx
+   * @param {number} budgetMs
+   */
+  async #askGate(event, ctx, budgetMs) {
+    const command = isCommand(event);
+    if (command) this.gate.commanded(event, ctx);
+    const own = this.options.hooks.decide.includes("before_dispatch");
+    if (!own && (command || !this.#permits.dispatch(event, ctx))) return NO_ANSWER;
+    const began = performance.now();
+    const decision = await this.#link.during(() => this.#decisions.ask("before_dispatch", event, ctx, budgetMs));
+    this.gate.decided(event, ctx, decision, performance.now() - began);
+    return decision;
+  }
+
+  /**
+   * @param {unknown} event
+   * @param {unknown} ctx
+   * @param {number} budgetMs
+   */
+  async #askTurn(event, ctx, budgetMs) {
+    const permit = this.#permits.turn(ctx);
+    for (const held of permit.held) this.#events.tell(held.hook, held.event, held.ctx, held.ts);
+    if (!permit.ask) {
+      this.#decisions.skipped(ctx, permit.skip);
+      return NO_ANSWER;
+    }
+    const run = this.options.knowhub.recall ? text(ctx, "runId") : undefined;
+    const more = {
+      ...record(this.withSkills(this.#withHistory(ctx))),
+      ...(this.keepsHints && { keepsHints: true }),
+      ...(run !== undefined && { recallLater: true }),
+    };
+    const decision = await this.#link.during(() => this.#decisions.ask("before_prompt_build", event, more, budgetMs, permit.tell));
+    // Who did not answer this is not asked again in the same turn.
+    if (run !== undefined && decision.decided) this.#recalls.set(run, true);
+    return decision;
+  }
+
+  /**
+   * Requests the experiences for the prompt of a turn that {@link ask} has asked about. Where the
+   * gateway tells which tools the turn has, kb_search must be among them.
+   *
+   * @param {unknown} event of before_prompt_build
+   * @param {unknown} ctx
+   * @param {number} budgetMs
+   * @returns {Promise<import("./replies.js").Decision>}
+   */
+  async recall(event, ctx, budgetMs) {
+    const { toolAuthority, ...rest } = record(ctx);
+    const run = text(ctx, "runId");
+    if (run === undefined || !this.#recalls.take(run)) return NO_ANSWER;
+    if (toolAuthority && !(/** @type {import("./api.js").ToolAuthority} */ (toolAuthority).allows("kb_search"))) return NO_ANSWER;
+    const prompt = { ...record(event), messages: [] };
+    return this.#link.during(() => this.#decisions.ask("knowhub_recall", prompt, rest, budgetMs));
+  }
+
+  /**
+   * Adds what the gateway itself tells the model of a group: skipped messages are told once.
+   *
+   * @param {unknown} ctx of before_prompt_build
+   */
+  #withHistory(ctx) {
+    const { key } = placeOf(undefined, ctx);
+    const heldMessageIds = this.options.triage.enabled && isGroup(key) ? this.gate.history(key, text(ctx, "runId")) : [];
+    return heldMessageIds.length === 0 ? ctx : { ...record(ctx), heldMessageIds };
+  }
+
+  /**
+   * Calls a service endpoint; see {@link Calls.call}.
    *
    * @param {string} subject
    * @param {object} body
    * @param {number} budgetMs
    * @param {AbortSignal} [signal]
-   * @returns {Promise<unknown>} the reply's JSON
    */
-  async call(subject, body, budgetMs, signal) {
-    this.#begin();
-    try {
-      const exchange = this.#exchange(subject, () => JSON.stringify(body), performance.now() + budgetMs);
-      const answer = await (signal ? Promise.race([exchange, aborted(signal)]) : exchange);
-      switch (answer.outcome) {
-        case "answered":
-          break;
-        case "late":
-          throw new Error(`no answer within ${budgetMs / 1000} s`);
-        case "nobody":
-          this.warnOnce(`nobody answers ${subject}: is a consumer running?`);
-          throw new Error("no service answers; is intenthint running with KnowHub enabled?");
-        default:
-          throw new Error(`no connection to NATS (${this.#connection.lastError || "not connected"})`);
-      }
-      const reason = answer.headers?.get("Nats-Service-Error");
-      const reply = parse(answer.body);
-      if (reason) throw new Error(reason);
-      if (reply === undefined) throw new Error("the reply is not JSON");
-      const error = /** @type {any} */ (reply)?.error;
-      if (typeof error === "string" && error !== "") throw new Error(error);
-      return reply;
-    } finally {
-      this.#end();
-    }
+  call(subject, body, budgetMs, signal) {
+    return this.#link.during(() => this.#calls.call(subject, body, budgetMs, signal));
   }
 
   /**
-   * Queues an event for the stream. It returns at once and never throws.
+   * Queues an event for the stream; see {@link Events.tell}. Nothing is told of chats that the rules
+   * exclude. It never throws.
    *
    * @param {string} hook
    * @param {unknown} event
    * @param {unknown} ctx
    */
   tell(hook, event, ctx) {
-    try {
-      const id = randomUUID();
-      const limit = Math.min(this.options.buffer.eventBytes, this.#maxBody());
-      const body = encodeBody({ hook, event, ctx, ts: Date.now(), id }, limit, EVERYTHING);
-      if (body === undefined) {
-        this.counters.failed++;
-        this.warnOnce(`${hook}: the event is too large`);
-        return;
-      }
-      const { agent, session } = addressOf(event, ctx);
-      this.counters.told++;
-      this.#outbox.push({ subject: eventSubject(this.options.subjectPrefix, hook, agent, session), id, body });
-      this.open();
-      if (this.#busy === 0) this.#rest();
-    } catch (error) {
-      this.counters.failed++;
-      this.warnOnce(`${hook}: publishing failed: ${message(error)}`);
-    }
+    const permit = this.#permits.event(hook, event, ctx);
+    if (permit) this.#events.tell(hook, event, ctx);
+    else if (permit === undefined) this.#permits.hold({ hook, event, ctx, ts: Date.now() });
+  }
+
+  /**
+   * Queues what a person said of a decision (contract §11).
+   *
+   * @param {object} event of feedback
+   * @param {{agentId?: string | undefined, sessionKey?: string | undefined, sessionId?: string | undefined}} ctx where it was said
+   */
+  feedback(event, ctx) {
+    this.#events.tell("feedback", event, ctx);
+  }
+
+  /**
+   * Reports whether the triage gate is asked about a chat.
+   *
+   * @param {string} chat a session key
+   */
+  gates(chat) {
+    return this.#permits.dispatch({}, { sessionKey: chat });
   }
 
   /**
@@ -232,16 +270,8 @@ export class Bridge {
    * @param {number} ms at most
    * @returns {Promise<boolean>} whether they are
    */
-  async flush(ms) {
-    if (this.#outbox.size === 0) return true;
-    const until = performance.now() + ms;
-    this.#begin();
-    try {
-      if (!(await this.#connection.ready(ms))) return false;
-      return await this.#outbox.drained(Math.max(1, until - performance.now()));
-    } finally {
-      this.#end();
-    }
+  flush(ms) {
+    return this.#events.flush(ms);
   }
 
   /**
@@ -251,288 +281,45 @@ export class Bridge {
    */
   async release(ms) {
     await this.flush(ms);
-    clearTimeout(this.#idle);
-    this.#wasUp = false;
-    await this.#connection.close();
+    await this.#link.close();
+    this.#events.outbox.keep();
   }
 
   /**
-   * Flushes, closes the connection and drops the events that are left. Later requests and events
-   * connect again.
+   * Flushes and closes the connection. Events that are left stay in the file, or are dropped without
+   * one. Later requests and events connect again.
    *
    * @param {number} ms limit for the flush
    */
   async close(ms) {
-    this.gateway = false;
     await this.release(ms);
-    const lost = this.#outbox.abandon();
-    if (lost > 0) this.log.warn(`${lost} events were not delivered before shutdown`);
+    await this.#events.end();
+    this.#restored = false;
   }
 
   status() {
-    const open = [...this.#breakers].filter(([, breaker]) => breaker.open);
+    const { size, kept, stored, dropped, refused } = this.#events.outbox;
     return {
-      state: this.#connection.state,
-      server: this.#connection.nc?.getServer() ?? "",
-      reason: this.#connection.lastError,
-      unhandled: [...this.#unhandled],
-      pausing: open.map(([hook, breaker]) => ({ hook, ms: breaker.pauseLeft })),
-      buffered: this.#outbox.size,
-      stored: this.#outbox.stored,
-      dropped: this.#outbox.dropped,
-      refused: this.#outbox.refused,
-      ...this.counters,
+      state: this.#link.state,
+      server: this.#link.nc?.getServer() ?? "",
+      reason: this.#link.reason,
+      ...this.#decisions.status(),
+      buffered: size,
+      kept,
+      stored,
+      dropped,
+      refused,
+      ...this.#counters,
     };
   }
 
-  /**
-   * The circuit breaker of a hook. Each hook has its own: late answers to one do not stop another.
-   *
-   * @param {string} hook
-   */
+  /** @param {string} hook */
   breaker(hook) {
-    let breaker = this.#breakers.get(hook);
-    if (!breaker) this.#breakers.set(hook, (breaker = new Breaker(this.options.breaker)));
-    return breaker;
+    return this.#decisions.breaker(hook);
   }
 
-  /**
-   * Sends a request and waits for the first reply.
-   *
-   * @param {string} subject
-   * @param {(maxBytes: number) => string | undefined} encode
-   * @param {number} deadline by performance.now()
-   * @param {string} [traceparent]
-   * @returns {Promise<{outcome: "answered" | "late" | "nobody" | "down" | "unsent", body: Uint8Array, headers?: import("@nats-io/transport-node").MsgHdrs}>}
-   */
-  async #exchange(subject, encode, deadline, traceparent) {
-    this.open();
-    const connection = this.#connection;
-    if (!(await connection.ready(deadline - performance.now()))) {
-      this.counters.skipped++;
-      return { outcome: "down", body: EMPTY };
-    }
-    const { nc } = connection;
-    const body = encode(this.#maxBody());
-    const timeout = Math.floor(deadline - performance.now());
-    if (body === undefined || timeout < 1 || !nc) {
-      this.counters.failed++;
-      this.warnOnce(`${subject}: not sent, ${body === undefined ? "too large for the server" : "no time left"}`);
-      return { outcome: "unsent", body: EMPTY };
-    }
-    const header = headers();
-    header.set("Hint-Timeout-Ms", String(timeout));
-    if (traceparent) header.set("traceparent", traceparent);
-    this.counters.asked++;
-    try {
-      const reply = await nc.request(subject, body, { timeout, headers: header });
-      this.counters.answered++;
-      return { outcome: "answered", body: reply.data, headers: reply.headers };
-    } catch (error) {
-      if (nc.isClosed()) return { outcome: "down", body: EMPTY };
-      if (error instanceof RequestError && error.isNoResponders()) {
-        this.counters.nobody++;
-        return { outcome: "nobody", body: EMPTY };
-      }
-      if (error instanceof TimeoutError) {
-        this.counters.late++;
-        return { outcome: "late", body: EMPTY };
-      }
-      this.counters.failed++;
-      this.warnOnce(`${subject}: ${message(error)}`);
-      return { outcome: "unsent", body: EMPTY };
-    }
-  }
-
-  /**
-   * Notes that nobody subscribes to a hook's requests. The consumer subscribes to the hooks that it
-   * handles and to no others (contract §2).
-   *
-   * @param {string} hook
-   */
-  #noResponders(hook) {
-    this.#unhandled.add(hook);
-    const subject = `${this.options.subjectPrefix}.request.${hook}.*`;
-    this.warnOnce(`nobody answers ${hook}: ${hook === "before_prompt_build" ? "is a consumer running?" : `no service subscribes to ${subject}`}`);
-  }
-
-  /**
-   * Reads a reply. Its body is the hook's result, passed on unchanged.
-   *
-   * @param {string} hook
-   * @param {{body: Uint8Array, headers?: import("@nats-io/transport-node").MsgHdrs}} answer
-   * @param {string | undefined} chat
-   * @param {number} tookMs
-   */
-  #result(hook, answer, chat, tookMs) {
-    const get = (/** @type {string} */ name) => answer.headers?.get(name) ?? "";
-    const result = parse(answer.body);
-    const error = get("Nats-Service-Error");
-    if (error !== "" || result === null || typeof result !== "object" || Array.isArray(result)) {
-      this.counters.garbage++;
-      this.warnOnce(`${hook}: ${error === "" ? "a reply is not a JSON object" : `the reply is an error: ${error}`}`);
-      return NO_ANSWER;
-    }
-    if (hook === "before_prompt_build" && chat !== undefined) {
-      remember(this.lastHints, chat, {
-        intent: get("Hint-Intent"),
-        source: get("Hint-Source"),
-        confidence: get("Hint-Confidence"),
-        skip: get("Hint-Skip"),
-        tookMs,
-        at: Date.now(),
-      });
-    }
-    if (Object.keys(result).length === 0) {
-      this.counters.noDecision++;
-      return { decided: true, result: undefined };
-    }
-    return { decided: true, result };
-  }
-
-  #maxBody() {
-    return (this.#connection.nc?.info?.max_payload ?? 1_048_576) - HEADER_ROOM;
-  }
-
-  #newConnection() {
-    const connection = new Connection(
-      () => connectionOptions(this.options),
-      (state, reason) => {
-        if (connection !== this.#connection) return;
-        if (state === "up") {
-          const text = `connected to NATS at ${connection.nc?.getServer()}`;
-          if (this.gateway) this.log.info(text);
-          else this.log.debug?.(text);
-          this.#wasUp = true;
-          this.#outbox.kick();
-        } else if (state === "down") {
-          const text = `no connection to NATS (${reason}); turns continue without hints, events wait`;
-          if (this.#wasUp) this.log.warn(text);
-          else this.warnOnce(text);
-          this.#wasUp = false;
-        }
-      },
-    );
-    return connection;
-  }
-
-  #newOutbox() {
-    return new Outbox({
-      limits: this.options.buffer,
-      ready: () => this.#connection.state === "up",
-      publish: (item) => this.#publish(item),
-      onDrop: () => this.warnOnce("the event buffer is full: dropping the oldest"),
-    });
-  }
-
-  /**
-   * @param {import("./outbox.js").Item} item
-   * @returns {Promise<import("./outbox.js").Outcome>}
-   */
-  async #publish({ subject, id, body, bytes = 0 }) {
-    const { nc } = this.#connection;
-    if (!nc) return "again";
-    if (bytes > this.#maxBody()) {
-      this.warnOnce("an event is larger than the server's max_payload");
-      return "refused";
-    }
-    try {
-      const expect = this.options.stream === "" ? {} : { expect: { streamName: this.options.stream } };
-      await jetstream(nc).publish(subject, body, { msgID: id, timeout: STORE_MS, ...expect });
-      return "stored";
-    } catch (error) {
-      if (nc.isClosed()) return "again";
-      this.warnOnce(`events are not stored: ${message(error)}`);
-      const denied = error instanceof RequestError && error.cause instanceof PermissionViolationError;
-      // Errors from 500 on are the server's own and may pass.
-      const invalid = error instanceof JetStreamApiError && error.status < 500;
-      return denied || invalid ? "refused" : "again";
-    }
-  }
-
-  #begin() {
-    this.#busy++;
-    clearTimeout(this.#idle);
-  }
-
-  #end() {
-    this.#busy--;
-    if (this.#busy === 0) this.#rest();
-  }
-
-  /**
-   * Closes an idle connection soon, unless this process is a gateway: `openclaw agent --local`
-   * exits only when nothing keeps it alive.
-   */
-  #rest() {
-    clearTimeout(this.#idle);
-    if (this.gateway) return;
-    this.#idle = setTimeout(() => {
-      if (this.#busy === 0 && !this.gateway) void this.close(this.#outbox.size > 0 ? 2000 : 0);
-    }, IDLE_MS).unref();
-  }
-
-  /**
-   * Logs a warning, the same one at most every ten minutes.
-   *
-   * @param {string} warning
-   */
+  /** @param {string} warning */
   warnOnce(warning) {
-    const now = performance.now();
-    const last = this.#warned.get(warning);
-    if (last !== undefined && now - last < 600_000) return;
-    remember(this.#warned, warning, now);
-    this.log.warn(warning);
+    this.#warnings.once(warning);
   }
-}
-
-const EMPTY = new Uint8Array();
-const NO_ANSWER = Object.freeze({ decided: false, result: undefined });
-
-/**
- * A promise that rejects when a signal is aborted.
- *
- * @param {AbortSignal} signal
- * @returns {Promise<never>}
- */
-function aborted(signal) {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(new Error("cancelled"));
-    signal.addEventListener("abort", () => reject(new Error("cancelled")), { once: true });
-  });
-}
-
-/**
- * @param {Uint8Array} body
- * @returns {unknown} undefined when it is not JSON
- */
-function parse(body) {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch {
-    return undefined;
-  }
-}
-
-/**
- * Sets an entry of a map that keeps the newest 500.
- *
- * @template T
- * @param {Map<string, T>} map
- * @param {string} key
- * @param {T} value
- */
-function remember(map, key, value) {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > 500) map.delete(/** @type {string} */ (map.keys().next().value));
-}
-
-/**
- * The options of the connection, as a key: another key needs another connection.
- *
- * @param {Options} o
- */
-function linkOf(o) {
-  return JSON.stringify([o.natsUrl, o.natsPort, o.natsCreds, o.natsNkey, o.natsCa, o.natsCert, o.natsKey, o.natsInboxPrefix]);
 }

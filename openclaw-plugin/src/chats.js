@@ -1,4 +1,4 @@
-// The chats in which hints are off, kept in the gateway's state directory.
+// The chats in which hints, or the triage gate, are off, kept in the gateway's state directory.
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -24,7 +24,7 @@ export class Chats {
       const chats = JSON.parse(readFileSync(file, "utf8"));
       this.#off = new Set(Array.isArray(chats) ? chats.filter((chat) => typeof chat === "string") : []);
     } catch {
-      // Missing or unreadable: hints are on everywhere.
+      // Missing or unreadable: on everywhere.
     }
   }
 
@@ -34,7 +34,7 @@ export class Chats {
   }
 
   /**
-   * Switches hints off or on for a chat.
+   * Switches off or on for a chat.
    *
    * @param {string} chat
    * @param {boolean} off

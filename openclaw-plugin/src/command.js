@@ -1,49 +1,77 @@
-// The /hint command: status, and hints on or off for this chat.
+// The /hint command: status, what a person says of the last hint, and hints on or off for this chat.
 
 /**
  * @param {import("./bridge.js").Bridge} bridge
  * @param {import("./chats.js").Chats} chats
  * @param {import("./api.js").CommandContext} ctx
+ * @param {string[]} [missing] rights that the plugin lacks
  * @returns {{text: string}}
  */
-export function hintCommand(bridge, chats, ctx) {
-  const action = (ctx.args ?? "").trim().toLowerCase() || "status";
+export function hintCommand(bridge, chats, ctx, missing = []) {
+  const [word = "", intent, ...more] = (ctx.args ?? "").trim().split(/\s+/);
+  const action = word.toLowerCase() || "status";
   const chat = ctx.sessionKey ?? ctx.sessionId;
   switch (action) {
     case "status":
-      return { text: statusText(bridge, chats, chat) };
+      return { text: statusText(bridge, chats, chat, missing) };
     case "on":
     case "off":
       if (chat === undefined) return { text: "There is no session here, so hints cannot be switched on or off." };
       return { text: `Hints are ${action} for this chat${chats.set(chat, action === "off") ? "" : " until the gateway restarts"}.` };
+    case "right":
+    case "wrong":
+      if (more.length > 0 || (action === "right" && intent !== undefined)) return { text: "Use /hint right, /hint wrong, or /hint wrong INTENT with the intent that is right." };
+      return { text: mark(bridge, ctx, chat, action, intent?.toUpperCase()) };
     default:
-      return { text: `There is no /hint ${action}. Use /hint status, /hint on or /hint off.` };
+      return { text: `There is no /hint ${action}. Use /hint status, right, wrong, on or off.` };
   }
+}
+
+/**
+ * Publishes what a person says of the chat's last hint.
+ *
+ * @param {import("./bridge.js").Bridge} bridge
+ * @param {import("./api.js").CommandContext} ctx
+ * @param {string | undefined} chat
+ * @param {"right" | "wrong"} verdict
+ * @param {string | undefined} intent the one that is right
+ */
+function mark(bridge, ctx, chat, verdict, intent) {
+  const last = chat === undefined ? undefined : bridge.lastHints.get(chat);
+  if (!last || last.run === "") return "No hint was asked for here since the gateway started.";
+  const instead = intent === undefined ? {} : { intent };
+  const by = ctx.senderId === undefined ? {} : { by: ctx.senderId };
+  bridge.feedback({ kind: "hint", runId: last.run, verdict, ...instead, ...by }, { agentId: ctx.agentId, sessionKey: ctx.sessionKey, sessionId: last.session ?? ctx.sessionId });
+  const said = last.intent === "" ? "no hint" : last.intent;
+  return `Noted: ${said} is ${verdict}${intent === undefined ? "" : `, ${intent} is right`}.`;
 }
 
 /**
  * @param {import("./bridge.js").Bridge} bridge
  * @param {import("./chats.js").Chats} chats
  * @param {string | undefined} chat
+ * @param {string[]} missing
  */
-function statusText(bridge, chats, chat) {
+function statusText(bridge, chats, chat, missing) {
   const s = bridge.status();
   const lines = [
     s.state === "up" ? `NATS: connected to ${s.server}` : `NATS: not connected${s.reason === "" ? "" : ` (${s.reason})`}`,
     `Hints for this chat: ${chats.isOff(chat) ? "off" : "on"}`,
     `Last hint here: ${lastHintText(chat === undefined ? undefined : bridge.lastHints.get(chat))}`,
     `Asked ${s.asked}: ${s.answered} answered (${s.noDecision} without a decision, ${s.garbage} unusable), ${s.late} late, ${s.nobody} without a responder; ${s.skipped} not asked`,
-    `Events: ${s.told} published, ${s.stored} stored, ${s.buffered} waiting, ${s.dropped} dropped, ${s.refused} refused`,
+    `Events: ${s.told} published, ${s.stored} stored, ${s.buffered} waiting${s.kept > 0 ? ` (${s.kept} on disk)` : ""}, ${s.dropped} dropped, ${s.refused} refused`,
   ];
+  for (const right of missing) lines.push(right.replace(/^n/, "N"));
   for (const hook of s.unhandled) lines.push(`Nobody answers ${hook}`);
   for (const { hook, ms } of s.pausing) lines.push(`Pausing ${hook}: late answers; next try in ${Math.ceil(ms / 1000)} s`);
   return lines.join("\n");
 }
 
-/** @param {import("./bridge.js").LastHint | undefined} hint */
+/** @param {import("./decisions.js").LastHint | undefined} hint */
 function lastHintText(hint) {
   if (!hint) return "none yet";
   const when = `${hint.tookMs.toFixed(1)} ms, at ${new Date(hint.at).toISOString()}`;
   if (hint.intent === "") return `no hint${hint.skip === "" ? "" : ` (${hint.skip})`}, ${when}`;
-  return `${hint.intent} ${hint.confidence} from ${hint.source}, ${when}`;
+  const known = hint.skip === "" ? "" : `, not said (${hint.skip})`;
+  return `${hint.intent} ${hint.confidence} from ${hint.source}${known}, ${when}`;
 }

@@ -29,12 +29,16 @@ export const VERSION = manifest.version;
  * @property {{include: string[], exclude: string[], decide: string[], failClosed: string[]}} hooks
  * @property {{events: number, bytes: number, eventBytes: number}} buffer
  * @property {{lateAnswers: number, pauseMs: number}} breaker
- * @property {{enabled: boolean, timeoutMs: number}} triage
- * @property {{enabled: boolean, submittedBy: string}} knowhub
+ * @property {import("./eligibility.js").Rules} rules which turns get hints
+ * @property {{enabled: boolean, timeoutMs: number, groups: string[], excludeGroups: string[], history: boolean}} triage history: the gate reads what was said before
+ * @property {{enabled: boolean, submittedBy: string, recall: boolean, extraction: string}} knowhub extraction is the hook whose messages are read, or ""
  */
 
 /** Hooks that are published as events unless hooks.include says otherwise. */
 const DEFAULT_INCLUDE = manifest.configSchema.properties.hooks.properties.include.default;
+
+/** The most user turns that a consumer looks at with queryMode recent (contract §9). */
+const WINDOW_TURNS = 20;
 
 /**
  * Reads the options. A missing or invalid value becomes the default, without an error: the gateway
@@ -42,9 +46,10 @@ const DEFAULT_INCLUDE = manifest.configSchema.properties.hooks.properties.includ
  *
  * @param {unknown} raw the plugin's config object
  * @param {(path: string) => string} [resolvePath]
+ * @param {string} [mainKey] the gateway's session.mainKey
  * @returns {Options}
  */
-export function readOptions(raw, resolvePath = (path) => path) {
+export function readOptions(raw, resolvePath = (path) => path, mainKey = "") {
   const o = record(raw);
   const history = record(o.history);
   const hooks = record(o.hooks);
@@ -86,8 +91,26 @@ export function readOptions(raw, resolvePath = (path) => path) {
       lateAnswers: number(breaker.lateAnswers, 3, 1, 1000),
       pauseMs: number(breaker.pauseMs, 30_000, 0, 3_600_000),
     },
-    triage: { enabled: triage.enabled === true, timeoutMs: number(triage.timeoutMs, 5000, 1, 600_000) },
-    knowhub: { enabled: knowhub.enabled === true, submittedBy: string(knowhub.submittedBy) },
+    rules: {
+      agents: given(o.agents, ["*"]),
+      allowedChatTypes: given(o.allowedChatTypes, ["direct"]),
+      allowedChatIds: list(o.allowedChatIds),
+      deniedChatIds: list(o.deniedChatIds),
+      mainKey: string(o.mainKey) || mainKey || "main",
+    },
+    triage: {
+      enabled: triage.enabled === true,
+      timeoutMs: number(triage.timeoutMs, 5000, 1, 600_000),
+      groups: list(triage.groups),
+      excludeGroups: list(triage.excludeGroups),
+      history: number(triage.historyCount, 0, 0, 20) > 0 || triage.local === true,
+    },
+    knowhub: {
+      enabled: knowhub.enabled === true,
+      submittedBy: string(knowhub.submittedBy),
+      recall: knowhub.enabled === true && number(knowhub.recall, 0, 0, Number.MAX_SAFE_INTEGER) > 0,
+      extraction: knowhub.enabled === true && knowhub.enableServerExtraction === true ? string(knowhub.extractionTrigger) || "agent_end" : "",
+    },
   };
 }
 
@@ -110,7 +133,7 @@ export function unknownOptions(raw) {
  */
 function turns(given, queryMode) {
   if (queryMode === "message") return 0;
-  return number(given, queryMode === "full" ? Number.MAX_SAFE_INTEGER : 50, 0, Number.MAX_SAFE_INTEGER);
+  return number(given, queryMode === "full" ? Number.MAX_SAFE_INTEGER : WINDOW_TURNS, 0, Number.MAX_SAFE_INTEGER);
 }
 
 /** @param {unknown} value */
@@ -126,6 +149,17 @@ function string(value) {
 function list(value) {
   const items = Array.isArray(value) ? value : string(value).split(",");
   return items.map((item) => string(item)).filter((item) => item !== "");
+}
+
+/**
+ * A list with a default: only a list that is there and empty holds nothing.
+ *
+ * @param {unknown} value
+ * @param {string[]} otherwise
+ */
+function given(value, otherwise) {
+  const items = list(value);
+  return items.length > 0 || Array.isArray(value) ? items : otherwise;
 }
 
 /**

@@ -62,7 +62,7 @@ const CLOSED = new Map([
  * @typedef {object} Plan
  * @property {string[]} decide hooks whose result is requested
  * @property {string[]} observe hooks that are published as events
- * @property {string[]} problems parts of the configuration that cannot be applied
+ * @property {string[]} problems parts of the configuration that cannot be applied, and hooks that this version does not know
  */
 
 /**
@@ -71,30 +71,46 @@ const CLOSED = new Map([
  * @param {import("./config.js").Options} options
  * @returns {Plan}
  */
-export function planHooks({ hooks, triage }) {
-  const all = [...DECISIONS, ...OBSERVATIONS];
+export function planHooks({ hooks, triage, knowhub }) {
+  const known = [...DECISIONS, ...OBSERVATIONS];
   const problems = [];
   const decide = new Set(["before_prompt_build"]);
   if (triage.enabled) decide.add("before_dispatch");
   for (const hook of hooks.decide) {
-    if (!DECISIONS.includes(hook)) problems.push(`hooks.decide: ${hook} is not a decision hook`);
+    if (OBSERVATIONS.includes(hook)) problems.push(`hooks.decide: ${hook} is not a decision hook`);
     else if (SYNCHRONOUS.has(hook)) problems.push(`hooks.decide: the gateway does not wait for a result of ${hook}`);
-    else decide.add(hook);
+    else {
+      if (!DECISIONS.includes(hook)) problems.push(`hooks.decide: this version does not know ${hook}`);
+      decide.add(hook);
+    }
   }
   for (const hook of hooks.failClosed) {
     if (!CLOSED.has(hook)) problems.push(`hooks.failClosed: ${hook} cannot fail closed`);
     else if (!decide.has(hook)) problems.push(`hooks.failClosed: ${hook} is not in hooks.decide`);
   }
   for (const pattern of [...hooks.include, ...hooks.exclude]) {
-    if (!all.some((hook) => matches(pattern, hook))) problems.push(`hooks: ${pattern} matches no hook`);
+    if (known.some((hook) => matches(pattern, hook))) continue;
+    problems.push(pattern.includes("*") ? `hooks: ${pattern} matches no hook` : `hooks: this version does not know ${pattern}`);
   }
-  const observe = all.filter(
+  const include = [...hooks.include, knowhub.extraction, ...(triage.enabled && triage.history ? ["message_sent"] : [])];
+  const unknown = hooks.include.filter((name) => !name.includes("*") && !known.includes(name));
+  const observe = [...known, ...unknown].filter(
     (hook) =>
       !decide.has(hook) &&
-      hooks.include.some((pattern) => matches(pattern, hook)) &&
+      include.some((pattern) => matches(pattern, hook)) &&
       !hooks.exclude.some((pattern) => matches(pattern, hook)),
   );
   return { decide: [...decide], observe, problems };
+}
+
+/**
+ * Reports whether the operator has listed a hook to be published.
+ *
+ * @param {import("./config.js").Options} options
+ * @param {string} hook
+ */
+export function isListed({ hooks }, hook) {
+  return hooks.include.some((pattern) => matches(pattern, hook));
 }
 
 /**

@@ -1,4 +1,5 @@
-// A bounded queue of events: published in order, and again until the stream has them.
+// A bounded queue of events: published in order, and again until the stream has them. What has to wait
+// is kept in a file as well.
 
 /**
  * @typedef {object} Item
@@ -7,6 +8,7 @@
  * @property {string} body
  * @property {number} [bytes]
  * @property {number} [attempts]
+ * @property {boolean} [kept] whether it is in the file
  */
 
 /**
@@ -33,6 +35,12 @@ export class Outbox {
   /** @type {NodeJS.Timeout | undefined} */
   #retry;
   #pause = 0;
+  /** Nothing of the last batch was stored. */
+  #failing = false;
+  /** @type {import("./spool.js").Spool | undefined} */
+  #spool;
+  /** @type {Promise<Item[]> | undefined} */
+  #loading;
 
   stored = 0;
   dropped = 0;
@@ -43,17 +51,26 @@ export class Outbox {
    * @param {{events: number, bytes: number}} options.limits
    * @param {(item: Item) => Promise<Outcome>} options.publish never rejects
    * @param {() => boolean} options.ready whether publishing makes sense now
-   * @param {(dropped: number) => void} [options.onDrop]
+   * @param {() => boolean} [options.away] whether it will not for a while
+   * @param {() => void} [options.onDrop]
+   * @param {() => void} [options.onEmpty]
    */
-  constructor({ limits, publish, ready, onDrop = () => {} }) {
+  constructor({ limits, publish, ready, away = () => false, onDrop = () => {}, onEmpty = () => {} }) {
     this.limits = limits;
     this.publish = publish;
     this.ready = ready;
+    this.away = away;
     this.onDrop = onDrop;
+    this.onEmpty = onEmpty;
   }
 
   get size() {
     return this.#items.length;
+  }
+
+  /** How many of the events are in the file. */
+  get kept() {
+    return this.#items.filter((item) => item.kept).length;
   }
 
   /**
@@ -65,6 +82,47 @@ export class Outbox {
     item.bytes = Buffer.byteLength(item.body);
     this.#items.push(item);
     this.#bytes += item.bytes;
+    this.#trim();
+    this.keep();
+    this.kick();
+  }
+
+  /**
+   * Uses a file for events that wait, and takes those that it holds: they come before the others.
+   *
+   * @param {import("./spool.js").Spool} spool
+   */
+  async restore(spool) {
+    this.#spool = spool;
+    const loading = (this.#loading = spool.load());
+    const items = await loading;
+    this.#loading = undefined;
+    for (const item of items) {
+      item.kept = true;
+      item.bytes = Buffer.byteLength(item.body);
+      this.#bytes += item.bytes;
+    }
+    this.#items.splice(this.#inFlight, 0, ...items);
+    this.#trim();
+    this.keep();
+    this.kick();
+  }
+
+  /** Writes the events that wait into the file, unless they are about to be published. */
+  keep() {
+    if (!this.#spool || this.#loading || !(this.#failing || this.away())) return;
+    this.#save();
+  }
+
+  #save() {
+    const fresh = this.#items.filter((item) => !item.kept);
+    if (fresh.length === 0) return;
+    for (const item of fresh) item.kept = true;
+    this.#spool?.keep(fresh, this.#items, this.limits);
+  }
+
+  /** Drops the oldest events beyond the limits, but none in flight. */
+  #trim() {
     let dropped = 0;
     while (
       (this.#items.length > this.limits.events || this.#bytes > this.limits.bytes) &&
@@ -76,14 +134,13 @@ export class Outbox {
     }
     if (dropped > 0) {
       this.dropped += dropped;
-      this.onDrop(this.dropped);
+      this.onDrop();
     }
-    this.kick();
   }
 
   /** Starts to publish when there are events and a connection. */
   kick() {
-    if (this.#pumping || this.#items.length === 0 || !this.ready()) return;
+    if (this.#pumping || this.#loading || this.#items.length === 0 || !this.ready()) return;
     clearTimeout(this.#retry);
     this.#pumping = true;
     void this.#pump();
@@ -109,11 +166,13 @@ export class Outbox {
       });
       this.#items.splice(0, batch.length, ...keep);
       again = keep.length > 0;
+      this.#failing = keep.length === batch.length;
       if (some) this.#pause = 0;
     }
     this.#pumping = false;
-    if (this.#items.length === 0) this.#wake();
-    else if (this.ready()) {
+    if (this.#items.length === 0) this.#emptied();
+    else this.keep();
+    if (this.#items.length > 0 && this.ready()) {
       this.#pause = Math.min(5000, this.#pause * 2 || 100);
       this.#retry = setTimeout(() => this.kick(), this.#pause).unref();
     }
@@ -139,17 +198,30 @@ export class Outbox {
   }
 
   /**
-   * Drops all events that are not in flight.
+   * Ends the queue: events that are not in flight stay in the file, or are dropped without one.
    *
-   * @returns {number} how many
+   * @returns {Promise<{kept: number, lost: number}>} how many
    */
-  abandon() {
+  async abandon() {
     clearTimeout(this.#retry);
-    const lost = this.#items.splice(this.#inFlight);
-    for (const item of lost) this.#bytes -= item.bytes ?? 0;
-    this.dropped += lost.length;
+    const spool = this.#spool;
+    await this.#loading;
+    if (spool) this.#save();
+    const left = this.#items.splice(this.#inFlight);
+    for (const item of left) this.#bytes -= item.bytes ?? 0;
     this.#wake();
-    return lost.length;
+    this.#spool = undefined;
+    await spool?.settled();
+    if (spool) return { kept: left.length, lost: 0 };
+    this.dropped += left.length;
+    return { kept: 0, lost: left.length };
+  }
+
+  #emptied() {
+    this.#spool?.clear();
+    this.#failing = false;
+    this.onEmpty();
+    this.#wake();
   }
 
   #wake() {

@@ -1,15 +1,17 @@
 // Message bodies: the two arguments of a hook as one JSON object (contract §3).
 
+import { encodeMessages, lastRun, lastTurns, outcomeOf } from "./messages.js";
 import { DEFAULT_LIMITS, sanitize } from "./sanitize.js";
-import { record, text } from "./values.js";
+import { record } from "./values.js";
 
 /**
  * Limits of the conversation in a body.
  *
  * @typedef {object} History
- * @property {number} turns user messages, counted from the end, each with what follows it
+ * @property {number} turns answered user messages, counted from the end, each with what follows it
  * @property {number} bytes all messages together
  * @property {boolean} textOnly only text of users and assistants: no tools, thinking or images
+ * @property {boolean} [runs] agent_end holds the run's messages, not only its outcome
  */
 
 /**
@@ -52,7 +54,7 @@ export function encodeBody(body, maxBytes, history) {
       const name = `${first ? "" : ","}${JSON.stringify(field)}:`;
       const space = room - name.length - 2;
       if (space < 0) continue;
-      const messages = `[${encodeMessages(messagesOf(hook, body.event, field), Math.min(space, history.bytes), history, limits)}]`;
+      const messages = `[${encodeMessages(messagesOf(hook, body.event, field, history), Math.min(space, history.bytes), history.textOnly || hook === "agent_end", limits)}]`;
       out += name + messages;
       room -= name.length + Buffer.byteLength(messages);
       first = false;
@@ -75,75 +77,19 @@ function isMessages(event, key) {
 }
 
 /**
- * The messages of an event that are sent. agent_end holds the whole session; the run is what follows
- * the last user message (contract §8).
+ * The messages of an event that are sent. agent_end holds the whole session; what a run came to is in
+ * its last messages.
  *
  * @param {string} hook
  * @param {unknown} event
  * @param {string} field
- * @returns {unknown[]}
- */
-function messagesOf(hook, event, field) {
-  const messages = /** @type {any} */ (event)[field];
-  return hook === "agent_end" ? lastTurns(messages, 1) : messages;
-}
-
-/**
- * The messages from the n-th user message from the end on, or all when there are fewer.
- *
- * @param {unknown[]} messages
- * @param {number} n
- * @returns {unknown[]}
- */
-export function lastTurns(messages, n) {
-  if (n <= 0) return [];
-  let seen = 0;
-  for (let i = messages.length - 1; i >= 0; i--) {
-    if (text(messages[i], "role") === "user" && ++seen === n) return messages.slice(i);
-  }
-  return messages;
-}
-
-/**
- * The newest messages that fit, as elements of a JSON array.
- *
- * @param {unknown[]} messages
- * @param {number} bytes
  * @param {History} history
- * @param {import("./sanitize.js").Limits} limits
+ * @returns {unknown[]}
  */
-function encodeMessages(messages, bytes, history, limits) {
-  const kept = [];
-  const turns = lastTurns(messages, history.turns);
-  for (let i = turns.length - 1; i >= 0; i--) {
-    const message = history.textOnly ? textOf(turns[i], limits) : sanitize(turns[i], limits);
-    if (message === undefined) continue;
-    const json = JSON.stringify(message);
-    bytes -= Buffer.byteLength(json) + 1;
-    if (bytes < 0) break;
-    kept.push(json);
-  }
-  return kept.toReversed().join(",");
-}
-
-/**
- * The text of a user's or an assistant's message, which is all that a classifier reads (contract
- * §5).
- *
- * @param {unknown} message
- * @param {import("./sanitize.js").Limits} limits
- * @returns {unknown} undefined for other roles
- */
-function textOf(message, limits) {
-  const role = text(message, "role");
-  if (role !== "user" && role !== "assistant") return undefined;
-  try {
-    const { content, timestamp } = /** @type {Record<string, unknown>} */ (message);
-    const parts = Array.isArray(content) ? content.filter((part) => part?.type === "text") : content;
-    return sanitize({ role, content: parts, timestamp }, limits);
-  } catch {
-    return undefined; // a getter that throws
-  }
+function messagesOf(hook, event, field, history) {
+  const messages = /** @type {any} */ (event)[field];
+  if (hook === "agent_end") return history.runs ? lastRun(messages) : outcomeOf(messages);
+  return lastTurns(messages, history.turns);
 }
 
 /**

@@ -2,16 +2,25 @@
 
 /**
  * @param {unknown} object
- * @param {string} field
- * @returns {string | undefined} the field when it is a non-empty string
+ * @param {string} name
+ * @returns {unknown} undefined when there is no such field
  */
-export function text(object, field) {
+export function field(object, name) {
   try {
-    const value = /** @type {Record<string, unknown> | null | undefined} */ (object)?.[field];
-    return typeof value === "string" && value !== "" ? value : undefined;
+    return /** @type {Record<string, unknown> | null | undefined} */ (object)?.[name];
   } catch {
     return undefined; // a getter that throws
   }
+}
+
+/**
+ * @param {unknown} object
+ * @param {string} name
+ * @returns {string | undefined} the field when it is a non-empty string
+ */
+export function text(object, name) {
+  const value = field(object, name);
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { VERSION, readOptions, unknownOptions } from "../src/config.js";
@@ -29,12 +29,52 @@ test("manifest: has every field that the consumer reads", () => {
 test("manifest: hints and groups name existing fields", () => {
   for (const path of Object.keys(manifest.uiHints)) {
     let node = schema;
-    for (const step of path.split(".")) {
+    for (const step of path.replace("[]", "").split(".")) {
       assert.ok(node.properties?.[step], path);
       node = node.properties[step];
     }
   }
-  for (const group of manifest.configGroups) for (const name of group.properties) assert.ok(schema.properties[name], name);
+  const grouped = manifest.configGroups.flatMap((/** @type {any} */ group) => group.properties);
+  assert.deepEqual(grouped.toSorted(), Object.keys(schema.properties).toSorted(), "every option is in one group");
+  for (const name of grouped) assert.ok(manifest.uiHints[name].label, name);
+});
+
+test("manifest: an unknown option is refused wherever the names are known", () => {
+  /** @param {any} node @param {string} path */
+  const closed = (node, path) => {
+    if (node.properties) assert.equal(node.additionalProperties, false, path);
+    for (const [name, child] of Object.entries(node.properties ?? {})) closed(child, `${path}.${name}`);
+  };
+  closed(schema, "config");
+});
+
+test("manifest: what may hold a credential is sensitive", () => {
+  for (const path of ["natsUrl", "natsUrl[]", "natsCreds", "natsNkey", "natsKey", "knowhub.token"]) assert.equal(manifest.uiHints[path].sensitive, true, path);
+});
+
+test("package: is what the gateway and a registry want", () => {
+  const pkg = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  const gateway = JSON.parse(source("test/e2e/openclaw/package.json")).dependencies.openclaw;
+  assert.deepEqual(pkg.openclaw.compat, { pluginApi: `>=${gateway}`, minGatewayVersion: gateway });
+  assert.deepEqual(pkg.openclaw.build, { openclawVersion: gateway, pluginSdkVersion: gateway });
+  assert.equal(pkg.peerDependencies.openclaw, pkg.openclaw.compat.pluginApi);
+  assert.equal(pkg.openclaw.install.minHostVersion, pkg.openclaw.compat.pluginApi);
+  for (const file of pkg.files) assert.ok(existsSync(new URL(`../${file}`, import.meta.url)), file);
+  assert.equal(source("openclaw-plugin/LICENSE"), source("LICENSE"));
+});
+
+test("package: has the consumer's version", () => {
+  assert.equal(/const version = "([^"]+)"/.exec(source("cmd/consumer/version.go"))?.[1], VERSION);
+});
+
+test("package: links of the README lead into the package or out of the repository", () => {
+  const pkg = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  const headings = [...source("openclaw-plugin/README.md").matchAll(/^#+ (.+)$/gm)].map(([, text = ""]) => text.toLowerCase().replaceAll(/[^\w -]/g, "").replaceAll(" ", "-"));
+  for (const [, target = ""] of source("openclaw-plugin/README.md").matchAll(/\]\(([^)]+)\)/g)) {
+    if (target.startsWith("https://")) continue;
+    if (target.startsWith("#")) assert.ok(headings.includes(target.slice(1)), target);
+    else assert.ok(pkg.files.some((/** @type {string} */ file) => target === file || target.startsWith(`${file}/`)), target);
+  }
 });
 
 test("manifest: the defaults are those of the plugin", () => {
@@ -85,7 +125,7 @@ test("hooks: the catalogue is the consumer's", () => {
   const rows = [...go.matchAll(/^\t(?:"(\w+)"|(Hook\w+)):\s+(Decision|Observation),/gm)];
   /** @param {string} kind */
   const named = (kind) => rows.filter((row) => row[3] === kind).map((row) => row[1] ?? constants.get(row[2] ?? ""));
-  const older = ["before_agent_start", "subagent_spawning", "deactivate", "turn_begun"];
+  const older = ["before_agent_start", "subagent_spawning", "deactivate", "turn_begun", "feedback"];
   assert.deepEqual(named("Decision").filter((hook) => !older.includes(hook ?? "")).toSorted(), DECISIONS.toSorted());
   assert.deepEqual(named("Observation").filter((hook) => !older.includes(hook ?? "")).toSorted(), OBSERVATIONS.toSorted());
 });
@@ -101,8 +141,7 @@ for (const [name, raw, check] of /** @type {Array<[string, any, (plan: import(".
     (plan) => {
       assert.deepEqual(plan.decide, ["before_prompt_build"]);
       assert.deepEqual(plan.problems, []);
-      for (const hook of ["after_tool_call", "agent_end", "session_end", "message_received"]) assert.ok(plan.observe.includes(hook), hook);
-      for (const hook of ["llm_input", "before_prompt_build", "before_tool_call"]) assert.ok(!plan.observe.includes(hook), hook);
+      assert.deepEqual(plan.observe.toSorted(), ["after_compaction", "after_tool_call", "agent_end", "session_end", "session_start"], "what hints use");
     },
   ],
   ["with triage", { triage: { enabled: true } }, (plan) => assert.deepEqual(plan.decide, ["before_prompt_build", "before_dispatch"])],
@@ -121,7 +160,21 @@ for (const [name, raw, check] of /** @type {Array<[string, any, (plan: import(".
   ["a decision where nobody waits", { hooks: { decide: ["tool_result_persist"] } }, (plan) => assert.match(plan.problems.join(), /does not wait/)],
   ["closed without a decision", { hooks: { failClosed: ["before_tool_call"] } }, (plan) => assert.match(plan.problems.join(), /not in hooks.decide/)],
   ["closed where that is impossible", { hooks: { failClosed: ["before_prompt_build"] } }, (plan) => assert.match(plan.problems.join(), /cannot fail closed/)],
-  ["a typo", { hooks: { include: ["agent_ended"] } }, (plan) => assert.match(plan.problems.join(), /agent_ended matches no hook/)],
+  ["a pattern without a hook", { hooks: { include: ["agent_ended*"] } }, (plan) => assert.match(plan.problems.join(), /agent_ended\* matches no hook/)],
+  [
+    "hooks of a later gateway",
+    { hooks: { include: ["after_dream"], decide: ["before_dream"] } },
+    (plan) => {
+      assert.deepEqual(plan.observe, ["after_dream"]);
+      assert.deepEqual(plan.decide, ["before_prompt_build", "before_dream"]);
+      assert.deepEqual(plan.problems, ["hooks.decide: this version does not know before_dream", "hooks: this version does not know after_dream"]);
+    },
+  ],
+  [
+    "with extraction before compaction",
+    { knowhub: { enabled: true, enableServerExtraction: true, extractionTrigger: "before_compaction" } },
+    (plan) => assert.ok(plan.observe.includes("before_compaction")),
+  ],
 ])) {
   test(`planHooks: ${name}`, () => check(planHooks(readOptions(raw))));
 }

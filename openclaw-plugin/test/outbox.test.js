@@ -130,7 +130,7 @@ test("Outbox: nothing is given up while nothing is stored", async () => {
   }
   assert.equal(box.size, 5);
   assert.equal(box.refused, 0);
-  assert.equal(box.abandon(), 5);
+  assert.deepEqual(await box.abandon(), { kept: 0, lost: 5 });
   assert.equal(box.size, 0);
   assert.equal(box.dropped, 5);
 });

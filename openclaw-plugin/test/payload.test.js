@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { encodeBody, lastTurns, traceparentOf } from "../src/payload.js";
+import { lastTurns } from "../src/messages.js";
+import { encodeBody, traceparentOf } from "../src/payload.js";
 import { samples } from "./samples.js";
 
 const ALL = { turns: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, textOnly: false };
@@ -74,11 +75,11 @@ test("encodeBody: a history of texts leaves out tools, thinking and images", () 
 });
 
 test("encodeBody: the last turns", () => {
-  const messages = [user("1"), assistant("1a"), user("2"), user("3"), assistant("3a")];
+  const messages = [user("1"), assistant("1a"), user("2"), user("3"), assistant("3a"), user("4")];
   for (const [turns, first] of /** @type {Array<[number, unknown]>} */ ([
     [0, undefined],
     [1, user("3")],
-    [2, user("2")],
+    [2, user("1")],
     [9, user("1")],
   ])) {
     const body = encode("before_prompt_build", { prompt: "p", messages }, {}, MB, { ...ALL, turns });
@@ -135,23 +136,62 @@ function outcome(messages) {
   return { result: "", failure };
 }
 
-test("encodeBody: agent_end holds the run, and the outcome stays the same", () => {
-  let shorter = 0;
+test("encodeBody: agent_end holds its outcome alone, and that stays the same", () => {
   for (const { scenario, event, ctx } of samples("agent_end")) {
     const body = encode("agent_end", event, ctx);
     const { messages, ...rest } = body.event;
     assert.deepEqual(outcome(messages), outcome(event.messages), scenario);
-    assert.deepEqual(messages, lastTurns(event.messages, 1), scenario);
+    assert.ok(messages.length <= 2, scenario);
+    for (const message of messages) {
+      assert.equal(message.role, "assistant", scenario);
+      for (const key of Object.keys(message)) assert.ok(["role", "content", "stopReason", "errorMessage"].includes(key), key);
+    }
     const { messages: _, ...want } = event;
     assert.deepEqual(rest, want, scenario);
-    if (messages.length < event.messages.length) shorter++;
     assert.deepEqual(outcome(encode("agent_end", event, ctx, 4096).event.messages), outcome(event.messages), scenario);
   }
-  assert.ok(shorter > 0, "some sample has more than one turn");
 });
 
-test("encodeBody: agent_end without a user message keeps what there is", () => {
-  assert.deepEqual(encode("agent_end", { messages: [assistant("announced")] }).event.messages, [assistant("announced")]);
+const failed = { role: "assistant", content: [], stopReason: "error", errorMessage: "HTTP 500" };
+const call = { role: "assistant", content: [{ type: "thinking", thinking: "secret" }, { type: "toolCall", id: "c", name: "read" }], stopReason: "toolUse" };
+
+for (const [name, messages, want] of /** @type {Array<[string, any[], any]>} */ ([
+  ["nothing but an answer", [assistant("announced")], { result: "announced", failure: "" }],
+  ["no answer", [assistant("old"), user("x")], { result: "", failure: "" }],
+  ["a failure after a text", [user("x"), assistant("so far"), failed], { result: "so far", failure: "HTTP 500" }],
+  ["a text after a failure", [user("x"), failed, assistant("Done.")], { result: "Done.", failure: "" }],
+  ["a call after a text", [user("x"), assistant("I look"), call], { result: "I look", failure: "" }],
+  ["no messages", [], { result: "", failure: "" }],
+])) {
+  test(`encodeBody: the outcome of agent_end with ${name}`, () => {
+    assert.deepEqual(outcome(messages), want);
+    const sent = encode("agent_end", { messages }).event.messages;
+    assert.deepEqual(outcome(sent), want);
+    assert.doesNotMatch(JSON.stringify(sent), /secret|toolCall/);
+  });
+}
+
+test("encodeBody: agent_end holds the run's texts where experiences are extracted from it", () => {
+  const messages = [user("old"), assistant("old"), user("x"), call, { role: "toolResult", content: "big" }, assistant("Done.")];
+  const sent = encode("agent_end", { messages }, {}, MB, { ...ALL, runs: true }).event.messages;
+  assert.deepEqual(texts(sent), ["x", "Done."]);
+  assert.doesNotMatch(JSON.stringify(sent), /secret|toolCall|big/);
+});
+
+test("encodeBody: a message is its role, its text and where it came from", () => {
+  const given = { role: "user", content: [{ type: "text", text: "hi", signature: "s" }, { type: "image", data: "aGk=" }], provenance: { kind: "inter_session", sourceSessionKey: "k" }, timestamp: 1, usage: {} };
+  assert.deepEqual(encode("before_prompt_build", { messages: [given] }, {}, MB, TEXTS).event.messages, [
+    { role: "user", content: "hi", provenance: { kind: "inter_session" } },
+  ]);
+  const odd = [{ role: "user", content: { odd: 1 } }, { role: "user" }, { role: "system", content: "x" }, null, { role: "assistant", content: [null, 7, { type: "text" }] }];
+  assert.deepEqual(texts(encode("before_prompt_build", { messages: odd }, {}, MB, TEXTS).event.messages), []);
+});
+
+test("lastTurns: heartbeats and messages without an answer do not count", () => {
+  const messages = [user("1"), assistant("1a"), user("heartbeat poll"), assistant("HEARTBEAT_OK"), user("2"), call, user("3"), assistant("3a")];
+  assert.equal(lastTurns(messages, 1)[0], messages[6]);
+  assert.equal(lastTurns(messages, 2)[0], messages[0]);
+  assert.deepEqual(lastTurns(messages, 0), []);
 });
 
 for (const [name, trace, want] of /** @type {Array<[string, any, string | undefined]>} */ ([

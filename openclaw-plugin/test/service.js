@@ -1,6 +1,6 @@
 // Somebody else's service that decides about a hook.
 
-import { connect } from "@nats-io/transport-node";
+import { connect, headers } from "@nats-io/transport-node";
 
 /**
  * Starts a service on a connection of its own, in no queue group.
@@ -9,9 +9,10 @@ import { connect } from "@nats-io/transport-node";
  * @param {string} options.url
  * @param {string} options.subject
  * @param {(body: any) => object} options.decide the result for a request's body
+ * @param {(body: any) => Record<string, string>} [options.explain] headers of the reply
  * @param {number} [options.delayMs] before each reply
  */
-export async function startService({ url, subject, decide, delayMs = 0 }) {
+export async function startService({ url, subject, decide, explain, delayMs = 0 }) {
   const nc = await connect({ servers: url.replace("nats://", "") });
   /** @type {any[]} */
   const asked = [];
@@ -19,7 +20,9 @@ export async function startService({ url, subject, decide, delayMs = 0 }) {
     callback: (_error, msg) => {
       const body = msg.json();
       asked.push(body);
-      const reply = () => void msg.respond(JSON.stringify(decide(body)));
+      const header = headers();
+      for (const [name, value] of Object.entries(explain?.(body) ?? {})) header.set(name, value);
+      const reply = () => void msg.respond(JSON.stringify(decide(body)), { headers: header });
       if (delayMs > 0) setTimeout(reply, delayMs);
       else reply();
     },
@@ -28,6 +31,6 @@ export async function startService({ url, subject, decide, delayMs = 0 }) {
   return {
     /** Bodies of all requests, oldest first. */
     asked,
-    stop: () => nc.close(),
+    stop: () => nc.drain(),
   };
 }

@@ -1,0 +1,113 @@
+// The blocks that this system puts into prompts, and what passes for one.
+//
+// A hint is text in front of a person's message, and the person may write the same tags. No hook can
+// change a person's text without changing what is stored and shown, but the gateway takes rewrites of
+// what is sent to a model (registerTextTransforms). Our own tags carry a mark that nobody outside this
+// process knows until there; tags without it lose their "<", and the mark is taken off.
+//
+// There too, what was put in front of a message is put in front of it again in later requests: the
+// gateway keeps the message without it, and history that changes costs the provider's prompt cache.
+
+import { createHash, randomBytes } from "node:crypto";
+
+import { Recent } from "./recent.js";
+
+/** Tags of contract §5 and §6. */
+const NAMES = "(?:intention_hint_plugin|relevant-experiences|skipped-messages|knowhub-reminder)";
+
+/** Fields of a result that are text for a model. */
+const FIELDS = ["prependContext", "appendContext", "prependSystemContext", "appendSystemContext", "systemPrompt"];
+
+/** How many contexts in front of messages are remembered, at some 2 kB each. */
+const REMEMBERED = 2000;
+
+export class Blocks {
+  #secret = randomBytes(12).toString("hex");
+  /** The same for every request that a model sees: it never gets there. */
+  #mark = ` id="${this.#secret}"`;
+  /** Around the whole context in front of a message. */
+  #begin = `<${this.#secret}:`;
+  #end = `:${this.#secret}>`;
+  #history = new History(this.#begin, this.#end);
+
+  /**
+   * Marks the tags in a result.
+   *
+   * @param {object} result of before_prompt_build
+   * @returns {object}
+   */
+  mark(result) {
+    /** @type {Record<string, unknown>} */
+    const out = { ...result };
+    for (const field of FIELDS) {
+      const value = out[field];
+      if (typeof value === "string") out[field] = value.replace(new RegExp(`(</?${NAMES})>`, "g"), `$1${this.#mark}>`);
+    }
+    if (typeof out.prependContext === "string") out.prependContext = `${this.#begin}${out.prependContext}${this.#end}`;
+    return out;
+  }
+
+  /** Rewrites of all text that is sent to a model, in this order. */
+  get transforms() {
+    return {
+      input: [
+        { from: new RegExp(`<(?=[\\s\\p{Cf}/]*${NAMES}(?![\\w-])(?!${this.#mark}>))`, "giu"), to: "&lt;" },
+        { from: new RegExp(`(</?${NAMES})${this.#mark}(?=>)`, "g"), to: "$1" },
+        { from: this.#history, to: "$1$2" },
+      ],
+    };
+  }
+}
+
+/**
+ * Puts what was in front of a message there again when the message is history. It is a pattern of the
+ * marks around such a context, since a rewrite of the gateway is a pattern and a replacement: where a
+ * gateway copies the pattern, the marks are taken off and nothing else happens.
+ *
+ * The gateway rewrites the texts of a request one after the other, without a pause, and says neither
+ * which request it is nor whose. So a message is known by all texts before it and its own: a request
+ * with the same ones has the same conversation, and gets nothing of another's.
+ */
+class History extends RegExp {
+  /** @type {Recent<{at: number, context: string}>} contexts by the conversation up to their message */
+  #contexts = new Recent(REMEMBERED);
+  /** The texts of this request so far, as the gateway keeps them; undefined between requests. */
+  #texts = /** @type {import("node:crypto").Hash | undefined} */ (undefined);
+
+  /**
+   * @param {string} begin
+   * @param {string} end
+   */
+  constructor(begin, end) {
+    super(`${begin}([^]*?)${end}(\\n\\n)?`);
+  }
+
+  /**
+   * @param {string} text
+   * @returns {string}
+   */
+  [Symbol.replace](text) {
+    const given = this.exec(text);
+    const bare = given ? text.slice(0, given.index) + text.slice(given.index + given[0].length) : text;
+    const key = this.#next(bare);
+    // A copy: a part of a text would keep the whole text in memory.
+    const known = given ? { at: given.index, context: Buffer.from(given[1] + (given[2] ?? "")).toString() } : this.#contexts.get(key);
+    if (!known) return text;
+    this.#contexts.set(key, known); // the latest that were used stay
+    return bare.slice(0, known.at) + known.context + bare.slice(known.at);
+  }
+
+  /**
+   * The conversation up to a text.
+   *
+   * @param {string} bare
+   */
+  #next(bare) {
+    if (!this.#texts) {
+      this.#texts = createHash("sha256");
+      queueMicrotask(() => (this.#texts = undefined));
+    }
+    this.#texts.update(`${bare.length}:${bare}`);
+    return this.#texts.copy().digest("base64");
+  }
+}

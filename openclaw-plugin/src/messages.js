@@ -1,0 +1,130 @@
+// Messages of a conversation: which of them are sent, and how much of each.
+
+import { cut, sanitize } from "./sanitize.js";
+import { field, text } from "./values.js";
+
+/** @typedef {import("./sanitize.js").Limits} Limits */
+
+/** What an assistant says at a heartbeat, which is no part of a conversation (contract §5). */
+const HEARTBEAT_ANSWER = "HEARTBEAT_OK";
+
+/**
+ * The messages from the n-th turn from the end on, or all when there are fewer. A turn is a user
+ * message that got an answer; user messages without one do not count.
+ *
+ * @param {unknown[]} messages
+ * @param {number} n
+ * @returns {unknown[]}
+ */
+export function lastTurns(messages, n) {
+  if (n <= 0) return [];
+  let turns = 0;
+  let answered = false;
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const role = text(messages[i], "role");
+    if (role === "assistant") answered ||= isAnswer(messages[i]);
+    if (role !== "user") continue;
+    if (answered && ++turns === n) return messages.slice(i);
+    answered = false;
+  }
+  return messages;
+}
+
+/**
+ * The messages after the last user message, and that one.
+ *
+ * @param {unknown[]} messages
+ * @returns {unknown[]}
+ */
+export function lastRun(messages) {
+  return messages.slice(Math.max(0, messages.findLastIndex((message) => text(message, "role") === "user")));
+}
+
+/**
+ * The messages that the outcome of a run is read from (contract §8): the last assistant message after
+ * the last user message, and the last of them that has a text.
+ *
+ * @param {unknown[]} messages
+ * @returns {unknown[]}
+ */
+export function outcomeOf(messages) {
+  const out = [];
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const role = text(messages[i], "role");
+    if (role === "user") break;
+    if (role !== "assistant") continue;
+    const said = textsOf(messages[i]).some((part) => part.trim() !== "");
+    if (out.length === 0 || said) out.unshift(messages[i]);
+    if (said) break;
+  }
+  return out;
+}
+
+/**
+ * The part of a message that a classifier looks at (contract §5) and a session keeps (§8): role, text,
+ * where a user's message came from, and how a model's ended.
+ *
+ * @param {unknown} message
+ * @param {Limits} limits
+ * @returns {object | undefined} undefined for other roles than user and assistant
+ */
+export function spoken(message, limits) {
+  const role = text(message, "role");
+  if (role !== "user" && role !== "assistant") return undefined;
+  const texts = textsOf(message).map((part) => cut(part, limits.chars));
+  /** @type {Record<string, unknown>} */
+  const out = { role, content: texts.length === 1 ? texts[0] : texts.map((part) => ({ type: "text", text: part })) };
+  if (role === "user") {
+    const kind = text(field(message, "provenance"), "kind");
+    if (kind !== undefined) out.provenance = { kind };
+  } else if (text(message, "stopReason") === "error") {
+    out.stopReason = "error";
+    out.errorMessage = cut(text(message, "errorMessage") ?? "", limits.chars);
+  }
+  return out;
+}
+
+/**
+ * The newest messages that fit, as elements of a JSON array.
+ *
+ * @param {unknown[]} messages
+ * @param {number} bytes
+ * @param {boolean} textOnly
+ * @param {Limits} limits
+ */
+export function encodeMessages(messages, bytes, textOnly, limits) {
+  const kept = [];
+  for (let i = messages.length - 1; i >= 0; i--) {
+    const message = textOnly ? spoken(messages[i], limits) : sanitize(messages[i], limits);
+    if (message === undefined) continue;
+    const json = JSON.stringify(message);
+    bytes -= Buffer.byteLength(json) + 1;
+    if (bytes < 0) break;
+    kept.push(json);
+  }
+  return kept.toReversed().join(",");
+}
+
+/** @param {unknown} message */
+function isAnswer(message) {
+  const said = textsOf(message).join("\n").trim();
+  return said !== "" && said !== HEARTBEAT_ANSWER;
+}
+
+/**
+ * The texts of a message: its content when that is a string, else the content's text parts.
+ *
+ * @param {unknown} message
+ * @returns {string[]}
+ */
+function textsOf(message) {
+  const content = field(message, "content");
+  if (typeof content === "string") return [content];
+  if (!Array.isArray(content)) return [];
+  const texts = [];
+  for (const part of content) {
+    const said = text(part, "type") === "text" ? text(part, "text") : undefined;
+    if (said !== undefined) texts.push(said);
+  }
+  return texts;
+}
