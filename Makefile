@@ -1,4 +1,4 @@
-# The two commands of the README need no make; these are for daily work.
+# The README needs no make; these targets are for daily work.
 
 .PHONY: run test race lint fuzz bench microbench soak e2e e2e-openclaw ci
 
@@ -14,12 +14,12 @@ race:
 lint:
 	.ci/run lint
 
-# Each fuzz target for FUZZTIME.
+# Each fuzz target runs for FUZZTIME.
 FUZZTIME ?= 20s
 fuzz:
 	.ci/run fuzz $(FUZZTIME)
 
-# The hot path against its floors, as tables; BENCH=-quick for a look at it.
+# The hot path against its floors, as tables; BENCH=-quick is a short run.
 bench:
 	go run ./test/bench $(BENCH)
 
@@ -27,14 +27,14 @@ bench:
 microbench:
 	go test -run '^$$' -bench . -benchmem ./...
 
-# Faults of every kind for so long, then a check that nothing was lost or
-# doubled. FAULTS_SEED, which every run prints, repeats the choices of a run.
+# Faults of every kind for the time in SOAK, then a check that every event counted
+# exactly once. Each run prints a FAULTS_SEED, which repeats its choices.
 SOAK ?= 10m
 soak:
 	SOAK=$(SOAK) go test -count=1 -v -timeout 0 -tags e2e -run '^TestSoak' ./test/e2e
 
-# Real processes; e2e-openclaw with a real OpenClaw gateway, which is installed
-# into .cache/openclaw the first time.
+# Real processes; e2e-openclaw with a real OpenClaw gateway, which the first run
+# installs into .cache/openclaw.
 e2e: e2e-openclaw
 	go test -count=1 -tags e2e ./test/e2e/...
 
