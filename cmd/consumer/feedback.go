@@ -16,6 +16,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/text"
 	"intenthint/payload"
+	"intenthint/record"
 	"intenthint/store"
 	"intenthint/subjects"
 )
@@ -107,7 +108,7 @@ func (c *feedbackCmd) find(inv *invocation, sessions store.Store) (store.Summary
 			continue
 		}
 		has := false
-		if err := eachTurn(inv.ctx, sessions, s.Name(), func(t *store.Turn) { has = has || t.RunID == c.RunID }); err != nil {
+		if err := record.Each(inv.ctx, sessions, s.Name(), func(t *store.Turn) { has = has || t.RunID == c.RunID }); err != nil {
 			bar.clear()
 			return store.Summary{}, err
 		}

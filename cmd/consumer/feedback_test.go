@@ -13,6 +13,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/payload"
+	"intenthint/record"
 	"intenthint/store"
 )
 
@@ -44,7 +45,7 @@ func feedbackOn(t *testing.T, kind string) {
 	turns := func() map[string]*store.Turn {
 		out := map[string]*store.Turn{}
 		for _, session := range []string{"one", "two/three"} {
-			require.NoError(t, eachTurn(t.Context(), sessions, session, func(turn *store.Turn) { out[session+" "+turn.RunID] = turn }))
+			require.NoError(t, record.Each(t.Context(), sessions, session, func(turn *store.Turn) { out[session+" "+turn.RunID] = turn }))
 		}
 		return out
 	}
@@ -112,7 +113,7 @@ func feedbackOn(t *testing.T, kind string) {
 			}
 			var got []string
 			for raw := range strings.Lines(stdout) {
-				var line listedTurn
+				var line record.Turn
 				require.NoError(t, json.Unmarshal([]byte(raw), &line))
 				got = append(got, line.RunID+" "+line.Intent)
 			}

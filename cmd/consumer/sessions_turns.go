@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,11 +11,9 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"intenthint/hint/conversation"
-	"intenthint/intents"
 	"intenthint/internal/app"
 	"intenthint/internal/text"
-	"intenthint/payload"
+	"intenthint/record"
 	"intenthint/store"
 )
 
@@ -68,174 +65,37 @@ func (s *since) UnmarshalText(raw []byte) error {
 	return nil
 }
 
-// listedTurn is a line of sessions turns --jsonl. Its first fields are those of a
-// line that consumer eval reads.
-type listedTurn struct {
-	Text string `json:"text"`
-	// Intent is what a person said would have been right, else what the hint
-	// said, [intents.FallbackID] for nothing.
-	Intent string `json:"intent"`
-	// History is the conversation before the message.
-	History []payload.Turn `json:"history,omitempty"`
-	Session string         `json:"session"`
-	RunID   string         `json:"runId"`
-	// Confidence and Source are those of the classification; absent without one.
-	Confidence *float64 `json:"confidence,omitempty"`
-	Source     string   `json:"source,omitempty"`
-	// Answered is the classifier's intent if it is not Intent.
-	Answered string `json:"answered,omitempty"`
-	// Feedback is the latest that a person said.
-	Feedback *judged `json:"feedback,omitempty"`
-	// TS is when the turn began, in Unix milliseconds.
-	TS int64 `json:"ts"`
-
-	begin store.Key
-}
-
-// judged is the latest feedback on a turn.
-type judged struct {
-	store.Feedback
-	// At is RFC 3339.
-	At string `json:"at"`
-}
-
-// unlabelled reports whether all that is known of a turn's intent is that it is
-// another one.
-func (t *listedTurn) unlabelled() bool {
-	return t.Feedback != nil && t.Feedback.Verdict == payload.VerdictWrong && t.Feedback.Intent == ""
-}
-
-// listTurn returns the line of a turn. Below minConfidence nothing was said.
-func listTurn(session string, turn *store.Turn, minConfidence float64) listedTurn {
-	out := listedTurn{
-		Text: conversation.Latest(turn.Said()), Intent: intents.FallbackID, History: turn.Intent.Input,
-		Session: session, RunID: turn.RunID, TS: turn.Begin.TS, begin: turn.Begin,
-	}
-	if r := turn.Intent.Result; r != nil {
-		out.Confidence, out.Source = &r.Confidence, r.Source
-		if r.Confidence >= minConfidence {
-			out.Intent = r.Intent
-		} else if r.Intent != out.Intent {
-			out.Answered = r.Intent
-		}
-	}
-	if f := turn.Feedback; f != nil {
-		out.Feedback = &judged{f.Feedback, f.At}
-		if f.Intent != "" {
-			out.Intent, out.Answered = f.Intent, ""
-		}
-		if r := turn.Intent.Result; r != nil && r.Intent != out.Intent {
-			out.Answered = r.Intent
-		}
-	}
-	return out
-}
-
-// selects reports whether a turn is to be printed.
-func (c *sessionsTurnsCmd) selects(t listedTurn) bool {
-	switch {
-	case !c.selectsFeedback(t.Feedback):
-		return false
-	case c.Intent != "" && !strings.EqualFold(c.Intent, t.Intent) && !strings.EqualFold(c.Intent, t.Answered):
-		return false
-	case c.Below != nil && t.Confidence != nil && *t.Confidence >= *c.Below:
-		return false
-	case !c.Since.IsZero() && t.TS < c.Since.UnixMilli():
-		return false
-	}
-	return true
-}
-
-// selectsFeedback is the part of selects for --feedback.
-func (c *sessionsTurnsCmd) selectsFeedback(f *judged) bool {
-	switch c.Feedback {
-	case "":
-		return true
-	case "none":
-		return f == nil
-	case "any":
-		return f != nil
-	default:
-		return f != nil && f.Verdict == c.Feedback
-	}
-}
-
 func (c *sessionsTurnsCmd) Run(inv *invocation) error {
 	sessions, closeStore, err := sessionsOf(inv)
 	if err != nil {
 		return err
 	}
 	defer closeStore()
-	list, err := sessions.List(inv.ctx)
+	filter := record.Filter{Intent: c.Intent, Below: c.Below, Since: c.Since.Time, Feedback: c.Feedback}
+	var turns []record.Turn
+	bar := newProgress(inv.stderr)
+	bar.label = "sessions"
+	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
+		t := record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence)
+		if filter.Selects(&t) {
+			if !c.JSONL {
+				t.History = nil // not shown
+			}
+			turns = append(turns, t)
+		}
+	})
+	bar.clear()
 	if err != nil {
 		return err
 	}
-	var turns []listedTurn
-	bar := newProgress(inv.stderr)
-	bar.label = "sessions"
-	for i, s := range list {
-		bar.show(i, len(list))
-		err := eachTurn(inv.ctx, sessions, s.Name(), func(turn *store.Turn) {
-			t := listTurn(cmp.Or(s.SessionID, s.SessionKey), turn, inv.cfg.Classifier.MinConfidence)
-			if c.selects(t) {
-				if !c.JSONL {
-					t.History = nil // not shown
-				}
-				turns = append(turns, t)
-			}
-		})
-		if err != nil {
-			bar.clear()
-			return err
-		}
-	}
-	bar.clear()
-	slices.SortStableFunc(turns, func(a, b listedTurn) int { return a.begin.Compare(b.begin) })
+	slices.SortStableFunc(turns, func(a, b record.Turn) int { return a.Compare(&b) })
 	if c.JSONL {
 		return printTurnLines(inv, turns)
 	}
 	return printTurns(inv, turns)
 }
 
-// eachTurn calls yield with every turn of a session. The document is read first:
-// a turn that is archived meanwhile is in both, and the document's counts.
-func eachTurn(ctx context.Context, sessions store.Reader, name string, yield func(*store.Turn)) error {
-	raw, err := sessions.Get(ctx, name)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // removed meanwhile
-	}
-	if err != nil {
-		return err
-	}
-	var document struct {
-		Current json.RawMessage   `json:"current"`
-		History []json.RawMessage `json:"history"`
-	}
-	if err := json.Unmarshal(raw, &document); err != nil {
-		return fmt.Errorf("session %s: %w", name, err)
-	}
-	retired, err := sessions.Retired(ctx, name)
-	if err != nil {
-		return err
-	}
-	seen := map[string]bool{}
-	for _, raw := range slices.Concat([]json.RawMessage{document.Current}, document.History, retired) {
-		if len(raw) == 0 {
-			continue
-		}
-		turn, err := store.DecodeTurn(raw)
-		if err != nil {
-			return fmt.Errorf("session %s: %w", name, err)
-		}
-		if !seen[turn.RunID] {
-			seen[turn.RunID] = true
-			yield(turn)
-		}
-	}
-	return nil
-}
-
-func printTurnLines(inv *invocation, turns []listedTurn) error {
+func printTurnLines(inv *invocation, turns []record.Turn) error {
 	enc := json.NewEncoder(inv.stdout)
 	enc.SetEscapeHTML(false)
 	blank, unlabelled := 0, 0
@@ -244,7 +104,7 @@ func printTurnLines(inv *invocation, turns []listedTurn) error {
 			blank++
 			continue
 		}
-		if t.unlabelled() {
+		if t.Unlabelled() {
 			unlabelled++
 			continue
 		}
@@ -261,7 +121,7 @@ func printTurnLines(inv *invocation, turns []listedTurn) error {
 	return nil
 }
 
-func printTurns(inv *invocation, turns []listedTurn) error {
+func printTurns(inv *invocation, turns []record.Turn) error {
 	if len(turns) == 0 {
 		_, err := fmt.Fprintf(inv.stderr, "no such turns in %s\n", app.StoreName(inv.cfg))
 		return err

@@ -15,6 +15,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/payload"
+	"intenthint/record"
 	"intenthint/store"
 	"intenthint/store/storetest"
 )
@@ -85,7 +86,7 @@ func sessionsTurns(t *testing.T, kind string) {
 			require.Zero(t, runContext(t.Context(), append(args, "--jsonl"), &stdout, &stderr), stderr.String())
 			var runs []string
 			for raw := range strings.Lines(stdout.String()) {
-				var line listedTurn
+				var line record.Turn
 				require.NoError(t, json.Unmarshal([]byte(raw), &line))
 				runs = append(runs, line.RunID)
 			}

@@ -1,0 +1,188 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"intenthint/hint/conversation"
+	"intenthint/intents"
+	"intenthint/payload"
+	"intenthint/store"
+)
+
+// Each calls yield with every turn of a session, those that left its document too,
+// in no particular order. Each run comes once. An unknown session has no turns.
+func Each(ctx context.Context, sessions store.Reader, session string, yield func(*store.Turn)) error {
+	// The document is read first: a turn that is archived meanwhile is in both, and
+	// the document's counts.
+	raw, err := sessions.Get(ctx, session)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var document struct {
+		Current json.RawMessage   `json:"current"`
+		History []json.RawMessage `json:"history"`
+	}
+	if err := json.Unmarshal(raw, &document); err != nil {
+		return fmt.Errorf("session %s: %w", session, err)
+	}
+	retired, err := sessions.Retired(ctx, session)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, raw := range slices.Concat([]json.RawMessage{document.Current}, document.History, retired) {
+		if len(raw) == 0 {
+			continue
+		}
+		turn, err := store.DecodeTurn(raw)
+		if err != nil {
+			return fmt.Errorf("session %s: %w", session, err)
+		}
+		if !seen[turn.RunID] {
+			seen[turn.RunID] = true
+			yield(turn)
+		}
+	}
+	return nil
+}
+
+// All calls yield with every turn of every session, the most recently changed
+// session first. progress, unless nil, gets the number of sessions that were read.
+func All(ctx context.Context, sessions store.Reader, progress func(done, of int), yield func(store.Summary, *store.Turn)) error {
+	list, err := sessions.List(ctx)
+	if err != nil {
+		return err
+	}
+	for i, s := range list {
+		if progress != nil {
+			progress(i, len(list))
+		}
+		if err := Each(ctx, sessions, s.Name(), func(t *store.Turn) { yield(s, t) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Turn is a turn as it is listed. As JSON, its first fields are those of a line
+// that `consumer eval` reads.
+type Turn struct {
+	Text string `json:"text"`
+	// Intent is what a person said would have been right, else what the hint
+	// said, [intents.FallbackID] for nothing.
+	Intent string `json:"intent"`
+	// History is the conversation before the message.
+	History []payload.Turn `json:"history,omitempty"`
+	Session string         `json:"session"`
+	RunID   string         `json:"runId"`
+	// Confidence and Source are those of the classification; absent without one.
+	Confidence *float64 `json:"confidence,omitempty"`
+	Source     string   `json:"source,omitempty"`
+	// Answered is the classifier's intent if it is not Intent.
+	Answered string `json:"answered,omitempty"`
+	// Feedback is the latest that a person said.
+	Feedback *Feedback `json:"feedback,omitempty"`
+	// TS is when the turn began, in Unix milliseconds.
+	TS int64 `json:"ts"`
+
+	begin store.Key
+}
+
+// Feedback is the latest feedback on a turn.
+type Feedback struct {
+	store.Feedback
+	// At is RFC 3339.
+	At string `json:"at"`
+}
+
+// Unlabelled reports whether all that is known of a turn's intent is that it is
+// another one.
+func (t *Turn) Unlabelled() bool {
+	return t.Feedback != nil && t.Feedback.Verdict == payload.VerdictWrong && t.Feedback.Intent == ""
+}
+
+// Compare orders the turn that began first before others.
+func (t *Turn) Compare(other *Turn) int { return t.begin.Compare(other.begin) }
+
+// NewTurn lists a turn of a session. Below minConfidence nothing was said.
+func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Turn {
+	out := Turn{
+		Text: conversation.Latest(turn.Said()), Intent: intents.FallbackID, History: turn.Intent.Input,
+		Session: cmp.Or(session.SessionID, session.SessionKey), RunID: turn.RunID, TS: turn.Begin.TS, begin: turn.Begin,
+	}
+	if r := turn.Intent.Result; r != nil {
+		out.Confidence, out.Source = &r.Confidence, r.Source
+		if r.Confidence >= minConfidence {
+			out.Intent = r.Intent
+		} else if r.Intent != out.Intent {
+			out.Answered = r.Intent
+		}
+	}
+	if f := turn.Feedback; f != nil {
+		out.Feedback = &Feedback{f.Feedback, f.At}
+		if f.Intent != "" {
+			out.Intent, out.Answered = f.Intent, ""
+		}
+		if r := turn.Intent.Result; r != nil && r.Intent != out.Intent {
+			out.Answered = r.Intent
+		}
+	}
+	return out
+}
+
+// Values of [Filter.Feedback], beside a verdict.
+const (
+	FeedbackAny  = "any"
+	FeedbackNone = "none"
+)
+
+// Filter selects turns. The zero value selects all.
+type Filter struct {
+	// Intent is an id, of the hint or of the classifier's choice.
+	Intent string
+	// Below selects turns with a lesser confidence, and those without an answer.
+	Below *float64
+	// Since is the earliest beginning.
+	Since time.Time
+	// Feedback is a verdict, [FeedbackAny] or [FeedbackNone].
+	Feedback string
+}
+
+// Selects reports whether the filter selects a turn.
+func (f *Filter) Selects(t *Turn) bool {
+	switch {
+	case !f.selectsFeedback(t.Feedback):
+		return false
+	case f.Intent != "" && !strings.EqualFold(f.Intent, t.Intent) && !strings.EqualFold(f.Intent, t.Answered):
+		return false
+	case f.Below != nil && t.Confidence != nil && *t.Confidence >= *f.Below:
+		return false
+	case !f.Since.IsZero() && t.TS < f.Since.UnixMilli():
+		return false
+	}
+	return true
+}
+
+// selectsFeedback is the part of Selects for Feedback.
+func (f *Filter) selectsFeedback(said *Feedback) bool {
+	switch f.Feedback {
+	case "":
+		return true
+	case FeedbackNone:
+		return said == nil
+	case FeedbackAny:
+		return said != nil
+	default:
+		return said != nil && said.Verdict == f.Feedback
+	}
+}
