@@ -84,11 +84,21 @@ var ErrNoVectors = errors.New("no text of the intents has a vector")
 // a vector, which is [ErrNoVectors], or if one differs from the others in dimension. Like Train it
 // depends on its arguments alone.
 func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
-	unfinished, words, samples := train(m.catalog)
+	return trainEmbedded(m, vectors, shippedFor(samplesOf(m.catalog)))
+}
+
+// trainEmbedded trains where found, which may be nil, is not for the vectors.
+func trainEmbedded(m *Model, vectors map[string][]float32, found *shipped) (*Embedded, error) {
+	samples := samplesOf(m.catalog)
 	e := &Embedded{words: m}
 	if err := e.place(samples, vectors); err != nil {
 		return nil, err
 	}
+	if found != nil && e.use(&found.Embedded) {
+		return e, nil
+	}
+	unfinished, words, _ := train(m.catalog)
+	words.run(maxEpochs, 1, nil)
 	head := newSolver(e.corpus(samples), e.dimensions, len(m.intents))
 	head.run(maxEpochs, 1, nil)
 	e.blocks, e.linear = head.blocks, e.newDiscriminant(samples, nil)

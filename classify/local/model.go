@@ -102,16 +102,23 @@ var (
 )
 
 // Train trains a model on the intents of the catalogue's root and the examples
-// of its fallback. Equal catalogues give equal models. It takes 0.1 s for the
-// bundled catalogue and 1.5 s for 150 intents of 100 examples each, on two cores.
+// of its fallback. Equal catalogues give equal models. On two cores it takes 1.5 s
+// for 150 intents of 100 examples each, and 0.3 s for the built-in intents, for
+// which what training finds is shipped.
 func Train(cat *intents.Catalog) *Model {
 	m, s, samples := train(cat)
-	m.calibrate(s, samples)
+	if found := shippedFor(samples); found != nil {
+		s.restore(found.Duals)
+		m.inScope, m.correct = found.InScope, found.Correct
+	} else {
+		s.run(maxEpochs, 1, nil)
+		m.calibrate(s, samples)
+	}
 	m.weights = s.finish(m.space)
 	return m
 }
 
-// Trained is [Train], but trains on the built-in intents once in a process.
+// Trained is [Train], but makes the model of the built-in intents once in a process.
 func Trained(cat *intents.Catalog) *Model {
 	if cat.Root() == intents.Bundled() {
 		return bundled()
@@ -122,7 +129,7 @@ func Trained(cat *intents.Catalog) *Model {
 var bundled = sync.OnceValue(func() *Model { return Train(intents.Bundled()) })
 
 // train returns a model that lacks its weights and its calibration, and the
-// solver that has found the former.
+// solver to find the former.
 func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 	root := cat.Root()
 	m := &Model{catalog: root, intents: root.Enabled()}
@@ -133,7 +140,6 @@ func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 	m.examples = newExamples(samples, len(m.intents), sp, rows)
 	s := newSolver(rows, sp.shared, len(m.intents)+1)
 	s.outside = len(m.intents)
-	s.run(maxEpochs, 1, nil)
 	return m, s, samples
 }
 

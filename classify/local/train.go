@@ -30,16 +30,23 @@ type solver struct {
 const maxBlocks = 2
 
 func newSolver(rows *corpus, features, classes int) *solver {
-	s := &solver{rows: rows, features: features, classes: classes, outside: -1}
-	n := min(maxBlocks, max(1, classes))
-	for i := range n {
-		first, end := i*classes/n, (i+1)*classes/n
-		width := end - first
-		s.blocks = append(s.blocks, block{
-			first: first, width: width, weights: make([]float32, features*width), alpha: make([]float32, rows.len()*width),
-		})
+	s := &solver{rows: rows, features: features, classes: classes, outside: -1, blocks: newBlocks(classes)}
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		b.weights, b.alpha = make([]float32, features*b.width), make([]float32, rows.len()*b.width)
 	}
 	return s
+}
+
+// newBlocks divides the classes into blocks without weights.
+func newBlocks(classes int) []block {
+	n := min(maxBlocks, max(1, classes))
+	blocks := make([]block, n)
+	for i := range blocks {
+		first, end := i*classes/n, (i+1)*classes/n
+		blocks[i] = block{first: first, width: end - first}
+	}
+	return blocks
 }
 
 // class returns the class of a row, -1 for none.

@@ -12,6 +12,7 @@ import (
 )
 
 //go:generate go run ./bundle
+//go:generate go run ../local/ship
 
 // bundled holds the vectors of the built-in definitions by the built-in encoder:
 // magic, count as uint32, then each entry in order of its key (key, scale as

@@ -1,0 +1,45 @@
+// Command ship makes what the binary ships of the classifier's training on the
+// built-in intents, from the vectors that package vectors ships:
+//
+//	go generate ./classify/vectors
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"intenthint/classify/encoder"
+	"intenthint/classify/local"
+	"intenthint/classify/vectors"
+	"intenthint/intents"
+)
+
+func main() {
+	if err := run(); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run writes the file into the folder of package local; go generate runs it in
+// that of package vectors.
+func run() error {
+	embedder, err := encoder.NewEmbedder(1)
+	if err != nil {
+		return err
+	}
+	catalog := intents.Bundled()
+	found := make(map[string][]float32)
+	for _, text := range local.TextsOf(catalog) {
+		found[text] = nil
+	}
+	for text, v := range vectors.Bundled(local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)) {
+		found[text] = v
+	}
+	data, err := local.EncodeShipped(found)
+	if err != nil {
+		return err
+	}
+	fmt.Println(len(data), "bytes")
+	return os.WriteFile("../local/shipped.bin", data, 0o600)
+}

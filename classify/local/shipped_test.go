@@ -1,0 +1,55 @@
+package local_test
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/classify/encoder"
+	"intenthint/classify/local"
+	"intenthint/classify/vectors"
+	"intenthint/intents"
+)
+
+const generate = "run go generate ./classify/vectors"
+
+// shippedVectors are those that a consumer uses for the built-in intents.
+func shippedVectors(t *testing.T) map[string][]float32 {
+	t.Helper()
+	embedder, err := encoder.NewEmbedder(1)
+	require.NoError(t, err)
+	found := make(map[string][]float32)
+	for _, text := range local.TextsOf(intents.Bundled()) {
+		found[text] = nil
+	}
+	for text, v := range vectors.Bundled(local.FewTextsOf(intents.Bundled(), encoder.MaxTexts, embedder.Fits)) {
+		found[text] = v
+	}
+	return found
+}
+
+func TestShippedIsForTheBuiltInIntents(t *testing.T) {
+	require.True(t, local.HasShipped(intents.Bundled()), generate)
+	e, err := local.TrainEmbedded(local.Trained(intents.Bundled()), shippedVectors(t))
+	require.NoError(t, err)
+	require.True(t, e.IsShipped(), generate)
+
+	require.False(t, local.HasShipped(intents.NewCatalog(intents.Bundled().Enabled()[1:])))
+}
+
+func TestShippedIsWhatTrainingFinds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("other processors round otherwise")
+	}
+	data, err := local.EncodeShipped(shippedVectors(t))
+	require.NoError(t, err)
+	want, err := os.ReadFile("shipped.bin")
+	require.NoError(t, err)
+	require.Equal(t, len(want), len(data), generate)
+	require.True(t, string(want) == string(data), generate)
+}
