@@ -41,7 +41,7 @@ const (
 	// again the first time; it grows with its attempts.
 	sinkPause = 2 * time.Second
 	// maxTries is how often a model may fail on an event before it is left: what
-	// agents did may be told again, and a queue of it is of no use.
+	// agents did may be told again, and a queue of it would only grow old.
 	maxTries = 5
 	// aliveTime is how often the server is told that an event is in progress.
 	aliveTime = bus.AckWait / 3

@@ -117,7 +117,7 @@ var phraseBits = func() (bits [1024]uint64) {
 
 func phraseBit(h uint64) uint64 { return (h ^ h>>29) * 0xBF58476D1CE4E5B9 >> 48 }
 
-// roleOf returns the role of the phrase with a hash; 0 if there is none.
+// roleOf returns the role of the phrase with a hash, 0 for an unknown one.
 func roleOf(h uint64) role {
 	if i := phraseBit(h); phraseBits[i/64]>>(i%64)&1 == 0 {
 		return 0

@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"maps"
 	"os"
 	"runtime"
 	"testing"
@@ -24,9 +25,7 @@ func shippedVectors(t *testing.T) map[string][]float32 {
 	for _, text := range local.TextsOf(intents.Bundled()) {
 		found[text] = nil
 	}
-	for text, v := range vectors.Bundled(local.FewTextsOf(intents.Bundled(), encoder.MaxTexts, embedder.Fits)) {
-		found[text] = v
-	}
+	maps.Copy(found, vectors.Bundled(local.FewTextsOf(intents.Bundled(), encoder.MaxTexts, embedder.Fits)))
 	return found
 }
 

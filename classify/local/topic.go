@@ -224,7 +224,7 @@ func follow(leans float64, alone, before verdict) (verdict, bool) {
 
 // subject returns the text of the user's message that a conversation is about: the
 // last that neither leans on another nor is mere courtesy, else the first of
-// those that lean; "" if there is none. It overwrites t.
+// those that lean; "" without such a message. It overwrites t.
 func subject(t *reading, conversation []payload.Turn) string {
 	found, looked := "", 0
 	for _, turn := range slices.Backward(conversation) {

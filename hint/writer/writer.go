@@ -61,7 +61,7 @@ func New(chain *model.Chain, limit model.Limit) *Writer {
 	return &Writer{chain: chain, limit: limit, kept: kept}
 }
 
-// Write returns the instruction for a turn, "" when there is none. It returns at the
+// Write returns the instruction for a turn, or "" with the reason. It returns at the
 // latest when ctx is done.
 func (w *Writer) Write(ctx context.Context, t Task) (string, Outcome) {
 	if body, ok := w.Kept(t); ok {

@@ -178,7 +178,7 @@ type Value[T any] struct {
 	Broken error
 }
 
-// Get reads a key. That there is none is no error.
+// Get reads a key. A missing key is the zero value, not an error.
 func Get[T any](ctx context.Context, b *KV, key string) (out Value[T], err error) {
 	err = b.Use(ctx, func(kv jetstream.KeyValue) error {
 		entry, err := kv.Get(ctx, key)

@@ -34,11 +34,11 @@ func openTerminal(t *testing.T) *terminal {
 }
 
 func TestLogsIncludeTheStackOfAPanic(t *testing.T) {
-	err := fmt.Errorf("of no use: %w", panics.Catch(func() error { return explode() }))
+	err := fmt.Errorf("call failed: %w", panics.Catch(func() error { return explode() }))
 	for _, format := range []string{FormatJSON, FormatText} {
 		var out bytes.Buffer
 		NewLogger(&out, format, slog.LevelInfo).Error("a model", "error", err, "other", io.EOF)
-		require.Contains(t, out.String(), "of no use: panic: boom")
+		require.Contains(t, out.String(), "call failed: panic: boom")
 		require.Contains(t, out.String(), "telemetry.explode")
 		require.Contains(t, out.String(), "EOF")
 	}

@@ -16,7 +16,7 @@ type notifier struct {
 	path    string
 	watcher *fsnotify.Watcher
 	places  map[string]bool // what an event must name to concern the path
-	dir     string          // the directory that is at the path; "" when there is none
+	dir     string          // the directory that is at the path; "" when it is missing
 }
 
 func newNotifier(path string) (*notifier, error) {

@@ -37,8 +37,8 @@ func (s *Experiences) Get(ctx context.Context, id string) (e experience.Experien
 }
 
 // Change makes a new experience of the one with an id, and tries again as long as
-// others change it at the same time. known is nil when there is none, or when it
-// is not readable; change returns false to leave it as it is. It may be called
+// others change it at the same time. known is nil when it is missing or
+// unreadable; change returns false to leave it as it is. It may be called
 // several times.
 //
 // The result is what is there afterwards, with its revision; created is true when

@@ -41,7 +41,7 @@ for (const [name, text, want] of [
   });
 }
 
-test("Blocks: another process's mark is none", () => {
+test("Blocks: a mark of another process is not trusted", () => {
   const another = new Blocks();
   assert.match(sent(marked("<intention_hint_plugin>"), another), /&lt;intention_hint_plugin id="/);
 });

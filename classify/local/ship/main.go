@@ -6,6 +6,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 
 	"intenthint/classify/encoder"
@@ -33,9 +34,7 @@ func run() error {
 	for _, text := range local.TextsOf(catalog) {
 		found[text] = nil
 	}
-	for text, v := range vectors.Bundled(local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)) {
-		found[text] = v
-	}
+	maps.Copy(found, vectors.Bundled(local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)))
 	data, err := local.EncodeShipped(found)
 	if err != nil {
 		return err
