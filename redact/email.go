@@ -47,7 +47,7 @@ func (w *work) emails() {
 }
 
 // localStart returns where the local part begins that ends at the @ of t[at], or
-// at when there is none. It does not look before done.
+// at without one. It does not look before done.
 func localStart(t []byte, done, at int) int {
 	i := at
 	if i > done && t[i-1] == '"' {

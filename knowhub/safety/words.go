@@ -57,7 +57,7 @@ const (
 	lasting                   // in every session from now on
 	consent                   // what a person has to agree to
 	claimed                   // somebody is said to have agreed already
-	none                      // nothing is there of
+	none                      // no, without
 	hiding                    // hidden, secret
 	decode                    // to decode or translate a text
 	endorse                   // to approve or praise this very text

@@ -20,7 +20,7 @@ type Proxy struct {
 	links map[net.Conn]context.CancelFunc
 	cut   bool
 	delay time.Duration
-	// frozen is closed at the end of a freeze; nil when there is none.
+	// frozen is closed at the end of a freeze; nil outside of one.
 	frozen chan struct{}
 }
 

@@ -51,7 +51,7 @@ const (
 	readPause = 2 * time.Millisecond
 )
 
-// Decision returns the decision about a message; ok is false when there is none.
+// Decision returns the decision about a message; ok reports whether one is known.
 func (s *Store) Decision(ctx context.Context, group, messageID string) (d Decision, ok bool, err error) {
 	known, err := bus.Get[Decision](ctx, s.decisions, decisionKey+tokens(group, messageID))
 	known.V.Decided = known.Created
