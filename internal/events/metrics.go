@@ -26,7 +26,7 @@ type Metrics struct {
 	// By sink.
 	pending, ackPending, lastApply, blocked *prometheus.GaugeVec
 
-	publishRetries prometheus.Counter
+	publishRetries, lost prometheus.Counter
 
 	letters, streamBytes, streamLimit prometheus.Gauge
 }
@@ -61,11 +61,14 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		publishRetries: prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "publish_retries_total", Help: "Repeated attempts to publish an event.",
 		}),
+		lost: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "events_lost_total", Help: "Turns that were answered and never published, because too many waited for the stream, or at a stop.",
+		}),
 		letters:     gauge("dead_letters_kept", "Messages in the dead-letter stream. Every process reports the same number."),
 		streamBytes: gauge("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),
 		streamLimit: gauge("event_stream_limit_bytes", "Size at which the event stream begins to drop its oldest events, in bytes; 0 for no limit."),
 	}
-	r.MustRegister(m.publishRetries)
+	r.MustRegister(m.publishRetries, m.lost)
 	return m
 }
 

@@ -41,8 +41,8 @@ const (
 	// stallCheck is the interval between two looks.
 	stallCheck = 500 * time.Millisecond
 	// stalledStop is how long a stop waits for a stream that acknowledges
-	// nothing.
-	stalledStop = 2 * time.Second
+	// nothing: until the attempt under way has failed, and for one more.
+	stalledStop = ackTime + 2*time.Second
 	// maxGroup bounds what is sent together. A server takes 1000.
 	maxGroup = 500
 	// batchAckTime is how long the stream may take to acknowledge a batch.
@@ -77,6 +77,7 @@ type Publisher struct {
 	waiting bool  // for the first message of a group
 	failure error // why a message has come back since the last group was taken
 	last    error // the latest failure
+	dropped int   // messages dropped since the log last said so
 
 	wake   chan struct{}
 	quit   chan struct{}   // closed: end once everything is acknowledged
@@ -137,8 +138,10 @@ func (p *Publisher) watch() {
 	for {
 		select {
 		case <-p.giveUp.Done():
+			p.reportDropped()
 			return
 		case now := <-tick.C:
+			p.reportDropped()
 			pending := int64(p.js.PublishAsyncPending())
 			p.mu.Lock()
 			waiting, last := pending+int64(len(p.outbox)+p.sending), p.last
@@ -156,6 +159,17 @@ func (p *Publisher) watch() {
 			}
 			p.stalled.Store(&err)
 		}
+	}
+}
+
+// reportDropped logs the messages dropped since it last did, which may be thousands.
+func (p *Publisher) reportDropped() {
+	p.mu.Lock()
+	n := p.dropped
+	p.dropped = 0
+	p.mu.Unlock()
+	if n > 0 {
+		p.log.Error("outbox full, oldest events lost", "events", n)
 	}
 }
 
@@ -203,9 +217,8 @@ func (p *Publisher) gather(failure error, messages ...*nats.Msg) {
 		p.bytes -= p.outbox[0].Size()
 		p.outbox = p.outbox[1:]
 	}
-	if lost > 0 {
-		p.log.Error("outbox full, oldest events lost", "events", lost)
-	}
+	p.dropped += lost
+	p.metrics.lost.Add(float64(lost))
 	p.waiting = false
 	select {
 	case p.wake <- struct{}{}:
@@ -366,6 +379,7 @@ func (p *Publisher) Stop(ctx context.Context) (lost int) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		lost = len(p.outbox) + p.sending + p.js.PublishAsyncPending()
+		p.metrics.lost.Add(float64(lost))
 	}
 	return lost
 }

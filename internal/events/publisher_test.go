@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -124,21 +125,34 @@ func TestPublisherSendsPartlyStoredBatch(t *testing.T) {
 
 func TestPublisherDropsOldestAndStopsInTime(t *testing.T) {
 	b := openTest(t)
-	p, err := NewPublisher(b.NC, newMetrics(), quiet)
+	log, metrics := &lines{}, newMetrics()
+	p, err := NewPublisher(b.NC, metrics, slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
-	for i := range 200 {
+	for i := range 400 {
 		m := turn(i)
 		m.Data = make([]byte, 512<<10)
 		p.Publish(m)
 	}
+	require.Positive(t, testutil.ToFloat64(metrics.lost))
 	p.mu.Lock()
 	require.LessOrEqual(t, p.bytes, maxOutboxBytes)
 	newest := p.outbox[len(p.outbox)-1].Header.Get(subjects.HeaderMsgID)
 	p.mu.Unlock()
-	require.Equal(t, "199", newest)
+	require.Equal(t, "399", newest)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p.Stop(ctx)
+	// Some two hundred were dropped, and the log says so now and then, not each time.
+	require.Eventually(t, func() bool { return log.n.Load() > 0 }, time.Minute, time.Millisecond)
+	require.Less(t, log.n.Load(), int64(20))
+}
+
+// lines counts the lines of a log.
+type lines struct{ n atomic.Int64 }
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.n.Add(1)
+	return len(p), nil
 }
 
 // silent is a connection on which events are received and never acknowledged.
