@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -247,35 +246,6 @@ var hostile = map[string]string{
 	"tag characters":     "\U000E0069",
 	"variants":           "\U000E0169",
 	"long decomposition": "\ufdfa",
-}
-
-func TestMarksIsLinear(t *testing.T) {
-	const short, factor = 4 << 10, 8
-	for name, unit := range hostile {
-		t.Run(name, func(t *testing.T) {
-			few := strings.Repeat(unit, short/len(unit))
-			many := strings.Repeat(few, factor)
-			// The best of several runs: others use the machine, too. Quadratic work
-			// takes 64 times as long for the longer text.
-			var ratio float64
-			for range 5 {
-				if ratio = best(many) / best(few); ratio < 3*factor {
-					return
-				}
-			}
-			require.Less(t, ratio, 3.0*factor)
-		})
-	}
-}
-
-func best(s string) float64 {
-	least := time.Duration(1 << 62)
-	for range 3 {
-		begun := time.Now()
-		safety.Marks(s)
-		least = min(least, time.Since(begun))
-	}
-	return float64(least)
 }
 
 func FuzzMarks(f *testing.F) {
