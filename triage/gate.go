@@ -49,9 +49,10 @@ type Options struct {
 // Gate decides about messages.
 type Gate struct {
 	Options
-	settings atomic.Pointer[Settings]
-	marks    atomic.Pointer[[]state.Mark]
-	flights  flights
+	stateTime time.Duration // the constant, but in tests
+	settings  atomic.Pointer[Settings]
+	marks     atomic.Pointer[[]state.Mark]
+	flights   flights
 }
 
 // New returns a gate; Use must be called before the first request.
@@ -59,7 +60,7 @@ func New(o Options) *Gate {
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics(prometheus.NewRegistry())
 	}
-	return &Gate{Options: o}
+	return &Gate{Options: o, stateTime: stateTime}
 }
 
 // Use makes later requests use other settings.
@@ -232,7 +233,7 @@ func (g *Gate) decide(ctx context.Context, c request) outcome {
 
 // known looks for the decision about a message.
 func (g *Gate) known(ctx context.Context, m Message) (d state.Decision, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, stateTime)
+	ctx, cancel := context.WithTimeout(ctx, g.stateTime)
 	defer cancel()
 	if d, ok, err = g.State.Decision(ctx, m.Group, m.ID); err != nil {
 		g.stateFailed(opDecision, m, err)
@@ -279,7 +280,7 @@ func (g *Gate) remember(ctx context.Context, c request) ([]state.Said, error) {
 	if k.Texts == 0 && k.People == 0 {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, stateTime)
+	ctx, cancel := context.WithTimeout(ctx, g.stateTime)
 	defer cancel()
 	before, err := g.State.Remember(ctx, c.m.Group, c.said(), k)
 	if err != nil {
@@ -302,7 +303,7 @@ func (c request) said() state.Said {
 func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
 	// The deadline of the request may be over when the model was late.
 	left := max(time.Until(c.req.Deadline)+c.req.Margin/4, leastStoreTime)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(left, stateTime))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(left, g.stateTime))
 	defer cancel()
 	if d.Verdict == state.Skip && c.set.Recall > 0 {
 		if err := g.State.Pend(ctx, c.m.Group, c.m.ID, time.Now()); err != nil {

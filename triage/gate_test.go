@@ -296,6 +296,7 @@ func TestThreeProcessesDecideAsOne(t *testing.T) {
 		set := settings(contrary)
 		set.History, set.QuietMessages = 5, 1
 		gates[i] = process(t, ns, set)
+		gates[i].stateTime = time.Minute // for slow machines
 	}
 	var mu sync.Mutex
 	replies := map[string]map[string]int{}
