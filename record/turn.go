@@ -85,6 +85,8 @@ type Turn struct {
 	History []payload.Turn `json:"history,omitempty"`
 	Session string         `json:"session"`
 	RunID   string         `json:"runId"`
+	// Agent is who was asked.
+	Agent string `json:"-"`
 	// Confidence and Source are those of the classification; absent without one.
 	Confidence *float64 `json:"confidence,omitempty"`
 	Source     string   `json:"source,omitempty"`
@@ -119,6 +121,7 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 	out := Turn{
 		Text: conversation.Latest(turn.Said()), Intent: intents.FallbackID, History: turn.Intent.Input,
 		Session: cmp.Or(session.SessionID, session.SessionKey), RunID: turn.RunID, TS: turn.Begin.TS, begin: turn.Begin,
+		Agent: payload.Context{AgentID: session.AgentID, SessionKey: session.SessionKey}.Agent(),
 	}
 	if r := turn.Intent.Result; r != nil {
 		out.Confidence, out.Source = &r.Confidence, r.Source

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -200,3 +201,9 @@ func is(t []byte, i int, c uint16) bool {
 
 // isByte reports whether t[i] exists and is b.
 func isByte(t []byte, i int, b byte) bool { return i >= 0 && i < len(t) && t[i] == b }
+
+// Marked reports whether a text holds one of the marks that stand for what was
+// found. People may write one, too.
+func Marked(text string) bool {
+	return strings.Contains(text, "[") && slices.ContainsFunc(marks[:], func(mark string) bool { return strings.Contains(text, mark) })
+}

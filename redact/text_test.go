@@ -415,3 +415,11 @@ func TestHead(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, redact.Head(row.in, row.n)) })
 	}
 }
+
+func TestMarked(t *testing.T) {
+	for _, mark := range []string{"[REDACTED]", "[EMAIL]", "[PHONE]", "[API_KEY]", "[CARD]", "[PRIVATE_KEY]"} {
+		require.True(t, redact.Marked("before "+mark+" after"), mark)
+	}
+	require.True(t, redact.Marked(redact.Text("write to ada@example.org")))
+	require.False(t, redact.Marked("a list [x], [email], [ EMAIL ]"))
+}

@@ -1,0 +1,249 @@
+package record
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"intenthint/classify"
+	"intenthint/intents"
+	"intenthint/payload"
+)
+
+// Classifier answers a message as the running system does. It is called from many
+// goroutines.
+type Classifier interface {
+	Classify(ctx context.Context, in classify.Input) (payload.Classification, error)
+}
+
+// ReplayOptions say what turns are replayed under. Catalog is required.
+type ReplayOptions struct {
+	// Catalog returns what an agent may be answered: the catalogue that the
+	// classifier was trained on, or one narrowed from it.
+	Catalog func(agent string) *intents.Catalog
+	// ThenMinConfidence is the confidence, 0–1, below which nothing was said, and
+	// MinConfidence the one below which nothing would be.
+	ThenMinConfidence, MinConfidence float64
+
+	// Words answers in the place of the classifier what words alone had answered
+	// although they were less sure than Accept: the embedding model was late, busy,
+	// not ready, or does not know the language. Nil where there is no such model.
+	Words Classifier
+	// Accept is a confidence, 0–1; 0 where the embedding model is always asked.
+	Accept float64
+
+	// Models compares turns that a language model answered, Unanswered those without
+	// an answer, and Altered counts differences of an altered record, which else
+	// are left out.
+	Models, Unanswered, Altered bool
+
+	// Workers is how many messages are classified at once; all processors when it is
+	// not positive.
+	Workers int
+	// Timeout is for each message; 0 for none.
+	Timeout time.Duration
+	// Location is the user's zone; UTC when nil.
+	Location *time.Location
+	// Progress gets the number of turns that are done; nil for nobody. It is called
+	// by one goroutine at a time.
+	Progress func(done, of int)
+}
+
+// Replayed is the outcome of a replay.
+type Replayed struct {
+	Summary
+	// Differences are the changed turns, in the order of the turns.
+	Differences []Difference
+	// Err is the error of the first turn that could not be classified; nil if all
+	// could.
+	Err error
+}
+
+// Replay classifies recorded turns again and returns what would be said otherwise.
+// A keyword of an intent (contract §6) is answered without the classifier. Turns
+// that the classifier fails on are left out and counted. Its error is that of ctx.
+func Replay(ctx context.Context, turns []Turn, classifier Classifier, o ReplayOptions) (Replayed, error) {
+	outcomes := make([]outcome, len(turns))
+	err := o.each(ctx, len(turns), func(ctx context.Context, i int) { outcomes[i] = o.one(ctx, &turns[i], classifier) })
+	if err != nil {
+		return Replayed{}, err
+	}
+	return replayed(outcomes), nil
+}
+
+// replayed folds outcomes into a report.
+func replayed(outcomes []outcome) Replayed {
+	out := Replayed{Summary: Summary{Turns: len(outcomes)}}
+	for i := range outcomes {
+		o := &outcomes[i]
+		switch o.leftOut {
+		case compared:
+			out.Compared++
+		case byModel:
+			out.LeftOut.Model++
+		case unanswered:
+			out.LeftOut.Unanswered++
+		case altered:
+			out.LeftOut.Altered++
+		case blank:
+			out.LeftOut.Blank++
+		case failed:
+			out.LeftOut.Failed++
+			if out.Err == nil {
+				out.Err = o.err
+			}
+		}
+		if o.changed {
+			out.fold(&o.difference)
+			out.Differences = append(out.Differences, o.difference)
+		}
+	}
+	out.Pairs = Pairs(out.Differences)
+	return out
+}
+
+// reason is why a turn is left out.
+type reason uint8
+
+const (
+	compared reason = iota
+	byModel
+	unanswered
+	altered
+	blank
+	failed
+)
+
+// outcome is that of one turn.
+type outcome struct {
+	leftOut    reason
+	changed    bool
+	difference Difference
+	err        error
+}
+
+// admit returns why a turn need not be classified.
+func (o *ReplayOptions) admit(t *Turn) reason {
+	switch {
+	case t.Text == "":
+		return blank
+	case t.Confidence == nil && !o.Unanswered:
+		return unanswered
+	case t.Source == payload.SourceLLM && !o.Models:
+		return byModel
+	}
+	return compared
+}
+
+func (o *ReplayOptions) one(ctx context.Context, t *Turn, classifier Classifier) outcome {
+	if r := o.admit(t); r != compared {
+		return outcome{leftOut: r}
+	}
+	then, ok := t.Then(o.ThenMinConfidence)
+	if !ok {
+		then = Answer{Intent: intents.FallbackID, Chosen: intents.FallbackID}
+	}
+	if o.wordsAlone(then) {
+		classifier = o.Words
+	}
+	now, err := o.answer(ctx, t, classifier)
+	if err != nil {
+		return outcome{leftOut: failed, err: err}
+	}
+	d, changed := Compare(t, then, now)
+	if changed && !o.Altered && t.Altered() {
+		return outcome{leftOut: altered}
+	}
+	return outcome{changed: changed, difference: d}
+}
+
+// wordsAlone reports whether words alone answered where the embedding model is
+// asked.
+func (o *ReplayOptions) wordsAlone(then Answer) bool {
+	return o.Words != nil && then.Source == payload.SourceLocal && (o.Accept == 0 || then.Confidence < o.Accept)
+}
+
+// answer is what would be said of a turn.
+func (o *ReplayOptions) answer(ctx context.Context, t *Turn, classifier Classifier) (Answer, error) {
+	in := o.input(t)
+	if intent, ok := in.Catalog.Keyword(in.Latest); ok {
+		return answerOf(intent.ID, 1, payload.SourceFastpath, o.MinConfidence), nil
+	}
+	if o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.Timeout)
+		defer cancel()
+	}
+	c, err := classifier.Classify(ctx, in)
+	return AnswerOf(c, o.MinConfidence), err
+}
+
+// input is what a classifier is asked about a turn.
+func (o *ReplayOptions) input(t *Turn) classify.Input {
+	location := o.Location
+	if location == nil {
+		location = time.UTC
+	}
+	return classify.Input{
+		Catalog: o.Catalog(t.Agent), Conversation: t.History, Latest: t.Text, Now: time.Now().In(location),
+	}
+}
+
+// Calls counts the messages of turns about which a replay would call a model, and
+// the bytes of their prompts. size returns the bytes of a prompt, 0 for a message
+// that needs no call; it is called from many goroutines. The error is that of ctx.
+func Calls(ctx context.Context, turns []Turn, o ReplayOptions, size func(classify.Input) int) (calls int, bytes int64, err error) {
+	sizes := make([]int, len(turns))
+	err = o.each(ctx, len(turns), func(_ context.Context, i int) {
+		t := &turns[i]
+		if o.admit(t) != compared {
+			return
+		}
+		in := o.input(t)
+		if _, keyword := in.Catalog.Keyword(in.Latest); !keyword {
+			sizes[i] = size(in)
+		}
+	})
+	for _, n := range sizes {
+		if n > 0 {
+			calls++
+			bytes += int64(n)
+		}
+	}
+	return calls, bytes, err
+}
+
+// each calls f for 0 to n-1 from the workers, until ctx ends.
+func (o *ReplayOptions) each(ctx context.Context, n int, f func(ctx context.Context, i int)) error {
+	workers := o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	var (
+		group sync.WaitGroup
+		next  atomic.Int64
+		mu    sync.Mutex
+		done  int
+	)
+	for range min(workers, n) {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				f(ctx, i)
+				if o.Progress != nil {
+					mu.Lock()
+					done++
+					o.Progress(done, n)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	return ctx.Err()
+}
