@@ -47,6 +47,12 @@ func buildPrompt(in Input) provider.Request {
 	}
 }
 
+// PromptBytes is how long the prompt about a message is, in bytes.
+func PromptBytes(in Input) int {
+	prompt := buildPrompt(in)
+	return len(prompt.System) + len(prompt.User)
+}
+
 // rendered holds the system prompt of each catalogue that is still in use.
 // Catalogues are immutable, so this changes nothing but the cost.
 var rendered sync.Map // weak.Pointer[intents.Catalog] → string

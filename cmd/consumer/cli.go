@@ -33,6 +33,7 @@ type cli struct {
 	Ask      askCmd      `cmd:"" help:"Ask the running system for a hint, as a gateway does, and print it."`
 	Classify classifyCmd `cmd:"" help:"Classify a text in this process and show the confidence."`
 	Eval     evalCmd     `cmd:"" help:"Measure the classifier's accuracy on labelled messages."`
+	Replay   replayCmd   `cmd:"" help:"Show what would be said of recorded turns under another catalogue, model or threshold."`
 	Intents  struct {
 		Lint   lintCmd   `cmd:"" help:"Check intent files."`
 		Expand expandCmd `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`

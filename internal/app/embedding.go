@@ -64,6 +64,10 @@ func (t *Tier) Predict(ctx context.Context, in classify.Input) local.Prediction 
 	return t.model.PredictVectors(in.Latest, in.Conversation, in.Catalog.Allowed(), found)
 }
 
+// Accept is the least confidence, 0–1, with which words answer without the tier; 0
+// where it is always asked.
+func (t *Tier) Accept() float64 { return t.bounds.Accept }
+
 // teacher makes embedding tiers.
 type teacher struct {
 	dir      string // of the cache

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"intenthint/classify"
+	"intenthint/intents"
+	"intenthint/internal/app"
+	"intenthint/internal/config"
+	"intenthint/model/provider"
+	"intenthint/payload"
+	"intenthint/record"
+	"intenthint/store"
+)
+
+type replayCmd struct {
+	Since         since    `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time."`
+	Intents       string   `placeholder:"DIR" help:"The directory of intent files to replay under (default: HINT_INTENTS_DIR, else the built-in definitions)."`
+	Model         string   `placeholder:"M" help:"Ask this model, as provider/model. Without it no model is asked."`
+	MinConfidence *float64 `placeholder:"P" help:"The confidence (0-1) below which nothing would be said (default: HINT_MIN_CONFIDENCE)."`
+	All           bool     `help:"Also compare turns that a model answered, turns without an answer, and those whose record was redacted or cut."`
+	JSONL         bool     `name:"jsonl" help:"Print a JSON line for each changed turn, and the summary on standard error."`
+	JSON          bool     `name:"json" help:"Print the summary as one JSON object."`
+	Yes           bool     `short:"y" help:"Ask a provider's model without confirmation."`
+}
+
+// Help is the longer text of `consumer replay --help`.
+func (replayCmd) Help() string {
+	return `Classifies the recorded turns again, under another catalogue, model or threshold, and shows of which ones something else would be said. Nothing is sent to the running system, and nothing is stored.
+
+A turn changes when another intent would be said than was. OTHER stands for nothing: the fallback, or a confidence below HINT_MIN_CONFIDENCE then and below --min-confidence now. The record does not hold the threshold of the time, so the present one is taken for it. That a session was not told again what it knew is no difference.
+
+Without --model the local classifier answers, whatever HINT_CLASSIFIER says. Turns that a model answered are then left out and counted; --all compares them with the local classifier. With --model the turns of both are compared with that model's answers; HINT_CLASSIFIER=cascade asks it only where the local classifier is not sure enough. The number of calls and an estimate of tokens (a quarter of the prompts' bytes) are printed before the first call, and must be confirmed.
+
+What words alone answered while there was an embedding model (it was late, or does not know the language) is compared by words alone. Of turns whose record was redacted (HINT_REDACT=strict) or cut, differences are not counted unless --all is given: they may come from the record.
+
+A line of --jsonl is {"session", "runId", "ts", "text", "from", "to", "fromConfidence", "toConfidence", "fromSource", "toSource"}; "fromAnswered" and "toAnswered" are the classifier's choices where nothing was said of them, and "right" is what feedback says is right.
+
+Exit code 1: the intents or the turns could not be read, a model was not confirmed, or no turn could be classified. Differences do not change it.`
+}
+
+// Validate refuses what would ask nothing.
+func (c *replayCmd) Validate() error {
+	switch {
+	case c.MinConfidence != nil && !(*c.MinConfidence >= 0 && *c.MinConfidence <= 1):
+		return errors.New("--min-confidence must be a number from 0 to 1")
+	case c.JSON && c.JSONL:
+		return errors.New("--json and --jsonl cannot be used together: both print to standard output")
+	}
+	return nil
+}
+
+// replayCalls is how many messages a model is asked about at once: enough to wait
+// for a model and not for the queue, few enough for the limits of small accounts.
+const replayCalls = 8
+
+func (c *replayCmd) Run(inv *invocation) error {
+	own, err := c.configured(inv)
+	if err != nil {
+		return err
+	}
+	dir := cmp.Or(c.Intents, own.cfg.IntentsDir)
+	catalog, _, err := app.LoadCatalog(dir, inv.quiet())
+	if err != nil {
+		return err
+	}
+	if len(catalog.Enabled()) == 0 {
+		return fmt.Errorf("no enabled intents in %s", dir)
+	}
+	turns, err := c.turns(inv)
+	if err != nil {
+		return err
+	}
+	out := replayReport{Intents: dir, Model: c.Model, MinConfidence: own.cfg.Classifier.MinConfidence, Replayed: record.Replayed{Summary: record.Summary{Pairs: []record.Pair{}}}}
+	if len(turns) == 0 {
+		_, _ = fmt.Fprintf(inv.stderr, "no such turns in %s\n", app.StoreName(inv.cfg))
+	} else if out.Replayed, err = c.replay(own, catalog, turns, inv.cfg.Classifier.MinConfidence); err != nil {
+		return err
+	}
+	return c.print(inv, &out)
+}
+
+// configured is the invocation under the configuration of the replay.
+func (c *replayCmd) configured(inv *invocation) (*invocation, error) {
+	cfg, own := *inv.cfg, *inv
+	own.cfg = &cfg
+	// A failing model is counted, and named once.
+	cfg.Log.Level = max(cfg.Log.Level, slog.LevelError)
+	if c.MinConfidence != nil {
+		cfg.Classifier.MinConfidence = *c.MinConfidence
+	}
+	cfg.Classifier.Model, cfg.Classifier.Fallback = c.Model, ""
+	switch {
+	case c.Model == "":
+		cfg.Classifier.Mode = classify.ModeLocal
+		return &own, nil
+	case cfg.Classifier.Mode != classify.ModeCascade:
+		// What the local classifier says in the place of a model that fails would be
+		// taken for the model's answer.
+		cfg.Classifier.Mode = classify.ModeLLM
+	}
+	registry, err := provider.New(cfg.Classifier.Providers, provider.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := registry.Resolve(c.Model); err != nil {
+		return nil, usageError(fmt.Sprintf("--model %s: %v", c.Model, err))
+	}
+	return &own, nil
+}
+
+// turns reads the recorded turns, oldest first.
+func (c *replayCmd) turns(inv *invocation) ([]record.Turn, error) {
+	sessions, closeStore, err := sessionsOf(inv)
+	if err != nil {
+		return nil, err
+	}
+	defer closeStore()
+	filter := record.Filter{Since: c.Since.Time}
+	var turns []record.Turn
+	bar := newProgress(inv.stderr)
+	bar.label = "sessions"
+	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
+		if t := record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence); filter.Selects(&t) {
+			turns = append(turns, t)
+		}
+	})
+	bar.clear()
+	slices.SortStableFunc(turns, func(a, b record.Turn) int { return a.Compare(&b) })
+	return turns, err
+}
+
+// replay classifies the turns again. inv has the configuration of the replay; below
+// then nothing was said.
+func (c *replayCmd) replay(inv *invocation, catalog *intents.Catalog, turns []record.Turn, then float64) (record.Replayed, error) {
+	settings := app.Settings(inv.cfg, catalog)
+	o := record.ReplayOptions{
+		Catalog: settings.Catalog, ThenMinConfidence: then, MinConfidence: settings.MinConfidence,
+		Models: c.All || c.Model != "", Unanswered: c.All, Altered: c.All, Location: settings.Location,
+	}
+	classifier, err := inv.train(catalog)
+	if err != nil {
+		return record.Replayed{}, err
+	}
+	answers := record.Classifier(classifier)
+	switch {
+	case c.Model != "":
+		o.Workers, o.Timeout = replayCalls, inv.cfg.Classifier.Timeout
+		answers = modelOnly{classifier.Classifier, inv.cfg.Classifier.LocalAccept}
+	case classifier.embedding != nil:
+		o.Words, o.Accept = classify.New(classify.ModeLocal, classifier.local, nil, classify.Options{}), classifier.embedding.Accept()
+	}
+	if err := c.afford(inv, &classifier, turns, o); err != nil {
+		return record.Replayed{}, err
+	}
+	bar := newProgress(inv.stderr)
+	bar.label = "turns"
+	o.Progress = bar.show
+	out, err := record.Replay(inv.ctx, turns, answers, o)
+	bar.clear()
+	if err != nil {
+		return out, err
+	}
+	if n := out.LeftOut.Failed; n > 0 {
+		_, _ = fmt.Fprintf(inv.stderr, "%d of %s got no answer and are left out; the first error: %v\n", n, count(len(turns), "turn"), out.Err)
+		if out.Compared == 0 {
+			return out, errSaid
+		}
+	}
+	return out, nil
+}
+
+// bytesPerToken is what a token is taken for in the estimate of the cost. English
+// text has about as many, other languages have fewer.
+const bytesPerToken = 4
+
+// afford says what a provider will be asked, and asks whether it should be.
+func (c *replayCmd) afford(inv *invocation, classifier *trained, turns []record.Turn, o record.ReplayOptions) error {
+	cfg := inv.cfg.Classifier
+	size, ref := classify.PromptBytes, c.Model
+	switch {
+	case c.Model != "" && classifier.Mode() == classify.ModeCascade:
+		size = func(in classify.Input) int {
+			if !classifier.AsksModel(in) {
+				return 0
+			}
+			return classify.PromptBytes(in)
+		}
+	case c.Model != "":
+	case classifier.embedding != nil && cfg.Embedding != config.EmbeddingBuiltIn:
+		size, ref = func(in classify.Input) int { return len(in.Latest) }, cfg.Embedding
+	default:
+		return nil // nothing leaves this process
+	}
+	calls, bytes, err := record.Calls(inv.ctx, turns, o, size)
+	if err != nil || calls == 0 {
+		return err
+	}
+	_, _ = fmt.Fprintf(inv.stderr, "%s to %s at most, about %d input tokens (%d bytes of prompts, %d bytes a token)\n",
+		count(calls, "call"), ref, (bytes+bytesPerToken-1)/bytesPerToken, bytes, bytesPerToken)
+	if !c.Yes && !isTerminal(inv.stdin) {
+		return errors.New("nothing was asked: standard input is not a terminal, add --yes")
+	}
+	return inv.confirm("Ask?", c.Yes)
+}
+
+// modelOnly is a classifier whose model must answer where it is asked.
+type modelOnly struct {
+	*classify.Classifier
+	accept float64 // of cascade
+}
+
+// Classify fails where another answer was given in the place of the model's.
+func (a modelOnly) Classify(ctx context.Context, in classify.Input) (payload.Classification, error) {
+	c, err := a.Classifier.Classify(ctx, in)
+	if err == nil && c.Source != payload.SourceLLM && c.Confidence < a.accept {
+		return c, classify.ErrFailed
+	}
+	return c, err
+}

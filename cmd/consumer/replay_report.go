@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"intenthint/internal/text"
+	"intenthint/record"
+)
+
+// replayReport is the outcome of a replay and what it was run under.
+type replayReport struct {
+	record.Replayed
+	// Intents is the directory, "" for the built-in definitions.
+	Intents string
+	// Model is provider/model, "" for the local classifier.
+	Model         string
+	MinConfidence float64
+}
+
+// replaySummary is what --json prints.
+type replaySummary struct {
+	record.Summary
+	Intents       string  `json:"intents"`
+	Model         string  `json:"model,omitempty"`
+	MinConfidence float64 `json:"minConfidence"`
+}
+
+func (c *replayCmd) print(inv *invocation, r *replayReport) error {
+	switch {
+	case c.JSON:
+		return printJSON(inv, replaySummary{r.Summary, r.Intents, r.Model, r.MinConfidence})
+	case c.JSONL:
+		enc := json.NewEncoder(inv.stdout)
+		enc.SetEscapeHTML(false)
+		for i := range r.Differences {
+			if err := enc.Encode(&r.Differences[i]); err != nil {
+				return err
+			}
+		}
+		return r.figures(inv.stderr)
+	}
+	if err := r.figures(inv.stdout); err != nil || r.Changed == 0 {
+		return err
+	}
+	_, _ = fmt.Fprintln(inv.stdout)
+	if err := r.pairs(inv.stdout); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(inv.stdout)
+	return r.turns(inv.stdout)
+}
+
+// figures prints the summary.
+func (r *replayReport) figures(out io.Writer) error {
+	w := table(out)
+	_, _ = fmt.Fprintf(w, "turns\t%d\tunder %s, %s, threshold %g\n", r.Turns, cmp.Or(r.Intents, "the built-in definitions"), cmp.Or(r.Model, "the local classifier"), r.MinConfidence)
+	_, _ = fmt.Fprintf(w, "compared\t%d\t\n", r.Compared)
+	_, _ = fmt.Fprintf(w, "changed\t%d\t%s of those compared\n", r.Changed, percent(float64(r.Changed)/float64(max(r.Compared, 1)), r.Compared))
+	_, _ = fmt.Fprintf(w, "  gained\t%d\tnothing was said, an intent would be\n", r.Gained)
+	_, _ = fmt.Fprintf(w, "  lost\t%d\tan intent was said, nothing would be\n", r.Lost)
+	_, _ = fmt.Fprintf(w, "  other\t%d\tanother intent would be said\n", r.Changed-r.Gained-r.Lost)
+	if r.Better+r.Worse > 0 {
+		_, _ = fmt.Fprintf(w, "with feedback\t%d\t%d now right, %d no longer\n", r.Better+r.Worse, r.Better, r.Worse)
+	}
+	for _, l := range []struct {
+		n    int
+		what string
+	}{
+		{r.LeftOut.Model, "a model answered: --all compares them with the local classifier, --model with a model"},
+		{r.LeftOut.Unanswered, "without an answer: --all takes them for nothing said"},
+		{r.LeftOut.Altered, "would change, but the record was redacted or cut: --all counts them"},
+		{r.LeftOut.Failed, "got no answer now"},
+		{r.LeftOut.Blank, "without text"},
+	} {
+		if l.n > 0 {
+			_, _ = fmt.Fprintf(w, "left out\t%d\t%s\n", l.n, l.what)
+		}
+	}
+	return w.Flush()
+}
+
+// pairs prints how often what became what.
+func (r *replayReport) pairs(out io.Writer) error {
+	w := table(out)
+	_, _ = fmt.Fprintln(w, "FROM\tTO\tTURNS")
+	for _, p := range r.Pairs[:min(len(r.Pairs), shownReplayed)] {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%d\n", text.OneLine(p.From, shownID), text.OneLine(p.To, shownID), p.Turns)
+	}
+	return rest(out, w, len(r.Pairs), "pair", "--json")
+}
+
+const (
+	shownReplayed = 50 // pairs, and turns
+	shownID       = 44 // characters of an id
+)
+
+// turns prints the first changed turns.
+func (r *replayReport) turns(out io.Writer) error {
+	w := table(out)
+	_, _ = fmt.Fprintln(w, "SESSION\tRUN\tFROM\tTO\tTEXT")
+	for i := range r.Differences[:min(len(r.Differences), shownReplayed)] {
+		d := &r.Differences[i]
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", text.OneLine(d.Session, shownID), text.OneLine(d.RunID, shownID),
+			replayAnswer(d.From, d.FromAnswered, d.FromConfidence), replayAnswer(d.To, d.ToAnswered, d.ToConfidence), text.OneLine(d.Text, 50))
+	}
+	return rest(out, w, len(r.Differences), "turn", "--jsonl")
+}
+
+// rest ends a table of n lines with how many it leaves out.
+func rest(out io.Writer, w *tabwriter.Writer, n int, noun, flag string) error {
+	if err := w.Flush(); err != nil || n <= shownReplayed {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "and %s more: %s prints all\n", count(n-shownReplayed, noun), flag)
+	return err
+}
+
+// replayAnswer is an answer with its confidence, and the choice that was not said.
+func replayAnswer(intent, answered string, confidence float64) string {
+	out := fmt.Sprintf("%s %.2f", text.OneLine(intent, shownID), confidence)
+	if answered != "" {
+		out += " (" + text.OneLine(answered, shownID) + ")"
+	}
+	return out
+}
