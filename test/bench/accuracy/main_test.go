@@ -11,6 +11,7 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
+	"intenthint/test/bench/labelled"
 )
 
 // tinySets are sets in the format of the public ones.
@@ -114,8 +115,8 @@ func TestBrokenFiles(t *testing.T) {
 		{"line without a tab", "hwu64/train.tsv", "label\ttext\na\tb\nno tab\n", "line 3: no tab between label and text"},
 		{"row of three fields", "banking77/train.csv", "text,category\na,b,c\n", "wrong number of fields"},
 		{"not gzip", "clinc150/data_full.json.gz", "this is not gzip", "gzip: invalid header"},
-		{"heading alone", "banking77/test.csv", "text,category\n", errEmpty.Error()},
-		{"heading alone in the training part", "hwu64/train.tsv", "label\ttext\n", errEmpty.Error()},
+		{"heading alone", "banking77/test.csv", "text,category\n", labelled.ErrEmpty.Error()},
+		{"heading alone in the training part", "hwu64/train.tsv", "label\ttext\n", labelled.ErrEmpty.Error()},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			data := tinySets(t)

@@ -1,11 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/csv"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -13,10 +8,8 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
+	"intenthint/test/bench/labelled"
 )
-
-// outOfScope is CLINC150's label for messages that fit no intent.
-const outOfScope = "oos"
 
 // set is a labelled set.
 type set struct {
@@ -82,103 +75,18 @@ func sources() []source {
 func (src source) read(fsys fs.FS) (*set, error) {
 	out := &set{name: src.name}
 	var err error
-	if out.train, err = readLines(fsys, src.train, "train"); err != nil {
+	if out.train, err = labelled.Read(fsys, src.train, "train"); err != nil {
 		return nil, err
 	}
-	if out.test, err = readLines(fsys, src.test, "test", "oos_test"); err != nil {
+	if out.test, err = labelled.Read(fsys, src.test, "test", "oos_test"); err != nil {
 		return nil, err
 	}
 	if src.rejected == "" {
 		return out, nil
 	}
-	rejected, err := readLines(fsys, src.rejected, "oos_train")
+	rejected, err := labelled.Read(fsys, src.rejected, "oos_train")
 	for _, line := range rejected {
 		out.rejected = append(out.rejected, line.Text)
 	}
 	return out, err
-}
-
-var errEmpty = errors.New("no rows")
-
-// readLines reads a file in the format that its name ends in. parts are read of
-// a JSON file, which holds several.
-func readLines(fsys fs.FS, name string, parts ...string) ([]evaluate.Line, error) {
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return nil, err
-	}
-	var lines []evaluate.Line
-	switch path.Ext(name) {
-	case ".csv":
-		lines, err = parseCSV(data)
-	case ".tsv":
-		lines, err = parseTSV(data)
-	default:
-		lines, err = parseCLINC(data, parts)
-	}
-	if err == nil && len(lines) == 0 {
-		err = errEmpty
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return lines, nil
-}
-
-// parseCLINC reads parts of gzipped JSON: each a list of text and label.
-func parseCLINC(data []byte, names []string) ([]evaluate.Line, error) {
-	unzipped, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	var parts map[string][][2]string
-	if err := json.NewDecoder(unzipped).Decode(&parts); err != nil {
-		return nil, err
-	}
-	var lines []evaluate.Line
-	for _, name := range names {
-		for _, row := range parts[name] {
-			line := evaluate.Line{Text: row[0], Intent: row[1]}
-			if line.Intent == outOfScope {
-				line.Intent = intents.FallbackID
-			}
-			lines = append(lines, line)
-		}
-	}
-	return lines, nil
-}
-
-// parseCSV reads CSV with a heading, text before label.
-func parseCSV(data []byte) ([]evaluate.Line, error) {
-	rows := csv.NewReader(bytes.NewReader(data))
-	rows.FieldsPerRecord = 2
-	all, err := rows.ReadAll()
-	if err != nil {
-		return nil, err
-	}
-	var lines []evaluate.Line
-	for _, row := range all[min(len(all), 1):] {
-		lines = append(lines, evaluate.Line{Text: strings.TrimSpace(row[0]), Intent: row[1]})
-	}
-	return lines, nil
-}
-
-// parseTSV reads tab-separated lines with a heading, label before text;
-// quotation marks have no meaning.
-func parseTSV(data []byte) ([]evaluate.Line, error) {
-	var lines []evaluate.Line
-	number := 0
-	for row := range strings.Lines(string(data)) {
-		number++
-		row = strings.TrimRight(row, "\r\n")
-		if number == 1 || row == "" {
-			continue
-		}
-		label, text, ok := strings.Cut(row, "\t")
-		if !ok {
-			return nil, fmt.Errorf("line %d: no tab between label and text", number)
-		}
-		lines = append(lines, evaluate.Line{Text: text, Intent: label})
-	}
-	return lines, nil
 }
