@@ -2,5 +2,6 @@
 // came of it, and what people said of it. A turn is read from the session store,
 // which is a fold of the event stream, so that every report made of turns can be
 // made again and is the same whichever consumer wrote them. The functions are
-// pure but for [Each], which reads the store.
+// pure but for [Each] and [All], which read the store, and for [Replay] and [Calls],
+// which ask what they are given.
 package record
