@@ -41,6 +41,9 @@ func (l LLM) Classify(ctx context.Context, in Input) (payload.Classification, er
 		return payload.Classification{}, err
 	}
 	result := answer.Value
-	result.Source, result.Model = payload.SourceLLM, answer.Ref
+	result.Source, result.Model, result.ModelCalls = payload.SourceLLM, answer.Ref, answer.Calls
+	if used := answer.Usage; used.InputTokens > 0 || used.OutputTokens > 0 {
+		result.Tokens = &payload.Tokens{In: used.InputTokens, Out: used.OutputTokens}
+	}
 	return result, nil
 }

@@ -21,6 +21,7 @@ type completer struct {
 	delay time.Duration
 	text  string
 	err   error
+	usage provider.Usage
 	// asked is the request of the last call.
 	asked provider.Request
 }
@@ -32,7 +33,7 @@ func (c *completer) Complete(ctx context.Context, req provider.Request) (provide
 	case <-ctx.Done():
 		return provider.Completion{}, ctx.Err()
 	}
-	return provider.Completion{Text: c.text}, c.err
+	return provider.Completion{Text: c.text, Usage: c.usage}, c.err
 }
 
 // resolver holds models by reference; what it does not hold is unresolved.
@@ -47,20 +48,21 @@ func (r resolver) Resolve(ref string) (provider.Completer, error) {
 
 func TestLLM(t *testing.T) {
 	broken := &completer{err: errors.New("HTTP status 500")}
-	good := &completer{text: goodAnswer}
+	good := &completer{text: goodAnswer, usage: provider.Usage{InputTokens: 120, OutputTokens: 30, CachedTokens: 90}}
 	for _, tt := range []struct {
 		name   string
 		models resolver
 		run    string
 		model  string // that answered; "" for an error
+		calls  int    // until then
 		err    error
 	}{
-		{"an answer", resolver{"p/a": good}, "", "p/a", nil},
-		{"the next one's answer", resolver{"p/a": {text: "I think MEMORY_LOOKUP"}, "p/b": good}, "", "p/b", nil},
-		{"the run's model is the last resort", resolver{"p/a": broken, "p/b": broken, "p/run": good}, "p/run", "p/run", nil},
-		{"no JSON object", resolver{"p/a": {text: "hm"}}, "", "", model.ErrUnparsable},
-		{"all fail", resolver{"p/a": broken, "p/b": broken}, "", "", ErrFailed},
-		{"late", resolver{"p/a": {delay: time.Hour}}, "", "", ErrDeadline},
+		{"an answer", resolver{"p/a": good}, "", "p/a", 1, nil},
+		{"the next one's answer", resolver{"p/a": {text: "I think MEMORY_LOOKUP"}, "p/b": good}, "", "p/b", 2, nil},
+		{"the run's model is the last resort", resolver{"p/a": broken, "p/b": broken, "p/run": good}, "p/run", "p/run", 3, nil},
+		{"no JSON object", resolver{"p/a": {text: "hm"}}, "", "", 0, model.ErrUnparsable},
+		{"all fail", resolver{"p/a": broken, "p/b": broken}, "", "", 0, ErrFailed},
+		{"late", resolver{"p/a": {delay: time.Hour}}, "", "", 0, ErrDeadline},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := testInput(t)
@@ -76,11 +78,18 @@ func TestLLM(t *testing.T) {
 				}
 				require.NoError(t, err)
 				want := goodClassification()
-				want.Source, want.Model = payload.SourceLLM, tt.model
+				want.Source, want.Model, want.ModelCalls = payload.SourceLLM, tt.model, tt.calls
+				want.Tokens = &payload.Tokens{In: 120, Out: 30}
 				require.Equal(t, want, got)
 			})
 		})
 	}
+}
+
+func TestTokensThatAProviderDoesNotTellAreUnknown(t *testing.T) {
+	got, err := LLM{model.NewChain(resolver{"p/a": {text: goodAnswer}}, model.Options{}, "p/a")}.Classify(t.Context(), testInput(t))
+	require.NoError(t, err)
+	require.Nil(t, got.Tokens)
 }
 
 func TestLLMAsksWithThePrompt(t *testing.T) {

@@ -62,6 +62,9 @@ func TestFact(t *testing.T) {
 		{"a turn", event("turn_begun", `{"runId":"r1","prompt":"q","conversation":[{"role":"user","text":"before"}],"hint":"h"}`, ctx), "s1", func(f *store.Fact) {
 			f.Begin = &store.Begin{Input: "q", Conversation: []payload.Turn{{Role: "user", Text: "before"}}}
 		}},
+		{"a turn of a session that is held out", event("turn_begun", `{"runId":"r1","prompt":"q","skip":"holdout","heldOut":true}`, ctx), "s1", func(f *store.Fact) {
+			f.Begin = &store.Begin{Input: "q", Skip: "holdout", HeldOut: new(true)}
+		}},
 		{"a turn whose request got no answer", event("before_prompt_build", `{"prompt":"q","messages":[{"role":"user","content":"before"}]}`, ctx), "s1", func(f *store.Fact) {
 			f.Begin = &store.Begin{Input: "q", Conversation: []payload.Turn{{Role: "user", Text: "before"}}}
 		}},

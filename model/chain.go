@@ -67,6 +67,8 @@ type Answer[T any] struct {
 	Value T
 	Ref   string // provider/model
 	Usage provider.Usage
+	// Calls is how many models were asked, the one that answered included.
+	Calls int
 }
 
 // Ask asks the models of a chain until one gives a usable answer (contract §6):

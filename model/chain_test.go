@@ -121,7 +121,13 @@ func TestChain(t *testing.T) {
 					return
 				}
 				require.NoError(t, err)
-				require.Equal(t, Answer[verdict]{Value: goodVerdict(), Ref: tt.model, Usage: provider.Usage{InputTokens: 7}}, got)
+				asked := 0
+				for _, call := range seen.list {
+					if call.Outcome.sent() {
+						asked++
+					}
+				}
+				require.Equal(t, Answer[verdict]{Value: goodVerdict(), Ref: tt.model, Usage: provider.Usage{InputTokens: 7}, Calls: asked}, got)
 			})
 		})
 	}

@@ -57,6 +57,7 @@ func runRace[T any](ctx context.Context, c *Chain, q Question[T], deadline time.
 			delete(r.running, a.number)
 			if a.err == nil {
 				r.stop(a.number)
+				a.answer.Calls = r.begun
 				return a.answer, nil
 			}
 			r.errs = append(r.errs, a.err)

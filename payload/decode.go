@@ -71,6 +71,10 @@ func (o object) set(f field, value gjson.Result) error {
 		return o.part(f.name, value, field{"kind", &to.Kind})
 	case **Classification:
 		return o.classification(f.name, value, to)
+	case **Tokens:
+		return o.tokens(f.name, value, to)
+	case **bool:
+		return o.flag(f.name, value, to)
 	case **LastHint:
 		return o.lastHint(f.name, value, to)
 	case func(object, gjson.Result) error:
@@ -177,6 +181,18 @@ func (o object) number(field string, value gjson.Result, to *float64) error {
 		return o.wrongType(field, "a number", value)
 	}
 	*to = value.Num
+	return nil
+}
+
+// flag reads a boolean; null is nil.
+func (o object) flag(field string, value gjson.Result, to **bool) error {
+	if *to = nil; value.Type == gjson.Null {
+		return nil
+	}
+	if !value.IsBool() {
+		return o.wrongType(field, "a boolean", value)
+	}
+	*to = new(value.Bool())
 	return nil
 }
 

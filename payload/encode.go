@@ -132,6 +132,16 @@ func (c Classification) Append(dst []byte) []byte {
 	f.text("source", c.Source)
 	f.optional("model", c.Model)
 	f.number("elapsedMs", c.ElapsedMs)
+	if c.ModelCalls != 0 {
+		f.number("modelCalls", float64(c.ModelCalls))
+	}
+	if t := c.Tokens; t != nil {
+		f.name("tokens")
+		o := openObject(f.dst)
+		o.number("in", float64(t.In))
+		o.number("out", float64(t.Out))
+		f.dst = o.close()
+	}
 	return f.close()
 }
 
@@ -185,6 +195,10 @@ func (e TurnBegun) Append(dst []byte) []byte {
 		f.dst = append(f.dst, ']')
 	}
 	f.optional("skip", e.Skip)
+	if e.HeldOut != nil {
+		f.name("heldOut")
+		f.dst = strconv.AppendBool(f.dst, *e.HeldOut)
+	}
 	if e.Last != nil {
 		f.name("last")
 		f.dst = e.Last.Append(f.dst)

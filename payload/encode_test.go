@@ -30,15 +30,15 @@ func TestEncodingAgreesWithEncodingJSON(t *testing.T) {
 	}
 	result := payload.Classification{
 		Intent: "I", Name: nasty, Reason: "because", Goal: "g", Confidence: 0.1234567890123, Complexity: "low",
-		Suggestion: "s", Source: "llm", Model: "p/m", ElapsedMs: 12.345,
+		Suggestion: "s", Source: "llm", Model: "p/m", ElapsedMs: 12.345, ModelCalls: 2, Tokens: &payload.Tokens{In: 1200, Out: 34},
 	}
 	for name, tc := range map[string]struct {
 		ctx   payload.Context
 		event payload.TurnBegun
 	}{
 		"nothing":     {},
-		"everything":  {full, payload.TurnBegun{RunID: "r", Prompt: nasty, Message: nasty + "!", Conversation: []payload.Turn{{Role: "user", Text: nasty}, {Role: "assistant"}}, Result: &result, Hint: nasty, Skip: "low_confidence"}},
-		"a failure":   {full, payload.TurnBegun{Skip: "deadline"}},
+		"everything":  {full, payload.TurnBegun{RunID: "r", Prompt: nasty, Message: nasty + "!", Conversation: []payload.Turn{{Role: "user", Text: nasty}, {Role: "assistant"}}, Result: &result, Hint: nasty, Skip: "low_confidence", HeldOut: new(true)}},
+		"a failure":   {full, payload.TurnBegun{Skip: "deadline", HeldOut: new(false)}},
 		"a hint":      {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t", Full: true, Turns: 3, At: 9}}},
 		"a brief one": {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t"}}},
 	} {
@@ -125,6 +125,8 @@ func TestDecodeTurnBegunRefuses(t *testing.T) {
 		"confidence is a text":      `{"result":{"confidence":"high"}}`,
 		"the intent is an object":   `{"result":{"intent":{}}}`,
 		"the hint is a list":        `{"hint":[]}`,
+		"held out is a text":        `{"heldOut":"yes"}`,
+		"the tokens are a number":   `{"result":{"tokens":9}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := payload.DecodeTurnBegun(json.RawMessage(event))

@@ -49,6 +49,18 @@ type Classification struct {
 	Model string `json:"model,omitempty"`
 	// ElapsedMs is the time in the consumer, in milliseconds.
 	ElapsedMs float64 `json:"elapsedMs"`
+	// ModelCalls is how many models were asked for the answer of one, 0 for an answer
+	// that is not a model's.
+	ModelCalls int `json:"modelCalls,omitempty"`
+	// Tokens are those of the answer's call, nil when they are not known.
+	Tokens *Tokens `json:"tokens,omitempty"`
+}
+
+// Tokens are those of a call of a model, as its provider counts them.
+type Tokens struct {
+	// In includes those that the provider took from its cache.
+	In  int `json:"in"`
+	Out int `json:"out"`
 }
 
 // TurnBegun is the event of turn_begun, which the consumer publishes before it
@@ -67,6 +79,8 @@ type TurnBegun struct {
 	Skills []Skill `json:"skills,omitempty"`
 	// Skip is why there is no hint (Hint-Skip); "" when there is one.
 	Skip string `json:"skip,omitempty"`
+	// HeldOut is whether the session is held out (HINT_HOLDOUT); nil where none is.
+	HeldOut *bool `json:"heldOut,omitempty"`
 	// Last is the hint that the session was given last, this one included; nil for
 	// none.
 	Last *LastHint `json:"last,omitempty"`
@@ -95,7 +109,8 @@ func (e TurnBegun) Said() string { return cmp.Or(e.Message, e.Prompt) }
 func DecodeTurnBegun(raw json.RawMessage) (e TurnBegun, err error) {
 	err = decodeEvent(raw,
 		field{"runId", &e.RunID}, field{"prompt", &e.Prompt}, field{"message", &e.Message}, field{"conversation", &e.Conversation},
-		field{"result", &e.Result}, field{"hint", &e.Hint}, field{"skills", &e.Skills}, field{"skip", &e.Skip}, field{"last", &e.Last})
+		field{"result", &e.Result}, field{"hint", &e.Hint}, field{"skills", &e.Skills}, field{"skip", &e.Skip},
+		field{"heldOut", &e.HeldOut}, field{"last", &e.Last})
 	return e, err
 }
 
@@ -117,10 +132,25 @@ func (o object) classification(name string, value gjson.Result, to **Classificat
 	}
 	c := &Classification{}
 	*to = c
-	return o.part(name, value,
+	var calls float64
+	err := o.part(name, value,
 		field{"intent", &c.Intent}, field{"name", &c.Name}, field{"reason", &c.Reason}, field{"goal", &c.Goal},
 		field{"confidence", &c.Confidence}, field{"complexity", &c.Complexity}, field{"suggestion", &c.Suggestion},
-		field{"source", &c.Source}, field{"model", &c.Model}, field{"elapsedMs", &c.ElapsedMs})
+		field{"source", &c.Source}, field{"model", &c.Model}, field{"elapsedMs", &c.ElapsedMs},
+		field{"modelCalls", &calls}, field{"tokens", &c.Tokens})
+	c.ModelCalls = int(calls)
+	return err
+}
+
+// tokens reads those of a call; null is nil.
+func (o object) tokens(name string, value gjson.Result, to **Tokens) error {
+	if *to = nil; value.Type == gjson.Null {
+		return nil
+	}
+	var in, out float64
+	err := o.part(name, value, field{"in", &in}, field{"out", &out})
+	*to = &Tokens{In: int(in), Out: int(out)}
+	return err
 }
 
 // lastHint reads the hint that was given last; null is nil.

@@ -220,3 +220,26 @@ func TestEmptyFactChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, `{"history":[]}`, string(raw))
 }
+
+func TestATurnSaysWhyThereWasNoHint(t *testing.T) {
+	failed := begin("b1", "r", 10)
+	failed.Begin.Skip, failed.Begin.HeldOut = "deadline", new(false)
+	doc, raw := show(t, failed)
+	require.Equal(t, "deadline", doc.Current.Intent.Skip)
+	require.Contains(t, raw, `"heldOut":false`)
+
+	retry := begin("b2", "r", 20)
+	retry.Begin.Skip, retry.Begin.HeldOut, retry.Begin.Result = "holdout", new(true), &payload.Classification{Intent: "A"}
+	for _, facts := range [][]store.Fact{{failed, retry}, {retry, failed}} {
+		doc, _ := show(t, facts...)
+		require.Equal(t, "holdout", doc.Current.Intent.Skip, "that of the classification")
+		require.Equal(t, new(true), doc.Current.Intent.HeldOut)
+	}
+
+	unanswered := begin("b3", "r", 5)
+	for _, facts := range [][]store.Fact{{failed, unanswered}, {unanswered, failed}} {
+		doc, raw := show(t, facts...)
+		require.Empty(t, doc.Current.Intent.Skip, "the first beginning counts without a classification")
+		require.NotContains(t, raw, "heldOut")
+	}
+}

@@ -59,7 +59,7 @@ func (f Fact) clean() Fact {
 	if f.Begin != nil {
 		b := *f.Begin
 		f.Begin = &b
-		fields = append(fields, &b.Input, &b.Message)
+		fields = append(fields, &b.Input, &b.Message, &b.Skip)
 		b.Conversation = slices.Clone(b.Conversation)
 		for i := range b.Conversation {
 			fields = append(fields, &b.Conversation[i].Role, &b.Conversation[i].Text)
@@ -131,6 +131,11 @@ type Begin struct {
 	Result       *payload.Classification `json:"result,omitempty"` // nil when nothing could be classified
 	// Skills are those that the hint named with their path.
 	Skills []Skill `json:"skills,omitempty"`
+	// Skip is why there is no hint (Hint-Skip); "" when there is one, or nobody was
+	// asked for one.
+	Skip string `json:"skip,omitempty"`
+	// HeldOut is whether the session is held out (HINT_HOLDOUT); nil where none is.
+	HeldOut *bool `json:"heldOut,omitempty"`
 }
 
 // Call is a finished tool call (after_tool_call).

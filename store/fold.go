@@ -245,9 +245,13 @@ func newTurn(run string, key Key, b Begin) *Turn {
 	t := &Turn{RunID: run, SkillsUsed: []Skill{}, ToolCalls: []ToolCall{}, Begin: key}
 	t.Input, t.Message = b.Input, b.Message
 	t.Timestamps.Start = timestamp(key.TS)
-	t.Intent.Input = conversation(b)
+	t.Intent = intent(b)
 	t.classify(key, b)
 	return t
+}
+
+func intent(b Begin) Intent {
+	return Intent{Input: conversation(b), Result: b.Result, Skip: b.Skip, HeldOut: b.HeldOut}
 }
 
 func conversation(b Begin) []payload.Turn { return append([]payload.Turn{}, b.Conversation...) }
@@ -257,7 +261,7 @@ func (t *Turn) begin(key Key, b Begin) (changed bool) {
 	if key.Before(t.Begin) {
 		t.Begin, t.Input, t.Message, t.Timestamps.Start = key, b.Input, b.Message, timestamp(key.TS)
 		if t.Classified == nil {
-			t.Intent.Input = conversation(b)
+			t.Intent = intent(b)
 		}
 		changed = true
 	}
@@ -268,7 +272,7 @@ func (t *Turn) classify(key Key, b Begin) bool {
 	if b.Result == nil || t.Classified != nil && !key.Before(*t.Classified) {
 		return false
 	}
-	t.Intent = Intent{Input: conversation(b), Result: b.Result}
+	t.Intent = intent(b)
 	t.Classified = &key
 	t.SkillsHinted = nil
 	for _, s := range b.Skills {

@@ -53,6 +53,11 @@ type Intent struct {
 	Input []payload.Turn `json:"input"`
 	// Result is nil when nothing could be classified.
 	Result *payload.Classification `json:"result,omitempty"`
+	// Skip is why there was no hint (Hint-Skip); "" when there was one, nobody was
+	// asked for one, or the turn is older than the field.
+	Skip string `json:"skip,omitempty"`
+	// HeldOut is whether the session was held out (HINT_HOLDOUT); nil where none was.
+	HeldOut *bool `json:"heldOut,omitempty"`
 }
 
 // ToolCall is one finished call of a tool. Calls stand in the order of their
