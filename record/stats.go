@@ -1,0 +1,311 @@
+package record
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"intenthint/intents"
+	"intenthint/payload"
+	"intenthint/store"
+)
+
+// Stats counts recorded turns. What it reports does not depend on the order in
+// which they are added. The zero value is not ready, see [NewStats].
+type Stats struct {
+	options StatsOptions
+	total   *tally
+	// by name
+	intents, sources, agents, days map[string]*tally
+	skills                         map[string]*SkillCount
+}
+
+// StatsOptions are what a turn is measured by.
+type StatsOptions struct {
+	// MinConfidence is that below which nothing is said (HINT_MIN_CONFIDENCE).
+	MinConfidence float64
+	// Location is where days begin; nil is UTC.
+	Location *time.Location
+}
+
+// NewStats counts nothing yet.
+func NewStats(o StatsOptions) *Stats {
+	if o.Location == nil {
+		o.Location = time.UTC
+	}
+	return &Stats{
+		options: o, total: newTally(),
+		intents: map[string]*tally{}, sources: map[string]*tally{}, agents: map[string]*tally{}, days: map[string]*tally{},
+		skills: map[string]*SkillCount{},
+	}
+}
+
+// Add counts a turn of a session. A turn that is added twice counts twice.
+func (s *Stats) Add(session store.Summary, turn *store.Turn) {
+	var intent, source string
+	if r := turn.Intent.Result; r != nil {
+		intent, source = r.Intent, r.Source
+	}
+	for _, t := range []*tally{
+		s.total, of(s.intents, intent), of(s.sources, source), of(s.agents, session.AgentID),
+		of(s.days, time.UnixMilli(turn.Begin.TS).In(s.options.Location).Format(time.DateOnly)),
+	} {
+		t.add(session.Token, turn, s.options.MinConfidence)
+	}
+	s.addSkills(turn)
+}
+
+// addSkills counts the skills of a turn, each once.
+func (s *Stats) addSkills(turn *store.Turn) {
+	skill := func(name string) *SkillCount {
+		if s.skills[name] == nil {
+			s.skills[name] = &SkillCount{Name: name}
+		}
+		return s.skills[name]
+	}
+	for _, h := range turn.SkillsHinted {
+		count := skill(h.Name)
+		count.Hinted++
+		if h.Used {
+			count.Used++
+		}
+	}
+	for _, read := range turn.SkillsUsed {
+		skill(read.Name).Read++
+	}
+}
+
+func of(group map[string]*tally, name string) *tally {
+	if group[name] == nil {
+		group[name] = newTally()
+	}
+	return group[name]
+}
+
+// StatsReport is what was counted, in the JSON shape of `consumer stats --json`
+// (contract §10).
+type StatsReport struct {
+	// Since is the earliest beginning of the turns; nil without a limit. Who chooses
+	// the turns sets it.
+	Since *time.Time `json:"since,omitempty"`
+	// MinConfidence is what Low goes by.
+	MinConfidence float64 `json:"minConfidence"`
+	// Total has no name.
+	Total Tally `json:"total"`
+	// Intents are by the classifier's choice, also where nothing was said; Sources by
+	// Hint-Source. Turns without a classification are under "". The name with the
+	// most turns is first.
+	Intents []Tally `json:"intents"`
+	Sources []Tally `json:"sources"`
+	Agents  []Tally `json:"agents"`
+	// Days are named like 2026-11-22, the earliest first.
+	Days []Tally `json:"days"`
+	// Skills are by name, that of the most reads first.
+	Skills []SkillCount `json:"skills"`
+}
+
+// Tally counts the turns of a name.
+type Tally struct {
+	Name     string `json:"name"`
+	Turns    int    `json:"turns"`
+	Sessions int    `json:"sessions"`
+	// Share is the part of all turns, 0–1.
+	Share float64 `json:"share"`
+	// Classified are those with a classification; Confidence is the mean of theirs,
+	// nil without any.
+	Classified int      `json:"classified"`
+	Confidence *float64 `json:"confidence"`
+	// Low are the classified ones below the minimum of confidence.
+	Low int `json:"low"`
+	// Other are those that were classified as the fallback, OtherShare the part of
+	// the classified ones, 0–1.
+	Other      int     `json:"other"`
+	OtherShare float64 `json:"otherShare"`
+	// Unchanged are those whose session knew the hint already (contract §6).
+	Unchanged int `json:"unchanged"`
+	// HeldOut are the turns of sessions that were held out (HINT_HOLDOUT).
+	HeldOut int `json:"heldOut"`
+	// Right and Corrected are those that people marked right and wrong.
+	Right     int `json:"right"`
+	Corrected int `json:"corrected"`
+	// Errors are the turns that ended in one.
+	Errors          int `json:"errors"`
+	ToolCalls       int `json:"toolCalls"`
+	FailedToolCalls int `json:"failedToolCalls"`
+	// Duration is from start to end.
+	Duration Duration `json:"duration"`
+	// ModelCalls are the calls of models that led to a model's answer, and Tokens
+	// what the answers took. Calls that led to none are not recorded.
+	ModelCalls int            `json:"modelCalls"`
+	Tokens     payload.Tokens `json:"tokens"`
+	// SkillsHinted are the skills that hints named, SkillsUsed those of them that
+	// their turns read, SkillsRead all that were read.
+	SkillsHinted int `json:"skillsHinted"`
+	SkillsUsed   int `json:"skillsUsed"`
+	SkillsRead   int `json:"skillsRead"`
+}
+
+// Duration is how long turns took, in milliseconds: 0 without any that ended.
+type Duration struct {
+	// Turns are those that ended.
+	Turns    int   `json:"turns"`
+	MedianMs int64 `json:"medianMs"`
+	P95Ms    int64 `json:"p95Ms"`
+	MeanMs   int64 `json:"meanMs"`
+}
+
+// SkillCount counts the turns of a skill.
+type SkillCount struct {
+	Name string `json:"name"`
+	// Hinted are those whose hint named it, Used those of them that read it, Read all
+	// that read it.
+	Hinted int `json:"hinted"`
+	Used   int `json:"used"`
+	Read   int `json:"read"`
+}
+
+// Report returns what was counted so far.
+func (s *Stats) Report() StatsReport {
+	byTurns := func(a, b Tally) int {
+		return cmp.Or(cmp.Compare(b.Turns, a.Turns), strings.Compare(a.Name, b.Name))
+	}
+	out := StatsReport{
+		MinConfidence: s.options.MinConfidence,
+		Total:         s.total.report("", s.total.Turns),
+		Intents:       s.list(s.intents, byTurns),
+		Sources:       s.list(s.sources, byTurns),
+		Agents:        s.list(s.agents, byTurns),
+		Days:          s.list(s.days, func(a, b Tally) int { return strings.Compare(a.Name, b.Name) }),
+		Skills:        []SkillCount{},
+	}
+	for _, count := range s.skills {
+		out.Skills = append(out.Skills, *count)
+	}
+	slices.SortFunc(out.Skills, func(a, b SkillCount) int {
+		return cmp.Or(cmp.Compare(b.Read, a.Read), cmp.Compare(b.Hinted, a.Hinted), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func (s *Stats) list(group map[string]*tally, order func(a, b Tally) int) []Tally {
+	out := make([]Tally, 0, len(group))
+	for name, t := range group {
+		out = append(out, t.report(name, s.total.Turns))
+	}
+	slices.SortFunc(out, order)
+	return out
+}
+
+// tally is a Tally that turns can be added to.
+type tally struct {
+	Tally
+	sessions map[string]struct{}
+	// confidence is a sum in billionths: one of floating-point numbers would depend
+	// on the order.
+	confidence int64
+	durations  []int64 // in milliseconds
+}
+
+const billion = 1_000_000_000
+
+// skipUnchanged is the Hint-Skip of a turn whose session knows the hint.
+const skipUnchanged = "unchanged"
+
+func newTally() *tally { return &tally{sessions: map[string]struct{}{}} }
+
+func (t *tally) add(session string, turn *store.Turn, minConfidence float64) {
+	t.Turns++
+	t.sessions[session] = struct{}{}
+	if r := turn.Intent.Result; r != nil {
+		t.classified(r, minConfidence)
+	}
+	if turn.Intent.Skip == skipUnchanged {
+		t.Unchanged++
+	}
+	if held := turn.Intent.HeldOut; held != nil && *held {
+		t.HeldOut++
+	}
+	if f := turn.Feedback; f != nil && f.Verdict == payload.VerdictRight {
+		t.Right++
+	} else if f != nil && f.Verdict == payload.VerdictWrong {
+		t.Corrected++
+	}
+	if turn.Error != "" {
+		t.Errors++
+	}
+	t.ToolCalls += len(turn.ToolCalls)
+	for i := range turn.ToolCalls {
+		if turn.ToolCalls[i].Error != "" {
+			t.FailedToolCalls++
+		}
+	}
+	if ms, ok := took(turn); ok {
+		t.durations = append(t.durations, ms)
+	}
+	t.SkillsHinted += len(turn.SkillsHinted)
+	for _, h := range turn.SkillsHinted {
+		if h.Used {
+			t.SkillsUsed++
+		}
+	}
+	t.SkillsRead += len(turn.SkillsUsed)
+}
+
+func (t *tally) classified(r *payload.Classification, minConfidence float64) {
+	t.Classified++
+	t.confidence += int64(math.Round(r.Confidence * billion))
+	if r.Confidence < minConfidence {
+		t.Low++
+	}
+	if r.Intent == intents.FallbackID {
+		t.Other++
+	}
+	t.ModelCalls += r.ModelCalls
+	if r.Tokens != nil {
+		t.Tokens.In += r.Tokens.In
+		t.Tokens.Out += r.Tokens.Out
+	}
+}
+
+// took is how long a turn took in milliseconds; false for one that has not ended,
+// or whose end is before its start by the gateway's clock.
+func took(turn *store.Turn) (int64, bool) {
+	if turn.End == nil || turn.End.TS < turn.Begin.TS {
+		return 0, false
+	}
+	return turn.End.TS - turn.Begin.TS, true
+}
+
+func (t *tally) report(name string, all int) Tally {
+	out := t.Tally
+	out.Name, out.Sessions, out.Share = name, len(t.sessions), share(t.Turns, all)
+	out.OtherShare = share(t.Other, t.Classified)
+	if t.Classified > 0 {
+		out.Confidence = new(float64(t.confidence) / billion / float64(t.Classified))
+	}
+	out.Duration = durationOf(t.durations)
+	return out
+}
+
+func share(part, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(part) / float64(of)
+}
+
+func durationOf(ms []int64) Duration {
+	if len(ms) == 0 {
+		return Duration{}
+	}
+	sorted := slices.Sorted(slices.Values(ms))
+	// rank is that of the smallest value that so many percent do not exceed.
+	rank := func(percent int) int64 { return sorted[(len(sorted)*percent+99)/100-1] }
+	var sum int64
+	for _, v := range sorted {
+		sum += v
+	}
+	return Duration{Turns: len(sorted), MedianMs: rank(50), P95Ms: rank(95), MeanMs: sum / int64(len(sorted))}
+}
