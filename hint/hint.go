@@ -54,6 +54,8 @@ type Settings struct {
 	// Repeat is when a session is told a hint again that it knows.
 	Repeat said.Rule
 
+	// Holdout is the share of sessions that get no hint.
+	Holdout Holdout
 	// Redact makes everything that is stored and logged of a turn pass package
 	// redact (HINT_REDACT). Classifiers and gateways get the texts as they are.
 	Redact bool
@@ -285,6 +287,9 @@ func (h *Hinter) classify(ctx context.Context, t turn) run.Answer {
 	if c.Confidence < t.set.MinConfidence {
 		return run.Answer{Skip: eligibility.LowConfidence, Result: &c}
 	}
+	if t.set.Holdout.Holds(t.req.Context.Session()) {
+		return run.Answer{Skip: eligibility.Holdout, Result: &c}
+	}
 	if t.set.Repeat.Known(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(c)) {
 		return run.Answer{Skip: eligibility.Unchanged, Result: &c}
 	}
@@ -359,7 +364,7 @@ func failure(err error) eligibility.Skip {
 func header(took time.Duration, a run.Answer, source string) map[string][]string {
 	out := make(map[string][]string, 6)
 	if c := a.Result; c != nil {
-		if a.Skip == "" || a.Skip == eligibility.Unchanged {
+		if a.Skip == "" || a.Skip == eligibility.Unchanged || a.Skip == eligibility.Holdout {
 			out[subjects.HeaderIntent] = []string{c.Intent}
 		}
 		out[subjects.HeaderConfidence] = []string{strconv.FormatFloat(c.Confidence, 'f', 2, 64)}

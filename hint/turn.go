@@ -42,6 +42,7 @@ func (h *Hinter) begin(t turn, a run.Answer) {
 	begun := payload.TurnBegun{
 		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: t.event.Beside(), Conversation: t.in.Conversation,
 		Result: a.Result, Hint: a.Hint, Skills: a.Skills, Skip: string(a.Skip), Last: last,
+		HeldOut: t.set.Holdout.of(session),
 	}
 	body := h.encode(t, begun, ts, id)
 	m := &nats.Msg{Subject: h.Prefix.Event(subjects.HookTurnBegun, t.agent, session), Data: body, Header: nats.Header{}}

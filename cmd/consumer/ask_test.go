@@ -42,6 +42,7 @@ func TestAskSummary(t *testing.T) {
 	}{
 		{"a hint", asked{Intent: "CHAT", Confidence: &sure, Source: "local", ElapsedMs: 0.25, RoundTripMs: 1, SessionID: "s"}, "\nCHAT 0.97 from local in 0.250 ms (round trip 1.000 ms), session s\n"},
 		{"of a model", asked{Intent: "CHAT", Source: "llm", Model: "mine/small", SessionKey: "k:1"}, "\nCHAT from mine/small in 0.000 ms (round trip 0.000 ms), session k:1\n"},
+		{"held out", asked{Intent: "CHAT", Confidence: &sure, Source: "local", Skip: "holdout", SessionID: "s"}, "\nCHAT 0.97 from local in 0.000 ms (round trip 0.000 ms), session s\n"},
 		{"no hint", asked{Skip: "agent_disabled", SessionID: "s"}, "in 0.000 ms (round trip 0.000 ms), session s\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, string(row.a.summary())) })

@@ -29,6 +29,9 @@ const (
 	// Unchanged is the reason of a turn whose session knows the hint (contract §6).
 	// The message is classified all the same.
 	Unchanged Skip = "unchanged"
+	// Holdout is the reason of a turn that would have got a hint, or been Unchanged,
+	// if its session were not held out (HINT_HOLDOUT).
+	Holdout Skip = "holdout"
 )
 
 // Reasons that are failures, or as good as one.
@@ -42,7 +45,7 @@ const (
 var (
 	policy = []Skip{
 		NotUserTrigger, InternalSession, InternalInput, AgentDisabled, NotInteractive,
-		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents, Unchanged,
+		DeniedChatType, DeniedChatID, EmptyPrompt, NoIntents, Unchanged, Holdout,
 	}
 	failures = []Skip{ClassifyFailed, LowConfidence, Deadline, Overloaded}
 )

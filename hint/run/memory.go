@@ -36,7 +36,11 @@ type Answer struct {
 // Final reports whether a retry of the run is given the answer again; after
 // another one it is classified anew (contract §8).
 func (a Answer) Final() bool {
-	return a.Skip == "" || a.Skip == eligibility.LowConfidence || a.Skip == eligibility.Unchanged
+	switch a.Skip {
+	case eligibility.None, eligibility.LowConfidence, eligibility.Unchanged, eligibility.Holdout:
+		return true
+	}
+	return false
 }
 
 // run is one run's first answer, or the wait for it.

@@ -186,6 +186,7 @@ func Settings(cfg *config.Config, catalog *intents.Catalog) *hint.Settings {
 		Window:        cfg.Query.Window,
 		Location:      cfg.Timezone.Location,
 		MinConfidence: cfg.Classifier.MinConfidence,
+		Holdout:       hint.Holdout(cfg.Holdout),
 		Complexity:    cfg.Complexity,
 		Form:          cfg.Form,
 		Repeat:        cfg.Repeat,

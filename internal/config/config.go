@@ -44,6 +44,7 @@ type Config struct {
 	IntentsDir   string                   // directory of intent files, "" for the built-in ones
 	Form         render.Form              // how much a hint says
 	Repeat       said.Rule                // when a hint is said again
+	Holdout      float64                  // share of sessions that get no hint
 	Complexity   render.Prompts           // replaces built-in complexity prompts
 	Timezone     Zone                     // that of the user
 	HookTimeouts map[string]time.Duration // timeout of each handler of a hook, by hook

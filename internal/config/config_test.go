@@ -180,6 +180,8 @@ func TestGoodValues(t *testing.T) {
 		{"model with slashes", "HINT_MODEL", "openrouter/google/gemini:free", func(c *Config) any { return c.Classifier.Model }, "openrouter/google/gemini:free"},
 		{"accept", "HINT_LOCAL_ACCEPT", "1", func(c *Config) any { return c.Classifier.LocalAccept }, 1.0},
 		{"confidence", "HINT_MIN_CONFIDENCE", "0.25", func(c *Config) any { return c.Classifier.MinConfidence }, 0.25},
+		{"no holdout", "HINT_HOLDOUT", "", func(c *Config) any { return c.Holdout }, 0.0},
+		{"holdout", "HINT_HOLDOUT", "0.05", func(c *Config) any { return c.Holdout }, 0.05},
 		{"agents", "HINT_AGENTS", " main, ops-* ,,main", agents, []string{"main", "ops-*"}},
 		{"agents as JSON", "HINT_AGENTS", `["a,b"]`, agents, []string{"a,b"}},
 		{"deny", "HINT_INTENT_DENY", `{"*":"CODE_*","m?":["A","B "]}`, deny, map[string][]string{"*": {"CODE_*"}, "m?": {"A", "B"}}},

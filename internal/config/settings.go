@@ -155,6 +155,8 @@ var settings = []setting{
 		setting{field: "repeatAfter", def: "8", doc: "with changed, after how many turns the same hint is given again; 0 for never"}),
 	in(func(c *Config) *render.Form { return &c.Form }, oneOf(render.Full, render.Brief),
 		setting{field: "form", def: string(render.Full), doc: "full or brief; brief leaves out the intent's prompt and the complexity prompt"}),
+	in(func(c *Config) *float64 { return &c.Holdout }, probability,
+		setting{field: "holdout", def: "0", doc: "0–1; share of sessions that get no hint, to measure what hints do (consumer stats --effect)"}),
 	in(func(c *Config) *[]string { return &c.Policy.Agents }, list,
 		setting{field: "agents", def: "*", doc: "agents that get hints, comma-separated, globs allowed"}),
 	in(func(c *Config) *Triage { return &c.Triage }, triage,

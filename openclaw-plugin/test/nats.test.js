@@ -98,6 +98,16 @@ test("no decision is no result", async () => {
   assert.equal(await g.fire("before_agent_run", prompt("x")), undefined);
 });
 
+test("a session that is held out gets no hint, and /hint says so", async () => {
+  const told = headers();
+  for (const [name, value] of [["Hint-Skip", "holdout"], ["Hint-Intent", "CODE_REVIEW"], ["Hint-Confidence", "0.97"], ["Hint-Source", "local"]]) told.set(/** @type {string} */ (name), /** @type {string} */ (value));
+  const r = await responder("heldout", (msg) => void msg.respond("{}", { headers: told }));
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "heldout" });
+  assert.equal(await g.fire("before_prompt_build", prompt("x")), undefined);
+  assert.match(g.hint(), /Last hint here: CODE_REVIEW 0\.97 from local, not said \(holdout\)/);
+  r.stop();
+});
+
 test("captured turns get the outcome that the whole session would have given", async () => {
   const g = gateway({ natsUrl: consumer.url });
   await g.fire("gateway_start", { port: 1 }, {});
