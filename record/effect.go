@@ -1,0 +1,260 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"intenthint/hint/conversation"
+	"intenthint/payload"
+	"intenthint/store"
+)
+
+// Effect compares the sessions that were held out (HINT_HOLDOUT) with the others.
+// What it reports does not depend on the order in which turns are added. The zero
+// value is not ready, see [NewEffect].
+type Effect struct {
+	options  EffectOptions
+	sessions map[string][]observed
+}
+
+// EffectOptions choose the sessions. The zero value takes all.
+type EffectOptions struct {
+	// Since is the earliest beginning of a session: what one was told before would
+	// count otherwise.
+	Since time.Time
+	// Rounds is how often the sessions are drawn anew; 0 is [Rounds].
+	Rounds int
+}
+
+// observed is what counts of a turn.
+type observed struct {
+	key        store.Key
+	side       *bool // held out or not, nil for a turn that does not say
+	classified bool
+	// counts is whether the turn had a hint, or would have had one.
+	counts bool
+	intent string
+	// corrects is whether the message corrects the turn before.
+	corrects, wrong           bool
+	toolCalls, failed, tookMs float64
+	ended                     bool
+}
+
+// NewEffect compares nothing yet.
+func NewEffect(o EffectOptions) *Effect {
+	o.Rounds = cmp.Or(o.Rounds, Rounds)
+	return &Effect{options: o, sessions: map[string][]observed{}}
+}
+
+// skipHoldout is the Hint-Skip of a turn whose session is held out.
+const skipHoldout = "holdout"
+
+// Add takes in a turn of a session.
+func (e *Effect) Add(session store.Summary, turn *store.Turn) {
+	o := observed{
+		key: turn.Begin, side: turn.Intent.HeldOut, classified: turn.Intent.Result != nil,
+		wrong:     turn.Feedback != nil && turn.Feedback.Verdict == payload.VerdictWrong,
+		toolCalls: float64(len(turn.ToolCalls)),
+	}
+	for i := range turn.ToolCalls {
+		if turn.ToolCalls[i].Error != "" {
+			o.failed++
+		}
+	}
+	if ms, ok := took(turn); ok {
+		o.tookMs, o.ended = float64(ms), true
+	}
+	if r := turn.Intent.Result; r != nil {
+		o.intent = r.Intent
+		skip := turn.Intent.Skip
+		o.counts = o.side != nil && (skip == "" || skip == skipUnchanged || skip == skipHoldout)
+	}
+	if o.side != nil || !o.classified { // else the session does not count
+		o.corrects = Corrects(conversation.Latest(turn.Said()))
+	}
+	e.sessions[session.Token] = append(e.sessions[session.Token], o)
+}
+
+// EffectReport is what hints do, in the JSON shape of `consumer stats --effect
+// --json` (contract §10).
+type EffectReport struct {
+	// Since is the earliest beginning of the sessions; nil without a limit.
+	Since *time.Time `json:"since,omitempty"`
+	// MinSessions is the least number of sessions on either side for an interval.
+	MinSessions int `json:"minSessions"`
+	// Mixed sessions are left out: the share was changed while they went on. Outside
+	// are those of a time when no session was held out.
+	Mixed   int `json:"mixed"`
+	Outside int `json:"outside"`
+	// Total has no name.
+	Total Comparison `json:"total"`
+	// Intents are by the classifier's choice, the one with the most turns first.
+	Intents []Comparison `json:"intents"`
+}
+
+// Comparison compares the turns of a name in which a hint was said or known, or
+// would have been. All differences are of means per turn.
+type Comparison struct {
+	Name    string `json:"name"`
+	Hinted  Side   `json:"hinted"`
+	HeldOut Side   `json:"heldOut"`
+	// ToolErrors are failed tool calls.
+	ToolErrors Contrast `json:"toolErrors"`
+	ToolCalls  Contrast `json:"toolCalls"`
+	// Corrections are turns that a person marked wrong, or corrected in the next
+	// message ([Corrects]).
+	Corrections Contrast `json:"corrections"`
+	// DurationMs is from start to end, of the turns that ended.
+	DurationMs Contrast `json:"durationMs"`
+}
+
+// Side is a side of a comparison.
+type Side struct {
+	Sessions int `json:"sessions"`
+	Turns    int `json:"turns"`
+}
+
+// Report compares what was added so far.
+func (e *Effect) Report() EffectReport {
+	out := EffectReport{MinSessions: MinSessions, Intents: []Comparison{}}
+	if !e.options.Since.IsZero() {
+		out.Since = &e.options.Since
+	}
+	total, intents := &groups{}, map[string]*groups{}
+	names := make([]string, 0, len(e.sessions))
+	for name := range e.sessions {
+		names = append(names, name)
+	}
+	slices.Sort(names) // draws depend on the order
+	for _, name := range names {
+		turns := e.sessions[name]
+		slices.SortFunc(turns, func(a, b observed) int { return a.key.Compare(b.key) })
+		if turns[0].key.TS < e.options.Since.UnixMilli() && !e.options.Since.IsZero() {
+			continue
+		}
+		side, mixed := sideOf(turns)
+		switch {
+		case mixed:
+			out.Mixed++
+		case side == nil:
+			out.Outside++
+		default:
+			split(turns, *side, total, intents)
+		}
+	}
+	out.Total = total.compare("", e.options.Rounds)
+	for name, g := range intents {
+		out.Intents = append(out.Intents, g.compare(name, e.options.Rounds))
+	}
+	turnsOf := func(c Comparison) int { return c.Hinted.Turns + c.HeldOut.Turns }
+	slices.SortFunc(out.Intents, func(a, b Comparison) int {
+		return cmp.Or(cmp.Compare(turnsOf(b), turnsOf(a)), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// sideOf is whether a session was held out, nil when it does not say. mixed is one
+// that was for a part of its turns, or had turns before any session was held out.
+func sideOf(turns []observed) (side *bool, mixed bool) {
+	before := false
+	for i := range turns {
+		t := &turns[i]
+		switch {
+		case t.side == nil:
+			before = before || t.classified
+		case side == nil:
+			side = t.side
+		case *side != *t.side:
+			return side, true
+		}
+	}
+	return side, side != nil && before
+}
+
+// groups are the sessions of both sides.
+type groups struct{ hinted, heldOut group }
+
+// group are the samples of one side, by outcome.
+type group struct {
+	turns                                           int
+	toolErrors, toolCalls, corrections, durationsMs []sample
+}
+
+// split adds a session to the groups: its turns in all, and those of each intent.
+func split(turns []observed, heldOut bool, total *groups, intents map[string]*groups) {
+	var all tallied
+	byIntent := map[string]*tallied{}
+	for i := range turns {
+		t := &turns[i]
+		if !t.counts {
+			continue
+		}
+		corrected := t.wrong || i+1 < len(turns) && turns[i+1].corrects
+		if byIntent[t.intent] == nil {
+			byIntent[t.intent] = &tallied{}
+		}
+		all.add(t, corrected)
+		byIntent[t.intent].add(t, corrected)
+	}
+	total.side(heldOut).add(&all)
+	for name, sums := range byIntent {
+		if intents[name] == nil {
+			intents[name] = &groups{}
+		}
+		intents[name].side(heldOut).add(sums)
+	}
+}
+
+func (g *groups) side(heldOut bool) *group {
+	if heldOut {
+		return &g.heldOut
+	}
+	return &g.hinted
+}
+
+// tallied are a session's sums.
+type tallied struct {
+	turns, ended                               float64
+	toolErrors, toolCalls, corrections, tookMs float64
+}
+
+func (s *tallied) add(t *observed, corrected bool) {
+	s.turns++
+	s.toolErrors += t.failed
+	s.toolCalls += t.toolCalls
+	if corrected {
+		s.corrections++
+	}
+	if t.ended {
+		s.ended++
+		s.tookMs += t.tookMs
+	}
+}
+
+func (g *group) add(s *tallied) {
+	if s.turns == 0 {
+		return
+	}
+	g.turns += int(s.turns)
+	g.toolErrors = append(g.toolErrors, sample{s.toolErrors, s.turns})
+	g.toolCalls = append(g.toolCalls, sample{s.toolCalls, s.turns})
+	g.corrections = append(g.corrections, sample{s.corrections, s.turns})
+	if s.ended > 0 {
+		g.durationsMs = append(g.durationsMs, sample{s.tookMs, s.ended})
+	}
+}
+
+func (g *groups) compare(name string, rounds int) Comparison {
+	a, b := &g.hinted, &g.heldOut
+	return Comparison{
+		Name:        name,
+		Hinted:      Side{len(a.toolCalls), a.turns},
+		HeldOut:     Side{len(b.toolCalls), b.turns},
+		ToolErrors:  differ(a.toolErrors, b.toolErrors, rounds),
+		ToolCalls:   differ(a.toolCalls, b.toolCalls, rounds),
+		Corrections: differ(a.corrections, b.corrections, rounds),
+		DurationMs:  differ(a.durationsMs, b.durationsMs, rounds),
+	}
+}
