@@ -48,6 +48,7 @@ type cli struct {
 		Rm      sessionsRmCmd      `cmd:"" help:"Forget sessions for good, with their events in the stream."`
 	} `cmd:"" help:"Inspect, rebuild and forget sessions."`
 	Feedback feedbackCmd `cmd:"" help:"Mark the hint of a turn as right or wrong."`
+	Stats    statsCmd    `cmd:"" help:"Count recorded turns, and show whether hints help."`
 	DLQ      struct {
 		Ls     dlqLsCmd     `cmd:"" help:"List dead letters, oldest first."`
 		Replay dlqReplayCmd `cmd:"" help:"Put dead letters back into the event stream, after a fix."`

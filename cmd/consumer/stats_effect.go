@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"intenthint/internal/text"
+	"intenthint/record"
+)
+
+func (c *statsCmd) printEffect(inv *invocation, out record.EffectReport) error {
+	if c.JSON {
+		return printJSON(inv, out)
+	}
+	return writeEffect(inv.stdout, &out)
+}
+
+// writeEffect writes what hints do, in all and per intent.
+func writeEffect(to io.Writer, out *record.EffectReport) error {
+	all := &out.Total
+	_, err := fmt.Fprintf(to, "with hints: %s, %s; held out: %s, %s\nleft out: %s\n",
+		count(all.Hinted.Sessions, "session"), count(all.Hinted.Turns, "turn"),
+		count(all.HeldOut.Sessions, "session"), count(all.HeldOut.Turns, "turn"),
+		fmt.Sprintf("%s that changed sides, %d from a time without a holdout (HINT_HOLDOUT)", count(out.Mixed, "session"), out.Outside))
+	if err != nil || all.Hinted.Sessions+all.HeldOut.Sessions == 0 {
+		return err
+	}
+	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprint(w, "\nINTENT\tSESSIONS\tPER TURN\tWITH HINTS\tHELD OUT\tDIFFERENCE\t95 % INTERVAL\t\n")
+	writeComparison(w, "all", all, out.MinSessions)
+	for i := range out.Intents {
+		writeComparison(w, text.OneLine(out.Intents[i].Name, 60), &out.Intents[i], out.MinSessions)
+	}
+	return w.Flush()
+}
+
+// writeComparison writes a line an outcome; the name stands in the first one.
+func writeComparison(w io.Writer, name string, c *record.Comparison, minSessions int) {
+	sessions := fmt.Sprintf("%d+%d", c.Hinted.Sessions, c.HeldOut.Sessions)
+	for _, row := range []struct {
+		outcome string
+		d       *record.Contrast
+		show    func(float64) string
+	}{
+		{"tool calls", &c.ToolCalls, decimals},
+		{"failed tool calls", &c.ToolErrors, decimals},
+		{"corrections", &c.Corrections, decimals},
+		{"duration", &c.DurationMs, inSeconds},
+	} {
+		interval, verdict := verdictOn(row.d, minSessions, row.show)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, sessions, row.outcome,
+			row.show(row.d.Hinted), row.show(row.d.HeldOut), signed(row.show, row.d.Difference), interval, verdict)
+		name, sessions = "", ""
+	}
+}
+
+// verdictOn says what an interval means.
+func verdictOn(d *record.Contrast, minSessions int, show func(float64) string) (interval, verdict string) {
+	if d.Interval == nil {
+		if d.NotEnough == record.FewSessions {
+			return "-", fmt.Sprintf("not enough: fewer than %d sessions", minSessions)
+		}
+		return "-", "not enough: nothing differs"
+	}
+	interval = signed(show, d.Interval[0]) + " to " + signed(show, d.Interval[1])
+	switch {
+	case d.Interval[1] < 0:
+		return interval, "less with hints"
+	case d.Interval[0] > 0:
+		return interval, "more with hints"
+	}
+	return interval, "no clear difference"
+}
+
+func decimals(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
+
+// signed shows a difference with its sign; what is shown as zero has none.
+func signed(show func(float64) string, v float64) string {
+	out := show(math.Abs(v))
+	switch {
+	case !strings.ContainsAny(out, "123456789"):
+		return out
+	case v < 0:
+		return "-" + out
+	}
+	return "+" + out
+}

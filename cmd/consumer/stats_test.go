@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/app/apptest"
+	"intenthint/internal/golden"
+	"intenthint/payload"
+	"intenthint/record"
+	"intenthint/store"
+)
+
+func TestStatsOfAStore(t *testing.T) {
+	for _, kind := range []string{"file", "kv"} {
+		t.Run(kind, func(t *testing.T) { statsOfAStore(t, kind) })
+	}
+}
+
+func statsOfAStore(t *testing.T, kind string) {
+	t.Helper()
+	// All but a session's newest turn are outside its document.
+	cfg := apptest.Settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "0", "HINT_USER_TIMEZONE": "Asia/Taipei"})
+	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
+	require.NoError(t, err)
+	at := time.Now().Add(-72 * time.Hour)
+	held := turnAt("b", "held", "hello", at.Add(time.Hour), resultOf("CHAT", 0.9))
+	held.Begin.Skip, held.Begin.HeldOut = "holdout", new(true)
+	first := turnAt("a", "first", "fix it", at, resultOf("CODE", 0.7))
+	first.Begin.HeldOut = new(false)
+	for _, f := range []store.Fact{
+		first,
+		{ID: "call", TS: at.UnixMilli() + 10, RunID: "first", SessionID: "a", Call: &store.Call{Name: "exec", Error: "exit 1"}},
+		{ID: "end", TS: at.UnixMilli() + 1500, RunID: "first", SessionID: "a", End: &store.End{Result: "Done."}},
+		{ID: "feedback", TS: at.UnixMilli() + 9000, RunID: "first", SessionID: "a", Feedback: &store.Feedback{Verdict: "wrong"}},
+		turnAt("a", "late", "and now?", time.Now(), resultOf("CODE", 0.3)),
+		held,
+	} {
+		require.NoError(t, sessions.Apply(t.Context(), one(f)))
+	}
+	closeStore()
+
+	show := func(to any, args ...string) string {
+		var stdout, stderr bytes.Buffer
+		require.Zero(t, runContext(t.Context(), append([]string{"stats"}, args...), &stdout, &stderr), stderr.String())
+		if to != nil {
+			require.NoError(t, json.Unmarshal(stdout.Bytes(), to))
+		}
+		return stdout.String() + stderr.String()
+	}
+	var all, recent record.StatsReport
+	show(&all, "--json")
+	require.Equal(t, []int{3, 2, 1, 1, 1, 1, 1}, []int{all.Total.Turns, all.Total.Sessions, all.Total.Low, all.Total.HeldOut, all.Total.Corrected, all.Total.FailedToolCalls, all.Total.Duration.Turns})
+	require.EqualValues(t, 1500, all.Total.Duration.MedianMs)
+	require.Equal(t, []string{"CODE", "CHAT"}, []string{all.Intents[0].Name, all.Intents[1].Name})
+	taipei, err := time.LoadLocation("Asia/Taipei")
+	require.NoError(t, err)
+	require.Equal(t, at.In(taipei).Format(time.DateOnly), all.Days[0].Name)
+	require.Nil(t, all.Since)
+
+	show(&recent, "--json", "--since", "2d")
+	require.Equal(t, 1, recent.Total.Turns)
+	require.NotNil(t, recent.Since)
+	require.Contains(t, show(nil), "3 turns of 2 sessions")
+	require.Contains(t, show(nil, "--since", time.Now().Add(time.Hour).Format(time.RFC3339)), "no such turns")
+
+	var effect record.EffectReport
+	show(&effect, "--effect", "--json")
+	require.Equal(t, []int{1, 1}, []int{effect.Total.HeldOut.Sessions, effect.Total.HeldOut.Turns})
+	require.Equal(t, 1, effect.Mixed, "a session that went on without a holdout")
+	require.Contains(t, show(nil, "--effect"), "not enough: fewer than 20 sessions")
+}
+
+// statTurn is a turn of every kind that the tables show.
+func statTurn(i int) (store.Summary, *store.Turn) {
+	ts := time.Date(2026, 11, 20+i%3, 12, 0, 0, 0, time.UTC).UnixMilli() + int64(i)*1000
+	t := &store.Turn{RunID: strconv.Itoa(i), Input: "go on", Begin: store.Key{TS: ts}, End: &store.Mark{TS: ts + 1000 + int64(i%7)*700}}
+	t.Intent.HeldOut = new(i%24 < 6)
+	switch i % 6 {
+	case 5:
+		t.Intent.Skip = "deadline"
+	case 4:
+		t.Intent.Result, t.Intent.Skip = resultOf("OTHER", 0.3), "low_confidence"
+	case 3:
+		t.Intent.Result, t.Intent.Skip = resultOf("CODE_REVIEW", 0.95), "unchanged"
+		t.Error = "HTTP status 500"
+	default:
+		t.Intent.Result = resultOf("CODE_REVIEW", 0.85)
+		t.Intent.Result.Source, t.Intent.Result.ModelCalls, t.Intent.Result.Tokens = payload.SourceLLM, 1, &payload.Tokens{In: 900, Out: 60}
+		t.SkillsHinted, t.SkillsUsed = []store.HintedSkill{{Skill: store.Skill{Name: "git"}, Used: i%2 == 0}}, []store.Skill{{Name: "git"}}[:1-i%2]
+	}
+	for n := range i % 5 {
+		c := store.ToolCall{}
+		if n == 3 {
+			c.Error = "exit 1"
+		}
+		t.ToolCalls = append(t.ToolCalls, c)
+	}
+	if i%11 == 0 {
+		t.Feedback = &store.Judgement{Feedback: store.Feedback{Verdict: "wrong"}}
+	}
+	session := fmt.Sprint("s", i/6)
+	return store.Summary{Token: session, SessionID: session, AgentID: []string{"main", "ops"}[i/6%2]}, t
+}
+
+func TestStatsTables(t *testing.T) {
+	stats := record.NewStats(record.StatsOptions{MinConfidence: 0.5})
+	effect := record.NewEffect(record.EffectOptions{Rounds: 200})
+	for i := range 720 {
+		s, turn := statTurn(i)
+		stats.Add(s, turn)
+		effect.Add(s, turn)
+	}
+	var out bytes.Buffer
+	report := stats.Report()
+	require.NoError(t, writeStats(&out, &report))
+	golden.Equal(t, "stats.txt", out.String())
+	out.Reset()
+	comparison := effect.Report()
+	require.NoError(t, writeEffect(&out, &comparison))
+	golden.Equal(t, "effect.txt", out.String())
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, row := range []struct {
+		name              string
+		d                 record.Contrast
+		interval, verdict string
+	}{
+		{"less", record.Contrast{Interval: &[2]float64{-2, -1}}, "-2.000 to -1.000", "less with hints"},
+		{"more", record.Contrast{Interval: &[2]float64{0.5, 1}}, "+0.500 to +1.000", "more with hints"},
+		{"neither", record.Contrast{Interval: &[2]float64{-1, 1}}, "-1.000 to +1.000", "no clear difference"},
+		{"few sessions", record.Contrast{NotEnough: record.FewSessions}, "-", "not enough: fewer than 20 sessions"},
+		{"nothing", record.Contrast{NotEnough: record.FewEvents}, "-", "not enough: nothing differs"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			interval, verdict := verdictOn(&row.d, 20, decimals)
+			require.Equal(t, []string{row.interval, row.verdict}, []string{interval, verdict})
+		})
+	}
+}
+
+func TestDifferencesHaveASign(t *testing.T) {
+	for want, v := range map[string]float64{"+0.500": 0.5, "-0.500": -0.5, "0.000": -0.0001} {
+		require.Equal(t, want, signed(decimals, v))
+	}
+}
+
+func TestAnEffectOfNoHoldoutSaysWhatIsMissing(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, writeEffect(&out, &record.EffectReport{Outside: 7}))
+	require.Contains(t, out.String(), "7 from a time without a holdout (HINT_HOLDOUT)")
+	require.NotContains(t, out.String(), "INTERVAL")
+}
