@@ -5,9 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -22,12 +19,8 @@ import (
 type expandCmd struct {
 	IDs     []string      `arg:"" optional:"" name:"id" help:"The intents to find examples for (default: all enabled ones)."`
 	Count   int           `default:"20" help:"How many examples to ask for, for each intent: 1 to 100."`
-	Intents string        `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
-	Out     string        `placeholder:"DIR" help:"Write all intent files, with the new examples, to this new or empty directory instead of changing them in place."`
 	Timeout time.Duration `default:"60s" help:"How long to wait for one model answer."`
-	Yes     bool          `short:"y" help:"Write without asking."`
-	DryRun  bool          `help:"Only show what would be written."`
-	JSON    bool          `name:"json" help:"Print one JSON object instead of the diff. Never asks, so it needs --yes or --dry-run."`
+	addExamples
 }
 
 // Help is the longer text of `consumer intents expand --help`.
@@ -47,23 +40,17 @@ func (c *expandCmd) Validate() error {
 		return fmt.Errorf("--count must be 1 to %d", most)
 	case c.Timeout <= 0:
 		return errors.New("--timeout must be positive")
-	case c.Yes && c.DryRun:
-		return errors.New("--yes and --dry-run cannot be used together")
 	}
-	return nil
+	return c.addExamples.Validate()
 }
 
 // expansion is the result for one intent.
 type expansion struct {
-	Intent  string           `json:"intent"`
-	File    string           `json:"file"`
+	addition
 	Model   string           `json:"model,omitempty"`
-	Added   []string         `json:"added"`
 	Dropped []expand.Dropped `json:"dropped"`
 	// Error is the reason why there are no examples.
 	Error string `json:"error,omitempty"`
-
-	before, after []byte // the file
 }
 
 // expanded is what --json prints.
@@ -78,8 +65,14 @@ type expanded struct {
 	} `json:"tokens"`
 }
 
-// errInterrupted reports a signal before anything was written.
-var errInterrupted = errors.New("interrupted: nothing was changed")
+// additions are the results as changes of files.
+func (out *expanded) additions() []addition {
+	all := make([]addition, len(out.Intents))
+	for i, e := range out.Intents {
+		all[i] = e.addition
+	}
+	return all
+}
 
 func (c *expandCmd) Run(inv *invocation) error {
 	source, err := c.source(inv)
@@ -101,12 +94,13 @@ func (c *expandCmd) Run(inv *invocation) error {
 	out := c.expand(inv, source, chosen, models)
 	out.Tokens.Input, out.Tokens.Output = models.Usage.InputTokens, models.Usage.OutputTokens
 	if !c.JSON {
-		if err := c.printDiff(inv, source, out); err != nil {
+		if err := c.printDiff(inv, source, out.additions()); err != nil {
 			return err
 		}
 	}
 	out.printSummary(inv.stderr)
-	undone := c.write(inv, source, &out)
+	var undone error
+	out.Written, undone = c.write(inv, source, out.additions())
 	if c.JSON {
 		if err := printJSON(inv, out); err != nil {
 			return err
@@ -117,72 +111,6 @@ func (c *expandCmd) Run(inv *invocation) error {
 	}
 	if slices.ContainsFunc(out.Intents, func(e expansion) bool { return e.Error != "" }) {
 		return errSaid
-	}
-	return nil
-}
-
-// confirmable returns why the changes could not be confirmed once a model has been
-// paid for them.
-func (c *expandCmd) confirmable(inv *invocation) error {
-	switch {
-	case c.DryRun:
-		return nil
-	case c.JSON && !c.Yes:
-		return errors.New("nothing was changed: --json never asks, add --yes or --dry-run")
-	default:
-		return inv.confirmable(c.Yes)
-	}
-}
-
-// source is where the intents come from.
-type source struct {
-	dir     string // "" for the built-in definitions
-	fsys    fs.FS
-	files   []intents.File
-	catalog *intents.Catalog
-}
-
-func (c *expandCmd) source(inv *invocation) (*source, error) {
-	s := &source{dir: cmp.Or(c.Intents, inv.cfg.IntentsDir)}
-	if s.dir == "" && c.Out == "" && !c.DryRun {
-		return nil, usageError("the built-in definitions cannot be changed: use --out DIR to write them with the new examples to a directory, set HINT_INTENTS_DIR or --intents to your own directory, or use --dry-run")
-	}
-	if err := mustBeEmpty(c.Out); err != nil {
-		return nil, err
-	}
-	var err error
-	if s.fsys, err = intentsFS(s.dir); err != nil {
-		return nil, err
-	}
-	files, faults, err := intents.Load(s.fsys)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range faults {
-		if f.Severity > intents.Notice {
-			f.File = filepath.Join(s.dir, f.File)
-			_, _ = fmt.Fprintln(inv.stderr, f)
-		}
-	}
-	s.files, s.catalog = files, intents.CatalogOf(files)
-	if len(s.catalog.Enabled()) == 0 {
-		return nil, fmt.Errorf("no enabled intents in %s", s.dir)
-	}
-	return s, nil
-}
-
-func mustBeEmpty(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case len(entries) > 0:
-		return fmt.Errorf("--out: %s is not empty", dir)
 	}
 	return nil
 }
@@ -260,7 +188,7 @@ func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, mo
 			bar.show(i, len(chosen))
 		}
 		began := time.Now()
-		e := expansion{Intent: in.ID, File: file.Name, Added: []string{}, Dropped: []expand.Dropped{}}
+		e := expansion{addition: addition{Intent: in.ID, File: file.Name, Added: []string{}}, Dropped: []expand.Dropped{}}
 		if err := x.one(inv.ctx, in, &e); err != nil {
 			e.Error = err.Error()
 		}
@@ -289,13 +217,10 @@ func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) err
 	if known, ok := x.source.catalog.Lookup(in.ID); ok {
 		in = known
 	}
-	before, err := fs.ReadFile(x.source.fsys, in.File)
-	if err != nil {
-		return err
-	}
 	// Check that the file can be edited before paying for the model.
-	if _, err := intents.AppendExamples(before, []string{"one more"}); err != nil {
-		return fmt.Errorf("%s: %w", in.File, err)
+	var err error
+	if e.addition, err = x.source.open(in); err != nil {
+		return err
 	}
 	answer, err := x.models.Suggest(ctx, expand.BuildRequest(in, expand.Neighbours(x.source.catalog, in, x.classifier), x.count))
 	if err != nil {
@@ -304,96 +229,5 @@ func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) err
 	e.Model = answer.Ref
 	kept, dropped := x.filter.Judge(in.ID, answer.Value, x.count)
 	e.Dropped = orEmpty(dropped)
-	after, err := intents.AppendExamples(before, kept)
-	if err != nil {
-		return fmt.Errorf("%s: %w", in.File, err)
-	}
-	e.Added, e.before, e.after = orEmpty(kept), before, after
-	return nil
-}
-
-// write asks for confirmation and writes the files.
-func (c *expandCmd) write(inv *invocation, s *source, out *expanded) error {
-	if inv.ctx.Err() != nil {
-		return errInterrupted
-	}
-	examples, files := 0, 0
-	for _, e := range out.Intents {
-		if len(e.Added) > 0 {
-			examples += len(e.Added)
-			files++
-		}
-	}
-	if examples == 0 || c.DryRun {
-		return nil
-	}
-	question := fmt.Sprintf("Add %s to %s in %s?", count(examples, "example"), count(files, "file"), cmp.Or(c.Out, s.dir))
-	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {
-		return err
-	}
-	if inv.ctx.Err() != nil {
-		return errInterrupted
-	}
-	if c.Out != "" {
-		return s.writeCopy(inv, c.Out, out)
-	}
-	var errs []error
-	for i := range out.Intents {
-		e := &out.Intents[i]
-		if len(e.Added) == 0 {
-			continue
-		}
-		path := filepath.Join(s.dir, e.File)
-		if err := expand.Replace(path, e.before, e.after); err != nil {
-			errs = append(errs, fmt.Errorf("not written: %w", err))
-			continue
-		}
-		out.Written = append(out.Written, path)
-	}
-	_, _ = fmt.Fprintf(inv.stderr, "%s written\n", count(len(out.Written), "file"))
-	return errors.Join(errs...)
-}
-
-// writeCopy writes all files of the source, with the new examples, to another
-// directory. After an error it removes what it has written.
-func (s *source) writeCopy(inv *invocation, dir string, out *expanded) (err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the built-in definitions
-		return err
-	}
-	changed := map[string][]byte{}
-	for _, e := range out.Intents {
-		if len(e.Added) > 0 {
-			changed[e.File] = e.after
-		}
-	}
-	var written []string
-	defer func() {
-		if err == nil {
-			return
-		}
-		for _, path := range written {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}()
-	for _, f := range s.files {
-		data, ok := changed[f.Name]
-		if !ok {
-			if data, err = fs.ReadFile(s.fsys, f.Name); err != nil {
-				return err
-			}
-		}
-		path := filepath.Join(dir, f.Name)
-		copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the built-in definitions
-		if err != nil {
-			return err
-		}
-		written = append(written, path)
-		_, err = copied.Write(data)
-		if err := errors.Join(err, copied.Close()); err != nil {
-			return err
-		}
-	}
-	out.Written = written
-	_, _ = fmt.Fprintf(inv.stderr, "%s written; set HINT_INTENTS_DIR=%s to use them\n", count(len(written), "file"), dir)
-	return nil
+	return e.add(kept)
 }

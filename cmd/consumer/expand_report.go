@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"intenthint/intents/expand"
@@ -30,18 +28,6 @@ func (e *expansion) line() string {
 		}
 	}
 	return fmt.Sprintf("%s, %d dropped (%s)", line, len(e.Dropped), strings.Join(parts, ", "))
-}
-
-// printDiff prints what would change.
-func (c *expandCmd) printDiff(inv *invocation, s *source, out expanded) error {
-	for _, e := range out.Intents {
-		from := filepath.Join(cmp.Or(s.dir, "built-in"), e.File)
-		diff := expand.Diff(from, filepath.Join(cmp.Or(c.Out, s.dir, "built-in"), e.File), e.before, e.after)
-		if _, err := io.WriteString(inv.stdout, diff); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // because describes each reason to drop a suggestion; %s is the other intent or

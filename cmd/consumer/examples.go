@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"intenthint/intents"
+	"intenthint/intents/expand"
+)
+
+// addExamples are the flags of commands that add examples to intent files: they
+// show the diff, ask, and write.
+type addExamples struct {
+	Intents string `placeholder:"DIR" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
+	Out     string `placeholder:"DIR" help:"Write all intent files, with the new examples, to this new or empty directory instead of changing them in place."`
+	Yes     bool   `short:"y" help:"Write without asking."`
+	DryRun  bool   `help:"Only show what would be written."`
+	JSON    bool   `name:"json" help:"Print one JSON object instead of the diff. Never asks, so it needs --yes or --dry-run."`
+}
+
+// Validate is called by kong.
+func (c *addExamples) Validate() error {
+	if c.Yes && c.DryRun {
+		return errors.New("--yes and --dry-run cannot be used together")
+	}
+	return nil
+}
+
+// confirmable returns why the changes could not be confirmed once they are found.
+func (c *addExamples) confirmable(inv *invocation) error {
+	switch {
+	case c.DryRun:
+		return nil
+	case c.JSON && !c.Yes:
+		return errors.New("nothing was changed: --json never asks, add --yes or --dry-run")
+	default:
+		return inv.confirmable(c.Yes)
+	}
+}
+
+// source is where the intents come from.
+type source struct {
+	dir     string // "" for the built-in definitions
+	fsys    fs.FS
+	files   []intents.File
+	catalog *intents.Catalog
+}
+
+// source reads the intents. It fails if the examples could not be written.
+func (c *addExamples) source(inv *invocation) (*source, error) {
+	s := &source{dir: cmp.Or(c.Intents, inv.cfg.IntentsDir)}
+	if s.dir == "" && c.Out == "" && !c.DryRun {
+		return nil, usageError("the built-in definitions cannot be changed: use --out DIR to write them with the new examples to a directory, set HINT_INTENTS_DIR or --intents to your own directory, or use --dry-run")
+	}
+	if err := mustBeEmpty(c.Out); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.fsys, err = intentsFS(s.dir); err != nil {
+		return nil, err
+	}
+	files, faults, err := intents.Load(s.fsys)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range faults {
+		if f.Severity > intents.Notice {
+			f.File = filepath.Join(s.dir, f.File)
+			_, _ = fmt.Fprintln(inv.stderr, f)
+		}
+	}
+	s.files, s.catalog = files, intents.CatalogOf(files)
+	if len(s.catalog.Enabled()) == 0 {
+		return nil, fmt.Errorf("no enabled intents in %s", s.dir)
+	}
+	return s, nil
+}
+
+func mustBeEmpty(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case len(entries) > 0:
+		return fmt.Errorf("--out: %s is not empty", dir)
+	}
+	return nil
+}
+
+// addition is what is added to one intent file.
+type addition struct {
+	Intent string   `json:"intent"`
+	File   string   `json:"file"`
+	Added  []string `json:"added"`
+
+	before, after []byte // the file
+}
+
+// open reads the file of an intent, and checks that examples can be added to it.
+func (s *source) open(in intents.Intent) (addition, error) {
+	a := addition{Intent: in.ID, File: in.File, Added: []string{}}
+	before, err := fs.ReadFile(s.fsys, in.File)
+	if err != nil {
+		return a, err
+	}
+	a.before, a.after = before, before
+	_, err = a.edited("one more")
+	return a, err
+}
+
+// edited returns the file with more examples.
+func (a *addition) edited(examples ...string) ([]byte, error) {
+	after, err := intents.AppendExamples(a.before, examples)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", a.File, err)
+	}
+	return after, nil
+}
+
+// add adds examples to the file as it was when it was read.
+func (a *addition) add(examples []string) error {
+	after, err := a.edited(examples...)
+	if err == nil {
+		a.Added, a.after = orEmpty(examples), after
+	}
+	return err
+}
+
+// printDiff prints what would change.
+func (c *addExamples) printDiff(inv *invocation, s *source, additions []addition) error {
+	for _, a := range additions {
+		from := filepath.Join(cmp.Or(s.dir, "built-in"), a.File)
+		diff := expand.Diff(from, filepath.Join(cmp.Or(c.Out, s.dir, "built-in"), a.File), a.before, a.after)
+		if _, err := io.WriteString(inv.stdout, diff); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errInterrupted reports a signal before anything was written.
+var errInterrupted = errors.New("interrupted: nothing was changed")
+
+// write asks for confirmation and writes the files. It returns their names.
+func (c *addExamples) write(inv *invocation, s *source, additions []addition) (written []string, err error) {
+	written = []string{}
+	if inv.ctx.Err() != nil {
+		return written, errInterrupted
+	}
+	examples, files := 0, 0
+	for _, a := range additions {
+		if len(a.Added) > 0 {
+			examples += len(a.Added)
+			files++
+		}
+	}
+	if examples == 0 || c.DryRun {
+		return written, nil
+	}
+	question := fmt.Sprintf("Add %s to %s in %s?", count(examples, "example"), count(files, "file"), cmp.Or(c.Out, s.dir))
+	if err := inv.confirm(question, c.Yes); err != nil && inv.ctx.Err() == nil {
+		return written, err
+	}
+	if inv.ctx.Err() != nil {
+		return written, errInterrupted
+	}
+	if c.Out != "" {
+		return s.writeCopy(inv, c.Out, additions)
+	}
+	var errs []error
+	for _, a := range additions {
+		if len(a.Added) == 0 {
+			continue
+		}
+		path := filepath.Join(s.dir, a.File)
+		if err := expand.Replace(path, a.before, a.after); err != nil {
+			errs = append(errs, fmt.Errorf("not written: %w", err))
+			continue
+		}
+		written = append(written, path)
+	}
+	_, _ = fmt.Fprintf(inv.stderr, "%s written\n", count(len(written), "file"))
+	return written, errors.Join(errs...)
+}
+
+// writeCopy writes all files of the source, with the new examples, to another
+// directory. After an error it removes what it has written.
+func (s *source) writeCopy(inv *invocation, dir string, additions []addition) (written []string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the built-in definitions
+		return []string{}, err
+	}
+	changed := map[string][]byte{}
+	for _, a := range additions {
+		if len(a.Added) > 0 {
+			changed[a.File] = a.after
+		}
+	}
+	paths := []string{}
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, path := range paths {
+			err = errors.Join(err, os.Remove(path))
+		}
+	}()
+	for _, f := range s.files {
+		data, ok := changed[f.Name]
+		if !ok {
+			if data, err = fs.ReadFile(s.fsys, f.Name); err != nil {
+				return []string{}, err
+			}
+		}
+		path := filepath.Join(dir, f.Name)
+		copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the built-in definitions
+		if err != nil {
+			return []string{}, err
+		}
+		paths = append(paths, path)
+		_, err = copied.Write(data)
+		if err := errors.Join(err, copied.Close()); err != nil {
+			return []string{}, err
+		}
+	}
+	_, _ = fmt.Fprintf(inv.stderr, "%s written; set HINT_INTENTS_DIR=%s to use them\n", count(len(paths), "file"), dir)
+	return paths, nil
+}
