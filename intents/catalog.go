@@ -11,6 +11,10 @@ import (
 // there and deny lists do not touch it (contract §7).
 const FallbackID = "OTHER"
 
+// MaxExample is the longest text that is added to the examples of an intent, in
+// characters. Longer messages are mostly what somebody pasted.
+const MaxExample = 200
+
 // Intent is one category of messages, defined in a Markdown file.
 type Intent struct {
 	ID   string
@@ -20,6 +24,8 @@ type Intent struct {
 	Triggers []string
 	// Examples are messages as people write them.
 	Examples []string
+	// Learnt are further examples, which stand in no file: see [Catalog.Taught].
+	Learnt []string
 	// Domain is the category that the intent is listed under; "" when the prefix
 	// of its id is (contract §6).
 	Domain string
@@ -78,6 +84,21 @@ func (c *Catalog) index() {
 		c.byID[strings.ToUpper(in.ID)] = i
 	}
 	c.byID[FallbackID] = -1
+}
+
+// Taught returns the root with further examples for its intents and the fallback,
+// by id: the local classifier learns from them, and models are not shown them.
+// Each list replaces the one there was; ids that the catalogue lacks are left out.
+func (c *Catalog) Taught(examples map[string][]string) *Catalog {
+	root := c.root
+	out := &Catalog{fallback: root.fallback, byID: root.byID, keywords: root.keywords}
+	out.enabled = slices.Clone(root.enabled)
+	for i := range out.enabled {
+		out.enabled[i].Learnt = examples[out.enabled[i].ID]
+	}
+	out.fallback.Learnt = examples[FallbackID]
+	out.root = out
+	return out
 }
 
 // Enabled returns the intents in order of their ids, without the fallback. The

@@ -116,3 +116,28 @@ func TestThin(t *testing.T) {
 	require.Empty(t, NewCatalog([]Intent{{ID: "MANY", Examples: many}}).Thin(), "the built-in fallback has examples")
 	require.Empty(t, Bundled().Thin())
 }
+
+func TestTaught(t *testing.T) {
+	t.Parallel()
+	cat := NewCatalog([]Intent{
+		{ID: "A", Examples: []string{"one"}, Fastpath: Fastpath{Keywords: []string{"now"}}},
+		{ID: "B", Examples: []string{"two"}},
+	})
+	taught := cat.Without([]string{"B"}).Taught(map[string][]string{"B": {"three"}, FallbackID: {"four"}, "GONE": {"five"}})
+	require.Same(t, taught, taught.Root())
+	b, ok := taught.Lookup("b")
+	require.True(t, ok)
+	require.Equal(t, []string{"two"}, b.Examples)
+	require.Equal(t, []string{"three"}, b.Learnt)
+	require.Equal(t, []string{"four"}, taught.Fallback().Learnt)
+	require.Len(t, taught.Enabled(), 2)
+	keyword, ok := taught.Keyword("now")
+	require.True(t, ok)
+	require.Equal(t, "A", keyword.ID)
+	require.Len(t, taught.Without([]string{"A"}).Enabled(), 1)
+
+	before, _ := cat.Lookup("B")
+	require.Empty(t, before.Learnt, "the catalogue itself stays as it is")
+	again, _ := taught.Taught(nil).Lookup("B")
+	require.Empty(t, again.Learnt)
+}

@@ -146,7 +146,7 @@ func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 func samplesOf(root *intents.Catalog) []sample {
 	var out []sample
 	for i, in := range root.Enabled() {
-		for _, e := range in.Examples {
+		for _, e := range slices.Concat(in.Examples, in.Learnt) {
 			out = append(out, sample{text: e, class: int32(i), cost: exampleCost})
 		}
 		for _, t := range in.Triggers {
@@ -156,7 +156,8 @@ func samplesOf(root *intents.Catalog) []sample {
 		}
 	}
 	most := max(leastFallback, maxFallback*len(out)/max(1, len(root.Enabled())))
-	for _, e := range someOf(root.Fallback().Examples, most) {
+	fallback := root.Fallback()
+	for _, e := range slices.Concat(someOf(fallback.Examples, most), fallback.Learnt) {
 		out = append(out, sample{text: e, class: -1, cost: exampleCost})
 	}
 	return out

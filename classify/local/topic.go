@@ -75,6 +75,16 @@ func (c *cues) dependent() bool {
 	return c.content == 0 || c.content <= maxContent && c.has(roleGoesOn|roleRefers)
 }
 
+// Dependent reports whether a message that follows others says too little of a
+// subject of its own to be understood, or learnt from, without them: "yes, the
+// second one", "and tomorrow?", "make it shorter".
+func Dependent(message string) bool {
+	var t reading
+	t.reset(message)
+	c := cuesOf(&t)
+	return c.length <= maxLeaning && c.dependent()
+}
+
 // cuesOf reads the cues of a message, of one that is too long to lean on another
 // those of its beginning.
 func cuesOf(t *reading) cues {

@@ -292,3 +292,23 @@ func TestSomeOf(t *testing.T) {
 	require.Equal(t, some, someOf(others, 40), "without some that were not among them")
 	require.Subset(t, someOf(texts, 64), some)
 }
+
+func TestDependent(t *testing.T) {
+	for _, row := range []struct {
+		message string
+		want    bool
+	}{
+		{"yes please", true},
+		{"and tomorrow?", true},
+		{"make it shorter", true},
+		{"再短一点", true},
+		{"", true},
+		{"pay the rent for december", false},
+		{"and what is the weather in Reykjavik on the first weekend of March going to be like", false},
+		{"明天早上九點提醒我澆花", false},
+	} {
+		t.Run(row.message, func(t *testing.T) {
+			require.Equal(t, row.want, Dependent(row.message))
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"intenthint/intents"
 	"intenthint/internal/text"
 	"intenthint/model"
 )
@@ -20,7 +21,7 @@ const (
 	maxSuggestions = 1000
 	// maxSuggestion is where texts are cut, in characters. A cut one is too long
 	// for an example.
-	maxSuggestion = 2 * maxExample
+	maxSuggestion = 2 * intents.MaxExample
 )
 
 // thinking is the reasoning in front of an answer.

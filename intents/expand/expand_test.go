@@ -177,13 +177,13 @@ func TestFilter(t *testing.T) {
 	}
 	f := NewFilter(catalog(), classifier)
 	kept, dropped := f.Judge("LIGHTS", []string{
-		"?!", strings.Repeat("é", maxExample+1), "Turn on the LAMP!", "打开电灯", "Lock the front door.", "turn on the lamps",
+		"?!", strings.Repeat("é", intents.MaxExample+1), "Turn on the LAMP!", "打开电灯", "Lock the front door.", "turn on the lamps",
 		"open the pod bay", "darkness please", "lumos", "make it bright", "Make it bright…", "make it brighter", "and one more",
 	}, 3)
 	require.Equal(t, []string{"darkness please", "lumos", "make it bright"}, kept)
 	require.Equal(t, []Dropped{
 		{"?!", Empty, ""},
-		{strings.Repeat("é", maxExample+1), Long, ""},
+		{strings.Repeat("é", intents.MaxExample+1), Long, ""},
 		{"Turn on the LAMP!", Repeated, ""},
 		{"打开电灯", Repeated, ""},
 		{"Lock the front door.", Taken, "DOORS"},
@@ -198,6 +198,18 @@ func TestFilter(t *testing.T) {
 	require.Equal(t, []string{"unlock the gate"}, kept)
 	require.Equal(t, []Dropped{{"Lumos!", Taken, "LIGHTS"}}, dropped, "what was kept counts as an example")
 	require.Len(t, Reasons(), 7)
+
+	// What a person said is kept although it is similar, or the classifier is sure
+	// of another intent; not what is known.
+	for _, text := range []string{"turn on the lamps", "open the pod bay"} {
+		_, ok := f.Keep("LIGHTS", text, true, true)
+		require.True(t, ok, text)
+	}
+	for text, want := range map[string]Reason{"lock the front door": Taken, "turn on the lamp": Repeated, "lights off": Surplus} {
+		d, ok := f.Keep("LIGHTS", text, want != Surplus, true)
+		require.False(t, ok)
+		require.Equal(t, want, d.Reason)
+	}
 }
 
 func TestFilterOfTheFallback(t *testing.T) {

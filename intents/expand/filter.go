@@ -16,7 +16,7 @@ type Reason string
 const (
 	// Empty: nothing is left of it when it is normalised.
 	Empty Reason = "empty"
-	// Long: it is longer than [maxExample].
+	// Long: it is longer than [intents.MaxExample].
 	Long Reason = "long"
 	// Repeated: it equals an example of the same intent, or an earlier
 	// suggestion for it, once both are normalised.
@@ -38,8 +38,6 @@ func Reasons() []Reason {
 }
 
 const (
-	// maxExample is the longest example that is kept, in characters.
-	maxExample = 200
 	// maxSimilarity is the least Jaccard index of the character trigrams of two
 	// normalised texts that makes them near-duplicates. In English it is one
 	// short word of eight changed, added or taken away.
@@ -104,26 +102,39 @@ func (f *Filter) add(id, text, normal string) {
 // those that the classifier put elsewhere.
 func (f *Filter) Judge(id string, suggestions []string, most int) (kept []string, dropped []Dropped) {
 	for _, text := range suggestions {
-		normal := local.Normalize(text)
-		reason, of := f.objection(id, text, normal)
-		if reason == "" && len(kept) == most {
-			reason = Surplus
-		}
-		if reason != "" {
-			dropped = append(dropped, Dropped{text, reason, of})
+		d, ok := f.Keep(id, text, len(kept) < most, false)
+		if !ok {
+			dropped = append(dropped, d)
 			continue
 		}
-		f.add(id, text, normal)
 		kept = append(kept, text)
 	}
 	return kept, dropped
 }
 
-func (f *Filter) objection(id, text, normal string) (reason Reason, of string) {
+// Keep reports whether a text becomes an example of an intent, and else why it is
+// dropped. room tells whether the intent takes one more. Where a person has said
+// that it is the intent's, neither its likeness to another example of the intent
+// nor the classifier's opinion counts against it: that opinion may be what the
+// person corrected.
+func (f *Filter) Keep(id, text string, room, said bool) (d Dropped, ok bool) {
+	normal := local.Normalize(text)
+	reason, of := f.objection(id, text, normal, said)
+	if reason == "" && !room {
+		reason = Surplus
+	}
+	if reason != "" {
+		return Dropped{text, reason, of}, false
+	}
+	f.add(id, text, normal)
+	return Dropped{}, true
+}
+
+func (f *Filter) objection(id, text, normal string, said bool) (reason Reason, of string) {
 	if normal == "" {
 		return Empty, ""
 	}
-	if utf8.RuneCountInString(text) > maxExample {
+	if utf8.RuneCountInString(text) > intents.MaxExample {
 		return Long, ""
 	}
 	owner, there := f.owner[normal]
@@ -132,6 +143,8 @@ func (f *Filter) objection(id, text, normal string) (reason Reason, of string) {
 		return Repeated, ""
 	case there:
 		return Taken, owner
+	case said:
+		return "", ""
 	}
 	grams := trigrams(normal)
 	for _, other := range f.known[id] {

@@ -1,0 +1,135 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+	"unicode/utf8"
+
+	"intenthint/classify/local"
+	"intenthint/hint/conversation"
+	"intenthint/intents"
+	"intenthint/internal/text"
+	"intenthint/payload"
+	"intenthint/redact"
+	"intenthint/store"
+)
+
+const (
+	// LessonConfidence is the least confidence of a model's answer that is learnt
+	// from: the default of HINT_LOCAL_ACCEPT, from which an answer is taken without
+	// asking anybody else.
+	LessonConfidence = 0.9
+	// MaxLessons is how many lessons of one intent are learnt at a time. The
+	// built-in intents have 200 to 700 examples each, so what was learnt does not
+	// outweigh what was written.
+	MaxLessons = 50
+)
+
+// Lesson is a message whose intent is known: a person said it, or a model answered
+// with confidence. The text is redacted and on one line.
+type Lesson struct {
+	RunID   string `json:"runId"`
+	Session string `json:"session"`
+	Text    string `json:"text"`
+	Intent  string `json:"intent"`
+	// Source is [LessonFeedback] or [LessonModel].
+	Source string `json:"source"`
+	// By is the person, or the model as provider/model; "" if it is not known.
+	By string `json:"by,omitempty"`
+	// At is the time of the feedback, or of the turn's beginning, in Unix
+	// milliseconds, and ID that of the event.
+	At int64  `json:"at"`
+	ID string `json:"id,omitempty"`
+}
+
+// Values of [Lesson.Source].
+const (
+	LessonFeedback = "feedback"
+	LessonModel    = payload.SourceLLM
+)
+
+// Said reports whether a person said it.
+func (l *Lesson) Said() bool { return l.Source == LessonFeedback }
+
+// Compare orders lessons of one run, or of one text, by what counts more: that of a
+// person, then the newer.
+func (l *Lesson) Compare(other *Lesson) int {
+	rank := func(l *Lesson) int {
+		if l.Said() {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(rank(l), rank(other)), cmp.Compare(l.At, other.At), cmp.Compare(l.ID, other.ID), cmp.Compare(l.RunID, other.RunID))
+}
+
+// Unfit is why a turn is no [Lesson].
+type Unfit string
+
+// Reasons, in the order in which they are looked for.
+const (
+	// Unjudged: nobody said anything of it, and no model was sure.
+	Unjudged Unfit = "unjudged"
+	// Unnamed: it was marked wrong, and nobody said what would have been right.
+	Unnamed Unfit = "unnamed"
+	// Unsaid: it was marked right, but it had no hint.
+	Unsaid Unfit = "unsaid"
+	// Dependent: the message is understood only with those before it.
+	Dependent Unfit = "dependent"
+	// Long: the message is longer than [intents.MaxExample].
+	Long Unfit = "long"
+	// Blank: the message has no words.
+	Blank Unfit = "blank"
+)
+
+// LessonOf returns what is learnt from a turn of a session, or why nothing is. The
+// turn had a hint if its confidence is minConfidence at least. That a model found
+// no intent is not learnt: it says nothing about the next message.
+func LessonOf(session string, turn *store.Turn, minConfidence float64) (Lesson, Unfit) {
+	l, unfit := labelOf(turn, minConfidence)
+	if unfit != "" {
+		return Lesson{}, unfit
+	}
+	message := conversation.Latest(turn.Said())
+	switch {
+	case local.Normalize(message) == "":
+		return Lesson{}, Blank
+	case utf8.RuneCountInString(message) > intents.MaxExample:
+		return Lesson{}, Long
+	case len(turn.Intent.Input) > 0 && local.Dependent(message):
+		return Lesson{}, Dependent
+	}
+	l.RunID, l.Session = turn.RunID, session
+	// Marks may be longer than what they stand for.
+	if l.Text = text.OneLine(redact.Text(message), 2*intents.MaxExample); utf8.RuneCountInString(l.Text) > intents.MaxExample {
+		return Lesson{}, Long
+	}
+	return l, ""
+}
+
+// labelOf returns the intent of a turn, and who said it.
+func labelOf(turn *store.Turn, minConfidence float64) (Lesson, Unfit) {
+	result := turn.Intent.Result
+	if f := turn.Feedback; f != nil {
+		l := Lesson{Intent: f.Intent, Source: LessonFeedback, By: f.By, At: f.TS, ID: f.ID}
+		switch {
+		case f.Intent != "":
+			return l, ""
+		case f.Verdict == payload.VerdictWrong:
+			return Lesson{}, Unnamed
+		case result == nil || result.Confidence < minConfidence:
+			return Lesson{}, Unsaid
+		}
+		l.Intent = result.Intent
+		return l, ""
+	}
+	if result == nil || result.Source != payload.SourceLLM || result.Confidence < LessonConfidence || result.Intent == intents.FallbackID {
+		return Lesson{}, Unjudged
+	}
+	return Lesson{Intent: result.Intent, Source: LessonModel, By: result.Model, At: turn.Begin.TS, ID: turn.Begin.ID}, ""
+}
+
+// BestFirst orders lessons by what counts more.
+func BestFirst(lessons []Lesson) {
+	slices.SortFunc(lessons, func(a, b Lesson) int { return b.Compare(&a) })
+}
