@@ -76,13 +76,14 @@ func (c *cues) dependent() bool {
 }
 
 // Dependent reports whether a message that follows others says too little of a
-// subject of its own to be understood, or learnt from, without them: "yes, the
-// second one", "and tomorrow?", "make it shorter".
+// subject of its own to be learnt from without them: "yes, the second one", "and
+// tomorrow?", "make it shorter". One with two words of a subject says enough.
 func Dependent(message string) bool {
+	const oneWord = 2 // in half words
 	var t reading
 	t.reset(message)
 	c := cuesOf(&t)
-	return c.length <= maxLeaning && c.dependent()
+	return c.content == 0 && c.length <= maxLeaning || c.content <= oneWord && c.has(roleGoesOn|roleRefers)
 }
 
 // cuesOf reads the cues of a message, of one that is too long to lean on another

@@ -303,7 +303,9 @@ func TestDependent(t *testing.T) {
 		{"make it shorter", true},
 		{"再短一点", true},
 		{"", true},
+		{"what about Berlin then", true},
 		{"pay the rent for december", false},
+		{"will it rain tomorrow", false},
 		{"and what is the weather in Reykjavik on the first weekend of March going to be like", false},
 		{"明天早上九點提醒我澆花", false},
 	} {

@@ -37,6 +37,7 @@ type cli struct {
 	Intents  struct {
 		Lint   lintCmd   `cmd:"" help:"Check intent files."`
 		Expand expandCmd `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`
+		Learn  learnCmd  `cmd:"" help:"Propose examples from recorded turns and add them to intent files."`
 		Import importCmd `cmd:"" help:"Show what a directory of intent files gives, and copy it to HINT_INTENTS_DIR."`
 	} `cmd:"" help:"Manage intent files."`
 	Sessions struct {

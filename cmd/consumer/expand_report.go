@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"intenthint/intents/expand"
+	"intenthint/record"
 )
 
 // line sums up the result for an intent in one line.
@@ -40,6 +41,16 @@ var because = map[expand.Reason]string{
 	expand.Similar:   "nearly the same as “%s”",
 	expand.Elsewhere: "the classifier is sure that it is %s",
 	expand.Surplus:   "more than requested",
+	record.Unknown:   "no such intent file",
+}
+
+// why describes why a suggestion was dropped.
+func why(reason expand.Reason, of string) string {
+	said := because[reason]
+	if strings.Contains(said, "%s") {
+		return fmt.Sprintf(said, of)
+	}
+	return said
 }
 
 // printSummary lists the dropped suggestions with their reasons, and the totals.
@@ -52,11 +63,7 @@ func (out *expanded) printSummary(w io.Writer) {
 			failed++
 		}
 		for _, d := range e.Dropped {
-			why := because[d.Reason]
-			if strings.Contains(why, "%s") {
-				why = fmt.Sprintf(why, d.Of)
-			}
-			_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", e.Intent, d.Text, why)
+			_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", e.Intent, d.Text, why(d.Reason, d.Of))
 		}
 	}
 	_, _ = fmt.Fprintf(w, "%s for %s, %d dropped", count(added, "new example"), count(len(out.Intents)-failed, "intent"), dropped)

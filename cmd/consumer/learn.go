@@ -1,0 +1,251 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"intenthint/classify"
+	"intenthint/classify/evaluate"
+	"intenthint/classify/local"
+	"intenthint/intents"
+	"intenthint/payload"
+	"intenthint/record"
+	"intenthint/store"
+)
+
+type learnCmd struct {
+	Since since `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time."`
+	addExamples
+}
+
+// Help is the longer text of `consumer intents learn --help`.
+func (learnCmd) Help() string {
+	return `Proposes examples from recorded turns: those that people marked (consumer feedback: wrong with an intent, or right), and those that a model answered with a confidence of 0.9 or more. Personal data and secrets are taken out of them. A text is dropped if it is an example of any intent already, is longer than 200 characters, or leans on the messages before it ("and tomorrow?"). What only a model said is dropped too if it is nearly the same as an example of the intent, or if the local classifier is sure that it belongs to another intent. At most 50 an intent are taken at a time: those that people marked, then the newest.
+
+The diff goes to standard output. Standard error shows what was dropped and why, how many examples the local classifier recognises when they are left out, before and after, and which recorded turns it would answer otherwise. Nothing is asked of a model. Intent files are written only after you confirm; a running consumer reloads them at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
+
+  consumer intents learn --since 7d --dry-run
+  consumer intents learn --out my-intents
+
+HINT_LEARN=auto learns the same while the consumer runs, without changing files: consumer intents learnt.
+
+Exit code 1: a file could not be extended (the others still are), or the changes were not confirmed.`
+}
+
+// learnt is what --json prints.
+type learnt struct {
+	Intents []learntIntent  `json:"intents"`
+	Dropped []record.Unused `json:"dropped"`
+	// Unfit are the turns that teach nothing, by reason.
+	Unfit map[record.Unfit]int `json:"unfit"`
+	// Before and After are the local classifier's figures with the examples there
+	// were, and with the new ones.
+	Before  leftOut             `json:"before"`
+	After   leftOut             `json:"after"`
+	Changed []record.Difference `json:"changed"`
+	Turns   int                 `json:"turns"`
+	Written []string            `json:"written"`
+}
+
+// learntIntent is the result for one intent.
+type learntIntent struct {
+	addition
+	// Error is the reason why there are no examples.
+	Error string `json:"error,omitempty"`
+}
+
+// leftOut is how many examples are recognised when they are left out.
+type leftOut struct {
+	Examples int `json:"examples"`
+	// Accuracy is over the examples of intents, OutOfScope over those that fit none;
+	// 0–1.
+	Accuracy   float64 `json:"accuracy"`
+	OutOfScope float64 `json:"outOfScope"`
+
+	outside int // examples that fit no intent
+}
+
+func (c *learnCmd) Run(inv *invocation) error {
+	source, err := c.source(inv)
+	if err != nil {
+		return err
+	}
+	if err := c.confirmable(inv); err != nil {
+		return err
+	}
+	found, err := c.read(inv)
+	if err != nil {
+		return err
+	}
+	out, err := c.propose(inv, source, found)
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		if err := c.printDiff(inv, source, out.additions()); err != nil {
+			return err
+		}
+		out.printSummary(inv.stderr)
+	}
+	var undone error
+	out.Written, undone = c.write(inv, source, out.additions())
+	if c.JSON {
+		if err := printJSON(inv, out); err != nil {
+			return err
+		}
+	}
+	if undone == nil && slices.ContainsFunc(out.Intents, func(e learntIntent) bool { return e.Error != "" }) {
+		return errSaid
+	}
+	return undone
+}
+
+// recorded is what the record says.
+type recorded struct {
+	turns   []record.Turn
+	lessons []record.Lesson
+	unfit   map[record.Unfit]int
+}
+
+// read reads the recorded turns.
+func (c *learnCmd) read(inv *invocation) (recorded, error) {
+	out := recorded{unfit: map[record.Unfit]int{}}
+	sessions, closeStore, err := sessionsOf(inv)
+	if err != nil {
+		return out, err
+	}
+	defer closeStore()
+	filter := record.Filter{Since: c.Since.Time}
+	minConfidence := inv.cfg.Classifier.MinConfidence
+	bar := newProgress(inv.stderr)
+	bar.label = "sessions"
+	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
+		t := record.NewTurn(s, turn, minConfidence)
+		if !filter.Selects(&t) {
+			return
+		}
+		out.turns = append(out.turns, t)
+		if l, why := record.LessonOf(t.Session, turn, minConfidence); why == "" {
+			out.lessons = append(out.lessons, l)
+		} else {
+			out.unfit[why]++
+		}
+	})
+	bar.clear()
+	slices.SortStableFunc(out.turns, func(a, b record.Turn) int { return a.Compare(&b) })
+	return out, err
+}
+
+// propose chooses examples, and finds out what they change.
+func (c *learnCmd) propose(inv *invocation, s *source, found recorded) (learnt, error) {
+	classifier := local.Trained(s.catalog)
+	lessons, homeless := s.withFile(found.lessons)
+	chosen := record.Choose(s.catalog, classifier, lessons, record.MaxLessons)
+	out := learnt{
+		Intents: []learntIntent{}, Dropped: slices.Concat([]record.Unused{}, homeless, chosen.Unused), Unfit: found.unfit, Turns: len(found.turns),
+		Changed: []record.Difference{}, Written: []string{},
+	}
+	var after []intents.Intent
+	for _, in := range append(slices.Clone(s.catalog.Enabled()), s.catalog.Fallback()) {
+		if examples := chosen.Examples[in.ID]; len(examples) > 0 {
+			e := learntIntent{}
+			var err error
+			if e.addition, err = s.open(in); err == nil {
+				err = e.add(examples)
+			}
+			if err != nil {
+				e.Error = err.Error()
+			}
+			out.Intents = append(out.Intents, e)
+			in.Examples = slices.Concat(in.Examples, e.Added)
+		}
+		after = append(after, in)
+	}
+	if len(chosen.Used) == 0 {
+		return out, nil
+	}
+	catalog := intents.NewCatalog(after)
+	var err error
+	if out.Before, err = measure(inv, s.catalog, "before"); err != nil {
+		return out, interruptedOr(inv, err)
+	}
+	if out.After, err = measure(inv, catalog, "after"); err != nil {
+		return out, interruptedOr(inv, err)
+	}
+	out.Changed = changes(inv, found.turns, answerer{s.catalog, classifier}, answerer{catalog, local.Train(catalog)})
+	return out, nil
+}
+
+// withFile takes out the lessons of the fallback where it is the built-in one: it
+// has no file in the directory.
+func (s *source) withFile(lessons []record.Lesson) (with []record.Lesson, without []record.Unused) {
+	isFallback := func(id string) bool { return strings.EqualFold(id, intents.FallbackID) }
+	if slices.ContainsFunc(s.files, func(f intents.File) bool { return isFallback(f.Intent.ID) }) {
+		return lessons, nil
+	}
+	for _, l := range lessons {
+		if isFallback(l.Intent) {
+			without = append(without, record.Unused{Lesson: l, Reason: record.Unknown})
+		} else {
+			with = append(with, l)
+		}
+	}
+	return with, without
+}
+
+// interruptedOr is the error of a command that was interrupted before it wrote.
+func interruptedOr(inv *invocation, err error) error {
+	if inv.ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// learnParts is how many parts of the examples are left out, one after another.
+// Fewer than of `lint --advise`: it is done twice, somebody waits, and what counts
+// is the difference.
+const learnParts = 10
+
+// measure leaves out a part of the examples at a time.
+func measure(inv *invocation, catalog *intents.Catalog, when string) (leftOut, error) {
+	bar := newProgress(inv.stderr)
+	bar.label = when
+	outcomes, err := evaluate.LeaveOut(inv.ctx, catalog, learnParts, bar.show)
+	bar.clear()
+	m := evaluate.Measure(outcomes)
+	return leftOut{Examples: m.N, Accuracy: m.Accuracy, OutOfScope: m.OOSRecall, outside: m.NOOS}, err
+}
+
+// answerer is a local classifier and its catalogue.
+type answerer struct {
+	catalog *intents.Catalog
+	model   *local.Model
+}
+
+// answer is what the classifier says of a turn; a keyword of an intent is answered
+// without it.
+func (a answerer) answer(inv *invocation, t *record.Turn) record.Answer {
+	catalog := intents.NewDeny(inv.cfg.Policy.IntentDeny).Narrow(a.catalog, t.Agent)
+	if in, ok := catalog.Keyword(t.Text); ok {
+		return record.Answer{Intent: in.ID, Chosen: in.ID, Confidence: 1, Source: payload.SourceFastpath}
+	}
+	c := a.model.Classify(classify.Input{Catalog: catalog, Conversation: t.History, Latest: t.Text})
+	return record.AnswerOf(c, inv.cfg.Classifier.MinConfidence)
+}
+
+// changes are the recorded turns that one local classifier answers otherwise than
+// another, newest first.
+func changes(inv *invocation, turns []record.Turn, before, after answerer) []record.Difference {
+	out := []record.Difference{}
+	for i := range turns {
+		t := &turns[i]
+		if t.Text == "" || inv.ctx.Err() != nil {
+			continue
+		}
+		if d, differs := record.Compare(t, before.answer(inv, t), after.answer(inv, t)); differs {
+			out = append(out, d)
+		}
+	}
+	slices.Reverse(out)
+	return out
+}

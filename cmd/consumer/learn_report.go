@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"intenthint/internal/text"
+	"intenthint/record"
+)
+
+const (
+	shownLearnt     = 20 // recorded turns that would be answered otherwise
+	shownLearntText = 60 // characters of a message
+)
+
+// unfitBecause describes each reason why a turn teaches nothing, for those that
+// people marked or a model was sure of.
+var unfitBecause = []struct {
+	reason record.Unfit
+	why    string
+}{
+	{record.Unnamed, "marked wrong without an intent (consumer feedback RUN wrong --intent ID)"},
+	{record.Unsaid, "marked right, but without a hint"},
+	{record.Dependent, "understood only with the messages before"},
+	{record.Long, "longer than 200 characters"},
+	{record.Blank, "without words"},
+}
+
+// additions are the results as changes of files.
+func (out *learnt) additions() []addition {
+	all := make([]addition, len(out.Intents))
+	for i, e := range out.Intents {
+		all[i] = e.addition
+	}
+	return all
+}
+
+// printSummary prints what was found, what was dropped, and what the examples
+// change.
+func (out *learnt) printSummary(w io.Writer) {
+	for _, d := range out.Dropped {
+		_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", text.OneLine(d.Intent, 60), d.Text, why(d.Reason, d.Of))
+	}
+	for _, u := range unfitBecause {
+		if n := out.Unfit[u.reason]; n > 0 {
+			_, _ = fmt.Fprintf(w, "left out: %s %s\n", count(n, "turn"), u.why)
+		}
+	}
+	added, failed := 0, 0
+	for _, e := range out.Intents {
+		added += len(e.Added)
+		if e.Error != "" {
+			failed++
+			_, _ = fmt.Fprintf(w, "%s: failed: %s\n", e.Intent, strings.ReplaceAll(e.Error, "\n", "; "))
+		}
+	}
+	_, _ = fmt.Fprintf(w, "%s for %s from %s, %d dropped\n",
+		count(added, "new example"), count(len(out.Intents)-failed, "intent"), count(out.Turns, "turn"), len(out.Dropped))
+	if added == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "recognised when left out: %s before, %s after\n", out.Before, out.After)
+	_, _ = fmt.Fprintf(w, "%s of %d would be answered otherwise by the local classifier\n", count(len(out.Changed), "recorded turn"), out.Turns)
+	for _, d := range out.Changed[:min(len(out.Changed), shownLearnt)] {
+		_, _ = fmt.Fprintf(w, "  %s  %s → %s%s  “%s”\n", text.OneLine(d.RunID, 44), d.From, d.To, judged(&d), text.OneLine(d.Text, shownLearntText))
+	}
+	if more := len(out.Changed) - shownLearnt; more > 0 {
+		_, _ = fmt.Fprintf(w, "  and %d more (--json lists all)\n", more)
+	}
+}
+
+// String is the figures in words.
+func (l leftOut) String() string {
+	if l.outside == 0 {
+		return fmt.Sprintf("%s of %s", percent(l.Accuracy, l.Examples), count(l.Examples, "example"))
+	}
+	return fmt.Sprintf("%s of %s (%s of %d that fit no intent)",
+		percent(l.Accuracy, l.Examples-l.outside), count(l.Examples-l.outside, "example"), percent(l.OutOfScope, l.outside), l.outside)
+}
+
+// judged tells what people said of a changed turn.
+func judged(d *record.Difference) string {
+	switch {
+	case d.Right == "":
+		return ""
+	case strings.EqualFold(d.Right, d.To):
+		return " (right)"
+	default:
+		return fmt.Sprintf(" (wrong, marked %s)", d.Right)
+	}
+}
