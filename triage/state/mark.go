@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
-
-	"intenthint/internal/bus"
 )
 
 // Mark is what a person said of a decision.
@@ -81,74 +79,14 @@ func sortMarks(marks []Mark) {
 	})
 }
 
-// lookPause is how often [Store.Follow] looks whether the bucket is the one that
-// it follows.
-const lookPause = 5 * time.Second
-
-// firstPause and maxFollowPause bound the pause between attempts to follow the
-// bucket.
-const (
-	firstPause     = time.Second
-	maxFollowPause = 30 * time.Second
-)
-
 // Follow calls use with the newest marks, at most [MaxMarks], newest first, and
 // again after each change, until ctx ends. While the bucket is away the last ones
 // stand.
 func (s *Store) Follow(ctx context.Context, use func([]Mark), log *slog.Logger) {
-	for wait := firstPause; ctx.Err() == nil; wait = min(2*wait, maxFollowPause) {
-		err := s.follow(ctx, func(marks []Mark) {
-			wait = firstPause
-			use(marks)
-		})
-		if ctx.Err() != nil {
-			return
-		}
-		log.Warn("marks not followed, will retry", "retry_ms", wait.Milliseconds(), "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
-		}
-	}
-}
-
-func (s *Store) follow(ctx context.Context, use func([]Mark)) error {
-	return s.marks.Use(ctx, func(kv jetstream.KeyValue) error {
-		made, _, err := s.marks.State(ctx)
-		if err != nil {
-			return err
-		}
-		watcher, err := kv.WatchAll(ctx)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = watcher.Stop() }()
-		tick := time.NewTicker(lookPause)
-		defer tick.Stop()
-		known, complete := map[string]Mark{}, false
-		for {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-tick.C:
-				if err := s.marks.Same(ctx, made); err != nil {
-					return err
-				}
-			case entry, open := <-watcher.Updates():
-				switch {
-				case !open:
-					return bus.ErrBucketAway
-				case entry == nil:
-					complete = true
-				default:
-					learn(known, entry)
-				}
-				if complete && len(watcher.Updates()) == 0 {
-					use(newest(known))
-				}
-			}
-		}
-	})
+	s.marks.Follow(ctx, func() (func(jetstream.KeyValueEntry), func()) {
+		known := map[string]Mark{}
+		return func(entry jetstream.KeyValueEntry) { learn(known, entry) }, func() { use(newest(known)) }
+	}, log)
 }
 
 // learn applies a change to the marks that are known.
