@@ -38,6 +38,10 @@ type cli struct {
 		Lint   lintCmd   `cmd:"" help:"Check intent files."`
 		Expand expandCmd `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`
 		Learn  learnCmd  `cmd:"" help:"Propose examples from recorded turns and add them to intent files."`
+		Learnt struct {
+			Ls learntLsCmd `cmd:"" help:"List the examples, those that people marked first, then newest first."`
+			Rm learntRmCmd `cmd:"" help:"Remove examples."`
+		} `cmd:"" help:"Manage the examples that HINT_LEARN=auto learns while consumers run."`
 		Import importCmd `cmd:"" help:"Show what a directory of intent files gives, and copy it to HINT_INTENTS_DIR."`
 	} `cmd:"" help:"Manage intent files."`
 	Sessions struct {

@@ -41,7 +41,7 @@ var because = map[expand.Reason]string{
 	expand.Similar:   "nearly the same as “%s”",
 	expand.Elsewhere: "the classifier is sure that it is %s",
 	expand.Surplus:   "more than requested",
-	record.Unknown:   "no such intent file",
+	record.Unknown:   "no such intent",
 }
 
 // why describes why a suggestion was dropped.

@@ -32,9 +32,9 @@ HINT_LEARN=auto learns the same while the consumer runs, without changing files:
 Exit code 1: a file could not be extended (the others still are), or the changes were not confirmed.`
 }
 
-// learnt is what --json prints.
-type learnt struct {
-	Intents []learntIntent  `json:"intents"`
+// proposal is what --json prints.
+type proposal struct {
+	Intents []proposedIntent  `json:"intents"`
 	Dropped []record.Unused `json:"dropped"`
 	// Unfit are the turns that teach nothing, by reason.
 	Unfit map[record.Unfit]int `json:"unfit"`
@@ -47,8 +47,8 @@ type learnt struct {
 	Written []string            `json:"written"`
 }
 
-// learntIntent is the result for one intent.
-type learntIntent struct {
+// proposedIntent is the result for one intent.
+type proposedIntent struct {
 	addition
 	// Error is the reason why there are no examples.
 	Error string `json:"error,omitempty"`
@@ -94,7 +94,7 @@ func (c *learnCmd) Run(inv *invocation) error {
 			return err
 		}
 	}
-	if undone == nil && slices.ContainsFunc(out.Intents, func(e learntIntent) bool { return e.Error != "" }) {
+	if undone == nil && slices.ContainsFunc(out.Intents, func(e proposedIntent) bool { return e.Error != "" }) {
 		return errSaid
 	}
 	return undone
@@ -137,18 +137,18 @@ func (c *learnCmd) read(inv *invocation) (recorded, error) {
 }
 
 // propose chooses examples, and finds out what they change.
-func (c *learnCmd) propose(inv *invocation, s *source, found recorded) (learnt, error) {
+func (c *learnCmd) propose(inv *invocation, s *source, found recorded) (proposal, error) {
 	classifier := local.Trained(s.catalog)
 	lessons, homeless := s.withFile(found.lessons)
 	chosen := record.Choose(s.catalog, classifier, lessons, record.MaxLessons)
-	out := learnt{
-		Intents: []learntIntent{}, Dropped: slices.Concat([]record.Unused{}, homeless, chosen.Unused), Unfit: found.unfit, Turns: len(found.turns),
+	out := proposal{
+		Intents: []proposedIntent{}, Dropped: slices.Concat([]record.Unused{}, homeless, chosen.Unused), Unfit: found.unfit, Turns: len(found.turns),
 		Changed: []record.Difference{}, Written: []string{},
 	}
 	var after []intents.Intent
 	for _, in := range append(slices.Clone(s.catalog.Enabled()), s.catalog.Fallback()) {
 		if examples := chosen.Examples[in.ID]; len(examples) > 0 {
-			e := learntIntent{}
+			e := proposedIntent{}
 			var err error
 			if e.addition, err = s.open(in); err == nil {
 				err = e.add(examples)

@@ -28,7 +28,7 @@ var unfitBecause = []struct {
 }
 
 // additions are the results as changes of files.
-func (out *learnt) additions() []addition {
+func (out *proposal) additions() []addition {
 	all := make([]addition, len(out.Intents))
 	for i, e := range out.Intents {
 		all[i] = e.addition
@@ -38,7 +38,7 @@ func (out *learnt) additions() []addition {
 
 // printSummary prints what was found, what was dropped, and what the examples
 // change.
-func (out *learnt) printSummary(w io.Writer) {
+func (out *proposal) printSummary(w io.Writer) {
 	for _, d := range out.Dropped {
 		_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", text.OneLine(d.Intent, 60), d.Text, why(d.Reason, d.Of))
 	}

@@ -95,7 +95,7 @@ func TestLearnWritesTheIntentFiles(t *testing.T) {
 			for _, line := range []string{
 				`^WEATHER: dropped “Will it rain tomorrow\?”: already an example$`,
 				`^WEATHER: dropped “pay my electricity bill!”: an example of MONEY$`,
-				`^RESTAURANT: dropped “book a table for two”: no such intent file$`,
+				`^RESTAURANT: dropped “book a table for two”: no such intent$`,
 				`^left out: 1 turn marked wrong without an intent \(consumer feedback RUN wrong --intent ID\)$`,
 				`^3 new examples for 2 intents from 10 turns, 3 dropped$`,
 				`^recognised when left out: \d+\.\d % of 8 examples \(.* of \d+ that fit no intent\) before, \d+\.\d % of 11 examples`,
@@ -125,7 +125,7 @@ func TestLearnJSON(t *testing.T) {
 	dir := withRecord(t, nil, turnsToLearnFrom()...)
 	code, stdout, stderr := learnIntents(t, "--json", "--yes", "--since", "85h")
 	require.Zero(t, code, stderr)
-	var got learnt
+	var got proposal
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Len(t, got.Intents, 2)
 	require.Equal(t, []string{"top up my phone, number [PHONE]"}, got.Intents[0].Added, "the other was asked before")
@@ -166,7 +166,7 @@ func TestLearnFaults(t *testing.T) {
 		{"writing and not writing", []string{"--yes", "--dry-run"}, exitUsage, "cannot be used together"},
 		{"a place that is taken", []string{"--yes", "--out", dir}, exitFailed, "is not empty"},
 		{"no such time", []string{"--yes", "--since", "soon"}, exitUsage, "neither a duration"},
-		{"the built-in fallback has no file", []string{"--yes"}, exitOK, "OTHER: dropped “zorbulate the quibbleflax”: no such intent file"},
+		{"the built-in fallback has no file", []string{"--yes"}, exitOK, "OTHER: dropped “zorbulate the quibbleflax”: no such intent"},
 		{"a time after all turns", []string{"--yes", "--since", "1ms"}, exitOK, "0 new examples for 0 intents from 0 turns, 0 dropped"},
 	} {
 		t.Run(tc.row, func(t *testing.T) {

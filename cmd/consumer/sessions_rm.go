@@ -170,5 +170,9 @@ func describeForgotten(f app.Forgotten) string {
 	if more := len(parts) - listedSessions; more > 0 {
 		parts = append(parts[:listedSessions], fmt.Sprintf("%d more", more))
 	}
-	return strings.Join(append(parts, count(f.Events, "event"), count(f.DeadLetters, "dead letter")), ", ")
+	parts = append(parts, count(f.Events, "event"), count(f.DeadLetters, "dead letter"))
+	if f.Learnt > 0 {
+		parts = append(parts, count(f.Learnt, "learnt example"))
+	}
+	return strings.Join(parts, ", ")
 }

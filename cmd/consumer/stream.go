@@ -112,6 +112,9 @@ func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
 	if inv.cfg.Store.Kind == config.StoreKV {
 		buckets = append(buckets, bus.Bucket{Config: layout.Sessions(), Create: kv.Create})
 	}
+	if inv.cfg.Learn == config.LearnAuto {
+		buckets = append(buckets, bus.Bucket{Config: layout.Learnt()})
+	}
 	if inv.cfg.Triage.Enabled {
 		buckets = append(buckets, app.TriageBuckets(layout)...)
 	}

@@ -119,7 +119,7 @@ func (a *App) Start(ctx context.Context) error {
 	began := time.Now()
 	a.grace, a.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	ctx, a.end = context.WithCancel(ctx)
-	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openTurns, a.openTriage, a.openKnowHub, a.takeRequests} {
+	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openTurns, a.openTriage, a.openKnowHub, a.takeRequests, a.openLearning} {
 		if err := step(ctx); err != nil {
 			return err
 		}

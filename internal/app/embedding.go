@@ -29,21 +29,29 @@ const (
 // lesson is the input from which an embedding tier is built; the zero value when
 // no embedding model is ever asked.
 type lesson struct {
+	// files is the catalogue without the examples learnt from use.
+	files     *intents.Catalog
 	catalog   *intents.Catalog
 	local     *local.Model
 	ref       string
 	providers map[string]provider.Config
 }
 
-func lessonOf(c config.Classifier, catalog *intents.Catalog, model *local.Model) lesson {
+func lessonOf(c config.Classifier, files, catalog *intents.Catalog, model *local.Model) lesson {
 	if c.Embedding == "" || c.Embedding == config.EmbeddingOff || c.Mode == classify.ModeLLM || len(catalog.Enabled()) == 0 {
 		return lesson{}
 	}
-	return lesson{catalog, model, c.Embedding, c.Providers}
+	return lesson{files, catalog, model, c.Embedding, c.Providers}
 }
 
 func (l lesson) equal(other lesson) bool {
-	return l.catalog == other.catalog && l.local == other.local && l.ref == other.ref && maps.Equal(l.providers, other.providers)
+	return l.catalog == other.catalog && l.local == other.local && l.serves(other)
+}
+
+// serves reports whether a tier of this lesson may answer in the place of one of
+// another: at most it lacks examples that were learnt from use.
+func (l lesson) serves(other lesson) bool {
+	return l.files == other.files && l.ref == other.ref && maps.Equal(l.providers, other.providers)
 }
 
 // Tier is an embedding tier with its trained model.
@@ -158,14 +166,14 @@ var encoderBounds = sync.OnceValue(func() classify.Bounds {
 var sharedEncoder = sync.OnceValues(func() (*encoder.Embedder, error) { return encoder.NewEmbedder(halfOfProcessors()) })
 
 // embedding returns the tier for the configuration and the catalogue. It is nil
-// when no tier is configured, or when it is not built yet; then it is requested.
-// mu is held.
+// when no tier is configured, or when it is not built yet; then it is requested. One
+// that lacks examples learnt from use serves until the next is built. mu is held.
 func (l *live) embedding() *Tier {
-	want := lessonOf(l.cfg.Classifier, l.catalog, l.local)
-	if l.tier != nil && !l.tier.lesson.equal(want) {
+	want := lessonOf(l.cfg.Classifier, l.files, l.catalog, l.local)
+	if l.tier != nil && !l.tier.lesson.serves(want) {
 		l.tier = nil
 	}
-	if l.tier == nil && !l.lesson.equal(want) {
+	if !l.lesson.equal(want) && (l.tier == nil || !l.tier.lesson.equal(want)) {
 		// Only the latest request counts.
 		select {
 		case <-l.wanted:
@@ -179,22 +187,45 @@ func (l *live) embedding() *Tier {
 }
 
 // learn builds the requested embedding tiers until ctx ends. A newer request
-// cancels the one in progress.
+// cancels the one in progress, unless that may serve: examples that are learnt all
+// the time must not keep a tier from ever being built, nor a processor busy.
 func (l *live) learn(ctx context.Context) {
 	stop := context.CancelFunc(func() {})
 	defer func() { stop() }()
+	var (
+		current lesson
+		ended   chan struct{} // nil when there is nothing to wait for
+	)
 	for {
+		var want lesson
 		select {
 		case <-ctx.Done():
 			return
-		case want := <-l.wanted:
-			stop()
-			own, cancel := context.WithCancel(ctx)
-			stop = cancel
-			if want.ref != "" {
-				go l.keepLearning(own, want)
+		case want = <-l.wanted:
+		}
+		for ended != nil && current.serves(want) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ended:
+				ended = nil
+			case want = <-l.wanted:
 			}
 		}
+		stop()
+		own, cancel := context.WithCancel(ctx)
+		stop, current, ended = cancel, want, nil
+		if want.ref == "" {
+			continue
+		}
+		done := make(chan struct{})
+		ended = done
+		go func() {
+			defer close(done)
+			began := time.Now()
+			l.keepLearning(own, want)
+			rest(own, time.Since(began))
+		}()
 	}
 }
 
@@ -238,7 +269,7 @@ func (l *live) keepLearning(ctx context.Context, want lesson) {
 func (l *live) useTier(made *Tier, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !made.lesson.equal(l.lesson) {
+	if !made.lesson.serves(l.lesson) {
 		return
 	}
 	l.tier = made
@@ -255,7 +286,7 @@ func (l *live) useTier(made *Tier, took time.Duration) {
 // and is waited for: what a command prints must not depend on how busy the machine
 // is.
 func Teach(ctx context.Context, cfg *config.Config, catalog *intents.Catalog, model *local.Model, o Observer, progress func(done, of int)) (*Tier, error) {
-	want := lessonOf(cfg.Classifier, catalog.Root(), model)
+	want := lessonOf(cfg.Classifier, catalog.Root(), catalog.Root(), model)
 	if want.ref == "" {
 		return nil, nil
 	}

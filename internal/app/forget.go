@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"intenthint/handlers"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/events"
+	"intenthint/learnt"
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
@@ -29,6 +32,7 @@ type Forgetter struct {
 	layout   bus.Layout
 	sessions store.Store
 	letters  *events.DeadLetters
+	learnt   *learnt.Store // nil where nothing was ever learnt
 	rebuild  store.Rebuild
 }
 
@@ -37,10 +41,12 @@ type Forgotten struct {
 	// Stored are the files, or the keys in the bucket.
 	Stored              []string
 	Events, DeadLetters int
+	// Learnt are examples learnt from its turns.
+	Learnt int
 }
 
 // Nothing reports whether nothing was removed.
-func (f Forgotten) Nothing() bool { return len(f.Stored) == 0 && f.Events == 0 && f.DeadLetters == 0 }
+func (f Forgotten) Nothing() bool { return len(f.Stored) == 0 && f.Events == 0 && f.DeadLetters == 0 && f.Learnt == 0 }
 
 // NewForgetter returns a forgetter for the store of a system. No session is
 // rebuilt until Close.
@@ -53,6 +59,12 @@ func NewForgetter(ctx context.Context, cfg *config.Config, b *bus.Bus, sessions 
 	var err error
 	if f.letters, err = events.OpenDeadLetters(ctx, b.JS, f.layout); err != nil {
 		return nil, err
+	}
+	switch _, err := b.JS.KeyValue(ctx, f.layout.Learnt().Bucket); {
+	case err == nil:
+		f.learnt = Learnt(f.layout, b.JS)
+	case !errors.Is(err, jetstream.ErrBucketNotFound):
+		return nil, fmt.Errorf("bucket %s: %w", f.layout.Learnt().Bucket, err)
 	}
 	var ok bool
 	if f.rebuild, ok, err = sessions.Rebuilding(ctx); err != nil {
@@ -133,7 +145,11 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 		case !settled:
 			return out, fmt.Errorf("%w: a consumer has not applied all events, and may bring a part of %q back; remove it again", ErrInUse, session)
 		case n == 0 && len(stored) == 0:
-			return out, f.removeLetters(ctx, trail, &out)
+			if err := f.removeLetters(ctx, trail, &out); err != nil || f.learnt == nil {
+				return out, err
+			}
+			out.Learnt, err = f.learnt.Forget(ctx, session)
+			return out, err
 		case round == maxRounds:
 			return out, fmt.Errorf("%w: events of %q come in all the time; remove it again when it has ended", ErrInUse, session)
 		}

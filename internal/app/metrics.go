@@ -34,6 +34,7 @@ type Metrics struct {
 	ready, requestsConnected, eventsConnected probe
 
 	sessions         prometheus.Gauge
+	learnt           prometheus.Gauge
 	embeddingReady   prometheus.Gauge
 	embeddings       *prometheus.CounterVec // by outcome
 	reloads          *prometheus.CounterVec // by what was reloaded and the result
@@ -54,6 +55,9 @@ func NewMetrics(version string) *Metrics {
 		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r), hints: hint.NewMetrics(r), service: bus.NewMetrics(r), triage: triage.NewMetrics(r), knowhub: knowhub.NewMetrics(r),
 		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number.",
+		}),
+		learnt: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); those that do not fit its intent files do not count.",
 		}),
 		embeddingReady: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing.",
@@ -91,7 +95,7 @@ func NewMetrics(version string) *Metrics {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "events"},
 		}, m.eventsConnected.value),
-		m.sessions, m.embeddingReady, m.embeddings, m.reloads, m.configOK, m.configReloadedAt,
+		m.sessions, m.learnt, m.embeddingReady, m.embeddings, m.reloads, m.configOK, m.configReloadedAt,
 	)
 	return m
 }

@@ -36,13 +36,16 @@ type live struct {
 	// that it is late says little of the model.
 	writers *model.Breakers
 
+	// training is held by whoever makes another catalogue and trains on it. It is
+	// taken before mu.
+	training sync.Mutex
+
 	// mu guards the building of settings; requests never take it.
-	mu      sync.Mutex
-	cfg     *config.Config
-	catalog *intents.Catalog
-	// directory is the source of the catalogue, nil for the built-in one.
+	mu     sync.Mutex
+	cfg    *config.Config
+	taught // the catalogue and the local classifier
+	// directory is the source of the files, nil for the built-in ones.
 	directory *intents.Directory
-	local     *local.Model
 	// tier is the current embedding tier; wanted holds the next one to learn.
 	tier    *Tier
 	lesson  lesson // the latest input for the tier
@@ -84,7 +87,7 @@ func (l *live) load() error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.catalog, l.directory = catalog, directory
+	l.files, l.catalog, l.directory = catalog, catalog, directory
 	l.inForce.Store(Settings(l.cfg, catalog))
 	return nil
 }
@@ -93,12 +96,12 @@ func (l *live) load() error {
 // other processes answer meanwhile.
 func (l *live) train() {
 	l.mu.Lock()
-	catalog := l.catalog
+	catalog := l.files
 	l.mu.Unlock()
 	trained := local.Trained(catalog)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.local = trained
+	l.trained, l.local = trained, trained
 }
 
 // CacheDir holds data that can be recomputed at any time.
@@ -248,7 +251,7 @@ func (l *live) describe() string {
 	if c.Writer != "" {
 		out += ", writer " + c.Writer
 	}
-	if lessonOf(c, l.catalog, l.local).ref != "" {
+	if lessonOf(c, l.files, l.catalog, l.local).ref != "" {
 		out += ", embedding " + c.Embedding
 	}
 	return out
@@ -325,19 +328,18 @@ func (l *live) watch(ctx context.Context) {
 	stop()
 }
 
-// useCatalog trains on a catalogue and swaps in both the catalogue and the model.
-func (l *live) useCatalog(catalog *intents.Catalog) {
+// useCatalog trains on the catalogue of other files and swaps in both the catalogue
+// and the model.
+func (l *live) useCatalog(files *intents.Catalog) {
+	l.training.Lock()
+	defer l.training.Unlock()
 	l.mu.Lock()
-	same := catalog == l.catalog
+	now := l.taught
 	l.mu.Unlock()
-	if same {
+	if files == now.files {
 		return
 	}
-	trained := local.Trained(catalog)
-	l.mu.Lock()
-	l.catalog, l.local = catalog, trained
-	err := l.rebuild()
-	l.mu.Unlock()
+	err := l.swap(now.learn(files, local.Trained(files), now.lessons))
 	l.metrics.reload(reloadIntents, err)
 	if err != nil {
 		l.log.Error("intents not reloaded", "error", err)

@@ -28,6 +28,9 @@ func Layout(cfg *config.Config) bus.Layout {
 		MaxBytes:   cfg.Bus.StreamMaxBytes,
 		Replicas:   cfg.Bus.StreamReplicas,
 	}
+	if cfg.Learn == config.LearnAuto {
+		out.More = append(out.More, out.LearnDurable())
+	}
 	if cfg.Triage.Enabled {
 		out.More = append(out.More, out.TriageDurable())
 	}

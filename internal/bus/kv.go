@@ -212,7 +212,7 @@ func (b *KV) Put(ctx context.Context, key string, v any, revision uint64) (now u
 		}
 		return err
 	})
-	if isConflict(err) {
+	if IsConflict(err) {
 		return 0, false, nil
 	}
 	return now, err == nil, err
@@ -269,7 +269,9 @@ func isGone(err error) bool {
 // stream.
 const codeWrongSequenceReplicated = 10164
 
-func isConflict(err error) bool {
+// IsConflict reports whether a key was not changed because it has another revision
+// than expected.
+func IsConflict(err error) bool {
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		return true
 	}

@@ -234,6 +234,27 @@ func (l Layout) TriageDurable() Durable {
 	}
 }
 
+// Learnt is the bucket of the examples that the local classifier learns from use. It
+// has no age: an example is kept until it is removed, or newer ones take its place.
+func (l Layout) Learnt() jetstream.KeyValueConfig {
+	return jetstream.KeyValueConfig{
+		Bucket:      l.Stream + "_LEARNT",
+		Description: "Examples that the local classifiers of intenthint learnt from use",
+		Storage:     jetstream.FileStorage,
+		Replicas:    l.Replicas,
+		History:     1,
+	}
+}
+
+// LearnDurable is the durable of the events from which examples are learnt.
+func (l Layout) LearnDurable() Durable {
+	return Durable{
+		Name:        l.QueueGroup + "-learn",
+		Hooks:       []string{subjects.HookFeedback, subjects.HookTurnBegun},
+		Description: "Feedback and answered turns, from which intenthint learns examples",
+	}
+}
+
 // Experiences is the bucket of experiences (contract §12). It has no age: an
 // experience is kept for good.
 func (l Layout) Experiences() jetstream.KeyValueConfig {

@@ -49,6 +49,7 @@ type Config struct {
 	Timezone     Zone                     // that of the user
 	HookTimeouts map[string]time.Duration // timeout of each handler of a hook, by hook
 	Redact       string                   // RedactOff or RedactStrict
+	Learn        string                   // LearnOff or LearnAuto
 
 	Triage  Triage
 	KnowHub KnowHub
@@ -93,6 +94,12 @@ const (
 const (
 	RedactOff    = "off"
 	RedactStrict = "strict" // see package redact
+)
+
+// Whether the local classifier learns from use ([Config.Learn]).
+const (
+	LearnOff  = "off"
+	LearnAuto = "auto" // see package learnt
 )
 
 // Kinds of [Store].

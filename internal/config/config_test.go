@@ -75,6 +75,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Timezone:     Zone{Name: "Asia/Taipei", Location: taipei},
 		HookTimeouts: map[string]time.Duration{},
 		Redact:       "off",
+		Learn:        "off",
 		Form:         render.Full,
 		Repeat:       said.Rule{Repeat: said.Changed, After: 8},
 	}, c)
@@ -198,6 +199,7 @@ func TestGoodValues(t *testing.T) {
 		{"intents", "HINT_INTENTS_DIR", dir, func(c *Config) any { return c.IntentsDir }, dir},
 		{"prompts in part", "HINT_COMPLEXITY_PROMPTS", `{"low":"Be brief."}`, func(c *Config) any { return c.Complexity }, render.Prompts{Low: "Be brief."}},
 		{"zone", "HINT_USER_TIMEZONE", "Europe/Berlin", func(c *Config) any { return c.Timezone.Location.String() }, "Europe/Berlin"},
+		{"learning", "HINT_LEARN", "auto", func(c *Config) any { return c.Learn }, "auto"},
 		{"redaction", "HINT_REDACT", "strict", func(c *Config) any { return c.Redact }, "strict"},
 		{"in flight", "HINT_MAX_INFLIGHT", "1", func(c *Config) any { return c.Classifier.MaxInflight }, 1},
 		{
@@ -370,6 +372,7 @@ func TestBadValues(t *testing.T) {
 		{"zone", "HINT_USER_TIMEZONE", "Mars/Olympus", "IANA"},
 		{"zone Local", "HINT_USER_TIMEZONE", "Local", "IANA"},
 		{"zone path", "HINT_USER_TIMEZONE", "../../etc/passwd", "IANA"},
+		{"learning", "HINT_LEARN", "always", "must be one of off, auto"},
 		{"redaction", "HINT_REDACT", "relaxed", "must be one of off, strict"},
 		{"in flight", "HINT_MAX_INFLIGHT", "0", "whole number"},
 	} {

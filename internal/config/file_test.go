@@ -28,7 +28,7 @@ it over.' }, userTimezone: 'Asia/Taipei',
 	maxInflight: 7, sessionRetention: 0, historyLimit: 9, hookTimeouts: { before_dispatch: 100 },
 	triage: { enabled: false }, knowhub: null,
 	natsUrl: 'nats://127.0.0.1:4333', natsPort: -1, subjectPrefix: 'acme', queueGroup: 'g', stream: 'S', streamMaxAge: '1h', streamMaxBytes: 1048576, streamReplicas: 3, natsInboxPrefix: '_IN', allowOpen: true,
-	store: 'file', sessionsDir: 'there', httpAddr: 'off', logFormat: 'json', logLevel: 'warn', redact: 'strict', dataDir: 'state', intentsDir: '.', natsConf: 'nats.conf',
+	store: 'file', sessionsDir: 'there', httpAddr: 'off', logFormat: 'json', logLevel: 'warn', redact: 'strict', learn: 'auto', dataDir: 'state', intentsDir: '.', natsConf: 'nats.conf',
 	hooks: { include: ["agent_end"] }, enabled: true, /* the plugin's own */
 `
 
@@ -57,6 +57,7 @@ func requirePlugin(t *testing.T, c *Config) {
 	}, c.Bus)
 	require.True(t, c.AllowOpen)
 	require.Equal(t, "strict", c.Redact)
+	require.Equal(t, "auto", c.Learn)
 }
 
 func TestFileShapes(t *testing.T) {

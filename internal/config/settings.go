@@ -201,6 +201,8 @@ var settings = []setting{
 		setting{field: "maxInflight", def: strconv.Itoa(classify.DefaultMaxInflight), doc: "concurrent classifications; above it the local answer is given"}),
 	in(func(c *Config) *string { return &c.Redact }, oneOf[string](RedactOff, RedactStrict),
 		setting{field: "redact", def: RedactOff, doc: "off or strict; strict takes personal data and secrets out of turns, session files and debug logs"}),
+	in(func(c *Config) *string { return &c.Learn }, oneOf[string](LearnOff, LearnAuto),
+		setting{field: "learn", def: LearnOff, restart: true, doc: "off or auto; auto lets the local classifier learn from feedback and sure models"}),
 	in(func(c *Config) *time.Duration { return &c.Store.Retention }, duration(0),
 		setting{field: "sessionRetention", def: "336h", restart: true, doc: "how long an untouched session is kept; 0 keeps all"}),
 	in(func(c *Config) *int { return &c.Store.HistoryLimit }, wholeNumber(0, math.MaxInt32),

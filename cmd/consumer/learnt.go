@@ -1,0 +1,206 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/classify/local"
+	"intenthint/intents/expand"
+	"intenthint/internal/app"
+	"intenthint/internal/bus"
+	"intenthint/internal/text"
+	"intenthint/learnt"
+	"intenthint/record"
+)
+
+type learntLsCmd struct {
+	JSON bool `name:"json" help:"Print a JSON array."`
+}
+
+// Help is the longer text of `consumer intents learnt ls --help`.
+func (learntLsCmd) Help() string {
+	return `Lists what HINT_LEARN=auto has learnt: the redacted text of each message, its intent, and whether a person marked it or a model was sure of it. USED tells whether the local classifier learns from it with the intents of these settings, or why not: the intent does not exist, or the text is an example already, of the same or of another intent.
+
+  consumer intents learnt ls
+  consumer intents learnt ls --json
+
+It works with HINT_LEARN=off, too: what was learnt before is kept until it is removed.`
+}
+
+// listedExample is what --json prints of an example.
+type listedExample struct {
+	record.Lesson
+	Used bool `json:"used"`
+	// Unused is why it is not used: unknown, taken, repeated, similar, elsewhere or
+	// surplus, and Of the other intent or example.
+	Unused string `json:"unused,omitempty"`
+	Of     string `json:"of,omitempty"`
+}
+
+func (c *learntLsCmd) Run(inv *invocation) error {
+	b, examples, err := openLearnt(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	list, err := listExamples(inv, examples)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(inv, list)
+	}
+	if len(list) == 0 {
+		_, err := fmt.Fprintf(inv.stderr, "no learnt examples in bucket %s\n", app.Layout(inv.cfg).Learnt().Bucket)
+		return err
+	}
+	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "LEARNT\tRUN\tINTENT\tFROM\tBY\tUSED\tTEXT")
+	for _, e := range list {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(e.At).Local().Format(time.DateTime),
+			text.OneLine(e.RunID, 44), text.OneLine(e.Intent, 60), e.Source, text.OneLine(cmp.Or(e.By, "-"), 44), e.usage(), text.OneLine(e.Text, 60))
+	}
+	return w.Flush()
+}
+
+// usage tells whether an example is used.
+func (e *listedExample) usage() string {
+	if e.Used {
+		return "yes"
+	}
+	return "no: " + text.OneLine(why(expand.Reason(e.Unused), e.Of), 80)
+}
+
+// openLearnt connects as [openForReading] does, to the examples of all consumers. It
+// creates nothing: examples are nil without a bucket.
+func openLearnt(inv *invocation) (*bus.Bus, *learnt.Store, error) {
+	b, err := openForReading(inv)
+	if err != nil {
+		return nil, nil, err
+	}
+	layout := app.Layout(inv.cfg)
+	_, err = b.JS.KeyValue(inv.ctx, layout.Learnt().Bucket)
+	switch {
+	case errors.Is(err, jetstream.ErrBucketNotFound):
+		return b, nil, nil
+	case err != nil:
+		b.Close()
+		return nil, nil, fmt.Errorf("bucket %s: %w", layout.Learnt().Bucket, err)
+	}
+	return b, app.Learnt(layout, b.JS), nil
+}
+
+// listExamples returns all examples, and which of them are used.
+func listExamples(inv *invocation, examples *learnt.Store) ([]listedExample, error) {
+	list := []listedExample{}
+	if examples == nil {
+		return list, nil
+	}
+	lessons, err := examples.All(inv.ctx)
+	if err != nil || len(lessons) == 0 {
+		return list, err
+	}
+	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	if err != nil {
+		return list, err
+	}
+	unused := map[string]record.Unused{}
+	for _, u := range record.Choose(catalog, local.Trained(catalog), lessons, record.MaxLessons).Unused {
+		unused[u.RunID] = u
+	}
+	for _, l := range lessons {
+		u, is := unused[l.RunID]
+		list = append(list, listedExample{Lesson: l, Used: !is, Unused: string(u.Reason), Of: u.Of})
+	}
+	return list, nil
+}
+
+type learntRmCmd struct {
+	Runs []string `arg:"" optional:"" name:"run" help:"The run ids of the examples (RUN of ls)."`
+	All  bool     `help:"All examples."`
+	Yes  bool     `short:"y" help:"Do not ask."`
+}
+
+// Help is the longer text of `consumer intents learnt rm --help`.
+func (learntRmCmd) Help() string {
+	return `Removes learnt examples, with the text that was kept. All consumers train again without them within seconds. Only later feedback on the same turn brings one back. Asks before --all; where there is no terminal that needs --yes.
+
+  consumer intents learnt rm 7f3c1e 9a02bb
+  consumer intents learnt rm --all --yes
+
+Exit code 1: a run has no example, or it was not removed.`
+}
+
+// Validate refuses a command line that selects nothing, or too much.
+func (c *learntRmCmd) Validate() error {
+	switch {
+	case !c.All && len(c.Runs) == 0:
+		return errors.New("missing selection: <run>, or --all")
+	case c.All && len(c.Runs) > 0:
+		return errors.New("--all and a run exclude each other")
+	}
+	return nil
+}
+
+func (c *learntRmCmd) Run(inv *invocation) error {
+	b, examples, err := openLearnt(inv)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	runs := c.Runs
+	if c.All {
+		list, err := listed(inv, examples)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			_, err := fmt.Fprintln(inv.stderr, "no learnt examples")
+			return err
+		}
+		if err := inv.confirm(fmt.Sprintf("Remove %s for good?", count(len(list), "learnt example")), c.Yes); err != nil {
+			return err
+		}
+		runs = list
+	}
+	removed := 0
+	var failed []error
+	for _, run := range runs {
+		found := false
+		if examples != nil {
+			if found, err = examples.Remove(inv.ctx, run, time.Now()); err != nil {
+				failed = append(failed, fmt.Errorf("run %q: %w", run, err))
+				continue
+			}
+		}
+		switch {
+		case found:
+			removed++
+		case !c.All:
+			failed = append(failed, fmt.Errorf("nothing was learnt from run %q (consumer intents learnt ls)", run))
+		}
+		if inv.ctx.Err() != nil {
+			break
+		}
+	}
+	_, _ = fmt.Fprintf(inv.stdout, "removed %s\n", count(removed, "learnt example"))
+	return errors.Join(failed...)
+}
+
+// listed returns the runs of all examples.
+func listed(inv *invocation, examples *learnt.Store) ([]string, error) {
+	if examples == nil {
+		return nil, nil
+	}
+	lessons, err := examples.All(inv.ctx)
+	runs := make([]string, len(lessons))
+	for i, l := range lessons {
+		runs[i] = l.RunID
+	}
+	return runs, err
+}

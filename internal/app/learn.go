@@ -1,0 +1,230 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/classify/local"
+	"intenthint/intents"
+	"intenthint/internal/bus"
+	"intenthint/internal/config"
+	"intenthint/internal/events"
+	"intenthint/learnt"
+	"intenthint/record"
+)
+
+// learnSink is the name of the sink of HINT_LEARN in metrics and logs.
+const learnSink = "learn"
+
+const (
+	// relearnPause is the least pause between two trainings on what was learnt from
+	// use, and restShare how many times as long as a training it is at least: so
+	// training takes a twentieth of a processor at most.
+	relearnPause = time.Second
+	restShare    = 20
+)
+
+// rest pauses after a training, or until ctx ends.
+func rest(ctx context.Context, took time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(max(relearnPause, restShare*took)):
+	}
+}
+
+// Learnt is the bucket of the examples that are learnt from use. It is not touched
+// before it is used.
+func Learnt(layout bus.Layout, js jetstream.JetStream) *learnt.Store {
+	return learnt.New(js, layout.Learnt())
+}
+
+// taught is a catalogue and what the local classifier learnt.
+type taught struct {
+	// files is the catalogue of the intent files, and trained the model of it.
+	files   *intents.Catalog
+	trained *local.Model
+	// lessons are what was learnt from use, and chosen which of them the catalogue
+	// takes. catalog and local are files and trained with these.
+	lessons []record.Lesson
+	chosen  record.Chosen
+	catalog *intents.Catalog
+	local   *local.Model
+}
+
+// learn trains on intent files and the lessons that fit them, which may take as long
+// as [local.Train]. Nothing is trained if that is what t has.
+func (t taught) learn(files *intents.Catalog, trained *local.Model, lessons []record.Lesson) taught {
+	next := taught{files: files, trained: trained, lessons: lessons, catalog: files, local: trained}
+	if len(lessons) > 0 {
+		next.chosen = record.Choose(files, trained, lessons, record.MaxLessons)
+	}
+	switch {
+	case t.files == files && maps.EqualFunc(t.chosen.Examples, next.chosen.Examples, slices.Equal):
+		next.catalog, next.local = t.catalog, t.local
+	case len(next.chosen.Examples) > 0:
+		next.catalog = files.Taught(next.chosen.Examples)
+		next.local = local.Train(next.catalog)
+	}
+	return next
+}
+
+// swap puts a catalogue and its model in force. training is held.
+func (l *live) swap(t taught) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	same := l.local == t.local
+	l.taught = t
+	l.metrics.learnt.Set(float64(len(t.chosen.Used)))
+	if same {
+		return nil
+	}
+	return l.rebuild()
+}
+
+// useLessons trains on other lessons, and returns those that are not used.
+func (l *live) useLessons(lessons []record.Lesson) ([]record.Unused, error) {
+	l.training.Lock()
+	defer l.training.Unlock()
+	l.mu.Lock()
+	now := l.taught
+	l.mu.Unlock()
+	next := now.learn(now.files, now.trained, lessons)
+	if err := l.swap(next); err != nil || next.local == now.local {
+		return next.chosen.Unused, err
+	}
+	l.log.Info("learnt from use", "examples", len(next.chosen.Used))
+	returnMemory()
+	return next.chosen.Unused, nil
+}
+
+// knows reports whether a text is an example already, of whatever intent.
+func (t *taught) knows(text string) bool {
+	normal := local.Normalize(text)
+	same := func(e string) bool { return local.Normalize(e) == normal }
+	all := append(slices.Clone(t.catalog.Enabled()), t.catalog.Fallback())
+	return slices.ContainsFunc(all, func(in intents.Intent) bool {
+		return slices.ContainsFunc(in.Examples, same) || slices.ContainsFunc(in.Learnt, same)
+	})
+}
+
+// learner trains again when examples are learnt or removed.
+type learner struct {
+	live  *live
+	store *learnt.Store
+	// kept is how long events are kept; 0 for ever.
+	kept time.Duration
+	log  *slog.Logger
+	wake chan struct{}
+
+	mu       sync.Mutex
+	examples []learnt.Example
+}
+
+// take takes other examples.
+func (l *learner) take(examples []learnt.Example) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.examples = examples
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run trains until ctx ends.
+func (l *learner) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+		}
+		began := time.Now()
+		l.train(ctx)
+		rest(ctx, time.Since(began))
+	}
+}
+
+// train trains on the examples there are, and deletes those that are too many.
+func (l *learner) train(ctx context.Context) {
+	l.mu.Lock()
+	examples := l.examples
+	l.mu.Unlock()
+	unused, err := l.live.useLessons(learnt.Lessons(examples))
+	if err != nil {
+		l.log.Error("examples not learnt", "error", err)
+		return
+	}
+	before := time.Time{}
+	if l.kept > 0 {
+		before = time.Now().Add(-l.kept)
+	}
+	if err := l.store.Delete(ctx, learnt.Spent(examples, unused, record.MaxLessons, before)); err != nil && ctx.Err() == nil {
+		l.log.Debug("surplus examples not deleted", "error", err)
+	}
+}
+
+// refuses reports whether a model's lesson is nothing new.
+func (l *learner) refuses(lesson record.Lesson) bool {
+	l.live.mu.Lock()
+	now := l.live.taught
+	l.live.mu.Unlock()
+	return now.knows(lesson.Text)
+}
+
+// openLearning begins to learn from use, if HINT_LEARN enables it. None of it holds
+// up requests.
+func (a *App) openLearning(ctx context.Context) error {
+	if a.cfg.Learn != config.LearnAuto {
+		return nil
+	}
+	log := a.log.With("part", learnSink)
+	l := &learner{live: a.live, store: Learnt(a.layout, a.events.JS), kept: a.cfg.Bus.StreamMaxAge, log: log, wake: make(chan struct{}, 1)}
+	if err := patiently(ctx, a.log, l.store.Open); err != nil {
+		log.Warn("bucket unavailable, will retry", "error", err)
+	}
+	if err := a.takeLessons(ctx, l); err != nil {
+		return err
+	}
+	a.work.Go(func() { l.run(ctx) })
+	a.work.Go(func() { l.store.Follow(ctx, l.take, log) })
+	return nil
+}
+
+// takeLessons starts to make examples of events.
+func (a *App) takeLessons(ctx context.Context, l *learner) error {
+	source := &learnt.Sink{
+		Store: l.store, Sessions: a.sessions, Refuses: l.refuses, Ending: ctx.Done(), Log: l.log,
+		MinConfidence: func() float64 { return a.live.config().Classifier.MinConfidence },
+		Applied: func(ctx context.Context) (applied, last uint64, err error) {
+			place, err := events.Where(ctx, a.events.JS, a.layout)
+			return place.Applied, place.Last, err
+		},
+	}
+	var sink *events.Sink[learnt.Fact]
+	err := patiently(ctx, a.log, func(once context.Context) (err error) {
+		sink, err = events.StartSink(once, events.SinkOptions[learnt.Fact]{
+			Name: learnSink, JS: a.events.JS, Layout: a.layout, Durable: a.layout.LearnDurable().Name,
+			Handler: events.Handler[learnt.Fact]{
+				Decode: func(_, msgID string, data []byte) (events.Event[learnt.Fact], error) {
+					session, hook, fact, err := learnt.DecodeFact(msgID, data)
+					return events.Event[learnt.Fact]{Session: session, Hook: hook, Fact: fact}, err
+				},
+				Apply: source.Apply, Check: a.sessions.Check,
+			},
+			Metrics: a.metrics.events, Log: a.log,
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.cleanup.add("learnt events", sink.Stop)
+	return nil
+}

@@ -1,0 +1,178 @@
+package learnt
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"intenthint/intents"
+	"intenthint/payload"
+	"intenthint/record"
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// Fact is an event of a turn that may be a lesson: feedback on it, or a model's
+// answer.
+type Fact struct {
+	Session, Run string
+	// Key is that of the feedback; the zero value for an answer.
+	Key store.Key
+}
+
+// Said reports whether a person said something.
+func (f Fact) Said() bool { return f.Key != store.Key{} }
+
+// DecodeFact decodes an event. The session is "" for an event that teaches nothing.
+// What cannot be decoded teaches nothing either: the events of all hooks become
+// sessions too, and it is a dead letter there.
+func DecodeFact(msgID string, data []byte) (session, hook string, f Fact, err error) {
+	env, err := payload.DecodeEvent(data, msgID)
+	if err != nil {
+		return "", "", Fact{}, nil //nolint:nilerr // see above
+	}
+	ctx, err := payload.DecodeContext(env.Ctx)
+	if err != nil {
+		return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
+	}
+	session = ctx.Session()
+	switch env.Hook {
+	case subjects.HookFeedback:
+		e, err := payload.DecodeFeedback(env.Event)
+		if err != nil || e.Kind != payload.FeedbackHint {
+			return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
+		}
+		return session, env.Hook, Fact{session, e.RunID, store.Key{TS: env.TS, ID: env.ID}}, nil
+	case subjects.HookTurnBegun:
+		e, err := payload.DecodeTurnBegun(env.Event)
+		if err != nil || !confident(e.Result) {
+			return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
+		}
+		run := e.RunID
+		if run == "" {
+			run = ctx.RunID
+		}
+		if run == "" {
+			return "", env.Hook, Fact{}, nil
+		}
+		return session, env.Hook, Fact{Session: session, Run: run}, nil
+	}
+	return "", env.Hook, Fact{}, nil
+}
+
+// confident reports whether a model was sure enough of an answer to learn it.
+func confident(r *payload.Classification) bool {
+	return r != nil && r.Source == payload.SourceLLM && r.Confidence >= record.LessonConfidence && r.Intent != intents.FallbackID
+}
+
+// Sink makes examples of facts. It is idempotent and does not depend on their order.
+type Sink struct {
+	Store    *Store
+	Sessions store.Reader
+	// MinConfidence returns the confidence below which nothing was said.
+	MinConfidence func() float64
+	// Refuses reports whether a lesson of a model is not worth storing.
+	Refuses func(record.Lesson) bool
+	// Applied returns up to which sequence of the stream events are in the sessions,
+	// and the stream's last one.
+	Applied func(ctx context.Context) (applied, last uint64, err error)
+	// Ending is closed when the process stops.
+	Ending <-chan struct{}
+	Log    *slog.Logger
+}
+
+// Pauses between looks for a turn that is not in the session store yet.
+const (
+	firstLook = 50 * time.Millisecond
+	maxLook   = 2 * time.Second
+)
+
+// errEnding ends the wait for a turn; the event is delivered to another process.
+var errEnding = errors.New("stopping")
+
+// Apply stores what is learnt from the turns of facts.
+func (s *Sink) Apply(ctx context.Context, facts []Fact) error {
+	for _, f := range facts {
+		turn, err := s.find(ctx, f)
+		if err != nil {
+			return err
+		}
+		if turn == nil {
+			s.Log.Debug("nothing learnt, unknown run", "session", f.Session, "run", f.Run)
+			continue
+		}
+		if err := s.learn(ctx, f, turn); err != nil {
+			return store.Temporary(err)
+		}
+	}
+	return nil
+}
+
+// learn stores the lesson of a turn, or takes back the one it was.
+func (s *Sink) learn(ctx context.Context, f Fact, turn *store.Turn) error {
+	lesson, unfit := record.LessonOf(f.Session, turn, s.MinConfidence())
+	switch {
+	case unfit != "" && turn.Feedback != nil:
+		return s.Store.Retract(ctx, f.Run, turn.Feedback.TS, turn.Feedback.ID)
+	case unfit != "":
+		s.Log.Debug("nothing learnt", "session", f.Session, "run", f.Run, "reason", string(unfit))
+		return nil
+	case !lesson.Said() && s.Refuses(lesson):
+		return nil
+	}
+	written, err := s.Store.Put(ctx, lesson)
+	if written {
+		s.Log.Info("example learnt", "session", f.Session, "run", f.Run, "intent", lesson.Intent, "source", lesson.Source)
+	}
+	return err
+}
+
+// find returns the turn of a fact once the sessions hold what was said of it, nil for
+// a run that they do not know. Sessions are made of the same events, and may be some
+// behind: it waits until they have all that the stream has now.
+func (s *Sink) find(ctx context.Context, f Fact) (*store.Turn, error) {
+	var until uint64
+	caughtUp := false
+	for pause := firstLook; ; pause = min(2*pause, maxLook) {
+		turn, err := s.read(ctx, f)
+		if err != nil || turn != nil && f.in(turn) || caughtUp {
+			return turn, err
+		}
+		applied, last, err := s.Applied(ctx)
+		if err != nil {
+			return nil, store.Temporary(err)
+		}
+		if until == 0 {
+			until = last
+		}
+		if caughtUp = applied >= until; caughtUp {
+			continue // read once more: the sessions have changed since
+		}
+		select {
+		case <-s.Ending:
+			return nil, store.Temporary(errEnding)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// in reports whether a turn holds the fact, or a later one.
+func (f Fact) in(turn *store.Turn) bool {
+	if f.Said() {
+		return turn.Feedback != nil && turn.Feedback.Compare(f.Key) >= 0
+	}
+	return turn.Intent.Result != nil
+}
+
+// read returns the turn as the sessions have it, nil for none.
+func (s *Sink) read(ctx context.Context, f Fact) (found *store.Turn, err error) {
+	err = record.Each(ctx, s.Sessions, f.Session, func(t *store.Turn) {
+		if t.RunID == f.Run {
+			found = t
+		}
+	})
+	return found, err
+}
