@@ -34,8 +34,8 @@ Exit code 1: a file could not be extended (the others still are), or the changes
 
 // proposal is what --json prints.
 type proposal struct {
-	Intents []proposedIntent  `json:"intents"`
-	Dropped []record.Unused `json:"dropped"`
+	Intents []proposedIntent `json:"intents"`
+	Dropped []record.Unused  `json:"dropped"`
 	// Unfit are the turns that teach nothing, by reason.
 	Unfit map[record.Unfit]int `json:"unfit"`
 	// Before and After are the local classifier's figures with the examples there

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,9 +38,7 @@ func withRecord(t *testing.T, settings map[string]string, facts ...store.Fact) (
 	t.Helper()
 	dir = apptest.WriteIntents(t)
 	all := map[string]string{"HINT_INTENTS_DIR": dir}
-	for k, v := range settings {
-		all[k] = v
-	}
+	maps.Copy(all, settings)
 	cfg := apptest.Settle(t, all)
 	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	require.NoError(t, err)

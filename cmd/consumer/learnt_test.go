@@ -20,8 +20,10 @@ func TestLearntExamplesAreListedAndRemoved(t *testing.T) {
 	require.Contains(t, stderr, "no learnt examples in bucket OPENCLAW_EVENTS_LEARNT")
 
 	for _, turn := range []struct{ session, run, text, intent string }{
-		{"one", "r1", "do I need an umbrella, or not", "WEATHER"}, {"one", "r2", "pay my electricity bill!", "WEATHER"},
-		{"two", "r3", "sunglasses today", "WEATHER"}, {"two", "r4", "book a table", "RESTAURANT"},
+		{"one", "r1", "do I need an umbrella, or not", "WEATHER"},
+		{"one", "r2", "pay my electricity bill!", "WEATHER"},
+		{"two", "r3", "sunglasses today", "WEATHER"},
+		{"two", "r4", "book a table", "RESTAURANT"},
 	} {
 		s.Ask(s.Prompt(turn.session, turn.run, turn.text), time.Minute)
 		s.Eventually("the turn is recorded", func() bool {

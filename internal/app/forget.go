@@ -46,7 +46,9 @@ type Forgotten struct {
 }
 
 // Nothing reports whether nothing was removed.
-func (f Forgotten) Nothing() bool { return len(f.Stored) == 0 && f.Events == 0 && f.DeadLetters == 0 && f.Learnt == 0 }
+func (f Forgotten) Nothing() bool {
+	return len(f.Stored) == 0 && f.Events == 0 && f.DeadLetters == 0 && f.Learnt == 0
+}
 
 // NewForgetter returns a forgetter for the store of a system. No session is
 // rebuilt until Close.

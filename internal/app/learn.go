@@ -22,19 +22,21 @@ import (
 // learnSink is the name of the sink of HINT_LEARN in metrics and logs.
 const learnSink = "learn"
 
+// The pause between two trainings on what was learnt from use: relearnPause at least,
+// and restShare times as long as the training took, so that it takes a sixth of a
+// processor's time at most; but no longer than maxRest, since somebody may wait for
+// what was learnt or removed.
 const (
-	// relearnPause is the least pause between two trainings on what was learnt from
-	// use, and restShare how many times as long as a training it is at least: so
-	// training takes a twentieth of a processor at most.
 	relearnPause = time.Second
-	restShare    = 20
+	restShare    = 5
+	maxRest      = 10 * time.Second
 )
 
 // rest pauses after a training, or until ctx ends.
 func rest(ctx context.Context, took time.Duration) {
 	select {
 	case <-ctx.Done():
-	case <-time.After(max(relearnPause, restShare*took)):
+	case <-time.After(min(max(relearnPause, restShare*took), maxRest)):
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -44,9 +45,7 @@ func intentOf(s *system, text string) string {
 func learning(t *testing.T, more map[string]string) map[string]string {
 	t.Helper()
 	all := map[string]string{"HINT_LEARN": "auto", "HINT_INTENTS_DIR": apptest.WriteIntents(t), "HINT_STORE": "kv", "HINT_MIN_CONFIDENCE": "0"}
-	for k, v := range more {
-		all[k] = v
-	}
+	maps.Copy(all, more)
 	return all
 }
 
