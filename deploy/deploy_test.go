@@ -33,6 +33,8 @@ import (
 	"intenthint/internal/natsserver"
 	"intenthint/internal/natstest"
 	"intenthint/internal/tlstest"
+	"intenthint/learnt"
+	"intenthint/record"
 	"intenthint/store"
 	"intenthint/store/kv"
 	"intenthint/subjects"
@@ -360,6 +362,21 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 			cancel()
 		}
 	}, quiet)
+
+	// What the local classifier learns, and forgets for good.
+	require.NoError(t, learnt.New(operator, layout(1).Learnt()).Open(t.Context()))
+	examples := learnt.New(js, layout(1).Learnt())
+	_, err = examples.Put(t.Context(), record.Lesson{RunID: "r1", Session: "s", Text: "x", Intent: "CHAT", Source: record.LessonModel, At: 1})
+	require.NoError(t, err)
+	ctx, cancel = context.WithCancel(t.Context())
+	examples.Follow(ctx, func(known []learnt.Example) {
+		if len(known) == 1 {
+			cancel()
+		}
+	}, quiet)
+	n, err := examples.Forget(t.Context(), "s")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
 
 	// Old sessions are removed.
 	_, err = operator.CreateKeyValue(t.Context(), layout(1).Sessions())

@@ -122,10 +122,15 @@ func (s *Sink) learn(ctx context.Context, f Fact, turn *store.Turn) error {
 		return nil
 	}
 	written, err := s.Store.Put(ctx, lesson)
-	if written {
-		s.Log.Info("example learnt", "session", f.Session, "run", f.Run, "intent", lesson.Intent, "source", lesson.Source)
+	if !written {
+		return err
 	}
-	return err
+	level := slog.LevelDebug // most answers of a model
+	if lesson.Said() {
+		level = slog.LevelInfo
+	}
+	s.Log.Log(ctx, level, "example learnt", "session", f.Session, "run", f.Run, "intent", lesson.Intent, "source", lesson.Source)
+	return nil
 }
 
 // find returns the turn of a fact once the sessions hold what was said of it, nil for

@@ -205,3 +205,23 @@ func TestNothingIsLearntByDefault(t *testing.T) {
 	require.ErrorIs(t, err, jetstream.ErrConsumerNotFound)
 	require.Equal(t, before, intentOf(s, newWording))
 }
+
+// An embedding model is asked about every message, so its tier must learn, too; until
+// it has, the one before it serves.
+func TestTheEmbeddingTierLearns(t *testing.T) {
+	_, settings := apptest.EmbeddingModel(t)
+	s := start(t, learning(t, settings))
+	learnt(s, 1)
+	before, from, _ := hinted(s, newWording)
+	require.Equal(t, "embedding", from)
+	require.NotEqual(t, "MONEY", before)
+
+	s.Ask(s.Prompt("s", "r", newWording), time.Minute)
+	markHint(s, "s", "r", "wrong", "MONEY")
+	s.Eventually("the tier has learnt", func() bool {
+		intent, from, _ := hinted(s, newWording)
+		require.Equal(t, "embedding", from, "there is a tier all the time")
+		return intent == "MONEY"
+	})
+	learnt(s, 2)
+}
