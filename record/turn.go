@@ -19,6 +19,13 @@ import (
 // Each calls yield with every turn of a session, those that left its document too,
 // in no particular order. Each run comes once. An unknown session has no turns.
 func Each(ctx context.Context, sessions store.Reader, session string, yield func(*store.Turn)) error {
+	return descend(ctx, sessions, session, func(store.Key) bool { return true }, yield)
+}
+
+// descend is [Each], but reads the turns that left the document only if wants
+// returns true for the beginning of the oldest turn that is still there: they began
+// before it.
+func descend(ctx context.Context, sessions store.Reader, session string, wants func(older store.Key) bool, yield func(*store.Turn)) error {
 	// The document is read first: a turn that is archived meanwhile is in both, and
 	// the document's counts.
 	raw, err := sessions.Get(ctx, session)
@@ -35,25 +42,52 @@ func Each(ctx context.Context, sessions store.Reader, session string, yield func
 	if err := json.Unmarshal(raw, &document); err != nil {
 		return fmt.Errorf("session %s: %w", session, err)
 	}
+	seen := map[string]bool{}
+	var oldest *store.Key
+	decode := func(all []json.RawMessage) error {
+		for _, raw := range all {
+			if len(raw) == 0 {
+				continue
+			}
+			turn, err := store.DecodeTurn(raw)
+			if err != nil {
+				return fmt.Errorf("session %s: %w", session, err)
+			}
+			if oldest == nil || turn.Begin.Before(*oldest) {
+				oldest = &turn.Begin
+			}
+			if !seen[turn.RunID] {
+				seen[turn.RunID] = true
+				yield(turn)
+			}
+		}
+		return nil
+	}
+	if err := decode(append([]json.RawMessage{document.Current}, document.History...)); err != nil {
+		return err
+	}
+	if oldest != nil && !wants(*oldest) {
+		return nil
+	}
 	retired, err := sessions.Retired(ctx, session)
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	for _, raw := range slices.Concat([]json.RawMessage{document.Current}, document.History, retired) {
-		if len(raw) == 0 {
-			continue
-		}
-		turn, err := store.DecodeTurn(raw)
-		if err != nil {
-			return fmt.Errorf("session %s: %w", session, err)
-		}
-		if !seen[turn.RunID] {
-			seen[turn.RunID] = true
-			yield(turn)
-		}
+	return decode(retired)
+}
+
+// Find returns the name of the session with this id, key or token. A key may have
+// had several sessions: the one that changed last counts. What is not in the store,
+// or cannot be read, is left to the caller.
+func Find(ctx context.Context, sessions store.Reader, id string) (string, error) {
+	if _, err := sessions.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		return id, nil
 	}
-	return nil
+	list, err := sessions.List(ctx)
+	if i := slices.IndexFunc(list, func(s store.Summary) bool { return s.SessionKey == id }); i >= 0 {
+		return list[i].Name(), nil
+	}
+	return id, err
 }
 
 // All calls yield with every turn of every session, the most recently changed
@@ -159,6 +193,14 @@ type Filter struct {
 	Since time.Time
 	// Feedback is a verdict, [FeedbackAny] or [FeedbackNone].
 	Feedback string
+	// Source is that of the classification (contract §3, Hint-Source).
+	Source string
+	// Session is a session id, key or token. Only [Recent] looks at it.
+	Session string
+}
+
+func (f *Filter) selectsSession(s store.Summary) bool {
+	return f.Session == "" || f.Session == s.SessionID || f.Session == s.SessionKey || f.Session == s.Token
 }
 
 // Selects reports whether the filter selects a turn.
@@ -169,6 +211,8 @@ func (f *Filter) Selects(t *Turn) bool {
 	case f.Intent != "" && !strings.EqualFold(f.Intent, t.Intent) && !strings.EqualFold(f.Intent, t.Answered):
 		return false
 	case f.Below != nil && t.Confidence != nil && *t.Confidence >= *f.Below:
+		return false
+	case f.Source != "" && f.Source != t.Source:
 		return false
 	case !f.Since.IsZero() && t.TS < f.Since.UnixMilli():
 		return false

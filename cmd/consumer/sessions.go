@@ -3,11 +3,9 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/config"
 	"intenthint/internal/text"
+	"intenthint/record"
 	"intenthint/store"
 )
 
@@ -32,20 +31,6 @@ func sessionsOf(inv *invocation) (s store.Store, closeStore func(), err error) {
 		b.Close()
 	}
 	return s, b.Close, err
-}
-
-// nameOf returns the name of the session with this id or key. A key may have had
-// several sessions: the one that changed last counts. What is not in the store, or
-// cannot be read, is left to the caller.
-func nameOf(ctx context.Context, sessions store.Store, id string) (string, error) {
-	if _, err := sessions.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
-		return id, nil
-	}
-	list, err := sessions.List(ctx)
-	if i := slices.IndexFunc(list, func(s store.Summary) bool { return s.SessionKey == id }); i >= 0 {
-		return list[i].Name(), nil
-	}
-	return id, err
 }
 
 type sessionsLsCmd struct {
@@ -89,7 +74,7 @@ func (c *sessionsShowCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer closeStore()
-	name, err := nameOf(inv.ctx, sessions, c.ID)
+	name, err := record.Find(inv.ctx, sessions, c.ID)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/events"
 	"intenthint/internal/text"
+	"intenthint/record"
 	"intenthint/store"
 )
 
@@ -47,7 +48,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		name := ""
 		if id != "" {
 			bar.label += " of " + text.OneLine(id, 40)
-			if name, err = nameOf(inv.ctx, sessions, id); err != nil {
+			if name, err = record.Find(inv.ctx, sessions, id); err != nil {
 				return err
 			}
 		}
