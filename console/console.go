@@ -63,6 +63,10 @@ type Console struct {
 	guard
 	parts       func() []Part
 	experiences atomic.Pointer[Experiences]
+	source      atomic.Pointer[Source]
+	listeners   chan struct{}
+	marks       marks
+	notices     notices
 	log         *slog.Logger
 	mux         *http.ServeMux
 }
@@ -70,7 +74,10 @@ type Console struct {
 // New makes a console. The review page says that KnowHub is off until
 // [Console.Review].
 func New(o Options) (*Console, error) {
-	c := &Console{parts: o.Parts, log: o.Log, mux: http.NewServeMux()}
+	c := &Console{
+		parts: o.Parts, log: o.Log, mux: http.NewServeMux(),
+		listeners: make(chan struct{}, maxListeners), marks: newMarks(), notices: newNotices(),
+	}
 	configured, _, err := net.SplitHostPort(o.Configured)
 	if err != nil {
 		return nil, fmt.Errorf("configured address: %w", err)
@@ -81,14 +88,26 @@ func New(o Options) (*Console, error) {
 	}
 	c.guard = newGuard(configured, listening, port, o.Token)
 
-	c.mux.HandleFunc("GET /{$}", c.overview)
-	c.mux.HandleFunc("GET /experiences", c.list)
-	c.mux.HandleFunc("POST /experiences", c.decide)
-	c.mux.HandleFunc("GET /experiences/{id}", c.show)
-	c.mux.HandleFunc("GET "+signInPath, c.signInPage)
-	c.mux.HandleFunc("POST "+signInPath, c.signIn)
-	c.mux.HandleFunc("POST "+signOutPath, c.signOut)
-	c.mux.HandleFunc("GET "+staticPath+"{name}", serveStatic)
+	for pattern, handler := range map[string]http.HandlerFunc{
+		"GET /{$}":                           c.overview,
+		"GET " + livePath:                    c.live,
+		"GET " + turnsPath:                   c.listTurns,
+		"POST " + turnsPath:                  c.judge,
+		"GET " + sessionsPath:                c.listSessions,
+		"GET " + sessionsPath + "/{id}":      c.showSession,
+		"GET " + lettersPath:                 c.listLetters,
+		"POST " + lettersPath:                c.changeLetters,
+		"GET " + lettersPath + "/{sequence}": c.showLetter,
+		"GET " + reviewPath:                  c.list,
+		"POST " + reviewPath:                 c.decide,
+		"GET " + reviewPath + "/{id}":        c.show,
+		"GET " + signInPath:                  c.signInPage,
+		"POST " + signInPath:                 c.signIn,
+		"POST " + signOutPath:                c.signOut,
+		"GET " + staticPath + "{name}":       serveStatic,
+	} {
+		c.mux.HandleFunc(pattern, handler)
+	}
 	return c, nil
 }
 
@@ -103,7 +122,10 @@ func (c *Console) Review(e Experiences) {
 // Mount adds the pages to a server, without a pattern for all paths: what belongs
 // to other parts keeps its answers.
 func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
-	for _, pattern := range []string{"/{$}", "/experiences", "/experiences/{id}", signInPath, signOutPath, staticPath} {
+	for _, pattern := range []string{
+		"/{$}", livePath, turnsPath, sessionsPath, sessionsPath + "/{id}", lettersPath, lettersPath + "/{sequence}",
+		reviewPath, reviewPath + "/{id}", signInPath, signOutPath, staticPath,
+	} {
 		handle(pattern, c)
 	}
 }

@@ -122,9 +122,7 @@ func (c card) SameSession() string {
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9:_.@/+-]*$`)
 
 // Command shows the session that the experience came from; "" for none, or one
-// whose key nobody should paste into a shell. The conversation itself is on no page:
-// a loopback address without a token is open to every user of the machine, and the
-// session files are not.
+// whose key nobody should paste into a shell.
 func (c card) Command() string {
 	if !harmless.MatchString(c.SessionKey) {
 		return ""
@@ -232,7 +230,7 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request) {
 // fail answers that something did not work, and logs why.
 func (c *Console) fail(w http.ResponseWriter, what string, err error) {
 	c.log.Error("page failed", "reason", what, "error", err)
-	c.message(w, http.StatusInternalServerError, "That did not work", "The experiences cannot be reached at present; the log says why.")
+	c.message(w, http.StatusInternalServerError, "That did not work", "What this page shows cannot be read at present; the log says why.")
 }
 
 // find returns at most limit experiences of a query.

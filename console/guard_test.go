@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -23,6 +24,9 @@ import (
 
 const token = "correct horse battery staple"
 
+// everyPage are pages that are there.
+var everyPage = []string{"/", "/turns", "/sessions", "/sessions/s", "/deadletters", "/experiences"}
+
 // site is a console to send requests to, and the browser that does.
 type site struct {
 	t       *testing.T
@@ -30,6 +34,7 @@ type site struct {
 	cookies map[string]string
 	local   net.Addr
 	Memory  *consoletest.Memory
+	System  *consoletest.System
 }
 
 func newSite(t *testing.T, change func(*console.Options)) *site {
@@ -43,8 +48,10 @@ func newSite(t *testing.T, change func(*console.Options)) *site {
 	}
 	c, err := console.New(o)
 	require.NoError(t, err)
-	s := &site{t: t, mux: http.NewServeMux(), cookies: map[string]string{}, Memory: new(consoletest.Memory)}
+	s := &site{t: t, mux: http.NewServeMux(), cookies: map[string]string{}, Memory: new(consoletest.Memory), System: consoletest.NewSystem(t)}
+	s.System.Keep(consoletest.Begin("s", "r", "a message", time.Now(), consoletest.Result("CHAT", 0.9)))
 	c.Review(s.Memory)
+	c.Show(s.System.Source())
 	c.Mount(func(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) })
 	return s
 }
@@ -135,10 +142,13 @@ func TestOnlyNamesOfThisServerAreAnswered(t *testing.T) {
 				o.Configured, o.Listening, o.Token = row.configured, row.listening, token
 			})
 			s.local = local
-			for _, path := range []string{"/", "/experiences", "/static/console.css"} {
+			for _, path := range append(slices.Clone(everyPage), "/static/console.css") {
 				require.Equal(t, row.want, s.get(path, "Host", row.host, "Authorization", "Bearer "+token).StatusCode, path)
 			}
 			if row.want == http.StatusForbidden {
+				for _, path := range []string{"/live", "/deadletters/1"} {
+					require.Equal(t, row.want, s.get(path, "Host", row.host, "Authorization", "Bearer "+token).StatusCode, path)
+				}
 				r := s.post("/sign-in", url.Values{"token": {token}}, "Host", row.host)
 				require.Equal(t, row.want, r.StatusCode)
 				require.Empty(t, r.Cookies())
@@ -151,7 +161,7 @@ func TestBeyondLoopbackPagesNeedAToken(t *testing.T) {
 	for _, listening := range []string{"0.0.0.0:8377", "[::]:8377", "192.168.1.5:8377"} {
 		t.Run(listening, func(t *testing.T) {
 			s := newSite(t, func(o *console.Options) { o.Configured, o.Listening = listening, listening })
-			for _, path := range []string{"/", "/experiences", "/sign-in", "/static/console.js"} {
+			for _, path := range append(slices.Clone(everyPage), "/sign-in", "/static/console.js") {
 				r := s.get(path)
 				require.Equal(t, http.StatusForbidden, r.StatusCode)
 				require.Contains(t, body(t, r), "HINT_HTTP_TOKEN")
@@ -176,7 +186,7 @@ func TestOtherPartsKeepTheirPaths(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	for _, path := range []string{"/", "/experiences", "/static/console.js", "/experiences/none"} {
+	for _, path := range append(slices.Clone(everyPage), "/static/console.js", "/experiences/none") {
 		h := newSite(t, nil).get(path).Header
 		csp := h.Get("Content-Security-Policy")
 		require.Contains(t, csp, "default-src 'none'")
@@ -192,7 +202,7 @@ func TestHeaders(t *testing.T) {
 func TestPagesLoadNothingFromElsewhere(t *testing.T) {
 	s := newSite(t, withToken)
 	s.Memory.Add(experience.Experience{Task: "t", Resource: "r", Result: "r"})
-	for _, path := range []string{"/", "/experiences", "/sign-in", "/static/console.css?v=0", "/static/console.js?v=0"} {
+	for _, path := range append(slices.Clone(everyPage), "/sign-in", "/static/console.css?v=0", "/static/console.js?v=0") {
 		page := body(t, s.get(path, "Authorization", "Bearer "+token))
 		require.NotContains(t, page, "//cdn")
 		require.NotRegexp(t, `(src|href|url)[=(]["']?(https?:)?//`, page)
@@ -231,6 +241,9 @@ func TestOtherOriginsChangeNothing(t *testing.T) {
 				want = experience.Approved
 			}
 			require.Equal(t, want, s.Memory.Status(id))
+			require.Equal(t, row.want, s.post("/turns", url.Values{"session": {"s"}, "run": {"r"}, "right": {"1"}}, row.header...).StatusCode)
+			require.Equal(t, row.want == http.StatusSeeOther, len(s.System.Marks()) == 1)
+			require.Equal(t, row.want == http.StatusSeeOther, s.post("/deadletters", url.Values{"action": {"delete"}}, row.header...).StatusCode == http.StatusOK)
 			locked := newSite(t, withToken)
 			r := locked.post("/sign-in", url.Values{"token": {token}}, row.header...)
 			require.Equal(t, row.want, r.StatusCode)
@@ -256,8 +269,8 @@ func TestToken(t *testing.T) {
 			s := newSite(t, withToken)
 			id := s.Memory.Add(experience.Experience{Task: "a secret", Resource: "r", Result: "r"})
 			header := []string{"Authorization", row.authorization}
-			for _, path := range []string{"/", "/experiences", "/experiences/" + id} {
-				r := s.get(path, header...)
+			for i, path := range append(slices.Clone(everyPage), "/experiences/"+id) {
+				r := s.get(path, append(header, "From", fmt.Sprintf("10.0.0.%d:1", i))...) // guesses are bounded by client
 				require.Equal(t, row.want, r.StatusCode, path)
 				page := body(t, r)
 				require.NotContains(t, page, token)
@@ -266,6 +279,19 @@ func TestToken(t *testing.T) {
 					require.NotContains(t, page, "a secret")
 					require.Contains(t, r.Header.Get("WWW-Authenticate"), "Bearer")
 				}
+			}
+			if row.want == http.StatusUnauthorized {
+				header := append(header, "From", "10.0.1.1:1")
+				for _, path := range []string{"/live", "/deadletters/1"} {
+					require.Equal(t, row.want, s.get(path, header...).StatusCode, path)
+				}
+				for path, form := range map[string]url.Values{
+					"/turns":       {"session": {"s"}, "run": {"r"}, "right": {"1"}},
+					"/deadletters": {"sequence": {"1"}, "action": {"delete"}, "sure": {"1"}},
+				} {
+					require.Equal(t, row.want, s.post(path, form, header...).StatusCode, path)
+				}
+				require.Empty(t, s.System.Marks())
 			}
 			s.post("/experiences", url.Values{"approve": {id}}, header...)
 			require.Equal(t, row.want == http.StatusOK, s.Memory.Status(id) == experience.Approved)

@@ -1,19 +1,46 @@
 package console
 
-import "net/http"
+import (
+	"net/http"
+	"time"
+
+	"intenthint/record"
+)
+
+// shownNewest is how many turns the overview shows when it loads. With the script
+// it keeps up to 100, as new ones come.
+const shownNewest = 50
 
 // overviewView is what the overview shows.
 type overviewView struct {
 	Parts []Part
 	// Faults is the number of parts that are not OK.
 	Faults int
+	// Turns are the newest; Live is where to hear of new ones, "" while the process
+	// starts.
+	Turns []row
+	Live  string
+	// Problem is why no turns are shown, "" for none.
+	Problem string
 }
 
-func (c *Console) overview(w http.ResponseWriter, _ *http.Request) {
+func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
 	view := overviewView{Parts: c.parts()}
 	for _, p := range view.Parts {
 		if !p.OK {
 			view.Faults++
+		}
+	}
+	// The script asks for the parts alone, again and again.
+	if source := c.source.Load(); source != nil && !r.URL.Query().Has("parts") {
+		view.Live = liveURL(time.Now())
+		found, err := c.recent(r.Context(), source, record.Query{Limit: shownNewest})
+		if err != nil {
+			c.log.Error("page failed", "reason", "turns not listed", "error", err)
+			view.Problem = "The turns cannot be read at present; the log says why."
+		}
+		for _, e := range found.Entries {
+			view.Turns = append(view.Turns, rowOf(e, source.MinConfidence()))
 		}
 	}
 	c.render(w, http.StatusOK, "overview.html", c.page("Overview", "/", view))

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -37,20 +38,44 @@ type page struct {
 	Notice  *notice
 }
 
+// link is a page in the navigation.
+type link struct{ Path, Name string }
+
+// Pages are those of the navigation.
+func (page) Pages() []link {
+	return []link{
+		{"/", "Overview"},
+		{turnsPath, "Turns"},
+		{sessionsPath, "Sessions"},
+		{reviewPath, "Experiences"},
+		{lettersPath, "Dead letters"},
+	}
+}
+
 var funcs = template.FuncMap{
-	"ago":     func(t time.Time) string { return ago(time.Since(t)) },
-	"machine": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-	"moment":  func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04 UTC") },
-	"percent": func(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" },
-	"visible": visible,
-	"static":  staticURL,
+	"ago":          func(t time.Time) string { return ago(time.Since(t)) },
+	"clock":        func(t time.Time) string { return clock(t.Local(), time.Now()) },
+	"confidence":   func(c float64) string { return strconv.FormatFloat(c, 'f', 2, 64) },
+	"count":        plural,
+	"fold":         fold,
+	"indented":     func(raw json.RawMessage) string { return indented(raw) },
+	"line":         line,
+	"machine":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+	"milliseconds": milliseconds,
+	"moment":       func(t time.Time) string { return t.UTC().Format("2 January 2006, 15:04:05 UTC") },
+	"percent":      func(share float64) string { return strconv.Itoa(int(share*100+0.5)) + "%" },
+	"visible":      visible,
+	"static":       staticURL,
 }
 
 // pages are the templates, by the name of their file.
 var pages = func() map[string]*template.Template {
-	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html"))
+	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html", "templates/row.html", "templates/keys.html"))
 	out := make(map[string]*template.Template)
-	for _, name := range []string{"overview.html", "experiences.html", "experience.html", "signin.html", "message.html"} {
+	for _, name := range []string{
+		"overview.html", "turns.html", "sessions.html", "session.html", "deadletters.html", "deadletter.html", "confirm.html",
+		"experiences.html", "experience.html", "signin.html", "message.html",
+	} {
 		out[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name))
 	}
 	return out
@@ -155,6 +180,17 @@ func ago(d time.Duration) string {
 		}
 	}
 	return "just now"
+}
+
+// clock is a time of day, with the day if it is not today's.
+func clock(t, now time.Time) string {
+	if y, d := t.Year(), t.YearDay(); y == now.Year() && d == now.YearDay() {
+		return t.Format(time.TimeOnly)
+	}
+	if t.Year() == now.Year() {
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006")
 }
 
 func plural(n int, thing string) string {

@@ -110,7 +110,7 @@ func TestPermissions(t *testing.T) {
 		{
 			user: "consumer", allowed: yes,
 			publish: []string{
-				"openclaw.event.turn_begun.main.s", "openclaw.runs", "openclaw.dlq.agent_end",
+				"openclaw.event.turn_begun.main.s", "openclaw.event.feedback.main.s", "openclaw.runs", "openclaw.dlq.agent_end",
 				"$JS.API.INFO", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.INFO." + stream + "_DLQ",
 				"$JS.API.STREAM.INFO." + sessions, "$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.STREAM.PURGE." + sessions,
 				"$JS.API.CONSUMER.CREATE." + sessions + ".x.$KV.OPENCLAW_EVENTS_SESSIONS.>", "$KV.OPENCLAW_EVENTS_SESSIONS.s",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func TestPagesHoldAllTurnsOnceNewestFirst(t *testing.T) {
 	}
 	slices.SortFunc(all, func(a, b store.Fact) int { return b.Key().Compare(a.Key()) })
 	for _, limit := range []int{1, 7, turns - 1, turns, turns + 1} {
-		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			q := record.Query{Limit: limit}
 			var got []string
 			for {

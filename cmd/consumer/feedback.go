@@ -2,23 +2,14 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
-	"time"
-
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 
 	"intenthint/internal/app"
-	"intenthint/internal/bus"
 	"intenthint/internal/text"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
-	"intenthint/subjects"
 )
 
 type feedbackCmd struct {
@@ -55,11 +46,8 @@ func (c *feedbackCmd) Run(inv *invocation) error {
 		return err
 	}
 	said := payload.Feedback{Kind: payload.FeedbackHint, RunID: c.RunID, Verdict: c.Verdict, Intent: c.intent(inv), By: c.By}
-	ctx := payload.Context{
-		RunID: c.RunID, AgentID: cmp.Or(c.Agent, found.AgentID, payload.Context{SessionKey: found.SessionKey}.Agent()),
-		SessionID: found.SessionID, SessionKey: found.SessionKey,
-	}
-	if err := publishFeedback(inv, b, ctx, said); err != nil {
+	ctx := app.FeedbackContext(found, c.RunID, c.Agent)
+	if err := app.PublishFeedback(inv.ctx, b.JS, app.Layout(inv.cfg), ctx, said); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(inv.stdout, "marked run %s of session %s: %s\n", text.OneLine(c.RunID, 200), text.OneLine(ctx.Session(), 200), verdictOf(said.Verdict, said.Intent))
@@ -132,30 +120,4 @@ func (c *feedbackCmd) find(inv *invocation, sessions store.Store) (store.Summary
 		names = append(names, text.OneLine(s.Name(), 60))
 	}
 	return store.Summary{}, fmt.Errorf("run %q is in %s, name one with --session: %s", c.RunID, count(len(found), "session"), strings.Join(names, ", "))
-}
-
-// publishFeedback publishes a feedback event, and waits until the stream has it.
-func publishFeedback(inv *invocation, b *bus.Bus, ctx payload.Context, said payload.Feedback) error {
-	event, err := json.Marshal(said)
-	if err != nil {
-		return err
-	}
-	id := nuid.Next()
-	body, err := json.Marshal(payload.Envelope{
-		Hook: subjects.HookFeedback, Event: event, Ctx: ctx.Append(nil), TS: time.Now().UnixMilli(), ID: id,
-	})
-	if err != nil {
-		return err
-	}
-	subject := subjects.Prefix(inv.cfg.Bus.Prefix).Event(subjects.HookFeedback, ctx.Agent(), ctx.Session())
-	_, err = b.JS.Publish(inv.ctx, subject, body, jetstream.WithMsgID(id), jetstream.WithExpectStream(inv.cfg.Bus.Stream))
-	switch denied := b.NC.LastError(); {
-	case err == nil:
-		return nil
-	case errors.Is(denied, nats.ErrPermissionViolation):
-		err = denied // the server drops what a user may not send
-	case errors.Is(err, jetstream.ErrNoStreamResponse):
-		err = fmt.Errorf("no stream takes %s (consumer stream plan)", subject)
-	}
-	return fmt.Errorf("feedback not published: %w", err)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"intenthint/internal/app"
 	"intenthint/internal/text"
 	"intenthint/payload"
 )
@@ -40,7 +41,7 @@ func (c *triageFeedbackCmd) Run(inv *invocation) error {
 	ctx := payload.Context{SessionKey: c.Group}
 	ctx.AgentID = cmp.Or(decision.Agent, ctx.Agent())
 	said := payload.Feedback{Kind: payload.FeedbackTriage, MessageID: c.MessageID, Group: c.Group, Verdict: c.Verdict, By: c.By}
-	if err := publishFeedback(inv, b, ctx, said); err != nil {
+	if err := app.PublishFeedback(inv.ctx, b.JS, app.Layout(inv.cfg), ctx, said); err != nil {
 		return err
 	}
 	if !known {

@@ -1,5 +1,5 @@
-// Keys for the review page, and page changes without a load. Every form and link
-// works without this file.
+// Keys for lists, page changes without a load, and new turns as they begin. Every
+// form and link works without this file.
 'use strict';
 
 (() => {
@@ -79,10 +79,12 @@
     use(text, response.url);
   }
 
-  function press(name) {
-    const all = picked().length > 0 && $(`.bulk [value="${name}"]`);
-    const button = all || $(`[name="${name}"]`, current() ?? document.createElement('p'));
-    return button ? send(button.form, button) : undefined;
+  function press(...names) {
+    for (const name of names) {
+      const all = picked().length > 0 && $(`.bulk [value="${name}"]`);
+      const button = all || $(`button[name="${name}"]`, current() ?? document.createElement('p'));
+      if (button) return send(button.form, button);
+    }
   }
 
   function undo() {
@@ -92,7 +94,7 @@
 
   document.addEventListener('submit', (event) => {
     const form = event.target;
-    if (!form.matches('.review, .undo')) return;
+    if (!form.matches('.review, .undo, .judge')) return;
     event.preventDefault();
     const button = event.submitter;
     then(() => (form.isConnected ? send(form, button) : undefined));
@@ -108,10 +110,12 @@
     j: () => move(1),
     k: () => move(-1),
     a: () => press('approve'),
-    r: () => press('reject'),
+    r: () => press('reject', 'right'),
+    w: () => press('wrong'),
+    i: () => $('.judge select', current() ?? document.createElement('p'))?.focus(),
     u: undo,
     x: () => { const box = current() && $('.pick input', current()); if (box) { box.checked = !box.checked; count(); } },
-    '/': () => { const box = $('.search input[type="search"]'); box?.focus(); box?.select(); },
+    '/': () => { const box = $('[role="search"] [aria-keyshortcuts="/"]'); box?.focus(); box?.select(); },
     '?': () => $('#help')?.showModal(),
     Escape: () => { for (const box of picked()) box.checked = false; count(); },
   };
@@ -120,28 +124,76 @@
     const field = event.target.closest?.('input:not([type="checkbox"]), textarea, select');
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || $('dialog[open]')) return;
     if (field) {
-      if (event.key === 'Escape') { field.blur(); move(1); }
+      const card = field.closest('.card');
+      if (event.key === 'Escape') { field.blur(); card ? look(card) : move(1); }
+      if (event.key === 'Enter' && field.matches('.judge select')) { event.preventDefault(); look(card); then(() => press('wrong')); }
       return;
     }
-    const action = keys[event.key];
-    if (!action || !$('.review, .search')) return;
+    const key = { ArrowDown: 'j', ArrowUp: 'k' }[event.key];
+    const action = keys[key && $('.feed .card') ? key : event.key];
+    if (event.key === 'Enter' && document.activeElement.matches('.card')) return $('a.open', current())?.click();
+    if (!action || !$('.card, [role="search"]')) return;
     event.preventDefault();
-    if (!event.repeat || event.key === 'j' || event.key === 'k') then(action);
+    if (!event.repeat || action === keys.j || action === keys.k) then(action);
   });
 
-  // The overview follows what happens, while somebody looks at it.
+  // The parts of the overview follow what happens, while somebody looks at it.
   const fresh = $('[data-refresh]');
   if (fresh) {
     setInterval(async () => {
-      if (document.hidden || $('#main').contains(document.activeElement) && document.activeElement !== $('#main')) return;
+      const parts = $('[data-refresh]');
+      if (document.hidden || parts.contains(document.activeElement)) return;
       try {
-        const response = await fetch(location.pathname);
+        const response = await fetch(location.pathname + '?parts');
         if (!response.ok) return;
-        const page = new DOMParser().parseFromString(await response.text(), 'text/html');
-        const now = $('#main', page);
-        if (now.innerHTML !== $('#main').innerHTML) $('#main').replaceWith(document.adoptNode(now));
+        const now = $('[data-refresh]', new DOMParser().parseFromString(await response.text(), 'text/html'));
+        if (now && now.innerHTML !== parts.innerHTML) parts.replaceWith(document.adoptNode(now));
       } catch { /* the next one may come through */ }
     }, Number(fresh.dataset.refresh));
+  }
+
+  // New turns come as server-sent events, rows made by the server.
+  const feed = $('[data-live]');
+  const rows = 100;
+  let live;
+  let last = '';
+
+  function add(html) {
+    const box = document.createElement('template');
+    box.innerHTML = html;
+    const row = box.content.firstElementChild;
+    const known = document.getElementById(row.id);
+    if (known && ($('.intent', known) || !$('.intent', row))) return;
+    known?.remove();
+    row.classList.add('fresh');
+    const older = [...feed.children].find((other) => Number(other.dataset.began) <= Number(row.dataset.began));
+    feed.insertBefore(row, older ?? null);
+    while (feed.children.length > rows) feed.lastElementChild.remove();
+    $('.nothing')?.remove();
+  }
+
+  function tell(state) { $('#live').textContent = state; }
+
+  // A page that nobody sees gives its connection to others: browsers have few.
+  function leave() { live?.close(); live = undefined; }
+
+  function join() {
+    if (live || document.hidden) return;
+    live = new EventSource(feed.dataset.live + (last && '&after=' + last));
+    live.addEventListener('open', () => tell('live'));
+    live.addEventListener('turn', (event) => { last = event.lastEventId; add(event.data); });
+    live.addEventListener('reload', () => { leave(); setTimeout(() => location.reload(), 5000); });
+    live.addEventListener('error', () => {
+      tell('not live at present');
+      if (live?.readyState === EventSource.CLOSED) { leave(); setTimeout(join, 30_000); }
+    });
+  }
+
+  if (feed) {
+    document.addEventListener('visibilitychange', () => (document.hidden ? leave() : join()));
+    addEventListener('pagehide', leave);
+    addEventListener('pageshow', join);
+    join();
   }
 
   settle();

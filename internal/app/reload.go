@@ -275,6 +275,13 @@ func (l *live) intents() int {
 	return n
 }
 
+// intentsInForce returns the catalogue, without what deny lists leave out.
+func (l *live) intentsInForce() *intents.Catalog {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.catalog
+}
+
 // watch follows the configuration file and the intent directory, and builds
 // embedding tiers, until ctx ends.
 func (l *live) watch(ctx context.Context) {

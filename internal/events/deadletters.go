@@ -51,6 +51,9 @@ type Selection struct {
 	Hook *string
 	// Sequences, if any, selects by sequence in the dead-letter stream.
 	Sequences []uint64
+	// After, where Sequences are none, selects letters with a greater sequence.
+	// [DeadLetters.Count] does not look at it.
+	After uint64
 }
 
 // DeadLetters is the dead-letter stream.
@@ -125,7 +128,7 @@ func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLett
 	// Letters added from now on are left out, above all replayed ones that
 	// fail again.
 	last := info.State.LastSeq
-	for next := info.State.FirstSeq; next <= last; {
+	for next := max(info.State.FirstSeq, s.After+1); next <= last; {
 		m, err := d.get(ctx, next, jetstream.WithGetMsgSubject(d.subject(s)))
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil

@@ -61,6 +61,9 @@ func TestDeadLetterSelections(t *testing.T) {
 		want []uint64
 	}{
 		{"all", Selection{}, []uint64{1, 2, 3, 5}},
+		{"after one", Selection{After: 3}, []uint64{5}},
+		{"after one, of a hook", Selection{After: 1, Hook: hook("agent_end").Hook}, []uint64{5}},
+		{"after the last", Selection{After: 5}, nil},
 		{"one hook", hook("agent_end"), []uint64{1, 5}},
 		{"no hook", hook(""), []uint64{2}},
 		{"a hook with a space", hook("odd hook"), []uint64{3}},

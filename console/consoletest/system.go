@@ -1,0 +1,172 @@
+package consoletest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/console"
+	"intenthint/intents"
+	"intenthint/internal/bus"
+	"intenthint/internal/events"
+	"intenthint/internal/natstest"
+	"intenthint/payload"
+	"intenthint/record"
+	"intenthint/store"
+	"intenthint/store/file"
+)
+
+// System is what pages show of a consumer: a store of sessions, and a stream of
+// turns that a test begins.
+type System struct {
+	t        testing.TB
+	Sessions *file.Store
+
+	mu      sync.Mutex
+	begun   []console.Begun
+	more    chan struct{} // closed when begun grows
+	stopped chan struct{}
+	marks   []payload.Feedback
+	refused error
+
+	queue func(ctx context.Context) (*events.DeadLetters, error)
+}
+
+// NewSystem makes a system without turns. A document keeps few turns, so that the
+// others have left it.
+func NewSystem(t testing.TB) *System {
+	t.Helper()
+	sessions, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 3})
+	require.NoError(t, err)
+	return &System{t: t, Sessions: sessions, more: make(chan struct{}), stopped: make(chan struct{})}
+}
+
+// Source is what a console shows of the system.
+func (s *System) Source() *console.Source {
+	return &console.Source{
+		Sessions: s.Sessions, Follow: s.follow, Mark: s.mark,
+		DeadLetters: func(ctx context.Context) (*events.DeadLetters, error) {
+			if s.queue == nil {
+				return new(events.DeadLetters), nil // a stream that is missing
+			}
+			return s.queue(ctx)
+		},
+		Catalog:       intents.Bundled,
+		MinConfidence: func() float64 { return 0.5 },
+	}
+}
+
+// Begin is the beginning of a turn of a session; result may be nil.
+func Begin(session, run, input string, at time.Time, result *payload.Classification) store.Fact {
+	return store.Fact{
+		ID: "begin-" + session + "-" + run, TS: at.UnixMilli(), RunID: run, SessionID: session, SessionKey: "agent:main:direct:" + session, AgentID: "main",
+		Begin: &store.Begin{Input: input, Result: result},
+	}
+}
+
+// Result is a classification by the local classifier.
+func Result(intent string, confidence float64) *payload.Classification {
+	return &payload.Classification{
+		Intent: intent, Name: "Name of " + intent, Reason: "close to the example “is it so”", Goal: "to know",
+		Confidence: confidence, Complexity: payload.ComplexityLow, Source: payload.SourceLocal, ElapsedMs: 0.25,
+	}
+}
+
+// Keep stores facts.
+func (s *System) Keep(facts ...store.Fact) {
+	s.t.Helper()
+	for _, f := range facts {
+		require.NoError(s.t, s.Sessions.Apply(s.t.Context(), []store.Fact{f}))
+	}
+}
+
+// Tell begins a turn for those who follow, and returns its sequence. The store does
+// not have it.
+func (s *System) Tell(f store.Fact) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	summary := store.Summary{Token: store.Tokens(f.Session())[0], SessionID: f.SessionID, SessionKey: f.SessionKey, AgentID: f.AgentID}
+	turn := &store.Turn{RunID: f.RunID, Input: f.Begin.Input, Intent: store.Intent{Result: f.Begin.Result}, Begin: f.Key()}
+	s.begun = append(s.begun, console.Begun{
+		Sequence: uint64(len(s.begun) + 1), Entry: record.Entry{Session: summary, Turn: record.NewTurn(summary, turn, 0.5)},
+	})
+	close(s.more)
+	s.more = make(chan struct{})
+	return uint64(len(s.begun))
+}
+
+// Stop ends all who follow.
+func (s *System) Stop() { close(s.stopped) }
+
+func (s *System) follow(ctx context.Context, from console.From, yield func(context.Context, console.Begun) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-s.stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	for next := int(from.After); ; {
+		s.mu.Lock()
+		begun, more := s.begun, s.more
+		s.mu.Unlock()
+		for ; next < len(begun); next++ {
+			b := begun[next]
+			b.Pending = uint64(len(begun) - next - 1)
+			if err := yield(ctx, b); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-more:
+		}
+	}
+}
+
+// Refuse makes marks fail.
+func (s *System) Refuse(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused = err
+}
+
+// Marks are what people said, oldest first.
+func (s *System) Marks() []payload.Feedback {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]payload.Feedback(nil), s.marks...)
+}
+
+// mark keeps what was said, but not in the store: there it shows later.
+func (s *System) mark(_ context.Context, session store.Summary, said payload.Feedback) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refused != nil {
+		return s.refused
+	}
+	if session.SessionID == "" && session.SessionKey == "" {
+		return fmt.Errorf("session without a name: %s", session.Token)
+	}
+	s.marks = append(s.marks, said)
+	return nil
+}
+
+// Letters gives the system dead letters, on a server of its own.
+func (s *System) Letters() (jetstream.JetStream, bus.Layout) {
+	s.t.Helper()
+	js := natstest.JetStream(s.t, natstest.Start(s.t, nil))
+	layout := bus.Layout{Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "OPENCLAW_EVENTS", MaxBytes: 8 << 20}
+	_, err := bus.Provision(s.t.Context(), js, layout)
+	require.NoError(s.t, err)
+	s.queue = func(ctx context.Context) (*events.DeadLetters, error) { return events.OpenDeadLetters(ctx, js, layout) }
+	return js, layout
+}

@@ -1,0 +1,267 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"intenthint/internal/events"
+	"intenthint/internal/text"
+)
+
+const lettersPath = "/deadletters"
+
+// A page lists shownLetters dead letters, and shows shownBody bytes of the body of
+// one.
+const (
+	shownLetters = 100
+	shownBody    = 64 << 10
+)
+
+// letterRow is a dead letter in a list.
+type letterRow struct {
+	events.DeadLetter
+	// Problem is why it cannot be replayed, "" if it can.
+	Problem string
+}
+
+// URL is the page of the letter.
+func (l letterRow) URL() string { return lettersPath + "/" + strconv.FormatUint(l.Sequence, 10) }
+
+// HookName is the hook, "_" if it is unknown.
+func (l letterRow) HookName() string { return cmp.Or(l.Hook, "_") }
+
+// Text is the body, as far as it is shown.
+func (l letterRow) Text() string {
+	body := text.CutBytes(strings.ToValidUTF8(string(l.Body), "\uFFFD"), shownBody)
+	if len(l.Body) > shownBody {
+		return body
+	}
+	return indented([]byte(body))
+}
+
+// Cut reports whether the body is longer than what is shown.
+func (l letterRow) Cut() bool { return len(l.Body) > shownBody }
+
+// lettersView is what the page of dead letters shows.
+type lettersView struct {
+	Rows []letterRow // oldest first
+	// Total is the number of all.
+	Total int
+	// More is the page of newer ones, "" for none.
+	More string
+}
+
+// letterAction is what can be done with a dead letter.
+type letterAction string
+
+const (
+	replay letterAction = "replay"
+	remove letterAction = "delete"
+)
+
+// letters returns the dead letters, or answers that they cannot be reached.
+func (c *Console) letters(w http.ResponseWriter, r *http.Request) *events.DeadLetters {
+	source := c.shown(w)
+	if source == nil {
+		return nil
+	}
+	queue, err := source.DeadLetters(r.Context())
+	if err != nil {
+		c.failLetters(w, err)
+		return nil
+	}
+	return queue
+}
+
+func (c *Console) failLetters(w http.ResponseWriter, err error) {
+	c.log.Error("page failed", "reason", "dead letters not read", "error", err)
+	c.message(w, http.StatusBadGateway, "Dead letters", "The dead letters cannot be reached: "+err.Error())
+}
+
+func (c *Console) listLetters(w http.ResponseWriter, r *http.Request) {
+	queue := c.letters(w, r)
+	if queue == nil {
+		return
+	}
+	after, _ := strconv.ParseUint(r.URL.Query().Get("after"), 10, 64) // wrong is 0
+	var view lettersView
+	var err error
+	if view.Total, err = queue.Count(r.Context(), events.Selection{}); err == nil {
+		err = queue.Each(r.Context(), events.Selection{After: after}, func(l events.DeadLetter) bool {
+			if len(view.Rows) == shownLetters {
+				view.More = lettersPath + "?" + url.Values{"after": {strconv.FormatUint(view.Rows[shownLetters-1].Sequence, 10)}}.Encode()
+				return false
+			}
+			view.Rows = append(view.Rows, letterRowOf(queue, l))
+			return true
+		})
+	}
+	if err != nil {
+		c.failLetters(w, err)
+		return
+	}
+	p := c.page("Dead letters", lettersPath, view)
+	p.Notice = c.notices.get(r.URL.Query().Get("did"))
+	c.render(w, http.StatusOK, "deadletters.html", p)
+}
+
+func letterRowOf(queue *events.DeadLetters, l events.DeadLetter) letterRow {
+	out := letterRow{DeadLetter: l}
+	if err := queue.Replayable(l); err != nil {
+		out.Problem = err.Error()
+	}
+	return out
+}
+
+func (c *Console) showLetter(w http.ResponseWriter, r *http.Request) {
+	queue := c.letters(w, r)
+	if queue == nil {
+		return
+	}
+	sequence, err := strconv.ParseUint(r.PathValue("sequence"), 10, 64)
+	if err != nil || sequence == 0 {
+		c.message(w, http.StatusNotFound, "Dead letter", "There is no dead letter with this number, or no more.")
+		return
+	}
+	rows, err := read(r.Context(), queue, []uint64{sequence})
+	switch {
+	case err != nil:
+		c.failLetters(w, err)
+	case len(rows) == 0:
+		c.message(w, http.StatusNotFound, "Dead letter", "There is no dead letter with this number, or no more.")
+	default:
+		c.render(w, http.StatusOK, "deadletter.html", c.page("Dead letter", lettersPath, rows[0]))
+	}
+}
+
+// read returns the letters with these sequences that are there.
+func read(ctx context.Context, queue *events.DeadLetters, sequences []uint64) (rows []letterRow, err error) {
+	err = queue.Each(ctx, events.Selection{Sequences: sequences}, func(l events.DeadLetter) bool {
+		rows = append(rows, letterRowOf(queue, l))
+		return true
+	})
+	if errors.Is(err, events.ErrNoDeadLetter) {
+		err = nil
+	}
+	return rows, err
+}
+
+// letterOrder is one submitted form.
+type letterOrder struct {
+	Action    letterAction
+	Sequences []uint64
+	// Sure means that the person has seen what will be done.
+	Sure bool
+}
+
+// errLetterOrder reports a form that asks for nothing that can be done.
+var errLetterOrder = errors.New("no action on dead letters")
+
+func letterOrderOf(form url.Values) (letterOrder, error) {
+	o := letterOrder{Action: letterAction(form.Get("action")), Sure: form.Get("sure") != ""}
+	for _, value := range form["sequence"] {
+		n, err := strconv.ParseUint(value, 10, 64)
+		if err != nil || n == 0 {
+			return o, errLetterOrder
+		}
+		o.Sequences = append(o.Sequences, n)
+	}
+	slices.Sort(o.Sequences)
+	o.Sequences = slices.Compact(o.Sequences)
+	if o.Action != replay && o.Action != remove || len(o.Sequences) > shownLetters {
+		return o, errLetterOrder
+	}
+	return o, nil
+}
+
+// confirmView is what is shown before something is done with dead letters.
+type confirmView struct {
+	Action letterAction
+	Rows   []letterRow
+	// Left are those that cannot be replayed.
+	Left []letterRow
+}
+
+// Question is what the person confirms.
+func (v confirmView) Question() string {
+	if v.Action == remove {
+		return "Delete " + plural(len(v.Rows), "dead letter") + " for good?"
+	}
+	return "Replay " + plural(len(v.Rows), "dead letter") + "?"
+}
+
+// changeLetters shows what a form asks for, and does it once that is confirmed.
+func (c *Console) changeLetters(w http.ResponseWriter, r *http.Request) {
+	if !c.parseForm(w, r) {
+		return
+	}
+	o, err := letterOrderOf(r.PostForm)
+	if err != nil {
+		c.message(w, http.StatusBadRequest, "Not understood", "The form asks for nothing that can be done here.")
+		return
+	}
+	queue := c.letters(w, r)
+	if queue == nil {
+		return
+	}
+	var rows []letterRow
+	if len(o.Sequences) > 0 { // none would be all
+		if rows, err = read(r.Context(), queue, o.Sequences); err != nil {
+			c.failLetters(w, err)
+			return
+		}
+	}
+	view := confirmView{Action: o.Action}
+	for _, row := range rows {
+		if o.Action == replay && row.Problem != "" {
+			view.Left = append(view.Left, row)
+			continue
+		}
+		view.Rows = append(view.Rows, row)
+	}
+	if !o.Sure {
+		c.render(w, http.StatusOK, "confirm.html", c.page("Dead letters", lettersPath, view))
+		return
+	}
+	done, err := c.carryOutLetters(r, queue, view)
+	if err != nil {
+		c.message(w, http.StatusBadGateway, "Dead letters", fmt.Sprintf("%s of %d; then: %s", o.Action.told(done), len(view.Rows), err))
+		return
+	}
+	did := c.notices.add(notice{Text: o.Action.told(done) + "."})
+	http.Redirect(w, r, lettersPath+"?"+url.Values{"did": {did}}.Encode(), http.StatusSeeOther)
+}
+
+// carryOutLetters does what was confirmed, as consumer dlq does it.
+func (c *Console) carryOutLetters(r *http.Request, queue *events.DeadLetters, view confirmView) (done int, err error) {
+	for _, row := range view.Rows {
+		if view.Action == replay {
+			err = queue.Replay(r.Context(), row.DeadLetter)
+		} else {
+			err = queue.Remove(r.Context(), row.Sequence)
+		}
+		if err != nil {
+			c.log.Error("dead letter not changed", "action", string(view.Action), "sequence", row.Sequence, "error", err)
+			return done, fmt.Errorf("dead letter %d: %w", row.Sequence, err)
+		}
+		c.log.Info("dead letter changed", "action", string(view.Action), "sequence", row.Sequence, "client", client(r.RemoteAddr))
+		done++
+	}
+	return done, nil
+}
+
+// told is the action in the past, with how often.
+func (a letterAction) told(n int) string {
+	past := "Replayed "
+	if a == remove {
+		past = "Deleted "
+	}
+	return past + plural(n, "dead letter")
+}

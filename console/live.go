@@ -1,0 +1,184 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+)
+
+const livePath = "/live"
+
+const (
+	// maxListeners bounds how many pages a process tells of turns as they begin:
+	// each follows the stream for itself.
+	maxListeners = 16
+	// liveTime bounds one answer. The browser asks again, and must still be signed
+	// in.
+	liveTime = 10 * time.Minute
+	// livePause is the longest time without a word, so that whatever is in between
+	// keeps the connection; liveWrite is the time that the other side has to take
+	// one.
+	livePause = 15 * time.Second
+	liveWrite = 10 * time.Second
+	// liveRetry is when the browser asks again after a lost connection.
+	liveRetry = 2 * time.Second
+	// tooLate is how many turns may wait for a page. One that is further behind is
+	// told to load again: it keeps no more than 100 rows.
+	tooLate = 1000
+)
+
+// Errors of the stream of turns.
+var (
+	// ErrListeners reports that too many pages show turns as they begin.
+	ErrListeners = errors.New("too many pages follow the turns of this process")
+	// errBehind reports a page that is too far behind.
+	errBehind = errors.New("the page is too far behind")
+)
+
+// liveURL is the address of the turns that begin from now on; a little earlier, as
+// the store shows a turn within a second.
+func liveURL(now time.Time) string {
+	return livePath + "?" + url.Values{"since": {strconv.FormatInt(now.Add(-10*time.Second).UnixMilli(), 10)}}.Encode()
+}
+
+// fromOf reads where a page wants to begin: behind the last turn that it has got,
+// else at the time when it was made.
+func fromOf(r *http.Request, now time.Time) From {
+	from := From{Since: now}
+	last := r.Header.Get("Last-Event-ID")
+	if last == "" {
+		last = r.URL.Query().Get("after")
+	}
+	from.After, _ = strconv.ParseUint(last, 10, 64) // wrong is 0
+	if ms, err := strconv.ParseInt(r.URL.Query().Get("since"), 10, 64); err == nil && ms > 0 {
+		from.Since = time.UnixMilli(ms)
+	}
+	return from
+}
+
+// live sends turns as they begin, as server-sent events: "turn" with the row's HTML
+// and the sequence as id, "reload" to a page that is too far behind.
+func (c *Console) live(w http.ResponseWriter, r *http.Request) {
+	source := c.shown(w)
+	if source == nil {
+		return
+	}
+	// A page elsewhere could not read it, but take the place of others.
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "none", "same-origin":
+	default:
+		http.Error(w, "This request comes from a page of another origin.", http.StatusForbidden)
+		return
+	}
+	select {
+	case c.listeners <- struct{}{}:
+		defer func() { <-c.listeners }()
+	default:
+		w.Header().Set("Retry-After", "30")
+		http.Error(w, ErrListeners.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), liveTime)
+	defer cancel()
+	if err := c.follow(ctx, &eventStream{w: w, control: http.NewResponseController(w)}, source, fromOf(r, time.Now())); err != nil && ctx.Err() == nil {
+		c.log.Debug("stream of turns ended", "error", err)
+	}
+}
+
+// follow sends turns until the other side or the process ends.
+func (c *Console) follow(ctx context.Context, out *eventStream, source *Source, from From) error {
+	if err := out.begin(); err != nil {
+		return fmt.Errorf("no stream of turns: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	turns, ended := make(chan Begun), make(chan error, 1)
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() {
+		err := source.Follow(ctx, from, func(ctx context.Context, b Begun) error {
+			if b.Pending > tooLate {
+				return errBehind
+			}
+			select {
+			case turns <- b:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		ended <- err
+		if !errors.Is(err, errBehind) {
+			// Nobody waits for a page that takes nothing.
+			_ = out.control.SetWriteDeadline(time.Now())
+		}
+	})
+	defer cancel()
+	pause := time.NewTicker(livePause)
+	defer pause.Stop()
+	for {
+		select {
+		case b := <-turns:
+			if err := out.turn(b, rowOf(b.Entry, source.MinConfidence())); err != nil {
+				return err
+			}
+		case <-pause.C:
+			if err := out.send(": still there\n\n"); err != nil {
+				return err
+			}
+		case err := <-ended:
+			if errors.Is(err, errBehind) {
+				err = errors.Join(err, out.send("event: reload\ndata:\n\n"))
+			}
+			return err
+		}
+	}
+}
+
+// eventStream writes server-sent events.
+type eventStream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (s *eventStream) begin() error {
+	// The time limits of the server are those of a short answer.
+	if err := s.control.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	s.w.Header().Set("Content-Type", "text/event-stream")
+	s.w.Header().Set("X-Accel-Buffering", "no") // for a proxy
+	return s.send(fmt.Sprintf("retry: %d\n\n", liveRetry.Milliseconds()))
+}
+
+// send writes one event. It fails if the other side does not take it in time.
+func (s *eventStream) send(event string) error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(liveWrite)); err != nil {
+		return err
+	}
+	if _, err := s.w.Write([]byte(event)); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+func (s *eventStream) turn(b Begun, r row) error {
+	var html bytes.Buffer
+	if err := pages["overview.html"].ExecuteTemplate(&html, "row", r); err != nil {
+		return err
+	}
+	var event bytes.Buffer
+	fmt.Fprintf(&event, "id: %d\nevent: turn\n", b.Sequence)
+	for line := range bytes.Lines(html.Bytes()) {
+		event.WriteString("data: ")
+		event.Write(bytes.TrimRight(line, "\r\n"))
+		event.WriteByte('\n')
+	}
+	event.WriteByte('\n')
+	return s.send(event.String())
+}

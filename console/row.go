@@ -1,0 +1,80 @@
+package console
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"time"
+
+	"intenthint/intents"
+	"intenthint/internal/text"
+	"intenthint/payload"
+	"intenthint/record"
+)
+
+// shownText is how much of a message stands in a row, in characters.
+const shownText = 200
+
+// row is a turn in a list.
+type row struct {
+	// ID is unique, and fit for an attribute.
+	ID    string
+	Began time.Time
+	// Token and RunID name the turn; Session is a name for people.
+	Token, RunID, Session string
+	// Text is the message in one line.
+	Text string
+	// Intent is the classifier's, "" if there was no answer.
+	Intent string
+	// Confidence is nil if there was no answer.
+	Confidence *float64
+	// Unsaid means that the confidence was too low for a hint.
+	Unsaid   bool
+	Source   string
+	Feedback *record.Feedback
+}
+
+func rowOf(e record.Entry, minConfidence float64) row {
+	r := row{
+		ID: rowID(e.Session.Token, e.RunID), Began: time.UnixMilli(e.TS), Token: e.Session.Token, RunID: e.RunID,
+		Session: line(cmp.Or(e.Turn.Session, e.Session.Token)), Text: line(e.Text),
+		Confidence: e.Confidence, Source: e.Source, Feedback: e.Feedback,
+	}
+	if r.Confidence != nil {
+		r.Intent = cmp.Or(e.Answered, e.Intent)
+		r.Unsaid = *r.Confidence < minConfidence
+	}
+	return r
+}
+
+// line is the beginning of a text in one line. Characters that nobody sees are left
+// to [visible].
+func line(s string) string { return text.Clip(text.Fold(s), shownText) }
+
+// rowID names a turn on pages.
+func rowID(token, run string) string {
+	sum := sha256.Sum256([]byte(token + "\n" + run))
+	return hex.EncodeToString(sum[:8])
+}
+
+// SessionURL is the page of the turn's session, at the turn.
+func (r row) SessionURL() string { return sessionURL(r.Token) + "#e-" + r.ID }
+
+// IntentURL is the page of the turns with the same intent.
+func (r row) IntentURL() string { return turnsPath + "?" + url.Values{"intent": {r.Intent}}.Encode() }
+
+// Wrong reports whether a person said that the intent is wrong.
+func (r row) Wrong() bool { return r.Feedback != nil && r.Feedback.Verdict == payload.VerdictWrong }
+
+// choice is an intent that a person may say is the right one.
+type choice struct{ ID, Name string }
+
+// choicesOf are the intents of a catalogue, the fallback last.
+func choicesOf(catalog *intents.Catalog) []choice {
+	var out []choice
+	for _, i := range catalog.Enabled() {
+		out = append(out, choice{i.ID, i.Name})
+	}
+	return append(out, choice{intents.FallbackID, catalog.Fallback().Name})
+}

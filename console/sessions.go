@@ -1,0 +1,285 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"intenthint/hint/conversation"
+	"intenthint/internal/text"
+	"intenthint/payload"
+	"intenthint/record"
+	"intenthint/store"
+)
+
+const sessionsPath = "/sessions"
+
+// A page lists shownSessions sessions, or shownOfSession turns of one: a turn may
+// hold a hundred calls of tools.
+const (
+	shownSessions  = 100
+	shownOfSession = 50
+)
+
+// sessionURL is the page of a session. A token has only characters that stand in an
+// address as they are.
+func sessionURL(token string) string { return sessionsPath + "/" + token }
+
+// sessionsView is what the page of all sessions shows.
+type sessionsView struct {
+	// Words are those that are looked for, "" for all.
+	Words string
+	Rows  []sessionRow
+	// Total is the number of sessions that match.
+	Total int
+	// Older is the page of those that changed before, "" for none.
+	Older string
+}
+
+// sessionRow is a session in a list.
+type sessionRow struct {
+	store.Summary
+	// Name is for people.
+	Name, Text string
+}
+
+// URL is the page of the session.
+func (r sessionRow) URL() string { return sessionURL(r.Token) }
+
+func (c *Console) listSessions(w http.ResponseWriter, r *http.Request) {
+	source := c.shown(w)
+	if source == nil {
+		return
+	}
+	list, err := source.Sessions.List(r.Context())
+	if err != nil {
+		c.fail(w, "sessions not listed", err)
+		return
+	}
+	view := sessionsView{Words: strings.TrimSpace(r.URL.Query().Get("q"))}
+	list = slices.DeleteFunc(list, func(s store.Summary) bool { return !sessionFits(s, view.Words) })
+	view.Total = len(list)
+	skip, _ := strconv.Atoi(r.URL.Query().Get("skip")) // wrong is 0
+	skip = min(max(skip, 0), len(list))
+	if list = list[skip:]; len(list) > shownSessions {
+		list = list[:shownSessions]
+		v := url.Values{"skip": {strconv.Itoa(skip + shownSessions)}}
+		if view.Words != "" {
+			v.Set("q", view.Words)
+		}
+		view.Older = sessionsPath + "?" + v.Encode()
+	}
+	for _, s := range list {
+		view.Rows = append(view.Rows, sessionRow{s, sessionName(s), line(conversation.Latest(s.Input))})
+	}
+	c.render(w, http.StatusOK, "sessions.html", c.page("Sessions", sessionsPath, view))
+}
+
+func sessionName(s store.Summary) string {
+	return line(cmp.Or(s.SessionID, s.SessionKey, s.Token))
+}
+
+// sessionFits reports whether a session has all words in its names, its intent or
+// the message of its last turn.
+func sessionFits(s store.Summary, words string) bool {
+	in := plain(strings.Join([]string{s.Token, s.SessionID, s.SessionKey, s.AgentID, s.Intent, s.Input}, "\n"))
+	for word := range strings.FieldsSeq(plain(words)) {
+		if !strings.Contains(in, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// sessionView is what the page of one session shows.
+type sessionView struct {
+	store.Summary
+	Name  string
+	Turns []sessionTurn // newest first
+	// Older is the page of older turns, Newest that of the newest; "" for none.
+	Older, Newest string
+	Choices       []choice
+	// Command shows the session, "" if nobody should paste its name into a shell.
+	Command string
+	// At is the turn to look at first, "" for none.
+	At string
+}
+
+// sessionTurn is a whole turn.
+type sessionTurn struct {
+	row
+	Turn *store.Turn
+	// Message is what the user said; Prompt is the whole prompt, "" if it holds no
+	// more.
+	Message, Prompt string
+	Choices         []choice
+	Back, Next      string
+}
+
+func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
+	source := c.shown(w)
+	if source == nil {
+		return
+	}
+	name, err := record.Find(r.Context(), source.Sessions, r.PathValue("id"))
+	if err != nil {
+		c.noSession(w, err)
+		return
+	}
+	head, err := summaryOf(r.Context(), source.Sessions, name)
+	if err != nil {
+		c.noSession(w, err)
+		return
+	}
+	head.Token = tokenOf(head, name)
+	var before *store.Key
+	if key, ok := keyOf(r.URL.Query().Get("before")); ok {
+		before = &key
+	}
+	turns, more, err := record.Last(r.Context(), source.Sessions, name, before, shownOfSession)
+	if err != nil {
+		c.fail(w, "session not read", err)
+		return
+	}
+	view := sessionView{Summary: head, Name: sessionName(head), Choices: choicesOf(source.Catalog()), At: r.URL.Query().Get("at")}
+	here := sessionURL(head.Token)
+	if before != nil {
+		view.Newest = here
+	}
+	if more {
+		view.Older = here + "?" + url.Values{"before": {keyText(turns[len(turns)-1].Begin)}}.Encode()
+	}
+	if name := cmp.Or(head.SessionID, head.SessionKey); harmless.MatchString(name) {
+		view.Command = "consumer sessions show " + name
+	}
+	back := here
+	if before != nil {
+		back += "?" + url.Values{"before": {keyText(*before)}}.Encode()
+	}
+	for _, turn := range turns {
+		c.marks.amend(head.Token, turn)
+		t := sessionTurnOf(head, turn, source.MinConfidence())
+		t.Choices, t.Back, t.Next = view.Choices, back, t.ID
+		view.Turns = append(view.Turns, t)
+	}
+	p := c.page("Session", sessionsPath, view)
+	p.Notice = c.notices.get(r.URL.Query().Get("did"))
+	c.render(w, http.StatusOK, "session.html", p)
+}
+
+// tokenOf is the token of a session that was found by a name, which may be its id,
+// its key or the token itself.
+func tokenOf(s store.Summary, name string) string {
+	tokens := store.Tokens(name)
+	for _, of := range []string{s.SessionID, s.SessionKey} {
+		if of != "" && slices.Contains(tokens, store.Tokens(of)[0]) {
+			return store.Tokens(of)[0]
+		}
+	}
+	return tokens[0]
+}
+
+// noSession answers that a session cannot be shown.
+func (c *Console) noSession(w http.ResponseWriter, err error) {
+	if errors.Is(err, store.ErrNotFound) {
+		c.message(w, http.StatusNotFound, "Session", "This session is not in the store, or no more.")
+		return
+	}
+	c.fail(w, "session not read", err)
+}
+
+func sessionTurnOf(s store.Summary, turn *store.Turn, minConfidence float64) sessionTurn {
+	e := record.Entry{Session: s, Turn: record.NewTurn(s, turn, minConfidence)}
+	t := sessionTurn{row: rowOf(e, minConfidence), Turn: turn, Message: strings.TrimSpace(turn.Said())}
+	if cleaned := conversation.Latest(turn.Said()); cleaned != "" {
+		t.Message = cleaned
+	}
+	if strings.TrimSpace(turn.Input) != t.Message {
+		t.Prompt = turn.Input
+	}
+	return t
+}
+
+// Result is the classification, nil for none.
+func (t sessionTurn) Result() *payload.Classification { return t.Turn.Intent.Result }
+
+// Before is the conversation that the classifier read.
+func (t sessionTurn) Before() []payload.Turn { return t.Turn.Intent.Input }
+
+// Duration is the time from start to end, "" while there is no end.
+func (t sessionTurn) Duration() string {
+	start, err := time.Parse(time.RFC3339, t.Turn.Timestamps.Start)
+	if err != nil {
+		return ""
+	}
+	end, err := time.Parse(time.RFC3339, t.Turn.Timestamps.End)
+	if err != nil {
+		return ""
+	}
+	return length(end.Sub(start))
+}
+
+// Failed is the number of calls of tools that failed.
+func (t sessionTurn) Failed() int {
+	n := 0
+	for _, call := range t.Turn.ToolCalls {
+		if call.Error != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// length is a duration for people.
+func length(d time.Duration) string {
+	switch {
+	case d < 0:
+		return ""
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// milliseconds is [length] of milliseconds.
+func milliseconds(ms float64) string { return length(time.Duration(ms * float64(time.Millisecond))) }
+
+// longText is from how many characters on a text is folded; shortText is how much
+// of it is shown then.
+const (
+	longText  = 700
+	shortText = 240
+)
+
+// folded is a text of which a page shows the beginning.
+type folded struct {
+	// Short is the whole text, or its beginning.
+	Short string
+	// Long is the whole text if Short is not.
+	Long string
+}
+
+func fold(s string) folded {
+	if len(text.Cut(s, longText)) == len(s) {
+		return folded{Short: s}
+	}
+	return folded{Short: text.Cut(s, shortText) + "…", Long: s}
+}
+
+// indented is JSON for people, or the text as it is.
+func indented(raw []byte) string {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return out.String()
+}

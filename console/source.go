@@ -1,0 +1,67 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"intenthint/intents"
+	"intenthint/internal/events"
+	"intenthint/payload"
+	"intenthint/record"
+	"intenthint/store"
+)
+
+// Source is what the pages of turns, sessions, intents and dead letters read and
+// change. Its functions may be called concurrently.
+type Source struct {
+	Sessions store.Reader
+	// Follow calls yield with the turns that begin, of all consumers, until ctx or
+	// the process ends, which ends the context of yield too, or yield returns an
+	// error.
+	Follow func(ctx context.Context, from From, yield func(context.Context, Begun) error) error
+	// Mark publishes feedback on a turn of a session, and returns once it is kept.
+	Mark func(ctx context.Context, session store.Summary, said payload.Feedback) error
+	// DeadLetters opens the dead letters.
+	DeadLetters func(ctx context.Context) (*events.DeadLetters, error)
+	// Catalog returns the intents in force.
+	Catalog func() *intents.Catalog
+	// MinConfidence returns HINT_MIN_CONFIDENCE.
+	MinConfidence func() float64
+}
+
+// From is where [Source.Follow] begins.
+type From struct {
+	// After is the sequence of the last turn that is known, 0 for none.
+	After uint64
+	// Since is when the first turn began that is wanted, if After is none of the
+	// stream's.
+	Since time.Time
+}
+
+// Begun is a turn that began.
+type Begun struct {
+	// Sequence grows from turn to turn.
+	Sequence uint64
+	// Pending is how many turns wait behind it.
+	Pending uint64
+	record.Entry
+}
+
+// Show sets what the pages show of the system, once it has started. It does nothing
+// on a nil console, which is that of a process that serves no HTTP.
+func (c *Console) Show(s *Source) {
+	if c != nil {
+		c.source.Store(s)
+	}
+}
+
+// shown returns the source, or answers that the process is starting.
+func (c *Console) shown(w http.ResponseWriter) *Source {
+	if s := c.source.Load(); s != nil {
+		return s
+	}
+	w.Header().Set("Retry-After", "2")
+	c.message(w, http.StatusServiceUnavailable, "Starting", "This process is starting. Load the page again in a moment.")
+	return nil
+}

@@ -1,0 +1,231 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"intenthint/payload"
+	"intenthint/record"
+	"intenthint/store"
+)
+
+const turnsPath = "/turns"
+
+// shownTurns is how many turns a page lists. Each has a list of all intents, of
+// about 2 kB.
+const shownTurns = 30
+
+// turnQuery is what the page of turns lists, as it stands in an address.
+type turnQuery struct {
+	Intent, Source, Session, Feedback string
+	// Below is a confidence, "" for any.
+	Below string
+	// Since is a key of periods, "" for any time.
+	Since string
+	// Before and Changed lead to the next page: the beginning of the last turn, and
+	// the last change of the session to go on with; "" on the first page.
+	Before, Changed string
+}
+
+// period is a time range up to now.
+type period struct {
+	Value, Name string
+	Length      time.Duration
+}
+
+var periods = []period{
+	{"", "any time", 0},
+	{"1h", "the last hour", time.Hour},
+	{"24h", "the last 24 hours", 24 * time.Hour},
+	{"7d", "the last 7 days", 7 * 24 * time.Hour},
+	{"30d", "the last 30 days", 30 * 24 * time.Hour},
+}
+
+// periodOf returns the time range of a value, any time for an unknown one.
+func periodOf(value string) period {
+	for _, p := range periods {
+		if p.Value == value {
+			return p
+		}
+	}
+	return periods[0]
+}
+
+// option is an entry of a list to choose from.
+type option struct{ Value, Name string }
+
+var (
+	sources = []option{
+		{"", "any"},
+		{payload.SourceLocal, "local"},
+		{payload.SourceEmbedding, "embedding"},
+		{payload.SourceLLM, "llm"},
+		{payload.SourceFastpath, "fastpath"},
+	}
+	feedbacks = []option{
+		{"", "any or none"},
+		{record.FeedbackNone, "none"},
+		{record.FeedbackAny, "some"},
+		{payload.VerdictRight, "right"},
+		{payload.VerdictWrong, "wrong"},
+	}
+)
+
+// known returns a value if it is one of the options, else "".
+func known(value string, of []option) string {
+	for _, o := range of {
+		if o.Value == value {
+			return value
+		}
+	}
+	return ""
+}
+
+// turnQueryOf reads a query; what is wrong in it is left out.
+func turnQueryOf(v url.Values) turnQuery {
+	q := turnQuery{
+		Intent: strings.TrimSpace(v.Get("intent")), Session: strings.TrimSpace(v.Get("session")),
+		Source: known(v.Get("source"), sources), Feedback: known(v.Get("feedback"), feedbacks), Since: periodOf(v.Get("since")).Value,
+	}
+	if below, err := strconv.ParseFloat(v.Get("below"), 64); err == nil && below >= 0 && below <= 1 {
+		q.Below = strconv.FormatFloat(below, 'f', -1, 64)
+	}
+	if _, ok := keyOf(v.Get("before")); ok {
+		q.Before = v.Get("before")
+	}
+	if _, err := strconv.ParseInt(v.Get("changed"), 10, 64); err == nil {
+		q.Changed = v.Get("changed")
+	}
+	return q
+}
+
+// keyOf reads the beginning of a turn from an address.
+func keyOf(text string) (store.Key, bool) {
+	ts, id, ok := strings.Cut(text, "~")
+	n, err := strconv.ParseInt(ts, 10, 64)
+	return store.Key{TS: n, ID: id}, ok && err == nil
+}
+
+// keyText is the beginning of a turn for an address.
+func keyText(k store.Key) string { return strconv.FormatInt(k.TS, 10) + "~" + k.ID }
+
+// Values is the query as it stands in an address.
+func (q turnQuery) Values() string {
+	v := url.Values{}
+	for name, value := range map[string]string{
+		"intent": q.Intent, "source": q.Source, "session": q.Session, "feedback": q.Feedback,
+		"below": q.Below, "since": q.Since, "before": q.Before, "changed": q.Changed,
+	} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return v.Encode()
+}
+
+// URL is the page that lists q.
+func (q turnQuery) URL() string { return strings.TrimSuffix(turnsPath+"?"+q.Values(), "?") }
+
+// First is the first page of q.
+func (q turnQuery) First() string {
+	q.Before, q.Changed = "", ""
+	return q.URL()
+}
+
+// Narrow reports whether q leaves something out.
+func (q turnQuery) Narrow() bool {
+	q.Before, q.Changed = "", ""
+	return q != turnQuery{}
+}
+
+// record is the query as the store is asked.
+func (q turnQuery) record(now time.Time) record.Query {
+	out := record.Query{
+		Filter: record.Filter{Intent: q.Intent, Source: q.Source, Session: q.Session, Feedback: q.Feedback},
+		Limit:  shownTurns,
+	}
+	if below, err := strconv.ParseFloat(q.Below, 64); err == nil {
+		out.Filter.Below = &below
+	}
+	if length := periodOf(q.Since).Length; length > 0 {
+		out.Filter.Since = now.Add(-length)
+	}
+	if before, ok := keyOf(q.Before); ok {
+		out.Before = &before
+	}
+	if changed, err := strconv.ParseInt(q.Changed, 10, 64); err == nil {
+		out.Changed = time.Unix(0, changed)
+	}
+	return out
+}
+
+// turnsView is what the page of turns shows.
+type turnsView struct {
+	Query     turnQuery
+	Sources   []option
+	Feedbacks []option
+	Periods   []period
+	Choices   []choice
+	Cards     []turnCard
+	// Older is the page of older turns, Further that of sessions that were not
+	// read; "" for none. Sessions and Turns are how many were read.
+	Older, Further  string
+	Sessions, Turns int
+	At              string
+}
+
+// turnCard is a turn that a person may judge.
+type turnCard struct {
+	row
+	Choices []choice
+	// Back is the page to come back to; Next is the id of the turn to look at
+	// then.
+	Back, Next string
+}
+
+func (c *Console) listTurns(w http.ResponseWriter, r *http.Request) {
+	source := c.shown(w)
+	if source == nil {
+		return
+	}
+	q := turnQueryOf(r.URL.Query())
+	found, err := c.recent(r.Context(), source, q.record(time.Now()))
+	if err != nil {
+		c.fail(w, "turns not listed", err)
+		return
+	}
+	view := turnsView{
+		Query: q, Sources: sources, Feedbacks: feedbacks, Periods: periods, Choices: choicesOf(source.Catalog()),
+		Sessions: found.Sessions, Turns: found.Turns, At: r.URL.Query().Get("at"),
+	}
+	for _, e := range found.Entries {
+		view.Cards = append(view.Cards, turnCard{row: rowOf(e, source.MinConfidence()), Choices: view.Choices, Back: q.URL()})
+	}
+	for i := range view.Cards {
+		view.Cards[i].Next = view.Cards[min(i+1, len(view.Cards)-1)].ID
+	}
+	if found.More {
+		older := q
+		older.Before = keyText(found.Entries[len(found.Entries)-1].Began())
+		view.Older = older.URL()
+	}
+	if !found.Rest.IsZero() {
+		further := q
+		further.Before, further.Changed = "", strconv.FormatInt(found.Rest.UnixNano(), 10)
+		view.Further = further.URL()
+	}
+	p := c.page("Turns", turnsPath, view)
+	p.Notice = c.notices.get(r.URL.Query().Get("did"))
+	c.render(w, http.StatusOK, "turns.html", p)
+}
+
+// recent reads turns, with the marks that the store may not show yet.
+func (c *Console) recent(ctx context.Context, source *Source, q record.Query) (record.Page, error) {
+	q.MinConfidence = source.MinConfidence()
+	q.Amend = func(s store.Summary, turn *store.Turn) { c.marks.amend(s.Token, turn) }
+	return record.Recent(ctx, source.Sessions, q)
+}
