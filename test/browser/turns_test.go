@@ -1,0 +1,179 @@
+//go:build browser
+
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/internal/app"
+	"intenthint/internal/app/apptest"
+)
+
+// consumer is a whole consumer in this process, with its pages.
+type consumer struct {
+	*apptest.System
+	t    *testing.T
+	base string
+	n    int
+}
+
+func startConsumer(t *testing.T) *consumer {
+	t.Helper()
+	s := apptest.Start(t, map[string]string{"HINT_HTTP_ADDR": "127.0.0.1:0"})
+	return &consumer{System: s, t: t, base: app.HTTPAddresses(s.Config)[0]}
+}
+
+// ask makes turns of one session, now, and waits until the store has them. It
+// returns their run ids.
+func (c *consumer) ask(session string, texts ...string) (runs []string) {
+	c.t.Helper()
+	for _, text := range texts {
+		c.n++
+		request := c.Prompt(session, fmt.Sprint("run-", c.n), text)
+		request.TS = time.Now().UnixMilli()
+		c.Ask(request, time.Minute)
+		runs = append(runs, fmt.Sprint("run-", c.n))
+	}
+	c.Eventually("the store has the turns", func() bool {
+		current, _ := c.Document(session)["current"].(map[string]any)
+		return current["runId"] == runs[len(runs)-1]
+	})
+	return runs
+}
+
+// commandTurns are the lines of `consumer sessions turns --jsonl`, by run id.
+func commandTurns(t *testing.T, s *apptest.System) map[string]map[string]any {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "consumer")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/consumer").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	command := exec.CommandContext(t.Context(), binary, "sessions", "turns", "--jsonl")
+	command.Env = append(os.Environ(), "HINT_NATS_URL="+s.Bus.URL(), "HINT_SESSIONS_DIR="+s.Config.Store.SessionsDir)
+	out, err = command.Output()
+	require.NoError(t, err)
+	turns := map[string]map[string]any{}
+	for line := range strings.Lines(string(out)) {
+		var turn map[string]any
+		require.NoError(t, json.Unmarshal([]byte(line), &turn))
+		turns[turn["runId"].(string)] = turn //nolint:forcetypeassert // a field of the line
+	}
+	return turns
+}
+
+func TestATurnAppearsWhileTheOverviewIsOpen(t *testing.T) {
+	c := startConsumer(t)
+	c.ask("garden", "remind me to water the plants")
+	ctx := launch(t)
+	do(
+		t, ctx, navigate(c.base+"/"), text(".feed .turn:first-child", "water the plants"), text("#live", "live"),
+		holds(`(window.loaded = 1, true)`),
+	)
+	c.ask("review", "is this safe to merge?")
+	do(t, ctx, text(".feed .turn:first-child", "is this safe to merge?"), text(".feed .turn:first-child", "CODE_REVIEW"))
+	c.ask("review", markup)
+	do(
+		t, ctx, text(".feed .turn:first-child .said", markup), holds(`document.querySelectorAll(".feed .turn").length === 3`),
+		holds(`window.loaded === 1 && document.title !== "owned" && !document.querySelector("main img")`),
+		text(".feed .turn:nth-child(2)", "is this safe to merge?"), text(".feed .turn:last-child", "water the plants"),
+	)
+}
+
+func TestTheOverviewKeepsOneHundredTurns(t *testing.T) {
+	c := startConsumer(t)
+	ctx := launch(t)
+	do(t, ctx, navigate(c.base+"/"), text("#live", "live"), text(".nothing", "No turns yet"))
+	var texts []string
+	for i := range 105 {
+		texts = append(texts, fmt.Sprintf("is commit %d safe to merge?", i))
+	}
+	c.ask("s", texts...)
+	do(
+		t, ctx, text(".feed .turn:first-child", "commit 104 "),
+		holds(`document.querySelectorAll(".feed .turn").length === 100`), text(".feed .turn:last-child", "commit 5 "), holds(`!document.querySelector(".nothing")`),
+	)
+}
+
+func TestFiveTurnsAreCorrectedByKeyboard(t *testing.T) {
+	c := startConsumer(t)
+	runs := c.ask("s", "is this safe to merge?", "remind me to water the plants", "translate hello to French", "what did I tell you about the dentist?", "write a unit test for the parser", "one more")
+	ctx := launch(t)
+	marked := func(text string) step { return holds(`document.querySelector("#notice").textContent.includes(` + quote(text) + `)`) }
+	at := func(text string) step {
+		return holds(`document.activeElement.matches(".card") && document.activeElement.textContent.includes(` + quote(text) + `)`)
+	}
+	do(
+		t, ctx, navigate(c.base+"/turns"), holds(`document.querySelectorAll(".card").length === 6`),
+		press("j"), at("one more"), press(kb.ArrowDown), at("unit test"), press("kj"), at("unit test"),
+		press("w"), marked("Marked wrong"), at("dentist"),
+		press("r"), marked("Marked right"), at("French"),
+		// The right one, by typing its beginning.
+		press("i"), holds(`document.activeElement.matches("select")`), press("CREATIVE"+kb.Enter), marked("right is CREATIVE_WRITING"), at("plants"),
+		press("w"), marked("Marked wrong:"), at("safe"), press(kb.ArrowUp), at("plants"), press("r"), marked("Marked right"), at("safe"),
+		press("i"), press("OTHER"+kb.Escape), at("safe"), press("w"), marked("right is OTHER"),
+		press("?"), holds(`document.querySelector("#help").open`), press(kb.Escape),
+		press("/"), holds(`document.activeElement.name === "intent"`), press("CODE_REVIEW"+kb.Enter),
+		holds(`document.querySelectorAll(".card").length === 1 && location.search.includes("intent=CODE_REVIEW")`),
+	)
+	c.Eventually("all marks are stored", func() bool {
+		r, err := http.Get(c.base + "/metrics")
+		require.NoError(t, err)
+		_ = r.Body.Close()
+		turns := commandTurns(t, c.System)
+		said := func(run string) string {
+			feedback, _ := turns[run]["feedback"].(map[string]any)
+			return fmt.Sprint(feedback["verdict"], " ", turns[run]["intent"])
+		}
+		_, unlabelled := turns[runs[4]] // wrong, nobody said what is right: left out
+		return !unlabelled && said(runs[3]) == "right MEMORY_LOOKUP" && said(runs[2]) == "wrong CREATIVE_WRITING" &&
+			strings.HasPrefix(said(runs[1]), "right ") && said(runs[0]) == "wrong OTHER"
+	})
+}
+
+func TestTurnsAreJudgedWithoutScript(t *testing.T) {
+	c := startConsumer(t)
+	c.ask("s", "is this safe to merge?", markup)
+	ctx := launch(t)
+	_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	require.NoError(t, err)
+	do(
+		t, ctx, navigate(c.base+"/turns"), text(".card:first-child .said", markup),
+		click(`.card:nth-child(2) button[name="wrong"]`), text(".notice", "Marked wrong"), text(".card:nth-child(2) .mark", "wrong"),
+		click(`.card:nth-child(2) button[name="right"]`), text(".notice", "Marked right"), text(".card:nth-child(2) .mark", "right"),
+		click(`.card:first-child .when a`), text("h1", "s"), text(".card .message", markup),
+		click(`.filter a`), text("h1", "Sessions"), text(".card", markup),
+		holds(`!document.querySelector("main img") && document.title !== "owned"`),
+	)
+}
+
+func TestDeadLettersAreReplayedByHand(t *testing.T) {
+	c := startConsumer(t)
+	for range 2 {
+		_, err := c.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte(markup))
+		require.NoError(t, err)
+	}
+	ctx := launch(t)
+	count := func(n int) step {
+		return holds(fmt.Sprintf(`document.querySelectorAll(".card").length === %d || (location.reload(), false)`, n))
+	}
+	do(
+		t, ctx, navigate(c.base+"/deadletters"), count(2),
+		press("jx"), holds(`document.querySelectorAll(":checked").length === 1`),
+		click(`[value="delete"]`), text("h1", "Delete 1 dead letter for good?"), press(kb.Enter), text(".notice", "Deleted 1 dead letter."), count(1),
+		press("j"+kb.Enter), text("h1", "Dead letter "), text("pre", markup), holds(`!document.querySelector("main img")`),
+		click(`[value="replay"]`), text("h1", "Replay 1 dead letter?"), press(kb.Enter), text(".notice", "Replayed 1 dead letter."),
+		navigate(c.base+"/deadletters"), count(1), // it fails again
+	)
+}
