@@ -67,6 +67,7 @@ type Console struct {
 	listeners   chan struct{}
 	marks       marks
 	notices     notices
+	counts      counts
 	log         *slog.Logger
 	mux         *http.ServeMux
 }
@@ -95,6 +96,7 @@ func New(o Options) (*Console, error) {
 		"POST " + turnsPath:                  c.judge,
 		"GET " + sessionsPath:                c.listSessions,
 		"GET " + sessionsPath + "/{id}":      c.showSession,
+		"GET " + intentsPath:                 c.listIntents,
 		"GET " + lettersPath:                 c.listLetters,
 		"POST " + lettersPath:                c.changeLetters,
 		"GET " + lettersPath + "/{sequence}": c.showLetter,
@@ -123,7 +125,7 @@ func (c *Console) Review(e Experiences) {
 // to other parts keeps its answers.
 func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
 	for _, pattern := range []string{
-		"/{$}", livePath, turnsPath, sessionsPath, sessionsPath + "/{id}", lettersPath, lettersPath + "/{sequence}",
+		"/{$}", livePath, turnsPath, sessionsPath, sessionsPath + "/{id}", intentsPath, lettersPath, lettersPath + "/{sequence}",
 		reviewPath, reviewPath + "/{id}", signInPath, signOutPath, staticPath,
 	} {
 		handle(pattern, c)

@@ -25,7 +25,7 @@ import (
 const token = "correct horse battery staple"
 
 // everyPage are pages that are there.
-var everyPage = []string{"/", "/turns", "/sessions", "/sessions/s", "/deadletters", "/experiences"}
+var everyPage = []string{"/", "/turns", "/sessions", "/sessions/s", "/intents", "/deadletters", "/experiences"}
 
 // site is a console to send requests to, and the browser that does.
 type site struct {

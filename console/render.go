@@ -47,6 +47,7 @@ func (page) Pages() []link {
 		{"/", "Overview"},
 		{turnsPath, "Turns"},
 		{sessionsPath, "Sessions"},
+		{intentsPath, "Intents"},
 		{reviewPath, "Experiences"},
 		{lettersPath, "Dead letters"},
 	}
@@ -73,7 +74,7 @@ var pages = func() map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html", "templates/row.html", "templates/keys.html"))
 	out := make(map[string]*template.Template)
 	for _, name := range []string{
-		"overview.html", "turns.html", "sessions.html", "session.html", "deadletters.html", "deadletter.html", "confirm.html",
+		"overview.html", "turns.html", "sessions.html", "session.html", "deadletters.html", "deadletter.html", "confirm.html", "intents.html",
 		"experiences.html", "experience.html", "signin.html", "message.html",
 	} {
 		out[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name))

@@ -242,6 +242,8 @@ func length(d time.Duration) string {
 	switch {
 	case d < 0:
 		return ""
+	case d < time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
 	case d < time.Second:
 		return d.Round(time.Millisecond).String()
 	case d < time.Minute:

@@ -92,7 +92,7 @@ func TestASessionIsShownAsAPersonReadsIt(t *testing.T) {
 		"agent:main:direct:s", "ended: idle", "consumer sessions show s",
 		">is it safe?</div>", "The whole prompt", "[metadata] is it safe? and more",
 		"the classifier read it: 2 messages", "before",
-		"CODE_REVIEW", "Name of CODE_REVIEW", "0.87", "close to the example “is it so”", "read the diff first", "llm, openai/small, 0s; complexity low",
+		"CODE_REVIEW", "Name of CODE_REVIEW", "0.87", "close to the example “is it so”", "read the diff first", "llm, openai/small, 250µs; complexity low",
 		"reviewing (read), unread", "/skills/reviewing/SKILL.md",
 		"2 tool calls", "<code>read</code> 1.5s", "content of read", `&#34;n&#34;: 9007199254740993`,
 		`class="failed"`, `<span class="problem">command not found</span>`,
@@ -128,4 +128,14 @@ func TestALongSessionIsPagedWithTurnsThatLeftItsDocument(t *testing.T) {
 		}
 	}
 	require.Equal(t, want, got)
+}
+
+func TestLengths(t *testing.T) {
+	s := emptySite(t)
+	at := time.Now().Add(-time.Hour)
+	for want, took := range map[string]time.Duration{"0s": 0, "7ms": 7 * time.Millisecond, "1.2s": 1234 * time.Millisecond, "2m3s": 123_400 * time.Millisecond} {
+		f := consoletest.Begin(want, "r", "text", at, nil)
+		s.System.Keep(f, store.Fact{ID: "e", TS: f.TS + took.Milliseconds(), RunID: "r", SessionID: want, End: &store.End{Result: "done"}})
+		require.Contains(t, body(t, s.get("/sessions/"+want)), "took "+want+"<")
+	}
 }

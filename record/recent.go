@@ -10,7 +10,7 @@ import (
 
 // MaxTurns bounds what one [Recent] reads: after so many turns it begins no other
 // session. Somebody waits for the page, and 5,000 turns of an ordinary size (2 kB)
-// are decoded in about a fifth of a second.
+// take about 0.4 s of processor time.
 const MaxTurns = 5000
 
 // clockSkew is how far a gateway's clock may be ahead of that of the store. A turn
@@ -127,6 +127,35 @@ func Last(ctx context.Context, sessions store.Reader, session string, before *st
 		turns = turns[:limit]
 	}
 	return turns, more, err
+}
+
+// Since calls yield with the turns that began since a moment, session by session in
+// the order of their last change, and begins no other session after limit turns.
+// partial reports that it left some out for that reason.
+func Since(ctx context.Context, sessions store.Reader, since time.Time, limit int, yield func(store.Summary, *store.Turn)) (partial bool, err error) {
+	list, err := sessions.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	q, n := Query{Filter: Filter{Since: since}}, 0
+	for _, s := range list {
+		if !q.reads(s) {
+			continue
+		}
+		if n >= limit {
+			return true, nil
+		}
+		err := Each(ctx, sessions, s.Name(), func(turn *store.Turn) {
+			n++
+			if since.IsZero() || turn.Begin.TS >= since.UnixMilli() {
+				yield(s, turn)
+			}
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return false, nil
 }
 
 // newestTurns keeps the newest of the turns that are added.

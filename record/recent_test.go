@@ -252,3 +252,32 @@ func TestFindTakesTheSessionThatChangedLast(t *testing.T) {
 		require.Equal(t, want, got)
 	}
 }
+
+func TestSinceIsBounded(t *testing.T) {
+	sessions := aged{open(t, -1)}
+	for i := range 6 {
+		require.NoError(t, sessions.Apply(t.Context(), []store.Fact{
+			begin(fmt.Sprint("s", i), "a", i*3600, "CHAT", 0.9), begin(fmt.Sprint("s", i), "b", i*3600+60, "CHAT", 0.9),
+		}))
+	}
+	for _, row := range []struct {
+		name    string
+		hours   int
+		limit   int
+		want    []string
+		partial bool
+	}{
+		{"all", 0, 12, []string{"s5", "s5", "s4", "s4", "s3", "s3", "s2", "s2", "s1", "s1", "s0", "s0"}, false},
+		{"since", 4, 12, []string{"s5", "s5", "s4", "s4"}, false},
+		{"a limit within a session", 0, 3, []string{"s5", "s5", "s4", "s4"}, true},
+		{"a limit that is reached at the end", 4, 4, []string{"s5", "s5", "s4", "s4"}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var got []string
+			partial, err := record.Since(t.Context(), sessions, time.UnixMilli(beginning+int64(row.hours)*3_600_000), row.limit, func(s store.Summary, _ *store.Turn) { got = append(got, s.Token) })
+			require.NoError(t, err)
+			require.Equal(t, row.want, got)
+			require.Equal(t, row.partial, partial)
+		})
+	}
+}

@@ -43,6 +43,24 @@ func (m *Model) reason(sc *scratch, v *verdict) string {
 	return said
 }
 
+// A reason that quotes an example or a trigger begins so.
+const (
+	closeTo     = "close to the "
+	kindExample = "example"
+	kindTrigger = "trigger"
+)
+
+// Example returns the example that a reason of this classifier quotes, as
+// [text.OneLine] shows it; ok is false for a reason that quotes none.
+func Example(reason string) (example string, ok bool) {
+	const before = closeTo + kindExample + " “"
+	at := strings.LastIndex(reason, before) // behind what it follows, which is quoted too
+	if at < 0 {
+		return "", false
+	}
+	return strings.CutSuffix(reason[at+len(before):], "”")
+}
+
 // wordsFor skips the search for telling words if the nearest example is the
 // better reason.
 func (m *Model) wordsFor(sc *scratch, v *verdict) []string {

@@ -29,12 +29,12 @@ func newExamples(samples []sample, classes int, sp *space, rows *corpus) example
 		if s.class >= 0 {
 			e.firstRow[s.class+1] = int32(i + 1)
 		}
-		kind := "example"
+		kind := kindExample
 		if s.trigger {
-			kind = "trigger"
+			kind = kindTrigger
 		}
 		e.texts[i], e.trigger[i] = text.OneLine(s.text, maxQuote), s.trigger
-		e.reasons[i] = "close to the " + kind + " “" + e.texts[i] + "”"
+		e.reasons[i] = closeTo + kind + " “" + e.texts[i] + "”"
 	}
 	for c := range classes {
 		e.firstRow[c+1] = max(e.firstRow[c+1], e.firstRow[c])

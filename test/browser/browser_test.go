@@ -58,7 +58,7 @@ func launch(t *testing.T) context.Context {
 }
 
 // serve serves a console at a free port and returns its address.
-func serve(t *testing.T, token string, review console.Experiences) string {
+func serve(t *testing.T, token string, review console.Experiences, systems ...*consoletest.System) string {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	server, err := httpserver.Listen(t.Context(), httpserver.Options{Addr: "127.0.0.1:0", Fixed: true, Log: log})
@@ -72,6 +72,9 @@ func serve(t *testing.T, token string, review console.Experiences) string {
 	require.NoError(t, err)
 	if review != nil {
 		c.Review(review)
+	}
+	for _, system := range systems {
+		c.Show(system.Source())
 	}
 	c.Mount(func(pattern string, handler http.Handler) { server.Handle(pattern, handler) })
 	server.Serve()

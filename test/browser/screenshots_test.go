@@ -38,13 +38,22 @@ func TestScreenshots(t *testing.T) {
 		for _, scheme := range []string{"light", "dark"} {
 			memory := new(consoletest.Memory)
 			ids := five(memory)
-			base := serve(t, "", memory)
+			base := serve(t, "", memory, aWeek(t))
 			locked := serve(t, "open sesame", memory)
 			for _, shot := range []struct {
 				name string
 				do   []step
 			}{
 				{"overview", []step{navigate(base)}},
+				{"turns", []step{navigate(base + "/turns"), press("jj"), holds(`document.activeElement.matches(".card")`)}},
+				{"judged", []step{navigate(base + "/turns?below=0.8"), press("j"), press("w"), text("#notice", "Marked wrong")}},
+				{"sessions", []step{navigate(base + "/sessions")}},
+				{"session", []step{navigate(base + "/sessions/garden"), holds(`document.querySelectorAll(".calls details").forEach((d) => { d.open = true; }) === undefined`)}},
+				{"session-code", []step{navigate(base + "/sessions/review")}},
+				{"intents", []step{navigate(base + "/intents"), holds(`document.querySelector("svg rect")`)}},
+				{"letters", []step{navigate(base + "/deadletters"), press("jx"), holds(`document.querySelector(":checked")`)}},
+				{"letter", []step{navigate(base + "/deadletters/1")}},
+				{"confirm", []step{navigate(base + "/deadletters/1"), click(`[value="delete"]`), text("h1", "for good")}},
 				{"review", []step{navigate(base + "/experiences"), press("j"), focused(ids[0])}},
 				{"decided", []step{navigate(base + "/experiences"), press("ja"), gone(ids[0]), focused(ids[1]), press("x"), text(".count", "1 selected")}},
 				{"help", []step{navigate(base + "/experiences"), press("?"), holds(`document.querySelector("#help").open`)}},

@@ -5,7 +5,6 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,15 +53,21 @@ func (c *consumer) ask(session string, texts ...string) (runs []string) {
 	return runs
 }
 
-// commandTurns are the lines of `consumer sessions turns --jsonl`, by run id.
-func commandTurns(t *testing.T, s *apptest.System) map[string]map[string]any {
+// build builds the program.
+func build(t *testing.T) (binary string) {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "consumer")
+	binary = filepath.Join(t.TempDir(), "consumer")
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/consumer").CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	return binary
+}
+
+// commandTurns are the lines of `consumer sessions turns --jsonl`, by run id.
+func commandTurns(t *testing.T, binary string, s *apptest.System) map[string]map[string]any {
+	t.Helper()
 	command := exec.CommandContext(t.Context(), binary, "sessions", "turns", "--jsonl")
 	command.Env = append(os.Environ(), "HINT_NATS_URL="+s.Bus.URL(), "HINT_SESSIONS_DIR="+s.Config.Store.SessionsDir)
-	out, err = command.Output()
+	out, err := command.Output()
 	require.NoError(t, err)
 	turns := map[string]map[string]any{}
 	for line := range strings.Lines(string(out)) {
@@ -110,7 +115,9 @@ func TestFiveTurnsAreCorrectedByKeyboard(t *testing.T) {
 	c := startConsumer(t)
 	runs := c.ask("s", "is this safe to merge?", "remind me to water the plants", "translate hello to French", "what did I tell you about the dentist?", "write a unit test for the parser", "one more")
 	ctx := launch(t)
-	marked := func(text string) step { return holds(`document.querySelector("#notice").textContent.includes(` + quote(text) + `)`) }
+	marked := func(text string) step {
+		return holds(`document.querySelector("#notice").textContent.includes(` + quote(text) + `)`)
+	}
 	at := func(text string) step {
 		return holds(`document.activeElement.matches(".card") && document.activeElement.textContent.includes(` + quote(text) + `)`)
 	}
@@ -127,11 +134,9 @@ func TestFiveTurnsAreCorrectedByKeyboard(t *testing.T) {
 		press("/"), holds(`document.activeElement.name === "intent"`), press("CODE_REVIEW"+kb.Enter),
 		holds(`document.querySelectorAll(".card").length === 1 && location.search.includes("intent=CODE_REVIEW")`),
 	)
+	command := build(t)
 	c.Eventually("all marks are stored", func() bool {
-		r, err := http.Get(c.base + "/metrics")
-		require.NoError(t, err)
-		_ = r.Body.Close()
-		turns := commandTurns(t, c.System)
+		turns := commandTurns(t, command, c.System)
 		said := func(run string) string {
 			feedback, _ := turns[run]["feedback"].(map[string]any)
 			return fmt.Sprint(feedback["verdict"], " ", turns[run]["intent"])
