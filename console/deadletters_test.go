@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/natstest"
 	"intenthint/subjects"
 )
 
@@ -143,4 +145,26 @@ func TestMarkupInADeadLetterStaysText(t *testing.T) {
 		require.Contains(t, page, "&lt;img src=x onerror=alert(1)&gt;")
 	}
 	require.Contains(t, body(t, s.get("/deadletters/1")), "The body is longer")
+}
+
+func TestDeadLettersThatTheUserMayNotReadAreSaidToBe(t *testing.T) {
+	may := func(subjects ...string) *server.Permissions {
+		return &server.Permissions{Publish: &server.SubjectPermission{Allow: subjects}, Subscribe: &server.SubjectPermission{Allow: []string{"_INBOX.>"}}}
+	}
+	ns := natstest.Start(t, &server.Options{JetStream: true, Users: []*server.User{
+		{Username: "operator", Password: "operator", Permissions: may(">")},
+		{Username: "consumer", Password: "consumer", Permissions: may("$JS.API.INFO", "$JS.API.STREAM.INFO.>")},
+	}})
+	s := newSite(t, nil)
+	s.System.LettersOf(natstest.JetStream(t, ns, nats.UserInfo("operator", "operator")), natstest.JetStream(t, ns, nats.UserInfo("consumer", "consumer")))
+	js := natstest.JetStream(t, ns, nats.UserInfo("operator", "operator"))
+	_, err := js.Publish(t.Context(), "openclaw.dlq.agent_end", []byte("{}"))
+	require.NoError(t, err)
+	for _, path := range []string{"/deadletters", "/deadletters/1"} {
+		r := s.get(path)
+		require.Equal(t, http.StatusBadGateway, r.StatusCode)
+		page := body(t, r)
+		require.Contains(t, page, "NATS permission denied")
+		require.Contains(t, page, "OPENCLAW_EVENTS_DLQ")
+	}
 }

@@ -67,6 +67,7 @@ func TestASessionIsShownAsAPersonReadsIt(t *testing.T) {
 	s := emptySite(t)
 	at := time.Now().Add(-time.Hour)
 	result := consoletest.Result("CODE_REVIEW", 0.87)
+	result.Tokens = &payload.Tokens{In: 1200, Out: 85}
 	result.Suggestion, result.Model, result.Source = "read the diff first", "openai/small", payload.SourceLLM
 	f := consoletest.Begin("s", "run-1", "[metadata] is it safe? and more", at, result)
 	f.Begin.Message = "is it safe?"
@@ -79,12 +80,14 @@ func TestASessionIsShownAsAPersonReadsIt(t *testing.T) {
 		}}
 	}
 	long := strings.Repeat("a long answer ", 100)
+	known := consoletest.Begin("s", "run-0", "the same again", at.Add(-time.Minute), consoletest.Result("CHAT", 0.9))
+	known.Begin.Skip = "unchanged"
 	s.System.Keep(
 		f, call("a", "read", ""), call("b", "exec", "command not found"),
 		store.Fact{ID: "e", TS: f.TS + 65_000, RunID: "run-1", SessionID: "s", End: &store.End{Result: long, Error: "model overloaded"}},
 		store.Fact{ID: "f", TS: f.TS + 70_000, RunID: "run-1", SessionID: "s", Feedback: &store.Feedback{Verdict: payload.VerdictWrong, Intent: "CHAT", By: "ada"}},
 		consoletest.Begin("s", "run-2", "hm", at.Add(time.Minute), consoletest.Result("CHAT", 0.3)),
-		consoletest.Begin("s", "run-3", "lost", at.Add(2*time.Minute), nil),
+		consoletest.Begin("s", "run-3", "lost", at.Add(2*time.Minute), nil), known,
 		store.Fact{ID: "z", TS: time.Now().UnixMilli(), SessionID: "s", Close: &store.Close{Reason: "idle"}},
 	)
 	page := body(t, s.get("/sessions/s"))
@@ -92,16 +95,16 @@ func TestASessionIsShownAsAPersonReadsIt(t *testing.T) {
 		"agent:main:direct:s", "ended: idle", "consumer sessions show s",
 		">is it safe?</div>", "The whole prompt", "[metadata] is it safe? and more",
 		"the classifier read it: 2 messages", "before",
-		"CODE_REVIEW", "Name of CODE_REVIEW", "0.87", "close to the example “is it so”", "read the diff first", "llm, openai/small, 250µs; complexity low",
+		"CODE_REVIEW", "Name of CODE_REVIEW", "0.87", "close to the example “is it so”", "read the diff first", "llm, openai/small, 250µs; complexity low; 1200 tokens in, 85 out",
 		"reviewing (read), unread", "/skills/reviewing/SKILL.md",
 		"2 tool calls", "<code>read</code> 1.5s", "content of read", `&#34;n&#34;: 9007199254740993`,
 		`class="failed"`, `<span class="problem">command not found</span>`,
 		"took 1m5s", "model overloaded", "wrong, right is CHAT, said ada",
-		"too unsure: no hint", "No answer of the classifier is recorded.",
+		"too unsure: no hint", "no hint: unchanged", "No answer of the classifier is recorded.",
 	} {
 		require.Contains(t, page, want)
 	}
-	require.Equal(t, []string{"run-3", "run-2", "run-1"}, runsOf(page))
+	require.Equal(t, []string{"run-3", "run-2", "run-1", "run-0"}, runsOf(page))
 	require.Contains(t, page, `<details class="fold">`)
 	require.Contains(t, page, strings.TrimSpace(long), "the whole text is there")
 }

@@ -164,9 +164,16 @@ func (s *System) mark(_ context.Context, session store.Summary, said payload.Fee
 func (s *System) Letters() (jetstream.JetStream, bus.Layout) {
 	s.t.Helper()
 	js := natstest.JetStream(s.t, natstest.Start(s.t, nil))
+	return js, s.LettersOf(js, js)
+}
+
+// LettersOf gives the system the dead letters of a server, which one user creates
+// and another reads.
+func (s *System) LettersOf(creates, reads jetstream.JetStream) bus.Layout {
+	s.t.Helper()
 	layout := bus.Layout{Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "OPENCLAW_EVENTS", MaxBytes: 8 << 20}
-	_, err := bus.Provision(s.t.Context(), js, layout)
+	_, err := bus.Provision(s.t.Context(), creates, layout)
 	require.NoError(s.t, err)
-	s.queue = func(ctx context.Context) (*events.DeadLetters, error) { return events.OpenDeadLetters(ctx, js, layout) }
-	return js, layout
+	s.queue = func(ctx context.Context) (*events.DeadLetters, error) { return events.OpenDeadLetters(ctx, reads, layout) }
+	return layout
 }
