@@ -174,6 +174,8 @@ func (s *System) LettersOf(creates, reads jetstream.JetStream) bus.Layout {
 	layout := bus.Layout{Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "OPENCLAW_EVENTS", MaxBytes: 8 << 20}
 	_, err := bus.Provision(s.t.Context(), creates, layout)
 	require.NoError(s.t, err)
-	s.queue = func(ctx context.Context) (*events.DeadLetters, error) { return events.OpenDeadLetters(ctx, reads, layout) }
+	s.queue = func(ctx context.Context) (*events.DeadLetters, error) {
+		return events.OpenDeadLetters(ctx, reads, layout)
+	}
 	return layout
 }
