@@ -54,5 +54,5 @@ func TestEveryYesHasAShortForm(t *testing.T) {
 		}
 		return next(nil)
 	}))
-	require.Equal(t, 8, found, "expand, import, replay, dlq replay, dlq rm, sessions rm, apply, examples rm")
+	require.Equal(t, 10, found, "expand, learn, learnt rm, import, replay, dlq replay, dlq rm, sessions rm, apply, examples rm")
 }

@@ -40,9 +40,9 @@ const (
 	stallTime = 3 * time.Second
 	// stallCheck is the interval between two looks.
 	stallCheck = 500 * time.Millisecond
-	// stalledStop is how long a stop waits for a stream that acknowledges
-	// nothing: until the attempt under way has failed, and for one more.
-	stalledStop = ackTime + 2*time.Second
+	// moreTime is how long a stop waits, beyond the time of the attempt under
+	// way, for a stream that acknowledges nothing.
+	moreTime = 2 * time.Second
 	// maxGroup bounds what is sent together. A server takes 1000.
 	maxGroup = 500
 	// batchAckTime is how long the stream may take to acknowledge a batch.
@@ -65,6 +65,8 @@ type Publisher struct {
 	// single: the stream takes no batches. Used by the sending goroutine only.
 	single bool
 	most   int // maxPending, but in tests
+	// ackTime is the constant, but in tests.
+	ackTime time.Duration
 	// sent counts the messages given to the client, returned those that it gave
 	// back without an acknowledgement, batched those acknowledged in batches.
 	sent, returned, batched atomic.Int64
@@ -93,7 +95,7 @@ func NewPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger) (*Publisher
 
 func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, ackTime time.Duration) (p *Publisher, err error) {
 	p = &Publisher{
-		nc: nc, metrics: metrics, log: log, most: most, waiting: true,
+		nc: nc, metrics: metrics, log: log, most: most, ackTime: ackTime, waiting: true,
 		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	p.js, err = jetstream.New(nc,
@@ -305,7 +307,7 @@ func (p *Publisher) sendGroup(group []*nats.Msg) {
 		// no batches. Each by itself, then.
 	}
 	for i, m := range group {
-		if err := p.send(m, ackTime); err != nil {
+		if err := p.send(m, p.ackTime); err != nil {
 			p.metrics.publishRetries.Add(float64(len(group) - i))
 			p.gather(err, group[i:]...)
 			p.leaveSending(0)
@@ -354,7 +356,7 @@ func (p *Publisher) Stop(ctx context.Context) (lost int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		for since := time.Duration(0); since < stalledStop; {
+		for since := time.Duration(0); since < p.ackTime+moreTime; {
 			select {
 			case <-ctx.Done():
 				return
