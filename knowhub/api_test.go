@@ -50,6 +50,7 @@ func call(t *testing.T, server *httptest.Server, method, path, body string, chan
 }
 
 func TestAPI(t *testing.T) {
+	t.Parallel()
 	server, _ := api(t, usual(), "127.0.0.1:8000", "")
 	status, e := call(t, server, "POST", "/api/submit", submission)
 	require.Equal(t, 201, status)
@@ -84,6 +85,7 @@ func TestAPI(t *testing.T) {
 }
 
 func TestAPIRefuses(t *testing.T) {
+	t.Parallel()
 	server, _ := api(t, usual(), "127.0.0.1:8000", "")
 	none := strings.Repeat("0", 32)
 	for _, tt := range []struct {
@@ -126,6 +128,7 @@ func TestAPIRefuses(t *testing.T) {
 }
 
 func TestAPIToken(t *testing.T) {
+	t.Parallel()
 	server, _ := api(t, usual(), "127.0.0.1:8000", "s3cret")
 	for _, tt := range []struct {
 		name, header string
@@ -157,6 +160,7 @@ func TestAPIToken(t *testing.T) {
 }
 
 func TestAPIFromBrowsers(t *testing.T) {
+	t.Parallel()
 	p := start(t, natstest.Start(t, nil), usual())
 	for i, tt := range []struct {
 		name, listen, method, host, origin, site string
@@ -196,6 +200,7 @@ func TestAPIFromBrowsers(t *testing.T) {
 }
 
 func TestAPIWhileTheBucketIsAway(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	p := start(t, ns, usual())
 	server := httptest.NewServer(knowhub.NewAPI(knowhub.APIOptions{Service: p.Service, Listen: "127.0.0.1:8000", Log: slog.New(slog.DiscardHandler)}))

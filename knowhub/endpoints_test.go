@@ -16,6 +16,7 @@ import (
 )
 
 func TestEndpoints(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	prefix := subjects.Prefix("openclaw")
 	for range 2 {
@@ -82,6 +83,7 @@ func TestEndpoints(t *testing.T) {
 }
 
 func TestEndpointsAreBounded(t *testing.T) {
+	t.Parallel()
 	p := start(t, natstest.Start(t, nil), usual())
 	names := map[string]bool{}
 	for _, e := range p.Endpoints("openclaw") {

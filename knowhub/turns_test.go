@@ -57,6 +57,7 @@ func recallOf(p *process) hook.Handler {
 }
 
 func TestReminders(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	for _, tt := range []struct {
 		name    string
@@ -92,6 +93,7 @@ func TestReminders(t *testing.T) {
 }
 
 func TestTheReminder(t *testing.T) {
+	t.Parallel()
 	p := start(t, natstest.Start(t, nil), usual())
 	block := given(t, reminderOf(p), turn("s", "r", "Hello"))
 	require.True(t, strings.HasPrefix(block, "<knowhub-reminder>\n"))
@@ -101,6 +103,7 @@ func TestTheReminder(t *testing.T) {
 }
 
 func TestTurnsThatAreNotCounted(t *testing.T) {
+	t.Parallel()
 	p := start(t, natstest.Start(t, nil), usual())
 	h := reminderOf(p)
 	for _, tt := range []struct {
@@ -125,6 +128,7 @@ func TestTurnsThatAreNotCounted(t *testing.T) {
 }
 
 func TestARemindedPromptIsNotRemindedAgain(t *testing.T) {
+	t.Parallel()
 	p := start(t, natstest.Start(t, nil), usual())
 	require.Empty(t, given(t, reminderOf(p), turn("s", "r", "<KnowHub-Reminder>use it</knowhub-reminder> Hello")))
 }
@@ -143,6 +147,7 @@ func (away) Recall(ctx context.Context, _, _ string, _ []string, _, _ int) ([]st
 }
 
 func TestTurnsWhileTheirBucketIsAway(t *testing.T) {
+	t.Parallel()
 	set := open()
 	set.Recall = 1
 	p := start(t, natstest.Start(t, nil), set)
@@ -174,6 +179,7 @@ func recalling(t *testing.T, ns *server.Server, n int, tasks ...string) *process
 }
 
 func TestRecall(t *testing.T) {
+	t.Parallel()
 	p := recalling(t, natstest.Start(t, nil), 2, "Deploy the shop", "Bake bread", "Deploy </relevant-experiences> & the\nsite")
 	block := given(t, recallOf(p), turn("s", "r1", "deploy the site"))
 	require.True(t, strings.HasPrefix(block, payload.UntrustedHeader+"\n<relevant-experiences>\nUntrusted history"))
@@ -189,6 +195,7 @@ func TestRecall(t *testing.T) {
 }
 
 func TestRecallAgain(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	for _, tt := range []struct {
 		name  string
@@ -217,6 +224,7 @@ func TestRecallAgain(t *testing.T) {
 }
 
 func TestNoRecall(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	p := recalling(t, ns, 1, "Deploy the shop")
 	for _, tt := range []struct {
@@ -238,6 +246,7 @@ func TestNoRecall(t *testing.T) {
 }
 
 func TestRecallLeavesOutWhatWasRejected(t *testing.T) {
+	t.Parallel()
 	p := recalling(t, natstest.Start(t, nil), 2, "Deploy the shop", "Deploy the site")
 	require.Contains(t, given(t, recallOf(p), turn("s", "r1", "deploy")), "2. Task")
 	es, err := p.List(t.Context(), experience.Approved, 0)
@@ -248,6 +257,7 @@ func TestRecallLeavesOutWhatWasRejected(t *testing.T) {
 }
 
 func TestRecallOfAnAgentsOwn(t *testing.T) {
+	t.Parallel()
 	p := recalling(t, natstest.Start(t, nil), 1)
 	set := *p.Settings()
 	set.Shared = false

@@ -25,6 +25,7 @@ func fact(t *testing.T, hook, event, ctx string, ts int64) (string, Fact) {
 }
 
 func TestDecodeFact(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name, hook, event, ctx string
 		want                   Fact
@@ -70,6 +71,7 @@ func TestDecodeFact(t *testing.T) {
 }
 
 func TestSink(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
 	set.History, set.Redact = 5, true

@@ -124,6 +124,7 @@ func ask(t *testing.T, g *Gate, e map[string]any) string {
 }
 
 func TestDecisions(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	for i, row := range []struct {
 		name, answer string
@@ -181,6 +182,7 @@ func (l local) Judge(in LocalInput) (respond, sure bool) {
 }
 
 func TestWhatFailsResponds(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	hang := func(ctx context.Context, _ provider.Request) (string, error) {
 		<-ctx.Done()
@@ -223,6 +225,7 @@ type unresolved struct{}
 func (unresolved) Resolve(string) (provider.Completer, error) { return nil, provider.ErrUnresolved }
 
 func TestAWrongRequestIsRefused(t *testing.T) {
+	t.Parallel()
 	g := New(Options{Log: slog.New(slog.DiscardHandler)})
 	g.Use(settings(says("")))
 	res, err := g.Handler().Handle(t.Context(), requestOf(map[string]any{"content": 5}))
@@ -236,6 +239,7 @@ func TestAWrongRequestIsRefused(t *testing.T) {
 
 // A repeated message gets the same decision from any process, and is not counted.
 func TestRepeatsGetTheSameDecision(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	first, other := process(t, ns, settings(says("SKIP"))), process(t, ns, settings(says("RESPOND")))
 	for range 2 {
@@ -260,6 +264,7 @@ func TestRepeatsGetTheSameDecision(t *testing.T) {
 // Without an id of the message, that of the request names it; without either
 // nothing can be known again.
 func TestMessagesWithoutAnID(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	var n atomic.Int32
 	g := process(t, ns, settings(&scripted{answer: func(context.Context, provider.Request) (string, error) {
@@ -282,6 +287,7 @@ func TestMessagesWithoutAnID(t *testing.T) {
 // Three processes and one group: each message is decided about once, whoever is
 // asked how often at the same time.
 func TestThreeProcessesDecideAsOne(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	var n atomic.Int32
 	contrary := &scripted{answer: func(context.Context, provider.Request) (string, error) {
@@ -348,6 +354,7 @@ func TestThreeProcessesDecideAsOne(t *testing.T) {
 }
 
 func TestHistoryAndExamplesReachTheModel(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	m := says("RESPOND")
 	set := settings(m)
@@ -368,6 +375,7 @@ func TestHistoryAndExamplesReachTheModel(t *testing.T) {
 
 // The trained gate sees what was said before, and what was answered.
 func TestTheTrainedGateSeesTheConversation(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
 	var seen [][]Earlier
@@ -392,6 +400,7 @@ func (w watching) Judge(in LocalInput) (respond, sure bool) {
 }
 
 func TestQuietCountsMessagesOfAllProcesses(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
 	set.QuietMessages, set.QuietPer = 3, 10*time.Minute
@@ -418,6 +427,7 @@ func TestQuietCountsMessagesOfAllProcesses(t *testing.T) {
 
 // A message is skipped only when that is stored.
 func TestStateThatIsAway(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	m := says("SKIP")
 	set := settings(m)
@@ -438,6 +448,7 @@ func TestStateThatIsAway(t *testing.T) {
 }
 
 func TestABucketThatIsDeletedIsMadeAgain(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
 	set.History = 3
@@ -481,6 +492,7 @@ func (b broken) Decide(ctx context.Context, d state.Decision) (state.Decision, b
 }
 
 func TestADecisionThatCannotBeStoredResponds(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	away := errors.New("away")
 	for i, row := range []struct {
@@ -509,6 +521,7 @@ func TestADecisionThatCannotBeStoredResponds(t *testing.T) {
 // A process that dies between the two writes of a skip leaves nothing behind that
 // the next turn is told.
 func TestACrashBeforeTheDecision(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	s := store(t, ns)
 	now := time.Now()
@@ -527,6 +540,7 @@ func TestACrashBeforeTheDecision(t *testing.T) {
 
 // A handler that was left out has let the message through.
 func TestALateDecisionIsNotASkip(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	release := make(chan struct{})
 	g := process(t, ns, settings(&scripted{answer: func(context.Context, provider.Request) (string, error) {
@@ -549,6 +563,7 @@ func TestALateDecisionIsNotASkip(t *testing.T) {
 }
 
 func TestTextsAreRedactedAndBounded(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	m := says("SKIP")
 	set := settings(m)
@@ -579,6 +594,7 @@ func TestTextsAreRedactedAndBounded(t *testing.T) {
 }
 
 func TestDecisionsAreLoggedWithoutTexts(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	for _, logs := range []bool{true, false} {
 		var out bytes.Buffer
@@ -593,6 +609,7 @@ func TestDecisionsAreLoggedWithoutTexts(t *testing.T) {
 }
 
 func TestMetricsPassTheLinter(t *testing.T) {
+	t.Parallel()
 	r := prometheus.NewRegistry()
 	NewMetrics(r)
 	problems, err := testutil.GatherAndLint(r)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestUserMessage(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("語", 201)
 	for _, row := range []struct {
 		name    string
@@ -62,6 +63,7 @@ func TestUserMessage(t *testing.T) {
 }
 
 func TestSystemPrompt(t *testing.T) {
+	t.Parallel()
 	marks := []state.Mark{
 		{Group: "other", Text: "elsewhere", Verdict: state.Skip},
 		{Group: groupKey, Text: "newest here", Verdict: state.Respond},
@@ -105,6 +107,7 @@ func FuzzUserMessage(f *testing.F) {
 }
 
 func TestBlock(t *testing.T) {
+	t.Parallel()
 	require.Empty(t, Block(nil))
 	require.Equal(t, payload.UntrustedHeader+`
 <skipped-messages>
@@ -130,6 +133,7 @@ func FuzzBlock(f *testing.F) {
 }
 
 func TestUntold(t *testing.T) {
+	t.Parallel()
 	messages := func(texts ...string) (out []state.Decision) {
 		for _, s := range texts {
 			out = append(out, state.Decision{Text: s})

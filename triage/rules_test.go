@@ -30,6 +30,7 @@ func rule(s *Settings, m Message) (Reason, bool) {
 }
 
 func TestRules(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name   string
 		set    Settings
@@ -79,6 +80,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestCapturedMessages(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile("../testdata/openclaw/before_dispatch.json")
 	require.NoError(t, err)
 	var samples []struct {
@@ -99,6 +101,7 @@ func TestCapturedMessages(t *testing.T) {
 }
 
 func TestQuietGroups(t *testing.T) {
+	t.Parallel()
 	m := message("what is for lunch")
 	said := func(ages ...time.Duration) (out []state.Said) {
 		for _, age := range ages {
@@ -135,6 +138,7 @@ func TestQuietGroups(t *testing.T) {
 }
 
 func TestAnswers(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name, answer string
 		skip         bool // without scores

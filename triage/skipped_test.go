@@ -59,6 +59,7 @@ func turn(run string) payload.Context {
 }
 
 func TestTheNextTurnIsToldOnce(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
 	set.Recall = 3
@@ -79,6 +80,7 @@ func TestTheNextTurnIsToldOnce(t *testing.T) {
 }
 
 func TestTurnsThatAreNotTold(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
 	g := process(t, ns, set)
@@ -114,6 +116,7 @@ func TestTurnsThatAreNotTold(t *testing.T) {
 }
 
 func TestWhatTheTranscriptHoldsIsNotTold(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
 	g := process(t, ns, set)
@@ -126,6 +129,7 @@ func TestWhatTheTranscriptHoldsIsNotTold(t *testing.T) {
 
 // What is not given is put back.
 func TestATurnThatIsLeftOutIsToldNothing(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
 	ask(t, process(t, ns, set), event("m1", "lunch at noon"))

@@ -13,6 +13,7 @@ import (
 
 // The server may stop between the first and the second connection of a process.
 func TestSecondConnectionWaitsForServer(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, &server.Options{})
 	port := ns.Addr().(*net.TCPAddr).Port
 	b, err := Open(t.Context(), Options{URL: ns.ClientURL(), Wait: true, Log: quiet})

@@ -57,6 +57,7 @@ func eventsOf(t testing.TB, js jetstream.JetStream) jetstream.Stream {
 }
 
 func TestConcurrentProcessesShareOneServer(t *testing.T) {
+	t.Parallel()
 	dir, port := t.TempDir(), porttest.Free(t)
 	buses := make([]*Bus, 5)
 	var started sync.WaitGroup
@@ -88,6 +89,7 @@ func TestConcurrentProcessesShareOneServer(t *testing.T) {
 }
 
 func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
 	t.Run("address of another program", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -128,6 +130,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func TestRandomPortJoinsServerOfDataDirectory(t *testing.T) {
+	t.Parallel()
 	o := Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: quiet}
 	first, err := Open(t.Context(), o)
 	require.NoError(t, err)
@@ -159,6 +162,7 @@ func (a *attempts) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestOpenWaitsForAnExternalServer(t *testing.T) {
+	t.Parallel()
 	port := porttest.Free(t)
 	log := &attempts{Handler: slog.DiscardHandler, failed: make(chan struct{}, 2)}
 	type result struct {
@@ -191,6 +195,7 @@ func TestOpenWaitsForAnExternalServer(t *testing.T) {
 }
 
 func TestCheckJetStreamNamesTheCause(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, &server.Options{})
 	b, err := Open(t.Context(), Options{URL: ns.ClientURL(), Log: quiet})
 	require.NoError(t, err)
@@ -207,12 +212,14 @@ func client(t testing.TB, b *Bus) *nats.Conn {
 }
 
 func TestRedactHidesSecrets(t *testing.T) {
+	t.Parallel()
 	require.Equal(t, "nats://xxxxx@h:1,nats://h2:2", redact("nats://u:p@h:1, nats://h2:2"))
 }
 
 // The process that runs the server may end after it was found and before it is
 // joined.
 func TestOpenReplacesServerThatStopsBeforeJoin(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() {

@@ -59,6 +59,7 @@ func seed(t *testing.T) (file, public string) {
 }
 
 func TestAuthentication(t *testing.T) {
+	t.Parallel()
 	ours, theirs := tlstest.New(t), tlstest.New(t)
 	cert, key := ours.Issue("server", "127.0.0.1")
 	tls := fmt.Sprintf("cert_file: %q, key_file: %q, ca_file: %q", cert, key, ours.File)
@@ -142,6 +143,7 @@ func credentials(t *testing.T, account nkeys.KeyPair, expires time.Time) string 
 }
 
 func TestCredentials(t *testing.T) {
+	t.Parallel()
 	operator, err := nkeys.CreateOperator()
 	require.NoError(t, err)
 	operatorKey, err := operator.PublicKey()
@@ -181,6 +183,7 @@ func TestCredentials(t *testing.T) {
 }
 
 func TestMissingPermissionIsNamed(t *testing.T) {
+	t.Parallel()
 	const look = `"$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.CONSUMER.INFO.*.*"`
 	conf := func(publish, subscribe string) string {
 		return `jetstream: enabled, authorization { users: [
@@ -223,6 +226,7 @@ func TestMissingPermissionIsNamed(t *testing.T) {
 }
 
 func TestEmbeddedServerAcceptsItsProcess(t *testing.T) {
+	t.Parallel()
 	authority := tlstest.New(t)
 	cert, key := authority.Issue("server", "127.0.0.1")
 	tls := fmt.Sprintf("tls { cert_file: %q, key_file: %q, ca_file: %q, verify_and_map: true }\n", cert, key, authority.File)

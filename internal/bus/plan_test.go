@@ -17,6 +17,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestStreamDifferences(t *testing.T) {
+	t.Parallel()
 	l := testLayout()
 	now := time.Date(2026, 5, 18, 12, 0, 0, 0, time.UTC)
 	holds := jetstream.StreamState{Msgs: 3, Bytes: 32 << 20, FirstTime: now.Add(-30 * time.Minute)}
@@ -92,6 +93,7 @@ func TestStreamDifferences(t *testing.T) {
 }
 
 func TestDurableDifferences(t *testing.T) {
+	t.Parallel()
 	l := testLayout()
 	now := time.Now()
 	for _, row := range []struct {
@@ -145,6 +147,7 @@ func TestDurableDifferences(t *testing.T) {
 }
 
 func TestFilteredDurableDifferences(t *testing.T) {
+	t.Parallel()
 	l := testLayout()
 	want := l.durable(Durable{Name: "some", Hooks: []string{"agent_end", "session_end"}})
 	require.Equal(t, []string{"openclaw.event.agent_end.>", "openclaw.event.session_end.>"}, want.FilterSubjects)
@@ -177,6 +180,7 @@ func TestFilteredDurableDifferences(t *testing.T) {
 }
 
 func TestApply(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	l := testLayout()
 	ctx := t.Context()
@@ -243,6 +247,7 @@ func TestApply(t *testing.T) {
 }
 
 func TestApplyMakesDurableUsable(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	l := testLayout()
 	_, err := b.JS.CreateStream(t.Context(), l.eventStream())
@@ -285,6 +290,7 @@ func TestApplyMakesDurableUsable(t *testing.T) {
 }
 
 func TestApplyNeverRecreates(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	l := testLayout()
 	s, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{Name: l.Stream, Subjects: []string{l.Prefix.Events()}, Storage: jetstream.MemoryStorage, MaxAge: 2 * time.Hour})
@@ -306,6 +312,7 @@ func TestApplyNeverRecreates(t *testing.T) {
 }
 
 func TestSubjectDifferenceLeavesNoOverlap(t *testing.T) {
+	t.Parallel()
 	p := subjects.Prefix("openclaw")
 	for _, row := range []struct {
 		name string

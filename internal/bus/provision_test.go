@@ -22,6 +22,7 @@ import (
 )
 
 func TestCheckRequests(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name     string
 		subjects []string
@@ -50,6 +51,7 @@ func TestCheckRequests(t *testing.T) {
 }
 
 func TestProvisionKeepsExistingResources(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	l := testLayout()
 	own := l.eventStream()
@@ -73,6 +75,7 @@ func TestProvisionKeepsExistingResources(t *testing.T) {
 }
 
 func TestProvisionRejectsUnusableResources(t *testing.T) {
+	t.Parallel()
 	durable := jetstream.ConsumerConfig{Durable: "intent-hint", AckPolicy: jetstream.AckExplicitPolicy}
 	for _, row := range []struct {
 		name   string
@@ -117,6 +120,7 @@ func TestProvisionRejectsUnusableResources(t *testing.T) {
 }
 
 func TestProvisionWarnings(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	l := testLayout()
 	_, err := b.JS.CreateStream(t.Context(), jetstream.StreamConfig{
@@ -140,6 +144,7 @@ func TestProvisionWarnings(t *testing.T) {
 }
 
 func TestProvisionCreatesDurableOfEachSink(t *testing.T) {
+	t.Parallel()
 	b, l := openTest(t), testLayout()
 	l.More = []Durable{{Name: "groups", Hooks: []string{"message_received", "message_sent"}, Description: "of groups"}}
 	warnings, err := Provision(t.Context(), b.JS, l)
@@ -159,6 +164,7 @@ func TestProvisionCreatesDurableOfEachSink(t *testing.T) {
 
 // Each process asks for another age.
 func TestConcurrentProvisioning(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name     string
 		replicas int
@@ -228,6 +234,7 @@ func provisionPatiently(ctx context.Context, js jetstream.JetStream, l Layout) e
 }
 
 func TestProvisionWithoutPermissions(t *testing.T) {
+	t.Parallel()
 	least := &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{
 			"$JS.API.CONSUMER.INFO.OPENCLAW_EVENTS.intent-hint", "$JS.API.CONSUMER.MSG.NEXT.OPENCLAW_EVENTS.intent-hint", "$JS.ACK.>", "openclaw.dlq.>",
@@ -289,6 +296,7 @@ func TestProvisionWithoutPermissions(t *testing.T) {
 // The stand-ins are a server that refuses the field of atomic batches and one that
 // ignores it.
 func TestOlderServers(t *testing.T) {
+	t.Parallel()
 	t.Run("strict", func(t *testing.T) {
 		js := natstest.JetStream(t, natstest.Start(t, &server.Options{}))
 		var asked atomic.Int32
@@ -342,6 +350,7 @@ func TestOlderServers(t *testing.T) {
 }
 
 func TestMaxAgeBoundsDuplicateWindow(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	l := testLayout()
 	l.MaxAge = time.Second
@@ -351,6 +360,7 @@ func TestMaxAgeBoundsDuplicateWindow(t *testing.T) {
 }
 
 func TestTooManyReplicasAreTemporaryInCluster(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts a cluster")
 	}
@@ -369,6 +379,7 @@ func TestTooManyReplicasAreTemporaryInCluster(t *testing.T) {
 
 // A stream reserves its whole size when it is created.
 func TestInsufficientStorageNamesTheSetting(t *testing.T) {
+	t.Parallel()
 	conf := filepath.Join(t.TempDir(), "nats.conf")
 	require.NoError(t, os.WriteFile(conf, []byte("listen: \"127.0.0.1:-1\"\njetstream { store_dir: \"here\", max_file_store: 32MB }\n"), 0o600))
 	b, err := Open(t.Context(), Options{Embedded: natsserver.Options{ConfFile: conf, DataDir: t.TempDir()}, Log: quiet})

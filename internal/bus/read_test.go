@@ -15,6 +15,7 @@ import (
 
 // A pull that the server never gets is asked again.
 func TestReadStreamAsksAgain(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	// The first pull goes to a subject of the same length on which nobody answers.
 	_, err := natstest.Connect(t, ns).Subscribe("$XX.>", func(*nats.Msg) {})

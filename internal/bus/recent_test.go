@@ -13,6 +13,7 @@ import (
 )
 
 func TestRecentEvents(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	for i := range 3 {
@@ -32,6 +33,7 @@ func TestRecentEvents(t *testing.T) {
 }
 
 func TestRecentEventsAfterFlood(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	const turns, others = learnedEvents/4 + 1, learnedEvents - 10

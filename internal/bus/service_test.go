@@ -40,6 +40,7 @@ func startService(t *testing.T, b *Bus, answer func(context.Context, Request) Re
 }
 
 func TestUnhandledHooksHaveNoResponder(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })
 	nc := client(t, b)
@@ -51,6 +52,7 @@ func TestUnhandledHooksHaveNoResponder(t *testing.T) {
 
 // Each endpoint has its own bound.
 func TestSlowEndpointDoesNotDelayOthers(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	gate := make(chan struct{})
 	s := startEndpoints(t, b,
@@ -87,6 +89,7 @@ func TestSlowEndpointDoesNotDelayOthers(t *testing.T) {
 
 // A gateway at its own bound leaves room for the others.
 func TestBoundPerCaller(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	gate := make(chan struct{})
 	var begun sync.WaitGroup
@@ -121,6 +124,7 @@ func TestBoundPerCaller(t *testing.T) {
 }
 
 func TestGate(t *testing.T) {
+	t.Parallel()
 	bound := Bound{Requests: 3, Bytes: 100, PerCaller: 2, PerCallerBytes: 60}
 	type entry struct {
 		caller string
@@ -156,6 +160,7 @@ func TestGate(t *testing.T) {
 // Requests wait in the client's buffer and for their answer. Other services and
 // subscriptions of the connection continue.
 func TestStopAnswersPendingRequests(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	gate := make(chan struct{})
 	s := startService(t, b, func(context.Context, Request) Reply {
@@ -203,6 +208,7 @@ func TestStopAnswersPendingRequests(t *testing.T) {
 }
 
 func TestStopEndsWithContext(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	gate, begun := make(chan struct{}), make(chan struct{})
 	s := startService(t, b, func(context.Context, Request) Reply { close(begun); <-gate; return Reply{Body: []byte("{}")} })
@@ -215,6 +221,7 @@ func TestStopEndsWithContext(t *testing.T) {
 }
 
 func TestRepliesGoToInboxesOnly(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	asked := make(chan struct{}, 10)
@@ -235,6 +242,7 @@ func TestRepliesGoToInboxesOnly(t *testing.T) {
 }
 
 func TestServiceAnswers(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	requests := make(chan Request, 8)
 	startService(t, b, func(_ context.Context, r Request) Reply {
@@ -277,6 +285,7 @@ func TestServiceAnswers(t *testing.T) {
 }
 
 func TestRequester(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct{ name, reply, want string }{
 		{"one inbox for all", "_INBOX.conn.token", "_INBOX.conn"},
 		{"an inbox each", "_INBOX.token", "_INBOX"},
@@ -289,6 +298,7 @@ func TestRequester(t *testing.T) {
 }
 
 func TestTooLargeReply(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: make([]byte, b.NC.MaxPayload()+1)} })
 	reply, err := client(t, b).Request("openclaw.request.before_prompt_build.main", nil, time.Minute)
@@ -301,6 +311,7 @@ func TestTooLargeReply(t *testing.T) {
 }
 
 func TestTimeoutHeader(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name, header string
 		want         time.Duration

@@ -29,6 +29,7 @@ func leave(t *testing.T, srv, b *Bus) {
 }
 
 func TestServiceStopsWithoutServer(t *testing.T) {
+	t.Parallel()
 	srv, b := apart(t)
 	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: []byte("{}")} })
 	leave(t, srv, b)
@@ -40,6 +41,7 @@ func TestServiceStopsWithoutServer(t *testing.T) {
 // Requests that the client has received before the server went away are answered
 // while Stop waits for earlier ones.
 func TestBufferedRequestsAreAnsweredDuringStopWithoutServer(t *testing.T) {
+	t.Parallel()
 	srv, b := apart(t)
 	held, answering := make(chan struct{}), make(chan struct{}, 1)
 	s := startService(t, b, func(context.Context, Request) Reply {

@@ -118,6 +118,7 @@ func TestServersOfOtherDirectoriesAreNotStartedAgain(t *testing.T) {
 }
 
 func TestAnotherSystemsServerIsNotUsed(t *testing.T) {
+	t.Parallel()
 	o := &server.Options{Host: "127.0.0.1", Port: porttest.Free(t), JetStream: true, NoLog: true, NoSigs: true}
 	start := func(id string) (stop func()) {
 		o := o.Clone()
@@ -160,6 +161,7 @@ func TestAnotherSystemsServerIsNotUsed(t *testing.T) {
 // A server without JetStream cannot tell whose it is. It is asked again until
 // it can.
 func TestAServerThatCannotTellIsAskedAgain(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	named(t, b, "theirs")
 	far, err := Open(t.Context(), Options{URL: b.URL(), Wait: true, Log: quiet})
@@ -173,6 +175,7 @@ func TestAServerThatCannotTellIsAskedAgain(t *testing.T) {
 }
 
 func TestIdentityIsWrittenBesideOtherMetadata(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	config := stream.CachedInfo().Config
@@ -204,6 +207,7 @@ func TestIdentityIsWrittenBesideOtherMetadata(t *testing.T) {
 func dialed(o *server.Options) string { return net.JoinHostPort(o.Host, strconv.Itoa(o.Port)) }
 
 func TestPlanNamesASystemWithoutAName(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	layout := testLayout()
@@ -234,6 +238,7 @@ func TestPlanNamesASystemWithoutAName(t *testing.T) {
 
 // Processes that find a stream without a name may name it at the same moment.
 func TestProcessesNameAStreamAlike(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	names := make([]System, 4)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	js := natstest.JetStream(t, natstest.Start(t, nil))
 	layout := Layout{Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "OPENCLAW_EVENTS", MaxBytes: 1 << 20}
 	_, err := Provision(t.Context(), js, layout)

@@ -42,6 +42,7 @@ func bury(t *testing.T, b *bus.Bus, hook, subject, msgID, body string) uint64 {
 }
 
 func TestDeadLetterSelections(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	require.Empty(t, lettersOf(t, b, Selection{}), "a missing stream")
 	provisionTest(t, b)
@@ -90,6 +91,7 @@ func TestDeadLetterSelections(t *testing.T) {
 }
 
 func TestReplayedLetterIsSameEvent(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	l := testLayout()
@@ -181,6 +183,7 @@ func TestReplayedLetterIsSameEvent(t *testing.T) {
 }
 
 func TestLetterStaysUntilStored(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	l := testLayout()

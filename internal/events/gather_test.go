@@ -9,6 +9,7 @@ import (
 )
 
 func TestGathererCollectsSessionAndLetsItRest(t *testing.T) {
+	t.Parallel()
 	start := time.Unix(1763680000, 0)
 	g := newGatherer[int](start, rest)
 	at := func(ms float64) time.Time { return start.Add(time.Duration(ms * float64(time.Millisecond))) }
@@ -50,6 +51,7 @@ func TestGathererCollectsSessionAndLetsItRest(t *testing.T) {
 }
 
 func TestGathererInAHurry(t *testing.T) {
+	t.Parallel()
 	start := time.Unix(1763680000, 0)
 	g := newGatherer[int](start, rest)
 	g.add("a", 1, start)
@@ -70,6 +72,7 @@ func TestGathererInAHurry(t *testing.T) {
 }
 
 func TestRest(t *testing.T) {
+	t.Parallel()
 	require.Equal(t, minRest, rest(0))
 	require.Equal(t, 300*time.Millisecond, rest(3*time.Millisecond))
 	require.Equal(t, maxRest, rest(time.Minute))

@@ -16,6 +16,7 @@ import (
 )
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	m := NewMetrics(registry)
 	for range 3 {
@@ -61,6 +62,7 @@ intenthint_redeliveries_total{hook="after_tool_call",sink="sessions"} 1
 
 // An alert must see the first dead letter as an increase.
 func TestSinksHaveSeriesFromTheStart(t *testing.T) {
+	t.Parallel()
 	known := len(subjects.Observations()) + 1 // and "other"
 	m := newMetrics()
 	m.Expect("sessions", nil)
@@ -81,6 +83,7 @@ func TestSinksHaveSeriesFromTheStart(t *testing.T) {
 }
 
 func TestMetricsShowWhetherEventsAreApplied(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	m, store := newMetrics(), &sinkTest{}
@@ -109,6 +112,7 @@ func TestMetricsShowWhetherEventsAreApplied(t *testing.T) {
 }
 
 func TestMetricsOfTheStreams(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	m, l := newMetrics(), testLayout()
 	measured := func() [3]float64 {

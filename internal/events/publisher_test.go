@@ -58,6 +58,7 @@ func upTo(n int) []string {
 }
 
 func TestPublisherSendsOnceAndInOrder(t *testing.T) {
+	t.Parallel()
 	const n = 2000
 	for name, atomic := range map[string]bool{"in batches": true, "to a stream without batches": false} {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +85,7 @@ func TestPublisherSendsOnceAndInOrder(t *testing.T) {
 }
 
 func TestPublisherRetriesUntilStreamExists(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	c := newMetrics()
 	p, err := NewPublisher(b.NC, c, quiet)
@@ -101,6 +103,7 @@ func TestPublisherRetriesUntilStreamExists(t *testing.T) {
 // After a lost acknowledgement the server refuses the repeated batch as a whole.
 // Its new messages must not be lost.
 func TestPublisherSendsPartlyStoredBatch(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	for _, i := range []int{3, 5} {
@@ -125,6 +128,7 @@ func TestPublisherSendsPartlyStoredBatch(t *testing.T) {
 }
 
 func TestPublisherDropsOldestAndStopsInTime(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	log, metrics := &lines{}, newMetrics()
 	p, err := NewPublisher(b.NC, metrics, slog.New(slog.NewTextHandler(log, nil)))
@@ -166,6 +170,7 @@ func silent(t *testing.T) (nc *nats.Conn, received *atomic.Int32) {
 }
 
 func TestPublisherRetriesAfterAckTimeout(t *testing.T) {
+	t.Parallel()
 	c := newMetrics()
 	nc, received := silent(t)
 	p, err := newPublisher(nc, c, quiet, 1, 50*time.Millisecond)
@@ -181,6 +186,7 @@ func TestPublisherRetriesAfterAckTimeout(t *testing.T) {
 // A stream that takes nothing is noticed within five seconds, a stop does not
 // wait for it, and what is lost is counted.
 func TestPublisherNoticesAStalledStream(t *testing.T) {
+	t.Parallel()
 	nc, _ := silent(t)
 	p, err := newPublisher(nc, newMetrics(), quiet, 1, time.Second)
 	require.NoError(t, err)
@@ -194,6 +200,7 @@ func TestPublisherNoticesAStalledStream(t *testing.T) {
 }
 
 func TestPublisherRecoversFromAStalledStream(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	p, err := newPublisher(b.NC, newMetrics(), quiet, 1, time.Second)
 	require.NoError(t, err)
@@ -208,6 +215,7 @@ func TestPublisherRecoversFromAStalledStream(t *testing.T) {
 
 // A long outbox that leaves in batches is not stalled.
 func TestPublisherBatchesAreProgress(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	p, err := NewPublisher(b.NC, newMetrics(), quiet)
@@ -223,6 +231,7 @@ func TestPublisherBatchesAreProgress(t *testing.T) {
 }
 
 func TestPublisherStopsWithoutAcknowledgements(t *testing.T) {
+	t.Parallel()
 	nc, _ := silent(t)
 	p, err := newPublisher(nc, newMetrics(), quiet, 1, time.Hour)
 	require.NoError(t, err)
@@ -278,6 +287,7 @@ func BenchmarkPublisher(b *testing.B) {
 }
 
 func TestPublisherSubscribesAtOnce(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	before := b.NC.NumSubscriptions()
 	p, err := NewPublisher(b.NC, newMetrics(), quiet)

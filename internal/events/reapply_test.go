@@ -43,6 +43,7 @@ func (a *applied) handler() Handler[string] {
 }
 
 func TestReapplyContinuesAfterPanic(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	for _, text := range []string{"ill/1", "well/1", "unread/1", "well/2"} {
@@ -69,6 +70,7 @@ func TestReapplyContinuesAfterPanic(t *testing.T) {
 }
 
 func TestReapplyRange(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	const n = 20
@@ -115,6 +117,7 @@ func TestReapplyRange(t *testing.T) {
 }
 
 func TestReapplyContinuesAfterFailedSession(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	for _, text := range []string{"a/1", "b/2", "b/3"} {
@@ -143,6 +146,7 @@ func TestReapplyContinuesAfterFailedSession(t *testing.T) {
 }
 
 func TestWhere(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	before, err := Where(t.Context(), b.JS, testLayout())

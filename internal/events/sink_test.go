@@ -34,6 +34,7 @@ func decodeText(_, _ string, data []byte) (Event[string], error) {
 }
 
 func TestSinkAppliesEventsBySession(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	var (
@@ -82,6 +83,7 @@ func TestSinkAppliesEventsBySession(t *testing.T) {
 }
 
 func TestDeadLetterOfUnknownHook(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	c := newMetrics()
@@ -98,6 +100,7 @@ func TestDeadLetterOfUnknownHook(t *testing.T) {
 }
 
 func TestSlowEventsAreNotRedelivered(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes the seconds of a slow store")
 	}
@@ -139,6 +142,7 @@ func TestSlowEventsAreNotRedelivered(t *testing.T) {
 }
 
 func TestPanicInDecodeMakesDeadLetter(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	c := newMetrics()
@@ -153,6 +157,7 @@ func TestPanicInDecodeMakesDeadLetter(t *testing.T) {
 }
 
 func TestStuckLoopFailsCheck(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	decoding, goOn := make(chan struct{}), make(chan struct{})
@@ -178,6 +183,7 @@ func TestStuckLoopFailsCheck(t *testing.T) {
 }
 
 func TestFailingDeadLettersDoNotDelayEvents(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	require.NoError(t, b.JS.DeleteStream(t.Context(), testLayout().DeadLetterStream()))
@@ -260,6 +266,7 @@ type passing struct{ error }
 func (passing) Temporary() bool { return true }
 
 func TestStoreFailureLosesNoEvent(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		fault error
 		check bool
@@ -301,6 +308,7 @@ func TestStoreFailureLosesNoEvent(t *testing.T) {
 }
 
 func TestDeletedDurableIsRecreated(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	c := newMetrics()
@@ -327,6 +335,7 @@ func TestDeletedDurableIsRecreated(t *testing.T) {
 
 // Another user may have created the streams and the durable.
 func TestSinkWithMinimalPermissions(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, &server.Options{
 		JetStream: true,
 		Users: []*server.User{

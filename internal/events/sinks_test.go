@@ -19,6 +19,7 @@ import (
 )
 
 func TestSinkOptions(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
 	for _, row := range []struct {
@@ -95,6 +96,7 @@ func (s *sinkTest) handler() Handler[string] {
 
 // A failing sink does not affect another sink of the stream.
 func TestSinksAreIndependent(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	l := testLayout()
 	l.More = []bus.Durable{{Name: "groups", Hooks: []string{"agent_end"}}}
@@ -194,6 +196,7 @@ func TestSinksAreIndependent(t *testing.T) {
 }
 
 func TestReplayedLetterReachesEverySink(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	l := testLayout()
 	l.More = []bus.Durable{{Name: "groups"}}
@@ -239,6 +242,7 @@ func TestReplayedLetterReachesEverySink(t *testing.T) {
 // A backlog beyond the bound on held events is applied without rests, in large
 // writes, also while one of the writes is slow.
 func TestSessionsDoNotRestWithFullBacklog(t *testing.T) {
+	t.Parallel()
 	b := openTest(t)
 	stream := provisionTest(t, b)
 	const sessions, events = 20, 3 * heldEvents

@@ -32,6 +32,7 @@ func leave(t *testing.T, srv, b *bus.Bus) {
 
 // A stopped server cannot end a pull.
 func TestSinkStopsWithoutServer(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name  string
 		after bool

@@ -15,6 +15,7 @@ import (
 )
 
 func TestRetiredTurns(t *testing.T) {
+	t.Parallel()
 	const limit = 3
 	dir := t.TempDir()
 	s := open(t, dir, limit)
@@ -99,6 +100,7 @@ func TestRetiredTurns(t *testing.T) {
 }
 
 func TestCrashBetweenHistoryAndSessionFileLosesNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, 1)
 	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1))

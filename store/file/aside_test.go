@@ -62,6 +62,7 @@ func (s *spoilable) write(t *testing.T, name, content string) {
 }
 
 func TestCorruptLinesAreSetAside(t *testing.T) {
+	t.Parallel()
 	cut := func(n int) func(string) string { return func(s string) string { return s[:len(s)-n] } }
 	spoils := map[string]func(string) string{
 		"emptied":               func(string) string { return "" },
@@ -115,6 +116,7 @@ func TestCorruptLinesAreSetAside(t *testing.T) {
 
 // Events that have left the stream exist only in the file.
 func TestReadableLinesAreKept(t *testing.T) {
+	t.Parallel()
 	s := newSpoilable(t)
 	history := strings.Replace(s.read(t, "s.history.jsonl"), `{"runId":"r1"`, `{"runId":r1"`, 1)
 	s.write(t, "s.history.jsonl", history)
@@ -137,6 +139,7 @@ func TestReadableLinesAreKept(t *testing.T) {
 
 // Retries of a failing repair must not fill the disk.
 func TestFailedRepairLeavesNoFiles(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"s.history.jsonl", "s.pending"} {
 		t.Run(name, func(t *testing.T) {
 			s := newSpoilable(t)
@@ -163,6 +166,7 @@ func TestFailedRepairLeavesNoFiles(t *testing.T) {
 // The last line of a turn is lost, and the line before it has a fact that has
 // since moved to another turn.
 func TestEarlierLineOfATurnLosesMovedFacts(t *testing.T) {
+	t.Parallel()
 	earlier := storetest.Begin("s", "r1", 50)
 	earlier.ID = "earlier"
 	for name, late := range map[string]store.Fact{
@@ -191,6 +195,7 @@ func TestEarlierLineOfATurnLosesMovedFacts(t *testing.T) {
 }
 
 func TestCorruptSessionFileIsSetAside(t *testing.T) {
+	t.Parallel()
 	for name, content := range map[string]string{
 		"empty": "", "cut short": `{"sessionId":"s","current":{"runId":`, "an array": `[]`, "a string": `"x"`,
 		"current of another shape": `{"current":"x","history":[]}`, "history of another shape": `{"history":{}}`,
@@ -232,6 +237,7 @@ func TestCorruptSessionFileIsSetAside(t *testing.T) {
 }
 
 func TestForeignSessionFileIsContinued(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, 200)
 	foreign := `{
@@ -249,6 +255,7 @@ func TestForeignSessionFileIsContinued(t *testing.T) {
 }
 
 func TestBadSessionDoesNotAffectOthers(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{
 		"link to itself": func(path string) error { return os.Symlink(path, path) },
 	} {

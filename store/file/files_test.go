@@ -20,6 +20,7 @@ import (
 )
 
 func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "deep", "sessions")
 	s := open(t, dir, 0)
 	apply(t, s, storetest.Begin("s", "r1", 0))
@@ -36,6 +37,7 @@ func TestFilesArePrivate(t *testing.T) {
 }
 
 func TestNothingIsWrittenOutsideTheDirectory(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	dir := filepath.Join(root, "a", "b", "sessions")
 	s := open(t, dir, 0)
@@ -54,6 +56,7 @@ func TestNothingIsWrittenOutsideTheDirectory(t *testing.T) {
 }
 
 func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, 1)
 	facts := []store.Fact{
@@ -83,6 +86,7 @@ func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {
 }
 
 func TestStoreWorksWithoutACache(t *testing.T) {
+	t.Parallel()
 	s, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 1, CacheBytes: 1})
 	require.NoError(t, err)
 	for i := range int64(5) {
@@ -99,6 +103,7 @@ func TestStoreWorksWithoutACache(t *testing.T) {
 }
 
 func TestFailedApplyIsRetriedAsAWhole(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, 0)
 	apply(t, s, storetest.Begin("s", "r0", 0))
@@ -115,6 +120,7 @@ func TestFailedApplyIsRetriedAsAWhole(t *testing.T) {
 }
 
 func TestDirectoryMayVanish(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s := open(t, dir, 0)
 	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1))
@@ -134,6 +140,7 @@ func TestDirectoryMayVanish(t *testing.T) {
 }
 
 func TestCheckReportsAnUnwritableStore(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s := open(t, dir, 0)
 	require.NoError(t, s.Check(t.Context()))
@@ -150,6 +157,7 @@ func TestCheckReportsAnUnwritableStore(t *testing.T) {
 }
 
 func TestSessionFileIsJSONWithAllArrays(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, 200)
 	apply(t, s, store.Fact{ID: "b", TS: 1, SessionKey: "k", Begin: &store.Begin{Input: "<x> & y"}})
@@ -164,6 +172,7 @@ func TestSessionFileIsJSONWithAllArrays(t *testing.T) {
 // An edit of a file is detected even if the size stays the same and the session
 // is no longer in memory.
 func TestEditedFileIsReadAgain(t *testing.T) {
+	t.Parallel()
 	s, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 5, CacheBytes: 1})
 	require.NoError(t, err)
 	apply := func(facts ...store.Fact) {

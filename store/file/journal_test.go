@@ -15,6 +15,7 @@ import (
 )
 
 func TestPendingFactsAreAJournal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, 200)
 	pending := filepath.Join(dir, "s.pending")
@@ -67,6 +68,7 @@ func TestPendingFactsAreAJournal(t *testing.T) {
 }
 
 func TestCrashBetweenSessionFileAndJournalRepeatsNothing(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, 200)
 	apply(t, s, storetest.Call("s", "r1", 1), storetest.Call("s", "", 2))
@@ -82,6 +84,7 @@ func TestCrashBetweenSessionFileAndJournalRepeatsNothing(t *testing.T) {
 }
 
 func TestJournalOfAnotherProcessIsRead(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	a, b := open(t, dir, 200), open(t, dir, 200)
 	for i := range int64(40) {

@@ -32,6 +32,7 @@ func lostTokens(t *testing.T, s *Store) []string {
 
 // A process that dies after setting a session aside has recorded the loss.
 func TestSettingAsideRecordsALoss(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{
 		"garbage": func(path string) error { return os.WriteFile(path, []byte("]"), 0o600) },
 		"a directory": func(path string) error {
@@ -63,6 +64,7 @@ func TestSettingAsideRecordsALoss(t *testing.T) {
 // When the lock directory vanishes, two processes can hold the lock of a session
 // and one may overwrite the other.
 func TestSessionWithAVanishedLockIsLost(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s, err := Open(dir, store.Options{HistoryLimit: 5})
 	require.NoError(t, err)
@@ -87,6 +89,7 @@ func TestSessionWithAVanishedLockIsLost(t *testing.T) {
 
 // A lock on a file that was removed with its directory excludes no process.
 func TestVanishedLockIsTakenAgain(t *testing.T) {
+	t.Parallel()
 	// The store retries every millisecond, and may take the new lock before this
 	// test does.
 	for range 100 {
@@ -134,6 +137,7 @@ func lockVanishes(t *testing.T) bool {
 
 // A full disk during a repair loses no line, and failed attempts leave no files.
 func TestFullDiskDuringARepairLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, suffix := range []string{historySuffix, pendingSuffix} {
 		t.Run(suffix, func(t *testing.T) {
 			s, err := Open(t.TempDir(), store.Options{})
@@ -166,6 +170,7 @@ func TestFullDiskDuringARepairLosesNothing(t *testing.T) {
 }
 
 func TestPartialAppendIsUndone(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lines")
 	add := func(text string) *os.File {
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -186,6 +191,7 @@ func TestPartialAppendIsUndone(t *testing.T) {
 
 // A process that dies while setting lines aside has recorded the loss.
 func TestLossIsRecordedBeforeLinesAreSetAside(t *testing.T) {
+	t.Parallel()
 	for _, suffix := range []string{historySuffix, pendingSuffix} {
 		t.Run(suffix, func(t *testing.T) {
 			s, err := Open(t.TempDir(), store.Options{Now: func() time.Time { return time.UnixMilli(17) }})

@@ -23,6 +23,7 @@ import (
 // Applied facts survive a power loss, whatever part of the unsynced writes has
 // reached the disk, and redelivered facts change nothing.
 func TestPowerLossLosesNoAppliedFact(t *testing.T) {
+	t.Parallel()
 	seeds := 20
 	if testing.Short() {
 		seeds = 8

@@ -21,6 +21,7 @@ import (
 // Processes write to one store at the same time; every event is delivered to
 // two processes.
 func TestManyProcesses(t *testing.T) {
+	t.Parallel()
 	const processes, runs, calls = 3, 6, 10
 	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" {
 		var me int
@@ -76,6 +77,7 @@ func TestManyProcesses(t *testing.T) {
 // A process is killed while it writes. What it had reported as stored is there
 // once, and the next process continues.
 func TestKilledProcesses(t *testing.T) {
+	t.Parallel()
 	const kills = 5
 	if dir := os.Getenv("STORE_TEST_KILLED"); dir != "" {
 		s := open(t, dir, 1)
@@ -132,6 +134,7 @@ func TestKilledProcesses(t *testing.T) {
 }
 
 func TestWaitingForALockEndsWithTheContext(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, 0)
 	locks, err := filepath.Glob(filepath.Join(dir, ".locks", "*"))
@@ -156,6 +159,7 @@ func TestWaitingForALockEndsWithTheContext(t *testing.T) {
 }
 
 func TestWriteOfAnotherProcessIsSeen(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	a, b := open(t, dir, 200), open(t, dir, 200)
 	for i := range int64(60) {

@@ -17,6 +17,7 @@ import (
 // Whatever the directory holds of a removed session is gone: files set aside, and
 // earlier versions of its file that are kept for reuse.
 func TestRemoveLeavesNoText(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := file.Open(dir, store.Options{HistoryLimit: 1})
 	require.NoError(t, err)

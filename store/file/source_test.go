@@ -12,6 +12,7 @@ import (
 )
 
 func TestUnreadableSourceIsAnError(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := Open(dir, store.Options{})
 	require.NoError(t, err)
@@ -24,6 +25,7 @@ func TestUnreadableSourceIsAnError(t *testing.T) {
 }
 
 func TestOneProcessRebuilds(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	a, err := Open(dir, store.Options{})
 	require.NoError(t, err)
@@ -43,6 +45,7 @@ func TestOneProcessRebuilds(t *testing.T) {
 }
 
 func TestRebuildOfAVanishedDirectoryCannotFinish(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s, err := Open(dir, store.Options{})
 	require.NoError(t, err)

@@ -51,6 +51,7 @@ func TestReplacedFileIsReused(t *testing.T) {
 // A version of a session file that another process has open or has linked, as
 // backups with hard links do, is not overwritten.
 func TestVersionInUseIsNotOverwritten(t *testing.T) {
+	t.Parallel()
 	for name, use := range map[string]func(t *testing.T, path string) (read func() ([]byte, error)){
 		"opened": func(t *testing.T, path string) func() ([]byte, error) {
 			t.Helper()
@@ -88,6 +89,7 @@ func TestVersionInUseIsNotOverwritten(t *testing.T) {
 }
 
 func TestSparesOfDeadProcessesAreSwept(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s, err := Open(dir, store.Options{})
 	require.NoError(t, err)

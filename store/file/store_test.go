@@ -22,6 +22,7 @@ func open(t testing.TB, dir string, limit int) *file.Store {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(t *testing.T, limit int) []store.Store {
 		dir := t.TempDir()
 		return []store.Store{open(t, dir, limit), open(t, dir, limit), open(t, dir, limit)}

@@ -17,6 +17,7 @@ import (
 )
 
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	const age = time.Hour
 	now := time.Now()
 	dir := t.TempDir()

@@ -12,6 +12,7 @@ import (
 )
 
 func TestLeavingTurnsAreRead(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 1})
 	for n := range int64(3) {
@@ -34,6 +35,7 @@ func TestLeavingTurnsAreRead(t *testing.T) {
 // A late process must not overwrite a newer turn with an older one. A turn whose
 // retirement was interrupted is retired in its final state.
 func TestOfTwoRetirementsTheNewerTurnWins(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	opts := store.Options{HistoryLimit: 0}
 	s, late := open(t, js, opts), open(t, js, opts)

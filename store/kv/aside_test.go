@@ -18,6 +18,7 @@ import (
 )
 
 func TestCorruptSessionIsSetAside(t *testing.T) {
+	t.Parallel()
 	put := func(value string) func(*testing.T, jetstream.JetStream) {
 		return func(t *testing.T, js jetstream.JetStream) {
 			t.Helper()
@@ -111,6 +112,7 @@ func damageChunk(t *testing.T, js jetstream.JetStream, other bool) {
 }
 
 func TestSessionOfALaterVersionIsNotChanged(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 1})
 	_, err := js.Publish(t.Context(), "$KV.S.s", []byte("r{\"v\":2}\nsomething new"))
@@ -125,6 +127,7 @@ func TestSessionOfALaterVersionIsNotChanged(t *testing.T) {
 }
 
 func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 0})
 	for n := range int64(4) {
@@ -170,6 +173,7 @@ func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
 
 // A late process does not overwrite a turn that was set aside and rebuilt.
 func TestLateProcessDoesNotOverwriteARebuiltTurn(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	opts := store.Options{HistoryLimit: 0}
 	s := open(t, js, opts)
@@ -191,6 +195,7 @@ func TestLateProcessDoesNotOverwriteARebuiltTurn(t *testing.T) {
 }
 
 func TestCorruptLeavingTurnDoesNotAffectTheOthers(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 0})
 	apply(t, s, storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2))
@@ -213,6 +218,7 @@ func TestCorruptLeavingTurnDoesNotAffectTheOthers(t *testing.T) {
 }
 
 func TestKeyDeletedByAnOperatorIsNotFound(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 1})
 	apply(t, s, storetest.Begin("s", "r", 0))

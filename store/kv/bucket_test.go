@@ -20,6 +20,7 @@ import (
 )
 
 func TestStateOfADeletedBucketIsNotUsedInTheNext(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	opts := store.Options{HistoryLimit: 0}
 	late := open(t, js, opts)
@@ -50,6 +51,7 @@ func TestStateOfADeletedBucketIsNotUsedInTheNext(t *testing.T) {
 }
 
 func TestBucketJustCreatedByAnotherProcessIsFound(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	apply(t, open(t, js, store.Options{HistoryLimit: 1}), storetest.Begin("s", "r", 0))
 	late := open(t, &behind{js, 3}, store.Options{HistoryLimit: 1})
@@ -57,6 +59,7 @@ func TestBucketJustCreatedByAnotherProcessIsFound(t *testing.T) {
 }
 
 func TestBucketIsCreatedOnceOldFilesAreDeleted(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	_, err := kv.Open(t.Context(), &deleting{js, 1000}, bucket("S"), store.Options{})
 	require.ErrorContains(t, err, "error creating store", "the fault may be permanent")
@@ -64,6 +67,7 @@ func TestBucketIsCreatedOnceOldFilesAreDeleted(t *testing.T) {
 }
 
 func TestManyWritesAreRetriedWhileTheBucketIsMissing(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 5})
 	require.NoError(t, js.DeleteStream(t.Context(), "KV_S"))
@@ -82,6 +86,7 @@ func TestManyWritesAreRetriedWhileTheBucketIsMissing(t *testing.T) {
 
 // Facts are written again after a loss even if a process has them in memory.
 func TestFactsAreWrittenAgainAfterALoss(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	facts := []store.Fact{storetest.Begin("s", "r0", 0), storetest.Call("s", "r0", 1)}
 	for name, lose := range map[string]func(s, other *kv.Store){
@@ -111,6 +116,7 @@ func TestFactsAreWrittenAgainAfterALoss(t *testing.T) {
 }
 
 func TestExistingBucketIsNotChanged(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	_, err := js.CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "S", History: 5, Description: "mine", MaxValueSize: 4 << 10, Storage: jetstream.MemoryStorage})
 	require.NoError(t, err)
@@ -131,6 +137,7 @@ func TestExistingBucketIsNotChanged(t *testing.T) {
 }
 
 func TestUserWithoutCreatePermissionUsesAnExistingBucket(t *testing.T) {
+	t.Parallel()
 	permissions := &server.Permissions{
 		Publish:   &server.SubjectPermission{Deny: []string{"$JS.API.STREAM.CREATE.>", "$JS.API.STREAM.UPDATE.>", "$JS.API.INFO"}},
 		Subscribe: &server.SubjectPermission{Allow: []string{">"}},
@@ -156,6 +163,7 @@ func TestUserWithoutCreatePermissionUsesAnExistingBucket(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	ns := newServer(t, 0)
 	js := connect(t, ns)
 	s := open(t, js, store.Options{HistoryLimit: 1})

@@ -16,6 +16,7 @@ import (
 // Three replicas, and a process at each server: most are not connected to the
 // leader.
 func TestConformanceInACluster(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}

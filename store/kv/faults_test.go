@@ -198,6 +198,7 @@ func (d *deaf) PublishMsg(ctx context.Context, m *nats.Msg, opts ...jetstream.Pu
 }
 
 func TestConflictWithOnesOwnWriteKeepsItsChunks(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 8<<10))
 	process := &deaf{JetStream: js}
 	s, err := kv.Open(t.Context(), process, bucket("S"), store.Options{HistoryLimit: 200})

@@ -35,6 +35,7 @@ func chunks(all []string) (out []string) {
 }
 
 func TestLargeSessionIsSplitIntoChunks(t *testing.T) {
+	t.Parallel()
 	ns := newServer(t, 16<<10)
 	js := connect(t, ns)
 	opts := store.Options{HistoryLimit: 200}

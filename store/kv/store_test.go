@@ -14,6 +14,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for name, maxPayload := range map[string]int32{"usual messages": 0, "small messages": 4 << 10} {
 		t.Run(name, func(t *testing.T) {
 			ns := newServer(t, maxPayload)
@@ -68,6 +69,7 @@ func spoils(where func(store.Store) (jetstream.JetStream, string)) map[string]st
 }
 
 func TestStoreWorksWithoutACache(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 1, CacheBytes: 1})
 	for i := range int64(5) {
@@ -82,6 +84,7 @@ func TestStoreWorksWithoutACache(t *testing.T) {
 }
 
 func TestNewSessionIsWrittenWithoutReading(t *testing.T) {
+	t.Parallel()
 	ns := newServer(t, 0)
 	js, others := connect(t, ns), connect(t, ns)
 	s := open(t, js, store.Options{HistoryLimit: 1})
@@ -115,6 +118,7 @@ func TestNewSessionIsWrittenWithoutReading(t *testing.T) {
 }
 
 func TestNothingIsWrittenWhenNothingChanged(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	s := open(t, js, store.Options{HistoryLimit: 1})
 	facts := []store.Fact{storetest.Begin("s", "r0", 0), storetest.Begin("s", "r1", 1), storetest.Begin("s", "r2", 2), storetest.Call("s", "cron", 3)}

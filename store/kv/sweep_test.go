@@ -15,6 +15,7 @@ import (
 )
 
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	const keep = 24 * time.Hour
 	ns := newServer(t, 8<<10)
 	js := connect(t, ns)
@@ -91,6 +92,7 @@ func TestSweep(t *testing.T) {
 }
 
 func TestSweepKeepsASessionThatChanges(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	opts := store.Options{HistoryLimit: 0}
 	touching := open(t, js, opts)
@@ -115,6 +117,7 @@ func TestSweepKeepsASessionThatChanges(t *testing.T) {
 
 // A session that begins while an old one of its name is being removed is kept.
 func TestSweepKeepsASessionThatBeginsMeanwhile(t *testing.T) {
+	t.Parallel()
 	js := connect(t, newServer(t, 0))
 	now := time.Now()
 	opts := store.Options{HistoryLimit: 0, Now: func() time.Time { return now }}

@@ -29,6 +29,7 @@ func noise(n int) []byte {
 }
 
 func TestPack(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		data []byte
 		mark byte
@@ -51,6 +52,7 @@ func TestPack(t *testing.T) {
 }
 
 func TestInvalidValuesAreCorrupt(t *testing.T) {
+	t.Parallel()
 	for name, value := range map[string]string{
 		"empty": "", "unknown kind": "{}", "not compressed": "s\xff\xff\xff\xff\xff\xff", "cut short": string(pack(nil, bytes.Repeat([]byte("abc"), packFrom))[:20]),
 		"too large": "s\xff\xff\xff\xff\x0f", "strange names": "c../x\n*",
@@ -64,12 +66,14 @@ func TestInvalidValuesAreCorrupt(t *testing.T) {
 }
 
 func TestErrorOfATooLargeValue(t *testing.T) {
+	t.Parallel()
 	_, err := unpack([]byte("s\xff\xff\xff\xff\x0f"))
 	require.ErrorContains(t, err, "decompresses to 4294967295 bytes")
 	require.NotContains(t, err.Error(), "%!")
 }
 
 func TestHeadIsTheDocumentedFormat(t *testing.T) {
+	t.Parallel()
 	d := &store.Document{}
 	begin := store.Fact{ID: "e1", TS: 1763680000000, RunID: "r1", SessionID: "s", Begin: &store.Begin{Input: "hello"}}
 	d.Apply(begin)
@@ -97,6 +101,7 @@ func TestHeadIsTheDocumentedFormat(t *testing.T) {
 }
 
 func TestDecodeHead(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		data string
 		want error

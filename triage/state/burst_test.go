@@ -15,6 +15,7 @@ import (
 // Messages of one group that come at once to one process do not make each other
 // fail: each is one write.
 func TestABurstIsWrittenOnce(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	s := open(t, ns)
 	nc := natstest.Connect(t, ns)

@@ -58,6 +58,7 @@ func take(t *testing.T, s *state.Store, run string, most int, now time.Time) (id
 }
 
 func TestTheFirstDecisionStands(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	stores := []*state.Store{open(t, ns), open(t, ns), open(t, ns)}
 	_, ok, err := stores[0].Decision(t.Context(), group, "m1")
@@ -84,6 +85,7 @@ func TestTheFirstDecisionStands(t *testing.T) {
 }
 
 func TestAnyIDsAreKept(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	all := []string{"", "_", "a.b", "a b*>", "日本", strings.Repeat("x", 5000), strings.Repeat("x", 5001), "=5F"}
 	for _, g := range all {
@@ -104,6 +106,7 @@ func TestAnyIDsAreKept(t *testing.T) {
 }
 
 func TestDecisionsSince(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	require.NoError(t, s.Decisions(t.Context(), time.Time{}, func(state.Decision) error { return errors.New("there is none") }))
 	for i := range 20 {
@@ -125,6 +128,7 @@ func TestDecisionsSince(t *testing.T) {
 }
 
 func TestSkippedMessagesAreToldOnce(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	s, other := open(t, ns), open(t, ns)
 	now := time.Now()
@@ -144,6 +148,7 @@ func TestSkippedMessagesAreToldOnce(t *testing.T) {
 }
 
 func TestPutBack(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	now := time.Now()
 	for _, id := range []string{"1", "2", "3"} {
@@ -163,6 +168,7 @@ func TestPutBack(t *testing.T) {
 // A message without a decision is told when there is one, unless its process has
 // died.
 func TestMessagesWithoutADecision(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	now := time.Now()
 	require.NoError(t, s.Pend(t.Context(), group, "dead", now.Add(-2*time.Minute)))
@@ -181,6 +187,7 @@ func TestMessagesWithoutADecision(t *testing.T) {
 }
 
 func TestTenThousandMessagesOfAGroup(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	s := open(t, ns)
 	keep := state.Keep{Texts: 20, People: 3}
@@ -207,6 +214,7 @@ func TestTenThousandMessagesOfAGroup(t *testing.T) {
 }
 
 func TestAThousandGroupsTakeNoMemory(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	use := func() {
 		for i := range 1000 {
@@ -232,6 +240,7 @@ func inUse() int64 {
 }
 
 func TestRecentMessages(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	ids := func(said []state.Said) (out []string) {
 		for _, m := range said {
@@ -277,6 +286,7 @@ func TestRecentMessages(t *testing.T) {
 // A message that comes again, to another process or after a crash, finds as many
 // messages before it as the first time.
 func TestAMessageThatComesAgainFindsThoseBeforeIt(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	keep := state.Keep{Texts: 2, People: 3}
 	said := func(i int) state.Said { return state.Said{ID: strconv.Itoa(i), At: int64(i), Text: "x"} }
@@ -301,6 +311,7 @@ func TestAMessageThatComesAgainFindsThoseBeforeIt(t *testing.T) {
 }
 
 func TestAnsweredMessages(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	for i, bot := range []bool{false, true, false} {
 		_, err := s.Remember(t.Context(), group, state.Said{ID: strconv.Itoa(i / 2), At: 1, Text: "x", Bot: bot}, state.Keep{Texts: 20})
@@ -320,6 +331,7 @@ func TestAnsweredMessages(t *testing.T) {
 }
 
 func TestProcessesRememberTogether(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	stores := []*state.Store{open(t, ns), open(t, ns), open(t, ns)}
 	const messages = 100
@@ -343,6 +355,7 @@ func TestProcessesRememberTogether(t *testing.T) {
 
 // The same events give the same marks in any order, however often each comes.
 func TestTheLatestMarkWins(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	marks := []state.Mark{
 		{At: 1, ID: "a", Verdict: state.Skip},
@@ -368,6 +381,7 @@ func TestTheLatestMarkWins(t *testing.T) {
 }
 
 func TestAMarkThatIsRemovedStaysRemoved(t *testing.T) {
+	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	mark := state.Mark{Group: group, MessageID: "1", Text: "x", Verdict: state.Skip, At: 1000}
 	removed, err := s.Unmark(t.Context(), group, "1", time.UnixMilli(2000))
@@ -391,6 +405,7 @@ func TestAMarkThatIsRemovedStaysRemoved(t *testing.T) {
 }
 
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	s, other := open(t, ns), open(t, ns)
 	mark := func(id string, at int64) state.Mark {
@@ -431,6 +446,7 @@ func TestFollow(t *testing.T) {
 }
 
 func TestValuesOfAnotherShape(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	s := open(t, ns)
 	js := natstest.JetStream(t, ns)
