@@ -54,6 +54,7 @@ type cli struct {
 	} `cmd:"" help:"Inspect, rebuild and forget sessions."`
 	Feedback feedbackCmd `cmd:"" help:"Mark the hint of a turn as right or wrong."`
 	Stats    statsCmd    `cmd:"" help:"Count recorded turns, and show whether hints help."`
+	Improve  improveCmd  `cmd:"" help:"Show what an edit of the intents may improve, from the recorded turns."`
 	DLQ      struct {
 		Ls     dlqLsCmd     `cmd:"" help:"List dead letters, oldest first."`
 		Replay dlqReplayCmd `cmd:"" help:"Put dead letters back into the event stream, after a fix."`
