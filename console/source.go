@@ -34,8 +34,8 @@ type Source struct {
 type From struct {
 	// After is the sequence of the last turn that is known, 0 for none.
 	After uint64
-	// Since is when the first turn began that is wanted, if After is none of the
-	// stream's.
+	// Since is the beginning of the first turn that is wanted. It counts if After is
+	// not in the stream.
 	Since time.Time
 }
 

@@ -23,7 +23,7 @@ func TestDecodeBeforeDispatch(t *testing.T) {
 			BeforeDispatch{MessageID: "5", Text: "hello", SessionKey: "k", SenderID: "s", IsGroup: &no},
 		},
 		{"nothing", `{"content":null,"isGroup":null,"timestamp":null}`, `{}`, BeforeDispatch{}},
-		{"a time that is none", `{"timestamp":-5}`, `{}`, BeforeDispatch{}},
+		{"a negative time", `{"timestamp":-5}`, `{}`, BeforeDispatch{}},
 		{"a time in nanoseconds", `{"timestamp":1795215559000000000}`, `{}`, BeforeDispatch{}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -36,10 +36,10 @@ func TestDecodeBeforeDispatch(t *testing.T) {
 
 func TestDecodeBeforeDispatchRefuses(t *testing.T) {
 	for _, row := range []struct{ name, event, ctx, reason string }{
-		{"a text that is none", `{"content":["x"]}`, `{}`, "content of event must be a string"},
-		{"a flag that is none", `{"isGroup":"yes"}`, `{}`, "isGroup of event must be true or false"},
+		{"a list that is not text", `{"content":["x"]}`, `{}`, "content of event must be a string"},
+		{"a flag that is a string", `{"isGroup":"yes"}`, `{}`, "isGroup of event must be true or false"},
 		{"a time that is text", `{"timestamp":"now"}`, `{}`, "timestamp of event must be a number"},
-		{"a name that is none", `{}`, `{"agentName":5}`, "agentName of ctx must be a string"},
+		{"a name that is a number", `{}`, `{"agentName":5}`, "agentName of ctx must be a string"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := DecodeBeforeDispatch(json.RawMessage(row.event), json.RawMessage(row.ctx))

@@ -167,7 +167,7 @@ func TestOutcomesPerTurn(t *testing.T) {
 			hinting("a", 0, hinted, func(t *store.Turn) { t.Feedback = &store.Judgement{Feedback: store.Feedback{Verdict: "wrong"}} }),
 			hinting("a", time.Minute, hinted, saying("wrong file")),
 		}, 0, 0, 0.5, 1000},
-		{"a mark that it is right is none", []told{
+		{"a mark that it is right is not a correction", []told{
 			hinting("a", 0, hinted, func(t *store.Turn) { t.Feedback = &store.Judgement{Feedback: store.Feedback{Verdict: "right"}} }),
 		}, 0, 0, 0, 1000},
 		{"a turn that goes on has no duration", []told{

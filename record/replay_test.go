@@ -240,7 +240,7 @@ func TestReplayAsksWithWhatTheAgentHas(t *testing.T) {
 		require.Equal(t, "ada", agent)
 		return catalog.Without([]string{"MONEY"})
 	}
-	// Without the intent its keyword is none.
+	// The keyword of an intent that is left out is not looked up.
 	got, err := Replay(t.Context(), listed(answered("r", "balance", "MONEY", 1, "fastpath")), by{"balance": {Intent: "OTHER", Confidence: 0.9}}, o)
 	require.NoError(t, err)
 	require.Equal(t, 1, got.Lost)

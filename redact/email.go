@@ -93,8 +93,8 @@ func isRemote(local []byte) bool {
 	return string(local) == "git" || string(local) == "hg" || string(local) == "svn"
 }
 
-// domainEnd returns where the domain ends that begins at t[i], or 0 when there
-// is none.
+// domainEnd returns where the domain ends that begins at t[i], or 0 without a
+// domain.
 func domainEnd(t []byte, i int) int {
 	if isByte(t, i, '[') { // [192.0.2.1]
 		for j := i + 1; j < min(len(t), i+48); j++ {

@@ -52,8 +52,8 @@ func (w *work) home(dir string, windows bool) {
 }
 
 // separator returns where the separator of a path ends that begins at t[i], in
-// the direction of step: / or \, each perhaps escaped, or %2F. It returns i when
-// there is none.
+// the direction of step: / or \, each perhaps escaped, or %2F. It returns i
+// without a separator.
 func separator(t []byte, i, step int) int {
 	if step > 0 {
 		if hasFold(t[i:], "%2f") {
@@ -128,8 +128,8 @@ func hasSuffixFold(t []byte, suffix string) bool {
 	return len(t) >= len(suffix) && hasFold(t[len(t)-len(suffix):], suffix)
 }
 
-// userEnd returns where the name of a user ends that begins at t[i], or i when
-// there is none.
+// userEnd returns where the name of a user ends that begins at t[i], or i
+// without a name.
 func userEnd(t []byte, i int, windows bool) int {
 	start := i
 	if !is(t, i, alnum|wide) && !isByte(t, i, '_') && !isByte(t, i, letter) && !isByte(t, i, '.') {

@@ -1,7 +1,6 @@
 package local_test
 
 import (
-	"maps"
 	"os"
 	"runtime"
 	"testing"
@@ -21,12 +20,8 @@ func shippedVectors(t *testing.T) map[string][]float32 {
 	t.Helper()
 	embedder, err := encoder.NewEmbedder(1)
 	require.NoError(t, err)
-	found := make(map[string][]float32)
-	for _, text := range local.TextsOf(intents.Bundled()) {
-		found[text] = nil
-	}
-	maps.Copy(found, vectors.Bundled(local.FewTextsOf(intents.Bundled(), encoder.MaxTexts, embedder.Fits)))
-	return found
+	catalog := intents.Bundled()
+	return vectors.BundledAmong(local.TextsOf(catalog), local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits))
 }
 
 func TestShippedIsForTheBuiltInIntents(t *testing.T) {

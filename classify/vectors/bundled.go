@@ -55,6 +55,18 @@ func Bundled(texts []string) map[string][]float32 {
 	return out
 }
 
+// BundledAmong is [Bundled] of the texts to read, as local.TrainEmbedded takes them:
+// with nil for all other texts of the catalogue.
+func BundledAmong(all, read []string) map[string][]float32 {
+	out := Bundled(read)
+	for _, text := range all {
+		if _, found := out[text]; !found {
+			out[text] = nil
+		}
+	}
+	return out
+}
+
 // EncodeBundled returns the file that [Bundled] reads, with the vectors of texts,
 // each of 512 numbers.
 func EncodeBundled(vectors map[string][]float32) ([]byte, error) {

@@ -125,12 +125,8 @@ func (t *teacher) teachBuiltIn(ctx context.Context, l lesson) (*Tier, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[string][]float32)
-	for _, text := range local.TextsOf(l.catalog) {
-		found[text] = nil
-	}
 	fit := local.FewTextsOf(l.catalog, encoder.MaxTexts, embedder.Fits)
-	maps.Copy(found, vectors.Bundled(fit))
+	found := vectors.BundledAmong(local.TextsOf(l.catalog), fit)
 	missing := slices.DeleteFunc(fit, func(text string) bool { return found[text] != nil })
 	if len(missing) > 0 {
 		source := vectors.Source{

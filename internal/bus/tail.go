@@ -21,7 +21,7 @@ const followEnds = 30 * time.Second
 type From struct {
 	// After is the sequence of the last event that is known, 0 for none.
 	After uint64
-	// Since is the time of the first event, where After is none of the stream's.
+	// Since is the time of the first event. It counts if After is not in the stream.
 	Since time.Time
 }
 

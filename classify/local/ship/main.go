@@ -6,7 +6,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"os"
 
 	"intenthint/classify/encoder"
@@ -30,12 +29,8 @@ func run() error {
 		return err
 	}
 	catalog := intents.Bundled()
-	found := make(map[string][]float32)
-	for _, text := range local.TextsOf(catalog) {
-		found[text] = nil
-	}
-	maps.Copy(found, vectors.Bundled(local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)))
-	data, err := local.EncodeShipped(found)
+	read := local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)
+	data, err := local.EncodeShipped(vectors.BundledAmong(local.TextsOf(catalog), read))
 	if err != nil {
 		return err
 	}
