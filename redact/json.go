@@ -46,7 +46,7 @@ func JSON(raw []byte) []byte {
 			end := i + 1 + stringLength(raw[i+1:])
 			inside := raw[i+1 : end]
 			if isKey {
-				field = nameKind(inside)
+				field = w.nameKind(inside)
 			} else if value, changed := w.redact(inside, true, field); changed {
 				if out == nil {
 					out = make([]byte, 0, len(raw)+64)

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -29,6 +30,9 @@ var marks = [...]string{
 	privateKey: "[PRIVATE_KEY]",
 }
 
+// markPattern finds marks that are in a text already.
+var markPattern = regexp.MustCompile(`\[(?:REDACTED|EMAIL|PHONE|API_KEY|CARD|PRIVATE_KEY)\]`)
+
 // A span is a part of a text and what is written for it.
 type span struct {
 	start, end int
@@ -46,9 +50,9 @@ const maxRounds = 8
 type work struct {
 	src   []byte    // the text, when it came as a string
 	out   [2][]byte // what a round wrote
-	t     []byte    // the folded copy
-	spans []span
-	runs  []group
+	t     []byte    // the folded copy, between two ends of lines
+	low   []byte    // t in lower case, for looking whether a rule is needed
+	spans []span    // what was found, as places in t
 }
 
 // keptBytes bounds the copy that is kept for the next text.
@@ -57,7 +61,7 @@ const keptBytes = 1 << 20
 var pool = sync.Pool{New: func() any { return new(work) }}
 
 func (w *work) release() {
-	if max(cap(w.src), cap(w.out[0]), cap(w.out[1]), cap(w.t)) <= keptBytes {
+	if max(cap(w.src), cap(w.out[0]), cap(w.out[1]), cap(w.t), cap(w.low)) <= keptBytes {
 		pool.Put(w)
 	}
 }
@@ -118,42 +122,74 @@ func (w *work) redact(src []byte, escapes bool, field kind) ([]byte, bool) {
 // find puts into w.spans what src holds, in order, and reports whether that is
 // anything.
 func (w *work) find(src []byte, escapes bool, field kind) bool {
-	w.t = appendFolded(w.t[:0], src, escapes)
+	// The ends of lines around the copy give every pattern a character on both
+	// sides.
+	t, same := appendFolded(append(w.t[:0], '\n'), src, escapes)
+	w.t = append(t, '\n')
+	w.low = appendLower(w.low[:0], w.t)
 	w.spans = w.spans[:0]
-	w.coverMarks()
-	if field != none && isSecret(w.t, field, true) {
-		w.add(0, len(w.t), apiKey)
+	for m, ok := find(markPattern, w.t, 0); ok; m, ok = find(markPattern, w.t, m.at[1]) {
+		clear(w.t[m.at[0]:m.at[1]])
+	}
+	if inside := w.t[1 : len(w.t)-1]; field != none && isSecret(inside, field, true) {
+		w.add(1, len(w.t)-1, apiKey)
 	}
 	w.privateKeys()
-	w.words()
-	w.emails()
-	w.paths()
-	w.numbers()
+	for start := 0; start < len(w.t)-1; {
+		end := start + 2 + bytes.IndexByte(w.t[start+1:], '\n')
+		for i := range rules {
+			w.apply(&rules[i], start, end)
+		}
+		start = end - 1
+	}
 	if len(w.spans) == 0 {
 		return false
 	}
 	w.merge()
-	unfold(w.spans, src, len(w.t), escapes)
+	if !same {
+		unfold(w.spans, src, escapes)
+	}
 	return true
 }
 
-// coverMarks hides marks that are in the text already.
-func (w *work) coverMarks() {
-	for i := 0; i < len(w.t); i++ {
-		n := bytes.IndexByte(w.t[i:], '[')
-		if n < 0 {
-			return
+// appendLower appends t in lower case.
+func appendLower(dst, t []byte) []byte {
+	for _, b := range t {
+		if 'A' <= b && b <= 'Z' {
+			b |= 0x20
 		}
-		i += n
-		if !is(w.t, i+1, upper) {
+		dst = append(dst, b)
+	}
+	return dst
+}
+
+// longestRejected is how long something may be that a rule looks into after it was
+// none, so that time stays linear.
+const longestRejected = 256
+
+// apply records what a rule finds in the line t[start:end], which begins and ends
+// with an end of line.
+func (w *work) apply(r *rule, start, end int) {
+	line, low := w.t[start:end], w.low[start:end]
+	for at := r.near(line, low, 0); at >= 0 && at < len(line); at = r.near(line, low, at) {
+		m, ok := find(r.pattern, line, at)
+		if !ok {
+			at++
 			continue
 		}
-		for _, m := range marks {
-			if bytes.HasPrefix(w.t[i:], []byte(m)) {
-				cover(w.t[i : i+len(m)])
-				i += len(m) - 1
-				break
-			}
+		from, to := m.last()
+		length := to - from
+		if r.check != nil {
+			from, to = r.check(m)
+		}
+		switch {
+		case from < to:
+			w.add(start+from, start+to, r.mark)
+			at = to
+		case length > longestRejected:
+			at += length
+		default:
+			at++
 		}
 	}
 }
@@ -161,7 +197,7 @@ func (w *work) coverMarks() {
 // add records that t[start:end] is replaced, and hides it from other rules.
 func (w *work) add(start, end int, m mark) {
 	w.spans = append(w.spans, span{start, end, m})
-	cover(w.t[start:end])
+	clear(w.t[start:end])
 }
 
 // merge sorts the spans and leaves out those inside another one.
@@ -180,6 +216,10 @@ func (w *work) merge() {
 		}
 		kept = append(kept, s)
 	}
+	for i := range kept { // without the end of line before the text
+		kept[i].start--
+		kept[i].end--
+	}
 	w.spans = kept
 }
 
@@ -193,14 +233,6 @@ func (w *work) render(dst, src []byte) []byte {
 	}
 	return append(dst, src[at:]...)
 }
-
-// is reports whether t[i] exists and is of class c.
-func is(t []byte, i int, c uint16) bool {
-	return i >= 0 && i < len(t) && class[t[i]]&c != 0
-}
-
-// isByte reports whether t[i] exists and is b.
-func isByte(t []byte, i int, b byte) bool { return i >= 0 && i < len(t) && t[i] == b }
 
 // Marked reports whether a text holds one of the marks that stand for what was
 // found. People may write one, too.

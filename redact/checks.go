@@ -1,0 +1,249 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/base64"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// opaque text is not made of words: it has letters and digits, changes between
+// small and capital letters often, or is long.
+var opaque = regexp.MustCompile(`[0-9].*[A-Za-z]|[A-Za-z].*[0-9]|(?:[a-z][A-Z].*){4}|^[A-Za-z]{24,}$|(?:[0-9].*){12}`)
+
+// checkOpaque wants what follows the beginning of a key to be opaque.
+func checkOpaque(m match) (start, end int) {
+	start, end = m.last()
+	if !opaque.Match(m.line[start:end]) {
+		return 0, 0
+	}
+	return m.at[0], end
+}
+
+// checkOtherKey judges a word that begins with "sk-", as the keys of many vendors
+// do and names of packages do as well: a part of it is long, or long enough and
+// opaque.
+func checkOtherKey(m match) (start, end int) {
+	start, end = m.last()
+	for part := range bytes.FieldsFuncSeq(m.line[start+3:end], func(r rune) bool { return r == '-' || r == '_' }) {
+		if len(part) >= 20 || len(part) >= 12 && opaque.Match(part) {
+			return start, end
+		}
+	}
+	return 0, 0
+}
+
+// checkBasic wants base64 of name:password.
+func checkBasic(m match) (start, end int) {
+	start, end = m.last()
+	plain, _ := base64.StdEncoding.AppendDecode(nil, m.line[start:end][:min(end-start, 256)/4*4])
+	if bytes.IndexByte(plain, ':') <= 0 {
+		return 0, 0
+	}
+	return start, end
+}
+
+// checkUser leaves uid:gid.
+func checkUser(m match) (start, end int) {
+	if password := m.group("password"); isDigit(m.group("name")[0]) && isDigit(password[0]) || isReference(password) {
+		return 0, 0
+	}
+	return m.at[2], m.at[3]
+}
+
+// checkBearer wants an opaque token.
+func checkBearer(m match) (start, end int) {
+	if start, end = m.last(); !opaque.Match(m.line[start:end]) {
+		return 0, 0
+	}
+	return start, end
+}
+
+// checkTelegram wants the number of a bot before the colon.
+func checkTelegram(m match) (start, end int) {
+	start = m.at[0]
+	for start > 0 && isDigit(m.line[start-1]) && m.at[0]-start < 12 {
+		start--
+	}
+	if n := m.at[0] - start; n < 8 || n > 11 || isWord(m.line[start-1]) && !hasSuffixFold(m.line[:start], "bot") && !isEscape(m.line[:start]) {
+		return 0, 0
+	}
+	return start, m.at[2]
+}
+
+// checkURL judges what stands before the @ of a URL: a name alone is a secret if
+// it is a key, as it always is for nats://. A password may have an unescaped / or
+// #, when it is short.
+func checkURL(m match) (start, end int) {
+	start, end = m.last()
+	credentials := m.line[start:end]
+	secret := bytes.IndexByte(credentials, ':') >= 0 || len(credentials) >= 20 && opaque.Match(credentials)
+	switch {
+	case isReference(credentials), m.at[4] >= 0 && len(credentials) > 128:
+		return 0, 0
+	case secret, hasSuffixFold(m.line[:m.at[0]], "nats"):
+		return start, end
+	}
+	return 0, 0
+}
+
+// top is a top-level domain.
+var top = pattern(`^(?:[A-Za-zä]{2,63}|[{W}][{W}A-Za-zä]+|(?i:xn--).+)$`)
+
+// fileNames are extensions of files that have an @ in their names. None is a
+// top-level domain.
+var fileNames = words(`avif bmp conf cfg css csv device dll exe gif gz htm html ico ini
+	jpeg jpg js json jsx less lock log mount mp pdf png scope scss service slice socket svg target tgz tiff
+	timer toml ts tsx txt wasm webp xml yaml yml`)
+
+func words(s string) map[string]bool {
+	all := map[string]bool{}
+	for word := range strings.FieldsSeq(s) {
+		all[word] = true
+	}
+	return all
+}
+
+var version = regexp.MustCompile(`^v?[0-9][^.]*\.v?[0-9]`)
+
+// checkEmail leaves git@ of remotes, versions (react@18.2.0), files (icon@2x.png,
+// user@1000.service), and calls (a@b.dot()).
+func checkEmail(m match) (start, end int) {
+	start, end = localStart(m.line[:m.at[0]]), m.at[1]
+	local, domain := string(m.line[start:m.at[0]]), m.line[m.at[2]:end]
+	last := domain[bytes.LastIndexByte(domain, '.')+1:]
+	switch {
+	case local == "", local == "git", local == "hg", local == "svn",
+		len(local) == 1 && m.line[start-1] == '%': // %s@example.com
+		return 0, 0
+	case domain[0] == '[':
+		return start, end
+	case !top.Match(last), fileNames[string(bytes.ToLower(last))], version.Match(domain), m.line[end] == '(':
+		return 0, 0
+	}
+	return start, end
+}
+
+// longestLocal is the longest part of an address before its @, in bytes.
+const longestLocal = 256
+
+// localStart returns where the local part of an address begins that ends t:
+// "any text", letters without spaces, or other letters. The last two do not mix, so
+// that an address needs no space before it in Chinese.
+func localStart(t []byte) int {
+	i, first := len(t), max(0, len(t)-longestLocal)
+	if i > 0 && t[i-1] == '"' {
+		quote := bytes.LastIndexAny(t[first:i-1], "\"\x00")
+		if quote < 0 || t[first+quote] != '"' {
+			return i
+		}
+		return first + len(bytes.TrimSuffix(t[first:first+quote], []byte(`\`)))
+	}
+	r, _ := utf8.DecodeLastRune(t)
+	for east := isWide(r); i > first; {
+		r, n := utf8.DecodeLastRune(t[:i])
+		if r >= utf8.RuneSelf && (r == other || isWide(r) != east) || r < utf8.RuneSelf && !isAlnum(byte(r)) && (east || !strings.ContainsRune("_.+%'-", r)) {
+			break
+		}
+		i -= n
+	}
+	if i+1 < len(t) && isEscape(t[:i+1]) {
+		i++
+	}
+	return len(t) - len(bytes.TrimLeft(t[i:], ".%'-"))
+}
+
+func isWide(r rune) bool { return r >= 0x100 && r != other }
+
+// nobody are directories beside homes that are nobody's.
+var nobody = words("shared public default linuxbrew lost+found .localized guest")
+
+// checkUserName leaves directories that are nobody's.
+func checkUserName(m match) (start, end int) {
+	start, end = m.last()
+	name := bytes.TrimRight(m.line[start:end], ".-@")
+	if lower := string(bytes.ToLower(name)); nobody[lower] || lower == "default user" || lower == "all users" {
+		return 0, 0
+	}
+	return start, start + len(name)
+}
+
+// shorter gives text, and text without the last groups behind blanks.
+func shorter(text []byte, ok func([]byte) bool) int {
+	for len(text) > 0 && !ok(text) {
+		text = text[:max(bytes.LastIndexByte(text, ' '), 0)]
+	}
+	return len(text)
+}
+
+// isCard has the beginnings and lengths of card numbers.
+var isCard = pattern(`^(?:
+	4(?:\d{12}|\d{15}|\d{17,18})|
+	(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}|
+	3[47]\d{13}|
+	35(?:2[89]|[3-8]\d)\d{12,15}|
+	3[0689]\d{12}|3[0689]\d{14,17}|
+	(?:62|81)\d{14,17}|
+	220[0-4]\d{12,15}|
+	9792\d{12}|
+	(?:5[0678]|6\d)\d{11,17})$`)
+
+// checkCard wants the beginning and length of an issuer and a valid check digit.
+func checkCard(m match) (start, end int) {
+	start, end = m.last()
+	size := shorter(m.line[start:end], func(text []byte) bool {
+		number := onlyDigits(text)
+		return isCard.Match(number) && luhn(number)
+	})
+	return start, start + size
+}
+
+func onlyDigits(text []byte) []byte {
+	var digits []byte
+	for _, b := range text {
+		if isDigit(b) {
+			digits = append(digits, b)
+		}
+	}
+	return digits
+}
+
+// luhn reports whether the last digit of number is its check digit.
+func luhn(number []byte) bool {
+	sum := 0
+	for i, d := range number {
+		v := int(d - '0')
+		if (len(number)-i)%2 == 0 {
+			if v *= 2; v > 9 {
+				v -= 9
+			}
+		}
+		sum += v
+	}
+	return sum%10 == 0
+}
+
+var (
+	units     = regexp.MustCompile(`^ (?:byte|ns|us|ms|row|token|item)`)
+	zeroShape = regexp.MustCompile(`^\d{2,5}(?:\D\d{2,}){0,2}\D\d{3,}$`)
+	dateShape = regexp.MustCompile(`^\d\d\D\d\d\D`)
+	longShape = regexp.MustCompile(`^\d{4}\D(?:\d{8}|\d{4}\D\d{4})$`)
+)
+
+// checkPhone wants a possible number of digits where the form does not say it.
+func checkPhone(m match) (start, end int) {
+	start, end = m.last()
+	switch {
+	case m.line[start] == '+' && len(bytes.Trim(m.line[start+3:end], "0")) == 0,
+		m.group("pairs") != nil && (m.line[start-1] == ' ' && isDigit(m.line[start-2]) || m.line[end] == ' ' && isDigit(m.line[end+1])), // a row of bytes
+		m.group("mobile") != nil && units.Match(m.line[end:]):
+		return 0, 0
+	case m.group("zero") != nil:
+		end = start + shorter(m.line[start:end], func(text []byte) bool {
+			n := len(onlyDigits(text))
+			return 9 <= n && n <= 11 && zeroShape.Match(text) && !dateShape.Match(text) || n == 12 && longShape.Match(text)
+		})
+	}
+	return start, end
+}

@@ -1,0 +1,427 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// A rule finds one form of personal data or secrets in a line.
+//
+// Its pattern begins with ^ and is tried at the places that near gives. The last
+// group that takes part is what is replaced; what the pattern matches besides
+// tells it from other text. Lines have the end of line before them and their own,
+// so that there is a character on either side.
+type rule struct {
+	name    string
+	mark    mark
+	near    finder
+	pattern *regexp.Regexp
+	check   func(match) (start, end int) // what is replaced, perhaps nothing; nil for the last group
+}
+
+// A match of a pattern in a line.
+type match struct {
+	pattern *regexp.Regexp
+	line    []byte
+	at      []int // places in line, as [regexp.Regexp.FindSubmatchIndex] has them
+}
+
+// last returns the place of the last group that took part.
+func (m match) last() (start, end int) {
+	i := len(m.at) - 2
+	for m.at[i] < 0 {
+		i -= 2
+	}
+	return m.at[i], m.at[i+1]
+}
+
+// group returns the text of a group by its name, nil if it took no part.
+func (m match) group(name string) []byte {
+	i := m.pattern.SubexpIndex(name)
+	if i < 0 || m.at[2*i] < 0 {
+		return nil
+	}
+	return m.line[m.at[2*i]:m.at[2*i+1]]
+}
+
+// find returns the first match in line[from:].
+func find(pattern *regexp.Regexp, line []byte, from int) (match, bool) {
+	at := pattern.FindSubmatchIndex(line[from:])
+	for i := range at {
+		if at[i] >= 0 {
+			at[i] += from
+		}
+	}
+	return match{pattern, line, at}, at != nil
+}
+
+// A finder returns the first place in a line, from one on, where a rule may find
+// something, or -1. It is given the line also in lower case.
+type finder func(t, low []byte, from int) int
+
+// at gives the places of some words, which are in lower case, in any case.
+func at(words ...string) finder {
+	first := index(words...)
+	return func(_, low []byte, from int) int { return first(low, from) }
+}
+
+// atStart gives the places of some words at the beginning of a word or behind a
+// sign in one, in the case they have.
+func atStart(words ...string) finder {
+	first := index(words...)
+	return func(t, _ []byte, from int) int {
+		for i := from; ; i++ {
+			i = first(t, i)
+			if i <= 0 || !isAlnum(t[i-1]) || isEscape(t[:i]) {
+				return i
+			}
+		}
+	}
+}
+
+// atWord gives the places of some words, which are in lower case, where a word or
+// its part behind a dot begins.
+func atWord(words ...string) finder {
+	first := index(words...)
+	return func(t, low []byte, from int) int {
+		for i := from; ; i++ {
+			i = first(low, i)
+			if i <= 0 || !isWord(t[i-1]) || t[i-1] == '.' || isEscape(t[:i]) {
+				return i
+			}
+		}
+	}
+}
+
+// longestBefore is how far a rule looks back, in bytes.
+const longestBefore = 64
+
+// behind gives the places of some words behind a pattern that ends with $.
+func behind(before *regexp.Regexp, words ...string) finder {
+	first := index(words...)
+	return func(t, _ []byte, from int) int {
+		for i := from; ; i++ {
+			i = first(t, i)
+			if i < 0 || before.Match(t[max(0, i-longestBefore):i]) {
+				return i
+			}
+		}
+	}
+}
+
+// index is bytes.Index for the first of some words.
+func index(words ...string) func(t []byte, from int) int {
+	if len(words) == 1 {
+		word := []byte(words[0])
+		return func(t []byte, from int) int {
+			if i := bytes.Index(t[from:], word); i >= 0 {
+				return from + i
+			}
+			return -1
+		}
+	}
+	var begins [256]bool
+	var byFirst [256][]string
+	for _, s := range words {
+		begins[s[0]] = true
+		byFirst[s[0]] = append(byFirst[s[0]], s)
+	}
+	return func(t []byte, from int) int {
+		for i := from; i < len(t); i++ {
+			if !begins[t[i]] {
+				continue
+			}
+			for _, s := range byFirst[t[i]] {
+				if len(t)-i >= len(s) && string(t[i:i+len(s)]) == s {
+					return i
+				}
+			}
+		}
+		return -1
+	}
+}
+
+func isDigit(b byte) bool { return b-'0' < 10 }
+
+func isAlnum(b byte) bool { return isDigit(b) || b|0x20-'a' < 26 }
+
+func isWord(b byte) bool { return isAlnum(b) || b == '_' || b == '-' || b == '.' }
+
+// isEscape reports whether t ends with an escaped end of line.
+func isEscape(t []byte) bool {
+	return bytes.HasSuffix(t, []byte(`\n`)) || bytes.HasSuffix(t, []byte(`\r`)) || bytes.HasSuffix(t, []byte(`\t`))
+}
+
+// atNumber gives the places of numbers as long as the shortest phone number: their
+// first digit, or the signs in front of it. They do not continue a word, a
+// fraction, a price or a chain of numbers.
+func atNumber(t, _ []byte, from int) int {
+	for i := max(from, 1); i < len(t); i++ {
+		if !isDigit(t[i]) || isDigit(t[i-1]) || !isLong(t[i:]) || inRow(t, i) {
+			continue
+		}
+		start := i
+		for start > max(from, 1) && (t[start-1] == '(' || t[start-1] == '+') {
+			start--
+		}
+		if isFree(t[:start]) || t[start-1] == '-' && isCardLong(t[i:]) {
+			return start
+		}
+	}
+	return -1
+}
+
+// isCardLong reports whether t begins with the digits of a card in one piece.
+func isCardLong(t []byte) bool {
+	return len(t) >= 13 && len(onlyDigits(t[:13])) == 13
+}
+
+// inRow reports whether one or two digits at t[i] stand behind as many: a part of a
+// row of small numbers.
+func inRow(t []byte, i int) bool {
+	size := 1
+	if isDigit(t[i+1]) {
+		size = 2
+	}
+	before := i - 1 - size
+	if before < 1 || t[i-1] != ' ' || isDigit(t[i+size]) || isDigit(t[before-1]) {
+		return false
+	}
+	return isDigit(t[before]) && isDigit(t[i-2])
+}
+
+// isLong reports whether t begins with seven digits, and with what can stand
+// between the digits of a number.
+func isLong(t []byte) bool {
+	n := 0
+	for _, b := range t {
+		if isDigit(b) {
+			n++
+		}
+		if n == 7 {
+			return true
+		}
+		if !isDigit(b) && (b != ' ' && b < '(' || b > '/' || b == '*' || b == ',') {
+			return false
+		}
+	}
+	return false
+}
+
+// isFree reports whether a number can stand behind t.
+func isFree(t []byte) bool {
+	last, before := t[len(t)-1], byte(0)
+	if len(t) > 1 {
+		before = t[len(t)-2]
+	}
+	switch last {
+	case '.', ',', '+':
+		return !isWord(before)
+	case '-':
+		return !isAlnum(before)
+	case ':', '/':
+		return !isDigit(before)
+	case '$', '^', '_':
+		return false
+	}
+	return !isAlnum(last) && !bytes.HasSuffix(t, []byte(string(letter))) || isEscape(t)
+}
+
+// pattern compiles a regular expression in which {W} stands for the letters that
+// are written without spaces. Ends of lines and tabs in it mean nothing.
+func pattern(s string) *regexp.Regexp {
+	return regexp.MustCompile(strings.NewReplacer("{W}", wide, "\n", "", "\t", "").Replace(s))
+}
+
+// longest compiles a pattern that prefers long matches.
+func longest(s string) *regexp.Regexp {
+	p := pattern(s)
+	p.Longest()
+	return p
+}
+
+// rules are applied in this order to each line.
+var rules = []rule{
+	{"key of a known issuer", apiKey, atStart(beginnings(issuers)...), pattern(alternatives(issuers)), nil},
+	{"key with a short beginning", apiKey, atStart(beginnings(shortIssuers)...), pattern(alternatives(shortIssuers)), checkOpaque},
+	{"sk- key", apiKey, atStart("sk-"), pattern(`^(sk-[\w-]+)`), checkOtherKey},
+	{"JWT", apiKey, atWord("eyj"), pattern(`^(eyJ[\w-]{7,}\.[\w.-]{3,}[\w-])`), nil},
+	{"Telegram bot", apiKey, at(":"), pattern(`^:[\w-]{30,46}([^\w-])`), checkTelegram},
+	{"webhook", apiKey, at("hooks.slack.com", "discord"), pattern(`^(?:hooks\.slack\.com|discord(?:app)?\.com)/(?:services|api/webhooks|workflows|triggers)/([\w/-]{20,})`), nil},
+	{"URL", apiKey, at("://"), pattern("^://(?:([^\\s\"<>`\\\\/?#]+)|([^\\s\"<>`\\\\/?#:@]*:[^\\d\\s\"<>`\\\\/?#@](?:[^\\s\"<>`\\\\:@]|:[^\\s\"<>`\\\\/@])*))@"), checkURL},
+	{"Authorization", apiKey, at("authorization"), pattern(`^(?i)authorization.{0,16}?(?:bearer|basic)(?: {1,3}|\t|: ?)([\w.~+/=|-]{3,}[\w~+/=|-])`), nil},
+	{"Bearer", apiKey, atWord("bearer"), pattern(`^(?i)bearer(?:[ \t]{1,3}|:[ \t]{0,2})([\w.~+/=|-]{7,}[\w~+/=|-])`), checkBearer},
+	{"Basic", apiKey, atWord("basic"), pattern(`^(?i)basic(?:[ \t]{1,3}|:[ \t]{0,2})([\w.~+/=|-]{7,}[\w~+/=|-])`), checkBasic},
+	{"curl -u", apiKey, atStart("-u", "--user"), pattern(`^(?:-u|--user)(?: ["']?|["'])((?P<name>[^\s"':]+):(?P<password>[^\s"']+))`), checkUser},
+
+	{"name = value", apiKey, atName, pattern(`^` + secretName + afterName + `(?P<sep>[?!]?:[:=>]?=?|=[=>]?=?|!==?|[是为為は]:?)` + value), checkAssignment},
+	{"name is value", apiKey, atName, pattern(`^` + secretName + ` (?i:is|was):? [ \t]{0,3}` + value), checkSaid},
+
+	{"--name value", apiKey, at("--"), pattern(`^--(?:[A-Za-z][\w.-]{0,40}?)?` + secretName + ` ` + value), checkAssignment},
+	{"<name>value", apiKey, at("<"), pattern(`^<(?:[A-Za-z][\w.-]{0,40}?)?` + secretName + `>` + value), checkAssignment},
+
+	{"e-mail", email, at("@", "%40"), pattern(`^(?:@|%40)(\[[A-Za-z0-9.:]{3,46}\]|` + label + `(?:\.` + label + `)+)`), checkEmail},
+
+	{"home on Windows", userName, behind(drive, "Users", "users"), pattern(`^[Uu]sers(?:
+		\\{1,4}(?:(` + windowsUser + `(?: ` + windowsUser + `){0,3})\\|(` + windowsUser + `))|
+		(?:\\{0,4}/{1,2}|%2[fF])(` + user + `))`), checkUserName},
+	{"home", userName, behind(root, "home"), pattern(`^home` + separator + `(` + user + `)`), checkUserName},
+	{"home on macOS", userName, behind(anyRoot, "Users"), pattern(`^Users` + separator + `(` + user + `)`), checkUserName},
+
+	{"card", card, atNumber, longest(`^\(?(?:(` + cards + `)` + afterNumber + `|([2-9]\d{12,18})-)`), checkCard},
+	{"phone", phone, atNumber, longest(`^(?:(` + international + `|` + areaCoded + `)|\(?(?:(?P<zero>` + zeroArea + `)|(?P<pairs>` + pairs + `)|(?P<mobile>` + mobiles + `)|(` + national + `)))` + afterNumber), checkPhone},
+	{
+		"phone with a name", phone, at("tel:", "phone:", "mobile:", "fax:", "whatsapp:", "call:", "sms:", "wa.me/", "电话", "電話", "手机", "手機", "携帯", "番号", "号码", "號碼", "전화", "번호"),
+		pattern(`^(?:[a-zA-Z.]+[:/]|(?:电话|電話|手机|手機|携帯|番号|号码|號碼|전화|번호)[是为為は]{0,2})[ :.]{0,3}(\d{7,18})` + afterNumber), nil,
+	},
+}
+
+// An issuer's keys have one of some beginnings, which stand in a list, and what
+// more matches.
+type issuer struct{ beginnings, more string }
+
+// issuers have beginnings that no word has. Lengths are below those in use, so
+// that keys that were cut are found as well, and above those of ordinary words.
+var issuers = []issuer{
+	{"sk-ant- sk-proj- sk-svcacct- sk-admin-", `[\w-]{12,}`}, // Anthropic, OpenAI
+	{"sk-or-v1-", `\w{12,}`},                                 // OpenRouter
+	{"github_pat_", `\w{16,}`},
+	{"glpat- glrt-", `[\w.-]{11,}[\w-]`}, // GitLab
+	{"gldt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat-", `[\w-]{16,}`},
+	{"xoxb- xoxp- xoxa- xoxr- xoxs- xoxc- xoxd- xapp- xwfp-", `[A-Za-z0-9-]{10,}`}, // Slack
+	{"xoxe. xoxe-", `[A-Za-z0-9.-]{9,}[A-Za-z0-9-]`},
+	{"ya29. GOCSPX-", `[\w-]{16,}`},                                                      // Google
+	{"sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ whsec_", `[A-Za-z0-9]{10,}`}, // Stripe
+	{"api_org_", `[A-Za-z0-9]{20,}`},                                                     // Hugging Face
+	{"pypi-", `[\w-]{40,}`},
+	{"rubygems_ dop_v1_ doo_v1_ dor_v1_", `[A-Za-z0-9]{32,}`},                                   // DigitalOcean
+	{"SG.", `[\w-]{16,}\.[\w.-]*[\w-]`},                                                         // SendGrid
+	{"shpat_ shpss_ shpca_ shppa_", `[A-Za-z0-9]{24,}`},                                         // Shopify
+	{"sq0atp- sq0csp- tskey-", `[\w-]{16,}`},                                                    // Square, Tailscale
+	{"pplx- nvapi-", `[\w-]{32,}`},                                                              // Perplexity, NVIDIA
+	{"tvly- dckr_pat_", `[\w-]{20,}`},                                                           // Tavily, Docker
+	{"lin_api_ vercel_ sntryu_ figd_ glsa_ sntrys_ ATATT3x ATCTT3x CFPAT- PMAK-", `[\w-]{24,}`}, // Linear, Vercel, Sentry, Figma, Grafana, Atlassian, Contentful, Postman
+	{"AGE-SECRET-KEY-1", `[A-Za-z0-9]{20,}`},
+	{"secret_", `[A-Za-z0-9]{40,}`},                                      // Notion
+	{"MT Mj Mz ND NT Nj Nz OD OT", `[\w-]{21,26}\.[\w-]{6}\.[\w-]{27,}`}, // Discord
+}
+
+// shortIssuers have beginnings that words have as well: what follows is opaque.
+var shortIssuers = []issuer{
+	{"ghp_ gho_ ghu_ ghs_ ghr_", `([A-Za-z0-9]{16,})`}, // GitHub
+	{"AIza", `([\w-]{30,})`},                           // Google
+	{"npm_ hf_", `([A-Za-z0-9]{20,})`},
+	{"r8_ gsk_ ntn_", `([A-Za-z0-9]{30,})`}, // Replicate, Groq, Notion
+	{"xai- EZAK", `([A-Za-z0-9]{40,})`},
+	{"hvs. hvb.", `([\w-]{20,})`}, // Vault
+	{"phx_", `([A-Za-z0-9]{24,})`},
+	{"sbp_", `([A-Za-z0-9]{32,})`},                            // Supabase
+	{"re_", `(\w{24,})`},                                      // Resend
+	{"SK key- fc- dapi", `([0-9a-fA-F]{32}[A-Za-z0-9-]*)`},    // Twilio, Mailgun, Firecrawl, Databricks
+	{"LTAI", `([A-Za-z0-9]{16,})`},                            // Alibaba
+	{"AKIA ASIA ABIA ACCA", `([A-Z0-9]{16})(?:[^A-Za-z0-9])`}, // AWS
+	{"SA SO SC SU SN SX", `([A-Z2-7]{56})(?:[^A-Za-z0-9])`},   // seeds of NATS
+}
+
+func beginnings(issuers []issuer) []string {
+	var all []string
+	for _, is := range issuers {
+		all = append(all, strings.Fields(is.beginnings)...)
+	}
+	return all
+}
+
+func alternatives(issuers []issuer) string {
+	var all []string
+	for _, is := range issuers {
+		all = append(all, `(?:`+strings.ReplaceAll(regexp.QuoteMeta(is.beginnings), " ", "|")+`)`+is.more)
+	}
+	return `^(` + strings.Join(all, "|") + `)`
+}
+
+// Names of what is secret; what stands in front of them, as in db_password, is a
+// part of the name.
+const (
+	passwordNames = `(?i:pass[-_.]?(?:word|wd|phrase|code|wort)|pwd)|密码|密碼|口令|パスワード|비밀번호`
+	tokenNames    = `(?i:token|secret|credentials?|signature)|密钥|密鑰|金钥|金鑰|鍵`
+	secretName    = `(?P<name>(?:(?P<isPassword>` + passwordNames + `)|(?P<key>(?i:key(?:[-_.]?id)?))|(?P<pass>(?i:pass|pw))|` + tokenNames + `)[\d_]*)`
+)
+
+// What stands between a name and its value, and forms of values.
+const (
+	afterName = "[\\\\\"'`\\]*]{0,4}(?P<blanks>[ \\t]{0,4})"
+	quoted    = `"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|` + "`([^`]*)`" + `|\\"(.*?)\\"|\\'(.*?)\\'|\\{2}"(.*?)\\{2}"|\\{3}"(.*?)\\{3}"`
+	unquoted  = "(?P<open>\\\\{0,3}[\"'`])?(?P<plain>(?:[^\\s\"'`;<>|\\\\\\x{FFFD}{W}]|\\\\[^\\snrt\"'\\\\\\x{FFFD}{W}])+)"
+	value     = `(?P<spaces>[ \t]{0,4})(?:` + quoted + `|` + unquoted + `)`
+)
+
+// atName gives the places where a name of a secret may begin.
+var atName = at("pass", "pwd", "pw", "token", "secret", "key", "credential", "signature", "密", "口令", "パスワード", "비밀번호", "金", "鍵")
+
+// A label of a domain.
+const label = `(?:[A-Za-z0-9ä](?:[A-Za-z0-9ä-]*[A-Za-z0-9ä])?|[{W}](?:[{W}A-Za-z0-9ä-]*[{W}A-Za-z0-9ä])?)`
+
+// What stands before the directory of homes of a machine, not of one of a project
+// or a site: a drive, the beginning of a path, a URL that is not of http or https,
+// or a mount point. Users may have any path before it.
+var (
+	drive   = regexp.MustCompile(`(?:[A-Za-z]:(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
+	root    = regexp.MustCompile(`(?:(?:` + begin + `(?:` + mount + `)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
+	anyRoot = regexp.MustCompile(`(?:(?:` + begin + `(?:/[\w.-][\w./-]*)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
+)
+
+const (
+	begin     = `(?:[^\w.\-)}/~]|\\[nrt])`
+	notHTTP   = `(?:[A-Za-oqrt-z]|[^t]p|[^t]tp|[^p]s)://[\w./-]*`
+	mount     = `/(?:mnt|media|Volumes|System|var|export|srv|usr|host[\w.-]*|rootfs|nfs|net|private|data[\w.-]*|proc|run|vol[\w.-]*|storage)(?:/[\w./-]*)?|//localhost[\w./-]*|/[\w.-]`
+	separator = `(?:\\{0,4}/{1,2}|\\{1,4}|%2[fF])`
+)
+
+// Names of users.
+const (
+	user        = `[\wä.](?:[\w.+@~ä-]|%(?:[^2\s]|2[^fF\s])|'[A-Za-z0-9]|\\ )*|[{W}](?:[\w.+@~ä{W}-]|%(?:[^2\s]|2[^fF\s])|\\ )*`
+	windowsUser = `[\wä.{W}][\w.+@~ä{W}-]*`
+)
+
+// afterNumber is what can stand behind a number.
+const afterNumber = `(?:[^\w@%ä.:,-]|[.:-][^A-Za-z0-9]|,(?:\D|\d\D|\d\d\D|\d{4})|[xX]\d)`
+
+// separated repeats a pattern for each separator, which stands in it as S.
+func separated(separators, s string) string {
+	var all []string
+	for _, b := range separators {
+		all = append(all, strings.ReplaceAll(s, "S", regexp.QuoteMeta(string(b))))
+	}
+	return strings.Join(all, "|")
+}
+
+// Forms of numbers, by the sizes of their groups.
+var (
+	cards = `[2-9]\d{12,18}|` +
+		separated(" -", `[2-9](?:S\d){12,18}|[2-9]\d(?:S\d\d){6,8}(?:S\d)?|[2-9]\d\d(?:S\d{3}){4,5}(?:S\d{1,3})?|[2-9]\d{4}(?:S\d{5}){2}(?:S\d{1,4})?|`+
+			`[2-9]\d{5}(?:S\d{6}){1,2}(?:S\d{1,5})?|[2-9]\d{5}S\d{13}|[2-9]\d{7}S\d{4,8}`) + `|` +
+		separated(" -.", `[2-9]\d{3}(?:S\d{4}){3}(?:S\d{1,3})?|[2-9]\d{3}(?:S\d{4}){2}S\d{1,3}|[2-9]\d{3}S\d{4}S\d{8}|[2-9]\d{3}S\d{6}S\d{4,5}`)
+
+	international = `\(?\+` + countryNumber + `|00(?:1|7|[2-9]\d{1,2})[ ./-]` + digits("6,12") + `|011[ .-]` + countryNumber
+	zeroArea      = separated(" .-", `0[1-9]\d{0,3}(?:S\d{2,9}){1,3}`)
+	pairs         = separated(" .-", `0[1-9](?:S\d\d){4}`)
+	mobiles       = `(?:86)?` + chineseMobile + `\d{8}|8869\d{8}|090?\d{8}|07\d{8,9}|080\d{8}|010\d{8}|0[46]\d{8}`
+	areaCoded     = `\(0\d{1,4}\)[ -]?\d(?:[ .-]?\d){5,7}|\([1-9]\d\d\)[ -]?\d{3}[ .-]?\d{4}|\([1-9]\d\)[ -]?\d{3,5}[ .-]\d{4}`                                                      // (415) 555-2671, (02) 2345-6789, (11) 91234-5678
+	national      = `[1-9]\d\d-\d{3}-\d{4}|[1-9]\d\d\.\d{3}\.\d{4}|[2-9]\d\d[ .]?[2-9]\d\d-\d{4}|[2-9]\d\d [2-9]\d\d \d{4}|1(?:[-. ]| ?\()[2-9]\d\d(?:\) ?|[-. ])\d{3}[-. ]\d{4}|` + // North America
+		`[78](?:[-. ]| ?\()\d{3}(?:\) ?|[-. ])\d{3}[-. ]\d\d[-. ]\d\d|` + // Russia
+		`86[ -]` + chineseMobile + `\d{8}|` + separated(" -", chineseMobile+`(?:S\d{4}S\d{4}|\dS\d{3}S\d{4}|S\d{8})`) + `|` +
+		`[6-9]\d{4}[ -]\d{5}|` + // India
+		`0[1-9]\d{0,2}\(\d{2,4}\)\d{3,4}|0[1-9]\d{1,3}/\d{5,8}` // 03(3456)7890, 0171/1234567
+)
+
+// countryNumber is a country calling code and a number of a possible length: 11
+// digits for 1 and 7, else 8 to 15.
+var countryNumber = `(?:1` + between + `[2-9]` + digits("9,9") + `|7` + digits("10,10") + `|[2-689]` + digits("7,14") + `)`
+
+const (
+	between       = `[ ()./-]{0,3}` // what stands between digits of one number
+	chineseMobile = `1(?:[38]\d|4[5-9]|5[0-35-9]|6[2567]|7[0-8]|9[0-35-9])`
+)
+
+func digits(times string) string { return `(?:` + between + `\d){` + times + `}` }

@@ -1,0 +1,168 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// A kind is what the name of a field says of its value.
+type kind uint8
+
+const (
+	none         kind = iota
+	passwordName      // a password: any value is one
+	tokenName         // a key or token: values that look like one are
+	weakName          // pass, pw: values of letters and digits are
+)
+
+var (
+	fieldName = pattern(`^` + secretName + `$`)
+	keyOwner  = regexp.MustCompile(`(?i)(?:api|access|secret|private|auth|account|signing|encryption|master|shared|client|license)[-_. ]?$`)
+	passOwner = regexp.MustCompile(`(?i)(?:db|user|root|admin|smtp|mail|redis|auth|ssh)[-_.]?$`)
+)
+
+// nameKind judges the name of a field by its end: dbPassword, X-API-Key,
+// OPENAI_API_KEY_2. Names of counts (max_tokens) and other words (tokenizer,
+// passwordLength) are none.
+func (w *work) nameKind(name []byte) kind {
+	w.low = appendLower(w.low[:0], name)
+	for at := 0; ; at++ {
+		if at = atName(name, w.low, at); at < 0 {
+			return none
+		}
+		if m, ok := find(fieldName, name, at); ok {
+			return m.kind()
+		}
+	}
+}
+
+// kind judges the name of a secret by what it is and by what stands before it.
+func (m match) kind() kind {
+	at := 2 * m.pattern.SubexpIndex("name")
+	before, name := m.line[max(0, m.at[at]-16):m.at[at]], m.group("name")
+	switch {
+	case m.group("isPassword") != nil, m.group("pass") != nil && passOwner.Match(before):
+		return passwordName
+	case m.group("pass") != nil:
+		// Not PASS, which is said of tests.
+		if s := string(name); len(before) > 0 && isWord(before[len(before)-1]) || s != "pass" && s != "Pass" && s != "pw" && s != "PW" {
+			return none
+		}
+		return weakName
+	case m.group("key") != nil && !keyOwner.Match(before):
+		return none
+	}
+	return tokenName
+}
+
+var (
+	nextField = regexp.MustCompile(`&(?:&|[\w.-]*=)`)
+	directory = regexp.MustCompile(`^(?:[/~]|.:\\)`)
+	restBlank = pattern("^[,.;)}\\]]*(?:[ \\t]{1,4}\\}|[ \\t]{0,4}[\\n\\r#\\\\<|\\x{FFFD}\"'`])")
+)
+
+// checkAssignment judges the value of a name: name=value, "name": "value",
+// \"name\": \"value\", name => value, <name>value</name>, --name value, 密码是value.
+func checkAssignment(m match) (start, end int) {
+	start, end = m.last()
+	name, sep, k := m.group("name"), m.group("sep"), m.kind()
+	if k == none {
+		return 0, 0
+	}
+	if m.group("plain") == nil {
+		if !isSecret(m.line[start:end], k, true) {
+			return 0, 0
+		}
+		return start, end
+	}
+	text := m.line[start:end]
+	if at := nextField.FindIndex(text); at != nil {
+		text = text[:at[0]]
+	}
+	text = bytes.TrimRight(text, ".,:)]}*")
+	end = start + len(text)
+	spaced := len(m.group("blanks"))+len(m.group("spaces")) > 0
+	compared := (bytes.HasPrefix(sep, []byte("==")) || bytes.HasPrefix(sep, []byte("!="))) && m.group("open") == nil
+	prose := bytes.HasPrefix(sep, []byte(":")) && spaced && !restBlank.Match(m.line[end:])
+	isWide := len(name) > 0 && name[0] >= 0x80
+	switch {
+	case compared, len(text) == 0, !isSecret(text, k, false), isCode(m.line[start:], text, spaced), bytes.EqualFold(text, m.word()),
+		sep == nil && text[0] == '-',
+		hasSuffixFold(name, "pwd") && directory.Match(text),
+		k == passwordName && (prose || isWide) && !unlikeWords.Match(text): // "password: must be long"
+		return 0, 0
+	}
+	return start, end
+}
+
+// word returns the word that the name of a secret is the end of.
+func (m match) word() []byte {
+	i := m.pattern.SubexpIndex("name")
+	start, end := m.at[2*i], m.at[2*i+1]
+	for n := 0; start > 0 && n < 64 && isWord(m.line[start-1]); n++ {
+		start--
+	}
+	return m.line[start:end]
+}
+
+// checkSaid judges the value in "password is value", which is mostly no value.
+func checkSaid(m match) (start, end int) {
+	start, end = m.last()
+	if m.kind() == none {
+		return 0, 0
+	}
+	if m.group("plain") == nil {
+		if end-start > 128 || !isSecret(m.line[start:end], m.kind(), true) {
+			return 0, 0
+		}
+		return start, end
+	}
+	text := bytes.TrimRight(m.line[start:end], ".,:)]}")
+	if len(text) < 4 || m.kind() != passwordName && !opaque.Match(text) || !unlikeWords.Match(text) || !isSecret(text, m.kind(), false) {
+		return 0, 0
+	}
+	return start, start + len(text)
+}
+
+func hasSuffixFold(s []byte, suffix string) bool {
+	return len(s) >= len(suffix) && bytes.EqualFold(s[len(s)-len(suffix):], []byte(suffix))
+}
+
+// unlikeWords finds a digit, or a sign that words have not.
+var unlikeWords = regexp.MustCompile(`[^A-Za-z_.,'/()\[\]\x00\x{80}-\x{10FFFF}-]`)
+
+// notValues are values that are no secrets.
+var notValues = words(`true false null nil none undefined empty required optional string str &str number int integer
+	bool boolean any object bytes []byte text password hidden yes no basic bearer token redacted [redacted] unset missing invalid`)
+
+// isSecret reports whether value can be the value of a field of the kind k.
+func isSecret(value []byte, k kind, quoted bool) bool {
+	switch {
+	case len(value) == 0, isReference(value), len(value) <= 12 && notValues[string(bytes.ToLower(value))]:
+		return false
+	case k == passwordName:
+		return true
+	case k == weakName, len(value) < 8:
+		return len(value) >= 6 && opaque.Match(value)
+	case bytes.IndexByte(value[:min(len(value), 64)], ' ') >= 0:
+		return false
+	}
+	return quoted || len(value) >= 20 || unlikeWords.Match(value)
+}
+
+var reference = regexp.MustCompile(`^(?:\$[A-Za-z{(_]|<.|\{.|%.*%$|(?:\*+|=+|\.+|x+|X+|\x{FFFD}+|\x00+)$)`)
+
+// isReference reports whether value says where the secret is: $NAME, ${NAME},
+// {{name}}, <name>, %NAME%; or hides it: ****.
+func isReference(value []byte) bool { return reference.Match(value) }
+
+var code = regexp.MustCompile(`^(?:[A-Za-z_][\w.]*[(\[]|process\.env|os\.environ|(?:self|this|config|settings|env|req|args|opts|options|secrets|vars|var|local)\.|import\.meta)`)
+
+// fieldOf is a name with a field of it, as config.password.
+var fieldOf = regexp.MustCompile(`^[A-Za-z_]+\.[A-Za-z_.]*$`)
+
+// isCode reports whether value, which is not quoted and stands at the beginning of
+// line, is an expression of a program: a call, an element, a field of something.
+func isCode(line, value []byte, spaced bool) bool {
+	return code.Match(line[:min(len(line), len(value)+1)]) || spaced && fieldOf.Match(value)
+}
