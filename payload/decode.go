@@ -73,6 +73,8 @@ func (o object) set(f field, value gjson.Result) error {
 		return o.classification(f.name, value, to)
 	case **Tokens:
 		return o.tokens(f.name, value, to)
+	case **ModelUse:
+		return o.modelUse(f.name, value, to)
 	case **bool:
 		return o.flag(f.name, value, to)
 	case **LastHint:

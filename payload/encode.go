@@ -129,6 +129,10 @@ func (c Classification) Append(dst []byte) []byte {
 	f.number("confidence", c.Confidence)
 	f.text("complexity", c.Complexity)
 	f.optional("suggestion", c.Suggestion)
+	if c.RunnerUp != "" {
+		f.text("runnerUp", c.RunnerUp)
+		f.number("runnerUpConfidence", c.RunnerUpConfidence)
+	}
 	f.text("source", c.Source)
 	f.optional("model", c.Model)
 	f.number("elapsedMs", c.ElapsedMs)
@@ -202,6 +206,17 @@ func (e TurnBegun) Append(dst []byte) []byte {
 	if e.Last != nil {
 		f.name("last")
 		f.dst = e.Last.Append(f.dst)
+	}
+	if u := e.ModelUse; u != nil {
+		f.name("modelUse")
+		o := openObject(f.dst)
+		o.number("calls", float64(u.Calls))
+		if u.Failed != 0 {
+			o.number("failed", float64(u.Failed))
+		}
+		o.number("in", float64(u.In))
+		o.number("out", float64(u.Out))
+		f.dst = o.close()
 	}
 	return f.close()
 }

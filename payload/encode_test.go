@@ -30,7 +30,7 @@ func TestEncodingAgreesWithEncodingJSON(t *testing.T) {
 	}
 	result := payload.Classification{
 		Intent: "I", Name: nasty, Reason: "because", Goal: "g", Confidence: 0.1234567890123, Complexity: "low",
-		Suggestion: "s", Source: "llm", Model: "p/m", ElapsedMs: 12.345, ModelCalls: 2, Tokens: &payload.Tokens{In: 1200, Out: 34},
+		Suggestion: "s", Source: "llm", Model: "p/m", ElapsedMs: 12.345, RunnerUp: "J", RunnerUpConfidence: 0.21, ModelCalls: 2, Tokens: &payload.Tokens{In: 1200, Out: 34},
 	}
 	for name, tc := range map[string]struct {
 		ctx   payload.Context
@@ -38,7 +38,8 @@ func TestEncodingAgreesWithEncodingJSON(t *testing.T) {
 	}{
 		"nothing":     {},
 		"everything":  {full, payload.TurnBegun{RunID: "r", Prompt: nasty, Message: nasty + "!", Conversation: []payload.Turn{{Role: "user", Text: nasty}, {Role: "assistant"}}, Result: &result, Hint: nasty, Skip: "low_confidence", HeldOut: new(true)}},
-		"a failure":   {full, payload.TurnBegun{Skip: "deadline", HeldOut: new(false)}},
+		"a failure":   {full, payload.TurnBegun{Skip: "deadline", HeldOut: new(false), ModelUse: &payload.ModelUse{Calls: 2, Failed: 2, Tokens: payload.Tokens{In: 900}}}},
+		"an answer":   {full, payload.TurnBegun{ModelUse: &payload.ModelUse{Calls: 1, Tokens: payload.Tokens{In: 900, Out: 60}}}},
 		"a hint":      {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t", Full: true, Turns: 3, At: 9}}},
 		"a brief one": {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t"}}},
 	} {

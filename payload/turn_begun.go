@@ -43,6 +43,11 @@ type Classification struct {
 	// Complexity is one of the Complexity constants.
 	Complexity string `json:"complexity"`
 	Suggestion string `json:"suggestion,omitempty"`
+	// RunnerUp is the likeliest other intent by the local classifier, and
+	// RunnerUpConfidence the probability (0–1) that it is right; "" and 0 where that
+	// classifier was not asked or knows no other.
+	RunnerUp           string  `json:"runnerUp,omitempty"`
+	RunnerUpConfidence float64 `json:"runnerUpConfidence,omitempty"`
 	// Source is one of the Source constants, never SourceCache.
 	Source string `json:"source"`
 	// Model is provider/model when a model answered.
@@ -61,6 +66,17 @@ type Tokens struct {
 	// In includes those that the provider took from its cache.
 	In  int `json:"in"`
 	Out int `json:"out"`
+}
+
+// ModelUse is what a turn asked of models for its hint: language models about the
+// intent and for the hint's text, and the embedding model of a provider.
+type ModelUse struct {
+	// Calls are those that were sent, Failed those of them that had given no answer
+	// that could be used when the turn was answered.
+	Calls  int `json:"calls"`
+	Failed int `json:"failed,omitempty"`
+	// Tokens are those of the calls that had ended, as providers count them.
+	Tokens
 }
 
 // TurnBegun is the event of turn_begun, which the consumer publishes before it
@@ -84,6 +100,8 @@ type TurnBegun struct {
 	// Last is the hint that the session was given last, this one included; nil for
 	// none.
 	Last *LastHint `json:"last,omitempty"`
+	// ModelUse is nil where no model was asked.
+	ModelUse *ModelUse `json:"modelUse,omitempty"`
 }
 
 // LastHint is the hint that a session was given last.
@@ -110,7 +128,7 @@ func DecodeTurnBegun(raw json.RawMessage) (e TurnBegun, err error) {
 	err = decodeEvent(raw,
 		field{"runId", &e.RunID}, field{"prompt", &e.Prompt}, field{"message", &e.Message}, field{"conversation", &e.Conversation},
 		field{"result", &e.Result}, field{"hint", &e.Hint}, field{"skills", &e.Skills}, field{"skip", &e.Skip},
-		field{"heldOut", &e.HeldOut}, field{"last", &e.Last})
+		field{"heldOut", &e.HeldOut}, field{"last", &e.Last}, field{"modelUse", &e.ModelUse})
 	return e, err
 }
 
@@ -137,6 +155,7 @@ func (o object) classification(name string, value gjson.Result, to **Classificat
 		field{"intent", &c.Intent}, field{"name", &c.Name}, field{"reason", &c.Reason}, field{"goal", &c.Goal},
 		field{"confidence", &c.Confidence}, field{"complexity", &c.Complexity}, field{"suggestion", &c.Suggestion},
 		field{"source", &c.Source}, field{"model", &c.Model}, field{"elapsedMs", &c.ElapsedMs},
+		field{"runnerUp", &c.RunnerUp}, field{"runnerUpConfidence", &c.RunnerUpConfidence},
 		field{"modelCalls", &calls}, field{"tokens", &c.Tokens})
 	c.ModelCalls = int(calls)
 	return err
@@ -150,6 +169,17 @@ func (o object) tokens(name string, value gjson.Result, to **Tokens) error {
 	var in, out float64
 	err := o.part(name, value, field{"in", &in}, field{"out", &out})
 	*to = &Tokens{In: int(in), Out: int(out)}
+	return err
+}
+
+// modelUse reads what was asked of models; null is nil.
+func (o object) modelUse(name string, value gjson.Result, to **ModelUse) error {
+	if *to = nil; value.Type == gjson.Null {
+		return nil
+	}
+	var calls, failed, in, out float64
+	err := o.part(name, value, field{"calls", &calls}, field{"failed", &failed}, field{"in", &in}, field{"out", &out})
+	*to = &ModelUse{Calls: int(calls), Failed: int(failed), Tokens: Tokens{In: int(in), Out: int(out)}}
 	return err
 }
 

@@ -23,6 +23,8 @@ var (
 	ErrOverrun = errors.New("handler exceeded its time budget")
 	// ErrOverloaded: there is no room or no time to begin a request.
 	ErrOverloaded = errors.New("overloaded")
+	// ErrOtherHook: the body names another hook than the subject.
+	ErrOtherHook = errors.New("a message of another hook")
 )
 
 // Hook is a decision hook that is answered here.
@@ -35,7 +37,7 @@ type Hook struct {
 	// Bound limits the requests in progress. The zero value is [bus.DefaultBound].
 	Bound bus.Bound
 	// Unasked is told of a request for which no handler is asked, and returns the
-	// diagnostics of its reply: cause is [ErrOverloaded] or wraps
+	// diagnostics of its reply: cause is [ErrOverloaded], [ErrOtherHook] or wraps
 	// [payload.ErrInvalid]. It must not block. nil: there are none.
 	Unasked func(cause error, took time.Duration) map[string][]string
 }

@@ -71,7 +71,8 @@ func (r *Runner) Answer(ctx context.Context, in bus.Request, reply func(bus.Repl
 		return
 	}
 	if req.Envelope.Hook != r.hook.Name {
-		reply(replyOf(nil, nil, in.Traceparent)) // the payload takes precedence (contract §2)
+		// The payload takes precedence (contract §2).
+		reply(replyOf(nil, r.hook.Unasked(ErrOtherHook, time.Since(in.Received)), in.Traceparent))
 		return
 	}
 	req.Deadline, req.Margin = deadline(in.Received, in.Timeout, r.opts.Timeout())

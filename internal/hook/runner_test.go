@@ -158,7 +158,7 @@ func TestRequestsForWhichNoHandlerIsAsked(t *testing.T) {
 		{"in time", request(promptBuild), `{"prependContext":"x"}`, 0, ""},
 		{"beyond its deadline", waited, `{}`, 0, "overloaded"},
 		{"nobody could be in time", hurried, `{"prependContext":"x"}`, 0, ""},
-		{"another hook", request("before_tool_call"), `{}`, 0, ""},
+		{"another hook", request("before_tool_call"), `{}`, 0, "another hook"},
 		{"no JSON", bus.Request{Data: []byte("garbage"), Received: time.Now()}, `{}`, 400, "invalid message"},
 		{"a context of the wrong type", bus.Request{Data: []byte(`{"hook":"before_prompt_build","event":{},"ctx":{"runId":5}}`), Received: time.Now()}, `{}`, 400, "invalid message"},
 	} {
