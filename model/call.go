@@ -30,8 +30,8 @@ var outcomes = []Outcome{
 	OutcomeOpen, OutcomeCanceled, OutcomeShared,
 }
 
-// sent reports whether a call with this outcome reached out to the provider.
-func (o Outcome) sent() bool {
+// Sent reports whether a call with this outcome reached out to the provider.
+func (o Outcome) Sent() bool {
 	return o != OutcomeUnresolved && o != OutcomeOpen && o != OutcomeShared
 }
 
@@ -77,6 +77,8 @@ func (o Options) admit(ref string) (done func(error), err error) {
 // providers send costs one answer, not the process.
 func call[V any](ctx context.Context, o Options, ref string, deadline time.Time, done func(error), f func() (V, provider.Usage, error)) (Answer[V], error) {
 	c, value, start := Call{Ref: ref}, *new(V), time.Now()
+	use := useOf(ctx)
+	use.begin()
 	err := panics.Catch(func() (err error) {
 		value, c.Usage, err = f()
 		return err
@@ -84,6 +86,7 @@ func call[V any](ctx context.Context, o Options, ref string, deadline time.Time,
 	c.Outcome, c.Err = judge(ctx, deadline, err)
 	c.Duration = time.Since(start)
 	done(c.blame())
+	use.end(c)
 	o.observe(c)
 	if c.Err != nil {
 		return Answer[V]{}, c.Err

@@ -123,7 +123,7 @@ func TestChain(t *testing.T) {
 				require.NoError(t, err)
 				asked := 0
 				for _, call := range seen.list {
-					if call.Outcome.sent() {
+					if call.Outcome.Sent() {
 						asked++
 					}
 				}

@@ -14,7 +14,8 @@ import (
 // recentTexts is how many texts' vectors are remembered: a few megabytes.
 const recentTexts = 512
 
-// EmbeddingClient turns texts into vectors of length 1, one for each.
+// EmbeddingClient turns texts into vectors, one for each, of length 1 or
+// [provider.IsBlank].
 type EmbeddingClient interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, provider.Usage, error)
 }
@@ -38,7 +39,8 @@ func NewEmbedder(ref string, client EmbeddingClient, dimensions int, opts Option
 	return &Embedder{ref: ref, client: client, dimensions: dimensions, opts: opts, recent: recent}
 }
 
-// Vectors returns the vector of each text, by text. The model is asked once, for
+// Vectors returns the vector of each text, by text, nil for a text in which the
+// model finds nothing. The model is asked once, for
 // those that are not remembered; the same texts at the same time are one
 // question. Errors are [ErrDeadline] and [ErrFailed]; the latter wraps [ErrOpen]
 // when the circuit breaker is open.
@@ -82,6 +84,9 @@ func (e *Embedder) ask(ctx context.Context, deadline time.Time, texts []string) 
 	})
 	if err == nil {
 		for i, text := range texts {
+			if provider.IsBlank(answer.Value[i]) {
+				answer.Value[i] = nil
+			}
 			e.recent.Add(text, answer.Value[i])
 		}
 	}

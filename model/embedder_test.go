@@ -136,6 +136,18 @@ func TestEmbedderRemembersTexts(t *testing.T) {
 	require.Equal(t, recentTexts, e.recent.Len())
 }
 
+func TestATextInWhichTheModelFindsNothingHasNoVector(t *testing.T) {
+	t.Parallel()
+	client := &embedder{script: [][][]float32{{{0, 0}, {0, 1}}}}
+	e := NewEmbedder("test/embedding", client, 2, Options{})
+	for range 2 {
+		got, err := vectorsOf(t, e, "🍵", "tea")
+		require.NoError(t, err)
+		require.Equal(t, map[string][]float32{"🍵": nil, "tea": {0, 1}}, got)
+	}
+	require.Equal(t, 1, client.calls(), "that it has none is remembered")
+}
+
 func TestEmbedderSharesEqualQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, seen := &embedder{delay: time.Second}, &calls{}

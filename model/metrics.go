@@ -53,7 +53,7 @@ func (m *Metrics) ModelCalled(call Call) {
 	}
 	m.begin(model)
 	m.calls.WithLabelValues(model, string(call.Outcome)).Inc()
-	if !call.Outcome.sent() {
+	if !call.Outcome.Sent() {
 		return
 	}
 	m.times.WithLabelValues(model).Observe(call.Duration.Seconds())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	openai "github.com/sashabaranov/go-openai"
 )
@@ -42,9 +43,9 @@ func (r *Registry) Embedder(ref string) (*Embedder, error) {
 	return &Embedder{client: openai.NewClientWithConfig(cfg), model: model, Ref: c.name + "/" + model, BaseURL: c.baseURL}, nil
 }
 
-// Embed returns a vector for each text, in their order, each of length 1 and
-// all of the same dimension. It asks once and returns when ctx is done. Any other
-// answer is [ErrMalformed]; a usage may come with an error.
+// Embed returns a vector for each text, in their order, all of the same dimension
+// and each of length 1, or [IsBlank]. It asks once and returns when ctx is done.
+// Any other answer is [ErrMalformed]; a usage may come with an error.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
 	resp, err := e.client.CreateEmbeddings(ctx, openai.EmbeddingRequest{Input: texts, Model: openai.EmbeddingModel(e.model)})
 	if err != nil {
@@ -62,12 +63,18 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usag
 		if len(d.Embedding) != len(resp.Data[0].Embedding) {
 			return nil, usage, fmt.Errorf("%w: vectors of %d and %d numbers", ErrMalformed, len(resp.Data[0].Embedding), len(d.Embedding))
 		}
-		if !normalize(d.Embedding) {
+		if !normalize(d.Embedding) && (len(d.Embedding) == 0 || !IsBlank(d.Embedding)) {
 			return nil, usage, fmt.Errorf("%w: vector %d has no direction", ErrMalformed, i)
 		}
 		out[d.Index] = d.Embedding
 	}
 	return out, usage, nil
+}
+
+// IsBlank reports whether a vector is zeros alone: the model found nothing in the
+// text, which counts by its words then. Small models know no emoji, say.
+func IsBlank(v []float32) bool {
+	return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
 }
 
 // normalize scales a vector to length 1, and reports whether that can be done.

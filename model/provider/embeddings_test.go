@@ -90,6 +90,16 @@ func embeddingBody(data ...string) string {
 	return `{"object":"list","data":[` + strings.Join(data, ",") + `],"usage":{"prompt_tokens":4,"total_tokens":4}}`
 }
 
+func TestATextInWhichTheModelFindsNothing(t *testing.T) {
+	s := providertest.New(t)
+	s.Always(providertest.Answer{Body: embeddingBody(`{"index":0,"embedding":[0,0]}`, `{"index":1,"embedding":[0,2]}`)})
+	vectors, _, err := embedder(t, s).Embed(t.Context(), []string{"🍵", "tea"})
+	require.NoError(t, err)
+	require.Equal(t, [][]float32{{0, 0}, {0, 1}}, vectors)
+	require.True(t, IsBlank(vectors[0]))
+	require.False(t, IsBlank(vectors[1]))
+}
+
 func TestEmbedFailures(t *testing.T) {
 	const one, two = `{"index":0,"embedding":[1,0]}`, `{"index":1,"embedding":[0,1]}`
 	for _, tt := range []struct {
@@ -107,7 +117,7 @@ func TestEmbedFailures(t *testing.T) {
 		{"dimensions that differ", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":[0,1,0]}`)}, ErrMalformed, "vectors of 2 and 3 numbers"},
 		{"NaN", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":[NaN,1]}`)}, ErrMalformed, "not a JSON object"},
 		{"too large a number", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":[1e99,1]}`)}, ErrMalformed, "1e99"},
-		{"zero", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":[0,0]}`)}, ErrMalformed, "no direction"},
+		{"too small to have a direction", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":[0,1e-30]}`)}, ErrMalformed, "no direction"},
 		{"no numbers", providertest.Answer{Body: embeddingBody(`{"index":0,"embedding":[]}`, `{"index":1,"embedding":[]}`)}, ErrMalformed, "no direction"},
 		{"texts for numbers", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":["a","b"]}`)}, ErrMalformed, ""},
 		{"garbage", providertest.Answer{Body: "<html>", ContentType: "text/html"}, ErrMalformed, "text/html"},
