@@ -71,8 +71,8 @@ func (f Fact) clean() Fact {
 		if b.Result != nil {
 			r := *b.Result
 			b.Result = &r
-			r.Confidence, r.ElapsedMs = finite(r.Confidence), finite(r.ElapsedMs)
-			fields = append(fields, &r.Intent, &r.Name, &r.Reason, &r.Goal, &r.Complexity, &r.Suggestion, &r.Source, &r.Model)
+			r.Confidence, r.ElapsedMs, r.RunnerUpConfidence = finite(r.Confidence), finite(r.ElapsedMs), finite(r.RunnerUpConfidence)
+			fields = append(fields, &r.Intent, &r.RunnerUp, &r.Name, &r.Reason, &r.Goal, &r.Complexity, &r.Suggestion, &r.Source, &r.Model)
 		}
 	}
 	if f.Call != nil {
@@ -136,6 +136,8 @@ type Begin struct {
 	Skip string `json:"skip,omitempty"`
 	// HeldOut is whether the session is held out (HINT_HOLDOUT); nil where none is.
 	HeldOut *bool `json:"heldOut,omitempty"`
+	// ModelUse is what was asked of models; nil for nothing.
+	ModelUse *payload.ModelUse `json:"modelUse,omitempty"`
 }
 
 // Call is a finished tool call (after_tool_call).

@@ -179,7 +179,7 @@ func (d *Document) close(f Fact) bool {
 	if d.last != nil && !d.last.Before(f.Key()) {
 		return false
 	}
-	d.last = &closing{Reason: f.Close.Reason, At: timestamp(f.TS), Key: f.Key()}
+	d.last = &closing{Reason: f.Close.Reason, At: Timestamp(f.TS), Key: f.Key()}
 	d.changedSession = true
 	d.changedWaiting = d.changedWaiting || len(d.turns) == 0
 	return true
@@ -244,9 +244,10 @@ func (f Fact) size() int {
 func newTurn(run string, key Key, b Begin) *Turn {
 	t := &Turn{RunID: run, SkillsUsed: []Skill{}, ToolCalls: []ToolCall{}, Begin: key}
 	t.Input, t.Message = b.Input, b.Message
-	t.Timestamps.Start = timestamp(key.TS)
+	t.Timestamps.Start = Timestamp(key.TS)
 	t.Intent = intent(b)
 	t.classify(key, b)
+	t.asked(key, b)
 	return t
 }
 
@@ -259,13 +260,27 @@ func conversation(b Begin) []payload.Turn { return append([]payload.Turn{}, b.Co
 // begin merges another beginning of the run: a retry or a late one.
 func (t *Turn) begin(key Key, b Begin) (changed bool) {
 	if key.Before(t.Begin) {
-		t.Begin, t.Input, t.Message, t.Timestamps.Start = key, b.Input, b.Message, timestamp(key.TS)
+		t.Begin, t.Input, t.Message, t.Timestamps.Start = key, b.Input, b.Message, Timestamp(key.TS)
 		if t.Classified == nil {
 			t.Intent = intent(b)
 		}
 		changed = true
 	}
-	return t.classify(key, b) || changed
+	changed = t.classify(key, b) || changed
+	return t.asked(key, b) || changed
+}
+
+// asked keeps what a Begin asked of models, once.
+func (t *Turn) asked(key Key, b Begin) bool {
+	if b.ModelUse == nil {
+		return false
+	}
+	i, known := slices.BinarySearchFunc(t.ModelUse, key, func(u AskedModels, k Key) int { return u.Compare(k) })
+	if known {
+		return false
+	}
+	t.ModelUse = slices.Insert(t.ModelUse, i, AskedModels{ModelUse: *b.ModelUse, Key: key})
+	return true
 }
 
 func (t *Turn) classify(key Key, b Begin) bool {
@@ -300,7 +315,7 @@ func (t *Turn) judge(key Key, f Feedback) bool {
 	if t.Feedback != nil && !t.Feedback.Before(key) {
 		return false
 	}
-	t.Feedback = &Judgement{Feedback: f, At: timestamp(key.TS), Key: key}
+	t.Feedback = &Judgement{Feedback: f, At: Timestamp(key.TS), Key: key}
 	return true
 }
 
@@ -375,7 +390,7 @@ func (t *Turn) setAttempts(all []Attempt) {
 		return
 	}
 	last := kept[len(kept)-1]
-	t.End, t.Result, t.Error, t.Timestamps.End = &last.Mark, last.Result, last.Error, timestamp(last.TS)
+	t.End, t.Result, t.Error, t.Timestamps.End = &last.Mark, last.Result, last.Error, Timestamp(last.TS)
 	if len(kept) > 1 {
 		t.Superseded = kept[:len(kept)-1]
 	}

@@ -135,9 +135,9 @@ func expected(facts []Fact) (turns []*Turn, ended string) {
 				t.SkillsUsed = append(t.SkillsUsed, *s)
 			}
 		case f.End != nil:
-			t.Result, t.Error, t.Timestamps.End = f.End.Result, f.End.Error, timestamp(f.TS)
+			t.Result, t.Error, t.Timestamps.End = f.End.Result, f.End.Error, Timestamp(f.TS)
 		case f.Feedback != nil && f.RunID != "":
-			t.Feedback = &Judgement{Feedback: *f.Feedback, At: timestamp(f.TS), Key: f.Key()}
+			t.Feedback = &Judgement{Feedback: *f.Feedback, At: Timestamp(f.TS), Key: f.Key()}
 		}
 	}
 	return turns, ended
@@ -164,7 +164,7 @@ func same(t *testing.T, want, got []*Turn) {
 		}
 		require.Equal(t, w.Result, g.Result)
 		require.Equal(t, w.Error, g.Error)
-		require.Equal(t, timestamp(w.Begin.TS), g.Timestamps.Start)
+		require.Equal(t, Timestamp(w.Begin.TS), g.Timestamps.Start)
 		require.Equal(t, w.Timestamps.End, g.Timestamps.End)
 		require.Equal(t, w.Feedback, g.Feedback, "feedback on %s", w.RunID)
 	}
@@ -192,7 +192,7 @@ func turnsOf(t *testing.T, d *Document) (out []*Turn) {
 }
 
 func TestDocumentIsAFunctionOfTheSetOfFacts(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range seeds(60) {
 		checkSet(t, rand.New(rand.NewPCG(seed, 1)))
 	}
 }
@@ -322,7 +322,7 @@ func TestARunToldAndAnswered(t *testing.T) {
 				require.Equal(t, "question", turn.Input)
 				require.Equal(t, []payload.Turn{{Role: "user", Text: row.before}}, turn.Intent.Input)
 				require.Len(t, turn.ToolCalls, 1)
-				require.Equal(t, timestamp(1000), turn.Timestamps.Start)
+				require.Equal(t, Timestamp(1000), turn.Timestamps.Start)
 				if row.intent == "" {
 					require.Nil(t, turn.Intent.Result)
 				} else {
@@ -339,8 +339,50 @@ func TestARunToldAndAnswered(t *testing.T) {
 	}
 }
 
+// seeds is how many draws a test tries: a fifth in short tests, which the race
+// detector slows down without finding anything in pure functions.
+func seeds(n uint64) uint64 {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
+// A run that is asked again after a failure asks models again: all of it counts, each
+// event once, in whatever order.
+func TestWhatARunAskedOfModels(t *testing.T) {
+	begin := func(id string, ts int64, use payload.ModelUse) Fact {
+		return Fact{ID: id, TS: ts, RunID: "r1", SessionID: "s1", Begin: &Begin{Input: "question", ModelUse: &use}}
+	}
+	failed, answered := begin("a", 1000, payload.ModelUse{Calls: 2, Failed: 2, Tokens: payload.Tokens{In: 900}}), begin("b", 2000, payload.ModelUse{Calls: 1, Tokens: payload.Tokens{In: 950, Out: 60}})
+	answered.Begin.Result = &payload.Classification{Intent: "CHAT", ModelCalls: 1, Tokens: &payload.Tokens{In: 950, Out: 60}}
+	told := Fact{ID: "c", TS: 1500, RunID: "r1", SessionID: "s1", Begin: &Begin{Input: "question"}}
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // not a secret
+	var first []byte
+	for range 50 {
+		d := &Document{}
+		for _, f := range shuffled(random, []Fact{failed, answered, told, failed, answered}) {
+			d.Apply(f)
+		}
+		require.Equal(t, payload.ModelUse{Calls: 3, Failed: 2, Tokens: payload.Tokens{In: 1850, Out: 60}}, d.turns[0].open().Asked())
+		raw, err := d.AppendState(nil)
+		require.NoError(t, err)
+		if first == nil {
+			first = raw
+		}
+		require.Equal(t, string(first), string(raw))
+		again, err := Decode(raw)
+		require.NoError(t, err)
+		again.Apply(failed)
+		require.Equal(t, 3, again.turns[0].open().Asked().Calls, "also after it was stored")
+	}
+	older := Turn{Intent: Intent{Result: answered.Begin.Result}}
+	require.Equal(t, payload.ModelUse{Calls: 1, Tokens: payload.Tokens{In: 950, Out: 60}}, older.Asked(), "a turn from before it was recorded")
+	require.Zero(t, (&Turn{}).Asked())
+}
+
 func TestRetiringLosesNothing(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range seeds(60) {
 		checkRetiring(t, rand.New(rand.NewPCG(seed, 2)))
 	}
 }
@@ -380,7 +422,7 @@ func checkRetiring(t *testing.T, r *rand.Rand) {
 // The document or archived turns are lost, and all facts are applied again, in
 // any order and among others.
 func TestLossesAreRebuilt(t *testing.T) {
-	for seed := range uint64(100) {
+	for seed := range seeds(100) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { checkLoss(t, rand.New(rand.NewPCG(seed, 3))) })
 	}
 }
@@ -568,6 +610,9 @@ func TestWaitingIsBounded(t *testing.T) {
 		return Fact{ID: fmt.Sprintf("e%05d", i), TS: ts, RunID: "cron", Call: &Call{Name: "read", Params: json.RawMessage(params)}}
 	}
 	t.Run("by number", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("takes seconds under the race detector, which finds nothing in pure functions")
+		}
 		d := &Document{}
 		for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(waitingLimit + 500) {
 			d.Apply(call(i, int64(1000+i), `{}`))

@@ -29,6 +29,11 @@ type Turn struct {
 	// Feedback is the latest that a person said of the hint.
 	Feedback *Judgement `json:"feedback,omitempty"`
 
+	// ModelUse is what each Begin asked of models, in their order: a retry after a
+	// failure asks again. Those that asked none are left out, and turns older than
+	// the field have none.
+	ModelUse []AskedModels `json:"modelUse,omitempty"`
+
 	// Begin is the least of the Begin facts.
 	Begin Key `json:"begin"`
 	// Classified is the fact that gave Intent: the least with a result.
@@ -38,6 +43,30 @@ type Turn struct {
 	// Superseded are earlier ends. One counts again if End moves to a turn that
 	// is later found to have begun in between.
 	Superseded []Attempt `json:"superseded,omitempty"`
+}
+
+// AskedModels is what one Begin asked of models, and which.
+type AskedModels struct {
+	payload.ModelUse
+	Key
+}
+
+// Asked sums up what the turn asked of models. Of a turn that is older than
+// ModelUse it is what the classification says.
+func (t *Turn) Asked() (out payload.ModelUse) {
+	for _, u := range t.ModelUse {
+		out.Calls += u.Calls
+		out.Failed += u.Failed
+		out.In += u.In
+		out.Out += u.Out
+	}
+	if r := t.Intent.Result; r != nil && len(t.ModelUse) == 0 {
+		out.Calls = r.ModelCalls
+		if r.Tokens != nil {
+			out.Tokens = *r.Tokens
+		}
+	}
+	return out
 }
 
 // HintedSkill is a skill that a hint named.

@@ -33,13 +33,15 @@ func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) 
 	return nil, fmt.Errorf("%w: %q", store.ErrNotFound, session)
 }
 
-// List implements [store.Reader].
+// List implements [store.Reader]. It reads the files that have changed since the last
+// list, and looks at the others' size and time.
 func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("listing sessions: %w", err)
 	}
-	var out []store.Summary
+	known := s.summaries.last()
+	all, changed := make([]*summarized, 0, len(files)), false
 	for _, file := range files {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -48,7 +50,7 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 		if !ok || !store.IsToken(token) {
 			continue
 		}
-		summary, err := s.summarize(token)
+		summary, err := s.summarize(token, known[token])
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed meanwhile
 		}
@@ -56,9 +58,17 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 			s.log.WarnContext(ctx, "leaving corrupt session out of list", "session", token, "error", err)
 			continue
 		}
-		out = append(out, summary)
+		changed = changed || summary != known[token]
+		all = append(all, summary)
 	}
-	slices.SortFunc(out, store.Summary.Compare)
+	if changed || len(all) < len(known) {
+		s.summaries.keep(all)
+	}
+	slices.SortFunc(all, func(a, b *summarized) int { return a.Compare(b.Summary) })
+	out := make([]store.Summary, len(all))
+	for i, summary := range all {
+		out[i] = summary.Summary
+	}
 	return out, nil
 }
 
@@ -77,14 +87,21 @@ func (s *Store) Count(context.Context) (int, error) {
 	return n, nil
 }
 
-func (s *Store) summarize(token string) (store.Summary, error) {
-	data, info, err := s.read(token)
+// summarize returns the summary of a session: the one that is known, if it is that of
+// the file.
+func (s *Store) summarize(token string, known *summarized) (*summarized, error) {
+	path := s.path(token, sessionSuffix)
+	info, err := mustStat(path)
+	if err != nil || known.of(info) {
+		return known, err
+	}
+	data, err := os.ReadFile(path)
 	if err != nil {
-		return store.Summary{}, err
+		return known, err
 	}
 	summary, err := store.Summarize(data)
 	summary.Token, summary.Updated = token, info.ModTime()
-	return summary, err
+	return &summarized{summary, info.Size()}, err
 }
 
 // read reads a session file and returns its stat from before.

@@ -43,8 +43,10 @@ type Store struct {
 	// outlines outlive the entries.
 	outlines *lru.Cache[*outline]
 	indexes  *lru.Cache[*index]
-	disk     disk.Disk
-	spares   disk.Spares
+	// summaries are those of the last list.
+	summaries summaries
+	disk      disk.Disk
+	spares    disk.Spares
 }
 
 var _ store.Store = (*Store)(nil)
