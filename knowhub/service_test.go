@@ -364,7 +364,7 @@ func TestAServerThatGoesAway(t *testing.T) {
 	id := submit(t, p, deploy()).ID
 	ns.Shutdown()
 	ns.WaitForShutdown()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, _, err := p.Submit(ctx, deploy())
 	require.ErrorIs(t, err, knowhub.ErrUnavailable)

@@ -99,11 +99,7 @@ func TestQuality(t *testing.T) {
 		s := tallies[name]
 		share := func(n int) string { return fmt.Sprintf("%.3f", float64(n)/float64(s.n)) }
 		fmt.Fprintf(&report, "%s\t%d\t%s\t%s\t%s\n", name, s.n, share(s.first), share(s.three), share(s.ten))
-		floor := 0.9
-		if name == "fresh" {
-			floor = 0.85
-		}
-		require.GreaterOrEqual(t, float64(s.three)/float64(s.n), floor, name)
+		require.GreaterOrEqual(t, float64(s.three)/float64(s.n), 0.9, name)
 	}
 	report.WriteString("\nnot among the first three: part, place (0: not among ten), ids, question\n" + missed.String())
 	golden.Equal(t, "quality.txt", report.String())

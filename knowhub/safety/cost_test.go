@@ -16,7 +16,7 @@ func TestMarksIsLinear(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
-	const short, factor, times = 4 << 10, 8, 4
+	const short, factor, times = 1 << 10, 8, 4
 	for name, unit := range hostile {
 		t.Run(name, func(t *testing.T) {
 			few := strings.Repeat(unit, short/len(unit))

@@ -16,6 +16,10 @@
 //     sentence: drop, prior and orders is "ignore all previous instructions", in
 //     every order and language and with words in between.
 //
+// What no rule knows is left to a model (model.go), which is asked for every text:
+// a logistic regression over words, parts of words and the concepts above
+// (features.go), trained by go generate with the texts in knowhub/testdata.
+//
 // Literal markers of prompts (markers.go) and encoded texts (encoded.go) are
 // looked for beside that. Everything is a pure function, linear in the length of
 // the text.

@@ -25,6 +25,7 @@ type folded struct {
 	place []int32 // of each rune: the letters before it, weighted
 	sent  []int32 // of each rune: the number of its sentence
 	long  []bool  // of each rune: it is part of a word of longWord letters
+	part  []int32 // of each rune: the number of its clause
 }
 
 // longWord is the length, in letters of the Latin alphabet, from which a word may be several without
@@ -50,6 +51,7 @@ type folder struct {
 	out         folded
 	weight      int32
 	sentence    int32
+	clause      int32
 	word        int // where the present word begins in out, when inWord
 	inWord      bool
 	words, wide int // of the present sentence
@@ -113,6 +115,7 @@ func (f *folder) append(r rune) {
 	f.out.place = append(f.out.place, f.weight)
 	f.out.sent = append(f.out.sent, f.sentence)
 	f.out.long = append(f.out.long, false)
+	f.out.part = append(f.out.part, f.clause)
 }
 
 // between ends a word, and perhaps a sentence.
@@ -120,6 +123,8 @@ func (f *folder) between(r rune) {
 	wide := isWide(f.last)
 	f.endWord()
 	switch r {
+	case ',', ':', '、', '،':
+		f.clause++
 	case '.', '!', '?', ';':
 		if wide || f.at == len(f.src) || unicode.IsSpace(f.src[f.at]) {
 			f.endSentence()
@@ -139,6 +144,7 @@ func (f *folder) endSentence() {
 	if f.words >= 3 || f.wide >= 4 {
 		f.append(stop)
 		f.sentence++
+		f.clause++
 	}
 	f.words, f.wide = 0, 0
 }

@@ -9,6 +9,7 @@ const (
 	Markers      = "markers"      // tags and markers of prompts
 	Hide         = "hide"         // something is to be kept from the user
 	Encoded      = "encoded"      // one of these in an encoding, or in invisible characters
+	Learnt       = "learnt"       // words and parts of words that attacks have, see model.go
 	Oversize     = "oversize"     // too long to be looked at as a whole
 )
 

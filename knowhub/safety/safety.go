@@ -2,6 +2,7 @@ package safety
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -40,10 +41,17 @@ func Marks(s string) []string {
 func look(s string, depth int, mark func(string)) {
 	inner := unseen(s)
 	s = unescape(seen(s))
-	if hasMarker(s) {
+	marked := hasMarker(s)
+	if marked {
 		mark(Markers)
 	}
-	apply(concepts().find(fold(s)), mark)
+	m := learnt()
+	odds := m.odds(segments(s))
+	switch {
+	case ruled(s, odds > 0, mark):
+	case odds > m.above && !marked:
+		mark(Learnt)
+	}
 	if depth == 0 {
 		return
 	}
@@ -54,6 +62,29 @@ func look(s string, depth int, mark func(string)) {
 		})
 	}
 }
+
+// ruled calls mark for the rules that a text matches, which is visible and without
+// escapes, and reports whether there are any. What is only quoted matches where
+// the text is likely an attack for the model as well: reports on attacks quote
+// them.
+func ruled(s string, likely bool, mark func(string)) (found bool) {
+	matches := func(s string, mark func(string)) {
+		apply(concepts().find(fold(s)), func(name string) {
+			found = true
+			mark(name)
+		})
+	}
+	if !likely {
+		if matches(quoted.ReplaceAllLiteralString(s, " "), func(string) {}); !found {
+			return false
+		}
+	}
+	matches(s, mark)
+	return found
+}
+
+// quoted is what stands between quotation marks in a line.
+var quoted = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|「[^」\n]*」|\x60[^\x60\n]*\x60`)
 
 // seen returns s without what nobody sees.
 func seen(s string) string {

@@ -319,6 +319,98 @@ permission role scope
 outgoing outbound egress
 incoming inbound ingress
 junior beginner new
+auth oauth sso saml oidc
+ldap directory ad
+mfa 2fa
+info information detail
+doc documentation manual readme
+param parameter argument
+perf performance benchmark profile
+infra infrastructure
+msg message
+pkg package
+lib library
+dep dependency
+impl implementation
+async asynchronous
+sync synchronous
+admin administrator root superuser
+app mobile
+prod release
+perms permission chmod chown acl
+cmd instruction
+stdout output
+stderr error output
+eof end
+gc garbage collector
+ci pipeline workflow jenkins
+pipeline build
+k8s helm
+helm chart
+pod restart crashloopbackoff
+crashloopbackoff crash
+oom killed memory
+ssd disk
+nic network interface
+lb balancer
+cert letsencrypt acme certbot
+https tls ssl
+csv delimiter
+json yaml
+xml markup
+ui interface frontend
+frontend client web
+backend server api
+api endpoint route
+endpoint url
+websocket socket
+grpc rpc
+mq queue rabbitmq kafka broker
+kafka topic
+redis cache
+elasticsearch opensearch search
+s3 bucket storage blob
+iam role permission
+cron systemd timer
+systemd unit service
+oauth token
+webhook callback hook
+callback handler
+mock stub fake
+regression bug broke
+bug defect error
+fix solve repair resolve
+workaround fix
+broken error
+unavailable down outage offline
+outage incident downtime
+unreachable connect offline
+hotfix patch
+patch update
+merge rebase conflict
+conflict clash collision
+commit revision
+tag version
+pull clone
+monorepo workspace
+subtitle transcript
+ocr scan text
+scan scanner
+invoice receipt
+vacation holiday leave
+flat house home
+lamp light bulb
+fridge refrigerator freezer
+tap faucet water
+stain spot
+cough cold flu
+dentist tooth teeth
+vaccine vaccination shot
+subscription membership plan
+unsubscribe cancel subscription
+warranty guarantee
+quick rapid
+quit leave exit
 看病 医院 就医
 发烧 发热
 孩子 宝宝 儿童

@@ -74,6 +74,34 @@ func TestQuestion(t *testing.T) {
 	require.Empty(t, terms.Question("of the"))
 }
 
+func TestSynonyms(t *testing.T) {
+	for _, tt := range []struct{ name, asked, found string }{
+		{"Kubernetes", "k8s", "kubernetes"},
+		{"database", "db", "database"},
+		{"authentication", "auth", "authentication"},
+		{"single sign-on", "sso", "auth"},
+		{"repository", "repo", "repositories"},
+		{"environment", "env", "environment"},
+		{"documentation", "docs", "documentation"},
+		{"production", "prod", "production"},
+		{"configuration", "config", "configurations"},
+		{"endpoint", "endpoints", "route"},
+		{"outage", "outage", "unavailable"},
+		{"broker", "rabbitmq", "queue"},
+		{"household", "fridge", "refrigerator"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, pair := range [][2]string{{tt.asked, tt.found}, {tt.found, tt.asked}} {
+				var stems []string
+				for _, other := range terms.Question(pair[0])[0].Terms {
+					stems = append(stems, other.Text)
+				}
+				require.Contains(t, stems, terms.Stem(pair[1]), pair[0])
+			}
+		})
+	}
+}
+
 func FuzzEach(f *testing.F) {
 	for _, s := range []string{"fooBar", "a/b:c=d", "死锁", "C++", "it's", "\xff", "ⅷ", "ﬀ", "\u0365"} {
 		f.Add(s)
