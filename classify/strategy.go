@@ -154,7 +154,16 @@ func (c *Classifier) hedge(llm, embedding pending, local payload.Classification)
 		c.opts.Observer.AnsweredLocally(err)
 		return c.near(embedding, local)
 	}
+	result.RunnerUp, result.RunnerUpConfidence = otherThan(result.Intent, local)
 	return result
+}
+
+// otherThan is the local classifier's likeliest intent other than the answer.
+func otherThan(answer string, local payload.Classification) (intent string, confidence float64) {
+	if local.Intent != answer {
+		return local.Intent, local.Confidence
+	}
+	return local.RunnerUp, local.RunnerUpConfidence
 }
 
 // near returns the answer of the embedding tier, or the local one if there is no

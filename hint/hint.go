@@ -26,6 +26,7 @@ import (
 	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/internal/hook"
+	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/redact"
 	"intenthint/subjects"
@@ -136,7 +137,9 @@ func (h *Hinter) Unasked(cause error, took time.Duration) map[string][]string {
 		h.Metrics.skip(eligibility.Overloaded, took)
 		return header(took, run.Answer{Skip: eligibility.Overloaded}, "")
 	}
-	h.Metrics.badRequests.Inc()
+	if !errors.Is(cause, hook.ErrOtherHook) {
+		h.Metrics.badRequests.Inc()
+	}
 	return header(took, run.Answer{}, "")
 }
 
@@ -172,6 +175,7 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	}
 	patience, cancel := context.WithDeadline(ctx, req.Deadline.Add(-t.slack()))
 	defer cancel()
+	patience, asked := model.CountUse(patience)
 	a, origin := h.Answers.First(patience, run.Request{
 		Key: run.Key(req.Context), Prompt: t.event.Message(), Deadline: req.Deadline,
 		Prepare:   t.prepare,
@@ -181,7 +185,7 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	})
 	switch {
 	case origin == run.Fresh:
-		h.begin(t, a)
+		h.begin(t, a, asked)
 	case origin == run.Repeated && a.Skip == eligibility.Unchanged && a.Result != nil:
 		a = h.again(t, a)
 	}
@@ -268,8 +272,9 @@ func (t *turn) slack() time.Duration {
 	return out
 }
 
-// redactedBytesPerMs is half the speed of the slowest text of docs/privacy.md.
-const redactedBytesPerMs = 10_000
+// redactedBytesPerMs is half the speed of a text with an address in
+// docs/privacy.md.
+const redactedBytesPerMs = 6_000
 
 // classify makes an answer.
 func (h *Hinter) classify(ctx context.Context, t turn) run.Answer {

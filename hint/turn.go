@@ -10,6 +10,7 @@ import (
 	"intenthint/hint/run"
 	"intenthint/hint/said"
 	"intenthint/intents"
+	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/redact"
 	"intenthint/subjects"
@@ -19,7 +20,7 @@ import (
 // A turn with neither a session id nor a key is not tracked. The broadcast goes
 // out right before the reply, on the same connection: other processes know of
 // the turn before a retry can arrive, and one socket write takes both.
-func (h *Hinter) begin(t turn, a run.Answer) {
+func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	session := t.req.Context.Session()
 	if session == "" {
 		return
@@ -42,7 +43,7 @@ func (h *Hinter) begin(t turn, a run.Answer) {
 	begun := payload.TurnBegun{
 		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: t.event.Beside(), Conversation: t.in.Conversation,
 		Result: a.Result, Hint: a.Hint, Skills: a.Skills, Skip: string(a.Skip), Last: last,
-		HeldOut: t.set.Holdout.of(session),
+		HeldOut: t.set.Holdout.of(session), ModelUse: useOf(asked),
 	}
 	body := h.encode(t, begun, ts, id)
 	m := &nats.Msg{Subject: h.Prefix.Event(subjects.HookTurnBegun, t.agent, session), Data: body, Header: nats.Header{}}
@@ -58,6 +59,15 @@ func (h *Hinter) begin(t turn, a run.Answer) {
 	}
 	h.Publisher.Publish(m) // which owns the message from now on
 	h.Answers.Tell(body)
+}
+
+// useOf is what a turn asked of models, nil where it asked none.
+func useOf(asked *model.Use) *payload.ModelUse {
+	calls, failed, usage := asked.Total()
+	if calls == 0 {
+		return nil
+	}
+	return &payload.ModelUse{Calls: calls, Failed: failed, Tokens: payload.Tokens{In: usage.InputTokens, Out: usage.OutputTokens}}
 }
 
 // lastHint is the hint of the turn as it is remembered.

@@ -48,6 +48,47 @@ func writing(a *author, more func(*Settings)) *Settings {
 	})
 }
 
+// What a turn asks of models is recorded with it: about the intent and for the text,
+// also what fails.
+func TestATurnTellsWhatItAskedOfModels(t *testing.T) {
+	answer := `{"intent": "CODE", "reason": "r", "goal": "g", "confidence": 0.9, "complexity": "low"}`
+	for _, row := range []struct {
+		name       string
+		classifier pricedModel
+		writer     *pricedModel
+		want       *payload.ModelUse
+		skip       string
+	}{
+		{"an intent", pricedModel{text: answer}, nil, &payload.ModelUse{Calls: 1, Tokens: payload.Tokens{In: 10, Out: 2}}, ""},
+		{"and a text", pricedModel{text: answer}, &pricedModel{text: `{"instruction": "Answer."}`}, &payload.ModelUse{Calls: 2, Tokens: payload.Tokens{In: 20, Out: 4}}, ""},
+		{"and no text", pricedModel{text: answer}, &pricedModel{text: "no"}, &payload.ModelUse{Calls: 2, Failed: 1, Tokens: payload.Tokens{In: 20, Out: 4}}, ""},
+		{"no intent, from the run's model neither", pricedModel{text: "no"}, nil, &payload.ModelUse{Calls: 2, Failed: 2, Tokens: payload.Tokens{In: 20, Out: 4}}, "classify_failed"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var r recorder
+			s := settings(classify.New(classify.ModeLLM, nil, classify.LLM{Chain: model.NewChain(row.classifier, model.Options{}, "p/m")}, classify.Options{}))
+			if row.writer != nil {
+				s.Writer = writer.New(model.NewChain(row.writer, model.Options{}, "p/w"), model.NewLimit(1))
+			}
+			h := hinter(&r, s)
+			require.Equal(t, row.skip, head(handle(t, h, prompt("r1", "code")), "Hint-Skip"))
+			require.Equal(t, row.want, r.turns(t)[0].ModelUse)
+		})
+	}
+	var r recorder
+	handle(t, hinter(&r, settings(byLocal(0.9))), prompt("r1", "code"))
+	require.Nil(t, r.turns(t)[0].ModelUse, "no model is asked")
+}
+
+// pricedModel is a model that answers, at a price.
+type pricedModel struct{ text string }
+
+func (m pricedModel) Resolve(string) (provider.Completer, error) { return m, nil }
+
+func (m pricedModel) Complete(context.Context, provider.Request) (provider.Completion, error) {
+	return provider.Completion{Text: m.text, Usage: provider.Usage{InputTokens: 10, OutputTokens: 2}}, nil
+}
+
 func TestAWriterReplacesTheIntentsPrompt(t *testing.T) {
 	var r recorder
 	a := &author{}

@@ -21,11 +21,15 @@ type Answer struct {
 	// Confidence is 0–1, Source one of the payload.Source constants.
 	Confidence float64
 	Source     string
+	// RunnerUp is the likeliest other intent by the local classifier; "" for none.
+	RunnerUp string
 }
 
 // AnswerOf is what a classification says. Below minConfidence it says nothing.
 func AnswerOf(c payload.Classification, minConfidence float64) Answer {
-	return answerOf(c.Intent, c.Confidence, c.Source, minConfidence)
+	a := answerOf(c.Intent, c.Confidence, c.Source, minConfidence)
+	a.RunnerUp = c.RunnerUp
+	return a
 }
 
 func answerOf(intent string, confidence float64, source string, minConfidence float64) Answer {
@@ -42,7 +46,9 @@ func (t *Turn) Then(minConfidence float64) (a Answer, ok bool) {
 	if t.Confidence == nil {
 		return Answer{}, false
 	}
-	return answerOf(cmp.Or(t.Answered, t.Intent), *t.Confidence, t.Source, minConfidence), true
+	a = answerOf(cmp.Or(t.Answered, t.Intent), *t.Confidence, t.Source, minConfidence)
+	a.RunnerUp = t.RunnerUp
+	return a, true
 }
 
 // Altered reports whether the recorded text or conversation is not what the
@@ -74,6 +80,10 @@ type Difference struct {
 	// or would be, said of them.
 	FromAnswered string `json:"fromAnswered,omitempty"`
 	ToAnswered   string `json:"toAnswered,omitempty"`
+	// FromRunnerUp was, and ToRunnerUp would be, the likeliest other intent by the
+	// local classifier; "" where that is not known.
+	FromRunnerUp string `json:"fromRunnerUp,omitempty"`
+	ToRunnerUp   string `json:"toRunnerUp,omitempty"`
 	// Right is the intent that people said is right; "" for none.
 	Right string `json:"right,omitempty"`
 }
@@ -89,7 +99,7 @@ func Compare(t *Turn, then, now Answer) (d Difference, ok bool) {
 		Session: t.Session, RunID: t.RunID, TS: t.TS, Text: t.Text,
 		From: then.Intent, To: now.Intent, FromConfidence: then.Confidence, ToConfidence: now.Confidence,
 		FromSource: then.Source, ToSource: now.Source,
-		FromAnswered: then.unsaid(), ToAnswered: now.unsaid(), Right: t.right(then),
+		FromAnswered: then.unsaid(), ToAnswered: now.unsaid(), FromRunnerUp: then.RunnerUp, ToRunnerUp: now.RunnerUp, Right: t.right(then),
 	}, true
 }
 

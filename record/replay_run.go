@@ -215,6 +215,39 @@ func Calls(ctx context.Context, turns []Turn, o ReplayOptions, size func(classif
 	return calls, bytes, err
 }
 
+// Answers returns what would be said of each of the turns, the zero Answer for one
+// without text or that the classifier fails on. Its error is that of ctx.
+func Answers(ctx context.Context, turns []Turn, classifier Classifier, o ReplayOptions) ([]Answer, error) {
+	out := make([]Answer, len(turns))
+	err := o.each(ctx, len(turns), func(ctx context.Context, i int) {
+		if turns[i].Text == "" {
+			return
+		}
+		if a, err := o.answer(ctx, &turns[i], classifier); err == nil {
+			out[i] = a
+		}
+	})
+	return out, err
+}
+
+// Between compares two lists of answers to the same turns, as [Replay] compares what
+// was said with what would be. Turns without both answers are left out.
+func Between(turns []Turn, before, after []Answer) Replayed {
+	outcomes := make([]outcome, len(turns))
+	for i := range turns {
+		o := &outcomes[i]
+		switch {
+		case turns[i].Text == "":
+			o.leftOut = blank
+		case before[i] == (Answer{}) || after[i] == (Answer{}):
+			o.leftOut = unanswered
+		default:
+			o.difference, o.changed = Compare(&turns[i], before[i], after[i])
+		}
+	}
+	return replayed(outcomes)
+}
+
 // each calls f for 0 to n-1 from the workers, until ctx ends.
 func (o *ReplayOptions) each(ctx context.Context, n int, f func(ctx context.Context, i int)) error {
 	workers := o.Workers

@@ -42,16 +42,16 @@ func TestThen(t *testing.T) {
 		want Answer
 		none bool
 	}{
-		{name: "said", turn: answered("r", "x", "MONEY", 0.6, "local"), min: 0.5, want: Answer{"MONEY", "MONEY", 0.6, "local"}},
-		{name: "at the threshold", turn: answered("r", "x", "MONEY", 0.5, "local"), min: 0.5, want: Answer{"MONEY", "MONEY", 0.5, "local"}},
-		{name: "too unsure", turn: answered("r", "x", "MONEY", 0.4, "local"), min: 0.5, want: Answer{"OTHER", "MONEY", 0.4, "local"}},
-		{name: "too unsure for another threshold", turn: answered("r", "x", "MONEY", 0.6, "local"), min: 0.7, want: Answer{"OTHER", "MONEY", 0.6, "local"}},
-		{name: "sure enough for another threshold", turn: answered("r", "x", "MONEY", 0.4, "local"), min: 0.3, want: Answer{"MONEY", "MONEY", 0.4, "local"}},
-		{name: "the fallback", turn: answered("r", "x", "OTHER", 0.9, "local"), min: 0.5, want: Answer{"OTHER", "OTHER", 0.9, "local"}},
-		{name: "marked as right", turn: said(answered("r", "x", "MONEY", 0.6, "local"), "right", ""), min: 0.5, want: Answer{"MONEY", "MONEY", 0.6, "local"}},
-		{name: "marked as wrong", turn: said(answered("r", "x", "MONEY", 0.6, "local"), "wrong", "WEATHER"), min: 0.5, want: Answer{"MONEY", "MONEY", 0.6, "local"}},
-		{name: "unsure and marked as wrong", turn: said(answered("r", "x", "MONEY", 0.4, "local"), "wrong", ""), min: 0.5, want: Answer{"OTHER", "MONEY", 0.4, "local"}},
-		{name: "unsure and right after all", turn: said(answered("r", "x", "MONEY", 0.4, "local"), "wrong", "MONEY"), min: 0.5, want: Answer{"OTHER", "MONEY", 0.4, "local"}},
+		{name: "said", turn: answered("r", "x", "MONEY", 0.6, "local"), min: 0.5, want: Answer{Intent: "MONEY", Chosen: "MONEY", Confidence: 0.6, Source: "local"}},
+		{name: "at the threshold", turn: answered("r", "x", "MONEY", 0.5, "local"), min: 0.5, want: Answer{Intent: "MONEY", Chosen: "MONEY", Confidence: 0.5, Source: "local"}},
+		{name: "too unsure", turn: answered("r", "x", "MONEY", 0.4, "local"), min: 0.5, want: Answer{Intent: "OTHER", Chosen: "MONEY", Confidence: 0.4, Source: "local"}},
+		{name: "too unsure for another threshold", turn: answered("r", "x", "MONEY", 0.6, "local"), min: 0.7, want: Answer{Intent: "OTHER", Chosen: "MONEY", Confidence: 0.6, Source: "local"}},
+		{name: "sure enough for another threshold", turn: answered("r", "x", "MONEY", 0.4, "local"), min: 0.3, want: Answer{Intent: "MONEY", Chosen: "MONEY", Confidence: 0.4, Source: "local"}},
+		{name: "the fallback", turn: answered("r", "x", "OTHER", 0.9, "local"), min: 0.5, want: Answer{Intent: "OTHER", Chosen: "OTHER", Confidence: 0.9, Source: "local"}},
+		{name: "marked as right", turn: said(answered("r", "x", "MONEY", 0.6, "local"), "right", ""), min: 0.5, want: Answer{Intent: "MONEY", Chosen: "MONEY", Confidence: 0.6, Source: "local"}},
+		{name: "marked as wrong", turn: said(answered("r", "x", "MONEY", 0.6, "local"), "wrong", "WEATHER"), min: 0.5, want: Answer{Intent: "MONEY", Chosen: "MONEY", Confidence: 0.6, Source: "local"}},
+		{name: "unsure and marked as wrong", turn: said(answered("r", "x", "MONEY", 0.4, "local"), "wrong", ""), min: 0.5, want: Answer{Intent: "OTHER", Chosen: "MONEY", Confidence: 0.4, Source: "local"}},
+		{name: "unsure and right after all", turn: said(answered("r", "x", "MONEY", 0.4, "local"), "wrong", "MONEY"), min: 0.5, want: Answer{Intent: "OTHER", Chosen: "MONEY", Confidence: 0.4, Source: "local"}},
 		{name: "no answer", turn: &store.Turn{Input: "x"}, min: 0.5, none: true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -68,11 +68,11 @@ func TestCompare(t *testing.T) {
 		then, now Answer
 		want      bool
 	}{
-		{"the same", Answer{"A", "A", 0.9, "local"}, Answer{"A", "A", 0.6, "local"}, false},
-		{"the same in other letters", Answer{"A", "A", 0.9, "local"}, Answer{"a", "a", 0.6, "local"}, false},
-		{"nothing, by two ways", Answer{"OTHER", "A", 0.4, "local"}, Answer{"OTHER", "OTHER", 0.9, "local"}, false},
-		{"another one", Answer{"A", "A", 0.9, "local"}, Answer{"B", "B", 0.9, "local"}, true},
-		{"too unsure now", Answer{"A", "A", 0.9, "local"}, Answer{"OTHER", "A", 0.4, "local"}, true},
+		{"the same", Answer{Intent: "A", Chosen: "A", Confidence: 0.9, Source: "local"}, Answer{Intent: "A", Chosen: "A", Confidence: 0.6, Source: "local"}, false},
+		{"the same in other letters", Answer{Intent: "A", Chosen: "A", Confidence: 0.9, Source: "local"}, Answer{Intent: "a", Chosen: "a", Confidence: 0.6, Source: "local"}, false},
+		{"nothing, by two ways", Answer{Intent: "OTHER", Chosen: "A", Confidence: 0.4, Source: "local"}, Answer{Intent: "OTHER", Chosen: "OTHER", Confidence: 0.9, Source: "local"}, false},
+		{"another one", Answer{Intent: "A", Chosen: "A", Confidence: 0.9, Source: "local"}, Answer{Intent: "B", Chosen: "B", Confidence: 0.9, Source: "local"}, true},
+		{"too unsure now", Answer{Intent: "A", Chosen: "A", Confidence: 0.9, Source: "local"}, Answer{Intent: "OTHER", Chosen: "A", Confidence: 0.4, Source: "local"}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			d, ok := Compare(&listed(answered("r", "x", "A", 0.9, "local"))[0], row.then, row.now)

@@ -136,10 +136,14 @@ type Tally struct {
 	FailedToolCalls int `json:"failedToolCalls"`
 	// Duration is from start to end.
 	Duration Duration `json:"duration"`
-	// ModelCalls are the calls of models that led to a model's answer, and Tokens
-	// what the answers took. Calls that led to none are not recorded.
-	ModelCalls int            `json:"modelCalls"`
-	Tokens     payload.Tokens `json:"tokens"`
+	// ModelCalls are the calls of models for hints: of language models, about the
+	// intent and for the hint's text, and of the embedding model of a provider.
+	// FailedModelCalls are those of them without an answer that could be used in time,
+	// and Tokens what all of them took, as far as it was known when the turn was
+	// answered. Turns from before this was recorded have those of the answer alone.
+	ModelCalls       int            `json:"modelCalls"`
+	FailedModelCalls int            `json:"failedModelCalls"`
+	Tokens           payload.Tokens `json:"tokens"`
 	// SkillsHinted are the skills that hints named, SkillsUsed those of them that
 	// their turns read, SkillsRead all that were read.
 	SkillsHinted int `json:"skillsHinted"`
@@ -221,6 +225,11 @@ func (t *tally) add(session string, turn *store.Turn, minConfidence float64) {
 	if r := turn.Intent.Result; r != nil {
 		t.classified(r, minConfidence)
 	}
+	asked := turn.Asked()
+	t.ModelCalls += asked.Calls
+	t.FailedModelCalls += asked.Failed
+	t.Tokens.In += asked.In
+	t.Tokens.Out += asked.Out
 	if turn.Intent.Skip == skipUnchanged {
 		t.Unchanged++
 	}
@@ -261,11 +270,6 @@ func (t *tally) classified(r *payload.Classification, minConfidence float64) {
 	}
 	if r.Intent == intents.FallbackID {
 		t.Other++
-	}
-	t.ModelCalls += r.ModelCalls
-	if r.Tokens != nil {
-		t.Tokens.In += r.Tokens.In
-		t.Tokens.Out += r.Tokens.Out
 	}
 }
 

@@ -64,7 +64,13 @@ func aDay() []told {
 		turn("s2", "ops", 13*time.Hour, 3000, func(t *store.Turn) {
 			t.Intent = store.Intent{Result: classified("OTHER", 0.7, "local"), Skip: "holdout", HeldOut: new(true)}
 		}),
-		turn("s2", "ops", 14*time.Hour, -1, func(t *store.Turn) { t.Intent.Skip, t.Intent.HeldOut = "deadline", new(true) }),
+		turn("s2", "ops", 14*time.Hour, -1, func(t *store.Turn) {
+			t.Intent.Skip, t.Intent.HeldOut = "deadline", new(true)
+			t.ModelUse = []store.AskedModels{
+				{ModelUse: payload.ModelUse{Calls: 2, Failed: 2, Tokens: payload.Tokens{In: 700}}},
+				{ModelUse: payload.ModelUse{Calls: 1, Tokens: payload.Tokens{In: 800, Out: 50}}},
+			}
+		}),
 		turn("s3", "ops", 15*time.Hour, -1, func(t *store.Turn) {
 			t.Intent = store.Intent{Result: classified("CHAT", 0.5, "local"), HeldOut: new(false)}
 			t.End = &store.Mark{TS: t.Begin.TS - 500} // by a clock that was set back

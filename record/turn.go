@@ -124,6 +124,10 @@ type Turn struct {
 	// Confidence and Source are those of the classification; absent without one.
 	Confidence *float64 `json:"confidence,omitempty"`
 	Source     string   `json:"source,omitempty"`
+	// RunnerUp is the likeliest other intent by the local classifier, with its
+	// probability (0–1); "" for none.
+	RunnerUp           string  `json:"runnerUp,omitempty"`
+	RunnerUpConfidence float64 `json:"runnerUpConfidence,omitempty"`
 	// Answered is the classifier's intent if it is not Intent.
 	Answered string `json:"answered,omitempty"`
 	// Feedback is the latest that a person said.
@@ -159,6 +163,7 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 	}
 	if r := turn.Intent.Result; r != nil {
 		out.Confidence, out.Source = &r.Confidence, r.Source
+		out.RunnerUp, out.RunnerUpConfidence = r.RunnerUp, r.RunnerUpConfidence
 		if r.Confidence >= minConfidence {
 			out.Intent = r.Intent
 		} else if r.Intent != out.Intent {

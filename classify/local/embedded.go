@@ -61,6 +61,9 @@ const (
 	vecCovered // share of the words that the best intent itself uses
 	vecHead    // the score of the best intent by the head alone
 	vecOutside // lead of the best intent's nearest example over the fallback's
+	vecHan     // shares of the letters by script, as those of Model
+	vecHangul
+	vecAlphabet
 	numVec
 )
 
@@ -302,6 +305,7 @@ func (e *Embedded) signals(sc *scratch, best []candidate, outside float32, by mi
 	s[vecCovered] = share(covered, sc.words)
 	s[vecHead] = float64(best[0].head)
 	s[vecOutside] = float64(best[0].nearest - outside)
+	s[vecHan], s[vecHangul], s[vecAlphabet] = sc.text.scripts()
 	return s
 }
 
@@ -356,10 +360,11 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 	if len(m.intents) == 0 {
 		return
 	}
-	folds := make([]*holdout, foldsFor(len(samples)))
+	n, _ := foldsFor(len(samples))
+	folds := make([]*holdout, n)
 	outcomes := make([][]tried, len(folds))
 	for i := range folds {
-		folds[i] = m.holdOut(i, samples, words.rows)
+		folds[i] = m.holdOut(i, numFolds, samples, words.rows)
 		outcomes[i] = e.try(m, folds[i], words, head, samples)
 	}
 	e.mix = mixOf(fitLogistic(contests(outcomes, samples), func(*observation) (hit, use bool) { return true, true }, mixPrior, priorPrecision))
@@ -380,7 +385,7 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 			sc.clear()
 		}
 	}
-	balance(obs)
+	balance(obs, likeFallback(samples, len(m.intents)))
 	e.inScope = fitInScope(obs, embeddedInScopePrior, priorPrecision)
 	e.correct = fitCorrect(obs, embeddedCorrectPrior, priorPrecision)
 }
@@ -463,10 +468,11 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	defer m.pool.Put(sc)
 	sc.text.reset(in.Latest)
 	c, asked := cuesOf(&sc.text), asks(in.Conversation)
-	if c.closes(asked) || c.leans(0, asked) < negligible {
+	if c.closes(asked) || c.leans(0, 1, asked) < negligible {
 		return texts
 	}
-	if earlier := textOf(subject(&sc.text, in.Conversation)); earlier != "" && earlier != text {
+	_, said := m.topic(sc, in.Conversation, m.allowed(in.Catalog), nil)
+	if earlier := textOf(said); earlier != "" && earlier != text {
 		texts = append(texts, earlier)
 	}
 	return texts

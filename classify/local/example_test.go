@@ -8,9 +8,9 @@ import (
 	"intenthint/intents"
 )
 
-func ExampleTrain() {
+func ExampleTrained() {
 	catalog := intents.Bundled()
-	model := local.Train(catalog)
+	model := local.Trained(catalog)
 	answer := model.Classify(classify.Input{Catalog: catalog, Latest: "remind me to call Anna tomorrow"})
 	fmt.Println(answer.Intent, answer.Source, answer.Confidence > 0.5)
 	// Output: PRODUCTIVITY_CALENDAR local true

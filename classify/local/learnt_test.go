@@ -11,6 +11,9 @@ import (
 // What was learnt counts as an example, of an intent and of the fallback.
 func TestTrainLearnsWhatACatalogueWasTaught(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("trains twice on the built-in intents")
+	}
 	for _, row := range []struct{ name, text, intent string }{
 		{"an intent", "water the ficus every other tuesday", "HOME_AUTOMATION"},
 		{"the fallback", "zorbulate my quibbleflax", intents.FallbackID},

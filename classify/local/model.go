@@ -31,6 +31,7 @@ type scratch struct {
 	values []float32
 	shared int       // so many of the ids are of features that several training texts have; they stand first
 	scores []float32 // by intent, the last is the fallback's
+	own    []float32 // the scores of the latest message while earlier ones are looked at
 	// dense holds the values of the message by feature, 0 for those it has not;
 	// it is zero between classifications.
 	dense []float32
@@ -46,9 +47,10 @@ type scratch struct {
 }
 
 const (
-	maxEpochs  = 4 // through the training texts; more changes nothing
-	foldEpochs = 1 // for a model that only forgets some of them
-	numFolds   = 5 // a fifth of the texts, and of the intents, is held out
+	maxEpochs  = 4  // through the training texts; more changes nothing
+	foldEpochs = 1  // for a model that only forgets some of them
+	numFolds   = 5  // a fifth of the intents, and of few texts, is held out
+	heldOfMany = 10 // a tenth of many texts: what is left is nearly the catalogue
 	// Costs of a wrong answer in training. A trigger describes messages and is not
 	// a message itself, so it costs less than an example.
 	exampleCost = 0.3
@@ -58,11 +60,16 @@ const (
 	positiveCost = 10
 	bayesWeight  = 0.02
 	bayesPrior   = 0.3 // of the average class's features are put into every class
-	// outOfScopeShare is the part of messages that is taken to fit no intent
-	// when confidence is learnt, and fallbackShare the part of those that is like
-	// the fallback's examples; the rest is like intents that are missing.
+	// outOfScopeShare is the part of messages that is taken to fit no intent when
+	// confidence is learnt: one in eight, because an assistant is mostly asked for
+	// what it is there for. Confidence holds from 10 to 60 % (decision 20).
 	outOfScopeShare = 0.125
-	fallbackShare   = 1.0 / 3
+	// Those messages are taken to be like the fallback's examples or like intents
+	// that are missing. The former are a third of them at least, and half of them
+	// when the fallback has fallbackPerIntent examples for each intent: what lies
+	// beside many intents takes many examples to describe.
+	fallbackShare     = 1.0 / 3
+	fallbackPerIntent = 5
 	// maxFallback bounds the fallback's examples, in multiples of an intent's mean
 	// number of texts: many against few take the messages of the few. leastFallback
 	// are always used.

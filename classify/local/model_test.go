@@ -170,6 +170,9 @@ func TestPredict(t *testing.T) {
 		if !p.Other {
 			require.Equal(t, c.Intent, p.Intent)
 		}
+		second := slices.IndexFunc(p.Ranked, func(s local.Score) bool { return s.Intent != c.Intent })
+		require.Equal(t, p.Ranked[second].Intent, c.RunnerUp, message)
+		require.InDelta(t, p.Ranked[second].Probability, c.RunnerUpConfidence, 1e-12, message)
 		sum := 0.0
 		for i, s := range p.Ranked {
 			sum += s.Probability
@@ -195,6 +198,20 @@ func TestPredict(t *testing.T) {
 	p = m.Predict("will it rain tomorrow", nil, allowed)
 	require.Equal(t, cat.Enabled()[0].ID, p.Intent)
 	require.Len(t, p.Ranked, 2)
+	var patterns []string
+	for _, in := range cat.Enabled()[1:] {
+		patterns = append(patterns, in.ID)
+	}
+	for name, narrowed := range map[string]*intents.Catalog{"one intent": cat.Without(patterns), "two": cat.Without(patterns[1:]), "none": cat.Without([]string{"*"})} {
+		c, p := ask(m, narrowed, "will it rain tomorrow"), m.Predict("will it rain tomorrow", nil, narrowed.Allowed())
+		second := slices.IndexFunc(p.Ranked, func(s local.Score) bool { return s.Intent != c.Intent })
+		if second < 0 {
+			require.Empty(t, c.RunnerUp, name)
+			continue
+		}
+		require.Equal(t, p.Ranked[second].Intent, c.RunnerUp, name)
+		require.InDelta(t, p.Ranked[second].Probability, c.RunnerUpConfidence, 1e-12, name)
+	}
 	p = m.Predict("will it rain tomorrow", nil, make([]bool, len(cat.Enabled())))
 	require.Empty(t, p.Intent)
 	require.True(t, p.Other)

@@ -73,32 +73,40 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if c.content == 0 && (len(conversation) > 0 || c.has(roleAnswer)) {
 		alone.doubt()
 	}
+	if len(conversation) == 0 {
+		return alone
+	}
 	asked := asks(conversation)
-	if len(conversation) > 0 && c.closes(asked) {
+	if c.closes(asked) {
 		if alone.other() || alone.pFirst < likely {
 			sc.clear()
 			alone = m.lookAt(sc, allowed, by, c.closing())
 		}
 		return alone
 	}
-	leans := c.leans(alone.pFirst, asked)
-	if leans < negligible || withoutQuotes(message) != "" {
+	// What was said before is not looked at if the message does not lean on it even
+	// when that has its likeliest intent. Where it has an intent that is believed,
+	// another one must be that of the topic to change anything.
+	likeliest := verdict{first: alone.first, pIn: 1, pFirst: 1}
+	if !alone.other() && alone.pFirst >= likely {
+		likeliest.first = alone.second
+	}
+	if c.leans(alone.pFirst, shareOf(sc.scores, &alone, &likeliest), asked) < negligible || withoutQuotes(message) != "" {
 		return alone // also if it brings along what it is about
 	}
-	// What a message lacks stands in what the user said before. What the
-	// assistant said is not what the user wants.
-	earlier := subject(&sc.text, conversation)
+	own := append(sc.own[:0], sc.scores...)
+	sc.own = own
 	sc.clear()
+	before, earlier := m.topic(sc, conversation, allowed, by)
 	if earlier == "" {
 		m.request(sc, message, allowed, by)
 		return alone
 	}
-	v, followed := follow(leans, alone, m.request(sc, earlier, allowed, by))
+	v, followed := follow(c.leans(alone.pFirst, shareOf(own, &alone, &before), asked), alone, before)
 	if followed {
 		v.earlier = earlier
-		return v
+		message = earlier
 	}
-	sc.clear()
 	m.request(sc, message, allowed, by)
 	return v
 }
@@ -182,6 +190,7 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	} else {
 		out.Intent, out.Name = m.intents[v.first].ID, m.intents[v.first].Name
 	}
+	out.RunnerUp, out.RunnerUpConfidence = m.runnerUp(sc, &v, allowed)
 	out.Reason = m.reason(sc, &v)
 	out.Complexity = complexityOf(&sc.text, in.Latest) // overwrites the message in sc
 	sc.clear()
@@ -239,6 +248,39 @@ func (m *Model) predict(message string, conversation []payload.Turn, allowed []b
 	}
 	sc.clear()
 	return p
+}
+
+// runnerUp is the first of those that rank returns that is not the answer; "" where no
+// intent is allowed. Unlike rank it allocates nothing.
+func (m *Model) runnerUp(sc *scratch, v *verdict, allowed []bool) (intent string, probability float64) {
+	if v.first < 0 {
+		return "", 0
+	}
+	total, best, second := 0.0, 0.0, -1
+	for c := range m.intents {
+		if c == v.first || allowed != nil && !allowed[c] {
+			continue
+		}
+		w := math.Exp(runnerUpSharpness * float64(sc.scores[c]-sc.scores[v.first]))
+		if total += w; second < 0 || w > best {
+			best, second = w, c
+		}
+	}
+	if v.other() {
+		intent, probability = m.intents[v.first].ID, v.pFirst
+	} else {
+		intent, probability = m.catalog.Fallback().ID, 1-v.pIn
+	}
+	if second < 0 {
+		if !v.other() {
+			probability = 1 - v.pFirst
+		}
+		return intent, probability
+	}
+	if p := best * ((v.pIn - v.pFirst) / total); p > probability {
+		return m.intents[second].ID, p
+	}
+	return intent, probability
 }
 
 func (m *Model) rank(sc *scratch, v *verdict, allowed []bool) []Score {

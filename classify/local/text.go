@@ -213,6 +213,27 @@ func kindOf(r rune) tokenKind {
 	return tokenSymbol
 }
 
+// scripts returns the shares of the runes that are Han or kana, Hangul, and of any
+// other script than these and Latin, 0 to 1. Digits and symbols count as Latin.
+func (t *reading) scripts() (han, hangul, other float64) {
+	if len(t.runes) == 0 {
+		return 0, 0, 0
+	}
+	for _, r := range t.runes {
+		switch {
+		case r < rune(len(latinFold)), !unicode.IsLetter(r) && !unicode.Is(unicode.M, r):
+		case r >= 0xAC00 && r <= 0xD7A3:
+			hangul++
+		case kindOf(r) == tokenHan:
+			han++
+		default:
+			other++
+		}
+	}
+	n := float64(len(t.runes))
+	return han / n, hangul / n, other / n
+}
+
 func isASCII(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

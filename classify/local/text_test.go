@@ -209,7 +209,9 @@ func TestBundledCatalogueKeepsAllFeatures(t *testing.T) {
 	for _, sm := range samples {
 		for v := range numViews {
 			for hash := range seenIn(v, sm.text) {
-				require.GreaterOrEqual(t, sp.dict.lookup(hash), int32(0), sm.text)
+				if sp.dict.lookup(hash) < 0 { // require takes longer than the look-up
+					require.Fail(t, "a feature was dropped", sm.text)
+				}
 			}
 		}
 	}

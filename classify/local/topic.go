@@ -1,6 +1,7 @@
 package local
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -70,11 +71,6 @@ func (c *cues) closing() string {
 	return "hello"
 }
 
-// dependent reports whether an earlier message leans on another.
-func (c *cues) dependent() bool {
-	return c.content == 0 || c.content <= maxContent && c.has(roleGoesOn|roleRefers)
-}
-
 // Dependent reports whether a message that follows others says too little of a
 // subject of its own to be learnt from without them: "yes, the second one", "and
 // tomorrow?", "make it shorter". One with two words of a subject says enough.
@@ -102,7 +98,11 @@ func cuesOf(t *reading) cues {
 			i += max(n, 1)
 			continue
 		case tokenHan:
-			c.readHan(t.runes[tok.start:tok.end], i == len(t.tokens)-1)
+			// Korean phrases have spaces.
+			for i+1 < len(t.tokens) && t.tokens[i+1].kind == tokenHan {
+				i++
+			}
+			c.readHan(t.runes[tok.start:t.tokens[i].end], i == len(t.tokens)-1)
 		case tokenSymbol:
 			// A thumb or a check mark may stand beside anything.
 		}
@@ -174,6 +174,7 @@ const (
 	leanAlone   // the probability of the message's own intent
 	leanAsked   // the assistant's last words were a question
 	leanBare    // no word has a role
+	leanShare   // see shareOf
 	numLean
 )
 
@@ -181,9 +182,9 @@ const (
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{2, 0.9, 3.2, 1, -3.3, -3, 0.8, -3.1}
+var leaning = logistic{0.5, 1.2, 1.5, 0.7, -3.5, -2.5, 0.8, -2.8, 4.9}
 
-func (c *cues) signals(own float64, asked bool) signals {
+func (c *cues) signals(own, share float64, asked bool) signals {
 	var s signals
 	flag := func(at int, is bool) {
 		if is {
@@ -196,18 +197,19 @@ func (c *cues) signals(own float64, asked bool) signals {
 	flag(leanEmpty, c.content == 0)
 	s[leanContent] = min(float64(c.content)/maxContent, 2)
 	s[leanAlone] = own
+	s[leanShare] = share
 	flag(leanAsked, asked)
 	flag(leanBare, c.content == c.length)
 	return s
 }
 
 // leans is the probability that a message leans on an earlier one, given that of
-// its own intent.
-func (c *cues) leans(own float64, asked bool) float64 {
+// its own intent and [shareOf] both.
+func (c *cues) leans(own, share float64, asked bool) float64 {
 	if c.length == 0 || c.length > maxLeaning || c.has(roleAside) {
 		return 0
 	}
-	s := c.signals(own, asked)
+	s := c.signals(own, share, asked)
 	return leaning.probability(&s)
 }
 
@@ -233,29 +235,61 @@ func follow(leans float64, alone, before verdict) (verdict, bool) {
 	return v, followed
 }
 
-// subject returns the text of the user's message that a conversation is about: the
-// last that neither leans on another nor is mere courtesy, else the first of
-// those that lean; "" without such a message. It overwrites t.
-func subject(t *reading, conversation []payload.Turn) string {
-	found, looked := "", 0
-	for _, turn := range slices.Backward(conversation) {
-		if turn.Role != payload.RoleUser {
+// shareOf is how likely a message by itself has the intent of an earlier one, going by
+// its scores.
+func shareOf(scores []float32, alone, before *verdict) float64 {
+	if alone.first < 0 || before.first < 0 || before.other() {
+		return 0
+	}
+	return alone.pIn * math.Min(1, math.Exp(float64(scores[before.first]-scores[alone.first])))
+}
+
+// topic returns the verdict on what a conversation is about, and the user's message
+// that it comes from; "" without such a message. Each message is weighed against
+// those before it as the latest one is. What the assistant said is not what the
+// user wants, and neither are courtesies. It overwrites sc.
+func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, by *embedding) (verdict, string) {
+	var topic verdict
+	from := ""
+	for i := lookBack(conversation); i < len(conversation); i++ {
+		said := conversation[i].Text
+		if conversation[i].Role != payload.RoleUser {
 			continue
 		}
-		if looked++; looked > maxLookBack {
-			break
-		}
-		t.reset(turn.Text)
-		c := cuesOf(t)
-		if c.closes(false) {
+		sc.text.reset(said)
+		c, asked := cuesOf(&sc.text), asks(conversation[:i])
+		if c.closes(i > 0 && asked) || c.content == 0 && from != "" {
 			continue
 		}
-		found = turn.Text
-		if !c.dependent() {
-			break
+		alone := m.request(sc, said, allowed, by)
+		sc.clear()
+		if c.content == 0 {
+			alone.doubt()
+		}
+		if from == "" {
+			topic, from = alone, said
+			continue
+		}
+		var followed bool
+		if topic, followed = follow(c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), asked), alone, topic); !followed {
+			from = said
 		}
 	}
-	return found
+	return topic, from
+}
+
+// lookBack is where in a conversation the last maxLookBack messages of the user
+// begin.
+func lookBack(conversation []payload.Turn) int {
+	looked := 0
+	for i, turn := range slices.Backward(conversation) {
+		if turn.Role == payload.RoleUser {
+			if looked++; looked == maxLookBack {
+				return i
+			}
+		}
+	}
+	return 0
 }
 
 // asks reports whether the assistant's last words were a question. They may have

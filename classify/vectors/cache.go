@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"intenthint/model/provider"
 )
 
 const (
@@ -142,7 +144,7 @@ func (c *cache) encode(id [sha256.Size]byte) []byte {
 }
 
 // decode reads the encoded cache of the model. Every number is checked; vectors
-// must have length 1.
+// must have length 1, or be blank.
 func decode(data []byte, id [sha256.Size]byte) (*cache, error) {
 	if len(data) < headerSize+crc32.Size || string(data[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: wrong header", errDamaged)
@@ -173,7 +175,7 @@ func decode(data []byte, id [sha256.Size]byte) (*cache, error) {
 			e.vector[i] = x
 			sum += float64(x) * float64(x)
 		}
-		if !(math.Abs(sum-1) < 0.01) {
+		if !(math.Abs(sum-1) < 0.01) && !provider.IsBlank(e.vector) {
 			return nil, fmt.Errorf("%w: a vector is not of length 1", errDamaged)
 		}
 		body = body[4*dimensions:]

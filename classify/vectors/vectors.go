@@ -37,7 +37,8 @@ type Source struct {
 	Progress func(done, of int)
 }
 
-// Of returns the vectors of texts, by text. It asks for those that the cache
+// Of returns the vectors of texts, by text, nil for a text in which the model finds
+// nothing. It asks for those that the cache
 // does not hold, a batch at a time, and returns the first failure; vectors fetched
 // before it are kept. A broken cache is logged and fetched anew.
 func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, error) {
@@ -81,6 +82,11 @@ func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, 
 		}
 	}
 	s.save(c, texts, fetched > 0)
+	for text, vector := range out {
+		if provider.IsBlank(vector) {
+			out[text] = nil
+		}
+	}
 	s.Log.Debug("vectors ready", "model", s.Ref, "texts", len(texts), "fetched", fetched, "took_ms", time.Since(began).Milliseconds())
 	return out, nil
 }

@@ -148,6 +148,23 @@ func TestEachTextIsFetchedOnce(t *testing.T) {
 	})
 }
 
+func TestATextInWhichTheModelFindsNothingHasNoVector(t *testing.T) {
+	dir := t.TempDir()
+	e := &embedder{dimensions: 2, odd: func(v [][]float32) [][]float32 {
+		clear(v[0])
+		return v
+	}}
+	for _, when := range []string{"fetched", "from the cache"} {
+		s, _ := source(dir, e)
+		got, err := s.Of(t.Context(), []string{"🍵", "tea"})
+		require.NoError(t, err, when)
+		require.Contains(t, got, "🍵", when)
+		require.Nil(t, got["🍵"], when)
+		require.Len(t, got["tea"], 2, when)
+	}
+	require.Len(t, e.asked, 1)
+}
+
 func TestLongTextsGoInSmallBatches(t *testing.T) {
 	e := &embedder{dimensions: 2}
 	long := strings.Repeat("y", batchBytes)

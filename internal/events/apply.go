@@ -179,7 +179,7 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 	}
 	for _, i := range items {
 		if n := delivered(i.msg); n < maxAttempts || ctx.Err() != nil {
-			s.nak(i.msg, retryPause(n))
+			s.nak(i.msg, s.o.pause(n))
 			continue
 		}
 		s.deadLetter(ctx, i.msg, i.hook, err)
@@ -206,7 +206,7 @@ func (s *Sink[F]) wait(items []*item[F], fault error) {
 		s.o.Log.Error("events cannot be applied", "error", fault)
 	}
 	for _, i := range items {
-		s.nak(i.msg, retryPause(delivered(i.msg)))
+		s.nak(i.msg, s.o.pause(delivered(i.msg)))
 	}
 }
 

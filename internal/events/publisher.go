@@ -65,8 +65,7 @@ type Publisher struct {
 	// single: the stream takes no batches. Used by the sending goroutine only.
 	single bool
 	most   int // maxPending, but in tests
-	// ackTime is the constant, but in tests.
-	ackTime time.Duration
+	times  times
 	// sent counts the messages given to the client, returned those that it gave
 	// back without an acknowledgement, batched those acknowledged in batches.
 	sent, returned, batched atomic.Int64
@@ -88,19 +87,22 @@ type Publisher struct {
 	done   chan struct{}
 }
 
+// times are the constants of the same names, but in tests.
+type times struct{ ack, stall, stallCheck, more time.Duration }
+
 // NewPublisher returns a publisher on nc. Stop ends it.
 func NewPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger) (*Publisher, error) {
-	return newPublisher(nc, metrics, log, maxPending, ackTime)
+	return newPublisher(nc, metrics, log, maxPending, times{ackTime, stallTime, stallCheck, moreTime})
 }
 
-func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, ackTime time.Duration) (p *Publisher, err error) {
+func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, times times) (p *Publisher, err error) {
 	p = &Publisher{
-		nc: nc, metrics: metrics, log: log, most: most, ackTime: ackTime, waiting: true,
+		nc: nc, metrics: metrics, log: log, most: most, times: times, waiting: true,
 		wake: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	p.js, err = jetstream.New(nc,
 		jetstream.WithPublishAsyncMaxPending(most),
-		jetstream.WithPublishAsyncTimeout(ackTime),
+		jetstream.WithPublishAsyncTimeout(times.ack),
 		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
 			log.Debug("event not acknowledged", "subject", m.Subject, "error", err)
 			metrics.publishRetries.Inc()
@@ -133,7 +135,7 @@ func (p *Publisher) Check(context.Context) error {
 
 // watch notices a stream that acknowledges nothing.
 func (p *Publisher) watch() {
-	tick := time.NewTicker(stallCheck)
+	tick := time.NewTicker(p.times.stallCheck)
 	defer tick.Stop()
 	var acknowledged int64
 	progress := time.Now()
@@ -151,7 +153,7 @@ func (p *Publisher) watch() {
 			if n := p.batched.Load() + p.sent.Load() - p.returned.Load() - pending; n != acknowledged || waiting == 0 {
 				acknowledged, progress = n, now
 			}
-			if now.Sub(progress) < stallTime {
+			if now.Sub(progress) < p.times.stall {
 				p.stalled.Store(nil)
 				continue
 			}
@@ -307,7 +309,7 @@ func (p *Publisher) sendGroup(group []*nats.Msg) {
 		// no batches. Each by itself, then.
 	}
 	for i, m := range group {
-		if err := p.send(m, p.ackTime); err != nil {
+		if err := p.send(m, p.times.ack); err != nil {
 			p.metrics.publishRetries.Add(float64(len(group) - i))
 			p.gather(err, group[i:]...)
 			p.leaveSending(0)
@@ -356,14 +358,14 @@ func (p *Publisher) Stop(ctx context.Context) (lost int) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		for since := time.Duration(0); since < p.ackTime+moreTime; {
+		for since := time.Duration(0); since < p.times.ack+p.times.more; {
 			select {
 			case <-ctx.Done():
 				return
-			case <-time.After(stallCheck):
+			case <-time.After(p.times.stallCheck):
 			}
 			if p.Check(ctx) != nil {
-				since += stallCheck
+				since += p.times.stallCheck
 			} else {
 				since = 0
 			}

@@ -66,7 +66,7 @@ func TestPublisherSendsOnceAndInOrder(t *testing.T) {
 			stream, err := b.JS.CreateStream(t.Context(), eventStream(atomic))
 			require.NoError(t, err)
 			c := newMetrics()
-			p, err := newPublisher(b.NC, c, quiet, 64, ackTime)
+			p, err := newPublisher(b.NC, c, quiet, 64, times{ackTime, stallTime, stallCheck, moreTime})
 			require.NoError(t, err)
 			for i := range n {
 				p.Publish(turn(i))
@@ -169,11 +169,16 @@ func silent(t *testing.T) (nc *nats.Conn, received *atomic.Int32) {
 	return b.NC, received
 }
 
+// brief are the times of a publisher that soon says that its stream is stalled.
+func brief(ack time.Duration) times {
+	return times{ack, 300 * time.Millisecond, 50 * time.Millisecond, 300 * time.Millisecond}
+}
+
 func TestPublisherRetriesAfterAckTimeout(t *testing.T) {
 	t.Parallel()
 	c := newMetrics()
 	nc, received := silent(t)
-	p, err := newPublisher(nc, c, quiet, 1, 50*time.Millisecond)
+	p, err := newPublisher(nc, c, quiet, 1, brief(50*time.Millisecond))
 	require.NoError(t, err)
 	p.Publish(turn(0))
 	require.Eventually(t, func() bool { return received.Load() > 1 }, time.Minute, time.Millisecond)
@@ -187,8 +192,9 @@ func TestPublisherRetriesAfterAckTimeout(t *testing.T) {
 // wait for it, and what is lost is counted.
 func TestPublisherNoticesAStalledStream(t *testing.T) {
 	t.Parallel()
+	require.Less(t, stallTime+stallCheck, 5*time.Second)
 	nc, _ := silent(t)
-	p, err := newPublisher(nc, newMetrics(), quiet, 1, time.Second)
+	p, err := newPublisher(nc, newMetrics(), quiet, 1, brief(250*time.Millisecond))
 	require.NoError(t, err)
 	require.NoError(t, p.Check(t.Context()))
 	p.Publish(turn(0))
@@ -202,7 +208,9 @@ func TestPublisherNoticesAStalledStream(t *testing.T) {
 func TestPublisherRecoversFromAStalledStream(t *testing.T) {
 	t.Parallel()
 	b := openTest(t)
-	p, err := newPublisher(b.NC, newMetrics(), quiet, 1, time.Second)
+	patient := brief(250 * time.Millisecond)
+	patient.more = time.Minute
+	p, err := newPublisher(b.NC, newMetrics(), quiet, 1, patient)
 	require.NoError(t, err)
 	p.Publish(turn(0)) // no stream yet
 	require.Eventually(t, func() bool { return p.Check(t.Context()) != nil }, time.Minute, 10*time.Millisecond)
@@ -233,7 +241,7 @@ func TestPublisherBatchesAreProgress(t *testing.T) {
 func TestPublisherStopsWithoutAcknowledgements(t *testing.T) {
 	t.Parallel()
 	nc, _ := silent(t)
-	p, err := newPublisher(nc, newMetrics(), quiet, 1, time.Hour)
+	p, err := newPublisher(nc, newMetrics(), quiet, 1, brief(time.Hour))
 	require.NoError(t, err)
 	p.Publish(turn(0))
 	p.Publish(turn(1)) // waits for the first

@@ -76,7 +76,9 @@ type SinkOptions[F any] struct {
 	Metrics *Metrics // shared by all sinks
 	Log     *slog.Logger
 
-	rest func(took time.Duration) time.Duration // for tests
+	// For tests:
+	rest  func(took time.Duration) time.Duration
+	pause func(delivered uint64) time.Duration
 }
 
 var (
@@ -91,6 +93,9 @@ func (o *SinkOptions[F]) validate() error {
 	}
 	if o.rest == nil {
 		o.rest = rest
+	}
+	if o.pause == nil {
+		o.pause = retryPause
 	}
 	switch {
 	case o.Name == "":

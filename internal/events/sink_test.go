@@ -195,10 +195,15 @@ func TestFailingDeadLettersDoNotDelayEvents(t *testing.T) {
 	_, err := b.JS.Publish(t.Context(), "openclaw.event.agent_end.main.s", []byte("s/well"))
 	require.NoError(t, err)
 	c := newMetrics()
-	startTest(t, b.JS, c, Handler[string]{
-		Decode: decodeText,
-		Apply:  func(context.Context, []string) error { return nil },
+	_, err = StartSink(t.Context(), SinkOptions[string]{
+		Name: "sessions", JS: b.JS, Layout: testLayout(), Metrics: c, Log: quiet,
+		Handler: Handler[string]{
+			Decode: decodeText,
+			Apply:  func(context.Context, []string) error { return nil },
+		},
+		pause: func(uint64) time.Duration { return 50 * time.Millisecond },
 	})
+	require.NoError(t, err)
 	require.Eventually(t, func() bool { return total(c.applied) == 1 }, time.Minute, time.Millisecond)
 	require.Less(t, total(c.deadLetters), ill/2, "the event waited for dead letters")
 	// They are stored once the stream is recreated.
@@ -207,9 +212,7 @@ func TestFailingDeadLettersDoNotDelayEvents(t *testing.T) {
 }
 
 func TestPoisonedEventAloneBecomesDeadLetter(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes the seconds of five growing pauses")
-	}
+	t.Parallel()
 	for name, fail := range map[string]func() error{
 		"fails":  func() error { return errors.New("is a directory") },
 		"panics": func() error { panic("is a directory") },
@@ -237,27 +240,45 @@ func testPoison(t *testing.T, fail func() error) {
 	var (
 		c      = newMetrics()
 		shared atomic.Bool
+		alone  atomic.Int32
 	)
-	startTest(t, b.JS, c, Handler[string]{
-		Decode: decodeText,
-		Apply: func(_ context.Context, facts []string) error {
-			if slices.Contains(facts, "ill/poison") {
-				shared.CompareAndSwap(false, len(facts) > 1)
+	_, err = StartSink(t.Context(), SinkOptions[string]{
+		Name: "sessions", JS: b.JS, Layout: testLayout(), Metrics: c, Log: quiet,
+		Handler: Handler[string]{
+			Decode: decodeText,
+			Apply: func(_ context.Context, facts []string) error {
+				switch {
+				case !slices.Contains(facts, "ill/poison"):
+					return nil
+				case len(facts) == 1:
+					alone.Add(1)
+				default:
+					shared.Store(true)
+				}
 				return fail()
-			}
-			return nil
+			},
 		},
+		pause: func(uint64) time.Duration { return 10 * time.Millisecond },
 	})
-	require.Eventually(t, func() bool { return total(c.applied) == 40 }, time.Minute, 5*time.Millisecond)
-	require.True(t, shared.Load(), "the poisoned event was alone")
-	require.Zero(t, total(c.redeliveries), "other events were redelivered")
-	require.Zero(t, total(c.deadLetters))
-	require.Eventually(t, func() bool { return total(c.deadLetters) == 1 }, time.Minute, 50*time.Millisecond)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return total(c.deadLetters) == 1 && total(c.applied) == 40 }, time.Minute, 5*time.Millisecond)
+	require.True(t, shared.Load(), "the poisoned event was alone from the start")
+	require.EqualValues(t, maxAttempts, alone.Load())
+	require.Equal(t, maxAttempts-1, total(c.redeliveries), "other events were redelivered")
 	m, err := lettersStream(t, b).GetLastMsgForSubject(t.Context(), "openclaw.dlq.after_tool_call")
 	require.NoError(t, err)
 	require.Contains(t, m.Header.Get(subjects.HeaderDLQReason), "is a directory")
 	require.Equal(t, "ill/poison", string(m.Data))
 	require.Equal(t, 40, total(c.applied))
+}
+
+func TestRetryPausesGrow(t *testing.T) {
+	t.Parallel()
+	for delivered, want := range map[uint64]time.Duration{
+		0: 500 * time.Millisecond, 1: 500 * time.Millisecond, 2: time.Second, 4: 4 * time.Second, 6: 16 * time.Second, 7: 30 * time.Second, 1 << 40: 30 * time.Second,
+	} {
+		require.Equal(t, want, retryPause(delivered), delivered)
+	}
 }
 
 // passing is a temporary error of a store that has recovered when it is checked.
