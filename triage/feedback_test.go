@@ -1,6 +1,7 @@
 package triage
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -114,7 +115,9 @@ func TestSink(t *testing.T) {
 	require.NotEmpty(t, tell(t, s, turn("r2")))
 
 	ns.Shutdown()
-	err = sink.Apply(t.Context(), []Fact{f})
+	brief, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err = sink.Apply(brief, []Fact{f})
 	var passing interface{ Temporary() bool }
 	require.True(t, errors.As(err, &passing) && passing.Temporary(), "%v", err)
 }

@@ -2,6 +2,7 @@ package local
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 )
@@ -46,34 +47,64 @@ type Report struct {
 }
 
 // Evaluate measures by cross-validation over groups: each group is judged by a
-// gate that was trained, thresholds included, on the others. The first messages
-// of the group, that many, are not judged; with train they are marks.
+// gate that was trained, thresholds included, on the others. There is a report for
+// each of first: without that many messages at the beginning of each group.
 // Messages that hold the bot's name, and those of fewer than two characters,
 // are not counted: other rules decide them.
-func Evaluate(examples []Example, first int, train bool) Report {
-	r := Report{ByLanguage: map[string]Measure{}, ByGroup: map[string]Measure{}}
+func Evaluate(examples []Example, first ...int) []Report {
+	out := make([]Report, len(first))
+	for i := range out {
+		out[i] = newReport()
+	}
+	for own, rest := range apart(examples) {
+		gate := Train(rest)
+		for i, n := range first {
+			out[i].judge(gate, own[beginning(own, n):])
+		}
+	}
+	return out
+}
+
+// EvaluateMarked is [Evaluate] where the messages at the beginning of a group are
+// not only left out, but also marks.
+func EvaluateMarked(examples []Example, first int) Report {
+	out := newReport()
+	for own, rest := range apart(examples) {
+		n := beginning(own, first)
+		out.judge(Train(slices.Concat(rest, marked(own[:n]))), own[n:])
+	}
+	return out
+}
+
+func newReport() Report {
+	return Report{ByLanguage: map[string]Measure{}, ByGroup: map[string]Measure{}}
+}
+
+func beginning(own []Example, first int) int { return min(max(first, 0), len(own)) }
+
+// apart yields the examples of each group, and those of all others.
+func apart(examples []Example) iter.Seq2[[]Example, []Example] {
 	var groups []string
 	for _, e := range examples {
 		if e.Group != "" && !slices.Contains(groups, e.Group) {
 			groups = append(groups, e.Group)
 		}
 	}
-	for _, group := range groups {
-		var rest, own []Example
-		for _, e := range examples {
-			if e.Group == group {
-				own = append(own, e)
-			} else {
-				rest = append(rest, e)
+	return func(yield func(own, rest []Example) bool) {
+		for _, group := range groups {
+			var own, rest []Example
+			for _, e := range examples {
+				if e.Group == group {
+					own = append(own, e)
+				} else {
+					rest = append(rest, e)
+				}
+			}
+			if !yield(own, rest) {
+				return
 			}
 		}
-		n := min(max(first, 0), len(own))
-		if train {
-			rest = append(rest, marked(own[:n])...)
-		}
-		r.judge(Train(rest), own[n:])
 	}
-	return r
 }
 
 func (r *Report) judge(g *Gate, examples []Example) {

@@ -16,13 +16,11 @@ import (
 // at least 60 % of the questions to a model saved, at most 1 % of the answers
 // missed. The golden file holds the figures by group and language.
 func TestEvaluate(t *testing.T) {
-	if raceEnabled {
-		t.Skip("slow under the race detector, and there is nothing to find")
-	}
+	computes(t)
 	const first = 50
-	fresh := local.Evaluate(local.Bundled(), 0, false)
-	later := local.Evaluate(local.Bundled(), first, false)
-	marked := local.Evaluate(local.Bundled(), first, true)
+	unmarked := local.Evaluate(local.Bundled(), 0, first)
+	fresh, later := unmarked[0], unmarked[1]
+	marked := local.EvaluateMarked(local.Bundled(), first)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Each group judged by a gate trained on the other eleven\n\n%s\n", fresh)
 	fmt.Fprintf(&b, "The same without the first %d messages of each group\n\n%s\n", first, later)
@@ -42,11 +40,11 @@ func TestEvaluateCounts(t *testing.T) {
 {"group":"a","sender":"y","text":"no idea","at":4,"botName":"Pixel","label":"skip","lang":"en"}
 `[1:])}})
 	require.NoError(t, err)
-	r := local.Evaluate(set, 0, false)
+	r := local.Evaluate(set, 0)[0]
 	require.Equal(t, local.Measure{Messages: 2, Deserving: 1}, r.All, "the name and one character are other rules' matter")
 	require.Equal(t, r.All, r.ByGroup["a"])
 	require.Equal(t, r.All, r.ByLanguage["en"])
-	require.Equal(t, 1, local.Evaluate(set, 3, true).All.Messages)
-	require.Zero(t, local.Evaluate(set, 9, true).All)
+	require.Equal(t, 1, local.EvaluateMarked(set, 3).All.Messages)
+	require.Zero(t, local.EvaluateMarked(set, 9).All)
 	require.Zero(t, local.Measure{}.Saved())
 }

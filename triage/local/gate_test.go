@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -32,8 +33,19 @@ func said(lines ...string) []local.Earlier {
 var chat = said("Tom: im ordering thai, anyone want something", "Maya: yes please, green curry",
 	"Tom: ok ordered, 40 min", "Maya: what do I owe you")
 
+// computes is for tests in which the race detector has nothing to find.
+func computes(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("no goroutines, and slow under the race detector")
+	}
+}
+
+// trained is a gate without marks, trained once.
+var trained = sync.OnceValue(func() *local.Gate { return local.New(nil) })
+
 func TestJudgeIsSure(t *testing.T) {
-	gate := local.New(nil)
+	gate := trained()
 	for name, tt := range map[string]struct {
 		text, sender string
 		recent       []local.Earlier
@@ -62,7 +74,7 @@ func TestJudgeIsSure(t *testing.T) {
 }
 
 func TestJudgeIsNotSure(t *testing.T) {
-	gate := local.New(nil)
+	gate := trained()
 	for name, tt := range map[string]struct {
 		text   string
 		recent []local.Earlier
@@ -109,7 +121,7 @@ func TestJudgeIsNotSure(t *testing.T) {
 // After an answer of the bot a message that is no question by its words may
 // well go on with it.
 func TestJudgeSkipsNothingOfAThreadWithTheBot(t *testing.T) {
-	gate := local.New(nil)
+	gate := trained()
 	bot := said("Ann: what is a good cake without nuts?", "Bot: A cheese cake with tangerines. Shall I send the steps?")
 	for _, text := range []string{"yes please", "without eggs", "too sweet", "the second one", "and in ounces", "no, for 12 people", "still too long"} {
 		respond, sure, p := gate.Judge(local.Input{Text: text, Sender: "Ann", BotName: "Pixel", At: now, Recent: bot})
@@ -120,7 +132,7 @@ func TestJudgeSkipsNothingOfAThreadWithTheBot(t *testing.T) {
 // testdata/questions.txt holds questions to the room that nothing was trained
 // on. They come out of the blue, and in the midst of a talk.
 func TestJudgeSkipsHardlyAnyQuestion(t *testing.T) {
-	gate := local.New(nil)
+	gate := trained()
 	talk := map[string][]local.Earlier{
 		"en": said("Ann: did you feed the cat", "Bob: yes", "Ann: and who's cooking tonight?"),
 		"de": said("Uwe: wer kommt am Samstag?", "Katja: ich", "Jens: bin dabei", "Uwe: super"),
@@ -147,7 +159,8 @@ func TestJudgeSkipsHardlyAnyQuestion(t *testing.T) {
 
 // No wording makes the gate skip a message that calls the bot.
 func TestJudgeNeverSkipsTheBotsName(t *testing.T) {
-	gate := local.New(nil)
+	computes(t)
+	gate := trained()
 	for _, tt := range []struct{ bot, call string }{
 		{"Pixel", "Pixel"},
 		{"Pixel", "pixel"},
@@ -183,7 +196,7 @@ func TestJudgeNeverSkipsTheBotsName(t *testing.T) {
 }
 
 func TestJudgeSeesWhatWasSaidBefore(t *testing.T) {
-	gate := local.New(nil)
+	gate := trained()
 	judge := func(text, sender string, recent []local.Earlier) float64 {
 		_, _, p := gate.Judge(local.Input{Text: text, Sender: sender, BotName: "Pixel", At: now, Recent: recent})
 		return p
@@ -202,7 +215,8 @@ func TestJudgeSeesWhatWasSaidBefore(t *testing.T) {
 }
 
 func TestTrainIsDeterministic(t *testing.T) {
-	a, b := local.New(nil), local.New(nil)
+	computes(t)
+	a, b := trained(), local.New(nil)
 	for _, e := range local.Bundled() {
 		respondA, sureA, pA := a.Judge(e.Input)
 		respondB, sureB, pB := b.Judge(e.Input)
@@ -213,6 +227,7 @@ func TestTrainIsDeterministic(t *testing.T) {
 }
 
 func TestTrainWithoutBothKindsIsNeverSure(t *testing.T) {
+	computes(t)
 	for name, examples := range map[string][]local.Example{
 		"none":    nil,
 		"one":     local.Bundled()[:1],
@@ -236,6 +251,7 @@ func TestTrainWithoutBothKindsIsNeverSure(t *testing.T) {
 // With too few messages that deserve an answer nothing is known of the rare
 // ones, so nothing is skipped.
 func TestTrainOnLittleSkipsNothing(t *testing.T) {
+	computes(t)
 	gate := local.Train(only(func(e local.Example) bool { return e.Group == "flat-12" || e.Group == "yijiaren" }))
 	for _, e := range local.Bundled() {
 		respond, sure, _ := gate.Judge(e.Input)
@@ -244,6 +260,7 @@ func TestTrainOnLittleSkipsNothing(t *testing.T) {
 }
 
 func TestTrainBoundsWeights(t *testing.T) {
+	computes(t)
 	gate := local.Train(mapped(func(e *local.Example) { e.Weight = math.Inf(1) }))
 	for _, e := range local.Bundled() {
 		_, _, p := gate.Judge(e.Input)
@@ -254,6 +271,7 @@ func TestTrainBoundsWeights(t *testing.T) {
 // Marks that say "skip" throughout teach that a group wants no answers, and
 // other groups keep theirs.
 func TestMarksTeachAGroup(t *testing.T) {
+	computes(t)
 	in := func(groups ...string) func(local.Example) bool {
 		return func(e local.Example) bool { return slices.Contains(groups, e.Group) }
 	}
@@ -289,6 +307,7 @@ func TestMarksTeachAGroup(t *testing.T) {
 }
 
 func TestNewReadsTheNewestMarks(t *testing.T) {
+	computes(t)
 	set := len(local.Bundled())
 	newest := make([]local.Example, local.MaxMarks)
 	for i := range newest {
@@ -305,7 +324,7 @@ func TestNewReadsTheNewestMarks(t *testing.T) {
 }
 
 func TestJudgeReadsTheNewestEarlierMessages(t *testing.T) {
-	gate := local.New(nil)
+	gate := trained()
 	many := slices.Concat(said("Bot: Six minutes."), slices.Repeat(chat, local.MaxRecent/len(chat)))
 	_, _, a := gate.Judge(local.Input{Text: "and then", Sender: "Tom", At: now, Recent: many})
 	_, _, b := gate.Judge(local.Input{Text: "and then", Sender: "Tom", At: now, Recent: many[1:]})
@@ -325,7 +344,7 @@ func mapped(change func(*local.Example)) []local.Example {
 }
 
 func FuzzJudge(f *testing.F) {
-	gate := local.New(nil)
+	gate := trained()
 	f.Add("how long do eggs boil?", "Tom", "Pixel", "hello", int64(60), true)
 	f.Add("", "", "", "", int64(0), false)
 	f.Add("小智,明天下雨吗😂", "妈妈", "小智", "いいね\xff", int64(-5), true)

@@ -2,6 +2,6 @@
 
 package local_test
 
-// raceEnabled: measuring takes a minute under the race detector and has no
-// goroutines in it.
+// raceEnabled skips what only computes: training has no goroutines, and takes ten
+// times as long under the race detector.
 const raceEnabled = true
