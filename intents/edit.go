@@ -15,9 +15,12 @@ import (
 	"intenthint/internal/text"
 )
 
-// ErrUneditable is returned by [AppendExamples] for a list of examples that cannot
-// be extended by adding text alone.
-var ErrUneditable = errors.New("the list of examples cannot be extended")
+// ErrUneditable is returned for a list that cannot be edited without touching
+// anything else.
+var ErrUneditable = errors.New("the list cannot be edited")
+
+// ErrNotInFile is returned for an item that the list of the file does not hold.
+var ErrNotInFile = errors.New("not in the file")
 
 // AppendExamples returns the intent file with more examples at the end of its
 // list, which is created if it is missing. Nothing else changes, byte for byte.
@@ -26,6 +29,120 @@ var ErrUneditable = errors.New("the list of examples cannot be extended")
 // The result is parsed before it is returned: either it is the same intent with
 // the examples added, or there is an error.
 func AppendExamples(data []byte, examples []string) ([]byte, error) {
+	e, err := openEditor(data)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range examples {
+		if err := isOneLine("example", text); err != nil {
+			return nil, err
+		}
+	}
+	if len(examples) == 0 {
+		return data, nil
+	}
+	want := e.file
+	want.Intent.Examples = slices.Concat(want.Intent.Examples, examples)
+	return e.choose(e.candidates(examples), want)
+}
+
+// RemoveExample returns the intent file without an example, the first that is the
+// same text. Nothing else changes, unless the list is one in brackets, which is
+// written anew. As with [AppendExamples] the result is parsed before it is returned.
+// The error is [ErrNotInFile] for a text that is no example of the file.
+func RemoveExample(data []byte, example string) ([]byte, error) {
+	e, err := openEditor(data)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.Index(e.file.Intent.Examples, example)
+	if i < 0 {
+		return nil, fmt.Errorf("the example %q is %w", example, ErrNotInFile)
+	}
+	want := e.file
+	want.Intent.Examples = slices.Delete(slices.Clone(want.Intent.Examples), i, i+1)
+	return e.choose(e.exchanged("examples", example, ""), want)
+}
+
+// ReplaceTrigger returns the intent file with another trigger, one line of text, in
+// the place of one, under the rules of [RemoveExample].
+func ReplaceTrigger(data []byte, from, to string) ([]byte, error) {
+	e, err := openEditor(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := isOneLine("trigger", to); err != nil {
+		return nil, err
+	}
+	i := slices.Index(e.file.Intent.Triggers, from)
+	if i < 0 {
+		return nil, fmt.Errorf("the trigger %q is %w", from, ErrNotInFile)
+	}
+	want := e.file
+	want.Intent.Triggers = slices.Clone(want.Intent.Triggers)
+	want.Intent.Triggers[i] = to
+	return e.choose(e.exchanged("triggers", from, to), want)
+}
+
+// NewFile returns an intent file with an id, name, triggers, examples and prompt,
+// every item one line of text. The result is parsed before it is returned: either it
+// is that intent, without a fault, or there is an error.
+func NewFile(in Intent) ([]byte, error) {
+	for _, text := range slices.Concat([]string{in.ID, in.Name}, in.Triggers, in.Examples) {
+		if err := isOneLine("text", text); err != nil {
+			return nil, err
+		}
+	}
+	var b strings.Builder
+	b.WriteString("---\nid: " + in.ID + "\nname: " + blockScalar(in.Name) + "\n")
+	for _, list := range []struct {
+		name  string
+		items []string
+	}{{"triggers", in.Triggers}, {"examples", in.Examples}} {
+		if len(list.items) > 0 {
+			b.WriteString(list.name + ":\n")
+		}
+		for _, text := range list.items {
+			b.WriteString("  - " + blockScalar(text) + "\n")
+		}
+	}
+	b.WriteString("---\n" + in.Prompt + "\n")
+	data := []byte(b.String())
+	name := FileName(in.ID)
+	file, faults := Parse(name, data)
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("line %d: %s", faults[0].Line, faults[0].Reason)
+	}
+	want := in
+	want.File = name
+	if !sameIntent(file, File{Name: name, Intent: want, Enabled: true}) {
+		return nil, errors.New("the intent cannot be written as a file")
+	}
+	return data, nil
+}
+
+// FileName is the name of the file of a new intent: its id in lower case, with - for
+// what only ids have.
+func FileName(id string) string {
+	return strings.Map(func(r rune) rune {
+		if isIDPunctuation(r) {
+			return '-'
+		}
+		return unicode.ToLower(r)
+	}, id) + ".md"
+}
+
+// isOneLine returns an error for what is blank, surrounded by white space or more
+// than a line.
+func isOneLine(kind, text string) error {
+	if text == "" || strings.TrimSpace(text) != text || strings.ContainsFunc(text, isControl) {
+		return fmt.Errorf("the %s %q is not one line of text", kind, text)
+	}
+	return nil
+}
+
+// openEditor parses a file to edit it.
+func openEditor(data []byte) (*editor, error) {
 	// The name stands in for an id that the file leaves to its name.
 	const name = "intent.md"
 	p := fileParser{name: name, file: File{Name: name, Enabled: true}}
@@ -33,29 +150,76 @@ func AppendExamples(data []byte, examples []string) ([]byte, error) {
 	if i := slices.IndexFunc(p.faults, func(f Fault) bool { return f.Severity == Error }); i >= 0 {
 		return nil, fmt.Errorf("line %d: %s", p.faults[i].Line, p.faults[i].Reason)
 	}
-	for _, e := range examples {
-		if e == "" || strings.TrimSpace(e) != e || strings.ContainsFunc(e, isControl) {
-			return nil, fmt.Errorf("the example %q is not one line of text", e)
-		}
-	}
-	if len(examples) == 0 {
-		return data, nil
-	}
-	for _, edited := range newEditor(p, data).candidates(examples) {
-		if p.file.hasBecome(edited, p.faults, examples) {
+	return newEditor(p, data), nil
+}
+
+// choose returns the first candidate that parses as the file wanted, without faults
+// that the file did not have.
+func (e *editor) choose(candidates [][]byte, want File) ([]byte, error) {
+	for _, edited := range candidates {
+		after, found := Parse(want.Name, edited)
+		if !HasErrors(found) && len(found) == len(e.faults) && sameIntent(after, want) {
 			return edited, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: write it as one line each, beginning with \"- \"", ErrUneditable)
 }
 
-// hasBecome reports whether edited is the file with the examples added, without
-// faults that it did not have.
-func (f *File) hasBecome(edited []byte, faults []Fault, examples []string) bool {
-	want := *f
-	want.Intent.Examples = slices.Concat(f.Intent.Examples, examples)
-	after, found := Parse(f.Name, edited)
-	return !HasErrors(found) && len(found) == len(faults) && sameIntent(after, want)
+// exchanged are versions of the file with one item of a list replaced, or removed
+// where to is "", the most natural one first.
+func (e *editor) exchanged(key, from, to string) (out [][]byte) {
+	field := e.field(key)
+	list, ok := e.resolve(field.Value).(*ast.SequenceNode)
+	if !ok {
+		return nil
+	}
+	i := slices.IndexFunc(list.Values, func(n ast.Node) bool {
+		text, ok := stringOf(e.resolve(n))
+		return ok && strings.TrimSpace(text) == from
+	})
+	switch {
+	case i < 0:
+		return nil
+	case list.IsFlowStyle:
+		var items []string
+		for k, n := range list.Values {
+			text, _ := stringOf(e.resolve(n))
+			if k == i {
+				text = to
+			}
+			if text = strings.TrimSpace(text); text != "" {
+				items = append(items, text)
+			}
+		}
+		begin, end := e.offset(list.Start), e.offset(list.End)
+		return [][]byte{slices.Concat(e.data[:begin+1], []byte(flowScalars(items)), e.data[min(end, len(e.data)):])}
+	case i >= len(list.Entries) || list.Entries[i].Start == nil:
+		return nil
+	}
+	first := max(list.Entries[i].Start.Position.Line, 1)
+	next := e.endOf(field)
+	if i+1 < len(list.Entries) && list.Entries[i+1].Start != nil {
+		next = list.Entries[i+1].Start.Position.Line
+	}
+	line := ""
+	if to != "" {
+		line = e.indentOf(first) + "- " + blockScalar(to) + e.eol
+	}
+	for _, end := range slices.Compact([]int{e.afterContent(first, next), next}) {
+		out = append(out, slices.Concat(e.data[:e.starts[first]], []byte(line), e.data[e.starts[end]:]))
+	}
+	return out
+}
+
+// endOf returns the line of the field behind another, or of the closing fence.
+func (e *editor) endOf(field *ast.MappingValueNode) int {
+	first, next := e.lineOf(field.Key), e.closing
+	for _, f := range e.fields {
+		if line := e.lineOf(f.Key); line > first {
+			next = min(next, line)
+		}
+	}
+	return next
 }
 
 // editor holds the positions of the parts of a file.
@@ -143,13 +307,7 @@ func (e *editor) newField(examples []string) [][]byte {
 
 // inList goes on with a list of lines "- …".
 func (e *editor) inList(field *ast.MappingValueNode, list *ast.SequenceNode, examples []string) [][]byte {
-	first := e.lineOf(field.Key)
-	next := e.closing
-	for _, f := range e.fields {
-		if line := e.lineOf(f.Key); line > first {
-			next = min(next, line)
-		}
-	}
+	first, next := e.lineOf(field.Key), e.endOf(field)
 	text := e.items(columnIndent(list), examples)
 	return e.insertAll(text, e.afterContent(first, next), next)
 }

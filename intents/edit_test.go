@@ -209,3 +209,99 @@ func FuzzAppendExamples(f *testing.F) {
 		require.True(t, bytes.HasSuffix(got, data[lineStarts(data)[p.closing-1]:]))
 	})
 }
+
+func TestRemoveExample(t *testing.T) {
+	t.Parallel()
+	const body = "---\nBody: [stays]\n"
+	for name, tc := range map[string]struct{ in, out string }{
+		"of a list of lines": {
+			"---\nid: X\ntriggers:\n  - t\nexamples:\n  - one\n  - 'it''s: old' # why\n  # about three\n  - three\n" + body,
+			"---\nid: X\ntriggers:\n  - t\nexamples:\n  - one\n  # about three\n  - three\n" + body,
+		},
+		"the last of a list": {
+			"---\nid: X\nexamples:\n- one\n- \"it's: old\"\n\n# about the triggers\ntriggers:\n- t\n" + body,
+			"---\nid: X\nexamples:\n- one\n\n# about the triggers\ntriggers:\n- t\n" + body,
+		},
+		"the only one": {
+			"---\nid: X\ntriggers: [t]\nexamples:\n  - \"it's:\n    old\"\n" + body,
+			"---\nid: X\ntriggers: [t]\nexamples:\n" + body,
+		},
+		"a block": {
+			"---\nid: X\ntriggers: [t]\nexamples:\n  - |\n    it's: old\n\n  - one\n" + body,
+			"---\nid: X\ntriggers: [t]\nexamples:\n\n  - one\n" + body,
+		},
+		"the first of two": {
+			"---\nid: X\ntriggers: [t]\nexamples:\n  - 'it''s: old'\n  - one\n  - \"it's: old\"\n" + body,
+			"---\nid: X\ntriggers: [t]\nexamples:\n  - one\n  - \"it's: old\"\n" + body,
+		},
+		"of a list in brackets": {
+			"---\nid: X\ntriggers: [t]\nexamples: [one, 'it''s: old', \"t]wo\"] # few\n" + body,
+			"---\nid: X\ntriggers: [t]\nexamples: ['one', 't]wo'] # few\n" + body,
+		},
+		"of a list in brackets over several lines": {
+			"---\nid: X\nexamples: [\n  one,\n  'it''s: old'\n]\ntriggers: [t]\n" + body,
+			"---\nid: X\nexamples: ['one']\ntriggers: [t]\n" + body,
+		},
+		"with carriage returns": {
+			"---\r\nid: X\r\ntriggers: [t]\r\nexamples:\r\n  - one\r\n  - 'it''s: old'\r\n" + body,
+			"---\r\nid: X\r\ntriggers: [t]\r\nexamples:\r\n  - one\r\n" + body,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := RemoveExample([]byte(tc.in), "it's: old")
+			require.NoError(t, err)
+			require.Equal(t, tc.out, string(got))
+		})
+	}
+	_, err := RemoveExample([]byte(good), "never said")
+	require.ErrorIs(t, err, ErrNotInFile)
+	_, err = RemoveExample([]byte("---\nid: X\nexamples: &e\n  - t\n  - u\ntriggers: *e\n---\nb\n"), "u")
+	require.ErrorIs(t, err, ErrUneditable, "an alias repeats the list")
+	_, err = RemoveExample([]byte("---\nid: X\n---\n"), "u")
+	require.ErrorContains(t, err, "triggers is missing")
+}
+
+func TestReplaceTrigger(t *testing.T) {
+	t.Parallel()
+	const body = "---\nbody\n"
+	for name, tc := range map[string]struct{ in, out string }{
+		"a line":     {"---\nid: X\ntriggers:\n  - one\n  - old\n" + body, "---\nid: X\ntriggers:\n  - one\n  - 'new: narrower'\n" + body},
+		"brackets":   {"---\nid: X\ntriggers: [old] # few\n" + body, "---\nid: X\ntriggers: ['new: narrower'] # few\n" + body},
+		"over lines": {"---\nid: X\ntriggers:\n- >\n  old\n\nexamples:\n- a\n" + body, "---\nid: X\ntriggers:\n- 'new: narrower'\n\nexamples:\n- a\n" + body},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := ReplaceTrigger([]byte(tc.in), "old", "new: narrower")
+			require.NoError(t, err)
+			require.Equal(t, tc.out, string(got))
+		})
+	}
+	_, err := ReplaceTrigger([]byte(good), "never", "new")
+	require.ErrorIs(t, err, ErrNotInFile)
+	_, err = ReplaceTrigger([]byte(good), "t", " ")
+	require.ErrorContains(t, err, "is not one line")
+}
+
+func TestNewFile(t *testing.T) {
+	t.Parallel()
+	in := Intent{ID: "HOME.GARDEN", Name: "Home: Garden", Triggers: append([]string{"The user gardens."}, "null"), Examples: slices.Clone(oddities), Prompt: "One.\n\n- two"}
+	in.Examples = slices.DeleteFunc(in.Examples, func(s string) bool { return strings.TrimSpace(s) != s })
+	data, err := NewFile(in)
+	require.NoError(t, err)
+	file, faults := Parse("home-garden.md", data)
+	require.Empty(t, faults)
+	in.File = "home-garden.md"
+	require.Equal(t, in, file.Intent)
+	for name, broken := range map[string]Intent{
+		"no trigger":   {ID: "X", Name: "X", Prompt: "p"},
+		"no prompt":    {ID: "X", Name: "X", Triggers: []string{"t"}},
+		"a wrong id":   {ID: "X, Y", Name: "X", Triggers: []string{"t"}, Prompt: "p"},
+		"no id":        {Name: "X", Triggers: []string{"t"}, Prompt: "p"},
+		"two lines":    {ID: "X", Name: "X", Triggers: []string{"a\nb"}, Prompt: "p"},
+		"white prompt": {ID: "X", Name: "X", Triggers: []string{"t"}, Prompt: " p"},
+	} {
+		_, err := NewFile(broken)
+		require.Error(t, err, name)
+	}
+}

@@ -30,8 +30,9 @@ const (
 type Models struct {
 	// Waiting, when not nil, is called before each pause.
 	Waiting func(pause time.Duration, cause error)
-	// Usage adds up what the calls cost.
+	// Usage adds up what the calls cost, and Calls counts those that were sent.
 	Usage provider.Usage
+	Calls int
 
 	models  model.Resolver
 	refs    []string
@@ -48,12 +49,15 @@ func NewModels(timeout time.Duration, models model.Resolver, refs ...string) *Mo
 	return &Models{models: models, refs: refs, timeout: timeout, busy: map[string]time.Time{}}
 }
 
-// Suggest asks for suggestions: one model after the other, and all of them again
-// after a pause when a busy one is among those that failed, as long as it wants
-// but no longer than 90 s. Errors are those of all models in the last round, or
-// that of ctx.
+// Suggest asks for suggestions, see [Ask].
 func (m *Models) Suggest(ctx context.Context, req provider.Request) (model.Answer[[]string], error) {
-	question := model.Question[[]string]{Request: req, Parse: parseAnswer}
+	return Ask(ctx, m, model.Question[[]string]{Request: req, Parse: parseAnswer})
+}
+
+// Ask asks one model after the other, and all of them again after a pause when a
+// busy one is among those that failed, as long as it wants but no longer than 90 s.
+// Errors are those of all models in the last round, or that of ctx.
+func Ask[T any](ctx context.Context, m *Models, question model.Question[T]) (model.Answer[T], error) {
 	for round := 0; ; round++ {
 		chain := model.NewChain(m, model.Options{Observer: m, CallTimeout: m.timeout}, m.refs...)
 		answer, err := model.Ask(ctx, chain, question)
@@ -75,6 +79,9 @@ func (m *Models) Suggest(ctx context.Context, req provider.Request) (model.Answe
 	}
 }
 
+// Refs are the models, first choice first.
+func (m *Models) Refs() []string { return m.refs }
+
 // account sums up a round: failed is what went wrong with each model, and cause
 // the failure of the busy one that can be asked again first; nil for none.
 func (m *Models) account(round int) (wait time.Duration, cause, failed error) {
@@ -83,6 +90,9 @@ func (m *Models) account(round int) (wait time.Duration, cause, failed error) {
 		m.Usage.InputTokens += call.Usage.InputTokens
 		m.Usage.OutputTokens += call.Usage.OutputTokens
 		m.Usage.CachedTokens += call.Usage.CachedTokens
+		if call.Outcome.Sent() {
+			m.Calls++
+		}
 		if call.Err == nil {
 			continue
 		}

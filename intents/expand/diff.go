@@ -9,45 +9,116 @@ import (
 // contextLines is the number of unchanged lines around a change.
 const contextLines = 3
 
-// Diff returns the unified diff of a file that was edited in one place, "" for an
-// unchanged one. Line ends are those of the file.
+// Diff returns the unified diff of a file, "" for an unchanged one. Line ends are
+// those of the file. Its time is the product of the numbers of lines between the
+// first and the last change.
 func Diff(oldName, newName string, before, after []byte) string {
-	a, b := splitLines(before), splitLines(after)
+	lines := compared(splitLines(before), splitLines(after))
+	var out strings.Builder
+	for from := 0; ; {
+		first := slices.IndexFunc(lines[from:], func(l diffLine) bool { return l.mark != ' ' })
+		if first < 0 {
+			return out.String()
+		}
+		if out.Len() == 0 {
+			fmt.Fprintf(&out, "--- %s\n+++ %s\n", oldName, newName)
+		}
+		begin := max(0, from+first-contextLines)
+		from = hunkEnd(lines, from+first)
+		writeHunk(&out, lines[:begin], lines[begin:from])
+	}
+}
+
+// diffLine is a line of the old file (' ', '-'), of the new one (' ', '+'), or both.
+type diffLine struct {
+	mark byte
+	text string
+}
+
+// hunkEnd returns where the hunk with the change at lines[i] ends: behind its last
+// change and the context, where no other change is near.
+func hunkEnd(lines []diffLine, i int) int {
+	last := i
+	for ; i < len(lines) && i <= last+2*contextLines; i++ {
+		if lines[i].mark != ' ' {
+			last = i
+		}
+	}
+	return min(last+1+contextLines, len(lines))
+}
+
+// writeHunk writes lines that stand behind others.
+func writeHunk(out *strings.Builder, before, lines []diffLine) {
+	count := func(lines []diffLine, without byte) (n int) {
+		for _, l := range lines {
+			if l.mark != without {
+				n++
+			}
+		}
+		return n
+	}
+	fmt.Fprintf(out, "@@ -%s +%s @@\n", span(count(before, '+'), count(lines, '+')), span(count(before, '-'), count(lines, '-')))
+	for _, l := range lines {
+		out.WriteByte(l.mark)
+		out.WriteString(l.text)
+		if !strings.HasSuffix(l.text, "\n") {
+			out.WriteString("\n\\ No newline at end of file\n")
+		}
+	}
+}
+
+// compared are the lines of both files in their order, with as many as possible that
+// both have.
+func compared(a, b []string) (out []diffLine) {
+	add := func(mark byte, lines ...string) {
+		for _, text := range lines {
+			out = append(out, diffLine{mark, text})
+		}
+	}
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
-	}
-	if head == len(a) && head == len(b) {
-		return ""
 	}
 	tail := 0
 	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
 		tail++
 	}
-	from, lead := max(0, head-contextLines), min(head, contextLines)
-	trail := min(tail, contextLines)
-	removed, added := a[head:len(a)-tail], b[head:len(b)-tail]
-
-	var out strings.Builder
-	fmt.Fprintf(&out, "--- %s\n+++ %s\n@@ -%s +%s @@\n", oldName, newName,
-		span(from, lead+len(removed)+trail), span(from, lead+len(added)+trail))
-	write := func(mark byte, lines []string) {
-		for _, line := range lines {
-			out.WriteByte(mark)
-			out.WriteString(line)
-			if !strings.HasSuffix(line, "\n") {
-				out.WriteString("\n\\ No newline at end of file\n")
+	add(' ', a[:head]...)
+	rest := a[len(a)-tail:]
+	a, b = a[head:len(a)-tail], b[head:len(b)-tail]
+	// longest[i][j] is how many lines a[i:] and b[j:] have in common, in order.
+	longest := make([][]int, len(a)+1)
+	for i := range longest {
+		longest[i] = make([]int, len(b)+1)
+	}
+	for i := range slices.Backward(a) {
+		for j := range slices.Backward(b) {
+			if longest[i][j] = max(longest[i+1][j], longest[i][j+1]); a[i] == b[j] {
+				longest[i][j] = longest[i+1][j+1] + 1
 			}
 		}
 	}
-	write(' ', a[from:head])
-	write('-', removed)
-	write('+', added)
-	write(' ', a[len(a)-tail:len(a)-tail+trail])
-	return out.String()
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i] == b[j]:
+			add(' ', a[i])
+			i, j = i+1, j+1
+		case longest[i+1][j] >= longest[i][j+1]:
+			add('-', a[i])
+			i++
+		default:
+			add('+', b[j])
+			j++
+		}
+	}
+	add('-', a[i:]...)
+	add('+', b[j:]...)
+	add(' ', rest...)
+	return out
 }
 
-// span is a range of lines in the form of a hunk header.
+// span is a range of lines, behind others, in the form of a hunk header.
 func span(from, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", from)

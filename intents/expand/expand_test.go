@@ -228,6 +228,13 @@ func TestDiff(t *testing.T) {
 		"a change": {"a\r\nb\r\nc\r\nd\r\ne\r\nf [x]\r\ng\r\nh\r\ni\r\nj\r\n", "a\r\nb\r\nc\r\nd\r\ne\r\nf [x, y]\r\ng\r\nh\r\ni\r\nj\r\n"},
 		"the end":  {"a\nb", "a\nb\nc"},
 		"a start":  {"", "a\n"},
+		"two places": {
+			"---\nid: X\ntriggers:\n  - old\nexamples:\n  - 1\n  - 2\n  - 3\n  - 4\n  - 5\n  - 6\n  - 7\n---\nbody\n",
+			"---\nid: X\ntriggers:\n  - new\nexamples:\n  - 1\n  - 2\n  - 3\n  - 4\n  - 5\n  - 6\n  - 8\n  - 9\n---\nbody\n",
+		},
+		"near places":            {"a\nb\nc\nd\ne\n", "a\nB\nc\ne\n"},
+		"a new file":             {"", "a\nb\n"},
+		"an end that is removed": {"a\nb\n", "a\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -404,6 +411,9 @@ func TestSuggestEndsInTime(t *testing.T) {
 // three, each text as one.
 func TestExpansionTeachesNewWordings(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("trains twice on intents of the built-in number")
+	}
 	var small []intents.Intent
 	heldOut, answers := map[string][]string{}, map[string][]string{}
 	for _, in := range intents.Bundled().Enabled() {

@@ -92,6 +92,14 @@ func (f *Filter) add(id, text, normal string) {
 	f.known[id] = append(f.known[id], shingled{text, trigrams(normal)})
 }
 
+// Forget takes out an example of an intent, so that it may be another's.
+func (f *Filter) Forget(id, text string) {
+	if normal := local.Normalize(text); f.owner[normal] == id {
+		delete(f.owner, normal)
+	}
+	f.known[id] = slices.DeleteFunc(f.known[id], func(e shingled) bool { return e.text == text })
+}
+
 // Judge sorts the suggestions for an intent into those to keep, at most so
 // many, and those to drop, both in the order they came in.
 //

@@ -87,6 +87,13 @@ func Neighbours(cat *intents.Catalog, in intents.Intent, classifier Classifier) 
 	if len(texts) == 0 {
 		texts = in.Triggers
 	}
+	out := Likeliest(cat, texts, classifier, in.ID)
+	return out[:min(len(out), maxNeighbours)]
+}
+
+// Likeliest returns the intents of a catalogue, but those with the ids in without, in
+// the order in which the classifier finds them likely for texts, best first.
+func Likeliest(cat *intents.Catalog, texts []string, classifier Classifier, without ...string) []intents.Intent {
 	weight := make(map[string]float64, len(cat.Enabled()))
 	for _, text := range texts {
 		for _, s := range classifier.Predict(text, nil, nil).Ranked {
@@ -95,12 +102,12 @@ func Neighbours(cat *intents.Catalog, in intents.Intent, classifier Classifier) 
 	}
 	var out []intents.Intent
 	for _, other := range cat.Enabled() {
-		if other.ID != in.ID {
+		if !slices.Contains(without, other.ID) {
 			out = append(out, other)
 		}
 	}
 	slices.SortStableFunc(out, func(a, b intents.Intent) int { return cmp.Compare(weight[b.ID], weight[a.ID]) })
-	return out[:min(len(out), maxNeighbours)]
+	return out
 }
 
 // tally is the number of texts in a script.
