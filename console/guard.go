@@ -35,8 +35,8 @@ func setHeaders(h http.Header) {
 // guard decides which requests are answered.
 type guard struct {
 	port string
-	// names are the hosts that a request may name, in lower case.
-	names map[string]bool
+	// name is the configured host, "" if everywhere.
+	name string
 	// everywhere means that the server listens on every address of the machine. A
 	// request may then name the one on which it came in.
 	everywhere bool
@@ -51,7 +51,6 @@ type guard struct {
 func newGuard(configured, listening, port, token string) guard {
 	g := guard{
 		port:     port,
-		names:    map[string]bool{"localhost": true, "127.0.0.1": true, "::1": true},
 		origin:   http.NewCrossOriginProtection(),
 		closed:   token == "" && !netaddr.IsLoopback(listening),
 		sessions: newSessions(),
@@ -60,7 +59,7 @@ func newGuard(configured, listening, port, token string) guard {
 	if ip := net.ParseIP(configured); configured == "" || ip != nil && ip.IsUnspecified() {
 		g.everywhere = true
 	} else {
-		g.names[strings.ToLower(configured)] = true
+		g.name = configured
 	}
 	if token != "" {
 		sum := sha256.Sum256([]byte(token))
@@ -81,20 +80,20 @@ func (g *guard) check(r *http.Request) string {
 	return ""
 }
 
-// named reports whether the request's Host is an address of this server. A page
-// elsewhere that rebinds its own name to this address sends that name.
+// named reports whether the request's Host is an address of this server, or a
+// loopback name (contract §14). A page elsewhere that rebinds its own name to this
+// address sends that name. The port says nothing of that, and a tunnel or a
+// container may have another one.
 func (g *guard) named(r *http.Request) bool {
-	host, port, err := net.SplitHostPort(r.Host)
+	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
-		host, port = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]"), "80"
+		host = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
 	}
 	switch {
-	case port != g.port:
-		return false
-	case g.names[strings.ToLower(host)]:
+	case netaddr.IsLoopback(host):
 		return true
 	case !g.everywhere:
-		return false
+		return strings.EqualFold(host, g.name)
 	}
 	asked, err := netip.ParseAddr(host)
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)

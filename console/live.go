@@ -63,7 +63,9 @@ func fromOf(r *http.Request, now time.Time) From {
 }
 
 // live sends turns as they begin, as server-sent events: "turn" with the row's HTML
-// and the sequence as id, "reload" to a page that is too far behind.
+// and the sequence as id, "mark" with what a person said of a turn, "reload" to a page
+// that is too far behind. Marks have no id: a page that comes back gets those since
+// the last turn that it has got again.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	source := c.shown(w)
 	if source == nil {
@@ -118,6 +120,23 @@ func (c *Console) follow(ctx context.Context, out *eventStream, source *Source, 
 			_ = out.control.SetWriteDeadline(time.Now())
 		}
 	})
+	marks := make(chan Marked)
+	if source.FollowMarks != nil {
+		following.Go(func() {
+			err := source.FollowMarks(ctx, from, func(ctx context.Context, m Marked) error {
+				select {
+				case marks <- m:
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+			// The page goes on without them.
+			if ctx.Err() == nil {
+				c.log.Debug("stream of marks ended", "error", err)
+			}
+		})
+	}
 	defer cancel()
 	pause := time.NewTicker(livePause)
 	defer pause.Stop()
@@ -125,6 +144,10 @@ func (c *Console) follow(ctx context.Context, out *eventStream, source *Source, 
 		select {
 		case b := <-turns:
 			if err := out.turn(b, rowOf(b.Entry, source.MinConfidence())); err != nil {
+				return err
+			}
+		case m := <-marks:
+			if err := out.mark(m); err != nil {
 				return err
 			}
 		case <-pause.C:
@@ -168,12 +191,22 @@ func (s *eventStream) send(event string) error {
 }
 
 func (s *eventStream) turn(b Begun, r row) error {
+	return s.html(fmt.Sprintf("id: %d\nevent: turn\n", b.Sequence), "row", r)
+}
+
+// mark sends what a person said of a turn, with the id of its row.
+func (s *eventStream) mark(m Marked) error {
+	return s.html("event: mark\n", "marked", row{ID: rowID(m.Token, m.RunID), Feedback: &m.Feedback})
+}
+
+// html sends an event that begins with fields, with a template as its data.
+func (s *eventStream) html(fields, template string, r row) error {
 	var html bytes.Buffer
-	if err := pages["overview.html"].ExecuteTemplate(&html, "row", r); err != nil {
+	if err := pages["overview.html"].ExecuteTemplate(&html, template, r); err != nil {
 		return err
 	}
 	var event bytes.Buffer
-	fmt.Fprintf(&event, "id: %d\nevent: turn\n", b.Sequence)
+	event.WriteString(fields)
 	for line := range bytes.Lines(html.Bytes()) {
 		event.WriteString("data: ")
 		event.Write(bytes.TrimRight(line, "\r\n"))

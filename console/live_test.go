@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +17,8 @@ import (
 
 	"intenthint/console"
 	"intenthint/console/consoletest"
+	"intenthint/record"
+	"intenthint/store"
 )
 
 // serve serves a console of a system by HTTP and returns its address. The server
@@ -167,6 +170,36 @@ func TestARowIsWhatThePageShows(t *testing.T) {
 	require.Contains(t, e.data, `&#34;&gt;&lt;script&gt;alert(1)&lt;/script&gt; data: x event: reload</p>`)
 	require.Contains(t, e.data, `class="confidence unsaid"`)
 	require.Contains(t, e.data, "0.30")
+}
+
+func TestMarksOfOthersCome(t *testing.T) {
+	system, base, _ := serve(t)
+	tell(system, 1)
+	l := listen(t, base+"/live")
+	require.Equal(t, begun(1), l.turns(1))
+	mark := func(verdict, intent string) {
+		system.Say(console.Marked{Token: "s", RunID: "r1", Feedback: record.Feedback{Feedback: store.Feedback{Verdict: verdict, Intent: intent}, At: "2026-11-23T10:00:00.000Z"}})
+	}
+	mark("wrong", `<b>"CHAT"`)
+	e, ok := l.next()
+	require.True(t, ok)
+	require.Equal(t, event{name: "mark", data: e.data}, e, "without an id: turns alone have one")
+	require.Contains(t, e.data, `<span class="mark no" data-at="2026-11-23T10:00:00.000Z">wrong: &lt;b&gt;&#34;CHAT&#34;</span>`)
+	row := regexp.MustCompile(`data-row="(e-[0-9a-f]+)"`).FindStringSubmatch(e.data)
+	require.NotNil(t, row)
+	system.Keep(consoletest.Begin("s", "r1", "message 1", time.Now(), nil))
+	overview := body(t, listen(t, base+"/").response)
+	require.Contains(t, overview, `id="`+row[1]+`"`, "the row of the page")
+
+	mark("right", "")
+	tell(system, 2)
+	kinds := map[string]int{}
+	for range 2 {
+		e, ok := l.next()
+		require.True(t, ok)
+		kinds[e.name]++
+	}
+	require.Equal(t, map[string]int{"mark": 1, "turn": 1}, kinds, "both go on")
 }
 
 func TestAPageThatIsTooFarBehindLoadsAgain(t *testing.T) {

@@ -166,7 +166,7 @@ func (c *Console) judge(w http.ResponseWriter, r *http.Request) {
 	c.marks.byRow.Add(rowID(session.Token, j.run), mark{
 		Judgement: store.Judgement{
 			Feedback: store.Feedback{Verdict: j.verdict, Intent: j.intent, By: reviewer},
-			At:       now.UTC().Format(time.RFC3339), Key: store.Key{TS: now.UnixMilli()},
+			At:       store.Timestamp(now.UnixMilli()), Key: store.Key{TS: now.UnixMilli()},
 		},
 		at: now,
 	})

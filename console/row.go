@@ -30,9 +30,12 @@ type row struct {
 	// Confidence is nil if there was no answer.
 	Confidence *float64
 	// Unsaid means that the confidence was too low for a hint.
-	Unsaid   bool
-	Source   string
-	Feedback *record.Feedback
+	Unsaid bool
+	Source string
+	// RunnerUp is the likeliest other intent, "" for none.
+	RunnerUp           string
+	RunnerUpConfidence float64
+	Feedback           *record.Feedback
 }
 
 func rowOf(e record.Entry, minConfidence float64) row {
@@ -40,6 +43,7 @@ func rowOf(e record.Entry, minConfidence float64) row {
 		ID: rowID(e.Session.Token, e.RunID), Began: time.UnixMilli(e.TS), Token: e.Session.Token, RunID: e.RunID,
 		Session: line(cmp.Or(e.Turn.Session, e.Session.Token)), Text: line(e.Text),
 		Confidence: e.Confidence, Source: e.Source, Feedback: e.Feedback,
+		RunnerUp: e.RunnerUp, RunnerUpConfidence: e.RunnerUpConfidence,
 	}
 	if r.Confidence != nil {
 		r.Intent = cmp.Or(e.Answered, e.Intent)

@@ -67,9 +67,10 @@ func TestASessionIsShownAsAPersonReadsIt(t *testing.T) {
 	s := emptySite(t)
 	at := time.Now().Add(-time.Hour)
 	result := consoletest.Result("CODE_REVIEW", 0.87)
-	result.Tokens = &payload.Tokens{In: 1200, Out: 85}
+	result.RunnerUp, result.RunnerUpConfidence = "CODE_GIT", 0.12
 	result.Suggestion, result.Model, result.Source = "read the diff first", "openai/small", payload.SourceLLM
 	f := consoletest.Begin("s", "run-1", "[metadata] is it safe? and more", at, result)
+	f.Begin.ModelUse = &payload.ModelUse{Calls: 3, Failed: 1, Tokens: payload.Tokens{In: 1200, Out: 85}}
 	f.Begin.Message = "is it safe?"
 	f.Begin.Conversation = []payload.Turn{{Role: payload.RoleUser, Text: "before"}, {Role: payload.RoleAssistant, Text: "yes"}}
 	f.Begin.Skills = []store.Skill{{Name: "reviewing", Path: "/skills/reviewing/SKILL.md"}, {Name: "unread", Path: "/skills/unread/SKILL.md"}}
@@ -95,7 +96,8 @@ func TestASessionIsShownAsAPersonReadsIt(t *testing.T) {
 		"agent:main:direct:s", "ended: idle", "consumer sessions show s",
 		">is it safe?</div>", "The whole prompt", "[metadata] is it safe? and more",
 		"the classifier read it: 2 messages", "before",
-		"CODE_REVIEW", "Name of CODE_REVIEW", "0.87", "close to the example “is it so”", "read the diff first", "llm, openai/small, 250µs; complexity low; 1200 tokens in, 85 out",
+		"CODE_REVIEW", "Name of CODE_REVIEW", "0.87", "close to the example “is it so”", "read the diff first", "llm, openai/small, 250µs; complexity low</dd>",
+		"<dt>Runner-up</dt><dd>CODE_GIT 0.12</dd>", "3 model calls, 1 failed; 1200 tokens in, 85 out",
 		"reviewing (read), unread", "/skills/reviewing/SKILL.md",
 		"2 tool calls", "<code>read</code> 1.5s", "content of read", `&#34;n&#34;: 9007199254740993`,
 		`class="failed"`, `<span class="problem">command not found</span>`,

@@ -20,6 +20,9 @@ type Source struct {
 	// the process ends, which ends the context of yield too, or yield returns an
 	// error.
 	Follow func(ctx context.Context, from From, yield func(context.Context, Begun) error) error
+	// FollowMarks calls yield with what people say of turns, as Follow does with turns;
+	// nil where they are not followed. A mark may come more than once.
+	FollowMarks func(ctx context.Context, from From, yield func(context.Context, Marked) error) error
 	// Mark publishes feedback on a turn of a session, and returns once it is kept.
 	Mark func(ctx context.Context, session store.Summary, said payload.Feedback) error
 	// DeadLetters opens the dead letters.
@@ -46,6 +49,13 @@ type Begun struct {
 	// Pending is how many turns wait behind it.
 	Pending uint64
 	record.Entry
+}
+
+// Marked is what a person said of a turn.
+type Marked struct {
+	// Token and RunID name the turn.
+	Token, RunID string
+	record.Feedback
 }
 
 // Show sets what the pages show of the system, once it has started. It does nothing

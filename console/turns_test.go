@@ -115,7 +115,7 @@ func TestTurnsAreFiltered(t *testing.T) {
 	s := emptySite(t)
 	now := time.Now()
 	llm := consoletest.Result("CODE_REVIEW", 0.7)
-	llm.Source = payload.SourceLLM
+	llm.Source, llm.RunnerUp, llm.RunnerUpConfidence = payload.SourceLLM, "CODE_GIT", 0.21
 	s.System.Keep(
 		consoletest.Begin("one", "old", "from last week", now.Add(-8*24*time.Hour), consoletest.Result("CHAT", 0.95)),
 		consoletest.Begin("one", "review", "is it safe?", now.Add(-3*time.Hour), llm),
@@ -152,7 +152,7 @@ func TestTurnsAreFiltered(t *testing.T) {
 		})
 	}
 	page := body(t, s.get("/turns"))
-	for _, want := range []string{"no answer", `class="confidence unsaid"`, "wrong: CHAT", ">CODE_REVIEW</a>", "0.70", "is it safe?"} {
+	for _, want := range []string{"no answer", `class="confidence unsaid"`, "wrong: CHAT", ">CODE_REVIEW</a>", "0.70", "is it safe?", ">then CODE_GIT 0.21</span>"} {
 		require.Contains(t, page, want)
 	}
 }

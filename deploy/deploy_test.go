@@ -112,6 +112,7 @@ func TestPermissions(t *testing.T) {
 			publish: []string{
 				"openclaw.event.turn_begun.main.s", "openclaw.event.feedback.main.s", "openclaw.runs", "openclaw.dlq.agent_end",
 				"$JS.API.INFO", "$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.INFO." + stream + "_DLQ",
+				"$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.turn_begun.>", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.feedback.>",
 				"$JS.API.STREAM.INFO." + sessions, "$JS.API.STREAM.MSG.GET." + sessions, "$JS.API.STREAM.PURGE." + sessions,
 				"$JS.API.CONSUMER.CREATE." + sessions + ".x.$KV.OPENCLAW_EVENTS_SESSIONS.>", "$KV.OPENCLAW_EVENTS_SESSIONS.s",
 				"$JS.API.STREAM.INFO." + experiences, "$JS.API.DIRECT.GET." + experiences + ".$KV.OPENCLAW_EVENTS_EXPERIENCES.x", "$KV.OPENCLAW_EVENTS_EXPERIENCES.x",
@@ -129,6 +130,7 @@ func TestPermissions(t *testing.T) {
 				"$JS.API.STREAM.MSG.GET." + stream, "$JS.API.STREAM.MSG.DELETE." + stream, "$JS.API.DIRECT.GET." + stream,
 				"$JS.API.CONSUMER.CREATE." + stream + ".x", "$JS.API.CONSUMER.CREATE." + stream + ".x.openclaw.event.agent_end.>", "$JS.API.CONSUMER.DURABLE.CREATE." + stream + ".intent-hint",
 				"$JS.API.CONSUMER.CREATE." + stream + ".intent-hint", "$JS.API.CONSUMER.CREATE." + stream + ".intent-hint.openclaw.event.turn_begun.>",
+				"$JS.API.CONSUMER.CREATE." + stream + ".intent-hint.openclaw.event.feedback.>",
 				"$JS.API.CONSUMER.DELETE." + stream + ".intent-hint",
 				"$JS.API.SERVER.REMOVE", "$SYS.REQ.SERVER.PING", "else.where",
 			},

@@ -29,7 +29,8 @@ type System struct {
 
 	mu      sync.Mutex
 	begun   []console.Begun
-	more    chan struct{} // closed when begun grows
+	said    []console.Marked
+	more    chan struct{} // closed when begun or said grows
 	stopped chan struct{}
 	marks   []payload.Feedback
 	refused error
@@ -49,7 +50,7 @@ func NewSystem(t testing.TB) *System {
 // Source is what a console shows of the system.
 func (s *System) Source() *console.Source {
 	return &console.Source{
-		Sessions: s.Sessions, Follow: s.follow, Mark: s.mark,
+		Sessions: s.Sessions, Follow: s.follow, FollowMarks: s.followMarks, Mark: s.mark,
 		DeadLetters: func(ctx context.Context) (*events.DeadLetters, error) {
 			if s.queue == nil {
 				return new(events.DeadLetters), nil // a stream that is missing
@@ -98,6 +99,35 @@ func (s *System) Tell(f store.Fact) uint64 {
 	close(s.more)
 	s.more = make(chan struct{})
 	return uint64(len(s.begun))
+}
+
+// Say tells those who follow what a person said of a turn.
+func (s *System) Say(m console.Marked) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said = append(s.said, m)
+	close(s.more)
+	s.more = make(chan struct{})
+}
+
+func (s *System) followMarks(ctx context.Context, _ console.From, yield func(context.Context, console.Marked) error) error {
+	for next := 0; ; {
+		s.mu.Lock()
+		said, more := s.said, s.more
+		s.mu.Unlock()
+		for ; next < len(said); next++ {
+			if err := yield(ctx, said[next]); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.stopped:
+			return context.Canceled
+		case <-more:
+		}
+	}
 }
 
 // Stop ends all who follow.

@@ -164,12 +164,27 @@
     const row = box.content.firstElementChild;
     const known = document.getElementById(row.id);
     if (known && ($('.intent', known) || !$('.intent', row))) return;
+    const said = known && $('.mark', known);
+    if (said && !$('.mark', row)) $('.verdict', row).append(' ', said);
     known?.remove();
     row.classList.add('fresh');
     const older = [...feed.children].find((other) => Number(other.dataset.began) <= Number(row.dataset.began));
     feed.insertBefore(row, older ?? null);
     while (feed.children.length > rows) feed.lastElementChild.remove();
     $('.nothing')?.remove();
+  }
+
+  // mark shows what somebody said of a turn elsewhere. The latest counts; the times
+  // are of one form, so that they compare as texts.
+  function mark(html) {
+    const box = document.createElement('template');
+    box.innerHTML = html;
+    const row = document.getElementById(box.content.firstElementChild.dataset.row);
+    const said = $('.mark', box.content);
+    const known = row && $('.mark', row);
+    if (!row || (known && known.dataset.at >= said.dataset.at)) return;
+    known?.remove();
+    $('.verdict', row).append(' ', said);
   }
 
   function tell(state) { $('#live').textContent = state; }
@@ -182,6 +197,7 @@
     live = new EventSource(feed.dataset.live + (last && '&after=' + last));
     live.addEventListener('open', () => tell('live'));
     live.addEventListener('turn', (event) => { last = event.lastEventId; add(event.data); });
+    live.addEventListener('mark', (event) => mark(event.data));
     live.addEventListener('reload', () => { leave(); setTimeout(() => location.reload(), 5000); });
     live.addEventListener('error', () => {
       tell('not live at present');
