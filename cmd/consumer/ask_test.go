@@ -21,6 +21,7 @@ import (
 )
 
 func TestASignalEndsAnUnansweredAsk(t *testing.T) {
+	t.Parallel()
 	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
@@ -34,6 +35,7 @@ func TestASignalEndsAnUnansweredAsk(t *testing.T) {
 }
 
 func TestAskSummary(t *testing.T) {
+	t.Parallel()
 	sure := 0.97
 	for _, row := range []struct {
 		name string
@@ -51,9 +53,10 @@ func TestAskSummary(t *testing.T) {
 
 // A command that may not find its server must not become another system.
 func TestAskStartsNothingInThePlaceOfAServer(t *testing.T) {
+	t.Parallel()
 	mute, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer func() { _ = mute.Close() }()
+	t.Cleanup(func() { _ = mute.Close() })
 	port := mute.Addr().(*net.TCPAddr).Port
 	for _, row := range []struct {
 		name string
@@ -65,6 +68,7 @@ func TestAskStartsNothingInThePlaceOfAServer(t *testing.T) {
 		{"a program that does not answer at the usual address", config.Bus{Port: port}, "HINT_NATS_PORT"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "data")
 			cfg := &config.Config{Bus: row.bus, DataDir: dir}
 			began := time.Now()

@@ -11,9 +11,10 @@ import (
 )
 
 func TestClassifyJSONHasCamelCaseNames(t *testing.T) {
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	var stdout, stderr apptest.Buffer
-	require.Zero(t, runContext(t.Context(), []string{"classify", "--json", "will it rain tomorrow"}, &stdout, &stderr), stderr.String())
+	require.Zero(t, env.run(t.Context(), []string{"classify", "--json", "will it rain tomorrow"}, &stdout, &stderr), stderr.String())
 	var got map[string]any
 	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &got))
 	var names func(any)

@@ -110,7 +110,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	return runContext(ctx, args, stdout, stderr)
+	return runContext(ctx, config.Load, args, stdout, stderr)
 }
 
 // endings are the signals that stop the process gracefully. SIGHUP is one of
@@ -123,8 +123,9 @@ func endings() []os.Signal {
 	return out
 }
 
-// runContext is run until ctx ends, so that tests need no signal.
-func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// runContext is run until ctx ends, under the settings that load returns, so that
+// tests need neither a signal nor an environment.
+func runContext(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout, stderr io.Writer) int {
 	var commands cli
 	left := -1
 	parser, err := kong.New(&commands,
@@ -149,7 +150,7 @@ func runContext(ctx context.Context, args []string, stdout, stderr io.Writer) in
 	}
 	inv := &invocation{ctx: ctx, stdin: os.Stdin, stdout: stdout, stderr: stderr}
 	if command.Command() != "version" {
-		if inv.cfg, inv.warnings, err = config.Load(); err != nil {
+		if inv.cfg, inv.warnings, err = load(); err != nil {
 			return inv.fail(err)
 		}
 	}

@@ -23,7 +23,8 @@ func TestNohupIsRespected(t *testing.T) {
 }
 
 func TestUsageErrorsNameTheHelpOfTheirCommand(t *testing.T) {
-	apptest.Settle(t, nil)
+	t.Parallel()
+	env := settle(t, nil)
 	for _, row := range []struct{ name, args, help string }{
 		{"an unknown command", "juggle", "consumer"},
 		{"a command of a group is missing", "sessions", "consumer sessions"},
@@ -36,7 +37,7 @@ func TestUsageErrorsNameTheHelpOfTheirCommand(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout, stderr apptest.Buffer
-			require.Equal(t, exitUsage, runContext(t.Context(), strings.Fields(row.args), &stdout, &stderr))
+			require.Equal(t, exitUsage, env.run(t.Context(), strings.Fields(row.args), &stdout, &stderr))
 			require.Empty(t, stdout.String())
 			require.True(t, strings.HasSuffix(stderr.String(), "\nTry \""+row.help+" --help\".\n"), stderr.String())
 		})
@@ -44,6 +45,7 @@ func TestUsageErrorsNameTheHelpOfTheirCommand(t *testing.T) {
 }
 
 func TestEveryYesHasAShortForm(t *testing.T) {
+	t.Parallel()
 	parser, err := kong.New(&cli{}, kong.Vars{"version": about()})
 	require.NoError(t, err)
 	found := 0
@@ -54,5 +56,5 @@ func TestEveryYesHasAShortForm(t *testing.T) {
 		}
 		return next(nil)
 	}))
-	require.Equal(t, 10, found, "expand, learn, learnt rm, import, replay, dlq replay, dlq rm, sessions rm, apply, examples rm")
+	require.Equal(t, 11, found, "expand, learn, learnt rm, import, replay, improve, dlq replay, dlq rm, sessions rm, apply, examples rm")
 }

@@ -23,10 +23,10 @@ import (
 )
 
 // examine runs the doctor and returns its findings.
-func examine(t *testing.T) (code int, findings []finding, text string) {
+func examine(t *testing.T, env environment) (code int, findings []finding, text string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = runContext(t.Context(), []string{"doctor", "--json"}, &stdout, &stderr)
+	code = env.run(t.Context(), []string{"doctor", "--json"}, &stdout, &stderr)
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &findings), stdout.String()+stderr.String())
 	return code, findings, stdout.String() + stderr.String()
 }
@@ -45,9 +45,10 @@ func finds(t *testing.T, findings []finding, status, part string) {
 }
 
 func TestDoctorBeforeAnythingRuns(t *testing.T) {
+	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	apptest.Settle(t, map[string]string{"HINT_DATA_DIR": data})
-	code, findings, text := examine(t)
+	env := settle(t, map[string]string{"HINT_DATA_DIR": data})
+	code, findings, text := examine(t, env)
 	require.Zero(t, code, text)
 	finds(t, findings, stateOK, "configuration: no warnings")
 	finds(t, findings, stateOK, "intents in the binary: 43 intents")
@@ -58,7 +59,7 @@ func TestDoctorBeforeAnythingRuns(t *testing.T) {
 	require.NoDirExists(t, data, "nothing is begun")
 
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, runContext(t.Context(), []string{"doctor"}, &stdout, &stderr), stderr.String())
+	require.Zero(t, env.run(t.Context(), []string{"doctor"}, &stdout, &stderr), stderr.String())
 	require.Equal(t, len(findings), strings.Count(stdout.String(), "\n"))
 	for line := range strings.Lines(stdout.String()) {
 		require.Regexp(t, `^(ok|warn|fail) +\S`, line)
@@ -66,6 +67,7 @@ func TestDoctorBeforeAnythingRuns(t *testing.T) {
 }
 
 func TestDoctorOfARunningSystem(t *testing.T) {
+	t.Parallel()
 	model := providertest.New(t)
 	model.Always(providertest.Answer{Text: apptest.HintAnswer})
 	model.Vectors(func(string) []float32 { return []float32{1, 0, 0} })
@@ -83,7 +85,7 @@ func TestDoctorOfARunningSystem(t *testing.T) {
 	}
 	s.Eventually("the turn", func() bool { n, _ := state(); return n == 1 })
 	asked := model.Count()
-	code, findings, text := examine(t)
+	code, findings, text := examine(t, s.env)
 	require.Zero(t, code, text)
 	finds(t, findings, stateOK, "HTTP: a consumer answers")
 	finds(t, findings, stateOK, "NATS: nats://127.0.0.1:")
@@ -102,6 +104,7 @@ func TestDoctorOfARunningSystem(t *testing.T) {
 }
 
 func TestDoctorFindsFaults(t *testing.T) {
+	t.Parallel()
 	model := providertest.New(t)
 	ns := natstest.Start(t, nil)
 	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a test's own
@@ -117,7 +120,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(faulty, "a.md"), []byte("---\nid: A\ntriggers: [a]\n---\nA.\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(faulty, "b.md"), []byte("no front matter"), 0o600))
 	providers := fmt.Sprintf(`{"mock":{"baseUrl":%q,"apiKeyEnv":"DOCTOR_KEY"},"keyless":{"baseUrl":%q,"apiKeyEnv":"NO_SUCH_KEY"}}`, model.OpenAIURL(), model.OpenAIURL())
-	t.Setenv("DOCTOR_KEY", "very-secret")
+	require.NoError(t, os.Setenv("DOCTOR_KEY", "very-secret")) // for good: t.Setenv and t.Parallel exclude each other
 	for _, row := range []struct {
 		name     string
 		settings map[string]string
@@ -144,8 +147,8 @@ func TestDoctorFindsFaults(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			model.Always(row.answer)
-			apptest.Settle(t, row.settings)
-			code, findings, text := examine(t)
+			env := settle(t, row.settings)
+			code, findings, text := examine(t, env)
 			require.Equal(t, row.code, code, text)
 			finds(t, findings, row.status, row.part)
 			require.NotContains(t, text, "very-secret")
@@ -157,6 +160,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 }
 
 func TestDoctorExaminesDirectories(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for _, row := range []struct{ name, dir, status, part string }{
@@ -183,8 +187,8 @@ func TestDoctorNamesMissingRights(t *testing.T) {
 	require.Zero(t, code, stderr)
 	doctor := func(user string) (int, []finding, string) {
 		t.Helper()
-		apptest.Settle(t, at.settings(user, nil))
-		return examine(t)
+		env := settle(t, at.settings(user, nil))
+		return examine(t, env)
 	}
 	code, findings, text := doctor("consumer")
 	require.Zero(t, code, text)

@@ -15,6 +15,7 @@ import (
 // TestEvalReport shows every table, from outcomes that no classifier of another
 // version or processor changes.
 func TestEvalReport(t *testing.T) {
+	t.Parallel()
 	texts := []string{"will it rain", "pay the rain cover", "is it hot", "what do I owe", "hmm", "asdf \x1b[31m\n" + strings.Repeat("long ", 40), "send it", "snow?"}
 	lines := make([]evaluate.Line, len(texts))
 	before := make([]evaluate.Outcome, len(texts))
@@ -59,6 +60,7 @@ func TestEvalReport(t *testing.T) {
 }
 
 func TestEvalReportCutsLongLists(t *testing.T) {
+	t.Parallel()
 	changes := make([]change, shownChanges+3)
 	e := &evaluation{Against: &comparison{Better: changes}}
 	text := evalText{evaluation: e, data: "d"}

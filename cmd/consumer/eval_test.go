@@ -27,18 +27,19 @@ func writeData(t *testing.T, lines ...string) string {
 func line(text, intent string) string { return fmt.Sprintf(`{"text":%q,"intent":%q}`, text, intent) }
 
 // eval runs the command in this process.
-func eval(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func eval(t *testing.T, env environment, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = runContext(t.Context(), append([]string{"eval"}, args...), &out, &errs)
+	code = env.run(t.Context(), append([]string{"eval"}, args...), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
 func TestEvalWaitsForTheBuiltInEncoder(t *testing.T) {
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t), "HINT_EMBEDDING_MODEL": "builtin"})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t), "HINT_EMBEDDING_MODEL": "builtin"})
 	data := filepath.Join(t.TempDir(), "data.jsonl")
 	require.NoError(t, os.WriteFile(data, []byte(`{"text": "should i take my coat when i leave the house", "intent": "WEATHER"}`+"\n"), 0o600))
-	code, stdout, stderr := eval(t, "--data", data, "--json")
+	code, stdout, stderr := eval(t, env, "--data", data, "--json")
 	require.Zero(t, code, stderr)
 	var times struct{ LoadMs, EmbedMs float64 }
 	require.NoError(t, json.Unmarshal([]byte(stdout), &times))
@@ -47,13 +48,14 @@ func TestEvalWaitsForTheBuiltInEncoder(t *testing.T) {
 }
 
 func TestEvalJSON(t *testing.T) {
+	t.Parallel()
 	dir := apptest.WriteIntents(t)
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
 	data := writeData(t,
 		line("will it rain tomorrow", "WEATHER"), line("how hot is it outside", "weather"),
 		line("what is my bank balance", "MONEY"), line("pay my electricity bill", "WEATHER"),
 		line("xqzv wkjp", "OTHER"), line("weather forecast for sunday", "OTHER"))
-	code, stdout, stderr := eval(t, "--data", data, "--json")
+	code, stdout, stderr := eval(t, env, "--data", data, "--json")
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
 	var fields map[string]any
@@ -72,7 +74,7 @@ func TestEvalJSON(t *testing.T) {
 		"accuracy": 0.75, "accuracyForced": 0.75, "oosRecall": 0.5, "oosPrecision": 1.0, "n": 6.0, "nOos": 2.0,
 	}, fields)
 
-	code, stdout, stderr = eval(t, "--data", data, "--json", "--confusion")
+	code, stdout, stderr = eval(t, env, "--data", data, "--json", "--confusion")
 	require.Zero(t, code, stderr)
 	var confused struct {
 		Confusion []map[string]any `json:"confusion"`
@@ -85,9 +87,10 @@ func TestEvalJSON(t *testing.T) {
 }
 
 func TestEvalForPeople(t *testing.T) {
-	apptest.Settle(t, nil)
+	t.Parallel()
+	env := settle(t, nil)
 	data := writeData(t, line("will it rain tomorrow", "WEATHER"), line("pay my electricity bill", "WEATHER"), line("what is my bank balance", "MONEY"))
-	code, stdout, stderr := eval(t, "--intents", apptest.WriteIntents(t), "--data", data)
+	code, stdout, stderr := eval(t, env, "--intents", apptest.WriteIntents(t), "--data", data)
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr, "no progress bar without a terminal")
 	require.Regexp(t, `(?m)^accuracy +66\.7 % +of 3 in scope$`, stdout)
@@ -95,21 +98,23 @@ func TestEvalForPeople(t *testing.T) {
 	require.Regexp(t, `(?ms)^INTENT +RECALL +PRECISION +N$.^WEATHER +50\.0 % +100\.0 % +2$.^MONEY +100\.0 % +50\.0 % +1$`, stdout)
 	require.NotContains(t, stdout, "WANTED")
 
-	code, stdout, stderr = eval(t, "--intents", apptest.WriteIntents(t), "--data", data, "--confusion")
+	code, stdout, stderr = eval(t, env, "--intents", apptest.WriteIntents(t), "--data", data, "--confusion")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `(?m)^WEATHER +MONEY +1 +pay my electricity bill$`, stdout)
 }
 
 func TestEvalBundled(t *testing.T) {
-	apptest.Settle(t, nil)
-	code, stdout, stderr := eval(t, "--json", "--data", writeData(t, line("can you review this PR before I merge it?", "CODE_REVIEW")))
+	t.Parallel()
+	env := settle(t, nil)
+	code, stdout, stderr := eval(t, env, "--json", "--data", writeData(t, line("can you review this PR before I merge it?", "CODE_REVIEW")))
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, `"accuracy": 1,`)
 }
 
 func TestEvalFaults(t *testing.T) {
+	t.Parallel()
 	dir := apptest.WriteIntents(t)
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
 	good := line("will it rain tomorrow", "WEATHER")
 	for _, tc := range []struct {
 		row  string
@@ -132,7 +137,7 @@ func TestEvalFaults(t *testing.T) {
 		{"no intents", []string{"--data", writeData(t, good), "--intents", t.TempDir()}, exitFailed, "no enabled intents in "},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
-			code, stdout, stderr := eval(t, append(tc.args, "--json")...)
+			code, stdout, stderr := eval(t, env, append(tc.args, "--json")...)
 			require.Equal(t, tc.code, code)
 			require.Empty(t, stdout)
 			require.Contains(t, stderr, tc.err)
@@ -141,15 +146,17 @@ func TestEvalFaults(t *testing.T) {
 }
 
 func TestEvalUnknownIntents(t *testing.T) {
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	data := writeData(t, line("will it rain tomorrow", "WEATHER"), line("play jazz", "MUSIC"), line("louder", "MUSIC"), line("pay my bill", "MONEY"))
-	code, stdout, stderr := eval(t, "--data", data, "--json")
+	code, stdout, stderr := eval(t, env, "--data", data, "--json")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, `data.jsonl:2: the catalogue has no intent "MUSIC" (2 lines, counted as wrong)`)
 	require.Contains(t, stdout, `"accuracy": 0.5,`)
 }
 
 func TestEvalModelThatFails(t *testing.T) {
+	t.Parallel()
 	model := providertest.New(t)
 	answer := `{"intent":"%s","reason":"r","goal":"g","confidence":1,"complexity":"low"}`
 	model.Script(
@@ -157,12 +164,12 @@ func TestEvalModelThatFails(t *testing.T) {
 		providertest.Answer{Text: fmt.Sprintf(answer, "OTHER")},
 	)
 	model.Always(providertest.Answer{Text: "I would rather not say."})
-	apptest.Settle(t, map[string]string{
+	env := settle(t, map[string]string{
 		"HINT_CLASSIFIER": "llm", "HINT_MODEL": "mock/small", "HINT_INTENTS_DIR": apptest.WriteIntents(t),
 		"HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()),
 	})
 	data := writeData(t, line("rain?", "WEATHER"), line("hmm", "OTHER"), line("snow?", "WEATHER"), line("zzz", "OTHER"))
-	code, stdout, stderr := eval(t, "--data", data, "--json")
+	code, stdout, stderr := eval(t, env, "--data", data, "--json")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "2 of 4 messages got no answer and count as OTHER; the first error: ")
 	var got evaluation
@@ -177,17 +184,19 @@ func TestEvalModelThatFails(t *testing.T) {
 }
 
 func TestProgressBar(t *testing.T) {
+	t.Parallel()
 	require.Equal(t, "["+strings.Repeat(" ", 30)+"] 0/2", progressBar(0, 2))
 	require.Equal(t, "["+strings.Repeat("=", 15)+strings.Repeat(" ", 15)+"] 1/2", progressBar(1, 2))
 	require.Equal(t, "["+strings.Repeat("=", 30)+"] 2/2", progressBar(2, 2))
 }
 
 func TestEvalDoesNotOverwriteItsData(t *testing.T) {
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	data := writeData(t, line("will it rain tomorrow", "WEATHER"))
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(data, link))
-	code, _, stderr := eval(t, "--data", data, "--predictions", link)
+	code, _, stderr := eval(t, env, "--data", data, "--predictions", link)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--predictions would overwrite --data")
 	left, err := os.ReadFile(data)
@@ -195,8 +204,8 @@ func TestEvalDoesNotOverwriteItsData(t *testing.T) {
 	require.NotEmpty(t, left)
 }
 
-// evalModel configures a model that gives the answers in turn.
-func evalModel(t *testing.T, settings map[string]string, answers ...string) *providertest.Server {
+// evalModel is an environment with a model that gives the answers in turn.
+func evalModel(t *testing.T, settings map[string]string, answers ...string) environment {
 	t.Helper()
 	model := providertest.New(t)
 	var script []providertest.Answer
@@ -210,11 +219,11 @@ func evalModel(t *testing.T, settings map[string]string, answers ...string) *pro
 		"HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()),
 	}
 	maps.Copy(all, settings)
-	apptest.Settle(t, all)
-	return model
+	return settle(t, all)
 }
 
 func TestEvalHints(t *testing.T) {
+	t.Parallel()
 	data := func() string {
 		return writeData(t, line("rain?", "WEATHER"), line("snow?", "WEATHER"), line("cash?", "MONEY"), line("hmm", "OTHER"), line("zzz", "OTHER"))
 	}
@@ -229,8 +238,8 @@ func TestEvalHints(t *testing.T) {
 		{"nothing", "1", `"hinted": 0, "hintPrecision": 0, "oosHinted": 0`},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
-			evalModel(t, map[string]string{"HINT_MIN_CONFIDENCE": tc.min}, answers...)
-			code, stdout, stderr := eval(t, "--data", data(), "--json")
+			env := evalModel(t, map[string]string{"HINT_MIN_CONFIDENCE": tc.min}, answers...)
+			code, stdout, stderr := eval(t, env, "--data", data(), "--json")
 			require.Zero(t, code, stderr)
 			require.Contains(t, strings.Join(strings.Fields(stdout), " "), tc.want)
 			require.Contains(t, stdout, `"accuracy": 0.6666666666666666,`, "the accuracy does not know of the threshold")
@@ -239,6 +248,7 @@ func TestEvalHints(t *testing.T) {
 }
 
 func TestEvalPredictions(t *testing.T) {
+	t.Parallel()
 	answers := []string{"WEATHER 0.9", "MONEY 0.6", "OTHER 0.4"}
 	lines := []string{
 		`{"text":"rain?","intent":"weather","extra":1}`, "",
@@ -258,10 +268,10 @@ func TestEvalPredictions(t *testing.T) {
 		return regexp.MustCompile(`"(runnerUp|error)":"[^"]*",?|"runnerUpConfidence":[^,]*,`).ReplaceAllString(strings.ReplaceAll(got, `,"error"`, `"error"`), "")
 	}
 	t.Run("to a file", func(t *testing.T) {
-		evalModel(t, nil, answers...)
+		env := evalModel(t, nil, answers...)
 		file := filepath.Join(t.TempDir(), "p.jsonl")
 		require.NoError(t, os.WriteFile(file, []byte(strings.Repeat("old", 1000)), 0o600))
-		code, stdout, stderr := eval(t, "--data", writeData(t, lines...), "--json", "--predictions", file)
+		code, stdout, stderr := eval(t, env, "--data", writeData(t, lines...), "--json", "--predictions", file)
 		require.Zero(t, code, stderr)
 		require.True(t, json.Valid([]byte(stdout)))
 		got, err := os.ReadFile(file)
@@ -269,17 +279,17 @@ func TestEvalPredictions(t *testing.T) {
 		require.Equal(t, want, plain(t, string(got)))
 
 		// The predictions are data again.
-		evalModel(t, nil, answers...)
+		env = evalModel(t, nil, answers...)
 		again := filepath.Join(t.TempDir(), "again.jsonl")
-		code, _, stderr = eval(t, "--data", file, "--json", "--predictions", again)
+		code, _, stderr = eval(t, env, "--data", file, "--json", "--predictions", again)
 		require.Zero(t, code, stderr)
 		second, err := os.ReadFile(again)
 		require.NoError(t, err)
 		require.Equal(t, strings.NewReplacer(`"line":3`, `"line":2`, `"line":4`, `"line":3`, `"line":5`, `"line":4`).Replace(want), plain(t, string(second)))
 	})
 	t.Run("to standard output", func(t *testing.T) {
-		evalModel(t, nil, answers...)
-		code, stdout, stderr := eval(t, "--data", writeData(t, lines...), "--predictions", "-", "--wrong")
+		env := evalModel(t, nil, answers...)
+		code, stdout, stderr := eval(t, env, "--data", writeData(t, lines...), "--predictions", "-", "--wrong")
 		require.Zero(t, code, stderr)
 		require.Equal(t, want, plain(t, stdout))
 		require.Contains(t, stderr, "accuracy")
@@ -288,31 +298,33 @@ func TestEvalPredictions(t *testing.T) {
 }
 
 func TestEvalHistory(t *testing.T) {
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	follow := func(role string) string {
 		return fmt.Sprintf(`{"text":"what about the other one?","intent":"WEATHER","history":[{"role":%q,"text":"weather forecast for sunday"},{"role":"assistant","text":"Sun."}]}`, role)
 	}
-	code, stdout, stderr := eval(t, "--json", "--data", writeData(t, follow("user")))
+	code, stdout, stderr := eval(t, env, "--json", "--data", writeData(t, follow("user")))
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
 	require.Contains(t, stdout, `"accuracy": 1,`)
 	require.Contains(t, stdout, `"accuracyForced": 1,`)
 
-	code, stdout, stderr = eval(t, "--json", "--data", writeData(t, follow("human")))
+	code, stdout, stderr = eval(t, env, "--json", "--data", writeData(t, follow("human")))
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, `data.jsonl:1: no classifier sees turns of role "human" (1 turn)`)
 	require.Contains(t, stdout, `"accuracy": 0,`)
 
-	t.Setenv("HINT_QUERY_MODE", "message")
-	code, stdout, stderr = eval(t, "--json", "--data", writeData(t, follow("user")))
+	env["HINT_QUERY_MODE"] = "message"
+	code, stdout, stderr = eval(t, env, "--json", "--data", writeData(t, follow("user")))
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, `"accuracy": 0,`)
 }
 
 func TestEvalWrong(t *testing.T) {
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	data := writeData(t, line("will it rain tomorrow", "WEATHER"), line("pay my electricity bill now", "WEATHER"), line("xqzv wkjp", "MONEY"))
-	code, stdout, stderr := eval(t, "--data", data, "--json", "--wrong", "--thresholds")
+	code, stdout, stderr := eval(t, env, "--data", data, "--json", "--wrong", "--thresholds")
 	require.Zero(t, code, stderr)
 	var got evaluation
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
@@ -329,19 +341,20 @@ func TestEvalWrong(t *testing.T) {
 	require.Positive(t, w.Similarity)
 	require.Equal(t, "OTHER", got.Wrong[1].Predicted)
 
-	code, stdout, stderr = eval(t, "--data", writeData(t, line("will it rain tomorrow", "WEATHER")), "--json", "--wrong", "--confusion")
+	code, stdout, stderr = eval(t, env, "--data", writeData(t, line("will it rain tomorrow", "WEATHER")), "--json", "--wrong", "--confusion")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, `"wrong": []`)
 	require.Contains(t, stdout, `"confusion": []`)
 }
 
 func TestEvalAgainst(t *testing.T) {
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	other := apptest.WriteIntents(t)
 	require.NoError(t, os.WriteFile(filepath.Join(other, "music.md"),
 		[]byte("---\ntriggers: [music]\nexamples: [play jazz, turn the song louder, play my favourite album, xqzv wkjp]\n---\n"), 0o600))
 	data := writeData(t, line("will it rain tomorrow", "WEATHER"), line("play jazz", "MUSIC"), line("xqzv wkjp", "OTHER"))
-	code, stdout, stderr := eval(t, "--data", data, "--json", "--against", other)
+	code, stdout, stderr := eval(t, env, "--data", data, "--json", "--against", other)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, `data.jsonl:2: the catalogue has no intent "MUSIC" (1 line, counted as wrong)`)
 	require.NotContains(t, stderr, other)
@@ -359,13 +372,15 @@ func TestEvalAgainst(t *testing.T) {
 	require.Equal(t, 3, got.Against.Worse[0].Line)
 	require.NotNil(t, got.Against.Changed)
 
-	code, _, stderr = eval(t, "--data", data, "--intents", other, "--against", apptest.WriteIntents(t))
+	code, _, stderr = eval(t, env, "--data", data, "--intents", other, "--against", apptest.WriteIntents(t))
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `data.jsonl:2: the catalogue in /.* has no intent "MUSIC"`, stderr)
 }
 
 func TestEvalReadsStandardInput(t *testing.T) {
-	cfg := apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	cfg := env.config(t)
 	for _, tc := range []struct {
 		row, in, err string
 	}{
@@ -389,7 +404,8 @@ func TestEvalReadsStandardInput(t *testing.T) {
 }
 
 func TestEvalOfOddData(t *testing.T) {
-	apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	huge := line(strings.Repeat("will it rain tomorrow ", 100_000), "WEATHER")
 	foreign := make([]string, 0, 30)
 	for i := range 30 {
@@ -407,11 +423,11 @@ func TestEvalOfOddData(t *testing.T) {
 	} {
 		t.Run(tc.row, func(t *testing.T) {
 			data := writeData(t, tc.data)
-			code, stdout, stderr := eval(t, "--data", data, "--json", "--wrong", "--against", apptest.WriteIntents(t))
+			code, stdout, stderr := eval(t, env, "--data", data, "--json", "--wrong", "--against", apptest.WriteIntents(t))
 			require.Zero(t, code, stderr)
 			require.Contains(t, stdout, fmt.Sprintf(`"n": %d,`, tc.n))
 			require.Contains(t, stderr, tc.stderr)
-			code, stdout, stderr = eval(t, "--data", data, "--wrong", "--thresholds", "--confusion", "--against", apptest.WriteIntents(t))
+			code, stdout, stderr = eval(t, env, "--data", data, "--wrong", "--thresholds", "--confusion", "--against", apptest.WriteIntents(t))
 			require.Zero(t, code, stderr)
 			require.NotContains(t, stdout, "\x1b")
 			for l := range strings.Lines(stdout) {

@@ -53,13 +53,19 @@ type source struct {
 
 // source reads the intents. It fails if the examples could not be written.
 func (c *addExamples) source(inv *invocation) (*source, error) {
-	s := &source{dir: cmp.Or(c.Intents, inv.cfg.IntentsDir)}
-	if s.dir == "" && c.Out == "" && !c.DryRun {
+	dir := cmp.Or(c.Intents, inv.cfg.IntentsDir)
+	if dir == "" && c.Out == "" && !c.DryRun {
 		return nil, usageError("the built-in definitions cannot be changed: use --out DIR to write them with the new examples to a directory, set HINT_INTENTS_DIR or --intents to your own directory, or use --dry-run")
 	}
 	if err := mustBeEmpty(c.Out); err != nil {
 		return nil, err
 	}
+	return inv.source(dir)
+}
+
+// source reads the intents of a directory, "" for the built-in definitions.
+func (inv *invocation) source(dir string) (*source, error) {
+	s := &source{dir: dir}
 	var err error
 	if s.fsys, err = intentsFS(s.dir); err != nil {
 		return nil, err
@@ -139,13 +145,22 @@ func (a *addition) add(examples []string) error {
 // printDiff prints what would change.
 func (c *addExamples) printDiff(inv *invocation, s *source, additions []addition) error {
 	for _, a := range additions {
-		from := filepath.Join(cmp.Or(s.dir, "built-in"), a.File)
-		diff := expand.Diff(from, filepath.Join(cmp.Or(c.Out, s.dir, "built-in"), a.File), a.before, a.after)
+		diff := s.diff(a.File, cmp.Or(c.Out, s.dir), a.before, a.after)
 		if _, err := io.WriteString(inv.stdout, diff); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// diff is the diff of a file that is changed, or copied to another directory. before
+// is nil for a new file.
+func (s *source) diff(file, to string, before, after []byte) string {
+	from := filepath.Join(cmp.Or(s.dir, "built-in"), file)
+	if before == nil {
+		from = os.DevNull
+	}
+	return expand.Diff(from, filepath.Join(cmp.Or(to, "built-in"), file), before, after)
 }
 
 // errInterrupted reports a signal before anything was written.

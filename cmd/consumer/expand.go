@@ -83,7 +83,7 @@ func (c *expandCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	models, err := c.models(inv)
+	models, err := inv.models(c.Timeout, "examples")
 	if err != nil {
 		return err
 	}
@@ -140,12 +140,13 @@ func (s *source) choose(ids []string) ([]intents.File, error) {
 	return slices.CompactFunc(out, func(a, b intents.File) bool { return a.Name == b.Name }), nil
 }
 
-// models are those of the configuration that can be asked.
-func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
+// models are those of the configuration that can be asked, each answer waited for so
+// long. what is what they would be asked for.
+func (inv *invocation) models(timeout time.Duration, what string) (*expand.Models, error) {
 	settings := inv.cfg.Classifier
 	refs := slices.DeleteFunc([]string{settings.Model, settings.Fallback}, func(ref string) bool { return ref == "" })
 	if len(refs) == 0 {
-		return nil, config.Errors{{Variable: "HINT_MODEL", Allowed: "must be provider/model: no model is configured to ask for examples"}}
+		return nil, config.Errors{{Variable: "HINT_MODEL", Allowed: "must be provider/model: no model is configured to ask for " + what}}
 	}
 	registry, err := provider.New(settings.Providers, provider.Options{})
 	if err != nil {
@@ -161,12 +162,12 @@ func (c *expandCmd) models(inv *invocation) (*expand.Models, error) {
 		known = append(known, ref)
 	}
 	if len(known) == 0 {
-		return nil, usageError(errors.Join(errs...).Error())
+		return nil, errors.Join(errs...) // nobody can be asked (contract §10)
 	}
 	for _, err := range errs {
 		_, _ = fmt.Fprintln(inv.stderr, err)
 	}
-	return expand.NewModels(c.Timeout, registry, known...), nil
+	return expand.NewModels(timeout, registry, known...), nil
 }
 
 // expand asks for examples of each intent in turn, and shows its progress.

@@ -34,7 +34,7 @@ func suggestions(r providertest.Request) providertest.Answer {
 
 // withSuggestions sets the process up for `consumer intents expand`, with a
 // scripted model and a directory of intents.
-func withSuggestions(t *testing.T, settings map[string]string) (model *providertest.Server, dir string) {
+func withSuggestions(t *testing.T, settings map[string]string) (env environment, model *providertest.Server, dir string) {
 	t.Helper()
 	model, dir = providertest.New(t), apptest.WriteIntents(t)
 	model.Handle(suggestions)
@@ -43,15 +43,14 @@ func withSuggestions(t *testing.T, settings map[string]string) (model *providert
 		"HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()),
 	}
 	maps.Copy(all, settings)
-	apptest.Settle(t, all)
-	return model, dir
+	return settle(t, all), model, dir
 }
 
 // expandIntents runs the command in this process.
-func expandIntents(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func expandIntents(t *testing.T, env environment, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = runContext(t.Context(), append([]string{"intents", "expand"}, args...), &out, &errs)
+	code = env.run(t.Context(), append([]string{"intents", "expand"}, args...), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -72,11 +71,12 @@ func content(t *testing.T, fsys fs.FS) map[string]string {
 const addedLines = "  - 'do I need an umbrella: yes or no'\n  - sunglasses today\n"
 
 func TestExpandWritesTheIntentFiles(t *testing.T) {
-	_, dir := withSuggestions(t, nil)
+	t.Parallel()
+	env, _, dir := withSuggestions(t, nil)
 	before := content(t, os.DirFS(dir))
 	require.NoError(t, os.Chmod(filepath.Join(dir, "weather.md"), 0o640))
 
-	code, stdout, stderr := expandIntents(t, "--dry-run")
+	code, stdout, stderr := expandIntents(t, env, "--dry-run")
 	require.Zero(t, code, stderr)
 	require.Equal(t, before, content(t, os.DirFS(dir)), "only looked")
 	path := filepath.Join(dir, "weather.md")
@@ -92,7 +92,7 @@ func TestExpandWritesTheIntentFiles(t *testing.T) {
  prompt
 `, path, path), stdout)
 
-	code, again, stderr := expandIntents(t, "--yes")
+	code, again, stderr := expandIntents(t, env, "--yes")
 	require.Zero(t, code, stderr)
 	require.Equal(t, stdout, again)
 	for _, line := range []string{
@@ -117,17 +117,18 @@ func TestExpandWritesTheIntentFiles(t *testing.T) {
 	require.Equal(t, os.FileMode(0o640), info.Mode())
 	require.Empty(t, intents.Lint(os.DirFS(dir)))
 
-	code, stdout, stderr = expandIntents(t, "--yes")
+	code, stdout, stderr = expandIntents(t, env, "--yes")
 	require.Zero(t, code, stderr)
 	require.Empty(t, stdout, "nothing is new the second time")
 	require.NotContains(t, stderr, "written")
 }
 
 func TestExpandRefusesBeforeItAsksAModel(t *testing.T) {
-	model, dir := withSuggestions(t, nil)
+	t.Parallel()
+	env, model, dir := withSuggestions(t, nil)
 	before := content(t, os.DirFS(dir))
 	for arg, why := range map[string]string{"--count=20": "standard input is not a terminal, add --yes", "--json": "--json never asks, add --yes or --dry-run"} {
-		code, stdout, stderr := expandIntents(t, arg)
+		code, stdout, stderr := expandIntents(t, env, arg)
 		require.Equal(t, exitFailed, code)
 		require.Empty(t, stdout)
 		require.Equal(t, "consumer: nothing was changed: "+why+"\n", stderr)
@@ -137,8 +138,9 @@ func TestExpandRefusesBeforeItAsksAModel(t *testing.T) {
 }
 
 func TestExpandJSON(t *testing.T) {
-	_, dir := withSuggestions(t, nil)
-	code, stdout, stderr := expandIntents(t, "--json", "--yes", "weather")
+	t.Parallel()
+	env, _, dir := withSuggestions(t, nil)
+	code, stdout, stderr := expandIntents(t, env, "--json", "--yes", "weather")
 	require.Zero(t, code, stderr)
 	require.JSONEq(t, fmt.Sprintf(`{
 		"intents": [{
@@ -155,8 +157,9 @@ func TestExpandJSON(t *testing.T) {
 }
 
 func TestExpandRequest(t *testing.T) {
-	model, _ := withSuggestions(t, nil)
-	code, _, stderr := expandIntents(t, "--dry-run", "--count", "1", "WEATHER", "weather")
+	t.Parallel()
+	env, model, _ := withSuggestions(t, nil)
+	code, _, stderr := expandIntents(t, env, "--dry-run", "--count", "1", "WEATHER", "weather")
 	require.Zero(t, code, stderr)
 	require.Equal(t, 1, model.Count(), "an intent is asked for once")
 	require.Contains(t, model.Requests()[0].User, "New examples wanted: 1\n")
@@ -165,23 +168,25 @@ func TestExpandRequest(t *testing.T) {
 }
 
 func TestExpandSkipsDisabledIntents(t *testing.T) {
-	model, dir := withSuggestions(t, nil)
+	t.Parallel()
+	env, model, dir := withSuggestions(t, nil)
 	const triggers = "\ntriggers: [t]\n---\nprompt\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "off.md"), []byte("---\nid: OFF\nenabled: false"+triggers), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "other.md"), []byte("---\nid: other"+triggers), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "broken.md"), []byte("---\nid: BROKEN\n---\n"), 0o600))
-	code, _, stderr := expandIntents(t, "--dry-run")
+	code, _, stderr := expandIntents(t, env, "--dry-run")
 	require.Zero(t, code, stderr)
 	require.Equal(t, 2, model.Count())
 	require.Contains(t, stderr, filepath.Join(dir, "broken.md")+":1: triggers is missing")
 
-	code, stdout, stderr := expandIntents(t, "--dry-run", "OTHER")
+	code, stdout, stderr := expandIntents(t, env, "--dry-run", "OTHER")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "+examples:\n+  - one more of these\n", "the fallback when it is named")
 }
 
 func TestExpandGoesOnAfterAFailure(t *testing.T) {
-	model, dir := withSuggestions(t, nil)
+	t.Parallel()
+	env, model, dir := withSuggestions(t, nil)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "alias.md"),
 		[]byte("---\nid: ALIAS\ntriggers: &t\n  - greets\nexamples: *t\n---\n"), 0o600))
 	model.Handle(func(r providertest.Request) providertest.Answer {
@@ -190,9 +195,9 @@ func TestExpandGoesOnAfterAFailure(t *testing.T) {
 		}
 		return suggestions(r)
 	})
-	code, _, stderr := expandIntents(t, "--yes")
+	code, _, stderr := expandIntents(t, env, "--yes")
 	require.Equal(t, exitFailed, code)
-	require.Regexp(t, `(?m)^\[1/3\] ALIAS: failed: alias\.md: the list of examples cannot be extended`, stderr)
+	require.Regexp(t, `(?m)^\[1/3\] ALIAS: failed: alias\.md: the list cannot be edited`, stderr)
 	require.Regexp(t, `(?m)^\[2/3\] MONEY: failed: mock/big: HTTP status 500 Internal Server Error: down`, stderr)
 	require.Contains(t, stderr, "2 new examples for 1 intent, 2 dropped, 2 intents failed")
 	require.Equal(t, 2, model.Count(), "the model is not asked for a file that cannot be edited")
@@ -200,7 +205,8 @@ func TestExpandGoesOnAfterAFailure(t *testing.T) {
 }
 
 func TestExpandUsesTheFallbackAndWaits(t *testing.T) {
-	model, _ := withSuggestions(t, map[string]string{"HINT_MODEL": "mock/busy", "HINT_MODEL_FALLBACK": "mock/small"})
+	t.Parallel()
+	env, model, _ := withSuggestions(t, map[string]string{"HINT_MODEL": "mock/busy", "HINT_MODEL_FALLBACK": "mock/small"})
 	busy := 0
 	model.Handle(func(r providertest.Request) providertest.Answer {
 		if r.Model == "busy" {
@@ -211,7 +217,7 @@ func TestExpandUsesTheFallbackAndWaits(t *testing.T) {
 		}
 		return providertest.Answer{Text: "I cannot think of any."}
 	})
-	code, _, stderr := expandIntents(t, "--dry-run", "WEATHER")
+	code, _, stderr := expandIntents(t, env, "--dry-run", "WEATHER")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `(?m)^WEATHER: mock/busy: HTTP status 429.*; asking again in 0s$`, stderr)
 	require.Contains(t, stderr, "2 examples from mock/busy")
@@ -219,20 +225,22 @@ func TestExpandUsesTheFallbackAndWaits(t *testing.T) {
 }
 
 func TestExpandDoesNotOverwriteAConcurrentEdit(t *testing.T) {
-	model, dir := withSuggestions(t, nil)
+	t.Parallel()
+	env, model, dir := withSuggestions(t, nil)
 	edited := "---\nid: WEATHER\ntriggers: [weather]\n---\nother words\n"
 	model.Handle(func(r providertest.Request) providertest.Answer {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "weather.md"), []byte(edited), 0o600))
 		return suggestions(r)
 	})
-	code, _, stderr := expandIntents(t, "--yes", "WEATHER")
+	code, _, stderr := expandIntents(t, env, "--yes", "WEATHER")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, stderr, "not written: the file has changed")
 	require.Equal(t, edited, content(t, os.DirFS(dir))["weather.md"])
 }
 
 func TestExpandInterrupted(t *testing.T) {
-	model, dir := withSuggestions(t, nil)
+	t.Parallel()
+	env, model, dir := withSuggestions(t, nil)
 	before := content(t, os.DirFS(dir))
 	ctx, cancel := context.WithCancel(t.Context())
 	model.Script(providertest.Answer{Text: `["sunglasses today"]`})
@@ -241,16 +249,17 @@ func TestExpandInterrupted(t *testing.T) {
 		return providertest.Answer{Hang: true}
 	})
 	var out, errs bytes.Buffer
-	require.Equal(t, exitFailed, runContext(ctx, []string{"intents", "expand", "--yes"}, &out, &errs))
+	require.Equal(t, exitFailed, env.run(ctx, []string{"intents", "expand", "--yes"}, &out, &errs))
 	require.Contains(t, errs.String(), "consumer: interrupted: nothing was changed\n")
 	require.Contains(t, out.String(), "+  - sunglasses today\n", "answers that were paid for are shown")
 	require.Equal(t, before, content(t, os.DirFS(dir)))
 }
 
 func TestExpandBuiltInDefinitions(t *testing.T) {
-	withSuggestions(t, map[string]string{"HINT_INTENTS_DIR": ""})
+	t.Parallel()
+	env, _, _ := withSuggestions(t, map[string]string{"HINT_INTENTS_DIR": ""})
 	dir := filepath.Join(t.TempDir(), "mine", "intents")
-	code, stdout, stderr := expandIntents(t, "--out", dir, "--yes", "TYPO")
+	code, stdout, stderr := expandIntents(t, env, "--out", dir, "--yes", "TYPO")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "--- built-in/typo.md\n+++ "+filepath.Join(dir, "typo.md")+"\n")
 	require.Contains(t, stderr, "set HINT_INTENTS_DIR="+dir+" to use them")
@@ -258,13 +267,14 @@ func TestExpandBuiltInDefinitions(t *testing.T) {
 	want["typo.md"] = strings.Replace(want["typo.md"], "\n---\n## ", "\n  - one more of these\n---\n## ", 1)
 	require.Equal(t, want, content(t, os.DirFS(dir)))
 
-	code, _, stderr = expandIntents(t, "--out", dir, "--yes", "TYPO")
+	code, _, stderr = expandIntents(t, env, "--out", dir, "--yes", "TYPO")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, stderr, "is not empty")
 }
 
 func TestExpandFaults(t *testing.T) {
-	model, dir := withSuggestions(t, nil)
+	t.Parallel()
+	env, model, dir := withSuggestions(t, nil)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "off.md"), []byte("---\nid: OFF\nenabled: false\ntriggers: [t]\n---\n"), 0o600))
 	for _, tc := range []struct {
 		row      string
@@ -274,7 +284,7 @@ func TestExpandFaults(t *testing.T) {
 		err      string
 	}{
 		{"no model", map[string]string{"HINT_MODEL": ""}, nil, exitUsage, `HINT_MODEL="": must be provider/model`},
-		{"a model that cannot be asked", map[string]string{"HINT_MODEL": "nobody/x"}, nil, exitUsage, `provider "nobody" is not configured`},
+		{"a model that cannot be asked", map[string]string{"HINT_MODEL": "nobody/x"}, nil, exitFailed, `provider "nobody" is not configured`},
 		{"nowhere to write", map[string]string{"HINT_INTENTS_DIR": ""}, []string{"--yes"}, exitUsage, "use --out DIR"},
 		{"no examples", nil, []string{"--count", "0"}, exitUsage, "--count must be 1 to 100"},
 		{"too many examples", nil, []string{"--count", "101"}, exitUsage, "--count must be 1 to 100"},
@@ -288,10 +298,9 @@ func TestExpandFaults(t *testing.T) {
 		{"a place that is a file", nil, []string{"--out", filepath.Join(dir, "off.md")}, exitFailed, "off.md"},
 	} {
 		t.Run(tc.row, func(t *testing.T) {
-			for name, value := range tc.settings {
-				t.Setenv(name, value)
-			}
-			code, stdout, stderr := expandIntents(t, tc.args...)
+			env := maps.Clone(env)
+			maps.Copy(env, tc.settings)
+			code, stdout, stderr := expandIntents(t, env, tc.args...)
 			require.Equal(t, tc.code, code, stderr)
 			require.Contains(t, stderr, tc.err)
 			require.Empty(t, stdout)

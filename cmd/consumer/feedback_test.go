@@ -20,15 +20,19 @@ import (
 // commands runs commands against a running system.
 func (s *system) command(args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
-	s.t.Setenv("HINT_NATS_URL", s.Bus.URL())
+	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
 	var out, errs bytes.Buffer
-	code = runContext(s.t.Context(), args, &out, &errs)
+	code = env.run(s.t.Context(), args, &out, &errs)
 	return code, out.String(), errs.String()
 }
 
 func TestFeedback(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"file", "kv"} {
-		t.Run(kind, func(t *testing.T) { feedbackOn(t, kind) })
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			feedbackOn(t, kind)
+		})
 	}
 }
 
@@ -143,6 +147,7 @@ func feedbackOn(t *testing.T, kind string) {
 
 // Feedback that cannot be decoded is for the operator to look at.
 func TestUnknownFeedbackIsADeadLetter(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	for i, event := range []string{`{"kind":"mood","runId":"r","verdict":"right"}`, `{"kind":"hint","runId":"r","verdict":"skip"}`, `{"kind":"hint","verdict":"right"}`} {
 		ctx, err := json.Marshal(payload.Context{AgentID: "main", SessionID: "s"})

@@ -12,11 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app/apptest"
 	"intenthint/internal/porttest"
 )
 
 func TestHealth(t *testing.T) {
+	t.Parallel()
 	report := func(status int, body string) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/healthz" {
@@ -46,35 +46,36 @@ func TestHealth(t *testing.T) {
 		{"an address for every interface", fmt.Sprintf("0.0.0.0:%d", free), nil, exitFailed, fmt.Sprintf("failed http://127.0.0.1:%d/healthz: ", free)},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			apptest.Settle(t, map[string]string{"HINT_HTTP_ADDR": row.addr})
+			env := settle(t, map[string]string{"HINT_HTTP_ADDR": row.addr})
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, row.code, runContext(t.Context(), append([]string{"health"}, row.args...), &stdout, &stderr), stderr.String())
+			require.Equal(t, row.code, env.run(t.Context(), append([]string{"health"}, row.args...), &stdout, &stderr), stderr.String())
 			require.Contains(t, stdout.String(), row.out)
 			require.Equal(t, 1, strings.Count(stdout.String(), "\n"), stdout.String())
 			require.Empty(t, stderr.String())
 		})
 	}
 	t.Run("off", func(t *testing.T) {
-		apptest.Settle(t, nil)
+		env := settle(t, nil)
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitFailed, runContext(t.Context(), []string{"health"}, &stdout, &stderr))
+		require.Equal(t, exitFailed, env.run(t.Context(), []string{"health"}, &stdout, &stderr))
 		require.Contains(t, stderr.String(), "HINT_HTTP_ADDR is off")
 	})
 	t.Run("not a URL", func(t *testing.T) {
-		apptest.Settle(t, nil)
+		env := settle(t, nil)
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitUsage, runContext(t.Context(), []string{"health", "--url", "localhost:8377"}, &stdout, &stderr))
+		require.Equal(t, exitUsage, env.run(t.Context(), []string{"health", "--url", "localhost:8377"}, &stdout, &stderr))
 	})
 }
 
 // Where the port is not in the settings, the data directory tells it.
 func TestHealthFindsAConsumerOnAFreePort(t *testing.T) {
+	t.Parallel()
 	s := start(t, map[string]string{"HINT_HTTP_ADDR": "127.0.0.1:0"})
 	file := filepath.Join(s.Config.DataDir, "http.url")
 	require.FileExists(t, file)
 	for _, args := range [][]string{{"health"}, {"health", "--ready"}} {
 		var stdout, stderr bytes.Buffer
-		require.Zero(t, runContext(t.Context(), args, &stdout, &stderr), stdout.String()+stderr.String())
+		require.Zero(t, s.env.run(t.Context(), args, &stdout, &stderr), stdout.String()+stderr.String())
 		require.True(t, strings.HasPrefix(stdout.String(), "ok http://127.0.0.1:"), stdout.String())
 	}
 	// A file that a killed process has left.
@@ -84,14 +85,15 @@ func TestHealthFindsAConsumerOnAFreePort(t *testing.T) {
 	require.NoFileExists(t, file)
 	require.NoError(t, os.WriteFile(file, stale, 0o600))
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitFailed, runContext(t.Context(), []string{"health"}, &stdout, &stderr))
+	require.Equal(t, exitFailed, s.env.run(t.Context(), []string{"health"}, &stdout, &stderr))
 	require.Contains(t, stdout.String(), "connection refused")
 }
 
 // The settings name the port of most consumers, and no file is needed.
 func TestHealthOfAChosenPortNeedsNoFile(t *testing.T) {
+	t.Parallel()
 	s := start(t, map[string]string{"HINT_HTTP_ADDR": fmt.Sprintf("127.0.0.1:%d", porttest.Free(t))})
 	require.NoFileExists(t, filepath.Join(s.Config.DataDir, "http.url"))
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, runContext(t.Context(), []string{"health"}, &stdout, &stderr), stdout.String())
+	require.Zero(t, s.env.run(t.Context(), []string{"health"}, &stdout, &stderr), stdout.String())
 }

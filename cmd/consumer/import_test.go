@@ -34,9 +34,9 @@ func importFrom(t *testing.T, into string, args ...string) (code int, stdout, st
 	if into != "" {
 		settings["HINT_INTENTS_DIR"] = into
 	}
-	apptest.Settle(t, settings)
+	env := settle(t, settings)
 	var out, errs bytes.Buffer
-	code = runContext(t.Context(), append([]string{"intents", "import", dir}, args...), &out, &errs)
+	code = env.run(t.Context(), append([]string{"intents", "import", dir}, args...), &out, &errs)
 	return code, out.String(), errs.String(), dir
 }
 
@@ -49,6 +49,7 @@ func columns(table string) (out []string) {
 }
 
 func TestImportShowsWhatADirectoryGives(t *testing.T) {
+	t.Parallel()
 	code, stdout, stderr, dir := importFrom(t, "", "--dry-run")
 	require.Equal(t, exitFailed, code, "files are left out")
 	require.Equal(t, []string{
@@ -64,6 +65,7 @@ func TestImportShowsWhatADirectoryGives(t *testing.T) {
 }
 
 func TestImportCopies(t *testing.T) {
+	t.Parallel()
 	into := t.TempDir()
 	code, _, stderr, _ := importFrom(t, into)
 	require.Equal(t, exitFailed, code)
@@ -87,6 +89,7 @@ func TestImportCopies(t *testing.T) {
 }
 
 func TestImportOverwritesNothingUnasked(t *testing.T) {
+	t.Parallel()
 	into := t.TempDir()
 	own := map[string]string{
 		"old.md":    "---\nid: OLD\ntriggers: [t]\n---\nMine.\n",
@@ -112,6 +115,7 @@ func TestImportOverwritesNothingUnasked(t *testing.T) {
 }
 
 func TestImportAsJSON(t *testing.T) {
+	t.Parallel()
 	into := t.TempDir()
 	code, stdout, _, dir := importFrom(t, into, "--yes", "--json")
 	require.Equal(t, exitFailed, code)
@@ -131,6 +135,7 @@ func TestImportAsJSON(t *testing.T) {
 }
 
 func TestImportRefuses(t *testing.T) {
+	t.Parallel()
 	empty := t.TempDir()
 	for _, row := range []struct {
 		name string
@@ -145,9 +150,9 @@ func TestImportRefuses(t *testing.T) {
 		{"yes and no", []string{"intents", "import", empty, "--yes", "--dry-run"}, exitUsage, "cannot be used together"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			apptest.Settle(t, nil)
+			env := settle(t, nil)
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, row.code, runContext(t.Context(), row.args, &stdout, &stderr), stderr.String())
+			require.Equal(t, row.code, env.run(t.Context(), row.args, &stdout, &stderr), stderr.String())
 			require.Contains(t, stderr.String(), row.want)
 		})
 	}

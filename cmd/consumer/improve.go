@@ -1,12 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
 
+	"intenthint/intents"
+	"intenthint/intents/expand"
+	"intenthint/intents/propose"
 	"intenthint/internal/app"
 	"intenthint/internal/text"
 	"intenthint/record"
@@ -14,22 +19,38 @@ import (
 )
 
 type improveCmd struct {
-	Since since `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all that are kept."`
-	Limit int   `default:"20" placeholder:"N" help:"Show the first N findings. Default: 20."`
-	Turns int   `default:"3" placeholder:"N" help:"Show the newest N turns of each. Default: 3."`
-	JSON  bool  `name:"json" help:"Print one JSON object, with all findings and all their turns."`
+	Since   since         `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all that are kept."`
+	Limit   int           `default:"20" placeholder:"N" help:"Show the first N findings, and propose edits for no others. Default: 20."`
+	Turns   int           `default:"3" placeholder:"N" help:"Show the newest N turns of each. Default: 3."`
+	JSON    bool          `name:"json" help:"Print one JSON object, with all findings and all their turns."`
+	Propose bool          `help:"Ask HINT_MODEL for an edit of the intent files for each finding, and show what it changes. Writes nothing."`
+	Timeout time.Duration `default:"60s" help:"How long to wait for one model answer (--propose)."`
+	Yes     bool          `short:"y" help:"Ask the model without confirmation (--propose)."`
+}
+
+// Validate is called by kong.
+func (c *improveCmd) Validate() error {
+	switch {
+	case c.Yes && !c.Propose:
+		return errors.New("--yes is for --propose: nothing else asks a model")
+	case c.Timeout <= 0:
+		return errors.New("--timeout must be positive")
+	}
+	return nil
 }
 
 // Help is the longer text of `consumer improve --help`.
 func (improveCmd) Help() string {
-	return `Shows what an edit of the intents may improve, from the recorded turns alone; that of the most turns comes first. It asks no model and changes nothing.
+	return `Shows what an edit of the intents may improve, from the recorded turns alone; that of the most turns comes first. Without --propose it asks no model. It never changes anything.
 
 corrected: somebody marked the hint wrong (consumer feedback), or the next message corrects the agent ("no, I meant …", in eleven languages). With the intent that would have been right, where somebody named it.
 unsure: messages in like words of which nothing was said, because no intent fits or the confidence was below HINT_MIN_CONFIDENCE, and that came more than once.
 failed_tools: turns with ` + strconv.Itoa(record.SeveralFailures) + ` or more failed tool calls, by intent.
 unused: intents that were never chosen, once there are ` + strconv.Itoa(record.TurnsAnIntent) + ` turns for each intent.
 
-After an edit, consumer replay --intents DIR shows which of the recorded turns change.`
+--propose asks HINT_MODEL, or HINT_MODEL_FALLBACK if that fails, one question for each finding that is shown. It is told the kind of the finding, the texts of up to ` + strconv.Itoa(propose.MaxMessages) + ` of its messages and of those that corrected the agent, triggers and examples of up to 6 intents, and the ids and names of all. Personal data and secrets are taken out of messages. The number of calls is printed before the first one, and must be confirmed. A proposal adds or removes an example, rewords a trigger, or is a new intent. Each is measured alone: the diff of the files, how many examples the local classifier recognises when they are left out, before and after, and which recorded turns it would answer otherwise, by pair of intents. Nothing is written: apply a diff with "patch -p0" or by hand, and look at it with consumer replay --intents DIR.
+
+Exit code 1: a model was not confirmed, or failed for one of the findings (the others are still shown).`
 }
 
 // advice says what to do about the findings of a kind.
@@ -46,54 +67,90 @@ type improvements struct {
 	Since    *time.Time       `json:"since,omitempty"`
 	Turns    int              `json:"turns"`
 	Findings []record.Finding `json:"findings"`
+	*Asked                    // nil without --propose
 }
 
 func (c *improveCmd) Run(inv *invocation) error {
-	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
+	source, err := inv.source(inv.cfg.IntentsDir)
 	if err != nil {
 		return err
 	}
+	var models *expand.Models
+	if c.Propose {
+		if models, err = inv.models(c.Timeout, "edits"); err != nil {
+			return err
+		}
+	}
+	out, turns, err := c.find(inv, source.catalog)
+	if err != nil {
+		return err
+	}
+	if len(out.Findings) == 0 && !c.JSON {
+		_, err := fmt.Fprintf(inv.stderr, "nothing found in %s of %s\n", count(out.Turns, "turn"), app.StoreName(inv.cfg))
+		return err
+	}
+	shown := out.Findings[:min(len(out.Findings), max(c.Limit, 0))]
+	var undone error
+	if c.Propose {
+		p := proposer{source: source, models: models, turns: turns, report: &Asked{Proposals: []proposedEdit{}}}
+		if err := p.afford(inv, shown, c.Yes); err != nil {
+			return err
+		}
+		for i := range out.Findings {
+			redactFinding(&out.Findings[i])
+		}
+		out.Asked, undone = p.report, p.run(inv, shown)
+	}
+	if c.JSON {
+		return errors.Join(printJSON(inv, out), undone)
+	}
+	return errors.Join(c.print(inv.stdout, &out, shown), undone)
+}
+
+// find reads the record. It returns the turns too where edits are proposed, oldest
+// first.
+func (c *improveCmd) find(inv *invocation, catalog *intents.Catalog) (out improvements, turns []record.Turn, err error) {
 	sessions, closeStore, err := sessionsOf(inv)
 	if err != nil {
-		return err
+		return out, nil, err
 	}
 	defer closeStore()
-	var out improvements
-	found := record.NewImprovements(inv.cfg.Classifier.MinConfidence)
+	minConfidence := inv.cfg.Classifier.MinConfidence
+	found := record.NewImprovements(minConfidence)
 	bar := newProgress(inv.stderr)
 	bar.label = "sessions"
 	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
-		if c.Since.IsZero() || turn.Begin.TS >= c.Since.UnixMilli() {
-			found.Add(s, turn)
-			out.Turns++
+		if !c.Since.IsZero() && turn.Begin.TS < c.Since.UnixMilli() {
+			return
+		}
+		found.Add(s, turn)
+		out.Turns++
+		if c.Propose {
+			turns = append(turns, record.NewTurn(s, turn, minConfidence))
 		}
 	})
 	bar.clear()
 	if err != nil {
-		return err
+		return out, nil, err
 	}
 	if !c.Since.IsZero() {
 		out.Since = &c.Since.Time
 	}
 	out.Findings = orEmpty(found.Findings(catalog.Enabled()))
-	if c.JSON {
-		return printJSON(inv, out)
-	}
-	if len(out.Findings) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "nothing found in %s of %s\n", count(out.Turns, "turn"), app.StoreName(inv.cfg))
-		return err
-	}
-	return c.print(inv.stdout, &out)
+	slices.SortStableFunc(turns, func(a, b record.Turn) int { return a.Compare(&b) })
+	return out, turns, nil
 }
 
-func (c *improveCmd) print(to io.Writer, out *improvements) error {
-	shown := out.Findings[:min(len(out.Findings), max(c.Limit, 0))]
+func (c *improveCmd) print(to io.Writer, out *improvements, shown []record.Finding) error {
 	said := map[string]bool{}
-	for _, f := range shown {
-		if err := c.printFinding(to, &f); err != nil {
+	for i := range shown {
+		if err := c.printFinding(to, &shown[i]); err != nil {
 			return err
 		}
-		said[f.Kind] = true
+		if out.Asked != nil && i < len(out.Proposals) {
+			out.Proposals[i].print(to, out.Before, out.Turns)
+		}
+		said[shown[i].Kind] = true
 	}
 	if more := len(out.Findings) - len(shown); more > 0 {
 		_, _ = fmt.Fprintf(to, "… and %s more (--limit)\n\n", count(more, "finding"))
@@ -104,6 +161,9 @@ func (c *improveCmd) print(to io.Writer, out *improvements) error {
 		}
 	}
 	_, err := fmt.Fprintf(to, "%s in %s\n", count(len(out.Findings), "finding"), count(out.Turns, "turn"))
+	if p := out.Asked; p != nil {
+		_, err = fmt.Fprintf(to, "%s of a model, %d tokens in, %d out; nothing was written\n", count(p.Calls, "call"), p.Tokens.Input, p.Tokens.Output)
+	}
 	return err
 }
 

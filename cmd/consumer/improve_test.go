@@ -10,13 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app/apptest"
 	"intenthint/record"
 	"intenthint/store"
 )
 
 func TestImproveOfAStore(t *testing.T) {
-	cfg := apptest.Settle(t, map[string]string{"HINT_HISTORY_LIMIT": "0"})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_HISTORY_LIMIT": "0"})
+	cfg := env.config(t)
 	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	require.NoError(t, err)
 	at := time.Now().Add(-72 * time.Hour)
@@ -33,7 +34,7 @@ func TestImproveOfAStore(t *testing.T) {
 
 	improve := func(args ...string) (stdout, stderr string) {
 		var out, log bytes.Buffer
-		require.Zero(t, runContext(t.Context(), append([]string{"improve"}, args...), &out, &log), log.String())
+		require.Zero(t, env.run(t.Context(), append([]string{"improve"}, args...), &out, &log), log.String())
 		return out.String(), log.String()
 	}
 	raw, _ := improve("--json")

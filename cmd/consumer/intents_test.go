@@ -12,7 +12,8 @@ import (
 )
 
 func TestLintAdvises(t *testing.T) {
-	apptest.Settle(t, nil)
+	t.Parallel()
+	env := settle(t, nil)
 	dir := t.TempDir()
 	write := func(name, content string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
@@ -21,16 +22,17 @@ func TestLintAdvises(t *testing.T) {
 	write("music.md", "---\nid: MUSIC\ntriggers: [songs]\nexamples: [play a song, next song please, stop the song, play the song again, play this song, next song, song off, play that song, play my song, song please]\n---\nx\n")
 	write("other.md", "---\nid: OTHER\ntriggers: [nothing]\n---\nx\n")
 	var stdout, stderr apptest.Buffer
-	require.Equal(t, exitOK, runContext(t.Context(), []string{"intents", "lint", dir}, &stdout, &stderr))
+	require.Equal(t, exitOK, env.run(t.Context(), []string{"intents", "lint", dir}, &stdout, &stderr))
 	require.Empty(t, stdout.String())
-	require.Equal(t, exitOK, runContext(t.Context(), []string{"intents", "lint", "--advise", dir}, &stdout, &stderr))
+	require.Equal(t, exitOK, env.run(t.Context(), []string{"intents", "lint", "--advise", dir}, &stdout, &stderr))
 	golden.Equal(t, "advice.txt", stdout.String())
 }
 
 func TestLintOfADirectoryWithoutAUsableFileFails(t *testing.T) {
-	apptest.Settle(t, nil)
+	t.Parallel()
+	env := settle(t, nil)
 	dir := t.TempDir()
 	var stdout, stderr apptest.Buffer
-	require.Equal(t, exitFailed, runContext(t.Context(), []string{"intents", "lint", dir}, &stdout, &stderr))
+	require.Equal(t, exitFailed, env.run(t.Context(), []string{"intents", "lint", dir}, &stdout, &stderr))
 	require.Contains(t, stderr.String(), "no usable intent file in "+dir)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
 	"intenthint/knowhub/experience"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
@@ -45,6 +44,7 @@ func (s *system) works(args ...string) string {
 }
 
 func TestKnowHubCommands(t *testing.T) {
+	t.Parallel()
 	s := withHub(t)
 	code, stdout, stderr := s.command("knowhub", "ls")
 	require.Zero(t, code)
@@ -90,6 +90,7 @@ func TestKnowHubCommands(t *testing.T) {
 }
 
 func TestKnowHubCommandsWhileItIsOff(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	for _, args := range [][]string{{"ls"}, {"show", "x"}, {"approve", "x"}, {"reject", "x"}, {"search", "x"}, {"export"}, {"import"}, {"audit"}} {
 		code, _, stderr := s.command(append([]string{"knowhub"}, args...)...)
@@ -99,6 +100,7 @@ func TestKnowHubCommandsWhileItIsOff(t *testing.T) {
 }
 
 func TestKnowHubMoves(t *testing.T) {
+	t.Parallel()
 	a := withHub(t)
 	shop := a.submitted("Deploy the shop", "Needs --env production")
 	a.works("approve", shop, "--by", "ada")
@@ -139,6 +141,7 @@ func TestKnowHubMoves(t *testing.T) {
 }
 
 func TestKnowHubImportOfAnything(t *testing.T) {
+	t.Parallel()
 	s := withHub(t)
 	file := filepath.Join(t.TempDir(), "experiences.jsonl")
 	long := `{"task": "` + strings.Repeat("z", 3<<20) + `"}`
@@ -164,6 +167,7 @@ func TestKnowHubImportOfAnything(t *testing.T) {
 }
 
 func TestKnowHubAudit(t *testing.T) {
+	t.Parallel()
 	s := withHub(t)
 	s.submitted("Deploy the shop to production", "Needs --env production and a purged cache")
 	out := s.works("audit")
@@ -218,7 +222,7 @@ func TestKnowHubWithLeastRights(t *testing.T) {
 	require.Zero(t, code, stderr)
 	code, stdout, stderr := at.command("operator", settings, "stream", "plan", "--exit-code")
 	require.Zero(t, code, stdout+stderr)
-	s := launch(t, apptest.Settle(t, at.settings("consumer", settings)))
+	s := launch(t, settle(t, at.settings("consumer", settings)))
 	s.As(at.Connect(t, at.ns, "gateway"))
 	id := s.submitted("Deploy the shop", "Needs --env production")
 	code, _, stderr = at.command("operator", settings, "knowhub", "approve", id)

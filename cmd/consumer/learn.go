@@ -8,8 +8,8 @@ import (
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
 	"intenthint/intents"
-	"intenthint/payload"
 	"intenthint/record"
+	"intenthint/redact"
 	"intenthint/store"
 )
 
@@ -172,7 +172,15 @@ func (c *learnCmd) propose(inv *invocation, s *source, found recorded) (proposal
 	if out.After, err = measure(inv, catalog, "after"); err != nil {
 		return out, interruptedOr(inv, err)
 	}
-	out.Changed = changes(inv, found.turns, answerer{s.catalog, classifier}, answerer{catalog, local.Train(catalog)})
+	was, err := localAnswers(inv, found.turns, s.catalog, classifier)
+	if err != nil {
+		return out, errInterrupted
+	}
+	would, err := localAnswers(inv, found.turns, catalog, local.Train(catalog))
+	if err != nil {
+		return out, errInterrupted
+	}
+	out.Changed = changesToShow(record.Between(found.turns, was, would).Differences)
 	return out, nil
 }
 
@@ -216,36 +224,21 @@ func measure(inv *invocation, catalog *intents.Catalog, when string) (leftOut, e
 	return leftOut{Examples: m.N, Accuracy: m.Accuracy, OutOfScope: m.OOSRecall, outside: m.NOOS}, err
 }
 
-// answerer is a local classifier and its catalogue.
-type answerer struct {
-	catalog *intents.Catalog
-	model   *local.Model
+// localAnswers are what a local classifier says of recorded turns.
+func localAnswers(inv *invocation, turns []record.Turn, catalog *intents.Catalog, model *local.Model) ([]record.Answer, error) {
+	deny := intents.NewDeny(inv.cfg.Policy.IntentDeny)
+	return record.Answers(inv.ctx, turns, classify.New(classify.ModeLocal, model, nil, classify.Options{}), record.ReplayOptions{
+		Catalog:       func(agent string) *intents.Catalog { return deny.Narrow(catalog, agent) },
+		MinConfidence: inv.cfg.Classifier.MinConfidence, Location: inv.cfg.Timezone.Location,
+	})
 }
 
-// answer is what the classifier says of a turn; a keyword of an intent is answered
-// without it.
-func (a answerer) answer(inv *invocation, t *record.Turn) record.Answer {
-	catalog := intents.NewDeny(inv.cfg.Policy.IntentDeny).Narrow(a.catalog, t.Agent)
-	if in, ok := catalog.Keyword(t.Text); ok {
-		return record.Answer{Intent: in.ID, Chosen: in.ID, Confidence: 1, Source: payload.SourceFastpath}
-	}
-	c := a.model.Classify(classify.Input{Catalog: catalog, Conversation: t.History, Latest: t.Text})
-	return record.AnswerOf(c, inv.cfg.Classifier.MinConfidence)
-}
-
-// changes are the recorded turns that one local classifier answers otherwise than
-// another, newest first.
-func changes(inv *invocation, turns []record.Turn, before, after answerer) []record.Difference {
-	out := []record.Difference{}
-	for i := range turns {
-		t := &turns[i]
-		if t.Text == "" || inv.ctx.Err() != nil {
-			continue
-		}
-		if d, differs := record.Compare(t, before.answer(inv, t), after.answer(inv, t)); differs {
-			out = append(out, d)
-		}
+// changesToShow are differences, the newest first, with texts that may be shown.
+func changesToShow(differences []record.Difference) []record.Difference {
+	out := slices.Clone(differences)
+	for i := range out {
+		out[i].Text = redact.Text(out[i].Text)
 	}
 	slices.Reverse(out)
-	return out
+	return orEmpty(out)
 }

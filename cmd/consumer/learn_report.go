@@ -60,12 +60,18 @@ func (out *proposal) printSummary(w io.Writer) {
 	if added == 0 {
 		return
 	}
-	_, _ = fmt.Fprintf(w, "recognised when left out: %s before, %s after\n", out.Before, out.After)
-	_, _ = fmt.Fprintf(w, "%s of %d would be answered otherwise by the local classifier\n", count(len(out.Changed), "recorded turn"), out.Turns)
-	for _, d := range out.Changed[:min(len(out.Changed), shownLearnt)] {
+	printEffects(w, out.Before, out.After, out.Changed, out.Turns)
+}
+
+// printEffects prints what an edit changes: examples that are recognised, and
+// recorded turns that would be answered otherwise.
+func printEffects(w io.Writer, before, after leftOut, changed []record.Difference, turns int) {
+	_, _ = fmt.Fprintf(w, "recognised when left out: %s before, %s after\n", before, after)
+	_, _ = fmt.Fprintf(w, "%s of %d would be answered otherwise by the local classifier\n", count(len(changed), "recorded turn"), turns)
+	for _, d := range changed[:min(len(changed), shownLearnt)] {
 		_, _ = fmt.Fprintf(w, "  %s  %s → %s%s  “%s”\n", text.OneLine(d.RunID, 44), d.From, d.To, judged(&d), text.OneLine(d.Text, shownLearntText))
 	}
-	if more := len(out.Changed) - shownLearnt; more > 0 {
+	if more := len(changed) - shownLearnt; more > 0 {
 		_, _ = fmt.Fprintf(w, "  and %d more (--json lists all)\n", more)
 	}
 }

@@ -34,19 +34,20 @@ func byModel(intent string, confidence float64) *payload.Classification {
 
 // withRecord sets the process up for `consumer intents learn`: a directory of
 // intents and recorded turns.
-func withRecord(t *testing.T, settings map[string]string, facts ...store.Fact) (dir string) {
+func withRecord(t *testing.T, settings map[string]string, facts ...store.Fact) (env environment, dir string) {
 	t.Helper()
 	dir = apptest.WriteIntents(t)
 	all := map[string]string{"HINT_INTENTS_DIR": dir}
 	maps.Copy(all, settings)
-	cfg := apptest.Settle(t, all)
+	env = settle(t, all)
+	cfg := env.config(t)
 	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	require.NoError(t, err)
 	defer closeStore()
 	for _, f := range facts {
 		require.NoError(t, sessions.Apply(t.Context(), one(f)))
 	}
-	return dir
+	return env, dir
 }
 
 // turnsToLearnFrom are turns of one session, the newest last.
@@ -54,7 +55,7 @@ func turnsToLearnFrom() []store.Fact {
 	now := time.Now()
 	ago := func(hours int) time.Time { return now.Add(-time.Duration(hours) * time.Hour) }
 	return []store.Fact{
-		turnAt("s", "wrong", "do I need an umbrella", ago(90), resultOf("MONEY", 0.6)),
+		turnAt("s", "wrong", "do I need a brolly", ago(90), resultOf("MONEY", 0.6)),
 		marked("wrong", "wrong", "weather", ago(80)),
 		turnAt("s", "right", "top up my phone, number 0171/1234567", ago(70), resultOf("MONEY", 0.6)),
 		marked("right", "right", "", ago(60)),
@@ -67,29 +68,30 @@ func turnsToLearnFrom() []store.Fact {
 		marked("unnamed", "wrong", "", ago(8)),
 		turnAt("s", "gone", "book a table for two", ago(7), resultOf("MONEY", 0.6)),
 		marked("gone", "wrong", "RESTAURANT", ago(6)),
-		turnAt("s", "again", "do I need an umbrella at noon", ago(5), resultOf("MONEY", 0.55)),
+		turnAt("s", "again", "do I need a brolly at noon", ago(5), resultOf("MONEY", 0.55)),
 	}
 }
 
 // learnIntents runs the command in this process.
-func learnIntents(t *testing.T, args ...string) (code int, stdout, stderr string) {
+func learnIntents(t *testing.T, env environment, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = runContext(t.Context(), append([]string{"intents", "learn"}, args...), &out, &errs)
+	code = env.run(t.Context(), append([]string{"intents", "learn"}, args...), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
 func TestLearnWritesTheIntentFiles(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"file", "kv"} {
 		t.Run(kind, func(t *testing.T) {
-			dir := withRecord(t, map[string]string{"HINT_STORE": kind}, turnsToLearnFrom()...)
+			env, dir := withRecord(t, map[string]string{"HINT_STORE": kind}, turnsToLearnFrom()...)
 			before := content(t, os.DirFS(dir))
-			code, stdout, stderr := learnIntents(t, "--dry-run")
+			code, stdout, stderr := learnIntents(t, env, "--dry-run")
 			require.Zero(t, code, stderr)
 			require.Equal(t, before, content(t, os.DirFS(dir)), "only looked")
 			require.Contains(t, stdout, "+++ "+filepath.Join(dir, "money.md")+"\n")
 			require.Contains(t, stdout, "+  - top up my phone, number [PHONE]\n")
-			require.Contains(t, stdout, "+  - do I need an umbrella\n+  - sunglasses today\n")
+			require.Contains(t, stdout, "+  - do I need a brolly\n+  - sunglasses today\n")
 			require.Equal(t, 3, strings.Count(stdout, "\n+  - "))
 			for _, line := range []string{
 				`^WEATHER: dropped “Will it rain tomorrow\?”: already an example$`,
@@ -98,21 +100,21 @@ func TestLearnWritesTheIntentFiles(t *testing.T) {
 				`^left out: 1 turn marked wrong without an intent \(consumer feedback RUN wrong --intent ID\)$`,
 				`^3 new examples for 2 intents from 10 turns, 3 dropped$`,
 				`^recognised when left out: \d+\.\d % of 8 examples \(.* of \d+ that fit no intent\) before, \d+\.\d % of 11 examples`,
-				`^  wrong  \S+ → WEATHER \(right\)  “do I need an umbrella”$`,
-				`^  again  \S+ → WEATHER  “do I need an umbrella at noon”$`,
+				`^  wrong  \S+ → WEATHER \(right\)  “do I need a brolly”$`,
+				`^  again  \S+ → WEATHER  “do I need a brolly at noon”$`,
 			} {
 				require.Regexp(t, "(?m)"+line, stderr)
 			}
 
-			code, again, stderr := learnIntents(t, "--yes")
+			code, again, stderr := learnIntents(t, env, "--yes")
 			require.Zero(t, code, stderr)
 			require.Equal(t, stdout, again)
 			require.Contains(t, stderr, "\n2 files written\n")
 			after := content(t, os.DirFS(dir))
-			require.Equal(t, strings.Replace(before["weather.md"], "---\nprompt", "  - do I need an umbrella\n  - sunglasses today\n---\nprompt", 1), after["weather.md"])
+			require.Equal(t, strings.Replace(before["weather.md"], "---\nprompt", "  - do I need a brolly\n  - sunglasses today\n---\nprompt", 1), after["weather.md"])
 			require.Empty(t, intents.Lint(os.DirFS(dir)))
 
-			code, stdout, stderr = learnIntents(t, "--yes")
+			code, stdout, stderr = learnIntents(t, env, "--yes")
 			require.Zero(t, code, stderr)
 			require.Empty(t, stdout, "nothing is new the second time")
 			require.NotContains(t, stderr, "written")
@@ -121,8 +123,9 @@ func TestLearnWritesTheIntentFiles(t *testing.T) {
 }
 
 func TestLearnJSON(t *testing.T) {
-	dir := withRecord(t, nil, turnsToLearnFrom()...)
-	code, stdout, stderr := learnIntents(t, "--json", "--yes", "--since", "85h")
+	t.Parallel()
+	env, dir := withRecord(t, nil, turnsToLearnFrom()...)
+	code, stdout, stderr := learnIntents(t, env, "--json", "--yes", "--since", "85h")
 	require.Zero(t, code, stderr)
 	var got proposal
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
@@ -136,24 +139,26 @@ func TestLearnJSON(t *testing.T) {
 }
 
 func TestLearnWritesCopies(t *testing.T) {
-	dir := withRecord(t, nil, turnsToLearnFrom()...)
+	t.Parallel()
+	env, dir := withRecord(t, nil, turnsToLearnFrom()...)
 	before := content(t, os.DirFS(dir))
 	out := filepath.Join(t.TempDir(), "mine")
-	code, _, stderr := learnIntents(t, "--yes", "--out", out)
+	code, _, stderr := learnIntents(t, env, "--yes", "--out", out)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "set HINT_INTENTS_DIR="+out+" to use them")
 	require.Equal(t, before, content(t, os.DirFS(dir)))
 	require.Contains(t, content(t, os.DirFS(out))["money.md"], "  - top up my phone, number [PHONE]\n")
 
-	t.Setenv("HINT_INTENTS_DIR", "")
-	code, _, stderr = learnIntents(t, "--yes")
+	env["HINT_INTENTS_DIR"] = ""
+	code, _, stderr = learnIntents(t, env, "--yes")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "use --out DIR", "the built-in definitions have no files")
 }
 
 func TestLearnFaults(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
-	dir := withRecord(t, nil, turnAt("s", "r", "zorbulate the quibbleflax", now, resultOf("MONEY", 0.6)), marked("r", "wrong", "OTHER", now))
+	env, dir := withRecord(t, nil, turnAt("s", "r", "zorbulate the quibbleflax", now, resultOf("MONEY", 0.6)), marked("r", "wrong", "OTHER", now))
 	for _, tc := range []struct {
 		row  string
 		args []string
@@ -170,7 +175,7 @@ func TestLearnFaults(t *testing.T) {
 	} {
 		t.Run(tc.row, func(t *testing.T) {
 			before := content(t, os.DirFS(dir))
-			code, stdout, stderr := learnIntents(t, tc.args...)
+			code, stdout, stderr := learnIntents(t, env, tc.args...)
 			require.Equal(t, tc.code, code, stderr)
 			require.Contains(t, stderr, tc.err)
 			require.Empty(t, stdout)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestLearntExamplesAreListedAndRemoved(t *testing.T) {
+	t.Parallel()
 	s := start(t, map[string]string{"HINT_LEARN": "auto", "HINT_INTENTS_DIR": apptest.WriteIntents(t)})
 	code, stdout, stderr := s.command("intents", "learnt", "ls")
 	require.Zero(t, code, stderr)
@@ -69,7 +70,7 @@ func TestLearntExamplesAreListedAndRemoved(t *testing.T) {
 	require.Len(t, list(), 1)
 
 	// What is kept can be removed when nothing is learnt any more.
-	t.Setenv("HINT_LEARN", "off")
+	s.env["HINT_LEARN"] = "off"
 	code, _, stderr = s.command("intents", "learnt", "rm", "--all")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, stderr, "add --yes")
@@ -83,6 +84,7 @@ func TestLearntExamplesAreListedAndRemoved(t *testing.T) {
 }
 
 func TestLearntFaults(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	for _, row := range []struct {
 		name string

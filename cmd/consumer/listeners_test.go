@@ -7,12 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"intenthint/internal/app/apptest"
-
 	"github.com/stretchr/testify/require"
 )
 
 func TestAWrongServerConfigurationIsAWrongSetting(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name, conf string
 		command    []string
@@ -27,9 +26,9 @@ func TestAWrongServerConfigurationIsAWrongSetting(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "own.conf")
 			require.NoError(t, os.WriteFile(file, []byte(row.conf), 0o600))
 			data := filepath.Join(t.TempDir(), "data")
-			apptest.Settle(t, map[string]string{"HINT_NATS_CONF": file, "HINT_DATA_DIR": data})
+			env := settle(t, map[string]string{"HINT_NATS_CONF": file, "HINT_DATA_DIR": data})
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, exitUsage, runContext(t.Context(), row.command, &stdout, &stderr))
+			require.Equal(t, exitUsage, env.run(t.Context(), row.command, &stdout, &stderr))
 			require.Empty(t, stdout.String())
 			require.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
 			require.True(t, strings.HasPrefix(stderr.String(), `HINT_NATS_CONF="`+file+`": must `), stderr.String())

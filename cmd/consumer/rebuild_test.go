@@ -22,6 +22,7 @@ import (
 // What stands beside a document is made again as well, and an export shows what
 // can be read of it until then.
 func TestUnreadableFilesBesideADocumentAreRebuilt(t *testing.T) {
+	t.Parallel()
 	spoilFile := func(suffix string) func(*testing.T, *system) {
 		return func(t *testing.T, s *system) {
 			t.Helper()
@@ -43,6 +44,7 @@ func TestUnreadableFilesBesideADocumentAreRebuilt(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := start(t, map[string]string{"HINT_STORE": tc.store, "HINT_HISTORY_LIMIT": "1"})
 			sessions, err := app.OpenStore(t.Context(), s.Config, s.Bus.JS, nil, slog.New(slog.DiscardHandler))
 			require.NoError(t, err)
@@ -74,9 +76,8 @@ func TestUnreadableFilesBesideADocumentAreRebuilt(t *testing.T) {
 			want := retired()
 			tc.spoil(t, s)
 			var stdout, stderr bytes.Buffer
-			t.Setenv("HINT_NATS_URL", s.Bus.URL())
-			t.Setenv("HINT_STORE", tc.store)
-			require.Equal(t, exitOK, runContext(t.Context(), []string{"sessions", "export", t.TempDir()}, &stdout, &stderr), stderr.String())
+			env := s.env.with("HINT_NATS_URL", s.Bus.URL())
+			require.Equal(t, exitOK, env.run(t.Context(), []string{"sessions", "export", t.TempDir()}, &stdout, &stderr), stderr.String())
 			if name != "facts that wait" {
 				require.Contains(t, stderr.String(), "corrupt")
 			}
@@ -107,6 +108,7 @@ func TestUnreadableFilesBesideADocumentAreRebuilt(t *testing.T) {
 
 // The command decides by the same rules as the consumer which events begin turns.
 func TestSessionsRebuildBeginsTurns(t *testing.T) {
+	t.Parallel()
 	s := start(t, map[string]string{"HINT_AGENTS": "main", "HINT_QUERY_MODE": "message"})
 	s.Tell(s.Prompt("told", "r1", "review my code please"))
 	other := s.Prompt("other", "r2", "review my code please")
@@ -118,13 +120,14 @@ func TestSessionsRebuildBeginsTurns(t *testing.T) {
 	require.Len(t, want, 1)
 	require.NoError(t, os.Remove(filepath.Join(s.Config.Store.SessionsDir, "told.json")))
 	var stdout, stderr bytes.Buffer
-	t.Setenv("HINT_NATS_URL", s.Bus.URL())
-	require.Equal(t, exitOK, runContext(t.Context(), []string{"sessions", "rebuild"}, &stdout, &stderr), stderr.String())
+	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
+	require.Equal(t, exitOK, env.run(t.Context(), []string{"sessions", "rebuild"}, &stdout, &stderr), stderr.String())
 	require.Equal(t, "applied 3 events again\n", stdout.String())
 	require.True(t, s.Same(want))
 }
 
 func TestSessionsRebuild(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	want := s.Converse()
 	path := filepath.Join(s.Config.Store.SessionsDir, "one.json")
@@ -143,8 +146,8 @@ func TestSessionsRebuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tc.damage()
 			var stdout, stderr bytes.Buffer
-			t.Setenv("HINT_NATS_URL", s.Bus.URL())
-			require.Equal(t, tc.code, runContext(t.Context(), append([]string{"sessions", "rebuild"}, tc.args...), &stdout, &stderr), stderr.String())
+			env := s.env.with("HINT_NATS_URL", s.Bus.URL())
+			require.Equal(t, tc.code, env.run(t.Context(), append([]string{"sessions", "rebuild"}, tc.args...), &stdout, &stderr), stderr.String())
 			require.Equal(t, tc.out, stdout.String())
 			require.True(t, s.Same(want))
 		})

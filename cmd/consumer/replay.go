@@ -39,7 +39,7 @@ Without --model the local classifier answers, whatever HINT_CLASSIFIER says. Tur
 
 What words alone answered while there was an embedding model (it was late, or does not know the language) is compared by words alone. Of turns whose record was redacted (HINT_REDACT=strict) or cut, differences are not counted unless --all is given: they may come from the record.
 
-A line of --jsonl is {"session", "runId", "ts", "text", "from", "to", "fromConfidence", "toConfidence", "fromSource", "toSource"}; "fromAnswered" and "toAnswered" are the classifier's choices where nothing was said of them, and "right" is what feedback says is right.
+A line of --jsonl is {"session", "runId", "ts", "text", "from", "to", "fromConfidence", "toConfidence", "fromSource", "toSource"}; "fromAnswered" and "toAnswered" are the classifier's choices where nothing was said of them, "fromRunnerUp" and "toRunnerUp" the likeliest other intents by the local classifier, and "right" is what feedback says is right.
 
 Exit code 1: the intents or the turns could not be read, a model was not confirmed, or no turn could be classified. Differences do not change it.`
 }
@@ -201,12 +201,18 @@ func (c *replayCmd) afford(inv *invocation, classifier *trained, turns []record.
 	if err != nil || calls == 0 {
 		return err
 	}
-	_, _ = fmt.Fprintf(inv.stderr, "%s to %s at most, about %d input tokens (%d bytes of prompts, %d bytes a token)\n",
-		count(calls, "call"), ref, (bytes+bytesPerToken-1)/bytesPerToken, bytes, bytesPerToken)
-	if !c.Yes && !isTerminal(inv.stdin) {
+	return inv.afford(fmt.Sprintf("%s to %s at most", count(calls, "call"), ref), bytes, c.Yes)
+}
+
+// afford says which calls of a model there will be, with so many bytes of prompts,
+// and asks whether they should be made, unless yes is set.
+func (inv *invocation) afford(calls string, bytes int64, yes bool) error {
+	_, _ = fmt.Fprintf(inv.stderr, "%s, about %d input tokens (%d bytes of prompts, %d bytes a token)\n",
+		calls, (bytes+bytesPerToken-1)/bytesPerToken, bytes, bytesPerToken)
+	if !yes && !isTerminal(inv.stdin) {
 		return errors.New("nothing was asked: standard input is not a terminal, add --yes")
 	}
-	return inv.confirm("Ask?", c.Yes)
+	return inv.confirm("Ask?", yes)
 }
 
 // modelOnly is a classifier whose model must answer where it is asked.

@@ -101,11 +101,11 @@ const (
 // turns prints the first changed turns.
 func (r *replayReport) turns(out io.Writer) error {
 	w := table(out)
-	_, _ = fmt.Fprintln(w, "SESSION\tRUN\tFROM\tTO\tTEXT")
+	_, _ = fmt.Fprintln(w, "SESSION\tRUN\tFROM\tRUNNER-UP\tTO\tTEXT")
 	for i := range r.Differences[:min(len(r.Differences), shownReplayed)] {
 		d := &r.Differences[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", text.OneLine(d.Session, shownID), text.OneLine(d.RunID, shownID),
-			replayAnswer(d.From, d.FromAnswered, d.FromConfidence), replayAnswer(d.To, d.ToAnswered, d.ToConfidence), text.OneLine(d.Text, 50))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", text.OneLine(d.Session, shownID), text.OneLine(d.RunID, shownID),
+			replayAnswer(d.From, d.FromAnswered, d.FromConfidence), text.OneLine(cmp.Or(d.FromRunnerUp, "-"), shownID), replayAnswer(d.To, d.ToAnswered, d.ToConfidence), text.OneLine(d.Text, 50))
 	}
 	return rest(out, w, len(r.Differences), "turn", "--jsonl")
 }

@@ -59,9 +59,9 @@ func (s *site) settings(user string, more map[string]string) map[string]string {
 // command runs a command as a user.
 func (s *site) command(user string, settings map[string]string, args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
-	apptest.Settle(s.t, s.settings(user, settings))
+	env := settle(s.t, s.settings(user, settings))
 	var out, errs bytes.Buffer
-	code = runContext(s.t.Context(), args, &out, &errs)
+	code = env.run(s.t.Context(), args, &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -86,8 +86,8 @@ func leastRightsAreEnough(t *testing.T, store string) {
 	code, _, stderr := at.command("operator", settings, "stream", "apply", "--yes")
 	require.Zero(t, code, stderr)
 
-	cfg := apptest.Settle(t, at.settings("consumer", settings))
-	s := launch(t, cfg)
+	env := settle(t, at.settings("consumer", settings))
+	s := launch(t, env)
 	s.As(at.Connect(t, at.ns, "gateway"))
 	reply := s.Ask(s.Prompt("s1", "r1", "Hello there."), time.Minute)
 	require.Equal(t, "CHAT", reply.Header.Get(subjects.HeaderIntent), reply.Header)
@@ -105,7 +105,7 @@ func leastRightsAreEnough(t *testing.T, store string) {
 	s.Eventually("the dead letter", func() bool { return strings.Contains(s.Log.String(), `"dead letter"`) })
 
 	// The next process reads what this one has answered.
-	another := launch(t, cfg)
+	another := launch(t, env)
 	require.NoError(t, s.Stop())
 	another.As(at.Connect(t, at.ns, "gateway"))
 	reply = another.Ask(another.Prompt("s1", "r1", "Continue the current task."), time.Minute)

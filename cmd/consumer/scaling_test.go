@@ -23,7 +23,6 @@ import (
 	"golang.org/x/crypto/bcrypt"
 
 	"intenthint/deploy/deploytest"
-	"intenthint/internal/app/apptest"
 	"intenthint/payload"
 	"intenthint/subjects"
 	"intenthint/test/faults"
@@ -96,7 +95,7 @@ func TestTenantsHaveTheirOwnAccounts(t *testing.T) {
 	consumers := map[string]*system{}
 	gateways := map[string]*far{}
 	for name, stream := range map[string]string{"acme": "ACME_EVENTS", "globex": "GLOBEX_EVENTS"} {
-		consumers[name] = launch(t, apptest.Settle(t, at.settings("consumer", map[string]string{"HINT_SUBJECT_PREFIX": name, "HINT_STREAM": stream})))
+		consumers[name] = launch(t, settle(t, at.settings("consumer", map[string]string{"HINT_SUBJECT_PREFIX": name, "HINT_STREAM": stream})))
 		gateways[name] = newFar(t, at.Connect(t, at.ns, "gateway", nats.UserInfo(name, deploytest.Password(name))))
 	}
 	// The same session and run, for two tenants.
@@ -127,7 +126,7 @@ func TestPartitionsByAgent(t *testing.T) {
 	at := siteOf(t, map[string]string{`include "accounts.conf"`: `include "partitions.conf"`})
 	var parts []*system
 	for i := range 2 {
-		parts = append(parts, launch(t, apptest.Settle(t, at.settings("consumer", map[string]string{
+		parts = append(parts, launch(t, settle(t, at.settings("consumer", map[string]string{
 			"HINT_SUBJECT_PREFIX": fmt.Sprintf("openclaw.%d", i), "HINT_STREAM": fmt.Sprintf("OPENCLAW_EVENTS_%d", i),
 		}))))
 	}
@@ -209,7 +208,7 @@ func cut(t *testing.T, line *faults.Proxy, leaf *server.Server) {
 
 func TestGatewaysBehindALeafServer(t *testing.T) {
 	at, line := hub(t, "gateway", nil)
-	s := launch(t, apptest.Settle(t, at.settings("consumer", nil)))
+	s := launch(t, settle(t, at.settings("consumer", nil)))
 	leaf, g := startLeaf(t, at, "leaf.conf")
 	g.hinted()
 	g.turn(subjects.DefaultStream, "main", "s1", "r1")
@@ -222,9 +221,9 @@ func TestGatewaysBehindALeafServer(t *testing.T) {
 		require.Error(t, err)
 	})
 	t.Run("no place for a consumer", func(t *testing.T) {
-		apptest.Settle(t, map[string]string{"HINT_NATS_URL": leaf.ClientURL(), "HINT_INTENTS_DIR": at.intents})
+		env := settle(t, map[string]string{"HINT_NATS_URL": leaf.ClientURL(), "HINT_INTENTS_DIR": at.intents})
 		var out, errs bytes.Buffer
-		require.Equal(t, 1, runContext(t.Context(), []string{"run"}, &out, &errs))
+		require.Equal(t, 1, env.run(t.Context(), []string{"run"}, &out, &errs))
 		require.Contains(t, errs.String(), "JetStream")
 	})
 	t.Run("while the line is down", func(t *testing.T) {
@@ -254,7 +253,7 @@ func TestEventsWaitBehindALeafServer(t *testing.T) {
 	setPassword(t, "leaf")
 	user := strings.ReplaceAll(leafUser(t), `"$JS.leaf.API.>"`, `"$JS.leaf.API.>", "$JS.island.API.>"`)
 	at, line := hub(t, "leaf", map[string]string{"      { user: gateway,": user + "\n      { user: gateway,"})
-	s := launch(t, apptest.Settle(t, at.settings("consumer", nil)))
+	s := launch(t, settle(t, at.settings("consumer", nil)))
 	operator, err := jetstream.New(at.Connect(t, at.ns, "operator"))
 	require.NoError(t, err)
 	leaf, g := startLeaf(t, at, "leaf-store.conf")
@@ -321,12 +320,12 @@ func TestAConsumerBesideTheGatewaysOfALeafServer(t *testing.T) {
 	kv := map[string]string{"HINT_STORE": "kv"}
 	code, _, stderr := at.command("operator", kv, "stream", "apply", "--yes")
 	require.Zero(t, code, stderr)
-	central := launch(t, apptest.Settle(t, at.settings("consumer", kv)))
+	central := launch(t, settle(t, at.settings("consumer", kv)))
 	leaf, g := startLeaf(t, at, "leaf.conf")
 	g.hinted()
 	near := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(near, "near.md"), []byte("---\nid: NEAR\ntriggers: [small talk]\nexamples: [hello there]\n---\nTalk.\n"), 0o600))
-	launch(t, apptest.Settle(t, map[string]string{"HINT_NATS_URL": leaf.ClientURL(), "HINT_INTENTS_DIR": near, "HINT_STORE": "kv"}))
+	launch(t, settle(t, map[string]string{"HINT_NATS_URL": leaf.ClientURL(), "HINT_INTENTS_DIR": near, "HINT_STORE": "kv"}))
 
 	answeredNear := func(session, run string) {
 		t.Helper()

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
 	"intenthint/internal/events"
 	"intenthint/payload"
 	"intenthint/store"
@@ -40,8 +39,12 @@ func callOf(id string, c payload.Context) payload.Envelope {
 }
 
 func TestSessionsRm(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"file", "kv"} {
-		t.Run(kind, func(t *testing.T) { sessionsRm(t, kind) })
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			sessionsRm(t, kind)
+		})
 	}
 }
 
@@ -72,10 +75,10 @@ func sessionsRm(t *testing.T, kind string) {
 	}
 	s.Eventually("all events applied", settled)
 
-	t.Setenv("HINT_NATS_URL", s.Bus.URL())
+	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
 	run := func(args ...string) (code int, out, errs string) {
 		var stdout, stderr bytes.Buffer
-		code = runContext(t.Context(), append([]string{"sessions"}, args...), &stdout, &stderr)
+		code = env.run(t.Context(), append([]string{"sessions"}, args...), &stdout, &stderr)
 		return code, stdout.String(), stderr.String()
 	}
 	other, err := sessions.Get(t.Context(), "two/three")
@@ -134,6 +137,7 @@ func sessionsRm(t *testing.T, kind string) {
 }
 
 func TestSessionsRmByKey(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	const key = "agent:main:telegram:direct:one"
 	ask := func(session, key string) {
@@ -147,9 +151,9 @@ func TestSessionsRmByKey(t *testing.T) {
 	ask("older", key)
 	ask("newer", key)
 	ask("other", "agent:main:telegram:direct:2")
-	t.Setenv("HINT_NATS_URL", s.Bus.URL())
+	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, runContext(t.Context(), []string{"sessions", "rm", "--yes", key}, &stdout, &stderr), stderr.String())
+	require.Zero(t, env.run(t.Context(), []string{"sessions", "rm", "--yes", key}, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "removed older: older.json, 1 event, ")
 	require.Contains(t, stdout.String(), "removed newer: newer.json, 1 event, ")
 	require.Nil(t, s.Document("older"))
@@ -159,6 +163,7 @@ func TestSessionsRmByKey(t *testing.T) {
 
 // The events must not go while the document stays in another system's directory.
 func TestSessionsRmNeedsTheStoreOfTheSystem(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	s.Converse()
 	for name, settings := range map[string]map[string]string{
@@ -167,9 +172,9 @@ func TestSessionsRmNeedsTheStoreOfTheSystem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			settings["HINT_NATS_URL"] = s.Bus.URL()
-			apptest.Settle(t, settings)
+			env := settle(t, settings)
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, exitFailed, runContext(t.Context(), []string{"sessions", "rm", "--yes", "one"}, &stdout, &stderr))
+			require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "rm", "--yes", "one"}, &stdout, &stderr))
 			require.Contains(t, stderr.String(), "session store of another system")
 			require.Equal(t, 5, published(t, s, "OPENCLAW_EVENTS", "openclaw.event.*.*.one"))
 		})
@@ -182,8 +187,9 @@ func TestSessionsRmNamesTheMissingRight(t *testing.T) {
 	settings := map[string]string{"HINT_DATA_DIR": data}
 	code, _, stderr := at.command("operator", settings, "stream", "apply", "--yes")
 	require.Zero(t, code, stderr)
-	cfg := apptest.Settle(t, at.settings("consumer", settings))
-	s := launch(t, cfg)
+	env := settle(t, at.settings("consumer", settings))
+	cfg := env.config(t)
+	s := launch(t, env)
 	s.As(at.Connect(t, at.ns, "gateway"))
 	s.Ask(s.Prompt("s1", "r1", "Hello there."), time.Minute)
 	s.Eventually("the turn", func() bool { return s.Document("s1") != nil })

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/store/storetest"
@@ -23,9 +22,11 @@ import (
 func one(f store.Fact) []store.Fact { return []store.Fact{f} }
 
 func TestExportWritesEitherStoreAsFiles(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"file", "kv"} {
 		t.Run(kind, func(t *testing.T) {
-			cfg := apptest.Settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "1"})
+			env := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "1"})
+			cfg := env.config(t)
 			var stdout, stderr bytes.Buffer
 			inv := &invocation{ctx: t.Context(), cfg: cfg, stdout: &stdout, stderr: &stderr}
 			sessions, closeStore, err := sessionsOf(inv)
@@ -47,7 +48,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			run := func() (code int, out, errs string) {
 				stdout.Reset()
 				stderr.Reset()
-				code = runContext(t.Context(), []string{"sessions", "export", dir}, &stdout, &stderr)
+				code = env.run(t.Context(), []string{"sessions", "export", dir}, &stdout, &stderr)
 				return code, stdout.String(), stderr.String()
 			}
 			for range 2 {
@@ -80,12 +81,12 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 
 			t.Run("and they are listed and shown", func(t *testing.T) {
 				stdout.Reset()
-				require.Zero(t, runContext(t.Context(), []string{"sessions", "ls", "--json"}, &stdout, &stderr), stderr.String())
+				require.Zero(t, env.run(t.Context(), []string{"sessions", "ls", "--json"}, &stdout, &stderr), stderr.String())
 				var list []map[string]any
 				require.NoError(t, json.Unmarshal(stdout.Bytes(), &list))
 				require.Len(t, list, 3)
 				stdout.Reset()
-				require.Zero(t, runContext(t.Context(), []string{"sessions", "show", "short/id"}, &stdout, &stderr), stderr.String())
+				require.Zero(t, env.run(t.Context(), []string{"sessions", "show", "short/id"}, &stdout, &stderr), stderr.String())
 				want, err := reference.Get(t.Context(), "short/id")
 				require.NoError(t, err)
 				require.JSONEq(t, string(want), stdout.String())
@@ -95,7 +96,9 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 }
 
 func TestSessionsShowFindsASessionByItsKey(t *testing.T) {
-	sessions, err := app.OpenStore(t.Context(), apptest.Settle(t, nil), nil, nil, nil)
+	t.Parallel()
+	env := settle(t, nil)
+	sessions, err := app.OpenStore(t.Context(), env.config(t), nil, nil, nil)
 	require.NoError(t, err)
 	const key = "agent:main:telegram:direct:7"
 	for n, id := range []string{"older", "newer"} {
@@ -104,7 +107,7 @@ func TestSessionsShowFindsASessionByItsKey(t *testing.T) {
 		require.NoError(t, sessions.Apply(t.Context(), one(f)))
 		// The list has the session that changed last first, by the time of its file.
 		changed := time.Now().Add(time.Duration(n-2) * time.Hour)
-		require.NoError(t, os.Chtimes(filepath.Join(os.Getenv("HINT_DATA_DIR"), "sessions", id+".json"), changed, changed))
+		require.NoError(t, os.Chtimes(filepath.Join(env["HINT_DATA_DIR"], "sessions", id+".json"), changed, changed))
 	}
 	for _, row := range []struct {
 		name, id string
@@ -117,7 +120,7 @@ func TestSessionsShowFindsASessionByItsKey(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, row.code, runContext(t.Context(), []string{"sessions", "show", row.id}, &stdout, &stderr), stderr.String())
+			require.Equal(t, row.code, env.run(t.Context(), []string{"sessions", "show", row.id}, &stdout, &stderr), stderr.String())
 			require.Contains(t, stdout.String(), row.shows)
 			if row.code != exitOK {
 				require.Contains(t, stderr.String(), `no session "agent:main:telegram:direct:8"`)
@@ -127,21 +130,25 @@ func TestSessionsShowFindsASessionByItsKey(t *testing.T) {
 }
 
 func TestListsShowNoControlCharacters(t *testing.T) {
-	sessions, err := app.OpenStore(t.Context(), apptest.Settle(t, nil), nil, nil, nil)
+	t.Parallel()
+	env := settle(t, nil)
+	sessions, err := app.OpenStore(t.Context(), env.config(t), nil, nil, nil)
 	require.NoError(t, err)
 	f := storetest.Begin("\x1b[2Js\n1", "r", 0)
 	f.AgentID = "main\n\x1b]0;mine\a"
 	f.Begin.Input = "hello\x1b[31m\u202ethere"
 	require.NoError(t, sessions.Apply(t.Context(), one(f)))
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, runContext(t.Context(), []string{"sessions", "ls"}, &stdout, &stderr), stderr.String())
+	require.Zero(t, env.run(t.Context(), []string{"sessions", "ls"}, &stdout, &stderr), stderr.String())
 	require.Equal(t, 2, strings.Count(stdout.String(), "\n"), "a head and a session: %q", stdout.String())
 	require.Equal(t, -1, strings.IndexFunc(stdout.String(), func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }), "%q", stdout.String())
 	require.Contains(t, stdout.String(), "hello")
 }
 
 func TestExportReportsUnwrittenSessions(t *testing.T) {
-	cfg := apptest.Settle(t, nil)
+	t.Parallel()
+	env := settle(t, nil)
+	cfg := env.config(t)
 	sessions, err := app.OpenStore(t.Context(), cfg, nil, nil, nil)
 	require.NoError(t, err)
 	require.NoError(t, sessions.Apply(t.Context(), one(storetest.Begin("good", "r", 0))))
@@ -149,13 +156,13 @@ func TestExportReportsUnwrittenSessions(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "taken.json", "by a directory"), 0o700))
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitFailed, runContext(t.Context(), []string{"sessions", "export", dir}, &stdout, &stderr))
+	require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "export", dir}, &stdout, &stderr))
 	require.Equal(t, "wrote 1 session to "+dir+", 0 of them with a history\n", stdout.String())
 	require.Contains(t, stderr.String(), "taken.json")
 	require.Contains(t, stderr.String(), "not written: 1 session")
 	require.FileExists(t, filepath.Join(dir, "good.json"))
 
 	stderr.Reset()
-	require.Equal(t, exitFailed, runContext(t.Context(), []string{"sessions", "export", cfg.Store.SessionsDir}, &stdout, &stderr))
+	require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "export", cfg.Store.SessionsDir}, &stdout, &stderr))
 	require.Contains(t, stderr.String(), "is the session directory itself")
 }

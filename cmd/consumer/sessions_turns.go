@@ -29,7 +29,7 @@ type sessionsTurnsCmd struct {
 func (sessionsTurnsCmd) Help() string {
 	return `Prints the turns of all sessions, those of the history files too, the newest last.
 
---jsonl prints {"text", "intent", "session", "runId", "confidence", "source", "ts"} and, where there is one, "history": the message and the conversation as the classifier read them. "ts" is in Unix milliseconds. "intent" is OTHER when nothing was said: the fallback was chosen, there was no answer, or its confidence is below HINT_MIN_CONFIDENCE; the classifier's choice is then in "answered". Correct the intents, and measure with consumer eval --data. Turns without text are left out.
+--jsonl prints {"text", "intent", "session", "runId", "confidence", "source", "runnerUp", "runnerUpConfidence", "ts"} and, where there is one, "history": the message and the conversation as the classifier read them. "ts" is in Unix milliseconds. The runner-up is the likeliest other intent by the local classifier. "intent" is OTHER when nothing was said: the fallback was chosen, there was no answer, or its confidence is below HINT_MIN_CONFIDENCE; the classifier's choice is then in "answered". Correct the intents, and measure with consumer eval --data. Turns without text are left out.
 
 Feedback labels a turn: "feedback" is {"verdict", "intent", "by", "at"}, and where it names an intent that one is the line's "intent". Of a turn that was marked wrong without saying what would have been right, only that is known, so --jsonl leaves it out and counts it; --feedback wrong lists such turns, and consumer feedback RUN wrong --intent ID completes them.`
 }
@@ -127,9 +127,12 @@ func printTurns(inv *invocation, turns []record.Turn) error {
 		return err
 	}
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "BEGAN\tSESSION\tRUN\tINTENT\tCONFIDENCE\tSOURCE\tFEEDBACK\tINPUT")
+	_, _ = fmt.Fprintln(w, "BEGAN\tSESSION\tRUN\tINTENT\tCONFIDENCE\tRUNNER-UP\tSOURCE\tFEEDBACK\tINPUT")
 	for _, t := range turns {
-		intent, confidence, feedback := t.Intent, "-", "-"
+		intent, confidence, second, feedback := t.Intent, "-", "-", "-"
+		if t.RunnerUp != "" {
+			second = fmt.Sprintf("%s %.2f", text.OneLine(t.RunnerUp, 44), t.RunnerUpConfidence)
+		}
 		if t.Answered != "" {
 			intent += " (" + t.Answered + ")"
 		}
@@ -139,8 +142,8 @@ func printTurns(inv *invocation, turns []record.Turn) error {
 		if t.Feedback != nil {
 			feedback = verdictOf(t.Feedback.Verdict, t.Feedback.Intent)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(t.TS).Local().Format(time.DateTime),
-			text.OneLine(t.Session, 44), text.OneLine(t.RunID, 44), text.OneLine(intent, 60), confidence, cmp.Or(t.Source, "-"), text.OneLine(feedback, 80), text.OneLine(t.Text, 50))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(t.TS).Local().Format(time.DateTime),
+			text.OneLine(t.Session, 44), text.OneLine(t.RunID, 44), text.OneLine(intent, 60), confidence, second, cmp.Or(t.Source, "-"), text.OneLine(feedback, 80), text.OneLine(t.Text, 50))
 	}
 	return w.Flush()
 }

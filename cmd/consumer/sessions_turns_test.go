@@ -13,7 +13,6 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
@@ -39,22 +38,27 @@ func resultOf(intent string, confidence float64) *payload.Classification {
 }
 
 func TestSessionsTurns(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"file", "kv"} {
-		t.Run(kind, func(t *testing.T) { sessionsTurns(t, kind) })
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			sessionsTurns(t, kind)
+		})
 	}
 }
 
 func sessionsTurns(t *testing.T, kind string) {
 	t.Helper()
 	// One turn in a document, the others in its history.
-	cfg := apptest.Settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "0"})
+	env := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "0"})
+	cfg := env.config(t)
 	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	require.NoError(t, err)
 	now := time.Now()
 	ago := func(hours int) time.Time { return now.Add(-time.Duration(hours) * time.Hour) }
 	for _, f := range []store.Fact{
 		besides(turnAt("b", "sure", "memories, and what is my <balance> & why", ago(90), resultOf("MONEY", 0.9)), "what is my <balance> & why"),
-		turnAt("a", "unsure", "will it\nrain", ago(70), resultOf("WEATHER", 0.45)),
+		turnAt("a", "unsure", "will it\nrain", ago(70), withRunnerUp(resultOf("WEATHER", 0.45), "MONEY", 0.3)),
 		turnAt("a", "fallback", "xqzv", ago(50), resultOf("OTHER", 0.8)),
 		turnAt("b", "medium", "transfer it", ago(30), resultOf("MONEY", 0.6)),
 		turnAt("b", "silent", "hello", ago(20), nil),
@@ -83,7 +87,7 @@ func sessionsTurns(t *testing.T, kind string) {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			args := append([]string{"sessions", "turns"}, row.args...)
-			require.Zero(t, runContext(t.Context(), append(args, "--jsonl"), &stdout, &stderr), stderr.String())
+			require.Zero(t, env.run(t.Context(), append(args, "--jsonl"), &stdout, &stderr), stderr.String())
 			var runs []string
 			for raw := range strings.Lines(stdout.String()) {
 				var line record.Turn
@@ -97,7 +101,7 @@ func sessionsTurns(t *testing.T, kind string) {
 				require.Len(t, lines, len(row.want))
 			}
 			stdout.Reset()
-			require.Zero(t, runContext(t.Context(), args, &stdout, &stderr), stderr.String())
+			require.Zero(t, env.run(t.Context(), args, &stdout, &stderr), stderr.String())
 			if len(row.want) == 0 {
 				require.Empty(t, stdout.String())
 				require.Contains(t, stderr.String(), "no such turns")
@@ -108,17 +112,26 @@ func sessionsTurns(t *testing.T, kind string) {
 	}
 
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, runContext(t.Context(), []string{"sessions", "turns", "--jsonl"}, &stdout, &stderr))
+	require.Zero(t, env.run(t.Context(), []string{"sessions", "turns", "--jsonl"}, &stdout, &stderr))
 	require.Contains(t, stderr.String(), "left out: 1 turn without text")
 	lines := strings.Split(stdout.String(), "\n")
 	require.JSONEq(t, `{"text":"what is my <balance> & why","intent":"MONEY","history":[{"role":"user","text":"earlier"}],"session":"b","runId":"sure",
 		"confidence":0.9,"source":"local","ts":`+jsonOf(t, ago(90).UnixMilli())+`}`, lines[0])
 	require.JSONEq(t, `{"text":"will it rain","intent":"OTHER","answered":"WEATHER","history":[{"role":"user","text":"earlier"}],"session":"a","runId":"unsure",
-		"confidence":0.45,"source":"local","ts":`+jsonOf(t, ago(70).UnixMilli())+`}`, lines[1])
+		"confidence":0.45,"source":"local","runnerUp":"MONEY","runnerUpConfidence":0.3,"ts":`+jsonOf(t, ago(70).UnixMilli())+`}`, lines[1])
+	stdout.Reset()
+	require.Zero(t, env.run(t.Context(), []string{"sessions", "turns"}, &stdout, &stderr))
+	require.Regexp(t, `(?m)^BEGAN +SESSION +RUN +INTENT +CONFIDENCE +RUNNER-UP +SOURCE`, stdout.String())
+	require.Regexp(t, `unsure +OTHER \(WEATHER\) +0\.45 +MONEY 0\.30 +local`, stdout.String())
 	var silent map[string]any
 	require.NoError(t, json.Unmarshal([]byte(lines[4]), &silent))
 	require.Equal(t, "OTHER", silent["intent"])
 	require.NotContains(t, silent, "confidence")
+}
+
+func withRunnerUp(r *payload.Classification, intent string, confidence float64) *payload.Classification {
+	r.RunnerUp, r.RunnerUpConfidence = intent, confidence
+	return r
 }
 
 func jsonOf(t *testing.T, v any) string {
@@ -129,7 +142,8 @@ func jsonOf(t *testing.T, v any) string {
 }
 
 func TestSessionsTurnsRefuses(t *testing.T) {
-	apptest.Settle(t, nil)
+	t.Parallel()
+	env := settle(t, nil)
 	for _, row := range []struct{ name, args string }{
 		{"a confidence above 1", "--below 80"},
 		{"no confidence", "--below low"},
@@ -139,14 +153,16 @@ func TestSessionsTurnsRefuses(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			require.Equal(t, exitUsage, runContext(t.Context(), append([]string{"sessions", "turns"}, strings.Fields(row.args)...), &stdout, &stderr), stdout.String())
+			require.Equal(t, exitUsage, env.run(t.Context(), append([]string{"sessions", "turns"}, strings.Fields(row.args)...), &stdout, &stderr), stdout.String())
 		})
 	}
 }
 
 // The newest line of a run counts, and the document's counts more.
 func TestSessionsTurnsShowsARunOnce(t *testing.T) {
-	cfg := apptest.Settle(t, map[string]string{"HINT_HISTORY_LIMIT": "0"})
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_HISTORY_LIMIT": "0"})
+	cfg := env.config(t)
 	sessions, err := app.OpenStore(t.Context(), cfg, nil, nil, nil)
 	require.NoError(t, err)
 	for _, run := range []string{"r1", "r2", "r3"} {
@@ -162,6 +178,6 @@ func TestSessionsTurnsShowsARunOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, append(append(data, d.Current...), '\n'), 0o600))
 	var stdout, stderr bytes.Buffer
-	require.Zero(t, runContext(t.Context(), []string{"sessions", "turns", "--jsonl"}, &stdout, &stderr), stderr.String())
+	require.Zero(t, env.run(t.Context(), []string{"sessions", "turns", "--jsonl"}, &stdout, &stderr), stderr.String())
 	require.Equal(t, 3, strings.Count(stdout.String(), "\n"), stdout.String())
 }

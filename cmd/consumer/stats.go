@@ -24,7 +24,7 @@ type statsCmd struct {
 func (statsCmd) Help() string {
 	return `Counts the recorded turns, in all and per intent (the classifier's choice, also where nothing was said), source, agent and day (in HINT_USER_TIMEZONE).
 
-CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session knew the hint. HELD OUT: the session gets no hints (HINT_HOLDOUT). CORRECTED: marked wrong (consumer feedback). ERRORS: turns that failed. MEDIAN, P95: from start to end. MODEL CALLS: models asked up to the answer. TOKENS: those of the answers, in/out. SKILLS: named by hints/of these, read by the turn. Turns from before these figures were recorded count as 0; consumer sessions rebuild adds why there was no hint, as far as the stream goes back.
+CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session knew the hint. HELD OUT: the session gets no hints (HINT_HOLDOUT). CORRECTED: marked wrong (consumer feedback). ERRORS: turns that failed. MEDIAN, P95: from start to end. MODEL CALLS: of language models, for the intent and the hint's text, and of a provider's embedding model, with those that failed. TOKENS: those of all of them, in/out. SKILLS: named by hints/of these, read by the turn. Turns from before these figures were recorded count as 0; consumer sessions rebuild adds why there was no hint, as far as the stream goes back.
 
 --effect shows how much tool calls, failed tool calls, corrections (a turn marked wrong, or a next message such as "no, I meant …") and durations per turn differ with hints, with 95 % intervals. It compares turns in which a hint was said, known or held out, of sessions that were on one side from their first turn on; with --since, of sessions that began since then. Where there are fewer than ` + strconv.Itoa(record.MinSessions) + ` sessions on a side, it says so instead. One interval in twenty misses the truth: of many intents, some differ by chance. HINT_HOLDOUT must have been set, best unchanged, for the whole time.`
 }
@@ -99,15 +99,23 @@ func writeTallies(to io.Writer, group string, tallies []record.Tally, total reco
 		if t.Confidence != nil {
 			confidence = fmt.Sprintf("%.2f", *t.Confidence)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%d\t%d/%d\t%d/%d\n", name, t.Turns, share(t.Share), confidence,
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%d/%d\t%d/%d\n", name, t.Turns, share(t.Share), confidence,
 			t.Low, t.Unchanged, t.HeldOut, t.Corrected, t.Errors, t.ToolCalls, t.FailedToolCalls,
-			lasted(t.Duration, t.Duration.MedianMs), lasted(t.Duration, t.Duration.P95Ms), t.ModelCalls, t.Tokens.In, t.Tokens.Out, t.SkillsHinted, t.SkillsUsed)
+			lasted(t.Duration, t.Duration.MedianMs), lasted(t.Duration, t.Duration.P95Ms), modelCalls(t), t.Tokens.In, t.Tokens.Out, t.SkillsHinted, t.SkillsUsed)
 	}
 	for i := range tallies {
 		line(text.OneLine(cmp.Or(tallies[i].Name, "-"), 60), &tallies[i])
 	}
 	line("all", &total)
 	return w.Flush()
+}
+
+// modelCalls prints the calls of models, and how many of them failed.
+func modelCalls(t *record.Tally) string {
+	if t.FailedModelCalls == 0 {
+		return strconv.Itoa(t.ModelCalls)
+	}
+	return fmt.Sprintf("%d (%d failed)", t.ModelCalls, t.FailedModelCalls)
 }
 
 func writeSkills(to io.Writer, skills []record.SkillCount) error {

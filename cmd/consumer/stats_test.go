@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app/apptest"
 	"intenthint/internal/golden"
 	"intenthint/payload"
 	"intenthint/record"
@@ -20,15 +19,20 @@ import (
 )
 
 func TestStatsOfAStore(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"file", "kv"} {
-		t.Run(kind, func(t *testing.T) { statsOfAStore(t, kind) })
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			statsOfAStore(t, kind)
+		})
 	}
 }
 
 func statsOfAStore(t *testing.T, kind string) {
 	t.Helper()
 	// All but a session's newest turn are outside its document.
-	cfg := apptest.Settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "0", "HINT_USER_TIMEZONE": "Asia/Taipei"})
+	env := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "0", "HINT_USER_TIMEZONE": "Asia/Taipei"})
+	cfg := env.config(t)
 	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	require.NoError(t, err)
 	at := time.Now().Add(-72 * time.Hour)
@@ -50,7 +54,7 @@ func statsOfAStore(t *testing.T, kind string) {
 
 	show := func(to any, args ...string) string {
 		var stdout, stderr bytes.Buffer
-		require.Zero(t, runContext(t.Context(), append([]string{"stats"}, args...), &stdout, &stderr), stderr.String())
+		require.Zero(t, env.run(t.Context(), append([]string{"stats"}, args...), &stdout, &stderr), stderr.String())
 		if to != nil {
 			require.NoError(t, json.Unmarshal(stdout.Bytes(), to))
 		}
@@ -87,6 +91,7 @@ func statTurn(i int) (store.Summary, *store.Turn) {
 	switch i % 6 {
 	case 5:
 		t.Intent.Skip = "deadline"
+		t.ModelUse = []store.AskedModels{{ModelUse: payload.ModelUse{Calls: 2, Failed: 2, Tokens: payload.Tokens{In: 900}}}}
 	case 4:
 		t.Intent.Result, t.Intent.Skip = resultOf("OTHER", 0.3), "low_confidence"
 	case 3:
@@ -112,6 +117,7 @@ func statTurn(i int) (store.Summary, *store.Turn) {
 }
 
 func TestStatsTables(t *testing.T) {
+	t.Parallel()
 	stats := record.NewStats(record.StatsOptions{MinConfidence: 0.5})
 	effect := record.NewEffect(record.EffectOptions{Rounds: 200})
 	for i := range 720 {
@@ -130,6 +136,7 @@ func TestStatsTables(t *testing.T) {
 }
 
 func TestVerdicts(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name              string
 		d                 record.Contrast
@@ -149,12 +156,14 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestDifferencesHaveASign(t *testing.T) {
+	t.Parallel()
 	for want, v := range map[string]float64{"+0.500": 0.5, "-0.500": -0.5, "0.000": -0.0001} {
 		require.Equal(t, want, signed(decimals, v))
 	}
 }
 
 func TestAnEffectOfNoHoldoutSaysWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	var out strings.Builder
 	require.NoError(t, writeEffect(&out, &record.EffectReport{Outside: 7}))
 	require.Contains(t, out.String(), "7 from a time without a holdout (HINT_HOLDOUT)")

@@ -14,6 +14,7 @@ import (
 )
 
 func TestPrintPlan(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	printPlan(&out, []bus.Target{
 		{Kind: bus.KindStream, Name: "OPENCLAW_EVENTS", Differences: []bus.Difference{
@@ -28,6 +29,7 @@ func TestPrintPlan(t *testing.T) {
 }
 
 func TestConfirm(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		name, typed string
 		yes         bool
@@ -58,12 +60,13 @@ func TestConfirm(t *testing.T) {
 // The revisions that a process cached of a deleted bucket are not those of the
 // one that an operator makes in its place.
 func TestApplyCreatesTheSameSessionBucketAsAStart(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	began := time.Now()
-	t.Setenv("HINT_NATS_URL", s.Bus.URL())
-	t.Setenv("HINT_STORE", "kv")
+	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
+	env["HINT_STORE"] = "kv"
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, exitOK, runContext(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
+	require.Equal(t, exitOK, env.run(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "created bucket OPENCLAW_EVENTS_SESSIONS\n")
 	stream, err := s.Bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
 	require.NoError(t, err)

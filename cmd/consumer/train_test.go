@@ -12,12 +12,13 @@ import (
 )
 
 func TestClassifyAndEvalWithAnEmbeddingModel(t *testing.T) {
+	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
-	apptest.Settle(t, settings)
+	env := settle(t, settings)
 	run := func(args ...string) (stdout, stderr string) {
 		t.Helper()
 		var out, errs apptest.Buffer
-		require.Zero(t, runContext(t.Context(), args, &out, &errs), errs.String())
+		require.Zero(t, env.run(t.Context(), args, &out, &errs), errs.String())
 		return out.String(), errs.String()
 	}
 	stdout, stderr := run("classify", "--json", "my quassel")
@@ -38,14 +39,12 @@ func TestClassifyAndEvalWithAnEmbeddingModel(t *testing.T) {
 	require.InDelta(t, 1, fields["accuracy"], 0)
 	require.InDelta(t, 1, fields["accuracyForced"], 0)
 
-	settings["HINT_EMBEDDING_MODEL"] = ""
-	apptest.Settle(t, settings)
+	env["HINT_EMBEDDING_MODEL"] = ""
 	stdout, _ = run("eval", "--data", data, "--json")
 	require.NoError(t, json.Unmarshal([]byte(stdout), &fields))
 	require.Less(t, fields["accuracy"], 1.0, "words alone do not tell")
 
-	settings["HINT_EMBEDDING_MODEL"] = "mock/another"
-	apptest.Settle(t, settings)
+	env["HINT_EMBEDDING_MODEL"] = "mock/another"
 	model.Always(providertest.Answer{Status: 500, Message: "down"})
 	stdout, stderr = run("classify", "will it rain tomorrow")
 	require.Contains(t, stdout, "WEATHER")

@@ -49,6 +49,7 @@ func decided(t *testing.T, shared *state.Store, lines ...string) {
 }
 
 func TestTriageStats(t *testing.T) {
+	t.Parallel()
 	s, shared := withGate(t, `{"enabled":true}`)
 	code, stdout, stderr := s.command("triage", "stats")
 	require.Zero(t, code, stderr)
@@ -107,6 +108,7 @@ func TestTriageStats(t *testing.T) {
 }
 
 func TestTriageFeedback(t *testing.T) {
+	t.Parallel()
 	s, shared := withGate(t, `{"enabled":true}`)
 	decided(t, shared, tools+" 7 skip model")
 	for _, row := range []struct {
@@ -152,6 +154,7 @@ func TestTriageFeedback(t *testing.T) {
 // A message goes through the gate of a running consumer, is marked on the command
 // line, and is an example and a figure then.
 func TestTriageFromAMessageToAnExample(t *testing.T) {
+	t.Parallel()
 	gateModel := providertest.New(t)
 	gateModel.Always(providertest.Answer{Text: "SKIP"})
 	s := start(t, map[string]string{
@@ -187,6 +190,7 @@ func TestTriageFromAMessageToAnExample(t *testing.T) {
 }
 
 func TestTriageExamples(t *testing.T) {
+	t.Parallel()
 	s, shared := withGate(t, `{"enabled":true}`)
 	code, _, stderr := s.command("triage", "examples", "ls")
 	require.Zero(t, code, stderr)
@@ -243,6 +247,7 @@ func TestTriageExamples(t *testing.T) {
 }
 
 func TestTriageCommandsSayThatTheGateIsOff(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	for _, args := range []string{"try g text", "stats", "stats --json", "feedback g m skip", "examples ls", "examples rm g m"} {
 		t.Run(args, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestTriageTry(t *testing.T) {
+	t.Parallel()
 	gateModel := providertest.New(t)
 	gateModel.Always(providertest.Answer{Text: "SKIP, they talk among themselves"})
 	providers := fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, gateModel.OpenAIURL())
@@ -40,7 +41,7 @@ func TestTriageTry(t *testing.T) {
 		{"a group that is not quiet", `{"enabled":true,"quiet":{"messages":1}}`, []string{roof, "hello"}, tried{Decision: "respond", Reason: "model"}, "there is no model to ask"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			t.Setenv("HINT_TRIAGE", row.settings)
+			s.env["HINT_TRIAGE"] = row.settings
 			code, stdout, stderr := s.command(append([]string{"triage", "try", "--json"}, row.args...)...)
 			require.Zero(t, code, stderr)
 			var got tried
@@ -57,8 +58,8 @@ func TestTriageTry(t *testing.T) {
 	}
 	require.Empty(t, gateModel.Requests())
 
-	t.Setenv("HINT_PROVIDERS", providers)
-	t.Setenv("HINT_TRIAGE", `{"enabled":true,"triageModel":"mock/small","historyCount":5}`)
+	s.env["HINT_PROVIDERS"] = providers
+	s.env["HINT_TRIAGE"] = `{"enabled":true,"triageModel":"mock/small","historyCount":5}`
 	t.Run("the model", func(t *testing.T) {
 		code, stdout, stderr := s.command("triage", "try", "--json", "--sender", "ada", roof, "has", "anybody seen it?")
 		require.Zero(t, code, stderr)
@@ -79,7 +80,7 @@ func TestTriageTry(t *testing.T) {
 		require.NotContains(t, stdout, "\x1b")
 	})
 	t.Run("the model by a score", func(t *testing.T) {
-		t.Setenv("HINT_TRIAGE", `{"enabled":true,"triageModel":"mock/small","useConfidenceScores":true,"confidenceThreshold":7}`)
+		s := &system{s.System, t, s.env.with("HINT_TRIAGE", `{"enabled":true,"triageModel":"mock/small","useConfidenceScores":true,"confidenceThreshold":7}`)}
 		gateModel.Always(providertest.Answer{Text: "6"})
 		code, stdout, stderr := s.command("triage", "try", roof, "has anybody seen it?")
 		require.Zero(t, code, stderr)

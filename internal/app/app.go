@@ -5,6 +5,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,8 @@ type Options struct {
 	Level *slog.LevelVar
 	// Ready, if set, is called by [App.Run] once requests are answered.
 	Ready func()
+	// LostCheck is the pause between looks for lost sessions; 0 for 5 s.
+	LostCheck time.Duration
 }
 
 // App is one consumer process. The steps of [App.Start] fill it in.
@@ -125,7 +128,7 @@ func (a *App) Start(ctx context.Context) error {
 		}
 	}
 	a.work.Go(func() { a.live.watch(ctx) })
-	a.work.Go(func() { a.rebuilding.watch(ctx, a.sessions) })
+	a.work.Go(func() { a.rebuilding.watch(ctx, a.sessions, cmp.Or(a.opts.LostCheck, rebuildCheck)) })
 	a.work.Go(func() { events.WatchStreams(ctx, a.events.JS, a.layout, a.metrics.events) })
 	a.work.Go(func() { a.metrics.countSessions(ctx, a.sessions, a.log) })
 	a.work.Go(func() { sweep(ctx, a.sessions, a.cfg.Store.Retention, a.log) })

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -34,6 +33,7 @@ func builtin(t *testing.T) map[string]string {
 }
 
 func TestTheBuiltInEncoderHelps(t *testing.T) {
+	t.Parallel()
 	settings := builtin(t)
 	cfg := apptest.Settle(t, settings)
 	catalog, _, err := app.LoadCatalog(cfg.IntentsDir, quiet)
@@ -74,6 +74,7 @@ func TestTheBuiltInEncoderHelps(t *testing.T) {
 }
 
 func TestTheBuiltInEncoderWithoutEnglishIntents(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	text := "---\ntriggers:\n  - 使用者想知道天氣\nexamples:\n  - 明天會下雨嗎\n  - 今天冷不冷\n---\n簡短。\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "weather.md"), []byte(text), 0o600))
@@ -86,6 +87,7 @@ func TestTheBuiltInEncoderWithoutEnglishIntents(t *testing.T) {
 }
 
 func TestASystemWithTheBuiltInEncoder(t *testing.T) {
+	t.Parallel()
 	s := start(t, builtin(t))
 	learnt(s, 1)
 	require.Contains(t, s.Log.String(), "embedding builtin")
@@ -114,13 +116,16 @@ func BenchmarkBothKindsOfMessage(b *testing.B) {
 	require.NoError(b, err)
 	for _, bench := range []struct{ name, text, source string }{
 		{"certain", "can you remind me to water the plants tomorrow at nine?", "local"},
-		{"encoder", "the gizmo at the far end wants some love and care %d", "embedding"},
-		{"remembered", "the gizmo at the far end wants some love and care", "embedding"},
+		{"encoder", "do i need my umbrella when i go out", "embedding"},
+		{"remembered", "do i need my umbrella when i go out", "embedding"},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				text := strings.ReplaceAll(bench.text, "%d", strconv.Itoa(i))
+				text := bench.text
+				if bench.name == "encoder" {
+					text = punctuated(text, i)
+				}
 				got, err := classifier.Classify(b.Context(), classify.Input{Catalog: catalog, Latest: text})
 				if err != nil || got.Source != bench.source {
 					b.Fatal(got, err)
@@ -128,4 +133,18 @@ func BenchmarkBothKindsOfMessage(b *testing.B) {
 			}
 		})
 	}
+}
+
+// punctuated returns a text with punctuation by a number: to the words the same
+// text, to the encoder a new one.
+func punctuated(text string, number int) string {
+	const marks = " ,;:.!?"
+	var b strings.Builder
+	for word := range strings.FieldsSeq(text) {
+		b.WriteString(word)
+		b.WriteByte(marks[number%len(marks)])
+		b.WriteByte(' ')
+		number /= len(marks)
+	}
+	return b.String()
 }

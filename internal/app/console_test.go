@@ -35,6 +35,7 @@ func page(t *testing.T, s *system, path string, header ...string) (status int, b
 }
 
 func TestTheOverviewNamesTheParts(t *testing.T) {
+	t.Parallel()
 	s := start(t, map[string]string{"HINT_HTTP_ADDR": "127.0.0.1:0", "HINT_TRIAGE": `{"enabled":true}`})
 	status, body := page(t, s, "/")
 	require.Equal(t, http.StatusOK, status)
@@ -59,6 +60,7 @@ func TestTheOverviewNamesTheParts(t *testing.T) {
 }
 
 func TestPagesNeedTheTokenThatIsSet(t *testing.T) {
+	t.Parallel()
 	s := start(t, map[string]string{"HINT_HTTP_ADDR": "127.0.0.1:0", "HINT_HTTP_TOKEN": "open sesame"})
 	status, _ := page(t, s, "/")
 	require.Equal(t, http.StatusUnauthorized, status)

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -40,7 +41,25 @@ func requireHint(s *system, text, intent, source, model string) {
 	require.Equal(s.t, []string{intent, source, model}, []string{i, so, m}, text)
 }
 
+// usesOf are what all turns with an input asked of models.
+func usesOf(s *system, input string) (out []any) {
+	for _, raw := range s.Files() {
+		var document struct {
+			Current map[string]any
+			History []map[string]any
+		}
+		require.NoError(s.t, json.Unmarshal(raw, &document))
+		for _, turn := range append(document.History, document.Current) {
+			if use, ok := turn["modelUse"].([]any); ok && turn["input"] == input {
+				out = append(out, use...)
+			}
+		}
+	}
+	return out
+}
+
 func TestEmbeddingModelHelps(t *testing.T) {
+	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	s := start(t, settings)
 	learnt(s, 1)
@@ -52,6 +71,20 @@ func TestEmbeddingModelHelps(t *testing.T) {
 	before := model.Count()
 	requireHint(s, "tolmi brelk", "MONEY", "embedding", "mock/embed")
 	require.Equal(t, before, model.Count(), "the text is remembered")
+	var uses []any
+	s.Eventually("the turns tell what they asked of the embedding model", func() bool {
+		uses = nil
+		for _, text := range []string{"my quassel", "tolmi brelk"} {
+			uses = append(uses, usesOf(s, text)...)
+		}
+		return len(uses) == 2
+	})
+	for _, use := range uses {
+		u, _ := use.(map[string]any)
+		require.EqualValues(t, 1, u["calls"])
+		require.Positive(t, u["in"])
+		require.NotContains(t, u, "failed")
+	}
 	require.Contains(t, s.Log.String(), "embedding mock/embed")
 
 	t.Run("an outage", func(*testing.T) {
@@ -78,6 +111,7 @@ func TestEmbeddingModelHelps(t *testing.T) {
 }
 
 func TestAHangingEmbeddingModelCostsNoHint(t *testing.T) {
+	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	s := start(t, settings)
 	learnt(s, 1)
@@ -88,6 +122,7 @@ func TestAHangingEmbeddingModelCostsNoHint(t *testing.T) {
 }
 
 func TestEmbeddingModelRetryAfterIsRespected(t *testing.T) {
+	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	s := start(t, settings)
 	learnt(s, 1)
@@ -100,6 +135,7 @@ func TestEmbeddingModelRetryAfterIsRespected(t *testing.T) {
 }
 
 func TestEmbeddingModelDownAtTheStart(t *testing.T) {
+	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	model.Always(providertest.Answer{Status: http.StatusServiceUnavailable, Message: "starting", Header: http.Header{"Retry-After-Ms": {"1"}}})
 	s := start(t, settings)
@@ -111,15 +147,17 @@ func TestEmbeddingModelDownAtTheStart(t *testing.T) {
 }
 
 func TestEmbeddingModelWithoutAKey(t *testing.T) {
+	t.Parallel()
 	_, settings := apptest.EmbeddingModel(t)
 	settings["HINT_EMBEDDING_MODEL"] = "openai/text-embedding-3-small"
-	settings["OPENAI_API_KEY"] = ""
+	settings["HINT_PROVIDERS"] = `{"openai":{"apiKeyEnv":"A_VARIABLE_THAT_IS_NOT_SET"}}`
 	s := start(t, settings)
 	requireHint(s, "will it rain today", "WEATHER", "local", "")
 	require.NotContains(t, s.Log.String(), "embedding model failed", "warned of when the configuration was read")
 }
 
 func TestAnEditFetchesOnlyNewVectors(t *testing.T) {
+	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	s := start(t, settings)
 	learnt(s, 1)
@@ -135,6 +173,7 @@ func TestAnEditFetchesOnlyNewVectors(t *testing.T) {
 }
 
 func TestTheEmbeddingModelCanBeConfiguredLater(t *testing.T) {
+	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	file := filepath.Join(t.TempDir(), "config.json5")
 	write := func(more string) {
@@ -165,6 +204,7 @@ func TestTheEmbeddingModelCanBeConfiguredLater(t *testing.T) {
 }
 
 func TestEmbeddingModelUnderTheOtherModes(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, mode, accept string
 		answer             providertest.Answer
@@ -180,6 +220,7 @@ func TestEmbeddingModelUnderTheOtherModes(t *testing.T) {
 		{"cascade, neither will do and the model fails", "cascade", "1", providertest.Answer{Status: 500}, "my quassel", "embedding", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			model, settings := apptest.EmbeddingModel(t)
 			maps.Copy(settings, map[string]string{"HINT_CLASSIFIER": tt.mode, "HINT_LOCAL_ACCEPT": tt.accept, "HINT_MODEL": "mock/small"})
 			s := start(t, settings)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestEveryEndsWhenItIsDone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began, calls := time.Now(), 0
 		every(t.Context(), time.Minute, func() bool { calls++; return calls == 3 })

@@ -21,6 +21,7 @@ import (
 // An event that a consumer holds while its session is forgotten is waited for, and
 // what it wrote is removed as well.
 func TestForgetWaitsForEventsThatAConsumerHolds(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	cfg := apptest.Settle(t, map[string]string{"HINT_NATS_URL": ns.ClientURL()})
 	quiet := slog.New(slog.DiscardHandler)
@@ -81,6 +82,7 @@ func TestForgetWaitsForEventsThatAConsumerHolds(t *testing.T) {
 
 // A rebuild could bring the session back from what it has read already.
 func TestForgetExcludesARebuild(t *testing.T) {
+	t.Parallel()
 	s := apptest.Start(t, nil)
 	sessions, err := app.OpenStore(t.Context(), s.Config, nil, nil, nil)
 	require.NoError(t, err)

@@ -26,6 +26,7 @@ import (
 // Whoever watches the process learns while it waits for its server that it is
 // alive and not ready.
 func TestHealthIsServedBeforeNATSIsReachable(t *testing.T) {
+	t.Parallel()
 	quiet := slog.New(slog.DiscardHandler)
 	begin := func(port int) *bus.Bus {
 		b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: port, DataDir: t.TempDir()}, Log: quiet})

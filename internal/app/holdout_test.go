@@ -15,6 +15,7 @@ import (
 // A session that is held out is classified and recorded, and other contributions
 // to its prompt are as ever. A reload changes the share, not the answer to a retry.
 func TestHoldout(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.json5")
 	replace := func(text string) {
 		t.Helper()

@@ -17,6 +17,7 @@ import (
 )
 
 func TestWhoBelongsToASystem(t *testing.T) {
+	t.Parallel()
 	file := func(id, place string) bus.System { return bus.System{ID: id, Store: "file", Place: place} }
 	kv := bus.System{ID: "k", Store: "kv"}
 	for _, row := range []struct {
@@ -47,6 +48,7 @@ func TestWhoBelongsToASystem(t *testing.T) {
 
 // A second process with another store would split sessions in two.
 func TestProcessesOfAnotherStoreDoNotStart(t *testing.T) {
+	t.Parallel()
 	first := start(t, nil)
 	for _, row := range []struct {
 		name     string
@@ -79,6 +81,7 @@ func TestProcessesOfAnotherStoreDoNotStart(t *testing.T) {
 }
 
 func TestASystemKeepsItsName(t *testing.T) {
+	t.Parallel()
 	cfg := apptest.Settle(t, nil)
 	name := func() string {
 		data, err := os.ReadFile(filepath.Join(cfg.Store.SessionsDir, ".system"))

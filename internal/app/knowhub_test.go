@@ -91,6 +91,7 @@ const (
 )
 
 func TestKnowHubOfThreeProcesses(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	shared := t.TempDir()
 	systems := []*apptest.System{hub(t, ns, shared, hubOn), hub(t, ns, shared, hubOn), hub(t, ns, "", hubOn)}
@@ -114,6 +115,7 @@ func TestKnowHubOfThreeProcesses(t *testing.T) {
 }
 
 func TestKnowHubIndexThatIsLost(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	for _, tt := range []struct {
 		name string
@@ -160,6 +162,7 @@ func TestKnowHubIndexThatIsLost(t *testing.T) {
 }
 
 func TestKnowHubInFrontOfAPrompt(t *testing.T) {
+	t.Parallel()
 	s := apptest.Start(t, map[string]string{"HINT_KNOWHUB": hubOn, "HINT_REPEAT": "changed"})
 	post(t, apiOf(t, s)+"/api/submit", experienceOf("Deploy the alpha"))
 	ask := func(run, prompt, key string) string {
@@ -181,6 +184,7 @@ func TestKnowHubInFrontOfAPrompt(t *testing.T) {
 }
 
 func TestKnowHubRecallApartFromTheHint(t *testing.T) {
+	t.Parallel()
 	s := apptest.Start(t, map[string]string{"HINT_KNOWHUB": hubOn, "HINT_REPEAT": "changed"})
 	post(t, apiOf(t, s)+"/api/submit", experienceOf("Deploy the alpha"))
 	ask := func(name, run, more string) string {
@@ -206,6 +210,7 @@ func TestKnowHubRecallApartFromTheHint(t *testing.T) {
 }
 
 func TestKnowHubVerbsAreEndpoints(t *testing.T) {
+	t.Parallel()
 	s := apptest.Start(t, map[string]string{"HINT_KNOWHUB": hubOn})
 	msg, err := s.Gateway.Request("openclaw.knowhub.submit", []byte(experienceOf("Deploy the alpha")), time.Minute)
 	require.NoError(t, err)
@@ -216,6 +221,7 @@ func TestKnowHubVerbsAreEndpoints(t *testing.T) {
 }
 
 func TestKnowHubIsOffUnlessItIsOn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := apptest.Start(t, map[string]string{"HINT_DATA_DIR": dir})
 	_, err := s.Gateway.Request("openclaw.knowhub.search", []byte(`{"q": "x"}`), time.Minute)
@@ -228,6 +234,7 @@ func TestKnowHubIsOffUnlessItIsOn(t *testing.T) {
 }
 
 func TestKnowHubTakesAFreePort(t *testing.T) {
+	t.Parallel()
 	ns := natstest.Start(t, nil)
 	a := hub(t, ns, "", hubOn)
 	addr := strings.TrimPrefix(apiOf(t, a), "http://")
@@ -237,6 +244,7 @@ func TestKnowHubTakesAFreePort(t *testing.T) {
 }
 
 func TestKnowHubExtractsFromRuns(t *testing.T) {
+	t.Parallel()
 	m := providertest.New(t)
 	m.Always(providertest.Answer{Text: `{"experiences": [{"task": "Fix a checksum error of the Go build", "resource": "go clean", "result": "Cleaning the module cache solved it", "confidence": 0.9}]}`})
 	providers, err := json.Marshal(map[string]any{"mock": map[string]string{"baseUrl": m.OpenAIURL(), "api": "openai-completions"}})

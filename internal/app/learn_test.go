@@ -69,6 +69,7 @@ func all(s *system, text, want string) bool {
 }
 
 func TestWhatAPersonSaysIsLearntByAllProcesses(t *testing.T) {
+	t.Parallel()
 	settings := learning(t, map[string]string{"HINT_DATA_DIR": t.TempDir()})
 	one := start(t, settings)
 	settings["HINT_NATS_URL"], settings["HINT_DATA_DIR"] = one.Bus.URL(), t.TempDir()
@@ -102,6 +103,7 @@ func TestWhatAPersonSaysIsLearntByAllProcesses(t *testing.T) {
 }
 
 func TestWhatWasLearntOutlivesARestartAndTheIntent(t *testing.T) {
+	t.Parallel()
 	settings := learning(t, map[string]string{"HINT_DATA_DIR": t.TempDir(), "HINT_REDACT": "off"})
 	s := start(t, settings)
 	for run, row := range map[string]struct{ text, intent string }{
@@ -141,6 +143,7 @@ func TestWhatWasLearntOutlivesARestartAndTheIntent(t *testing.T) {
 }
 
 func TestWhatAModelIsSureOfIsLearnt(t *testing.T) {
+	t.Parallel()
 	model := providertest.New(t)
 	model.Handle(func(r providertest.Request) providertest.Answer {
 		confidence := 0.9
@@ -188,6 +191,7 @@ func (s *system) learnApplied() bool {
 }
 
 func TestNothingIsLearntByDefault(t *testing.T) {
+	t.Parallel()
 	s := start(t, learning(t, map[string]string{"HINT_LEARN": ""}))
 	before := intentOf(s, newWording)
 	s.Ask(s.Prompt("s", "r", newWording), time.Minute)
@@ -209,6 +213,7 @@ func TestNothingIsLearntByDefault(t *testing.T) {
 // An embedding model is asked about every message, so its tier must learn, too; until
 // it has, the one before it serves.
 func TestTheEmbeddingTierLearns(t *testing.T) {
+	t.Parallel()
 	_, settings := apptest.EmbeddingModel(t)
 	s := start(t, learning(t, settings))
 	learnt(s, 1)

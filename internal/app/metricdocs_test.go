@@ -100,6 +100,7 @@ func (d metricDoc) unit() string {
 
 // docs/metrics.md is made by go test ./internal/app -run TestMetricsAreDocumented -update.
 func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
 	metrics := documented(t)
 	var (
 		b     strings.Builder
@@ -147,6 +148,7 @@ type alertRules struct {
 }
 
 func TestAlertsUseTheMetricsThatExist(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.FromSlash("../../deploy/prometheus/alerts.yml"))
 	require.NoError(t, err)
 	var rules alertRules
@@ -169,6 +171,7 @@ func TestAlertsUseTheMetricsThatExist(t *testing.T) {
 }
 
 func TestDashboardUsesTheMetricsThatExist(t *testing.T) {
+	t.Parallel()
 	data, err := os.ReadFile(filepath.FromSlash("../../deploy/grafana/dashboard.json"))
 	require.NoError(t, err)
 	var dashboard struct {
@@ -309,6 +312,7 @@ func balanced(expr string) error {
 }
 
 func TestCheckExpression(t *testing.T) {
+	t.Parallel()
 	metrics := documented(t)
 	for _, tt := range []struct{ name, expr, err string }{
 		{"gauge", `intenthint_ready == 0`, ""},

@@ -18,6 +18,7 @@ import (
 )
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	m := NewMetrics("v1.2.3")
 	m.reload(reloadConfig, nil)
 	m.reload(reloadConfig, errors.New("bad"))
@@ -48,6 +49,7 @@ intenthint_reloads_total{result="ok",what="intents"} 1
 }
 
 func TestMetricNamesPassTheLinter(t *testing.T) {
+	t.Parallel()
 	m := NewMetrics("test")
 	m.models.ModelCalled(model.Call{Ref: "p/m", Outcome: model.OutcomeOK, Duration: time.Second})
 	problems, err := testutil.GatherAndLint(m.Registry)
@@ -71,6 +73,7 @@ func (c *counting) Count(context.Context) (int, error) {
 }
 
 func TestSessionsAreCountedNowAndThen(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m, sessions := NewMetrics("test"), &counting{}
 		sessions.sessions.Store(3)

@@ -21,6 +21,7 @@ import (
 // TestOutageCostsAFewTurns has a model that is down, and a configuration that
 // is reloaded meanwhile.
 func TestOutageCostsAFewTurns(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.json5")
 	write := func(confidence string) {
 		require.NoError(t, os.WriteFile(file, []byte(`{minConfidence: `+confidence+`}`), 0o600))
@@ -49,8 +50,10 @@ func TestOutageCostsAFewTurns(t *testing.T) {
 
 // TestRetryAfterIsRespected asks both APIs over HTTP.
 func TestRetryAfterIsRespected(t *testing.T) {
+	t.Parallel()
 	for ref, status := range map[string]int{"mock/small": 429, "claude/small": 503} {
 		t.Run(fmt.Sprint(ref, " ", status), func(t *testing.T) {
+			t.Parallel()
 			s, model := withModel(t, map[string]string{"HINT_MODEL": ref, "HINT_CLASSIFIER": "hedged"})
 			model.Always(providertest.Answer{Status: status, Message: "busy", Header: map[string][]string{"Retry-After": {"30"}}})
 			for i := range 3 {
@@ -65,6 +68,7 @@ func TestRetryAfterIsRespected(t *testing.T) {
 
 // TestBroadcastMakesOneModelCall sends one text to many chats at once.
 func TestBroadcastMakesOneModelCall(t *testing.T) {
+	t.Parallel()
 	s, model := withModel(t, nil)
 	model.Always(providertest.Answer{Text: apptest.HintAnswer, Delay: 2 * time.Second})
 	const chats = 8
@@ -85,6 +89,7 @@ func TestBroadcastMakesOneModelCall(t *testing.T) {
 }
 
 func TestObserverShowsTheBreaker(t *testing.T) {
+	t.Parallel()
 	var log apptest.Buffer
 	metrics := app.NewMetrics("test")
 	o := app.Observer{Metrics: metrics, Log: telemetry.NewLogger(&log, "json", nil)}

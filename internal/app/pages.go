@@ -27,6 +27,12 @@ func (a *App) showSystem(ctx context.Context) {
 			defer context.AfterFunc(ctx, cancel)() // a stop does not wait for open pages
 			return a.followTurns(page, from, yield)
 		},
+		FollowMarks: func(page context.Context, from console.From, yield func(context.Context, console.Marked) error) error {
+			page, cancel := context.WithCancel(page)
+			defer cancel()
+			defer context.AfterFunc(ctx, cancel)()
+			return a.followMarks(page, from, yield)
+		},
 		Mark: func(ctx context.Context, session store.Summary, said payload.Feedback) error {
 			return PublishFeedback(ctx, a.events.JS, a.layout, FeedbackContext(session, said.RunID, ""), said)
 		},
@@ -48,6 +54,19 @@ func (a *App) followTurns(ctx context.Context, from console.From, yield func(con
 			return nil
 		}
 		return yield(ctx, console.Begun{Sequence: meta.Sequence.Stream, Pending: meta.NumPending, Entry: entry})
+	})
+}
+
+// followMarks follows what people say of turns, wherever they say it.
+func (a *App) followMarks(ctx context.Context, from console.From, yield func(context.Context, console.Marked) error) error {
+	return bus.Follow(ctx, a.events.JS, a.layout, subjects.HookFeedback, bus.From(from), func(m jetstream.Msg, _ *jetstream.MsgMetadata) error {
+		session, _, fact, err := decoder(a.live.settings()).Fact(m.Headers().Get(subjects.HeaderMsgID), m.Data())
+		if err != nil || session == "" || fact.Feedback == nil {
+			return nil //nolint:nilerr // not about a turn, or a dead letter
+		}
+		return yield(ctx, console.Marked{
+			Token: subjects.Name(session), RunID: fact.RunID, Feedback: record.Feedback{Feedback: *fact.Feedback, At: store.Timestamp(fact.TS)},
+		})
 	})
 }
 

@@ -28,7 +28,7 @@ type rebuilder struct {
 	wake     chan struct{}
 }
 
-// rebuildCheck is the interval between checks for lost sessions.
+// rebuildCheck is the usual interval between checks for lost sessions.
 const rebuildCheck = 5 * time.Second
 
 func newRebuilder(js jetstream.JetStream, layout bus.Layout, settings func() *hint.Settings, log *slog.Logger) *rebuilder {
@@ -43,9 +43,9 @@ func (r *rebuilder) lost(string) {
 	}
 }
 
-// watch rebuilds what was lost until ctx ends.
-func (r *rebuilder) watch(ctx context.Context, sessions store.Store) {
-	tick := time.NewTicker(rebuildCheck)
+// watch rebuilds what was lost until ctx ends. It looks at least so often.
+func (r *rebuilder) watch(ctx context.Context, sessions store.Store, check time.Duration) {
+	tick := time.NewTicker(check)
 	defer tick.Stop()
 	known, quiet := false, false
 	for {

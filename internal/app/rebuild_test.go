@@ -44,8 +44,10 @@ var losses = map[string]func(t *testing.T, dir string){
 }
 
 func TestRemovedSessionsAreRebuilt(t *testing.T) {
+	t.Parallel()
 	for name, lose := range losses {
 		t.Run(name+" while it runs", func(t *testing.T) {
+			t.Parallel()
 			s := start(t, nil)
 			want := s.Converse()
 			lose(t, s.Config.Store.SessionsDir)
@@ -53,6 +55,7 @@ func TestRemovedSessionsAreRebuilt(t *testing.T) {
 			require.Contains(t, s.Log.String(), "replay")
 		})
 		t.Run(name+" before a start", func(t *testing.T) {
+			t.Parallel()
 			s := start(t, nil)
 			want := s.Converse()
 			require.NoError(t, s.Stop())
@@ -64,6 +67,7 @@ func TestRemovedSessionsAreRebuilt(t *testing.T) {
 }
 
 func TestARestartWithTheSameSessionsReplaysNothing(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	want := s.Converse()
 	require.NoError(t, s.Stop())
@@ -81,11 +85,13 @@ func mapsWith(base, other map[string][]byte, name string) map[string][]byte {
 }
 
 func TestACorruptSessionFileIsRebuilt(t *testing.T) {
+	t.Parallel()
 	for name, session := range map[string]string{
 		"a token that says which session it is": "two/three",
 		"a token that was shortened":            strings.Repeat("long-", 50),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := start(t, nil)
 			turns := func() int {
 				data, _ := os.ReadFile(filepath.Join(s.Config.Store.SessionsDir, subjects.Name(session)+".json"))
@@ -108,6 +114,7 @@ func TestACorruptSessionFileIsRebuilt(t *testing.T) {
 
 // A process that found sessions lost has died before it made them again.
 func TestTheNextProcessRebuildsLostSessions(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	want := s.Converse()
 	require.NoError(t, s.Stop())
@@ -143,6 +150,7 @@ func (r *refusing) Apply(ctx context.Context, facts []store.Fact) error {
 }
 
 func TestAFailedRebuildIsRetried(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	want := s.Converse()
 	sessions, err := file.Open(t.TempDir(), store.Options{HistoryLimit: s.Config.Store.HistoryLimit})
@@ -167,6 +175,7 @@ func TestAFailedRebuildIsRetried(t *testing.T) {
 }
 
 func TestSessionsOfAnotherSystemAreNotTouched(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	want := s.Converse()
 	s.Eventually("the source", func() bool {
@@ -183,6 +192,7 @@ func TestSessionsOfAnotherSystemAreNotTouched(t *testing.T) {
 // An event that waits keeps all that were applied after it from counting as
 // applied up to there.
 func TestALostStoreIsRebuiltWhileAnEventIsPending(t *testing.T) {
+	t.Parallel()
 	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
@@ -223,6 +233,7 @@ func TestALostStoreIsRebuiltWhileAnEventIsPending(t *testing.T) {
 }
 
 func TestANewStoreIsComplete(t *testing.T) {
+	t.Parallel()
 	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()

@@ -309,7 +309,7 @@ func (l *live) watch(ctx context.Context) {
 	}
 	stop := follow(directory)
 	dir := cfg.IntentsDir
-	err := config.Watch(ctx, cfg, l.log, func(cfg *config.Config, err error) {
+	config.Watch(ctx, cfg, l.log, func(cfg *config.Config, err error) {
 		if err == nil {
 			err = l.useConfig(cfg)
 		}
@@ -328,9 +328,6 @@ func (l *live) watch(ctx context.Context) {
 		l.useCatalog(catalog)
 		stop = follow(directory)
 	})
-	if err != nil && ctx.Err() == nil {
-		l.log.Error("watching the configuration file failed", "error", err)
-	}
 	<-ctx.Done()
 	stop()
 }

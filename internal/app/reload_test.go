@@ -14,6 +14,7 @@ import (
 )
 
 func TestReloadsAreLoggedOnce(t *testing.T) {
+	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "config.json5")
 	replace := func(path, text string) {
 		t.Helper()
@@ -53,6 +54,7 @@ func TestReloadsAreLoggedOnce(t *testing.T) {
 
 // Events begin turns by the settings in force.
 func TestEventsFollowReloads(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "config.json5")
 	replace := func(text string) {
 		t.Helper()

@@ -15,6 +15,7 @@ import (
 // A hint that a session knows is not given again by any process, also after a
 // restart of all, until something may have taken it out of the conversation.
 func TestProcessesKnowWhatWasSaid(t *testing.T) {
+	t.Parallel()
 	first := start(t, map[string]string{"HINT_REPEAT": "changed", "HINT_REPEAT_AFTER": "0"})
 	turn := 0
 	skip := func(s *system) string {
@@ -62,6 +63,7 @@ func TestProcessesKnowWhatWasSaid(t *testing.T) {
 
 // A gateway tells of a request whose answer it did not get.
 func TestAHintThatDidNotArriveIsSaidAgain(t *testing.T) {
+	t.Parallel()
 	first := start(t, map[string]string{"HINT_REPEAT": "changed", "HINT_REPEAT_AFTER": "0"})
 	more := *first.Config
 	more.Bus.URLs = []string{first.Bus.URL()}

@@ -66,6 +66,7 @@ func captured(s *system, file string) (session string, replies []*nats.Msg) {
 }
 
 func TestCapturedTurns(t *testing.T) {
+	t.Parallel()
 	for _, row := range []struct {
 		file, golden string
 		hints        int
@@ -75,6 +76,7 @@ func TestCapturedTurns(t *testing.T) {
 		{"turn-model-error-retry.jsonl", "turn-model-error-retry.json", 2, "Recovered after one 500."},
 	} {
 		t.Run(row.file, func(t *testing.T) {
+			t.Parallel()
 			s, model := withModel(t, nil)
 			session, replies := captured(s, row.file)
 			require.Len(t, replies, row.hints)
@@ -106,6 +108,7 @@ func TestCapturedTurns(t *testing.T) {
 }
 
 func TestModelsThatMisbehave(t *testing.T) {
+	t.Parallel()
 	slow := providertest.Answer{Text: apptest.HintAnswer, Delay: time.Hour}
 	garbage := providertest.Answer{Text: "I would say CHAT."}
 	failing := providertest.Answer{Status: 500, Message: "upstream"}
@@ -134,11 +137,16 @@ func TestModelsThatMisbehave(t *testing.T) {
 		{"llm, below the least confidence", map[string]string{"HINT_MIN_CONFIDENCE": "0.95"}, providertest.Answer{Text: apptest.HintAnswer}, "llm", "mock/small", "low_confidence"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
 			s, model := withModel(t, row.settings)
 			model.Always(row.answer)
 			budget := time.Minute
-			if row.answer.Delay > 0 {
+			switch {
+			case row.skip == "deadline":
 				budget = 700 * time.Millisecond
+			case row.answer.Delay > 0:
+				// The local answer has a fiftieth of it: enough on a busy machine.
+				budget = 5 * time.Second
 			}
 			reply := s.Ask(s.Prompt("s1", "r1", "hello there, how are you?"), budget)
 			require.Equal(t, row.skip, reply.Header.Get(subjects.HeaderSkip))
@@ -152,6 +160,7 @@ func TestModelsThatMisbehave(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	for _, row := range []struct{ name, body, fault string }{
 		{"not JSON", `{`, "not valid JSON"},
@@ -171,9 +180,11 @@ func TestBadRequests(t *testing.T) {
 	reply := s.AskRaw(subjects.HookBeforePromptBuild, []byte(`{"hook":"before_install","event":{},"ctx":{}}`), time.Minute)
 	require.Equal(t, "{}", string(reply.Data))
 	require.Empty(t, reply.Header.Get(subjects.HeaderErrorCode))
+	require.NotEmpty(t, reply.Header.Get(subjects.HeaderElapsedMs))
 }
 
 func TestSessionIdsOfAnyKind(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	for _, id := range []string{"../../../escape", "nul\x00byte", strings.Repeat("長", 4000), ".", "a/b", "con", "*.>"} {
 		env := s.Prompt(id, "r-"+id[:1], "hello")
@@ -187,6 +198,7 @@ func TestSessionIdsOfAnyKind(t *testing.T) {
 }
 
 func TestTwoProcessesShareRunsAndSessions(t *testing.T) {
+	t.Parallel()
 	a, model := withModel(t, nil)
 	second := *a.Config
 	second.Bus.URLs = []string{a.Bus.URL()}
@@ -229,6 +241,7 @@ func TestTwoProcessesShareRunsAndSessions(t *testing.T) {
 }
 
 func TestStopAnswersWhatWasTaken(t *testing.T) {
+	t.Parallel()
 	s, model := withModel(t, map[string]string{"HINT_CLASSIFIER": "llm"})
 	model.Always(providertest.Answer{Text: apptest.HintAnswer, Delay: 300 * time.Millisecond})
 	const n = 20
@@ -258,6 +271,7 @@ func TestStopAnswersWhatWasTaken(t *testing.T) {
 }
 
 func TestNothingOfTheUserIsLoggedAboveDebug(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	s.Ask(s.Prompt("s1", "r1", "my secret word is marmalade"), time.Minute)
 	for line := range strings.Lines(s.Log.String()) {

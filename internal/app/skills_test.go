@@ -51,6 +51,7 @@ func withSkills(t *testing.T, s *system, run string) payload.Envelope {
 // A skill that a hint names is counted as used once, when the turn reads it, and the
 // session tells.
 func TestASkillOfAHintIsCountedWhenItIsRead(t *testing.T) {
+	t.Parallel()
 	address := fmt.Sprintf("127.0.0.1:%d", porttest.Free(t))
 	s := start(t, gardening(t, map[string]string{"HINT_HTTP_ADDR": address}))
 	for i := range 2 {
@@ -92,6 +93,7 @@ func TestASkillOfAHintIsCountedWhenItIsRead(t *testing.T) {
 // The writer is asked beside the local classifier. While its model is down the hint
 // has the intent's prompt.
 func TestAWriterBesideTheLocalClassifier(t *testing.T) {
+	t.Parallel()
 	model := providertest.New(t)
 	s := start(t, gardening(t, map[string]string{
 		"HINT_WRITER": "mock/small", "HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL()), "HINT_TIMEOUT_MS": "60000",

@@ -8,6 +8,8 @@ import (
 	"intenthint/model/provider/providertest"
 )
 
+func TestMain(m *testing.M) { apptest.Main(m) }
+
 // system is a whole consumer in this process and a gateway that talks to it.
 type system struct {
 	*apptest.System

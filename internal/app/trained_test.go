@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheGateIsTrainedAgainWithMarks(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	tr := newTrainer()

@@ -51,6 +51,7 @@ func withTriage(t *testing.T, triage string, settings map[string]string) (*syste
 }
 
 func TestTriage(t *testing.T) {
+	t.Parallel()
 	s, model := withTriage(t, `{"enabled":true,"historyCount":5,"examples":3}`, nil)
 	model.Always(providertest.Answer{Text: "SKIP", Finish: "length"})
 
@@ -96,6 +97,7 @@ func TestTriage(t *testing.T) {
 }
 
 func TestTheAgentsOwnMessagesAreHistory(t *testing.T) {
+	t.Parallel()
 	s, model := withTriage(t, `{"enabled":true,"historyCount":5,"quiet":{"messages":2}}`, nil)
 	model.Always(providertest.Answer{Text: "RESPOND"})
 	for i := range 3 {
@@ -117,6 +119,7 @@ func TestTheAgentsOwnMessagesAreHistory(t *testing.T) {
 }
 
 func TestWithoutTriageNobodyAnswersBeforeDispatch(t *testing.T) {
+	t.Parallel()
 	for _, triage := range []string{"", `{"enabled":false}`} {
 		s := start(t, map[string]string{"HINT_TRIAGE": triage})
 		_, err := s.Gateway.Request("openclaw.request.before_dispatch.main", []byte("{}"), time.Minute)
@@ -129,6 +132,7 @@ func TestWithoutTriageNobodyAnswersBeforeDispatch(t *testing.T) {
 }
 
 func TestTheStartMakesWhatThePlanWants(t *testing.T) {
+	t.Parallel()
 	s := start(t, map[string]string{"HINT_TRIAGE": `{"enabled":true}`})
 	layout := app.Layout(s.Config)
 	targets, err := bus.Plan(t.Context(), s.JS, layout, app.TriageBuckets(layout)...)
@@ -148,6 +152,7 @@ func TestTheStartMakesWhatThePlanWants(t *testing.T) {
 // A slow model of the gate holds up no hint: the endpoints have bounds of their
 // own.
 func TestSlowTriageDelaysNoHint(t *testing.T) {
+	t.Parallel()
 	s, model := withTriage(t, `{"enabled":true,"timeoutMs":600000}`, nil)
 	release := make(chan struct{})
 	model.Handle(func(providertest.Request) providertest.Answer {
@@ -180,6 +185,7 @@ func TestSlowTriageDelaysNoHint(t *testing.T) {
 }
 
 func TestTriageFollowsTheConfigurationFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "hint.json5")
 	write := func(triage string) {
 		require.NoError(t, os.WriteFile(path+".new", []byte(`{triage: `+triage+`}`), 0o600))
@@ -203,6 +209,7 @@ func TestTriageFollowsTheConfigurationFile(t *testing.T) {
 
 // What the trained gate is sure of is not put to the model.
 func TestTheTrainedGate(t *testing.T) {
+	t.Parallel()
 	s, model := withTriage(t, `{"enabled":true,"local":true}`, nil)
 	model.Always(providertest.Answer{Text: "RESPOND"})
 	replies := map[string]int{}

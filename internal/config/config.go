@@ -26,7 +26,7 @@ import (
 	"intenthint/subjects"
 )
 
-// Config is one complete configuration. [Load] and [Watch] make it; it does not
+// Config is one complete configuration. [Load], [LoadFrom] and [Watch] make it; it does not
 // change afterwards, and neither may its slices and maps.
 type Config struct {
 	File      string // the JSON5 file that was read (HINT_CONFIG), "" for none
@@ -54,7 +54,8 @@ type Config struct {
 	Triage  Triage
 	KnowHub KnowHub
 
-	content [32]byte // SHA-256 of File as it was read
+	env     map[string]string // the variables that it was made of
+	content [32]byte          // SHA-256 of File as it was read
 }
 
 // Bus is how the program reaches NATS, and the names that it uses there. Every
@@ -171,13 +172,20 @@ func Load() (*Config, []Warning, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	warnings := unknownVariables(os.Environ())
+	c, warnings, err := LoadFrom(env)
+	return c, append(unknownVariables(os.Environ()), warnings...), err
+}
+
+// LoadFrom is [Load] of the variables in env, by name, in place of the environment's
+// and those alone. Values have no white space around them; an empty one counts as
+// not set.
+func LoadFrom(env map[string]string) (*Config, []Warning, error) {
+	env = maps.Clone(env) // for Watch
 	var file snapshot
 	if path := env[variableConfig]; path != "" {
 		file = newSnapshot(readFile(path))
 	}
-	c, more, err := build(env, file)
-	return c, append(warnings, more...), err
+	return build(env, file)
 }
 
 // build makes a configuration from the defaults, the file that the environment
@@ -233,7 +241,7 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 		problems.sort()
 		return nil, warnings, problems
 	}
-	c.content = file.sum
+	c.env, c.content = env, file.sum
 	return c, append(warnings, c.doubts()...), nil
 }
 

@@ -78,6 +78,7 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 		Learn:        "off",
 		Form:         render.Full,
 		Repeat:       said.Rule{Repeat: said.Changed, After: 8},
+		env:          map[string]string{},
 	}, c)
 }
 

@@ -10,16 +10,12 @@ import (
 
 // Watch follows the file of running until ctx ends, and returns at once when
 // it has no file. reloaded receives each new configuration, in which the
-// settings that need a restart keep the values of running. When an edit is
+// variables are those of running, as are the settings that need a restart. When an edit is
 // wrong, that is logged, and reloaded receives the configuration that stays and
 // the error, usually an [Errors]. Calls of reloaded do not overlap.
-func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func(*Config, error)) error {
+func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func(*Config, error)) {
 	if running.File == "" {
-		return nil
-	}
-	env, err := readEnvironment()
-	if err != nil {
-		return err
+		return
 	}
 	path := running.File
 	log = log.With(slog.String("file", path))
@@ -28,7 +24,7 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 		Path: path, Log: log,
 		Look: func() snapshot { return newSnapshot(readFile(path)) },
 		Changed: func(now snapshot) {
-			next, err := running.replace(env, now, log)
+			next, err := running.replace(now, log)
 			switch {
 			case err != nil:
 				log.Error("configuration not reloaded, keeping the last good one", slog.Any("error", err))
@@ -42,13 +38,12 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 			reloaded(running, err)
 		},
 	}.Run(ctx, snapshot{sum: running.content})
-	return nil
 }
 
 // replace makes the configuration of a changed file. What needs a restart
 // keeps its running value, with a warning.
-func (c *Config) replace(env map[string]string, now snapshot, log *slog.Logger) (*Config, error) {
-	next, warnings, err := build(env, now)
+func (c *Config) replace(now snapshot, log *slog.Logger) (*Config, error) {
+	next, warnings, err := build(c.env, now)
 	for _, w := range warnings {
 		log.Warn(w.Message, slog.String("variable", w.Variable))
 	}

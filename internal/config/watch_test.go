@@ -46,14 +46,15 @@ func watching(t *testing.T, running *Config) (<-chan reload, *journal) {
 		log         = new(journal)
 		reloads     = make(chan reload, 16)
 		ctx, cancel = context.WithCancel(t.Context())
-		done        = make(chan error, 1)
+		done        = make(chan struct{})
 	)
 	go func() {
-		done <- Watch(ctx, running, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(c *Config, err error) { reloads <- reload{c, err} })
+		defer close(done)
+		Watch(ctx, running, slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), func(c *Config, err error) { reloads <- reload{c, err} })
 	}()
 	t.Cleanup(func() {
 		cancel()
-		require.NoError(t, <-done)
+		<-done
 	})
 	return reloads, log
 }
@@ -153,13 +154,33 @@ func TestWatchReportsAnEditFromBeforeItsStart(t *testing.T) {
 	require.Equal(t, []string{"two"}, next(t, reloads).config.Policy.Agents)
 }
 
+func TestVariablesTakeThePlaceOfTheEnvironment(t *testing.T) {
+	path := write(t, "hint.json5", `{minConfidence: 0.3}`)
+	setenv(t, map[string]string{"HINT_CONFIG": "/nowhere", "HINT_AGENTS": "the environment's", "HINT_MIN_CONFIDENCE": "0.9", "HINT_JUGGLE": "1"})
+	variables := map[string]string{"HINT_CONFIG": path, "HINT_AGENTS": "given", "HINT_QUERY_MODE": ""}
+	running, warnings, err := LoadFrom(variables)
+	require.NoError(t, err)
+	require.Empty(t, warnings)
+	require.Equal(t, []string{"given"}, running.Policy.Agents)
+	require.InDelta(t, 0.3, running.Classifier.MinConfidence, 0)
+	require.Equal(t, conversation.ModeRecent, running.Query.Mode)
+
+	variables["HINT_AGENTS"] = "changed"
+	replaceFile(t, path, `{minConfidence: 0.4, agents: 'file'}`)
+	reloads, _ := watching(t, running)
+	r := next(t, reloads)
+	require.NoError(t, r.err)
+	require.Equal(t, []string{"given"}, r.config.Policy.Agents, "the variables stay")
+	require.InDelta(t, 0.4, r.config.Classifier.MinConfidence, 0)
+}
+
 func TestSettingsThatNeedARestartKeepTheirValues(t *testing.T) {
 	path := write(t, "hint.json5", `{}`)
 	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
 	require.NoError(t, err)
 	log := new(journal)
 	content := []byte(`{agents: 'two', natsUrl: 'nats://elsewhere:4222', stream: 'OTHERS', httpAddr: 'off', dataDir: 'there', historyLimit: 5, triage: {enabled: true, botName: 'claw'}, knowhub: {enabled: true, token: 't', recall: 2}, httpToken: 't'}`)
-	got, err := running.replace(map[string]string{"HINT_CONFIG": path}, newSnapshot(content, nil), slog.New(slog.NewTextHandler(log, nil)))
+	got, err := running.replace(newSnapshot(content, nil), slog.New(slog.NewTextHandler(log, nil)))
 	require.NoError(t, err)
 	require.Equal(t, []string{"two"}, got.Policy.Agents)
 	require.Equal(t, running.Bus, got.Bus)
@@ -178,5 +199,5 @@ func TestSettingsThatNeedARestartKeepTheirValues(t *testing.T) {
 }
 
 func TestWatchWithoutAFileReturns(t *testing.T) {
-	require.NoError(t, Watch(t.Context(), &Config{}, slog.New(slog.DiscardHandler), nil))
+	Watch(t.Context(), &Config{}, slog.New(slog.DiscardHandler), nil)
 }

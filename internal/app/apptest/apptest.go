@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +33,20 @@ import (
 	"intenthint/payload"
 	"intenthint/subjects"
 )
+
+// Main runs the tests of a package, unless -parallel says otherwise twice as many side
+// by side as there are processors: whole systems wait more than they compute.
+func Main(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
+	}
+	m.Run()
+}
 
 // System is a whole consumer in this process and a gateway that talks to it.
 type System struct {
@@ -63,24 +80,30 @@ func (l *Buffer) String() string {
 	return l.b.String()
 }
 
-// Settle gives the process an environment in which only the given settings are
-// set, and reads it.
+// Settings are the variables of a small system on ports of its own, with the
+// given ones added or in their place.
+func Settings(t testing.TB, more map[string]string) map[string]string {
+	t.Helper()
+	all := map[string]string{
+		"HINT_DATA_DIR":        t.TempDir(),
+		"HINT_NATS_PORT":       "-1",
+		"HINT_HTTP_ADDR":       "off",
+		"HINT_EMBEDDING_MODEL": "off",    // training for it takes seconds
+		"HINT_REPEAT":          "always", // most tests ask for hints in one session
+		"HINT_USER_TIMEZONE":   "Asia/Taipei",
+		"HINT_TIMEOUT_MS":      "60000", // the machine may be slow
+	}
+	maps.Copy(all, more)
+	for name := range all {
+		require.True(t, slices.ContainsFunc(config.Variables(), func(v config.Variable) bool { return v.Name == name }), name)
+	}
+	return all
+}
+
+// Settle reads [Settings]. The environment is neither read nor changed.
 func Settle(t testing.TB, settings map[string]string) *config.Config {
 	t.Helper()
-	for _, v := range config.Variables() {
-		t.Setenv(v.Name, "")
-	}
-	t.Setenv("HINT_DATA_DIR", t.TempDir())
-	t.Setenv("HINT_NATS_PORT", "-1")
-	t.Setenv("HINT_HTTP_ADDR", "off")
-	t.Setenv("HINT_EMBEDDING_MODEL", "off") // training for it takes seconds
-	t.Setenv("HINT_REPEAT", "always")       // most tests ask for hints in one session
-	t.Setenv("HINT_USER_TIMEZONE", "Asia/Taipei")
-	t.Setenv("HINT_TIMEOUT_MS", "60000") // the machine may be slow
-	for k, v := range settings {
-		t.Setenv(k, v)
-	}
-	cfg, _, err := config.Load()
+	cfg, _, err := config.LoadFrom(Settings(t, settings))
 	require.NoError(t, err)
 	return cfg
 }
@@ -118,7 +141,7 @@ func Launch(t *testing.T, cfg *config.Config) *System {
 	level.Set(slog.LevelDebug)
 	log := telemetry.NewLogger(s.Log, "json", level)
 	ctx, cancel := context.WithCancel(context.Background())
-	a := app.New(cfg, app.Options{Version: "0.0.0", Log: log, Level: level})
+	a := app.New(cfg, app.Options{Version: "0.0.0", Log: log, Level: level, LostCheck: 250 * time.Millisecond})
 	s.Stop = sync.OnceValue(func() error {
 		if s.Gateway != nil {
 			s.Gateway.Close()
@@ -200,6 +223,13 @@ const HintAnswer = `{"intent":"CHAT (Small Talk)","reason":"It is a greeting.","
 // WithModel starts a system that asks a scripted model.
 func WithModel(t *testing.T, settings map[string]string) (*System, *providertest.Server) {
 	t.Helper()
+	model, all := ModelSettings(t, settings)
+	return Start(t, all), model
+}
+
+// ModelSettings is a scripted model, and settings that name it and those given.
+func ModelSettings(t *testing.T, settings map[string]string) (*providertest.Server, map[string]string) {
+	t.Helper()
 	model := providertest.New(t)
 	model.Always(providertest.Answer{Text: HintAnswer})
 	all := map[string]string{
@@ -208,7 +238,7 @@ func WithModel(t *testing.T, settings map[string]string) (*System, *providertest
 		"HINT_PROVIDERS":  fmt.Sprintf(`{"mock":{"baseUrl":%q},"claude":{"baseUrl":%q,"api":"anthropic-messages"}}`, model.OpenAIURL(), model.AnthropicURL()),
 	}
 	maps.Copy(all, settings)
-	return Start(t, all), model
+	return model, all
 }
 
 // Converse leaves a few sessions of a few turns each and returns their files.

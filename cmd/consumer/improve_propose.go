@@ -1,0 +1,228 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"intenthint/classify/local"
+	"intenthint/intents/expand"
+	"intenthint/intents/propose"
+	"intenthint/internal/text"
+	"intenthint/model"
+	"intenthint/record"
+	"intenthint/redact"
+)
+
+// Asked is what --propose adds to the JSON of improve.
+type Asked struct {
+	// Proposals are of the first findings, in their order.
+	Proposals []proposedEdit `json:"proposals"`
+	// Before are the local classifier's figures with the files as they are; nil where
+	// no proposal changes any.
+	Before *leftOut `json:"before,omitempty"`
+	// Calls are the calls of models that were sent, and Tokens what the models counted.
+	Calls  int `json:"modelCalls"`
+	Tokens struct {
+		Input  int `json:"input"`
+		Output int `json:"output"`
+	} `json:"tokens"`
+}
+
+// proposedEdit is what a model proposes about a finding, and what that changes. It is
+// measured alone, without the other proposals.
+type proposedEdit struct {
+	// Model answered, as provider/model; Why is its reason.
+	Model string         `json:"model,omitempty"`
+	Why   string         `json:"why,omitempty"`
+	Edits []propose.Edit `json:"edits"`
+	// Diff is that of all files that would change; "" for none.
+	Diff string `json:"diff,omitempty"`
+	// After are the local classifier's figures with the edits, Replay what would be
+	// said otherwise of the recorded turns, and Changed those turns, newest first; nil
+	// where nothing would change in the files.
+	After   *leftOut            `json:"after,omitempty"`
+	Replay  *record.Summary     `json:"replay,omitempty"`
+	Changed []record.Difference `json:"changed,omitempty"`
+	// Error is why there is no proposal.
+	Error string `json:"error,omitempty"`
+}
+
+// aboutFinding says to the model what was found.
+var aboutFinding = map[string]string{
+	record.FoundCorrected:   "The chosen intent was wrong for these messages: somebody marked it, or the user's next message corrects the agent. \"right\" is what people said would have been right, where they did.",
+	record.FoundUnsure:      "Nothing was said of these messages, because no intent fits or the classifier was not sure enough. They came more than once in like words.",
+	record.FoundFailedTools: "In the turns of these messages several tool calls of the agent failed. That may come from a wrong intent, or have nothing to do with the catalogue.",
+	record.FoundUnused:      "The chosen intent was never chosen in all of the record, although many messages came.",
+}
+
+// redactFinding takes personal data and secrets out of the texts of a finding.
+func redactFinding(f *record.Finding) {
+	f.Turns = slices.Clone(f.Turns)
+	for i := range f.Turns {
+		t := &f.Turns[i]
+		t.Text, t.Next = redact.Text(t.Text), redact.Text(t.Next)
+	}
+}
+
+// proposer asks for edits and measures them.
+type proposer struct {
+	source *source
+	models *expand.Models
+	turns  []record.Turn
+	report *Asked
+
+	classifier *local.Model    // trained on the source's catalogue
+	answers    []record.Answer // of classifier; nil until they are needed
+}
+
+// finding is a finding as the model is told of it.
+func (p *proposer) finding(f *record.Finding) propose.Finding {
+	out := propose.Finding{Kind: f.Kind, About: aboutFinding[f.Kind], Intent: f.Intent, Right: f.Right}
+	for _, t := range f.Turns {
+		out.Messages = append(out.Messages, propose.Message{Text: t.Text, Next: t.Next})
+	}
+	return out
+}
+
+// afford says what will be sent to whom, and asks whether it should be.
+func (p *proposer) afford(inv *invocation, findings []record.Finding, yes bool) error {
+	if len(findings) == 0 {
+		return nil
+	}
+	p.classifier = local.Trained(p.source.catalog)
+	var bytes int64
+	for i := range findings {
+		request := propose.BuildRequest(p.finding(&findings[i]), p.source.catalog, p.classifier)
+		bytes += int64(len(request.System) + len(request.User))
+	}
+	refs := p.models.Refs()
+	calls := fmt.Sprintf("%s to %s, one a finding", count(len(findings), "call"), refs[0])
+	if len(refs) > 1 {
+		calls += fmt.Sprintf(", and one to %s for each that fails", strings.Join(refs[1:], ", "))
+	}
+	_, _ = fmt.Fprintf(inv.stderr, "what is sent: up to %d messages of each finding and what corrected them, without personal data and secrets; triggers and examples of up to 6 intents, ids and names of all\n", propose.MaxMessages)
+	return inv.afford(calls+", more only while a provider is busy", bytes, yes)
+}
+
+// run asks about findings in turn. A failure is that of one proposal. The error is
+// errSaid after one, and that of an interrupted run.
+func (p *proposer) run(inv *invocation, findings []record.Finding) error {
+	bar := newProgress(inv.stderr)
+	bar.label = "findings"
+	defer bar.clear()
+	failed := false
+	for i := range findings {
+		bar.show(i, len(findings))
+		p.models.Waiting = func(pause time.Duration, cause error) {
+			bar.clear()
+			_, _ = fmt.Fprintf(inv.stderr, "%v; asking again in %s\n", cause, pause.Round(100*time.Millisecond))
+		}
+		out := proposedEdit{Edits: []propose.Edit{}}
+		if err := p.one(inv, &findings[i], &out); err != nil {
+			out.Error = text.Fold(err.Error())
+			failed = true
+		}
+		p.report.Calls = p.models.Calls
+		p.report.Tokens.Input, p.report.Tokens.Output = p.models.Usage.InputTokens, p.models.Usage.OutputTokens
+		if inv.ctx.Err() != nil {
+			return errInterrupted
+		}
+		p.report.Proposals = append(p.report.Proposals, out)
+	}
+	if failed {
+		return errSaid
+	}
+	return nil
+}
+
+// one fills in the proposal for a finding.
+func (p *proposer) one(inv *invocation, f *record.Finding, out *proposedEdit) error {
+	about := p.finding(f)
+	answer, err := expand.Ask(inv.ctx, p.models, model.Question[propose.Answer]{
+		Request: propose.BuildRequest(about, p.source.catalog, p.classifier), Parse: propose.Parse,
+	})
+	if err != nil {
+		return err
+	}
+	out.Model, out.Why = answer.Ref, answer.Value.Why
+	s := propose.Source{
+		Files: p.source.files, Catalog: p.source.catalog, Classifier: p.classifier,
+		Read: func(name string) ([]byte, error) { return fs.ReadFile(p.source.fsys, name) },
+	}
+	edited := s.Apply(answer.Value.Edits, about.Messages, f.Kind == record.FoundCorrected)
+	out.Edits = orEmpty(edited.Edits)
+	for _, c := range edited.Changes {
+		out.Diff += p.source.diff(c.File, p.source.dir, c.Before, c.After)
+	}
+	if edited.Catalog == nil {
+		return nil
+	}
+	if p.report.Before == nil {
+		before, err := measure(inv, p.source.catalog, "before")
+		if err != nil {
+			return err
+		}
+		if p.answers, err = localAnswers(inv, p.turns, p.source.catalog, p.classifier); err != nil {
+			return err
+		}
+		p.report.Before = &before
+	}
+	after, err := measure(inv, edited.Catalog, "after")
+	if err != nil {
+		return err
+	}
+	answers, err := localAnswers(inv, p.turns, edited.Catalog, local.Train(edited.Catalog))
+	if err != nil {
+		return err
+	}
+	replayed := record.Between(p.turns, p.answers, answers)
+	out.After, out.Replay, out.Changed = &after, &replayed.Summary, changesToShow(replayed.Differences)
+	return nil
+}
+
+// print prints a proposal under its finding.
+func (e *proposedEdit) print(to io.Writer, before *leftOut, turns int) {
+	if e.Error != "" {
+		_, _ = fmt.Fprintf(to, "failed: %s\n\n", e.Error)
+		return
+	}
+	_, _ = fmt.Fprintf(to, "%s: %s\n", e.Model, e.Why)
+	if len(e.Edits) == 0 {
+		_, _ = fmt.Fprintln(to, "no edit proposed")
+	}
+	for i := range e.Edits {
+		_, _ = fmt.Fprintln(to, editLine(&e.Edits[i]))
+		for _, d := range e.Edits[i].Dropped {
+			_, _ = fmt.Fprintf(to, "  dropped “%s”: %s\n", d.Text, why(d.Reason, d.Of))
+		}
+	}
+	_, _ = io.WriteString(to, e.Diff)
+	if e.After != nil {
+		printEffects(to, *before, *e.After, e.Changed, turns)
+		for _, pair := range e.Replay.Pairs {
+			_, _ = fmt.Fprintf(to, "  %s → %s: %s\n", text.OneLine(pair.From, shownID), text.OneLine(pair.To, shownID), count(pair.Turns, "turn"))
+		}
+		if e.Replay.Better+e.Replay.Worse > 0 {
+			_, _ = fmt.Fprintf(to, "of those with feedback %d now right, %d no longer\n", e.Replay.Better, e.Replay.Worse)
+		}
+	}
+	_, _ = fmt.Fprintln(to)
+}
+
+// editLine says in one line what an edit does.
+func editLine(e *propose.Edit) string {
+	line := text.OneLine(strings.ReplaceAll(e.Edit, "_", " ")+" "+e.Intent, 2*shownID)
+	switch {
+	case e.Problem != "":
+		return line + ": not made: " + text.Fold(e.Problem)
+	case e.From != "":
+		return fmt.Sprintf("%s: “%s” → “%s”", line, e.From, e.Text)
+	case e.Text != "":
+		return fmt.Sprintf("%s: “%s”", line, e.Text)
+	}
+	return line
+}
