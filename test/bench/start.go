@@ -16,7 +16,7 @@ import (
 func (b *bench) measureStart(ctx context.Context) ([]table, error) {
 	t := table{
 		Title:   "Start",
-		Note:    "From the start of the process to ready, with a server of its own; the kinds in turn, medians. It includes training the classifier on the bundled intents. With turns of the last quarter of an hour in the stream it learns which runs have had their hints. Memory is resident, when it is ready, with the server. The list is `consumer sessions ls`, of all sessions, in a process of its own.",
+		Note:    "From the start of the process to ready, with a server of its own; the kinds in turn, medians. With turns of the last quarter of an hour in the stream it learns which runs have had their hints. Memory is resident, when it is ready, with the server. The list is `consumer sessions ls`, of all sessions, in a process of its own.",
 		Columns: []string{"", "time to ready", "of which NATS server", "ratio", "memory", "list"},
 	}
 	kinds := []struct {

@@ -19,6 +19,8 @@ import (
 
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
+	"intenthint/payload"
+	"intenthint/subjects"
 )
 
 // consumer is a whole consumer in this process, with its pages.
@@ -66,7 +68,7 @@ func build(t *testing.T) (binary string) {
 func commandTurns(t *testing.T, binary string, s *apptest.System) map[string]map[string]any {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), binary, "sessions", "turns", "--jsonl")
-	command.Env = append(os.Environ(), "HINT_NATS_URL="+s.Bus.URL(), "HINT_SESSIONS_DIR="+s.Config.Store.SessionsDir)
+	command.Env = append(os.Environ(), "HINT_NATS_URL="+s.Bus.URL(), "HINT_DATA_DIR="+s.Config.DataDir, "HINT_SESSIONS_DIR="+s.Config.Store.SessionsDir)
 	out, err := command.Output()
 	require.NoError(t, err)
 	turns := map[string]map[string]any{}
@@ -80,7 +82,7 @@ func commandTurns(t *testing.T, binary string, s *apptest.System) map[string]map
 
 func TestATurnAppearsWhileTheOverviewIsOpen(t *testing.T) {
 	c := startConsumer(t)
-	c.ask("garden", "remind me to water the plants")
+	run := c.ask("garden", "remind me to water the plants")[0]
 	ctx := launch(t)
 	do(
 		t, ctx, navigate(c.base+"/"), text(".feed .turn:first-child", "water the plants"), text("#live", "live"),
@@ -94,6 +96,17 @@ func TestATurnAppearsWhileTheOverviewIsOpen(t *testing.T) {
 		holds(`window.loaded === 1 && document.title !== "owned" && !document.querySelector("main img")`),
 		text(".feed .turn:nth-child(2)", "is this safe to merge?"), text(".feed .turn:last-child", "water the plants"),
 	)
+	// What is said elsewhere of a turn shows too, and the latest counts.
+	say := func(verdict string, at time.Time) {
+		event := json.RawMessage(`{"kind":"hint","runId":` + quote(run) + `,"verdict":"` + verdict + `","by":"ada"}`)
+		c.Tell(payload.Envelope{Hook: subjects.HookFeedback, ID: verdict + at.String(), TS: at.UnixMilli(), Event: event, Ctx: json.RawMessage(`{"sessionId":"garden","agentId":"main"}`)})
+	}
+	now := time.Now()
+	say("wrong", now)
+	do(t, ctx, text(".feed .turn:last-child .mark", "wrong"))
+	say("right", now.Add(-time.Minute))
+	say("right", now.Add(time.Second))
+	do(t, ctx, text(".feed .turn:last-child .mark", "right"), holds(`document.querySelectorAll(".feed .mark").length === 1 && window.loaded === 1`))
 }
 
 func TestTheOverviewKeepsOneHundredTurns(t *testing.T) {
