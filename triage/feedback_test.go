@@ -53,7 +53,7 @@ func TestDecodeFact(t *testing.T) {
 	}
 	for _, row := range []struct{ name, hook, event, ctx string }{
 		{"feedback about a hint", "feedback", `{"kind":"hint","runId":"r","verdict":"right"}`, `{}`},
-		{"feedback that is none", "feedback", `{"kind":"triage"}`, `{}`},
+		{"feedback without a verdict", "feedback", `{"kind":"triage"}`, `{}`},
 		{"an id of kilobytes", "feedback", `{"kind":"triage","messageId":"` + strings.Repeat("x", 5000) + `","group":"g","verdict":"skip"}`, `{}`},
 		{"a message that was not sent", "message_sent", `{"content":"done","success":false,"sessionKey":"g"}`, `{}`},
 		{"a message without a text", "message_sent", `{"sessionKey":"g"}`, `{}`},

@@ -113,8 +113,8 @@ func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, receiv
 }
 
 // isGroup reports whether a message belongs to a group. Without the gateway's
-// word the session key tells. A group without an id cannot be told from others,
-// and is none.
+// word the session key tells. A group without an id cannot be told from others
+// and does not count as a group.
 func (m Message) isGroup() bool {
 	if m.Group == "" {
 		return false
@@ -142,8 +142,8 @@ func (v Verdict) Word() string {
 	return state.Respond
 }
 
-// Outside returns the verdict about a message that is none of the gate's
-// business; ok is false for one that it looks at.
+// Outside returns the verdict about a message that the gate does not look at; ok
+// is false for one that it does.
 func (s *Settings) Outside(m Message) (v Verdict, ok bool) {
 	switch {
 	case !m.isGroup():

@@ -59,7 +59,7 @@ func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, mark
 }
 
 // byLocal returns the verdict of the trained gate; ok is false when it is not
-// sure, or there is none.
+// sure, or when there is no trained gate.
 func (s *Settings) byLocal(m Message, before []state.Said, marks []state.Mark) (v Verdict, ok bool) {
 	if s.Local == nil {
 		return Verdict{}, false

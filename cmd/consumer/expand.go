@@ -162,7 +162,7 @@ func (inv *invocation) models(timeout time.Duration, what string) (*expand.Model
 		known = append(known, ref)
 	}
 	if len(known) == 0 {
-		return nil, errors.Join(errs...) // nobody can be asked (contract §10)
+		return nil, errors.Join(errs...) // contract §10: no model can be asked
 	}
 	for _, err := range errs {
 		_, _ = fmt.Fprintln(inv.stderr, err)

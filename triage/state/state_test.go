@@ -108,7 +108,7 @@ func TestAnyIDsAreKept(t *testing.T) {
 func TestDecisionsSince(t *testing.T) {
 	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
-	require.NoError(t, s.Decisions(t.Context(), time.Time{}, func(state.Decision) error { return errors.New("there is none") }))
+	require.NoError(t, s.Decisions(t.Context(), time.Time{}, func(state.Decision) error { return errors.New("no decision was stored") }))
 	for i := range 20 {
 		_, _, err := s.Decide(t.Context(), state.Decision{Group: group, MessageID: strconv.Itoa(i)})
 		require.NoError(t, err)
