@@ -25,9 +25,14 @@ const (
 	readHeartbeat = 2 * time.Second
 )
 
+// ErrIncomplete reports a read of fewer events than the leader of the stream has: a
+// server that has just come back does not have the latest yet. A later read will.
+var ErrIncomplete = errors.New("the server that was asked lacks events of the stream")
+
 // ReadStream calls take with the events of the stream in portions, in order, up
 // to the sequence last; 0 means the present last one. total is the approximate
-// number of all events.
+// number of all events. The error is [ErrIncomplete] if a read from the first event
+// on has not got all of them; one from a later event on is not checked.
 func ReadStream(
 	ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64,
 	take func(portion []jetstream.Msg, total int) error,
@@ -43,6 +48,18 @@ func ReadStream(
 	if state.Msgs == 0 || last < state.FirstSeq || config.OptStartSeq > last {
 		return nil
 	}
+	// The reader is on any server that has the stream, and reads what that one has.
+	held, err := heldByLeader(ctx, js, stream, config)
+	if err != nil {
+		return fmt.Errorf("stream %s: %w", l.Stream, err)
+	}
+	var read uint64
+	complete := func() error {
+		if read < held {
+			return fmt.Errorf("read stream %s: %w: %d of %d", l.Stream, ErrIncomplete, read, held)
+		}
+		return nil
+	}
 	ordered, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return stream.OrderedConsumer(ctx, config) })
 	if err != nil {
 		return fmt.Errorf("read stream %s: %w", l.Stream, err)
@@ -55,8 +72,11 @@ func ReadStream(
 		return info.NumPending, nil
 	}
 	total, err := waiting()
-	if err != nil || total == 0 {
+	if err != nil {
 		return err
+	}
+	if total == 0 {
+		return complete()
 	}
 	messages, err := ordered.Messages(jetstream.PullMaxMessagesWithBytesLimit(PullMessages, PullBytes(js.Conn())), jetstream.PullHeartbeat(readHeartbeat))
 	if err != nil {
@@ -83,8 +103,12 @@ func ReadStream(
 		}
 		if errors.Is(err, nats.ErrTimeout) {
 			// The rest may have been deleted meanwhile, by age or an operator.
-			if left, err := waiting(); err != nil || left == 0 {
+			left, err := waiting()
+			if err != nil {
 				return errors.Join(err, flush())
+			}
+			if left == 0 {
+				return errors.Join(flush(), complete())
 			}
 			continue
 		}
@@ -100,12 +124,42 @@ func ReadStream(
 		}
 		portion = append(portion, m)
 		bytes += len(m.Data())
+		read++
 		ends := meta.Sequence.Stream == last || meta.NumPending == 0
 		if !ends && len(portion) < portionEvents && bytes < portionBytes {
 			continue
 		}
-		if err := flush(); err != nil || ends {
+		if err := flush(); err != nil {
 			return err
 		}
+		if meta.Sequence.Stream == last {
+			return nil
+		}
+		if ends {
+			return complete()
+		}
 	}
+}
+
+// heldByLeader returns how many events the leader has of those that a read from the
+// first event on gets, and 0 for another read.
+func heldByLeader(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream, config jetstream.OrderedConsumerConfig) (n uint64, err error) {
+	if config.DeliverPolicy != jetstream.DeliverAllPolicy {
+		return 0, nil
+	}
+	if len(config.FilterSubjects) == 0 {
+		return stream.CachedInfo().State.Msgs, nil
+	}
+	for _, subject := range config.FilterSubjects {
+		info, err := Call(ctx, js.Conn(), func(ctx context.Context) (*jetstream.StreamInfo, error) {
+			return stream.Info(ctx, jetstream.WithSubjectFilter(subject))
+		})
+		if err != nil {
+			return 0, err
+		}
+		for _, events := range info.State.Subjects {
+			n += events
+		}
+	}
+	return n, nil
 }
