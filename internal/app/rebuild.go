@@ -161,7 +161,11 @@ func (r *rebuilder) one(ctx context.Context, sessions store.Store, token string)
 	if err != nil || subjects.MayBeShortened(token) {
 		session = "" // replay all events
 	}
-	done, err := r.reapply(ctx, onlyToken{sessions, token}, events.Range{Session: session})
+	place, err := events.Where(ctx, r.js, r.layout)
+	if err != nil {
+		return err
+	}
+	done, err := r.reapply(ctx, onlyToken{sessions, token}, events.Range{Session: session, Until: place.End()})
 	if err == nil && done.Failed > 0 {
 		err = fmt.Errorf("events that failed in the replay: %d", done.Failed)
 	}

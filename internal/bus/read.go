@@ -25,14 +25,15 @@ const (
 	readHeartbeat = 2 * time.Second
 )
 
-// ErrIncomplete reports a read of fewer events than the leader of the stream has: a
-// server that has just come back does not have the latest yet. A later read will.
+// ErrIncomplete reports a read of fewer events than the stream has: a server that has
+// just come back does not have the latest yet. A later read will.
 var ErrIncomplete = errors.New("the server that was asked lacks events of the stream")
 
 // ReadStream calls take with the events of the stream in portions, in order, up
-// to the sequence last; 0 means the present last one. total is the approximate
-// number of all events. The error is [ErrIncomplete] if a read from the first event
-// on has not got all of them; one from a later event on is not checked.
+// to the sequence last, which the stream must have reached; 0 means the present last
+// one. total is the approximate number of all events. The error is [ErrIncomplete] if
+// a read from the first event on has not got all that the leader has; one from a
+// later event on is not compared.
 func ReadStream(
 	ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64,
 	take func(portion []jetstream.Msg, total int) error,
@@ -41,8 +42,14 @@ func ReadStream(
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", l.Stream, err)
 	}
+	if err := Led(stream.CachedInfo().Cluster); err != nil {
+		return fmt.Errorf("stream %s: %w", l.Stream, err)
+	}
 	state := stream.CachedInfo().State
-	if last == 0 || last > state.LastSeq {
+	if last > state.LastSeq {
+		return fmt.Errorf("read stream %s: %w: up to %d, not %d", l.Stream, ErrIncomplete, state.LastSeq, last)
+	}
+	if last == 0 {
 		last = state.LastSeq
 	}
 	if state.Msgs == 0 || last < state.FirstSeq || config.OptStartSeq > last {

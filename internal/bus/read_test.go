@@ -72,6 +72,7 @@ func TestReadStreamTellsWhatTheLeaderHas(t *testing.T) {
 		err    string
 	}{
 		{"everything", nil, all, 0, 4, ""},
+		{"more than there is", nil, all, 5, 0, "up to 4, not 5"},
 		{"everything of a session", nil, session, 0, 3, ""},
 		{"the last is missing", []uint64{4}, all, 0, 3, "3 of 4"},
 		{"the last is not asked for", []uint64{4}, all, 2, 2, ""},
@@ -121,4 +122,17 @@ func TestReadStreamTellsWhatTheLeaderHas(t *testing.T) {
 			require.ErrorContains(t, err, row.err)
 		})
 	}
+}
+
+func TestLed(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, Led(nil))
+	require.NoError(t, Led(&jetstream.ClusterInfo{Leader: "n1"}))
+	require.ErrorIs(t, Led(&jetstream.ClusterInfo{Name: "cluster", RaftGroup: "S-R3F-x"}), ErrNoLeader)
+
+	b := openTest(t)
+	provisionTest(t, b)
+	stream, err := FindStream(t.Context(), b.JS, testLayout().Stream)
+	require.NoError(t, err)
+	require.NoError(t, Led(stream.CachedInfo().Cluster), "a server without a cluster")
 }

@@ -34,6 +34,10 @@ type Place struct {
 	Applied, Delivered uint64
 }
 
+// End returns the sequence that the stream has reached. A leader that has just been
+// elected may not have read all of its own copy.
+func (p Place) End() uint64 { return max(p.Last, p.Delivered) }
+
 // Where returns the place of the durable with the name of the queue group.
 func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, error) {
 	stream, err := bus.FindStream(ctx, js, l.Stream)
@@ -45,6 +49,9 @@ func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, er
 		return Place{}, fmt.Errorf("durable %s: %w", l.QueueGroup, err)
 	}
 	s, d := stream.CachedInfo(), durable.CachedInfo()
+	if err := cmp.Or(bus.Led(s.Cluster), bus.Led(d.Cluster)); err != nil {
+		return Place{}, fmt.Errorf("stream %s, durable %s: %w", l.Stream, l.QueueGroup, err)
+	}
 	return Place{
 		Created: s.Created, Last: s.State.LastSeq,
 		Applied: d.AckFloor.Stream, Delivered: d.Delivered.Stream,
