@@ -75,7 +75,7 @@ func NewCatalog(intents []Intent) *Catalog {
 	}
 	slices.SortFunc(c.enabled, func(a, b Intent) int { return strings.Compare(a.ID, b.ID) })
 	c.index()
-	c.root, c.keywords = c, keywordsOf(c.enabled)
+	c.root, c.keywords = c, keywordsOf(c.enabled, c.fallback)
 	return c
 }
 
@@ -83,7 +83,7 @@ func (c *Catalog) index() {
 	for i, in := range c.enabled {
 		c.byID[strings.ToUpper(in.ID)] = i
 	}
-	c.byID[FallbackID] = -1
+	c.byID[FallbackID] = theFallback
 }
 
 // Taught returns the root with further examples for its intents and the fallback,

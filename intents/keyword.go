@@ -10,13 +10,16 @@ import (
 
 // keywords finds intents by the keywords of their fast paths.
 type keywords struct {
-	byText  map[string][]int // positions in Catalog.enabled, in their order
+	byText  map[string][]int // positions in Catalog.enabled, in their order, then theFallback
 	longest int              // of the texts, in bytes
 }
 
-func keywordsOf(enabled []Intent) keywords {
+// theFallback stands for the fallback in the place of a position.
+const theFallback = -1
+
+func keywordsOf(enabled []Intent, fallback Intent) keywords {
 	k := keywords{byText: map[string][]int{}}
-	for i, in := range enabled {
+	add := func(i int, in Intent) {
 		for _, word := range in.Fastpath.Keywords {
 			text := bare(word)
 			if text == "" {
@@ -26,6 +29,10 @@ func keywordsOf(enabled []Intent) keywords {
 			k.longest = max(k.longest, len(text))
 		}
 	}
+	for i, in := range enabled {
+		add(i, in)
+	}
+	add(theFallback, fallback)
 	return k
 }
 
@@ -35,13 +42,16 @@ func keywordsOf(enabled []Intent) keywords {
 const maxBareRatio = 8
 
 // Keyword returns the intent whose fast path has a message, as a whole, as one of
-// its keywords; of several the first by id (contract §6).
+// its keywords; of several the first by id, and the fallback last (contract §6).
 func (c *Catalog) Keyword(message string) (Intent, bool) {
 	root := c.root
 	if len(message) > maxBareRatio*root.keywords.longest {
 		return Intent{}, false
 	}
 	for _, i := range root.keywords.byText[bare(message)] {
+		if i == theFallback {
+			return root.fallback, true // which cannot be denied
+		}
 		if c.allowed == nil || c.allowed[i] {
 			return root.enabled[i], true
 		}

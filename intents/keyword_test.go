@@ -13,10 +13,12 @@ func TestKeyword(t *testing.T) {
 		{ID: "A_HALT", Fastpath: Fastpath{Keywords: []string{"halt", "stop"}}},
 		{ID: "C_STREET", Fastpath: Fastpath{Keywords: []string{"große Straße"}}},
 		{ID: "D_NONE"},
+		{ID: "OTHER", Fastpath: Fastpath{Keywords: []string{"ok", "halt"}}},
 	})
 	for _, row := range []struct{ name, message, id string }{
 		{"as it is", "halt", "A_HALT"},
 		{"the first id of two", "stop", "A_HALT"},
+		{"of the fallback", "OK", "OTHER"},
 		{"without case", "HALT", "A_HALT"},
 		{"with white space", " h a\tl\u3000t \n", "A_HALT"},
 		{"in full width", "\uff28\uff21\uff2c\uff34", "A_HALT"},
@@ -38,8 +40,11 @@ func TestKeyword(t *testing.T) {
 	in, ok := narrow.Keyword("stop")
 	require.True(t, ok)
 	require.Equal(t, "B_STOP", in.ID)
-	_, ok = narrow.Keyword("halt")
-	require.False(t, ok, "a denied intent has no fast path")
+	in, ok = narrow.Keyword("halt")
+	require.True(t, ok)
+	require.Equal(t, "OTHER", in.ID, "a denied intent has no fast path")
+	_, ok = narrow.Keyword("große Strasse!")
+	require.False(t, ok)
 	_, ok = NewCatalog(nil).Keyword("")
 	require.False(t, ok)
 }

@@ -50,11 +50,18 @@ type asked struct {
 	PrependContext string  `json:"prependContext,omitempty"`
 }
 
-func (c *askCmd) Run(inv *invocation) error {
-	text := strings.TrimSpace(strings.Join(c.Text, " "))
-	if text == "" {
+// Validate refuses a blank message.
+func (c *askCmd) Validate() error {
+	if c.message() == "" {
 		return errors.New("missing text")
 	}
+	return nil
+}
+
+func (c *askCmd) message() string { return strings.TrimSpace(strings.Join(c.Text, " ")) }
+
+func (c *askCmd) Run(inv *invocation) error {
+	text := c.message()
 	o, err := runningSystem(inv)
 	if err != nil {
 		return err

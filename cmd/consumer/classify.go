@@ -52,11 +52,18 @@ type evidence struct {
 
 const runnersUp = 4
 
-func (c *classifyCmd) Run(inv *invocation) error {
-	latest := conversation.Latest(strings.Join(c.Text, " "))
-	if latest == "" {
+// Validate refuses a message without a text to classify.
+func (c *classifyCmd) Validate() error {
+	if c.latest() == "" {
 		return errors.New("missing text")
 	}
+	return nil
+}
+
+func (c *classifyCmd) latest() string { return conversation.Latest(strings.Join(c.Text, " ")) }
+
+func (c *classifyCmd) Run(inv *invocation) error {
+	latest := c.latest()
 	catalog, _, err := app.LoadCatalog(inv.cfg.IntentsDir, inv.quiet())
 	if err != nil {
 		return err

@@ -34,10 +34,12 @@ func TestUsageErrorsNameTheHelpOfTheirCommand(t *testing.T) {
 		{"a value of the wrong type", "dlq rm --seq one", "consumer dlq rm"},
 		{"flags that exclude each other", "intents expand --yes --dry-run", "consumer intents expand"},
 		{"a selection is missing", "dlq rm", "consumer dlq rm"},
+		{"a blank message to ask about", "ask \u00a0", "consumer ask"},
+		{"a blank message to classify", "classify \u00a0", "consumer classify"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout, stderr apptest.Buffer
-			require.Equal(t, exitUsage, env.run(t.Context(), strings.Fields(row.args), &stdout, &stderr))
+			require.Equal(t, exitUsage, env.run(t.Context(), strings.Split(row.args, " "), &stdout, &stderr))
 			require.Empty(t, stdout.String())
 			require.True(t, strings.HasSuffix(stderr.String(), "\nTry \""+row.help+" --help\".\n"), stderr.String())
 		})
