@@ -16,18 +16,25 @@ const (
 	minScore = -2.8
 )
 
-// Encoder is immutable and safe for concurrent use. It takes 21 MB of memory.
+// Encoder is immutable and safe for concurrent use. It takes 6 MB
+// of memory where the processor has vector instructions for it, 21 MB elsewhere.
 type Encoder struct {
+	kernels    *kernels
 	vocabulary vocabulary
 	embeddings embeddings
-	timescales []float32
+	positions  []float32 // [maxTokens][embeddingWidth]
 	layers     [numLayers]layer
 	last       matrix
 	pool       sync.Pool // of *scratch
 }
 
 // New unpacks the weights in the binary, which takes about 20 ms.
-func New() (*Encoder, error) { return parse(bundled) }
+func New() (*Encoder, error) {
+	if k := vectorKernels(); k != nil {
+		return parse(bundled, k)
+	}
+	return parse(bundled, &plainKernels)
+}
 
 // Fits reports whether a text is so English that its vector means something.
 // Lower case is not the same text as upper case.
@@ -48,8 +55,9 @@ func (e *Encoder) Tokens(text string) []int32 {
 }
 
 // Encode returns the vector of a text, of length 1; nil for a text without a
-// character. It works for about 0.8 ms a token on one processor. Its error is that
-// of ctx, which it looks at several times on the way.
+// character. With the vector instructions of a processor it works for about 0.15 ms
+// a token, without them for 0.8 ms. Its error is that of ctx, which it looks at several
+// times on the way.
 func (e *Encoder) Encode(ctx context.Context, text string) ([]float32, error) {
 	ids := e.Tokens(text)
 	if len(ids) == 0 {

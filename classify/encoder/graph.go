@@ -3,6 +3,7 @@ package encoder
 import (
 	"context"
 	"math"
+	"slices"
 )
 
 const (
@@ -25,26 +26,28 @@ func resized(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-func (s *scratch) resize(tokens int) {
+func (s *scratch) resize(rows, tokens int) {
 	for _, f := range []*[]float32{&s.x, &s.h, &s.y, &s.out} {
-		*f = resized(*f, tokens*width)
+		*f = resized(*f, rows*width)
 	}
-	s.wide = resized(s.wide, tokens*hiddenWidth)
+	s.wide = resized(s.wide, rows*hiddenWidth)
 	s.weights = resized(s.weights, tokens)
 }
 
 // run computes the vector of the tokens.
 func (e *Encoder) run(ctx context.Context, s *scratch, ids []int32) ([]float32, error) {
 	n := len(ids)
-	s.resize(n)
-	x := s.x[:n*embeddingWidth]
+	rows := e.kernels.rows(n) // those beyond the tokens are never looked at
+	s.resize(rows, n)
+	x := s.x[:rows*embeddingWidth]
+	clear(x[n*embeddingWidth:])
 	e.start(x, ids)
 	for i := range e.layers {
 		l := &e.layers[i]
 		if err := l.attend(ctx, s, x, n); err != nil {
 			return nil, err
 		}
-		if err := l.feedForward(ctx, s, n); err != nil {
+		if err := l.feedForward(ctx, s, rows); err != nil {
 			return nil, err
 		}
 		x = s.x
@@ -59,8 +62,8 @@ func (e *Encoder) run(ctx context.Context, s *scratch, ids []int32) ([]float32, 
 	for i := range mean {
 		mean[i] /= float32(n)
 	}
-	out := make([]float32, Dimensions)
-	e.last.multiply(out, mean, 1)
+	e.last.multiply(s.y, s.h, e.kernels.rows(1))
+	out := slices.Clone(s.y[:Dimensions])
 	sum := float32(0)
 	for i, v := range out {
 		out[i] = float32(math.Tanh(float64(v)))
@@ -73,36 +76,44 @@ func (e *Encoder) run(ctx context.Context, s *scratch, ids []int32) ([]float32, 
 	return out, nil
 }
 
-// start sets x to the embeddings of the tokens and their positions: the sines
-// first, then the cosines.
+// start sets x to the embeddings of the tokens and their positions.
 func (e *Encoder) start(x []float32, ids []int32) {
+	copy(x, e.positions[:len(ids)*embeddingWidth])
 	for t, id := range ids {
-		row := x[t*embeddingWidth:][:embeddingWidth]
-		for i, r := range e.timescales {
-			angle := float64(float32(t) * r)
-			row[i], row[len(e.timescales)+i] = float32(math.Sin(angle)), float32(math.Cos(angle))
-		}
-		e.embeddings.add(row, id)
+		e.embeddings.add(x[t*embeddingWidth:][:embeddingWidth], id)
 	}
+}
+
+// positions returns a row for each position of a token: the sines first, then the
+// cosines.
+func positions(timescales []float32) []float32 {
+	out := make([]float32, maxTokens*embeddingWidth)
+	for t := range maxTokens {
+		row := out[t*embeddingWidth:][:embeddingWidth]
+		for i, r := range timescales {
+			angle := float64(float32(t) * r)
+			row[i], row[len(timescales)+i] = float32(math.Sin(angle)), float32(math.Cos(angle))
+		}
+	}
+	return out
 }
 
 // attend sets s.y to the attention over x and x itself.
 func (l *layer) attend(ctx context.Context, s *scratch, x []float32, n int) error {
-	in := l.qkv.in
-	h, qkv := s.h[:n*in], s.wide[:n*3*in]
+	in, rows := l.qkv.in, len(x)/l.qkv.in
+	h, qkv := s.h[:rows*in], s.wide[:rows*3*in]
 	l.before.apply(h, x, in)
-	l.qkv.multiply(qkv, h, n)
+	l.qkv.multiply(qkv, h, rows)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	l.heads(h, qkv, s.weights, n)
+	l.output.multiply(s.y, h, rows)
 	if l.residual == nil {
-		l.output.multiply(s.y, h, n)
 		add(s.y, x)
 		return ctx.Err()
 	}
-	l.output.multiply(s.y, h, n)
-	l.residual.multiply(s.out, x, n)
+	l.residual.multiply(s.out, x, rows)
 	add(s.y, s.out)
 	return ctx.Err()
 }
@@ -110,7 +121,7 @@ func (l *layer) attend(ctx context.Context, s *scratch, x []float32, n int) erro
 // heads sets out to the attention of each head, one beside the other.
 func (l *layer) heads(out, qkv, weights []float32, n int) {
 	in := l.qkv.in
-	size := in / numHeads
+	k, size := l.qkv.kernels, in/numHeads
 	scale := float32(1 / math.Sqrt(float64(size)))
 	for head := range numHeads {
 		at := head * size
@@ -118,7 +129,7 @@ func (l *layer) heads(out, qkv, weights []float32, n int) {
 			q := qkv[t*3*in+at:][:size]
 			most := float32(math.Inf(-1))
 			for u := range n {
-				weights[u] = scale * product(q, qkv[u*3*in+in+at:][:size])
+				weights[u] = scale * k.dot(q, qkv[u*3*in+in+at:][:size])
 				most = max(most, weights[u])
 			}
 			sum := float32(0)
@@ -129,25 +140,21 @@ func (l *layer) heads(out, qkv, weights []float32, n int) {
 			row := out[t*in+at:][:size]
 			clear(row)
 			for u, w := range weights {
-				w /= sum
-				v := qkv[u*3*in+2*in+at:][:size]
-				for i := range row {
-					row[i] += w * v[i]
-				}
+				k.addTimes(row, qkv[u*3*in+2*in+at:][:size], w/sum)
 			}
 		}
 	}
 }
 
 // feedForward sets s.x to s.y and the feed-forward part of it.
-func (l *layer) feedForward(ctx context.Context, s *scratch, n int) error {
+func (l *layer) feedForward(ctx context.Context, s *scratch, rows int) error {
 	l.between.apply(s.h, s.y, width)
-	l.hidden.multiply(s.wide, s.h, n)
+	l.hidden.multiply(s.wide, s.h, rows)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.x = resized(s.x, n*width)
-	l.shrink.multiplyPositive(s.x, s.wide, n, &s.active)
+	s.x = resized(s.x, rows*width)
+	l.shrink.multiplyPositive(s.x, s.wide, rows, &s.active)
 	add(s.x, s.y)
 	return ctx.Err()
 }
@@ -174,8 +181,13 @@ func (l *layerNorm) apply(out, x []float32, n int) {
 
 // multiply sets the n rows of out to those of x times the matrix, and its bias.
 // Eight rows of the matrix serve all rows of x before the next eight: they stay
-// in the processor's cache.
+// in the processor's cache. With panels n is a multiple of four, and a panel serves
+// all rows before the next.
 func (m *matrix) multiply(out, x []float32, n int) {
+	if m.panels != nil {
+		m.multiplyTiles(out, x, n)
+		return
+	}
 	for t := range n {
 		copy(out[t*m.out:][:m.out], m.bias)
 	}
@@ -190,6 +202,10 @@ func (m *matrix) multiply(out, x []float32, n int) {
 // multiplyPositive is multiply for the numbers of x that are greater than 0; the
 // others count as 0, and are most.
 func (m *matrix) multiplyPositive(out, x []float32, n int, active *[]int32) {
+	if m.panels != nil {
+		m.multiplyPositiveTiles(out, x, n, active)
+		return
+	}
 	for t := range n {
 		y, row := out[t*m.out:][:m.out], x[t*m.in:][:m.in]
 		copy(y, m.bias)
@@ -217,6 +233,51 @@ func (m *matrix) multiplyPositive(out, x []float32, n int, active *[]int32) {
 	}
 }
 
+func (m *matrix) multiplyTiles(out, x []float32, n int) {
+	for c := 0; c < m.out; c += panelWidth {
+		panel, scales, bias := m.panel(c)
+		for t := 0; t < n; t += tileRows {
+			m.kernels.tile(m.tileOf(out, t, c), m.out, x[t*m.in:][:tileRows*m.in], m.in, panel, scales, bias)
+		}
+	}
+}
+
+// multiplyPositiveTiles leaves out what is 0 in all four rows of a tile. It sets the
+// negative numbers of x to 0.
+func (m *matrix) multiplyPositiveTiles(out, x []float32, n int, active *[]int32) {
+	for t := 0; t < n; t += tileRows {
+		rows := x[t*m.in:][:tileRows*m.in]
+		*active = positive(rows, m.in, (*active)[:0])
+		for c := 0; c < m.out; c += panelWidth {
+			panel, scales, bias := m.panel(c)
+			m.kernels.sparseTile(m.tileOf(out, t, c), m.out, rows, m.in, panel, scales, bias, *active)
+		}
+	}
+}
+
+// panel returns the panel that begins with a column, and what belongs to it.
+func (m *matrix) panel(column int) (panel []int8, scales, bias []float32) {
+	return m.panels[column*m.in:][:panelWidth*m.in], m.scales[column:][:panelWidth], m.bias[column:][:panelWidth]
+}
+
+// tileOf returns out from a row and column to the last number of the tile there.
+func (m *matrix) tileOf(out []float32, row, column int) []float32 {
+	return out[row*m.out+column:][:(tileRows-1)*m.out+panelWidth]
+}
+
+// positive sets the negative numbers of four rows of x to 0, and appends to active
+// where not all four are 0.
+func positive(x []float32, in int, active []int32) []int32 {
+	a, b, c, d := x[:in], x[in:][:in], x[2*in:][:in], x[3*in:][:in]
+	for k := range a {
+		a[k], b[k], c[k], d[k] = max(a[k], 0), max(b[k], 0), max(c[k], 0), max(d[k], 0)
+		if a[k]+b[k]+c[k]+d[k] > 0 {
+			active = append(active, int32(k))
+		}
+	}
+	return active
+}
+
 // addRows adds eight rows of w, each times its factor, to y.
 func addRows(y []float32, x *[8]float32, w []float32) {
 	n := len(y)
@@ -233,13 +294,4 @@ func add(y, x []float32) {
 	for i := range y {
 		y[i] += x[i]
 	}
-}
-
-func product(a, b []float32) float32 {
-	b = b[:len(a)]
-	sum := float32(0)
-	for i := range a {
-		sum += a[i] * b[i]
-	}
-	return sum
 }

@@ -32,10 +32,14 @@ const (
 	spareRows = 2
 )
 
-// matrix maps in numbers to out: y = xW + b.
+// matrix maps in numbers to out: y = xW + b. It has panels and their scales, one
+// for each column, where the kernels multiply tiles, and weights elsewhere.
 type matrix struct {
+	kernels *kernels
 	in, out int
 	weights []float32 // [in][out]
+	panels  []int8    // [out/16][in][16]
+	scales  []float32
 	bias    []float32
 }
 
@@ -75,9 +79,10 @@ func (e *embeddings) add(x []float32, id int32) {
 // weightReader reads a weights file, little endian, and remembers the first
 // error.
 type weightReader struct {
-	rest  string
-	float bool // matrices are float32, not int8
-	err   error
+	rest    string
+	float   bool // matrices are float32, not int8
+	kernels *kernels
+	err     error
 }
 
 func (r *weightReader) take(n int) string {
@@ -106,10 +111,10 @@ func (r *weightReader) floats(n int) []float32 {
 
 func (r *weightReader) norm(n int) layerNorm { return layerNorm{r.floats(n), r.floats(n)} }
 
-// matrix reads int8 weights, with a scale for each column, into float32: that is
-// faster to multiply.
+// matrix reads int8 weights, with a scale for each column. Where they are not
+// multiplied in tiles they become float32: that is faster.
 func (r *weightReader) matrix(in, out int) matrix {
-	m := matrix{in: in, out: out}
+	m := matrix{kernels: r.kernels, in: in, out: out}
 	if r.float {
 		m.weights = r.floats(in * out)
 	} else {
@@ -117,16 +122,26 @@ func (r *weightReader) matrix(in, out int) matrix {
 		if r.err != nil {
 			return m
 		}
-		m.weights = make([]float32, in*out)
-		for i := range in {
-			row, from := m.weights[i*out:][:out], data[i*out:][:out]
-			for j := range row {
-				row[j] = scales[j] * float32(int8(from[j]))
-			}
+		if r.kernels.tile != nil {
+			m.panels, m.scales = panels(data, in, out), scales
+		} else {
+			m.weights = floatWeights(scales, data, in)
 		}
 	}
 	m.bias = r.floats(out)
 	return m
+}
+
+func floatWeights(scales []float32, data string, in int) []float32 {
+	out := len(scales)
+	weights := make([]float32, in*out)
+	for i := range in {
+		row, from := weights[i*out:][:out], data[i*out:][:out]
+		for j := range row {
+			row[j] = scales[j] * float32(int8(from[j]))
+		}
+	}
+	return weights
 }
 
 func (r *weightReader) embeddings(rows int) embeddings {
@@ -170,19 +185,19 @@ func (r *weightReader) layer(in int) layer {
 	return l
 }
 
-// parse reads a weights file.
-func parse(data string) (*Encoder, error) {
-	r := &weightReader{rest: data}
+// parse reads a weights file for the kernels. Float weights have the plain ones.
+func parse(data string, k *kernels) (*Encoder, error) {
+	r := &weightReader{rest: data, kernels: k}
 	switch magic := r.take(len(magicInt8)); magic {
 	case magicInt8:
 	case magicFloat32:
-		r.float = true
+		r.float, r.kernels = true, &plainKernels
 	default:
 		return nil, fmt.Errorf("%w: it begins with %q", errWeights, magic)
 	}
-	e := &Encoder{vocabulary: r.vocabulary()}
+	e := &Encoder{kernels: r.kernels, vocabulary: r.vocabulary()}
 	e.embeddings = r.embeddings(e.vocabulary.size + spareRows)
-	e.timescales = r.floats(embeddingWidth / 2)
+	e.positions = positions(r.floats(embeddingWidth / 2))
 	for i := range e.layers {
 		in := width
 		if i == 0 {
