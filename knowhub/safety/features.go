@@ -21,7 +21,7 @@ const (
 type block int
 
 const (
-	wordBlock    block = iota // words, and two words next to each other or with one between
+	wordBlock    block = iota // words, two words next to each other or with one between, and those that a clause begins with
 	pieceBlock                // parts of words, characters of scripts without spaces
 	conceptBlock              // concepts, two of them in a segment, and the marks of rules
 	blocks
@@ -32,7 +32,7 @@ type segment [blocks][]uint32
 
 // tableBits is the size of the table of weights, as a power of 2. Features share
 // places by chance.
-const tableBits = 17
+const tableBits = 19
 
 const (
 	fnvOffset = 14695981039346656037
@@ -112,6 +112,7 @@ func (f folded) segment(from int) int {
 // features returns the features of the runes from–to.
 func (f folded) features(from, to int, hits []hit) (out segment) {
 	var last, before feature // the words before the present one
+	words := 0
 	add := func(b block, x feature) { out[b] = append(out[b], x.place()) }
 	for i := from; i < to; {
 		if f.runes[i] == gap || f.runes[i] == stop {
@@ -140,6 +141,13 @@ func (f folded) features(from, to int, hits []hit) (out segment) {
 		if last != 0 {
 			add(wordBlock, last.add(' ')*fnvPrime^word)
 		}
+		// Who is spoken to shows at the beginning.
+		switch words++; words {
+		case 1:
+			add(wordBlock, newFeature('^')*fnvPrime^word)
+		case 2:
+			add(wordBlock, newFeature('2')*fnvPrime^(last.add(' ')*fnvPrime^word))
+		}
 		if before != 0 {
 			add(wordBlock, before.add('_')*fnvPrime^word)
 		}
@@ -165,7 +173,7 @@ func (f folded) features(from, to int, hits []hit) (out segment) {
 			}
 		}
 	}
-	apply(hits, func(mark string) { add(conceptBlock, newFeature('r').runes([]rune(mark))) })
+	apply(hits, func(r rule) { add(conceptBlock, newFeature('r').runes([]rune(r.mark))) })
 	return out
 }
 

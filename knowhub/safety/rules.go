@@ -102,8 +102,12 @@ var rules = []rule{
 // sets turns concepts, and those joined by |, into sets.
 func sets(all ...set) []set { return all }
 
-// apply applies the rules to the hits of a text.
-func apply(hits []hit, mark func(string)) {
+// certain reports whether a match counts though the model finds an attack unlikely:
+// what is said means nothing else, whatever stands around it.
+func (r rule) certain() bool { return r.unless == 0 || r.mark == Markers }
+
+// apply calls mark for the rules that the hits of a text match.
+func apply(hits []hit, mark func(rule)) {
 	for len(hits) > 0 {
 		n := 0
 		var here set
@@ -113,7 +117,7 @@ func apply(hits []hit, mark func(string)) {
 		}
 		for _, r := range rules {
 			if r.matches(hits[:n], here) {
-				mark(r.mark)
+				mark(r)
 			}
 		}
 		hits = hits[n:]

@@ -47,9 +47,10 @@ func look(s string, depth int, mark func(string)) {
 	}
 	m := learnt()
 	odds := m.odds(segments(s))
+	sure := odds > m.above
 	switch {
-	case ruled(s, odds > 0, mark):
-	case odds > m.above && !marked:
+	case ruled(s, odds > 0, sure, mark):
+	case sure && !marked:
 		mark(Learnt)
 	}
 	if depth == 0 {
@@ -64,17 +65,19 @@ func look(s string, depth int, mark func(string)) {
 }
 
 // ruled calls mark for the rules that a text matches, which is visible and without
-// escapes, and reports whether there are any. What is only quoted matches where
-// the text is likely an attack for the model as well: reports on attacks quote
-// them.
-func ruled(s string, likely bool, mark func(string)) (found bool) {
+// escapes, and reports whether there are any. Rules that are not certain match where
+// an attack is likely for the model as well. What is only quoted matches where the
+// model is sure: reports on attacks quote them.
+func ruled(s string, likely, sure bool, mark func(string)) (found bool) {
 	matches := func(s string, mark func(string)) {
-		apply(concepts().find(fold(s)), func(name string) {
-			found = true
-			mark(name)
+		apply(concepts().find(fold(s)), func(r rule) {
+			if likely || r.certain() {
+				found = true
+				mark(r.mark)
+			}
 		})
 	}
-	if !likely {
+	if !sure {
 		if matches(quoted.ReplaceAllLiteralString(s, " "), func(string) {}); !found {
 			return false
 		}

@@ -28,6 +28,7 @@ type example struct {
 	attack           bool
 	ruled            bool // a rule finds it
 	plainly          bool // and not only in quotation marks
+	certainly        bool // a rule that is certain does so
 	segments         []segment
 	within           []segment // of an attack in the midst of harmless text
 }
@@ -66,7 +67,7 @@ func checksum(t testing.TB) uint64 {
 		_, _ = fmt.Fprintln(h, name, len(files[name]))
 		_, _ = h.Write(files[name])
 	}
-	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, rounds, step, attackWeight, pairWeight, harmlessShare)
+	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, attackWeight, nearWeight, pairWeight, nearShare)
 	return h.Sum64()
 }
 
@@ -92,11 +93,11 @@ func examples(t testing.TB) (all []*example) {
 				x.Text = texts.Task + "\n" + texts.Resource + "\n" + texts.Result
 			case "questions.jsonl":
 				x.Text = texts.Q
-			case "harmless-wide.jsonl":
+			case "harmless-wide.jsonl", "harmless-more.jsonl":
 				x.from = near
 			case "attacks.jsonl", "attacks-fresh.jsonl":
 				x.attack, x.from = true, earlier
-			case "attacks-wide.jsonl":
+			case "attacks-wide.jsonl", "attacks-more.jsonl":
 				x.attack, x.from = true, wide
 			}
 			all = append(all, x)
@@ -116,8 +117,9 @@ func examples(t testing.TB) (all []*example) {
 			other := around[random.IntN(len(around))]
 			x.within = segments([]string{other + ", " + s, s + " " + other, other + ". " + s + ". " + other}[random.IntN(3)])
 		}
-		x.ruled = ruled(s, true, func(string) {})
-		x.plainly = ruled(s, false, func(string) {})
+		x.ruled = ruled(s, true, true, func(string) {})
+		x.plainly = ruled(s, true, false, func(string) {})
+		x.certainly = ruled(s, false, false, func(string) {})
 	}
 	return all
 }
@@ -194,12 +196,13 @@ type sample struct {
 
 // How the regression is fitted; see docs/decisions/0021-a-model-marks-injections.md.
 const (
-	rounds        = 12
-	step          = 0.1
-	attackWeight  = 3.0   // there are fewer of them
-	pairWeight    = 0.3   // they repeat each other
-	harmlessShare = 0.005 // of the harmless texts above the limit
-	parts         = 10    // of a cross-validation
+	rounds       = 12
+	step         = 0.1
+	attackWeight = 3.0  // there are fewer of them
+	nearWeight   = 2.0  // harder than other harmless texts
+	pairWeight   = 0.3  // they repeat each other
+	nearShare    = 0.01 // of the near misses that may be marked
+	parts        = 10   // of a cross-validation
 )
 
 // samples returns the windows of a text: all of a harmless one, the whole of an
@@ -216,7 +219,10 @@ func (x *example) windows(segments []segment) (all []sample) {
 	if x.attack {
 		weight = attackWeight
 	}
-	if x.from == made {
+	switch x.from {
+	case near:
+		weight *= nearWeight
+	case made:
 		weight *= pairWeight
 	}
 	for i := range segments {
@@ -317,17 +323,27 @@ func byChance(x *example, i, n int) int {
 	return rand.New(rand.NewPCG(11, uint64(i))).IntN(n) //nolint:gosec // repeatable
 }
 
-// limitOf returns the score that a share of the harmless texts exceeds.
+// limitOf returns the score above which the model marks, so that it and the rules
+// mark a share of the near misses.
 func limitOf(all []*example, scores []float64, share float64) float64 {
-	var harmless []float64
+	var left []float64 // what the rules do not mark
+	n := 0
 	for i, x := range all {
-		if !x.attack && x.from != made {
-			harmless = append(harmless, scores[i])
+		if x.from != near {
+			continue
+		}
+		n++
+		if !x.byRule(scores[i]) {
+			left = append(left, scores[i])
 		}
 	}
-	slices.Sort(harmless)
-	return harmless[len(harmless)-1-int(share*float64(len(harmless)))]
+	slices.Sort(left)
+	allowed := int(share*float64(n)) - (n - len(left))
+	return left[len(left)-1-max(0, allowed)]
 }
+
+// byRule reports whether a rule marks a text of such odds.
+func (x *example) byRule(odds float64) bool { return x.certainly || x.plainly && odds > 0 }
 
 // tally counts texts and those that are marked.
 type tally struct{ marked, ruled, n int }
@@ -349,7 +365,7 @@ func count(all []*example, scores []float64, limit float64, key func(*example) s
 			if x.ruled {
 				c.ruled++
 			}
-			if scores[i] > limit || x.plainly || x.ruled && scores[i] > 0 {
+			if scores[i] > limit || x.byRule(scores[i]) {
 				c.marked++
 			}
 			out[k] = c
@@ -379,15 +395,18 @@ func TestTrain(t *testing.T) {
 	set := func(x *example) string { return x.from }
 
 	byPart := held(all, parts, func(x *example, i int) int { return byChance(x, i, parts) }, nil)
-	limit := limitOf(all, byPart, harmlessShare)
+	limit := limitOf(all, byPart, nearShare)
 	show("a tenth left out", byPart, limit, set)
+	m := fit(all)
+	require.NoError(t, os.WriteFile("trained.bin", writeModel(m, m.limit, limit, checksum(t)), 0o600))
 
-	// A family is left out in all languages, with its made of phrases; of the
-	// earlier attacks, whose families are not told apart, none is trained with.
+	// Families are left out in all languages, three or so at once, with theirs made
+	// of phrases; of the earlier attacks, whose families are not told apart, none is
+	// trained with.
 	families := make(map[string]int)
 	for _, x := range all {
 		if _, ok := families[x.Kind]; !ok && x.from == wide {
-			families[x.Kind] = len(families)
+			families[x.Kind] = len(families) % parts
 		}
 	}
 	familyOf := func(x *example, i int) int {
@@ -397,12 +416,12 @@ func TestTrain(t *testing.T) {
 		if x.attack || x.from == made {
 			return -1
 		}
-		return byChance(x, i, len(families))
+		return byChance(x, i, parts)
 	}
-	byFamily := held(all, len(families), familyOf, func(x *example, p int) bool {
+	byFamily := held(all, parts, familyOf, func(x *example, p int) bool {
 		return x.from == earlier || x.from == made && families[x.Kind] == p
 	})
-	show("a family left out", byFamily, limitOf(all, byFamily, harmlessShare), func(x *example) string {
+	show("families left out", byFamily, limitOf(all, byFamily, nearShare), func(x *example) string {
 		if x.attack {
 			return x.Kind
 		}
@@ -412,7 +431,7 @@ func TestTrain(t *testing.T) {
 	languages := make(map[string]int)
 	for _, x := range all {
 		if _, ok := languages[x.Lang]; !ok && x.from == wide {
-			languages[x.Lang] = len(languages)
+			languages[x.Lang] = len(languages) % parts
 		}
 	}
 	languageOf := func(x *example, i int) int {
@@ -422,21 +441,19 @@ func TestTrain(t *testing.T) {
 		if x.attack || x.from == made {
 			return -1
 		}
-		return byChance(x, i, len(languages))
+		return byChance(x, i, parts)
 	}
-	byLanguage := held(all, len(languages), languageOf, func(x *example, p int) bool {
+	byLanguage := held(all, parts, languageOf, func(x *example, p int) bool {
 		l, ok := languages[x.Lang]
 		return ok && l == p
 	})
-	show("a language left out", byLanguage, limitOf(all, byLanguage, harmlessShare), func(x *example) string {
+	show("languages left out", byLanguage, limitOf(all, byLanguage, nearShare), func(x *example) string {
 		if x.attack {
 			return x.Lang
 		}
 		return x.from
 	})
 
-	m := fit(all)
-	require.NoError(t, os.WriteFile("trained.bin", writeModel(m, m.limit, limit, checksum(t)), 0o600))
 	require.NoError(t, os.WriteFile("testdata/trained.txt", []byte(report.String()), 0o600))
 	t.Log(report.String())
 }
@@ -473,7 +490,7 @@ func TestHeldOut(t *testing.T) {
 	t.Parallel()
 	all := examples(t)
 	scores := held(all, 2, func(x *example, i int) int { return byChance(x, i, 2) }, nil)
-	found := count(all, scores, limitOf(all, scores, harmlessShare), func(x *example) string { return x.from })
+	found := count(all, scores, limitOf(all, scores, nearShare), func(x *example) string { return x.from })
 	t.Logf("attacks %v, rules alone %d; harmless %v", found["attacks"], found["attacks"].ruled, found["harmless"])
 	require.Greater(t, found["attacks"].marked, 3*found["attacks"].ruled)
 	require.Less(t, float64(found["harmless"].marked), 0.01*float64(found["harmless"].n))
