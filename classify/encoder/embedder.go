@@ -26,8 +26,12 @@ const (
 	Accept = 0.8
 )
 
-// recentTexts is how many texts' vectors are remembered: a megabyte.
-const recentTexts = 512
+// How many texts' vectors are remembered, of 2 kB each: one megabyte for requests,
+// 32 for a command that goes through recorded turns, which repeat texts.
+const (
+	RecentTexts   = 512
+	RecordedTexts = 16384
+)
 
 // errSlow reports a text that is too long for the time that is left.
 var errSlow = errors.New("the text is too long for the time that is left")
@@ -43,14 +47,17 @@ type Embedder struct {
 	recent *lru.Cache[string, []float32]
 }
 
-// NewEmbedder returns an embedder that keeps up to so many processors busy.
-func NewEmbedder(processors int) (*Embedder, error) {
+// NewEmbedder returns an embedder that keeps up to so many processors busy, and
+// remembers the vectors of so many texts, those that were asked for last.
+func NewEmbedder(processors, texts int) (*Embedder, error) {
 	e, err := New()
 	if err != nil {
 		return nil, err
 	}
-	// The only error is a size that is not positive.
-	recent, _ := lru.New[string, []float32](recentTexts)
+	recent, err := lru.New[string, []float32](texts)
+	if err != nil {
+		return nil, err
+	}
 	return &Embedder{encoder: e, places: make(chan struct{}, max(processors, 1)), recent: recent}, nil
 }
 

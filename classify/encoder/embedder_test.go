@@ -11,7 +11,7 @@ import (
 
 func newEmbedder(t *testing.T, places int) *Embedder {
 	t.Helper()
-	e, err := NewEmbedder(places)
+	e, err := NewEmbedder(places, 2)
 	require.NoError(t, err)
 	return e
 }
@@ -43,6 +43,20 @@ func TestAnEmbedderRemembers(t *testing.T) {
 	_, err = e.Vectors(ctx, []string{"is it snowing"})
 	require.ErrorIs(t, err, context.Canceled)
 	_, _, err = e.Embed(ctx, []string{"is it snowing", "is it cold"})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestAnEmbedderForgetsWhatWasAskedForLongest(t *testing.T) {
+	e := newEmbedder(t, 1) // remembers two texts
+	for _, text := range []string{"is it raining", "is it snowing", "is it raining", "is it cold"} {
+		_, err := e.Vectors(t.Context(), []string{text})
+		require.NoError(t, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := e.Vectors(ctx, []string{"is it raining", "is it cold"})
+	require.NoError(t, err)
+	_, err = e.Vectors(ctx, []string{"is it snowing"})
 	require.ErrorIs(t, err, context.Canceled)
 }
 

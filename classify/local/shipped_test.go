@@ -18,7 +18,7 @@ const generate = "run go generate ./classify/vectors"
 // shippedVectors are those that a consumer uses for the built-in intents.
 func shippedVectors(t *testing.T) map[string][]float32 {
 	t.Helper()
-	embedder, err := encoder.NewEmbedder(1)
+	embedder, err := encoder.NewEmbedder(1, encoder.RecentTexts)
 	require.NoError(t, err)
 	catalog := intents.Bundled()
 	return vectors.BundledAmong(local.TextsOf(catalog), local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits))

@@ -13,7 +13,7 @@ import (
 
 func TestTheVectorsOfTheBuiltInDefinitionsAreShipped(t *testing.T) {
 	const samples = 8
-	e, err := encoder.NewEmbedder(2)
+	e, err := encoder.NewEmbedder(2, encoder.RecentTexts)
 	require.NoError(t, err)
 	texts := local.TextsOf(intents.Bundled())
 	found := vectors.Bundled(texts)

@@ -159,7 +159,7 @@ var encoderBounds = sync.OnceValue(func() classify.Bounds {
 
 // sharedEncoder is the encoder of all systems in this process. It is unpacked when
 // it is first needed.
-var sharedEncoder = sync.OnceValues(func() (*encoder.Embedder, error) { return encoder.NewEmbedder(halfOfProcessors()) })
+var sharedEncoder = sync.OnceValues(func() (*encoder.Embedder, error) { return encoder.NewEmbedder(halfOfProcessors(), encoder.RecentTexts) })
 
 // embedding returns the tier for the configuration and the catalogue. It is nil
 // when no tier is configured, or when it is not built yet; then it is requested. One
@@ -288,8 +288,10 @@ func Teach(ctx context.Context, cfg *config.Config, catalog *intents.Catalog, mo
 	}
 	t := teacher{
 		dir: CacheDir(cfg), observer: o, progress: progress,
-		builtIn: func() (*encoder.Embedder, error) { return encoder.NewEmbedder(runtime.GOMAXPROCS(0)) },
-		bounds:  classify.Bounds{Accept: encoder.Accept, Share: 1},
+		builtIn: func() (*encoder.Embedder, error) {
+			return encoder.NewEmbedder(runtime.GOMAXPROCS(0), encoder.RecordedTexts)
+		},
+		bounds: classify.Bounds{Accept: encoder.Accept, Share: 1},
 	}
 	tier, err := t.teach(ctx, want)
 	if errors.Is(err, local.ErrNoVectors) {

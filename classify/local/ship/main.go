@@ -24,7 +24,7 @@ func main() {
 // run writes the file into the folder of package local; go generate runs it in
 // that of package vectors.
 func run() error {
-	embedder, err := encoder.NewEmbedder(1)
+	embedder, err := encoder.NewEmbedder(1, encoder.RecentTexts)
 	if err != nil {
 		return err
 	}

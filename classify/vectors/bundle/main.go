@@ -27,7 +27,7 @@ func main() {
 // run writes the file into the folder of package vectors, where go generate runs.
 // What the file has is not made again.
 func run() error {
-	embedder, err := encoder.NewEmbedder(runtime.GOMAXPROCS(0))
+	embedder, err := encoder.NewEmbedder(runtime.GOMAXPROCS(0), encoder.RecentTexts)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (r *remembering) Vectors(ctx context.Context, texts []string) (map[string][
 func (r *remembering) train(ctx context.Context, catalog *intents.Catalog, words *local.Model) (*classify.Embedding, *local.Embedded, error) {
 	if r.embedder == nil {
 		var err error
-		if r.embedder, err = encoder.NewEmbedder(runtime.GOMAXPROCS(0)); err != nil {
+		if r.embedder, err = encoder.NewEmbedder(runtime.GOMAXPROCS(0), encoder.RecentTexts); err != nil {
 			return nil, nil, err
 		}
 	}
