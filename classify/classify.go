@@ -2,6 +2,7 @@ package classify
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"intenthint/intents"
@@ -26,6 +27,9 @@ type Input struct {
 	Catalog *intents.Catalog
 	// Conversation is the history, oldest first, already cleaned and cut.
 	Conversation []payload.Turn
+	// Earlier are the user's last messages before Latest that the system has recorded,
+	// oldest first, where Conversation has none of the user. Models do not get them.
+	Earlier []payload.Turn
 	// Latest is the message, already cleaned and cut.
 	Latest string
 	// Now is the current time in the user's zone.
@@ -33,6 +37,18 @@ type Input struct {
 	// RunModel is the run's own model as provider/model; the last resort of
 	// the model path. "" if it is not known.
 	RunModel string
+}
+
+// Before returns what was said before Latest, as far as it is known: Earlier and
+// Conversation. The caller must not change it.
+func (in *Input) Before() []payload.Turn {
+	switch {
+	case len(in.Earlier) == 0:
+		return in.Conversation
+	case len(in.Conversation) == 0:
+		return in.Earlier
+	}
+	return slices.Concat(in.Earlier, in.Conversation)
 }
 
 // Mode is one of the values of HINT_CLASSIFIER but auto.

@@ -33,6 +33,10 @@ func TestBuildPromptIsPure(t *testing.T) {
 	require.Equal(t, first.System, second.System, "providers cache this part")
 	require.NotEqual(t, first.User, second.User)
 
+	told := in
+	told.Earlier = []payload.Turn{{Role: "user", Text: "what was recorded"}}
+	require.Equal(t, first, buildPrompt(told), "models get what the request holds")
+
 	other.Catalog = testCatalog()
 	require.Equal(t, first.System, buildPrompt(other).System, "an equal catalogue has an equal prompt")
 }

@@ -68,6 +68,9 @@ func TestFact(t *testing.T) {
 		{"a turn whose request got no answer", event("before_prompt_build", `{"prompt":"q","messages":[{"role":"user","content":"before"}]}`, ctx), "s1", func(f *store.Fact) {
 			f.Begin = &store.Begin{Input: "q", Conversation: []payload.Turn{{Role: "user", Text: "before"}}}
 		}},
+		{"a turn that was told what the session said", event("turn_begun", `{"runId":"r1","prompt":"q","earlier":3}`, ctx), "s1", func(f *store.Fact) {
+			f.Begin = &store.Begin{Input: "q", Earlier: 3}
+		}},
 		{"a turn with a message beside the prompt", event("turn_begun", `{"runId":"r1","prompt":"q and more","message":"q"}`, ctx), "s1", func(f *store.Fact) {
 			f.Begin = &store.Begin{Input: "q and more", Message: "q"}
 		}},

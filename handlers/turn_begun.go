@@ -14,7 +14,10 @@ func turnBegun(_ Decoder, env payload.Envelope, _ payload.Context, f *store.Fact
 		return err
 	}
 	f.RunID = cmp.Or(e.RunID, f.RunID)
-	f.Begin = &store.Begin{Input: e.Prompt, Message: e.Message, Conversation: e.Conversation, Result: e.Result, Skip: e.Skip, HeldOut: e.HeldOut, ModelUse: e.ModelUse}
+	f.Begin = &store.Begin{
+		Input: e.Prompt, Message: e.Message, Conversation: e.Conversation, Earlier: e.Earlier,
+		Result: e.Result, Skip: e.Skip, HeldOut: e.HeldOut, ModelUse: e.ModelUse,
+	}
 	for _, s := range e.Skills {
 		f.Begin.Skills = append(f.Begin.Skills, store.Skill{Name: s.Name, Path: s.Path})
 	}

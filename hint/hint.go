@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -178,7 +179,10 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	patience, asked := model.CountUse(patience)
 	a, origin := h.Answers.First(patience, run.Request{
 		Key: run.Key(req.Context), Prompt: t.event.Message(), Deadline: req.Deadline,
-		Prepare:   t.prepare,
+		Prepare: func(first string) {
+			t.prepare(first)
+			t.in.Earlier = h.earlier(t)
+		},
 		AsksModel: t.asksModel,
 		Classify:  func(ctx context.Context) run.Answer { return h.classify(ctx, t) },
 		Commit:    req.Commit,
@@ -257,6 +261,24 @@ func (t *turn) prepare(first string) {
 	if in, ok := t.catalog.Keyword(t.latest); ok {
 		t.keyword = &in
 	}
+}
+
+// earlier returns what the session's user said before, where the conversation has
+// nothing of the user.
+func (h *Hinter) earlier(t turn) []payload.Turn {
+	limit := conversation.EarlierTurns(t.set.QueryMode, t.set.Window)
+	if limit == 0 || slices.ContainsFunc(t.in.Conversation, func(before payload.Turn) bool { return before.Role == payload.RoleUser }) {
+		return nil
+	}
+	return h.Answers.Earlier.Before(t.req.Context.Session(), t.req.Context.RunID, t.began(), limit)
+}
+
+// began is when the turn begins, in Unix milliseconds: when its hint is asked for.
+func (t *turn) began() int64 {
+	if ts := t.req.Envelope.TS; ts > 0 {
+		return ts
+	}
+	return t.req.Received.UnixMilli()
 }
 
 // slack is the time reserved before the deadline for the work after the model's

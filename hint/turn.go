@@ -1,6 +1,7 @@
 package hint
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nats-io/nats.go"
@@ -25,10 +26,7 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	if session == "" {
 		return
 	}
-	ts := t.req.Envelope.TS
-	if ts <= 0 {
-		ts = t.req.Received.UnixMilli() // a turn begins when its hint is asked for
-	}
+	ts := t.began()
 	var given *payload.LastHint
 	if a.Hint != "" {
 		now := t.lastHint(*a.Result)
@@ -40,8 +38,9 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	}
 	last := h.Answers.Sessions.Begin(session, ts, given)
 	id := nuid.Next()
+	h.Answers.Earlier.Add(session, cmp.Or(t.req.Context.RunID, id), ts, t.latest)
 	begun := payload.TurnBegun{
-		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: t.event.Beside(), Conversation: t.in.Conversation,
+		RunID: t.req.Context.RunID, Prompt: t.event.Prompt, Message: t.event.Beside(), Conversation: t.in.Conversation, Earlier: len(t.in.Earlier),
 		Result: a.Result, Hint: a.Hint, Skills: a.Skills, Skip: string(a.Skip), Last: last,
 		HeldOut: t.set.Holdout.of(session), ModelUse: useOf(asked),
 	}

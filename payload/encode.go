@@ -182,6 +182,9 @@ func (e TurnBegun) Append(dst []byte) []byte {
 		}
 		f.dst = append(f.dst, ']')
 	}
+	if e.Earlier > 0 {
+		f.number("earlier", float64(e.Earlier))
+	}
 	if e.Result != nil {
 		f.name("result")
 		f.dst = e.Result.Append(f.dst)

@@ -40,6 +40,7 @@ func TestEncodingAgreesWithEncodingJSON(t *testing.T) {
 		"everything":  {full, payload.TurnBegun{RunID: "r", Prompt: nasty, Message: nasty + "!", Conversation: []payload.Turn{{Role: "user", Text: nasty}, {Role: "assistant"}}, Result: &result, Hint: nasty, Skip: "low_confidence", HeldOut: new(true)}},
 		"a failure":   {full, payload.TurnBegun{Skip: "deadline", HeldOut: new(false), ModelUse: &payload.ModelUse{Calls: 2, Failed: 2, Tokens: payload.Tokens{In: 900}}}},
 		"an answer":   {full, payload.TurnBegun{ModelUse: &payload.ModelUse{Calls: 1, Tokens: payload.Tokens{In: 900, Out: 60}}}},
+		"no history":  {full, payload.TurnBegun{Prompt: "and now?", Earlier: 3}},
 		"a hint":      {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t", Full: true, Turns: 3, At: 9}}},
 		"a brief one": {full, payload.TurnBegun{Last: &payload.LastHint{Intent: "I", Complexity: "low", Text: "t"}}},
 	} {

@@ -87,6 +87,9 @@ type TurnBegun struct {
 	// Message is the user's message where the prompt is another text; else "".
 	Message      string `json:"message,omitempty"`
 	Conversation []Turn `json:"conversation,omitempty"`
+	// Earlier is how many of the session's recorded messages the classifier was given
+	// beside the conversation, which then has none of the user.
+	Earlier int `json:"earlier,omitempty"`
 	// Result is nil if the classification failed.
 	Result *Classification `json:"result,omitempty"`
 	// Hint is the text that was given to the gateway; "" for none.
@@ -125,10 +128,12 @@ func (e TurnBegun) Said() string { return cmp.Or(e.Message, e.Prompt) }
 
 // DecodeTurnBegun decodes the event of turn_begun.
 func DecodeTurnBegun(raw json.RawMessage) (e TurnBegun, err error) {
+	var earlier float64
 	err = decodeEvent(raw,
 		field{"runId", &e.RunID}, field{"prompt", &e.Prompt}, field{"message", &e.Message}, field{"conversation", &e.Conversation},
-		field{"result", &e.Result}, field{"hint", &e.Hint}, field{"skills", &e.Skills}, field{"skip", &e.Skip},
+		field{"earlier", &earlier}, field{"result", &e.Result}, field{"hint", &e.Hint}, field{"skills", &e.Skills}, field{"skip", &e.Skip},
 		field{"heldOut", &e.HeldOut}, field{"last", &e.Last}, field{"modelUse", &e.ModelUse})
+	e.Earlier = int(earlier)
 	return e, err
 }
 

@@ -230,10 +230,12 @@ func TestATurnSaysWhyThereWasNoHint(t *testing.T) {
 
 	retry := begin("b2", "r", 20)
 	retry.Begin.Skip, retry.Begin.HeldOut, retry.Begin.Result = "holdout", new(true), &payload.Classification{Intent: "A"}
+	failed.Begin.Earlier, retry.Begin.Earlier = 1, 2
 	for _, facts := range [][]store.Fact{{failed, retry}, {retry, failed}} {
 		doc, _ := show(t, facts...)
 		require.Equal(t, "holdout", doc.Current.Intent.Skip, "that of the classification")
 		require.Equal(t, new(true), doc.Current.Intent.HeldOut)
+		require.Equal(t, 2, doc.Current.Intent.Earlier)
 	}
 
 	unanswered := begin("b3", "r", 5)

@@ -126,9 +126,12 @@ func (k Key) Before(other Key) bool { return k.Compare(other) < 0 }
 type Begin struct {
 	Input string `json:"input"`
 	// Message is the user's message where the input is another text; else "".
-	Message      string                  `json:"message,omitempty"`
-	Conversation []payload.Turn          `json:"conversation,omitempty"`
-	Result       *payload.Classification `json:"result,omitempty"` // nil when nothing could be classified
+	Message      string         `json:"message,omitempty"`
+	Conversation []payload.Turn `json:"conversation,omitempty"`
+	// Earlier is how many of the session's messages the classifier was given beside
+	// the conversation.
+	Earlier int                     `json:"earlier,omitempty"`
+	Result  *payload.Classification `json:"result,omitempty"` // nil when nothing could be classified
 	// Skills are those that the hint named with their path.
 	Skills []Skill `json:"skills,omitempty"`
 	// Skip is why there is no hint (Hint-Skip); "" when there is one, or nobody was

@@ -252,7 +252,7 @@ func newTurn(run string, key Key, b Begin) *Turn {
 }
 
 func intent(b Begin) Intent {
-	return Intent{Input: conversation(b), Result: b.Result, Skip: b.Skip, HeldOut: b.HeldOut}
+	return Intent{Input: conversation(b), Earlier: b.Earlier, Result: b.Result, Skip: b.Skip, HeldOut: b.HeldOut}
 }
 
 func conversation(b Begin) []payload.Turn { return append([]payload.Turn{}, b.Conversation...) }

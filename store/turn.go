@@ -80,6 +80,9 @@ type HintedSkill struct {
 type Intent struct {
 	// Input is the conversation before the turn's message, oldest first.
 	Input []payload.Turn `json:"input"`
+	// Earlier is how many of the session's messages the classifier was given beside
+	// Input, which then has none of the user: the last before the turn.
+	Earlier int `json:"earlier,omitempty"`
 	// Result is nil when nothing could be classified.
 	Result *payload.Classification `json:"result,omitempty"`
 	// Skip is why there was no hint (Hint-Skip); "" when there was one, nobody was

@@ -471,7 +471,7 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	if c.closes(asked) || c.leans(0, 1, asked) < negligible {
 		return texts
 	}
-	_, said := m.topic(sc, in.Conversation, m.allowed(in.Catalog), nil)
+	_, said := m.topic(sc, in.Before(), m.allowed(in.Catalog), nil)
 	if earlier := textOf(said); earlier != "" && earlier != text {
 		texts = append(texts, earlier)
 	}

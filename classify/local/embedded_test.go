@@ -179,6 +179,10 @@ func TestTexts(t *testing.T) {
 			require.Equal(t, tt.want, e.Texts(classify.Input{Latest: tt.latest, Conversation: turns}))
 		})
 	}
+	t.Run("what was recorded", func(t *testing.T) {
+		recorded := []payload.Turn{{Role: "user", Text: "four"}, {Role: "user", Text: "five\nlines"}}
+		require.Equal(t, []string{"and rain?", "five lines"}, e.Texts(classify.Input{Latest: "and rain?", Earlier: recorded}))
+	})
 	t.Run("long", func(t *testing.T) {
 		got := e.Texts(classify.Input{Latest: "begin " + strings.Repeat("好 ", 900) + "end"})
 		require.Len(t, got, 1)

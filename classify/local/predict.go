@@ -65,9 +65,10 @@ func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
 }
 
 // decide classifies a message that follows a conversation, by words and, if by
-// is not nil, by vectors. It leaves the words that decided in sc; remove them
+// is not nil, by vectors. asked is whether the assistant's last words, where they
+// are known, were a question. It leaves the words that decided in sc; remove them
 // with clear.
-func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, allowed []bool, by *embedding) verdict {
+func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, asked bool, allowed []bool, by *embedding) verdict {
 	alone := m.request(sc, message, allowed, by)
 	c := cuesOf(&sc.text)
 	if c.content == 0 && (len(conversation) > 0 || c.has(roleAnswer)) {
@@ -76,7 +77,6 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if len(conversation) == 0 {
 		return alone
 	}
-	asked := asks(conversation)
 	if c.closes(asked) {
 		if alone.other() || alone.pFirst < likely {
 			sc.clear()
@@ -178,7 +178,7 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	allowed := m.allowed(in.Catalog)
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)
-	v := m.decide(sc, in.Latest, in.Conversation, allowed, by)
+	v := m.decide(sc, in.Latest, in.Before(), asks(in.Conversation), allowed, by)
 	out := payload.Classification{
 		Goal:       goal(in.Latest, v.earlier),
 		Confidence: v.confidence(),
@@ -235,7 +235,7 @@ func (m *Model) Predict(message string, conversation []payload.Turn, allowed []b
 func (m *Model) predict(message string, conversation []payload.Turn, allowed []bool, by *embedding) Prediction {
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)
-	v := m.decide(sc, message, conversation, allowed, by)
+	v := m.decide(sc, message, conversation, asks(conversation), allowed, by)
 	p := Prediction{
 		Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine),
 		Words: m.tellingWords(sc, &v), Ranked: m.rank(sc, &v, allowed),

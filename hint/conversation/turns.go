@@ -52,9 +52,12 @@ const (
 	MaxChars          = 1000
 )
 
+// defaultChars is how many characters of a user's message [DefaultWindow] keeps.
+const defaultChars = 500
+
 // DefaultWindow is the window of contract §9.
 func DefaultWindow() Window {
-	return Window{User: Side{Turns: 5, Chars: 500}, Assistant: Side{Turns: 3, Chars: 300}}
+	return Window{User: Side{Turns: 5, Chars: defaultChars}, Assistant: Side{Turns: 3, Chars: 300}}
 }
 
 // History returns the turns that the mode sends to a classifier, cleaned, paired
@@ -68,6 +71,28 @@ func History(messages []payload.Message, mode QueryMode, window Window) []payloa
 		return last(messages, math.MaxInt, math.MaxInt)
 	default:
 		return window.cut(last(messages, window.User.Turns, window.Assistant.Turns))
+	}
+}
+
+// Earlier returns a message of the user, as of [Latest], as it is in a later
+// conversation by [DefaultWindow].
+func Earlier(latest string) string {
+	if cut := text.Cut(latest, defaultChars); len(cut) < len(latest) {
+		return cut + Truncated
+	}
+	return latest
+}
+
+// EarlierTurns is how many of the user's earlier messages the mode lets a classifier
+// know of.
+func EarlierTurns(mode QueryMode, window Window) int {
+	switch mode {
+	case ModeMessage:
+		return 0
+	case ModeFull:
+		return math.MaxInt
+	default:
+		return window.User.Turns
 	}
 }
 

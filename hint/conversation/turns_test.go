@@ -3,6 +3,7 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -221,6 +222,29 @@ func TestLatest(t *testing.T) {
 	require.Equal(t, strings.Repeat("字", 4000), Latest(strings.Repeat("字", 4001)))
 	require.Equal(t, strings.Repeat("字", 4000), Latest(strings.Repeat("字", 4000)))
 	require.Empty(t, Latest(" \n"))
+}
+
+func TestEarlier(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, latest, want string }{
+		{"short", "What now?", "What now?"},
+		{"as long as may be", strings.Repeat("字", 500), strings.Repeat("字", 500)},
+		{"cut", strings.Repeat("字", 501), strings.Repeat("字", 500) + Truncated},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.Equal(t, row.want, Earlier(row.latest))
+			sent := History([]payload.Message{{Role: "user", Content: content(row.latest)}}, ModeRecent, DefaultWindow())
+			require.Equal(t, row.want, sent[0].Text, "as a conversation that is sent")
+		})
+	}
+}
+
+func TestEarlierTurns(t *testing.T) {
+	t.Parallel()
+	window := Window{User: Side{Turns: 2}}
+	require.Equal(t, 0, EarlierTurns(ModeMessage, window))
+	require.Equal(t, 2, EarlierTurns(ModeRecent, window))
+	require.Equal(t, math.MaxInt, EarlierTurns(ModeFull, window))
 }
 
 // TestCapturedHistories holds the turns of real gateway histories to a golden

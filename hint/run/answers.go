@@ -1,12 +1,15 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"intenthint/hint/conversation"
+	"intenthint/hint/earlier"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/said"
 	"intenthint/payload"
@@ -17,6 +20,8 @@ import (
 type Answers struct {
 	// Sessions are the hints that sessions were given last, by any process.
 	Sessions *said.Sessions
+	// Earlier are the messages that users sent last, to any process.
+	Earlier *earlier.Sessions
 
 	memory *memory
 	peers  atomic.Pointer[Peers]
@@ -32,7 +37,7 @@ type claimer interface {
 
 // NewAnswers returns answers without any runs.
 func NewAnswers(log *slog.Logger) *Answers {
-	return &Answers{Sessions: said.New(), memory: newMemory(), log: log}
+	return &Answers{Sessions: said.New(), Earlier: earlier.New(), memory: newMemory(), log: log}
 }
 
 // Join starts to exchange answers with other processes. It must be called before
@@ -59,6 +64,9 @@ func (as *Answers) Learn(message []byte) {
 		as.learnTurn(ctx, env)
 	case slices.Contains(said.Resets, env.Hook):
 		as.Sessions.Reset(ctx.Session(), env.TS)
+		if slices.Contains(earlier.Resets, env.Hook) {
+			as.Earlier.Reset(ctx.Session(), env.TS)
+		}
 	case env.Hook == subjects.HookBeforePromptBuild:
 		as.Sessions.Lost(ctx.Session(), env.TS)
 	}
@@ -70,6 +78,7 @@ func (as *Answers) learnTurn(ctx payload.Context, env payload.Envelope) {
 		return
 	}
 	as.Sessions.Learn(ctx.Session(), env.TS, begun.Last)
+	as.Earlier.Add(ctx.Session(), cmp.Or(ctx.RunID, env.ID), env.TS, conversation.Latest(begun.Said()))
 	key := Key(ctx)
 	if key == "" || begun.Skip == "" && begun.Result == nil {
 		return

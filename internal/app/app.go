@@ -19,6 +19,7 @@ import (
 	"intenthint/console"
 	"intenthint/handlers"
 	"intenthint/hint"
+	"intenthint/hint/earlier"
 	"intenthint/hint/run"
 	"intenthint/hint/said"
 	"intenthint/internal/bus"
@@ -329,9 +330,11 @@ const learnTime = 10 * time.Second
 func (a *App) learnRecent(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, learnTime)
 	defer cancel()
+	// Runs are retried for minutes, topics go on for hours.
+	since := time.Now().Add(-earlier.MaxAge)
 	for _, hook := range append([]string{subjects.HookTurnBegun}, said.Signals...) {
-		if err := bus.RecentEvents(ctx, a.requests.JS, a.layout, time.Now(), hook, a.answers.Learn); err != nil {
-			a.log.Warn("recent events not read, runs may be classified again and hints repeated wrongly", "hook", hook, "error", err)
+		if err := bus.RecentEvents(ctx, a.requests.JS, a.layout, since, hook, a.answers.Learn); err != nil {
+			a.log.Warn("recent events not read, runs may be classified again, hints repeated wrongly and topics lost", "hook", hook, "error", err)
 			return
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
 
 	"intenthint/handlers"
 	"intenthint/internal/bus"
@@ -147,6 +149,9 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 		case !settled:
 			return out, fmt.Errorf("%w: a consumer has not applied all events, and may bring a part of %q back; remove it again", ErrInUse, session)
 		case n == 0 && len(stored) == 0:
+			if err := f.tell(session); err != nil {
+				return out, err
+			}
 			if err := f.removeLetters(ctx, trail, &out); err != nil || f.learnt == nil {
 				return out, err
 			}
@@ -156,6 +161,13 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 			return out, fmt.Errorf("%w: events of %q come in all the time; remove it again when it has ended", ErrInUse, session)
 		}
 	}
+}
+
+// tell makes the consumer processes forget what the session's user said, as at the
+// end of a session. It leaves before the requests that follow on this connection.
+func (f *Forgetter) tell(session string) error {
+	signal := payload.EncodeSignal(subjects.HookSessionEnd, nuid.Next(), time.Now().UnixMilli(), payload.Context{SessionID: session})
+	return f.bus.NC.Publish(f.layout.Prefix.Runs(), signal)
 }
 
 func (f *Forgetter) removeLetters(ctx context.Context, trail events.Trail, out *Forgotten) error {

@@ -158,6 +158,9 @@ func (l Layout) durable(d Durable) jetstream.ConsumerConfig {
 	}
 }
 
+// recentRuns is how long a run may be retried: no gateway does so for longer.
+const recentRuns = 15 * time.Minute
+
 // Claims is the bucket of claims on runs. It is on disk to survive a restart of
 // the server; the write costs little beside the model call that follows.
 func (l Layout) Claims() jetstream.KeyValueConfig {

@@ -10,19 +10,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// recentRuns is how far back a starting process reads: no gateway retries a run
-// for longer.
-const recentRuns = 15 * time.Minute
-
 // learnedEvents is how many of the newest events a starting process searches if
 // more than a quarter as many of the hook are recent. A turn has four or five
 // events, and no more runs than that are remembered.
 const learnedEvents = 4 * 8192
 
-// RecentEvents calls learn with the events of a hook of the last minutes, oldest
-// first; after a flood only with the newest.
-func RecentEvents(ctx context.Context, js jetstream.JetStream, l Layout, now time.Time, hook string, learn func(data []byte)) error {
-	from := now.Add(-recentRuns)
+// RecentEvents calls learn with the events of a hook since a moment, oldest first;
+// after a flood only with the newest.
+func RecentEvents(ctx context.Context, js jetstream.JetStream, l Layout, from time.Time, hook string, learn func(data []byte)) error {
 	config := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{l.Prefix.EventsOf(hook)},
 		DeliverPolicy:  jetstream.DeliverByStartTimePolicy,

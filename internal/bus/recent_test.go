@@ -25,7 +25,7 @@ func TestRecentEvents(t *testing.T) {
 	}
 	var replayed []string
 	learn := func(data []byte) { replayed = append(replayed, string(data)) }
-	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now(), subjects.HookTurnBegun, learn))
+	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now().Add(-time.Minute), subjects.HookTurnBegun, learn))
 	require.Equal(t, []string{"0", "1", "2"}, replayed)
 	replayed = nil
 	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now().Add(time.Hour), subjects.HookTurnBegun, learn))
@@ -52,12 +52,12 @@ func TestRecentEventsAfterFlood(t *testing.T) {
 	var replayed []string
 	learn := func(data []byte) { replayed = append(replayed, string(data)) }
 	publish("turn_begun", 0, turns-1)
-	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now(), subjects.HookTurnBegun, learn))
+	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now().Add(-time.Minute), subjects.HookTurnBegun, learn))
 	require.Len(t, replayed, turns-1)
 	replayed = nil
 	publish("turn_begun", turns-1, turns)
 	publish("after_tool_call", 0, others)
-	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now(), subjects.HookTurnBegun, learn))
+	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now().Add(-time.Minute), subjects.HookTurnBegun, learn))
 	require.Len(t, replayed, learnedEvents-others)
 	require.Equal(t, strconv.Itoa(turns-1), replayed[len(replayed)-1])
 }

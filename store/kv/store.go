@@ -154,7 +154,7 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 // reading it first would waste a round trip.
 func beginsSession(facts []store.Fact) bool {
 	return slices.ContainsFunc(facts, func(f store.Fact) bool {
-		return f.Begin != nil && len(f.Begin.Conversation) == 0
+		return f.Begin != nil && len(f.Begin.Conversation) == 0 && f.Begin.Earlier == 0
 	})
 }
 

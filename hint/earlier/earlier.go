@@ -1,0 +1,174 @@
+// Package earlier knows what the user said last in each session, so that a message
+// that leans on the one before it keeps its topic where the request brings no
+// history: after a compaction, or from a gateway that sends none.
+package earlier
+
+import (
+	"hash/maphash"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"intenthint/hint/conversation"
+	"intenthint/payload"
+	"intenthint/subjects"
+)
+
+// MaxAge is how long a message counts. It spans hours of work with a compaction in
+// between, and not the night. A process that starts reads the turns of as long.
+const MaxAge = 4 * time.Hour
+
+// maxMessages is how many messages of a session are kept: as many as the local
+// classifier looks at.
+const maxMessages = 5
+
+const (
+	// maxSessions bounds the sessions that are remembered. A message of one that was
+	// forgotten stands alone.
+	maxSessions = 16384
+	// maxBytes bounds the texts of all sessions: 100 bytes for each message that may
+	// be kept, and most messages are shorter. One text has 2,015 bytes at most
+	// ([conversation.Earlier]).
+	maxBytes = 8 << 20
+)
+
+// Resets are the hooks after which a session begins anew. A compaction is not one of
+// them: the user goes on with what was said.
+var Resets = []string{subjects.HookSessionStart, subjects.HookSessionEnd}
+
+// Sessions remembers the last messages of sessions. It is safe for concurrent use.
+type Sessions struct {
+	mu    sync.Mutex
+	cache *lru.Cache[string, known]
+	// bytes are those of all texts, room is the most there may be.
+	bytes, room int
+}
+
+// known is what is known of a session. Times are in Unix milliseconds.
+type known struct {
+	said  [maxMessages]message // the first n, in the order of their times
+	n     int
+	reset int64 // when the session began anew
+}
+
+// message is what the user said in a turn that began at ts.
+type message struct {
+	ts   int64
+	run  uint64 // the turn's run
+	text string
+}
+
+// New returns an empty memory.
+func New() *Sessions { return newSessions(maxSessions, maxBytes) }
+
+func newSessions(sessions, room int) *Sessions {
+	s := &Sessions{room: room}
+	// It fails only for a size that is not positive.
+	s.cache, _ = lru.NewWithEvict(sessions, func(_ string, k known) { s.bytes -= k.size() })
+	return s
+}
+
+var seed = maphash.MakeSeed()
+
+// Before returns the last messages of a session before its turn of a run that begins
+// at ts, oldest first and at most limit; nil for none.
+func (s *Sessions) Before(session, run string, ts int64, limit int) []payload.Turn {
+	s.mu.Lock()
+	k, _ := s.cache.Get(session)
+	s.mu.Unlock()
+	said := k.said[:k.n]
+	if i := indexOf(said, run); i >= 0 { // this turn, which is asked about again
+		said = said[:i]
+	}
+	said = said[since(said, ts-MaxAge.Milliseconds()):]
+	said = said[max(0, len(said)-limit):]
+	if len(said) == 0 {
+		return nil
+	}
+	turns := make([]payload.Turn, len(said))
+	for i, m := range said {
+		turns[i] = payload.Turn{Role: payload.RoleUser, Text: m.text}
+	}
+	return turns
+}
+
+// Add takes in a message, cleaned: that of a session's turn of a run that began at
+// ts. A message that is known is left out, and so is one from before a reset.
+func (s *Sessions) Add(session, run string, ts int64, text string) {
+	if session == "" || text == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, _ := s.cache.Get(session)
+	if ts < k.reset || indexOf(k.said[:k.n], run) >= 0 {
+		return
+	}
+	size := k.size()
+	at := since(k.said[:k.n], ts+1)
+	if k.n == maxMessages {
+		if at == 0 {
+			return
+		}
+		at--
+		copy(k.said[:at], k.said[1:])
+	} else {
+		copy(k.said[at+1:], k.said[at:k.n])
+		k.n++
+	}
+	k.said[at] = message{ts, maphash.String(seed, run), strings.Clone(conversation.Earlier(text))}
+	s.put(session, k, size)
+}
+
+// Reset forgets what a session said before ts.
+func (s *Sessions) Reset(session string, ts int64) {
+	if session == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, _ := s.cache.Get(session)
+	if ts <= k.reset {
+		return
+	}
+	now := known{reset: ts}
+	now.n = copy(now.said[:], k.said[since(k.said[:k.n], ts):k.n])
+	s.put(session, now, k.size())
+}
+
+// put replaces what is known of a session, whose texts had size bytes. The lock is
+// held.
+func (s *Sessions) put(session string, now known, size int) {
+	s.bytes += now.size() - size
+	s.cache.Add(session, now)
+	for s.bytes > s.room {
+		s.cache.RemoveOldest()
+	}
+}
+
+// size is how many bytes the texts have.
+func (k *known) size() (n int) {
+	for _, m := range k.said[:k.n] {
+		n += len(m.text)
+	}
+	return n
+}
+
+// since is the place of the first message that is not older than ts.
+func since(said []message, ts int64) int {
+	for i, m := range said {
+		if m.ts >= ts {
+			return i
+		}
+	}
+	return len(said)
+}
+
+// indexOf is the place of a run, -1 if it is not there.
+func indexOf(said []message, run string) int {
+	h := maphash.String(seed, run)
+	return slices.IndexFunc(said, func(m message) bool { return m.run == h })
+}
