@@ -96,7 +96,7 @@ func LessonOf(session string, turn *store.Turn, minConfidence float64) (Lesson, 
 		return Lesson{}, Blank
 	case utf8.RuneCountInString(message) > intents.MaxExample:
 		return Lesson{}, Long
-	case len(turn.Intent.Input) > 0 && local.Dependent(message):
+	case (len(turn.Intent.Input) > 0 || turn.Intent.Earlier > 0) && local.Dependent(message):
 		return Lesson{}, Dependent
 	}
 	l.RunID, l.Session = turn.RunID, session

@@ -35,6 +35,12 @@ func after(turn *store.Turn) *store.Turn {
 	return turn
 }
 
+// recalling is a turn that was told what the session said before.
+func recalling(turn *store.Turn) *store.Turn {
+	turn.Intent.Earlier = 1
+	return turn
+}
+
 func TestLessonOf(t *testing.T) {
 	const asked = "pay the rent for december"
 	person := record.Lesson{RunID: "r", Session: "s", Text: asked, Intent: "WEATHER", Source: "feedback", By: "ada", At: 20, ID: "f"}
@@ -71,6 +77,7 @@ func TestLessonOf(t *testing.T) {
 		{"marked wrong, and no more", markedAs(turnOf(asked, "llm", 0.95), "wrong", ""), record.Lesson{}, record.Unnamed},
 		{"marked right, but nothing was said", markedAs(turnOf(asked, "local", 0.49), "right", ""), record.Lesson{}, record.Unsaid},
 		{"leans on the message before", after(markedAs(turnOf("and tomorrow?", "local", 0.6), "wrong", "WEATHER")), record.Lesson{}, record.Dependent},
+		{"leans on a message that was recorded", recalling(turnOf("and tomorrow?", "llm", 0.95)), record.Lesson{}, record.Dependent},
 		{"says yes to something", after(turnOf("yes please", "llm", 0.95)), record.Lesson{}, record.Dependent},
 		{"too long", turnOf(strings.Repeat("é", 201), "llm", 0.95), record.Lesson{}, record.Long},
 		{"no words", turnOf("?!", "llm", 0.95), record.Lesson{}, record.Blank},

@@ -57,7 +57,8 @@ func (t *Turn) Altered() bool {
 	if strings.HasSuffix(t.Text, conversation.Truncated) || redact.Marked(t.Text) {
 		return true
 	}
-	return slices.ContainsFunc(t.History, func(before payload.Turn) bool { return redact.Marked(before.Text) })
+	marked := func(before payload.Turn) bool { return redact.Marked(before.Text) }
+	return slices.ContainsFunc(t.History, marked) || slices.ContainsFunc(t.Earlier, marked)
 }
 
 // Difference is a turn of which something else would be said. Its JSON is a line of

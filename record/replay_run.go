@@ -187,7 +187,7 @@ func (o *ReplayOptions) input(t *Turn) classify.Input {
 		location = time.UTC
 	}
 	return classify.Input{
-		Catalog: o.Catalog(t.Agent), Conversation: t.History, Latest: t.Text, Now: time.Now().In(location),
+		Catalog: o.Catalog(t.Agent), Conversation: t.History, Earlier: t.Earlier, Latest: t.Text, Now: time.Now().In(location),
 	}
 }
 

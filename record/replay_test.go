@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
+	"intenthint/hint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/store"
@@ -134,6 +136,39 @@ func options() ReplayOptions {
 		Catalog:           func(string) *intents.Catalog { return catalog },
 		ThenMinConfidence: 0.5, MinConfidence: 0.5,
 	}
+}
+
+func TestRecall(t *testing.T) {
+	said := func(session, text string, earlier int, asked bool) Turn {
+		turn := &store.Turn{Input: text, Intent: store.Intent{Earlier: earlier}}
+		if asked {
+			turn.Intent.Skip = "classify_failed"
+		}
+		return NewTurn(store.Summary{SessionID: session}, turn, 0.5)
+	}
+	turns := []Turn{
+		said("a", "one", 0, true), said("b", "other", 0, true), said("a", "two", 1, true), said("a", "nobody was asked", 0, false),
+		said("a", " ", 0, true), said("a", strings.Repeat("x", 501), 2, true), said("a", "after a reset", 0, true),
+		said("a", "four", 1, true), said("b", "more than there are", 3, true), said("a", "five", 3, true),
+	}
+	Recall(turns)
+	var got [][]string
+	for _, turn := range turns {
+		var texts []string
+		for _, before := range turn.Earlier {
+			require.Equal(t, payload.RoleUser, before.Role)
+			texts = append(texts, before.Text)
+		}
+		got = append(got, texts)
+	}
+	cut := strings.Repeat("x", 500) + conversation.Truncated
+	require.Equal(t, [][]string{
+		nil, nil, {"one"}, nil, nil, {"one", "two"}, nil, {"after a reset"}, {"other"}, {cut, "after a reset", "four"},
+	}, got)
+	o := options()
+	require.Equal(t, turns[2].Earlier, o.input(&turns[2]).Earlier)
+	turns[2].Earlier[0].Text = "my key is [API_KEY]"
+	require.True(t, turns[2].Altered())
 }
 
 func TestReplay(t *testing.T) {

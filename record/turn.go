@@ -117,6 +117,9 @@ type Turn struct {
 	Intent string `json:"intent"`
 	// History is the conversation before the message.
 	History []payload.Turn `json:"history,omitempty"`
+	// Earlier are the session's messages that the classifier was given beside it, set
+	// by [Recall].
+	Earlier []payload.Turn `json:"-"`
 	Session string         `json:"session"`
 	RunID   string         `json:"runId"`
 	// Agent is who was asked.
@@ -136,6 +139,10 @@ type Turn struct {
 	TS int64 `json:"ts"`
 
 	begin store.Key
+	// earlier is how many Earlier are. asked is whether the system was asked for a
+	// hint: else no process knew of the turn.
+	earlier int
+	asked   bool
 }
 
 // Feedback is the latest feedback on a turn.
@@ -159,6 +166,7 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 	out := Turn{
 		Text: conversation.Latest(turn.Said()), Intent: intents.FallbackID, History: turn.Intent.Input,
 		Session: cmp.Or(session.SessionID, session.SessionKey), RunID: turn.RunID, TS: turn.Begin.TS, begin: turn.Begin,
+		earlier: turn.Intent.Earlier, asked: turn.Intent.Result != nil || turn.Intent.Skip != "",
 		Agent: payload.Context{AgentID: session.AgentID, SessionKey: session.SessionKey}.Agent(),
 	}
 	if r := turn.Intent.Result; r != nil {
@@ -180,6 +188,22 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 		}
 	}
 	return out
+}
+
+// Recall sets what the classifier was given of turns before a turn, [Turn.Earlier].
+// turns are all of their sessions, oldest first.
+func Recall(turns []Turn) {
+	said := map[string][]payload.Turn{}
+	for i := range turns {
+		t := &turns[i]
+		before := said[t.Session]
+		if t.earlier > 0 {
+			t.Earlier = slices.Clip(before[max(0, len(before)-t.earlier):])
+		}
+		if t.asked && t.Text != "" {
+			said[t.Session] = append(before, payload.Turn{Role: payload.RoleUser, Text: conversation.Earlier(t.Text)})
+		}
+	}
 }
 
 // Values of [Filter.Feedback], beside a verdict.

@@ -126,13 +126,12 @@ func (c *replayCmd) turns(inv *invocation) ([]record.Turn, error) {
 	bar := newProgress(inv.stderr)
 	bar.label = "sessions"
 	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
-		if t := record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence); filter.Selects(&t) {
-			turns = append(turns, t)
-		}
+		turns = append(turns, record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence))
 	})
 	bar.clear()
 	slices.SortStableFunc(turns, func(a, b record.Turn) int { return a.Compare(&b) })
-	return turns, err
+	record.Recall(turns)
+	return slices.DeleteFunc(turns, func(t record.Turn) bool { return !filter.Selects(&t) }), err
 }
 
 // replay classifies the turns again. inv has the configuration of the replay; below

@@ -74,7 +74,11 @@ var chats = []chat{
 
 // converse asks all that is in chats, as a gateway that sends the conversation, and
 // waits until it is recorded. It returns the number of turns.
-func converse(t *testing.T, s *apptest.System) int {
+func converse(t *testing.T, s *apptest.System) int { return converseWith(t, s, true) }
+
+// converseWith is converse. A gateway that sends no conversation tells of a new
+// session in the midst of each.
+func converseWith(t *testing.T, s *apptest.System, sends bool) int {
 	t.Helper()
 	turns := map[string]int{}
 	n := 0
@@ -87,8 +91,14 @@ func converse(t *testing.T, s *apptest.System) int {
 				RunID: fmt.Sprint(c.session, i), AgentID: "main", SessionID: c.session, SessionKey: "agent:main:" + c.key, Trigger: "user",
 			})
 			s.Ask(env, time.Minute)
-			messages = append(messages,
-				map[string]any{"role": "user", "content": text}, map[string]any{"role": "assistant", "content": "Done: " + strings.ToLower(text)})
+			if sends {
+				messages = append(messages,
+					map[string]any{"role": "user", "content": text}, map[string]any{"role": "assistant", "content": "Done: " + strings.ToLower(text)})
+			} else if i == len(c.says)/2 {
+				env.Hook, env.Event, env.TS, env.ID = subjects.HookSessionStart, json.RawMessage(`{}`), env.TS+1, env.ID+"s"
+				s.Sequence++
+				s.Tell(env)
+			}
 			turns[c.session]++
 			n++
 		}
@@ -111,20 +121,24 @@ func TestReplayUnderTheSameCatalogue(t *testing.T) {
 	for _, row := range []struct {
 		name     string
 		settings map[string]string
+		bare     bool // no conversation is sent
 	}{
-		{"words", nil},
-		{"hints are not repeated", map[string]string{"HINT_REPEAT": "changed"}},
-		{"another threshold", map[string]string{"HINT_MIN_CONFIDENCE": "0.8"}},
-		{"a denied intent", map[string]string{"HINT_INTENT_DENY": `{"main": ["PRODUCTIVITY_*"]}`}},
-		{"the latest message alone", map[string]string{"HINT_QUERY_MODE": "message"}},
-		{"redacted", map[string]string{"HINT_REDACT": "strict"}},
+		{name: "words"},
+		{name: "hints are not repeated", settings: map[string]string{"HINT_REPEAT": "changed"}},
+		{name: "another threshold", settings: map[string]string{"HINT_MIN_CONFIDENCE": "0.8"}},
+		{name: "a denied intent", settings: map[string]string{"HINT_INTENT_DENY": `{"main": ["PRODUCTIVITY_*"]}`}},
+		{name: "the latest message alone", settings: map[string]string{"HINT_QUERY_MODE": "message"}},
+		{name: "redacted", settings: map[string]string{"HINT_REDACT": "strict"}},
+		{name: "no conversation is sent", bare: true},
+		{name: "none is sent, and two messages count", bare: true, settings: map[string]string{"HINT_CONTEXT_WINDOW": `{"user":{"turns":2}}`}},
+		{name: "none is sent, and it is redacted", bare: true, settings: map[string]string{"HINT_REDACT": "strict"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
 			settings := map[string]string{"HINT_ALLOWED_CHAT_TYPES": "direct,explicit"}
 			maps.Copy(settings, row.settings)
 			s := start(t, settings)
-			n := converse(t, s.System)
+			n := converseWith(t, s.System, !row.bare)
 			got := replay(t, s.env)
 			require.Empty(t, replayed(t, s.env))
 			want := record.Summary{Turns: n, Compared: n, Pairs: []record.Pair{}}
