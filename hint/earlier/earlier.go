@@ -22,12 +22,12 @@ import (
 const MaxAge = 4 * time.Hour
 
 // maxMessages is how many messages of a session are kept: as many as the local
-// classifier looks at.
+// classifier looks at (maxLookBack there).
 const maxMessages = 5
 
 const (
-	// maxSessions bounds the sessions that are remembered. A message of one that was
-	// forgotten stands alone.
+	// maxSessions bounds the sessions that are remembered, at some 250 bytes each
+	// beside their texts. A message of one that was forgotten stands alone.
 	maxSessions = 16384
 	// maxBytes bounds the texts of all sessions: 100 bytes for each message that may
 	// be kept, and most messages are shorter. One text has 2,015 bytes at most
