@@ -88,6 +88,7 @@ func BenchmarkClassify(b *testing.B) {
 	run("bundled", intents.Bundled(), "could you check whether the invoice from Keller has been paid yet?")
 	run("bundled long", intents.Bundled(), strings.Repeat("could you check whether the invoice from Keller has been paid yet? ", 60))
 	run("bundled Chinese", intents.Bundled(), "幫我看看明天下午三點的會議可不可以改到星期五")
+	run("bundled ruled out", intents.Bundled(), "don't set a reminder for the invoice from Keller, just tell me whether it has been paid")
 	turns := []payload.Turn{
 		{Role: "user", Text: "find me a quiet hotel near the harbour in Lisbon"},
 		{Role: "assistant", Text: "The Santa Marta has rooms from 90 euros."},

@@ -452,8 +452,8 @@ func mixOf(l logistic) mix {
 func (e *Embedded) Dimensions() int { return e.dimensions }
 
 // Texts returns the texts whose vectors Classify needs for a message: the
-// message, what it says beside quotations and, if it may lean on an earlier one of
-// the user, that one.
+// message, what it says itself if that is less, and, if it may lean on an earlier one
+// of the user, that one.
 func (e *Embedded) Texts(in classify.Input) []string {
 	m := e.words
 	text := textOf(in.Latest)
@@ -461,8 +461,12 @@ func (e *Embedded) Texts(in classify.Input) []string {
 		return nil
 	}
 	texts := []string{text}
-	if own := textOf(withoutQuotes(in.Latest)); own != "" {
-		return append(texts, own)
+	own, _ := ownWords(in.Latest)
+	if own = textOf(own); own != "" {
+		texts = append(texts, own)
+	}
+	if brings(in.Latest) {
+		return texts
 	}
 	sc := m.pool.Get().(*scratch)
 	defer m.pool.Put(sc)

@@ -82,6 +82,9 @@ const (
 	runnerUpSharpness = 4
 	// likely is the probability from which on an intent is believed.
 	likely = 0.5
+	// possible is the probability from which on an intent is believed of what a message
+	// itself wants, against that of the whole message.
+	possible = 0.3
 	// negligible is the probability of leaning below which earlier messages are
 	// not looked at.
 	negligible = 0.1

@@ -91,7 +91,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if !alone.other() && alone.pFirst >= likely {
 		likeliest.first = alone.second
 	}
-	if c.leans(alone.pFirst, shareOf(sc.scores, &alone, &likeliest), asked) < negligible || withoutQuotes(message) != "" {
+	if c.leans(alone.pFirst, shareOf(sc.scores, &alone, &likeliest), asked) < negligible || brings(message) {
 		return alone // also if it brings along what it is about
 	}
 	own := append(sc.own[:0], sc.scores...)
@@ -111,17 +111,18 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	return v
 }
 
-// request classifies a message by its words with and without what it quotes; the
-// surer verdict counts. sc holds what that one went by.
+// request classifies a message by all its words and by its [ownWords]. The surer
+// verdict counts; of two intents, where the own words decide, theirs if it is possible.
+// sc holds what the verdict went by.
 func (m *Model) request(sc *scratch, message string, allowed []bool, by *embedding) verdict {
 	whole := m.lookAt(sc, allowed, by, message)
-	own := withoutQuotes(message)
+	own, decides := ownWords(message)
 	if own == "" {
 		return whole
 	}
 	sc.clear()
 	v := m.lookAt(sc, allowed, by, own)
-	if !v.other() && (whole.other() || v.pFirst > whole.pFirst) {
+	if !v.other() && (v.pFirst > whole.confidence() || decides && !whole.other() && v.pFirst >= possible) {
 		return v
 	}
 	sc.clear()

@@ -206,7 +206,7 @@ func leaningSamples(t *testing.T, m *Model) (obs []observation, langs []string) 
 		c := cuesOf(&sc.text)
 		own := slices.Clone(sc.scores)
 		sc.clear()
-		if line.Kind == "close" || c.has(roleAside) || withoutQuotes(line.Text) != "" {
+		if line.Kind == "close" || c.has(roleAside) || brings(line.Text) {
 			continue
 		}
 		if c.content == 0 {
