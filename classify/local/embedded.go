@@ -476,7 +476,7 @@ func (e *Embedded) Texts(in classify.Input) []string {
 		return texts
 	}
 	_, said := m.topic(sc, in.Before(), m.allowed(in.Catalog), nil)
-	if earlier := textOf(said); earlier != "" && earlier != text {
+	if earlier := textOf(said); earlier != "" && !slices.Contains(texts, earlier) {
 		texts = append(texts, earlier)
 	}
 	return texts

@@ -172,6 +172,9 @@ func TestTexts(t *testing.T) {
 		{"message that goes on", "and rain?", []string{"and rain?", "five lines"}},
 		{"the earlier message again", "five lines", []string{"five lines"}},
 		{"quotation", "put it into verse: “the rain that falls on the plain of Spain”", []string{"put it into verse: “the rain that falls on the plain of Spain”", "put it into verse"}},
+		{"content", "translate this: the rain that falls on the plain of Spain", []string{"translate this: the rain that falls on the plain of Spain", "translate this"}},
+		{"a part ruled out", "by the way, no need to sing, will it rain tomorrow", []string{"by the way, no need to sing, will it rain tomorrow", "by the way, will it rain tomorrow"}},
+		{"a part ruled out of a message that goes on", "not the wind, the rain", []string{"not the wind, the rain", "the rain", "five lines"}},
 		{"blank", " \n", nil},
 		{"invalid UTF-8", "by the way, rain for\xff the whole \x80 day", []string{"by the way, rain for the whole day"}},
 	} {
