@@ -25,10 +25,10 @@ import (
 	"time"
 
 	"intenthint/classify"
-	"intenthint/classify/encoder"
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
 	"intenthint/payload"
+	"intenthint/test/bench/encoded"
 )
 
 func main() {
@@ -36,8 +36,12 @@ func main() {
 		_, _ = fmt.Fprintln(os.Stderr, "usage: go run ./test/bench/accuracy DATA_DIR")
 		os.Exit(2)
 	}
+	embedder, err := encoded.New()
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "accuracy:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	embedder := &remembering{vectors: make(map[string][]float32)}
 	code := run(ctx, os.DirFS(os.Args[1]), sources(), embedder, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -55,7 +59,7 @@ One intent a label: the label in words is its trigger, the training texts are it
 
 // run prints the table of the sets in data and returns the exit code. embedder is
 // nil for a table of words alone.
-func run(ctx context.Context, data fs.FS, from []source, embedder *remembering, stdout, stderr io.Writer) int {
+func run(ctx context.Context, data fs.FS, from []source, embedder *encoded.Encoder, stdout, stderr io.Writer) int {
 	code := 0
 	var table strings.Builder
 	for _, src := range from {
@@ -80,7 +84,7 @@ func run(ctx context.Context, data fs.FS, from []source, embedder *remembering, 
 
 // rows trains on a set, tests it, and returns the lines of the table: by words, and
 // with the encoder.
-func rows(ctx context.Context, s *set, embedder *remembering) (string, error) {
+func rows(ctx context.Context, s *set, embedder *encoded.Encoder) (string, error) {
 	catalog := s.catalog()
 	began := time.Now()
 	model := local.Train(catalog)
@@ -101,7 +105,7 @@ func rows(ctx context.Context, s *set, embedder *remembering) (string, error) {
 		return words, err
 	}
 	began = time.Now()
-	tier, embedded, err := embedder.train(ctx, catalog, model)
+	tier, embedded, err := embedder.Train(ctx, catalog, model)
 	if err != nil {
 		return "", err
 	}
@@ -109,9 +113,7 @@ func rows(ctx context.Context, s *set, embedder *remembering) (string, error) {
 		return words, nil
 	}
 	trained += time.Since(began)
-	evaluation.Classifier = classify.New(classify.ModeLocal, model, nil, classify.Options{
-		Embedding: tier, Bounds: classify.Bounds{Accept: encoder.Accept, Share: 1},
-	})
+	evaluation.Classifier = classify.New(classify.ModeLocal, model, nil, encoded.Options(tier))
 	evaluation.Predict = func(source string, in classify.Input) local.Prediction {
 		if source == payload.SourceEmbedding {
 			if vectors, err := tier.Vectors(ctx, in); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
+	"intenthint/test/bench/encoded"
 	"intenthint/test/bench/labelled"
 )
 
@@ -69,12 +70,13 @@ func TestTable(t *testing.T) {
 
 func TestTableWithTheEncoder(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	embedder := &remembering{vectors: make(map[string][]float32)}
+	embedder, err := encoded.New()
+	require.NoError(t, err)
 	require.Zero(t, run(t.Context(), tinySets(t), sources()[:1], embedder, &stdout, &stderr), stderr.String())
 	rows := strings.Split(strings.TrimPrefix(stdout.String(), heading), "\n")
 	require.Regexp(t, `^\| CLINC150 full \| words \| 4 \| 100\.0 \|`, rows[0])
 	require.Regexp(t, `^\| CLINC150 full \| encoder \| 4 \| 100\.0 \|`, rows[1])
-	require.NotEmpty(t, embedder.vectors)
+	require.Positive(t, embedder.Texts())
 }
 
 func TestNoSets(t *testing.T) {

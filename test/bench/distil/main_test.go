@@ -15,6 +15,7 @@ import (
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
 	"intenthint/payload"
+	"intenthint/test/bench/encoded"
 )
 
 // phrases make messages of two intents that share few words.
@@ -54,7 +55,7 @@ func TestOracle(t *testing.T) {
 
 func TestTheLearnerSavesCalls(t *testing.T) {
 	s := &set{traffic: phrases(600, 1), validate: phrases(100, 2), test: phrases(100, 3)}
-	l := newLearner(newOracle(s), 0.98)
+	l := newLearner(newOracle(s), nil, 0.98)
 	var over []window
 	require.NoError(t, l.stream(t.Context(), s.traffic, []int{5, 600}, func(n int, since tally) { over = append(over, window{n, since}) }))
 	require.Equal(t, []int{5, 600}, []int{over[0].until, over[1].until})
@@ -174,15 +175,22 @@ func TestTrafficHoldsNothingThatIsValidatedOn(t *testing.T) {
 func TestTables(t *testing.T) {
 	data := files(t)
 	var stdout, again bytes.Buffer
-	require.NoError(t, run(t.Context(), data, sources(), []float64{0.5, 0.9}, &stdout))
+	require.NoError(t, run(t.Context(), data, sources(), nil, []float64{0.5, 0.9}, &stdout))
 	require.Regexp(t, `\| \| CLINC150 \| BANKING77 \| HWU64 \|`, stdout.String())
 	require.Regexp(t, `\| the model alone \| 100, \d`, stdout.String())
 	require.Regexp(t, `\| chosen \| 0\.[59] \| 0\.[59] \| 0\.[59] \|\n`, stdout.String())
 	require.Regexp(t, `\| HWU64 \| all \| \d+\.\d \|`, stdout.String())
 	require.Regexp(t, `\| BANKING77 \| \d+ \| \d+ \| \d+ \| \d+ \| \d+\.\d \| \d+\.\d \| \d+\.\d \|\n`, stdout.String())
-	require.NoError(t, run(t.Context(), data, sources(), []float64{0.5, 0.9}, &again))
+	require.NoError(t, run(t.Context(), data, sources(), nil, []float64{0.5, 0.9}, &again))
 	require.Equal(t, stdout.String(), again.String(), "the same in every run")
 
+	encoder, err := encoded.New()
+	require.NoError(t, err)
+	again.Reset()
+	require.NoError(t, run(t.Context(), data, sources()[2:], encoder, []float64{0.9}, &again))
+	require.Contains(t, again.String(), "HWU64")
+	require.Positive(t, encoder.Texts())
+
 	delete(data, "hwu64/test.tsv")
-	require.ErrorContains(t, run(t.Context(), data, sources(), []float64{0.5}, &again), "hwu64/test.tsv")
+	require.ErrorContains(t, run(t.Context(), data, sources(), nil, []float64{0.5}, &again), "hwu64/test.tsv")
 }

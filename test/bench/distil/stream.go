@@ -9,6 +9,7 @@ import (
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/payload"
+	"intenthint/test/bench/encoded"
 )
 
 const (
@@ -25,6 +26,7 @@ const (
 type learner struct {
 	ids      []string
 	model    *oracle
+	encoder  *encoded.Encoder // nil: words alone
 	accept   float64
 	examples map[string][]string // by intent
 	known    map[string]bool     // texts among them
@@ -35,30 +37,43 @@ type learner struct {
 	classifier *classify.Classifier
 }
 
-func newLearner(model *oracle, accept float64) *learner {
-	l := &learner{ids: model.ids, model: model, accept: accept, examples: map[string][]string{}, known: map[string]bool{}, trainAt: warmUp * len(model.ids)}
+func newLearner(model *oracle, encoder *encoded.Encoder, accept float64) *learner {
+	l := &learner{ids: model.ids, model: model, encoder: encoder, accept: accept, examples: map[string][]string{}, known: map[string]bool{}, trainAt: warmUp * len(model.ids)}
 	l.catalog = catalog(l.ids, l.examples)
 	l.classifier = classify.New(classify.ModeLLM, nil, l.model, classify.Options{})
 	return l
 }
 
-func (l *learner) train() {
+func (l *learner) train(ctx context.Context) error {
 	l.trained++
 	l.catalog = catalog(l.ids, l.examples)
-	l.classifier = classify.New(classify.ModeCascade, local.Train(l.catalog), l.model, classify.Options{LocalAccept: l.accept})
+	words, options := local.Train(l.catalog), classify.Options{}
+	if l.encoder != nil {
+		tier, _, err := l.encoder.Train(ctx, l.catalog, words)
+		if err != nil {
+			return err
+		}
+		if tier != nil {
+			options = encoded.Options(tier)
+		}
+	}
+	options.LocalAccept = l.accept
+	l.classifier = classify.New(classify.ModeCascade, words, l.model, options)
 	l.trainAt = int(float64(len(l.known)) * growth)
+	return nil
 }
 
 // learn makes an example of a model's answer.
-func (l *learner) learn(text, intent string) {
+func (l *learner) learn(ctx context.Context, text, intent string) error {
 	if l.known[text] {
-		return
+		return nil
 	}
 	l.known[text] = true
 	l.examples[intent] = append(l.examples[intent], text)
 	if len(l.known) >= l.trainAt {
-		l.train()
+		return l.train(ctx)
 	}
+	return nil
 }
 
 // tally counts answers.
@@ -116,7 +131,9 @@ func (l *learner) stream(ctx context.Context, traffic []evaluate.Line, marks []i
 		}
 		t.add(one)
 		if c.Source == payload.SourceLLM {
-			l.learn(traffic[i].Text, c.Intent)
+			if err := l.learn(ctx, traffic[i].Text, c.Intent); err != nil {
+				return err
+			}
 		}
 		if n := i + 1; n == len(traffic) || len(marks) > 0 && n == marks[0] {
 			if len(marks) > 0 && n == marks[0] {
