@@ -78,7 +78,7 @@ func instruction(message string, m mark) string {
 	return ""
 }
 
-// cutColon cuts a text at its first colon that is none of a time, an address or a
+// cutColon cuts a text at its first colon that is not part of a time, an address or a
 // name in a program.
 func cutColon(s string) (before, after string) {
 	for i, r := range s[:min(len(s), maxInstruction*utf8.UTFMax)] {

@@ -69,18 +69,6 @@ func FindStream(ctx context.Context, js jetstream.JetStream, name string) (jetst
 	return Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, name) })
 }
 
-// ErrNoLeader reports that a stream or durable is without a leader for the moment.
-var ErrNoLeader = errors.New("no leader at present")
-
-// Led returns [ErrNoLeader] where there is none: then any server that has a copy
-// tells how far it is, and one that has just started may tell of nothing.
-func Led(cluster *jetstream.ClusterInfo) error {
-	if cluster != nil && cluster.Leader == "" {
-		return ErrNoLeader
-	}
-	return nil
-}
-
 // FindConsumer looks a durable of a stream up within the bounds of [Call].
 func FindConsumer(ctx context.Context, js jetstream.JetStream, stream, durable string) (jetstream.Consumer, error) {
 	return Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return js.Consumer(ctx, stream, durable) })

@@ -25,6 +25,19 @@ const (
 	readHeartbeat = 2 * time.Second
 )
 
+// ErrNoLeader reports that a stream or durable has no leader at the moment.
+var ErrNoLeader = errors.New("no leader at present")
+
+// RequireLeader returns [ErrNoLeader] if a stream or durable has no leader. Any server
+// with a copy then reports its own state, and one that has just started may report an
+// empty stream.
+func RequireLeader(cluster *jetstream.ClusterInfo) error {
+	if cluster != nil && cluster.Leader == "" {
+		return ErrNoLeader
+	}
+	return nil
+}
+
 // ErrIncomplete reports a read of fewer events than the stream has: a server that has
 // just come back does not have the latest yet. A later read will.
 var ErrIncomplete = errors.New("the server that was asked lacks events of the stream")
@@ -42,7 +55,7 @@ func ReadStream(
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", l.Stream, err)
 	}
-	if err := Led(stream.CachedInfo().Cluster); err != nil {
+	if err := RequireLeader(stream.CachedInfo().Cluster); err != nil {
 		return fmt.Errorf("stream %s: %w", l.Stream, err)
 	}
 	state := stream.CachedInfo().State

@@ -124,15 +124,15 @@ func TestReadStreamTellsWhatTheLeaderHas(t *testing.T) {
 	}
 }
 
-func TestLed(t *testing.T) {
+func TestRequireLeader(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, Led(nil))
-	require.NoError(t, Led(&jetstream.ClusterInfo{Leader: "n1"}))
-	require.ErrorIs(t, Led(&jetstream.ClusterInfo{Name: "cluster", RaftGroup: "S-R3F-x"}), ErrNoLeader)
+	require.NoError(t, RequireLeader(nil))
+	require.NoError(t, RequireLeader(&jetstream.ClusterInfo{Leader: "n1"}))
+	require.ErrorIs(t, RequireLeader(&jetstream.ClusterInfo{Name: "cluster", RaftGroup: "S-R3F-x"}), ErrNoLeader)
 
 	b := openTest(t)
 	provisionTest(t, b)
 	stream, err := FindStream(t.Context(), b.JS, testLayout().Stream)
 	require.NoError(t, err)
-	require.NoError(t, Led(stream.CachedInfo().Cluster), "a server without a cluster")
+	require.NoError(t, RequireLeader(stream.CachedInfo().Cluster), "a server without a cluster")
 }

@@ -49,7 +49,7 @@ func Where(ctx context.Context, js jetstream.JetStream, l bus.Layout) (Place, er
 		return Place{}, fmt.Errorf("durable %s: %w", l.QueueGroup, err)
 	}
 	s, d := stream.CachedInfo(), durable.CachedInfo()
-	if err := cmp.Or(bus.Led(s.Cluster), bus.Led(d.Cluster)); err != nil {
+	if err := cmp.Or(bus.RequireLeader(s.Cluster), bus.RequireLeader(d.Cluster)); err != nil {
 		return Place{}, fmt.Errorf("stream %s, durable %s: %w", l.Stream, l.QueueGroup, err)
 	}
 	return Place{
