@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
 
 	"intenthint/subjects"
 )
@@ -34,9 +35,15 @@ func ask(nc *nats.Conn, body []byte) (inside time.Duration, err error) {
 	return time.Duration(ms * float64(time.Millisecond)), err
 }
 
-func echo(nc *nats.Conn, body []byte) (time.Duration, error) {
-	_, err := nc.Request(echoSubject, body, requestTime)
-	return 0, err
+// floor asks the echo service on a subject.
+func floor(subject string) question {
+	return func(nc *nats.Conn, body []byte) (time.Duration, error) {
+		reply, err := nc.Request(subject, body, requestTime)
+		if err == nil && reply.Header.Get(micro.ErrorHeader) != "" {
+			err = fmt.Errorf("%s: %s", subject, reply.Header.Get(micro.ErrorHeader))
+		}
+		return 0, err
+	}
 }
 
 // withEcho measures with a consumer and an echo service, for each place of the
@@ -67,8 +74,8 @@ func (b *bench) withEcho(ctx context.Context, name string, measure func(s *stack
 func (b *bench) measureHint(ctx context.Context) ([]table, error) {
 	trips := table{
 		Title:   "Round trip of a hint",
-		Note:    "One at a time, each for a new run, 50 hints and 50 echoes in turn; gateway, consumer and echo service in processes of their own, `sync_interval: always`.",
-		Columns: []string{"NATS server", "history", "", "hint, local", "bare echo", "ratio"},
+		Note:    "One at a time, each for a new run, 50 bare echoes, echoes that publish an event of 3 kB and hints in turn; gateway, consumer and echo service in processes of their own, `sync_interval: always`.",
+		Columns: []string{"NATS server", "history", "", "hint, local", "bare echo", "ratio", "echo and event", "ratio"},
 	}
 	within := table{
 		Title:   "Of which in the consumer",
@@ -79,21 +86,23 @@ func (b *bench) measureHint(ctx context.Context) ([]table, error) {
 		for _, kib := range []int{1, 100} {
 			b.say("server %s, history of %d kB", where, kib)
 			p := &prompts{name: fmt.Sprint("hint-", kib), sessions: b.sessions, messages: history(kib << 10)}
-			hints, echoes, inside, err := b.inTurn(ctx, s, p)
+			t, err := b.inTurn(ctx, s, p)
 			if err != nil {
 				return err
 			}
 			for _, percent := range []int{50, 90, 99} {
-				h, e := quantile(hints, float64(percent)/100), quantile(echoes, float64(percent)/100)
+				q := float64(percent) / 100
+				h, e, w := quantile(t.hints, q), quantile(t.echoes, q), quantile(t.storing, q)
 				trips.Rows = append(trips.Rows, []cell{
-					label("%s", where), label("%d kB", kib), label("p%d", percent), took(h), took(e), ratio(h.Seconds(), e.Seconds()),
+					label("%s", where), label("%d kB", kib), label("p%d", percent), took(h),
+					took(e), ratio(h.Seconds(), e.Seconds()), took(w), ratio(h.Seconds(), w.Seconds()),
 				})
 			}
 			used, err := b.processorTimeOfHints(ctx, s, p)
 			if err != nil {
 				return err
 			}
-			within.Rows = append(within.Rows, []cell{label("%s", where), label("%d kB", kib), took(median(inside)), took(used / time.Duration(b.requests))})
+			within.Rows = append(within.Rows, []cell{label("%s", where), label("%d kB", kib), took(median(t.inside)), took(used / time.Duration(b.requests))})
 		}
 		return nil
 	})
@@ -107,30 +116,39 @@ const (
 	foldGap = 100 * time.Millisecond
 )
 
-// inTurn measures hints and echoes in turn.
-func (b *bench) inTurn(ctx context.Context, s *stack, p *prompts) (hints, echoes, inside []time.Duration, err error) {
-	for range 1 + (b.requests+block-1)/block { // the first block is the warm-up
-		for n := range 2 * block {
-			put, trips := question(echo), &echoes
-			if n >= block {
-				put, trips = ask, &hints
-			}
-			body := p.next()
-			asked := time.Now()
-			in, err := put(s.nc, body)
-			if err != nil {
-				return nil, nil, nil, err
-			}
-			*trips = append(*trips, time.Since(asked))
-			if n >= block {
-				inside = append(inside, in)
+// trips are the times of requests from outside and, of hints, those inside the
+// consumer.
+type trips struct{ echoes, storing, hints, inside []time.Duration }
+
+// inTurn measures echoes and hints in turn.
+func (b *bench) inTurn(ctx context.Context, s *stack, p *prompts) (t trips, err error) {
+	kinds := []struct {
+		put   question
+		times *[]time.Duration
+	}{{floor(echoSubject), &t.echoes}, {floor(storeSubject), &t.storing}, {ask, &t.hints}}
+	for round := range 1 + (b.requests+block-1)/block {
+		if round == 1 { // the first was the warm-up
+			t = trips{}
+		}
+		for _, kind := range kinds {
+			for range block {
+				body := p.next()
+				asked := time.Now()
+				inside, err := kind.put(s.nc, body)
+				if err != nil {
+					return t, err
+				}
+				*kind.times = append(*kind.times, time.Since(asked))
+				if inside > 0 {
+					t.inside = append(t.inside, inside)
+				}
 			}
 		}
 		if err := sleep(ctx, foldGap); err != nil {
-			return nil, nil, nil, err
+			return t, err
 		}
 	}
-	return hints[block:], echoes[block:], inside[block:], nil
+	return t, nil
 }
 
 // processorTimeOfHints is the consumer's processor time for hints without echoes,
@@ -157,17 +175,24 @@ func (b *bench) processorTimeOfHints(ctx context.Context, s *stack, p *prompts) 
 func (b *bench) measureThroughput(ctx context.Context) ([]table, error) {
 	t := table{
 		Title: fmt.Sprintf("%d requesters at once", b.requesters),
-		Note: fmt.Sprintf("%d rounds of %s each, hints and echoes in turn, medians; %d sessions, history of 1 kB. Every hint is also an event that the server syncs to the disk (`sync_interval: always`) and the consumer folds: the last column counts the time until that is done.",
+		Note: fmt.Sprintf("%d rounds of %s each, bare echoes, echoes that publish an event of 3 kB and hints in turn, medians; %d sessions, history of 1 kB. Every hint is also an event that the server syncs to the disk (`sync_interval: always`) and the consumer folds: the last column counts the time until that is done.",
 			b.rounds, b.round, b.sessions),
-		Columns: []string{"NATS server", "hint, local", "bare echo", "ratio", "and folded"},
+		Columns: []string{"NATS server", "hint, local", "bare echo", "ratio", "echo and event", "ratio", "hint, and folded"},
 	}
 	err := b.withEcho(ctx, "throughput", func(s *stack, where string) error {
-		var hints, echoes, folded []float64
+		var hints, echoes, storing, folded []float64
 		p := &prompts{name: "throughput", sessions: b.sessions, messages: history(1 << 10)}
 		for round := range b.rounds {
 			b.say("server %s, round %d of %d", where, round+1, b.rounds)
-			bare, _, err := b.atOnce(s, p, echo)
+			bare, _, err := b.atOnce(s, p, floor(echoSubject))
 			if err != nil {
+				return err
+			}
+			with, _, err := b.atOnce(s, p, floor(storeSubject))
+			if err != nil {
+				return err
+			}
+			if _, err := floor(storedSubject)(s.nc, nil); err != nil {
 				return err
 			}
 			before, err := s.lastEvent(ctx)
@@ -182,10 +207,11 @@ func (b *bench) measureThroughput(ctx context.Context) ([]table, error) {
 			if err := s.applied(ctx, before+uint64(n)); err != nil {
 				return err
 			}
-			echoes, hints, folded = append(echoes, bare), append(hints, rate), append(folded, float64(n)/time.Since(began).Seconds())
+			echoes, storing, hints, folded = append(echoes, bare), append(storing, with), append(hints, rate), append(folded, float64(n)/time.Since(began).Seconds())
 		}
 		t.Rows = append(t.Rows, []cell{
-			label("%s", where), perSecond(median(hints)), perSecond(median(echoes)), ratio(median(hints), median(echoes)), perSecond(median(folded)),
+			label("%s", where), perSecond(median(hints)),
+			perSecond(median(echoes)), ratio(median(hints), median(echoes)), perSecond(median(storing)), ratio(median(hints), median(storing)), perSecond(median(folded)),
 		})
 		return nil
 	})

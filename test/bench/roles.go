@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -73,23 +74,59 @@ func serveUntil(ctx context.Context, url string) error {
 	return err
 }
 
-const echoSubject = "bench.echo"
+// Subjects of the floors of a hint.
+const (
+	echoSubject   = "bench.echo"
+	storeSubject  = "bench.store"
+	storedSubject = "bench.stored"
+)
 
-// serveEcho answers every request with a body of the size of a hint. args is the
-// server's URL.
+// storedEvent is as large as the event of a turn with a history of 1 kB.
+const storedEvent = 3000
+
+// serveEcho answers every request with a body of the size of a hint: to one
+// subject at once, to another after it has published an event for which it does
+// not wait, at most as many at a time as the consumer. A third subject answers
+// when all those events are stored. args is the server's URL.
 func serveEcho(ctx context.Context, args []string) error {
 	nc, err := nats.Connect(args[0])
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	body := bytes.Repeat([]byte("x"), 2200)
-	_, err = micro.AddService(nc, micro.Config{
-		Name: "echo", Version: "1.0.0",
-		Endpoint: &micro.EndpointConfig{Subject: echoSubject, Handler: micro.HandlerFunc(func(r micro.Request) { _ = r.Respond(body) })},
-	})
+	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(2048))
 	if err != nil {
 		return err
+	}
+	if _, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+		Name: "BENCH", Subjects: []string{"bench.event"}, MaxBytes: 256 << 20, Discard: jetstream.DiscardOld,
+	}); err != nil {
+		return err
+	}
+	body, event := bytes.Repeat([]byte("x"), 2200), bytes.Repeat([]byte("x"), storedEvent)
+	service, err := micro.AddService(nc, micro.Config{Name: "echo", Version: "1.0.0"})
+	if err != nil {
+		return err
+	}
+	for subject, before := range map[string]func() error{
+		echoSubject: func() error { return nil },
+		storeSubject: func() error {
+			_, err := js.PublishAsync("bench.event", event, jetstream.WithStallWait(requestTime))
+			return err
+		},
+		storedSubject: func() error { <-js.PublishAsyncComplete(); return nil },
+	} {
+		answer := func(r micro.Request) {
+			if err := before(); err != nil {
+				_ = r.Error("500", err.Error(), nil)
+				return
+			}
+			_ = r.Respond(body)
+		}
+		name := strings.ReplaceAll(subject, ".", "-")
+		if err := service.AddEndpoint(name, micro.HandlerFunc(answer), micro.WithEndpointSubject(subject)); err != nil {
+			return err
+		}
 	}
 	if err := nc.Flush(); err != nil {
 		return err
