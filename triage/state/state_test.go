@@ -213,8 +213,8 @@ func TestTenThousandMessagesOfAGroup(t *testing.T) {
 	}
 }
 
+// Not parallel: it measures the heap, which all tests share.
 func TestAThousandGroupsTakeNoMemory(t *testing.T) {
-	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
 	use := func() {
 		for i := range 1000 {
