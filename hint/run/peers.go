@@ -8,41 +8,32 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// originHeader names the process that sent a broadcast.
-const originHeader = "Origin"
-
 // Peers are the other consumer processes: each broadcasts its answers on one
 // core NATS subject as it gives them.
 type Peers struct {
 	nc      *nats.Conn
 	subject string
-	origin  string
 	sub     *nats.Subscription
 	// learned counts the broadcasts that were dealt with.
 	learned atomic.Int64
 }
 
 // Listen calls learn with every turn_begun message that another process
-// broadcasts on the subject; learn must not block. origin is unique for this
-// process. nc must be the connection that replies go out on: a broadcast then
-// reaches the server before the reply that follows it.
-func Listen(nc *nats.Conn, subject, origin string, learn func(message []byte)) (*Peers, error) {
-	p := &Peers{nc: nc, subject: subject, origin: origin}
+// broadcasts on the subject; learn must not block. nc must be the connection that
+// replies go out on: a broadcast then reaches the server before the reply that
+// follows it. It must not get its own messages back ([nats.NoEcho], as those of
+// package bus).
+func Listen(nc *nats.Conn, subject string, learn func(message []byte)) (*Peers, error) {
+	p := &Peers{nc: nc, subject: subject}
 	sub, err := nc.Subscribe(subject, func(m *nats.Msg) {
 		defer p.learned.Add(1)
-		if m.Header.Get(originHeader) != origin {
-			learn(m.Data)
-		}
+		learn(m.Data)
 	})
 	p.sub = sub
 	return p, err
 }
 
-func (p *Peers) tell(message []byte) error {
-	m := &nats.Msg{Subject: p.subject, Data: message, Header: nats.Header{}}
-	m.Header.Set(originHeader, p.origin)
-	return p.nc.PublishMsg(m)
-}
+func (p *Peers) tell(message []byte) error { return p.nc.Publish(p.subject, message) }
 
 // settle returns once every broadcast that the connection had received when it
 // was called has been learned. The server sends an answer before a request that

@@ -23,23 +23,22 @@ func openTest(t *testing.T) *bus.Bus {
 
 func TestAnswersReachTheOtherProcesses(t *testing.T) {
 	b := openTest(t)
-	other, err := nats.Connect(b.URL())
+	other, err := b.Another(t.Context(), "other")
 	require.NoError(t, err)
 	t.Cleanup(other.Close)
 	here, there := NewAnswers(quiet), NewAnswers(quiet)
 	for _, p := range []struct {
-		nc     *nats.Conn
-		origin string
-		as     *Answers
-	}{{b.NC, "a", here}, {other, "b", there}} {
-		peers, err := Listen(p.nc, "openclaw.runs", p.origin, p.as.Learn)
+		nc *nats.Conn
+		as *Answers
+	}{{b.NC, here}, {other.NC, there}} {
+		peers, err := Listen(p.nc, "openclaw.runs", p.as.Learn)
 		require.NoError(t, err)
 		p.as.Join(peers)
 		require.NoError(t, p.nc.Flush())
 	}
 	here.Tell(begun(taken))
 	require.NoError(t, b.NC.Flush())
-	require.NoError(t, other.Flush())
+	require.NoError(t, other.NC.Flush())
 	// A request that the connection receives after the broadcast knows it.
 	a, origin := ask(runOfBegun, Answer{}, 0).first(there)
 	require.Equal(t, taken, a)

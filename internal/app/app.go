@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nuid"
-
 	"intenthint/console"
 	"intenthint/handlers"
 	"intenthint/hint"
@@ -310,7 +308,7 @@ func (a *App) openTurns(ctx context.Context) (err error) {
 	a.cleanup.add("publisher", func(ctx context.Context) error { a.lost = a.publisher.Stop(ctx); return nil })
 	a.health.healthy.Add("publisher", a.publisher.Check)
 
-	peers, err := run.Listen(a.requests.NC, a.layout.Prefix.Runs(), nuid.Next(), a.answers.Learn)
+	peers, err := run.Listen(a.requests.NC, a.layout.Prefix.Runs(), a.answers.Learn)
 	if err != nil {
 		return err
 	}

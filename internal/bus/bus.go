@@ -183,6 +183,8 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	out := []nats.Option{
 		nats.Name(cmp.Or(o.Name, "intenthint")),
 		nats.MaxReconnects(-1),
+		// What a process broadcasts is for the others.
+		nats.NoEcho(),
 		nats.CustomReconnectDelay(b.reconnectDelay),
 		nats.IgnoreAuthErrorAbort(),
 		nats.Timeout(o.connectTime()),
