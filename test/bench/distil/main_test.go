@@ -88,7 +88,7 @@ func TestCatalogBeginsWithNames(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	outcome := func(calls, right int) *trial {
-		return &trial{validate: tally{n: 100, calls: calls, right: right, modelRight: 95}}
+		return &trial{validate: tally{n: 100, calls: calls, right: right, modelRight: 95, apart: max(95-right, right-95)}}
 	}
 	for _, row := range []struct {
 		name   string
@@ -96,7 +96,8 @@ func TestChoose(t *testing.T) {
 		want   []int // positions, by set
 	}{
 		{"fewest calls", [][]*trial{{outcome(20, 95)}, {outcome(10, 94)}, {outcome(30, 97)}}, []int{1}},
-		{"not at that loss", [][]*trial{{outcome(5, 93)}, {outcome(10, 94)}, {outcome(30, 97)}}, []int{1}},
+		{"not at that loss", [][]*trial{{outcome(5, 92)}, {outcome(10, 94)}, {outcome(30, 97)}}, []int{1}},
+		{"the standard error is added", [][]*trial{{outcome(5, 93)}, {outcome(10, 94)}, {outcome(30, 97)}}, []int{1}},
 		{"each set its own", [][]*trial{{outcome(5, 95), outcome(5, 90)}, {outcome(10, 95), outcome(10, 95)}}, []int{0, 1}},
 		{"the most careful when all lose more", [][]*trial{{outcome(5, 80)}, {outcome(10, 90)}}, []int{1}},
 	} {
@@ -180,7 +181,7 @@ func TestTables(t *testing.T) {
 	require.Regexp(t, `\| the model alone \| 100, \d`, stdout.String())
 	require.Regexp(t, `\| chosen \| 0\.[59] \| 0\.[59] \| 0\.[59] \|\n`, stdout.String())
 	require.Regexp(t, `\| HWU64 \| all \| \d+\.\d \|`, stdout.String())
-	require.Regexp(t, `\| BANKING77 \| \d+ \| \d+ \| \d+ \| \d+ \| \d+\.\d \| \d+\.\d \| \d+\.\d \|\n`, stdout.String())
+	require.Regexp(t, `\| BANKING77 \| \d+ \| \d+ \| \d+ \| \d+ \| \d+\.\d \| \d+\.\d \| \d+\.\d \| -?\d+\.\d, \d+\.\d \|\n`, stdout.String())
 	require.NoError(t, run(t.Context(), data, sources(), nil, []float64{0.5, 0.9}, &again))
 	require.Equal(t, stdout.String(), again.String(), "the same in every run")
 

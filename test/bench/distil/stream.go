@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"math"
 	"strings"
 
 	"intenthint/classify"
@@ -81,6 +82,7 @@ type tally struct {
 	n, calls   int
 	right      int // of the cascade
 	modelRight int // had the model been asked about every message
+	apart      int // one of both is right
 	localRight int // of those that the model was not asked about
 }
 
@@ -89,12 +91,22 @@ func (t *tally) add(o tally) {
 	t.calls += o.calls
 	t.right += o.right
 	t.modelRight += o.modelRight
+	t.apart += o.apart
 	t.localRight += o.localRight
 }
 
 func (t *tally) per100() float64        { return share(t.calls, t.n) }
 func (t *tally) accuracy() float64      { return share(t.right, t.n) }
 func (t *tally) modelAccuracy() float64 { return share(t.modelRight, t.n) }
+
+// loss is the accuracy lost against the model alone, and its standard error, in
+// points. Both answered the same messages, so only those count that one of them got
+// right.
+func (t *tally) loss() (points, standardError float64) {
+	points = t.modelAccuracy() - t.accuracy()
+	variance := share(t.apart, t.n)/100 - points*points/1e4
+	return points, 100 * math.Sqrt(max(variance, 0)/float64(max(t.n, 1)))
+}
 
 func share(of, n int) float64 { return 100 * float64(of) / float64(max(n, 1)) }
 
@@ -112,6 +124,9 @@ func (l *learner) ask(ctx context.Context, line *evaluate.Line) (payload.Classif
 		return 0
 	}
 	t.right, t.modelRight = is(c.Intent), is(l.model.answer(line.Text))
+	if t.right != t.modelRight {
+		t.apart = 1
+	}
 	if c.Source == payload.SourceLLM {
 		t.calls = 1
 	} else {

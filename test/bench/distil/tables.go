@@ -58,14 +58,15 @@ func printOverTime(out io.Writer, trials []*trial) {
 
 // printTest asks the test parts, without learning, and prints the result.
 func printTest(ctx context.Context, out io.Writer, trials []*trial) error {
-	_, _ = fmt.Fprint(out, "| test part | messages of traffic | calls in all | examples | trainings | calls per 100 | accuracy, % | model alone, % |\n|---|---|---|---|---|---|---|---|\n")
+	_, _ = fmt.Fprint(out, "| test part | messages of traffic | calls in all | examples | trainings | calls per 100 | accuracy, % | model alone, % | loss, standard error |\n|---|---|---|---|---|---|---|---|---|\n")
 	for _, t := range trials {
 		got, err := t.learner.measure(ctx, t.set.test)
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %.1f | %.1f | %.1f |\n", t.set.name, len(t.set.traffic), t.all().calls,
-			len(t.learner.known), t.learner.trained, got.per100(), got.accuracy(), got.modelAccuracy())
+		loss, standardError := got.loss()
+		_, _ = fmt.Fprintf(out, "| %s | %d | %d | %d | %d | %.1f | %.1f | %.1f | %.1f, %.1f |\n", t.set.name, len(t.set.traffic), t.all().calls,
+			len(t.learner.known), t.learner.trained, got.per100(), got.accuracy(), got.modelAccuracy(), loss, standardError)
 	}
 	return nil
 }
