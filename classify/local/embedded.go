@@ -472,7 +472,7 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	defer m.pool.Put(sc)
 	sc.text.reset(in.Latest)
 	c, asked := cuesOf(&sc.text), asks(in.Conversation)
-	if c.closes(asked) || c.leans(0, 1, asked) < negligible {
+	if c.closes(asked) || c.leans(0, 1, asked, maxEchoes) < negligible {
 		return texts
 	}
 	_, said := m.topic(sc, in.Before(), m.allowed(in.Catalog), nil)

@@ -26,6 +26,7 @@ var _ classify.Local = (*Model)(nil)
 // scratch is the memory of one classification.
 type scratch struct {
 	text   reading
+	reply  reading // what the assistant said before the message
 	feats  []feature
 	ids    []int32
 	values []float32
@@ -85,6 +86,9 @@ const (
 	// possible is the probability from which on an intent is believed of what a message
 	// itself wants, against that of the whole message.
 	possible = 0.3
+	// contested is what is left of the probability of an earlier message's intent where
+	// the message alone has another that is believed: of such hints half are right.
+	contested = 0.7
 	// negligible is the probability of leaning below which earlier messages are
 	// not looked at.
 	negligible = 0.1

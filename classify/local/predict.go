@@ -91,7 +91,8 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if !alone.other() && alone.pFirst >= likely {
 		likeliest.first = alone.second
 	}
-	if c.leans(alone.pFirst, shareOf(sc.scores, &alone, &likeliest), asked) < negligible || brings(message) {
+	echoed := c.echoes(sc, conversation)
+	if c.leans(alone.pFirst, shareOf(sc.scores, &alone, &likeliest), asked, echoed) < negligible || brings(message) {
 		return alone // also if it brings along what it is about
 	}
 	own := append(sc.own[:0], sc.scores...)
@@ -102,8 +103,11 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		m.request(sc, message, allowed, by)
 		return alone
 	}
-	v, followed := follow(c.leans(alone.pFirst, shareOf(own, &alone, &before), asked), alone, before)
+	v, followed := follow(c.leans(alone.pFirst, shareOf(own, &alone, &before), asked, echoed), alone, before)
 	if followed {
+		if !alone.other() && alone.pFirst >= likely && alone.first != v.first {
+			v.pFirst *= contested
+		}
 		v.earlier = earlier
 		message = earlier
 	}

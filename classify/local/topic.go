@@ -35,6 +35,11 @@ const (
 	maxAside = 4
 	// maxContent is how much a message that leans may say itself, likewise.
 	maxContent = 10
+	// leastSubject is the length of the shortest word, in letters, that tells a
+	// subject; maxSubject is how many of its first letters are compared.
+	leastSubject, maxSubject = 4, 5
+	// maxEchoes is how many words of the assistant's are counted: more say the same.
+	maxEchoes = 2
 )
 
 // cues are what the words of a message tell of its place in a conversation.
@@ -51,6 +56,8 @@ func (c *cues) has(r role) bool { return c.roles&r != 0 }
 // farewell, a greeting, or consent when nothing was asked.
 func (c *cues) closes(asked bool) bool {
 	switch {
+	case c.length <= maxLeaning && c.content == 0 && c.has(roleBye) && !c.has(roleRefers|roleAside):
+		return true // "well then, good night"
 	case c.length > maxLeaning, c.has(roleGoesOn | roleRefers | roleAside):
 		return false
 	case c.has(roleThanks | roleBye | roleGreet):
@@ -107,6 +114,9 @@ func cuesOf(t *reading) cues {
 			// A thumb or a check mark may stand beside anything.
 		}
 		i++
+	}
+	if c.length == 0 && len(t.tokens) > 0 {
+		c.take(2, roleAssent) // but alone it consents
 	}
 	return c
 }
@@ -175,6 +185,8 @@ const (
 	leanAsked   // the assistant's last words were a question
 	leanBare    // no word has a role
 	leanShare   // see shareOf
+	leanEchoes  // see echoes; less where the message has an intent of its own
+	leanPartly  // leanContent of a message that also goes on or refers
 	numLean
 )
 
@@ -182,9 +194,9 @@ const (
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{0.5, 1.2, 1.5, 0.7, -3.5, -2.5, 0.8, -2.8, 4.9}
+var leaning = logistic{0.9, 1.6, 1.4, 0.9, -2.2, -2.8, 0.3, -2.2, 5.2, 4.3, -1.5}
 
-func (c *cues) signals(own, share float64, asked bool) signals {
+func (c *cues) signals(own, share float64, asked bool, echoed int) signals {
 	var s signals
 	flag := func(at int, is bool) {
 		if is {
@@ -200,17 +212,80 @@ func (c *cues) signals(own, share float64, asked bool) signals {
 	s[leanShare] = share
 	flag(leanAsked, asked)
 	flag(leanBare, c.content == c.length)
+	s[leanEchoes] = float64(echoed) * (1 - own)
+	if c.has(roleGoesOn | roleRefers) {
+		s[leanPartly] = s[leanContent]
+	}
 	return s
 }
 
+// mayLean reports whether a message may lean on an earlier one at all.
+func (c *cues) mayLean() bool {
+	return c.length > 0 && c.length <= maxLeaning && !c.has(roleAside)
+}
+
 // leans is the probability that a message leans on an earlier one, given that of
-// its own intent and [shareOf] both.
-func (c *cues) leans(own, share float64, asked bool) float64 {
-	if c.length == 0 || c.length > maxLeaning || c.has(roleAside) {
+// its own intent, [shareOf] both, and how many words it [echoes].
+func (c *cues) leans(own, share float64, asked bool, echoed int) float64 {
+	if !c.mayLean() {
 		return 0
 	}
-	s := c.signals(own, share, asked)
+	s := c.signals(own, share, asked, echoed)
 	return leaning.probability(&s)
+}
+
+// echoes is how many words of a subject the message that sc has read takes from what
+// the assistant said before it, if that is known; maxEchoes at most. Words are the same
+// if their first letters are: those of a subject are inflected at their ends. Of
+// scripts without spaces it counts pairs of characters.
+func (c *cues) echoes(sc *scratch, conversation []payload.Turn) int {
+	n := len(conversation) - 1
+	if n < 0 || conversation[n].Role != payload.RoleAssistant || c.content == 0 || !c.mayLean() {
+		return 0
+	}
+	var room [maxLeaning]uint64
+	own := room[:0]
+	sc.text.subjects(func(h uint64) bool {
+		if !slices.Contains(own, h) {
+			own = append(own, h)
+		}
+		return len(own) < len(room)
+	})
+	if len(own) == 0 {
+		return 0
+	}
+	echoed := 0
+	sc.reply.reset(conversation[n].Text)
+	sc.reply.subjects(func(h uint64) bool {
+		if i := slices.Index(own, h); i >= 0 {
+			own = slices.Delete(own, i, i+1)
+			echoed++
+		}
+		return echoed < maxEchoes
+	})
+	return echoed
+}
+
+// subjects calls yield with a hash of the beginning of each word, and of each pair of
+// characters of a script without spaces, that has no role in a conversation, until it
+// returns false.
+func (t *reading) subjects(yield func(uint64) bool) {
+	for _, tok := range t.tokens {
+		word := t.runes[tok.start:tok.end]
+		switch {
+		case tok.kind == tokenWord && len(word) >= leastSubject && roleOf(hashWord(word)) == 0:
+			if !yield(hashWord(word[:min(len(word), maxSubject)])) {
+				return
+			}
+		case tok.kind == tokenHan:
+			for i := range len(word) - 1 {
+				pair := word[i : i+2]
+				if roleOf(hashWord(pair[:1])) == 0 && roleOf(hashWord(pair[1:])) == 0 && roleOf(hashWord(pair)) == 0 && !yield(hashWord(pair)) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // follow weighs the verdict on the earlier message against that on the message
@@ -261,6 +336,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 		if c.closes(i > 0 && asked) || c.content == 0 && from != "" {
 			continue
 		}
+		echoed := c.echoes(sc, conversation[:i])
 		alone := m.request(sc, said, allowed, by)
 		sc.clear()
 		if c.content == 0 {
@@ -271,7 +347,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 			continue
 		}
 		var followed bool
-		if topic, followed = follow(c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), asked), alone, topic); !followed {
+		if topic, followed = follow(c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), asked, echoed), alone, topic); !followed {
 			from = said
 		}
 	}

@@ -57,7 +57,7 @@ func TestCues(t *testing.T) {
 		{"Korean", "좀 더 짧게", roleRefers, 0, true},
 		{"English words that are short ones elsewhere", "legal fare of the main OS", 0, roleAssent, false},
 		{"nothing", "qzxv wkjq", 0, math.MaxUint16, false},
-		{"symbols", "👍", 0, math.MaxUint16, true},
+		{"symbols", "👍", roleAssent, roleAnswer, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := cuesIn(tt.message)
@@ -98,6 +98,10 @@ func TestCloses(t *testing.T) {
 		{"Arabic", "شكرا جزيلا", false, true, "thank you"},
 		{"Hindi", "धन्यवाद", false, true, "thank you"},
 		{"Korean", "고마워요, 내일 봐", false, true, "goodbye"},
+		{"a farewell that carries on", "大丈夫、じゃおやすみ", false, true, "goodbye"},
+		{"a thumb", "👍👍", false, true, "thank you"},
+		{"a thumb to a question", "👍", true, false, ""},
+		{"slang", "lol legend", false, true, "thank you"},
 		{"a request", "translate this", false, false, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -107,6 +111,48 @@ func TestCloses(t *testing.T) {
 				require.Equal(t, tt.reads, c.closing())
 			}
 		})
+	}
+}
+
+func TestEchoes(t *testing.T) {
+	for _, tt := range []struct {
+		name, message, role, said string
+		want                      int
+	}{
+		{"none", "and tomorrow?", payload.RoleAssistant, "It will rain.", 0},
+		{"a word", "the harbour one", payload.RoleAssistant, "Hotel Harbour or Hotel Park.", 1},
+		{"an inflected word", "only the invoices", payload.RoleAssistant, "One invoice is open.", 1},
+		{"a word twice", "harbour, harbour", payload.RoleAssistant, "Harbour, harbour.", 1},
+		{"at most two", "harbour station garden", payload.RoleAssistant, "The station, the harbour and the garden.", 2},
+		{"words without a subject", "what about something with that", payload.RoleAssistant, "What about that, with something else?", 1},
+		{"pairs of characters", "快照晚几秒", payload.RoleAssistant, "可以存一份库存快照。", 1},
+		{"the user said it", "the harbour one", payload.RoleUser, "Hotel Harbour or Hotel Park.", 0},
+		{"too long to lean", "the harbour hotel with a garden and a pool and a station nearby for seven nights in June with breakfast", payload.RoleAssistant, "Hotel Harbour.", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sc := bundled().newScratch()
+			sc.text.reset(tt.message)
+			c := cuesOf(&sc.text)
+			require.Equal(t, tt.want, c.echoes(sc, []payload.Turn{{Role: tt.role, Text: tt.said}}))
+			require.Zero(t, c.echoes(sc, nil))
+		})
+	}
+}
+
+// What a message takes from the assistant's answer makes it lean on what that answered.
+func TestEchoesKeepTheTopic(t *testing.T) {
+	m := bundled()
+	ask := func(said string) Prediction {
+		return m.Predict("the wedding can go", []payload.Turn{
+			{Role: payload.RoleUser, Text: "which of the big files in my downloads folder can I delete"},
+			{Role: payload.RoleAssistant, Text: said},
+		}, nil)
+	}
+	echo, none := ask("Two archives: wedding_raw.zip, 22 GB, and the wedding of 2019."), ask("Two archives: raw.zip, 22 GB, and that of 2019.")
+	require.Equal(t, "FILE_MANAGEMENT", echo.Intent)
+	require.False(t, echo.Other)
+	if !none.Other && none.Intent == echo.Intent {
+		require.Greater(t, echo.Confidence, none.Confidence)
 	}
 }
 
@@ -201,10 +247,10 @@ func conversations(t *testing.T, name string) []conversationLine {
 // as if it had: assistants like to end with an offer.
 func leaningSamples(t *testing.T, m *Model) (obs []observation, langs []string) {
 	sc := m.newScratch()
-	for _, line := range slices.Concat(conversations(t, "topics-dev.jsonl"), conversations(t, "topics-dev-2.jsonl")) {
+	for _, line := range slices.Concat(conversations(t, "topics-dev.jsonl"), conversations(t, "topics-dev-2.jsonl"), conversations(t, "topics-dev-3.jsonl")) {
 		alone := m.request(sc, line.Text, nil, nil)
 		c := cuesOf(&sc.text)
-		own := slices.Clone(sc.scores)
+		own, echoed := slices.Clone(sc.scores), c.echoes(sc, line.History)
 		sc.clear()
 		if line.Kind == "close" || c.has(roleAside) || brings(line.Text) {
 			continue
@@ -215,7 +261,7 @@ func leaningSamples(t *testing.T, m *Model) (obs []observation, langs []string) 
 		before, _ := m.topic(sc, line.History, nil, nil)
 		share := shareOf(own, &alone, &before)
 		add := func(asked bool, weight float64) {
-			obs = append(obs, observation{signals: c.signals(alone.pFirst, share, asked), correct: line.Kind == "lean", weight: weight})
+			obs = append(obs, observation{signals: c.signals(alone.pFirst, share, asked, echoed), correct: line.Kind == "lean", weight: weight})
 			langs = append(langs, line.Lang)
 		}
 		asked := asks(line.History)
@@ -269,6 +315,7 @@ func TestTopics(t *testing.T) {
 		{"topics-dev.jsonl", map[string]float64{"lean": 0.7, "change": 0.8, "close": 0.9, "": 0.85}},
 		{"topics-heldout.jsonl", map[string]float64{"lean": 0.85, "change": 0.8, "close": 0.9, "": 0.9}},
 		{"topics-dev-2.jsonl", map[string]float64{"lean": 0.75, "change": 0.8, "close": 0.9, "": 0.75}},
+		{"topics-dev-3.jsonl", map[string]float64{"lean": 0.6, "change": 0.6, "close": 0.75, "": 0.6}},
 		{"topics-heldout-2.jsonl", map[string]float64{"lean": 0.5, "change": 0.6, "close": 0.9, "": 0.6}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
