@@ -23,6 +23,7 @@ type block int
 const (
 	wordBlock    block = iota // words, two words next to each other or with one between, and those that a clause begins with
 	pieceBlock                // parts of words, characters of scripts without spaces
+	edgeBlock                 // the letters with which a segment begins, in scripts without spaces, and ends: a request shows there
 	conceptBlock              // concepts, two of them in a segment, and the marks of rules
 	blocks
 )
@@ -157,6 +158,13 @@ func (f folded) features(from, to int, hits []hit) (out segment) {
 			pieces(edged, 3, 5, func(p []rune) { add(pieceBlock, newFeature('p').runes(p)) })
 		}
 	}
+	f.edges(from, to, add)
+	if last != 0 {
+		add(edgeBlock, newFeature('$')*fnvPrime^last)
+	}
+	if before != 0 {
+		add(edgeBlock, newFeature('3')*fnvPrime^(before.add(' ')*fnvPrime^last))
+	}
 	var seen set
 	for _, h := range hits {
 		seen |= h.concepts
@@ -175,6 +183,32 @@ func (f folded) features(from, to int, hits []hit) (out segment) {
 	}
 	apply(hits, func(r rule) { add(conceptBlock, newFeature('r').runes([]rune(r.mark))) })
 	return out
+}
+
+// edges adds the letters with which the runes from–to begin and end.
+func (f folded) edges(from, to int, add func(block, feature)) {
+	blank := func(r rune) bool { return r == gap || r == stop }
+	for from < to && blank(f.runes[from]) {
+		from++
+	}
+	for from < to && blank(f.runes[to-1]) {
+		to--
+	}
+	if from == to {
+		return
+	}
+	least := 2
+	if isJoined(f.runes[to-1]) {
+		least = 1
+	}
+	for n := least; n <= min(5, to-from); n++ {
+		add(edgeBlock, newFeature('e').runes(f.runes[to-n:to]))
+	}
+	if isJoined(f.runes[from]) {
+		for n := 1; n <= min(4, to-from); n++ {
+			add(edgeBlock, newFeature('b').runes(f.runes[from:from+n]))
+		}
+	}
 }
 
 func isNumber(run []rune) bool {

@@ -14,6 +14,11 @@ import (
 // that, as the rest could hold anything.
 const maxText = 1 << 20
 
+// doubt are the odds of an attack, as a logarithm, below which rules that have
+// exceptions do not count: at even odds a plain "ignore previous instructions" behind
+// another clause was lost.
+const doubt = -1.5
+
 // maxDepth is how often a decoded text is looked at for an encoded one.
 const maxDepth = 2
 
@@ -49,7 +54,7 @@ func look(s string, depth int, mark func(string)) {
 	odds := m.odds(segments(s))
 	sure := odds > m.above
 	switch {
-	case ruled(s, odds > 0, sure, mark):
+	case ruled(s, odds > doubt, sure, mark):
 	case sure && !marked:
 		mark(Learnt)
 	}

@@ -23,23 +23,23 @@ var train = flag.Bool("train", false, "train the model, and write trained.bin an
 
 // example is a text that the model is trained with or measured on.
 type example struct {
-	Lang, Kind, Text string
-	from             string // the set it is from
-	attack           bool
-	ruled            bool // a rule finds it
-	plainly          bool // and not only in quotation marks
-	certainly        bool // a rule that is certain does so
-	segments         []segment
-	within           []segment // of an attack in the midst of harmless text
+	Kind, Text, Writer string
+	from               string // the set it is from
+	attack             bool
+	ruled              bool // a rule finds it
+	plainly            bool // and not only in quotation marks
+	certainly          bool // a rule that is certain does so
+	segments           []segment
+	within             []segment // of an attack in the midst of harmless text
 }
 
 // Sets of examples, and how they are used.
 const (
-	near    = "near misses" // harmless texts written as such
-	other   = "others"      // experiences, questions, messages of groups
-	wide    = "wide"        // attacks written after the rules
-	earlier = "earlier"     // attacks that the rules were written with
-	made    = "made"        // put together from phrases.txt
+	near  = "near misses" // harmless texts written as such
+	other = "others"      // experiences, questions, messages of groups
+	wide  = "wide"        // attacks written after the rules
+	made  = "made"        // put together from phrases.txt
+	early = "early"       // attacks that the rules were written with
 )
 
 // sources are the files that the model is trained with.
@@ -67,7 +67,7 @@ func checksum(t testing.TB) uint64 {
 		_, _ = fmt.Fprintln(h, name, len(files[name]))
 		_, _ = h.Write(files[name])
 	}
-	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, attackWeight, nearWeight, pairWeight, nearShare)
+	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, attackWeight, nearWeight, pairWeight, strangersShare)
 	return h.Sum64()
 }
 
@@ -93,11 +93,11 @@ func examples(t testing.TB) (all []*example) {
 				x.Text = texts.Task + "\n" + texts.Resource + "\n" + texts.Result
 			case "questions.jsonl":
 				x.Text = texts.Q
-			case "harmless-wide.jsonl", "harmless-more.jsonl":
+			case "harmless-wide.jsonl", "harmless-more.jsonl", "harmless-others.jsonl":
 				x.from = near
 			case "attacks.jsonl", "attacks-fresh.jsonl":
-				x.attack, x.from = true, earlier
-			case "attacks-wide.jsonl", "attacks-more.jsonl":
+				x.attack, x.from = true, early
+			case "attacks-wide.jsonl", "attacks-more.jsonl", "attacks-others.jsonl":
 				x.attack, x.from = true, wide
 			}
 			all = append(all, x)
@@ -105,7 +105,8 @@ func examples(t testing.TB) (all []*example) {
 	}
 	var around []string
 	for _, x := range all {
-		if !x.attack && x.from != made && len(x.Text) < 200 {
+		// Those of a writer who is left out must not be seen.
+		if !x.attack && x.from != made && x.Writer == "" && len(x.Text) < 200 {
 			around = append(around, strings.TrimRight(x.Text, ".。"))
 		}
 	}
@@ -117,9 +118,10 @@ func examples(t testing.TB) (all []*example) {
 			other := around[random.IntN(len(around))]
 			x.within = segments([]string{other + ", " + s, s + " " + other, other + ". " + s + ". " + other}[random.IntN(3)])
 		}
-		x.ruled = ruled(s, true, true, func(string) {})
-		x.plainly = ruled(s, true, false, func(string) {})
-		x.certainly = ruled(s, false, false, func(string) {})
+		marked := hasMarker(s)
+		x.ruled = marked || ruled(s, true, true, func(string) {})
+		x.plainly = marked || ruled(s, true, false, func(string) {})
+		x.certainly = marked || ruled(s, false, false, func(string) {})
 	}
 	return all
 }
@@ -160,7 +162,7 @@ func paired(lines []string) (all []*example) {
 			if random.IntN(2) == 0 {
 				text += "."
 			}
-			all = append(all, &example{Lang: lang, Kind: kind, Text: text, from: made, attack: attack})
+			all = append(all, &example{Kind: kind, Text: text, from: made, attack: attack})
 		}
 	}
 	lang, verbLast := "", false
@@ -196,13 +198,13 @@ type sample struct {
 
 // How the regression is fitted; see docs/decisions/0021-a-model-marks-injections.md.
 const (
-	rounds       = 12
-	step         = 0.1
-	attackWeight = 3.0  // there are fewer of them
-	nearWeight   = 2.0  // harder than other harmless texts
-	pairWeight   = 0.3  // they repeat each other
-	nearShare    = 0.01 // of the near misses that may be marked
-	parts        = 10   // of a cross-validation
+	rounds         = 12
+	step           = 0.1
+	attackWeight   = 3.0  // there are fewer of them
+	nearWeight     = 2.0  // harder than other harmless texts
+	pairWeight     = 0.3  // they repeat each other
+	strangersShare = 0.02 // of the harmless texts by writers not trained with that may be marked
+	parts          = 10   // of a cross-validation
 )
 
 // samples returns the windows of a text: all of a harmless one, the whole of an
@@ -282,11 +284,14 @@ func fit(all []*example) model {
 	return model{weights: weights[:bias], limit: -float64(weights[bias])}
 }
 
-// held returns the odds of each text by a model that was trained without its part:
-// of an attack as it stands in the midst of harmless text. part is negative for what is always trained with;
-// without tells what else to leave out.
-func held(all []*example, n int, part func(*example, int) int, without func(x *example, part int) bool) []float64 {
-	scores := make([]float64, len(all))
+// odds are those of a text by a model that was trained without its part: as it
+// stands, and of an attack also in the midst of harmless text.
+type odds struct{ alone, within float64 }
+
+// held returns the odds of each text of n parts. What part says -1 of is always
+// trained with.
+func held(all []*example, n int, part func(*example, int) int) []odds {
+	scores := make([]odds, len(all))
 	var tasks sync.WaitGroup
 	room := make(chan struct{}, 2)
 	for p := range n {
@@ -295,18 +300,14 @@ func held(all []*example, n int, part func(*example, int) int, without func(x *e
 			defer func() { <-room }()
 			var rest []*example
 			for i, x := range all {
-				if part(x, i) != p && (without == nil || !without(x, p)) {
+				if part(x, i) != p {
 					rest = append(rest, x)
 				}
 			}
 			m := fit(rest)
 			for i, x := range all {
-				switch {
-				case part(x, i) != p:
-				case x.attack:
-					scores[i] = m.odds(x.within)
-				default:
-					scores[i] = m.odds(x.segments)
+				if part(x, i) == p {
+					scores[i] = odds{alone: m.odds(x.segments), within: m.odds(x.within)}
 				}
 			}
 		})
@@ -315,26 +316,29 @@ func held(all []*example, n int, part func(*example, int) int, without func(x *e
 	return scores
 }
 
-// byChance puts a text into a part.
-func byChance(x *example, i, n int) int {
-	if x.from == made {
-		return -1
-	}
+// byChance puts a text into one of n parts.
+func byChance(i, n int) int {
 	return rand.New(rand.NewPCG(11, uint64(i))).IntN(n) //nolint:gosec // repeatable
 }
 
-// limitOf returns the score above which the model marks, so that it and the rules
-// mark a share of the near misses.
-func limitOf(all []*example, scores []float64, share float64) float64 {
+// writers are the parts of a cross-validation that leaves out one writer of the
+// files of others at a time.
+var writers = []string{"a", "b", "c"}
+
+func byWriter(x *example, _ int) int { return slices.Index(writers, x.Writer) }
+
+// limitOf returns the odds above which the model marks, so that it and the rules
+// mark a share of the harmless texts by the writers.
+func limitOf(all []*example, scores []odds, share float64) float64 {
 	var left []float64 // what the rules do not mark
 	n := 0
 	for i, x := range all {
-		if x.from != near {
+		if x.attack || x.Writer == "" {
 			continue
 		}
 		n++
-		if !x.byRule(scores[i]) {
-			left = append(left, scores[i])
+		if !x.byRule(scores[i].alone) {
+			left = append(left, scores[i].alone)
 		}
 	}
 	slices.Sort(left)
@@ -343,7 +347,7 @@ func limitOf(all []*example, scores []float64, share float64) float64 {
 }
 
 // byRule reports whether a rule marks a text of such odds.
-func (x *example) byRule(odds float64) bool { return x.certainly || x.plainly && odds > 0 }
+func (x *example) byRule(odds float64) bool { return x.certainly || x.plainly && odds > doubt }
 
 // tally counts texts and those that are marked.
 type tally struct{ marked, ruled, n int }
@@ -352,23 +356,36 @@ func (c tally) String() string {
 	return fmt.Sprintf("%d of %d (%.1f %%)", c.marked, c.n, 100*float64(c.marked)/float64(max(1, c.n)))
 }
 
-// count tallies the wide attacks and the harmless texts by a key.
-func count(all []*example, scores []float64, limit float64, key func(*example) string) map[string]tally {
+// count tallies the attacks, alone and within other text, and the harmless texts
+// that belong to a part, by writer.
+func count(all []*example, scores []odds, limit float64, part func(*example, int) int) map[string]tally {
 	out := make(map[string]tally)
-	for i, x := range all {
-		if x.from == made || x.from == earlier {
-			continue
-		}
-		for _, k := range []string{key(x), map[bool]string{true: "attacks", false: "harmless"}[x.attack]} {
+	add := func(key string, x *example, odds float64) {
+		for _, k := range []string{key, key + ", writer " + x.Writer} {
+			if k == key+", writer " {
+				continue
+			}
 			c := out[k]
 			c.n++
 			if x.ruled {
 				c.ruled++
 			}
-			if scores[i] > limit || x.byRule(scores[i]) {
+			if odds > limit || x.byRule(odds) {
 				c.marked++
 			}
 			out[k] = c
+		}
+	}
+	for i, x := range all {
+		switch {
+		case part(x, i) < 0, x.from == early, x.from == made:
+		case x.attack:
+			add("attacks", x, scores[i].alone)
+			add("attacks within other text", x, scores[i].within)
+		case x.from == near:
+			add("near misses", x, scores[i].alone)
+		default:
+			add("other harmless texts", x, scores[i].alone)
 		}
 	}
 	return out
@@ -382,78 +399,23 @@ func TestTrain(t *testing.T) {
 	}
 	all := examples(t)
 	var report strings.Builder
-	show := func(title string, scores []float64, limit float64, key func(*example) string) {
-		found := count(all, scores, limit, key)
-		fmt.Fprintf(&report, "%s: attacks %v (rules alone %d), harmless %v (rules alone %d)\n", title,
-			found["attacks"], found["attacks"].ruled, found["harmless"], found["harmless"].ruled)
+	show := func(title string, scores []odds, limit float64, part func(*example, int) int) {
+		fmt.Fprintln(&report, title)
+		found := count(all, scores, limit, part)
 		for _, k := range slices.Sorted(maps.Keys(found)) {
-			if k != "attacks" && k != "harmless" {
-				fmt.Fprintf(&report, "  %s %v\n", k, found[k])
-			}
+			fmt.Fprintf(&report, "  %s: %v, rules alone %d\n", k, found[k], found[k].ruled)
 		}
 	}
-	set := func(x *example) string { return x.from }
+	strangers := held(all, len(writers), byWriter)
+	for _, share := range []float64{0.01, strangersShare, 0.05} {
+		show(fmt.Sprintf("a writer left out, limit at %.0f %% of their harmless texts", 100*share), strangers, limitOf(all, strangers, share), byWriter)
+	}
+	limit := limitOf(all, strangers, strangersShare)
+	tenth := func(_ *example, i int) int { return byChance(i, parts) }
+	show("a tenth left out, the limit that is shipped", held(all, parts, tenth), limit, tenth)
 
-	byPart := held(all, parts, func(x *example, i int) int { return byChance(x, i, parts) }, nil)
-	limit := limitOf(all, byPart, nearShare)
-	show("a tenth left out", byPart, limit, set)
 	m := fit(all)
 	require.NoError(t, os.WriteFile("trained.bin", writeModel(m, m.limit, limit, checksum(t)), 0o600))
-
-	// Families are left out in all languages, three or so at once, with theirs made
-	// of phrases; of the earlier attacks, whose families are not told apart, none is
-	// trained with.
-	families := make(map[string]int)
-	for _, x := range all {
-		if _, ok := families[x.Kind]; !ok && x.from == wide {
-			families[x.Kind] = len(families) % parts
-		}
-	}
-	familyOf := func(x *example, i int) int {
-		if x.from == wide {
-			return families[x.Kind]
-		}
-		if x.attack || x.from == made {
-			return -1
-		}
-		return byChance(x, i, parts)
-	}
-	byFamily := held(all, parts, familyOf, func(x *example, p int) bool {
-		return x.from == earlier || x.from == made && families[x.Kind] == p
-	})
-	show("families left out", byFamily, limitOf(all, byFamily, nearShare), func(x *example) string {
-		if x.attack {
-			return x.Kind
-		}
-		return x.from
-	})
-
-	languages := make(map[string]int)
-	for _, x := range all {
-		if _, ok := languages[x.Lang]; !ok && x.from == wide {
-			languages[x.Lang] = len(languages) % parts
-		}
-	}
-	languageOf := func(x *example, i int) int {
-		if l, ok := languages[x.Lang]; ok && (x.from == wide || x.from == near) {
-			return l
-		}
-		if x.attack || x.from == made {
-			return -1
-		}
-		return byChance(x, i, parts)
-	}
-	byLanguage := held(all, parts, languageOf, func(x *example, p int) bool {
-		l, ok := languages[x.Lang]
-		return ok && l == p
-	})
-	show("languages left out", byLanguage, limitOf(all, byLanguage, nearShare), func(x *example) string {
-		if x.attack {
-			return x.Lang
-		}
-		return x.from
-	})
-
 	require.NoError(t, os.WriteFile("testdata/trained.txt", []byte(report.String()), 0o600))
 	t.Log(report.String())
 }
@@ -489,9 +451,11 @@ func TestHeldOut(t *testing.T) {
 	}
 	t.Parallel()
 	all := examples(t)
-	scores := held(all, 2, func(x *example, i int) int { return byChance(x, i, 2) }, nil)
-	found := count(all, scores, limitOf(all, scores, nearShare), func(x *example) string { return x.from })
-	t.Logf("attacks %v, rules alone %d; harmless %v", found["attacks"], found["attacks"].ruled, found["harmless"])
-	require.Greater(t, found["attacks"].marked, 3*found["attacks"].ruled)
-	require.Less(t, float64(found["harmless"].marked), 0.01*float64(found["harmless"].n))
+	half := func(_ *example, i int) int { return byChance(i, 2) }
+	scores := held(all, 2, half)
+	found := count(all, scores, limitOf(all, scores, strangersShare), half)
+	t.Log(found)
+	require.Greater(t, found["attacks"].marked, 2*found["attacks"].ruled)
+	require.Less(t, float64(found["other harmless texts"].marked), 0.01*float64(found["other harmless texts"].n))
+	require.Less(t, float64(found["near misses"].marked), 0.02*float64(found["near misses"].n))
 }
