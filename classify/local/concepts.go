@@ -247,24 +247,66 @@ flag
 spell spelling 拼写 拼法
 `
 
-// conceptOf maps the hash of a word, or of two characters, to its group.
-var conceptOf = readConcepts()
+// conceptOf maps the hash of a word, or of two or three characters, to its group;
+// conceptOfStart the hash of the beginning of a word.
+var conceptOf, conceptOfStart = readConcepts(concepts, conceptsElsewhere)
 
-func readConcepts() map[uint64]uint64 {
-	m := make(map[uint64]uint64)
+// minStart and maxStart are the lengths in which conceptsElsewhere gives
+// beginnings, in characters.
+const (
+	minStart = 3
+	maxStart = 13
+)
+
+func readConcepts(groups, elsewhere string) (words, starts map[uint64]uint64) {
+	words, starts = make(map[uint64]uint64), make(map[uint64]uint64)
 	var buf [maxStem]rune
 	group := rune(0)
-	for line := range strings.Lines(strings.TrimSpace(concepts)) {
+	for line := range strings.Lines(strings.TrimSpace(groups)) {
 		group++
 		id := hashStep(hashStep(hashSeed, unicode.MaxRune+1), group)
 		for word := range strings.FieldsSeq(line) {
 			runes := folded(word)
 			for _, h := range []uint64{hashWord(runes), hashWord(stem(buf[:0], runes))} {
-				if _, ok := m[h]; !ok {
-					m[h] = id
+				if _, ok := words[h]; !ok {
+					words[h] = id
 				}
 			}
 		}
 	}
-	return m
+	for line := range strings.Lines(strings.TrimSpace(elsewhere)) {
+		var id uint64
+		for i, word := range strings.Fields(line) {
+			start, isStart := strings.CutSuffix(word, "-")
+			runes := folded(start)
+			into := words
+			if isStart {
+				into = starts
+			}
+			h := hashWord(runes)
+			if i == 0 {
+				id = words[h]
+			} else if _, ok := into[h]; !ok {
+				into[h] = id
+			}
+		}
+	}
+	return words, starts
+}
+
+// conceptOfWord returns the group of a word whose stem has the hash root: that of
+// the whole word, otherwise of the longest beginning that has one.
+func conceptOfWord(root uint64, word []rune) (group uint64, ok bool) {
+	if group, ok = conceptOf[root]; ok {
+		return group, true
+	}
+	h := uint64(hashSeed)
+	for i, r := range word[:min(len(word), maxStart)] {
+		if h = hashStep(h, r); i+1 >= minStart {
+			if c, found := conceptOfStart[h]; found {
+				group, ok = c, true
+			}
+		}
+	}
+	return group, ok
 }

@@ -86,7 +86,7 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 		if roleOf(hashWord(sc.text.runes[start:end]))&roleSmall != 0 {
 			return // it holds the sentence together and is no reason
 		}
-		if c, ok := conceptOf[h]; ok {
+		if c, ok := conceptOfWord(h, sc.text.runes[start:end]); ok {
 			sc.feats = append(sc.feats, newConcept(c))
 		}
 		found = append(found, telling{start, end, m.lead(sc, v)})

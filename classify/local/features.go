@@ -84,7 +84,7 @@ func appendFeatures(out []feature, t *reading) []feature {
 		out, h = appendWord(out, tok.kind, runes, buf[:0])
 		out = append(out, newFeature(prev*31+h, viewPair))
 		prev = h
-		if c, ok := conceptOf[h]; ok {
+		if c, ok := conceptOfWord(h, runes); ok {
 			out = appendConcept(out, c, &concepts)
 			h = c
 		}
@@ -190,6 +190,9 @@ func appendHan(out []feature, run []rune, concepts *earlier) []feature {
 		if i+2 < len(run) {
 			h = hashStep(h, run[i+2])
 			out = append(out, newFeature(h, viewChar))
+			if c, ok := conceptOf[h]; ok {
+				out = appendConcept(out, c, concepts)
+			}
 		}
 	}
 	return out

@@ -63,7 +63,7 @@ func TestStructure(t *testing.T) {
 		right, control float64 // shares that are right, at least
 	}{
 		{"structure-dev.jsonl", 0.99, 1, 0.92, 0.9},
-		{"structure-heldout.jsonl", 0.9, 0.9, 0.95, 0.8},
+		{"structure-heldout.jsonl", 0.9, 0.9, 0.95, 0.7},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var n, apart, right [2]float64

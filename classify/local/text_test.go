@@ -95,11 +95,14 @@ func TestStem(t *testing.T) {
 func TestSynonymsShareAConcept(t *testing.T) {
 	concept := func(word string) uint64 {
 		var buf [maxStem]rune
-		return conceptOf[hashWord(stem(buf[:0], folded(word)))]
+		runes := folded(word)
+		group, _ := conceptOfWord(hashWord(stem(buf[:0], runes)), runes)
+		return group
 	}
 	for _, row := range [][]string{
 		{"buy", "purchasing", "購買", "购买"},
-		{"weather", "forecasts", "天氣", "天气"},
+		{"weather", "forecasts", "天氣", "天气", "Wetterbericht", "погоду", "날씨", "hava"},
+		{"email", "correos", "почта", "почту", "ईमेल", "メール"},
 		{"cancel", "abort", "取消"},
 	} {
 		for _, word := range row {
@@ -109,6 +112,32 @@ func TestSynonymsShareAConcept(t *testing.T) {
 	}
 	require.NotEqual(t, concept("buy"), concept("weather"))
 	require.Zero(t, concept("zyzzyva"))
+	require.Zero(t, concept("never"), "not by the beginning of a word for snow")
+}
+
+// Every line of conceptsElsewhere begins with a word of a group, and names no word
+// that another line has too.
+func TestConceptsElsewhere(t *testing.T) {
+	groupOf := map[string]string{}
+	for line := range strings.Lines(strings.TrimSpace(conceptsElsewhere)) {
+		words := strings.Fields(line)
+		var buf [maxStem]rune
+		require.Contains(t, conceptOf, hashWord(stem(buf[:0], folded(words[0]))))
+		for _, word := range words[1:] {
+			require.Empty(t, groupOf[word], "%s in %s", word, words[0])
+			groupOf[word] = words[0]
+			if start, is := strings.CutSuffix(word, "-"); is {
+				n := len(folded(start))
+				require.True(t, n >= minStart && n <= maxStart, "%s has %d characters", word, n)
+			}
+		}
+	}
+}
+
+// A word of a long one in a script without spaces, of three characters.
+func TestConceptOfThreeCharacters(t *testing.T) {
+	require.Subset(t, seenIn(viewConcept, "今朝のメールを見せて"), seenIn(viewConcept, "email"))
+	require.NotEmpty(t, seenIn(viewConcept, "email"))
 }
 
 // seenIn returns the features of a text in one view.

@@ -194,7 +194,7 @@ const (
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{0.9, 1.6, 1.4, 0.9, -2.2, -2.8, 0.3, -2.2, 5.2, 4.3, -1.5}
+var leaning = logistic{1.1, 1.4, 1.0, 0.9, -2.2, -3.0, 0.3, -2.3, 5.3, 5.1, -1.2}
 
 func (c *cues) signals(own, share float64, asked bool, echoed int) signals {
 	var s signals

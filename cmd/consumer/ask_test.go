@@ -25,12 +25,15 @@ func TestASignalEndsAnUnansweredAsk(t *testing.T) {
 	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	defer b.Close()
-	nc := b.NC
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err = nc.Subscribe("silent", func(*nats.Msg) { cancel() })
+	other, err := b.Another(t.Context(), "silent")
 	require.NoError(t, err)
+	defer other.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = other.NC.Subscribe("silent", func(*nats.Msg) { cancel() })
+	require.NoError(t, err)
+	require.NoError(t, other.NC.Flush())
 	inv := &invocation{ctx: ctx, cfg: &config.Config{Classifier: config.Classifier{Timeout: time.Hour}}}
-	_, _, err = exchange(inv, nc, nats.NewMsg("silent"))
+	_, _, err = exchange(inv, b.NC, nats.NewMsg("silent"))
 	require.ErrorIs(t, err, context.Canceled)
 }
 
