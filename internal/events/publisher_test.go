@@ -164,8 +164,12 @@ func (l *lines) Write(p []byte) (int, error) {
 func silent(t *testing.T) (nc *nats.Conn, received *atomic.Int32) {
 	t.Helper()
 	b, received := openTest(t), new(atomic.Int32)
-	_, err := b.NC.Subscribe("openclaw.event.>", func(*nats.Msg) { received.Add(1) })
+	other, err := b.Another(t.Context(), "receiver") // a connection gets no messages of its own
 	require.NoError(t, err)
+	t.Cleanup(other.Close)
+	_, err = other.NC.Subscribe("openclaw.event.>", func(*nats.Msg) { received.Add(1) })
+	require.NoError(t, err)
+	require.NoError(t, other.NC.Flush())
 	return b.NC, received
 }
 
