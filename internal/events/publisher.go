@@ -71,7 +71,9 @@ type Publisher struct {
 	sent, returned, batched atomic.Int64
 	stalled                 atomic.Pointer[error]
 
-	mu      sync.Mutex // guards what follows; the client may hold its own lock
+	// mu guards what follows. The client holds its own lock while it reports a late
+	// acknowledgement, and gather takes mu then: who holds mu must not call js.
+	mu      sync.Mutex
 	outbox  []*nats.Msg
 	bytes   int
 	sending int   // messages of the group that are neither in the outbox nor with the client
@@ -380,9 +382,10 @@ func (p *Publisher) Stop(ctx context.Context) (lost int) {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
+		pending := p.js.PublishAsyncPending()
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		lost = len(p.outbox) + p.sending + p.js.PublishAsyncPending()
+		lost = len(p.outbox) + p.sending + pending
 		p.metrics.lost.Add(float64(lost))
 	}
 	return lost

@@ -1,6 +1,7 @@
 package events
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -261,6 +262,40 @@ func TestPublisherStopsWithoutAcknowledgements(t *testing.T) {
 	case <-ended:
 	case <-time.After(time.Minute):
 		t.Fatal("Stop waits for the stream")
+	}
+}
+
+// whenLate is called while the client reports a message that was not acknowledged in time.
+type whenLate func()
+
+func (f whenLate) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("event not acknowledged")) {
+		f()
+	}
+	return len(p), nil
+}
+
+// The client holds its lock while it reports a late message.
+func TestPublisherStopsWhileAMessageIsLate(t *testing.T) {
+	t.Parallel()
+	nc, _ := silent(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	late := whenLate(func() {
+		cancel()
+		time.Sleep(100 * time.Millisecond) // the stop counts what is lost
+	})
+	log := slog.New(slog.NewTextHandler(late, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	p, err := newPublisher(nc, newMetrics(), log, 1, times{ack: 200 * time.Millisecond, stall: time.Hour, stallCheck: time.Hour, more: time.Hour})
+	require.NoError(t, err)
+	p.Publish(turn(0))
+	p.Publish(turn(1)) // waits for the first
+	lost := make(chan int, 1)
+	go func() { lost <- p.Stop(ctx) }()
+	select {
+	case n := <-lost:
+		require.Positive(t, n)
+	case <-time.After(time.Minute):
+		t.Fatal("Stop and the client wait for each other")
 	}
 }
 
