@@ -173,8 +173,7 @@ const catchUpTime = 2 * time.Second
 // durables.
 func (a *App) connect(ctx context.Context) (err error) {
 	o := BusOptions(a.cfg)
-	// This process needs no echo of its own broadcasts.
-	o.Wait, o.NoEcho, o.Log = true, true, a.log
+	o.Wait, o.Log = true, a.log
 	if a.requests, err = bus.Open(ctx, o); err != nil {
 		return err
 	}

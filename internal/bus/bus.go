@@ -39,8 +39,6 @@ type Options struct {
 	Identity Identity
 	// Name is the client name that the server shows.
 	Name string
-	// NoEcho: subscriptions of this connection do not receive its own messages.
-	NoEcho bool
 	// Embedded is used when URL is empty.
 	Embedded natsserver.Options
 	// Wait makes Open wait for an external server for as long as the context
@@ -215,9 +213,6 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	}
 	if o.Identity.InboxPrefix != "" {
 		out = append(out, nats.CustomInboxPrefix(o.Identity.InboxPrefix))
-	}
-	if o.NoEcho {
-		out = append(out, nats.NoEcho())
 	}
 	if srv != nil {
 		own, identified, err := srv.ConnectOptions()
