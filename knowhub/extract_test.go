@@ -21,6 +21,7 @@ import (
 	"intenthint/knowhub/experience"
 	"intenthint/model"
 	"intenthint/model/provider"
+	"intenthint/subjects"
 )
 
 // scripted is a model that answers by a function.
@@ -190,6 +191,26 @@ func TestSinkExtractsAnEventOnce(t *testing.T) {
 	require.Len(t, pending, 1)
 	require.Equal(t, int32(1), m.calls.Load())
 	require.Equal(t, "agent:main:main", pending[0].SessionKey)
+}
+
+// An event without an id in its body has that of its header, also as a replayed dead
+// letter.
+func TestSinkKnowsAReplayedEvent(t *testing.T) {
+	t.Parallel()
+	m := says(`{"experiences": []}`)
+	s := sink(t, m, 1)
+	for _, header := range []nats.Header{
+		{subjects.HeaderMsgID: {"e1"}},
+		{subjects.HeaderMsgID: {"replay-1"}, subjects.HeaderDLQMsgID: {"e1"}},
+	} {
+		msg := nats.NewMsg("openclaw.event.agent_end.main.s")
+		msg.Header = header
+		msg.Data = []byte(`{"hook": "agent_end", "event": {"messages": ` + conversation + `}, "ctx": ` + person + `, "ts": 1763680000123}`)
+		_, err := s.js.PublishMsg(t.Context(), msg)
+		require.NoError(t, err)
+		s.settled(t)
+	}
+	require.Equal(t, int32(1), m.calls.Load())
 }
 
 func TestSinkLeavesOutWhatSaysNothing(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/panics"
 	"intenthint/payload"
+	"intenthint/subjects"
 )
 
 // Extracted remembers of which events experiences were extracted, in all
@@ -107,7 +108,7 @@ func (k *Sink) take(ctx context.Context, m jetstream.Msg) {
 	defer alive.Stop()
 	done := make(chan error, 1)
 	go func() {
-		done <- panics.Catch(func() error { return k.Apply(own, m.Headers().Get(nats.MsgIdHdr), m.Data()) })
+		done <- panics.Catch(func() error { return k.Apply(own, subjects.EventID(m.Headers()), m.Data()) })
 	}()
 	for {
 		select {

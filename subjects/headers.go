@@ -37,3 +37,15 @@ const (
 	HeaderDLQMsgID   = "Dlq-Msg-Id"
 	HeaderDLQDurable = "Dlq-Durable"
 )
+
+// EventID returns the event id from the headers of a message, "" for none. A
+// replayed dead letter has a Nats-Msg-Id of its own; the original one, possibly
+// empty, is in another header.
+func EventID(headers map[string][]string) string {
+	for _, name := range []string{HeaderDLQMsgID, HeaderMsgID} {
+		if values := headers[name]; len(values) > 0 {
+			return values[0]
+		}
+	}
+	return ""
+}

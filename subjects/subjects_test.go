@@ -123,3 +123,18 @@ func BenchmarkDecodeToken(b *testing.B) {
 		_, _ = DecodeToken("agent=3Amain=3Atelegram=3Agroup=3A-1001234567890")
 	}
 }
+
+func TestEventID(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		headers map[string][]string
+		want    string
+	}{
+		{"none", nil, ""},
+		{"an event", map[string][]string{HeaderMsgID: {"e1"}}, "e1"},
+		{"replayed", map[string][]string{HeaderMsgID: {"replay-1"}, HeaderDLQMsgID: {"e1"}}, "e1"},
+		{"replayed, without an id", map[string][]string{HeaderMsgID: {"replay-1"}, HeaderDLQMsgID: {""}}, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, EventID(row.headers)) })
+	}
+}

@@ -49,7 +49,7 @@ func (a *App) minConfidence() float64 { return a.live.config().Classifier.MinCon
 // followTurns follows the turns that any consumer begins.
 func (a *App) followTurns(ctx context.Context, from console.From, yield func(context.Context, console.Begun) error) error {
 	return bus.Follow(ctx, a.events.JS, a.layout, subjects.HookTurnBegun, bus.From(from), func(m jetstream.Msg, meta *jetstream.MsgMetadata) error {
-		entry, ok := begunTurn(decoder(a.live.settings()), m.Headers().Get(subjects.HeaderMsgID), m.Data(), a.minConfidence())
+		entry, ok := begunTurn(decoder(a.live.settings()), subjects.EventID(m.Headers()), m.Data(), a.minConfidence())
 		if !ok {
 			return nil
 		}
@@ -60,7 +60,7 @@ func (a *App) followTurns(ctx context.Context, from console.From, yield func(con
 // followMarks follows what people say of turns, wherever they say it.
 func (a *App) followMarks(ctx context.Context, from console.From, yield func(context.Context, console.Marked) error) error {
 	return bus.Follow(ctx, a.events.JS, a.layout, subjects.HookFeedback, bus.From(from), func(m jetstream.Msg, _ *jetstream.MsgMetadata) error {
-		session, _, fact, err := decoder(a.live.settings()).Fact(m.Headers().Get(subjects.HeaderMsgID), m.Data())
+		session, _, fact, err := decoder(a.live.settings()).Fact(subjects.EventID(m.Headers()), m.Data())
 		if err != nil || session == "" || fact.Feedback == nil {
 			return nil //nolint:nilerr // not about a turn, or a dead letter
 		}

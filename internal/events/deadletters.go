@@ -201,7 +201,7 @@ const replayTime = 5 * time.Second
 // Replay publishes a letter to its original subject, with its body unchanged, and
 // removes it once the event stream has stored it. The Nats-Msg-Id is derived from
 // the letter's stream, sequence and time, so that a repeated or concurrent replay
-// is one event; the original id is in another header (see [eventID]). The event
+// is one event; the original id is in another header (see [subjects.EventID]). The event
 // reaches every sink, not only the one that failed: sinks must be idempotent. A
 // letter that fails again becomes a new one.
 func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/subjects"
 )
 
 // Trail is what the event and the dead-letter stream hold of one session.
@@ -84,7 +85,7 @@ func (t Trail) underKey(ctx context.Context, last uint64) (sequences []uint64, e
 	config := jetstream.OrderedConsumerConfig{FilterSubjects: []string{t.Layout.Prefix.EventsOfSession(t.Key)}}
 	err = bus.ReadStream(ctx, t.JS, t.Layout, config, last, func(portion []jetstream.Msg, _ int) error {
 		for _, m := range portion {
-			if t.SessionOf(eventID(m.Headers()), m.Data()) != t.Session {
+			if t.SessionOf(subjects.EventID(m.Headers()), m.Data()) != t.Session {
 				continue
 			}
 			meta, err := m.Metadata()

@@ -41,7 +41,7 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	for name, value := range map[string]string{
 		subjects.HeaderDLQReason:   oneLine(reason.Error()),
 		subjects.HeaderDLQSubject:  m.Subject(),
-		subjects.HeaderDLQMsgID:    eventID(m.Headers()),
+		subjects.HeaderDLQMsgID:    subjects.EventID(m.Headers()),
 		subjects.HeaderDLQDurable:  s.o.Durable,
 		subjects.HeaderTraceparent: m.Headers().Get(subjects.HeaderTraceparent),
 		subjects.HeaderMsgID:       id,
@@ -74,14 +74,4 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 		s.o.Log.Warn("event not terminated", "error", err)
 	}
 	return true
-}
-
-// eventID returns the event id from the headers. A replayed dead letter has a
-// Nats-Msg-Id of its own; the original one, possibly empty, is in another
-// header.
-func eventID(h nats.Header) string {
-	if first, replayed := h[subjects.HeaderDLQMsgID]; replayed && len(first) > 0 {
-		return first[0]
-	}
-	return h.Get(subjects.HeaderMsgID)
 }

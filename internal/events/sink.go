@@ -16,6 +16,7 @@ import (
 
 	"intenthint/internal/bus"
 	"intenthint/internal/panics"
+	"intenthint/subjects"
 )
 
 // Event is one message of the event stream, decoded.
@@ -56,7 +57,7 @@ func (h *Handler[F]) validate() error {
 // a redelivered event would crash one process after another.
 func (h *Handler[F]) decode(m jetstream.Msg) (ev Event[F], err error) {
 	err = panics.Catch(func() error {
-		ev, err = h.Decode(m.Subject(), eventID(m.Headers()), m.Data())
+		ev, err = h.Decode(m.Subject(), subjects.EventID(m.Headers()), m.Data())
 		return err
 	})
 	return ev, err
