@@ -55,6 +55,8 @@ type trainer struct {
 	mu    sync.Mutex
 	on    bool
 	marks []state.Mark
+	// learnt are the marks that it last trained with.
+	learnt []state.Mark
 }
 
 func newTrainer() *trainer { return &trainer{wake: make(chan struct{}, 1)} }
@@ -73,6 +75,7 @@ func (t *trainer) enable(on bool) {
 	defer t.mu.Unlock()
 	if on && !t.on {
 		t.train(t.marks)
+		t.learnt = t.marks
 	}
 	t.on = on
 }
@@ -102,10 +105,13 @@ func (t *trainer) run(ctx context.Context) {
 		case <-t.wake:
 		}
 		t.mu.Lock()
-		on, marks := t.on, t.marks
+		marks, due := t.marks, t.on && !slices.Equal(t.marks, t.learnt)
 		t.mu.Unlock()
-		if on && len(marks) > 0 {
+		if due {
 			t.train(marks)
+			t.mu.Lock()
+			t.learnt = marks
+			t.mu.Unlock()
 		}
 		select {
 		case <-ctx.Done():

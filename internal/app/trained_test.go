@@ -33,5 +33,10 @@ func TestTheGateIsTrainedAgainWithMarks(t *testing.T) {
 		tr.use([]state.Mark{{Group: "g", Text: "lunch?", Verdict: state.Respond}, {Group: "g"}})
 		return tr.trained.Load() != first
 	}, time.Minute, 50*time.Millisecond)
+	second := tr.trained.Load()
+	require.Eventually(t, func() bool {
+		tr.use(nil)
+		return tr.trained.Load() != second
+	}, time.Minute, 50*time.Millisecond, "the last mark was removed")
 	tr.enable(false)
 }
