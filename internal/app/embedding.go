@@ -187,11 +187,14 @@ func (l *live) embedding() *Tier {
 // the time must not keep a tier from ever being built, nor a processor busy.
 func (l *live) learn(ctx context.Context) {
 	stop := context.CancelFunc(func() {})
-	defer func() { stop() }()
 	var (
 		current lesson
 		ended   chan struct{} // nil when there is nothing to wait for
+		running sync.WaitGroup
 	)
+	// Training does not heed the context.
+	defer running.Wait()
+	defer func() { stop() }()
 	for {
 		var want lesson
 		select {
@@ -216,12 +219,12 @@ func (l *live) learn(ctx context.Context) {
 		}
 		done := make(chan struct{})
 		ended = done
-		go func() {
+		running.Go(func() {
 			defer close(done)
 			began := time.Now()
 			l.keepLearning(own, want)
 			rest(own, time.Since(began))
-		}()
+		})
 	}
 }
 
