@@ -87,7 +87,6 @@ func (a *App) openKnowHub(ctx context.Context) error {
 	if err := a.live.knowHub(h.service); err != nil {
 		return err
 	}
-	a.metrics.models.Expect(a.cfg.KnowHubModel())
 	for _, open := range []func(context.Context) error{h.kept.Open, h.turns.Open} {
 		if err := patiently(ctx, a.log, open); err != nil {
 			log.Warn("bucket unavailable, will retry", "error", err)
@@ -168,6 +167,7 @@ func (l *live) rebuildKnowHub() error {
 	if err != nil {
 		return err
 	}
+	l.metrics.models.Expect(l.cfg.KnowHubModel())
 	l.hub.Use(settings)
 	return nil
 }

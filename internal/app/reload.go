@@ -357,12 +357,14 @@ func (l *live) useCatalog(files *intents.Catalog) {
 func (l *live) useConfig(cfg *config.Config) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	before := l.cfg
 	l.cfg = cfg
-	l.level.Set(cfg.Log.Level)
 	if err := l.rebuild(); err != nil {
+		l.cfg = before
 		l.log.Error("configuration not reloaded", "error", err)
 		return err
 	}
+	l.level.Set(cfg.Log.Level)
 	l.log.Info("configuration reloaded", "config", cfg)
 	return nil
 }
