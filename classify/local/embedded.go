@@ -469,13 +469,13 @@ func (e *Embedded) Texts(in classify.Input) []string {
 		return texts
 	}
 	sc := m.pool.Get().(*scratch)
-	defer m.pool.Put(sc)
 	sc.text.reset(in.Latest)
 	c, asked := cuesOf(&sc.text), asks(in.Conversation)
-	if c.closes(asked) || c.leans(0, 1, asked, maxEchoes) < negligible {
-		return texts
+	said := ""
+	if !c.closes(asked) && c.leans(0, 1, asked, maxEchoes) >= negligible {
+		_, said = m.topic(sc, in.Before(), m.allowed(in.Catalog), nil)
 	}
-	_, said := m.topic(sc, in.Before(), m.allowed(in.Catalog), nil)
+	m.release(sc)
 	if earlier := textOf(said); earlier != "" && !slices.Contains(texts, earlier) {
 		texts = append(texts, earlier)
 	}

@@ -261,6 +261,29 @@ func TestATextMayHaveNoVector(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoVectors)
 }
 
+// A panic is caught by the caller, and the model goes on. The pool may drop a scratch
+// at any time, so it takes several tries to meet one again.
+func TestAPanicLeavesNothingBehind(t *testing.T) {
+	e := embeddedOn(t, tiny(), grams(synonyms))
+	m, in := e.words, classify.Input{Latest: "play the mail from the bank"}
+	want := m.Predict(in.Latest, nil, nil)
+	tooLong := map[string][]float32{in.Latest: make([]float32, e.Dimensions()+1)}
+	for _, row := range []struct {
+		name string
+		do   func()
+	}{
+		{"classification", func() { e.ClassifyVectors(in, tooLong) }},
+		{"prediction", func() { e.PredictVectors(in.Latest, nil, nil, tooLong) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			for range 20 {
+				require.Panics(t, row.do)
+				require.Equal(t, want, m.Predict(in.Latest, nil, nil))
+			}
+		})
+	}
+}
+
 func TestTrainEmbeddedOnOddCatalogues(t *testing.T) {
 	for _, tt := range []struct {
 		name string

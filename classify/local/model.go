@@ -264,6 +264,13 @@ func (sc *scratch) clear() {
 	}
 }
 
+// release gives a scratch back to the pool, without its message. It must not be
+// deferred: what a panic leaves in a scratch would change later answers.
+func (m *Model) release(sc *scratch) {
+	sc.clear()
+	m.pool.Put(sc)
+}
+
 func score(out []float32, blocks []block, ids []int32, values []float32) {
 	for i := range blocks {
 		b := &blocks[i]

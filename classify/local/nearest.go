@@ -78,10 +78,9 @@ func (m *Model) Nearest(intent, message string) (example string, similarity floa
 		from, to = m.examples.firstRow[class], m.examples.firstRow[class+1]
 	}
 	sc := m.pool.Get().(*scratch)
-	defer m.pool.Put(sc)
 	m.read(sc, message)
 	row, cosine, _ := m.nearestOf(sc, from, to, nil)
-	sc.clear()
+	m.release(sc)
 	if row < 0 || cosine <= 0 {
 		return "", 0
 	}

@@ -182,7 +182,6 @@ func (m *Model) Classify(in classify.Input) payload.Classification { return m.cl
 func (m *Model) classify(in classify.Input, by *embedding) payload.Classification {
 	allowed := m.allowed(in.Catalog)
 	sc := m.pool.Get().(*scratch)
-	defer m.pool.Put(sc)
 	v := m.decide(sc, in.Latest, in.Before(), asks(in.Conversation), allowed, by)
 	out := payload.Classification{
 		Goal:       goal(in.Latest, v.earlier),
@@ -198,7 +197,7 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	out.RunnerUp, out.RunnerUpConfidence = m.runnerUp(sc, &v, allowed)
 	out.Reason = m.reason(sc, &v)
 	out.Complexity = complexityOf(&sc.text, in.Latest) // overwrites the message in sc
-	sc.clear()
+	m.release(sc)
 	return out
 }
 
@@ -239,7 +238,6 @@ func (m *Model) Predict(message string, conversation []payload.Turn, allowed []b
 
 func (m *Model) predict(message string, conversation []payload.Turn, allowed []bool, by *embedding) Prediction {
 	sc := m.pool.Get().(*scratch)
-	defer m.pool.Put(sc)
 	v := m.decide(sc, message, conversation, asks(conversation), allowed, by)
 	p := Prediction{
 		Other: v.other(), Confidence: v.confidence(), Similarity: float64(v.cosine),
@@ -251,7 +249,7 @@ func (m *Model) predict(message string, conversation []payload.Turn, allowed []b
 	if v.row >= 0 {
 		p.Nearest = m.examples.texts[v.row]
 	}
-	sc.clear()
+	m.release(sc)
 	return p
 }
 
