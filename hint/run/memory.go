@@ -81,13 +81,15 @@ func (k kept) final() bool { return Answer{Skip: k.skip}.Final() }
 type memory struct {
 	mu    sync.Mutex
 	cache *lru.Cache[string, *run]
-	// prompts is what prompts take at most, in bytes.
+	// prompts is what the prompts of the runs in cache take, in bytes.
 	prompts int
 }
 
 func newMemory() *memory {
-	cache, _ := lru.New[string, *run](maxRuns) // fails only for a size that is not positive
-	return &memory{cache: cache}
+	m := &memory{}
+	// It fails only for a size that is not positive.
+	m.cache, _ = lru.NewWithEvict(maxRuns, func(_ string, oldest *run) { m.forget(oldest) })
+	return m
 }
 
 // Key names the run of a request, "" without a run id. Some channels let clients
@@ -120,14 +122,16 @@ func (m *memory) join(key, prompt string) (known *run, first string, mine bool) 
 		if !known.answered() || known.answer.final() {
 			return known, prompt, false
 		}
-		m.forget(known)
 	}
 	return m.begin(key, prompt), prompt, true
 }
 
-// begin adds a run without an answer. Beyond the limit of prompts it drops all
-// earlier ones. The lock is held.
+// begin adds a run without an answer, in the place of an earlier one of the key. Beyond
+// the limit of prompts it drops those of all other runs. The lock is held.
 func (m *memory) begin(key, prompt string) *run {
+	if old, ok := m.cache.Peek(key); ok {
+		m.forget(old)
+	}
 	if m.prompts += len(prompt); m.prompts > maxPrompts {
 		for _, other := range m.cache.Values() {
 			other.prompt = ""
@@ -172,9 +176,7 @@ func (m *memory) answer(key string, known *run, a Answer) Answer {
 			return known.answer.answer()
 		}
 		// Others may be reading the old answer.
-		prompt := known.prompt
-		m.forget(known)
-		known = m.begin(key, prompt)
+		known = m.begin(key, known.prompt)
 	}
 	known.answer = keep(a)
 	if a.Final() {

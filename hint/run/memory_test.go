@@ -41,12 +41,6 @@ func TestLongRunKeysAreHashed(t *testing.T) {
 // A prompt may be megabytes; only runs that may be begun again need theirs.
 func TestRunsKeepFewPrompts(t *testing.T) {
 	long := strings.Repeat("p", 100<<10)
-	held := func(r *memory) (n int) {
-		for _, known := range r.cache.Values() {
-			n += len(known.prompt)
-		}
-		return n
-	}
 	for _, row := range []struct {
 		name string
 		a    Answer
@@ -74,6 +68,44 @@ func TestRunsKeepFewPrompts(t *testing.T) {
 			require.Equal(t, row.most > 0, first == long)
 		})
 	}
+}
+
+// held is what the prompts of a memory take.
+func held(m *memory) (bytes int) {
+	for _, known := range m.cache.Values() {
+		bytes += len(known.prompt)
+	}
+	return bytes
+}
+
+func TestPromptsOfForgottenRunsDoNotCount(t *testing.T) {
+	m, long, failed := newMemory(), strings.Repeat("p", 1000), Answer{Skip: eligibility.Deadline}
+	require.Less(t, maxRuns*len(long), maxPrompts)
+	slow, _, _ := m.join("slow", long)
+	for i := range 2 * maxRuns {
+		key := strconv.Itoa(i)
+		known, _, _ := m.join(key, long)
+		m.finish(key, known, failed)
+	}
+	require.Equal(t, maxRuns*len(long), m.prompts)
+	require.Equal(t, m.prompts, held(m))
+	_, first, _ := m.join(strconv.Itoa(maxRuns), "Continue")
+	require.Equal(t, long, first, "there is room for all of them")
+	m.finish("slow", slow, failed)
+	require.Equal(t, held(m), m.prompts, "a run that is forgotten before it ends")
+
+	// One that is answered, forgotten, and begun again before it ends.
+	m = newMemory()
+	slow, _, _ = m.join("slow", long)
+	m.learn("slow", long, failed)
+	for i := range maxRuns {
+		m.learn(strconv.Itoa(i), long, failed)
+	}
+	again, _, mine := m.join("slow", long)
+	require.True(t, mine)
+	m.finish("slow", slow, failed)
+	m.finish("slow", again, failed)
+	require.Equal(t, held(m), m.prompts)
 }
 
 func TestKeptAnswersRoundTrip(t *testing.T) {
