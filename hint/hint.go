@@ -347,22 +347,23 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 		}
 	}
 	a.Hint = render.Hint(c, in, form, t.set.Complexity)
+	a.Full = form != render.Brief && c.Source != payload.SourceFastpath
 	return a
 }
 
 // form is that of a hint: a brief one where the intent's prompt stands in the
 // conversation, because the gateway keeps what it was given there.
 func (h *Hinter) form(t turn, c payload.Classification) render.Form {
-	if t.keyword == nil && h.told(t, t.lastHint(c)) {
+	if t.keyword == nil && t.told(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(c)) {
 		return render.Brief
 	}
 	return t.set.Form
 }
 
 // told reports whether the session's conversation holds the prompt of a hint's
-// intent.
-func (h *Hinter) told(t turn, now payload.LastHint) bool {
-	return t.set.Repeat.Told(h.Answers.Sessions.Last(t.req.Context.Session()), now) && payload.KeepsHints(t.req.Envelope.Ctx)
+// intent, where last is what the session was given last; nil for nothing.
+func (t *turn) told(last *payload.LastHint, now payload.LastHint) bool {
+	return t.set.Repeat.Told(last, now) && payload.KeepsHints(t.req.Envelope.Ctx)
 }
 
 // byKeyword is the classification of a message that is a keyword of an intent

@@ -12,6 +12,8 @@ import (
 	"intenthint/hint/render"
 	"intenthint/hint/said"
 	"intenthint/intents"
+	"intenthint/internal/hook"
+	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -210,4 +212,37 @@ func TestAnotherComplexityIsSaidInBrief(t *testing.T) {
 			require.Equal(t, row.turns, turns)
 		})
 	}
+}
+
+// A hint is brief because the conversation holds the prompt of one before it. When a
+// compaction comes between the answer and its turn, the prompt is gone.
+func TestACompactionAfterABriefHintWasMade(t *testing.T) {
+	var r recorder
+	h := hinter(&r, settingsWith(func(s *Settings) {
+		s.Classifier = classify.New(classify.ModeLocal, localStub(func(in classify.Input) payload.Classification {
+			c := taken("CODE", 0.9)
+			c.Complexity = in.Latest
+			return c
+		}), nil, classify.Options{})
+	}))
+	keeping := func(run, complexity string) *hook.Request {
+		req := prompt(run, complexity)
+		req.Envelope.Ctx = []byte(`{"keepsHints": true}`)
+		return req
+	}
+	require.Contains(t, text(handle(t, h, keeping("r0", "low"))), "Write code.")
+
+	req := keeping("r1", "high")
+	brief := turn{req: req, set: h.settings.Load(), agent: "main", catalog: catalog, latest: "high"}
+	brief.prepare("high")
+	a := h.classify(t.Context(), brief)
+	require.NotEmpty(t, a.Hint)
+	require.NotContains(t, a.Hint, "Write code.")
+	h.Answers.Learn(payload.EncodeSignal("after_compaction", "e", req.Envelope.TS, req.Context))
+	h.begin(brief, a, &model.Use{})
+	last := r.turns(t)[1].Last
+	require.False(t, last.Full)
+	require.Zero(t, last.Turns)
+
+	require.Contains(t, text(handle(t, h, keeping("r2", "low"))), "Write code.")
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
-	"intenthint/hint/render"
 	"intenthint/hint/run"
 	"intenthint/hint/said"
 	"intenthint/intents"
@@ -30,9 +29,11 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	var given *payload.LastHint
 	if a.Hint != "" {
 		now := t.lastHint(*a.Result)
-		now.Full = t.set.Form != render.Brief && a.Result.Source != payload.SourceFastpath
-		if a.Result.Source != payload.SourceFastpath && h.told(t, now) {
-			now.Full, now.Turns = true, h.Answers.Sessions.Last(session).Turns+1
+		now.Full = a.Full
+		// A brief hint counts on from the one before it, unless that was lost after the
+		// answer was made.
+		if last := h.Answers.Sessions.Last(session); !a.Full && a.Result.Source != payload.SourceFastpath && t.told(last, now) {
+			now.Full, now.Turns = true, last.Turns+1
 		}
 		given = &now
 	}

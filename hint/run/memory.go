@@ -31,6 +31,9 @@ type Answer struct {
 	Result *payload.Classification
 	// Skills are those that the hint names with their path.
 	Skills []payload.Skill
+	// Full is whether the hint is of the form that states the intent's prompt; false
+	// where that is not known, because another process made the answer.
+	Full bool
 }
 
 // Final reports whether a retry of the run is given the answer again; after
@@ -64,15 +67,18 @@ type kept struct {
 	skip   eligibility.Skip
 	result *payload.Classification
 	skills []payload.Skill
+	full   bool
 }
 
 func keep(a Answer) kept {
 	own, rest := render.Split(a.Hint)
-	return kept{strings.Clone(own), unique.Make(rest), a.Skip, a.Result, a.Skills}
+	return kept{strings.Clone(own), unique.Make(rest), a.Skip, a.Result, a.Skills, a.Full}
 }
 
 // answer returns the answer that was kept.
-func (k kept) answer() Answer { return Answer{k.own + k.rest.Value(), k.skip, k.result, k.skills} }
+func (k kept) answer() Answer {
+	return Answer{k.own + k.rest.Value(), k.skip, k.result, k.skills, k.full}
+}
 
 func (k kept) final() bool { return Answer{Skip: k.skip}.Final() }
 

@@ -110,7 +110,7 @@ func TestPromptsOfForgottenRunsDoNotCount(t *testing.T) {
 
 func TestKeptAnswersRoundTrip(t *testing.T) {
 	for _, a := range []Answer{
-		{Hint: "intent: A (A)\ncomplexity: low\n\nThe rest.", Result: &payload.Classification{Intent: "A"}},
+		{Hint: "intent: A (A)\ncomplexity: low\n\nThe rest.", Result: &payload.Classification{Intent: "A"}, Full: true},
 		{Skip: eligibility.LowConfidence, Result: &payload.Classification{Intent: "A"}},
 		{Skip: eligibility.Deadline},
 		{Hint: "a hint of some other shape"},
