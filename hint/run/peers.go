@@ -3,7 +3,7 @@ package run
 import (
 	"context"
 	"runtime"
-	"sync/atomic"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 )
@@ -14,8 +14,18 @@ type Peers struct {
 	nc      *nats.Conn
 	subject string
 	sub     *nats.Subscription
-	// learned counts the broadcasts that were dealt with.
-	learned atomic.Int64
+
+	mu sync.Mutex
+	// learning is whether a broadcast is being dealt with, learned how many were.
+	learning bool
+	learned  int
+	waiters  []waiter // by count
+}
+
+// waiter is closed once so many broadcasts were dealt with.
+type waiter struct {
+	count int
+	done  chan struct{}
 }
 
 // Listen calls learn with every turn_begun message that another process
@@ -26,7 +36,8 @@ type Peers struct {
 func Listen(nc *nats.Conn, subject string, learn func(message []byte)) (*Peers, error) {
 	p := &Peers{nc: nc, subject: subject}
 	sub, err := nc.Subscribe(subject, func(m *nats.Msg) {
-		defer p.learned.Add(1)
+		p.begin()
+		defer p.end()
 		learn(m.Data)
 	})
 	p.sub = sub
@@ -35,20 +46,59 @@ func Listen(nc *nats.Conn, subject string, learn func(message []byte)) (*Peers, 
 
 func (p *Peers) tell(message []byte) error { return p.nc.Publish(p.subject, message) }
 
-// settle returns once every broadcast that the connection had received when it
-// was called has been learned. The server sends an answer before a request that
-// follows it, but the two subscriptions have goroutines of their own: without
-// this the request could overtake the answer.
-func (p *Peers) settle(ctx context.Context) {
-	waiting, _, err := p.sub.Pending() // with the one that learn works on
-	if err != nil || waiting == 0 {
-		return
+func (p *Peers) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.learning = true
+}
+
+func (p *Peers) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.learning = false
+	p.learned++
+	for len(p.waiters) > 0 && p.waiters[0].count <= p.learned {
+		close(p.waiters[0].done)
+		p.waiters = p.waiters[1:]
 	}
-	all := p.learned.Load() + int64(waiting)
-	for p.learned.Load() < all && ctx.Err() == nil {
-		if waiting, _, err = p.sub.Pending(); err != nil || waiting == 0 {
+}
+
+// settle returns once every broadcast that the connection had received when it
+// was called has been learned, or when ctx is done. The server sends an answer before
+// a request that follows it, but the two subscriptions have goroutines of their own:
+// without this the request could overtake the answer.
+func (p *Peers) settle(ctx context.Context) {
+	for ctx.Err() == nil {
+		// With the one that learn works on.
+		if waiting, _, err := p.sub.Pending(); err != nil || waiting == 0 {
+			return
+		}
+		if done := p.wait(); done != nil {
+			select {
+			case <-done:
+			case <-ctx.Done():
+			}
 			return
 		}
 		runtime.Gosched()
 	}
+}
+
+// wait returns what is closed once all broadcasts that are waiting have been learned.
+// It is nil while none is being learned: the last one may then still count as waiting,
+// for as long as the subscription takes to look for the next.
+func (p *Peers) wait() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting, _, err := p.sub.Pending()
+	if err != nil || !p.learning {
+		return nil
+	}
+	count := p.learned + waiting
+	if n := len(p.waiters); n > 0 && p.waiters[n-1].count == count {
+		return p.waiters[n-1].done
+	}
+	w := waiter{count, make(chan struct{})}
+	p.waiters = append(p.waiters, w)
+	return w.done
 }

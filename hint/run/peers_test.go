@@ -1,6 +1,12 @@
+//go:build unix
+
 package run
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +51,67 @@ func TestAnswersReachTheOtherProcesses(t *testing.T) {
 	require.Equal(t, Repeated, origin)
 	_, origin = ask(runOfBegun, taken, 0).first(here)
 	require.Equal(t, Fresh, origin, "a process does not learn from its own broadcasts")
+}
+
+// processorTime is what the process has used.
+func processorTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	require.NoError(t, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func TestRequestsWaitForEarlierBroadcasts(t *testing.T) {
+	const broadcasts, requests = 3, 4
+	b := openTest(t)
+	other, err := b.Another(t.Context(), "other")
+	require.NoError(t, err)
+	t.Cleanup(other.Close)
+	began, goOn := make(chan struct{}), make(chan struct{})
+	peers, err := Listen(other.NC, "openclaw.runs", func([]byte) {
+		began <- struct{}{}
+		<-goOn
+	})
+	require.NoError(t, err)
+	require.NoError(t, other.NC.Flush())
+	broadcast := func() {
+		require.NoError(t, b.NC.Publish("openclaw.runs", nil))
+		require.NoError(t, b.NC.Flush())
+		require.NoError(t, other.NC.Flush())
+	}
+	peers.settle(t.Context()) // for nothing
+	for range broadcasts {
+		broadcast()
+	}
+	<-began
+	var settled atomic.Int32
+	var all sync.WaitGroup
+	for range requests {
+		all.Go(func() {
+			peers.settle(t.Context())
+			settled.Add(1)
+		})
+	}
+	// Those that wait take no processor time.
+	before := processorTime(t)
+	const while = 300 * time.Millisecond
+	ctx, cancel := context.WithTimeout(t.Context(), while)
+	defer cancel()
+	peers.settle(ctx) // as long as the request has time
+	require.Error(t, ctx.Err())
+	require.Less(t, processorTime(t)-before, while/3)
+	broadcast() // after the requests
+	for range broadcasts - 1 {
+		require.Zero(t, settled.Load())
+		goOn <- struct{}{}
+		<-began
+	}
+	goOn <- struct{}{}
+	all.Wait()
+	<-began
+	goOn <- struct{}{}
+	peers.settle(t.Context())
+	require.Empty(t, peers.waiters)
 }
 
 func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
