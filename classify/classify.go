@@ -37,6 +37,15 @@ type Input struct {
 	// RunModel is the run's own model as provider/model; the last resort of
 	// the model path. "" if it is not known.
 	RunModel string
+
+	// local is set once AsksModel has asked the local classifier.
+	local *measured
+}
+
+// measured is a local answer and how long it took.
+type measured struct {
+	answer payload.Classification
+	took   time.Duration
 }
 
 // Before returns what was said before Latest, as far as it is known: Earlier and

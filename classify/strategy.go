@@ -226,11 +226,20 @@ func outcomeOf(err error) string {
 }
 
 func (c *Classifier) locally(in Input) payload.Classification {
-	began := time.Now()
-	result := c.local.Classify(in)
-	c.opts.Observer.Classified(payload.SourceLocal, time.Since(began))
+	local := in.local
+	if local == nil {
+		local = c.measure(in)
+	}
+	c.opts.Observer.Classified(payload.SourceLocal, local.took)
+	result := local.answer
 	result.Source, result.Model = payload.SourceLocal, ""
 	return result
+}
+
+func (c *Classifier) measure(in Input) *measured {
+	began := time.Now()
+	answer := c.local.Classify(in)
+	return &measured{answer, time.Since(began)}
 }
 
 // unobserved is the Observer of a classifier without one.
@@ -264,13 +273,15 @@ func (t tier) ask(ctx context.Context, in Input, share float64) pending {
 }
 
 // AsksModel reports whether Classify would ask the model about a message, unless
-// an embedding makes that needless.
-func (c *Classifier) AsksModel(in Input) bool {
+// an embedding makes that needless. A local answer that it needs stays in in for
+// Classify; what in says must not change in between.
+func (c *Classifier) AsksModel(in *Input) bool {
 	switch c.mode {
 	case ModeLocal:
 		return false
 	case ModeCascade:
-		return c.local.Classify(in).Confidence < c.opts.LocalAccept // not an answer, so not observed
+		in.local = c.measure(*in) // not an answer yet, so not observed
+		return in.local.answer.Confidence < c.opts.LocalAccept
 	default:
 		return true
 	}

@@ -22,6 +22,11 @@ func (l localAt) Classify(Input) payload.Classification {
 	return payload.Classification{Intent: "SMALLTALK", Confidence: float64(l)}
 }
 
+// localFunc is a local classifier.
+type localFunc func(in Input) payload.Classification
+
+func (f localFunc) Classify(in Input) payload.Classification { return f(in) }
+
 // modelFunc is a model path.
 type modelFunc func(ctx context.Context) (payload.Classification, error)
 
@@ -185,13 +190,36 @@ func TestTimesAreThoseOfTheSources(t *testing.T) {
 				c := New(tt.mode, slowly(time.Millisecond), tt.model, Options{LocalAccept: 0.9, Embedding: tt.embedding, Observer: seen})
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
-				c.AsksModel(Input{}) // is not an answer
-				_, err := c.Classify(ctx, Input{})
+				in := Input{}
+				c.AsksModel(&in) // is not an answer
+				_, err := c.Classify(ctx, in)
 				require.NoError(t, err)
 				synctest.Wait()
 				require.Equal(t, tt.want, seen.took)
 			})
 		})
+	}
+}
+
+func TestTheLocalClassifierIsAskedOnce(t *testing.T) {
+	for _, confidence := range []float64{0.5, 0.95} {
+		asked := 0
+		local := localFunc(func(Input) payload.Classification {
+			asked++
+			return payload.Classification{Confidence: confidence}
+		})
+		c := New(ModeCascade, local, after(0, ErrFailed), Options{LocalAccept: 0.9})
+		in := Input{}
+		require.Equal(t, confidence < 0.9, c.AsksModel(&in))
+		for range 2 {
+			got, err := c.Classify(t.Context(), in)
+			require.NoError(t, err)
+			require.InDelta(t, confidence, got.Confidence, 0)
+			require.Equal(t, 1, asked)
+		}
+		_, err := c.Classify(t.Context(), Input{})
+		require.NoError(t, err)
+		require.Equal(t, 2, asked, "another message")
 	}
 }
 

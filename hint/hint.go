@@ -241,7 +241,7 @@ func (h *Hinter) omitted(req *hook.Request, cause error) hook.Result {
 // asksModel reports whether a model may be asked about the turn.
 func (t *turn) asksModel() bool {
 	writes := t.set.Writer != nil && t.set.Form != render.Brief
-	return t.keyword == nil && (writes || t.set.Classifier.AsksModel(t.in))
+	return t.keyword == nil && (writes || t.set.Classifier.AsksModel(&t.in))
 }
 
 // prepare makes the classifier's input of what the request holds. first is what

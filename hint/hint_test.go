@@ -714,3 +714,17 @@ func TestMetricsHoldToTheRulesOfNaming(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, problems)
 }
+
+func TestCascadeAsksTheLocalClassifierOnce(t *testing.T) {
+	for _, confidence := range []float64{0.5, 0.95} {
+		asked := 0
+		local := localStub(func(classify.Input) payload.Classification {
+			asked++
+			return taken("CODE", confidence)
+		})
+		model := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) { return taken("CHAT", 0.9), nil }}
+		h := hinter(&recorder{}, settings(classify.New(classify.ModeCascade, local, model, classify.Options{LocalAccept: 0.9})))
+		handle(t, h, prompt("r1", "write code"))
+		require.Equal(t, 1, asked)
+	}
+}

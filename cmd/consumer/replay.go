@@ -185,7 +185,7 @@ func (c *replayCmd) afford(inv *invocation, classifier *trained, turns []record.
 	switch {
 	case c.Model != "" && classifier.Mode() == classify.ModeCascade:
 		size = func(in classify.Input) int {
-			if !classifier.AsksModel(in) {
+			if !classifier.AsksModel(&in) {
 				return 0
 			}
 			return classify.PromptBytes(in)
