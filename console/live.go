@@ -71,7 +71,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	if source == nil {
 		return
 	}
-	// A page elsewhere could not read it, but take the place of others.
+	// Another origin could not read the stream, but could use up the listener slots.
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 	default:

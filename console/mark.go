@@ -48,8 +48,8 @@ func (m marks) amend(token string, turn *store.Turn) {
 	}
 }
 
-// notices are what pages tell next of what was done, by a name that stands in the
-// address of the page: one that somebody made up tells nothing.
+// notices are short-lived messages, looked up by a random name in the URL, so a made-up
+// name shows nothing.
 type notices struct{ byName *lru.Cache[string, told] }
 
 type told struct {

@@ -7,7 +7,7 @@ import (
 
 // segment is a stretch of text. A hidden one stands for a character that has no
 // look of its own, or turns the text around it: Text is then its name, such as
-// "U+202E". Who decides about a text must see all of it.
+// "U+202E". A reviewer must see all of it.
 type segment struct {
 	Text   string
 	Hidden bool

@@ -212,9 +212,8 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	return res, nil
 }
 
-// again returns the answer to a retry of a run that was not told what its session
-// knew. It is told when the session knows it no more: a compaction in the midst of
-// a run makes the gateway retry it.
+// again answers a retry whose hint was suppressed as already known. If a compaction
+// has since removed that hint from the conversation, it is given now.
 func (h *Hinter) again(t turn, a run.Answer) run.Answer {
 	rule := t.set.Repeat
 	rule.After = 0 // a retry is no turn

@@ -32,8 +32,8 @@ type live struct {
 	// breakers hold the circuit breaker of each model. They outlive a reload of
 	// the configuration.
 	breakers *model.Breakers
-	// writers are those of the writer, which has what is left of a request's time:
-	// that it is late says little of the model.
+	// writers are those of the writer. The writer gets only the time left over, so
+	// its timeouts must not open the classifier's breakers.
 	writers *model.Breakers
 
 	// training is held by whoever makes another catalogue and trains on it. It is
