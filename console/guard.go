@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 
 	"intenthint/internal/netaddr"
@@ -35,11 +33,7 @@ func setHeaders(h http.Header) {
 // guard decides which requests are answered.
 type guard struct {
 	port string
-	// name is the configured host, "" if everywhere.
-	name string
-	// everywhere means that the server listens on every address of the machine. A
-	// request may then name the one on which it came in.
-	everywhere bool
+	host string // as configured
 	// closed means that other machines reach the server and no token is set.
 	closed   bool
 	origin   *http.CrossOriginProtection
@@ -51,15 +45,11 @@ type guard struct {
 func newGuard(configured, listening, port, token string) guard {
 	g := guard{
 		port:     port,
+		host:     configured,
 		origin:   http.NewCrossOriginProtection(),
 		closed:   token == "" && !netaddr.IsLoopback(listening),
 		sessions: newSessions(),
 		guesses:  newGuesses(),
-	}
-	if ip := net.ParseIP(configured); configured == "" || ip != nil && ip.IsUnspecified() {
-		g.everywhere = true
-	} else {
-		g.name = configured
 	}
 	if token != "" {
 		sum := sha256.Sum256([]byte(token))
@@ -74,30 +64,10 @@ func (g *guard) check(r *http.Request) string {
 	case g.closed:
 		return "Other machines reach this address, and no token is set: the pages are not served.\n" +
 			"Set HINT_HTTP_TOKEN, or a loopback address in HINT_HTTP_ADDR."
-	case !g.named(r):
+	case !netaddr.AsksOwnHost(r, g.host): // contract §14
 		return fmt.Sprintf("The pages are not served under this name. Use http://localhost:%s, or the address in HINT_HTTP_ADDR.", g.port)
 	}
 	return ""
-}
-
-// named reports whether the request's Host is an address of this server, or a
-// loopback name (contract §14). A page elsewhere that rebinds its own name to this
-// address sends that name. The port says nothing of that, and a tunnel or a
-// container may have another one.
-func (g *guard) named(r *http.Request) bool {
-	host, _, err := net.SplitHostPort(r.Host)
-	if err != nil {
-		host = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
-	}
-	switch {
-	case netaddr.IsLoopback(host):
-		return true
-	case !g.everywhere:
-		return strings.EqualFold(host, g.name)
-	}
-	asked, err := netip.ParseAddr(host)
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	return err == nil && ok && asked.Unmap() == local.AddrPort().Addr().Unmap()
 }
 
 // open reports whether the path of a request needs no token.

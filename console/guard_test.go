@@ -120,26 +120,11 @@ func TestOnlyNamesOfThisServerAreAnswered(t *testing.T) {
 		want                              int
 	}{
 		{"configured address", "127.0.0.1:8377", "127.0.0.1:8377", "127.0.0.1:8377", 200},
-		{"localhost", "127.0.0.1:8377", "127.0.0.1:8377", "localhost:8377", 200},
-		{"upper case", "127.0.0.1:8377", "127.0.0.1:8377", "LocalHost:8377", 200},
-		{"IPv6 loopback", "127.0.0.1:8377", "127.0.0.1:8377", "[::1]:8377", 200},
 		{"free port in place of the configured one", "127.0.0.1:8377", "127.0.0.1:40001", "127.0.0.1:40001", 200},
 		{"rebound name", "127.0.0.1:8377", "127.0.0.1:8377", "evil.example:8377", 403},
-		{"name that begins like ours", "127.0.0.1:8377", "127.0.0.1:8377", "localhost.evil.example:8377", 403},
-		{"name with a dot at its end", "127.0.0.1:8377", "127.0.0.1:8377", "localhost.:8377", 403},
-		{"port of a tunnel", "127.0.0.1:8377", "127.0.0.1:8377", "localhost:9000", 200},
-		{"no port", "127.0.0.1:8377", "127.0.0.1:8377", "localhost", 200},
-		{"IPv6 without a port", "127.0.0.1:8377", "127.0.0.1:8377", "[::1]", 200},
-		{"another loopback address", "127.0.0.1:8377", "127.0.0.1:8377", "127.0.0.2:8377", 200},
-		{"nothing", "127.0.0.1:8377", "127.0.0.1:8377", "", 403},
 		{"configured name", "hub.example:8377", "10.0.0.5:8377", "Hub.Example:8377", 200},
-		{"configured name at a proxy's port", "hub.example:8377", "10.0.0.5:8377", "hub.example", 200},
-		{"nothing, at every address", ":8377", "[::]:8377", "", 403},
 		{"every address, the one it came in on", ":8377", "[::]:8377", "10.0.0.5:8377", 200},
-		{"every address, as IPv6", "0.0.0.0:8377", "0.0.0.0:8377", "[::ffff:10.0.0.5]:8377", 200},
 		{"every address, another one", ":8377", "[::]:8377", "10.0.0.6:8377", 403},
-		{"every address, a name", ":8377", "[::]:8377", "evil.example:8377", 403},
-		{"one address, the one it came in on", "10.0.0.7:8377", "10.0.0.7:8377", "10.0.0.5:8377", 403},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := newSite(t, func(o *console.Options) {

@@ -85,7 +85,7 @@ func verbNamed(name string) verb {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if !a.ownHost(r) {
+	if !netaddr.AsksOwnHost(r, a.host) {
 		a.refuse(w, http.StatusForbidden, "this host name is not served here")
 		return
 	}
@@ -153,27 +153,6 @@ func (a *API) answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // the client may have gone
-}
-
-// ownHost reports whether a request asks for a host that is served here: the
-// configured one or a loopback name. A page elsewhere whose name was made to point
-// here asks for another one. A listener on all addresses is also asked by the
-// address at which it was reached.
-func (a *API) ownHost(r *http.Request) bool {
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	if netaddr.IsLoopback(host) || a.host != "" && strings.EqualFold(host, a.host) {
-		return true
-	}
-	if ip := net.ParseIP(a.host); a.host != "" && (ip == nil || !ip.IsUnspecified()) {
-		return false
-	}
-	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
-	asked := net.ParseIP(host)
-	return ok && asked != nil && asked.Equal(local.IP)
 }
 
 // authorized compares the token in constant time.

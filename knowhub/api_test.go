@@ -174,11 +174,9 @@ func TestAPIFromBrowsers(t *testing.T) {
 		{"a page elsewhere that reads", "127.0.0.1:8000", "GET", "127.0.0.1:8000", "https://evil.example", "cross-site", 200},
 		{"a name that was made to point here", "127.0.0.1:8000", "GET", "evil.example:8000", "", "", 403},
 		{"such a name that writes", "127.0.0.1:8000", "POST", "evil.example", "http://evil.example", "same-origin", 403},
-		{"another address", "127.0.0.1:8000", "GET", "192.0.2.1:8000", "", "", 403},
 		{"the configured name", "hub.example:8000", "GET", "HUB.example:8000", "", "", 200},
-		{"a loopback name in IPv6", "127.0.0.1:8000", "GET", "[::1]:8000", "", "", 200},
 		{"all addresses: the one that was reached", "0.0.0.0:8000", "GET", "127.0.0.1:8000", "", "", 200},
-		{"all addresses: a name", ":8000", "GET", "evil.example", "", "", 403},
+		{"all addresses: itself", "0.0.0.0:8000", "GET", "0.0.0.0:8000", "", "", 403},
 		{"all addresses: another one", ":8000", "GET", "192.0.2.1", "", "", 403},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,6 +3,8 @@ package netaddr
 
 import (
 	"net"
+	"net/http"
+	"net/netip"
 	"strings"
 )
 
@@ -11,4 +13,26 @@ import (
 // takes connections on every address.
 func IsLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
+
+// AsksOwnHost reports whether the Host of a request is a loopback name or the
+// configured one, a host without a port. A listener on all addresses, configured as
+// "" or an unspecified address, is asked by the address at which it was reached
+// instead. A page elsewhere that rebinds its own name to this machine sends that
+// name. The port says nothing of that, and a tunnel or a container may have another
+// one.
+func AsksOwnHost(r *http.Request, configured string) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = strings.TrimSuffix(strings.TrimPrefix(r.Host, "["), "]")
+	}
+	if IsLoopback(host) {
+		return true
+	}
+	if listen, err := netip.ParseAddr(configured); configured != "" && (err != nil || !listen.Unmap().IsUnspecified()) {
+		return strings.EqualFold(host, configured)
+	}
+	asked, err := netip.ParseAddr(host)
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return err == nil && ok && asked.Unmap() == local.AddrPort().Addr().Unmap()
 }
