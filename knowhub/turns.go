@@ -76,18 +76,7 @@ func (s *Settings) reminds(turn int) bool {
 	return s.RemindAtStart && turn == 1 || s.RemindEvery > 0 && turn%s.RemindEvery == 0
 }
 
-// ofPerson reports whether a turn is one of a person, in whatever chat.
-func ofPerson(ctx payload.Context) bool {
-	key := strings.ToLower(ctx.SessionKey)
-	switch {
-	case ctx.EmptyTrigger, ctx.Trigger != "" && ctx.Trigger != "user", ctx.Provenance.Kind == payload.InterSession:
-		return false
-	case strings.Contains(key, ":active-memory:"), strings.Contains(key, ":intention-hint:"), strings.Contains(key, ":subagent:"),
-		strings.HasPrefix(ctx.SessionID, "active-memory-"), strings.HasPrefix(ctx.SessionID, "intention-hint-"):
-		return false
-	}
-	return true
-}
+func ofPerson(ctx payload.Context) bool { return ctx.OfPerson() }
 
 // holdsTag reports whether a prompt holds a block already.
 func holdsTag(e payload.BeforePromptBuild, tag string) bool {

@@ -34,6 +34,9 @@ type Context struct {
 // tells its end, say.
 const InterSession = "inter_session"
 
+// userTrigger is the trigger of a run that a person's message started.
+const userTrigger = "user"
+
 // Provenance is where a message or the input of a run came from.
 type Provenance struct {
 	// Kind is [InterSession] or another word of the gateway; "" when unknown.
@@ -64,6 +67,32 @@ func (c Context) Agent() string {
 // session key, else "".
 func (c Context) Session() string {
 	return cmp.Or(c.SessionID, c.SessionKey)
+}
+
+// OfPerson reports whether a turn may be one of a person, in whatever chat: one of a
+// gateway without triggers may. The rules are 1 to 3 of contract §4.
+func (c Context) OfPerson() bool {
+	return !c.OtherTrigger() && !c.InternalSession() && c.Provenance.Kind != InterSession
+}
+
+// OtherTrigger reports whether something other than a person's message is known to
+// have started the run. An absent trigger is unknown; an empty one is another.
+func (c Context) OtherTrigger() bool {
+	return c.EmptyTrigger || c.Trigger != "" && c.Trigger != userTrigger
+}
+
+// ByUser reports whether a person's message is known to have started the run.
+func (c Context) ByUser() bool { return c.Trigger == userTrigger }
+
+// InternalSession reports whether the session is one of a subagent, of the gateway's
+// memory, or of this system itself.
+func (c Context) InternalSession() bool {
+	key := strings.ToLower(c.SessionKey)
+	return strings.Contains(key, ":active-memory:") ||
+		strings.Contains(key, ":intention-hint:") ||
+		strings.Contains(key, ":subagent:") ||
+		strings.HasPrefix(c.SessionID, "active-memory-") ||
+		strings.HasPrefix(c.SessionID, "intention-hint-")
 }
 
 // Model is the run's own model as provider/model, or "".

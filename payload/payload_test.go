@@ -388,3 +388,27 @@ func TestEmptyTrigger(t *testing.T) {
 		require.Equal(t, want, ctx.EmptyTrigger, text)
 	}
 }
+
+func TestOfPerson(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		ctx  Context
+		want bool
+	}{
+		{"a user's message", Context{Trigger: "user", SessionKey: "agent:main:telegram:direct:1"}, true},
+		{"a gateway without triggers", Context{}, true},
+		{"another provenance", Context{Provenance: Provenance{Kind: "internal_system"}}, true},
+		{"an id that only holds the word", Context{SessionID: "my-active-memory-1"}, true},
+		{"a key that ends with the word", Context{SessionKey: "agent:main:direct:subagent"}, true},
+		{"a heartbeat", Context{Trigger: "heartbeat"}, false},
+		{"an empty trigger", Context{EmptyTrigger: true}, false},
+		{"another session's", Context{Trigger: "user", Provenance: Provenance{Kind: InterSession}}, false},
+		{"a subagent", Context{SessionKey: "agent:main:SubAgent:1"}, false},
+		{"the memory by key", Context{SessionKey: "agent:main:active-memory:1"}, false},
+		{"the memory by id", Context{SessionID: "active-memory-1"}, false},
+		{"this system by key", Context{SessionKey: "agent:main:intention-hint:1"}, false},
+		{"this system by id", Context{SessionID: "intention-hint-1"}, false},
+	} {
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, row.ctx.OfPerson()) })
+	}
+}

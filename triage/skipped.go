@@ -98,18 +98,11 @@ func (s *Skipped) putBack(ctx context.Context, group, run string) {
 // say so.
 func (s *Settings) tells(ctx payload.Context) bool {
 	key := strings.ToLower(ctx.SessionKey)
-	group := true
-	m := Message{Group: ctx.SessionKey, IsGroup: &group}
-	_, outside := s.Outside(m)
-	switch {
-	case ctx.EmptyTrigger, ctx.Trigger != "" && ctx.Trigger != "user", ctx.Provenance.Kind == "inter_session":
-		return false
-	case strings.Contains(key, ":active-memory:"), strings.Contains(key, ":intention-hint:"), strings.Contains(key, ":subagent:"),
-		strings.HasPrefix(ctx.SessionID, "active-memory-"), strings.HasPrefix(ctx.SessionID, "intention-hint-"):
-		return false
-	case strings.Contains(key, ":direct:"), strings.Contains(key, ":dm:"):
+	if !ctx.OfPerson() || strings.Contains(key, ":direct:") || strings.Contains(key, ":dm:") {
 		return false
 	}
+	group := true
+	_, outside := s.Outside(Message{Group: ctx.SessionKey, IsGroup: &group})
 	return !outside
 }
 

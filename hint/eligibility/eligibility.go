@@ -67,8 +67,7 @@ const (
 )
 
 const (
-	userTrigger = "user"
-	webchat     = "webchat"
+	webchat = "webchat"
 
 	// DefaultMainKey is the last part of the session key of an agent's main
 	// session, unless the gateway is configured otherwise.
@@ -94,9 +93,9 @@ type Rules struct {
 // hasIntents reports whether an enabled intent is left after the deny list.
 func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Skip {
 	switch {
-	case ctx.EmptyTrigger, ctx.Trigger != "" && ctx.Trigger != userTrigger:
+	case ctx.OtherTrigger():
 		return NotUserTrigger
-	case internalSession(ctx):
+	case ctx.InternalSession():
 		return InternalSession
 	case ctx.Provenance.Kind == payload.InterSession:
 		return InternalInput
@@ -116,17 +115,8 @@ func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Ski
 	return None
 }
 
-func internalSession(ctx payload.Context) bool {
-	key := strings.ToLower(ctx.SessionKey)
-	return strings.Contains(key, ":active-memory:") ||
-		strings.Contains(key, ":intention-hint:") ||
-		strings.Contains(key, ":subagent:") ||
-		strings.HasPrefix(ctx.SessionID, "active-memory-") ||
-		strings.HasPrefix(ctx.SessionID, "intention-hint-")
-}
-
 func interactive(ctx payload.Context) bool {
-	return ctx.Trigger == userTrigger &&
+	return ctx.ByUser() &&
 		(ctx.SessionKey != "" || isWebchat(ctx) || ctx.ChannelID != "")
 }
 
