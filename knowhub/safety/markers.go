@@ -31,7 +31,7 @@ var roles = []string{"[system]", "[system", "[assistant]", "[developer]", "syste
 
 // hasMarker reports whether s has a marker of prompts.
 func hasMarker(s string) bool {
-	if !strings.ContainsAny(s, "<>[]|#:＜＞［］⟦｜﹤﹥") && !strings.Contains(s, "---") {
+	if !strings.ContainsAny(s, "<>[]|#:＜＞［］⟦｜﹤﹥：﹕＃﹟") && !strings.Contains(s, "---") {
 		return false
 	}
 	compact, lines := squeeze(s)
