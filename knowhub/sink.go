@@ -160,7 +160,7 @@ func (k *Sink) Apply(ctx context.Context, msgID string, data []byte) error {
 		Messages   json.RawMessage `json:"messages"`
 		SessionKey string          `json:"sessionKey"`
 	}
-	if err := json.Unmarshal(env.Event, &event); err != nil || !ofPerson(turn) {
+	if err := json.Unmarshal(env.Event, &event); err != nil || !turn.OfPerson() {
 		return nil //nolint:nilerr // see above
 	}
 	known, err := k.Extracted.Extracted(ctx, env.ID)

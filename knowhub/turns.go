@@ -50,7 +50,7 @@ const reminder = "<" + payload.ReminderTag + ">\n" +
 func (r *Reminder) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
 	set := r.Settings()
 	session := req.Context.Session()
-	if !set.RemindAtStart && set.RemindEvery == 0 || session == "" || !ofPerson(req.Context) {
+	if !set.RemindAtStart && set.RemindEvery == 0 || session == "" || !req.Context.OfPerson() {
 		return hook.Result{}, nil
 	}
 	e, err := payload.DecodeBeforePromptBuild(req.Envelope.Event)
@@ -75,8 +75,6 @@ func (r *Reminder) handle(ctx context.Context, req *hook.Request) (hook.Result, 
 func (s *Settings) reminds(turn int) bool {
 	return s.RemindAtStart && turn == 1 || s.RemindEvery > 0 && turn%s.RemindEvery == 0
 }
-
-func ofPerson(ctx payload.Context) bool { return ctx.OfPerson() }
 
 // holdsTag reports whether a prompt holds a block already.
 func holdsTag(e payload.BeforePromptBuild, tag string) bool {
@@ -122,7 +120,7 @@ const (
 
 func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
 	set := r.Service.Settings()
-	if set.Recall == 0 || !ofPerson(req.Context) || !r.Service.Copy.Ready() {
+	if set.Recall == 0 || !req.Context.OfPerson() || !r.Service.Copy.Ready() {
 		return hook.Result{}, nil
 	}
 	e, err := payload.DecodeBeforePromptBuild(req.Envelope.Event)
