@@ -10,10 +10,14 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// learnedEvents is how many of the newest events a starting process searches if
-// more than a quarter as many of the hook are recent. A turn has four or five
-// events, and no more runs than that are remembered.
-const learnedEvents = 4 * 8192
+const (
+	// maxRecent is how many recent events of the hook a starting process reads. No
+	// more runs are remembered.
+	maxRecent = 8192
+	// scanWindow is how many of the newest events of all hooks it searches if there
+	// are more: a turn has four or five.
+	scanWindow = 4 * maxRecent
+)
 
 // RecentEvents calls learn with the events of a hook since a moment, oldest first;
 // after a flood only with the newest.
@@ -23,7 +27,7 @@ func RecentEvents(ctx context.Context, js jetstream.JetStream, l Layout, from ti
 		DeliverPolicy:  jetstream.DeliverByStartTimePolicy,
 		OptStartTime:   &from,
 	}
-	most := learnedEvents / 4
+	most := maxRecent
 	take := func(portion []jetstream.Msg, total int) error {
 		if total > most {
 			return errTooMany
@@ -43,7 +47,7 @@ func RecentEvents(ctx context.Context, js jetstream.JetStream, l Layout, from ti
 	}
 	last := stream.CachedInfo().State.LastSeq
 	config.DeliverPolicy, config.OptStartTime = jetstream.DeliverByStartSequencePolicy, nil
-	config.OptStartSeq = max(last, learnedEvents) - learnedEvents + 1
+	config.OptStartSeq = max(last, scanWindow) - scanWindow + 1
 	most = math.MaxInt
 	return ReadStream(ctx, js, l, config, last, take)
 }

@@ -36,7 +36,7 @@ func TestRecentEventsAfterFlood(t *testing.T) {
 	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
-	const turns, others = learnedEvents/4 + 1, learnedEvents - 10
+	const turns, others = maxRecent + 1, scanWindow - 10
 	publish := func(hook string, from, to int) {
 		group := make([]*nats.Msg, 0, 1000)
 		for i := from; i < to; i++ {
@@ -58,6 +58,6 @@ func TestRecentEventsAfterFlood(t *testing.T) {
 	publish("turn_begun", turns-1, turns)
 	publish("after_tool_call", 0, others)
 	require.NoError(t, RecentEvents(t.Context(), b.JS, testLayout(), time.Now().Add(-time.Minute), subjects.HookTurnBegun, learn))
-	require.Len(t, replayed, learnedEvents-others)
+	require.Len(t, replayed, scanWindow-others)
 	require.Equal(t, strconv.Itoa(turns-1), replayed[len(replayed)-1])
 }

@@ -113,7 +113,7 @@ func (t Trail) Letters(ctx context.Context, d *DeadLetters) (sequences []uint64,
 }
 
 // Bounds of [Settled]. An event of a process that has died is given to another
-// one after [bus.AckWait]; one that fails is tried for 16 s ([maxAttempts]).
+// one after [bus.AckWait]; one that fails is tried for 7.5 s ([maxAttempts], [retryPause]).
 const (
 	settledTime  = 30 * time.Second
 	settledPause = 20 * time.Millisecond
