@@ -228,5 +228,6 @@ func (a *App) takeLessons(ctx context.Context, l *learner) error {
 		return err
 	}
 	a.cleanup.add("learnt events", sink.Stop)
+	a.health.healthy.Add("learnt events", sink.Check)
 	return nil
 }
