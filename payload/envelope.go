@@ -74,7 +74,7 @@ func DecodeEvent(data []byte, msgID string) (Envelope, error) {
 	case ts == 0:
 		return Envelope{}, missing("ts")
 	case e.TS == 0:
-		return Envelope{}, fmt.Errorf("%w: ts must be a time in milliseconds since 1970", ErrInvalid)
+		return Envelope{}, fmt.Errorf("%w: ts must be a time in milliseconds since 1970, before the year 10000", ErrInvalid)
 	case e.ID == "":
 		return Envelope{}, missing("id")
 	}

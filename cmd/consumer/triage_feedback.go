@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"strings"
 
 	"intenthint/internal/app"
 	"intenthint/internal/text"
@@ -26,6 +28,14 @@ func (triageFeedbackCmd) Help() string {
 A message of which no decision is known can be marked too; it is no example then, as its text is not known.
 
 Exit code 1: the gate is off, or the stream did not take the event.`
+}
+
+// Validate refuses a group or a message without a name.
+func (c *triageFeedbackCmd) Validate() error {
+	if strings.TrimSpace(c.Group) == "" || strings.TrimSpace(c.MessageID) == "" {
+		return errors.New("group and message-id must not be blank")
+	}
+	return nil
 }
 
 func (c *triageFeedbackCmd) Run(inv *invocation) error {

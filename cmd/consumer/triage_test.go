@@ -149,6 +149,11 @@ func TestTriageFeedback(t *testing.T) {
 	code, _, stderr := s.command("triage", "feedback", roof, "1", "right")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "right")
+	for _, args := range [][]string{{"", "1", "skip"}, {roof, " ", "skip"}} {
+		code, _, stderr := s.command(append([]string{"triage", "feedback"}, args...)...)
+		require.Equal(t, exitUsage, code)
+		require.Contains(t, stderr, "group and message-id must not be blank")
+	}
 }
 
 // A message goes through the gate of a running consumer, is marked on the command
