@@ -95,15 +95,20 @@ func (f *field) disturb() (over func()) {
 }
 
 // ending records that a consumer process is about to end. What it published is
-// lost if the stream was unreachable and has not acknowledged it.
+// lost if the stream was unreachable and has not acknowledged it. A stop answers
+// the requests that it gets until the server knows of it, and answers are on their
+// way: a gateway waits for one for a second.
 func (f *field) ending() {
-	const settled = 20 * time.Second
+	const (
+		settled  = 20 * time.Second
+		underWay = time.Second
+	)
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, d := range f.disturbed {
 		if d.to.IsZero() || now.Sub(d.to) < settled {
-			f.history.Doubt(d.from.Add(-time.Second), now)
+			f.history.Doubt(d.from.Add(-time.Second), now.Add(underWay))
 		}
 	}
 }

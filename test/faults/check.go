@@ -85,7 +85,7 @@ func (h *History) checkStream(stream []Event) (out []Finding) {
 	}
 	for id, run := range h.runs {
 		if !begun[id] && !h.doubtful(run) {
-			out = append(out, Finding{StreamLost, run.asks[0].Session, fmt.Sprintf("turn %s was answered", id)})
+			out = append(out, Finding{StreamLost, run.asks[0].Session, fmt.Sprintf("turn %s was answered at %s, in doubt %s", id, clocks(run.answers), h.doubts)})
 		}
 	}
 	return out

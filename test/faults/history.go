@@ -26,6 +26,19 @@ type asked struct {
 
 type doubt struct{ from, to time.Time }
 
+func (d doubt) String() string { return d.from.Format(clock) + "–" + d.to.Format(clock) }
+
+// clock is the layout of times in findings.
+const clock = "15:04:05.000"
+
+func clocks(times []time.Time) []string {
+	out := make([]string, len(times))
+	for i, at := range times {
+		out[i] = at.Format(clock)
+	}
+	return out
+}
+
 // Published records an event that is about to be published, for the first time
 // or again.
 func (h *History) Published(e Event) {
