@@ -193,7 +193,7 @@ func TestClassifierWithAnEmbeddingModel(t *testing.T) {
 func TestConcurrentEmbeddingsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := &causes{}
-		c := New(ModeLocal, localAt(0.5), nil, Options{MaxInflight: 2, Embedding: embeddedAfter(time.Second, 0.9, nil), Observer: seen})
+		c := New(ModeLocal, localAt(0.5), nil, Options{Bounds: Bounds{Limit: model.NewLimit(2)}, Embedding: embeddedAfter(time.Second, 0.9, nil), Observer: seen})
 		var busy sync.WaitGroup
 		for range 2 {
 			busy.Go(func() {

@@ -23,10 +23,9 @@ type Options struct {
 	// LocalAccept is the least confidence, 0–1, with which cascade gives a
 	// local answer without asking the model.
 	LocalAccept float64
-	// MaxInflight is how many classifications may ask the model at once, and
-	// how many the embedding model; [DefaultMaxInflight] when it is not
-	// positive.
-	MaxInflight int
+	// Limit bounds how many classifications ask the model at once. Classifiers
+	// that follow one another share it; nil for one of [DefaultMaxInflight].
+	Limit model.Limit
 	// Embedding answers in the place of the local classifier when it can, with
 	// the errors of a [Model]; nil without an embedding model.
 	Embedding Model
@@ -37,7 +36,8 @@ type Options struct {
 }
 
 // Bounds keep an embedding model out of the way. The zero value asks it about
-// every message, waits for half of the time that is left, and has MaxInflight.
+// every message, waits for half of the time that is left, and has the limit of
+// [DefaultMaxInflight].
 type Bounds struct {
 	// Accept is the least confidence, above 0 and up to 1, with which a local
 	// answer is given without asking the embedding model; 0 asks it always.
@@ -46,9 +46,9 @@ type Bounds struct {
 	Share float64
 	// Wait is the longest time, whatever is left; 0 for no such limit.
 	Wait time.Duration
-	// Inflight is how many messages it is asked about at once. For one more it
+	// Limit bounds how many messages it is asked about at once. For one more it
 	// is not asked.
-	Inflight int
+	Limit model.Limit
 }
 
 // What became of a message for which there is an embedding model.
@@ -92,8 +92,8 @@ type Classifier struct {
 // New returns a classifier. Local mode needs no model, llm mode no local
 // classifier.
 func New(mode Mode, local Local, llm Model, opts Options) *Classifier {
-	if opts.MaxInflight <= 0 {
-		opts.MaxInflight = DefaultMaxInflight
+	if opts.Limit == nil {
+		opts.Limit = model.NewLimit(DefaultMaxInflight)
 	}
 	if opts.Observer == nil {
 		opts.Observer = unobserved{}
@@ -101,13 +101,13 @@ func New(mode Mode, local Local, llm Model, opts Options) *Classifier {
 	if opts.Bounds.Share <= 0 {
 		opts.Bounds.Share = embeddingShare
 	}
-	if opts.Bounds.Inflight <= 0 {
-		opts.Bounds.Inflight = opts.MaxInflight
+	if opts.Bounds.Limit == nil {
+		opts.Bounds.Limit = model.NewLimit(DefaultMaxInflight)
 	}
 	return &Classifier{
 		mode: mode, local: local, opts: opts,
-		model:     tier{llm, model.NewLimit(opts.MaxInflight), payload.SourceLLM, opts.Observer},
-		embedding: tier{opts.Embedding, model.NewLimit(opts.Bounds.Inflight), payload.SourceEmbedding, opts.Observer},
+		model:     tier{llm, opts.Limit, payload.SourceLLM, opts.Observer},
+		embedding: tier{opts.Embedding, opts.Bounds.Limit, payload.SourceEmbedding, opts.Observer},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/model"
 	"intenthint/payload"
 )
 
@@ -253,7 +254,7 @@ func TestClassifierOverloaded(t *testing.T) {
 		t.Run(string(tt.mode), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				seen := &causes{}
-				c := New(tt.mode, localAt(0.5), after(time.Second, nil), Options{LocalAccept: 0.9, MaxInflight: 2, Observer: seen})
+				c := New(tt.mode, localAt(0.5), after(time.Second, nil), Options{LocalAccept: 0.9, Limit: model.NewLimit(2), Observer: seen})
 				var busy sync.WaitGroup
 				for range 2 {
 					busy.Go(func() {
@@ -285,7 +286,7 @@ func TestClassifierOverloaded(t *testing.T) {
 }
 
 func TestClassifierReleasesItsLimit(t *testing.T) {
-	c := New(ModeLLM, nil, after(0, nil), Options{MaxInflight: 1})
+	c := New(ModeLLM, nil, after(0, nil), Options{Limit: model.NewLimit(1)})
 	for range 1000 {
 		_, err := c.Classify(t.Context(), Input{})
 		require.NoError(t, err)
@@ -294,7 +295,7 @@ func TestClassifierReleasesItsLimit(t *testing.T) {
 
 func TestClassifierStubbornModelsDoNotPileUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New(ModeLLM, nil, stubborn(time.Minute), Options{MaxInflight: 1})
+		c := New(ModeLLM, nil, stubborn(time.Minute), Options{Limit: model.NewLimit(1)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := c.Classify(ctx, Input{})
@@ -310,17 +311,17 @@ func TestClassifierStubbornModelsDoNotPileUp(t *testing.T) {
 func TestClassifierCancelsTheModelAfterItsAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		model := modelFunc(func(ctx context.Context) (payload.Classification, error) {
+		answering := modelFunc(func(ctx context.Context) (payload.Classification, error) {
 			context.AfterFunc(ctx, func() { close(ended) })
 			return payload.Classification{}, nil
 		})
-		_, err := New(ModeLLM, nil, model, Options{}).Classify(t.Context(), Input{})
+		_, err := New(ModeLLM, nil, answering, Options{}).Classify(t.Context(), Input{})
 		require.NoError(t, err)
 		<-ended
 	})
 }
 
-func TestClassifierMaxInflightDefault(t *testing.T) {
+func TestClassifierLimitDefault(t *testing.T) {
 	require.Equal(t, 256, cap(New(ModeLLM, nil, after(0, nil), Options{}).model.limit))
 }
 
@@ -364,7 +365,7 @@ func BenchmarkClassifier(b *testing.B) {
 
 func TestBoundsOfAnEmbeddingModel(t *testing.T) {
 	const budget = 900 * time.Millisecond
-	bounds := Bounds{Accept: 0.8, Share: 1.0 / 3, Wait: 30 * time.Millisecond, Inflight: 1}
+	bounds := Bounds{Accept: 0.8, Share: 1.0 / 3, Wait: 30 * time.Millisecond, Limit: model.NewLimit(1)}
 	wide := bounds
 	wide.Wait = 0
 	unfit := modelFunc(func(context.Context) (payload.Classification, error) {
@@ -414,7 +415,7 @@ func TestABusyEmbeddingModelIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := &causes{}
 		c := New(ModeLocal, localAt(0.5), nil, Options{
-			Embedding: embeddedAfter(time.Second, 0.9, nil), Observer: seen, Bounds: Bounds{Accept: 0.8, Share: 1, Inflight: 1},
+			Embedding: embeddedAfter(time.Second, 0.9, nil), Observer: seen, Bounds: Bounds{Accept: 0.8, Share: 1, Limit: model.NewLimit(1)},
 		})
 		go func() { _, _ = c.Classify(t.Context(), Input{Latest: "rain"}) }()
 		synctest.Wait()

@@ -106,7 +106,7 @@ func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
 	// A consumer may lack the right to name the system itself.
 	layout.System = bus.System{ID: nuid.Next(), Store: inv.cfg.Store.Kind}
 	var buckets []bus.Bucket
-	if inv.cfg.Classifier.Model != "" || inv.cfg.Classifier.Fallback != "" {
+	if inv.cfg.Classifier.AsksModels() {
 		buckets = append(buckets, bus.Bucket{Config: layout.Claims()})
 	}
 	if inv.cfg.Store.Kind == config.StoreKV {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -71,4 +72,28 @@ func TestApplyCreatesTheSameSessionBucketAsAStart(t *testing.T) {
 	stream, err := s.Bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, stream.CachedInfo().Config.FirstSeq, uint64(began.UnixMicro()))
+}
+
+func TestPlanHasTheBucketsThatTheProgramUses(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for _, tt := range []struct {
+		name   string
+		given  map[string]string
+		claims bool
+	}{
+		{"no model", nil, false},
+		{"a model", map[string]string{"HINT_MODEL": "openai/m"}, true},
+		{"a model that is not asked", map[string]string{"HINT_MODEL": "openai/m", "HINT_CLASSIFIER": "local"}, false},
+		{"a writer alone", map[string]string{"HINT_WRITER": "openai/m"}, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			env := s.env.with("HINT_NATS_URL", s.Bus.URL())
+			maps.Copy(env, tt.given)
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, exitOK, env.run(t.Context(), []string{"stream", "plan"}, &stdout, &stderr), stderr.String())
+			require.Equal(t, tt.claims, strings.Contains(stdout.String(), "OPENCLAW_EVENTS_CLAIMS"), stdout.String())
+		})
+	}
 }

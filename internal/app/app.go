@@ -365,9 +365,7 @@ func (a *App) takeRequests(ctx context.Context) error {
 	if err := <-a.loaded; err != nil {
 		return err
 	}
-	if err := a.live.serve(hinter); err != nil {
-		return err
-	}
+	a.live.serve(hinter)
 	contributions, hooks := a.hub.handlers(a.metrics.knowhub)
 	more := slices.Concat(a.gate.skippedHandlers(), contributions)
 	hooks = append(hooks, handlers.BeforePromptBuild(hinter, more...))

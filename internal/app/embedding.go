@@ -154,7 +154,7 @@ const encoderWait = 30 * time.Millisecond
 func halfOfProcessors() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 var encoderBounds = sync.OnceValue(func() classify.Bounds {
-	return classify.Bounds{Accept: encoder.Accept, Share: 1.0 / 3, Wait: encoderWait, Inflight: halfOfProcessors()}
+	return classify.Bounds{Accept: encoder.Accept, Share: 1.0 / 3, Wait: encoderWait, Limit: model.NewLimit(halfOfProcessors())}
 })
 
 // sharedEncoder is the encoder of all systems in this process. It is unpacked when
@@ -272,10 +272,7 @@ func (l *live) useTier(made *Tier, took time.Duration) {
 		return
 	}
 	l.tier = made
-	if err := l.rebuild(); err != nil {
-		l.log.Error("embedding model not used", "error", err)
-		return
-	}
+	l.refresh()
 	l.log.Info("embedding model in use", "model", made.lesson.ref, "took_ms", took.Milliseconds())
 }
 

@@ -28,9 +28,7 @@ func NewAnswering(cfg *config.Config) (*hook.Runner, error) {
 	}
 	l.train()
 	h := hint.New(hint.Options{Answers: run.NewAnswers(log), Publisher: discard{}, Prefix: "openclaw", MaxPayload: 8 << 20, Log: log})
-	if err := l.serve(h); err != nil {
-		return nil, err
-	}
+	l.serve(h)
 	return hook.NewRunner(handlers.BeforePromptBuild(h), hook.Options{Timeout: l.timeoutOf(subjects.HookBeforePromptBuild), Budget: l.hookTimeout, Log: log}), nil
 }
 

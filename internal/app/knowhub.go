@@ -84,9 +84,7 @@ func (a *App) openKnowHub(ctx context.Context) error {
 	h.service = knowhub.New(knowhub.Options{
 		Experiences: h.kept, Copy: h.copy, Marks: safety.Marks, Metrics: a.metrics.knowhub, Log: log,
 	})
-	if err := a.live.knowHub(h.service); err != nil {
-		return err
-	}
+	a.live.serveHub(h.service)
 	for _, open := range []func(context.Context) error{h.kept.Open, h.turns.Open} {
 		if err := patiently(ctx, a.log, open); err != nil {
 			log.Warn("bucket unavailable, will retry", "error", err)
@@ -150,24 +148,19 @@ func (h *hub) endpoints(layout bus.Layout) []bus.Endpoint {
 	return h.service.Endpoints(layout.Prefix)
 }
 
-// knowHub gives the service its settings; later changes follow.
-func (l *live) knowHub(s *knowhub.Service) error {
+// serveHub gives the service its settings; later changes follow.
+func (l *live) serveHub(s *knowhub.Service) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hub = s
-	return l.rebuildKnowHub()
+	l.useKnowHub()
 }
 
-// rebuildKnowHub makes settings of KnowHub from the configuration. mu is held.
-func (l *live) rebuildKnowHub() error {
+// useKnowHub puts the prepared settings of KnowHub in force. mu is held.
+func (l *live) useKnowHub() {
 	if l.hub == nil {
-		return nil
-	}
-	settings, err := KnowHubSettings(l.cfg, Observer{l.metrics, l.log}, l.breakers)
-	if err != nil {
-		return err
+		return
 	}
 	l.metrics.models.Expect(l.cfg.KnowHubModel())
-	l.hub.Use(settings)
-	return nil
+	l.hub.Use(l.knowHub)
 }

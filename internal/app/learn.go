@@ -77,32 +77,32 @@ func (t taught) learn(files *intents.Catalog, trained *local.Model, lessons []re
 }
 
 // swap puts a catalogue and its model in force. training is held.
-func (l *live) swap(t taught) error {
+func (l *live) swap(t taught) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	same := l.local == t.local
 	l.taught = t
 	l.metrics.learnt.Set(float64(len(t.chosen.Used)))
-	if same {
-		return nil
+	if !same {
+		l.refresh()
 	}
-	return l.rebuild()
 }
 
 // useLessons trains on other lessons, and returns those that are not used.
-func (l *live) useLessons(lessons []record.Lesson) ([]record.Unused, error) {
+func (l *live) useLessons(lessons []record.Lesson) []record.Unused {
 	l.training.Lock()
 	defer l.training.Unlock()
 	l.mu.Lock()
 	now := l.taught
 	l.mu.Unlock()
 	next := now.learn(now.files, now.trained, lessons)
-	if err := l.swap(next); err != nil || next.local == now.local {
-		return next.chosen.Unused, err
+	l.swap(next)
+	if next.local == now.local {
+		return next.chosen.Unused
 	}
 	l.log.Info("learnt from use", "examples", len(next.chosen.Used))
 	returnMemory()
-	return next.chosen.Unused, nil
+	return next.chosen.Unused
 }
 
 // knows reports whether a text is an example already, of whatever intent.
@@ -158,11 +158,7 @@ func (l *learner) train(ctx context.Context) {
 	l.mu.Lock()
 	examples := l.examples
 	l.mu.Unlock()
-	unused, err := l.live.useLessons(learnt.Lessons(examples))
-	if err != nil {
-		l.log.Error("examples not learnt", "error", err)
-		return
-	}
+	unused := l.live.useLessons(learnt.Lessons(examples))
 	before := time.Time{}
 	if l.kept > 0 {
 		before = time.Now().Add(-l.kept)

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -15,12 +14,10 @@ import (
 	"intenthint/classify/local"
 	"intenthint/hint"
 	"intenthint/hint/eligibility"
-	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/internal/config"
 	"intenthint/knowhub"
 	"intenthint/model"
-	"intenthint/model/provider"
 )
 
 // live holds what may change at run time: the configuration and the catalogue.
@@ -41,9 +38,9 @@ type live struct {
 	training sync.Mutex
 
 	// mu guards the building of settings; requests never take it.
-	mu     sync.Mutex
-	cfg    *config.Config
-	taught // the catalogue and the local classifier
+	mu       sync.Mutex
+	prepared // the configuration and what is made of it alone
+	taught   // the catalogue and the local classifier
 	// directory is the source of the files, nil for the built-in ones.
 	directory *intents.Directory
 	// tier is the current embedding tier; wanted holds the next one to learn.
@@ -64,7 +61,7 @@ type live struct {
 
 func newLive(cfg *config.Config, metrics *Metrics, log *slog.Logger, level *slog.LevelVar) *live {
 	l := &live{
-		metrics: metrics, log: log, level: level, cfg: cfg, wanted: make(chan lesson, 1),
+		metrics: metrics, log: log, level: level, prepared: prepared{cfg: cfg}, wanted: make(chan lesson, 1),
 		breakers: model.NewBreakers(Observer{metrics, log}), writers: model.NewBreakers(logged{log}),
 	}
 	l.current.Store(cfg)
@@ -79,14 +76,20 @@ func (l *live) settings() *hint.Settings { return l.inForce.Load() }
 
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
-// load reads the catalogue. The process takes no events before that.
+// load prepares the configuration and reads the catalogue. The process takes no
+// events before that.
 func (l *live) load() error {
-	catalog, directory, err := LoadCatalog(l.cfg.IntentsDir, l.log)
+	made, err := l.prepare(l.config())
+	if err != nil {
+		return err
+	}
+	catalog, directory, err := LoadCatalog(made.cfg.IntentsDir, l.log)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.prepared = made
 	l.files, l.catalog, l.directory = catalog, catalog, directory
 	l.inForce.Store(Settings(l.cfg, catalog))
 	return nil
@@ -128,48 +131,38 @@ func (l *live) onModel(claim func()) {
 }
 
 // serve gives the hinter its first settings; later changes follow.
-func (l *live) serve(h *hint.Hinter) error {
+func (l *live) serve(h *hint.Hinter) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hinter = h
-	return l.rebuild()
+	l.expect()
+	l.refresh()
 }
 
-// rebuild makes settings from the configuration and the catalogue. On an error
-// the current settings stay. mu is held.
-func (l *live) rebuild() error {
-	classifier, err := NewClassifier(l.cfg, l.local, l.embedding(), Observer{l.metrics, l.log}, l.breakers)
-	if err != nil {
-		return fmt.Errorf("model providers: %w", err)
-	}
-	writer, err := NewWriter(l.cfg, Observer{l.metrics, l.log}, l.writers)
-	if err != nil {
-		return fmt.Errorf("model providers: %w", err)
-	}
-	if (classifier.Mode() != classify.ModeLocal || writer != nil) && !l.claimed {
+// refresh makes settings of the configuration and the catalogue, and swaps them in.
+// mu is held.
+func (l *live) refresh() {
+	if l.cfg.Classifier.AsksModels() && !l.claimed {
 		l.claimed = true
 		l.claim()
 	}
 	settings := Settings(l.cfg, l.catalog)
-	settings.Classifier, settings.Writer = classifier, writer
-	l.metrics.models.Expect(l.cfg.Classifier.Writer)
+	settings.Classifier = l.models.classifier(l.cfg, l.local, l.embedding(), Observer{l.metrics, l.log})
+	settings.Writer = l.models.writer
+	l.inForce.Store(settings)
+	l.hinter.Use(settings)
+}
+
+// expect makes the series of the models that may be asked. mu is held.
+func (l *live) expect() {
 	c := l.cfg.Classifier
+	l.metrics.models.Expect(c.Writer)
 	if c.Mode != classify.ModeLocal {
 		l.metrics.models.Expect(c.Model, c.Fallback)
 	}
 	if c.Mode != classify.ModeLLM && c.Embedding != config.EmbeddingBuiltIn && c.Embedding != config.EmbeddingOff {
 		l.metrics.models.Expect(c.Embedding)
 	}
-	if err := l.rebuildTriage(); err != nil {
-		return err
-	}
-	if err := l.rebuildKnowHub(); err != nil {
-		return err
-	}
-	l.current.Store(l.cfg)
-	l.inForce.Store(settings)
-	l.hinter.Use(settings)
-	return nil
 }
 
 // Settings returns the settings of a configuration and a catalogue, without a
@@ -195,47 +188,6 @@ func Settings(cfg *config.Config, catalog *intents.Catalog) *hint.Settings {
 		Repeat:        cfg.Repeat,
 		Redact:        cfg.Redact == config.RedactStrict,
 	}
-}
-
-// NewClassifier makes the classifier of a configuration. embedding may be nil, and
-// so may breakers: then a failing model is asked again.
-func NewClassifier(cfg *config.Config, local classify.Local, embedding *Tier, o Observer, breakers *model.Breakers) (*classify.Classifier, error) {
-	c := cfg.Classifier
-	opts := classify.Options{LocalAccept: c.LocalAccept, MaxInflight: c.MaxInflight, Observer: o}
-	if embedding != nil {
-		opts.Embedding, opts.Bounds = embedding.Embedding, embedding.bounds
-	}
-	if c.Mode == classify.ModeLocal {
-		return classify.New(classify.ModeLocal, local, nil, opts), nil
-	}
-	models, err := chain(c, o, breakers, c.Model, c.Fallback)
-	if err != nil {
-		return nil, err
-	}
-	return classify.New(c.Mode, local, classify.LLM{Chain: models}, opts), nil
-}
-
-// chain returns the models to ask, one after another.
-func chain(c config.Classifier, o Observer, breakers *model.Breakers, refs ...string) (*model.Chain, error) {
-	registry, err := provider.New(c.Providers, provider.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("model providers: %w", err)
-	}
-	return model.NewChain(registry, model.Options{Observer: o, Breakers: breakers}, refs...), nil
-}
-
-// NewWriter makes the writer of a configuration, nil for none. o and breakers are as
-// for [NewClassifier].
-func NewWriter(cfg *config.Config, o Observer, breakers *model.Breakers) (*writer.Writer, error) {
-	c := cfg.Classifier
-	if c.Writer == "" {
-		return nil, nil //nolint:nilnil // no writer is no error
-	}
-	models, err := chain(c, o, breakers, c.Writer)
-	if err != nil {
-		return nil, err
-	}
-	return writer.New(models, model.NewLimit(c.MaxInflight)), nil
 }
 
 // describe returns the classifier in words, for the start log.
@@ -343,27 +295,27 @@ func (l *live) useCatalog(files *intents.Catalog) {
 	if files == now.files {
 		return
 	}
-	err := l.swap(now.learn(files, local.Trained(files), now.lessons))
-	l.metrics.reload(reloadIntents, err)
-	if err != nil {
-		l.log.Error("intents not reloaded", "error", err)
-		return
-	}
+	l.swap(now.learn(files, local.Trained(files), now.lessons))
+	l.metrics.reload(reloadIntents, nil)
 	l.log.Info("intents reloaded", "intents", l.intents())
 	returnMemory()
 }
 
-// useConfig swaps a configuration in.
+// useConfig swaps a configuration in. On an error the current one stays.
 func (l *live) useConfig(cfg *config.Config) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before := l.cfg
-	l.cfg = cfg
-	if err := l.rebuild(); err != nil {
-		l.cfg = before
+	made, err := l.prepare(cfg)
+	if err != nil {
 		l.log.Error("configuration not reloaded", "error", err)
 		return err
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.prepared = made
+	l.current.Store(cfg)
+	l.expect()
+	l.useTriage()
+	l.useKnowHub()
+	l.refresh()
 	l.level.Set(cfg.Log.Level)
 	l.log.Info("configuration reloaded", "config", cfg)
 	return nil

@@ -70,9 +70,7 @@ func (a *App) openTriage(ctx context.Context) error {
 	g.skipped = &triage.Skipped{State: g.state, Metrics: a.metrics.triage, Log: a.log}
 	// Events are applied over their own connection, which has buckets of its own.
 	g.sink = triage.Sink{State: TriageState(a.layout, a.events.JS), Settings: g.gate.Settings}
-	if err := a.live.triage(g); err != nil {
-		return err
-	}
+	a.live.serveTriage(g)
 	if err := patiently(ctx, a.log, g.state.Open); err != nil {
 		a.log.Warn("triage state unavailable, messages are let through", "error", err)
 	}
@@ -123,31 +121,26 @@ func (g *gate) skippedHandlers() []hook.Handler {
 	return []hook.Handler{g.skipped.Handler()}
 }
 
-// triage gives the gate its settings; later changes follow.
-func (l *live) triage(g *gate) error {
+// serveTriage gives the gate its settings; later changes follow.
+func (l *live) serveTriage(g *gate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gate = g
-	return l.rebuildTriage()
+	l.useTriage()
 }
 
-// rebuildTriage makes settings of the gate from the configuration. mu is held.
-func (l *live) rebuildTriage() error {
+// useTriage puts the prepared settings of the gate in force. mu is held.
+func (l *live) useTriage() {
 	if l.gate == nil {
-		return nil
-	}
-	settings, err := TriageSettings(l.cfg, Observer{l.metrics, l.log}, l.breakers)
-	if err != nil {
-		return err
+		return
 	}
 	l.metrics.models.Expect(l.cfg.TriageModel())
 	l.gate.trainer.enable(l.cfg.Triage.Local)
 	if l.cfg.Triage.Local {
-		settings.Local = l.gate.trainer
+		l.triage.Local = l.gate.trainer
 	}
-	l.gate.gate.Use(settings)
-	l.gate.skipped.Use(settings)
-	return nil
+	l.gate.gate.Use(l.triage)
+	l.gate.skipped.Use(l.triage)
 }
 
 // timeoutOf is the longest that a request of a hook may take.

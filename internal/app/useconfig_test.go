@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
+	"intenthint/hint"
+	"intenthint/intents"
 	"intenthint/internal/config"
 	"intenthint/knowhub"
 	"intenthint/model/provider"
@@ -35,14 +37,42 @@ func TestANewModelOfKnowHubHasSeries(t *testing.T) {
 	require.NoError(t, err)
 	m := NewMetrics("test")
 	l := newLive(cfg, m, slog.New(slog.DiscardHandler), new(slog.LevelVar))
-	require.NoError(t, l.knowHub(knowhub.New(knowhub.Options{})))
+	require.NoError(t, l.load())
+	l.train()
+	l.serve(hint.New(hint.Options{}))
 	next := *cfg
 	next.KnowHub.Model = "mock/new"
-	l.cfg = &next
+	next.KnowHub.Enabled = true
+	l.serveHub(knowhub.New(knowhub.Options{}))
 	before, err := testutil.GatherAndCount(m.Registry, "intenthint_model_calls_total")
 	require.NoError(t, err)
-	require.NoError(t, l.rebuildKnowHub())
+	require.NoError(t, l.useConfig(&next))
 	after, err := testutil.GatherAndCount(m.Registry, "intenthint_model_calls_total")
 	require.NoError(t, err)
 	require.Greater(t, after, before)
+}
+
+// TestLimitsOutliveACatalogue has as many calls under way as there may be while the
+// catalogue changes.
+func TestLimitsOutliveACatalogue(t *testing.T) {
+	t.Parallel()
+	cfg, _, err := config.LoadFrom(map[string]string{
+		"HINT_DATA_DIR": t.TempDir(), "HINT_CLASSIFIER": "llm", "HINT_MODEL": "none/m", "HINT_WRITER": "none/w", "HINT_MAX_INFLIGHT": "1",
+	})
+	require.NoError(t, err)
+	cfg.Classifier.Providers = map[string]provider.Config{"none": {BaseURL: "http://127.0.0.1:1", API: provider.APIOpenAI}}
+	l := newLive(cfg, NewMetrics("test"), slog.New(slog.DiscardHandler), new(slog.LevelVar))
+	require.NoError(t, l.load())
+	l.train()
+	l.onModel(func() {})
+	l.serve(hint.New(hint.Options{}))
+	before := l.settings()
+	l.models.limit <- struct{}{}
+	other := intents.NewCatalog(intents.Bundled().Enabled()[:5])
+	l.useCatalog(other)
+	after := l.settings()
+	require.NotSame(t, before.Classifier, after.Classifier)
+	_, err = after.Classifier.Classify(t.Context(), classify.Input{Latest: "hello", Catalog: other})
+	require.ErrorIs(t, err, classify.ErrOverloaded)
+	require.Same(t, before.Writer, after.Writer, "its instructions are kept")
 }

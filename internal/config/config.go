@@ -158,6 +158,9 @@ type Classifier struct {
 
 func (c *Classifier) hasModel() bool { return c.Model != "" || c.Fallback != "" }
 
+// AsksModels reports whether hints may be made with a language model.
+func (c *Classifier) AsksModels() bool { return c.Mode != classify.ModeLocal || c.Writer != "" }
+
 // Zone is a time zone and its IANA name.
 type Zone struct {
 	Name     string
