@@ -71,6 +71,7 @@ func (e *Encoder) encode(ctx context.Context, ids []int32) ([]float32, error) {
 	if !ok {
 		s = &scratch{}
 	}
-	defer e.pool.Put(s)
-	return e.run(ctx, s, ids)
+	vector, err := e.run(ctx, s, ids)
+	e.pool.Put(s) // not after a panic, which may leave it half filled
+	return vector, err
 }

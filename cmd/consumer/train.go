@@ -27,7 +27,7 @@ func (inv *invocation) train(catalog *intents.Catalog) (trained, error) {
 	bar := newProgress(inv.stderr)
 	began := time.Now()
 	var err error
-	t.embedding, err = app.Teach(inv.ctx, inv.cfg, catalog, t.local, o, bar.show)
+	t.embedding, err = app.MakeTier(inv.ctx, inv.cfg, catalog, t.local, o, bar.show)
 	bar.clear()
 	if t.embedding != nil {
 		t.embedMs = ms(time.Since(began))

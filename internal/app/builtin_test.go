@@ -41,7 +41,7 @@ func TestTheBuiltInEncoderHelps(t *testing.T) {
 	words := local.Train(catalog)
 	observer := app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}
 	var done int
-	tier, err := app.Teach(t.Context(), cfg, catalog, words, observer, func(n, _ int) { done = n })
+	tier, err := app.MakeTier(t.Context(), cfg, catalog, words, observer, func(n, _ int) { done = n })
 	require.NoError(t, err)
 	require.Positive(t, done, "no vector was cached yet")
 	classifier, err := app.NewClassifier(cfg, words, tier, observer, nil)
@@ -67,7 +67,7 @@ func TestTheBuiltInEncoderHelps(t *testing.T) {
 
 	t.Run("the vectors are cached", func(t *testing.T) {
 		done = 0
-		_, err := app.Teach(t.Context(), cfg, catalog, words, observer, func(n, _ int) { done = n })
+		_, err := app.MakeTier(t.Context(), cfg, catalog, words, observer, func(n, _ int) { done = n })
 		require.NoError(t, err)
 		require.Zero(t, done)
 	})
@@ -81,7 +81,7 @@ func TestTheBuiltInEncoderWithoutEnglishIntents(t *testing.T) {
 	cfg := apptest.Settle(t, map[string]string{"HINT_INTENTS_DIR": dir, "HINT_EMBEDDING_MODEL": config.EmbeddingBuiltIn})
 	catalog, _, err := app.LoadCatalog(dir, quiet)
 	require.NoError(t, err)
-	tier, err := app.Teach(t.Context(), cfg, catalog, local.Train(catalog), app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}, nil)
+	tier, err := app.MakeTier(t.Context(), cfg, catalog, local.Train(catalog), app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}, nil)
 	require.NoError(t, err)
 	require.Nil(t, tier)
 }
@@ -110,7 +110,7 @@ func BenchmarkBothKindsOfMessage(b *testing.B) {
 	catalog := intents.Bundled()
 	words := local.Train(catalog)
 	observer := app.Observer{Metrics: app.NewMetrics("0.0.0"), Log: quiet}
-	tier, err := app.Teach(b.Context(), cfg, catalog, words, observer, nil)
+	tier, err := app.MakeTier(b.Context(), cfg, catalog, words, observer, nil)
 	require.NoError(b, err)
 	classifier, err := app.NewClassifier(cfg, words, tier, observer, nil)
 	require.NoError(b, err)

@@ -19,16 +19,16 @@ import (
 	"intenthint/model/provider"
 )
 
-// Backoff after a failure to get the vectors; it doubles from learnPause up to
-// maxLearnPause.
+// Backoff after a failure to get the vectors; it doubles from tierPause up to
+// maxTierPause.
 const (
-	learnPause    = 2 * time.Second
-	maxLearnPause = 5 * time.Minute
+	tierPause    = 2 * time.Second
+	maxTierPause = 5 * time.Minute
 )
 
-// lesson is the input from which an embedding tier is built; the zero value when
+// basis is the input from which an embedding tier is built; the zero value when
 // no embedding model is ever asked.
-type lesson struct {
+type basis struct {
 	// files is the catalogue without the examples learnt from use.
 	files     *intents.Catalog
 	catalog   *intents.Catalog
@@ -37,27 +37,27 @@ type lesson struct {
 	providers map[string]provider.Config
 }
 
-func lessonOf(c config.Classifier, files, catalog *intents.Catalog, model *local.Model) lesson {
+func basisOf(c config.Classifier, files, catalog *intents.Catalog, model *local.Model) basis {
 	if c.Embedding == "" || c.Embedding == config.EmbeddingOff || c.Mode == classify.ModeLLM || len(catalog.Enabled()) == 0 {
-		return lesson{}
+		return basis{}
 	}
-	return lesson{files, catalog, model, c.Embedding, c.Providers}
+	return basis{files, catalog, model, c.Embedding, c.Providers}
 }
 
-func (l lesson) equal(other lesson) bool {
-	return l.catalog == other.catalog && l.local == other.local && l.serves(other)
+func (b basis) equal(other basis) bool {
+	return b.catalog == other.catalog && b.local == other.local && b.serves(other)
 }
 
-// serves reports whether a tier of this lesson may answer in the place of one of
+// serves reports whether a tier of this basis may answer in the place of one of
 // another: at most it lacks examples that were learnt from use.
-func (l lesson) serves(other lesson) bool {
-	return l.files == other.files && l.ref == other.ref && maps.Equal(l.providers, other.providers)
+func (b basis) serves(other basis) bool {
+	return b.files == other.files && b.ref == other.ref && maps.Equal(b.providers, other.providers)
 }
 
 // Tier is an embedding tier with its trained model.
 type Tier struct {
 	*classify.Embedding
-	lesson lesson
+	basis  basis
 	model  *local.Embedded
 	bounds classify.Bounds
 }
@@ -76,8 +76,8 @@ func (t *Tier) Predict(ctx context.Context, in classify.Input) local.Prediction 
 // where it is always asked.
 func (t *Tier) Accept() float64 { return t.bounds.Accept }
 
-// teacher makes embedding tiers.
-type teacher struct {
+// tierMaker makes embedding tiers.
+type tierMaker struct {
 	dir      string // of the cache
 	observer Observer
 	breakers *model.Breakers
@@ -87,18 +87,18 @@ type teacher struct {
 	bounds  classify.Bounds
 }
 
-// teach gets the vectors of the catalogue's texts and learns from them. It may
+// make gets the vectors of the catalogue's texts and learns from them. It may
 // take seconds. Errors wrap those of package provider, or are
 // [local.ErrNoVectors].
-func (t *teacher) teach(ctx context.Context, l lesson) (*Tier, error) {
-	if l.ref == config.EmbeddingBuiltIn {
-		return t.teachBuiltIn(ctx, l)
+func (t *tierMaker) make(ctx context.Context, b basis) (*Tier, error) {
+	if b.ref == config.EmbeddingBuiltIn {
+		return t.makeBuiltIn(ctx, b)
 	}
-	registry, err := provider.New(l.providers, provider.Options{})
+	registry, err := provider.New(b.providers, provider.Options{})
 	if err != nil {
 		return nil, err
 	}
-	embedder, err := registry.Embedder(l.ref)
+	embedder, err := registry.Embedder(b.ref)
 	if err != nil {
 		return nil, err
 	}
@@ -106,27 +106,27 @@ func (t *teacher) teach(ctx context.Context, l lesson) (*Tier, error) {
 		Embedder: embedder, Ref: embedder.Ref, BaseURL: embedder.BaseURL, Dir: t.dir,
 		Observer: t.observer, Log: t.observer.Log, Progress: t.progress,
 	}
-	found, err := source.Of(ctx, local.TextsOf(l.catalog))
+	found, err := source.Of(ctx, local.TextsOf(b.catalog))
 	if err != nil {
 		return nil, err
 	}
-	trained, err := local.TrainEmbedded(l.local, found)
+	trained, err := local.TrainEmbedded(b.local, found)
 	if err != nil {
 		return nil, err
 	}
 	opts := model.Options{Observer: t.observer, Breakers: t.breakers}
-	return &Tier{Embedding: classify.NewEmbedding(embedder.Ref, embedder, trained, opts), lesson: l, model: trained}, nil
+	return &Tier{Embedding: classify.NewEmbedding(embedder.Ref, embedder, trained, opts), basis: b, model: trained}, nil
 }
 
-// teachBuiltIn is teach for the encoder in the binary. Texts that are not English
+// makeBuiltIn is make for the encoder in the binary. Texts that are not English
 // have no vector.
-func (t *teacher) teachBuiltIn(ctx context.Context, l lesson) (*Tier, error) {
+func (t *tierMaker) makeBuiltIn(ctx context.Context, b basis) (*Tier, error) {
 	embedder, err := t.builtIn()
 	if err != nil {
 		return nil, err
 	}
-	fit := local.FewTextsOf(l.catalog, encoder.MaxTexts, embedder.Fits)
-	found := vectors.BundledAmong(local.TextsOf(l.catalog), fit)
+	fit := local.FewTextsOf(b.catalog, encoder.MaxTexts, embedder.Fits)
+	found := vectors.BundledAmong(local.TextsOf(b.catalog), fit)
 	missing := slices.DeleteFunc(fit, func(text string) bool { return found[text] != nil })
 	if len(missing) > 0 {
 		source := vectors.Source{
@@ -138,12 +138,12 @@ func (t *teacher) teachBuiltIn(ctx context.Context, l lesson) (*Tier, error) {
 		}
 		maps.Copy(found, made)
 	}
-	trained, err := local.TrainEmbedded(l.local, found)
+	trained, err := local.TrainEmbedded(b.local, found)
 	if err != nil {
 		return nil, err
 	}
 	return &Tier{
-		Embedding: classify.NewBuiltIn(encoder.Ref, embedder, trained, embedder.Fits), lesson: l, model: trained, bounds: t.bounds,
+		Embedding: classify.NewBuiltIn(encoder.Ref, embedder, trained, embedder.Fits), basis: b, model: trained, bounds: t.bounds,
 	}, nil
 }
 
@@ -165,11 +165,11 @@ var sharedEncoder = sync.OnceValues(func() (*encoder.Embedder, error) { return e
 // when no tier is configured, or when it is not built yet; then it is requested. One
 // that lacks examples learnt from use serves until the next is built. mu is held.
 func (l *live) embedding() *Tier {
-	want := lessonOf(l.cfg.Classifier, l.files, l.catalog, l.local)
-	if l.tier != nil && !l.tier.lesson.serves(want) {
+	want := basisOf(l.cfg.Classifier, l.files, l.catalog, l.local)
+	if l.tier != nil && !l.tier.basis.serves(want) {
 		l.tier = nil
 	}
-	if !l.lesson.equal(want) && (l.tier == nil || !l.tier.lesson.equal(want)) {
+	if !l.basis.equal(want) && (l.tier == nil || !l.tier.basis.equal(want)) {
 		// Only the latest request counts.
 		select {
 		case <-l.wanted:
@@ -177,18 +177,18 @@ func (l *live) embedding() *Tier {
 		}
 		l.wanted <- want
 	}
-	l.lesson = want
+	l.basis = want
 	l.metrics.embedding(l.tier != nil)
 	return l.tier
 }
 
-// learn builds the requested embedding tiers until ctx ends. A newer request
+// makeTiers builds the requested embedding tiers until ctx ends. A newer request
 // cancels the one in progress, unless that may serve: examples that are learnt all
 // the time must not keep a tier from ever being built, nor a processor busy.
-func (l *live) learn(ctx context.Context) {
+func (l *live) makeTiers(ctx context.Context) {
 	stop := context.CancelFunc(func() {})
 	var (
-		current lesson
+		current basis
 		ended   chan struct{} // nil when there is nothing to wait for
 		running sync.WaitGroup
 	)
@@ -196,7 +196,7 @@ func (l *live) learn(ctx context.Context) {
 	defer running.Wait()
 	defer func() { stop() }()
 	for {
-		var want lesson
+		var want basis
 		select {
 		case <-ctx.Done():
 			return
@@ -222,22 +222,22 @@ func (l *live) learn(ctx context.Context) {
 		running.Go(func() {
 			defer close(done)
 			began := time.Now()
-			l.keepLearning(own, want)
+			l.makeTier(own, want)
 			rest(own, time.Since(began))
 		})
 	}
 }
 
-// keepLearning builds one tier, with retries, and swaps it in. Until then the
+// makeTier builds one tier, with retries, and swaps it in. Until then the
 // local classifier answers.
-func (l *live) keepLearning(ctx context.Context, want lesson) {
-	t := teacher{
-		dir: CacheDir(l.config()), observer: Observer{l.metrics, l.log}, breakers: l.breakers,
+func (l *live) makeTier(ctx context.Context, want basis) {
+	t := tierMaker{
+		dir: cacheDir(l.config()), observer: Observer{l.metrics, l.log}, breakers: l.breakers,
 		builtIn: sharedEncoder, bounds: encoderBounds(),
 	}
-	for pause := learnPause; ; pause = min(2*pause, maxLearnPause) {
+	for pause := tierPause; ; pause = min(2*pause, maxTierPause) {
 		began := time.Now()
-		made, err := t.teach(ctx, want)
+		made, err := t.make(ctx, want)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -253,7 +253,7 @@ func (l *live) keepLearning(ctx context.Context, want lesson) {
 		}
 		wait := pause
 		if status, ok := errors.AsType[*provider.StatusError](err); ok {
-			wait = max(wait, min(status.RetryAfter, maxLearnPause))
+			wait = max(wait, min(status.RetryAfter, maxTierPause))
 		}
 		l.log.Warn("embedding model failed, the local classifier answers meanwhile", "model", want.ref, "retry_ms", wait.Milliseconds(), "error", err)
 		select {
@@ -268,32 +268,32 @@ func (l *live) keepLearning(ctx context.Context, want lesson) {
 func (l *live) useTier(made *Tier, took time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !made.lesson.serves(l.lesson) {
+	if !made.basis.serves(l.basis) {
 		return
 	}
 	l.tier = made
 	l.refresh()
-	l.log.Info("embedding model in use", "model", made.lesson.ref, "took_ms", took.Milliseconds())
+	l.log.Info("embedding model in use", "model", made.basis.ref, "took_ms", took.Milliseconds())
 }
 
-// Teach makes the embedding tier of a configuration for a command, nil when no
+// MakeTier makes the embedding tier of a configuration for a command, nil when no
 // tier is configured or no text of the intents has a vector. progress gets the
 // number of texts that have vectors. The built-in encoder may use all processors,
 // and is waited for: what a command prints must not depend on how busy the machine
 // is.
-func Teach(ctx context.Context, cfg *config.Config, catalog *intents.Catalog, model *local.Model, o Observer, progress func(done, of int)) (*Tier, error) {
-	want := lessonOf(cfg.Classifier, catalog.Root(), catalog.Root(), model)
+func MakeTier(ctx context.Context, cfg *config.Config, catalog *intents.Catalog, model *local.Model, o Observer, progress func(done, of int)) (*Tier, error) {
+	want := basisOf(cfg.Classifier, catalog.Root(), catalog.Root(), model)
 	if want.ref == "" {
 		return nil, nil
 	}
-	t := teacher{
-		dir: CacheDir(cfg), observer: o, progress: progress,
+	t := tierMaker{
+		dir: cacheDir(cfg), observer: o, progress: progress,
 		builtIn: func() (*encoder.Embedder, error) {
 			return encoder.NewEmbedder(runtime.GOMAXPROCS(0), encoder.RecordedTexts)
 		},
 		bounds: classify.Bounds{Accept: encoder.Accept, Share: 1},
 	}
-	tier, err := t.teach(ctx, want)
+	tier, err := t.make(ctx, want)
 	if errors.Is(err, local.ErrNoVectors) {
 		return nil, nil
 	}

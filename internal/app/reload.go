@@ -45,8 +45,8 @@ type live struct {
 	directory *intents.Directory
 	// tier is the current embedding tier; wanted holds the next one to learn.
 	tier    *Tier
-	lesson  lesson // the latest input for the tier
-	wanted  chan lesson
+	basis   basis // the latest input for the tier
+	wanted  chan basis
 	hinter  *hint.Hinter
 	gate    *gate            // nil for none
 	hub     *knowhub.Service // nil for none
@@ -61,7 +61,7 @@ type live struct {
 
 func newLive(cfg *config.Config, metrics *Metrics, log *slog.Logger, level *slog.LevelVar) *live {
 	l := &live{
-		metrics: metrics, log: log, level: level, prepared: prepared{cfg: cfg}, wanted: make(chan lesson, 1),
+		metrics: metrics, log: log, level: level, prepared: prepared{cfg: cfg}, wanted: make(chan basis, 1),
 		breakers: model.NewBreakers(Observer{metrics, log}), writers: model.NewBreakers(logged{log}),
 	}
 	l.current.Store(cfg)
@@ -107,8 +107,8 @@ func (l *live) train() {
 	l.trained, l.local = trained, trained
 }
 
-// CacheDir holds data that can be recomputed at any time.
-func CacheDir(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "cache") }
+// cacheDir holds data that can be recomputed at any time.
+func cacheDir(cfg *config.Config) string { return filepath.Join(cfg.DataDir, "cache") }
 
 // LoadCatalog reads a directory of intent files; "" means the built-in ones,
 // which have no directory.
@@ -203,7 +203,7 @@ func (l *live) describe() string {
 	if c.Writer != "" {
 		out += ", writer " + c.Writer
 	}
-	if lessonOf(c, l.files, l.catalog, l.local).ref != "" {
+	if basisOf(c, l.files, l.catalog, l.local).ref != "" {
 		out += ", embedding " + c.Embedding
 	}
 	return out
@@ -242,7 +242,7 @@ func (l *live) watch(ctx context.Context) {
 	l.mu.Lock()
 	cfg, directory := l.cfg, l.directory
 	l.mu.Unlock()
-	watching.Go(func() { l.learn(ctx) })
+	watching.Go(func() { l.makeTiers(ctx) })
 
 	follow := func(d *intents.Directory) (stop func()) {
 		if d == nil {

@@ -40,9 +40,9 @@ type KV struct {
 	js     jetstream.JetStream
 	config jetstream.KeyValueConfig
 
-	// turns are taken by those of this process who change a key, so that they do
+	// locks are taken by those of this process who change a key, so that they do
 	// not make each other fail. Keys share them by their hash.
-	turns [64]chan struct{}
+	locks [64]chan struct{}
 
 	lock  chan struct{} // guards what follows
 	kv    jetstream.KeyValue
@@ -53,8 +53,8 @@ type KV struct {
 // NewKV does not touch the bucket, see [KV.Open].
 func NewKV(js jetstream.JetStream, config jetstream.KeyValueConfig) *KV {
 	b := &KV{js: js, config: config, lock: make(chan struct{}, 1)}
-	for i := range b.turns {
-		b.turns[i] = make(chan struct{}, 1)
+	for i := range b.locks {
+		b.locks[i] = make(chan struct{}, 1)
 	}
 	return b
 }
@@ -224,7 +224,7 @@ func (b *KV) Put(ctx context.Context, key string, v any, revision uint64) (now u
 // several times. The result is the value that is there afterwards, as change left
 // it.
 func Change[T any](ctx context.Context, b *KV, key string, change func(known *Value[T]) (write bool, err error)) (Value[T], error) {
-	end, err := acquire(ctx, b.turns[hash(key)%uint32(len(b.turns))])
+	end, err := acquire(ctx, b.locks[hash(key)%uint32(len(b.locks))])
 	if err != nil {
 		return Value[T]{}, err
 	}
