@@ -40,6 +40,9 @@ const (
 	stallTime = 3 * time.Second
 	// stallCheck is the interval between two looks.
 	stallCheck = 500 * time.Millisecond
+	// returnCheck is the interval at which a stop looks whether the client has given
+	// back the last messages, which takes it microseconds.
+	returnCheck = time.Millisecond
 	// moreTime is how long a stop waits, beyond the time of the attempt under
 	// way, for a stream that acknowledges nothing.
 	moreTime = 2 * time.Second
@@ -66,10 +69,11 @@ type Publisher struct {
 	single bool
 	most   int // maxPending, but in tests
 	times  times
-	// sent counts the messages given to the client, returned those that it gave
-	// back without an acknowledgement, batched those acknowledged in batches.
-	sent, returned, batched atomic.Int64
-	stalled                 atomic.Pointer[error]
+	// sent counts the messages given to the client, acked those acknowledged of them,
+	// returned those that it gave back without; batched are those acknowledged in
+	// batches.
+	sent, acked, returned, batched atomic.Int64
+	stalled                        atomic.Pointer[error]
 
 	// mu guards what follows. The client holds its own lock while it reports a late
 	// acknowledgement, and gather takes mu then: who holds mu must not call js.
@@ -108,9 +112,10 @@ func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, t
 		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, m *nats.Msg, err error) {
 			log.Debug("event not acknowledged", "subject", m.Subject, "error", err)
 			metrics.publishRetries.Inc()
-			p.returned.Add(1)
 			p.gather(err, m)
+			p.returned.Add(1) // last: until then it is unanswered
 		}),
+		jetstream.WithPublishAsyncAckHandler(func(jetstream.JetStream, *nats.Msg, *jetstream.PubAck) { p.acked.Add(1) }),
 	)
 	if err != nil {
 		return nil, err
@@ -148,11 +153,8 @@ func (p *Publisher) watch() {
 			return
 		case now := <-tick.C:
 			p.reportDropped()
-			pending := int64(p.js.PublishAsyncPending())
-			p.mu.Lock()
-			waiting, last := pending+int64(len(p.outbox)+p.sending), p.last
-			p.mu.Unlock()
-			if n := p.batched.Load() + p.sent.Load() - p.returned.Load() - pending; n != acknowledged || waiting == 0 {
+			waiting, last := p.waits()
+			if n := p.acked.Load() + p.batched.Load(); n != acknowledged || waiting == 0 {
 				acknowledged, progress = n, now
 			}
 			if now.Sub(progress) < p.times.stall {
@@ -166,6 +168,21 @@ func (p *Publisher) watch() {
 			p.stalled.Store(&err)
 		}
 	}
+}
+
+// unanswered is how many messages the client has, also those that it is about to give
+// back: it forgets them earlier.
+func (p *Publisher) unanswered() int {
+	// An answer may come before the message is counted.
+	return int(max(0, p.sent.Load()-p.acked.Load()-p.returned.Load()))
+}
+
+// waits returns how many messages are not acknowledged, and the latest failure.
+func (p *Publisher) waits() (n int, last error) {
+	n = p.unanswered()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return n + len(p.outbox) + p.sending, p.last
 }
 
 // reportDropped logs the messages dropped since it last did, which may be thousands.
@@ -270,7 +287,14 @@ func (p *Publisher) run() {
 			case <-p.quit:
 			}
 			if group = p.take(); group == nil {
-				return
+				if p.unanswered() == 0 {
+					return
+				}
+				select {
+				case <-time.After(returnCheck):
+				case <-p.giveUp.Done():
+				}
+				continue
 			}
 		}
 		p.sendGroup(group)
@@ -382,10 +406,7 @@ func (p *Publisher) Stop(ctx context.Context) (lost int) {
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		pending := p.js.PublishAsyncPending()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		lost = len(p.outbox) + p.sending + pending
+		lost, _ = p.waits()
 		p.metrics.lost.Add(float64(lost))
 	}
 	return lost

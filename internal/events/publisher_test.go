@@ -303,6 +303,31 @@ func TestPublisherStopsWhileAMessageIsLate(t *testing.T) {
 	}
 }
 
+// After a lost connection the client forgets its messages first, and gives them back
+// one after another then.
+func TestPublisherStopsWhileAMessageComesBack(t *testing.T) {
+	t.Parallel()
+	b := openTest(t)
+	stream := provisionTest(t, b)
+	p, err := NewPublisher(b.NC, newMetrics(), quiet)
+	require.NoError(t, err)
+	p.sent.Add(1)
+	require.Zero(t, p.js.PublishAsyncPending())
+	lost := make(chan int, 1)
+	go func() { lost <- p.Stop(t.Context()) }()
+	<-p.quit
+	select {
+	case <-lost:
+		t.Fatal("Stop does not wait for the message")
+	case <-time.After(20 * time.Millisecond):
+	}
+	p.gather(nats.ErrDisconnected, turn(0))
+	p.returned.Add(1)
+	require.Zero(t, <-lost)
+	bodies, _ := stored(t, stream)
+	require.Equal(t, upTo(1), bodies)
+}
+
 // BenchmarkPublisher publishes turns as fast as the stream takes them, which
 // syncs each acknowledgement to the disk.
 func BenchmarkPublisher(b *testing.B) {
