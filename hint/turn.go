@@ -2,7 +2,6 @@ package hint
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
@@ -12,7 +11,6 @@ import (
 	"intenthint/intents"
 	"intenthint/model"
 	"intenthint/payload"
-	"intenthint/redact"
 	"intenthint/subjects"
 )
 
@@ -51,7 +49,7 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 		// The broadcast stays as it is: it is not stored, and a retry is given the
 		// same hint by every process.
 		begun.Conversation = t.set.recorded(t.latest, t.event.Messages)
-		m.Data = h.encode(t, redacted(begun), ts, id)
+		m.Data = h.encode(t, redacted(begun, t.in.Conversation, t.in.Earlier), ts, id)
 	}
 	m.Header.Set(subjects.HeaderMsgID, id)
 	if t.req.Traceparent != "" {
@@ -90,23 +88,6 @@ func (h *Hinter) encode(t turn, begun payload.TurnBegun, ts int64, id string) []
 		limit = int(h.MaxPayload) - headerRoom
 	}
 	return payload.EncodeTurnBegun(id, ts, t.req.Context, begun, limit)
-}
-
-// redacted returns a turn without personal data and secrets. Its conversation is
-// redacted already.
-func redacted(turn payload.TurnBegun) payload.TurnBegun {
-	turn.Prompt, turn.Message, turn.Hint = redact.Text(turn.Prompt), redact.Text(turn.Message), redact.Text(turn.Hint)
-	if turn.Result != nil {
-		c := *turn.Result // the run's answer stays as it is
-		c.Reason, c.Goal, c.Suggestion = redact.Text(c.Reason), redact.Text(c.Goal), redact.Text(c.Suggestion)
-		turn.Result = &c
-	}
-	turn.Skills = slices.Clone(turn.Skills)
-	for i := range turn.Skills {
-		s := &turn.Skills[i]
-		s.Name, s.Path = redact.Text(s.Name), redact.Text(s.Path)
-	}
-	return turn
 }
 
 // headerRoom is kept of the server's max_payload for headers, in bytes.
