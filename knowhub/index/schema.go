@@ -57,6 +57,10 @@ var migrations = []string{
 		begun    INTEGER NOT NULL -- how often it was begun again
 	);
 	INSERT INTO place VALUES (1, '', 0, 0);`,
+
+	// Identifiers of more than four parts have a term without what joins these.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1;`,
 }
 
 // version is the user_version of this program's files.

@@ -142,7 +142,7 @@ func identifier(text string, yield func(string, kind)) {
 		if joined != lower || len(parts) == 0 {
 			yield(lower, whole)
 		}
-		if len(parts) > 1 && len(parts) <= 4 {
+		if len(parts) > 1 {
 			yield(joined, whole)
 		}
 	}

@@ -37,6 +37,7 @@ func TestEach(t *testing.T) {
 		{"words", "The pods were deleted", "pod delet"},
 		{"hyphen", "kubectl-apply", "kubectl-apply kubectlapply kubectl appli"},
 		{"camel case", "fooBar", "foobar foo bar"},
+		{"many parts", "getUserProfileById", "getuserprofilebyid get user profil id"},
 		{"acronym", "HTTPServer URLs", "httpserver http server url"},
 		{"underscore", "HTTP_PROXY", "http_proxy httpproxy http proxi"},
 		{"path", "/etc/nginx.conf", "etc/nginx.conf etc nginx.conf nginxconf nginx conf"},
