@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -30,7 +31,7 @@ func redacted(turn payload.TurnBegun, conversation, earlier []payload.Turn) payl
 	for _, t := range earlier {
 		said(t.Text)
 	}
-	turn.Hint = q.redact(turn.Hint)
+	turn.Hint = q.redactHint(turn.Hint)
 	if turn.Result != nil {
 		c := *turn.Result // the run's answer stays as it is
 		c.Reason, c.Goal, c.Suggestion = q.redact(c.Reason), q.redact(c.Goal), q.redact(c.Suggestion)
@@ -85,12 +86,30 @@ func (q *quoted) redact(s string) string {
 	return b.String()
 }
 
+// redactHint redacts a hint. What it says for an intent is not made of the message.
+func (q *quoted) redactHint(hint string) string {
+	lines := strings.SplitAfter(redact.Text(hint), "\n")
+	for i, line := range lines {
+		if name, _, _ := strings.Cut(line, ": "); name == "reason" || name == "goal" || name == "suggestion" {
+			lines[i] = q.redact(line)
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// shortest is how many letters a word has at least that could be a secret. Shorter
+// ones are parts of every sentence.
+const shortest = 3
+
 // hides reports whether a word was said, but is not shown. A word that was cut stands
 // for any that begins so.
 func hides(said, shown, word string, cut bool) bool {
 	word = strings.TrimSpace(spelled(word))
 	if strings.IndexFunc(word, isWide) >= 0 { // no spaces tell where its words end
 		return strings.Contains(said, word) && !strings.Contains(shown, word)
+	}
+	if utf8.RuneCountInString(word) < shortest {
+		return false
 	}
 	end := " "
 	if cut {

@@ -30,6 +30,7 @@ func TestQuotationsOfSecretsAreRedacted(t *testing.T) {
 		{"repeated letters", "open /home/loooogan/x", "", "“loogan” spoke for it", "“[REDACTED]” spoke for it"},
 		{"beside a script without spaces", "打开 /home/李lukas/x", "", "“lukas”、“打开”", "“[REDACTED]”、“打开”"},
 		{"a script without spaces", "打开 /home/李小龙/x", "", "“小龙”、“打开”", "“[REDACTED]”、“打开”"},
+		{"a short word", "write to a@example.com", "", "about a letter", "about a letter"},
 		{"nothing to hide", "open the log", "", "“open” spoke for annika", "“open” spoke for annika"},
 		{"a part of a word", "open /home/bart/x", "", "the art of it", "the art of it"},
 	} {
@@ -37,10 +38,10 @@ func TestQuotationsOfSecretsAreRedacted(t *testing.T) {
 			t.Parallel()
 			before := []payload.Turn{{Role: payload.RoleUser, Text: row.before}}
 			got := redacted(payload.TurnBegun{
-				Prompt: row.prompt, Hint: row.text, Result: &payload.Classification{Reason: row.text, Goal: row.text, Suggestion: row.text},
+				Prompt: row.prompt, Hint: "reason: " + row.text + "\n\nTell annika of the log.", Result: &payload.Classification{Reason: row.text, Goal: row.text, Suggestion: row.text},
 			}, nil, before)
 			require.Equal(t, payload.Classification{Reason: row.want, Goal: row.want, Suggestion: row.want}, *got.Result)
-			require.Equal(t, row.want, got.Hint)
+			require.Equal(t, "reason: "+row.want+"\n\nTell annika of the log.", got.Hint)
 		})
 	}
 }
