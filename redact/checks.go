@@ -52,6 +52,35 @@ func checkUser(m match) (start, end int) {
 	return m.at[2], m.at[3]
 }
 
+// discordDigits are where the id and the signature of a bot have digits.
+var discordDigits = regexp.MustCompile(`^[\w-]*\d[\w-]*\.[\w-]+\.[\w-]*\d`)
+
+// checkDiscord leaves methods of long names.
+func checkDiscord(m match) (start, end int) {
+	if start, end = m.last(); !discordDigits.Match(m.line[start:end]) {
+		return 0, 0
+	}
+	return start, end
+}
+
+// checkCookie wants an opaque value.
+func checkCookie(m match) (start, end int) {
+	if start, end = m.last(); isReference(m.line[start:end]) {
+		return 0, 0
+	}
+	return checkBearer(m)
+}
+
+var ports = regexp.MustCompile(`^[\d.]+:\d`)
+
+// checkMySQL leaves ports, as in "docker run --name mysql -p3306:3306".
+func checkMySQL(m match) (start, end int) {
+	if start, end = m.last(); isReference(m.line[start:end]) || ports.Match(m.line[start:end]) {
+		return 0, 0
+	}
+	return start, end
+}
+
 // checkBearer wants an opaque token.
 func checkBearer(m match) (start, end int) {
 	if start, end = m.last(); !opaque.Match(m.line[start:end]) {
@@ -189,9 +218,13 @@ var isCard = pattern(`^(?:
 	9792\d{12}|
 	(?:5[0678]|6\d)\d{11,17})$`)
 
-// checkCard wants the beginning and length of an issuer and a valid check digit.
+// checkCard wants the beginning and length of an issuer and a valid check digit. It
+// leaves a part of a longer path.
 func checkCard(m match) (start, end int) {
 	start, end = m.last()
+	if bytes.IndexByte(m.line[start:end], '/') >= 0 && (m.line[start-1] == '/' || m.line[end] == '/') {
+		return 0, 0
+	}
 	size := shorter(m.line[start:end], func(text []byte) bool {
 		number := onlyDigits(text)
 		return isCard.Match(number) && luhn(number)
@@ -228,6 +261,7 @@ var (
 	units     = regexp.MustCompile(`^ (?:byte|ns|us|ms|row|token|item)`)
 	zeroShape = regexp.MustCompile(`^\d{2,5}(?:\D\d{2,}){0,2}\D\d{3,}$`)
 	dateShape = regexp.MustCompile(`^\d\d\D\d\d\D`)
+	fourShape = regexp.MustCompile(`^\d{3,4}[ -]\d{3}[ -]\d\d[ -]\d\d$`) // 044 668 18 00, 0212 123 45 67
 	longShape = regexp.MustCompile(`^\d{4}\D(?:\d{8}|\d{4}\D\d{4})$`)
 )
 
@@ -236,14 +270,43 @@ func checkPhone(m match) (start, end int) {
 	start, end = m.last()
 	switch {
 	case m.line[start] == '+' && len(bytes.Trim(m.line[start+3:end], "0")) == 0,
-		m.group("pairs") != nil && (m.line[start-1] == ' ' && isDigit(m.line[start-2]) || m.line[end] == ' ' && isDigit(m.line[end+1])), // a row of bytes
+		(m.group("pairs") != nil || fourShape.Match(m.line[start:end])) && (m.line[start-1] == ' ' && isDigit(m.line[start-2]) || m.line[end] == ' ' && isDigit(m.line[end+1])), // a row of bytes
 		m.group("mobile") != nil && units.Match(m.line[end:]):
 		return 0, 0
 	case m.group("zero") != nil:
 		end = start + shorter(m.line[start:end], func(text []byte) bool {
 			n := len(onlyDigits(text))
-			return 9 <= n && n <= 11 && zeroShape.Match(text) && !dateShape.Match(text) || n == 12 && longShape.Match(text)
+			return 9 <= n && n <= 11 && zeroShape.Match(text) && !dateShape.Match(text) || fourShape.Match(text) || n == 12 && longShape.Match(text)
 		})
+	}
+	return start, end
+}
+
+var (
+	// onePiece is a number with 9 to 13 digits that is no time: not 1700000000, not
+	// 202401151030.
+	onePiece = regexp.MustCompile(`^(?:[02-9]\d{8,12}|1[2-9]\d{9})$`)
+	// grouped has separators other than dots, and a group of three digits or more.
+	grouped   = regexp.MustCompile(`^\+?\(?(?:\d{1,5}\)?(?:[ /-]{1,3}\(?\d\d\)?)*[ /-]{1,3}\d{3,8}|\d{3,5})(?:[ /-]{1,3}\d{2,8})*$`)
+	dates     = regexp.MustCompile(`^(?:(?:19|20)\d\d(?:[-/ ]|[01]\d[0-3]\d)|\d\d?[-/]\d\d?[-/])`)
+	countUnit = regexp.MustCompile(`^ (?:px|[kKMGT]i?B|%|user|visit|download|people|unit|row|item|token|byte)`)
+)
+
+// checkNamed wants the form of a phone number where no colon follows the word, as
+// in "mobile 9876543210", or the number is in groups.
+func checkNamed(m match) (start, end int) {
+	start, end = m.last()
+	text, rest := m.line[start:end], m.line[end:]
+	n := len(onlyDigits(text))
+	switch {
+	case m.group("numbered") != nil, m.group("colon") != nil && n == len(text):
+		return start, end
+	case dates.Match(text), rest[0] == ' ' && isDigit(rest[1]), countUnit.Match(rest):
+		return 0, 0
+	case m.group("colon") != nil && grouped.Match(text):
+		return start, end
+	case isAlnum(m.line[m.at[0]-1]), n > 13, n < 9 && (n < 8 || text[0] != '0'), !onePiece.Match(text) && !grouped.Match(text):
+		return 0, 0
 	}
 	return start, end
 }

@@ -17,7 +17,8 @@ import (
 var secrets = []string{
 	"alice.smith@example.com", "用户@例子.公司", "+886 912 345 678", "090-1234-5678", "(415) 555-2671",
 	"4111 1111 1111 1111", "378282246310005", "ghp_0123456789abcdef0123456789abcdefabcd",
-	"sk-ant-api03-AbCdEf_123-4567890123456789-AA", "AKIAIOSFODNN7EXAMPLE",
+	"sk-ant-api03-AbCdEf_123-4567890123456789-AA", "AKIAIOSFODNN7EXAMPLE", "AKIAABCDEFGHIJKLMNOP",
+	"MTk4NjIyNDgzNDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs", "4111/1111/1111/1111",
 	"SUACSSL3UAHUDXKFSNVUZRF5UHPMWZ6BFDTJ7M6USDXIEDNPPQYYYCU3VY",
 	"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
 }
@@ -27,6 +28,7 @@ var pieces = []string{
 	"-----BEGIN PRIVATE KEY-----\n", "-----END PRIVATE KEY-----", "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC",
 	"[EMAIL]", "[API_KEY]", "[PHONE]", "[", "]", "@", "a@b.com", "0912-345-678", "+1", "415 555 2671", "-", " ", ".",
 	"\\n", "\"", "'", "密码是", "谢谢", "１２３", "＠", "\u200b", "\xff", "eyJ", "sk-", "4111111111111111", "01 23 45 67 89",
+	"tel ", "mobile: ", ",", "cookie: a=", "mysql -p", "AKIAABCDEFGHIJKLMNOP", "044 668 18 00", "_", "/",
 	"-u ", "key", "secret key is ", "%40", "%2F", "(", ")", "\n", "_", "x", "1", "@b.co", "/Users/", "123456789:",
 }
 

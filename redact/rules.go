@@ -121,15 +121,19 @@ func index(words ...string) func(t []byte, from int) int {
 			return -1
 		}
 	}
-	var begins [256]bool
+	// The first two bytes rule out most places.
+	var begins, follows [256]bool
 	var byFirst [256][]string
 	for _, s := range words {
 		begins[s[0]] = true
 		byFirst[s[0]] = append(byFirst[s[0]], s)
+		for b := range follows {
+			follows[b] = follows[b] || len(s) == 1 || s[1] == byte(b)
+		}
 	}
 	return func(t []byte, from int) int {
 		for i := from; i < len(t); i++ {
-			if !begins[t[i]] {
+			if !begins[t[i]] || !follows[t[min(i+1, len(t)-1)]] {
 				continue
 			}
 			for _, s := range byFirst[t[i]] {
@@ -155,21 +159,36 @@ func isEscape(t []byte) bool {
 
 // atNumber gives the places of numbers as long as the shortest phone number: their
 // first digit, or the signs in front of it. They do not continue a word, a
-// fraction, a price or a chain of numbers.
-func atNumber(t, _ []byte, from int) int {
-	for i := max(from, 1); i < len(t); i++ {
-		if !isDigit(t[i]) || isDigit(t[i-1]) || !isLong(t[i:]) || inRow(t, i) {
-			continue
+// fraction, a price or a chain of numbers. They may also stand where canFollow says
+// so, which is given the line up to the number and from there on.
+func atNumber(canFollow func(before, number []byte) bool) finder {
+	return func(t, _ []byte, from int) int {
+		for i := max(from, 1); i < len(t); i++ {
+			if !isDigit(t[i]) || isDigit(t[i-1]) || !isLong(t[i:]) || inRow(t, i) {
+				continue
+			}
+			start := i
+			for start > max(from, 1) && (t[start-1] == '(' || t[start-1] == '+') {
+				start--
+			}
+			if isFree(t[:start]) || t[start-1] == '-' && isCardLong(t[i:]) || canFollow(t[:start], t[start:]) {
+				return start
+			}
 		}
-		start := i
-		for start > max(from, 1) && (t[start-1] == '(' || t[start-1] == '+') {
-			start--
-		}
-		if isFree(t[:start]) || t[start-1] == '-' && isCardLong(t[i:]) {
-			return start
-		}
+		return -1
 	}
-	return -1
+}
+
+// phoneCanFollow adds +49 30 901820 behind 17 and a comma, as in a table.
+func phoneCanFollow(before, number []byte) bool {
+	return before[len(before)-1] == ',' && number[0] == '+'
+}
+
+// cardCanFollow adds a card behind a dollar sign, as no price has that many digits,
+// and behind a comma and any number but 0, as in a table.
+func cardCanFollow(before, _ []byte) bool {
+	n := len(before)
+	return before[n-1] == '$' || before[n-1] == ',' && (before[n-2] != '0' || isDigit(before[n-3]))
 }
 
 // isCardLong reports whether t begins with the digits of a card in one piece.
@@ -202,7 +221,7 @@ func isLong(t []byte) bool {
 		if n == 7 {
 			return true
 		}
-		if !isDigit(b) && (b != ' ' && b < '(' || b > '/' || b == '*' || b == ',') {
+		if !isDigit(b) && b != '_' && (b != ' ' && b < '(' || b > '/' || b == '*' || b == ',') {
 			return false
 		}
 	}
@@ -216,8 +235,10 @@ func isFree(t []byte) bool {
 		before = t[len(t)-2]
 	}
 	switch last {
-	case '.', ',', '+':
+	case '.', '+':
 		return !isWord(before)
+	case ',':
+		return !isDigit(before)
 	case '-':
 		return !isAlnum(before)
 	case ':', '/':
@@ -245,6 +266,8 @@ func longest(s string) *regexp.Regexp {
 var rules = []rule{
 	{"key of a known issuer", apiKey, atStart(beginnings(issuers)...), pattern(alternatives(issuers)), nil},
 	{"key with a short beginning", apiKey, atStart(beginnings(shortIssuers)...), pattern(alternatives(shortIssuers)), checkOpaque},
+	{"AWS", apiKey, atStart("AKIA"), pattern(`^(AKIA[A-Z0-9]{16})[^A-Za-z0-9]`), nil},
+	{"Discord", apiKey, atStart("M", "N", "O"), pattern(`^([MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,})`), checkDiscord},
 	{"sk- key", apiKey, atStart("sk-"), pattern(`^(sk-[\w-]+)`), checkOtherKey},
 	{"JWT", apiKey, atWord("eyj"), pattern(`^(eyJ[\w-]{7,}\.[\w.-]{3,}[\w-])`), nil},
 	{"Telegram bot", apiKey, at(":"), pattern(`^:[\w-]{30,46}([^\w-])`), checkTelegram},
@@ -253,6 +276,9 @@ var rules = []rule{
 	{"Authorization", apiKey, at("authorization"), pattern(`^(?i)authorization.{0,16}?(?:bearer|basic)(?: {1,3}|\t|: ?)([\w.~+/=|-]{3,}[\w~+/=|-])`), nil},
 	{"Bearer", apiKey, atWord("bearer"), pattern(`^(?i)bearer(?:[ \t]{1,3}|:[ \t]{0,2})([\w.~+/=|-]{7,}[\w~+/=|-])`), checkBearer},
 	{"Basic", apiKey, atWord("basic"), pattern(`^(?i)basic(?:[ \t]{1,3}|:[ \t]{0,2})([\w.~+/=|-]{7,}[\w~+/=|-])`), checkBasic},
+	{"Set-Cookie", apiKey, at("set-cookie"), pattern(`^(?i:set-cookie)` + afterCookie + cookieName + `(` + cookieValue + `)`), checkCookie},
+	{"Cookie", apiKey, at("cookie"), pattern(`^(?i:cookie)` + afterCookie + `(?:` + cookieName + `[^\s;"']{0,15}; ?)*` + cookieName + `(` + cookieValue + `(?:; ?` + cookieName + `[^\s;"']*)*)`), checkCookie},
+	{"mysql -p", apiKey, atStart("mysql", "mariadb"), pattern(`^(?:mysql|mariadb)[a-z-]{0,16}(?: {1,3}-[^\s-]\S{0,63}(?: [^\s-]\S{0,63})?| {1,3}--\S{1,64}){0,8} {1,3}-p(?:"([^"]{1,64})"|'([^']{1,64})'|([^\s"'|;&<>]+))`), checkMySQL},
 	{"curl -u", apiKey, atStart("-u", "--user"), pattern(`^(?:-u|--user)(?: ["']?|["'])((?P<name>[^\s"':]+):(?P<password>[^\s"']+))`), checkUser},
 
 	{"name = value", apiKey, atName, pattern(`^` + secretName + afterName + `(?P<sep>[?!]?:[:=>]?=?|=[=>]?=?|!==?|[是为為は]:?)` + value), checkAssignment},
@@ -269,11 +295,16 @@ var rules = []rule{
 	{"home", userName, behind(root, "home"), pattern(`^home` + separator + `(` + user + `)`), checkUserName},
 	{"home on macOS", userName, behind(anyRoot, "Users"), pattern(`^Users` + separator + `(` + user + `)`), checkUserName},
 
-	{"card", card, atNumber, longest(`^\(?(?:(` + cards + `)` + afterNumber + `|([2-9]\d{12,18})-)`), checkCard},
-	{"phone", phone, atNumber, longest(`^(?:(` + international + `|` + areaCoded + `)|\(?(?:(?P<zero>` + zeroArea + `)|(?P<pairs>` + pairs + `)|(?P<mobile>` + mobiles + `)|(` + national + `)))` + afterNumber), checkPhone},
+	{"card", card, atNumber(cardCanFollow), longest(`^\(?(?:(` + cards + `)(?:` + afterNumber + `|\.00[^\w.])|([2-9]\d{12,18})-)`), checkCard},
+	{"phone", phone, atNumber(phoneCanFollow), longest(`^(?:(` + international + `|` + areaCoded + `)|\(?(?:(?P<zero>` + zeroArea + `)|(?P<pairs>` + pairs + `)|(?P<mobile>` + mobiles + `)|(` + national + `)))` + afterNumber), checkPhone},
 	{
-		"phone with a name", phone, at("tel:", "phone:", "mobile:", "fax:", "whatsapp:", "call:", "sms:", "wa.me/", "电话", "電話", "手机", "手機", "携帯", "番号", "号码", "號碼", "전화", "번호"),
-		pattern(`^(?:[a-zA-Z.]+[:/]|(?:电话|電話|手机|手機|携帯|番号|号码|號碼|전화|번호)[是为為は]{0,2})[ :.]{0,3}(\d{7,18})` + afterNumber), nil,
+		"phone with a name", phone,
+		at("tel", "tälä", "tlf", "phone", "mobil", "movil", "mävil", "portable", "handy", "cell", "celular", "gsm", "fax", "whatsapp", "call", "sms", "wa.me/",
+			"电话", "電話", "手机", "手機", "携帯", "전화", "番号", "号码", "號碼", "번호"),
+		pattern(`^(?:(?P<numbered>(?:番号|号码|號碼|번호)` + isNumber + `)(\d{7,18})|(?:
+			(?P<colon>(?:` + phoneWord + `|(?i:call|sms))(?:\\?["'] ?: ?\\?["']| ?:)[ :.]{0,3}|wa\.me/|(?:电话|電話|手机|手機|携帯|전화)(?:番号|号码|號碼|번호)?` + isNumber + `)|
+			` + phoneWord + `(?:[. ] {0,2}| (?i:is|ist|es|est) ))
+			(\+?\(?\d(?:[ ()./-]{0,3}\d){6,17}))` + afterNumber), checkNamed,
 	},
 }
 
@@ -295,16 +326,16 @@ var issuers = []issuer{
 	{"sk_live_ sk_test_ rk_live_ rk_test_ pk_live_ pk_test_ whsec_", `[A-Za-z0-9]{10,}`}, // Stripe
 	{"api_org_", `[A-Za-z0-9]{20,}`},                                                     // Hugging Face
 	{"pypi-", `[\w-]{40,}`},
-	{"rubygems_ dop_v1_ doo_v1_ dor_v1_", `[A-Za-z0-9]{32,}`},                                   // DigitalOcean
-	{"SG.", `[\w-]{16,}\.[\w.-]*[\w-]`},                                                         // SendGrid
-	{"shpat_ shpss_ shpca_ shppa_", `[A-Za-z0-9]{24,}`},                                         // Shopify
-	{"sq0atp- sq0csp- tskey-", `[\w-]{16,}`},                                                    // Square, Tailscale
-	{"pplx- nvapi-", `[\w-]{32,}`},                                                              // Perplexity, NVIDIA
-	{"tvly- dckr_pat_", `[\w-]{20,}`},                                                           // Tavily, Docker
-	{"lin_api_ vercel_ sntryu_ figd_ glsa_ sntrys_ ATATT3x ATCTT3x CFPAT- PMAK-", `[\w-]{24,}`}, // Linear, Vercel, Sentry, Figma, Grafana, Atlassian, Contentful, Postman
+	{"rubygems_ dop_v1_ doo_v1_ dor_v1_", `[A-Za-z0-9]{32,}`},                                     // DigitalOcean
+	{"SG.", `[\w-]{16,}\.[\w.-]*[\w-]`},                                                           // SendGrid
+	{"shpat_ shpss_ shpca_ shppa_", `[A-Za-z0-9]{24,}`},                                           // Shopify
+	{"sq0atp- sq0csp- tskey-", `[\w-]{16,}`},                                                      // Square, Tailscale
+	{"dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", `(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,}`}, // Doppler
+	{"pplx- nvapi-", `[\w-]{32,}`},                                                                // Perplexity, NVIDIA
+	{"tvly- dckr_pat_", `[\w-]{20,}`},                                                             // Tavily, Docker
+	{"lin_api_ vercel_ sntryu_ figd_ glsa_ sntrys_ ATATT3x ATCTT3x CFPAT- PMAK-", `[\w-]{24,}`},   // Linear, Vercel, Sentry, Figma, Grafana, Atlassian, Contentful, Postman
 	{"AGE-SECRET-KEY-1", `[A-Za-z0-9]{20,}`},
-	{"secret_", `[A-Za-z0-9]{40,}`},                                      // Notion
-	{"MT Mj Mz ND NT Nj Nz OD OT", `[\w-]{21,26}\.[\w-]{6}\.[\w-]{27,}`}, // Discord
+	{"secret_", `[A-Za-z0-9]{40,}`}, // Notion
 }
 
 // shortIssuers have beginnings that words have as well: what follows is opaque.
@@ -316,12 +347,13 @@ var shortIssuers = []issuer{
 	{"xai- EZAK", `([A-Za-z0-9]{40,})`},
 	{"hvs. hvb.", `([\w-]{20,})`}, // Vault
 	{"phx_", `([A-Za-z0-9]{24,})`},
-	{"sbp_", `([A-Za-z0-9]{32,})`},                            // Supabase
-	{"re_", `(\w{24,})`},                                      // Resend
-	{"SK key- fc- dapi", `([0-9a-fA-F]{32}[A-Za-z0-9-]*)`},    // Twilio, Mailgun, Firecrawl, Databricks
-	{"LTAI", `([A-Za-z0-9]{16,})`},                            // Alibaba
-	{"AKIA ASIA ABIA ACCA", `([A-Z0-9]{16})(?:[^A-Za-z0-9])`}, // AWS
-	{"SA SO SC SU SN SX", `([A-Z2-7]{56})(?:[^A-Za-z0-9])`},   // seeds of NATS
+	{"sbp_", `([A-Za-z0-9]{32,})`},                          // Supabase
+	{"re_", `(\w{24,})`},                                    // Resend
+	{"SK key- fc- dapi", `([0-9a-fA-F]{32}[A-Za-z0-9-]*)`},  // Twilio, Mailgun, Firecrawl, Databricks
+	{"LTAI", `([A-Za-z0-9]{16,})`},                          // Alibaba
+	{"ASIA ABIA ACCA", `([A-Z0-9]{16})(?:[^A-Za-z0-9])`},    // AWS
+	{"EAAA", `([\w-]{60})(?:[^\w+/=-])`},                    // Square
+	{"SA SO SC SU SN SX", `([A-Z2-7]{56})(?:[^A-Za-z0-9])`}, // seeds of NATS
 }
 
 func beginnings(issuers []issuer) []string {
@@ -339,6 +371,13 @@ func alternatives(issuers []issuer) string {
 	}
 	return `^(` + strings.Join(all, "|") + `)`
 }
+
+// Parts of headers with cookies. A value that is a secret has 16 characters or more.
+const (
+	afterCookie = `\\?["']?(?: ?[:=] ?| )\\?["']?`
+	cookieName  = `[^\s=;,"']{1,64}=`
+	cookieValue = `[^\s;"'\x00]{16,}`
+)
 
 // Names of what is secret; what stands in front of them, as in db_password, is a
 // part of the name.
@@ -387,6 +426,12 @@ const (
 // afterNumber is what can stand behind a number.
 const afterNumber = `(?:[^\w@%ä.:,-]|[.:-][^A-Za-z0-9]|,(?:\D|\d\D|\d\d\D|\d{4})|[xX]\d)`
 
+// What stands before phone numbers. Other letters than those of ASCII are ä here.
+const (
+	phoneWord = `(?i:(?:tel(?:ephone|efon[aoe]?|äfono)?|täläphone|tlf|phone|mobil[ey]?|m[oä]vil|portable|handy|cell(?:phone)?|celular|gsm|fax|whatsapp)(?:[ _-]?(?:number|nummer|numero|no|nr))?)`
+	isNumber  = `[是为為は]{0,2}[ :.]{0,3}`
+)
+
 // separated repeats a pattern for each separator, which stands in it as S.
 func separated(separators, s string) string {
 	var all []string
@@ -399,6 +444,7 @@ func separated(separators, s string) string {
 // Forms of numbers, by the sizes of their groups.
 var (
 	cards = `[2-9]\d{12,18}|` +
+		separated("_/", `[2-9]\d{3}(?:S\d{4}){3}`) + `|` +
 		separated(" -", `[2-9](?:S\d){12,18}|[2-9]\d(?:S\d\d){6,8}(?:S\d)?|[2-9]\d\d(?:S\d{3}){4,5}(?:S\d{1,3})?|[2-9]\d{4}(?:S\d{5}){2}(?:S\d{1,4})?|`+
 			`[2-9]\d{5}(?:S\d{6}){1,2}(?:S\d{1,5})?|[2-9]\d{5}S\d{13}|[2-9]\d{7}S\d{4,8}`) + `|` +
 		separated(" -.", `[2-9]\d{3}(?:S\d{4}){3}(?:S\d{1,3})?|[2-9]\d{3}(?:S\d{4}){2}S\d{1,3}|[2-9]\d{3}S\d{4}S\d{8}|[2-9]\d{3}S\d{6}S\d{4,5}`)
