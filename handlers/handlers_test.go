@@ -226,8 +226,8 @@ func TestFactsAreRedacted(t *testing.T) {
 		body []byte
 		want func(f *store.Fact)
 	}{
-		{"a tool call", event("after_tool_call", `{"toolName":"mail","params":{"to":"`+mail+`","password":"x1"},"toolCallId":"`+mail+`","result":"sent to `+mail+`"}`, ctx), func(f *store.Fact) {
-			f.Call = &store.Call{ToolCallID: mail, Name: "mail", Params: json.RawMessage(`{"to":"[EMAIL]","password":"[API_KEY]"}`), Result: "sent to [EMAIL]"}
+		{"a tool call", event("after_tool_call", `{"toolName":"mail","params":{"to":"`+mail+`","password":"x1","`+mail+`":1},"toolCallId":"`+mail+`","result":"sent to `+mail+`"}`, ctx), func(f *store.Fact) {
+			f.Call = &store.Call{ToolCallID: mail, Name: "mail", Params: json.RawMessage(`{"to":"[EMAIL]","password":"[API_KEY]","[EMAIL]":1}`), Result: "sent to [EMAIL]"}
 		}},
 		{"a result that is cut", event("after_tool_call", `{"toolName":"mail","result":"`+strings.Repeat("x", 190)+" "+mail+`"}`, ctx), func(f *store.Fact) {
 			f.Call = &store.Call{Name: "mail", Result: strings.Repeat("x", 190) + " [EMAIL]"}

@@ -4,6 +4,7 @@ package redact_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -133,23 +134,41 @@ func TestLinear(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	const small, large = 8 << 10, 64 << 10
-	// The mean of as many rounds as last well above the steps of the clock.
-	took := func(s string, times int) float64 {
-		start, rounds := processor(), 0
-		for rounds == 0 || processor()-start < 3e7 {
-			for range times {
-				redact.Text(s)
-			}
-			rounds++
-		}
-		return (processor() - start) / float64(rounds*times)
-	}
 	for name, s := range hostile {
 		t.Run(name, func(t *testing.T) {
-			ratio := took(repeat(s, large), 1) / took(repeat(s, small), large/small)
+			short, long := repeat(s, small), repeat(s, large)
+			ratio := took(func() { redact.Text(long) }, 1) / took(func() { redact.Text(short) }, large/small)
 			require.Less(t, ratio, 24.0, "64 KiB to 8 KiB")
 		})
 	}
+	t.Run("names of fields", func(t *testing.T) {
+		short, long := names(500), names(4000)
+		ratio := took(func() { redact.JSON(long) }, 1) / took(func() { redact.JSON(short) }, 8)
+		require.Less(t, ratio, 24.0, "4,000 names to 500")
+	})
+}
+
+// took is how long f takes, in nanoseconds of processor time: the mean of as many
+// rounds of some calls as last well above the steps of the clock.
+func took(f func(), times int) float64 {
+	start, rounds := processor(), 0
+	for rounds == 0 || processor()-start < 3e7 {
+		for range times {
+			f()
+		}
+		rounds++
+	}
+	return (processor() - start) / float64(rounds*times)
+}
+
+// names is an object with n addresses as the names of its fields.
+func names(n int) []byte {
+	object := map[string]int{}
+	for i := range n {
+		object[fmt.Sprintf("a%d@b.com", i)] = i
+	}
+	raw, _ := json.Marshal(object)
+	return raw
 }
 
 // raceDetector is set where sync.Pool forgets on purpose.

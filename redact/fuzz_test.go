@@ -77,55 +77,74 @@ func FuzzJSON(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Add([]byte(`{"a":"\u0061@b.com","b":"\ud83d\ude00 \/home\/alice\/x","c":[],"d":{}}`))
+	f.Add([]byte(`{"a@b.com":1,"c@d.com":2,"[EMAIL]":3,"[EMAIL\u005d":4,"/home/a/x":{},"/home/b/x":[]}`))
 	f.Add([]byte(`"C:\\Users\\alice"`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		before := bytes.Clone(raw)
-		got := redact.JSON(raw)
-		require.Equal(t, before, raw, "the input")
-		require.Equal(t, string(got), string(redact.JSON(got)), "the second time")
-		if !json.Valid(raw) {
-			return
+		checkJSON(t, raw)
+		object := map[string]string{}
+		for seed := range slices.Chunk(raw[:min(len(raw), 64)], 4) {
+			object[made(seed)] = made(seed[1:])
 		}
-		require.True(t, json.Valid(got), "%s", got)
-		require.Equal(t, skeleton(raw), skeleton(got))
+		raw, _ = json.Marshal(object)
+		checkJSON(t, raw)
 	})
 }
 
-// skeleton is a JSON document without its string values.
-func skeleton(raw []byte) string {
+func checkJSON(t *testing.T, raw []byte) {
+	before := bytes.Clone(raw)
+	got := redact.JSON(raw)
+	require.Equal(t, before, raw, "the input")
+	require.Equal(t, string(got), string(redact.JSON(got)), "the second time")
+	if !json.Valid(raw) {
+		return
+	}
+	require.True(t, json.Valid(got), "%s", got)
+	want, names := skeleton(raw)
+	after, namesAfter := skeleton(got)
+	require.Equal(t, want, after)
+	require.GreaterOrEqual(t, namesAfter, names, "names of objects that became the same")
+}
+
+// skeleton is a JSON document without its strings, and how many names its objects
+// have, counting those that are the same once.
+func skeleton(raw []byte) (string, int) {
 	var b strings.Builder
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	var objects []bool // of the containers around, which are objects
-	key := false
+	var objects []map[string]bool // the names of the objects around, nil for an array
+	key, names := false, 0
 	for {
 		token, err := d.Token()
 		if err != nil {
-			return b.String()
+			return b.String(), names
 		}
 		switch v := token.(type) {
 		case json.Delim:
 			b.WriteString(v.String())
 			if v == '{' || v == '[' {
-				objects = append(objects, v == '{')
+				var object map[string]bool
+				if v == '{' {
+					object = map[string]bool{}
+				}
+				objects = append(objects, object)
 			} else {
 				objects = objects[:len(objects)-1]
 			}
-			key = len(objects) > 0 && objects[len(objects)-1]
+			key = len(objects) > 0 && objects[len(objects)-1] != nil
 			continue
 		case string:
-			if key {
-				b.WriteString(v)
-			} else {
-				b.WriteString("string")
+			if key && !objects[len(objects)-1][v] {
+				objects[len(objects)-1][v] = true
+				names++
 			}
+			b.WriteString("string")
 		case json.Number:
 			b.WriteString(v.String())
 		default:
 			b.WriteString("literal")
 		}
 		b.WriteByte(' ')
-		if len(objects) > 0 && objects[len(objects)-1] {
+		if len(objects) > 0 && objects[len(objects)-1] != nil {
 			key = !key
 		}
 	}

@@ -3,10 +3,12 @@ package redact
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 )
 
-// JSON returns raw with every string value as [Text] would have it. Names of
-// fields, numbers, white space and the escapes of what is kept stay byte for
+// JSON returns raw with every string value and every name of a field as [Text]
+// would have it. Names of one object that would be the same are numbered: "[EMAIL]",
+// "[EMAIL] #2". Numbers, white space and the escapes of what is kept stay byte for
 // byte. A string value of a field whose name says that it is a secret
 // ("password", "apiKey") is judged as it would be in name=value. What is not a
 // JSON document is redacted as text. It returns raw itself when there is nothing
@@ -22,24 +24,31 @@ func JSON(raw []byte) []byte {
 		return bytes.Clone(out)
 	}
 	var out []byte
-	at := 0        // raw[:at] is in out
+	at := 0 // raw[:at] is in out
+	replace := func(start, end int, text []byte) {
+		if out == nil {
+			out = make([]byte, 0, len(raw)+64)
+		}
+		out = append(append(out, raw[at:start]...), text...)
+		at = end
+	}
 	field := none  // of the name before the value
 	isKey := false // the next string is a name
-	var objects []bool
+	var around []container
 	for i := 0; i < len(raw); i++ {
 		switch raw[i] {
 		case '{':
-			objects = append(objects, true)
+			around = append(around, container{isObject: true})
 			isKey = true
 		case '[':
 			// The strings of an array are values of the array's field.
-			objects = append(objects, false)
+			around = append(around, container{})
 			isKey = false
 		case '}', ']':
-			objects = objects[:len(objects)-1]
+			around = around[:len(around)-1]
 			field = none
 		case ',':
-			isKey = objects[len(objects)-1]
+			isKey = around[len(around)-1].isObject
 		case ':':
 			isKey = false
 		case '"':
@@ -47,12 +56,11 @@ func JSON(raw []byte) []byte {
 			inside := raw[i+1 : end]
 			if isKey {
 				field = w.nameKind(inside)
-			} else if value, changed := w.redact(inside, true, field); changed {
-				if out == nil {
-					out = make([]byte, 0, len(raw)+64)
+				if name := w.name(inside, &around[len(around)-1]); !bytes.Equal(name, inside) {
+					replace(i+1, end, name)
 				}
-				out = append(append(out, raw[at:i+1]...), value...)
-				at = end
+			} else if value, changed := w.redact(inside, true, field); changed {
+				replace(i+1, end, value)
 			}
 			i = end
 		}
@@ -61,6 +69,48 @@ func JSON(raw []byte) []byte {
 		return raw
 	}
 	return append(out, raw[at:]...)
+}
+
+// A container is an object or an array.
+type container struct {
+	isObject bool
+	// taken are the names in an object that hold marks, without escapes, and the last
+	// number that was given to a name that would have been the same.
+	taken map[string]int
+}
+
+// name returns the redacted name of a field in an object, other than the names
+// before it. Only names with marks can become the same. Both names are the insides
+// of JSON strings.
+func (w *work) name(inside []byte, object *container) []byte {
+	name, changed := w.redact(inside, true, none)
+	if !changed && (bytes.IndexByte(inside, '[') < 0 && bytes.IndexByte(inside, '\\') < 0 || !Marked(unescaped(inside))) {
+		return inside
+	}
+	if object.taken == nil {
+		object.taken = map[string]int{}
+	}
+	name = bytes.Clone(name)
+	for base := name; object.taken[unescaped(name)] > 0; {
+		object.taken[unescaped(base)]++
+		name = fmt.Appendf(nil, "%s #%d", base, object.taken[unescaped(base)])
+		// "password=" holds something once a number stands behind it.
+		if again, changed := w.redact(name, true, none); changed {
+			name = bytes.Clone(again)
+			base = name
+		}
+	}
+	object.taken[unescaped(name)] = 1
+	return name
+}
+
+// unescaped returns the string of which inside is the inside in JSON.
+func unescaped(inside []byte) string {
+	var s string
+	if json.Unmarshal(append(append([]byte{'"'}, inside...), '"'), &s) != nil {
+		return string(inside)
+	}
+	return s
 }
 
 // stringLength returns how many bytes of s stand before the quote that ends the
