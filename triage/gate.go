@@ -117,6 +117,10 @@ func (g *Gate) handle(ctx context.Context, req *hook.Request) (hook.Result, erro
 		req.Commit()
 	} else {
 		o = g.flights.share(ctx, c.m, func() outcome { return g.decide(ctx, c) }, c.failure)
+		if v, ok := c.set.ByText(c.m); ok && v.Reason == BotName && o.repeat && o.skips() {
+			// Skipped for an agent of another name, in a group that several gateways read.
+			o.Decision = c.decision(v)
+		}
 	}
 	took := time.Since(req.Received)
 	if req.Commit() {

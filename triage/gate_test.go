@@ -261,6 +261,26 @@ func TestRepeatsGetTheSameDecision(t *testing.T) {
 	require.Equal(t, 3, n)
 }
 
+// Two gateways read the same group. A message that was skipped for one agent is
+// answered by the agent that it calls by name, and counts once.
+func TestAnAgentCalledByNameAnswersWhatAnotherOneSkipped(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	g := process(t, ns, settings(says("SKIP")))
+	named := func(name string) string {
+		req := requestOf(event("m1", "Mira, lunch at noon?"))
+		req.Envelope.Ctx = json.RawMessage(`{"agentName":"` + name + `"}`)
+		reply, _ := decide(t, g, req)
+		return reply
+	}
+	require.Equal(t, "skip model", named("Claw"))
+	require.Equal(t, "respond bot_name", named("Mira"))
+	require.Equal(t, "skip model", named("Claw"))
+	require.InDelta(t, 1, testutil.ToFloat64(g.Metrics.decisions.WithLabelValues("skip", "model")), 0)
+	require.InDelta(t, 0, testutil.ToFloat64(g.Metrics.decisions.WithLabelValues("respond", "bot_name")), 0)
+	require.InDelta(t, 2, testutil.ToFloat64(g.Metrics.repeats), 0)
+}
+
 // Without an id of the message, that of the request names it; without either
 // nothing can be known again.
 func TestMessagesWithoutAnID(t *testing.T) {

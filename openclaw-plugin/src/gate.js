@@ -146,12 +146,13 @@ export class Gate {
 }
 
 /**
- * Reports whether a message is a command to the gateway. It is for no agent, so nobody decides about it.
+ * Reports whether a message is a command to the gateway: a slash and one word, as in "/new", "/new@bot" and
+ * "/model: x". It is for no agent, so nobody decides about it. A path such as "/etc/hosts" is not a command.
  *
  * @param {unknown} event of before_dispatch
  */
 export function isCommand(event) {
-  return /^\s*\/[a-z]/i.test(text(event, "content") ?? text(event, "body") ?? "");
+  return /^\s*\/[a-z][\w-]*(?:@\w+)?(?:[\s:]|$)/i.test(text(event, "content") ?? text(event, "body") ?? "");
 }
 
 /** @param {unknown} value @returns {unknown[]} */

@@ -89,10 +89,11 @@ for (const [name, more, want] of /** @type {Array<[string, any, string | undefin
 
 test("commands to the gateway are nobody's decision", async () => {
   const g = await gated();
-  for (const content of ["/new", "/triage skip", " /hint@a_bot skip"]) assert.equal(await g.fire("before_dispatch", said("1", content), where), undefined);
+  for (const content of ["/new", "/triage skip", " /hint@a_bot skip", "/model: x", "/stop\nnow"]) assert.equal(await g.fire("before_dispatch", said("1", content), where), undefined);
   assert.deepEqual(g.gate.asked, []);
-  await g.fire("before_dispatch", said("2", "/ skip, a slash alone"), where);
-  assert.equal(g.gate.asked.length, 1);
+  const others = ["/ skip, a slash alone", "/etc/hosts looks odd", "/tmp/x.log", "see /new"];
+  for (const [i, content] of others.entries()) await g.fire("before_dispatch", said(String(i + 2), content), where);
+  assert.equal(g.gate.asked.length, others.length);
   await g.stop();
 });
 
