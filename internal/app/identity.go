@@ -49,17 +49,7 @@ func (a *App) identify(ctx context.Context) error {
 	found, alive, err := a.readSystem(ctx)
 	if err == nil && found.ID == "" {
 		// own may have no id: all that name the stream now must agree.
-		var written bus.System
-		if written, err = bus.WriteSystem(ctx, a.requests.JS, a.layout, own); err == nil {
-			select {
-			case <-ctx.Done():
-			case <-time.After(settlePause):
-			}
-			found, alive, err = a.readSystem(ctx)
-		}
-		if err == nil && found.ID == "" {
-			found = written // a server of a cluster that is behind
-		}
+		found, alive, err = a.nameSystem(ctx, own)
 	}
 	if errors.Is(err, bus.ErrDenied) {
 		a.log.Warn("identity of the system not checked, the NATS user lacks a right", "error", err)
@@ -78,6 +68,11 @@ func (a *App) identify(ctx context.Context) error {
 		return otherStore(own, found, a.layout, a.requests)
 	}
 	if own.Store == config.StoreFile && own.ID == "" {
+		if found.Place == "" {
+			if found, err = a.takePlace(ctx, own, found); err != nil {
+				return err
+			}
+		}
 		if err := writeSystemFile(a.cfg, found.ID); err != nil {
 			return fmt.Errorf("sessions: %w", err)
 		}
@@ -85,6 +80,41 @@ func (a *App) identify(ctx context.Context) error {
 	a.layout.System = found
 	a.requests.Belong(a.layout.Stream, found.ID)
 	return nil
+}
+
+// nameSystem gives the stream an identity, and returns the one that stays.
+func (a *App) nameSystem(ctx context.Context, s bus.System) (found bus.System, alive bool, err error) {
+	written, err := bus.WriteSystem(ctx, a.requests.JS, a.layout, s)
+	if err != nil {
+		return bus.System{}, false, err
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(settlePause):
+	}
+	if found, alive, err = a.readSystem(ctx); err == nil && found.ID == "" {
+		found = written // a server of a cluster that is behind
+	}
+	return found, alive, err
+}
+
+// takePlace makes the new directory of this process the one of a system that
+// `stream apply` has named, so that later ones are compared with it. Of two
+// processes that do so at the same moment one is refused.
+func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System, error) {
+	wanted := found
+	wanted.Place = own.Place
+	after, _, err := a.nameSystem(ctx, wanted)
+	switch {
+	case errors.Is(err, bus.ErrDenied):
+		a.log.Warn("sessions directory not stored in the stream, so another one is refused only while a consumer runs", "sessions", a.cfg.Store.SessionsDir, "error", err)
+		return found, nil
+	case err != nil:
+		return found, err
+	case after.ID != found.ID || after.Place != own.Place:
+		return found, otherStore(own, after, a.layout, a.requests)
+	}
+	return after, nil
 }
 
 // CheckSystem returns the identity of the system behind a connection, and an

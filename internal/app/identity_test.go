@@ -14,6 +14,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/bus"
+	"intenthint/internal/natstest"
 )
 
 func TestWhoBelongsToASystem(t *testing.T) {
@@ -44,6 +45,32 @@ func TestWhoBelongsToASystem(t *testing.T) {
 			require.Equal(t, row.same, app.SameSystem(row.own, row.found, row.alive))
 		})
 	}
+}
+
+// An operator has made the streams before any consumer ran.
+func TestTheFirstProcessTakesThePlaceOfASystem(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	settings := map[string]string{"HINT_NATS_URL": ns.ClientURL()}
+	first, second := apptest.Settle(t, settings), apptest.Settle(t, settings)
+	js := natstest.JetStream(t, ns)
+	layout := app.Layout(first)
+	layout.System = bus.System{ID: "a", Store: "file"}
+	_, err := bus.Provision(t.Context(), js, layout)
+	require.NoError(t, err)
+
+	require.NoError(t, startWith(t, first).Stop())
+	found, _, err := bus.ReadSystem(t.Context(), js, layout)
+	require.NoError(t, err)
+	require.Equal(t, "a", found.ID)
+	require.Contains(t, found.Place, first.Store.SessionsDir)
+
+	a := app.New(second, app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)})
+	err = a.Start(context.Background())
+	require.NoError(t, a.Stop())
+	require.ErrorIs(t, err, app.ErrOtherStore)
+	require.ErrorContains(t, err, first.Store.SessionsDir)
+	require.NoError(t, startWith(t, first).Stop())
 }
 
 // A second process with another store would split sessions in two.
