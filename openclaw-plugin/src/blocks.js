@@ -69,7 +69,12 @@ export class Blocks {
  * with the same ones has the same conversation, and gets nothing of another's.
  */
 class History extends RegExp {
-  /** @type {Recent<{at: number, context: string}>} contexts by the conversation up to their message */
+  /**
+   * By the conversation up to a message: the contexts in front of it, each with its place in the message
+   * without any. There are two where experiences were put there apart from the hint.
+   *
+   * @type {Recent<{at: number, context: string}[]>}
+   */
   #contexts = new Recent(REMEMBERED);
   /** The texts of this request so far, as the gateway keeps them; undefined between requests. */
   #texts = /** @type {import("node:crypto").Hash | undefined} */ (undefined);
@@ -79,7 +84,7 @@ class History extends RegExp {
    * @param {string} end
    */
   constructor(begin, end) {
-    super(`${begin}([^]*?)${end}(\\n\\n)?`);
+    super(`${begin}([^]*?)${end}(\\n\\n)?`, "g");
   }
 
   /**
@@ -87,14 +92,28 @@ class History extends RegExp {
    * @returns {string}
    */
   [Symbol.replace](text) {
-    const given = this.exec(text);
-    const bare = given ? text.slice(0, given.index) + text.slice(given.index + given[0].length) : text;
+    const given = [];
+    let bare = "";
+    let end = 0;
+    this.lastIndex = 0;
+    for (let found = this.exec(text); found; found = this.exec(text)) {
+      bare += text.slice(end, found.index);
+      end = this.lastIndex;
+      // A copy: a part of a text would keep the whole text in memory.
+      given.push({ at: bare.length, context: Buffer.from(found[1] + (found[2] ?? "")).toString() });
+    }
+    bare += text.slice(end);
     const key = this.#next(bare);
-    // A copy: a part of a text would keep the whole text in memory.
-    const known = given ? { at: given.index, context: Buffer.from(given[1] + (given[2] ?? "")).toString() } : this.#contexts.get(key);
+    const known = given.length > 0 ? given : this.#contexts.get(key);
     if (!known) return text;
     this.#contexts.set(key, known); // the latest that were used stay
-    return bare.slice(0, known.at) + known.context + bare.slice(known.at);
+    let out = "";
+    end = 0;
+    for (const { at, context } of known) {
+      out += bare.slice(end, at) + context;
+      end = at;
+    }
+    return out + bare.slice(end);
   }
 
   /**

@@ -69,6 +69,16 @@ test("Blocks: what was in front of a message is there again when it is history",
   assert.deepEqual(third, [...second, "[Mon 06:12] hello"], "a message without a hint stays as it is");
 });
 
+test("Blocks: all that was in front of a message is there again, and no mark is left", async () => {
+  const experiences = "<relevant-experiences>\n1. Task: tea\n</relevant-experiences>";
+  const asked = ["system", `[Mon 06:12] ${marked(experiences)}\n\n${marked(hint)}\n\nhow is it done?`];
+  const first = await request(asked);
+  assert.deepEqual(first, ["system", `[Mon 06:12] ${experiences}\n\n${hint}\n\nhow is it done?`]);
+  assert.deepEqual(await request(["system", "[Mon 06:12] how is it done?", "Like this.", "thanks"]), [...first, "Like this.", "thanks"]);
+  const copied = { transforms: { input: blocks.transforms.input.map(({ from, to }) => ({ from: new RegExp(from.source, from.flags), to })) } };
+  assert.deepEqual(await request(asked, /** @type {any} */ (copied)), first, "where the gateway copies the patterns");
+});
+
 test("Blocks: it is not there in another conversation, with other text before it or without it", async () => {
   await request(["system", "a", `${marked(hint)}\n\nyes`]);
   for (const texts of [["system", "b", "yes"], ["system", "yes"], ["other system", "a", "yes"], ["yes"], ["system", "ay", "es"], ["system", "a", "yes", "yes"]]) {

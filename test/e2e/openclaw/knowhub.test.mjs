@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { textOf } from "./model.mjs";
 import { freePort } from "./process.mjs";
-import { hints, Rig } from "./rig.mjs";
+import { allHints, hints, Rig } from "./rig.mjs";
 import { direct } from "./telegram.mjs";
 
 const task = "Deploy the orchid shop to staging";
@@ -20,6 +20,11 @@ const experience = {
 /** The experiences in front of a request to the model. */
 const recalled = (request) =>
   [...request.texts.join("\n").matchAll(/<relevant-experiences>([^]*?)<\/relevant-experiences>/g)].map(([, block]) => block);
+
+/** Fails where a mark of the plugin's own reached the model. */
+function assertUnmarked(requests) {
+  for (const { body } of requests) assert.doesNotMatch(JSON.stringify(body), /<[0-9a-f]{24}:|:[0-9a-f]{24}>|id=\\"[0-9a-f]{24}\\"/);
+}
 
 /** What the last tool call of a turn gave: the tool's JSON, also when it was called through the gateway's catalogue. */
 function given(requests) {
@@ -75,6 +80,12 @@ describe("experiences", () => {
     assert.deepEqual(given(turn.requests.slice(0, 2)).experiences.map((found) => found.id), [id]);
     const whole = given(turn.requests);
     for (const [name, text] of Object.entries({ ...experience, status: "approved" })) assert.equal(whole[name], text);
+    assertUnmarked(turn.requests);
+
+    const next = await rig.turn("agent:main:web-after", "Thank you, that was it.");
+    assertUnmarked(next.requests);
+    assert.equal(next.requests[0].texts[0], turn.requests[0].texts[0], "both are still there on the next turn, byte for byte");
+    assert.equal(allHints(next.requests[0])[0], hints(turn.requests[0])[0]);
 
     const said = await rig.telegramTurn(direct, ask);
     assert.equal(recalled(said.requests[0]).length, 1, "in a chat too");
