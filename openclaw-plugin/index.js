@@ -166,7 +166,7 @@ function share(options, api, live) {
   if (!shared) {
     const chats = new Chats();
     const ungated = new Chats();
-    const bridge = new Bridge(options, api.logger, (chat) => chats.isOff(chat), (chat) => ungated.isOff(chat));
+    const bridge = new Bridge(options, api.logger, chats, ungated);
     shared = { version: VERSION, registrations: 0, bridge, chats, ungated, blocks: new Blocks(), marking: false, missing: [], closed };
     globals[SHARED] = shared;
     chats.open(stateFile(api, "chats-off.json"));

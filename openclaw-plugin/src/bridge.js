@@ -7,7 +7,7 @@ import { isGroup, placeOf } from "./eligibility.js";
 import { Events } from "./events.js";
 import { Gate, isCommand } from "./gate.js";
 import { Link } from "./link.js";
-import { Permits } from "./permits.js";
+import { ALWAYS_ON, Permits } from "./permits.js";
 import { NO_ANSWER } from "./replies.js";
 import { Recent } from "./recent.js";
 import { Requests } from "./requests.js";
@@ -61,12 +61,12 @@ export class Bridge {
   /**
    * @param {Options} options
    * @param {Logger} log
-   * @param {(chat: string) => boolean} [isOff] whether a chat was switched off, by session key
-   * @param {(chat: string) => boolean} [isUngated] whether the triage gate was switched off for a chat
+   * @param {import("./permits.js").Switched} [hints] chats in which hints are off
+   * @param {import("./permits.js").Switched} [gate] chats in which the triage gate is off
    */
-  constructor(options, log, isOff = () => false, isUngated = () => false) {
+  constructor(options, log, hints = ALWAYS_ON, gate = ALWAYS_ON) {
     this.options = options;
-    this.#permits = new Permits(options, isOff, isUngated);
+    this.#permits = new Permits(options, hints, gate);
     const counters = this.#counters;
     const warnings = (this.#warnings = new Warnings(log));
     const link = (this.#link = new Link({
@@ -173,7 +173,7 @@ export class Bridge {
    */
   async #askTurn(event, ctx, budgetMs) {
     const permit = this.#permits.turn(ctx);
-    for (const held of permit.held) this.#events.tell(held.hook, held.event, held.ctx, held.ts);
+    for (const held of permit.held) this.#events.tell(held.hook, this.#permits.withoutPrivate(held.hook, held.event, held.ctx), held.ctx, held.ts);
     if (!permit.ask) {
       this.#decisions.skipped(ctx, permit.skip);
       return NO_ANSWER;
@@ -184,7 +184,8 @@ export class Bridge {
       ...(this.keepsHints && { keepsHints: true }),
       ...(run !== undefined && { recallLater: true }),
     };
-    const decision = await this.#link.during(() => this.#decisions.ask("before_prompt_build", event, more, budgetMs, permit.tell));
+    const told = this.#permits.withoutPrivate("before_prompt_build", event, ctx);
+    const decision = await this.#link.during(() => this.#decisions.ask("before_prompt_build", told, more, budgetMs, permit.tell));
     // Who did not answer this is not asked again in the same turn.
     if (run !== undefined && decision.decided) this.#recalls.set(run, true);
     return decision;
@@ -241,7 +242,7 @@ export class Bridge {
    */
   tell(hook, event, ctx) {
     const permit = this.#permits.event(hook, event, ctx);
-    if (permit) this.#events.tell(hook, event, ctx);
+    if (permit) this.#events.tell(hook, this.#permits.withoutPrivate(hook, event, ctx), ctx);
     else if (permit === undefined) this.#permits.hold({ hook, event, ctx, ts: Date.now() });
   }
 
@@ -253,6 +254,15 @@ export class Bridge {
    */
   feedback(event, ctx) {
     this.#events.tell("feedback", event, ctx);
+  }
+
+  /**
+   * Reports whether hints were switched off for a chat.
+   *
+   * @param {string | undefined} chat a session key
+   */
+  isOff(chat) {
+    return chat !== undefined && this.#permits.hints.isOff(chat);
   }
 
   /**

@@ -1,14 +1,25 @@
-// The chats in which hints, or the triage gate, are off, kept in the gateway's state directory.
+// The chats in which hints, or the triage gate, are off, and when they were, kept in the gateway's state
+// directory.
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Beyond this many, the chat that was switched off first is switched on again. */
+import { field, text } from "./values.js";
+
+/**
+ * Beyond this many, the chat that was switched first is forgotten: one that is on again, else one that
+ * is off, which is on again then.
+ */
 const MAX_CHATS = 1000;
 
+/** Beyond this many times that a chat was off, the two oldest count as one. */
+const MAX_SPANS = 20;
+
+/** A time in Unix milliseconds when a chat was off; without an end it still is. @typedef {[from: number, to?: number]} Span */
+
 export class Chats {
-  /** @type {Set<string>} session keys */
-  #off = new Set();
+  /** @type {Map<string, Span[]>} by session key, oldest first */
+  #chats = new Map();
   #file = "";
 
   /**
@@ -22,7 +33,7 @@ export class Chats {
     if (file === "") return;
     try {
       const chats = JSON.parse(readFileSync(file, "utf8"));
-      this.#off = new Set(Array.isArray(chats) ? chats.filter((chat) => typeof chat === "string") : []);
+      this.#chats = new Map(Array.isArray(chats) ? chats.flatMap(readChat) : []);
     } catch {
       // Missing or unreadable: on everywhere.
     }
@@ -30,7 +41,17 @@ export class Chats {
 
   /** @param {string | undefined} chat a session key */
   isOff(chat) {
-    return chat !== undefined && this.#off.has(chat);
+    return chat !== undefined && isOpen(this.#chats.get(chat));
+  }
+
+  /**
+   * Reports whether a chat was off at a time.
+   *
+   * @param {string} chat
+   * @param {number} ts Unix milliseconds
+   */
+  wasOff(chat, ts) {
+    return (this.#chats.get(chat) ?? []).some(([from, to = Infinity]) => from <= ts && ts <= to);
   }
 
   /**
@@ -41,20 +62,54 @@ export class Chats {
    * @returns {boolean} whether the choice was saved
    */
   set(chat, off) {
-    this.#off.delete(chat);
-    if (off) this.#off.add(chat);
-    for (const oldest of this.#off) {
-      if (this.#off.size <= MAX_CHATS) break;
-      this.#off.delete(oldest);
+    const spans = this.#chats.get(chat) ?? [];
+    const last = spans.at(-1);
+    if (isOpen(spans) !== off) {
+      if (off) spans.push([Date.now()]);
+      else if (last) last[1] = Date.now();
+    }
+    const [first, second] = spans;
+    if (first && second && spans.length > MAX_SPANS) spans.splice(0, 2, [first[0], second[1] ?? second[0]]);
+    this.#chats.delete(chat);
+    if (spans.length > 0) this.#chats.set(chat, spans);
+    while (this.#chats.size > MAX_CHATS) {
+      const keys = [...this.#chats.keys()];
+      this.#chats.delete(keys.find((key) => !this.isOff(key)) ?? /** @type {string} */ (keys[0]));
     }
     if (this.#file === "") return false;
     try {
       mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-      writeFileSync(`${this.#file}.tmp`, JSON.stringify([...this.#off]), { mode: 0o600 });
+      const chats = [...this.#chats].map(([key, off]) => ({ chat: key, off }));
+      writeFileSync(`${this.#file}.tmp`, JSON.stringify(chats), { mode: 0o600 });
       renameSync(`${this.#file}.tmp`, this.#file);
       return true;
     } catch {
       return false;
     }
   }
+}
+
+/** @param {Span[] | undefined} spans */
+function isOpen(spans) {
+  const last = spans?.at(-1);
+  return last !== undefined && last[1] === undefined;
+}
+
+/**
+ * A chat as the file has it. A session key alone is a chat that is off, since an unknown time.
+ *
+ * @param {unknown} entry
+ * @returns {[string, Span[]][]} none when it is something else
+ */
+function readChat(entry) {
+  if (typeof entry === "string") return [[entry, [[0]]]];
+  const chat = text(entry, "chat");
+  const off = field(entry, "off");
+  if (chat === undefined || !Array.isArray(off)) return [];
+  return [[chat, off.filter(isSpan)]];
+}
+
+/** @param {unknown} span */
+function isSpan(span) {
+  return Array.isArray(span) && (span.length === 1 || span.length === 2) && span.every((ts) => typeof ts === "number");
 }

@@ -1,5 +1,8 @@
 // The /hint command: status, what a person says of the last hint, and hints on or off for this chat.
 
+/** What is answered to a mark in a chat that is off. */
+export const OFF = "Nothing is noted: hints are off for this chat, and nothing is published of it. Switch them on with /hint on first.";
+
 /**
  * @param {import("./bridge.js").Bridge} bridge
  * @param {import("./chats.js").Chats} chats
@@ -37,6 +40,7 @@ export function hintCommand(bridge, chats, ctx, missing = []) {
  * @param {string | undefined} intent the one that is right
  */
 function mark(bridge, ctx, chat, verdict, intent) {
+  if (bridge.isOff(chat)) return OFF;
   const last = chat === undefined ? undefined : bridge.lastHints.get(chat);
   if (!last || last.run === "") return "No hint was asked for here since the gateway started.";
   const instead = intent === undefined ? {} : { intent };

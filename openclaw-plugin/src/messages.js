@@ -31,6 +31,31 @@ export function lastTurns(messages, n) {
 }
 
 /**
+ * Where user messages come from that no person wrote here: the gateway itself (heartbeats, scheduled
+ * jobs) and other sessions.
+ */
+const ELSEWHERE = new Set(["internal_system", "inter_session"]);
+
+/**
+ * The messages without turns that came from elsewhere, and without those that hold a message that is
+ * private. A turn is a user message and what follows it.
+ *
+ * @param {unknown[]} messages
+ * @param {(message: unknown) => boolean} isPrivate
+ * @returns {unknown[]}
+ */
+export function ownTurns(messages, isPrivate) {
+  const starts = [0, ...messages.flatMap((message, i) => (i > 0 && text(message, "role") === "user" ? [i] : []))];
+  const turns = starts.map((start, n) => messages.slice(start, starts[n + 1]));
+  return turns.filter((turn) => !turn.some((message) => isElsewhere(message) || isPrivate(message))).flat();
+}
+
+/** @param {unknown} message */
+function isElsewhere(message) {
+  return ELSEWHERE.has(text(field(message, "provenance"), "kind") ?? "");
+}
+
+/**
  * The messages after the last user message, and that one.
  *
  * @param {unknown[]} messages

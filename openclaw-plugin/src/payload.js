@@ -24,7 +24,7 @@ import { record } from "./values.js";
  */
 
 /** Fields of events that hold messages, oldest first. */
-const MESSAGE_FIELDS = ["messages", "historyMessages"];
+export const MESSAGE_FIELDS = ["messages", "historyMessages"];
 
 /** Fields of a context that hold the gateway's configuration, with secrets. */
 const PRIVATE = new Set(["config", "cfg"]);

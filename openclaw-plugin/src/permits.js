@@ -2,8 +2,10 @@
 
 import { checkPerson, checkSession, checkTurn, globOf, isGroup, placeOf } from "./eligibility.js";
 import { isListed } from "./hooks.js";
+import { ownTurns } from "./messages.js";
+import { MESSAGE_FIELDS } from "./payload.js";
 import { Recent } from "./recent.js";
-import { field, text } from "./values.js";
+import { field, record, text } from "./values.js";
 
 /** Hooks that belong to no chat. */
 const CHATLESS = new Set([
@@ -28,7 +30,20 @@ const MAX_HELD = 20;
  * @property {number} ts
  */
 
+/**
+ * Which chats a person has switched off, by session key.
+ *
+ * @typedef {object} Switched
+ * @property {(chat: string) => boolean} isOff
+ * @property {(chat: string, ts: number) => boolean} wasOff at a time in Unix milliseconds
+ */
+
+/** @type {Switched} */
+export const ALWAYS_ON = { isOff: () => false, wasOff: () => false };
+
 export class Permits {
+  /** Runs in chats that were off, and runs that no person began. @type {Recent<boolean>} by run id */
+  #private = new Recent(2000);
   /** @type {Recent<boolean>} by run id */
   #runs = new Recent(2000);
   /** @type {Recent<boolean>} by session id and by session key: what the last turn of a person gave */
@@ -38,13 +53,13 @@ export class Permits {
 
   /**
    * @param {import("./config.js").Options} options
-   * @param {(chat: string) => boolean} isOff whether a chat was switched off, by session key
-   * @param {(chat: string) => boolean} isUngated whether the triage gate was switched off for a chat
+   * @param {Switched} hints
+   * @param {Switched} gate the triage gate
    */
-  constructor(options, isOff, isUngated) {
+  constructor(options, hints, gate) {
     this.options = options;
-    this.isOff = isOff;
-    this.isUngated = isUngated;
+    this.hints = hints;
+    this.gate = gate;
   }
 
   /** @param {import("./config.js").Options} options */
@@ -64,11 +79,12 @@ export class Permits {
    */
   turn(ctx) {
     const place = placeOf(undefined, ctx);
-    const off = place.key !== "" && this.isOff(place.key);
+    const off = place.key !== "" && this.hints.isOff(place.key);
     const skip = off ? "off" : checkTurn(this.options.rules, ctx);
     const run = text(ctx, "runId");
     if (run !== undefined) this.#runs.set(run, skip === "");
     const person = checkPerson(ctx) === "";
+    if (run !== undefined && (off || !person)) this.#private.set(run, true);
     if (person) for (const name of [place.key, place.session]) if (name !== "") this.#sessions.set(name, skip === "");
     const gated = this.options.triage.enabled && isGroup(place.key);
     const others = person && !off && (this.options.knowhub.enabled || gated);
@@ -95,7 +111,7 @@ export class Permits {
    * @param {string} key a group's session key
    */
   #gated(key) {
-    if (this.isOff(key) || this.isUngated(key)) return false;
+    if (this.hints.isOff(key) || this.gate.isOff(key)) return false;
     const { groups, excludeGroups } = this.options.triage;
     const listed = (/** @type {string[]} */ patterns) => patterns.some((pattern) => globOf(pattern).test(key));
     return !listed(excludeGroups) && (groups.length === 0 || listed(groups));
@@ -113,7 +129,7 @@ export class Permits {
     if (CHATLESS.has(hook)) return true;
     const place = placeOf(event, ctx);
     if (place.key === "" && place.session === "") return false;
-    if (place.key !== "" && this.isOff(place.key)) return false;
+    if (place.key !== "" && this.hints.isOff(place.key)) return false;
     if (hook === "message_sent" && this.#remembered(place.key)) return true;
     if (hook === "message_sent" && !isListed(this.options, hook)) return false;
     const run = text(event, "runId") ?? text(ctx, "runId");
@@ -121,6 +137,28 @@ export class Permits {
     if (known !== undefined) return known;
     if (text(ctx, "trigger") !== undefined) return checkTurn(this.options.rules, ctx) === "";
     return this.#sessions.get(place.key) ?? this.#sessions.get(place.session) ?? checkSession(this.options.rules, place);
+  }
+
+  /**
+   * Leaves out of an event's messages what does not leave the gateway: turns from while the chat was
+   * off, and those of the gateway itself and of other sessions. agent_end tells of its own run alone.
+   *
+   * @param {string} hook
+   * @param {unknown} event
+   * @param {unknown} ctx
+   * @returns {unknown}
+   */
+  withoutPrivate(hook, event, ctx) {
+    const fields = MESSAGE_FIELDS.filter((name) => Array.isArray(field(event, name)));
+    if (hook === "agent_end" || fields.length === 0) return event;
+    const { key } = placeOf(event, ctx);
+    const isPrivate = (/** @type {unknown} */ message) => {
+      const ts = field(message, "timestamp");
+      return this.#private.get(text(field(message, "__openclaw"), "runId") ?? "") === true || (typeof ts === "number" && this.hints.wasOff(key, ts));
+    };
+    const out = { ...record(event) };
+    for (const name of fields) out[name] = ownTurns(/** @type {unknown[]} */ (out[name]), isPrivate);
+    return out;
   }
 
   /**

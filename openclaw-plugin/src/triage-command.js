@@ -1,5 +1,7 @@
 // The /triage command: what the triage gate decided, what it should have, and on or off for this chat.
 
+import { OFF } from "./command.js";
+
 /**
  * @typedef {import("./gate.js").Verdict} Verdict
  */
@@ -39,6 +41,7 @@ export function triageCommand(bridge, ungated, ctx) {
  * @param {string | undefined} repliedTo
  */
 function mark(bridge, ctx, group, verdict, repliedTo) {
+  if (bridge.isOff(group)) return OFF;
   const verdicts = bridge.gate.verdicts(group);
   const known = repliedTo === undefined ? verdicts.findLast(({ messageId }) => messageId !== "") : verdicts.find(({ messageId }) => messageId === repliedTo);
   const messageId = repliedTo ?? known?.messageId;

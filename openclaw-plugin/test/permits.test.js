@@ -1,8 +1,14 @@
 // Nothing leaves the gateway of chats that the rules exclude.
 
 import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, test } from "node:test";
 
+import { Chats } from "../src/chats.js";
+import { readOptions } from "../src/config.js";
+import { Permits } from "../src/permits.js";
 import { CTX, GROUP, KEY, forget, gateway } from "./gateway.js";
 import { samples } from "./samples.js";
 
@@ -137,4 +143,59 @@ test("experiences reach people's turns in every chat", async () => {
   assert.equal(g.notAsked(), 1);
   await g.fire("before_prompt_build", prompt, { ...CTX, trigger: "cron" });
   assert.equal(g.notAsked(), 1);
+});
+
+const user = (/** @type {string} */ content, more = {}) => ({ role: "user", content, timestamp: 1000, ...more });
+const assistant = (/** @type {string} */ content, more = {}) => ({ role: "assistant", content, timestamp: 1001, ...more });
+const kept = [user("hello"), assistant("Hi.", { __openclaw: { runId: "r1" } })];
+
+for (const [name, between, later = []] of /** @type {Array<[string, object[], object[]?]>} */ ([
+  ["a heartbeat", [user("[OpenClaw heartbeat poll]", { provenance: { kind: "internal_system", sourceTool: "heartbeat" } }), assistant("The oven is hot.")]],
+  ["a scheduled job", [user("[cron:1 tidy] Tidy up.", { provenance: { kind: "internal_system", sourceTool: "cron" } }), { role: "toolResult", content: "x" }, assistant("Done.")]],
+  ["another session", [user("[Inter-session message] The child has ended.", { provenance: { kind: "inter_session" } }), assistant("It has ended.")]],
+  ["a run while the chat was off", [user("secret"), assistant("Secret.", { __openclaw: { runId: "off" } })]],
+  ["a run that no person began", [user("Look around."), assistant("Done.", { __openclaw: { runId: "heartbeat" } })]],
+  ["a time when the chat was off, by the message", [user("secret", { timestamp: 5000 })]],
+  ["a time when the chat was off, by the answer", [user("secret"), { role: "toolResult", content: "x" }, assistant("Secret.", { timestamp: 5500 })]],
+  ["nothing", []],
+  ["nothing, where the chat is on again", [], [user("again", { timestamp: 6001 }), assistant("Yes.", { timestamp: 6002 })]],
+])) {
+  test(`history: holds nothing of ${name}`, (t) => {
+    t.mock.timers.enable({ apis: ["Date"], now: 5000 });
+    const chats = new Chats();
+    const permits = new Permits(readOptions({}), chats, new Chats());
+    permits.turn(CTX);
+    permits.turn({ ...CTX, runId: "heartbeat", trigger: "heartbeat" });
+    chats.set(KEY, true);
+    permits.turn({ ...CTX, runId: "off" });
+    t.mock.timers.setTime(6000);
+    chats.set(KEY, false);
+    const event = { prompt: "p", messages: [...kept, ...between, ...kept, ...later] };
+    assert.deepEqual(permits.withoutPrivate("before_prompt_build", event, CTX), { prompt: "p", messages: [...kept, ...kept, ...later] });
+    const whole = { ...event, messages: [...between, ...later] };
+    assert.equal(permits.withoutPrivate("agent_end", whole, CTX), whole, "of a run that is told, the outcome is");
+  });
+}
+
+test("history: times when a chat was off are kept over a restart, the oldest as one", (t) => {
+  const directory = mkdtempSync(join(tmpdir(), "hint-"));
+  try {
+    const file = join(directory, "chats-off.json");
+    const chats = new Chats();
+    chats.open(file);
+    t.mock.timers.enable({ apis: ["Date"], now: 0 });
+    for (let at = 0; at < 60; at += 2) {
+      t.mock.timers.setTime(at * 100);
+      chats.set(KEY, true);
+      chats.set(KEY, true);
+      t.mock.timers.setTime(at * 100 + 100);
+      chats.set(KEY, false);
+    }
+    const again = new Chats();
+    again.open(file);
+    assert.deepEqual([again.isOff(KEY), again.wasOff(KEY, 50), again.wasOff(KEY, 5850), again.wasOff(KEY, 5950), again.wasOff("another", 50)], [false, true, true, false, false]);
+    assert.equal(JSON.parse(readFileSync(file, "utf8"))[0].off.length, 20);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });

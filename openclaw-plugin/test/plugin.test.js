@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, test } from "node:test";
 
 import { eventually } from "./consumer.js";
-import { CTX, forget, gateway } from "./gateway.js";
+import { CTX, GROUP, KEY, forget, gateway } from "./gateway.js";
 import { samples } from "./samples.js";
 
 afterEach(forget);
@@ -250,7 +250,9 @@ test("/hint: on and off for a chat survive a restart", async () => {
     await second.fire("before_prompt_build", { prompt: "p", messages: [] }, { ...CTX, sessionKey: "agent:main:telegram:direct:43" });
     assert.equal(second.shared().bridge.status().skipped, 1, "another chat would have sent one");
     assert.equal(second.hint("on"), "Hints are on for this chat.");
-    assert.equal(readFileSync(join(directory, "plugins", "intention-hint", "chats-off.json"), "utf8"), "[]");
+    const [{ chat, off }, ...others] = JSON.parse(readFileSync(join(directory, "plugins", "intention-hint", "chats-off.json"), "utf8"));
+    assert.deepEqual([chat, off.length, others], [KEY, 1, []]);
+    assert.ok(off[0][0] <= off[0][1] && off[0][1] <= Date.now(), "it keeps when the chat was off");
   } finally {
     rmSync(directory, { recursive: true });
   }
@@ -259,7 +261,7 @@ test("/hint: on and off for a chat survive a restart", async () => {
 for (const [name, content] of [
   ["broken", "{"],
   ["of another shape", '{"a": 1}'],
-  ["with odd entries", '[1, null, "x"]'],
+  ["with odd entries", `[1, null, "x", {"chat": "${KEY}"}, {"chat": "${KEY}", "off": ["y", [], [null]]}]`],
 ]) {
   test(`/hint: a state file that is ${name} does no harm`, async () => {
     const directory = mkdtempSync(join(tmpdir(), "hint-"));
@@ -288,6 +290,28 @@ for (const [name, hooks, want] of /** @type {Array<[string, any, RegExp | undefi
     else assert.doesNotMatch(g.hint(), /Never asked/);
   });
 }
+
+test("/hint: chats that an older version kept as off are off", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "hint-"));
+  try {
+    mkdirSync(join(directory, "plugins", "intention-hint"), { recursive: true });
+    writeFileSync(join(directory, "plugins", "intention-hint", "chats-off.json"), JSON.stringify([KEY]));
+    assert.match(gateway(nowhere, { runtime: { state: { resolveStateDir: () => directory } } }).hint(), /Hints for this chat: off/);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test("/hint and /triage: nothing is published of a chat that is off", async () => {
+  const g = gateway({ ...nowhere, triage: { enabled: true } });
+  const told = () => g.shared().bridge.status().told;
+  await g.fire("before_prompt_build", { prompt: "p", messages: [] });
+  g.hint("off");
+  g.hint("off", { sessionKey: GROUP });
+  const before = told();
+  for (const answer of [g.hint("right"), g.hint("wrong"), g.hint("wrong MEMORY_LOOKUP"), g.triage("skip")]) assert.match(answer, /Nothing is noted: hints are off for this chat.*\/hint on/);
+  assert.equal(told(), before);
+});
 
 test("/hint: answers", () => {
   const g = gateway(nowhere);

@@ -227,14 +227,20 @@ describe("turns", () => {
       await until(`an answer to ${command}`, () => rig.telegram.heard(direct).slice(before).some((heard) => answer.test(heard)));
     };
     const count = (await rig.consumer.turns("agent:main:main")).length;
-    await rig.telegramTurn(direct, review);
+    const first = await rig.telegramTurn(direct, review);
     await says("/hint", /connected to[^]*CODE_REVIEW [01]\.\d\d from local/);
     await says("/hint off", /off for this chat/);
-    assert.deepEqual((await rig.telegramTurn(direct, review)).requests.flatMap(hints), []);
+    const secret = await rig.telegramTurn(direct, review);
+    assert.deepEqual(secret.requests.flatMap(hints), []);
+    await says("/hint right", /Nothing is noted: hints are off/);
     await says("/hint on", /on for this chat/);
     const turn = await rig.telegramTurn(direct, review);
     assertHint(turn.requests[0], turn.text, "CODE_REVIEW");
-    await rig.shows("agent:main:main", count + 2);
+    const shown = await rig.shows("agent:main:main", count + 2);
+    const said = shown.at(-1).intent.input.map(({ text }) => text);
+    assert.ok(said.includes(first.text) && said.includes(first.answer), "the turn before is in the history");
+    assert.ok(!said.includes(secret.text) && !said.includes(secret.answer), "what was said while the chat was off is not");
+    assert.equal(shown.at(-2).feedback, undefined);
   });
 
   test("a heartbeat gets no hint and is not tracked", async () => {
@@ -270,6 +276,8 @@ describe("turns", () => {
     const shown = await rig.shows(key, turns.length + 1);
     assert.equal(shown.length, turns.length + 1);
     assert.deepEqual([shown.at(-1).input, shown.at(-1).toolCalls ?? []], [next.text, []]);
+    assert.doesNotMatch(JSON.stringify(shown.at(-1).intent.input), /cron:|Done on time|heartbeat/);
+    assert.notDeepEqual(shown.at(-1).intent.input, []);
     assert.deepEqual((await rig.consumer.sessions()).filter(({ sessionKey }) => sessionKey.includes(":cron:")), []);
   });
 
