@@ -175,7 +175,7 @@ export class Bridge {
     const permit = this.#permits.turn(ctx);
     for (const held of permit.held) this.#events.tell(held.hook, this.#permits.withoutPrivate(held.hook, held.event, held.ctx), held.ctx, held.ts);
     if (!permit.ask) {
-      this.#decisions.skipped(ctx, permit.skip);
+      this.#decisions.skipped(ctx, permit.skip, permit.person);
       return NO_ANSWER;
     }
     const run = this.options.knowhub.recall ? text(ctx, "runId") : undefined;

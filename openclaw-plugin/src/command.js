@@ -1,5 +1,10 @@
 // The /hint command: status, what a person says of the last hint, and hints on or off for this chat.
 
+import { UNANSWERED } from "./decisions.js";
+
+/** The form of an intent's id (contract §7), which also has at most 200 bytes. */
+const INTENT = /^[\p{L}\p{M}\p{Nd}_.:-]+$/u;
+
 /** What is answered to a mark in a chat that is off. */
 export const OFF = "Nothing is noted: hints are off for this chat, and nothing is published of it. Switch them on with /hint on first.";
 
@@ -42,12 +47,17 @@ export function hintCommand(bridge, chats, ctx, missing = []) {
 function mark(bridge, ctx, chat, verdict, intent) {
   if (bridge.isOff(chat)) return OFF;
   const last = chat === undefined ? undefined : bridge.lastHints.get(chat);
-  if (!last || last.run === "") return "No hint was asked for here since the gateway started.";
+  if (!last) return "Nothing is noted: no hint was asked for here since the gateway started.";
+  if (last.run === "") return `Nothing is noted: no hint was asked for in the last turn here${last.skip === "" ? "" : ` (${last.skip})`}.`;
+  if (last.skip === UNANSWERED) return "Nothing is noted: the request for a hint got no answer in the last turn here, so there is none to mark.";
+  if (intent !== undefined && (!INTENT.test(intent) || Buffer.byteLength(intent) > 200)) {
+    return "Nothing is noted: the id of an intent has letters, digits and _ - . : only, as in MEMORY_LOOKUP, and at most 200 bytes.";
+  }
   const instead = intent === undefined ? {} : { intent };
   const by = ctx.senderId === undefined ? {} : { by: ctx.senderId };
   bridge.feedback({ kind: "hint", runId: last.run, verdict, ...instead, ...by }, { agentId: ctx.agentId, sessionKey: ctx.sessionKey, sessionId: last.session ?? ctx.sessionId });
   const said = last.intent === "" ? "no hint" : last.intent;
-  return `Noted: ${said} is ${verdict}${intent === undefined ? "" : `, ${intent} is right`}.`;
+  return `Noted: ${said} is ${verdict}${intent === undefined ? "" : `, ${intent} is right. Where the consumer has no intent ${intent}, this is kept, but nothing is learnt from it`}.`;
 }
 
 /**

@@ -19,10 +19,13 @@ import { message, text } from "./values.js";
  * @property {string} intent
  * @property {string} source
  * @property {string} confidence
- * @property {string} skip why there was no hint
+ * @property {string} skip why there was no hint; UNANSWERED where the request got no answer
  * @property {number} tookMs the round trip
  * @property {number} at Unix milliseconds
  */
+
+/** Why a turn has no hint whose request got no usable answer. */
+export const UNANSWERED = "no_answer";
 
 export class Decisions {
   /** @type {Recent<LastHint>} by session key */
@@ -69,7 +72,9 @@ export class Decisions {
    */
   async ask(hook, event, ctx, budgetMs, tell = "") {
     const request = { hook, event, ctx, ts: Date.now(), id: randomUUID() };
+    const began = performance.now();
     const answer = await this.#ask(request, budgetMs);
+    if (hook === "before_prompt_build") this.#noteHint(event, ctx, answer ?? NO_ANSWER, performance.now() - began);
     if (answer) return answer;
     if (tell !== "") this.onUnanswered(tell === "all" ? request : { ...request, event: { prompt: "", messages: [] } });
     return NO_ANSWER;
@@ -89,8 +94,7 @@ export class Decisions {
       return undefined;
     }
     try {
-      const { agent, session } = addressOf(event, ctx);
-      const began = performance.now();
+      const { agent } = addressOf(event, ctx);
       const answer = await this.requests.send(
         requestSubject(this.options.subjectPrefix, hook, agent),
         (bytes) => encodeBody(request, bytes, this.options.history),
@@ -99,9 +103,7 @@ export class Decisions {
       );
       this.#learn(hook, breaker, answer.outcome);
       if (answer.outcome !== "answered") return undefined;
-      const decision = this.#decision(hook, answer);
-      if (hook === "before_prompt_build" && decision.decided) this.#noteHint(ctx, session, decision, performance.now() - began);
-      return decision;
+      return this.#decision(hook, answer);
     } catch (error) {
       breaker.unanswered();
       this.counters.failed++;
@@ -111,14 +113,15 @@ export class Decisions {
   }
 
   /**
-   * Notes a turn that was not asked about.
+   * Notes a turn that was not asked about. One that no person began leaves the chat's last hint as it is.
    *
    * @param {unknown} ctx
    * @param {string} skip why, as in the header Hint-Skip
+   * @param {boolean} person whether a person began it
    */
-  skipped(ctx, skip) {
+  skipped(ctx, skip, person) {
     const chat = text(ctx, "sessionKey");
-    if (chat !== undefined) this.lastHints.set(chat, { run: "", session: undefined, intent: "", source: "", confidence: "", skip, tookMs: 0, at: Date.now() });
+    if (chat !== undefined && (person || !this.lastHints.get(chat))) this.lastHints.set(chat, { run: "", session: undefined, intent: "", source: "", confidence: "", skip, tookMs: 0, at: Date.now() });
   }
 
   /** Hooks that nobody answers, and hooks that are paused. */
@@ -202,22 +205,25 @@ export class Decisions {
   }
 
   /**
-   * @param {unknown} ctx of before_prompt_build
-   * @param {string | undefined} session
+   * @param {unknown} event of before_prompt_build
+   * @param {unknown} ctx
    * @param {Decision} decision
    * @param {number} tookMs
    */
-  #noteHint(ctx, session, { headers }, tookMs) {
-    const chat = text(ctx, "sessionKey") ?? session;
+  #noteHint(event, ctx, { decided, headers }, tookMs) {
+    const chat = text(ctx, "sessionKey") ?? addressOf(event, ctx).session;
     if (chat === undefined) return;
+    const run = text(ctx, "runId") ?? "";
+    // A retry without an answer takes nothing away from what the run was given.
+    if (!decided && run !== "" && this.lastHints.get(chat)?.run === run) return;
     const get = (/** @type {string} */ name) => headers?.get(name) ?? "";
     this.lastHints.set(chat, {
-      run: text(ctx, "runId") ?? "",
+      run,
       session: text(ctx, "sessionId"),
       intent: get("Hint-Intent"),
       source: get("Hint-Source"),
       confidence: get("Hint-Confidence"),
-      skip: get("Hint-Skip"),
+      skip: decided ? get("Hint-Skip") : UNANSWERED,
       tookMs,
       at: Date.now(),
     });

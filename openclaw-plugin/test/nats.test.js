@@ -108,6 +108,29 @@ test("a session that is held out gets no hint, and /hint says so", async () => {
   r.stop();
 });
 
+test("/hint wrong marks the last turn, and none before it", async () => {
+  const told = headers();
+  told.set("Hint-Intent", "CODE_REVIEW");
+  const r = await responder("marked", (msg, n) => void (n === 0 && msg.respond('{"prependContext": "x"}', { headers: told })));
+  /** @type {any[]} */
+  const marks = [];
+  const events = nc.subscribe("marked.event.feedback.>", { callback: (_error, msg) => void marks.push(/** @type {any} */ (msg.json()).event) });
+  await nc.flush();
+  const g = gateway({ natsUrl: consumer.url, subjectPrefix: "marked", timeoutMs: 500 });
+  for (const attempt of ["answered", "late"]) {
+    await g.fire("before_prompt_build", prompt("x"), { ...CTX, runId: "first" });
+    assert.match(g.hint(), /Last hint here: CODE_REVIEW/, `${attempt}: a retry without an answer takes nothing away`);
+  }
+  for (const bad of ["NO/SUCH", "<b>", "A".repeat(201)]) assert.match(g.hint(`wrong ${bad}`), /^Nothing is noted: the id of an intent has/);
+  assert.match(g.hint("wrong memory_lookup"), /^Noted: CODE_REVIEW is wrong, MEMORY_LOOKUP is right\. Where the consumer has no intent MEMORY_LOOKUP, /);
+  await g.fire("before_prompt_build", prompt("y"), { ...CTX, runId: "second" });
+  assert.match(g.hint("wrong"), /^Nothing is noted: the request for a hint got no answer in the last turn here/);
+  await eventually("the mark", () => marks.length > 0);
+  assert.deepEqual(marks, [{ kind: "hint", runId: "first", verdict: "wrong", intent: "MEMORY_LOOKUP" }]);
+  events.unsubscribe();
+  r.stop();
+});
+
 test("captured turns get the outcome that the whole session would have given", async () => {
   const g = gateway({ natsUrl: consumer.url });
   await g.fire("gateway_start", { port: 1 }, {});

@@ -313,6 +313,31 @@ test("/hint and /triage: nothing is published of a chat that is off", async () =
   assert.equal(told(), before);
 });
 
+test("/hint: a run that no person began does not hide the chat's last hint", async () => {
+  const g = gateway(nowhere);
+  await g.fire("before_prompt_build", { prompt: "p", messages: [] });
+  const before = g.hint();
+  for (const ctx of [{ trigger: "heartbeat" }, { trigger: "cron" }, { inputProvenance: { kind: "inter_session" } }]) {
+    await g.fire("before_prompt_build", { prompt: "p", messages: [] }, { ...CTX, runId: "background", ...ctx });
+    assert.equal(/** @type {any} */ (/^Last hint.*$/m.exec(g.hint()))[0], /** @type {any} */ (/^Last hint.*$/m.exec(before))[0]);
+  }
+  const other = "agent:main:telegram:direct:43";
+  await g.fire("before_prompt_build", { prompt: "p", messages: [] }, { ...CTX, sessionKey: other, trigger: "cron" });
+  assert.match(g.hint("", { sessionKey: other }), /^Last hint here: no hint \(not_user_trigger\)/m, "without one it is shown");
+});
+
+test("/hint: a mark is refused where there is no hint that it could be about", async () => {
+  const g = gateway({ ...nowhere, agents: ["main"] });
+  assert.match(g.hint("right"), /^Nothing is noted: no hint was asked for here since the gateway started\.$/);
+  await g.fire("before_prompt_build", { prompt: "p", messages: [] }, { ...CTX, agentId: "work" });
+  assert.match(g.hint("right"), /^Nothing is noted: no hint was asked for in the last turn here \(agent_disabled\)\.$/);
+  await g.fire("before_prompt_build", { prompt: "p", messages: [] });
+  const told = g.shared().bridge.status().told;
+  assert.match(g.hint(), /^Last hint here: no hint \(no_answer\)/m);
+  assert.match(g.hint("wrong MEMORY_LOOKUP"), /^Nothing is noted: the request for a hint got no answer in the last turn here/);
+  assert.equal(g.shared().bridge.status().told, told);
+});
+
 test("/hint: answers", () => {
   const g = gateway(nowhere);
   assert.equal(g.hint("off"), "Hints are off for this chat until the gateway restarts.");
