@@ -1,22 +1,34 @@
 package knowhub
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
 
 	"intenthint/internal/hook"
 	"intenthint/internal/text"
+	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
 
-// Turns tells which turn of a session a run is, in all processes;
+// Turns tells which turn of its session a turn is, in all processes;
 // [bucket.Turns] does.
 type Turns interface {
-	Begin(ctx context.Context, session, run string) (turn int, err error)
-	Recall(ctx context.Context, session, run string, ids []string, most, after int) (chosen []string, err error)
+	Begin(ctx context.Context, turn bucket.Turn) (n int, err error)
+	Recall(ctx context.Context, turn bucket.Turn, ids []string, most, after int) (chosen []string, err error)
+}
+
+// Resets returns when a session began anew or was compacted last, in Unix
+// milliseconds; 0 when that is not known.
+type Resets func(session string) int64
+
+// turnOf is the turn that a request is about.
+func (last Resets) turnOf(req *hook.Request) bucket.Turn {
+	session := req.Context.Session()
+	return bucket.Turn{Session: session, Run: req.Context.RunID, At: cmp.Or(req.Envelope.TS, req.Received.UnixMilli()), Reset: last(session)}
 }
 
 // turnsTime is how long a turn may wait for the bucket of turns: what is put in
@@ -32,6 +44,7 @@ const (
 // Reminder reminds agents to use and submit experiences.
 type Reminder struct {
 	Turns    Turns
+	Resets   Resets
 	Settings func() *Settings
 	Metrics  *Metrics
 }
@@ -59,7 +72,7 @@ func (r *Reminder) handle(ctx context.Context, req *hook.Request) (hook.Result, 
 	}
 	ctx, cancel := context.WithTimeout(ctx, turnsTime)
 	defer cancel()
-	turn, err := r.Turns.Begin(ctx, session, req.Context.RunID)
+	turn, err := r.Turns.Begin(ctx, r.Resets.turnOf(req))
 	if err != nil {
 		r.Metrics.failures.WithLabelValues(opTurns).Inc()
 		return hook.Result{}, err
@@ -85,6 +98,7 @@ func holdsTag(e payload.BeforePromptBuild, tag string) bool {
 type Recall struct {
 	Service *Service
 	Turns   Turns
+	Resets  Resets
 }
 
 // Handler is the part of before_prompt_build. It leaves the turns to [Recall.Hook]
@@ -133,7 +147,7 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	if err != nil {
 		return hook.Result{}, err
 	}
-	chosen, err := r.choose(ctx, set, req.Context, found)
+	chosen, err := r.choose(ctx, set, req, found)
 	if err != nil {
 		r.Service.Metrics.failures.WithLabelValues(opTurns).Inc()
 		return hook.Result{}, err
@@ -148,9 +162,8 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 // choose leaves out what the session was shown lately. A retry of a run, which may
 // have another prompt, is shown the same again. A turn without a session is shown
 // the best ones.
-func (r *Recall) choose(ctx context.Context, set *Settings, turn payload.Context, found []experience.Experience) ([]experience.Experience, error) {
-	session := turn.Session()
-	if session == "" {
+func (r *Recall) choose(ctx context.Context, set *Settings, req *hook.Request, found []experience.Experience) ([]experience.Experience, error) {
+	if req.Context.Session() == "" {
 		return found[:min(len(found), set.Recall)], nil
 	}
 	ids := make([]string, len(found))
@@ -158,7 +171,7 @@ func (r *Recall) choose(ctx context.Context, set *Settings, turn payload.Context
 	for i, e := range found {
 		ids[i], byID[e.ID] = e.ID, e
 	}
-	chosen, err := r.Turns.Recall(ctx, session, turn.RunID, ids, set.Recall, set.RepeatAfter)
+	chosen, err := r.Turns.Recall(ctx, r.Resets.turnOf(req), ids, set.Recall, set.RepeatAfter)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +179,7 @@ func (r *Recall) choose(ctx context.Context, set *Settings, turn payload.Context
 	for _, id := range chosen {
 		e, ok := byID[id]
 		if !ok {
-			e, err = r.Service.ContentFor(ctx, id, turn.Agent())
+			e, err = r.Service.ContentFor(ctx, id, req.Context.Agent())
 			ok = err == nil && e.Status == experience.Approved
 		}
 		if ok {

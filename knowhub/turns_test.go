@@ -16,6 +16,7 @@ import (
 	"intenthint/internal/hook"
 	"intenthint/internal/natstest"
 	"intenthint/knowhub"
+	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
 	"intenthint/payload"
 	"intenthint/subjects"
@@ -46,13 +47,16 @@ func given(t *testing.T, h hook.Handler, req *hook.Request) string {
 	return string(res.Decision.(hook.PrependContext))
 }
 
+// never is for sessions that go on.
+func never(string) int64 { return 0 }
+
 func reminderOf(p *process) hook.Handler {
-	r := knowhub.Reminder{Turns: p.turns, Settings: p.Settings, Metrics: knowhub.NewMetrics(prometheus.NewRegistry())}
+	r := knowhub.Reminder{Turns: p.turns, Resets: never, Settings: p.Settings, Metrics: knowhub.NewMetrics(prometheus.NewRegistry())}
 	return r.Handler()
 }
 
 func recallOf(p *process) hook.Handler {
-	r := knowhub.Recall{Service: p.Service, Turns: p.turns}
+	r := knowhub.Recall{Service: p.Service, Turns: p.turns, Resets: never}
 	return r.Handler()
 }
 
@@ -136,12 +140,12 @@ func TestARemindedPromptIsNotRemindedAgain(t *testing.T) {
 // away is a bucket of turns that does not answer.
 type away struct{}
 
-func (away) Begin(ctx context.Context, _, _ string) (int, error) {
+func (away) Begin(ctx context.Context, _ bucket.Turn) (int, error) {
 	<-ctx.Done()
 	return 0, ctx.Err()
 }
 
-func (away) Recall(ctx context.Context, _, _ string, _ []string, _, _ int) ([]string, error) {
+func (away) Recall(ctx context.Context, _ bucket.Turn, _ []string, _, _ int) ([]string, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -152,8 +156,8 @@ func TestTurnsWhileTheirBucketIsAway(t *testing.T) {
 	set.Recall = 1
 	p := start(t, natstest.Start(t, nil), set)
 	submit(t, p, deploy())
-	reminder := knowhub.Reminder{Turns: away{}, Settings: p.Settings, Metrics: p.Metrics}
-	recall := knowhub.Recall{Service: p.Service, Turns: away{}}
+	reminder := knowhub.Reminder{Turns: away{}, Resets: never, Settings: p.Settings, Metrics: p.Metrics}
+	recall := knowhub.Recall{Service: p.Service, Turns: away{}, Resets: never}
 	for _, h := range []hook.Handler{reminder.Handler(), recall.Handler()} {
 		_, err := h.Handle(t.Context(), turn("s", "r", "Deploy the shop"))
 		require.Error(t, err)
@@ -192,6 +196,28 @@ func TestRecall(t *testing.T) {
 	require.Equal(t, block, given(t, recallOf(p), turn("s", "r1", "Continue the current task.")), "a retry")
 	require.Empty(t, given(t, recallOf(p), turn("s", "r2", "deploy the site")), "not again")
 	require.NotEmpty(t, given(t, recallOf(p), turn("s2", "r1", "deploy the site")), "another session")
+}
+
+func TestAfterAReset(t *testing.T) {
+	t.Parallel()
+	p := recalling(t, natstest.Start(t, nil), 1, "Deploy the shop")
+	reset := map[string]int64{}
+	resets := func(session string) int64 { return reset[session] }
+	reminder := knowhub.Reminder{Turns: p.turns, Resets: resets, Settings: p.Settings, Metrics: p.Metrics}
+	recall := knowhub.Recall{Service: p.Service, Turns: p.turns, Resets: resets}
+	asked := func(session, run string, ts int64) [2]bool {
+		req := turn(session, run, "the shop")
+		req.Envelope.TS = ts
+		return [2]bool{given(t, reminder.Handler(), req) != "", given(t, recall.Handler(), req) != ""}
+	}
+	for _, session := range []string{"s", "other"} {
+		require.Equal(t, [2]bool{true, true}, asked(session, "r1", 1000))
+		require.Equal(t, [2]bool{false, false}, asked(session, "r2", 2000))
+	}
+	reset["s"] = 2500
+	require.Equal(t, [2]bool{true, true}, asked("s", "r3", 3000), "both are gone from the conversation")
+	require.Equal(t, [2]bool{false, false}, asked("s", "r4", 4000))
+	require.Equal(t, [2]bool{true, false}, asked("other", "r3", 3000), "of another session nothing is forgotten: it is its third turn")
 }
 
 func TestRecallAgain(t *testing.T) {

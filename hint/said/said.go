@@ -156,6 +156,13 @@ func (s *Sessions) Reset(session string, ts int64) {
 	s.change(session, func(k *known) { k.reset = max(k.reset, ts) })
 }
 
+// LastReset returns when a session forgot its hints last, in Unix milliseconds; 0
+// when that is not known.
+func (s *Sessions) LastReset(session string) int64 {
+	k, _ := s.cache.Get(session)
+	return k.reset
+}
+
 // Lost forgets the hint of the turn that began at ts: its answer did not arrive.
 func (s *Sessions) Lost(session string, ts int64) {
 	s.change(session, func(k *known) { k.lost = ts })

@@ -117,3 +117,14 @@ func TestSessions(t *testing.T) {
 	}
 	require.Nil(t, s.Last("s"), "bounded")
 }
+
+func TestLastReset(t *testing.T) {
+	s := New()
+	require.Zero(t, s.LastReset("s"), "of a session that is not known")
+	s.Begin("s", 100, nil)
+	require.Zero(t, s.LastReset("s"))
+	s.Reset("s", 300)
+	s.Reset("s", 200)
+	require.Equal(t, int64(300), s.LastReset("s"))
+	require.Zero(t, s.LastReset("other"))
+}

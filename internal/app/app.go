@@ -366,7 +366,7 @@ func (a *App) takeRequests(ctx context.Context) error {
 		return err
 	}
 	a.live.serve(hinter)
-	contributions, hooks := a.hub.handlers(a.metrics.knowhub)
+	contributions, hooks := a.hub.handlers(a.answers.Sessions.LastReset, a.metrics.knowhub)
 	more := slices.Concat(a.gate.skippedHandlers(), contributions)
 	hooks = append(hooks, handlers.BeforePromptBuild(hinter, more...))
 	if a.gate != nil {

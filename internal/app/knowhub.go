@@ -131,12 +131,12 @@ func (a *App) serveKnowHub(ctx context.Context) error {
 
 // handlers are what KnowHub contributes to before_prompt_build, and hooks those
 // of its own.
-func (h *hub) handlers(metrics *knowhub.Metrics) (contributions []hook.Handler, hooks []hook.Hook) {
+func (h *hub) handlers(resets knowhub.Resets, metrics *knowhub.Metrics) (contributions []hook.Handler, hooks []hook.Hook) {
 	if h == nil {
 		return nil, nil
 	}
-	recall := &knowhub.Recall{Service: h.service, Turns: h.turns}
-	reminder := &knowhub.Reminder{Turns: h.turns, Settings: h.service.Settings, Metrics: metrics}
+	recall := &knowhub.Recall{Service: h.service, Turns: h.turns, Resets: resets}
+	reminder := &knowhub.Reminder{Turns: h.turns, Resets: resets, Settings: h.service.Settings, Metrics: metrics}
 	return []hook.Handler{recall.Handler(), reminder.Handler()}, []hook.Hook{recall.Hook()}
 }
 

@@ -231,7 +231,7 @@ func TestTurns(t *testing.T) {
 	ns := natstest.Start(t, nil)
 	turns := bucket.NewTurns(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T_TURNS"})
 	begin := func(session, run string) int {
-		n, err := turns.Begin(t.Context(), session, run)
+		n, err := turns.Begin(t.Context(), bucket.Turn{Session: session, Run: run})
 		require.NoError(t, err)
 		return n
 	}
@@ -247,6 +247,43 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+func TestTurnsAfterAReset(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	turns := bucket.NewTurns(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T_TURNS"})
+	type step struct {
+		at, reset int64
+		want      int
+		shown     bool // whether the experience is shown
+	}
+	for _, tt := range []struct {
+		name  string
+		steps []step
+	}{
+		{"none", []step{{100, 0, 1, true}, {200, 0, 2, false}}},
+		{"before the first turn, heard of in time", []step{{100, 90, 1, true}, {200, 90, 2, false}}},
+		{"before the first turn, heard of later", []step{{100, 0, 1, true}, {200, 90, 2, false}}},
+		{"between turns", []step{{100, 90, 1, true}, {200, 90, 2, false}, {300, 250, 1, true}, {400, 250, 2, false}}},
+		{"between turns, heard of later", []step{{100, 0, 1, true}, {300, 0, 2, false}, {400, 250, 1, true}, {500, 250, 2, false}}},
+		{"an end and a start, one heard of later", []step{{100, 0, 1, true}, {300, 250, 1, true}, {400, 260, 2, false}}},
+		{"twice", []step{{100, 0, 1, true}, {300, 250, 1, true}, {500, 450, 1, true}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for i, s := range tt.steps {
+				turn := bucket.Turn{Session: tt.name, Run: strconv.Itoa(i), At: s.at, Reset: s.reset}
+				for range 2 { // and a retry
+					n, err := turns.Begin(t.Context(), turn)
+					require.NoError(t, err)
+					require.Equal(t, s.want, n, "turn %d", i)
+					chosen, err := turns.Recall(t.Context(), turn, []string{"e"}, 1, 0)
+					require.NoError(t, err)
+					require.Equal(t, s.shown, len(chosen) == 1, "turn %d", i)
+				}
+			}
+		})
+	}
+}
+
 func TestTurnsAtOnceAreCountedOnce(t *testing.T) {
 	ns := natstest.Start(t, nil)
 	var beginning sync.WaitGroup
@@ -255,7 +292,7 @@ func TestTurnsAtOnceAreCountedOnce(t *testing.T) {
 	for i := range 6 {
 		turns := bucket.NewTurns(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T_TURNS"})
 		beginning.Go(func() {
-			n, err := turns.Begin(t.Context(), "s", fmt.Sprint("run", i/2)) // each run in two processes
+			n, err := turns.Begin(t.Context(), bucket.Turn{Session: "s", Run: fmt.Sprint("run", i/2)}) // each run in two processes
 			require.NoError(t, err)
 			mu.Lock()
 			defer mu.Unlock()
@@ -273,11 +310,11 @@ func TestRecalledIsBounded(t *testing.T) {
 		for j := range 50 {
 			ids = append(ids, fmt.Sprintf("%032d", i*50+j))
 		}
-		chosen, err := turns.Recall(t.Context(), "s", fmt.Sprint("r", i), ids, 50, 0)
+		chosen, err := turns.Recall(t.Context(), bucket.Turn{Session: "s", Run: fmt.Sprint("r", i)}, ids, 50, 0)
 		require.NoError(t, err)
 		require.Len(t, chosen, 50)
 	}
-	chosen, err := turns.Recall(t.Context(), "s", "last", []string{fmt.Sprintf("%032d", 29*50), strings.Repeat("0", 32)}, 1, 0)
+	chosen, err := turns.Recall(t.Context(), bucket.Turn{Session: "s", Run: "last"}, []string{fmt.Sprintf("%032d", 29*50), strings.Repeat("0", 32)}, 1, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{strings.Repeat("0", 32)}, chosen, "the newest are known, the oldest forgotten")
 }

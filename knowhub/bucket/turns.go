@@ -29,9 +29,24 @@ func (t *Turns) Open(ctx context.Context) error {
 	return t.bucket.Open(ctx)
 }
 
+// Turn is one that is asked about. Times are in Unix milliseconds, by the clock of
+// the gateway.
+type Turn struct {
+	Session string
+	// Run is its run id, "" for a turn that cannot be known again.
+	Run string
+	// At is when it began.
+	At int64
+	// Reset is when the session began anew or its history was compacted, 0 for
+	// never: what was put in front of earlier prompts may be gone.
+	Reset int64
+}
+
 // session is the document of one session.
 type session struct {
-	// Turns is how many turns it had.
+	// Start is when the first of the turns began.
+	Start int64 `json:"start,omitempty"`
+	// Turns is how many turns it had since then.
 	Turns int `json:"turns"`
 	// Runs are the newest ones, oldest first.
 	Runs []run `json:"runs,omitempty"`
@@ -58,24 +73,25 @@ const (
 	maxRecalled = 500
 )
 
-// Begin returns which turn of a session a run is, from 1 on. The same run is the
-// same turn; one without an id is a turn of its own.
-func (t *Turns) Begin(ctx context.Context, sessionID, runID string) (turn int, err error) {
-	err = t.change(ctx, sessionID, func(doc *session) bool {
-		r, added := doc.run(runID)
-		turn = r.Turn
+// Begin returns which turn of its session a turn is, from 1 on, and from 1 again
+// after a reset. The same run is the same turn; one without an id is a turn of its
+// own.
+func (t *Turns) Begin(ctx context.Context, turn Turn) (n int, err error) {
+	err = t.change(ctx, turn.Session, func(doc *session) bool {
+		r, added := doc.run(turn)
+		n = r.Turn
 		return added
 	})
-	return turn, err
+	return n, err
 }
 
-// Recall chooses of the ids of experiences, best first, those that a run may be
-// shown, at most so many: none that a turn of the session was shown within after
-// turns before it, 0 for ever, less for no such rule. The same run is shown the
-// same ones again.
-func (t *Turns) Recall(ctx context.Context, sessionID, runID string, ids []string, most, after int) (chosen []string, err error) {
-	err = t.change(ctx, sessionID, func(doc *session) bool {
-		r, added := doc.run(runID)
+// Recall chooses of the ids of experiences, best first, those that a turn may be
+// shown, at most so many: none that the session was shown since its last reset and
+// within after turns before it, 0 for ever, less for no such rule. The same run is
+// shown the same ones again.
+func (t *Turns) Recall(ctx context.Context, turn Turn, ids []string, most, after int) (chosen []string, err error) {
+	err = t.change(ctx, turn.Session, func(doc *session) bool {
+		r, added := doc.run(turn)
 		if r.Asked {
 			chosen = r.Recalled
 			return added
@@ -111,18 +127,23 @@ func (t *Turns) change(ctx context.Context, sessionID string, change func(doc *s
 	return err
 }
 
-// run returns the turn of a run, and whether it was added.
-func (doc *session) run(id string) (r *run, added bool) {
-	if id != "" {
-		if i := slices.IndexFunc(doc.Runs, func(r run) bool { return r.ID == id }); i >= 0 {
+// run returns the run of a turn, and whether it was added.
+func (doc *session) run(turn Turn) (r *run, added bool) {
+	if turn.Run != "" {
+		if i := slices.IndexFunc(doc.Runs, func(r run) bool { return r.ID == turn.Run }); i >= 0 {
 			return &doc.Runs[i], false
 		}
 	}
+	// A reset that is heard of only after the turn that followed it counts then. One
+	// that came before the first turn has nothing to forget.
+	if doc.Turns == 0 || turn.Reset > doc.Start {
+		doc.Start, doc.Turns, doc.Recalled = turn.At, 0, nil
+	}
 	doc.Turns++
-	if id == "" {
+	if turn.Run == "" {
 		return &run{Turn: doc.Turns}, true // cannot be known again
 	}
-	doc.Runs = append(doc.Runs, run{ID: id, Turn: doc.Turns})
+	doc.Runs = append(doc.Runs, run{ID: turn.Run, Turn: doc.Turns})
 	doc.Runs = doc.Runs[max(0, len(doc.Runs)-maxRuns):]
 	return &doc.Runs[len(doc.Runs)-1], true
 }

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { textOf } from "./model.mjs";
-import { freePort } from "./process.mjs";
+import { freePort, until } from "./process.mjs";
 import { allHints, hints, Rig } from "./rig.mjs";
 import { direct } from "./telegram.mjs";
 
@@ -89,6 +89,17 @@ describe("experiences", () => {
 
     const said = await rig.telegramTurn(direct, ask);
     assert.equal(recalled(said.requests[0]).length, 1, "in a chat too");
+  });
+
+  test("after a reset the reminder comes back", async () => {
+    const key = "agent:main:web-reset";
+    const reminders = ({ requests: [{ texts }] }) => texts.join("\n").split("<knowhub-reminder>").length - 1;
+    assert.equal(reminders(await rig.turn(key, ask)), 1);
+    await rig.shows(key, 1);
+    await rig.gateway.call("sessions.reset", { key });
+    await until("the end of the session", async () => (await rig.consumer.sessions()).find(({ sessionKey }) => sessionKey === key)?.ended?.reason === "reset");
+    assert.equal(reminders(await rig.turn(key, ask)), 1);
+    assert.equal(reminders(await rig.turn(key, ask)), 1, "that of the turn before");
   });
 
   test("a turn whose model call is repeated has the experience again", async () => {
