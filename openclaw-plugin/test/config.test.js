@@ -48,6 +48,35 @@ test("manifest: an unknown option is refused wherever the names are known", () =
   closed(schema, "config");
 });
 
+test("manifest: a number may be text, but only text that is one", () => {
+  for (const [name, node] of Object.entries(schema.properties)) {
+    if (Array.isArray(node.type) && node.type.includes("string")) assert.ok(node.pattern ?? node.enum, name);
+  }
+});
+
+for (const [name, good, bad] of /** @type {Array<[string, string[], string[]]>} */ ([
+  ["timeoutMs", ["500", "999", "1500", "59999", "60000"], ["banana", "", "499", "60001", "-1", "100000", "1e3"]],
+  ["natsPort", ["-1", "0", "4222", "65535"], ["banana", "65536", "99999", "-2"]],
+  ["minConfidence", ["0", "0.5", ".5", "1", "1.0"], ["banana", "1.5", "2", "-0.1", "."]],
+  ["holdout", ["0.1"], ["10%", "2"]],
+  ["localAccept", ["0.9"], ["high", "9"]],
+  ["repeatAfter", ["0", "8"], ["never", "-1", "1.5"]],
+  ["maxInflight", ["1", "256"], ["0", "many"]],
+  ["historyLimit", ["200"], ["0", "all"]],
+  ["streamReplicas", ["1", "5"], ["0", "6", "three"]],
+  ["streamMaxAge", ["0", "336h", "14d", "1d12h", "1h30m"], ["banana", "14 days", "-1h", "5"]],
+  ["sessionRetention", ["0", "336h"], ["banana"]],
+  ["streamMaxBytes", ["-1", "1073741824", "1GiB", "512 MB"], ["banana", "-2", "1 pint"]],
+  ["allowedChatTypes", ["direct", "direct,group", "direct, unknown", ""], ["directt", "direct;group", "direct,", "all"]],
+])) {
+  test(`manifest: ${name} as text`, () => {
+    const node = schema.properties[name];
+    const pattern = new RegExp(node.pattern ?? node.anyOf.find((/** @type {any} */ { type }) => type === "string").pattern);
+    for (const text of good) assert.match(text, pattern);
+    for (const text of bad) assert.doesNotMatch(text, pattern);
+  });
+}
+
 test("manifest: what may hold a credential is sensitive", () => {
   for (const path of ["natsUrl", "natsUrl[]", "natsCreds", "natsNkey", "natsKey", "knowhub.token"]) assert.equal(manifest.uiHints[path].sensitive, true, path);
 });

@@ -36,6 +36,9 @@ describe("options", () => {
     ["an unknown option of a part", { buffer: { evnets: 1 } }, /evnets/],
     ["a number out of its range", { timeoutMs: 100 }, /timeoutMs[^]*500/],
     ["a word that is not one of those", { queryMode: "all" }, /queryMode[^]*recent/],
+    ["a word in place of a number", { timeoutMs: "banana" }, /timeoutMs: [^]*must match pattern/],
+    ["a word of a list that is not one of those", { allowedChatTypes: "directt" }, /allowedChatTypes: [^]*direct\|group\|channel\|explicit\|unknown/],
+    ["another level of the log", { logLevel: "loud" }, /logLevel: [^]*"debug", "info", "warn", "error"/],
   ]) {
     test(`${name} is refused with a line that names it`, async () => {
       await configured(config);
@@ -44,6 +47,12 @@ describe("options", () => {
       assert.match(output, says);
     });
   }
+
+  test("numbers and lists may be text", async () => {
+    await configured({ timeoutMs: "1500", natsPort: "4222", allowedChatTypes: "direct, group", holdout: "0.5", streamMaxAge: "14d", streamMaxBytes: "1GiB", allowOpen: "false" });
+    const { code, output } = await gateway.run("config", "validate");
+    assert.equal(code, 0, output);
+  });
 
   test("what holds a password is not shown", async () => {
     await configured({ natsUrl: [`nats://gw:${password}@${nowhere}`], knowhub: { token: password } });
