@@ -232,7 +232,7 @@ var ErrOtherSystem = errors.New("sessions of another system")
 // takeEvents starts to fold events into sessions.
 func (a *App) takeEvents(ctx context.Context) error {
 	handler := EventHandler(a.sessions, a.live.settings)
-	handler.Decode = a.noticing(a.countingSkills(handler.Decode))
+	handler.Decode = a.noticing(a.countingSkills(a.namingUnknown(handler.Decode)))
 	var sink *events.Sink[store.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
 		sink, err = events.StartSink(once, events.SinkOptions[store.Fact]{
@@ -280,6 +280,24 @@ func (a *App) countingSkills(next decode) decode {
 		ctx := payload.Context{RunID: ev.Fact.RunID, SessionID: ev.Fact.SessionID, SessionKey: ev.Fact.SessionKey}
 		if a.answers.UseSkill(ctx, payload.Skill{Name: ev.Fact.Call.Skill.Name, Path: ev.Fact.Call.Skill.Path}) {
 			a.metrics.hints.SkillUsed()
+		}
+		return ev, nil
+	}
+}
+
+// namingUnknown logs marks that name an intent that there is not: who marks in a chat
+// is not told, as the gateway knows no catalogue. The mark is kept, since intents may
+// be added, but nothing is learnt from it.
+func (a *App) namingUnknown(next decode) decode {
+	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
+		ev, err := next(subject, msgID, data)
+		if err != nil || ev.Fact.Feedback == nil || ev.Fact.Feedback.Intent == "" {
+			return ev, err
+		}
+		if catalog := a.live.intentsInForce(); catalog != nil {
+			if _, ok := catalog.Lookup(ev.Fact.Feedback.Intent); !ok {
+				a.log.Warn("mark names no intent of the catalogue", "intent", ev.Fact.Feedback.Intent, "run", ev.Fact.RunID)
+			}
 		}
 		return ev, nil
 	}
