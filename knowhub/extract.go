@@ -29,10 +29,15 @@ var errNoModel = errors.New("no model is set, neither that of HINT_KNOWHUB nor H
 // Extract asks the model for experiences and keeps those that it is sure of, also
 // those that were known. Errors are [ErrInvalid] and [ErrUnavailable].
 func (s *Service) Extract(ctx context.Context, in Extraction) ([]experience.Experience, error) {
-	messages, err := in.messages()
+	messages, err := messagesOf(in.Messages)
 	if err != nil {
 		return nil, err
 	}
+	return s.extract(ctx, in, messages)
+}
+
+// extract is Extract with the messages decoded.
+func (s *Service) extract(ctx context.Context, in Extraction, messages []payload.Message) ([]experience.Experience, error) {
 	set := s.Settings()
 	if set.Chain == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errNoModel)
@@ -131,12 +136,12 @@ func (s *Service) merge(ctx context.Context, id string, e experience.Experience)
 	})
 }
 
-// messages decodes the messages; there must be a list of them.
-func (in Extraction) messages() ([]payload.Message, error) {
-	if text := strings.TrimSpace(string(in.Messages)); text == "" || text[0] != '[' {
+// messagesOf decodes messages; there must be a list of them.
+func messagesOf(list json.RawMessage) ([]payload.Message, error) {
+	if text := strings.TrimSpace(string(list)); text == "" || text[0] != '[' {
 		return nil, fmt.Errorf("%w: messages must be a list", ErrInvalid)
 	}
-	raw, err := json.Marshal(map[string]json.RawMessage{"messages": in.Messages})
+	raw, err := json.Marshal(map[string]json.RawMessage{"messages": list})
 	if err != nil {
 		return nil, fmt.Errorf("%w: messages: %w", ErrInvalid, err)
 	}

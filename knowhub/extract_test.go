@@ -9,12 +9,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/events"
 	"intenthint/internal/natstest"
 	"intenthint/knowhub"
 	"intenthint/knowhub/bucket"
@@ -143,15 +146,29 @@ func sink(t *testing.T, m *scripted, processes int) sunk {
 	require.NoError(t, err)
 	for range processes {
 		s.process = start(t, ns, asking(m))
-		k := knowhub.Sink{
-			Service: s.Service, Extracted: s.turns, JS: natstest.JetStream(t, ns), Layout: s.layout, Durable: durable.Name, Log: slog.New(slog.DiscardHandler),
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		ended := make(chan struct{})
-		go func() { defer close(ended); k.Run(ctx) }()
-		t.Cleanup(func() { cancel(); <-ended })
+		s.join(t, natstest.JetStream(t, ns))
 	}
 	return s
+}
+
+// join takes events, as a process does.
+func (s sunk) join(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	k := &knowhub.Sink{Service: s.Service, Extracted: s.turns}
+	sink, err := events.StartSink(t.Context(), events.SinkOptions[knowhub.Fact]{
+		Name: "knowhub", JS: js, Layout: s.layout, Durable: s.layout.More[0].Name,
+		Handler: events.Handler[knowhub.Fact]{
+			Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
+				session, hook, fact := knowhub.DecodeFact(msgID, data)
+				return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, nil
+			},
+			Apply: k.Apply,
+		},
+		Appliers: 1, Pause: func(uint64) time.Duration { return tick },
+		Metrics: events.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, sink.Stop(context.Background())) })
 }
 
 func (s sunk) publish(t *testing.T, id, ctx, event string) {
@@ -242,6 +259,93 @@ func TestSinkTriesAgain(t *testing.T) {
 	pending, err := s.Pending(t.Context(), 0)
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
+}
+
+// A model that does not answer makes a dead letter of an event, which can be
+// replayed.
+func TestSinkMakesADeadLetterOfWhatNoModelAnswers(t *testing.T) {
+	t.Parallel()
+	m := says("")
+	var back atomic.Bool
+	m.answer = func(context.Context, provider.Request) (string, error) {
+		if !back.Load() {
+			panic("down")
+		}
+		return `{"experiences": [` + candidate("Fix a checksum error of the Go build", "Cleaning the module cache solved it", 0.9) + `]}`, nil
+	}
+	s := sink(t, m, 1)
+	s.publish(t, "e1", person, `{"messages": `+conversation+`}`)
+	letters := func() (out []events.DeadLetter) {
+		queue, err := events.OpenDeadLetters(t.Context(), s.js, s.layout)
+		require.NoError(t, err)
+		require.NoError(t, queue.Each(t.Context(), events.Selection{}, func(l events.DeadLetter) bool { out = append(out, l); return true }))
+		return out
+	}
+	require.Eventually(t, func() bool { return len(letters()) == 1 }, patience, tick)
+	s.settled(t)
+	letter := letters()[0]
+	require.Equal(t, "intent-hint-knowhub", letter.Durable)
+	require.Equal(t, int32(5), m.calls.Load())
+	back.Store(true)
+	queue, err := events.OpenDeadLetters(t.Context(), s.js, s.layout)
+	require.NoError(t, err)
+	require.NoError(t, queue.Replay(t.Context(), letter))
+	s.settled(t)
+	pending, err := s.Pending(t.Context(), 0)
+	require.NoError(t, err)
+	require.Len(t, pending, 1)
+}
+
+// What a killed process was extracting from is extracted by another.
+func TestSinkThatIsKilledLosesNothing(t *testing.T) {
+	t.Parallel()
+	m := says("")
+	began, over := make(chan struct{}, 2), make(chan struct{})
+	m.answer = func(context.Context, provider.Request) (string, error) {
+		began <- struct{}{}
+		<-over
+		return `{"experiences": []}`, nil
+	}
+	s := sink(t, m, 0)
+	ns := natstest.Start(t, nil)
+	s.js = natstest.JetStream(t, ns)
+	_, err := bus.Provision(t.Context(), s.js, s.layout)
+	require.NoError(t, err)
+	s.process = start(t, ns, asking(m))
+	killed := natstest.JetStream(t, ns)
+	s.join(t, killed)
+	s.publish(t, "e1", person, `{"messages": `+conversation+`}`)
+	<-began
+	killed.Conn().Close()
+	s.process = start(t, ns, asking(m))
+	s.join(t, natstest.JetStream(t, ns))
+	<-began
+	close(over)
+	s.settled(t)
+	known, err := s.turns.Extracted(t.Context(), "e1")
+	require.NoError(t, err)
+	require.True(t, known)
+}
+
+func TestDecodeFact(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, hook, event, ctx, want string }{
+		{"run", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "user"}`, "s"},
+		{"compaction", "before_compaction", `{"messages": []}`, `{"sessionKey": "k"}`, "k"},
+		{"without a session", "agent_end", `{"messages": []}`, `{}`, "e1"},
+		{"other hook", "before_prompt_build", `{"messages": []}`, `{"sessionId": "s"}`, ""},
+		{"heartbeat", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "heartbeat"}`, ""},
+		{"no messages", "agent_end", `{}`, `{"sessionId": "s"}`, ""},
+		{"messages of another type", "agent_end", `{"messages": "x"}`, `{"sessionId": "s"}`, ""},
+		{"context of another type", "agent_end", `{"messages": []}`, `{"sessionId": 1}`, ""},
+		{"not an event", "agent_end", `[]`, `{"sessionId": "s"}`, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			body := fmt.Sprintf(`{"hook": %q, "event": %s, "ctx": %s, "ts": 1763680000123}`, row.hook, row.event, row.ctx)
+			session, _, _ := knowhub.DecodeFact("e1", []byte(body))
+			require.Equal(t, row.want, session)
+		})
+	}
 }
 
 func TestSinkGoesOnAfterItsDurableWasDeleted(t *testing.T) {

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/hint/said"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/internal/events"
 	"intenthint/internal/hook"
 	"intenthint/internal/httpserver"
 	"intenthint/knowhub"
@@ -21,6 +23,9 @@ import (
 
 // experiencesFile is the index of experiences in the data directory.
 const experiencesFile = "knowhub.db"
+
+// knowHubSink is the name of the sink of extraction in metrics and logs.
+const knowHubSink = "knowhub"
 
 // extractions is how many extractions a process asks a model for at once. They are
 // long, and nobody waits for most of them.
@@ -98,20 +103,49 @@ func (a *App) openKnowHub(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { h.copy.Run(following) })
 	a.cleanup.add("knowhub index", func(ctx context.Context) error { end(); return wait(ctx, &running) })
-	a.extract(ctx)
+	if err := a.extract(ctx); err != nil {
+		return err
+	}
 	return a.serveKnowHub(ctx)
 }
 
 // extract begins to read experiences out of events, if that is enabled.
-func (a *App) extract(ctx context.Context) {
+func (a *App) extract(ctx context.Context) error {
 	if !a.cfg.KnowHub.Extract {
-		return
+		return nil
 	}
-	sink := knowhub.Sink{
-		Service: a.hub.service, Extracted: bucket.NewTurns(a.events.JS, a.layout.KnowHubTurns()), JS: a.events.JS,
-		Layout: a.layout, Durable: a.layout.KnowHubDurable(a.cfg.KnowHub.Trigger).Name, Log: a.log.With("sink", "knowhub"),
+	source := &knowhub.Sink{Service: a.hub.service, Extracted: bucket.NewTurns(a.events.JS, a.layout.KnowHubTurns())}
+	var sink *events.Sink[knowhub.Fact]
+	err := patiently(ctx, a.log, func(once context.Context) (err error) {
+		sink, err = events.StartSink(once, events.SinkOptions[knowhub.Fact]{
+			Name: knowHubSink, JS: a.events.JS, Layout: a.layout, Durable: a.layout.KnowHubDurable(a.cfg.KnowHub.Trigger).Name,
+			Handler: events.Handler[knowhub.Fact]{
+				Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
+					session, hook, fact := knowhub.DecodeFact(msgID, data)
+					return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, nil
+				},
+				Apply: source.Apply,
+			},
+			// One at a time: nobody waits for them, and hints have the models first.
+			Appliers: 1, Pause: extractPause,
+			Metrics: a.metrics.events, Log: a.log,
+		})
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	a.work.Go(func() { sink.Run(ctx) })
+	a.cleanup.add("knowhub events", sink.Stop)
+	a.health.healthy.Add("knowhub events", sink.Check)
+	return nil
+}
+
+// extractPause is the time until experiences are extracted again from an event for
+// which no model answered, by how often it was delivered: 5 s, 40 s, 5 min and
+// 43 min, after which it becomes a dead letter. A failed call is soon repeated, and
+// most outages of a provider are over in less than an hour.
+func extractPause(delivered uint64) time.Duration {
+	return 5 * time.Second << (3 * (min(max(delivered, 1), 4) - 1))
 }
 
 // serveKnowHub serves the HTTP API.

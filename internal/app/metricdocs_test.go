@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,6 +22,7 @@ import (
 	"intenthint/internal/golden"
 	"intenthint/knowhub"
 	"intenthint/payload"
+	"intenthint/subjects"
 	"intenthint/triage"
 )
 
@@ -45,6 +47,8 @@ func documented(t *testing.T) map[string]metricDoc {
 	m.models.Expect(anyModel)
 	m.events.Expect("sessions", nil)
 	m.events.Expect(triageSink, bus.Layout{}.TriageDurable().Hooks)
+	m.events.Expect(learnSink, bus.Layout{}.LearnDurable().Hooks)
+	m.events.Expect(knowHubSink, bus.Layout{}.KnowHubDurable(subjects.HookAgentEnd).Hooks)
 	m.service.Expect(handlers.BeforePromptBuild(hint.New(hint.Options{Metrics: m.hints})).Name)
 	m.service.Expect(handlers.BeforeDispatch(triage.New(triage.Options{Metrics: m.triage})).Name)
 	m.service.Expect((&knowhub.Recall{}).Hook().Name)
@@ -96,6 +100,15 @@ func (d metricDoc) unit() string {
 		return "bytes"
 	}
 	return ""
+}
+
+func TestExtractionIsRepeatedForLessThanAnHour(t *testing.T) {
+	t.Parallel()
+	for delivered, want := range map[uint64]time.Duration{
+		0: 5 * time.Second, 1: 5 * time.Second, 2: 40 * time.Second, 3: 320 * time.Second, 4: 2560 * time.Second, 1 << 40: 2560 * time.Second,
+	} {
+		require.Equal(t, want, extractPause(delivered), delivered)
+	}
 }
 
 // docs/metrics.md is made by go test ./internal/app -run TestMetricsAreDocumented -update.

@@ -35,7 +35,8 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 		weight  int64
 		took    time.Duration
 	}
-	finished := make(chan outcome, appliers)
+	atOnce := cmp.Or(s.o.Appliers, appliers)
+	finished := make(chan outcome, atOnce)
 	alarm := time.NewTimer(time.Hour)
 	// The durable's AckWait may differ from ours.
 	remind := time.NewTicker(min(bus.AckWait, s.current().ackWait) / 6)
@@ -44,7 +45,7 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 	for working := 0; ; {
 		now := time.Now()
 		s.round.Store(now.UnixNano()) // as often as remind at least
-		for working < appliers {
+		for working < atOnce {
 			// Sessions do not rest at the end, or when there is no room. Then half of
 			// what is held is written while the other half gathers, so writes grow
 			// with the backlog.
@@ -65,7 +66,7 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 		if in == nil && working == 0 {
 			break
 		}
-		if wait, some := gather.wait(now); some && working < appliers {
+		if wait, some := gather.wait(now); some && working < atOnce {
 			alarm.Reset(wait)
 		} else {
 			alarm.Stop()
@@ -121,7 +122,7 @@ func (s *Sink[F]) decode(m jetstream.Msg) (session string, _ *item[F]) {
 	case ev.Session == "":
 		count(s.o.Metrics.ignored, s.o.Name, ev.Hook)
 		s.ack(m)
-		s.room.Release(weight(m))
+		s.release(weight(m), 1)
 		return "", nil
 	}
 	return ev.Session, &item[F]{fact: ev.Fact, hook: ev.Hook, msg: m, since: time.Now()}
@@ -146,7 +147,7 @@ func (s *Sink[F]) apply(ctx context.Context, session string, items []*item[F]) {
 	} else if failed, err := s.applyAll(ctx, items); failed > 0 {
 		s.o.Log.Warn("events of a session not applied", "session", session, "failed", failed, "events", len(items), "error", err)
 	}
-	s.room.Release(weightOf(items))
+	s.release(weightOf(items), len(items))
 }
 
 // applyAll applies events of one session. If they fail, and the store is not the
@@ -167,19 +168,25 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 		}
 		return 0, nil
 	}
+	if ctx.Err() != nil { // The stop made it fail. Another process may begin at once.
+		for _, i := range items {
+			s.nak(i.msg, 0)
+		}
+		return 0, nil
+	}
 	if fault := cmp.Or(s.o.Handler.Check(ctx), temporary(err)); fault != nil {
 		s.wait(items, fault)
 		return 0, nil
 	}
 	s.recovered()
-	if half := len(items) / 2; half > 0 && ctx.Err() == nil {
+	if half := len(items) / 2; half > 0 {
 		n, early := s.applyAll(ctx, items[:half])
 		more, late := s.applyAll(ctx, items[half:])
 		return n + more, cmp.Or(late, early)
 	}
 	for _, i := range items {
-		if n := delivered(i.msg); n < maxAttempts || ctx.Err() != nil {
-			s.nak(i.msg, s.o.pause(n))
+		if n := delivered(i.msg); n < maxAttempts {
+			s.nak(i.msg, s.o.Pause(n))
 			continue
 		}
 		s.deadLetter(ctx, i.msg, i.hook, err)
@@ -206,7 +213,7 @@ func (s *Sink[F]) wait(items []*item[F], fault error) {
 		s.o.Log.Error("events cannot be applied", "error", fault)
 	}
 	for _, i := range items {
-		s.nak(i.msg, s.o.pause(delivered(i.msg)))
+		s.nak(i.msg, s.o.Pause(delivered(i.msg)))
 	}
 }
 
@@ -223,8 +230,13 @@ func (s *Sink[F]) ack(m jetstream.Msg) {
 	}
 }
 
+// nak returns an event to the stream, from where it comes again after a pause.
 func (s *Sink[F]) nak(m jetstream.Msg, pause time.Duration) {
-	if err := m.NakWithDelay(pause); err != nil {
+	again := m.Nak
+	if pause > 0 {
+		again = func() error { return m.NakWithDelay(pause) }
+	}
+	if err := again(); err != nil {
 		s.o.Log.Debug("event not returned", "error", err)
 	}
 }

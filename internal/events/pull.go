@@ -24,8 +24,12 @@ func (s *Sink[F]) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("durable %s: %w", s.o.Durable, err)
 	}
+	ahead := pullMessages
+	if s.seats != nil {
+		ahead = 1 // The iterator asks for a message when it is asked for one.
+	}
 	messages, err := durable.Messages(
-		jetstream.PullMaxMessagesWithBytesLimit(pullMessages, bus.PullBytes(s.o.JS.Conn())),
+		jetstream.PullMaxMessagesWithBytesLimit(ahead, bus.PullBytes(s.o.JS.Conn())),
 		jetstream.PullExpiry(bus.PullExpiry),
 		jetstream.PullHeartbeat(heartbeat),
 		jetstream.WithMessagesErrOnMissingHeartbeat(true),
@@ -53,7 +57,13 @@ func (s *Sink[F]) current() source {
 func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 	defer close(out)
 	for {
+		if !s.sit(ctx) {
+			return
+		}
 		m, err := s.current().messages.Next(jetstream.NextContext(pulling))
+		if err != nil {
+			s.leave(1)
+		}
 		switch {
 		case pulling.Err() != nil:
 			return
@@ -85,6 +95,34 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 			}
 		}
 	}
+}
+
+// sit waits for a seat, if the sink has some.
+func (s *Sink[F]) sit(ctx context.Context) bool {
+	if s.seats == nil {
+		return true
+	}
+	select {
+	case s.seats <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// leave gives seats back.
+func (s *Sink[F]) leave(seats int) {
+	for range seats {
+		if s.seats != nil {
+			<-s.seats
+		}
+	}
+}
+
+// release gives back what events took that are no longer held.
+func (s *Sink[F]) release(weight int64, events int) {
+	s.room.Release(weight)
+	s.leave(events)
 }
 
 // enter waits for room. While it does, no session rests (see run).

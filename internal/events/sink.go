@@ -74,12 +74,20 @@ type SinkOptions[F any] struct {
 	// group. Each sink needs its own.
 	Durable string
 	Handler Handler[F]
+	// Appliers is set for a sink whose events take seconds each: it is how many of
+	// them are applied at once. The sink then takes no more from the stream than
+	// these, so that other processes have the rest and none waits here beyond the
+	// server's patience, and a stop ends their Apply instead of waiting for it. 0 is
+	// for events that take little: many are held, and 64 sessions applied at once.
+	Appliers int
+	// Pause is the time until an event that failed is delivered again, by how often
+	// it was delivered so far; nil is for 0.5 s to 30 s.
+	Pause   func(delivered uint64) time.Duration
 	Metrics *Metrics // shared by all sinks
 	Log     *slog.Logger
 
 	// For tests:
-	rest  func(took time.Duration) time.Duration
-	pause func(delivered uint64) time.Duration
+	rest func(took time.Duration) time.Duration
 }
 
 var (
@@ -95,8 +103,8 @@ func (o *SinkOptions[F]) validate() error {
 	if o.rest == nil {
 		o.rest = rest
 	}
-	if o.pause == nil {
-		o.pause = retryPause
+	if o.Pause == nil {
+		o.Pause = retryPause
 	}
 	switch {
 	case o.Name == "":
@@ -125,8 +133,8 @@ const (
 	heldBytes  = 16 << 20
 	// maxAttempts is how often an event may fail before it is a dead letter.
 	maxAttempts = 5
-	// appliers is how many sessions are written at once. The disk syncs many
-	// files in little more time than one.
+	// appliers is how many sessions are written at once, unless SinkOptions say so.
+	// The disk syncs many files in little more time than one.
 	appliers = 64
 	// letterTime is how long dead letters are stored at a time.
 	letterTime = time.Second
@@ -151,9 +159,14 @@ type Sink[F any] struct {
 	room    *semaphore.Weighted
 	full    atomic.Bool
 	crowded chan struct{}
+	// seats bound the events held by number where SinkOptions.Appliers is set, else
+	// nil. A message is taken only once it has a seat.
+	seats chan struct{}
 
 	done   chan struct{}
 	cancel context.CancelFunc
+	// endApplying ends the Apply of a sink with seats.
+	endApplying context.CancelFunc
 	// stopPulling ends a pull that delivers no more messages.
 	stopPulling context.CancelFunc
 	fault       atomic.Pointer[error]
@@ -172,6 +185,9 @@ func StartSink[F any](ctx context.Context, o SinkOptions[F]) (*Sink[F], error) {
 	}
 	o.Log = o.Log.With("sink", o.Name)
 	s := &Sink[F]{o: o, room: semaphore.NewWeighted(heldBytes), crowded: make(chan struct{}, 1), done: make(chan struct{})}
+	if o.Appliers > 0 {
+		s.seats = make(chan struct{}, o.Appliers)
+	}
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("event sink %q: %w", o.Name, err)
 	}
@@ -180,11 +196,13 @@ func StartSink[F any](ctx context.Context, o SinkOptions[F]) (*Sink[F], error) {
 	s.cancel = cancel
 	pulling, stopPulling := context.WithCancel(own)
 	s.stopPulling = stopPulling
+	applying, endApplying := context.WithCancel(own)
+	s.endApplying = endApplying
 	// Messages beyond the room wait here, not in the iterator: a full iterator
 	// drops status messages of the server.
 	incoming := make(chan jetstream.Msg, pullMessages)
 	go s.pull(own, pulling, incoming)
-	go s.run(own, incoming)
+	go s.run(applying, incoming)
 	go s.watchLag(own)
 	return s, nil
 }
@@ -221,13 +239,16 @@ func (s *Sink[F]) CatchUp(ctx context.Context, most time.Duration) {
 }
 
 // Stop takes no further event and applies and acknowledges those it has, until
-// ctx ends.
+// ctx ends. With [SinkOptions.Appliers] it returns them to the stream.
 func (s *Sink[F]) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true
 	s.source.messages.Drain()
 	s.mu.Unlock()
 	defer s.cancel()
+	if s.seats != nil {
+		s.endApplying()
+	}
 	// An unreachable server cannot confirm that no more messages come.
 	nc := s.o.JS.Conn()
 	lost := nc.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING, nats.CLOSED)

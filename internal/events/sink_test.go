@@ -201,7 +201,7 @@ func TestFailingDeadLettersDoNotDelayEvents(t *testing.T) {
 			Decode: decodeText,
 			Apply:  func(context.Context, []string) error { return nil },
 		},
-		pause: func(uint64) time.Duration { return 50 * time.Millisecond },
+		Pause: func(uint64) time.Duration { return 50 * time.Millisecond },
 	})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return total(c.applied) == 1 }, time.Minute, time.Millisecond)
@@ -258,7 +258,7 @@ func testPoison(t *testing.T, fail func() error) {
 				return fail()
 			},
 		},
-		pause: func(uint64) time.Duration { return 10 * time.Millisecond },
+		Pause: func(uint64) time.Duration { return 10 * time.Millisecond },
 	})
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return total(c.deadLetters) == 1 && total(c.applied) == 40 }, time.Minute, 5*time.Millisecond)
