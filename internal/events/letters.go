@@ -29,7 +29,8 @@ func (s *Sink[F]) bury(ctx context.Context, items []*item[F]) {
 
 // deadLetter stores the message, unchanged, in the dead-letter stream and
 // terminates it at the durable. It reports whether that succeeded; if not, the
-// message is redelivered.
+// message is redelivered. One that is too large for a dead letter is terminated
+// without.
 func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, reason error) bool {
 	id := ""
 	if meta, err := m.Metadata(); err == nil {
@@ -53,12 +54,14 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	publish, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	_, err := s.o.JS.PublishMsg(publish, letter)
-	if errors.Is(err, nats.ErrMaxPayload) {
-		// The headers make it too large. The event stays in the event stream.
-		s.o.Log.Error("event too large for a dead letter", "subject", m.Subject(), "id", id, "reason", reason)
-		err = nil
+	if tooLarge(err) {
+		for _, name := range spare {
+			letter.Header.Del(name)
+		}
+		_, err = s.o.JS.PublishMsg(publish, letter)
 	}
-	if err != nil {
+	lost := tooLarge(err)
+	if err != nil && !lost {
 		s.o.Log.Error("dead letter not stored", "subject", m.Subject(), "reason", reason, "error", err)
 		s.nak(m, s.o.Pause(delivered(m)))
 		if errors.Is(err, jetstream.ErrNoStreamResponse) {
@@ -68,10 +71,24 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 		}
 		return false
 	}
-	count(s.o.Metrics.deadLetters, s.o.Name, hook)
-	s.o.Log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
+	if lost {
+		count(s.o.Metrics.tooLarge, s.o.Name, hook)
+		s.o.Log.Error("event given up, too large for a dead letter", "subject", m.Subject(), "id", id, "reason", reason)
+	} else {
+		count(s.o.Metrics.deadLetters, s.o.Name, hook)
+		s.o.Log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
+	}
 	if err := m.TermWithReason(oneLine(reason.Error())); err != nil {
 		s.o.Log.Warn("event not terminated", "error", err)
 	}
 	return true
+}
+
+// spare are the headers of a dead letter that it can be replayed without. They are
+// left out where they make it too large.
+var spare = []string{subjects.HeaderDLQReason, subjects.HeaderDLQDurable, subjects.HeaderTraceparent, subjects.HeaderMsgID}
+
+// tooLarge reports whether the server or a stream takes no message of that size.
+func tooLarge(err error) bool {
+	return errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum)
 }

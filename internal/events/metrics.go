@@ -22,7 +22,7 @@ const labelOther = "other"
 // process share one.
 type Metrics struct {
 	// By sink and hook.
-	applied, ignored, redeliveries, deadLetters *prometheus.CounterVec
+	applied, ignored, redeliveries, deadLetters, tooLarge *prometheus.CounterVec
 	// By sink.
 	pending, ackPending, lastApply, blocked *prometheus.GaugeVec
 
@@ -54,6 +54,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 		ignored:      counter("events_ignored_total", "Events that concern no session and were acknowledged without effect, by sink and hook."),
 		redeliveries: counter("redeliveries_total", "Deliveries of an event after the first, by sink and hook."),
 		deadLetters:  counter("dead_letters_total", "Events that this process moved to the dead-letter stream, by sink and hook."),
+		tooLarge:     counter("dead_letters_too_large_total", "Events that this process gave up without a dead letter, because the server takes none of that size, by sink and hook. They stay in the event stream."),
 		pending:      perSink("consumer_pending", "Events in the stream that no process has received yet, by sink. Every process reports the same number."),
 		ackPending:   perSink("consumer_ack_pending", "Events that some process has received and not acknowledged yet, by sink. Every process reports the same number."),
 		lastApply:    perSink("last_apply_timestamp_seconds", "When this process last applied an event, in Unix seconds, by sink; 0 if it has not applied any."),
@@ -78,7 +79,7 @@ func (m *Metrics) Expect(sink string, hooks []string) {
 	if len(hooks) == 0 {
 		hooks = subjects.Observations()
 	}
-	for _, c := range []*prometheus.CounterVec{m.applied, m.ignored, m.redeliveries, m.deadLetters} {
+	for _, c := range []*prometheus.CounterVec{m.applied, m.ignored, m.redeliveries, m.deadLetters, m.tooLarge} {
 		for _, hook := range hooks {
 			c.WithLabelValues(sink, hook)
 		}

@@ -99,6 +99,66 @@ func TestDeadLetterOfUnknownHook(t *testing.T) {
 	require.Equal(t, "garbage", string(m.Data))
 }
 
+// The headers of a dead letter may make it larger than the server allows, or its
+// stream.
+func TestLargeDeadLetter(t *testing.T) {
+	t.Parallel()
+	const most = 8192
+	server := natstest.Start(t, &server.Options{JetStream: true, MaxPayload: most})
+	for _, row := range []struct {
+		name          string
+		spare         int   // what the event leaves of max_payload
+		most          int32 // of the dead-letter stream
+		letters, lost int
+		reason        string
+	}{
+		{"room for all headers", 1000, -1, 1, 0, "message is not valid JSON: line two"},
+		{"room for some", 150, -1, 1, 0, ""},
+		{"room for none", 10, -1, 0, 1, ""},
+		{"beyond the stream", 1000, 1000, 0, 1, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l, c := testLayout(), newMetrics()
+			l.Stream = strings.ToUpper(strings.ReplaceAll(row.name, " ", "_"))
+			l.Prefix = subjects.Prefix(strings.ReplaceAll(row.name, " ", ""))
+			l.QueueGroup = "q"
+			js := natstest.JetStream(t, server)
+			_, err := bus.Provision(t.Context(), js, l)
+			require.NoError(t, err)
+			stream, err := js.Stream(t.Context(), l.DeadLetterStream())
+			require.NoError(t, err)
+			config := stream.CachedInfo().Config
+			config.MaxMsgSize = row.most
+			_, err = js.UpdateStream(t.Context(), config)
+			require.NoError(t, err)
+			s, err := StartSink(t.Context(), SinkOptions[string]{Name: "sessions", JS: js, Layout: l, Metrics: c, Log: quiet, Handler: Handler[string]{
+				Decode: decodeText,
+				Apply:  func(context.Context, []string) error { return nil },
+			}})
+			require.NoError(t, err)
+			_, err = js.Publish(t.Context(), string(l.Prefix)+".event.agent_end.main.s", []byte("garbage"+strings.Repeat(" ", most-row.spare-len("garbage"))))
+			require.NoError(t, err)
+			require.Eventually(t, func() bool { return total(c.deadLetters)+total(c.tooLarge) == 1 }, time.Minute, 5*time.Millisecond)
+			require.Equal(t, []int{row.letters, row.lost}, []int{total(c.deadLetters), total(c.tooLarge)})
+			require.NoError(t, s.Stop(t.Context()))
+			queue, err := OpenDeadLetters(t.Context(), js, l)
+			require.NoError(t, err)
+			n := 0
+			require.NoError(t, queue.Each(t.Context(), Selection{}, func(letter DeadLetter) bool {
+				n++
+				require.Equal(t, row.reason, letter.Reason)
+				require.NoError(t, queue.Replay(t.Context(), letter))
+				return true
+			}))
+			require.Equal(t, row.letters, n)
+			require.Eventually(t, func() bool {
+				durable, err := js.Consumer(t.Context(), l.Stream, "q")
+				return err == nil && durable.CachedInfo().NumAckPending == 0
+			}, time.Minute, 5*time.Millisecond, "it does not come again")
+		})
+	}
+}
+
 func TestSlowEventsAreNotRedelivered(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
