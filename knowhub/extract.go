@@ -76,19 +76,19 @@ func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extr
 		s.Metrics.extracted.WithLabelValues(outcome).Inc()
 		return e, false, nil
 	}
-	e = experience.Experience{
+	e = s.prepared(set, experience.Experience{
 		Task: c.Task, Resource: c.Resource, Result: c.Result, Confidence: c.Confidence,
 		AgentID: in.AgentID, SubmittedBy: cmp.Or(strings.TrimSpace(in.SubmittedBy), set.SubmittedBy), SessionKey: in.SessionKey,
-	}
+	})
 	known, found, err := s.near(ctx, set, e)
 	if err != nil {
 		return e, false, err
 	}
 	created := false
 	if found {
-		e, err = s.merge(ctx, known.ID, s.prepared(set, e))
+		e, err = s.merge(ctx, known.ID, e)
 	} else {
-		e, created, err = s.keep(ctx, set, e, otherSession(e))
+		e, created, err = s.keep(ctx, e, otherSession(e))
 	}
 	switch {
 	case errors.Is(err, ErrInvalid):
@@ -104,16 +104,16 @@ func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extr
 	return e, true, nil
 }
 
-// otherSession returns whether an extracted experience was seen again: the turns of
-// one session are read several times.
+// otherSession returns whether an extracted experience, which is prepared, was seen
+// again: the turns of one session are read several times.
 func otherSession(e experience.Experience) func(known experience.Experience) bool {
-	return func(known experience.Experience) bool { return known.SessionKey != e.Normal().SessionKey }
+	return func(known experience.Experience) bool { return known.SessionKey != e.SessionKey }
 }
 
-// near looks for an experience that says the same in other words. Without an index
-// ok is false.
+// near looks for an experience that says nearly the same as one that is prepared,
+// where agents do not share theirs for one of the same agent. Without an index the
+// error is [ErrUnavailable].
 func (s *Service) near(ctx context.Context, set *Settings, e experience.Experience) (known experience.Experience, ok bool, err error) {
-	e = s.prepared(set, e)
 	hits, err := s.Copy.Near(ctx, e)
 	if err != nil {
 		return known, false, s.unavailable(ctx, "search", err)

@@ -93,6 +93,18 @@ func TestExtract(t *testing.T) {
 	require.Equal(t, 2, other[0].Seen)
 }
 
+func TestExtractPreparesACandidateOnce(t *testing.T) {
+	t.Parallel()
+	m := says(`{"experiences": [` + candidate("Fix a checksum error of the Go build", "Cleaning the module cache solved it", 0.9) + `]}`)
+	p := start(t, natstest.Start(t, nil), asking(m))
+	marked := 0
+	p.Marks = func(string) []string { marked++; return nil }
+	kept, err := p.Extract(t.Context(), extraction("s"))
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	require.Equal(t, 1, marked)
+}
+
 func TestWhatAModelIsAskedIsRedacted(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{true, false} {

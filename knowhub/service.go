@@ -100,7 +100,7 @@ func (s *Service) Submit(ctx context.Context, in Submission) (e experience.Exper
 		Task: in.Task, Resource: in.Resource, Result: in.Result, Confidence: 1,
 		AgentID: in.AgentID, SubmittedBy: cmp.Or(strings.TrimSpace(in.SubmittedBy), set.SubmittedBy), SessionKey: in.SessionKey,
 	}
-	return s.keep(ctx, set, e, func(experience.Experience) bool { return true })
+	return s.keep(ctx, s.prepared(set, e), func(experience.Experience) bool { return true })
 }
 
 // prepared is an experience as it is stored, with what it is marked with.
@@ -115,9 +115,9 @@ func (s *Service) prepared(set *Settings, e experience.Experience) experience.Ex
 	return e.Normal()
 }
 
-// keep stores a new experience, or counts that a known one was seen again.
-func (s *Service) keep(ctx context.Context, set *Settings, e experience.Experience, again func(known experience.Experience) bool) (experience.Experience, bool, error) {
-	e = s.prepared(set, e)
+// keep stores a new experience, which is prepared, or counts that a known one was
+// seen again.
+func (s *Service) keep(ctx context.Context, e experience.Experience, again func(known experience.Experience) bool) (experience.Experience, bool, error) {
 	if err := e.Validate(); err != nil {
 		return e, false, err
 	}
