@@ -17,6 +17,8 @@ type Query struct {
 	Text string
 	// AgentID limits the search to one agent; "" is all.
 	AgentID string
+	// Unowned limits the search to experiences without an agent.
+	Unowned bool
 	Limit   int
 }
 

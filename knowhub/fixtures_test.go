@@ -77,7 +77,7 @@ func (m *memory) Search(_ context.Context, q knowhub.Query) (out []knowhub.Hit, 
 					score++
 				}
 			}
-			if score > 0 && e.Status == experience.Approved && (q.AgentID == "" || q.AgentID == e.AgentID) {
+			if score > 0 && e.Status == experience.Approved && (q.AgentID == "" || q.AgentID == e.AgentID) && (!q.Unowned || e.AgentID == "") {
 				out = append(out, knowhub.Hit{Experience: e, Score: float64(score)})
 			}
 		}

@@ -182,32 +182,27 @@ func (s *Service) unavailable(ctx context.Context, what string, err error) error
 
 // Search returns the approved experiences that fit a text, best first, at most
 // limit (0 for [DefaultFound]). Where experiences are not shared they are those of
-// the agent. Errors are [ErrInvalid] and [ErrUnavailable].
+// the agent, without one those that are nobody's. Errors are [ErrInvalid] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
-	if s.Settings().Shared {
-		return s.Find(ctx, text, "", limit)
+	q := Query{Text: text, Limit: limit}
+	if !s.Settings().Shared {
+		q.AgentID, q.Unowned = agent, agent == ""
 	}
-	if agent != "" {
-		return s.Find(ctx, text, agent, limit)
-	}
-	// Nobody's own: those without an agent.
-	found, err := s.Find(ctx, text, "", MaxFound)
-	var out []experience.Experience
-	for _, e := range found {
-		if e.AgentID == "" && len(out) < limitOf(limit, DefaultFound, MaxFound) {
-			out = append(out, e)
-		}
-	}
-	return out, err
+	return s.find(ctx, q)
 }
 
 // Find is [Service.Search] for a person, who may find all: those of one agent,
 // unless agent is "".
 func (s *Service) Find(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
-	if strings.TrimSpace(text) == "" {
+	return s.find(ctx, Query{Text: text, AgentID: agent, Limit: limit})
+}
+
+func (s *Service) find(ctx context.Context, q Query) ([]experience.Experience, error) {
+	if strings.TrimSpace(q.Text) == "" {
 		return nil, fmt.Errorf("%w: q must be a text that is not blank", ErrInvalid)
 	}
-	hits, err := s.hits(ctx, Query{Text: text, AgentID: agent, Limit: limitOf(limit, DefaultFound, MaxFound)})
+	q.Limit = limitOf(q.Limit, DefaultFound, MaxFound)
+	hits, err := s.hits(ctx, q)
 	out := make([]experience.Experience, len(hits))
 	for i, h := range hits {
 		out[i] = h.Experience

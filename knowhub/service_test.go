@@ -273,6 +273,28 @@ func TestAgentsThatDoNotShare(t *testing.T) {
 	require.Len(t, all, 3, "a person finds all")
 }
 
+// However many of another agent fit better.
+func TestAgentsThatDoNotShareFindTheirOwnFirst(t *testing.T) {
+	t.Parallel()
+	set := open()
+	set.Shared = false
+	p := start(t, natstest.Start(t, nil), set)
+	own := map[string]string{}
+	for _, agent := range []string{"main", ""} {
+		in := deploy()
+		in.AgentID = agent
+		own[agent] = submit(t, p, in).ID
+	}
+	for i := range 60 {
+		in := deploy()
+		in.AgentID, in.Task = "other", fmt.Sprint("Deploy the shop with wrangler to production ", i)
+		submit(t, p, in)
+	}
+	for agent, id := range own {
+		require.Equal(t, []string{id}, found(t, p, "deploy shop wrangler to", agent), agent)
+	}
+}
+
 // A process that died between its write to the bucket and that to the index finds
 // the experience when it is started again.
 func TestADeathBetweenBucketAndIndex(t *testing.T) {

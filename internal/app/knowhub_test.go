@@ -233,6 +233,26 @@ func TestKnowHubIsOffUnlessItIsOn(t *testing.T) {
 	}
 }
 
+func TestKnowHubOfAgentsThatDoNotShare(t *testing.T) {
+	t.Parallel()
+	s := hub(t, natstest.Start(t, nil), "", strings.Replace(hubOn, "{", `{"shareExperiences": false, `, 1))
+	submit := func(agent, task string) {
+		t.Helper()
+		status, e := post(t, apiOf(t, s)+"/api/submit", fmt.Sprintf(`{"task": %q, "resource": "wrangler", "result": "Needs --env production", "agent_id": %q}`, task, agent))
+		require.Equal(t, 201, status, e)
+	}
+	submit("main", "Deploy the shop")
+	submit("", "Deploy the shop")
+	for i := range 60 {
+		submit("other", fmt.Sprint("Deploy the shop with wrangler to production ", i))
+	}
+	for _, agent := range []string{"main", ""} {
+		_, found := get(t, apiOf(t, s)+"/api/search?q=deploy+shop+production&limit=50&agent_id="+agent)
+		require.Len(t, found, 1, agent)
+		require.Equal(t, agent, found[0]["agent_id"])
+	}
+}
+
 func TestKnowHubTakesAFreePort(t *testing.T) {
 	t.Parallel()
 	ns := natstest.Start(t, nil)

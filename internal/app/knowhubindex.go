@@ -34,7 +34,7 @@ func (s searched) Apply(ctx context.Context, changes []bucket.Change) error {
 
 // Search implements [knowhub.Index].
 func (s searched) Search(ctx context.Context, q knowhub.Query) ([]knowhub.Hit, error) {
-	hits, err := s.Index.Search(ctx, index.Query{Text: q.Text, AgentID: q.AgentID, Limit: q.Limit})
+	hits, err := s.Index.Search(ctx, index.Query{Text: q.Text, AgentID: q.AgentID, Unowned: q.Unowned, Limit: q.Limit})
 	return hitsOf(hits), err
 }
 

@@ -18,6 +18,8 @@ type Query struct {
 	Text string
 	// AgentID limits the search to one agent; "" is all.
 	AgentID string
+	// Unowned limits the search to experiences without an agent.
+	Unowned bool
 	// Status limits the search to one status; "" is [experience.Approved].
 	Status experience.Status
 	// Limit is the greatest number of hits, 10 when it is not positive, and never
@@ -73,7 +75,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 			q.Status = experience.Approved
 		}
 		sets := []string{statusSet(q.Status)}
-		if q.AgentID != "" {
+		if q.AgentID != "" || q.Unowned {
 			sets = append(sets, agentSet(q.AgentID))
 		}
 		allowed, err := l.allowed(sets)

@@ -86,6 +86,7 @@ func TestSearchFilters(t *testing.T) {
 		{"limit", index.Query{Limit: 3}, 3},
 		{"greatest limit", index.Query{Limit: 1 << 30}, 100},
 		{"agent", index.Query{AgentID: "main", Limit: 100}, 50},
+		{"nobody's", index.Query{Unowned: true, Limit: 100}, 50},
 		{"unknown agent", index.Query{AgentID: "nobody"}, 0},
 		{"agent with the name of a status", index.Query{AgentID: "approved"}, 0},
 		{"pending", index.Query{Status: experience.Pending, Limit: 100}, 75},
@@ -97,7 +98,7 @@ func TestSearchFilters(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, hits, tt.n)
 			for _, h := range hits {
-				if tt.q.AgentID != "" {
+				if tt.q.AgentID != "" || tt.q.Unowned {
 					require.Equal(t, tt.q.AgentID, h.AgentID)
 				}
 			}
