@@ -104,7 +104,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	to, known := routes[path]
 	switch {
-	case !known || strings.HasSuffix(path, "/") != (id != ""):
+	case !known || id != "" && !strings.HasSuffix(path, "/"):
 		a.refuse(w, http.StatusNotFound, "no such path")
 		return
 	case r.Method != to.method && (r.Method != http.MethodHead || to.method != http.MethodGet):
@@ -171,7 +171,7 @@ func posted(most int64) func(*http.Request, string) ([]byte, error) {
 		body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
 		var tooLong *http.MaxBytesError
 		if err != nil && !errors.As(err, &tooLong) {
-			err = fmt.Errorf("%w: %w", ErrInvalid, err)
+			err = fmt.Errorf("%w: %w", ErrRequest, err)
 		}
 		return body, err
 	}
@@ -181,7 +181,7 @@ func posted(most int64) func(*http.Request, string) ([]byte, error) {
 func query(r *http.Request, id string) ([]byte, error) {
 	params, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	object := map[string]any{"id": id}
 	for _, name := range []string{"q", "agent_id"} {
@@ -190,7 +190,7 @@ func query(r *http.Request, id string) ([]byte, error) {
 	if text := params.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrInvalid, errLimit)
+			return nil, fmt.Errorf("%w: %w", ErrRequest, errLimit)
 		}
 		object["limit"] = n
 	}

@@ -63,8 +63,9 @@ func TestEndpoints(t *testing.T) {
 	for _, tt := range []struct{ name, verb, body, want string }{
 		{"already decided", "reject", `{"id": "` + id + `"}`, "409"},
 		{"unknown", "content", `{"id": "` + strings.Repeat("0", 32) + `"}`, "404"},
-		{"no id", "content", `{}`, "404"},
-		{"no id and no body", "approve", ``, "404"},
+		{"no id", "content", `{}`, "400"},
+		{"a blank id", "reject", `{"id": ""}`, "400"},
+		{"no id and no body", "approve", ``, "400"},
 		{"an id with a line feed", "content", `{"id": "a\nb"}`, "404"},
 		{"not an object", "submit", `[]`, "400"},
 		{"a wrong type", "search", `{"q": 5}`, "400"},

@@ -27,7 +27,7 @@ type Extraction struct {
 var errNoModel = errors.New("no model is set, neither that of HINT_KNOWHUB nor HINT_MODEL")
 
 // Extract asks the model for experiences and keeps those that it is sure of, also
-// those that were known. Errors are [ErrInvalid] and [ErrUnavailable].
+// those that were known. Errors are [ErrRequest] and [ErrUnavailable].
 func (s *Service) Extract(ctx context.Context, in Extraction) ([]experience.Experience, error) {
 	messages, err := messagesOf(in.Messages)
 	if err != nil {
@@ -139,15 +139,15 @@ func (s *Service) merge(ctx context.Context, id string, e experience.Experience)
 // messagesOf decodes messages; there must be a list of them.
 func messagesOf(list json.RawMessage) ([]payload.Message, error) {
 	if text := strings.TrimSpace(string(list)); text == "" || text[0] != '[' {
-		return nil, fmt.Errorf("%w: messages must be a list", ErrInvalid)
+		return nil, fmt.Errorf("%w: messages must be a list", ErrRequest)
 	}
 	raw, err := json.Marshal(map[string]json.RawMessage{"messages": list})
 	if err != nil {
-		return nil, fmt.Errorf("%w: messages: %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: messages: %w", ErrRequest, err)
 	}
 	e, err := payload.DecodeAgentEnd(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
 	return e.Messages, nil
 }

@@ -134,7 +134,7 @@ func TestExtractRefuses(t *testing.T) {
 		in := extraction("s")
 		in.Messages = json.RawMessage(messages)
 		_, err := p.Extract(t.Context(), in)
-		require.ErrorIs(t, err, knowhub.ErrInvalid, messages)
+		require.ErrorIs(t, err, knowhub.ErrRequest, messages)
 	}
 	_, err = start(t, ns, usual()).Extract(t.Context(), extraction("s"))
 	require.ErrorIs(t, err, knowhub.ErrUnavailable, "no model")

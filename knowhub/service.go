@@ -19,8 +19,10 @@ import (
 
 // Errors of the verbs. Their texts are meant for whoever asked.
 var (
-	// ErrInvalid reports a request that does not hold to contract §12.
+	// ErrInvalid reports an experience that does not hold to contract §12.
 	ErrInvalid = experience.ErrInvalid
+	// ErrRequest reports a request that does not hold to contract §12.
+	ErrRequest = errors.New("invalid request")
 	// ErrUnknown reports an id that no experience has.
 	ErrUnknown = errors.New("no such experience")
 	// ErrDecided reports a decision that was already made otherwise.
@@ -182,7 +184,7 @@ func (s *Service) unavailable(ctx context.Context, what string, err error) error
 
 // Search returns the approved experiences that fit a text, best first, at most
 // limit (0 for [DefaultFound]). Where experiences are not shared they are those of
-// the agent, without one those that are nobody's. Errors are [ErrInvalid] and [ErrUnavailable].
+// the agent, without one those that are nobody's. Errors are [ErrRequest] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
 	q := Query{Text: text, Limit: limit}
 	if !s.Settings().Shared {
@@ -199,7 +201,7 @@ func (s *Service) Find(ctx context.Context, text, agent string, limit int) ([]ex
 
 func (s *Service) find(ctx context.Context, q Query) ([]experience.Experience, error) {
 	if strings.TrimSpace(q.Text) == "" {
-		return nil, fmt.Errorf("%w: q must be a text that is not blank", ErrInvalid)
+		return nil, fmt.Errorf("%w: q must be a text that is not blank", ErrRequest)
 	}
 	q.Limit = limitOf(q.Limit, DefaultFound, MaxFound)
 	hits, err := s.hits(ctx, q)

@@ -435,5 +435,6 @@ func TestSearchIsBounded(t *testing.T) {
 		require.Len(t, es, tt.want)
 	}
 	_, err := p.Search(t.Context(), " ", "", 0)
-	require.ErrorIs(t, err, knowhub.ErrInvalid)
+	require.ErrorIs(t, err, knowhub.ErrRequest)
+	require.EqualError(t, err, "invalid request: q must be a text that is not blank")
 }

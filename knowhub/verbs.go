@@ -54,7 +54,7 @@ var verbs = []verb{
 		return listed{list(found)}, http.StatusOK, err
 	}},
 	{"content", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
-		in, err := decode[named](body)
+		in, err := decodeNamed(body)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -72,7 +72,7 @@ var verbs = []verb{
 		return listed{list(found)}, http.StatusOK, err
 	}},
 	{"approve", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
-		in, err := decode[named](body)
+		in, err := decodeNamed(body)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -80,7 +80,7 @@ var verbs = []verb{
 		return e, http.StatusOK, err
 	}},
 	{"reject", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
-		in, err := decode[named](body)
+		in, err := decodeNamed(body)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -94,6 +94,15 @@ type named struct {
 	ID      string `json:"id"`
 	AgentID string `json:"agent_id"`
 	By      string `json:"by"`
+}
+
+// decodeNamed reads a request about one experience.
+func decodeNamed(body []byte) (named, error) {
+	in, err := decode[named](body)
+	if err == nil && strings.TrimSpace(in.ID) == "" {
+		err = fmt.Errorf("%w: id is required", ErrRequest)
+	}
+	return in, err
 }
 
 // listed is an answer of several experiences.
@@ -137,17 +146,17 @@ func (l *limit) UnmarshalJSON(data []byte) error {
 func decode[T any](body []byte) (T, error) {
 	var out T
 	if trimmed := strings.TrimLeft(string(body[:min(len(body), maxBlank)]), " \t\r\n"); trimmed == "" || trimmed[0] != '{' {
-		return out, fmt.Errorf("%w: the body must be a JSON object", ErrInvalid)
+		return out, fmt.Errorf("%w: the body must be a JSON object", ErrRequest)
 	}
 	err := json.Unmarshal(body, &out)
 	var typed *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &typed) && typed.Field != "":
-		return out, fmt.Errorf("%w: %s must not be a %s", ErrInvalid, typed.Field, typed.Value)
+		return out, fmt.Errorf("%w: %s must not be a %s", ErrRequest, typed.Field, typed.Value)
 	case errors.Is(err, errLimit), errors.Is(err, payload.ErrInvalid):
-		return out, fmt.Errorf("%w: %w", ErrInvalid, err)
+		return out, fmt.Errorf("%w: %w", ErrRequest, err)
 	case err != nil:
-		return out, fmt.Errorf("%w: the body is not valid JSON", ErrInvalid)
+		return out, fmt.Errorf("%w: the body is not valid JSON", ErrRequest)
 	}
 	return out, nil
 }
@@ -163,7 +172,7 @@ type failed struct {
 // statusOf is the HTTP status, and the text, of an error.
 func statusOf(err error) (status int, text string) {
 	switch {
-	case errors.Is(err, ErrInvalid):
+	case errors.Is(err, ErrInvalid), errors.Is(err, ErrRequest):
 		return http.StatusBadRequest, err.Error()
 	case errors.Is(err, ErrUnknown):
 		return http.StatusNotFound, err.Error()

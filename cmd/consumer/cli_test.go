@@ -36,6 +36,8 @@ func TestUsageErrorsNameTheHelpOfTheirCommand(t *testing.T) {
 		{"a selection is missing", "dlq rm", "consumer dlq rm"},
 		{"a blank message to ask about", "ask \u00a0", "consumer ask"},
 		{"a blank message to classify", "classify \u00a0", "consumer classify"},
+		{"a blank text to search", "knowhub search \u00a0", "consumer knowhub search"},
+		{"a search for nothing", "knowhub search --limit 0 shop", "consumer knowhub search"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var stdout, stderr apptest.Buffer

@@ -27,6 +27,17 @@ func (knowhubSearchCmd) Help() string {
   consumer knowhub search deploy the shop`
 }
 
+// Validate refuses a blank text, and a limit that leaves nothing.
+func (c *knowhubSearchCmd) Validate() error {
+	switch {
+	case strings.TrimSpace(strings.Join(c.Text, " ")) == "":
+		return errors.New("text must not be blank")
+	case c.Limit < 1:
+		return errors.New("--limit must be at least 1")
+	}
+	return nil
+}
+
 // searchTime bounds how long a consumer may take.
 const searchTime = 10 * time.Second
 

@@ -75,7 +75,6 @@ func TestKnowHubCommands(t *testing.T) {
 		{"already decided", []string{"approve", site}, "already decided otherwise"},
 		{"unknown", []string{"reject", strings.Repeat("0", 32)}, "no such experience"},
 		{"unknown to show", []string{"show", "x"}, "no such experience"},
-		{"a blank search", []string{"search", " "}, "q must be"},
 		{"a file that is not there", []string{"import", filepath.Join(t.TempDir(), "x")}, "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
