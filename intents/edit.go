@@ -15,12 +15,12 @@ import (
 	"intenthint/internal/text"
 )
 
-// ErrUneditable is returned for a list that cannot be edited without touching
+// errUneditable is returned for a list that cannot be edited without touching
 // anything else.
-var ErrUneditable = errors.New("the list cannot be edited")
+var errUneditable = errors.New("the list cannot be edited")
 
-// ErrNotInFile is returned for an item that the list of the file does not hold.
-var ErrNotInFile = errors.New("not in the file")
+// errNotInFile is returned for an item that the list of the file does not hold.
+var errNotInFile = errors.New("not in the file")
 
 // AppendExamples returns the intent file with more examples at the end of its
 // list, which is created if it is missing. Nothing else changes, byte for byte.
@@ -49,7 +49,7 @@ func AppendExamples(data []byte, examples []string) ([]byte, error) {
 // RemoveExample returns the intent file without an example, the first that is the
 // same text. Nothing else changes, unless the list is one in brackets, which is
 // written anew. As with [AppendExamples] the result is parsed before it is returned.
-// The error is [ErrNotInFile] for a text that is no example of the file.
+// The error is errNotInFile for a text that is no example of the file.
 func RemoveExample(data []byte, example string) ([]byte, error) {
 	e, err := openEditor(data)
 	if err != nil {
@@ -57,7 +57,7 @@ func RemoveExample(data []byte, example string) ([]byte, error) {
 	}
 	i := slices.Index(e.file.Intent.Examples, example)
 	if i < 0 {
-		return nil, fmt.Errorf("the example %q is %w", example, ErrNotInFile)
+		return nil, fmt.Errorf("the example %q is %w", example, errNotInFile)
 	}
 	want := e.file
 	want.Intent.Examples = slices.Delete(slices.Clone(want.Intent.Examples), i, i+1)
@@ -76,7 +76,7 @@ func ReplaceTrigger(data []byte, from, to string) ([]byte, error) {
 	}
 	i := slices.Index(e.file.Intent.Triggers, from)
 	if i < 0 {
-		return nil, fmt.Errorf("the trigger %q is %w", from, ErrNotInFile)
+		return nil, fmt.Errorf("the trigger %q is %w", from, errNotInFile)
 	}
 	want := e.file
 	want.Intent.Triggers = slices.Clone(want.Intent.Triggers)
@@ -162,7 +162,7 @@ func (e *editor) choose(candidates [][]byte, want File) ([]byte, error) {
 			return edited, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: write it as one line each, beginning with \"- \"", ErrUneditable)
+	return nil, fmt.Errorf("%w: write it as one line each, beginning with \"- \"", errUneditable)
 }
 
 // exchanged are versions of the file with one item of a list replaced, or removed

@@ -116,15 +116,15 @@ func TestAppendExamplesRefuses(t *testing.T) {
 		err      string
 	}{
 		"a broken file":           {"---\nid: X\n---\n", []string{"a"}, "line 1: triggers is missing"},
-		"a list that is an alias": {"---\nid: X\ntriggers: &t\n  - t\nexamples: *t\n---\n", []string{"a"}, ErrUneditable.Error()},
+		"a list that is an alias": {"---\nid: X\ntriggers: &t\n  - t\nexamples: *t\n---\n", []string{"a"}, errUneditable.Error()},
 		"a list that an alias repeats": {
-			"---\nid: X\nexamples: &e\n  - t\ntriggers: *e\n---\n", []string{"a"}, ErrUneditable.Error(),
+			"---\nid: X\nexamples: &e\n  - t\ntriggers: *e\n---\n", []string{"a"}, errUneditable.Error(),
 		},
-		"a null in words": {"---\nid: X\ntriggers: [t]\nexamples: null\n---\n", []string{"a"}, ErrUneditable.Error()},
+		"a null in words": {"---\nid: X\ntriggers: [t]\nexamples: null\n---\n", []string{"a"}, errUneditable.Error()},
 		"two lines":       {good, []string{"a\nb"}, "is not one line"},
 		"white space":     {good, []string{"a "}, "is not one line"},
 		"nothing":         {good, []string{""}, "is not one line"},
-		"too much":        {good, []string{strings.Repeat("a", maxFrontMatterBytes)}, ErrUneditable.Error()},
+		"too much":        {good, []string{strings.Repeat("a", maxFrontMatterBytes)}, errUneditable.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,9 +255,9 @@ func TestRemoveExample(t *testing.T) {
 		})
 	}
 	_, err := RemoveExample([]byte(good), "never said")
-	require.ErrorIs(t, err, ErrNotInFile)
+	require.ErrorIs(t, err, errNotInFile)
 	_, err = RemoveExample([]byte("---\nid: X\nexamples: &e\n  - t\n  - u\ntriggers: *e\n---\nb\n"), "u")
-	require.ErrorIs(t, err, ErrUneditable, "an alias repeats the list")
+	require.ErrorIs(t, err, errUneditable, "an alias repeats the list")
 	_, err = RemoveExample([]byte("---\nid: X\n---\n"), "u")
 	require.ErrorContains(t, err, "triggers is missing")
 }
@@ -278,7 +278,7 @@ func TestReplaceTrigger(t *testing.T) {
 		})
 	}
 	_, err := ReplaceTrigger([]byte(good), "never", "new")
-	require.ErrorIs(t, err, ErrNotInFile)
+	require.ErrorIs(t, err, errNotInFile)
 	_, err = ReplaceTrigger([]byte(good), "t", " ")
 	require.ErrorContains(t, err, "is not one line")
 }

@@ -35,8 +35,8 @@ var (
 // Bounds of how many experiences are returned.
 const (
 	DefaultFound = 10
-	MaxFound     = 50
-	MaxListed    = 1000
+	maxFound     = 50
+	maxListed    = 1000
 )
 
 // Experiences is where experiences are kept; [bucket.Experiences] is one.
@@ -203,7 +203,7 @@ func (s *Service) find(ctx context.Context, q Query) ([]experience.Experience, e
 	if strings.TrimSpace(q.Text) == "" {
 		return nil, fmt.Errorf("%w: q must be a text that is not blank", ErrRequest)
 	}
-	q.Limit = limitOf(q.Limit, DefaultFound, MaxFound)
+	q.Limit = limitOf(q.Limit, DefaultFound, maxFound)
 	hits, err := s.hits(ctx, q)
 	out := make([]experience.Experience, len(hits))
 	for i, h := range hits {
@@ -262,15 +262,15 @@ func (s *Service) ContentFor(ctx context.Context, id, agent string) (experience.
 }
 
 // Pending returns the experiences that wait for a person, newest first, at most
-// limit (0 for [MaxListed]).
+// limit (0 for 1000).
 func (s *Service) Pending(ctx context.Context, limit int) ([]experience.Experience, error) {
 	return s.List(ctx, experience.Pending, limit)
 }
 
 // List returns the experiences of a status, newest first, at most limit (0 for
-// [MaxListed]). The error is [ErrUnavailable].
+// 1000). The error is [ErrUnavailable].
 func (s *Service) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
-	out, err := s.Copy.List(ctx, status, limitOf(limit, MaxListed, MaxListed))
+	out, err := s.Copy.List(ctx, status, limitOf(limit, maxListed, maxListed))
 	if err != nil {
 		return nil, s.unavailable(ctx, "list", err)
 	}

@@ -25,14 +25,14 @@ type Answer struct {
 	RunnerUp string
 }
 
-// AnswerOf is what a classification says. Below minConfidence it says nothing.
-func AnswerOf(c payload.Classification, minConfidence float64) Answer {
-	a := answerOf(c.Intent, c.Confidence, c.Source, minConfidence)
+// answerOf is what a classification says. Below minConfidence it says nothing.
+func answerOf(c payload.Classification, minConfidence float64) Answer {
+	a := newAnswer(c.Intent, c.Confidence, c.Source, minConfidence)
 	a.RunnerUp = c.RunnerUp
 	return a
 }
 
-func answerOf(intent string, confidence float64, source string, minConfidence float64) Answer {
+func newAnswer(intent string, confidence float64, source string, minConfidence float64) Answer {
 	a := Answer{Intent: intent, Chosen: intent, Confidence: confidence, Source: source}
 	if confidence < minConfidence {
 		a.Intent = intents.FallbackID
@@ -46,7 +46,7 @@ func (t *Turn) Then(minConfidence float64) (a Answer, ok bool) {
 	if t.Confidence == nil {
 		return Answer{}, false
 	}
-	a = answerOf(cmp.Or(t.Answered, t.Intent), *t.Confidence, t.Source, minConfidence)
+	a = newAnswer(cmp.Or(t.Answered, t.Intent), *t.Confidence, t.Source, minConfidence)
 	a.RunnerUp = t.RunnerUp
 	return a, true
 }
@@ -89,10 +89,10 @@ type Difference struct {
 	Right string `json:"right,omitempty"`
 }
 
-// Compare returns what differs between what was said of a turn and what would be;
+// compare returns what differs between what was said of a turn and what would be;
 // ok is false when nothing does. Ids are compared in any case of letters, as
 // catalogues do. A different confidence in the same intent is no difference.
-func Compare(t *Turn, then, now Answer) (d Difference, ok bool) {
+func compare(t *Turn, then, now Answer) (d Difference, ok bool) {
 	if strings.EqualFold(then.Intent, now.Intent) {
 		return Difference{}, false
 	}
@@ -132,8 +132,8 @@ type Pair struct {
 	Turns int    `json:"turns"`
 }
 
-// Pairs counts differences by what was said and would be, the most frequent first.
-func Pairs(differences []Difference) []Pair {
+// pairs counts differences by what was said and would be, the most frequent first.
+func pairs(differences []Difference) []Pair {
 	counts := map[[2]string]int{}
 	for i := range differences {
 		counts[[2]string{differences[i].From, differences[i].To}]++

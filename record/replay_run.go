@@ -100,7 +100,7 @@ func replayed(outcomes []outcome) Replayed {
 			out.Differences = append(out.Differences, o.difference)
 		}
 	}
-	out.Pairs = Pairs(out.Differences)
+	out.Pairs = pairs(out.Differences)
 	return out
 }
 
@@ -152,7 +152,7 @@ func (o *ReplayOptions) one(ctx context.Context, t *Turn, classifier Classifier)
 	if err != nil {
 		return outcome{leftOut: failed, err: err}
 	}
-	d, changed := Compare(t, then, now)
+	d, changed := compare(t, then, now)
 	if changed && !o.Altered && t.Altered() {
 		return outcome{leftOut: altered}
 	}
@@ -169,7 +169,7 @@ func (o *ReplayOptions) wordsAlone(then Answer) bool {
 func (o *ReplayOptions) answer(ctx context.Context, t *Turn, classifier Classifier) (Answer, error) {
 	in := o.input(t)
 	if intent, ok := in.Catalog.Keyword(in.Latest); ok {
-		return answerOf(intent.ID, 1, payload.SourceFastpath, o.MinConfidence), nil
+		return newAnswer(intent.ID, 1, payload.SourceFastpath, o.MinConfidence), nil
 	}
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -177,7 +177,7 @@ func (o *ReplayOptions) answer(ctx context.Context, t *Turn, classifier Classifi
 		defer cancel()
 	}
 	c, err := classifier.Classify(ctx, in)
-	return AnswerOf(c, o.MinConfidence), err
+	return answerOf(c, o.MinConfidence), err
 }
 
 // input is what a classifier is asked about a turn.
@@ -242,7 +242,7 @@ func Between(turns []Turn, before, after []Answer) Replayed {
 		case before[i] == (Answer{}) || after[i] == (Answer{}):
 			o.leftOut = unanswered
 		default:
-			o.difference, o.changed = Compare(&turns[i], before[i], after[i])
+			o.difference, o.changed = compare(&turns[i], before[i], after[i])
 		}
 	}
 	return replayed(outcomes)

@@ -77,7 +77,7 @@ func TestCompare(t *testing.T) {
 		{"too unsure now", Answer{Intent: "A", Chosen: "A", Confidence: 0.9, Source: "local"}, Answer{Intent: "OTHER", Chosen: "A", Confidence: 0.4, Source: "local"}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			d, ok := Compare(&listed(answered("r", "x", "A", 0.9, "local"))[0], row.then, row.now)
+			d, ok := compare(&listed(answered("r", "x", "A", 0.9, "local"))[0], row.then, row.now)
 			require.Equal(t, row.want, ok)
 			if ok {
 				require.Equal(t, []any{row.then.Intent, row.now.Intent}, []any{d.From, d.To})
@@ -87,10 +87,10 @@ func TestCompare(t *testing.T) {
 }
 
 func TestPairs(t *testing.T) {
-	require.Equal(t, []Pair{{"C", "D", 2}, {"A", "B", 1}, {"A", "OTHER", 1}}, Pairs([]Difference{
+	require.Equal(t, []Pair{{"C", "D", 2}, {"A", "B", 1}, {"A", "OTHER", 1}}, pairs([]Difference{
 		{From: "A", To: "OTHER"}, {From: "C", To: "D"}, {From: "A", To: "B"}, {From: "C", To: "D"},
 	}))
-	require.NotNil(t, Pairs(nil), "[] as JSON")
+	require.NotNil(t, pairs(nil), "[] as JSON")
 }
 
 func TestAltered(t *testing.T) {

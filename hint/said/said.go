@@ -58,9 +58,9 @@ func Of(c payload.Classification, in intents.Intent) payload.LastHint {
 	return payload.LastHint{Intent: in.ID, Complexity: c.Complexity, Text: strconv.FormatUint(sum.Sum64(), 36)}
 }
 
-// Next returns what a session was given last, after a turn. given is that turn's
+// next returns what a session was given last, after a turn. given is that turn's
 // hint, nil for none.
-func Next(last, given *payload.LastHint) *payload.LastHint {
+func next(last, given *payload.LastHint) *payload.LastHint {
 	switch {
 	case given != nil:
 		return given
@@ -135,7 +135,7 @@ func (s *Sessions) Begin(session string, ts int64, given *payload.LastHint) *pay
 		now.At = max(ts, k.reset+1)
 		given = &now
 	}
-	k.last, k.ts = Next(k.current(), given), max(k.ts, ts)
+	k.last, k.ts = next(k.current(), given), max(k.ts, ts)
 	s.cache.Add(session, k)
 	return k.last
 }

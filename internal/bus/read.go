@@ -25,15 +25,15 @@ const (
 	readHeartbeat = 2 * time.Second
 )
 
-// ErrNoLeader reports that a stream or durable has no leader at the moment.
-var ErrNoLeader = errors.New("no leader at present")
+// errNoLeader reports that a stream or durable has no leader at the moment.
+var errNoLeader = errors.New("no leader at present")
 
-// RequireLeader returns [ErrNoLeader] if a stream or durable has no leader. Any server
+// RequireLeader returns [errNoLeader] if a stream or durable has no leader. Any server
 // with a copy then reports its own state, and one that has just started may report an
 // empty stream.
 func RequireLeader(cluster *jetstream.ClusterInfo) error {
 	if cluster != nil && cluster.Leader == "" {
-		return ErrNoLeader
+		return errNoLeader
 	}
 	return nil
 }

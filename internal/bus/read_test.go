@@ -128,7 +128,7 @@ func TestRequireLeader(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, RequireLeader(nil))
 	require.NoError(t, RequireLeader(&jetstream.ClusterInfo{Leader: "n1"}))
-	require.ErrorIs(t, RequireLeader(&jetstream.ClusterInfo{Name: "cluster", RaftGroup: "S-R3F-x"}), ErrNoLeader)
+	require.ErrorIs(t, RequireLeader(&jetstream.ClusterInfo{Name: "cluster", RaftGroup: "S-R3F-x"}), errNoLeader)
 
 	b := openTest(t)
 	provisionTest(t, b)

@@ -63,11 +63,11 @@ const (
 	MaxTask       = 2_000
 	MaxResource   = 2_000
 	MaxResult     = 10_000
-	MaxAgentID    = 200
-	MaxSubmitter  = 200
-	MaxSessionKey = 1_000
-	MaxFlags      = 20
-	MaxFlag       = 100
+	maxAgentID    = 200
+	maxSubmitter  = 200
+	maxSessionKey = 1_000
+	maxFlags      = 20
+	maxFlag       = 100
 )
 
 // ErrInvalid reports an experience that does not hold to its rules. Its text
@@ -105,10 +105,10 @@ func (e Experience) Validate() error {
 		{"task", e.Task, true, MaxTask},
 		{"resource", e.Resource, true, MaxResource},
 		{"result", e.Result, true, MaxResult},
-		{"agent_id", e.AgentID, false, MaxAgentID},
-		{"submitted_by", e.SubmittedBy, false, MaxSubmitter},
-		{"session_key", e.SessionKey, false, MaxSessionKey},
-		{"decided_by", e.DecidedBy, false, MaxSubmitter},
+		{"agent_id", e.AgentID, false, maxAgentID},
+		{"submitted_by", e.SubmittedBy, false, maxSubmitter},
+		{"session_key", e.SessionKey, false, maxSessionKey},
+		{"decided_by", e.DecidedBy, false, maxSubmitter},
 	} {
 		switch {
 		case f.required && f.text == "":
@@ -124,8 +124,8 @@ func (e Experience) Validate() error {
 		return fmt.Errorf("%w: status must be pending, approved or rejected", ErrInvalid)
 	case e.Seen < 0:
 		return fmt.Errorf("%w: seen must not be negative", ErrInvalid)
-	case len(e.Flags) > MaxFlags || slices.ContainsFunc(e.Flags, func(flag string) bool { return tooLong(flag, MaxFlag) }):
-		return fmt.Errorf("%w: flags must be at most %d of at most %d characters", ErrInvalid, MaxFlags, MaxFlag)
+	case len(e.Flags) > maxFlags || slices.ContainsFunc(e.Flags, func(flag string) bool { return tooLong(flag, maxFlag) }):
+		return fmt.Errorf("%w: flags must be at most %d of at most %d characters", ErrInvalid, maxFlags, maxFlag)
 	}
 	return nil
 }
