@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -102,8 +103,8 @@ func ids(list []string) []pending {
 	return out
 }
 
-// resolve returns the decisions of those messages that were skipped, in their
-// order, and those that may still be decided.
+// resolve returns the decisions of those messages that were skipped, oldest first
+// whichever was decided about first, and those that may still be decided.
 func (s *Store) resolve(ctx context.Context, group string, list []pending, now time.Time) (out []Decision, undecided []pending, err error) {
 	found := make([]*Decision, len(list))
 	reading, ctx := errgroup.WithContext(ctx)
@@ -128,6 +129,7 @@ func (s *Store) resolve(ctx context.Context, group string, list []pending, now t
 			out = append(out, *d)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b Decision) int { return cmp.Compare(a.At, b.At) })
 	return out, undecided, nil
 }
 

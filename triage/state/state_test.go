@@ -147,6 +147,22 @@ func TestSkippedMessagesAreToldOnce(t *testing.T) {
 	require.Empty(t, take(t, s, "", 2, now), "a run without an id is another one each time")
 }
 
+// A model may take longer for the first of two messages.
+func TestSkippedMessagesAreToldInTheOrderInWhichTheyWereSent(t *testing.T) {
+	t.Parallel()
+	s := open(t, natstest.Start(t, nil))
+	now := time.Now()
+	for _, m := range []struct {
+		id   string
+		sent time.Duration
+	}{{"2", 2}, {"1", 1}, {"3a", 3}, {"3b", 3}} {
+		require.NoError(t, s.Pend(t.Context(), group, m.id, now))
+		_, _, err := s.Decide(t.Context(), state.Decision{Group: group, MessageID: m.id, Verdict: state.Skip, At: now.Add(m.sent * time.Millisecond).UnixMilli()})
+		require.NoError(t, err)
+	}
+	require.Equal(t, []string{"1", "2", "3a", "3b"}, take(t, s, "r1", 10, now))
+}
+
 func TestPutBack(t *testing.T) {
 	t.Parallel()
 	s := open(t, natstest.Start(t, nil))
