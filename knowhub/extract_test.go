@@ -98,7 +98,7 @@ func TestExtractPreparesACandidateOnce(t *testing.T) {
 	m := says(`{"experiences": [` + candidate("Fix a checksum error of the Go build", "Cleaning the module cache solved it", 0.9) + `]}`)
 	p := start(t, natstest.Start(t, nil), asking(m))
 	marked := 0
-	p.Marks = func(string) []string { marked++; return nil }
+	p.Marks = func(...string) []string { marked++; return nil }
 	kept, err := p.Extract(t.Context(), extraction("s"))
 	require.NoError(t, err)
 	require.Len(t, kept, 1)

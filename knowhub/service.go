@@ -49,8 +49,8 @@ type Experiences interface {
 type Options struct {
 	Experiences Experiences
 	Copy        *Copy
-	// Marks returns what in a text looks like a prompt injection.
-	Marks func(text string) []string
+	// Marks returns what in a text of several parts looks like a prompt injection.
+	Marks func(parts ...string) []string
 	// Metrics are shared by all services of a process; nil for none.
 	Metrics *Metrics
 	Log     *slog.Logger
@@ -73,7 +73,7 @@ func New(o Options) *Service {
 		o.Now = time.Now
 	}
 	if o.Marks == nil {
-		o.Marks = func(string) []string { return nil }
+		o.Marks = func(...string) []string { return nil }
 	}
 	return &Service{Options: o}
 }
@@ -108,7 +108,7 @@ func (s *Service) Submit(ctx context.Context, in Submission) (e experience.Exper
 // prepared is an experience as it is stored, with what it is marked with.
 func (s *Service) prepared(set *Settings, e experience.Experience) experience.Experience {
 	e = set.redacted(e.Normal())
-	if len(s.Marks(e.Task+"\n"+e.Resource+"\n"+e.Result)) > 0 {
+	if len(s.Marks(e.Task, e.Resource, e.Result)) > 0 {
 		e.Flags = append(slices.Clone(e.Flags), experience.FlagInjection)
 	}
 	e.CreatedAt = s.Now()

@@ -80,8 +80,10 @@ func withoutNames(s string) string {
 // segments returns the features of a text, which is visible and without escapes.
 func segments(s string) []segment {
 	f := fold(withoutNames(s))
-	hits := concepts().find(f)
-	var out []segment
+	return f.segments(concepts().find(f))
+}
+
+func (f folded) segments(hits []hit) (out []segment) {
 	for from := 0; from < len(f.runes); {
 		to := f.segment(from)
 		n := 0
@@ -181,7 +183,7 @@ func (f folded) features(from, to int, hits []hit) (out segment) {
 			}
 		}
 	}
-	apply(hits, func(r rule) { add(conceptBlock, newFeature('r').runes([]rune(r.mark))) })
+	apply(hits, func(r rule, _ []hit) { add(conceptBlock, newFeature('r').runes([]rune(r.mark))) })
 	return out
 }
 

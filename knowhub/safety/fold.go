@@ -28,6 +28,13 @@ type folded struct {
 	part  []int32 // of each rune: the number of its clause
 }
 
+// sentence returns sentence n.
+func (f folded) sentence(n int32) folded {
+	from, _ := slices.BinarySearch(f.sent, n)
+	to, _ := slices.BinarySearch(f.sent, n+1)
+	return folded{runes: f.runes[from:to], place: f.place[from:to], sent: f.sent[from:to], long: f.long[from:to], part: f.part[from:to]}
+}
+
 // longWord is the length, in letters of the Latin alphabet, from which a word may be several without
 // gaps, as in hashtags and compounds.
 const longWord = 15
@@ -77,7 +84,7 @@ func (f *folder) next() {
 		return
 	}
 	switch {
-	case unicode.IsLetter(r):
+	case unicode.IsLetter(r), isVowelSign(r):
 		f.letter(r, latin(unicode.ToLower(r)))
 	case unicode.IsDigit(r) || f.standsForLetter(r):
 		f.letter(r, r)
@@ -102,10 +109,14 @@ func (f *folder) letter(written, r rune) {
 	}
 	f.last = written
 	f.append(r)
-	if isWide(r) {
+	switch {
+	case isThai(r):
+		f.wide++
+		f.weight++
+	case isWide(r):
 		f.wide++
 		f.weight += wideWeight
-	} else {
+	default:
 		f.weight++
 	}
 }
@@ -120,16 +131,20 @@ func (f *folder) append(r rune) {
 
 // between ends a word, and perhaps a sentence.
 func (f *folder) between(r rune) {
-	wide := isWide(f.last)
+	wide, thai := isWide(f.last), isThai(f.last)
 	f.endWord()
 	switch r {
+	case ' ':
+		if thai { // has no other signs between clauses and sentences
+			f.clause++
+		}
 	case ',', ':', '、', '،':
 		f.clause++
 	case '.', '!', '?', ';':
 		if wide || f.at == len(f.src) || unicode.IsSpace(f.src[f.at]) {
 			f.endSentence()
 		}
-	case '。', '؟', '؛':
+	case '。', '؟', '؛', '।':
 		f.endSentence()
 	case '\n':
 		if f.at < len(f.src) && strings.ContainsRune("\n-*#", f.src[f.at]) {
@@ -232,6 +247,14 @@ func isWide(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
 }
 
+func isThai(r rune) bool { return 0x0E00 <= r && r < 0x0E80 }
+
+// isVowelSign reports whether a mark is a vowel, or the sign for none, of a script
+// of India: without them other words remain. The dot below (nukta) is often left out.
+func isVowelSign(r rune) bool {
+	return 0x0900 <= r && r < 0x0E00 && unicode.In(r, unicode.Mc, unicode.Mn) && r != 0x093C
+}
+
 // isJoined reports whether words of a letter's script are found within others:
 // those scripts have no spaces, or glue particles to words.
 func isJoined(r rune) bool {
@@ -242,7 +265,7 @@ func isJoined(r rune) bool {
 // The voicing marks of Japanese make other letters.
 func hidden(r rune) bool {
 	switch {
-	case r < 0xAD, r == '\u3099', r == '\u309a':
+	case r < 0xAD, r == '\u3099', r == '\u309a', isVowelSign(r):
 		return false
 	case r == '\u115f', r == '\u1160', r == '\u3164', r == '\uffa0', r == '\u2800', r == '\u0640':
 		return true
@@ -266,6 +289,8 @@ var lookAlike = func() map[rune]rune {
 		"αβεηικνορτυχωγ":          "abenikvoptuxwy", // Greek
 		"ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ":          "ABEZHIKMNOPTYX",
 		"օոսհցրք":                 "onuhgpp", // Armenian
+		"یىک":                     "ييك",     // Persian, as Arabic writes them
+		"ँ":                       "ं",       // Hindi, often written so
 		"ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡʏᴢɑɡıłøđħßæœſʟ": "abcdefghijklmnopqrstuvwyzagilodhsaosl",
 	} {
 		letters := []rune(to)

@@ -10,7 +10,7 @@ import (
 //go:generate go test -run ^TestTrain$ -train .
 
 // trained is what [TestTrain] finds in knowhub/testdata: a checksum of what it was
-// trained with (8 bytes), even, above and the scale of the weights (float32 each),
+// trained with (8 bytes), even, above, slope and the scale of the weights (float32 each),
 // and a weight of one byte for each place of the table.
 //
 //go:embed trained.bin
@@ -20,13 +20,16 @@ var trained []byte
 type model struct {
 	weights []float32
 	limit   float64 // the score of even odds
-	// above is how far above the limit the score of a text is that is marked though
-	// no rule finds it. Of harmless texts by writers that the model was not trained
-	// with, two per cent are marked by it or by the rules.
+	// above is how far above the limit the score of a short text is that is
+	// marked though no rule finds it. Of harmless texts by writers that the model was
+	// not trained with, two per cent are marked by it or by the rules.
 	above float64
+	// slope is by how much more that is where a text has e times as many segments: the
+	// more windows there are, the higher is the best score by chance.
+	slope float64
 }
 
-const header = 8 + 3*4
+const header = 8 + 4*4
 
 var learnt = sync.OnceValue(func() model { return readModel(trained) })
 
@@ -36,13 +39,27 @@ func readModel(data []byte) model {
 		panic("safety: trained.bin has another size") // it is a part of the binary
 	}
 	number := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[at:]))) }
-	m := model{weights: make([]float32, 1<<tableBits), limit: number(8), above: number(12)}
-	scale := float32(number(16))
+	m := model{weights: make([]float32, 1<<tableBits), limit: number(8), above: number(12), slope: number(16)}
+	scale := float32(number(20))
 	for i, b := range data[header:] {
 		m.weights[i] = float32(int8(b)) * scale //nolint:gosec // two's complement
 	}
 	return m
 }
+
+// marks reports whether the model finds an attack in a text.
+func (m *model) marks(text []segment) bool { return m.excess(text) > m.above }
+
+// excess are the odds of a text less what its length makes them higher.
+func (m *model) excess(text []segment) float64 { return m.odds(text) - m.slope*length(len(text)) }
+
+// length is how many times as long as a short text one of n segments is, as a
+// logarithm.
+func length(n int) float64 { return math.Log(float64(max(short, n)) / short) }
+
+// short is how many segments a text has whose length changes nothing: about two
+// sentences. Without it, one harmless clause beside an attack hid it.
+const short = 3
 
 // odds returns the logarithm of the odds that a text is an attack, by its best
 // window and among such texts as the model was trained with: 0 is even.

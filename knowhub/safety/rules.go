@@ -106,8 +106,9 @@ func sets(all ...set) []set { return all }
 // what is said means nothing else, whatever stands around it.
 func (r rule) certain() bool { return r.unless == 0 || r.mark == Markers }
 
-// apply calls mark for the rules that the hits of a text match.
-func apply(hits []hit, mark func(rule)) {
+// apply calls mark for the rules that the hits of a text match, with the hits of the
+// sentence.
+func apply(hits []hit, mark func(rule, []hit)) {
 	for len(hits) > 0 {
 		n := 0
 		var here set
@@ -117,7 +118,7 @@ func apply(hits []hit, mark func(rule)) {
 		}
 		for _, r := range rules {
 			if r.matches(hits[:n], here) {
-				mark(r)
+				mark(r, hits[:n])
 			}
 		}
 		hits = hits[n:]

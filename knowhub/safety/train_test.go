@@ -23,15 +23,28 @@ var train = flag.Bool("train", false, "train the model, and write trained.bin an
 
 // example is a text that the model is trained with or measured on.
 type example struct {
-	Kind, Text, Writer string
-	from               string // the set it is from
-	attack             bool
-	ruled              bool // a rule finds it
-	plainly            bool // and not only in quotation marks
-	certainly          bool // a rule that is certain does so
-	segments           []segment
-	within             []segment // of an attack in the midst of harmless text
+	Kind, Lang, Text, Writer string
+	from                     string // the set it is from
+	attack                   bool
+	size                     int  // how many harmless texts a joined one has
+	alone                    view // as it stands
+	within                   view // of an attack in the midst of harmless text
 }
+
+// A view is what rules and model see of a text.
+type view struct {
+	segments []segment
+	matches  matches
+	marked   bool // it has a marker of prompts
+}
+
+func viewOf(s string) view {
+	s = unescape(seen(s))
+	return view{segments: segments(s), matches: matching(s), marked: hasMarker(s)}
+}
+
+// ruled reports whether a rule or a marker finds something, whatever the model says.
+func (v view) ruled() bool { return v.marked || len(v.matches.all) > 0 }
 
 // Sets of examples, and how they are used.
 const (
@@ -40,6 +53,7 @@ const (
 	wide  = "wide"        // attacks written after the rules
 	made  = "made"        // put together from phrases.txt
 	early = "early"       // attacks that the rules were written with
+	long  = "long"        // several harmless texts of a writer, with an attack or without; only measured
 )
 
 // sources are the files that the model is trained with.
@@ -67,7 +81,7 @@ func checksum(t testing.TB) uint64 {
 		_, _ = fmt.Fprintln(h, name, len(files[name]))
 		_, _ = h.Write(files[name])
 	}
-	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, attackWeight, nearWeight, pairWeight, strangersShare)
+	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, short, attackWeight, nearWeight, pairWeight, strangersShare, sizes, draws)
 	return h.Sum64()
 }
 
@@ -93,11 +107,11 @@ func examples(t testing.TB) (all []*example) {
 				x.Text = texts.Task + "\n" + texts.Resource + "\n" + texts.Result
 			case "questions.jsonl":
 				x.Text = texts.Q
-			case "harmless-wide.jsonl", "harmless-more.jsonl", "harmless-others.jsonl":
+			case "harmless-wide.jsonl", "harmless-more.jsonl", "harmless-others.jsonl", "harmless-langs.jsonl":
 				x.from = near
 			case "attacks.jsonl", "attacks-fresh.jsonl":
 				x.attack, x.from = true, early
-			case "attacks-wide.jsonl", "attacks-more.jsonl", "attacks-others.jsonl":
+			case "attacks-wide.jsonl", "attacks-more.jsonl", "attacks-others.jsonl", "attacks-langs.jsonl":
 				x.attack, x.from = true, wide
 			}
 			all = append(all, x)
@@ -112,18 +126,50 @@ func examples(t testing.TB) (all []*example) {
 	}
 	random := rand.New(rand.NewPCG(13, 17)) //nolint:gosec // repeatable
 	for _, x := range all {
-		s := unescape(seen(x.Text))
-		x.segments = segments(s)
+		x.alone = viewOf(x.Text)
 		if x.attack {
 			other := around[random.IntN(len(around))]
-			x.within = segments([]string{other + ", " + s, s + " " + other, other + ". " + s + ". " + other}[random.IntN(3)])
+			x.within = viewOf([]string{other + ", " + x.Text, x.Text + " " + other, other + ". " + x.Text + ". " + other}[random.IntN(3)])
 		}
-		marked := hasMarker(s)
-		x.ruled = marked || ruled(s, true, true, func(string) {})
-		x.plainly = marked || ruled(s, true, false, func(string) {})
-		x.certainly = marked || ruled(s, false, false, func(string) {})
 	}
-	return all
+	return append(all, longs(all)...)
+}
+
+// sizes are how many harmless texts a long text has, and draws how many long texts
+// there are of each size and writer, with an attack and without.
+var sizes = []int{3, 10, 20, 40}
+
+const draws = 150
+
+// longs joins harmless texts of the same writer, for each of them also with an attack
+// of that writer at any place.
+func longs(all []*example) (out []*example) {
+	random := rand.New(rand.NewPCG(23, 29)) //nolint:gosec // repeatable
+	for _, writer := range writers {
+		var harmless, attacks []string
+		for _, x := range all {
+			switch {
+			case x.Writer != writer:
+			case x.attack:
+				attacks = append(attacks, x.Text)
+			default:
+				harmless = append(harmless, x.Text)
+			}
+		}
+		for _, size := range sizes {
+			for range draws {
+				var texts []string
+				for range size {
+					texts = append(texts, harmless[random.IntN(len(harmless))])
+				}
+				gap := []string{" ", "\n", "\n\n"}[random.IntN(3)]
+				out = append(out, &example{Writer: writer, from: long, size: size, alone: viewOf(strings.Join(texts, gap))})
+				texts = slices.Insert(texts, random.IntN(size+1), attacks[random.IntN(len(attacks))])
+				out = append(out, &example{Writer: writer, from: long, size: size, attack: true, alone: viewOf(strings.Join(texts, gap))})
+			}
+		}
+	}
+	return out
 }
 
 // pairings are which slots of phrases.txt make an attack of a kind, and which
@@ -211,9 +257,9 @@ const (
 // attack, and the whole of one in the midst of something else.
 func (x *example) samples() []sample {
 	if x.attack && x.from != made {
-		return append(x.windows(x.segments), x.windows(x.within)...)
+		return append(x.windows(x.alone.segments), x.windows(x.within.segments)...)
 	}
-	return x.windows(x.segments)
+	return x.windows(x.alone.segments)
 }
 
 func (x *example) windows(segments []segment) (all []sample) {
@@ -258,7 +304,9 @@ func fit(all []*example) model {
 	const bias = 1 << tableBits
 	var samples []sample
 	for _, x := range all {
-		samples = append(samples, x.samples()...)
+		if x.from != long {
+			samples = append(samples, x.samples()...)
+		}
 	}
 	weights, squares := make([]float32, bias+1), make([]float32, bias+1)
 	for range rounds {
@@ -284,14 +332,40 @@ func fit(all []*example) model {
 	return model{weights: weights[:bias], limit: -float64(weights[bias])}
 }
 
-// odds are those of a text by a model that was trained without its part: as it
-// stands, and of an attack also in the midst of harmless text.
-type odds struct{ alone, within float64 }
+// A verdict is that of a model which was trained without a text, and of the rules.
+type verdict struct {
+	odds   float64
+	rules  float64 // the odds of what rules find, see matches.odds
+	length float64 // see length
+}
 
-// held returns the odds of each text of n parts. What part says -1 of is always
+func (m model) verdict(v view) verdict {
+	out := verdict{odds: m.odds(v.segments), rules: v.matches.odds(m), length: length(len(v.segments))}
+	if v.marked {
+		out.rules = math.Inf(1)
+	}
+	return out
+}
+
+// excess is that of model.excess, for another slope.
+func (v verdict) excess(slope float64) float64 { return v.odds - slope*v.length }
+
+// ruled reports whether rules mark the text.
+func (v verdict) ruled(slope float64) bool { return v.rules-slope*v.length > doubt }
+
+// A limit is what makes odds a mark.
+type limit struct{ above, slope float64 }
+
+func (l limit) marks(v verdict) bool { return v.ruled(l.slope) || v.excess(l.slope) > l.above }
+
+// verdicts are those of a text as it stands, and of an attack also in the midst of
+// harmless text.
+type verdicts struct{ alone, within verdict }
+
+// held returns the verdicts on each text of n parts. What part says -1 of is always
 // trained with.
-func held(all []*example, n int, part func(*example, int) int) []odds {
-	scores := make([]odds, len(all))
+func held(all []*example, n int, part func(*example, int) int) []verdicts {
+	scores := make([]verdicts, len(all))
 	var tasks sync.WaitGroup
 	room := make(chan struct{}, 2)
 	for p := range n {
@@ -307,7 +381,7 @@ func held(all []*example, n int, part func(*example, int) int) []odds {
 			m := fit(rest)
 			for i, x := range all {
 				if part(x, i) == p {
-					scores[i] = odds{alone: m.odds(x.segments), within: m.odds(x.within)}
+					scores[i] = verdicts{alone: m.verdict(x.alone), within: m.verdict(x.within)}
 				}
 			}
 		})
@@ -316,9 +390,15 @@ func held(all []*example, n int, part func(*example, int) int) []odds {
 	return scores
 }
 
-// byChance puts a text into one of n parts.
-func byChance(i, n int) int {
-	return rand.New(rand.NewPCG(11, uint64(i))).IntN(n) //nolint:gosec // repeatable
+// byChance puts a text into one of n parts, and long ones, which hold others, into
+// none.
+func byChance(n int) func(*example, int) int {
+	return func(x *example, i int) int {
+		if x.from == long {
+			return -1
+		}
+		return rand.New(rand.NewPCG(11, uint64(i))).IntN(n) //nolint:gosec // repeatable
+	}
 }
 
 // writers are the parts of a cross-validation that leaves out one writer of the
@@ -327,27 +407,37 @@ var writers = []string{"a", "b", "c"}
 
 func byWriter(x *example, _ int) int { return slices.Index(writers, x.Writer) }
 
-// limitOf returns the odds above which the model marks, so that it and the rules
-// mark a share of the harmless texts by the writers.
-func limitOf(all []*example, scores []odds, share float64) float64 {
-	var left []float64 // what the rules do not mark
-	n := 0
-	for i, x := range all {
-		if x.attack || x.Writer == "" {
-			continue
+// limitOf returns the limit by which model and rules mark a share of the harmless
+// texts by the writers, and the model no larger share of the long ones.
+func limitOf(all []*example, scores []verdicts, share float64) limit {
+	for slope := 0.0; ; slope += 0.01 {
+		var single, joined []float64 // what the rules do not mark
+		n := 0
+		for i, x := range all {
+			if x.attack || x.Writer == "" {
+				continue
+			}
+			v := scores[i].alone
+			if x.from != long {
+				n++
+			}
+			switch {
+			case v.ruled(slope):
+			case x.from == long:
+				joined = append(joined, v.excess(slope))
+			default:
+				single = append(single, v.excess(slope))
+			}
 		}
-		n++
-		if !x.byRule(scores[i].alone) {
-			left = append(left, scores[i].alone)
+		slices.Sort(single)
+		slices.Sort(joined)
+		allowed := max(0, int(share*float64(n))-(n-len(single)))
+		l := limit{above: single[len(single)-1-allowed], slope: slope}
+		if len(joined) == 0 || joined[len(joined)-1-allowed*len(joined)/len(single)] <= l.above {
+			return l
 		}
 	}
-	slices.Sort(left)
-	allowed := int(share*float64(n)) - (n - len(left))
-	return left[len(left)-1-max(0, allowed)]
 }
-
-// byRule reports whether a rule marks a text of such odds.
-func (x *example) byRule(odds float64) bool { return x.certainly || x.plainly && odds > doubt }
 
 // tally counts texts and those that are marked.
 type tally struct{ marked, ruled, n int }
@@ -357,35 +447,45 @@ func (c tally) String() string {
 }
 
 // count tallies the attacks, alone and within other text, and the harmless texts
-// that belong to a part, by writer.
-func count(all []*example, scores []odds, limit float64, part func(*example, int) int) map[string]tally {
+// that belong to a part, by writer or language.
+func count(all []*example, scores []verdicts, l limit, part func(*example, int) int) map[string]tally {
 	out := make(map[string]tally)
-	add := func(key string, x *example, odds float64) {
-		for _, k := range []string{key, key + ", writer " + x.Writer} {
-			if k == key+", writer " {
-				continue
-			}
-			c := out[k]
-			c.n++
-			if x.ruled {
-				c.ruled++
-			}
-			if odds > limit || x.byRule(odds) {
-				c.marked++
-			}
-			out[k] = c
-		}
-	}
 	for i, x := range all {
+		if part(x, i) < 0 || x.from == early || x.from == made {
+			continue
+		}
+		add := func(name string, text view, v verdict) {
+			keys := []string{name}
+			switch {
+			case x.Writer != "":
+				keys = append(keys, name+", writer "+x.Writer)
+			case x.Lang != "":
+				keys = append(keys, name+", "+x.Lang)
+			}
+			for _, k := range keys {
+				c := out[k]
+				c.n++
+				if text.ruled() {
+					c.ruled++
+				}
+				if l.marks(v) {
+					c.marked++
+				}
+				out[k] = c
+			}
+		}
 		switch {
-		case part(x, i) < 0, x.from == early, x.from == made:
+		case x.from == long && x.attack:
+			add(fmt.Sprintf("attacks within %2d harmless texts", x.size), x.alone, scores[i].alone)
+		case x.from == long:
+			add(fmt.Sprintf("%2d harmless texts", x.size), x.alone, scores[i].alone)
 		case x.attack:
-			add("attacks", x, scores[i].alone)
-			add("attacks within other text", x, scores[i].within)
+			add("attacks", x.alone, scores[i].alone)
+			add("attacks within other text", x.within, scores[i].within)
 		case x.from == near:
-			add("near misses", x, scores[i].alone)
+			add("near misses", x.alone, scores[i].alone)
 		default:
-			add("other harmless texts", x, scores[i].alone)
+			add("other harmless texts", x.alone, scores[i].alone)
 		}
 	}
 	return out
@@ -399,9 +499,9 @@ func TestTrain(t *testing.T) {
 	}
 	all := examples(t)
 	var report strings.Builder
-	show := func(title string, scores []odds, limit float64, part func(*example, int) int) {
-		fmt.Fprintln(&report, title)
-		found := count(all, scores, limit, part)
+	show := func(title string, scores []verdicts, l limit, part func(*example, int) int) {
+		fmt.Fprintf(&report, "%s (%.2f, and %.2f more for e times the length)\n", title, l.above, l.slope)
+		found := count(all, scores, l, part)
 		for _, k := range slices.Sorted(maps.Keys(found)) {
 			fmt.Fprintf(&report, "  %s: %v, rules alone %d\n", k, found[k], found[k].ruled)
 		}
@@ -410,25 +510,28 @@ func TestTrain(t *testing.T) {
 	for _, share := range []float64{0.01, strangersShare, 0.05} {
 		show(fmt.Sprintf("a writer left out, limit at %.0f %% of their harmless texts", 100*share), strangers, limitOf(all, strangers, share), byWriter)
 	}
-	limit := limitOf(all, strangers, strangersShare)
-	tenth := func(_ *example, i int) int { return byChance(i, parts) }
-	show("a tenth left out, the limit that is shipped", held(all, parts, tenth), limit, tenth)
+	shipped := limitOf(all, strangers, strangersShare)
+	flat := shipped
+	flat.slope = 0
+	show("a writer left out, the limit that is shipped without its slope", strangers, flat, byWriter)
+	tenth := byChance(parts)
+	show("a tenth left out, the limit that is shipped", held(all, parts, tenth), shipped, tenth)
 
 	m := fit(all)
-	require.NoError(t, os.WriteFile("trained.bin", writeModel(m, m.limit, limit, checksum(t)), 0o600))
+	require.NoError(t, os.WriteFile("trained.bin", writeModel(m, m.limit, shipped, checksum(t)), 0o600))
 	require.NoError(t, os.WriteFile("testdata/trained.txt", []byte(report.String()), 0o600))
 	t.Log(report.String())
 }
 
 // writeModel writes a model whose scores are odds of one at even.
-func writeModel(m model, even, above float64, sum uint64) []byte {
+func writeModel(m model, even float64, l limit, sum uint64) []byte {
 	var most float32
 	for _, w := range m.weights {
 		most = max(most, max(w, -w))
 	}
 	scale := most / 127
 	out := binary.LittleEndian.AppendUint64(nil, sum)
-	for _, x := range []float32{float32(even), float32(above), scale} {
+	for _, x := range []float32{float32(even), float32(l.above), float32(l.slope), scale} {
 		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
 	}
 	for _, w := range m.weights {
@@ -450,8 +553,8 @@ func TestHeldOut(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	t.Parallel()
-	all := examples(t)
-	half := func(_ *example, i int) int { return byChance(i, 2) }
+	all := slices.DeleteFunc(examples(t), func(x *example) bool { return x.from == long })
+	half := byChance(2)
 	scores := held(all, 2, half)
 	found := count(all, scores, limitOf(all, scores, strangersShare), half)
 	t.Log(found)
