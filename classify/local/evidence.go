@@ -28,6 +28,9 @@ func goal(message, earlier string) string {
 // in sc.
 func (m *Model) reason(sc *scratch, v *verdict) string {
 	if v.other() {
+		if sc.unread() {
+			return "the words of the message are not known"
+		}
 		return "nothing in the message is typical of one intent"
 	}
 	var said string

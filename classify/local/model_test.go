@@ -420,3 +420,35 @@ func TestEmptyCatalogue(t *testing.T) {
 	cat := intents.NewCatalog(nil)
 	require.Equal(t, intents.FallbackID, ask(local.Train(cat), cat, "hello").Intent)
 }
+
+// A message in a script that no example is written in is like no intent, but that
+// does not make it out of scope.
+func TestUnreadMessages(t *testing.T) {
+	t.Parallel()
+	const known = "nothing in the message is typical of one intent"
+	cat := intents.Bundled()
+	m := local.Trained(cat)
+	for name, row := range map[string]struct {
+		message string
+		unread  bool
+	}{
+		"Hebrew":                 {"תכתוב לי תוכנית שממיינת את כל הקבצים לפי תאריך", true},
+		"Greek":                  {"Γράψε μου ένα πρόγραμμα που ταξινομεί όλα τα αρχεία κατά ημερομηνία", true},
+		"Greek with a number":    {"Σε παρακαλώ γράψε μου ένα πρόγραμμα που ταξινομεί όλα τα αρχεία κατά ημερομηνία, έκδοση 7", true},
+		"Georgian":               {"დამიწერე სკრიპტი", true},
+		"Tamil":                  {"எனக்கு ஒரு ஸ்கிரிப்ட் எழுது", true},
+		"keys pressed at random": {"asdf qwer zxcv", false},
+		"a number":               {"12345", false},
+		"an emoji":               {"👍", false},
+		"punctuation":            {"...", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := m.Classify(classify.Input{Latest: row.message, Catalog: cat})
+			if !row.unread {
+				require.Equal(t, cat.Fallback().ID, got.Intent)
+			}
+			require.Equal(t, row.unread, got.Confidence < 0.5, got.Confidence)
+			require.NotEqual(t, row.unread, got.Reason == known, got.Reason)
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"unicode"
 
 	"intenthint/classify"
 	"intenthint/intents"
@@ -41,7 +42,13 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	v := verdict{first: -1, second: -1, row: -1}
 	m.weights.score(sc.scores, sc.ids, sc.values, sc.shared)
 	v.first, v.second = top(sc.scores[:len(m.intents)], allowed)
-	if v.first < 0 || len(sc.ids) == 0 {
+	if v.first < 0 {
+		return v
+	}
+	if len(sc.ids) == 0 {
+		if sc.unread() {
+			v.pIn = unreadInScope
+		}
 		return v
 	}
 	var covered float32
@@ -51,7 +58,35 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	v.pIn = m.inScope.probability(&s)
 	v.pFirst = v.pIn * m.correct.probability(&s)
 	m.trustSame(sc, &v, v.row, s[sigMargin])
+	if sc.unread() && v.other() {
+		v.pIn = max(v.pIn, unreadInScope)
+	}
 	return v
+}
+
+// unreadInScope is the probability that an intent fits a message that could not be
+// read: most messages fit one, and the fallback is not sure enough for a hint (the
+// floor of HINT_MIN_CONFIDENCE is 0.5).
+const unreadInScope = 0.6
+
+// mostlyUnknown is the share of a message's words and of their parts that are known
+// at most where it could not be read.
+const mostlyUnknown = 0.1
+
+// unread reports whether next to nothing of a message is known and most of its letters
+// are not Latin: no example is written in its script. That it is like no intent then
+// means nothing. Latin letters that make no known word are gibberish.
+func (sc *scratch) unread() bool {
+	if sc.runs == 0 || sc.knownWords > mostlyUnknown*sc.words || sc.knownRuns > mostlyUnknown*sc.runs {
+		return false
+	}
+	foreign := 0
+	for _, r := range sc.text.runes {
+		if r > unicode.MaxLatin1 && !unicode.Is(unicode.Latin, r) && unicode.IsLetter(r) {
+			foreign++
+		}
+	}
+	return 2*foreign > len(sc.text.runes)
 }
 
 // trustSame raises the probability of an answer to a message that equals the

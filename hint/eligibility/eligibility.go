@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"intenthint/intents"
+	"intenthint/internal/text"
 	"intenthint/payload"
 )
 
@@ -107,7 +108,7 @@ func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Ski
 		return DeniedChatType
 	case !chatAllowed(rules, ctx):
 		return DeniedChatID
-	case strings.TrimSpace(prompt) == "":
+	case text.Blank(prompt):
 		return EmptyPrompt
 	case !hasIntents:
 		return NoIntents

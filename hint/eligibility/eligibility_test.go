@@ -89,6 +89,7 @@ func TestCheck(t *testing.T) {
 		"7 comes before 8":    {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:123"} }, prompt: " ", want: DeniedChatID},
 
 		"8 a blank prompt":                      {prompt: " \n\t\u3000", want: EmptyPrompt},
+		"8 an invisible prompt":                 {prompt: "\u200b\u200b\ufeff", want: EmptyPrompt},
 		"8 no intents":                          {none: true, want: NoIntents},
 		"8 a blank prompt comes before intents": {prompt: " ", none: true, want: EmptyPrompt},
 	}

@@ -116,6 +116,12 @@ func isHidden(r rune) bool {
 	return false
 }
 
+// Blank reports whether nothing of a text can be seen: it has only white space and
+// characters that are invisible.
+func Blank(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !isHidden(r) }) < 0
+}
+
 // Cut returns the first n characters of s, without a copy.
 func Cut(s string, n int) string {
 	if len(s) <= n {
