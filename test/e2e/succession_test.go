@@ -55,7 +55,14 @@ func TestAnotherProcessStartsTheServerAgain(t *testing.T) {
 			time.Sleep(tick)
 		}
 	}
-	var working sync.WaitGroup
+	// storing is how far the server may be behind with what it was given, on a busy
+	// machine.
+	const storing = 250 * time.Millisecond
+	var (
+		working  sync.WaitGroup
+		mu       sync.Mutex
+		answered = make(map[string]time.Time) // by run
+	)
 	half := make(chan struct{}, sessions)
 	for i := range sessions {
 		g := s.gateway()
@@ -67,6 +74,9 @@ func TestAnotherProcessStartsTheServerAgain(t *testing.T) {
 				run, ts := fmt.Sprintf("%s-r%d", name(i), k), now+int64(1000*k)
 				for until := time.Now().Add(patient); time.Now().Before(until); time.Sleep(tick) {
 					if _, err := g.try(turn{session: name(i), run: run, prompt: "Hello there.", ts: ts, budget: time.Second}); err == nil {
+						mu.Lock()
+						answered[run] = time.Now()
+						mu.Unlock()
 						break
 					}
 				}
@@ -76,6 +86,7 @@ func TestAnotherProcessStartsTheServerAgain(t *testing.T) {
 		})
 	}
 	<-half
+	killing := time.Now()
 	dead.kill()
 	killed := time.Now()
 	stranger := s.in(t)
@@ -101,7 +112,13 @@ func TestAnotherProcessStartsTheServerAgain(t *testing.T) {
 	for i := range sessions {
 		s.shows(name(i), patient, "all turns with their calls", func(d document) bool {
 			for k := range turns {
-				turn, there := d.turn(fmt.Sprintf("%s-r%d", name(i), k))
+				run := fmt.Sprintf("%s-r%d", name(i), k)
+				turn, there := d.turn(run)
+				// The server may have passed the reply on before it died, and not have stored
+				// the turn yet: nobody waits for that (contract §2).
+				if at := answered[run]; !there && at.After(killing.Add(-storing)) && at.Before(killed) {
+					continue
+				}
 				if !there || len(turn.ToolCalls) != 1 {
 					return false
 				}
