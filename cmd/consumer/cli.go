@@ -126,6 +126,32 @@ func endings() []os.Signal {
 // runContext is run until ctx ends, under the settings that load returns, so that
 // tests need neither a signal nor an environment.
 func runContext(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout, stderr io.Writer) int {
+	out := &output{to: stdout}
+	code := command(ctx, load, args, out, stderr)
+	if code == exitOK && out.err != nil {
+		return report(stderr, fmt.Errorf("output not written: %w", out.err), exitFailed)
+	}
+	return code
+}
+
+// output remembers the first write that failed, as on a full disk: most commands print
+// and do not look.
+type output struct {
+	to  io.Writer
+	err error
+}
+
+// Write implements [io.Writer].
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.to.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// command is runContext without a look at whether the output was written.
+func command(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout, stderr io.Writer) int {
 	var commands cli
 	left := -1
 	parser, err := kong.New(&commands,
@@ -139,7 +165,7 @@ func runContext(ctx context.Context, load func() (*config.Config, []config.Warni
 	if err != nil {
 		return report(stderr, err, exitFailed)
 	}
-	command, err := parser.Parse(args)
+	parsed, err := parser.Parse(args)
 	if left >= 0 {
 		return left // --help or --version was answered
 	}
@@ -149,12 +175,12 @@ func runContext(ctx context.Context, load func() (*config.Config, []config.Warni
 		return exitUsage
 	}
 	inv := &invocation{ctx: ctx, stdin: os.Stdin, stdout: stdout, stderr: stderr}
-	if command.Command() != "version" {
+	if parsed.Command() != "version" {
 		if inv.cfg, inv.warnings, err = load(); err != nil {
 			return inv.fail(err)
 		}
 	}
-	if err := command.Run(inv); err != nil {
+	if err := parsed.Run(inv); err != nil {
 		return inv.fail(err)
 	}
 	return exitOK

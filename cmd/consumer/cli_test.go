@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -61,4 +62,20 @@ func TestEveryYesHasAShortForm(t *testing.T) {
 		return next(nil)
 	}))
 	require.Equal(t, 11, found, "expand, learn, learnt rm, import, replay, improve, dlq replay, dlq rm, sessions rm, apply, examples rm")
+}
+
+// fullDisk is an output that takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
+	env := settle(t, nil)
+	for _, args := range []string{"--version", "version", "classify --json hello"} {
+		t.Run(args, func(t *testing.T) {
+			var stderr bytes.Buffer
+			require.Equal(t, exitFailed, env.run(t.Context(), strings.Split(args, " "), fullDisk{}, &stderr))
+			require.Contains(t, stderr.String(), syscall.ENOSPC.Error())
+		})
+	}
 }
