@@ -79,8 +79,7 @@ func TestManyWritesAreRetriedWhileTheBucketIsMissing(t *testing.T) {
 			assert.NoError(t, s.Apply(t.Context(), []store.Fact{f}))
 		})
 	}
-	_, err := kv.Create(t.Context(), js, bucket("S"))
-	require.NoError(t, err)
+	open(t, js, store.Options{HistoryLimit: 5})
 	all.Wait()
 }
 
