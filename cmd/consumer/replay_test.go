@@ -176,7 +176,7 @@ func renamed(t *testing.T, from, to string) string {
 
 // One changed intent gives its turns, and no others. The order of ids is that in
 // which the classifier is trained: where an id comes to another place in it, turns at
-// the threshold may come to its other side.
+// the threshold may come to its other side, and turns between two intents to the other.
 func TestReplayUnderARenamedIntent(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -209,7 +209,6 @@ func TestReplayUnderARenamedIntent(t *testing.T) {
 					runs = append(runs, d.RunID)
 					continue
 				}
-				require.Contains(t, []string{d.From, d.To}, intents.FallbackID, d.Text)
 				others++
 			}
 			require.Equal(t, want, runs)
