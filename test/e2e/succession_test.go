@@ -98,7 +98,7 @@ func TestAnotherProcessStartsTheServerAgain(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := g.try(turn{session: "after", run: unique("after"), prompt: "Hello there.", budget: time.Second})
 		return err == nil
-	}, 5*time.Second, tick)
+	}, patient, tick)
 	t.Logf("answers again after %s", time.Since(killed).Round(time.Millisecond))
 	require.Equal(t, 1, other.wait(patient))
 	require.Contains(t, other.stderr.String(), s.sessionsDir())
@@ -143,7 +143,7 @@ func TestAGracefulStopHandsTheServerOver(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := g.try(turn{session: "s", run: "r2", prompt: "Hello there.", budget: time.Second})
 		return err == nil
-	}, 5*time.Second, tick)
+	}, patient, tick)
 	s.showsRun("s", "r1", patient)
 	s.showsRun("s", "r2", patient)
 	others[0].stop()
