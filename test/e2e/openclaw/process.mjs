@@ -1,9 +1,9 @@
 // Processes that end with the tests, and waiting for conditions.
 
 import { spawn } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { listen } from "./http.mjs";
 
 const running = new Set();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
@@ -70,9 +70,21 @@ export async function until(what, check, ms = 60_000) {
   }
 }
 
+/**
+ * A port that nothing listens on, below those that systems give to outgoing
+ * connections (Linux from 32768, others from 49152): one of those could be
+ * taken again before the process that it is for has started.
+ */
 export async function freePort() {
-  const server = createServer();
-  const port = await listen(server);
-  await new Promise((done) => server.close(done));
-  return port;
+  for (;;) {
+    const port = randomInt(20_000, 32_768);
+    const server = createServer();
+    const free = await new Promise((resolve) => {
+      server.once("error", () => resolve(false));
+      server.listen(port, "127.0.0.1", () => resolve(true));
+    });
+    if (!free) continue;
+    await new Promise((done) => server.close(done));
+    return port;
+  }
 }
