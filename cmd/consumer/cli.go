@@ -151,7 +151,7 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // command is runContext without a look at whether the output was written.
-func command(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout, stderr io.Writer) int {
+func command(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout *output, stderr io.Writer) int {
 	var commands cli
 	left := -1
 	parser, err := kong.New(&commands,
@@ -168,6 +168,9 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 	parsed, err := parser.Parse(args)
 	if left >= 0 {
 		return left // --help or --version was answered
+	}
+	if err != nil && stdout.err != nil {
+		return exitOK // --help could not be written; the command line is right
 	}
 	if err != nil {
 		_ = report(stderr, err, exitUsage)

@@ -71,7 +71,7 @@ func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 	env := settle(t, nil)
-	for _, args := range []string{"--version", "version", "classify --json hello"} {
+	for _, args := range []string{"--help", "sessions --help", "--version", "version", "classify --json hello"} {
 		t.Run(args, func(t *testing.T) {
 			var stderr bytes.Buffer
 			require.Equal(t, exitFailed, env.run(t.Context(), strings.Split(args, " "), fullDisk{}, &stderr))
