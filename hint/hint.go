@@ -346,7 +346,7 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 		}
 	}
 	a.Hint = render.Hint(c, in, form, t.set.Complexity)
-	a.Full = form != render.Brief && c.Source != payload.SourceFastpath
+	a.Full = form != render.Brief && !t.ownHint()
 	return a
 }
 

@@ -170,6 +170,30 @@ func TestAKeywordAsksNobody(t *testing.T) {
 	require.Equal(t, 1, asked)
 }
 
+func TestAKeywordsHintIsNotThatOfItsIntent(t *testing.T) {
+	catalogOf := func(own string) func(string) *intents.Catalog {
+		in := intents.Intent{ID: "CODE", Name: "Code", Triggers: []string{"code"}, Prompt: "Write code.", Fastpath: intents.Fastpath{Keywords: []string{"ok"}, Hint: own}}
+		return func(string) *intents.Catalog { return intents.NewCatalog([]intents.Intent{in}) }
+	}
+	for _, row := range []struct {
+		name, own string
+		form      render.Form
+		texts     []string
+		skips     []string
+	}{
+		{"the prompt comes after it", "Go on.", render.Full, []string{"ok", "ok", "code", "code", "ok"}, []string{"", known, "", known, known}},
+		{"a keyword without a hint of its own", "", render.Full, []string{"ok", "code"}, []string{"", known}},
+		{"where hints hold no prompts", "Go on.", render.Brief, []string{"ok", "code"}, []string{"", known}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			h := hinter(&recorder{}, settingsWith(func(s *Settings) {
+				s.Catalog, s.Form, s.Repeat.After = catalogOf(row.own), row.form, 0
+			}))
+			require.Equal(t, row.skips, skips(t, h, 0, row.texts...))
+		})
+	}
+}
+
 func TestAnotherComplexityIsSaidInBrief(t *testing.T) {
 	for _, row := range []struct {
 		name, ctx string

@@ -6,6 +6,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
+	"intenthint/hint/render"
 	"intenthint/hint/run"
 	"intenthint/hint/said"
 	"intenthint/intents"
@@ -30,7 +31,7 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 		now.Full = a.Full
 		// A brief hint counts on from the one before it, unless that was lost after the
 		// answer was made.
-		if last := h.Answers.Sessions.Last(session); !a.Full && a.Result.Source != payload.SourceFastpath && t.told(last, now) {
+		if last := h.Answers.Sessions.Last(session); !a.Full && !t.ownHint() && t.told(last, now) {
 			now.Full, now.Turns = true, last.Turns+1
 		}
 		given = &now
@@ -70,7 +71,15 @@ func useOf(asked *model.Use) *payload.ModelUse {
 
 // lastHint is the hint of the turn as it is remembered.
 func (t *turn) lastHint(c payload.Classification) payload.LastHint {
-	return said.Of(c, t.intent(c))
+	last := said.Of(c, t.intent(c))
+	last.Full = t.set.Form != render.Brief && !t.ownHint()
+	return last
+}
+
+// ownHint reports whether the hint is that of a keyword, in place of the intent's
+// prompt.
+func (t *turn) ownHint() bool {
+	return t.keyword != nil && t.keyword.Fastpath.Hint != ""
 }
 
 // intent is the intent of a classification.

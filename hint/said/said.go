@@ -33,9 +33,10 @@ type Rule struct {
 }
 
 // Known reports whether a session knows a hint, so that it need not be said. last
-// is what it was given last, as of the turn before; nil for nothing.
+// is what it was given last, as of the turn before; nil for nothing. A full hint is
+// not known from a keyword's own hint, which holds less.
 func (r Rule) Known(last *payload.LastHint, now payload.LastHint) bool {
-	if r.Repeat == Always || last == nil {
+	if r.Repeat == Always || last == nil || now.Full && !last.Full {
 		return false
 	}
 	same := last.Intent == now.Intent && last.Complexity == now.Complexity && last.Text == now.Text
