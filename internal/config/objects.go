@@ -118,8 +118,8 @@ func contextWindow(text string) (conversation.Window, error) {
 
 var complexityPrompts = object(`{"low": "…", "medium": "…", "high": "…"}`, render.Prompts{})
 
-// decodeObject decodes one JSON object and nothing after it. Unknown fields
-// are an error.
+// decodeObject decodes one JSON object and nothing after it. Unknown fields and
+// fields that occur twice are an error.
 func decodeObject(text string, v any) error {
 	if trimmed := strings.TrimSpace(text); trimmed != "" && trimmed[0] != '{' {
 		return errors.New("it does not begin with {")
@@ -132,7 +132,35 @@ func decodeObject(text string, v any) error {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("more text after the object, at byte %d", dec.InputOffset())
 	}
-	return nil
+	return unique(json.NewDecoder(strings.NewReader(text)))
+}
+
+// unique reports the first field that occurs twice in an object of the next value,
+// which must be valid. [json.Unmarshal] takes the last.
+func unique(dec *json.Decoder) error {
+	token, err := dec.Token()
+	delim, ok := token.(json.Delim)
+	if err != nil || !ok {
+		return err
+	}
+	seen := map[json.Token]bool{}
+	for dec.More() {
+		if delim == '{' {
+			name, err := dec.Token()
+			if err != nil {
+				return err
+			}
+			if seen[name] {
+				return fmt.Errorf("field %q occurs twice", name)
+			}
+			seen[name] = true
+		}
+		if err := unique(dec); err != nil {
+			return err
+		}
+	}
+	_, err = dec.Token()
+	return err
 }
 
 // wordJSONError says what is wrong in the words of JSON instead of Go's types.
