@@ -22,6 +22,9 @@ type Message struct {
 	ErrorMessage string
 	// Provenance is where a user message came from; its zero value is the user.
 	Provenance Provenance
+	// Timestamp is when the message entered the transcript, in Unix milliseconds; 0
+	// when the gateway does not say.
+	Timestamp int64
 }
 
 // Content is the content of a message as undecoded JSON: most of a history is
@@ -54,6 +57,10 @@ func (o object) messages(field string, list gjson.Result, to *[]Message) error {
 				err = element.shared("stopReason", value, &m.StopReason)
 			case "errorMessage":
 				err = element.shared("errorMessage", value, &m.ErrorMessage)
+			case "timestamp":
+				if at := value.Num; value.Type == gjson.Number && at >= 1 && at <= maxTS {
+					m.Timestamp = int64(at)
+				}
 			case "provenance":
 				// Gateways put what they like there, which is no error.
 				if value.IsObject() {

@@ -167,6 +167,15 @@ func TestUntold(t *testing.T) {
 			require.Equal(t, row.want, got)
 		})
 	}
+	t.Run("of another time", func(t *testing.T) {
+		const sent = 1_800_000_000_000
+		for at, held := range map[int64]bool{0: true, sent + 5: true, sent - 30_000: true, sent - 61_000: false} {
+			skipped := []state.Decision{{Text: "ok", At: sent}}
+			event := payload.BeforePromptBuild{Messages: user("ok")}
+			event.Messages[0].Timestamp = at
+			require.Equal(t, held, len(new(Settings).untold(skipped, event, nil)) == 0, at)
+		}
+	})
 	set := &Settings{Redact: true}
 	require.Empty(t, set.untold(messages("ask [EMAIL]"), payload.BeforePromptBuild{Prompt: "ask alice@example.com"}, nil), "what is stored is redacted")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -107,10 +108,11 @@ func (s *Settings) tells(ctx payload.Context) bool {
 }
 
 // untold leaves out the messages that the prompt, the gateway's transcript or what
-// it adds to the request (held) holds.
+// it adds to the request (held) holds. A transcript's message that is older does not
+// hold a skipped one: it is another message with the same text, such as "ok".
 func (s *Settings) untold(messages []state.Decision, e payload.BeforePromptBuild, held map[string]bool) []state.Decision {
 	var t transcript
-	t.add(e.Prompt, s.Redact)
+	t.add(e.Prompt, timeless, s.Redact)
 	left := transcriptMessages
 	for _, m := range slices.Backward(e.Messages) {
 		if m.Role != payload.RoleUser {
@@ -119,13 +121,17 @@ func (s *Settings) untold(messages []state.Decision, e payload.BeforePromptBuild
 		if left--; left < 0 {
 			break
 		}
+		at := timeless
+		if m.Timestamp > 0 {
+			at = m.Timestamp
+		}
 		for _, part := range m.Content.Texts() {
-			t.add(part, s.Redact)
+			t.add(part, at, s.Redact)
 		}
 	}
 	var out []state.Decision
 	for _, m := range messages {
-		if !held[m.MessageID] && !t.holds(m.Text) {
+		if !held[m.MessageID] && !t.holds(m.Text, m.At-clocksApart.Milliseconds()) {
 			out = append(out, m)
 		}
 	}
@@ -136,18 +142,32 @@ func (s *Settings) untold(messages []state.Decision, e payload.BeforePromptBuild
 // message that was just skipped does not stand before them.
 const transcriptMessages = 100
 
+const (
+	// timeless is the time of a text that may hold any message.
+	timeless int64 = math.MaxInt64
+	// clocksApart is how far the clock of a chat's messages may be ahead of the
+	// transcript's, which is the gateway's own. Chats often tell whole seconds only.
+	clocksApart = time.Minute
+)
+
 // transcript is what the agent sees of people already: texts on one line, and
 // their lines.
-type transcript struct{ texts, lines []string }
+type transcript struct{ texts, lines []spoken }
 
-func (t *transcript) add(s string, redacted bool) {
+// spoken is a text and when it was said, in Unix milliseconds.
+type spoken struct {
+	text string
+	at   int64
+}
+
+func (t *transcript) add(s string, at int64, redacted bool) {
 	if redacted {
 		s = redact.Text(s)
 	}
 	for l := range strings.Lines(s) {
-		t.lines = append(t.lines, text.OneLine(l, len(l)))
+		t.lines = append(t.lines, spoken{text.OneLine(l, len(l)), at})
 	}
-	t.texts = append(t.texts, text.OneLine(s, len(s)))
+	t.texts = append(t.texts, spoken{text.OneLine(s, len(s)), at})
 }
 
 // longText is how long a text must be, in bytes, to count as held where it is a
@@ -155,17 +175,18 @@ func (t *transcript) add(s string, redacted bool) {
 // at most: "ok" is a part of many texts.
 const longText = 40
 
-func (t *transcript) holds(s string) bool {
+// holds reports whether a text stands in what was said at a time or later.
+func (t *transcript) holds(s string, since int64) bool {
 	if s == "" {
 		return true
 	}
 	for _, l := range t.lines {
-		if before, ok := strings.CutSuffix(l, s); ok && (before == "" || strings.HasSuffix(before, ": ") || strings.HasSuffix(before, "] ")) {
+		if before, ok := strings.CutSuffix(l.text, s); ok && l.at >= since && (before == "" || strings.HasSuffix(before, ": ") || strings.HasSuffix(before, "] ")) {
 			return true
 		}
 	}
 	for _, whole := range t.texts {
-		if whole == s || len(s) >= longText && strings.Contains(whole, s) {
+		if whole.at >= since && (whole.text == s || len(s) >= longText && strings.Contains(whole.text, s)) {
 			return true
 		}
 	}

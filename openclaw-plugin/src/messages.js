@@ -87,7 +87,7 @@ export function outcomeOf(messages) {
 
 /**
  * The part of a message that a classifier looks at (contract §5) and a session keeps (§8): role, text,
- * where a user's message came from, and how a model's ended.
+ * where a user's message came from and when, and how a model's ended.
  *
  * @param {unknown} message
  * @param {Limits} limits
@@ -102,6 +102,8 @@ export function spoken(message, limits) {
   if (role === "user") {
     const kind = text(field(message, "provenance"), "kind");
     if (kind !== undefined) out.provenance = { kind };
+    const at = field(message, "timestamp");
+    if (typeof at === "number" && at > 0) out.timestamp = at;
   } else if (text(message, "stopReason") === "error") {
     out.stopReason = "error";
     out.errorMessage = cut(text(message, "errorMessage") ?? "", limits.chars);

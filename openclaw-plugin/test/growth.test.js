@@ -13,11 +13,12 @@ const ctx = { runId: "r1", agentId: "main", sessionKey: "agent:main:telegram:dir
 
 /** A turn as a gateway keeps it: a question, a tool call with its result, an answer. @param {number} i */
 function turn(i) {
-  const model = { api: "openai-completions", provider: "p", model: "m", usage: { input: 120, output: 12, cost: { input: 0 } }, timestamp: i };
+  const sent = 1_800_000_000_000 + i;
+  const model = { api: "openai-completions", provider: "p", model: "m", usage: { input: 120, output: 12, cost: { input: 0 } }, timestamp: sent };
   return [
-    { role: "user", content: [{ type: "text", text: `${String(i).padStart(4, "0")}: can you review my pull request? ${"It changes the parser. ".repeat(8)}` }], timestamp: i },
+    { role: "user", content: [{ type: "text", text: `${String(i).padStart(4, "0")}: can you review my pull request? ${"It changes the parser. ".repeat(8)}` }], timestamp: sent },
     { role: "assistant", content: [{ type: "thinking", thinking: "hm ".repeat(100) }, { type: "toolCall", id: `c${i}`, name: "read", arguments: { path: "x.md" } }], stopReason: "toolUse", ...model },
-    { role: "toolResult", toolCallId: `c${i}`, toolName: "read", content: [{ type: "text", text: "a line of a file\n".repeat(400) }], isError: false, timestamp: i },
+    { role: "toolResult", toolCallId: `c${i}`, toolName: "read", content: [{ type: "text", text: "a line of a file\n".repeat(400) }], isError: false, timestamp: sent },
     { role: "assistant", content: [{ type: "text", text: `I looked at it. ${"The change is fine as far as I can see. ".repeat(12)}` }], stopReason: "stop", ...model },
   ];
 }

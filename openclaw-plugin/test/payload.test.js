@@ -181,7 +181,7 @@ test("encodeBody: agent_end holds the run's texts where experiences are extracte
 test("encodeBody: a message is its role, its text and where it came from", () => {
   const given = { role: "user", content: [{ type: "text", text: "hi", signature: "s" }, { type: "image", data: "aGk=" }], provenance: { kind: "inter_session", sourceSessionKey: "k" }, timestamp: 1, usage: {} };
   assert.deepEqual(encode("before_prompt_build", { messages: [given] }, {}, MB, TEXTS).event.messages, [
-    { role: "user", content: "hi", provenance: { kind: "inter_session" } },
+    { role: "user", content: "hi", provenance: { kind: "inter_session" }, timestamp: 1 },
   ]);
   const odd = [{ role: "user", content: { odd: 1 } }, { role: "user" }, { role: "system", content: "x" }, null, { role: "assistant", content: [null, 7, { type: "text" }] }];
   assert.deepEqual(texts(encode("before_prompt_build", { messages: odd }, {}, MB, TEXTS).event.messages), []);
