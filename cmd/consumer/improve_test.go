@@ -18,8 +18,7 @@ func TestImproveOfAStore(t *testing.T) {
 	t.Parallel()
 	env := settle(t, map[string]string{"HINT_HISTORY_LIMIT": "0"})
 	cfg := env.config(t)
-	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
-	require.NoError(t, err)
+	sessions, closeStore := storeOf(t, &invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	at := time.Now().Add(-72 * time.Hour)
 	for _, f := range []store.Fact{
 		turnAt("a", "misled", "fix the <chorus>", at, resultOf("CODE_DEBUG", 0.9)),

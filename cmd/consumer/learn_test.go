@@ -41,8 +41,7 @@ func withRecord(t *testing.T, settings map[string]string, facts ...store.Fact) (
 	maps.Copy(all, settings)
 	env = settle(t, all)
 	cfg := env.config(t)
-	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
-	require.NoError(t, err)
+	sessions, closeStore := storeOf(t, &invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	defer closeStore()
 	for _, f := range facts {
 		require.NoError(t, sessions.Apply(t.Context(), one(f)))

@@ -78,7 +78,7 @@ func (c *replayCmd) Run(inv *invocation) error {
 	}
 	out := replayReport{Intents: dir, Model: c.Model, MinConfidence: own.cfg.Classifier.MinConfidence, Replayed: record.Replayed{Summary: record.Summary{Pairs: []record.Pair{}}}}
 	if len(turns) == 0 {
-		_, _ = fmt.Fprintf(inv.stderr, "no such turns in %s\n", app.StoreName(inv.cfg))
+		_, _ = fmt.Fprintf(inv.stderr, "no such turns in %s\n", storeName(inv.cfg))
 	} else if out.Replayed, err = c.replay(own, catalog, turns, inv.cfg.Classifier.MinConfidence); err != nil {
 		return err
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -15,13 +17,13 @@ import (
 	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"
+	"intenthint/store/file"
 )
 
-// sessionsOf opens the session store for a command, which closes it.
-func sessionsOf(inv *invocation) (s store.Store, closeStore func(), err error) {
+// sessionsOf opens the session store for a command that reads, which closes it.
+func sessionsOf(inv *invocation) (s store.Reader, closeStore func(), err error) {
 	if inv.cfg.Store.Kind != config.StoreKV {
-		s, err = app.OpenStore(inv.ctx, inv.cfg, nil, nil, inv.quiet())
-		return s, func() {}, err
+		return file.OpenReader(inv.cfg.Store.SessionsDir, store.Options{Logger: inv.quiet()}), func() {}, nil
 	}
 	b, err := openForReading(inv)
 	if err != nil {
@@ -31,6 +33,19 @@ func sessionsOf(inv *invocation) (s store.Store, closeStore func(), err error) {
 		b.Close()
 	}
 	return s, b.Close, err
+}
+
+// storeName says where the sessions are looked for, and when nothing is there: the
+// command may have been started in another directory than the consumer.
+func storeName(cfg *config.Config) string {
+	name := app.StoreName(cfg)
+	if cfg.Store.Kind == config.StoreKV {
+		return name
+	}
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		name += ", which does not exist"
+	}
+	return name
 }
 
 type sessionsLsCmd struct {
@@ -51,7 +66,7 @@ func (c *sessionsLsCmd) Run(inv *invocation) error {
 		return printJSON(inv, orEmpty(list))
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no sessions in %s\n", app.StoreName(inv.cfg))
+		_, err := fmt.Fprintf(inv.stderr, "no sessions in %s\n", storeName(inv.cfg))
 		return err
 	}
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
@@ -80,7 +95,7 @@ func (c *sessionsShowCmd) Run(inv *invocation) error {
 	}
 	document, err := sessions.Get(inv.ctx, name)
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, app.StoreName(inv.cfg))
+		return fmt.Errorf("no session %q in %s (consumer sessions ls lists them)", c.ID, storeName(inv.cfg))
 	}
 	if err != nil {
 		return err

@@ -80,7 +80,7 @@ func sameDir(a, b string) bool {
 
 // exportSession writes one session and reports whether it has a history. The
 // document is read first: a turn that is archived meanwhile is in both files.
-func exportSession(ctx context.Context, sessions store.Store, dir string, summary store.Summary) (history bool, err error) {
+func exportSession(ctx context.Context, sessions store.Reader, dir string, summary store.Summary) (history bool, err error) {
 	// Look it up by name: its token may be the name of another session.
 	name, token := summary.Name(), summary.Token
 	document, err := sessions.Get(ctx, name)

@@ -29,8 +29,7 @@ func TestExportWritesEitherStoreAsFiles(t *testing.T) {
 			cfg := env.config(t)
 			var stdout, stderr bytes.Buffer
 			inv := &invocation{ctx: t.Context(), cfg: cfg, stdout: &stdout, stderr: &stderr}
-			sessions, closeStore, err := sessionsOf(inv)
-			require.NoError(t, err)
+			sessions, closeStore := storeOf(t, inv)
 			reference, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 1})
 			require.NoError(t, err)
 			for _, s := range []store.Store{sessions, reference} {
@@ -165,4 +164,16 @@ func TestExportReportsUnwrittenSessions(t *testing.T) {
 	stderr.Reset()
 	require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "export", cfg.Store.SessionsDir}, &stdout, &stderr))
 	require.Contains(t, stderr.String(), "is the session directory itself")
+}
+
+func TestReadingCommandsCreateNothing(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	env := settle(t, map[string]string{"HINT_STORE": "file", "HINT_DATA_DIR": dir, "HINT_SESSIONS_DIR": ""})
+	for _, args := range []string{"sessions ls", "sessions turns", "stats", "replay"} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitOK, env.run(t.Context(), strings.Fields(args), &stdout, &stderr), stderr.String())
+		require.Contains(t, stderr.String(), filepath.Join(dir, "sessions")+", which does not exist\n")
+		require.NoDirExists(t, dir, args)
+	}
 }

@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"intenthint/internal/app"
 	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"
@@ -123,7 +122,7 @@ func printTurnLines(inv *invocation, turns []record.Turn) error {
 
 func printTurns(inv *invocation, turns []record.Turn) error {
 	if len(turns) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no such turns in %s\n", app.StoreName(inv.cfg))
+		_, err := fmt.Fprintf(inv.stderr, "no such turns in %s\n", storeName(inv.cfg))
 		return err
 	}
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)

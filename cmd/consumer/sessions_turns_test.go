@@ -52,8 +52,7 @@ func sessionsTurns(t *testing.T, kind string) {
 	// One turn in a document, the others in its history.
 	env := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "0"})
 	cfg := env.config(t)
-	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
-	require.NoError(t, err)
+	sessions, closeStore := storeOf(t, &invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	now := time.Now()
 	ago := func(hours int) time.Time { return now.Add(-time.Duration(hours) * time.Hour) }
 	for _, f := range []store.Fact{

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"intenthint/internal/app"
 	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"
@@ -67,7 +66,7 @@ func (c *statsCmd) printStats(inv *invocation, out record.StatsReport) error {
 		return printJSON(inv, out)
 	}
 	if out.Total.Turns == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no such turns in %s\n", app.StoreName(inv.cfg))
+		_, err := fmt.Fprintf(inv.stderr, "no such turns in %s\n", storeName(inv.cfg))
 		return err
 	}
 	return writeStats(inv.stdout, &out)

@@ -33,8 +33,7 @@ func statsOfAStore(t *testing.T, kind string) {
 	// All but a session's newest turn are outside its document.
 	env := settle(t, map[string]string{"HINT_STORE": kind, "HINT_HISTORY_LIMIT": "0", "HINT_USER_TIMEZONE": "Asia/Taipei"})
 	cfg := env.config(t)
-	sessions, closeStore, err := sessionsOf(&invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
-	require.NoError(t, err)
+	sessions, closeStore := storeOf(t, &invocation{ctx: t.Context(), cfg: cfg, stdout: os.Stdout, stderr: os.Stderr})
 	at := time.Now().Add(-72 * time.Hour)
 	held := turnAt("b", "held", "hello", at.Add(time.Hour), resultOf("CHAT", 0.9))
 	held.Begin.Skip, held.Begin.HeldOut = "holdout", new(true)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/config"
+	"intenthint/store"
 )
 
 func TestMain(m *testing.M) { apptest.Main(m) }
@@ -36,6 +38,21 @@ func (e environment) config(t *testing.T) *config.Config {
 	cfg, _, err := config.LoadFrom(e)
 	require.NoError(t, err)
 	return cfg
+}
+
+// storeOf opens the session store of a configuration to write to it.
+func storeOf(t *testing.T, inv *invocation) (sessions store.Store, closeStore func()) {
+	t.Helper()
+	if inv.cfg.Store.Kind != config.StoreKV {
+		sessions, err := app.OpenStore(inv.ctx, inv.cfg, nil, nil, inv.quiet())
+		require.NoError(t, err)
+		return sessions, func() {}
+	}
+	b, err := openForReading(inv)
+	require.NoError(t, err)
+	sessions, err = app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	require.NoError(t, err)
+	return sessions, b.Close
 }
 
 // run runs a command and returns its exit code.

@@ -54,21 +54,30 @@ var _ store.Store = (*Store)(nil)
 // Open opens the store in dir. It creates the directory (mode 0700) if it does
 // not exist.
 func Open(dir string, opts store.Options) (*Store, error) {
+	s := open(dir, opts)
+	if err := s.makeDirs(); err != nil {
+		return nil, fmt.Errorf("opening session store: %w", err)
+	}
+	return s, nil
+}
+
+// OpenReader opens the store in dir to read it. It creates nothing: a directory that
+// does not exist holds no sessions.
+func OpenReader(dir string, opts store.Options) store.Reader { return open(dir, opts) }
+
+func open(dir string, opts store.Options) *Store {
 	opts = opts.WithDefaults()
 	s := &Store{
 		dir: dir, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost,
 		entries:  lru.New[*entry](opts.CacheBytes),
 		outlines: lru.New[*outline](outlineCacheBytes),
 		indexes:  lru.New[*index](indexCacheBytes),
+		disk:     disk.New(dir),
 	}
-	if err := s.makeDirs(); err != nil {
-		return nil, fmt.Errorf("opening session store: %w", err)
-	}
-	s.disk = disk.New(dir)
 	for i := range s.shards {
 		s.shards[i] = newShard(filepath.Join(dir, lockDir, fmt.Sprintf("%02d", i)))
 	}
-	return s, nil
+	return s
 }
 
 // Dir is the directory of the store.
