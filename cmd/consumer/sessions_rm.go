@@ -23,7 +23,7 @@ func (sessionsRmCmd) Help() string {
 
 Safe while consumers are running: events that they are recording at that moment are waited for, and what they wrote is removed as well. If a session goes on meanwhile, the exit code is 1, and it has to be removed again. A message that a gateway sends afterwards begins the session anew, without what was before; the late events of a run that was removed are never shown. Copies elsewhere are not touched: streams that mirror the event stream, and backups.
 
-Exit code 1: a session is unknown, or was not removed.`
+Exit code 1: a session is unknown, was not removed, or running consumers could not be told.`
 }
 
 // condemned is a session to remove.

@@ -205,3 +205,19 @@ func TestSessionsRmNamesTheMissingRight(t *testing.T) {
 	_, err := os.Stat(filepath.Join(cfg.Store.SessionsDir, "s1.json"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+func TestSessionsRmTellsWhenConsumersWereNotTold(t *testing.T) {
+	at := siteOf(t, map[string]string{`"openclaw.knowhub.>", "openclaw.runs", "$JS.API.>"`: `"openclaw.knowhub.>", "$JS.API.>"`})
+	settings := map[string]string{"HINT_DATA_DIR": t.TempDir()}
+	code, _, stderr := at.command("operator", settings, "stream", "apply", "--yes")
+	require.Zero(t, code, stderr)
+	s := launch(t, settle(t, at.settings("consumer", settings)))
+	s.As(at.Connect(t, at.ns, "gateway"))
+	s.Ask(s.Prompt("s1", "r1", "Hello there."), time.Minute)
+	s.Eventually("the turn", func() bool { return s.Document("s1") != nil })
+	code, stdout, stderr := at.command("operator", settings, "sessions", "rm", "--yes", "s1")
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, stdout, "removed s1: s1.json, 1 event")
+	require.Contains(t, stderr, "running consumers still remember")
+	require.Contains(t, stderr, "openclaw.runs")
+}

@@ -26,6 +26,8 @@ var (
 	// errRebuilding reports a store that another process rebuilds: it may bring a
 	// session back.
 	errRebuilding = errors.New("sessions are being rebuilt, try again later")
+	// errUntold reports consumer processes that could not be told.
+	errUntold = errors.New("session removed, but running consumers still remember its last messages until they restart")
 )
 
 // Forgetter forgets sessions for good.
@@ -149,14 +151,12 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 		case !settled:
 			return out, fmt.Errorf("%w: a consumer has not applied all events, and may bring a part of %q back; remove it again", ErrInUse, session)
 		case n == 0 && len(stored) == 0:
-			if err := f.tell(session); err != nil {
-				return out, err
+			untold := f.tell(session)
+			err := f.removeLetters(ctx, trail, &out)
+			if err == nil && f.learnt != nil {
+				out.Learnt, err = f.learnt.Forget(ctx, session)
 			}
-			if err := f.removeLetters(ctx, trail, &out); err != nil || f.learnt == nil {
-				return out, err
-			}
-			out.Learnt, err = f.learnt.Forget(ctx, session)
-			return out, err
+			return out, errors.Join(err, untold)
 		case round == maxRounds:
 			return out, fmt.Errorf("%w: events of %q come in all the time; remove it again when it has ended", ErrInUse, session)
 		}
@@ -164,10 +164,21 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 }
 
 // tell makes the consumer processes forget what the session's user said, as at the
-// end of a session. It leaves before the requests that follow on this connection.
+// end of a session. The error wraps errUntold.
 func (f *Forgetter) tell(session string) error {
 	signal := payload.EncodeSignal(subjects.HookSessionEnd, nuid.Next(), time.Now().UnixMilli(), payload.Context{SessionID: session})
-	return f.bus.NC.Publish(f.layout.Prefix.Runs(), signal)
+	before := f.bus.NC.LastError()
+	err := f.bus.NC.Publish(f.layout.Prefix.Runs(), signal)
+	if err == nil {
+		err = f.bus.NC.Flush()
+	}
+	if denied := f.bus.NC.LastError(); err == nil && denied != before { //nolint:errorlint // another one than before
+		err = denied // the server drops what a user may not send
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUntold, err)
+	}
+	return nil
 }
 
 func (f *Forgetter) removeLetters(ctx context.Context, trail events.Trail, out *Forgotten) error {
