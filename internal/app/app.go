@@ -84,15 +84,15 @@ func New(cfg *config.Config, o Options) *App {
 		catalogued: make(chan error, 1), loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
 	}
 	a.live = newLive(cfg, a.metrics, o.Log, o.Level)
-	go func() {
+	go func(loaded chan<- error) {
 		err := a.live.load()
 		a.catalogued <- err
 		if err == nil {
 			a.live.train()
 		}
-		a.loaded <- err
+		loaded <- err
 		returnMemory()
-	}()
+	}(a.loaded)
 	return a
 }
 
@@ -194,6 +194,23 @@ func (a *App) connect(ctx context.Context) (err error) {
 	a.cleanup.add("event connection", func(context.Context) error { a.events.Close(); return nil })
 	a.cleanup.add("background", func(ctx context.Context) error { return wait(ctx, &a.work) })
 	return nil
+}
+
+// quietStart is after how long a start says that it is still learning the intents: the
+// built-in ones take a third of that.
+const quietStart = time.Second
+
+// learnt waits until the local classifier has learnt the intents. A stop does not wait
+// for that: 5,000 intents take 43 s (docs/scaling.md).
+func (a *App) learnt(ctx context.Context) error {
+	slow := time.AfterFunc(quietStart, func() { a.log.Info("learning the intents", "intents", len(a.live.intentsInForce().Enabled())) })
+	defer slow.Stop()
+	select {
+	case err := <-a.loaded:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // openSessions opens the store, once the catalogue is read: by it and the rules
@@ -380,7 +397,7 @@ func (a *App) takeRequests(ctx context.Context) error {
 		Answers: a.answers, Publisher: a.publisher, Prefix: a.layout.Prefix, MaxPayload: a.requests.NC.MaxPayload(),
 		Metrics: a.metrics.hints, Log: a.log,
 	})
-	if err := <-a.loaded; err != nil {
+	if err := a.learnt(ctx); err != nil {
 		return err
 	}
 	a.live.serve(hinter)

@@ -32,6 +32,9 @@ func NewAnswering(cfg *config.Config) (*hook.Runner, error) {
 	return hook.NewRunner(handlers.BeforePromptBuild(h), hook.Options{Timeout: l.timeoutOf(subjects.HookBeforePromptBuild), Budget: l.hookTimeout, Log: log}), nil
 }
 
+// LearnForEver makes a system learn its intents for as long as a test runs.
+func (a *App) LearnForEver() { a.loaded = make(chan error) }
+
 // Embeddings is the counter of an outcome.
 func (m *Metrics) Embeddings(outcome string) prometheus.Counter {
 	return m.embeddings.WithLabelValues(outcome)
