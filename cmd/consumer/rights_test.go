@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"intenthint/deploy/deploytest"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/config"
+	"intenthint/internal/porttest"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/subjects"
@@ -170,6 +173,33 @@ func TestMissingRightsAreNamed(t *testing.T) {
 			require.NotContains(t, stderr, "guess")
 			require.NotContains(t, stderr, deploytest.Password(row.user))
 			require.Less(t, time.Since(began), 20*time.Second, "the start does not wait for a reply that is denied")
+		})
+	}
+}
+
+// The server does not answer a pull or an acknowledgement that it refuses.
+func TestHealthNamesTheMissingRightToTakeEvents(t *testing.T) {
+	for _, row := range []struct{ name, right, named string }{
+		{"to pull", `"$JS.API.CONSUMER.MSG.NEXT.OPENCLAW_EVENTS.*"`, "$JS.API.CONSUMER.MSG.NEXT.OPENCLAW_EVENTS.intent-hint"},
+		{"to acknowledge", `"$JS.ACK.OPENCLAW_EVENTS.>"`, "$JS.ACK.OPENCLAW_EVENTS.intent-hint."},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			at := siteOf(t, map[string]string{row.right: ``})
+			address := fmt.Sprintf("127.0.0.1:%d", porttest.Free(t))
+			settings := map[string]string{"HINT_DATA_DIR": t.TempDir(), "HINT_HTTP_ADDR": address}
+			code, _, stderr := at.command("operator", settings, "stream", "apply", "--yes")
+			require.Zero(t, code, stderr)
+			s := launch(t, settle(t, at.settings("consumer", settings)))
+			s.As(at.Connect(t, at.ns, "gateway"))
+			s.Ask(s.Prompt("s1", "r1", "Hello there."), time.Minute)
+			s.Eventually("the report", func() bool {
+				r, err := http.Get("http://" + address + "/healthz")
+				require.NoError(t, err)
+				defer func() { _ = r.Body.Close() }()
+				body, err := io.ReadAll(r.Body)
+				require.NoError(t, err)
+				return r.StatusCode == http.StatusServiceUnavailable && strings.Contains(string(body), "event rights") && strings.Contains(string(body), row.named)
+			})
 		})
 	}
 }

@@ -61,6 +61,7 @@ func (a *App) listen(ctx context.Context) error {
 func (h *health) follow(requests, eventBus *bus.Bus, sink *events.Sink[store.Fact]) {
 	h.healthy.Add("server", requests.Check)
 	h.healthy.Add("events", sink.Check)
+	h.healthy.Add("event rights", eventBus.CheckDelivery)
 	h.ready.Add("server", func(ctx context.Context) error {
 		if requests.Embedded() {
 			return nil // requests are answered without a store

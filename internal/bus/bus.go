@@ -61,6 +61,7 @@ type Bus struct {
 	endWork func()
 	work    sync.WaitGroup
 	closed  chan struct{} // closed by the client
+	denied  atomic.Pointer[deliveryDenial]
 	options Options
 	target  string
 }
@@ -208,6 +209,7 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 				// event is redelivered.
 				level = slog.LevelDebug
 			}
+			b.noteDenial(err)
 			o.Log.Log(context.Background(), level, "NATS error", "error", err, "subject", subject)
 		}),
 	}

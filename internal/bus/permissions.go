@@ -90,6 +90,33 @@ func denial(nc *nats.Conn, err error) error {
 	}
 }
 
+// deliveryDenial is the last refusal of a pull or an acknowledgement.
+type deliveryDenial struct {
+	err error
+	at  time.Time
+}
+
+// noteDenial remembers an error of the connection if it means that events are not
+// delivered or not acknowledged. The server answers neither.
+func (b *Bus) noteDenial(err error) {
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return
+	}
+	if text := err.Error(); strings.Contains(text, `Publish to "$JS.API.CONSUMER.MSG.NEXT.`) || strings.Contains(text, `Publish to "$JS.ACK.`) {
+		b.denied.Store(&deliveryDenial{err, time.Now()})
+	}
+}
+
+// CheckDelivery returns an error that wraps [ErrDenied] if the server has lately
+// refused a pull or an acknowledgement: both are tried again within [AckWait]. It is
+// a health check.
+func (b *Bus) CheckDelivery(context.Context) error {
+	if d := b.denied.Load(); d != nil && time.Since(d.at) < 2*AckWait {
+		return fmt.Errorf("%w: %w", ErrDenied, d.err)
+	}
+	return nil
+}
+
 // Subscribed waits until the server has processed the subscriptions made so far.
 // The error wraps [ErrDenied] if the user has no permission for one of them, and
 // is [Temporary] if the connection was lost: the client subscribes again.
