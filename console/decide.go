@@ -105,9 +105,6 @@ func (c *Console) decide(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, o.next(done, not, at), http.StatusSeeOther) //nolint:gosec // a path of this server with a query of known fields
 }
 
-// errLate reports a decision that can no longer be taken back.
-var errLate = errors.New("decided too long ago")
-
 // carryOut does an action on one experience.
 func (c *Console) carryOut(ctx context.Context, experiences Experiences, a action, id string) (err error) {
 	switch a {
@@ -116,13 +113,6 @@ func (c *Console) carryOut(ctx context.Context, experiences Experiences, a actio
 	case reject:
 		_, err = experiences.Reject(ctx, id, reviewer)
 	case undo:
-		var e experience.Experience
-		if e, err = experiences.Content(ctx, id); err != nil {
-			return err
-		}
-		if !undoable(e, time.Now()) {
-			return errLate
-		}
 		_, err = experiences.Undo(ctx, id, reviewer)
 	}
 	return err

@@ -35,9 +35,9 @@ type Index interface {
 	Search(ctx context.Context, q Query) ([]Hit, error)
 	// List returns the experiences of a status, newest first.
 	List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error)
-	// Near returns experiences, of whatever status, that say nearly the same, best
-	// first.
-	Near(ctx context.Context, e experience.Experience) ([]Hit, error)
+	// Near returns experiences of whatever status, with own only those of the agent
+	// of e, that say nearly the same, best first.
+	Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error)
 	// Counts returns how many there are of each status.
 	Counts(ctx context.Context) (map[experience.Status]int, error)
 	Close() error
@@ -295,8 +295,8 @@ func (c *Copy) List(ctx context.Context, status experience.Status, limit int) ([
 }
 
 // Near is that of the index.
-func (c *Copy) Near(ctx context.Context, e experience.Experience) ([]Hit, error) {
-	return read(ctx, c, func(i Index) ([]Hit, error) { return i.Near(ctx, e) })
+func (c *Copy) Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error) {
+	return read(ctx, c, func(i Index) ([]Hit, error) { return i.Near(ctx, e, own) })
 }
 
 // Counts is that of the index.

@@ -114,12 +114,12 @@ func otherSession(e experience.Experience) func(known experience.Experience) boo
 // where agents do not share theirs for one of the same agent. Without an index the
 // error is [ErrUnavailable].
 func (s *Service) near(ctx context.Context, set *Settings, e experience.Experience) (known experience.Experience, ok bool, err error) {
-	hits, err := s.Copy.Near(ctx, e)
+	hits, err := s.Copy.Near(ctx, e, !set.Shared)
 	if err != nil {
 		return known, false, s.unavailable(ctx, "search", err)
 	}
 	for _, h := range hits {
-		if (set.Shared || h.AgentID == e.AgentID) && extract.Same(h.Experience, e) {
+		if extract.Same(h.Experience, e) {
 			return h.Experience, true, nil
 		}
 	}

@@ -98,7 +98,9 @@ func (m *memory) List(_ context.Context, status experience.Status, limit int) (o
 	return out[:min(len(out), limit)], err
 }
 
-func (m *memory) Near(context.Context, experience.Experience) ([]knowhub.Hit, error) { return nil, nil }
+func (m *memory) Near(context.Context, experience.Experience, bool) ([]knowhub.Hit, error) {
+	return nil, nil
+}
 
 func (m *memory) Counts(context.Context) (map[experience.Status]int, error) { return nil, nil }
 

@@ -320,7 +320,7 @@ func (s *Service) Undo(ctx context.Context, id, _ string) (experience.Experience
 		switch {
 		case known.Status == experience.Pending:
 			return known, false, nil
-		case known.DecidedAt.IsZero() || s.Now().Sub(known.DecidedAt) > UndoTime:
+		case known.DecidedAt.IsZero() || s.Now().Sub(known.DecidedAt) >= UndoTime:
 			return known, false, fmt.Errorf("%w: it is %s, and too long ago to take back", ErrDecided, known.Status)
 		}
 		known.Status, known.DecidedAt, known.DecidedBy = experience.Pending, time.Time{}, ""

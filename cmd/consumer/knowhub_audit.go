@@ -124,14 +124,14 @@ func (a *audit) compare(inv *invocation, all []experience.Experience, shared boo
 	// Of two that are near, a search may find the other from one side only.
 	seen := map[[2]string]bool{}
 	for _, e := range all {
-		hits, err := x.Near(inv.ctx, e)
+		hits, err := x.Near(inv.ctx, e, !shared)
 		if err != nil {
 			return err
 		}
 		for _, h := range hits {
 			exact := experience.ID(h.Experience, shared) == experience.ID(e, shared)
 			pair := [2]string{min(e.ID, h.ID), max(e.ID, h.ID)}
-			if e.ID != h.ID && !seen[pair] && !exact && (shared || e.AgentID == h.AgentID) && extract.Same(e, h.Experience) {
+			if e.ID != h.ID && !seen[pair] && !exact && extract.Same(e, h.Experience) {
 				seen[pair] = true
 				a.add("near", &a.Near, e, h.ID)
 			}

@@ -113,7 +113,7 @@ func (m *Memory) Reject(_ context.Context, id, by string) (experience.Experience
 // Undo implements [console.Experiences].
 func (m *Memory) Undo(_ context.Context, id, _ string) (experience.Experience, error) {
 	return m.change(id, func(e *experience.Experience) error {
-		if e.DecidedAt.IsZero() || time.Since(e.DecidedAt) > knowhub.UndoTime {
+		if e.DecidedAt.IsZero() || time.Since(e.DecidedAt) >= knowhub.UndoTime {
 			return knowhub.ErrDecided
 		}
 		e.Status, e.DecidedAt, e.DecidedBy = experience.Pending, time.Time{}, ""

@@ -39,8 +39,8 @@ func (s searched) Search(ctx context.Context, q knowhub.Query) ([]knowhub.Hit, e
 }
 
 // Near implements [knowhub.Index].
-func (s searched) Near(ctx context.Context, e experience.Experience) ([]knowhub.Hit, error) {
-	hits, err := s.Index.Near(ctx, e)
+func (s searched) Near(ctx context.Context, e experience.Experience, own bool) ([]knowhub.Hit, error) {
+	hits, err := s.Index.Near(ctx, e, own)
 	return hitsOf(hits), err
 }
 

@@ -71,7 +71,7 @@ func BenchmarkSearch(b *testing.B) {
 				_, err := x.Search(b.Context(), index.Query{Text: questions[i%len(questions)], AgentID: "agent-3", Limit: 3})
 				return err
 			}},
-			{"near", func(i int) error { _, err := x.Near(b.Context(), all[i*7919%n].Experience); return err }},
+			{"near", func(i int) error { _, err := x.Near(b.Context(), all[i*7919%n].Experience, false); return err }},
 			{"apply", func(i int) error {
 				c := all[i*7919%n]
 				c.Revision = uint64(2*n + b.N + i) //nolint:gosec // small

@@ -186,6 +186,30 @@ func TestList(t *testing.T) {
 	require.Len(t, seen, 120)
 }
 
+// What many others have said does not hide what an agent has said itself.
+func TestNearOfOneAgent(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	of := func(id, agent string) experience.Experience {
+		e := approved(id, "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it")
+		e.AgentID = agent
+		return e
+	}
+	changes := []index.Change{change(1, of("own", "ada"))}
+	for i := range 40 {
+		changes = append(changes, change(2+i, of(fmt.Sprintf("a%02d", i), "other")))
+	}
+	require.NoError(t, x.Apply(t.Context(), changes))
+	for agent, want := range map[string][]string{"ada": {"own"}, "eve": nil} {
+		near, err := x.Near(t.Context(), of("new", agent), true)
+		require.NoError(t, err)
+		var ids []string
+		for _, h := range near {
+			ids = append(ids, h.ID)
+		}
+		require.Equal(t, want, ids, agent)
+	}
+}
+
 func TestNear(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
 	pending := approved("a2", "Restart nginx after the certificate was renewed", "certbot", "A deploy hook with systemctl reload nginx does it")
@@ -196,16 +220,16 @@ func TestNear(t *testing.T) {
 		change(3, approved("b1", "Order flowers", "phone", "Call before noon")),
 		change(4, approved("a3", "nginx is slow", "worker_connections", "raise it")),
 	}))
-	near, err := x.Near(t.Context(), approved("a1", "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it, no restart"))
+	near, err := x.Near(t.Context(), approved("a1", "Reload nginx after certificate renewal", "certbot", "A deploy hook with systemctl reload nginx does it, no restart"), false)
 	require.NoError(t, err)
 	require.Len(t, near, 1)
 	require.Equal(t, "a2", near[0].ID)
 	require.InDelta(t, 0.8, near[0].Score, 0.2)
-	same, err := x.Near(t.Context(), approved("new", "order FLOWERS", "phone", "call before noon!"))
+	same, err := x.Near(t.Context(), approved("new", "order FLOWERS", "phone", "call before noon!"), false)
 	require.NoError(t, err)
 	require.Len(t, same, 1)
 	require.InDelta(t, 1, same[0].Score, 1e-9)
-	none, err := x.Near(t.Context(), experience.Experience{})
+	none, err := x.Near(t.Context(), experience.Experience{}, false)
 	require.NoError(t, err)
 	require.Empty(t, none)
 }

@@ -20,16 +20,16 @@ const (
 	nearLeast = 0.4
 )
 
-// Near returns experiences, of whatever status and agent, that say nearly the same
-// as e, best first. Score is the share of their terms that they have in common,
+// Near returns experiences of whatever status, with own only those of the agent of e,
+// that say nearly the same as e, best first. Score is the share of their terms that they have in common,
 // 0.4–1. The experience with the id of e is left out.
-func (x *Index) Near(ctx context.Context, e experience.Experience) ([]Hit, error) {
-	own := frequencies(e)
-	if len(own) == 0 {
+func (x *Index) Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error) {
+	said := frequencies(e)
+	if len(said) == 0 {
 		return nil, nil
 	}
-	words := make([]terms.Word, 0, len(own))
-	for _, term := range slices.Sorted(maps.Keys(own)) {
+	words := make([]terms.Word, 0, len(said))
+	for _, term := range slices.Sorted(maps.Keys(said)) {
 		words = append(words, terms.Word{Weight: 1, Terms: []terms.Term{{Text: term, Weight: 1}}})
 	}
 	var near []Hit
@@ -40,11 +40,14 @@ func (x *Index) Near(ctx context.Context, e experience.Experience) ([]Hit, error
 		slices.SortStableFunc(words, func(a, b terms.Word) int { return cmp.Compare(l.value(b), l.value(a)) })
 		words = slices.DeleteFunc(words, func(w terms.Word) bool { return l.known[w.Terms[0].Text].rows == 0 })
 		words = words[:min(nearTerms, len(words))]
-		all := make([]uint64, l.rows>>6+1)
-		for i := range all {
-			all[i] = ^uint64(0)
+		allowed := slices.Repeat([]uint64{^uint64(0)}, l.rows>>6+1)
+		if own {
+			var err error
+			if allowed, err = l.allowed([]string{agentSet(e.AgentID)}); err != nil || len(allowed) == 0 {
+				return err
+			}
 		}
-		scores, _, err := l.score(words, all)
+		scores, _, err := l.score(words, allowed)
 		if err != nil || len(scores) == 0 {
 			return err
 		}
@@ -53,7 +56,7 @@ func (x *Index) Near(ctx context.Context, e experience.Experience) ([]Hit, error
 			return err
 		}
 		for _, h := range hits {
-			if h.Score = common(own, frequencies(h.Experience)); h.ID != e.ID && h.Score >= nearLeast {
+			if h.Score = common(said, frequencies(h.Experience)); h.ID != e.ID && h.Score >= nearLeast {
 				near = append(near, h)
 			}
 		}

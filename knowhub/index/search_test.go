@@ -139,7 +139,7 @@ func FuzzSearch(f *testing.F) {
 		require.NoError(t, err)
 		revision++
 		require.NoError(t, x.Apply(t.Context(), []index.Change{change(revision, approved("fuzz", text, text, text))}))
-		_, err = x.Near(t.Context(), approved("other", text, "", ""))
+		_, err = x.Near(t.Context(), approved("other", text, "", ""), false)
 		require.NoError(t, err)
 	})
 }
