@@ -66,6 +66,7 @@ type Console struct {
 	source      atomic.Pointer[Source]
 	listeners   chan struct{}
 	marks       marks
+	opinions    opinions
 	notices     notices
 	counts      counts
 	log         *slog.Logger
@@ -77,7 +78,7 @@ type Console struct {
 func New(o Options) (*Console, error) {
 	c := &Console{
 		parts: o.Parts, log: o.Log, mux: http.NewServeMux(),
-		listeners: make(chan struct{}, maxListeners), marks: newMarks(), notices: newNotices(),
+		listeners: make(chan struct{}, maxListeners), marks: newMarks(), opinions: newOpinions(), notices: newNotices(),
 	}
 	configured, _, err := net.SplitHostPort(o.Configured)
 	if err != nil {
@@ -97,6 +98,8 @@ func New(o Options) (*Console, error) {
 		"GET " + sessionsPath:                c.listSessions,
 		"GET " + sessionsPath + "/{id}":      c.showSession,
 		"GET " + intentsPath:                 c.listIntents,
+		"GET " + triagePath:                  c.listDecisions,
+		"POST " + triagePath:                 c.judgeMessage,
 		"GET " + lettersPath:                 c.listLetters,
 		"POST " + lettersPath:                c.changeLetters,
 		"GET " + lettersPath + "/{sequence}": c.showLetter,
@@ -126,7 +129,7 @@ func (c *Console) Review(e Experiences) {
 func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
 	for _, pattern := range []string{
 		"/{$}", livePath, turnsPath, sessionsPath, sessionsPath + "/{id}", intentsPath, lettersPath, lettersPath + "/{sequence}",
-		reviewPath, reviewPath + "/{id}", signInPath, signOutPath, staticPath,
+		triagePath, reviewPath, reviewPath + "/{id}", signInPath, signOutPath, staticPath,
 	} {
 		handle(pattern, c)
 	}

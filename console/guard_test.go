@@ -25,7 +25,7 @@ import (
 const token = "correct horse battery staple"
 
 // everyPage are pages that are there.
-var everyPage = []string{"/", "/turns", "/sessions", "/sessions/s", "/intents", "/deadletters", "/experiences"}
+var everyPage = []string{"/", "/turns", "/sessions", "/sessions/s", "/intents", "/deadletters", "/experiences", "/triage"}
 
 // rightTurn marks the turn that every site has.
 var rightTurn = url.Values{"session": {"s"}, "run": {"r"}, "right": {"1"}}
@@ -36,6 +36,7 @@ type site struct {
 	mux     *http.ServeMux
 	cookies map[string]string
 	local   net.Addr
+	Console *console.Console
 	Memory  *consoletest.Memory
 	System  *consoletest.System
 }
@@ -51,7 +52,7 @@ func newSite(t *testing.T, change func(*console.Options)) *site {
 	}
 	c, err := console.New(o)
 	require.NoError(t, err)
-	s := &site{t: t, mux: http.NewServeMux(), cookies: map[string]string{}, Memory: new(consoletest.Memory), System: consoletest.NewSystem(t)}
+	s := &site{t: t, mux: http.NewServeMux(), cookies: map[string]string{}, Console: c, Memory: new(consoletest.Memory), System: consoletest.NewSystem(t)}
 	s.System.Keep(consoletest.Begin("s", "r", "a message", time.Now(), consoletest.Result("CHAT", 0.9)))
 	c.Review(s.Memory)
 	c.Show(s.System.Source())

@@ -48,6 +48,7 @@ func (page) Pages() []link {
 		{turnsPath, "Turns"},
 		{sessionsPath, "Sessions"},
 		{intentsPath, "Intents"},
+		{triagePath, "Triage"},
 		{reviewPath, "Experiences"},
 		{lettersPath, "Dead letters"},
 	}
@@ -75,7 +76,7 @@ var pages = func() map[string]*template.Template {
 	out := make(map[string]*template.Template)
 	for _, name := range []string{
 		"overview.html", "turns.html", "sessions.html", "session.html", "deadletters.html", "deadletter.html", "confirm.html", "intents.html",
-		"experiences.html", "experience.html", "signin.html", "message.html",
+		"triage.html", "experiences.html", "experience.html", "signin.html", "message.html",
 	} {
 		out[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+name))
 	}

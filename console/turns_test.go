@@ -294,7 +294,7 @@ func TestPagesOfASystemThatStarts(t *testing.T) {
 	s.mux = http.NewServeMux()
 	c.Mount(func(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) })
 	require.Contains(t, body(t, s.get("/")), "This process is starting.")
-	for _, path := range []string{"/turns", "/sessions", "/sessions/s", "/deadletters", "/deadletters/1", "/live"} {
+	for _, path := range []string{"/turns", "/sessions", "/sessions/s", "/deadletters", "/deadletters/1", "/live", "/triage"} {
 		r := s.get(path)
 		require.Equal(t, http.StatusServiceUnavailable, r.StatusCode, path)
 		require.Contains(t, body(t, r), "starting", path)

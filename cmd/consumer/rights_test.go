@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -202,4 +203,33 @@ func TestHealthNamesTheMissingRightToTakeEvents(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A page counts and lists what the gates decided: a bucket that is read as a whole.
+func TestLeastRightsAreEnoughForThePageOfTheGate(t *testing.T) {
+	at := newSite(t)
+	address := fmt.Sprintf("127.0.0.1:%d", porttest.Free(t))
+	settings := map[string]string{"HINT_DATA_DIR": t.TempDir(), "HINT_HTTP_ADDR": address, "HINT_TRIAGE": `{"enabled":true}`}
+	code, _, stderr := at.command("operator", settings, "stream", "apply", "--yes")
+	require.Zero(t, code, stderr)
+	s := launch(t, settle(t, at.settings("consumer", settings)))
+	s.As(at.Connect(t, at.ns, "gateway"))
+	s.Ask(payload.Envelope{
+		Hook: subjects.HookBeforeDispatch, TS: time.Now().UnixMilli(), ID: "m1", Ctx: []byte(`{}`),
+		Event: []byte(`{"messageId":"1","content":"k","sessionKey":"` + roof + `","isGroup":true}`),
+	}, time.Minute)
+	r, err := http.Get("http://" + address + "/triage")
+	require.NoError(t, err)
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(body), "1 message: 0 answered, 1 skipped.")
+	form := url.Values{"group": {roof}, "message": {"1"}, "wrong": {"1"}, "back": {"/triage"}}
+	r, err = http.PostForm("http://"+address+"/triage", form)
+	require.NoError(t, err)
+	defer func() { _ = r.Body.Close() }()
+	body, err = io.ReadAll(r.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(body), "Marked: skipped was wrong.")
+	requireAllowed(t, s.Log.String())
 }

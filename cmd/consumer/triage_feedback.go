@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -44,14 +43,9 @@ func (c *triageFeedbackCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer b.Close()
-	decision, known, err := shared.Decision(inv.ctx, c.Group, c.MessageID)
+	said := payload.Feedback{MessageID: c.MessageID, Group: c.Group, Verdict: c.Verdict, By: c.By}
+	_, known, err := app.MarkMessage(inv.ctx, b.JS, app.Layout(inv.cfg), shared, said)
 	if err != nil {
-		return err
-	}
-	ctx := payload.Context{SessionKey: c.Group}
-	ctx.AgentID = cmp.Or(decision.Agent, ctx.Agent())
-	said := payload.Feedback{Kind: payload.FeedbackTriage, MessageID: c.MessageID, Group: c.Group, Verdict: c.Verdict, By: c.By}
-	if err := app.PublishFeedback(inv.ctx, b.JS, app.Layout(inv.cfg), ctx, said); err != nil {
 		return err
 	}
 	if !known {

@@ -43,66 +43,6 @@ func (c *triageStatsCmd) Validate() error {
 	return nil
 }
 
-// tally is what was decided in a group, or in all of them.
-type tally struct {
-	// Group is "" for all.
-	Group    string `json:"group,omitempty"`
-	Messages int    `json:"messages"`
-	Answered int    `json:"answered"`
-	Skipped  int    `json:"skipped"`
-	// Reasons counts messages by Triage-Reason.
-	Reasons map[string]int `json:"reasons"`
-	// Marked counts those that people marked; of them Missed were skipped and
-	// deserved an answer, Wasted were answered and did not.
-	Marked int `json:"marked"`
-	Missed int `json:"missed"`
-	Wasted int `json:"wasted"`
-	// Asked counts messages that a model was asked about, and Tokens what it took.
-	Asked  int          `json:"asked"`
-	Tokens state.Tokens `json:"tokens"`
-	// Avoided are the turns that were not run, Saved the tokens that this saves,
-	// negative where the gate costs more.
-	Avoided int   `json:"turnsAvoided"`
-	Saved   int64 `json:"tokensSaved"`
-}
-
-// add counts a decision. mark is "" for a message that nobody marked.
-func (t *tally) add(d state.Decision, mark string) {
-	if t.Reasons == nil {
-		t.Reasons = map[string]int{}
-	}
-	t.Messages++
-	t.Reasons[d.Reason]++
-	if d.Verdict == state.Skip {
-		t.Skipped++
-	} else {
-		t.Answered++
-	}
-	if d.Model != "" {
-		t.Asked++
-	}
-	t.Tokens.In += d.Tokens.In
-	t.Tokens.Out += d.Tokens.Out
-	if mark != "" {
-		t.Marked++
-	}
-	switch {
-	case mark == state.Respond && d.Verdict == state.Skip:
-		t.Missed++
-	case mark == state.Skip && d.Verdict == state.Respond:
-		t.Wasted++
-	}
-}
-
-// spent is what the gate's model took, in tokens.
-func (t *tally) spent() int64 { return int64(t.Tokens.In) + int64(t.Tokens.Out) }
-
-// price works out what the gate saves where a turn takes so many tokens.
-func (t *tally) price(turnTokens int) {
-	t.Avoided = t.Skipped
-	t.Saved = int64(t.Avoided)*int64(turnTokens) - t.spent()
-}
-
 // triageStats is what --json prints.
 type triageStats struct {
 	// Since is when the first decision that counts may have been made; absent for
@@ -110,10 +50,10 @@ type triageStats struct {
 	Since *time.Time `json:"since,omitempty"`
 	// TurnTokens is what a turn is taken to cost, Formula how the tokens saved
 	// come of it.
-	TurnTokens int     `json:"turnTokens"`
-	Formula    string  `json:"formula"`
-	Total      tally   `json:"total"`
-	Groups     []tally `json:"groups"`
+	TurnTokens int           `json:"turnTokens"`
+	Formula    string        `json:"formula"`
+	Total      state.Tally   `json:"total"`
+	Groups     []state.Tally `json:"groups"`
 }
 
 const savedFormula = "tokensSaved = skipped * turnTokens - tokens.in - tokens.out"
@@ -128,34 +68,30 @@ func (c *triageStatsCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	type message struct{ group, id string }
-	marked := map[message]string{}
-	for _, m := range marks {
-		marked[message{m.Group, m.MessageID}] = m.Verdict
-	}
-	out := triageStats{TurnTokens: c.TurnTokens, Formula: savedFormula, Groups: []tally{}, Total: tally{Reasons: map[string]int{}}}
+	marked := state.Verdicts(marks)
+	out := triageStats{TurnTokens: c.TurnTokens, Formula: savedFormula, Groups: []state.Tally{}, Total: state.Tally{Reasons: map[string]int{}}}
 	if !c.Since.IsZero() {
 		out.Since = &c.Since.Time
 	}
-	groups := map[string]*tally{}
+	groups := map[string]*state.Tally{}
 	err = shared.Decisions(inv.ctx, c.Since.Time, func(d state.Decision) error {
 		if groups[d.Group] == nil {
-			groups[d.Group] = &tally{Group: d.Group}
+			groups[d.Group] = &state.Tally{Group: d.Group}
 		}
-		mark := marked[message{d.Group, d.MessageID}]
-		groups[d.Group].add(d, mark)
-		out.Total.add(d, mark)
+		mark := marked[state.Message{Group: d.Group, ID: d.MessageID}]
+		groups[d.Group].Add(d, mark)
+		out.Total.Add(d, mark)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	for _, t := range groups {
-		t.price(c.TurnTokens)
+		t.Price(c.TurnTokens)
 		out.Groups = append(out.Groups, *t)
 	}
-	out.Total.price(c.TurnTokens)
-	slices.SortFunc(out.Groups, func(a, b tally) int { return cmp.Or(b.Messages-a.Messages, strings.Compare(a.Group, b.Group)) })
+	out.Total.Price(c.TurnTokens)
+	slices.SortFunc(out.Groups, func(a, b state.Tally) int { return cmp.Or(b.Messages-a.Messages, strings.Compare(a.Group, b.Group)) })
 	if c.JSON {
 		return printJSON(inv, out)
 	}
@@ -178,7 +114,7 @@ func (s *triageStats) print(to io.Writer) error {
 		for _, reason := range reasons {
 			_, _ = fmt.Fprintf(w, "\t%d", t.Reasons[reason])
 		}
-		_, _ = fmt.Fprintf(w, "\t%d\t%d\t%d\t%d\t%d\n", t.Marked, t.Missed, t.Wasted, t.spent(), t.Saved)
+		_, _ = fmt.Fprintf(w, "\t%d\t%d\t%d\t%d\t%d\n", t.Marked, t.Missed, t.Wasted, t.Spent(), t.Saved)
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -188,6 +124,6 @@ missed: skipped, but marked respond; wasted: answered, but marked skip
 tokens of the gate's model: %d in and %d out, for %s
 turns avoided: %d
 tokens saved: %d skipped × %d a turn (--turn-tokens) − %d of the gate's model = %d
-`, total.Tokens.In, total.Tokens.Out, count(total.Asked, "message"), total.Avoided, total.Skipped, s.TurnTokens, total.spent(), total.Saved)
+`, total.Tokens.In, total.Tokens.Out, count(total.Asked, "message"), total.Avoided, total.Skipped, s.TurnTokens, total.Spent(), total.Saved)
 	return err
 }

@@ -81,12 +81,12 @@ func TestTriageStats(t *testing.T) {
 	all := stats()
 	require.Nil(t, all.Since)
 	require.Equal(t, defaultTurnTokens, all.TurnTokens)
-	require.Equal(t, tally{
+	require.Equal(t, state.Tally{
 		Messages: 8, Answered: 4, Skipped: 4, Reasons: map[string]int{"model": 4, "too_short": 1, "bot_name": 1, "quiet": 1, "error": 1},
 		Marked: 4, Missed: 2, Wasted: 1, Asked: 4, Tokens: state.Tokens{In: 1200, Out: 8}, Avoided: 4, Saved: 4*defaultTurnTokens - 1208,
 	}, all.Total)
 	require.Len(t, all.Groups, 2)
-	require.Equal(t, tally{
+	require.Equal(t, state.Tally{
 		Group: roof, Messages: 5, Answered: 2, Skipped: 3, Reasons: map[string]int{"model": 3, "too_short": 1, "bot_name": 1},
 		Marked: 3, Missed: 1, Wasted: 1, Asked: 3, Tokens: state.Tokens{In: 900, Out: 6}, Avoided: 3, Saved: 3*defaultTurnTokens - 906,
 	}, all.Groups[0])
@@ -191,7 +191,7 @@ func TestTriageFromAMessageToAnExample(t *testing.T) {
 	require.Equal(t, 1, out.Total.Missed)
 	require.Equal(t, 1, out.Total.Avoided)
 	require.Positive(t, out.Total.Tokens.In)
-	require.EqualValues(t, defaultTurnTokens-out.Total.spent(), out.Total.Saved)
+	require.EqualValues(t, defaultTurnTokens-out.Total.Spent(), out.Total.Saved)
 }
 
 func TestTriageExamples(t *testing.T) {

@@ -26,6 +26,8 @@ import (
 type System struct {
 	t        testing.TB
 	Sessions *file.Store
+	// Gate is the triage gate, nil where it is off.
+	Gate *Gate
 
 	mu      sync.Mutex
 	begun   []console.Begun
@@ -44,12 +46,17 @@ func NewSystem(t testing.TB) *System {
 	t.Helper()
 	sessions, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 3})
 	require.NoError(t, err)
-	return &System{t: t, Sessions: sessions, more: make(chan struct{}), stopped: make(chan struct{})}
+	return &System{t: t, Sessions: sessions, Gate: new(Gate), more: make(chan struct{}), stopped: make(chan struct{})}
 }
 
 // Source is what a console shows of the system.
 func (s *System) Source() *console.Source {
+	var gate *console.Triage
+	if s.Gate != nil {
+		gate = s.Gate.Page()
+	}
 	return &console.Source{
+		Triage:   gate,
 		Sessions: s.Sessions, Follow: s.follow, FollowMarks: s.followMarks, Mark: s.mark,
 		DeadLetters: func(ctx context.Context) (*events.DeadLetters, error) {
 			if s.queue == nil {

@@ -64,7 +64,7 @@ func triagePart(cfg *config.Config) console.Part {
 	if !cfg.Triage.Enabled {
 		return offPart("Triage", "HINT_TRIAGE")
 	}
-	return console.Part{Name: "Triage", State: on, Detail: "messages of groups, " + cmp.Or(cfg.TriageModel(), "without a model"), OK: true}
+	return console.Part{Name: "Triage", State: on, Detail: "messages of groups, " + cmp.Or(cfg.TriageModel(), "without a model"), Link: "/triage", OK: true}
 }
 
 func knowHubPart(cfg *config.Config) console.Part {

@@ -3,14 +3,17 @@ package app_test
 import (
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
+	"intenthint/triage/state"
 )
 
 // page is a page of a system, and the status with which it came.
@@ -40,7 +43,7 @@ func TestTheOverviewNamesTheParts(t *testing.T) {
 	status, body := page(t, s, "/")
 	require.Equal(t, http.StatusOK, status)
 	for _, want := range []string{
-		"Everything that is on works.", "<h2>Hints</h2>", "local", "<h2>Sessions</h2>", "<h2>Triage</h2>", "without a model", "<h2>KnowHub</h2>", "HINT_KNOWHUB",
+		"Everything that is on works.", "<h2>Hints</h2>", "local", "<h2>Sessions</h2>", `<h2><a href="/triage">Triage</a></h2>`, "without a model", "<h2>KnowHub</h2>", "HINT_KNOWHUB",
 		"<h2>NATS</h2>", "connected", "in this process", `<a href="/healthz">Health</a>`, `<a href="/readyz">Ready</a>`,
 	} {
 		require.Contains(t, body, want)
@@ -69,4 +72,28 @@ func TestPagesNeedTheTokenThatIsSet(t *testing.T) {
 	status, _ = page(t, s, "/metrics")
 	require.Equal(t, http.StatusOK, status)
 	require.NotContains(t, s.Log.String(), "open sesame")
+}
+
+func TestAMessageIsMarkedOnThePageOfTheGate(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_HTTP_ADDR": "127.0.0.1:0", "HINT_TRIAGE": `{"enabled":true}`})
+	require.Equal(t, `skip too_short {"handled":true}`, triageReply(s.Ask(dispatched("1", "k"), time.Minute)))
+	status, body := page(t, s, "/triage")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, body, "555: k")
+	require.Contains(t, body, "1 message: 0 answered, 1 skipped. 0 marked")
+	form := url.Values{"group": {groupKey}, "message": {"1"}, "wrong": {"1"}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, app.HTTPAddresses(s.Config)[0]+"/triage", strings.NewReader(form.Encode()))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusSeeOther, response.StatusCode)
+	shared := app.TriageState(app.Layout(s.Config), s.JS)
+	s.Eventually("the mark", func() bool {
+		marks, err := shared.Marks(t.Context())
+		return err == nil && len(marks) == 1 && marks[0].Verdict == state.Respond && marks[0].By == "console" && marks[0].Text == "k"
+	})
 }

@@ -39,9 +39,22 @@ func (a *App) showSystem(ctx context.Context) {
 		DeadLetters: func(ctx context.Context) (*events.DeadLetters, error) {
 			return events.OpenDeadLetters(ctx, a.events.JS, a.layout)
 		},
+		Triage:        a.triagePage(),
 		Catalog:       a.live.intentsInForce,
 		MinConfidence: a.minConfidence,
 	})
+}
+
+// triagePage is what the page of the triage gate shows, nil where the gate is off.
+func (a *App) triagePage() *console.Triage {
+	if a.gate == nil {
+		return nil
+	}
+	shared := TriageState(a.layout, a.events.JS)
+	return &console.Triage{Shared: shared, Mark: func(ctx context.Context, said payload.Feedback) error {
+		_, _, err := MarkMessage(ctx, a.events.JS, a.layout, shared, said)
+		return err
+	}}
 }
 
 func (a *App) minConfidence() float64 { return a.live.config().Classifier.MinConfidence }

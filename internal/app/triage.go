@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
 	"intenthint/model"
+	"intenthint/payload"
 	"intenthint/subjects"
 	"intenthint/triage"
 	"intenthint/triage/state"
@@ -149,4 +151,17 @@ func (l *live) timeoutOf(name string) func() time.Duration {
 		return func() time.Duration { return l.config().Triage.Timeout() }
 	}
 	return func() time.Duration { return l.config().Classifier.Timeout }
+}
+
+// MarkMessage publishes what a person says of a message of a group (contract §11),
+// and returns the decision about it; known is false where there is no such decision,
+// and the message is marked all the same.
+func MarkMessage(ctx context.Context, js jetstream.JetStream, l bus.Layout, shared *state.Store, said payload.Feedback) (d state.Decision, known bool, err error) {
+	if d, known, err = shared.Decision(ctx, said.Group, said.MessageID); err != nil {
+		return d, known, err
+	}
+	about := payload.Context{SessionKey: said.Group}
+	about.AgentID = cmp.Or(d.Agent, about.Agent())
+	said.Kind = payload.FeedbackTriage
+	return d, known, PublishFeedback(ctx, js, l, about, said)
 }

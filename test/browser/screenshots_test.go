@@ -51,6 +51,7 @@ func TestScreenshots(t *testing.T) {
 				{"session", []step{navigate(base + "/sessions/garden"), holds(`document.querySelectorAll(".calls details").forEach((d) => { d.open = true; }) === undefined`)}},
 				{"session-code", []step{navigate(base + "/sessions/review")}},
 				{"intents", []step{navigate(base + "/intents"), holds(`document.querySelector("svg rect")`)}},
+				{"triage", []step{navigate(base + "/triage"), press("jw"), text("#notice", "Marked")}},
 				{"letters", []step{navigate(base + "/deadletters"), press("jx"), holds(`document.querySelector(":checked")`)}},
 				{"letter", []step{navigate(base + "/deadletters/1")}},
 				{"confirm", []step{navigate(base + "/deadletters/1"), click(`[value="delete"]`), text("h1", "for good")}},

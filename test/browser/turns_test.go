@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ type consumer struct {
 
 func startConsumer(t *testing.T) *consumer {
 	t.Helper()
-	s := apptest.Start(t, map[string]string{"HINT_HTTP_ADDR": "127.0.0.1:0"})
+	s := apptest.Start(t, map[string]string{"HINT_HTTP_ADDR": "127.0.0.1:0", "HINT_TRIAGE": `{"enabled":true}`})
 	return &consumer{System: s, t: t, base: app.HTTPAddresses(s.Config)[0]}
 }
 
@@ -158,6 +159,48 @@ func TestFiveTurnsAreCorrectedByKeyboard(t *testing.T) {
 		return !unlabelled && said(runs[3]) == "right MEMORY_LOOKUP" && said(runs[2]) == "wrong CREATIVE_WRITING" &&
 			strings.HasPrefix(said(runs[1]), "right ") && said(runs[0]) == "wrong OTHER"
 	})
+}
+
+// dispatch sends messages of a group to the gate, by ids from 1 on.
+func (c *consumer) dispatch(group string, texts ...string) {
+	c.t.Helper()
+	for i, text := range texts {
+		event, err := json.Marshal(map[string]any{"messageId": strconv.Itoa(i + 1), "content": text, "sessionKey": group, "senderId": "ada", "isGroup": true})
+		require.NoError(c.t, err)
+		c.Ask(payload.Envelope{Hook: subjects.HookBeforeDispatch, TS: time.Now().UnixMilli(), Event: event, Ctx: json.RawMessage(`{}`)}, time.Minute)
+	}
+}
+
+func TestDecisionsOfTheGateAreJudged(t *testing.T) {
+	const group = "agent:main:telegram:group:-1"
+	for _, script := range []bool{true, false} {
+		t.Run(fmt.Sprint("script ", script), func(t *testing.T) {
+			c := startConsumer(t)
+			c.dispatch(group, "k", markup, "lunch?")
+			ctx := launch(t)
+			do(t, ctx, navigate(c.base+"/triage"), text(".card:first-child .said", "ada: lunch?"), text(".card:nth-child(2) .said", markup))
+			marked := holds(`document.querySelector("#notice").textContent.includes("Marked: skipped was wrong.")`)
+			if script {
+				do(
+					t, ctx, press("jjj"), holds(`document.activeElement.matches(".card:nth-child(3)")`), press("w"), marked,
+					press("?"), holds(`document.querySelector("#help").open`), press(kb.Escape),
+				)
+			} else {
+				_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+				require.NoError(t, err)
+				do(t, ctx, navigate(c.base+"/triage"), click(`.card:nth-child(3) button[name="wrong"]`), marked)
+			}
+			do(
+				t, ctx, text(".card:nth-child(3) .mark", "wrong"), holds(`!document.querySelector("main img") && document.title !== "owned"`),
+				navigate(c.base+"/triage?mark=wrong"), holds(`document.querySelectorAll(".card").length === 1`),
+			)
+			shared := app.TriageState(app.Layout(c.Config), c.JS)
+			c.Eventually("the mark", func() bool {
+				marks, err := shared.Marks(t.Context())
+				return err == nil && len(marks) == 1 && marks[0].MessageID == "1" && marks[0].Verdict == "respond"
+			})
+		})
+	}
 }
 
 func TestTurnsAreJudgedWithoutScript(t *testing.T) {

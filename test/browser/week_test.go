@@ -49,6 +49,14 @@ func aWeek(t *testing.T) *consoletest.System {
 			s.Keep(turn("garden", "hm, "+strings.Repeat("and then ", i%5)+"no idea", "OTHER", "Other", "nothing in the message is typical of one intent", 0.62-float64(i)*0.01, ago))
 		}
 	}
+	const group = "agent:main:telegram:group:-1001847"
+	for i, said := range []string{"lunch at noon?", "who can look at the deployment? the second server answers 502", "haha", "@Claw what changed since yesterday?"} {
+		verdict := "skip"
+		if i%2 == 1 {
+			verdict = "respond"
+		}
+		s.Gate.Decide(consoletest.Message(group, i, verdict, said, time.Duration(i)*time.Hour))
+	}
 	last := turn("garden", "read the notes on the beds, and write down which ones need water before the weekend", "DOCUMENT_WORK", "Document Work", "“notes”, “write” spoke for it", 0.71, 2*time.Minute)
 	last.Begin.Conversation = []payload.Turn{{Role: payload.RoleUser, Text: "what did I tell you about the dentist?"}, {Role: payload.RoleAssistant, Text: "You go to Dr. Weiss, on Tuesdays."}}
 	last.Begin.Result.Suggestion = "Read the file before you answer."

@@ -1,0 +1,332 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"intenthint/payload"
+	"intenthint/store"
+	"intenthint/triage/state"
+)
+
+const triagePath = "/triage"
+
+// shownDecisions is how many decisions a page lists.
+const shownDecisions = 100
+
+// Triage is what the page of the triage gate reads and changes (contract §11).
+type Triage struct {
+	// Shared is what the gates of all consumers share; [state.Store] is one.
+	Shared interface {
+		Decisions(ctx context.Context, since time.Time, yield func(state.Decision) error) error
+		Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
+		Marks(ctx context.Context) ([]state.Mark, error)
+	}
+	// Mark publishes what a person says of a message, and returns once it is kept.
+	Mark func(ctx context.Context, said payload.Feedback) error
+}
+
+// opinions are the marks of the last minute, by row id: the shared state shows them
+// within a second, unless the events are behind.
+type opinions struct{ byRow *lru.Cache[string, opinion] }
+
+// opinion is the verdict that a person gave on a page.
+type opinion struct {
+	right string
+	at    time.Time
+}
+
+func newOpinions() opinions { return opinions{newCache[string, opinion](maxMarks)} }
+
+func (o opinions) add(d state.Decision, right string) {
+	o.byRow.Add(decided{Decision: d}.ID(), opinion{right, time.Now()})
+}
+
+// amend returns what a person said of a decision; stored is what the shared state
+// says.
+func (o opinions) amend(d state.Decision, stored string) string {
+	if found, ok := o.byRow.Get(decided{Decision: d}.ID()); ok && time.Since(found.at) < markLife {
+		return found.right
+	}
+	return stored
+}
+
+// Values of the mark in a [triageQuery], besides a verdict.
+const (
+	unmarked    = "none"
+	markedRight = payload.VerdictRight
+	markedWrong = payload.VerdictWrong
+)
+
+var (
+	decisions = []option{{"", "any"}, {state.Respond, "answered"}, {state.Skip, "skipped"}}
+	judged    = []option{{"", "any or none"}, {unmarked, "none"}, {markedRight, "right"}, {markedWrong, "wrong"}}
+)
+
+// triageQuery is which decisions a page lists.
+type triageQuery struct {
+	// Group is a session key; Verdict and Mark are keys of decisions and judged,
+	// Since one of periods. "" is any.
+	Group, Verdict, Mark, Since string
+	// Before is the decision after which the page goes on, "" on the first one.
+	Before string
+}
+
+func triageQueryOf(v url.Values) triageQuery {
+	q := triageQuery{
+		Group: strings.TrimSpace(v.Get("group")), Verdict: known(v.Get("decision"), decisions), Mark: known(v.Get("mark"), judged),
+		Since: periodOf(v.Get("since")).Value,
+	}
+	if _, ok := keyOf(v.Get("before")); ok {
+		q.Before = v.Get("before")
+	}
+	return q
+}
+
+// URL is the page that lists q.
+func (q triageQuery) URL() string {
+	v := url.Values{}
+	for name, value := range map[string]string{"group": q.Group, "decision": q.Verdict, "mark": q.Mark, "since": q.Since, "before": q.Before} {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	return strings.TrimSuffix(triagePath+"?"+v.Encode(), "?")
+}
+
+// First is the first page of q.
+func (q triageQuery) First() string {
+	q.Before = ""
+	return q.URL()
+}
+
+// Narrow reports whether q leaves something out.
+func (q triageQuery) Narrow() bool {
+	q.Before = ""
+	return q != triageQuery{}
+}
+
+// has reports whether q lists a decision.
+func (q triageQuery) has(d decided) bool {
+	before, paged := keyOf(q.Before)
+	return (q.Group == "" || q.Group == d.Group) && (q.Verdict == "" || q.Verdict == d.Verdict) &&
+		(q.Mark == "" || q.Mark == cmp.Or(d.Opinion(), unmarked)) &&
+		(!paged || d.key().Before(before))
+}
+
+// decided is a decision about a message, with what a person said of it.
+type decided struct {
+	state.Decision
+	// Right is the verdict of a person, "" for none.
+	Right string
+}
+
+// ID is unique, and fit for an attribute.
+func (d decided) ID() string { return rowID(d.Group, d.MessageID) }
+
+// Opinion is whether the decision was right, as a person said; "" if nobody did.
+func (d decided) Opinion() string {
+	switch d.Right {
+	case "":
+		return ""
+	case d.Verdict:
+		return markedRight
+	}
+	return markedWrong
+}
+
+// Told is the decision in the past.
+func (d decided) Told() string {
+	if d.Verdict == state.Skip {
+		return "skipped"
+	}
+	return "answered"
+}
+
+// GroupURL is the page of the decisions of the same group.
+func (d decided) GroupURL() string { return triageQuery{Group: d.Group}.URL() }
+
+// key orders decisions. Its time is in nanoseconds: a busy group has several in one
+// millisecond.
+func (d decided) key() store.Key { return store.Key{TS: d.Decided.UnixNano(), ID: d.ID()} }
+
+// triageCard is a decision that a person may judge.
+type triageCard struct {
+	decided
+	// Back is the page to come back to; Next is the id of the message to look at
+	// then.
+	Back, Next string
+}
+
+// groupRow is what was decided in a group.
+type groupRow struct{ state.Tally }
+
+// URL is the page of the group's decisions.
+func (g groupRow) URL() string { return triageQuery{Group: g.Group}.URL() }
+
+// MissedURL and WastedURL are the pages of its wrong decisions.
+func (g groupRow) MissedURL() string {
+	return triageQuery{Group: g.Group, Verdict: state.Skip, Mark: markedWrong}.URL()
+}
+
+// WastedURL is described at [groupRow.MissedURL].
+func (g groupRow) WastedURL() string {
+	return triageQuery{Group: g.Group, Verdict: state.Respond, Mark: markedWrong}.URL()
+}
+
+// triageView is what the page of the triage gate shows.
+type triageView struct {
+	Query     triageQuery
+	Decisions []option
+	Judged    []option
+	Periods   []period
+	// Total and Groups count what was decided in the period, in all groups.
+	Total  state.Tally
+	Groups []groupRow
+	Cards  []triageCard
+	// Older is the page of older decisions, "" for none.
+	Older string
+	At    string
+}
+
+// gate returns what the page of the triage gate shows, or answers that the gate is
+// off.
+func (c *Console) gate(w http.ResponseWriter) *Triage {
+	source := c.shown(w)
+	if source == nil {
+		return nil
+	}
+	if source.Triage == nil {
+		c.message(w, http.StatusNotFound, "Triage", "The triage gate is not running in this process. HINT_TRIAGE='{\"enabled\": true}' turns it on.")
+	}
+	return source.Triage
+}
+
+func (c *Console) listDecisions(w http.ResponseWriter, r *http.Request) {
+	gate := c.gate(w)
+	if gate == nil {
+		return
+	}
+	view := triageView{
+		Query: triageQueryOf(r.URL.Query()), Decisions: decisions, Judged: judged, Periods: periods, At: r.URL.Query().Get("at"),
+	}
+	if err := c.readDecisions(r.Context(), gate, &view); err != nil {
+		c.fail(w, "decisions not listed", err)
+		return
+	}
+	for i := range view.Cards {
+		view.Cards[i].Back, view.Cards[i].Next = view.Query.URL(), view.Cards[min(i+1, len(view.Cards)-1)].ID()
+	}
+	p := c.page("Triage", triagePath, view)
+	p.Notice = c.notices.get(r.URL.Query().Get("did"))
+	c.render(w, http.StatusOK, "triage.html", p)
+}
+
+// readDecisions counts the decisions of a period, and finds the newest ones that a
+// query lists.
+func (c *Console) readDecisions(ctx context.Context, gate *Triage, view *triageView) error {
+	marks, err := gate.Shared.Marks(ctx)
+	if err != nil {
+		return err
+	}
+	verdicts := state.Verdicts(marks)
+	var since time.Time
+	if length := periodOf(view.Query.Since).Length; length > 0 {
+		since = time.Now().Add(-length)
+	}
+	groups := map[string]*groupRow{}
+	var found []decided
+	err = gate.Shared.Decisions(ctx, since, func(d state.Decision) error {
+		one := decided{d, c.opinions.amend(d, verdicts[state.Message{Group: d.Group, ID: d.MessageID}])}
+		if groups[d.Group] == nil {
+			groups[d.Group] = &groupRow{state.Tally{Group: d.Group}}
+		}
+		groups[d.Group].Add(d, one.Right)
+		view.Total.Add(d, one.Right)
+		if view.Query.has(one) {
+			// They come in no order. Only the newest are kept.
+			if found = append(found, one); len(found) > 4*shownDecisions {
+				found = newest(found)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		view.Groups = append(view.Groups, *g)
+	}
+	slices.SortFunc(view.Groups, func(a, b groupRow) int {
+		return cmp.Or(cmp.Compare(b.Messages, a.Messages), strings.Compare(a.Group, b.Group))
+	})
+	if found = newest(found); len(found) > shownDecisions {
+		found = found[:shownDecisions]
+		older := view.Query
+		older.Before = keyText(found[shownDecisions-1].key())
+		view.Older = older.URL()
+	}
+	for _, d := range found {
+		view.Cards = append(view.Cards, triageCard{decided: d})
+	}
+	return nil
+}
+
+// newest sorts decisions, newest first, and returns one more than a page lists.
+func newest(found []decided) []decided {
+	slices.SortFunc(found, func(a, b decided) int { return b.key().Compare(a.key()) })
+	return found[:min(len(found), shownDecisions+1)]
+}
+
+// judgeMessage publishes what a form says of a decision, and leads back.
+func (c *Console) judgeMessage(w http.ResponseWriter, r *http.Request) {
+	gate := c.gate(w)
+	if gate == nil || !c.parseForm(w, r) {
+		return
+	}
+	j := judgement{back: localPath(r.PostForm.Get("back")), next: r.PostForm.Get("next")}
+	group, id := r.PostForm.Get("group"), r.PostForm.Get("message")
+	wrong := r.PostForm.Has(payload.VerdictWrong)
+	if group == "" || id == "" || !wrong && !r.PostForm.Has(payload.VerdictRight) {
+		c.message(w, http.StatusBadRequest, "Not understood", "The form says nothing of a message.")
+		return
+	}
+	d, ok, err := gate.Shared.Decision(r.Context(), group, id)
+	switch {
+	case err != nil:
+		c.fail(w, "decision not read", err)
+		return
+	case !ok:
+		c.message(w, http.StatusNotFound, "Message", "No decision about this message is kept, or no more.")
+		return
+	}
+	// What is right is the decision, or the other one.
+	right := d.Verdict
+	if wrong {
+		right = other(d.Verdict)
+	}
+	if err := gate.Mark(r.Context(), payload.Feedback{Group: group, MessageID: id, Verdict: right, By: reviewer}); err != nil {
+		c.log.Error("message not marked", "group", group, "message", id, "error", err)
+		c.message(w, http.StatusBadGateway, "Not marked", "The stream did not take the mark: "+err.Error())
+		return
+	}
+	c.log.Info("message marked", "verdict", right, "group", group, "message", id, "client", client(r.RemoteAddr))
+	c.opinions.add(d, right)
+	did := c.notices.add(notice{Text: fmt.Sprintf("Marked: %s was %s.", decided{Decision: d}.Told(), decided{d, right}.Opinion()), Task: line(d.Text)})
+	http.Redirect(w, r, j.goBack(did), http.StatusSeeOther) //nolint:gosec // of localPath
+}
+
+func other(verdict string) string {
+	if verdict == state.Skip {
+		return state.Respond
+	}
+	return state.Skip
+}
