@@ -62,7 +62,7 @@ func TestDecisionsOfTheGate(t *testing.T) {
 		said        []string // newest first
 		lead        string
 	}{
-		{"all", "", []string{"who can deploy?", "lunch?", "nice"}, "3 messages: 1 answered, 2 skipped. 2 marked; of these 1 were skipped and deserved an answer, 0 were answered"},
+		{"all", "", []string{"who can deploy?", "lunch?", "nice"}, "3 messages: 1 answered, 2 skipped. 2 marked: 1 missed (skipped, but deserved an answer), 0 wasted"},
 		{"a group", "?group=" + url.QueryEscape(tools), []string{"nice"}, "3 messages"},
 		{"skipped", "?decision=skip", []string{"lunch?", "nice"}, ""},
 		{"marked wrong", "?mark=wrong", []string{"lunch?"}, ""},
@@ -120,7 +120,7 @@ func TestAMarkShowsBeforeItIsApplied(t *testing.T) {
 	s.System.Gate.Behind = true
 	page := s.judged(url.Values{"group": {roof}, "message": {"1"}, "wrong": {"1"}, "back": {"/triage?decision=respond"}})
 	require.Contains(t, page, `<span class="mark no">wrong</span>`)
-	require.Contains(t, page, "1 were answered and deserved none")
+	require.Contains(t, page, "1 wasted (answered, but deserved none)")
 }
 
 func TestMessagesThatCannotBeMarked(t *testing.T) {
