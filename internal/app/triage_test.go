@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
+	"intenthint/internal/natstest"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/subjects"
@@ -225,4 +227,28 @@ func TestTheTrainedGate(t *testing.T) {
 	require.Positive(t, replies["local"], "%v", replies)
 	require.Equal(t, 9, replies["local"]+replies["model"])
 	require.Equal(t, model.Count(), replies["model"])
+}
+
+// Of turns of a group that begin at the same moment, the first ones of a process, one
+// is told what was skipped.
+func TestOneOfManyTurnsIsToldWhatWasSkipped(t *testing.T) {
+	t.Parallel()
+	url := natstest.Start(t, nil).ClientURL()
+	sessions := t.TempDir()
+	settings := map[string]string{"HINT_TRIAGE": `{"enabled":true,"timeoutMs":600000}`, "HINT_NATS_URL": url, "HINT_SESSIONS_DIR": sessions}
+	first := start(t, settings)
+	require.Equal(t, `skip too_short {"handled":true}`, triageReply(first.Ask(dispatched("1", "k"), time.Minute)))
+	systems := []*system{first, start(t, settings), start(t, settings)}
+	var told atomic.Int32
+	var turns sync.WaitGroup
+	for i := range 18 {
+		turns.Go(func() {
+			reply := systems[i%len(systems)].Ask(groupTurn(fmt.Sprint("run", i), "claw, what is up"), time.Minute)
+			if strings.Contains(string(reply.Data), "- 555: k") {
+				told.Add(1)
+			}
+		})
+	}
+	turns.Wait()
+	require.Equal(t, int32(1), told.Load())
 }
