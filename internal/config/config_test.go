@@ -321,6 +321,7 @@ func TestBadValues(t *testing.T) {
 		{"accept NaN", "HINT_LOCAL_ACCEPT", "NaN", "0 to 1"},
 		{"confidence", "HINT_MIN_CONFIDENCE", "-0.1", "0 to 1"},
 		{"confidence text", "HINT_MIN_CONFIDENCE", "high", "0 to 1"},
+		{"two triage fields", "HINT_TRIAGE", `{"enable":true,"examples":21}`, `unknown field "enable"; examples must be a whole number from 0 to 20`},
 		{"triage field twice", "HINT_TRIAGE", `{"enabled":true,"quiet":{},"enabled":false}`, `field "enabled" occurs twice`},
 		{"triage inner field twice", "HINT_TRIAGE", `{"quiet":{"per":"1h","per":"2h"}}`, `field "per" occurs twice`},
 		{"prompts field twice", "HINT_COMPLEXITY_PROMPTS", `{"low":"x","low":"y"}`, `field "low" occurs twice`},

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"strings"
 
 	"intenthint/subjects"
 )
@@ -92,15 +93,18 @@ func fieldsOf(text string, fields map[string]rule) (map[string]any, error) {
 // checkFields returns the fields that are unknown or hold what they may not. A
 // null is not set.
 func checkFields(values map[string]any, fields map[string]rule) error {
-	var errs []error
+	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		rule, known := fields[name]
 		switch {
 		case !known:
-			errs = append(errs, fmt.Errorf("unknown field %q", name))
+			wrong = append(wrong, fmt.Sprintf("unknown field %q", name))
 		case values[name] != nil && !rule.holds(values[name]):
-			errs = append(errs, fmt.Errorf("%s must be %s", name, rule.allowed))
+			wrong = append(wrong, name+" must be "+rule.allowed)
 		}
 	}
-	return errors.Join(errs...)
+	if len(wrong) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "; "))
 }
