@@ -64,8 +64,8 @@ type Sink struct {
 }
 
 // Apply extracts from facts, each within [extractTime]. A fact that comes again is
-// extracted from once. The error is that of a model or a bucket; without a model
-// nothing is extracted, which is none.
+// extracted from once. The error is that of a model or a bucket. Without a model
+// nothing is extracted, and there is no error.
 func (k *Sink) Apply(ctx context.Context, facts []Fact) error {
 	for _, f := range facts {
 		if err := k.apply(ctx, f); err != nil {

@@ -48,11 +48,22 @@ func PublishFeedback(ctx context.Context, js jetstream.JetStream, l bus.Layout, 
 	if err == nil {
 		return nil
 	}
-	switch denied := js.Conn().LastError(); {
-	case denied != before && errors.Is(denied, nats.ErrPermissionViolation): //nolint:errorlint // another one than before
-		err = denied // the server drops what a user may not send
+	switch denied := refusal(js.Conn(), before); {
+	case denied != nil:
+		err = denied
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
 		err = fmt.Errorf("no stream takes %s (consumer stream plan)", subject)
 	}
 	return fmt.Errorf("feedback not published: %w", err)
+}
+
+// refusal returns the error of a connection if it means that the server dropped what
+// the user may not send, else nil: there is no other answer. before is the last error
+// of the connection before it was sent.
+func refusal(nc *nats.Conn, before error) error {
+	last := nc.LastError()
+	if last == before || !errors.Is(last, nats.ErrPermissionViolation) { //nolint:errorlint // another one than before
+		return nil
+	}
+	return last
 }

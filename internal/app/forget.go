@@ -172,8 +172,8 @@ func (f *Forgetter) tell(session string) error {
 	if err == nil {
 		err = f.bus.NC.Flush()
 	}
-	if denied := f.bus.NC.LastError(); err == nil && denied != before { //nolint:errorlint // another one than before
-		err = denied // the server drops what a user may not send
+	if err == nil {
+		err = refusal(f.bus.NC, before)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUntold, err)

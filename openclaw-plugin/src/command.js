@@ -49,7 +49,7 @@ function mark(bridge, ctx, chat, verdict, intent) {
   const last = chat === undefined ? undefined : bridge.lastHints.get(chat);
   if (!last) return "Nothing is noted: no hint was asked for here since the gateway started.";
   if (last.run === "") return `Nothing is noted: no hint was asked for in the last turn here${last.skip === "" ? "" : ` (${last.skip})`}.`;
-  if (last.skip === UNANSWERED) return "Nothing is noted: the request for a hint got no answer in the last turn here, so there is none to mark.";
+  if (last.skip === UNANSWERED) return "Nothing is noted: the request for a hint got no answer in the last turn here.";
   if (intent !== undefined && (!INTENT.test(intent) || Buffer.byteLength(intent) > 200)) {
     return "Nothing is noted: the id of an intent has letters, digits and _ - . : only, as in MEMORY_LOOKUP, and at most 200 bytes.";
   }
