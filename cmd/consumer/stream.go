@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/nats-io/nuid"
-
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
@@ -22,7 +20,7 @@ type streamPlanCmd struct {
 
 // Help is the longer text of `consumer stream plan --help`.
 func (streamPlanCmd) Help() string {
-	return "A start creates what is missing and never changes what exists. This command shows how existing streams, durables and buckets differ from HINT_STREAM_MAX_AGE, HINT_STREAM_MAX_BYTES, HINT_STREAM_REPLICAS and the settings that a consumer relies on. Other settings made by an operator do not count as differences."
+	return "A start creates what is missing and never changes what exists. This command shows how existing streams, durables and buckets differ from HINT_STREAM_MAX_AGE, HINT_STREAM_MAX_BYTES, HINT_STREAM_REPLICAS and the settings that a consumer relies on. Other settings made by an operator do not count as differences. With HINT_STORE=file and an absolute HINT_SESSIONS_DIR or HINT_DATA_DIR, the stream also names the consumers' sessions directory."
 }
 
 // errDiffers ends a command with [exitDiffers].
@@ -104,7 +102,7 @@ func (c *streamApplyCmd) Run(inv *invocation) error {
 func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
 	layout := app.Layout(inv.cfg)
 	// A consumer may lack the right to name the system itself.
-	layout.System = bus.System{ID: nuid.Next(), Store: inv.cfg.Store.Kind}
+	layout.System = app.NewSystem(inv.cfg)
 	var buckets []bus.Bucket
 	if inv.cfg.Classifier.AsksModels() {
 		buckets = append(buckets, bus.Bucket{Config: layout.Claims()})

@@ -12,6 +12,7 @@ import (
 
 	"intenthint/internal/bus"
 	"intenthint/internal/golden"
+	"intenthint/internal/natstest"
 )
 
 func TestPrintPlan(t *testing.T) {
@@ -72,6 +73,25 @@ func TestApplyCreatesTheSameSessionBucketAsAStart(t *testing.T) {
 	stream, err := s.Bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, stream.CachedInfo().Config.FirstSeq, uint64(began.UnixMicro()))
+}
+
+// A consumer's user may lack the right to say where its sessions are.
+func TestApplyNamesAnAbsoluteSessionsDirectory(t *testing.T) {
+	t.Parallel()
+	url := natstest.Start(t, nil).ClientURL()
+	dir := t.TempDir()
+	for _, row := range []struct {
+		sessions, want string
+	}{
+		{"sessions", "stream   OPENCLAW_EVENTS      create"},
+		{dir, "no sessions directory -> sessions in "},
+		{dir, "in order"},
+	} {
+		var stdout, stderr bytes.Buffer
+		env := environment{"HINT_NATS_URL": url, "HINT_SESSIONS_DIR": row.sessions}
+		require.Equal(t, exitOK, env.run(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
+		require.Contains(t, stdout.String(), row.want)
+	}
 }
 
 func TestPlanHasTheBucketsThatTheProgramUses(t *testing.T) {

@@ -92,6 +92,44 @@ func TestStreamDifferences(t *testing.T) {
 	}
 }
 
+// An operator names the sessions directory of a system that has none. Its id stays.
+func TestSystemDifferences(t *testing.T) {
+	t.Parallel()
+	l := testLayout()
+	l.System = System{ID: "new", Store: "file", Place: "ops:/srv/sessions"}
+	holds := jetstream.StreamState{Msgs: 3}
+	for _, row := range []struct {
+		name     string
+		have     System
+		from, to string // "" for no difference
+		loses    bool
+		after    System
+	}{
+		{name: "no system", from: "no system", to: "HINT_STORE=file", after: l.System},
+		{
+			name: "no place", have: System{ID: "old", Store: "file"},
+			from: "no sessions directory", to: "sessions in ops:/srv/sessions", after: System{ID: "old", Store: "file", Place: "ops:/srv/sessions"},
+		},
+		{name: "another place", have: System{ID: "old", Store: "file", Place: "a:/b"}, after: System{ID: "old", Store: "file", Place: "a:/b"}},
+		{name: "another store", have: System{ID: "old", Store: "kv"}, from: "HINT_STORE=kv", to: "HINT_STORE=file", loses: true, after: l.System},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			have := l.eventStream()
+			have.Metadata = row.have.metadata()
+			r := l.resource(l.eventStream())
+			got := r.differences(have, holds, time.Now())
+			if row.from == "" {
+				require.Empty(t, got)
+			} else {
+				require.Len(t, got, 1)
+				require.Equal(t, []string{row.from, row.to}, []string{got[0].From, got[0].To})
+				require.Equal(t, row.loses, got[0].Loss != "")
+			}
+			require.Equal(t, row.after, systemOf(r.changed(have, got).Metadata))
+		})
+	}
+}
+
 func TestDurableDifferences(t *testing.T) {
 	t.Parallel()
 	l := testLayout()

@@ -145,16 +145,29 @@ func (r streamResource) differences(have jetstream.StreamConfig, state jetstream
 	if len(r.want.Subjects) > 0 && have.Mirror == nil && len(have.Sources) == 0 {
 		out = append(subjectDifference(have.Subjects, r.want.Subjects[0], r.prefix), out...)
 	}
-	if now, then := systemOf(have.Metadata), systemOf(want.Metadata); then.ID != "" && now.Store != then.Store {
-		d := Difference{Field: metadataField, From: "HINT_STORE=" + now.Store, To: "HINT_STORE=" + then.Store}
-		if now.ID == "" {
-			d.From = "no system"
-		} else if state.Msgs > 0 {
+	return append(out, systemDifference(systemOf(have.Metadata), systemOf(want.Metadata), state)...)
+}
+
+// systemDifference compares the identities in the metadata. Only a missing place is
+// a difference: whoever keeps sessions elsewhere is refused at the start.
+func systemDifference(have, want System, state jetstream.StreamState) []Difference {
+	d := Difference{Field: metadataField, From: "HINT_STORE=" + have.Store, To: "HINT_STORE=" + want.Store}
+	switch {
+	case want.ID == "":
+		return nil
+	case have.ID == "":
+		d.From = "no system"
+	case have.Store != want.Store:
+		if state.Msgs > 0 {
 			d.Loss = "sessions of the other store are left behind"
 		}
-		out = append(out, d)
+	case have.Place == "" && want.Place != "":
+		d.From, d.To = "no sessions directory", "sessions in "+want.Place
+		d.Effect = "another sessions directory is refused only while a consumer runs"
+	default:
+		return nil
 	}
-	return out
+	return []Difference{d}
 }
 
 // metadataField is the name of a stream's metadata in the NATS API.
@@ -172,7 +185,11 @@ func (r streamResource) changed(have jetstream.StreamConfig, differences []Diffe
 			if out.Metadata == nil {
 				out.Metadata = map[string]string{}
 			}
-			maps.Copy(out.Metadata, r.want.Metadata)
+			now, then := systemOf(have.Metadata), systemOf(r.want.Metadata)
+			if now.Store == then.Store {
+				then.ID = cmp.Or(now.ID, then.ID)
+			}
+			maps.Copy(out.Metadata, then.metadata())
 		case "max_age":
 			if out.MaxAge > 0 {
 				out.Duplicates = min(out.Duplicates, out.MaxAge)
