@@ -82,12 +82,12 @@ func (a *App) identify(ctx context.Context) error {
 	return nil
 }
 
-// NewSystem returns a new identity for a stream that an operator creates. The
-// operator may run on another host or in another directory than the consumers, so
-// it has a place only if the sessions directory is an absolute path.
+// NewSystem returns a new identity for a stream that an operator creates. It has a
+// place only if HINT_SESSIONS_DIR is set, to an absolute path: the operator's own data
+// directory may be another than the consumers'.
 func NewSystem(cfg *config.Config) bus.System {
 	s := bus.System{ID: nuid.Next(), Store: cfg.Store.Kind}
-	if filepath.IsAbs(cfg.Store.SessionsDir) {
+	if dir := cfg.Store.SessionsDir; filepath.IsAbs(dir) && dir != config.DefaultSessionsDir(cfg.DataDir) {
 		s.Place = place(cfg)
 	}
 	return s
@@ -118,7 +118,7 @@ func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System,
 	after, _, err := a.nameSystem(ctx, wanted)
 	switch {
 	case errors.Is(err, bus.ErrDenied):
-		a.log.Warn("sessions directory not stored in the stream, so another one is refused only while a consumer runs; `consumer stream apply` stores it", "sessions", a.cfg.Store.SessionsDir, "error", err)
+		a.log.Warn("sessions directory not stored in the stream, so another one is refused only while a consumer runs; `consumer stream apply` with HINT_SESSIONS_DIR stores it", "sessions", a.cfg.Store.SessionsDir, "error", err)
 		return found, nil
 	case err != nil:
 		return found, err

@@ -267,11 +267,14 @@ func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 	return problems
 }
 
+// DefaultSessionsDir is HINT_SESSIONS_DIR where it is not set.
+func DefaultSessionsDir(data string) string { return filepath.Join(data, "sessions") }
+
 // derive sets what is not set and follows from other settings of the
 // configuration from.
 func (c *Config) derive(from *Config) {
 	if c.Store.SessionsDir == "" {
-		c.Store.SessionsDir = filepath.Join(from.DataDir, "sessions")
+		c.Store.SessionsDir = DefaultSessionsDir(from.DataDir)
 	}
 	if c.Timezone.Location == nil {
 		c.Timezone = machineZone("/")
