@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Load reads every intent file of a directory, in order of file names. A file
@@ -24,16 +27,25 @@ func load(fsys fs.FS) (files []File, faults, overridden []Fault, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	parsed, found := make([]File, len(names)), make([][]Fault, len(names))
+	var work errgroup.Group
+	work.SetLimit(runtime.GOMAXPROCS(0))
+	for i, name := range names {
+		work.Go(func() error {
+			data, err := readFile(fsys, name)
+			if err != nil {
+				found[i] = []Fault{{File: name, Line: 1, Severity: Error, Reason: err.Error()}}
+				return nil
+			}
+			parsed[i], found[i] = Parse(name, data)
+			return nil
+		})
+	}
+	_ = work.Wait() // faults are no errors
 	files = make([]File, 0, len(names))
-	for _, name := range names {
-		data, err := readFile(fsys, name)
-		if err != nil {
-			faults = append(faults, Fault{File: name, Line: 1, Severity: Error, Reason: err.Error()})
-			continue
-		}
-		file, found := Parse(name, data)
-		faults = append(faults, found...)
-		if !HasErrors(found) {
+	for i, file := range parsed {
+		faults = append(faults, found[i]...)
+		if !HasErrors(found[i]) {
 			files = append(files, file)
 		}
 	}
