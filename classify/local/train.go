@@ -245,28 +245,33 @@ func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 		absent[c] = bayesWeight * log32(prior/(m+prior))
 	}
 	s.each(func(b *block) {
-		counts := make([]float32, s.features*b.width)
+		for id := range s.features {
+			axpy(b.weights[id*b.width:][:b.width], absent[b.first:][:b.width], 1)
+		}
+		counts, used := make([]float32, s.features), make([]int32, 0, s.features) // of one class
 		for i := range s.rows.len() {
-			c := s.class(i) - b.first
-			if c < 0 || c >= b.width || skip != nil && skip[i] {
+			c := s.class(i)
+			if c < b.first || c >= b.first+b.width {
 				continue
 			}
-			ids, values := s.rows.sharedRow(i)
-			w := s.rows.cost[i] / exampleCost
-			for k, id := range ids {
-				counts[int(id)*b.width+c] += values[k] * w
-			}
-		}
-		absent := absent[b.first:][:b.width]
-		for id := range s.features {
-			row := b.weights[id*b.width:][:b.width]
-			scale := sum / (total[id] * prior)
-			for c, n := range counts[id*b.width:][:b.width] {
-				row[c] += absent[c]
-				if n != 0 {
-					row[c] += bayesWeight * log32(n*scale+1)
+			if skip == nil || !skip[i] {
+				ids, values := s.rows.sharedRow(i)
+				w := s.rows.cost[i] / exampleCost
+				for k, id := range ids {
+					if counts[id] == 0 {
+						used = append(used, id)
+					}
+					counts[id] += values[k] * w
 				}
 			}
+			if i+1 < s.rows.len() && s.class(i+1) == c { // the rows of one class stand together
+				continue
+			}
+			for _, id := range used {
+				b.weights[int(id)*b.width+c-b.first] += bayesWeight * log32(counts[id]*(sum/(total[id]*prior))+1)
+				counts[id] = 0
+			}
+			used = used[:0]
 		}
 	})
 	return alone, absent
