@@ -95,10 +95,10 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 
 const (
 	// maxWeights bounds a model that remembers all features, which has a weight
-	// for each feature of several texts and each intent: 32 MB. Of a larger one,
+	// for each feature of several texts and each intent: 48 MB. Of a larger one,
 	// features of fewer than usualRows texts are not worth their memory, unless
 	// they are words.
-	maxWeights = 8_000_000
+	maxWeights = 12_000_000
 	usualRows  = 3
 )
 
