@@ -83,6 +83,9 @@ const (
 	runnerUpSharpness = 4
 	// likely is the probability from which on an intent is believed.
 	likely = 0.5
+	// certain is the probability from which on an intent is believed of words that
+	// usually close a topic, as of "good night" where that switches the lights off.
+	certain = 0.9
 	// possible is the probability from which on an intent is believed of what a message
 	// itself wants, against that of the whole message.
 	possible = 0.3

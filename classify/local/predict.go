@@ -113,7 +113,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		return alone
 	}
 	if c.closes(asked) {
-		if alone.other() || alone.pFirst < likely {
+		if alone.other() || alone.pFirst < certain {
 			sc.clear()
 			alone = m.lookAt(sc, allowed, by, c.closing())
 		}
@@ -126,8 +126,13 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if !alone.other() && alone.pFirst >= likely {
 		likeliest.first = alone.second
 	}
+	back := c.resumed(sc, conversation)
+	resumes := len(back) < len(conversation)
+	if resumes {
+		conversation, asked = back, asks(back)
+	}
 	echoed := c.echoes(sc, conversation)
-	if c.leans(alone.pFirst, shareOf(sc.scores, &alone, &likeliest), asked, echoed) < negligible || brings(message) {
+	if c.leans(alone.pFirst, shareOf(sc.scores, &alone, &likeliest), asked, resumes, echoed) < negligible || brings(message) {
 		return alone // also if it brings along what it is about
 	}
 	own := append(sc.own[:0], sc.scores...)
@@ -138,7 +143,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		m.request(sc, message, allowed, by)
 		return alone
 	}
-	v, followed := follow(c.leans(alone.pFirst, shareOf(own, &alone, &before), asked, echoed), alone, before)
+	v, followed := follow(c.leans(alone.pFirst, shareOf(own, &alone, &before), asked, resumes, echoed), alone, before)
 	if followed {
 		if !alone.other() && alone.pFirst >= likely && alone.first != v.first {
 			v.pFirst *= contested

@@ -187,6 +187,7 @@ const (
 	leanShare   // see shareOf
 	leanEchoes  // see echoes; less where the message has an intent of its own
 	leanPartly  // leanContent of a message that also goes on or refers
+	leanResumes // it takes up a topic before the last
 	numLean
 )
 
@@ -194,9 +195,9 @@ const (
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{1.1, 1.4, 1.0, 0.9, -2.2, -3.0, 0.3, -2.3, 5.3, 5.1, -1.2}
+var leaning = logistic{0.4, 1.3, 0.9, 0.4, -1.6, -2.6, 0.3, -1.7, 5.5, 2.1, -0.6, -0.2}
 
-func (c *cues) signals(own, share float64, asked bool, echoed int) signals {
+func (c *cues) signals(own, share float64, asked, resumes bool, echoed int) signals {
 	var s signals
 	flag := func(at int, is bool) {
 		if is {
@@ -212,6 +213,7 @@ func (c *cues) signals(own, share float64, asked bool, echoed int) signals {
 	s[leanShare] = share
 	flag(leanAsked, asked)
 	flag(leanBare, c.content == c.length)
+	flag(leanResumes, resumes)
 	s[leanEchoes] = float64(echoed) * (1 - own)
 	if c.has(roleGoesOn | roleRefers) {
 		s[leanPartly] = s[leanContent]
@@ -226,11 +228,11 @@ func (c *cues) mayLean() bool {
 
 // leans is the probability that a message leans on an earlier one, given that of
 // its own intent, [shareOf] both, and how many words it [echoes].
-func (c *cues) leans(own, share float64, asked bool, echoed int) float64 {
+func (c *cues) leans(own, share float64, asked, resumes bool, echoed int) float64 {
 	if !c.mayLean() {
 		return 0
 	}
-	s := c.signals(own, share, asked, echoed)
+	s := c.signals(own, share, asked, resumes, echoed)
 	return leaning.probability(&s)
 }
 
@@ -244,26 +246,60 @@ func (c *cues) echoes(sc *scratch, conversation []payload.Turn) int {
 		return 0
 	}
 	var room [maxLeaning]uint64
-	own := room[:0]
+	return min(shared(sc, sc.subjects(room[:0]), conversation[n:]), maxEchoes)
+}
+
+// resumed returns the conversation up to the pair of turns whose topic a message takes
+// up: an earlier one if the message, which sc has read, shares more words of a subject
+// with it than with the last pair and all others. It returns the whole conversation
+// otherwise.
+func (c *cues) resumed(sc *scratch, conversation []payload.Turn) []payload.Turn {
+	if c.content == 0 || !c.mayLean() {
+		return conversation
+	}
+	var room [maxLeaning]uint64
+	own := sc.subjects(room[:0])
+	best, end := -1, len(conversation)
+	out := conversation
+	for i := end - 1; i >= lookBack(conversation); i-- {
+		if conversation[i].Role != payload.RoleUser {
+			continue
+		}
+		if n := shared(sc, own, conversation[i:end]); n > best {
+			best, out = n, conversation[:end]
+		}
+		end = i
+	}
+	return out
+}
+
+// subjects appends the words of a subject of the message that sc has read, each once,
+// as far as there is room.
+func (sc *scratch) subjects(own []uint64) []uint64 {
 	sc.text.subjects(func(h uint64) bool {
 		if !slices.Contains(own, h) {
 			own = append(own, h)
 		}
-		return len(own) < len(room)
+		return len(own) < cap(own)
 	})
-	if len(own) == 0 {
-		return 0
+	return own
+}
+
+// shared is how many of the words, of which there are at most maxLeaning, the turns
+// have, too. It overwrites sc.reply.
+func shared(sc *scratch, words []uint64, turns []payload.Turn) int {
+	var room [maxLeaning]uint64
+	left := append(room[:0], words...)
+	for _, turn := range turns {
+		sc.reply.reset(turn.Text)
+		sc.reply.subjects(func(h uint64) bool {
+			if i := slices.Index(left, h); i >= 0 {
+				left = slices.Delete(left, i, i+1)
+			}
+			return len(left) > 0
+		})
 	}
-	echoed := 0
-	sc.reply.reset(conversation[n].Text)
-	sc.reply.subjects(func(h uint64) bool {
-		if i := slices.Index(own, h); i >= 0 {
-			own = slices.Delete(own, i, i+1)
-			echoed++
-		}
-		return echoed < maxEchoes
-	})
-	return echoed
+	return len(words) - len(left)
 }
 
 // subjects calls yield with a hash of the beginning of each word, and of each pair of
@@ -347,7 +383,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 			continue
 		}
 		var followed bool
-		if topic, followed = follow(c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), asked, echoed), alone, topic); !followed {
+		if topic, followed = follow(c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), asked, false, echoed), alone, topic); !followed {
 			from = said
 		}
 	}
