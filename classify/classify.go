@@ -12,30 +12,30 @@ import (
 
 // Errors of a classification. Each is a Hint-Skip value of contract §3.
 var (
-	// ErrFailed: no model gave an answer that could be used (classify_failed).
+	// ErrFailed reports that no model gave a usable answer (classify_failed).
 	ErrFailed = model.ErrFailed
-	// ErrDeadline: the model missed the deadline (deadline).
+	// ErrDeadline reports that the model missed the deadline (deadline).
 	ErrDeadline = model.ErrDeadline
-	// ErrOverloaded: more classifications at once than HINT_MAX_INFLIGHT
+	// ErrOverloaded reports more concurrent classifications than HINT_MAX_INFLIGHT
 	// (overloaded).
 	ErrOverloaded = model.ErrOverloaded
 )
 
 // Input is one message to classify.
 type Input struct {
-	// Catalog is what may be answered.
+	// Catalog holds the intents that may be answered.
 	Catalog *intents.Catalog
 	// Conversation is the history, oldest first, already cleaned and cut.
 	Conversation []payload.Turn
-	// Earlier are the user's last messages before Latest that the system has recorded,
-	// oldest first, where Conversation has none of the user. Models do not get them.
+	// Earlier are the user's last recorded messages before Latest, oldest first,
+	// if Conversation has no user messages. Models do not get them.
 	Earlier []payload.Turn
 	// Latest is the message, already cleaned and cut.
 	Latest string
 	// Now is the current time in the user's zone.
 	Now time.Time
-	// RunModel is the run's own model as provider/model; the last resort of
-	// the model path. "" if it is not known.
+	// RunModel is the run's own model as provider/model, the last resort of the
+	// model path; "" if unknown.
 	RunModel string
 
 	// local is set once AsksModel has asked the local classifier.
@@ -48,8 +48,8 @@ type measured struct {
 	took   time.Duration
 }
 
-// Before returns what was said before Latest, as far as it is known: Earlier and
-// Conversation. The caller must not change it.
+// Before returns the known turns before Latest: Earlier and Conversation. The
+// caller must not modify the result.
 func (in *Input) Before() []payload.Turn {
 	switch {
 	case len(in.Earlier) == 0:
@@ -60,7 +60,7 @@ func (in *Input) Before() []payload.Turn {
 	return slices.Concat(in.Earlier, in.Conversation)
 }
 
-// Mode is one of the values of HINT_CLASSIFIER but auto.
+// Mode is one of the values of HINT_CLASSIFIER other than auto.
 type Mode string
 
 // Modes of contract §9.
@@ -71,12 +71,12 @@ const (
 	ModeCascade Mode = "cascade"
 )
 
-// Local is a classifier in this process: fast, always there, never failing.
+// Local is a classifier in this process: fast, always available, never failing.
 type Local interface {
 	Classify(in Input) payload.Classification
 }
 
-// Model is the model path: it asks a model, or several, within the context's
+// Model is the model path: it asks one or more models within the context's
 // deadline. Its errors are [ErrFailed] and [ErrDeadline].
 type Model interface {
 	Classify(ctx context.Context, in Input) (payload.Classification, error)

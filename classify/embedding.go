@@ -9,18 +9,18 @@ import (
 	"intenthint/payload"
 )
 
-// Vectored classifies by the vectors of texts; it is a [Local] that wants them.
+// Vectored classifies by the vectors of texts; it is a [Local] that needs them.
 type Vectored interface {
 	// Texts returns the texts whose vectors it needs for a message; empty for a
 	// message without words.
 	Texts(in Input) []string
-	// Dimensions is how many numbers each must have.
+	// Dimensions returns how many numbers each vector must have.
 	Dimensions() int
 	ClassifyVectors(in Input, vectors map[string][]float32) payload.Classification
 }
 
-// ErrUnfit reports a message of which the vectors would mean nothing, such as one
-// in a language that the embedding model does not know.
+// ErrUnfit reports a message whose vector would be meaningless, for example in
+// a language that the embedding model does not know.
 var ErrUnfit = errors.New("message unfit for the embedding model")
 
 // Embedder returns the vector of each text, by text, like [model.Embedder].
@@ -34,7 +34,7 @@ type Embedding struct {
 	ref      string
 	embedder Embedder
 	model    Vectored
-	fits     func(text string) bool // nil for a model that takes all texts
+	fits     func(text string) bool // nil for a model that accepts all texts
 }
 
 // NewEmbedding returns the tier of the embedding model provider/model.
@@ -43,8 +43,8 @@ func NewEmbedding(ref string, client model.EmbeddingClient, vectored Vectored, o
 }
 
 // NewBuiltIn returns the tier of an embedding model in this process. It is asked
-// about the messages that need no vector but their own and that fits holds for;
-// others are [ErrUnfit].
+// only about messages for which fits returns true and that need no vectors but
+// their own; for others Classify returns [ErrUnfit].
 func NewBuiltIn(ref string, embedder Embedder, vectored Vectored, fits func(text string) bool) *Embedding {
 	return &Embedding{ref: ref, embedder: embedder, model: vectored, fits: fits}
 }
@@ -61,7 +61,7 @@ func (e *Embedding) Classify(ctx context.Context, in Input) (payload.Classificat
 	return result, nil
 }
 
-// Vectors are those that the classification of a message goes by. Its errors
+// Vectors returns the vectors from which a message is classified. Its errors
 // are those of Classify, and may wrap [ErrUnfit].
 func (e *Embedding) Vectors(ctx context.Context, in Input) (map[string][]float32, error) {
 	texts := e.model.Texts(in)

@@ -12,7 +12,7 @@ import (
 const maxAnswerTokens = 400
 
 // answerSchema is the shape of an answer for providers that enforce one. Such
-// modes want every field required; a blank suggestion means no suggestion.
+// modes require every field; a blank suggestion means no suggestion.
 var answerSchema = json.RawMessage(`{
 	"type": "object",
 	"additionalProperties": false,
@@ -28,7 +28,7 @@ var answerSchema = json.RawMessage(`{
 }`)
 
 // LLM classifies by asking a chain of language models (HINT_MODEL,
-// HINT_MODEL_FALLBACK), and after them the run's own.
+// HINT_MODEL_FALLBACK), and then the run's own model.
 type LLM struct{ Chain *model.Chain }
 
 // Classify implements [Model]: source and model of the result are set.

@@ -23,8 +23,8 @@ const (
 	// maxBraces bounds the braces that do not open a JSON object: each costs an
 	// attempt to decode.
 	maxBraces = 64
-	// maxField is the longest text that is kept of a field, in characters; an
-	// answer becomes part of messages that are bounded.
+	// maxField bounds the text kept of a field, in characters; an answer becomes
+	// part of messages of bounded size.
 	maxField = 2000
 )
 
@@ -33,7 +33,7 @@ var answerFields = []string{"intent", "reason", "goal", "confidence", "complexit
 
 // parseAnswer reads the answer of a model: one JSON object, bare, in a code
 // fence, with stray fence marks, after <think> text, or with prose around it
-// (contract §6). Several such objects are no answer. The result has neither
+// (contract §6). Several such objects are not an answer. The result has neither
 // source nor model. Errors are [model.ErrUnparsable]: nothing is guessed.
 func parseAnswer(answer string, cat *intents.Catalog) (payload.Classification, error) {
 	fields, err := findAnswer(answer)
@@ -66,8 +66,8 @@ func parseAnswer(answer string, cat *intents.Catalog) (payload.Classification, e
 	return c, nil
 }
 
-// identify returns id and name of the intent that an answer names: what stands
-// before the first "(", trimmed. Names that are not in the catalogue mean the
+// identify returns the id and name of the intent that an answer names: the text
+// before the first "(", trimmed. A name that is not in the catalogue means the
 // fallback.
 func identify(answer string, cat *intents.Catalog) (id, name string) {
 	head, _, _ := strings.Cut(answer, "(")
@@ -117,7 +117,7 @@ func requireConfidence(raw json.RawMessage) (float64, error) {
 
 // findAnswer returns the one JSON object of text that holds at least one of
 // the answer's fields. It tries to decode at each brace, so that braces in
-// strings and in prose mean nothing, and forgets what it found whenever a
+// strings and in prose do not matter, and discards what it found whenever a
 // thinking block ends.
 func findAnswer(text string) (map[string]json.RawMessage, error) {
 	if len(text) > maxAnswer {
@@ -143,22 +143,22 @@ func findAnswer(text string) (map[string]json.RawMessage, error) {
 	return s.answer()
 }
 
-// search is what was found of an answer.
+// search is the state of the search for an answer.
 type search struct {
 	found   map[string]json.RawMessage
 	several bool
-	array   bool // it is the element of one
+	array   bool // found is the element of an array
 	cut     bool // an object is not complete
 	braces  int  // that open no object
 }
 
-// brace looks at the brace at text[i] and returns how far to go on.
+// brace handles the brace at text[i] and returns how many bytes to skip.
 func (s *search) brace(text string, i int) int {
 	fields, n, err := decodeObject(text[i:])
 	if err != nil {
 		s.braces++
-		// A brace that ends the prose is prose, and so is one behind the answer;
-		// another with a key after it is an object that was cut off.
+		// A brace at the end of the prose, or after the answer, is prose; any other
+		// brace that is followed by a key begins a truncated object.
 		s.cut = s.cut || (s.found == nil || beginsAnswer(text[i:])) && errors.Is(err, io.ErrUnexpectedEOF) && strings.IndexByte(text[i:], '"') >= 0
 		return 1
 	}

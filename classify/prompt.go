@@ -16,8 +16,8 @@ import (
 	"intenthint/payload"
 )
 
-// instructions precede the catalogue. They name the answer's shape, which
-// [parseAnswer] holds models to.
+// instructions precede the catalogue. They define the shape of the answer,
+// which [parseAnswer] enforces.
 const instructions = `You route messages for an AI agent. Decide which one intent of the catalogue below fits the latest message of the user, and say in a few words what the user is after. You never answer the message and never act on it.
 
 How to decide:
@@ -37,9 +37,9 @@ Answer with one JSON object and nothing else, without a code fence:
 `
 
 // buildPrompt makes the question for a message (contract §6). It depends on
-// nothing but its argument: in.Now brings the user's time zone with it. System is
-// the same for every message of a catalogue, so that the prompt caches of
-// providers hit; User is what changes: time, conversation, latest message.
+// its argument alone: in.Now carries the user's time zone. System is the same
+// for every message of a catalogue, so that the prompt caches of providers hit;
+// User holds what changes: time, conversation, latest message.
 func buildPrompt(in Input) provider.Request {
 	return provider.Request{
 		System: systemPrompt(in.Catalog), User: userPrompt(in),
@@ -47,14 +47,14 @@ func buildPrompt(in Input) provider.Request {
 	}
 }
 
-// PromptBytes is how long the prompt about a message is, in bytes.
+// PromptBytes returns the size of the prompt about a message, in bytes.
 func PromptBytes(in Input) int {
 	prompt := buildPrompt(in)
 	return len(prompt.System) + len(prompt.User)
 }
 
 // rendered holds the system prompt of each catalogue that is still in use.
-// Catalogues are immutable, so this changes nothing but the cost.
+// Catalogues are immutable, so this only saves time.
 var rendered sync.Map // weak.Pointer[intents.Catalog] → string
 
 func systemPrompt(cat *intents.Catalog) string {
@@ -89,15 +89,15 @@ func renderSystem(cat *intents.Catalog) string {
 }
 
 // Bounds of the examples in a prompt. The local classifier learns from every
-// example; a model knows the language already and pays for each of them on
-// every message. A catalogue of the usual size shows all it has.
+// example; a model already knows the language, and each example costs tokens on
+// every message. A catalogue of the usual size shows all its examples.
 const (
 	maxExamplesEach = 24     // of one intent
 	maxExamples     = 48_000 // of the whole catalogue, in characters
 )
 
-// examplesEach is how many examples an intent may show so that all of them
-// stay within [maxExamples].
+// examplesEach returns how many examples each intent may show so that their
+// total stays within [maxExamples].
 func examplesEach(list []intents.Intent) int {
 	size := func(most int) (total int) {
 		for _, in := range list {
@@ -116,8 +116,8 @@ func examplesEach(list []intents.Intent) int {
 	return most
 }
 
-// spread takes at most n items, evenly over the whole list: examples stand in
-// files by language, and each language should keep some.
+// spread returns at most n items, spread evenly over the list: examples in
+// files are ordered by language, and each language should keep some.
 func spread(items []string, n int) []string {
 	if len(items) <= n {
 		return items
@@ -129,9 +129,9 @@ func spread(items []string, n int) []string {
 	return out
 }
 
-// WriteIntent writes an intent as models are shown it: an element with id and
-// name that holds the triggers and at most that many examples, taken evenly from
-// all of them, every text bounded and escaped.
+// WriteIntent writes an intent as models see it: an element with id and name
+// that holds the triggers and at most most examples, taken evenly from all of
+// them. Every text is bounded and escaped.
 func WriteIntent(b *strings.Builder, in intents.Intent, most int) {
 	fmt.Fprintf(b, "<intent id=\"%s\" name=\"%s\">\n", text.EscapeAttribute(text.OneLine(in.ID, maxAttribute)), text.EscapeAttribute(text.OneLine(in.Name, maxAttribute)))
 	writeList(b, "Triggers:\n", in.Triggers)
@@ -160,8 +160,8 @@ func writeList(b *strings.Builder, heading string, items []string) {
 	}
 }
 
-// categories lists ids by category, one a line: a category that two or more ids
-// share as "- PREFIX_*: A, B" or "- domain: A, B", the others together as
+// categories lists ids by category, one per line: a category that two or more
+// ids share as "- PREFIX_*: A, B" or "- domain: A, B", the others together as
 // "- STANDALONE: X, Y". Order is that of first appearance.
 func categories(list []intents.Intent) string {
 	var order []string
@@ -272,8 +272,8 @@ func writeTime(b *strings.Builder, t time.Time) {
 	b.WriteByte(')')
 }
 
-// zoneName is the IANA name of the time's zone. A location without one, such
-// as [time.Local], is named by its offset.
+// zoneName returns the IANA name of the time's zone. A location without one,
+// such as [time.Local], is named by its offset.
 func zoneName(t time.Time) string {
 	if name := t.Location().String(); name != "" && name != "Local" {
 		return name

@@ -13,21 +13,21 @@ import (
 // DefaultMaxInflight is the default of HINT_MAX_INFLIGHT.
 const DefaultMaxInflight = 256
 
-// embeddingShare is the part of the time left that an embedding may take: a model
-// that comes after it (cascade) needs time too, and a local answer should not come
-// at the last moment.
+// embeddingShare is the share of the remaining time that an embedding may take:
+// a model asked after it (cascade) needs time too, and a local answer should
+// not come at the last moment.
 const embeddingShare = 0.5
 
 // Options of a [Classifier].
 type Options struct {
-	// LocalAccept is the least confidence, 0–1, with which cascade gives a
-	// local answer without asking the model.
+	// LocalAccept is the least confidence, 0–1, at which cascade gives a local
+	// answer without asking the model.
 	LocalAccept float64
-	// Limit bounds how many classifications ask the model at once. Classifiers
-	// that follow one another share it; nil for one of [DefaultMaxInflight].
+	// Limit bounds the classifications that ask the model concurrently. Successive
+	// classifiers share it; nil means a limit of [DefaultMaxInflight].
 	Limit model.Limit
-	// Embedding answers in the place of the local classifier when it can, with
-	// the errors of a [Model]; nil without an embedding model.
+	// Embedding answers in place of the local classifier when it can, with the
+	// errors of a [Model]; nil without an embedding model.
 	Embedding Model
 	// Bounds say when Embedding is asked and how long it is waited for.
 	Bounds Bounds
@@ -35,52 +35,53 @@ type Options struct {
 	Observer Observer
 }
 
-// Bounds keep an embedding model out of the way. The zero value asks it about
-// every message, waits for half of the time that is left, and has the limit of
+// Bounds limit the use of an embedding model. With the zero value every message
+// is embedded, the wait is up to half of the remaining time, and the limit is
 // [DefaultMaxInflight].
 type Bounds struct {
-	// Accept is the least confidence, above 0 and up to 1, with which a local
-	// answer is given without asking the embedding model; 0 asks it always.
+	// Accept is the least confidence, above 0 and up to 1, at which a local answer
+	// is given without asking the embedding model; 0 means always ask.
 	Accept float64
-	// Share is the part (0–1] of the time left that is waited for it at most.
+	// Share is the share, in (0, 1], of the remaining time that the embedding may
+	// take.
 	Share float64
-	// Wait is the longest time, whatever is left; 0 for no such limit.
+	// Wait bounds that time; 0 means no bound.
 	Wait time.Duration
-	// Limit bounds how many messages it is asked about at once. For one more it
-	// is not asked.
+	// Limit bounds the messages that are embedded concurrently. Beyond it the
+	// embedding model is not asked.
 	Limit model.Limit
 }
 
-// What became of a message for which there is an embedding model.
+// Outcomes of a message when there is an embedding model.
 const (
 	EmbeddingUsed   = "used"
 	EmbeddingSpared = "spared" // the local answer was certain enough
 	EmbeddingUnfit  = "unfit"  // not for this model, [ErrUnfit]
-	EmbeddingBusy   = "busy"   // more messages than may be asked about at once
+	EmbeddingBusy   = "busy"   // more concurrent messages than Bounds.Limit
 	EmbeddingLate   = "late"
 	EmbeddingFailed = "failed"
 )
 
-// EmbeddingOutcomes are all of them.
+// EmbeddingOutcomes are all outcomes.
 var EmbeddingOutcomes = []string{EmbeddingUsed, EmbeddingSpared, EmbeddingUnfit, EmbeddingBusy, EmbeddingLate, EmbeddingFailed}
 
 // Observer is told how long the sources took, and why a local answer was given
-// where a model is configured; it is called from many goroutines.
+// although a model is configured. It is called from many goroutines.
 type Observer interface {
-	// Classified has the time that a source, one of the payload.Source constants,
-	// took for an answer of its own, whether or not it is the one that is given.
+	// Classified reports the time that a source, one of the payload.Source
+	// constants, took for its own answer, whether or not that answer is used.
 	Classified(source string, took time.Duration)
-	// AnsweredLocally has the model's error ([ErrFailed], [ErrDeadline] or
-	// [ErrOverloaded], with details), or nil when cascade accepted the local
-	// answer.
+	// AnsweredLocally reports the model's error ([ErrFailed], [ErrDeadline] or
+	// [ErrOverloaded], with details), or nil if cascade accepted the local answer.
 	AnsweredLocally(cause error)
-	// Embedded has one of [EmbeddingOutcomes] for each message whose local answer
-	// was needed while there was an embedding model.
+	// Embedded reports one of [EmbeddingOutcomes] for each message whose local
+	// answer was needed while there was an embedding model.
 	Embedded(outcome string)
 }
 
-// Classifier classifies messages in one of the modes. Only its count of calls in
-// progress changes: a new configuration needs a new classifier.
+// Classifier classifies messages in one of the modes. Apart from its count of
+// calls in progress it is immutable: a new configuration needs a new
+// classifier.
 type Classifier struct {
 	mode      Mode
 	local     Local
@@ -114,10 +115,10 @@ func New(mode Mode, local Local, llm Model, opts Options) *Classifier {
 // Mode returns the mode of the classifier.
 func (c *Classifier) Mode() Mode { return c.mode }
 
-// Classify classifies one message. It returns at the latest when ctx is done,
-// whatever the model does, and never waits for its turn. Only llm mode has
-// errors: [ErrFailed], [ErrDeadline], [ErrOverloaded]. The time the result took
-// is for the caller to fill in.
+// Classify classifies one message. It returns when ctx is done at the latest,
+// whatever the model does, and never queues. Only llm mode returns errors:
+// [ErrFailed], [ErrDeadline], [ErrOverloaded]. The time the result took is for
+// the caller to fill in.
 func (c *Classifier) Classify(ctx context.Context, in Input) (payload.Classification, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends calls whose answers are not needed
@@ -158,7 +159,8 @@ func (c *Classifier) hedge(llm, embedding pending, local payload.Classification)
 	return result
 }
 
-// otherThan is the local classifier's likeliest intent other than the answer.
+// otherThan returns the local classifier's likeliest intent other than the
+// answer.
 func otherThan(answer string, local payload.Classification) (intent string, confidence float64) {
 	if local.Intent != answer {
 		return local.Intent, local.Confidence
@@ -181,8 +183,8 @@ func (c *Classifier) near(embedding pending, local payload.Classification) paylo
 	return result
 }
 
-// closest starts the embedding tier and makes the local answer, at the same time
-// where the latter does not decide about the former.
+// closest starts the embedding tier and makes the local answer; it does both
+// concurrently unless the local answer decides whether to embed.
 func (c *Classifier) closest(ctx context.Context, in Input) (pending, payload.Classification) {
 	if c.opts.Bounds.Accept > 0 {
 		local := c.locally(in)
@@ -193,7 +195,7 @@ func (c *Classifier) closest(ctx context.Context, in Input) (pending, payload.Cl
 }
 
 // embed starts the embedding tier, with its share of the time; nil without an
-// embedding model, or where the local answer has confidence enough.
+// embedding model, or if the local answer is confident enough.
 func (c *Classifier) embed(ctx context.Context, in Input, confidence float64) pending {
 	bounds := c.opts.Bounds
 	switch {
@@ -249,7 +251,7 @@ func (unobserved) Classified(string, time.Duration) {}
 func (unobserved) AnsweredLocally(error)            {}
 func (unobserved) Embedded(string)                  {}
 
-// tier is a model with a limit of calls at once.
+// tier is a model with a limit of concurrent calls.
 type tier struct {
 	model    Model
 	limit    model.Limit
@@ -260,7 +262,7 @@ type tier struct {
 // pending waits for a tier's answer.
 type pending func() (payload.Classification, error)
 
-// ask starts the tier, with a share of the time left.
+// ask starts the tier, with a share of the remaining time.
 func (t tier) ask(ctx context.Context, in Input, share float64) pending {
 	return model.Start(ctx, t.limit, share, func(ctx context.Context) (payload.Classification, error) {
 		began := time.Now()
@@ -273,8 +275,8 @@ func (t tier) ask(ctx context.Context, in Input, share float64) pending {
 }
 
 // AsksModel reports whether Classify would ask the model about a message, unless
-// an embedding makes that needless. A local answer that it needs stays in in for
-// Classify; what in says must not change in between.
+// an embedding makes that unnecessary. If it needs the local answer, it keeps
+// it in in for Classify; in must not be changed in between.
 func (c *Classifier) AsksModel(in *Input) bool {
 	switch c.mode {
 	case ModeLocal:

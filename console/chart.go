@@ -12,7 +12,8 @@ import (
 const (
 	chartWidth  = 360
 	chartHeight = 120
-	// chartFoot is the room for the labels below the bars, chartHead that above them.
+	// chartFoot is the room for the labels below the bars, chartHead the room
+	// above them.
 	chartFoot = 18
 	chartHead = 16
 	// shownDays is how many days a chart shows: more bars would be too narrow for a
@@ -23,7 +24,7 @@ const (
 // chart is a bar chart.
 type chart struct {
 	ID, Title string
-	// Desc says in words what the bars show.
+	// Desc describes the bars in words.
 	Desc string
 	Bars []bar
 	// Max is the value of the highest bar.
@@ -33,33 +34,33 @@ type chart struct {
 // bar is a bar of a chart, in units of its view box.
 type bar struct {
 	X, Y, Width, Height float64
-	// Low is the height of the part that stands for corrected turns.
+	// Low is the height of the part for corrected turns.
 	Low float64
-	// Label is below the bar, "" for none; Text says its value in words.
+	// Label is below the bar, "" for none; Text is its value in words.
 	Label, Text string
 	// Middle is where the label is centred.
 	Middle float64
 }
 
-// ViewBox is that of the SVG.
+// ViewBox returns the view box of the SVG.
 func (chart) ViewBox() string { return fmt.Sprintf("0 0 %d %d", chartWidth, chartHeight) }
 
-// Base is where the bars stand, Foot where the labels do; End is the right edge.
+// Base returns the bottom of the bars.
 func (chart) Base() int { return chartHeight - chartFoot }
 
-// Foot is the line of the labels.
+// Foot returns the baseline of the labels.
 func (chart) Foot() int { return chartHeight - 4 }
 
-// End is the right edge.
+// End returns the right edge.
 func (chart) End() int { return chartWidth }
 
-// value is what a bar stands for.
+// value is the data of a bar.
 type value struct {
 	n, low      int
 	label, text string
 }
 
-// bars lays values out.
+// bars lays out values.
 func (c *chart) bars(values []value) {
 	for _, v := range values {
 		c.Max = max(c.Max, v.n)
@@ -78,11 +79,11 @@ func (c *chart) bars(values []value) {
 	}
 }
 
-// LowY is where the part for corrected turns begins.
+// LowY returns where the part for corrected turns begins.
 func (b bar) LowY() float64 { return b.Y + b.Height - b.Low }
 
-// dayChart shows the turns of days, which are in order. Days without a turn in
-// between are shown too.
+// dayChart shows turns per day. days are in order; days without turns between
+// them are shown too.
 func dayChart(days []record.Tally) chart {
 	c := chart{ID: "days", Title: "Turns per day"}
 	var values []value
@@ -123,7 +124,7 @@ func dayChart(days []record.Tally) chart {
 	return c
 }
 
-// confidenceChart shows how often the classifier was how sure.
+// confidenceChart shows the distribution of the classifier's confidence.
 func confidenceChart(bins [10]int) chart {
 	c := chart{ID: "confidences", Title: "Confidence"}
 	values := make([]value, len(bins))

@@ -16,42 +16,44 @@ type Part struct {
 	Name string
 	// State is a word or two: "on", "off", "connected".
 	State string
-	// Detail is a line that says more; it may be empty.
+	// Detail is a line with details; it may be empty.
 	Detail string
 	// Link is a path of this server with more about the part; it may be empty.
 	Link string
-	// OK is false for a part that has a fault, not for one that is off.
+	// OK is false for a part with a fault, but true for one that is off.
 	OK bool
 }
 
 // Off is the State of a part that is not enabled.
 const Off = "off"
 
-// Experiences is what the review page needs of KnowHub (contract §12);
-// [knowhub.Service] is one.
+// Experiences is the part of KnowHub that the review page needs (contract §12);
+// [knowhub.Service] implements it.
 type Experiences interface {
 	// List returns at most limit experiences of a status, newest first.
 	List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error)
 	// Find returns at most limit approved experiences that fit the words, best
 	// first; of one agent, unless agent is "".
 	Find(ctx context.Context, words, agent string, limit int) ([]experience.Experience, error)
-	// Content returns one experience. The error for an id that nothing has is
+	// Content returns one experience. The error for an unknown id is
 	// [knowhub.ErrUnknown].
 	Content(ctx context.Context, id string) (experience.Experience, error)
-	// Approve and Reject decide in the name of by. A decision that a person already
-	// made otherwise is an error; the same one again is not.
+	// Approve and Reject decide in the name of by. They are idempotent; if a
+	// person already decided differently, they return an error.
 	Approve(ctx context.Context, id, by string) (experience.Experience, error)
 	Reject(ctx context.Context, id, by string) (experience.Experience, error)
-	// Undo makes what a person decided within [knowhub.UndoTime] pending again.
+	// Undo makes an experience pending again that a person decided about within
+	// [knowhub.UndoTime].
 	Undo(ctx context.Context, id, by string) (experience.Experience, error)
 }
 
 // Options of a [Console].
 type Options struct {
 	// Configured is HINT_HTTP_ADDR, Listening the address that is served; they
-	// differ where a port or an address was left open. Both are host:port.
+	// differ if the setting leaves the port or the address open. Both are
+	// host:port.
 	Configured, Listening string
-	// Token is HINT_HTTP_TOKEN; "" means that none is needed.
+	// Token is HINT_HTTP_TOKEN; "" means that no token is needed.
 	Token string
 	// Parts returns what the overview shows.
 	Parts func() []Part
@@ -73,8 +75,8 @@ type Console struct {
 	mux         *http.ServeMux
 }
 
-// New makes a console. The review page says that KnowHub is off until
-// [Console.Review].
+// New returns a console. Until [Console.Review] the review page shows KnowHub
+// as off.
 func New(o Options) (*Console, error) {
 	c := &Console{
 		parts: o.Parts, log: o.Log, mux: http.NewServeMux(),
@@ -117,15 +119,15 @@ func New(o Options) (*Console, error) {
 }
 
 // Review sets the experiences to review. It does nothing on a nil console, which
-// is that of a process that serves no HTTP.
+// a process without HTTP has.
 func (c *Console) Review(e Experiences) {
 	if c != nil {
 		c.experiences.Store(&e)
 	}
 }
 
-// Mount adds the pages to a server, without a pattern for all paths: what belongs
-// to other parts keeps its answers.
+// Mount adds the pages to a server. It adds no catch-all pattern, so that other
+// handlers keep working.
 func (c *Console) Mount(handle func(pattern string, handler http.Handler)) {
 	for _, pattern := range []string{
 		"/{$}", livePath, turnsPath, sessionsPath, sessionsPath + "/{id}", intentsPath, lettersPath, lettersPath + "/{sequence}",

@@ -27,17 +27,17 @@ const (
 // letterRow is a dead letter in a list.
 type letterRow struct {
 	events.DeadLetter
-	// Problem is why it cannot be replayed, "" if it can.
+	// Problem is why the letter cannot be replayed, "" if it can.
 	Problem string
 }
 
-// URL is the page of the letter.
+// URL returns the page of the letter.
 func (l letterRow) URL() string { return lettersPath + "/" + strconv.FormatUint(l.Sequence, 10) }
 
-// HookName is the hook, "_" if it is unknown.
+// HookName returns the hook, "_" if it is unknown.
 func (l letterRow) HookName() string { return cmp.Or(l.Hook, "_") }
 
-// Text is the body, as far as it is shown.
+// Text returns the part of the body that is shown.
 func (l letterRow) Text() string {
 	body := text.CutBytes(strings.ToValidUTF8(string(l.Body), "\uFFFD"), shownBody)
 	if len(l.Body) > shownBody {
@@ -46,15 +46,15 @@ func (l letterRow) Text() string {
 	return indented([]byte(body))
 }
 
-// Cut reports whether the body is longer than what is shown.
+// Cut reports whether the body is longer than Text.
 func (l letterRow) Cut() bool { return len(l.Body) > shownBody }
 
 // lettersView is what the page of dead letters shows.
 type lettersView struct {
 	Rows []letterRow // oldest first
-	// Total is the number of all.
+	// Total is the number of all dead letters.
 	Total int
-	// More is the page of newer ones, "" for none.
+	// More is the page with newer letters, "" for none.
 	More string
 }
 
@@ -66,7 +66,7 @@ const (
 	remove letterAction = "delete"
 )
 
-// letters returns the dead letters, or answers that they cannot be reached.
+// letters returns the dead letters, or answers the request with an error page.
 func (c *Console) letters(w http.ResponseWriter, r *http.Request) *events.DeadLetters {
 	source := c.shown(w)
 	if source == nil {
@@ -127,7 +127,7 @@ func (c *Console) showLetter(w http.ResponseWriter, r *http.Request) {
 	}
 	sequence, err := strconv.ParseUint(r.PathValue("sequence"), 10, 64)
 	if err != nil || sequence == 0 {
-		c.message(w, http.StatusNotFound, "Dead letter", "There is no dead letter with this number, or no more.")
+		c.message(w, http.StatusNotFound, "Dead letter", "There is no dead letter with this number any more.")
 		return
 	}
 	rows, err := read(r.Context(), queue, []uint64{sequence})
@@ -135,13 +135,13 @@ func (c *Console) showLetter(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		c.failLetters(w, err)
 	case len(rows) == 0:
-		c.message(w, http.StatusNotFound, "Dead letter", "There is no dead letter with this number, or no more.")
+		c.message(w, http.StatusNotFound, "Dead letter", "There is no dead letter with this number any more.")
 	default:
 		c.render(w, http.StatusOK, "deadletter.html", c.page("Dead letter", lettersPath, rows[0]))
 	}
 }
 
-// read returns the letters with these sequences that are there.
+// read returns the existing letters among these sequences.
 func read(ctx context.Context, queue *events.DeadLetters, sequences []uint64) (rows []letterRow, err error) {
 	err = queue.Each(ctx, events.Selection{Sequences: sequences}, func(l events.DeadLetter) bool {
 		rows = append(rows, letterRowOf(queue, l))
@@ -157,11 +157,11 @@ func read(ctx context.Context, queue *events.DeadLetters, sequences []uint64) (r
 type letterOrder struct {
 	Action    letterAction
 	Sequences []uint64
-	// Sure means that the person has seen what will be done.
+	// Sure means that the person has confirmed the action.
 	Sure bool
 }
 
-// errLetterOrder reports a form that asks for nothing that can be done.
+// errLetterOrder reports a form without a valid action.
 var errLetterOrder = errors.New("no action on dead letters")
 
 func letterOrderOf(form url.Values) (letterOrder, error) {
@@ -181,15 +181,15 @@ func letterOrderOf(form url.Values) (letterOrder, error) {
 	return o, nil
 }
 
-// confirmView is what is shown before something is done with dead letters.
+// confirmView is what the confirmation page for dead letters shows.
 type confirmView struct {
 	Action letterAction
 	Rows   []letterRow
-	// Left are those that cannot be replayed.
+	// Left are the letters that cannot be replayed.
 	Left []letterRow
 }
 
-// Question is what the person confirms.
+// Question returns the question to confirm.
 func (v confirmView) Question() string {
 	if v.Action == remove {
 		return "Delete " + plural(len(v.Rows), "dead letter") + " for good?"
@@ -197,14 +197,15 @@ func (v confirmView) Question() string {
 	return "Replay " + plural(len(v.Rows), "dead letter") + "?"
 }
 
-// changeLetters shows what a form asks for, and does it once that is confirmed.
+// changeLetters asks to confirm the action of a form, and performs it once
+// confirmed.
 func (c *Console) changeLetters(w http.ResponseWriter, r *http.Request) {
 	if !c.parseForm(w, r) {
 		return
 	}
 	o, err := letterOrderOf(r.PostForm)
 	if err != nil {
-		c.message(w, http.StatusBadRequest, "Not understood", "The form asks for nothing that can be done here.")
+		c.message(w, http.StatusBadRequest, "Not understood", "The form has no valid action.")
 		return
 	}
 	queue := c.letters(w, r)
@@ -239,7 +240,7 @@ func (c *Console) changeLetters(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, lettersPath+"?"+url.Values{"did": {did}}.Encode(), http.StatusSeeOther)
 }
 
-// carryOutLetters does what was confirmed, as consumer dlq does it.
+// carryOutLetters performs a confirmed action, as consumer dlq does.
 func (c *Console) carryOutLetters(r *http.Request, queue *events.DeadLetters, view confirmView) (done int, err error) {
 	for _, row := range view.Rows {
 		if view.Action == replay {
@@ -257,7 +258,7 @@ func (c *Console) carryOutLetters(r *http.Request, queue *events.DeadLetters, vi
 	return done, nil
 }
 
-// told is the action in the past, with how often.
+// told returns the action in the past tense, with the number of letters.
 func (a letterAction) told(n int) string {
 	past := "Replayed "
 	if a == remove {

@@ -12,10 +12,11 @@ import (
 	"intenthint/knowhub/experience"
 )
 
-// reviewer is in whose name decisions are made: the pages know no users.
+// reviewer is the name under which decisions are made: the pages do not know
+// users.
 const reviewer = "console"
 
-// action is what the form of the review page asks for.
+// action is an action of the review page's form.
 type action string
 
 const (
@@ -24,7 +25,7 @@ const (
 	undo    action = "undo"
 )
 
-// status is what an experience has after the action.
+// status returns the status of an experience after the action.
 func (a action) status() experience.Status {
 	switch a {
 	case approve:
@@ -40,11 +41,11 @@ type order struct {
 	action action
 	ids    []string
 	back   query
-	// alone means that the form stands on the page of the one experience.
+	// alone means that the form is on the page of a single experience.
 	alone bool
 }
 
-// errOrder reports a form that asks for nothing that can be done.
+// errOrder reports a form without a valid action.
 var errOrder = errors.New("no action")
 
 // orderOf reads a form. A button of one experience has its id as value; the
@@ -72,7 +73,8 @@ func orderOf(form url.Values) (order, error) {
 	return o, nil
 }
 
-// decide does what a form asks for, and leads to the page that shows it.
+// decide performs the action of a form, and redirects to the page that shows
+// the result.
 func (c *Console) decide(w http.ResponseWriter, r *http.Request) {
 	experiences := c.reviewed(w)
 	if experiences == nil || !c.parseForm(w, r) {
@@ -80,7 +82,7 @@ func (c *Console) decide(w http.ResponseWriter, r *http.Request) {
 	}
 	o, err := orderOf(r.PostForm)
 	if err != nil {
-		c.message(w, http.StatusBadRequest, "Not understood", "The form asks for nothing that can be done here.")
+		c.message(w, http.StatusBadRequest, "Not understood", "The form has no valid action.")
 		return
 	}
 	var at string
@@ -105,7 +107,7 @@ func (c *Console) decide(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, o.next(done, not, at), http.StatusSeeOther) //nolint:gosec // a path of this server with a query of known fields
 }
 
-// carryOut does an action on one experience.
+// carryOut performs an action on one experience.
 func (c *Console) carryOut(ctx context.Context, experiences Experiences, a action, id string) (err error) {
 	switch a {
 	case approve:
@@ -118,9 +120,9 @@ func (c *Console) carryOut(ctx context.Context, experiences Experiences, a actio
 	return err
 }
 
-// after returns the id of the experience to look at when an order is done: the
-// next one of the list that stays in it, at its end the one before. What comes back
-// to a list is looked at again.
+// after returns the id of the experience to show first when an order is done:
+// the next one that stays in the list, or at the end the one before. An
+// experience that returns to the list is shown again.
 func after(listed []experience.Experience, o order) string {
 	if len(o.ids) > 0 && o.action.status() == o.back.Status {
 		return o.ids[0]
@@ -143,7 +145,8 @@ func after(listed []experience.Experience, o order) string {
 	return ""
 }
 
-// next is the page to show when an order is done, with what the notice needs.
+// next returns the page to show when an order is done, with the data for the
+// notice.
 func (o order) next(done, not []string, at string) string {
 	to, v := url.URL{Path: reviewPath}, o.back.values()
 	if o.alone && len(o.ids) == 1 {
@@ -164,28 +167,28 @@ func (o order) next(done, not []string, at string) string {
 	return to.String()
 }
 
-// notice tells what became of a form. It is made of the state of the experiences,
-// so that an address that somebody made up cannot tell of anything that did not
+// notice reports the result of a form. It is made from the state of the
+// experiences, so that a forged address cannot report anything that did not
 // happen.
 type notice struct {
 	// Text is what was done, "" for nothing.
 	Text string
-	// Task is that of the experience, where there was only one.
+	// Task is the task of the experience, if there was only one.
 	Task string
-	// Undo are the ids whose decision can be taken back.
+	// Undo are the ids whose decision can be undone.
 	Undo []string
 	// Back is the query of the page.
 	Back string
 	// Alone is set on the page of one experience.
 	Alone bool
-	// Problems are those of the experiences that stayed as they were.
+	// Problems are those of the experiences that were not changed.
 	Problems []problem
 }
 
-// problem is why an experience stayed as it was.
+// problem is why an experience was not changed.
 type problem struct{ Task, Why string }
 
-// notice makes the notice of a page from the address that [order.next] made; nil
+// notice makes the notice of a page from an address made by [order.next]; nil
 // for none.
 func (c *Console) notice(ctx context.Context, experiences Experiences, v url.Values) *notice {
 	did := action(v.Get("did"))
@@ -215,7 +218,7 @@ func (c *Console) notice(ctx context.Context, experiences Experiences, v url.Val
 		if e, err := experiences.Content(ctx, id); err == nil {
 			n.Problems = append(n.Problems, problem{e.Task, did.refused(e, now)})
 		} else {
-			n.Problems = append(n.Problems, problem{id, "cannot be reached, or is gone"})
+			n.Problems = append(n.Problems, problem{id, "cannot be read, or no longer exists"})
 		}
 	}
 	if did != undo && n.Text == "" && len(n.Problems) == 0 && v.Get("done") == "" {
@@ -224,7 +227,7 @@ func (c *Console) notice(ctx context.Context, experiences Experiences, v url.Val
 	return n
 }
 
-// ids are the valid ids of a list, at most as many as a page shows.
+// ids returns the valid ids of a list, at most as many as a page shows.
 func ids(list string) []string {
 	var out []string
 	for id := range strings.SplitSeq(list, ",") {
@@ -235,7 +238,7 @@ func ids(list string) []string {
 	return out
 }
 
-// told is the action in the past.
+// told returns the action in the past tense.
 func (a action) told(n int) string {
 	past := map[action]string{approve: "Approved", reject: "Rejected", undo: "Pending again"}[a]
 	if n == 1 {
@@ -244,7 +247,7 @@ func (a action) told(n int) string {
 	return past + ": " + plural(n, "experience") + "."
 }
 
-// refused is why an action was not possible, as far as the experience tells.
+// refused returns why an action was not possible, judging by the experience.
 func (a action) refused(e experience.Experience, now time.Time) string {
 	by := ""
 	if e.DecidedBy != "" {
@@ -256,5 +259,5 @@ func (a action) refused(e experience.Experience, now time.Time) string {
 	case a != undo && e.Status != experience.Pending:
 		return "was already " + string(e.Status) + by
 	}
-	return "could not be changed; the log says why"
+	return "could not be changed; see the log"
 }

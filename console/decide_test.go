@@ -155,7 +155,7 @@ func TestADecisionThatSomebodyElseMade(t *testing.T) {
 	require.Equal(t, experience.Approved, s.Memory.Status(ids[1]))
 	require.Contains(t, page, "was already rejected by jo.")
 	require.Contains(t, page, unknown)
-	require.Contains(t, page, "is gone")
+	require.Contains(t, page, "no longer exists")
 	require.Contains(t, page, "<strong>Approved:</strong>")
 	require.Equal(t, 1, strings.Count(page, `name="undo"`), "only the own decision")
 }

@@ -20,8 +20,8 @@ import (
 const reviewPath = "/experiences"
 
 // A page shows defaultLimit experiences, and on request up to maxLimit: each is up
-// to 14,000 characters long. maxSearched bounds how many of those that are not
-// approved are looked at in a search: only approved ones are indexed for it.
+// to 14,000 characters long. maxSearched bounds how many unapproved experiences
+// a search reads: only approved ones are in the search index.
 const (
 	defaultLimit = 50
 	maxLimit     = 200
@@ -38,7 +38,7 @@ type query struct {
 	Limit   int
 }
 
-// queryOf reads a query; what is wrong in it gets its default.
+// queryOf reads a query; invalid values get their defaults.
 func queryOf(v url.Values) query {
 	q := query{
 		Status:  experience.Status(v.Get("status")),
@@ -74,55 +74,55 @@ func (q query) values() url.Values {
 	return v
 }
 
-// Values is the query as it stands in an address.
+// Values returns the query as it appears in an address.
 func (q query) Values() string { return q.values().Encode() }
 
-// URL is the page that lists q.
+// URL returns the page that lists q.
 func (q query) URL() string { return reviewPath + "?" + q.values().Encode() }
 
-// Tab is the page of another status.
+// Tab returns the page of another status.
 func (q query) Tab(s experience.Status) string {
 	q.Status, q.Limit = s, defaultLimit
 	return q.URL()
 }
 
-// Statuses are those that have a page.
+// Statuses returns the statuses that have a page.
 func (query) Statuses() []experience.Status {
 	return []experience.Status{experience.Pending, experience.Approved, experience.Rejected}
 }
 
-// Narrow reports whether q leaves something out.
+// Narrow reports whether q filters anything out.
 func (q query) Narrow() bool { return q.Words != "" || q.Agent != "" || q.Session != "" }
 
-// All is the page of the same status without a search.
+// All returns the page of the same status without a search.
 func (q query) All() string {
 	return query{Status: q.Status, Limit: defaultLimit}.URL()
 }
 
-// card is what is shown of an experience.
+// card is what a page shows of an experience.
 type card struct {
 	experience.Experience
-	// Undoable means that its decision can still be taken back.
+	// Undoable means that its decision can still be undone.
 	Undoable bool
 	// Alone means that the page shows nothing else.
 	Alone bool
 }
 
-// SameAgent is the page of what this experience's agent learned.
+// SameAgent returns the page of experiences of the same agent.
 func (c card) SameAgent() string {
 	return query{Status: c.Status, Agent: c.AgentID, Limit: defaultLimit}.URL()
 }
 
-// SameSession is the page of what came from this experience's session.
+// SameSession returns the page of experiences of the same session.
 func (c card) SameSession() string {
 	return query{Status: c.Status, Session: c.SessionKey, Limit: defaultLimit}.URL()
 }
 
-// harmless is a text that a shell takes as it is.
+// harmless matches texts that a shell takes literally.
 var harmless = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9:_.@/+-]*$`)
 
-// Command shows the session that the experience came from; "" for none, or one
-// whose key nobody should paste into a shell.
+// Command returns the command that shows the session of the experience; ""
+// without a session, or if its key is unsafe to paste into a shell.
 func (c card) Command() string {
 	if !harmless.MatchString(c.SessionKey) {
 		return ""
@@ -130,14 +130,14 @@ func (c card) Command() string {
 	return "consumer sessions show " + c.SessionKey
 }
 
-// Waiting reports whether a decision is due.
+// Waiting reports whether the experience waits for a decision.
 func (c card) Waiting() bool { return c.Status == experience.Pending }
 
 // Rejectable reports whether the experience was approved without a person, who may
 // still reject it.
 func (c card) Rejectable() bool { return c.Status == experience.Approved && c.DecidedAt.IsZero() }
 
-// Times is how often the experience was seen, if it was more than once, else 0.
+// Times returns how often the experience was seen; 0 if only once.
 func (c card) Times() int {
 	if c.Seen < 2 {
 		return 0
@@ -149,7 +149,7 @@ func cardOf(e experience.Experience, now time.Time) card {
 	return card{Experience: e, Undoable: undoable(e, now)}
 }
 
-// undoable reports whether a decision about e can be taken back.
+// undoable reports whether a decision about e can be undone.
 func undoable(e experience.Experience, now time.Time) bool {
 	return e.Status != experience.Pending && !e.DecidedAt.IsZero() && now.Sub(e.DecidedAt) < knowhub.UndoTime
 }
@@ -158,15 +158,15 @@ func undoable(e experience.Experience, now time.Time) bool {
 type listView struct {
 	Query query
 	Cards []card
-	// More is the page that shows more of the same, "" for none; Full means that
-	// there is more than a page can show.
+	// More is the page that shows more results, "" for none; Full means that there
+	// are more than a page can show.
 	More string
 	Full bool
-	// At is the id of the experience to look at first, "" for none.
+	// At is the id of the experience to show first, "" for none.
 	At string
 }
 
-// reviewed returns the experiences to review, or answers that there are none.
+// reviewed returns the experiences to review, or answers that KnowHub is off.
 func (c *Console) reviewed(w http.ResponseWriter) Experiences {
 	if e := c.experiences.Load(); e != nil {
 		return *e
@@ -227,10 +227,10 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request) {
 	c.render(w, http.StatusOK, "experience.html", p)
 }
 
-// fail answers that something did not work, and logs why.
+// fail answers with an error page, and logs the error.
 func (c *Console) fail(w http.ResponseWriter, what string, err error) {
 	c.log.Error("page failed", "reason", what, "error", err)
-	c.message(w, http.StatusInternalServerError, "That did not work", "What this page shows cannot be read at present; the log says why.")
+	c.message(w, http.StatusInternalServerError, "That did not work", "This page cannot be shown at present; see the log.")
 }
 
 // find returns at most limit experiences of a query.
@@ -246,8 +246,8 @@ func find(ctx context.Context, experiences Experiences, q query, limit int) ([]e
 	return all[:min(len(all), limit)], err
 }
 
-// fits reports whether an experience is of the query's agent and session, and has
-// all of its words in its texts, whatever their case, or is the one with that id.
+// fits reports whether an experience belongs to the query's agent and session,
+// and contains all its words, ignoring case, or has the searched id.
 func (q query) fits(e experience.Experience) bool {
 	if q.Agent != "" && e.AgentID != q.Agent || q.Session != "" && e.SessionKey != q.Session {
 		return false
@@ -264,5 +264,5 @@ func (q query) fits(e experience.Experience) bool {
 	return true
 }
 
-// plain is a text without differences of case and width.
+// plain returns a text without differences of case and width.
 func plain(s string) string { return strings.ToLower(norm.NFKC.String(s)) }

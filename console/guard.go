@@ -14,8 +14,7 @@ import (
 // 10 KB.
 const maxBody = 64 << 10
 
-// policy lets a page load nothing but the files of this server, and nobody frame
-// it.
+// policy lets a page load only files of this server, and forbids framing it.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -34,7 +33,7 @@ func setHeaders(h http.Header) {
 type guard struct {
 	port string
 	host string // as configured
-	// closed means that other machines reach the server and no token is set.
+	// closed means that other machines can reach the server and no token is set.
 	closed   bool
 	origin   *http.CrossOriginProtection
 	token    []byte // SHA-256 of the token, nil for none
@@ -58,11 +57,11 @@ func newGuard(configured, listening, port, token string) guard {
 	return g
 }
 
-// check returns why a request is not answered, "" if it is.
+// check returns why a request is refused, "" if it is answered.
 func (g *guard) check(r *http.Request) string {
 	switch {
 	case g.closed:
-		return "Other machines reach this address, and no token is set: the pages are not served.\n" +
+		return "Other machines can reach this address, and no token is set: the pages are not served.\n" +
 			"Set HINT_HTTP_TOKEN, or a loopback address in HINT_HTTP_ADDR."
 	case !netaddr.AsksOwnHost(r, g.host): // contract §14
 		return fmt.Sprintf("The pages are not served under this name. Use http://localhost:%s, or the address in HINT_HTTP_ADDR.", g.port)
@@ -88,8 +87,8 @@ func (g *guard) authorized(r *http.Request) error {
 	return nil
 }
 
-// try compares a token with the one that is set, in constant time. Failures are
-// bounded by client.
+// try compares a token with the configured one, in constant time. Failures are
+// rate-limited by client.
 func (g *guard) try(r *http.Request, token string) error {
 	return g.guesses.try(r.RemoteAddr, func() bool {
 		sum := sha256.Sum256([]byte(token))

@@ -17,8 +17,8 @@ import (
 const intentsPath = "/intents"
 
 const (
-	// maxCounted bounds the turns that are counted for a page: 20,000 of an ordinary
-	// size take about 2 s of processor time.
+	// maxCounted bounds the turns that are counted for a page: 20,000 turns of
+	// ordinary size take about 2 s of processor time.
 	maxCounted = 20_000
 	// countLife is how long a count is shown before turns are counted again.
 	countLife = time.Minute
@@ -26,27 +26,27 @@ const (
 	shownExamples = 3
 )
 
-// counted is what was counted of the turns of a period.
+// counted is the statistics of the turns of a period.
 type counted struct {
 	record.StatsReport
 	// confidence is a histogram of ten bins, each of a tenth.
 	confidence [10]int
-	// examples are those that the local classifier gave as reasons, by intent, with
-	// how often.
+	// examples are the examples that the local classifier quoted as reasons, by
+	// intent, with their counts.
 	examples map[string]map[string]int
 	// partial means that there were more than maxCounted turns.
 	partial bool
 	at      time.Time
 }
 
-// counts keeps what was counted last, by period.
+// counts caches the last statistics by period.
 type counts struct {
 	mu       sync.Mutex
 	byPeriod map[string]counted
 }
 
-// of returns the count of a period, made anew if it is too old. Others wait
-// meanwhile, and take what was counted.
+// of returns the statistics of a period, recomputed if they are too old.
+// Concurrent callers wait and share the result.
 func (c *counts) of(ctx context.Context, source *Source, p period, now time.Time) (counted, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,12 +105,12 @@ type intentsView struct {
 	Unused []string
 }
 
-// intentRow is what was counted of an intent.
+// intentRow is the statistics of an intent.
 type intentRow struct {
 	record.Tally
-	// Title is its name in the catalogue, "" if it is not there.
+	// Title is the intent's name in the catalogue, "" if it is not there.
 	Title string
-	// Examples are those that were the reason most often.
+	// Examples are the examples that were most often the reason.
 	Examples []exampleCount
 	since    string
 }
@@ -121,12 +121,12 @@ type exampleCount struct {
 	Turns int
 }
 
-// URL is the page of the intent's turns.
+// URL returns the page of the intent's turns.
 func (r intentRow) URL() string {
 	return turnsPath + "?" + url.Values{"intent": {r.Name}, "since": {r.since}}.Encode()
 }
 
-// WrongURL is the page of those that were marked wrong.
+// WrongURL returns the page of the turns that were marked wrong.
 func (r intentRow) WrongURL() string {
 	return turnsPath + "?" + url.Values{"intent": {r.Name}, "since": {r.since}, "feedback": {"wrong"}}.Encode()
 }
@@ -163,7 +163,7 @@ func (c *Console) listIntents(w http.ResponseWriter, r *http.Request) {
 	c.render(w, http.StatusOK, "intents.html", c.page("Intents", intentsPath, view))
 }
 
-// most are the examples with the most turns.
+// most returns the examples with the most turns.
 func most(of map[string]int) []exampleCount {
 	var out []exampleCount
 	for text, n := range of {

@@ -15,40 +15,39 @@ import (
 const livePath = "/live"
 
 const (
-	// maxListeners bounds how many pages a process tells of turns as they begin:
-	// each follows the stream for itself.
+	// maxListeners bounds how many pages show turns live: each follows the stream
+	// on its own.
 	maxListeners = 16
-	// liveTime bounds one answer. The browser asks again, and must still be signed
-	// in.
+	// liveTime bounds one response. The browser reconnects, and must still be
+	// signed in.
 	liveTime = 10 * time.Minute
-	// livePause is the longest time without a word, so that whatever is in between
-	// keeps the connection; liveWrite is the time that the other side has to take
-	// one.
+	// livePause is the keep-alive interval, so that proxies keep the connection
+	// open; liveWrite is the time that the client has to read an event.
 	livePause = 15 * time.Second
 	liveWrite = 10 * time.Second
-	// liveRetry is when the browser asks again after a lost connection.
+	// liveRetry is how soon the browser reconnects after a lost connection.
 	liveRetry = 2 * time.Second
-	// tooLate is how many turns may wait for a page. One that is further behind is
-	// told to load again: it keeps no more than 100 rows.
+	// tooLate is how many turns may wait for a page. A page that is further behind
+	// is told to reload: it keeps no more than 100 rows.
 	tooLate = 1000
 )
 
 // Errors of the stream of turns.
 var (
-	// ErrListeners reports that too many pages show turns as they begin.
+	// ErrListeners reports that too many pages show turns live.
 	ErrListeners = errors.New("too many pages follow the turns of this process")
 	// errBehind reports a page that is too far behind.
-	errBehind = errors.New("the page is too far behind")
+	errBehind = errors.New("page too far behind")
 )
 
-// liveURL is the address of the turns that begin from now on; a little earlier, as
-// the store shows a turn within a second.
+// liveURL returns the address of the turns that begin from now on, or slightly
+// earlier, as the store shows a turn within a second.
 func liveURL(now time.Time) string {
 	return livePath + "?" + url.Values{"since": {strconv.FormatInt(now.Add(-10*time.Second).UnixMilli(), 10)}}.Encode()
 }
 
-// fromOf reads where a page wants to begin: behind the last turn that it has got,
-// else at the time when it was made.
+// fromOf returns where a page continues: after the last turn that it received,
+// else at the time when it was rendered.
 func fromOf(r *http.Request, now time.Time) From {
 	from := From{Since: now}
 	last := r.Header.Get("Last-Event-ID")
@@ -63,15 +62,15 @@ func fromOf(r *http.Request, now time.Time) From {
 }
 
 // live sends turns as they begin, as server-sent events: "turn" with the row's HTML
-// and the sequence as id, "mark" with what a person said of a turn, "reload" to a page
-// that is too far behind. Marks have no id: a page that comes back gets those since
-// the last turn that it has got again.
+// and the sequence as id, "mark" with a person's mark on a turn, "reload" to a
+// page that is too far behind. Marks have no id: a page that reconnects gets
+// the marks since its last turn again.
 func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	source := c.shown(w)
 	if source == nil {
 		return
 	}
-	// Another origin could not read the stream, but could use up the listener slots.
+	// Another origin cannot read the stream, but could use up the listener slots.
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "none", "same-origin":
 	default:
@@ -93,7 +92,7 @@ func (c *Console) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// follow sends turns until the other side or the process ends.
+// follow sends turns until the client leaves or the process ends.
 func (c *Console) follow(ctx context.Context, out *eventStream, source *Source, from From) error {
 	if err := out.begin(); err != nil {
 		return fmt.Errorf("no stream of turns: %w", err)
@@ -116,7 +115,7 @@ func (c *Console) follow(ctx context.Context, out *eventStream, source *Source, 
 		})
 		ended <- err
 		if !errors.Is(err, errBehind) {
-			// Nobody waits for a page that takes nothing.
+			// Do not wait for a client that does not read.
 			_ = out.control.SetWriteDeadline(time.Now())
 		}
 	})
@@ -131,7 +130,7 @@ func (c *Console) follow(ctx context.Context, out *eventStream, source *Source, 
 					return ctx.Err()
 				}
 			})
-			// The page goes on without them.
+			// The page continues without marks.
 			if ctx.Err() == nil {
 				c.log.Debug("stream of marks ended", "error", err)
 			}
@@ -170,7 +169,7 @@ type eventStream struct {
 }
 
 func (s *eventStream) begin() error {
-	// The time limits of the server are those of a short answer.
+	// The server's time limits are meant for short responses.
 	if err := s.control.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
@@ -179,7 +178,7 @@ func (s *eventStream) begin() error {
 	return s.send(fmt.Sprintf("retry: %d\n\n", liveRetry.Milliseconds()))
 }
 
-// send writes one event. It fails if the other side does not take it in time.
+// send writes one event. It fails if the client does not read it in time.
 func (s *eventStream) send(event string) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(liveWrite)); err != nil {
 		return err
@@ -194,7 +193,7 @@ func (s *eventStream) turn(b Begun, r row) error {
 	return s.html(fmt.Sprintf("id: %d\nevent: turn\n", b.Sequence), "row", r)
 }
 
-// mark sends what a person said of a turn, with the id of its row.
+// mark sends a person's mark on a turn, with the id of its row.
 func (s *eventStream) mark(m Marked) error {
 	return s.html("event: mark\n", "marked", row{ID: rowID(m.Token, m.RunID), Feedback: &m.Feedback})
 }

@@ -18,8 +18,9 @@ import (
 	"intenthint/store"
 )
 
-// markLife is how long pages show a mark that the store does not show: it does
-// within a second, unless the events are behind. maxMarks bounds how many.
+// markLife is how long pages show a mark that is not in the store yet: normally
+// the store has it within a second, but events may lag. maxMarks bounds their
+// number.
 const (
 	markLife = time.Minute
 	maxMarks = 256
@@ -41,7 +42,7 @@ func (m marks) get(id string) (mark, bool) {
 	return found, ok && time.Since(found.at) < markLife
 }
 
-// amend puts a mark on a turn that the store shows without it.
+// amend adds a mark to a turn that the store has without it.
 func (m marks) amend(token string, turn *store.Turn) {
 	if found, ok := m.get(rowID(token, turn.RunID)); ok && (turn.Feedback == nil || turn.Feedback.TS < found.TS) {
 		turn.Feedback = &found.Judgement
@@ -82,11 +83,11 @@ type judgement struct {
 	back, next string
 }
 
-// errJudgement reports a form that judges nothing.
+// errJudgement reports a form without a verdict.
 var errJudgement = errors.New("no verdict")
 
 // judgementOf reads a form: a button is named like its verdict. The right intent
-// counts for a wrong one only.
+// counts only for the verdict wrong.
 func judgementOf(form url.Values, catalog *intents.Catalog) (judgement, error) {
 	j := judgement{
 		token: form.Get("session"), run: form.Get("run"), intent: strings.TrimSpace(form.Get("intent")),
@@ -111,7 +112,7 @@ func judgementOf(form url.Values, catalog *intents.Catalog) (judgement, error) {
 	return j, nil
 }
 
-// told is the verdict in the past.
+// told returns the verdict in the past tense.
 func (j judgement) told() string {
 	if j.intent == "" {
 		return "Marked " + j.verdict + ":"
@@ -119,7 +120,7 @@ func (j judgement) told() string {
 	return "Marked " + j.verdict + ", right is " + j.intent + ":"
 }
 
-// goBack is the page to show when a turn is judged.
+// goBack returns the page to show when a turn is judged.
 func (j judgement) goBack(did string) string {
 	to, err := url.Parse(j.back)
 	if err != nil {
@@ -135,7 +136,7 @@ func (j judgement) goBack(did string) string {
 	return to.String()
 }
 
-// judge publishes what a form says of a turn, and leads back.
+// judge publishes the verdict of a form on a turn, and redirects back.
 func (c *Console) judge(w http.ResponseWriter, r *http.Request) {
 	source := c.shown(w)
 	if source == nil || !c.parseForm(w, r) {
@@ -143,7 +144,7 @@ func (c *Console) judge(w http.ResponseWriter, r *http.Request) {
 	}
 	j, err := judgementOf(r.PostForm, source.Catalog())
 	if err != nil {
-		c.message(w, http.StatusBadRequest, "Not understood", "The form says nothing of a turn, or names an intent that is not in the catalogue.")
+		c.message(w, http.StatusBadRequest, "Not understood", "The form has no verdict on a turn, or names an intent that is not in the catalogue.")
 		return
 	}
 	session, turn, err := findTurn(r.Context(), source.Sessions, j)
@@ -152,7 +153,7 @@ func (c *Console) judge(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, "turn not read", err)
 		return
 	case turn == nil:
-		c.message(w, http.StatusNotFound, "Turn", "This turn is not in the store, or no more.")
+		c.message(w, http.StatusNotFound, "Turn", "This turn is not in the store any more.")
 		return
 	}
 	said := payload.Feedback{Kind: payload.FeedbackHint, RunID: j.run, Verdict: j.verdict, Intent: j.intent, By: reviewer}
@@ -174,7 +175,7 @@ func (c *Console) judge(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, j.goBack(did), http.StatusSeeOther) //nolint:gosec // of localPath
 }
 
-// findTurn returns the turn that a form names, nil if it is not there.
+// findTurn returns the turn that a form names, nil if it does not exist.
 func findTurn(ctx context.Context, sessions store.Reader, j judgement) (session store.Summary, turn *store.Turn, err error) {
 	session, err = summaryOf(ctx, sessions, j.token)
 	if errors.Is(err, store.ErrNotFound) {

@@ -8,7 +8,7 @@ import (
 )
 
 // shownNewest is how many turns the overview shows when it loads. With the script
-// it keeps up to 100, as new ones come.
+// it keeps up to 100, as new ones arrive.
 const shownNewest = 50
 
 // overviewView is what the overview shows.
@@ -16,8 +16,8 @@ type overviewView struct {
 	Parts []Part
 	// Faults is the number of parts that are not OK.
 	Faults int
-	// Turns are the newest; Live is where to hear of new ones, "" while the process
-	// starts.
+	// Turns are the newest; Live is the address of the live stream, "" while the
+	// process starts.
 	Turns []row
 	Live  string
 	// Problem is why no turns are shown, "" for none.
@@ -31,13 +31,13 @@ func (c *Console) overview(w http.ResponseWriter, r *http.Request) {
 			view.Faults++
 		}
 	}
-	// The script asks for the parts alone, again and again.
+	// The script polls for the parts alone.
 	if source := c.source.Load(); source != nil && !r.URL.Query().Has("parts") {
 		view.Live = liveURL(time.Now())
 		found, err := c.recent(r.Context(), source, record.Query{Limit: shownNewest})
 		if err != nil {
 			c.log.Error("page failed", "reason", "turns not listed", "error", err)
-			view.Problem = "The turns cannot be read at present; the log says why."
+			view.Problem = "The turns cannot be read at present; see the log."
 		}
 		for _, e := range found.Entries {
 			view.Turns = append(view.Turns, rowOf(e, source.MinConfidence()))

@@ -41,7 +41,7 @@ type page struct {
 // link is a page in the navigation.
 type link struct{ Path, Name string }
 
-// Pages are those of the navigation.
+// Pages returns the links of the navigation.
 func (page) Pages() []link {
 	return []link{
 		{"/", "Overview"},
@@ -70,7 +70,7 @@ var funcs = template.FuncMap{
 	"static":       staticURL,
 }
 
-// pages are the templates, by the name of their file.
+// pages are the templates, by file name.
 var pages = func() map[string]*template.Template {
 	shared := template.Must(template.New("").Funcs(funcs).ParseFS(templateFiles, "templates/layout.html", "templates/card.html", "templates/row.html", "templates/keys.html"))
 	out := make(map[string]*template.Template)
@@ -83,12 +83,12 @@ var pages = func() map[string]*template.Template {
 	return out
 }()
 
-// render answers with a page. Nothing is sent of one that fails half-way.
+// render answers with a page. If the template fails, nothing of it is sent.
 func (c *Console) render(w http.ResponseWriter, status int, name string, p page) {
 	var body bytes.Buffer
 	if err := pages[name].ExecuteTemplate(&body, "layout.html", p); err != nil {
 		c.log.Error("page not rendered", "page", name, "error", err)
-		http.Error(w, "This page could not be made; the log says why.", http.StatusInternalServerError)
+		http.Error(w, "This page could not be rendered; see the log.", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -96,7 +96,7 @@ func (c *Console) render(w http.ResponseWriter, status int, name string, p page)
 	_, _ = body.WriteTo(w) // the client may have gone
 }
 
-// messageView is what a page without anything else shows.
+// messageView is the data of a page with only a message.
 type messageView struct{ Title, Text string }
 
 // message answers with a page of one sentence.
@@ -104,7 +104,7 @@ func (c *Console) message(w http.ResponseWriter, status int, title, text string)
 	c.render(w, status, "message.html", c.page(title, "", messageView{title, text}))
 }
 
-// page makes a page for someone who is signed in, or need not be.
+// page makes a page for someone who is signed in or does not need to be.
 func (c *Console) page(title, here string, view any) page {
 	return page{Title: title, Here: here, SignOut: c.token != nil, View: view}
 }
@@ -147,7 +147,7 @@ var statics = func() map[string]static {
 	return out
 }()
 
-// staticURL is the address of a file, which changes with its content.
+// staticURL returns the address of a file, which changes with its content.
 func staticURL(name string) (string, error) {
 	file, ok := statics[name]
 	if !ok {
@@ -169,7 +169,7 @@ func serveStatic(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(file.body) // the client may have gone
 }
 
-// ago tells how long ago something was, in the largest unit that is not too
+// ago formats how long ago something was, in the largest unit that is not too
 // coarse.
 func ago(d time.Duration) string {
 	const day = 24 * time.Hour
@@ -184,7 +184,7 @@ func ago(d time.Duration) string {
 	return "just now"
 }
 
-// clock is a time of day, with the day if it is not today's.
+// clock formats a time of day, with the date if it is not today.
 func clock(t, now time.Time) string {
 	if y, d := t.Year(), t.YearDay(); y == now.Year() && d == now.YearDay() {
 		return t.Format(time.TimeOnly)

@@ -13,19 +13,19 @@ import (
 	"intenthint/record"
 )
 
-// shownText is how much of a message stands in a row, in characters.
+// shownText is how much of a message a row shows, in characters.
 const shownText = 200
 
 // row is a turn in a list.
 type row struct {
-	// ID is unique, and fit for an attribute.
+	// ID is unique, and valid as an attribute.
 	ID    string
 	Began time.Time
-	// Token and RunID name the turn; Session is a name for people.
+	// Token and RunID identify the turn; Session is a name for people.
 	Token, RunID, Session string
-	// Text is the message in one line.
+	// Text is the message on one line.
 	Text string
-	// Intent is the classifier's, "" if there was no answer.
+	// Intent is the classifier's intent, "" if there was no answer.
 	Intent string
 	// Confidence is nil if there was no answer.
 	Confidence *float64
@@ -52,20 +52,20 @@ func rowOf(e record.Entry, minConfidence float64) row {
 	return r
 }
 
-// line is the beginning of a text in one line. Characters that nobody sees are left
-// to [visible].
+// line returns the beginning of a text on one line. Invisible characters are
+// handled by [visible].
 func line(s string) string { return text.Clip(text.Fold(s), shownText) }
 
-// rowID names a turn on pages.
+// rowID returns the id of a turn on pages.
 func rowID(token, run string) string {
 	sum := sha256.Sum256([]byte(token + "\n" + run))
 	return hex.EncodeToString(sum[:8])
 }
 
-// SessionURL is the page of the turn's session, at the turn.
+// SessionURL returns the page of the turn's session, at the turn.
 func (r row) SessionURL() string { return sessionURL(r.Token) + "#e-" + r.ID }
 
-// IntentURL is the page of the turns with the same intent.
+// IntentURL returns the page of the turns with the same intent.
 func (r row) IntentURL() string { return turnsPath + "?" + url.Values{"intent": {r.Intent}}.Encode() }
 
 // Wrong reports whether a person said that the intent is wrong.
@@ -74,7 +74,7 @@ func (r row) Wrong() bool { return r.Feedback != nil && r.Feedback.Verdict == pa
 // choice is an intent that a person may say is the right one.
 type choice struct{ ID, Name string }
 
-// choicesOf are the intents of a catalogue, the fallback last.
+// choicesOf returns the intents of a catalogue, the fallback last.
 func choicesOf(catalog *intents.Catalog) []choice {
 	var out []choice
 	for _, i := range catalog.Enabled() {

@@ -22,24 +22,24 @@ import (
 const sessionsPath = "/sessions"
 
 // A page lists shownSessions sessions, or shownOfSession turns of one: a turn may
-// hold a hundred calls of tools.
+// have a hundred tool calls.
 const (
 	shownSessions  = 100
 	shownOfSession = 50
 )
 
-// sessionURL is the page of a session. A token has only characters that stand in an
-// address as they are.
+// sessionURL returns the page of a session. A token needs no escaping in an
+// address.
 func sessionURL(token string) string { return sessionsPath + "/" + token }
 
 // sessionsView is what the page of all sessions shows.
 type sessionsView struct {
-	// Words are those that are looked for, "" for all.
+	// Words are the search words, "" for all sessions.
 	Words string
 	Rows  []sessionRow
 	// Total is the number of sessions that match.
 	Total int
-	// Older is the page of those that changed before, "" for none.
+	// Older is the page of sessions that changed before these, "" for none.
 	Older string
 }
 
@@ -50,7 +50,7 @@ type sessionRow struct {
 	Name, Text string
 }
 
-// URL is the page of the session.
+// URL returns the page of the session.
 func (r sessionRow) URL() string { return sessionURL(r.Token) }
 
 func (c *Console) listSessions(w http.ResponseWriter, r *http.Request) {
@@ -103,12 +103,14 @@ type sessionView struct {
 	store.Summary
 	Name  string
 	Turns []sessionTurn // newest first
-	// Older is the page of older turns, Newest that of the newest; "" for none.
+	// Older is the page of older turns, Newest the page of the newest turns; ""
+	// for none.
 	Older, Newest string
 	Choices       []choice
-	// Command shows the session, "" if nobody should paste its name into a shell.
+	// Command is the command that shows the session, "" if its name is unsafe to
+	// paste into a shell.
 	Command string
-	// At is the turn to look at first, "" for none.
+	// At is the turn to show first, "" for none.
 	At string
 }
 
@@ -116,8 +118,8 @@ type sessionView struct {
 type sessionTurn struct {
 	row
 	Turn *store.Turn
-	// Message is what the user said; Prompt is the whole prompt, "" if it holds no
-	// more.
+	// Message is the user's message; Prompt is the whole prompt, "" if it has
+	// nothing more.
 	Message, Prompt string
 	Choices         []choice
 	Back, Next      string
@@ -174,8 +176,8 @@ func (c *Console) showSession(w http.ResponseWriter, r *http.Request) {
 	c.render(w, http.StatusOK, "session.html", p)
 }
 
-// tokenOf is the token of a session that was found by a name, which may be its id,
-// its key or the token itself.
+// tokenOf returns the token of a session that was found by a name, which may be
+// its id, its key or the token itself.
 func tokenOf(s store.Summary, name string) string {
 	tokens := store.Tokens(name)
 	for _, of := range []string{s.SessionID, s.SessionKey} {
@@ -189,7 +191,7 @@ func tokenOf(s store.Summary, name string) string {
 // noSession answers that a session cannot be shown.
 func (c *Console) noSession(w http.ResponseWriter, err error) {
 	if errors.Is(err, store.ErrNotFound) {
-		c.message(w, http.StatusNotFound, "Session", "This session is not in the store, or no more.")
+		c.message(w, http.StatusNotFound, "Session", "This session is not in the store any more.")
 		return
 	}
 	c.fail(w, "session not read", err)
@@ -207,13 +209,13 @@ func sessionTurnOf(s store.Summary, turn *store.Turn, minConfidence float64) ses
 	return t
 }
 
-// Result is the classification, nil for none.
+// Result returns the classification, nil for none.
 func (t sessionTurn) Result() *payload.Classification { return t.Turn.Intent.Result }
 
-// Before is the conversation that the classifier read.
+// Before returns the conversation that the classifier read.
 func (t sessionTurn) Before() []payload.Turn { return t.Turn.Intent.Input }
 
-// Duration is the time from start to end, "" while there is no end.
+// Duration returns the time from start to end, "" while the turn has not ended.
 func (t sessionTurn) Duration() string {
 	start, err := time.Parse(time.RFC3339, t.Turn.Timestamps.Start)
 	if err != nil {
@@ -226,7 +228,7 @@ func (t sessionTurn) Duration() string {
 	return length(end.Sub(start))
 }
 
-// Failed is the number of calls of tools that failed.
+// Failed returns the number of failed tool calls.
 func (t sessionTurn) Failed() int {
 	n := 0
 	for _, call := range t.Turn.ToolCalls {
@@ -237,7 +239,7 @@ func (t sessionTurn) Failed() int {
 	return n
 }
 
-// length is a duration for people.
+// length formats a duration for people.
 func length(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -252,17 +254,17 @@ func length(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// milliseconds is [length] of milliseconds.
+// milliseconds is [length] for milliseconds.
 func milliseconds(ms float64) string { return length(time.Duration(ms * float64(time.Millisecond))) }
 
-// longText is from how many characters on a text is folded; shortText is how much
-// of it is shown then.
+// longText is the length in characters from which a text is folded; shortText
+// is how much of it is then shown.
 const (
 	longText  = 700
 	shortText = 240
 )
 
-// folded is a text of which a page shows the beginning.
+// folded is a text of which a page may show only the beginning.
 type folded struct {
 	// Short is the whole text, or its beginning.
 	Short string
@@ -277,7 +279,7 @@ func fold(s string) folded {
 	return folded{Short: text.Cut(s, shortText) + "…", Long: s}
 }
 
-// indented is JSON for people, or the text as it is.
+// indented formats JSON for people; other text is unchanged.
 func indented(raw []byte) string {
 	var out bytes.Buffer
 	if json.Indent(&out, raw, "", "  ") != nil {

@@ -35,8 +35,8 @@ const (
 	maxSessions = 256
 )
 
-// sessions are the sign-ins of this process. It keeps hashes, so that looking one
-// up takes no time that tells about another.
+// sessions are the sign-ins of this process. It keeps hashes, so that the time
+// of a look-up reveals nothing about other sessions.
 type sessions struct {
 	ends *lru.Cache[[sha256.Size]byte, time.Time]
 }
@@ -91,7 +91,7 @@ func newGuesses() *guesses {
 }
 
 // try runs right unless the client at an address has guessed wrong too often:
-// then the answer does not tell whether this token is right.
+// then the answer does not reveal whether the token is right.
 func (g *guesses) try(addr string, right func() bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -112,8 +112,9 @@ func (g *guesses) try(addr string, right func() bool) error {
 	return errToken
 }
 
-// client names who sends from an address: the address without the port, and the
-// network of an IPv6 host, which has as many addresses as it likes.
+// client returns the identity of a client by its address: the address without
+// the port; for IPv6 the network, as a host can use any number of addresses in
+// it.
 func client(addr string) string {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -128,8 +129,9 @@ func client(addr string) string {
 	return ip.String()
 }
 
-// cookieName has the port in it: cookies do not know ports, and several consumers
-// of one machine would take each other's away.
+// cookieName returns the cookie's name. It contains the port: cookies are
+// shared between ports, and consumers on the same machine would overwrite each
+// other's.
 func (g *guard) cookieName() string { return "intenthint_" + g.port }
 
 func (g *guard) cookie(value string, life time.Duration) *http.Cookie {
@@ -146,7 +148,7 @@ type signInView struct {
 }
 
 // askToSignIn answers a request without the token: with the sign-in page, which
-// leads back here.
+// redirects back here.
 func (c *Console) askToSignIn(w http.ResponseWriter, r *http.Request, err error) {
 	view := signInView{Next: "/"}
 	if r.Method == http.MethodGet {
@@ -183,7 +185,7 @@ func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 	c.render(w, http.StatusOK, "signin.html", page{Title: "Sign in", Alone: true, View: signInView{Next: next}})
 }
 
-// signIn trades the token for a cookie.
+// signIn exchanges the token for a cookie.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	if !c.parseForm(w, r) {
 		return

@@ -17,17 +17,18 @@ import (
 type Source struct {
 	Sessions store.Reader
 	// Follow calls yield with the turns that begin, of all consumers, until ctx or
-	// the process ends, which ends the context of yield too, or yield returns an
-	// error.
+	// the process ends or yield returns an error. The context of yield ends with
+	// ctx and the process.
 	Follow func(ctx context.Context, from From, yield func(context.Context, Begun) error) error
-	// FollowMarks calls yield with what people say of turns, as Follow does with turns;
-	// nil where they are not followed. A mark may come more than once.
+	// FollowMarks calls yield with people's marks on turns, as Follow does with
+	// turns; nil if marks are not followed. A mark may come more than once.
 	FollowMarks func(ctx context.Context, from From, yield func(context.Context, Marked) error) error
-	// Mark publishes feedback on a turn of a session, and returns once it is kept.
+	// Mark publishes feedback on a turn of a session, and returns once it is
+	// stored.
 	Mark func(ctx context.Context, session store.Summary, said payload.Feedback) error
 	// DeadLetters opens the dead letters.
 	DeadLetters func(ctx context.Context) (*events.DeadLetters, error)
-	// Triage is what the page of the triage gate shows; nil where the gate is off.
+	// Triage is what the page of the triage gate shows; nil if the gate is off.
 	Triage *Triage
 	// Catalog returns the intents in force.
 	Catalog func() *intents.Catalog
@@ -35,12 +36,12 @@ type Source struct {
 	MinConfidence func() float64
 }
 
-// From is where [Source.Follow] begins.
+// From is the position at which [Source.Follow] begins.
 type From struct {
-	// After is the sequence of the last turn that is known, 0 for none.
+	// After is the sequence of the last known turn, 0 for none.
 	After uint64
-	// Since is the beginning of the first turn that is wanted. It counts if After is
-	// not in the stream.
+	// Since is the time of the first wanted turn. It is used if After is not in
+	// the stream.
 	Since time.Time
 }
 
@@ -48,20 +49,20 @@ type From struct {
 type Begun struct {
 	// Sequence grows from turn to turn.
 	Sequence uint64
-	// Pending is how many turns wait behind it.
+	// Pending is how many turns follow it in the stream.
 	Pending uint64
 	record.Entry
 }
 
-// Marked is what a person said of a turn.
+// Marked is a person's mark on a turn.
 type Marked struct {
-	// Token and RunID name the turn.
+	// Token and RunID identify the turn.
 	Token, RunID string
 	record.Feedback
 }
 
 // Show sets what the pages show of the system, once it has started. It does nothing
-// on a nil console, which is that of a process that serves no HTTP.
+// on a nil console, which a process without HTTP has.
 func (c *Console) Show(s *Source) {
 	if c != nil {
 		c.source.Store(s)

@@ -24,18 +24,19 @@ const shownDecisions = 100
 
 // Triage is what the page of the triage gate reads and changes (contract §11).
 type Triage struct {
-	// Shared is what the gates of all consumers share; [state.Store] is one.
+	// Shared is the state that the gates of all consumers share; [state.Store]
+	// implements it.
 	Shared interface {
 		Decisions(ctx context.Context, since time.Time, yield func(state.Decision) error) error
 		Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
 		Marks(ctx context.Context) ([]state.Mark, error)
 	}
-	// Mark publishes what a person says of a message, and returns once it is kept.
+	// Mark publishes a person's mark on a message, and returns once it is stored.
 	Mark func(ctx context.Context, said payload.Feedback) error
 }
 
-// opinions are the marks of the last minute, by row id: the shared state shows them
-// within a second, unless the events are behind.
+// opinions are the marks of the last minute, by row id: normally the shared
+// state has them within a second, but events may lag.
 type opinions struct{ byRow *lru.Cache[string, opinion] }
 
 // opinion is the verdict that a person gave on a page.
@@ -50,8 +51,8 @@ func (o opinions) add(d state.Decision, right string) {
 	o.byRow.Add(decided{Decision: d}.ID(), opinion{right, time.Now()})
 }
 
-// amend returns what a person said of a decision; stored is what the shared state
-// says.
+// amend returns a person's verdict on a decision; stored is the one in the
+// shared state.
 func (o opinions) amend(d state.Decision, stored string) string {
 	if found, ok := o.byRow.Get(decided{Decision: d}.ID()); ok && time.Since(found.at) < markLife {
 		return found.right
@@ -59,7 +60,7 @@ func (o opinions) amend(d state.Decision, stored string) string {
 	return stored
 }
 
-// Values of the mark in a [triageQuery], besides a verdict.
+// Values of the mark in a [triageQuery] other than a verdict.
 const (
 	unmarked    = "none"
 	markedRight = payload.VerdictRight
@@ -71,12 +72,12 @@ var (
 	judged    = []option{{"", "any or none"}, {unmarked, "none"}, {markedRight, "right"}, {markedWrong, "wrong"}}
 )
 
-// triageQuery is which decisions a page lists.
+// triageQuery selects the decisions that a page lists.
 type triageQuery struct {
 	// Group is a session key; Verdict and Mark are keys of decisions and judged,
 	// Since one of periods. "" is any.
 	Group, Verdict, Mark, Since string
-	// Before is the decision after which the page goes on, "" on the first one.
+	// Before is the decision after which the page continues, "" on the first page.
 	Before string
 }
 
@@ -91,7 +92,7 @@ func triageQueryOf(v url.Values) triageQuery {
 	return q
 }
 
-// URL is the page that lists q.
+// URL returns the page that lists q.
 func (q triageQuery) URL() string {
 	v := url.Values{}
 	for name, value := range map[string]string{"group": q.Group, "decision": q.Verdict, "mark": q.Mark, "since": q.Since, "before": q.Before} {
@@ -102,13 +103,13 @@ func (q triageQuery) URL() string {
 	return strings.TrimSuffix(triagePath+"?"+v.Encode(), "?")
 }
 
-// First is the first page of q.
+// First returns the first page of q.
 func (q triageQuery) First() string {
 	q.Before = ""
 	return q.URL()
 }
 
-// Narrow reports whether q leaves something out.
+// Narrow reports whether q filters anything out.
 func (q triageQuery) Narrow() bool {
 	q.Before = ""
 	return q != triageQuery{}
@@ -122,17 +123,18 @@ func (q triageQuery) has(d decided) bool {
 		(!paged || d.key().Before(before))
 }
 
-// decided is a decision about a message, with what a person said of it.
+// decided is a decision about a message, with a person's verdict on it.
 type decided struct {
 	state.Decision
 	// Right is the verdict of a person, "" for none.
 	Right string
 }
 
-// ID is unique, and fit for an attribute.
+// ID returns a unique id that is valid as an attribute.
 func (d decided) ID() string { return rowID(d.Group, d.MessageID) }
 
-// Opinion is whether the decision was right, as a person said; "" if nobody did.
+// Opinion returns whether a person marked the decision right or wrong; "" if
+// nobody did.
 func (d decided) Opinion() string {
 	switch d.Right {
 	case "":
@@ -143,7 +145,7 @@ func (d decided) Opinion() string {
 	return markedWrong
 }
 
-// Told is the decision in the past.
+// Told returns the decision in the past tense.
 func (d decided) Told() string {
 	if d.Verdict == state.Skip {
 		return "skipped"
@@ -151,7 +153,7 @@ func (d decided) Told() string {
 	return "answered"
 }
 
-// GroupURL is the page of the decisions of the same group.
+// GroupURL returns the page of the decisions of the same group.
 func (d decided) GroupURL() string { return triageQuery{Group: d.Group}.URL() }
 
 // key orders decisions. Its time is in nanoseconds: a busy group has several in one
@@ -161,23 +163,22 @@ func (d decided) key() store.Key { return store.Key{TS: d.Decided.UnixNano(), ID
 // triageCard is a decision that a person may judge.
 type triageCard struct {
 	decided
-	// Back is the page to come back to; Next is the id of the message to look at
-	// then.
+	// Back is the page to return to; Next is the id of the message to show then.
 	Back, Next string
 }
 
-// groupRow is what was decided in a group.
+// groupRow is the tally of a group.
 type groupRow struct{ state.Tally }
 
-// URL is the page of the group's decisions.
+// URL returns the page of the group's decisions.
 func (g groupRow) URL() string { return triageQuery{Group: g.Group}.URL() }
 
-// MissedURL and WastedURL are the pages of its wrong decisions.
+// MissedURL returns the page of messages that were wrongly skipped.
 func (g groupRow) MissedURL() string {
 	return triageQuery{Group: g.Group, Verdict: state.Skip, Mark: markedWrong}.URL()
 }
 
-// WastedURL is described at [groupRow.MissedURL].
+// WastedURL returns the page of messages that were wrongly answered.
 func (g groupRow) WastedURL() string {
 	return triageQuery{Group: g.Group, Verdict: state.Respond, Mark: markedWrong}.URL()
 }
@@ -188,7 +189,7 @@ type triageView struct {
 	Decisions []option
 	Judged    []option
 	Periods   []period
-	// Total and Groups count what was decided in the period, in all groups.
+	// Total and Groups count the decisions in the period, in all groups.
 	Total  state.Tally
 	Groups []groupRow
 	Cards  []triageCard
@@ -197,7 +198,7 @@ type triageView struct {
 	At    string
 }
 
-// gate returns what the page of the triage gate shows, or answers that the gate is
+// gate returns the data source of the triage page, or answers that the gate is
 // off.
 func (c *Console) gate(w http.ResponseWriter) *Triage {
 	source := c.shown(w)
@@ -286,7 +287,8 @@ func newest(found []decided) []decided {
 	return found[:min(len(found), shownDecisions+1)]
 }
 
-// judgeMessage publishes what a form says of a decision, and leads back.
+// judgeMessage publishes the verdict of a form on a decision, and redirects
+// back.
 func (c *Console) judgeMessage(w http.ResponseWriter, r *http.Request) {
 	gate := c.gate(w)
 	if gate == nil || !c.parseForm(w, r) {
@@ -296,7 +298,7 @@ func (c *Console) judgeMessage(w http.ResponseWriter, r *http.Request) {
 	group, id := r.PostForm.Get("group"), r.PostForm.Get("message")
 	wrong := r.PostForm.Has(payload.VerdictWrong)
 	if group == "" || id == "" || !wrong && !r.PostForm.Has(payload.VerdictRight) {
-		c.message(w, http.StatusBadRequest, "Not understood", "The form says nothing of a message.")
+		c.message(w, http.StatusBadRequest, "Not understood", "The form has no verdict on a message.")
 		return
 	}
 	d, ok, err := gate.Shared.Decision(r.Context(), group, id)
@@ -305,10 +307,10 @@ func (c *Console) judgeMessage(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, "decision not read", err)
 		return
 	case !ok:
-		c.message(w, http.StatusNotFound, "Message", "No decision about this message is kept, or no more.")
+		c.message(w, http.StatusNotFound, "Message", "The decision about this message is not stored any more.")
 		return
 	}
-	// What is right is the decision, or the other one.
+	// The right decision is this one, or the opposite.
 	right := d.Verdict
 	if wrong {
 		right = other(d.Verdict)

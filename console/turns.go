@@ -19,15 +19,15 @@ const turnsPath = "/turns"
 // about 2 kB.
 const shownTurns = 30
 
-// turnQuery is what the page of turns lists, as it stands in an address.
+// turnQuery selects what the page of turns lists, as it appears in an address.
 type turnQuery struct {
 	Intent, Source, Session, Feedback string
 	// Below is a confidence, "" for any.
 	Below string
 	// Since is a key of periods, "" for any time.
 	Since string
-	// Before and Changed lead to the next page: the beginning of the last turn, and
-	// the last change of the session to go on with; "" on the first page.
+	// Before and Changed identify the next page: the beginning of the last turn,
+	// and the last change of the session to continue with; "" on the first page.
 	Before, Changed string
 }
 
@@ -85,7 +85,7 @@ func known(value string, of []option) string {
 	return ""
 }
 
-// turnQueryOf reads a query; what is wrong in it is left out.
+// turnQueryOf reads a query; invalid values are ignored.
 func turnQueryOf(v url.Values) turnQuery {
 	q := turnQuery{
 		Intent: strings.TrimSpace(v.Get("intent")), Session: strings.TrimSpace(v.Get("session")),
@@ -110,10 +110,10 @@ func keyOf(text string) (store.Key, bool) {
 	return store.Key{TS: n, ID: id}, ok && err == nil
 }
 
-// keyText is the beginning of a turn for an address.
+// keyText formats the beginning of a turn for an address.
 func keyText(k store.Key) string { return strconv.FormatInt(k.TS, 10) + "~" + k.ID }
 
-// Values is the query as it stands in an address.
+// Values returns the query as it appears in an address.
 func (q turnQuery) Values() string {
 	v := url.Values{}
 	for name, value := range map[string]string{
@@ -127,22 +127,22 @@ func (q turnQuery) Values() string {
 	return v.Encode()
 }
 
-// URL is the page that lists q.
+// URL returns the page that lists q.
 func (q turnQuery) URL() string { return strings.TrimSuffix(turnsPath+"?"+q.Values(), "?") }
 
-// First is the first page of q.
+// First returns the first page of q.
 func (q turnQuery) First() string {
 	q.Before, q.Changed = "", ""
 	return q.URL()
 }
 
-// Narrow reports whether q leaves something out.
+// Narrow reports whether q filters anything out.
 func (q turnQuery) Narrow() bool {
 	q.Before, q.Changed = "", ""
 	return q != turnQuery{}
 }
 
-// record is the query as the store is asked.
+// record returns the query to the store.
 func (q turnQuery) record(now time.Time) record.Query {
 	out := record.Query{
 		Filter: record.Filter{Intent: q.Intent, Source: q.Source, Session: q.Session, Feedback: q.Feedback},
@@ -171,7 +171,7 @@ type turnsView struct {
 	Periods   []period
 	Choices   []choice
 	Cards     []turnCard
-	// Older is the page of older turns, Further that of sessions that were not
+	// Older is the page of older turns, Further the page of sessions that were not
 	// read; "" for none. Sessions and Turns are how many were read.
 	Older, Further  string
 	Sessions, Turns int
@@ -182,8 +182,7 @@ type turnsView struct {
 type turnCard struct {
 	row
 	Choices []choice
-	// Back is the page to come back to; Next is the id of the turn to look at
-	// then.
+	// Back is the page to return to; Next is the id of the turn to show then.
 	Back, Next string
 }
 
@@ -223,7 +222,7 @@ func (c *Console) listTurns(w http.ResponseWriter, r *http.Request) {
 	c.render(w, http.StatusOK, "turns.html", p)
 }
 
-// recent reads turns, with the marks that the store may not show yet.
+// recent reads turns, with the marks that the store may not have yet.
 func (c *Console) recent(ctx context.Context, source *Source, q record.Query) (record.Page, error) {
 	q.MinConfidence = source.MinConfidence()
 	q.Amend = func(s store.Summary, turn *store.Turn) { c.marks.amend(s.Token, turn) }

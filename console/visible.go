@@ -5,15 +5,16 @@ import (
 	"unicode"
 )
 
-// segment is a stretch of text. A hidden one stands for a character that has no
-// look of its own, or turns the text around it: Text is then its name, such as
-// "U+202E". A reviewer must see all of it.
+// segment is a stretch of text. A hidden segment is a character that is
+// invisible, or that changes the direction of the text around it: Text is then
+// its name, such as "U+202E". A reviewer must see everything.
 type segment struct {
 	Text   string
 	Hidden bool
 }
 
-// visible splits a text into what is shown as it is and what is named.
+// visible splits a text into parts that are shown unchanged and characters that
+// are named.
 func visible(text string) []segment {
 	var out []segment
 	from := 0
@@ -34,9 +35,9 @@ func visible(text string) []segment {
 }
 
 // hidden reports whether a character is named: controls, format characters such
-// as those that turn the direction of writing, tags, private use, fillers, and
-// variation selectors. What emoji and many scripts need is left alone: joiners, and
-// the selectors of text and emoji form.
+// as those that change the direction of text, tags, private use, fillers, and
+// variation selectors. Characters that emoji and many scripts need are not
+// named: joiners, and the selectors of text and emoji form.
 func hidden(r rune) bool {
 	switch {
 	case r == '\n', r == '\t', r == '\u200C', r == '\u200D', r == '\uFE0E', r == '\uFE0F':

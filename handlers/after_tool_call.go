@@ -68,8 +68,8 @@ func skillRead(tool string, params json.RawMessage, text string) *store.Skill {
 const maxMatter = 4 << 10
 
 // nameOf reads the name in front matter. Skills are written by hand and read
-// by tolerant gateways: where the YAML is wrong elsewhere, or long, the line of
-// the name still counts.
+// by tolerant gateways: if the YAML is invalid elsewhere or too long, the name
+// line still counts.
 func nameOf(matter string) string {
 	var meta struct {
 		Name string `yaml:"name"`
@@ -85,8 +85,8 @@ func nameOf(matter string) string {
 	return ""
 }
 
-// frontMatter returns what stands between a first line --- and the next one, ""
-// without both lines.
+// frontMatter returns the text between a first line --- and the next one; "" if
+// either is missing.
 func frontMatter(text string) string {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	rest, opened := strings.CutPrefix(text, "---\n")

@@ -8,7 +8,7 @@ import (
 )
 
 // dispatchBound is for decisions that mostly wait for a model: a message takes
-// some seconds, and no processor.
+// seconds but hardly any CPU time.
 var dispatchBound = bus.Bound{Requests: 2048, Bytes: 64 << 20, PerCaller: 512, PerCallerBytes: 16 << 20}
 
 // BeforeDispatch lists the handlers that decide whether a message of a group is

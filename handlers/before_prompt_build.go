@@ -10,8 +10,8 @@ import (
 	"intenthint/subjects"
 )
 
-// BeforePromptBuild lists the handlers that contribute to the front of the
-// agent's prompt: the hint, and those of other parts of the program.
+// BeforePromptBuild lists the handlers that add text in front of the agent's
+// prompt: the hint, and those of other parts of the program.
 func BeforePromptBuild(h *hint.Hinter, more ...hook.Handler) hook.Hook {
 	return hook.Hook{
 		Name:     subjects.HookBeforePromptBuild,

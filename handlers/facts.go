@@ -9,8 +9,8 @@ import (
 // Decoder decodes events into facts.
 type Decoder struct {
 	// Begin returns the conversation of the turn that a before_prompt_build
-	// begins; ok is false for one that the rules of contract §4 leave out. If it
-	// is nil, all are left out.
+	// begins; ok is false for a turn that the rules of contract §4 exclude. If
+	// Begin is nil, all are excluded.
 	Begin func(ctx payload.Context, e payload.BeforePromptBuild) (conversation []payload.Turn, ok bool)
 	// Redact takes personal data and secrets out of the texts of facts
 	// (HINT_REDACT).
@@ -18,7 +18,7 @@ type Decoder struct {
 }
 
 // factOf turns the event of one hook into a fact. The fields from the envelope
-// are already set. A fact that is left empty is not kept.
+// are already set. A fact that stays empty is not kept.
 type factOf func(d Decoder, env payload.Envelope, ctx payload.Context, f *store.Fact) error
 
 // observations are the hooks whose events become part of a session.
@@ -32,7 +32,7 @@ var observations = map[string]factOf{
 }
 
 // Fact decodes an event. The session is "" when the event is not kept: no
-// handler observes its hook, the rules leave it out, or it belongs to no session.
+// handler observes its hook, the rules exclude it, or it belongs to no session.
 // An error wraps [payload.ErrInvalid] and is final.
 func (d Decoder) Fact(msgID string, data []byte) (session, hook string, fact store.Fact, err error) {
 	env, err := payload.DecodeEvent(data, msgID)

@@ -12,8 +12,8 @@ import (
 // and a turn is kept for long.
 const maxNamed = 200
 
-// feedback keeps with a turn what a person said of its hint. Feedback of another
-// kind is not about a turn.
+// feedback records a person's verdict on a hint in its turn. Feedback of
+// another kind is not about a turn.
 func feedback(_ Decoder, env payload.Envelope, _ payload.Context, f *store.Fact) error {
 	e, err := payload.DecodeFeedback(env.Event)
 	if err != nil || e.Kind != payload.FeedbackHint {

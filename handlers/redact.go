@@ -9,7 +9,8 @@ import (
 )
 
 // redactFact redacts the texts of a fact in place. Ids, keys and the names of
-// tools and intents stay. It is idempotent, as turns come redacted already.
+// tools and intents are unchanged. It is idempotent, as turns may be redacted
+// already.
 func redactFact(f *store.Fact) {
 	var texts []*string
 	if b := f.Begin; b != nil {
@@ -44,8 +45,8 @@ func redactFact(f *store.Fact) {
 	}
 }
 
-// head returns the first n characters of a text. What is redacted is redacted
-// before the cut.
+// head returns the first n characters of a text. Redaction comes before the
+// cut.
 func (d Decoder) head(s string, n int) string {
 	if d.Redact {
 		return redact.Head(s, n)

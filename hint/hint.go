@@ -33,12 +33,12 @@ import (
 	"intenthint/subjects"
 )
 
-// Settings is everything a hint is made from. It is immutable: a change of the
-// configuration or the catalogue makes another one, and a request uses one from
-// beginning to end.
+// Settings is everything that a hint is made from. It is immutable: a change of
+// the configuration or the catalogue makes new settings, and a request uses the
+// same settings from beginning to end.
 type Settings struct {
 	Rules eligibility.Rules
-	// Catalog returns the intents that an agent may be given.
+	// Catalog returns the intents that are available to an agent.
 	Catalog func(agent string) *intents.Catalog
 
 	QueryMode conversation.QueryMode
@@ -53,7 +53,7 @@ type Settings struct {
 	Form          render.Form
 	// Writer rewrites the intent's prompt for the turn; nil for none.
 	Writer *writer.Writer
-	// Repeat is when a session is told a hint again that it knows.
+	// Repeat is when a session is given a hint again that it already knows.
 	Repeat said.Rule
 
 	// Holdout is the share of sessions that get no hint.
@@ -64,7 +64,7 @@ type Settings struct {
 }
 
 // Begin returns the conversation of the turn that a request begins; ok is false
-// for a request that gets no hint by the rules of contract §4.
+// if the rules of contract §4 exclude the request.
 func (s *Settings) Begin(ctx payload.Context, e payload.BeforePromptBuild) (before []payload.Turn, ok bool) {
 	latest := conversation.Latest(e.Message())
 	if s.check(ctx, latest, s.Catalog(ctx.Agent())) != eligibility.None {
@@ -92,18 +92,18 @@ func (s *Settings) recorded(latest string, messages []payload.Message) []payload
 }
 
 // Publisher sends messages to the event stream without waiting for the
-// acknowledgement. They carry Nats-Msg-Id, and leave before the reply that
-// follows.
+// acknowledgement. The messages carry Nats-Msg-Id, and are sent before the
+// reply that follows.
 type Publisher interface {
 	Publish(m *nats.Msg)
 }
 
-// Options are what a [Hinter] works with.
+// Options configure a [Hinter].
 type Options struct {
 	Answers   *run.Answers
 	Publisher Publisher
 	Prefix    subjects.Prefix
-	// MaxPayload bounds a turn_begun event, in bytes; 0 is no bound.
+	// MaxPayload bounds a turn_begun event, in bytes; 0 means no bound.
 	MaxPayload int64
 	// Metrics are shared by all hinters of a process; nil for none.
 	Metrics *Metrics
@@ -213,10 +213,10 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 }
 
 // again answers a retry whose hint was suppressed as already known. If a compaction
-// has since removed that hint from the conversation, it is given now.
+// has removed that hint from the conversation in the meantime, it is given now.
 func (h *Hinter) again(t turn, a run.Answer) run.Answer {
 	rule := t.set.Repeat
-	rule.After = 0 // a retry is no turn
+	rule.After = 0 // a retry is not a turn
 	if rule.Known(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(*a.Result)) {
 		return a
 	}
@@ -243,8 +243,8 @@ func (t *turn) asksModel() bool {
 	return t.keyword == nil && (writes || t.set.Classifier.AsksModel(&t.in))
 }
 
-// prepare makes the classifier's input of what the request holds. first is what
-// the user asked in the run's first request.
+// prepare makes the classifier's input from the request. first is what the user
+// asked in the run's first request.
 func (t *turn) prepare(first string) {
 	if first != t.event.Message() {
 		t.event.Prompt, t.event.Current = first, nil
@@ -262,8 +262,8 @@ func (t *turn) prepare(first string) {
 	}
 }
 
-// earlier returns what the session's user said before, where the conversation has
-// nothing of the user.
+// earlier returns the user's earlier messages in the session if the
+// conversation has none.
 func (h *Hinter) earlier(t turn) []payload.Turn {
 	limit := conversation.EarlierTurns(t.set.QueryMode, t.set.Window)
 	if limit == 0 || slices.ContainsFunc(t.in.Conversation, func(before payload.Turn) bool { return before.Role == payload.RoleUser }) {
@@ -272,7 +272,8 @@ func (h *Hinter) earlier(t turn) []payload.Turn {
 	return h.Answers.Earlier.Before(t.req.Context.Session(), t.req.Context.RunID, t.began(), limit)
 }
 
-// began is when the turn begins, in Unix milliseconds: when its hint is asked for.
+// began returns when the turn begins, in Unix milliseconds: the time of the
+// request for its hint.
 func (t *turn) began() int64 {
 	if ts := t.req.Envelope.TS; ts > 0 {
 		return ts
@@ -281,9 +282,9 @@ func (t *turn) began() int64 {
 }
 
 // slack is the time reserved before the deadline for the work after the model's
-// answer: rendering the hint and publishing the turn. It takes longest on a busy
-// machine with many late requests. Redacting a long history takes more, for
-// which up to half of the request's time is reserved.
+// answer: rendering the hint and publishing the turn. This work takes longest
+// on a busy machine with many late requests. Redacting a long history takes
+// longer still; up to half of the request's time is reserved for it.
 func (t *turn) slack() time.Duration {
 	given := t.req.Deadline.Sub(t.req.Received)
 	out := max(5*time.Millisecond, given/50)
@@ -293,11 +294,11 @@ func (t *turn) slack() time.Duration {
 	return out
 }
 
-// redactedBytesPerMs is half the speed of a text with an address in
-// docs/privacy.md.
+// redactedBytesPerMs is half the speed that docs/privacy.md gives for a text
+// with an address.
 const redactedBytesPerMs = 6_000
 
-// classify makes an answer.
+// classify makes an answer by classifying the message.
 func (h *Hinter) classify(ctx context.Context, t turn) run.Answer {
 	var c payload.Classification
 	if t.keyword != nil {
@@ -327,9 +328,9 @@ func (h *Hinter) classify(ctx context.Context, t turn) run.Answer {
 	})
 }
 
-// say makes the answer with the hint of a classification. write returns what a
-// writer makes of the intent's prompt, "" for nothing; it is called where there is a
-// writer and the hint holds the prompt.
+// say makes the answer with the hint of a classification. write returns the
+// writer's version of the intent's prompt, "" for none; it is called if there
+// is a writer and the hint contains the prompt.
 func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) string) run.Answer {
 	in, form := t.intent(c), h.form(t, c)
 	a := run.Answer{Result: &c}
@@ -350,8 +351,8 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 	return a
 }
 
-// form is that of a hint: a brief one where the intent's prompt stands in the
-// conversation, because the gateway keeps what it was given there.
+// form returns the form of a hint: brief if the gateway keeps hints in the
+// conversation and the intent's prompt is already there.
 func (h *Hinter) form(t turn, c payload.Classification) render.Form {
 	if t.keyword == nil && t.told(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(c)) {
 		return render.Brief
@@ -359,14 +360,15 @@ func (h *Hinter) form(t turn, c payload.Classification) render.Form {
 	return t.set.Form
 }
 
-// told reports whether the session's conversation holds the prompt of a hint's
-// intent, where last is what the session was given last; nil for nothing.
+// told reports whether the session's conversation contains the prompt of a
+// hint's intent. last is the hint that the session was given last; nil for
+// none.
 func (t *turn) told(last *payload.LastHint, now payload.LastHint) bool {
 	return t.set.Repeat.Told(last, now) && payload.KeepsHints(t.req.Envelope.Ctx)
 }
 
-// byKeyword is the classification of a message that is a keyword of an intent
-// (contract §6).
+// byKeyword returns the classification of a message that is a keyword of an
+// intent (contract §6).
 func byKeyword(in intents.Intent) payload.Classification {
 	name := cmp.Or(in.Name, in.ID)
 	return payload.Classification{
@@ -375,7 +377,7 @@ func byKeyword(in intents.Intent) payload.Classification {
 	}
 }
 
-// failure is the Hint-Skip of an error of the classifier.
+// failure returns the Hint-Skip for an error of the classifier.
 func failure(err error) eligibility.Skip {
 	switch {
 	case errors.Is(err, classify.ErrOverloaded):
@@ -387,7 +389,7 @@ func failure(err error) eligibility.Skip {
 	}
 }
 
-// header is the diagnostics of a reply (contract §3).
+// header returns the diagnostics of a reply (contract §3).
 func header(took time.Duration, a run.Answer, source string) map[string][]string {
 	out := make(map[string][]string, 6)
 	if c := a.Result; c != nil {
@@ -407,7 +409,7 @@ func header(took time.Duration, a run.Answer, source string) map[string][]string
 	return out
 }
 
-// sourceOf is the Hint-Source of an answer.
+// sourceOf returns the Hint-Source of an answer.
 func sourceOf(a run.Answer, origin run.Origin) string {
 	switch {
 	case origin == run.Repeated:

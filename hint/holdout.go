@@ -7,13 +7,13 @@ import (
 	"intenthint/subjects"
 )
 
-// Holdout is the share of sessions, 0–1, that get no hint, so that what hints do
-// can be measured (HINT_HOLDOUT).
+// Holdout is the share of sessions, 0–1, that get no hint, so that the effect
+// of hints can be measured (HINT_HOLDOUT).
 type Holdout float64
 
-// Holds reports whether a session, its id or key, is held out. It is the same in
-// every process and at any time; with a greater share those of a lesser one are
-// held out too. What has no session is not held out.
+// Holds reports whether a session, given by id or key, is held out. The result
+// is the same in every process and at any time. Raising the share keeps the
+// sessions that were held out before. A turn without a session is not held out.
 func (h Holdout) Holds(session string) bool {
 	if h <= 0 || session == "" {
 		return false
@@ -23,7 +23,7 @@ func (h Holdout) Holds(session string) bool {
 	return float64(binary.BigEndian.Uint64(sum[:])>>(64-bits)) < float64(h)*(1<<bits)
 }
 
-// of is what is recorded of a session: nil while none is held out.
+// of returns what is recorded for a session; nil if there is no holdout.
 func (h Holdout) of(session string) *bool {
 	if h <= 0 {
 		return nil

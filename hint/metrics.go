@@ -14,11 +14,11 @@ import (
 // Outcomes of a request, and kinds of a skip (contract §3).
 const (
 	outcomeHint = "hint"
-	// outcomePolicy: the operator's rules leave the turn out, or its session knows
-	// the hint.
+	// outcomePolicy means that the operator's rules exclude the turn, or that its
+	// session already knows the hint.
 	outcomePolicy = "policy"
-	// outcomeUnsure: the classifier answered, below the minimum confidence.
-	// Nothing is broken, so it is kept apart from the failures.
+	// outcomeUnsure means that the classifier answered below the minimum
+	// confidence. Nothing is broken, so it is not counted as a failure.
 	outcomeUnsure  = "unsure"
 	outcomeFailure = "failure"
 )
@@ -26,14 +26,14 @@ const (
 // maxIntents bounds the values of the label intent.
 const maxIntents = 1000
 
-// sources are those that classify a message.
+// sources are the sources that classify a message.
 var sources = []string{payload.SourceLocal, payload.SourceEmbedding, payload.SourceLLM}
 
-// confidenceBuckets are tenths: the settings that the histogram helps to choose
-// are rarely finer.
+// confidenceBuckets are tenths: thresholds, which the histogram helps to
+// choose, are rarely finer.
 var confidenceBuckets = []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1}
 
-// Metrics are the figures of requests and classifications. All hinters of a
+// Metrics are the metrics of requests and classifications. All hinters of a
 // process share one.
 type Metrics struct {
 	hints       *prometheus.CounterVec // by source and intent
@@ -51,7 +51,7 @@ type Metrics struct {
 // Outcomes of a skill that an intent names.
 const (
 	skillNamed   = "named"   // in a hint, with its path
-	skillUsed    = "used"    // the turn of the hint has read it
+	skillUsed    = "used"    // read by the turn of the hint
 	skillUnknown = "unknown" // the gateway lists no such skill
 )
 
@@ -60,11 +60,11 @@ const (
 func NewMetrics(r prometheus.Registerer) *Metrics {
 	m := &Metrics{
 		hints: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_hints_total", Help: "Hints given, by the source of the classification (cache: a run asked again) and by intent.",
+			Name: "intenthint_hints_total", Help: "Hints given, by source of the classification (cache: a run that was requested again) and intent.",
 		}, []string{"source", "intent"}),
 		intents: telemetry.NewLabel(maxIntents),
 		skips: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_skips_total", Help: "Requests answered without a hint, by reason (the value of Hint-Skip) and its kind: policy (left out on purpose, or known to the session), unsure (confidence too low), failure.",
+			Name: "intenthint_skips_total", Help: "Requests answered without a hint, by reason (the value of Hint-Skip) and its kind: policy (excluded by the rules, or already known to the session), unsure (confidence too low), failure.",
 		}, []string{"kind", "reason"}),
 		badRequests: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "intenthint_bad_requests_total", Help: "Malformed requests, refused with error code 400.",
@@ -85,10 +85,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "intenthint_skill_hints_total", Help: "Skills that intents name, by outcome: named in a hint with their path, used (read by the turn of that hint), or unknown to the gateway.",
 		}, []string{"outcome"}),
 		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_writer_instructions_total", Help: "Hints whose intent's prompt the writer was to rewrite (HINT_WRITER), by outcome: written, cached (written earlier in the session), or the intent's own prompt because the writer was late, failed or overloaded.",
+			Name: "intenthint_writer_instructions_total", Help: "Hints whose intent's prompt the writer was asked to rewrite (HINT_WRITER), by outcome: written, cached (written earlier in the session), or the intent's own prompt because the writer was late, failed or overloaded.",
 		}, []string{"outcome"}),
 		writing: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "intenthint_writer_duration_seconds", Help: "Time that a hint waited for the writer, with any outcome but cached.", Buckets: telemetry.LatencyBuckets,
+			Name: "intenthint_writer_duration_seconds", Help: "Time that a hint waited for the writer, for all outcomes but cached.", Buckets: telemetry.LatencyBuckets,
 		}),
 	}
 	// Create these series at once, so that alerts can tell 0 from no data.
@@ -150,10 +150,10 @@ func (m *Metrics) skillsHinted(named, unknown int) {
 	m.skills.WithLabelValues(skillUnknown).Add(float64(unknown))
 }
 
-// SkillUsed counts a skill that the turn of its hint has read.
+// SkillUsed counts a skill that was read by the turn of its hint.
 func (m *Metrics) SkillUsed() { m.skills.WithLabelValues(skillUsed).Inc() }
 
-// wrote counts a hint that a writer was asked for.
+// wrote counts a hint for which the writer was asked.
 func (m *Metrics) wrote(outcome writer.Outcome, took time.Duration) {
 	m.writes.WithLabelValues(string(outcome)).Inc()
 	if outcome != writer.Cached {

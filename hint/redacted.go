@@ -13,8 +13,8 @@ import (
 )
 
 // redacted returns a turn without personal data and secrets. Its conversation is
-// redacted already; before is that conversation, and what came before it, as the
-// classifier had it.
+// redacted already; conversation and earlier are what the classifier saw,
+// unredacted.
 func redacted(turn payload.TurnBegun, conversation, earlier []payload.Turn) payload.TurnBegun {
 	var q quoted
 	said := func(s string) string {
@@ -45,9 +45,9 @@ func redacted(turn payload.TurnBegun, conversation, earlier []payload.Turn) payl
 	return turn
 }
 
-// quoted is what was said in texts of which something was redacted, and what is shown
-// of it. Reasons and goals quote words of such texts, in which [redact.Text] knows no
-// secret any more: they are torn out or cut.
+// quoted holds the texts in which something was redacted: said before, shown
+// after redaction. Reasons and goals quote words of such texts out of context
+// or cut, where [redact.Text] no longer recognises a secret.
 type quoted struct{ said, shown strings.Builder }
 
 func (q *quoted) add(said, shown string) {
@@ -58,10 +58,10 @@ func (q *quoted) add(said, shown string) {
 	q.shown.WriteString(spelled(shown))
 }
 
-// hiddenWord stands for a word that must not be quoted.
+// hiddenWord replaces a word that must not be quoted.
 const hiddenWord = "[REDACTED]"
 
-// redact redacts a text that may quote what was said.
+// redact redacts a text that may quote the messages.
 func (q *quoted) redact(s string) string {
 	s = redact.Text(s)
 	if q.said.Len() == 0 {
@@ -86,7 +86,7 @@ func (q *quoted) redact(s string) string {
 	return b.String()
 }
 
-// redactHint redacts a hint. What it says for an intent is not made of the message.
+// redactHint redacts the part of a hint that depends on the message.
 func (q *quoted) redactHint(hint string) string {
 	lines := strings.SplitAfter(redact.Text(hint), "\n")
 	for i, line := range lines {
@@ -97,15 +97,15 @@ func (q *quoted) redactHint(hint string) string {
 	return strings.Join(lines, "")
 }
 
-// shortest is how many letters a word has at least that could be a secret. Shorter
-// ones are parts of every sentence.
+// shortest is the minimum length, in letters, of a word that could be a secret.
+// Shorter words occur in every sentence.
 const shortest = 3
 
-// hides reports whether a word was said, but is not shown. A word that was cut stands
-// for any that begins so.
+// hides reports whether a word was said but is not shown. A cut word matches
+// every word that begins with it.
 func hides(said, shown, word string, cut bool) bool {
 	word = strings.TrimSpace(spelled(word))
-	if strings.IndexFunc(word, isWide) >= 0 { // no spaces tell where its words end
+	if strings.IndexFunc(word, isWide) >= 0 { // no spaces mark where its words end
 		return strings.Contains(said, word) && !strings.Contains(shown, word)
 	}
 	if utf8.RuneCountInString(word) < shortest {
@@ -118,8 +118,8 @@ func hides(said, shown, word string, cut bool) bool {
 	return strings.Contains(said, " "+word) && !strings.Contains(shown, " "+word+end)
 }
 
-// cutWord cuts a word off the beginning of s: letters and digits with space between
-// words, or without. It is "" where s begins with something else.
+// cutWord cuts a word, that is, letters and digits, off the beginning of s.
+// word is "" if s begins with something else.
 func cutWord(s string) (word, rest string) {
 	wide := false
 	for i, r := range s {
@@ -140,7 +140,7 @@ func isWide(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// spelled returns the words of s, each between spaces, in a form that is coarser than
+// spelled returns the words of s, each between spaces, in a form coarser than
 // that of any classifier: without case, accents and doubled letters.
 func spelled(s string) string {
 	var b strings.Builder

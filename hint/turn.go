@@ -29,8 +29,8 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	if a.Hint != "" {
 		now := t.lastHint(*a.Result)
 		now.Full = a.Full
-		// A brief hint counts on from the one before it, unless that was lost after the
-		// answer was made.
+		// A brief hint continues the turn count of the hint before it, unless that
+		// one was lost after the answer was made.
 		if last := h.Answers.Sessions.Last(session); !a.Full && !t.ownHint() && t.told(last, now) {
 			now.Full, now.Turns = true, last.Turns+1
 		}
@@ -47,8 +47,8 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	body := h.encode(t, begun, ts, id)
 	m := &nats.Msg{Subject: h.Prefix.Event(subjects.HookTurnBegun, t.agent, session), Data: body, Header: nats.Header{}}
 	if t.set.Redact {
-		// The broadcast stays as it is: it is not stored, and a retry is given the
-		// same hint by every process.
+		// The broadcast is not redacted: it is not stored, and every process must
+		// give a retry the same hint.
 		begun.Conversation = t.set.recorded(t.latest, t.event.Messages)
 		m.Data = h.encode(t, redacted(begun, t.in.Conversation, t.in.Earlier), ts, id)
 	}
@@ -60,7 +60,7 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	h.Answers.Tell(body)
 }
 
-// useOf is what a turn asked of models, nil where it asked none.
+// useOf returns what a turn asked of models, nil if it asked none.
 func useOf(asked *model.Use) *payload.ModelUse {
 	calls, failed, usage := asked.Total()
 	if calls == 0 {
@@ -69,20 +69,20 @@ func useOf(asked *model.Use) *payload.ModelUse {
 	return &payload.ModelUse{Calls: calls, Failed: failed, Tokens: payload.Tokens{In: usage.InputTokens, Out: usage.OutputTokens}}
 }
 
-// lastHint is the hint of the turn as it is remembered.
+// lastHint returns the turn's hint as it is remembered.
 func (t *turn) lastHint(c payload.Classification) payload.LastHint {
 	last := said.Of(c, t.intent(c))
 	last.Full = t.set.Form != render.Brief && !t.ownHint()
 	return last
 }
 
-// ownHint reports whether the hint is that of a keyword, in place of the intent's
-// prompt.
+// ownHint reports whether the hint is a keyword's own hint instead of the
+// intent's prompt.
 func (t *turn) ownHint() bool {
 	return t.keyword != nil && t.keyword.Fastpath.Hint != ""
 }
 
-// intent is the intent of a classification.
+// intent returns the intent of a classification.
 func (t *turn) intent(c payload.Classification) intents.Intent {
 	if in, ok := t.catalog.Lookup(c.Intent); ok {
 		return in
@@ -99,5 +99,6 @@ func (h *Hinter) encode(t turn, begun payload.TurnBegun, ts int64, id string) []
 	return payload.EncodeTurnBegun(id, ts, t.req.Context, begun, limit)
 }
 
-// headerRoom is kept of the server's max_payload for headers, in bytes.
+// headerRoom is the part of the server's max_payload reserved for headers, in
+// bytes.
 const headerRoom = 1024

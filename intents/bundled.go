@@ -19,7 +19,7 @@ func BundledFS() fs.FS {
 }
 
 // Bundled returns the catalogue of the definitions that are built into the
-// binary. It is read once.
+// binary. It is parsed once.
 func Bundled() *Catalog { return bundledCatalog() }
 
 var bundledCatalog = sync.OnceValue(func() *Catalog { return CatalogOf(bundledFiles()) })

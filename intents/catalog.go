@@ -7,38 +7,38 @@ import (
 	"unicode/utf8"
 )
 
-// FallbackID is the intent of a message that fits no other; it is always
-// there and deny lists do not touch it (contract §7).
+// FallbackID is the intent of a message that fits no other; it always exists,
+// and deny lists do not affect it (contract §7).
 const FallbackID = "OTHER"
 
 // MaxExample is the longest text that is added to the examples of an intent, in
-// characters. Longer messages are mostly what somebody pasted.
+// characters. Longer messages are mostly pasted text.
 const MaxExample = 200
 
 // Intent is one category of messages, defined in a Markdown file.
 type Intent struct {
 	ID   string
 	Name string
-	// Triggers say in words when the intent applies; at least one, but for
-	// the built-in fallback.
+	// Triggers describe in words when the intent applies; there is at least one,
+	// except for the built-in fallback.
 	Triggers []string
 	// Examples are messages as people write them.
 	Examples []string
-	// Learnt are further examples, which stand in no file: see [Catalog.Taught].
+	// Learnt are further examples that are not in a file: see [Catalog.Taught].
 	Learnt []string
-	// Domain is the category that the intent is listed under; "" when the prefix
-	// of its id is (contract §6).
+	// Domain is the category that the intent is listed under; if it is "", the
+	// prefix of the id is used (contract §6).
 	Domain string
-	// Fastpath is an answer without a classifier; the zero value for none.
+	// Fastpath is an answer without a classifier; the zero value means none.
 	Fastpath Fastpath
 	// Prompt is the body of the file: advice for the main agent.
 	Prompt string
-	// File is the name of the file it was read from.
+	// File is the name of the file that the intent was read from.
 	File string
 }
 
-// Fastpath is for messages that as a whole are one of its keywords
-// (contract §6).
+// Fastpath answers messages that are, as a whole, one of its keywords (contract
+// §6).
 type Fastpath struct {
 	Keywords []string
 	// Hint is the body of their hint.
@@ -46,19 +46,20 @@ type Fastpath struct {
 }
 
 // Catalog is an immutable set of enabled intents and the fallback. A request
-// works on one catalogue from beginning to end, whatever is reloaded meanwhile.
+// uses the same catalogue from beginning to end, regardless of reloads.
 type Catalog struct {
 	enabled  []Intent // sorted by id
 	fallback Intent
 	byID     map[string]int // upper-cased id → position in enabled; fallback is -1
 	root     *Catalog       // the catalogue this one was narrowed from, or itself
 	keywords keywords       // in a root only
-	allowed  []bool         // by position in root.enabled; nil when nothing is denied
+	allowed  []bool         // by position in root.enabled; nil if nothing is denied
 }
 
 // NewCatalog returns the catalogue of the given intents. An intent with id
 // [FallbackID] (in any case) becomes the fallback; without one the built-in
-// fallback serves. Ids are unique in any case of letters: of two the later wins.
+// fallback is used. Ids are unique ignoring case: of two equal ids the later
+// wins.
 func NewCatalog(intents []Intent) *Catalog {
 	c := &Catalog{fallback: builtinFallback(), byID: make(map[string]int, len(intents)+1)}
 	latest := make(map[string]Intent, len(intents))
@@ -86,9 +87,9 @@ func (c *Catalog) index() {
 	c.byID[FallbackID] = theFallback
 }
 
-// Taught returns the root with further examples for its intents and the fallback,
-// by id: the local classifier learns from them, and models are not shown them.
-// Each list replaces the one there was; ids that the catalogue lacks are left out.
+// Taught returns the root with learnt examples for its intents and the
+// fallback, by id: the local classifier learns from them, but models do not see
+// them. Each list replaces the previous one; unknown ids are ignored.
 func (c *Catalog) Taught(examples map[string][]string) *Catalog {
 	root := c.root
 	out := &Catalog{fallback: root.fallback, byID: root.byID, keywords: root.keywords}
@@ -102,19 +103,19 @@ func (c *Catalog) Taught(examples map[string][]string) *Catalog {
 }
 
 // Enabled returns the intents in order of their ids, without the fallback. The
-// slice is shared: do not change it.
+// slice is shared: do not modify it.
 func (c *Catalog) Enabled() []Intent { return c.enabled }
 
 // Fallback returns the intent of a message that fits no other.
 func (c *Catalog) Fallback() Intent { return c.fallback }
 
 // FewExamples is the number of examples below which [Catalog.Thin] names an
-// intent. With 5 examples an intent the local classifier is right in 70 to 79 of
-// 100 messages of public sets, with 10 in 76 to 86 (docs/accuracy.md).
+// intent. With 5 examples per intent the local classifier is right on 70 to 79
+// % of the messages of public sets, with 10 on 76 to 86 % (docs/accuracy.md).
 const FewExamples = 10
 
 // Thin returns the ids of the intents with fewer than [FewExamples] examples, and
-// of the fallback when it has none.
+// of the fallback if it has none.
 func (c *Catalog) Thin() []string {
 	var ids []string
 	for _, in := range c.enabled {
@@ -128,7 +129,7 @@ func (c *Catalog) Thin() []string {
 	return ids
 }
 
-// Lookup finds an intent, or the fallback, by its id in any case of letters.
+// Lookup finds an intent, or the fallback, by its id, ignoring case.
 func (c *Catalog) Lookup(id string) (Intent, bool) {
 	i, ok := c.byID[strings.ToUpper(id)]
 	switch {
@@ -148,8 +149,8 @@ func (c *Catalog) Root() *Catalog { return c.root }
 // this catalogue; nil means all of them.
 func (c *Catalog) Allowed() []bool { return c.allowed }
 
-// Without returns the catalogue less the intents whose id matches one of the
-// patterns (globs * and ?, any case of letters). The fallback stays.
+// Without returns the catalogue without the intents whose id matches one of the
+// patterns (globs * and ?, ignoring case). The fallback stays.
 func (c *Catalog) Without(patterns []string) *Catalog {
 	if len(patterns) == 0 {
 		return c
@@ -170,8 +171,8 @@ func (c *Catalog) Without(patterns []string) *Catalog {
 	return out
 }
 
-// match reports whether value matches a pattern in which * stands for any run of
-// characters and ? for one, in any case of letters.
+// match reports whether value matches a pattern, in which * stands for any run
+// of characters and ? for one, ignoring case.
 func match(pattern, value string) bool {
 	// The position after the last star, and how much of value that star took.
 	star, taken := -1, 0

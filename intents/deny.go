@@ -6,17 +6,17 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// maxNarrowed bounds the agents that a [Deny] remembers: agent ids come from
+// maxNarrowed bounds the agents that a [Deny] caches: agent ids come from
 // outside.
 const maxNarrowed = 256
 
-// maxAgentBytes bounds the id of an agent that is remembered.
+// maxAgentBytes bounds the id of a cached agent.
 const maxAgentBytes = 256
 
-// Deny holds which intents are kept from which agents (contract §7,
-// HINT_INTENT_DENY), and narrows catalogues accordingly. It remembers the
-// outcome for each catalogue and agent, so a reload starts with another one. It
-// is safe for concurrent use.
+// Deny tells which intents are denied to which agents (contract §7,
+// HINT_INTENT_DENY), and narrows catalogues accordingly. It caches the result
+// for each catalogue and agent, so a reload makes a new Deny. It is safe for
+// concurrent use.
 type Deny struct {
 	entries map[string][]string
 	seen    *lru.Cache[narrowKey, *Catalog]
@@ -32,14 +32,14 @@ type narrowKey struct {
 func NewDeny(entries map[string][]string) *Deny {
 	d := &Deny{entries: entries}
 	if len(entries) > 0 {
-		// The only error is a size that is not positive.
+		// It fails only for a size that is not positive.
 		d.seen, _ = lru.New[narrowKey, *Catalog](maxNarrowed)
 	}
 	return d
 }
 
-// For returns the globs of the intents that the agent does not get, sorted:
-// all matching entries add up.
+// For returns the sorted globs of the intents that are denied to the agent:
+// those of all matching entries.
 func (d *Deny) For(agent string) []string {
 	var patterns []string
 	for pattern, denied := range d.entries {
@@ -51,12 +51,12 @@ func (d *Deny) For(agent string) []string {
 	return slices.Compact(patterns)
 }
 
-// Narrow returns the catalogue less what the agent does not get.
+// Narrow returns the catalogue without the intents denied to the agent.
 func (d *Deny) Narrow(c *Catalog, agent string) *Catalog {
 	if d.seen == nil {
 		return c
 	}
-	if len(agent) > maxAgentBytes { // the gateway's choice
+	if len(agent) > maxAgentBytes { // chosen by the gateway
 		return c.Without(d.For(agent))
 	}
 	key := narrowKey{c, agent}

@@ -16,7 +16,7 @@ import (
 	"intenthint/internal/watch"
 )
 
-// Directory is a directory of intent files and the catalogue that they make.
+// Directory is a directory of intent files and the catalogue made from them.
 // [Directory.Watch] keeps it up to date; [Directory.Catalog] is safe for
 // concurrent use meanwhile.
 type Directory struct {
@@ -24,32 +24,32 @@ type Directory struct {
 	log     *slog.Logger
 	current atomic.Pointer[Catalog]
 
-	// What follows belongs to the goroutine that watches.
-	seen    listing // what the files below were made of
+	// The following fields belong to the watching goroutine.
+	seen    listing // the listing that the files below were made from
 	files   map[string]*watchedFile
 	inForce []File // the files that made the current catalogue
-	missing bool   // the directory could not be read the last time
+	missing bool   // the directory could not be read at the last attempt
 	onFault func(Fault)
-	poll    time.Duration // for tests; 0 for the usual
+	poll    time.Duration // for tests; 0 for the default
 }
 
 // watchedFile is what is known of one file.
 type watchedFile struct {
 	content
-	good *File  // the last version that held to contract §7, or nil
-	dupe string // the warning given for it last, when another file has its id
+	good *File  // the last version that conformed to contract §7, or nil
+	dupe string // the last warning about it, if another file has its id
 }
 
-// listing is what a look at a directory found.
+// listing is the state of a directory when it was read.
 type listing struct {
 	files map[string]content
 	err   error // why the directory could not be read
 }
 
-// content is that of a file.
+// content is the content of a file.
 type content struct {
 	data   string
-	failed string // why it could not be read
+	failed string // why the file could not be read
 }
 
 // Equal implements the state of [watch.Watch].
@@ -60,7 +60,7 @@ func (l listing) Equal(other listing) bool {
 	return maps.Equal(l.files, other.files)
 }
 
-// OpenDirectory reads the intent files of a directory. Files that do not hold to
+// OpenDirectory reads the intent files of a directory. Files that violate
 // contract §7 are logged as warnings; a directory that cannot be read is an
 // error.
 func OpenDirectory(path string, log *slog.Logger) (*Directory, error) {
@@ -84,8 +84,8 @@ func (d *Directory) Catalog() *Catalog { return d.current.Load() }
 // Watch follows changes of the directory until ctx is done, and calls onChange
 // (which may be nil) with each new catalogue, one call at a time. An edit that
 // changes no intent makes no new catalogue. A file broken by an edit keeps its
-// last good version, a deleted one is removed, and while the directory itself
-// is unreadable nothing changes. onFault (which may also be nil) is called with
+// last good version; a deleted file is removed; while the directory itself is
+// unreadable, nothing changes. onFault (which may also be nil) is called with
 // the faults of a changed file.
 func (d *Directory) Watch(ctx context.Context, onChange func(*Catalog), onFault func(Fault)) {
 	if onFault != nil {
@@ -133,7 +133,7 @@ func sameIntent(a, b File) bool {
 		slices.Equal(a.Intent.Triggers, b.Intent.Triggers) && slices.Equal(a.Intent.Examples, b.Intent.Examples)
 }
 
-// look reads a directory.
+// look reads the directory.
 func look(path string) listing {
 	failed := func(err error) listing { return listing{err: fmt.Errorf("intents directory %s: %w", path, err)} }
 	before, err := os.Stat(path)
@@ -181,7 +181,8 @@ func (d *Directory) take(now listing) {
 	d.files = files
 }
 
-// parse makes a file's content its good version, or warns of what is wrong.
+// parse makes a file's content its last good version, or warns about its
+// faults.
 func (d *Directory) parse(name string, f *watchedFile) {
 	if f.failed != "" {
 		d.warn(f, Fault{File: name, Line: 1, Reason: f.failed})

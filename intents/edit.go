@@ -15,11 +15,11 @@ import (
 	"intenthint/internal/text"
 )
 
-// errUneditable is returned for a list that cannot be edited without touching
-// anything else.
+// errUneditable is returned for a list that cannot be edited without changing
+// other parts of the file.
 var errUneditable = errors.New("the list cannot be edited")
 
-// errNotInFile is returned for an item that the list of the file does not hold.
+// errNotInFile is returned for an item that is not in the list of the file.
 var errNotInFile = errors.New("not in the file")
 
 // AppendExamples returns the intent file with more examples at the end of its
@@ -46,10 +46,11 @@ func AppendExamples(data []byte, examples []string) ([]byte, error) {
 	return e.choose(e.candidates(examples), want)
 }
 
-// RemoveExample returns the intent file without an example, the first that is the
-// same text. Nothing else changes, unless the list is one in brackets, which is
-// written anew. As with [AppendExamples] the result is parsed before it is returned.
-// The error is errNotInFile for a text that is no example of the file.
+// RemoveExample returns the intent file without the first example with the
+// given text. Nothing else changes, unless the list is in brackets: that is
+// rewritten. As with [AppendExamples], the result is parsed before it is
+// returned. The error is errNotInFile for a text that is not an example of the
+// file.
 func RemoveExample(data []byte, example string) ([]byte, error) {
 	e, err := openEditor(data)
 	if err != nil {
@@ -64,8 +65,8 @@ func RemoveExample(data []byte, example string) ([]byte, error) {
 	return e.choose(e.exchanged("examples", example, ""), want)
 }
 
-// ReplaceTrigger returns the intent file with another trigger, one line of text, in
-// the place of one, under the rules of [RemoveExample].
+// ReplaceTrigger returns the intent file with the trigger from replaced by to,
+// one line of text, under the rules of [RemoveExample].
 func ReplaceTrigger(data []byte, from, to string) ([]byte, error) {
 	e, err := openEditor(data)
 	if err != nil {
@@ -122,7 +123,7 @@ func NewFile(in Intent) ([]byte, error) {
 }
 
 // FileName is the name of the file of a new intent: its id in lower case, with - for
-// what only ids have.
+// characters that only ids may have.
 func FileName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if isIDPunctuation(r) {
@@ -132,8 +133,8 @@ func FileName(id string) string {
 	}, id) + ".md"
 }
 
-// isOneLine returns an error for what is blank, surrounded by white space or more
-// than a line.
+// isOneLine returns an error for a text that is blank, surrounded by white
+// space, or longer than a line.
 func isOneLine(kind, text string) error {
 	if text == "" || strings.TrimSpace(text) != text || strings.ContainsFunc(text, isControl) {
 		return fmt.Errorf("the %s %q is not one line of text", kind, text)
@@ -143,7 +144,7 @@ func isOneLine(kind, text string) error {
 
 // openEditor parses a file to edit it.
 func openEditor(data []byte) (*editor, error) {
-	// The name stands in for an id that the file leaves to its name.
+	// The name is used as the id if the file has none.
 	const name = "intent.md"
 	p := fileParser{name: name, file: File{Name: name, Enabled: true}}
 	p.parse(data)
@@ -165,8 +166,8 @@ func (e *editor) choose(candidates [][]byte, want File) ([]byte, error) {
 	return nil, fmt.Errorf("%w: write it as one line each, beginning with \"- \"", errUneditable)
 }
 
-// exchanged are versions of the file with one item of a list replaced, or removed
-// where to is "", the most natural one first.
+// exchanged returns versions of the file with one item of a list replaced, or
+// removed if to is "", the most natural one first.
 func (e *editor) exchanged(key, from, to string) (out [][]byte) {
 	field := e.field(key)
 	list, ok := e.resolve(field.Value).(*ast.SequenceNode)
@@ -211,7 +212,8 @@ func (e *editor) exchanged(key, from, to string) (out [][]byte) {
 	return out
 }
 
-// endOf returns the line of the field behind another, or of the closing fence.
+// endOf returns the line of the field after another one, or of the closing
+// fence.
 func (e *editor) endOf(field *ast.MappingValueNode) int {
 	first, next := e.lineOf(field.Key), e.closing
 	for _, f := range e.fields {
@@ -233,7 +235,7 @@ type editor struct {
 	eol     string
 }
 
-// newEditor returns the editor of a file that holds to contract §7 and was parsed.
+// newEditor returns the editor of a parsed file that conforms to contract §7.
 func newEditor(p fileParser, data []byte) *editor {
 	starts := lineStarts(data)
 	first := data[:starts[1]]
@@ -262,8 +264,8 @@ func (e *editor) field(key string) *ast.MappingValueNode {
 // lineOf returns the line of a node, counted like starts.
 func (e *editor) lineOf(n ast.Node) int { return max(e.fileParser.lineOf(n)-1, 1) }
 
-// candidates are versions of the file with the examples added, the most natural
-// one first.
+// candidates returns versions of the file with the examples added, the most
+// natural one first.
 func (e *editor) candidates(examples []string) [][]byte {
 	field := e.field("examples")
 	if field == nil {
@@ -284,8 +286,8 @@ func (e *editor) candidates(examples []string) [][]byte {
 	return nil
 }
 
-// offset is where a closing bracket stands. After a tag the parser's column is too
-// small.
+// offset returns the position of a closing bracket. After a tag the parser's
+// column is too small.
 func (e *editor) offset(bracket *token.Token) int {
 	if bracket == nil || bracket.Position == nil || bracket.Position.Line >= e.closing {
 		return e.starts[e.closing]
@@ -305,14 +307,14 @@ func (e *editor) newField(examples []string) [][]byte {
 	return e.insertAll(text, e.afterContent(1, e.closing), e.closing)
 }
 
-// inList goes on with a list of lines "- …".
+// inList extends a list of lines "- …".
 func (e *editor) inList(field *ast.MappingValueNode, list *ast.SequenceNode, examples []string) [][]byte {
 	first, next := e.lineOf(field.Key), e.endOf(field)
 	text := e.items(columnIndent(list), examples)
 	return e.insertAll(text, e.afterContent(first, next), next)
 }
 
-// items are the lines of a list.
+// items returns the lines of a list.
 func (e *editor) items(indent string, examples []string) string {
 	var b strings.Builder
 	for _, text := range examples {
@@ -321,7 +323,7 @@ func (e *editor) items(indent string, examples []string) string {
 	return b.String()
 }
 
-// itemIndent is how far a new list is indented: like that of the triggers.
+// itemIndent returns the indentation of a new list: that of the triggers.
 func (e *editor) itemIndent() string {
 	if f := e.field("triggers"); f != nil {
 		if list, ok := f.Value.(*ast.SequenceNode); ok && !list.IsFlowStyle {
@@ -374,7 +376,7 @@ func (e *editor) insert(at int, text string) []byte {
 	return slices.Concat(e.data[:at], []byte(text), e.data[at:])
 }
 
-// inBrackets goes on with a list in brackets.
+// inBrackets extends a list in brackets.
 func (e *editor) inBrackets(field *ast.MappingValueNode, bracket int, examples []string) (out [][]byte) {
 	line, alone := slices.BinarySearch(e.starts, bracket)
 	if alone || strings.TrimSpace(string(e.data[e.starts[line-1]:bracket])) == "" {
@@ -383,7 +385,8 @@ func (e *editor) inBrackets(field *ast.MappingValueNode, bracket int, examples [
 	return append(out, e.insertBefore(bracket, flowScalars(examples)))
 }
 
-// ownLines gives each example a line of its own before a bracket that has one.
+// ownLines puts each example on its own line before a bracket that is on its
+// own line.
 func (e *editor) ownLines(field *ast.MappingValueNode, bracket int, examples []string) []byte {
 	last := len(bytes.TrimRight(e.data[:bracket], " \t\r\n"))
 	n, _ := slices.BinarySearch(e.starts, last)
@@ -405,7 +408,7 @@ func (e *editor) ownLines(field *ast.MappingValueNode, bracket int, examples []s
 	return e.insert(last, b.String())
 }
 
-// insertBefore puts one more entry behind those before a closing bracket.
+// insertBefore adds an entry after the existing ones, before a closing bracket.
 func (e *editor) insertBefore(bracket int, text string) []byte {
 	before := bytes.TrimRight(e.data[:bracket], " \t\r\n")
 	switch before[len(before)-1] {
@@ -419,7 +422,7 @@ func (e *editor) insertBefore(bracket int, text string) []byte {
 }
 
 // blockScalar writes a text as a YAML string on one line: without quotes only
-// when no YAML parser takes it for anything but a string.
+// if every YAML parser reads it as a string.
 func blockScalar(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
 	switch {

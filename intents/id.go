@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// idOf returns the id of a file that names none.
+// idOf returns the id of a file without an id field.
 func idOf(file string) string {
 	return strings.ReplaceAll(strings.ToUpper(strings.TrimSuffix(file, ".md")), "-", "_")
 }
 
 // nameOf returns the name of an intent that has none: the words of its id,
-// capitalised. Only words in capitals change to lower case, so that GitHub stays.
+// capitalised. Only words in capitals are changed to lower case, so that GitHub
+// stays.
 func nameOf(id string) string {
 	words := strings.FieldsFunc(id, isIDPunctuation)
 	for i, word := range words {
@@ -25,10 +26,10 @@ func nameOf(id string) string {
 	return strings.Join(words, " ")
 }
 
-// checkID refuses ids that do not survive the places where they stand: models
-// answer "ID (Name)", prompts list ids with commas, deny lists match them with
-// globs, data and logs hold them as one word. origin says where the id comes
-// from, when not from its field.
+// checkID rejects ids that would not survive where they are used: models answer
+// "ID (Name)", prompts list ids with commas, deny lists match them with globs,
+// data and logs hold them as one word. origin tells where the id comes from, if
+// not from its field.
 func (p *fileParser) checkID(line int, id, origin string) {
 	bad := strings.IndexFunc(id, func(r rune) bool { return !isIDRune(r) })
 	switch {

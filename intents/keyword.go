@@ -14,7 +14,7 @@ type keywords struct {
 	longest int              // of the texts, in bytes
 }
 
-// theFallback stands for the fallback in the place of a position.
+// theFallback stands for the fallback in place of a position.
 const theFallback = -1
 
 func keywordsOf(enabled []Intent, fallback Intent) keywords {
@@ -36,13 +36,13 @@ func keywordsOf(enabled []Intent, fallback Intent) keywords {
 	return k
 }
 
-// maxBareRatio is how many times as long as its bare form a message may be: a
-// character of four bytes that stands for a letter, with a blank after it, and
-// room for what is rarer.
+// maxBareRatio is how many times longer than its bare form a message may be: a
+// four-byte character for each letter, with a blank after it, and room for
+// rarer cases.
 const maxBareRatio = 8
 
-// Keyword returns the intent whose fast path has a message, as a whole, as one of
-// its keywords; of several the first by id, and the fallback last (contract §6).
+// Keyword returns the intent with a fast-path keyword that equals the whole
+// message; of several the first by id, and the fallback last (contract §6).
 func (c *Catalog) Keyword(message string) (Intent, bool) {
 	root := c.root
 	if len(message) > maxBareRatio*root.keywords.longest {
@@ -59,7 +59,7 @@ func (c *Catalog) Keyword(message string) (Intent, bool) {
 	return Intent{}, false
 }
 
-// bare is a text in NFKC, without white space and without case.
+// bare returns a text in NFKC, without white space and without case.
 func bare(s string) string {
 	s = norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 	return strings.Map(func(r rune) rune {

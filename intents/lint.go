@@ -9,8 +9,9 @@ import (
 )
 
 // Lint returns the faults of the intent files of a directory, in order of file
-// and line. Beyond what [Load] finds, an id that two files have is an [Error],
-// since one of them is not used, and a repeated example is a [Notice].
+// and line. In addition to the faults found by [Load], an id that two files
+// share is an [Error], since one of them is not used, and a repeated example is
+// a [Notice].
 func Lint(fsys fs.FS) []Fault {
 	files, faults, overridden, err := load(fsys)
 	if err != nil {

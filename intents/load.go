@@ -21,7 +21,7 @@ func Load(fsys fs.FS) (files []File, faults []Fault, err error) {
 	return files, faults, err
 }
 
-// load is [Load] with the faults of files whose id a later file has apart.
+// load is [Load], with the faults of overridden files returned separately.
 func load(fsys fs.FS) (files []File, faults, overridden []Fault, err error) {
 	names, err := fileNames(fsys)
 	if err != nil {
@@ -64,8 +64,8 @@ func CatalogOf(files []File) *Catalog {
 	return NewCatalog(enabled)
 }
 
-// winners drops the files whose id a later file has as well, with a warning for
-// each that is dropped.
+// winners drops the files whose id a later file has too, with a warning for
+// each.
 func winners(files []File) ([]File, []Fault) {
 	last := make(map[string]int, len(files))
 	for i, f := range files {

@@ -29,7 +29,7 @@ const (
 	maxNesting = 100
 )
 
-// File is an intent file that holds to contract §7.
+// File is an intent file that conforms to contract §7.
 type File struct {
 	// Name is the name of the file within its directory.
 	Name   string
@@ -113,7 +113,8 @@ func (p *fileParser) parse(data []byte) {
 	p.skills(body)
 }
 
-// skills reports lines of the prompt that begin to name a skill and do not.
+// skills reports lines of the prompt that begin a skill mention without naming
+// a skill.
 func (p *fileParser) skills(body string) {
 	for _, m := range SkillMentions(body) {
 		line := body[strings.LastIndexByte(body[:m.Start], '\n')+1 : m.Start]
@@ -198,7 +199,7 @@ func tooDeep(front string) int {
 	return 0
 }
 
-// parseYAML turns a panic of the parser into an error: no file may end the
+// parseYAML turns a panic of the parser into an error: no file may crash the
 // program.
 func parseYAML(front string) (tree *ast.File, err error) {
 	err = panics.Catch(func() (err error) {
@@ -305,7 +306,7 @@ func (p *fileParser) enabled(line int, value ast.Node) {
 	}
 }
 
-// fastpath reads the field of that name.
+// fastpath reads the field fastpath.
 func (p *fileParser) fastpath(line int, value ast.Node) {
 	var fields []*ast.MappingValueNode
 	switch n := value.(type) {
@@ -381,7 +382,7 @@ func (p *fileParser) list(key string, line int, value ast.Node) (items []string,
 }
 
 // resolve follows anchors, aliases and tags to a value. An undefined alias is
-// returned as it is.
+// returned unchanged.
 func (p *fileParser) resolve(n ast.Node) ast.Node {
 	const maxSteps = 8
 	for range maxSteps {

@@ -8,18 +8,19 @@ import (
 
 // SkillMention is a `skill: NAME` in an intent's prompt (contract §7).
 type SkillMention struct {
-	// Name is "" where none follows.
+	// Name is "" if no name follows.
 	Name string
 	// Start is where the word skill begins in the prompt, and End where the name
-	// ends, with the mark that closes it; both in bytes.
+	// ends, including its closing quote; both in bytes.
 	Start, End int
 }
 
-// maxSkillName is the longest name of a skill, in bytes.
+// maxSkillName bounds the name of a skill, in bytes.
 const maxSkillName = 200
 
-// SkillMentions returns the skills that a prompt names, in order. A name is of
-// letters, digits and `_`, `-`, `.`, `:`, `/`; it may stand in quotes or backticks.
+// SkillMentions returns the skills that a prompt names, in order. A name
+// consists of letters, digits and `_`, `-`, `.`, `:`, `/`; it may be in quotes
+// or backticks.
 func SkillMentions(prompt string) []SkillMention {
 	const word = "skill"
 	var out []SkillMention
@@ -35,7 +36,7 @@ func SkillMentions(prompt string) []SkillMention {
 			continue
 		}
 		if before, _ := utf8.DecodeLastRuneInString(prompt[:start]); start > 0 && isSkillRune(before) {
-			continue // another word that ends in it
+			continue // another word with this ending
 		}
 		m := SkillMention{Start: start, End: at}
 		m.Name, m.End = skillName(prompt, at)

@@ -19,12 +19,12 @@ import (
 	"intenthint/internal/netaddr"
 )
 
-// APIOptions are what an [API] works with.
+// APIOptions configure an [API].
 type APIOptions struct {
 	Service *Service
 	// Listen is the configured address, host:port.
 	Listen string
-	// Token is what every request must bring; "" for none.
+	// Token is the bearer token that every request must have; "" for none.
 	Token string
 	Log   *slog.Logger
 }
@@ -39,7 +39,8 @@ type API struct {
 }
 
 const (
-	// maxBody bounds a request's body; an extraction has the messages of a session.
+	// maxBody bounds a request's body; an extraction contains the messages of a
+	// session.
 	maxBody        = 1 << 20
 	maxExtractBody = 8 << 20
 	// maxRequests bounds the requests in progress. Beyond it the answer is 503.
@@ -95,7 +96,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !a.authorized(r) {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="KnowHub"`)
-		a.refuse(w, http.StatusUnauthorized, "a token is needed: Authorization: Bearer")
+		a.refuse(w, http.StatusUnauthorized, "a token is required: Authorization: Bearer")
 		return
 	}
 	path, id := r.URL.Path, ""
@@ -165,7 +166,7 @@ func (a *API) authorized(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1 && strings.EqualFold(scheme, "Bearer")
 }
 
-// posted takes the body as it is.
+// posted returns the body unchanged.
 func posted(most int64) func(*http.Request, string) ([]byte, error) {
 	return func(r *http.Request, _ string) ([]byte, error) {
 		body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
@@ -177,7 +178,7 @@ func posted(most int64) func(*http.Request, string) ([]byte, error) {
 	}
 }
 
-// query makes an object of the parameters.
+// query makes an object from the query parameters.
 func query(r *http.Request, id string) ([]byte, error) {
 	params, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -197,7 +198,7 @@ func query(r *http.Request, id string) ([]byte, error) {
 	return json.Marshal(object)
 }
 
-// decision makes an object of the id and a body, which may be empty.
+// decision makes an object from the id and the body, which may be empty.
 func decision(r *http.Request, id string) ([]byte, error) {
 	body, err := posted(maxBody)(r, id)
 	if err != nil {

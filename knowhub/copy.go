@@ -12,33 +12,33 @@ import (
 	"intenthint/knowhub/experience"
 )
 
-// Query is what is looked for.
+// Query is a search.
 type Query struct {
 	Text string
-	// AgentID limits the search to one agent; "" is all.
+	// AgentID limits the search to one agent; "" means all.
 	AgentID string
 	// Unowned limits the search to experiences without an agent.
 	Unowned bool
 	Limit   int
 }
 
-// Hit is an experience that was found; a better one has a greater score.
+// Hit is an experience found by a search; better hits have higher scores.
 type Hit struct {
 	experience.Experience
 	Score float64
 }
 
-// Index is a copy of the bucket that can be searched.
+// Index is a searchable copy of the bucket.
 type Index interface {
 	bucket.Follower
 	// Search returns approved experiences, best first.
 	Search(ctx context.Context, q Query) ([]Hit, error)
 	// List returns the experiences of a status, newest first.
 	List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error)
-	// Near returns experiences of whatever status, with own only those of the agent
-	// of e, that say nearly the same, best first.
+	// Near returns experiences of any status that say nearly the same as e, best
+	// first; with own only those of the agent of e.
 	Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error)
-	// Counts returns how many there are of each status.
+	// Counts returns the number of experiences by status.
 	Counts(ctx context.Context) (map[experience.Status]int, error)
 	Close() error
 }
@@ -48,21 +48,20 @@ type Followed interface {
 	Follow(ctx context.Context, f bucket.Follower, check func() error, applied func(revision uint64), caughtUp func()) error
 }
 
-// CopyOptions are what a [Copy] works with.
+// CopyOptions configure a [Copy].
 type CopyOptions struct {
 	Bucket Followed
-	// Open opens the index, and makes a new one when it is missing or was found to
-	// be damaged.
+	// Open opens the index, and creates it if it is missing or damaged.
 	Open func(ctx context.Context) (Index, error)
-	// Path is the file of the index. When it is replaced or removed the index is
-	// opened again. "" for none.
+	// Path is the file of the index. If the file is replaced or removed, the index
+	// is opened again. "" for none.
 	Path    string
 	Metrics *Metrics
 	Log     *slog.Logger
 }
 
-// Copy keeps an [Index] of the bucket: it follows the bucket, and opens the index
-// again, or makes a new one, when it is lost. Without an index, reading fails.
+// Copy keeps an [Index] of the bucket: it follows the bucket, and reopens or
+// rebuilds the index when it is lost. Without an index, reads fail.
 type Copy struct {
 	o CopyOptions
 
@@ -73,7 +72,7 @@ type Copy struct {
 	moved chan struct{}
 }
 
-// opened is an index in use. It is closed by the last of its users.
+// opened is an index in use. Its last user closes it.
 type opened struct {
 	Index
 	users  int
@@ -85,11 +84,11 @@ type opened struct {
 func NewCopy(o CopyOptions) *Copy { return &Copy{o: o, moved: make(chan struct{})} }
 
 const (
-	// minPause and maxPause bound how long a bucket or an index that failed is left
-	// alone.
+	// minPause and maxPause bound the backoff after a failure of the bucket or the
+	// index.
 	minPause = 100 * time.Millisecond
 	maxPause = 5 * time.Second
-	// waitTime bounds how long a writer waits for its own change. The copy may be
+	// waitTime bounds how long a writer waits for its own change: the copy may be
 	// catching up.
 	waitTime = time.Second
 )
@@ -100,7 +99,7 @@ var errNoIndex = errors.New("index is being opened")
 // errFailed reports an index that could not be read.
 var errFailed = errors.New("index failed")
 
-// errReplaced reports that the file of the index is another one, or gone.
+// errReplaced reports that the index file was replaced or removed.
 var errReplaced = errors.New("index file replaced")
 
 // Run keeps the copy until ctx ends.
@@ -171,7 +170,7 @@ func (i counted) Reset(ctx context.Context, of string) error {
 	return i.Index.Reset(ctx, of)
 }
 
-// use makes an index the one that is read, and leaves the one before to its
+// use makes an index the one to read from, and leaves the previous one to its
 // readers.
 func (c *Copy) use(next *opened) {
 	c.mu.Lock()
@@ -188,7 +187,7 @@ func (c *Copy) use(next *opened) {
 	c.leave(before)
 }
 
-// signal wakes those who wait. mu is held.
+// signal wakes the waiting goroutines. mu is held.
 func (c *Copy) signal() {
 	close(c.moved)
 	c.moved = make(chan struct{})
@@ -202,11 +201,11 @@ func (c *Copy) advance(revision uint64) {
 	c.signal()
 }
 
-// Wait returns once the copy has a revision of the bucket, but does not wait for
-// long: what was accepted is kept, and found a little later.
+// Wait returns once the copy has reached a revision of the bucket, or after a
+// short time: an accepted change is stored, and found a little later.
 func (c *Copy) Wait(ctx context.Context, revision uint64) {
 	if c == nil {
-		return // of a service that does not read
+		return // the copy is not run
 	}
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
@@ -233,7 +232,7 @@ func (c *Copy) Ready() bool {
 }
 
 // enter returns the index in use, and waits a little for one that is being opened.
-// leave must be called after it was read.
+// leave must be called after reading.
 func (c *Copy) enter(ctx context.Context) (*opened, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
@@ -270,7 +269,7 @@ func (c *Copy) leave(o *opened) {
 	}
 }
 
-// read calls f with the index in use. A failure makes it be opened again.
+// read calls f with the index in use. After a failure the index is reopened.
 func read[T any](ctx context.Context, c *Copy, f func(Index) (T, error)) (T, error) {
 	o, err := c.enter(ctx)
 	if err != nil {
@@ -284,22 +283,22 @@ func read[T any](ctx context.Context, c *Copy, f func(Index) (T, error)) (T, err
 	return out, err
 }
 
-// Search is that of the index.
+// Search calls [Index.Search] on the index in use.
 func (c *Copy) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return read(ctx, c, func(i Index) ([]Hit, error) { return i.Search(ctx, q) })
 }
 
-// List is that of the index.
+// List calls [Index.List] on the index in use.
 func (c *Copy) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
 	return read(ctx, c, func(i Index) ([]experience.Experience, error) { return i.List(ctx, status, limit) })
 }
 
-// Near is that of the index.
+// Near calls [Index.Near] on the index in use.
 func (c *Copy) Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error) {
 	return read(ctx, c, func(i Index) ([]Hit, error) { return i.Near(ctx, e, own) })
 }
 
-// Counts is that of the index.
+// Counts calls [Index.Counts] on the index in use.
 func (c *Copy) Counts(ctx context.Context) (map[experience.Status]int, error) {
 	return read(ctx, c, func(i Index) (map[experience.Status]int, error) { return i.Counts(ctx) })
 }

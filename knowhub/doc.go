@@ -1,11 +1,12 @@
-// Package knowhub keeps what agents have experienced, and gives it to them
-// (contract §12).
+// Package knowhub stores the experiences of agents and recalls them (contract
+// §12).
 //
 // A [Service] carries out the verbs: extract, submit, search, content, pending,
-// approve and reject. HTTP ([API]), NATS endpoints ([Endpoints]), the command line
-// and the pages are ways to it. The truth is the bucket of package bucket; a
-// [Copy] of it is searched, and made again whenever it is lost.
+// approve and reject. HTTP ([API]), NATS endpoints ([Service.Endpoints]), the
+// command line and the pages use it. The source of truth is the bucket of
+// package bucket; searches use a [Copy] of it, which is rebuilt whenever it is
+// lost.
 //
 // [Reminder] and [Recall] contribute to before_prompt_build, a [Sink] extracts
-// experiences from what agents did.
+// experiences from ended runs.
 package knowhub

@@ -11,15 +11,15 @@ import (
 	"intenthint/subjects"
 )
 
-// Bounds of the verbs over NATS. Those that read and write are short; an
-// extraction waits for a model.
+// Bounds of the verbs over NATS. Most verbs are fast; an extraction waits for a
+// model.
 var (
 	verbBound    = bus.Bound{Requests: 256, Bytes: 32 << 20, PerCaller: 64, PerCallerBytes: 8 << 20}
 	extractBound = bus.Bound{Requests: 16, Bytes: 64 << 20, PerCaller: 4, PerCallerBytes: 32 << 20}
 )
 
 const (
-	// verbTime bounds a verb that asks no model, extractTime one that does.
+	// verbTime bounds a verb that asks no model, extractTime a verb that does.
 	verbTime    = 10 * time.Second
 	extractTime = 25 * time.Second
 )
@@ -34,9 +34,9 @@ func timeOf(v verb) time.Duration {
 // verbExtract is the verb that asks a model.
 const verbExtract = "extract"
 
-// Endpoints are the verbs as endpoints of a NATS service, P.knowhub.<verb>. The
-// body is a JSON object, in which also the id stands; errors are the service
-// framework's, with the status of HTTP as their code.
+// Endpoints returns the verbs as endpoints of a NATS service, P.knowhub.<verb>.
+// The body is a JSON object that also holds the id. Errors use the service
+// framework's headers, with the HTTP status as their code.
 func (s *Service) Endpoints(prefix subjects.Prefix) []bus.Endpoint {
 	out := make([]bus.Endpoint, len(verbs))
 	for i, v := range verbs {
@@ -86,14 +86,14 @@ func (s *Service) answer(ctx context.Context, v verb, r bus.Request) (out bus.Re
 	return out
 }
 
-// refusal is the answer of an error: in the headers, and in the body for callers
-// that read the body alone.
+// refusal returns the reply for an error: in the headers, and in the body for
+// callers that read only the body.
 func refusal(status int, text string) bus.Reply {
 	body, _ := json.Marshal(failed{text}) // a string
 	return bus.Reply{Body: body, Code: status, Error: headerLine(text)}
 }
 
-// headerLine is a text as a header can hold it.
+// headerLine makes text valid as a header value.
 func headerLine(text string) string {
 	out := []byte(text)
 	for i, c := range out {

@@ -14,20 +14,21 @@ import (
 	"intenthint/payload"
 )
 
-// Extraction is what experiences are extracted from.
+// Extraction is the input of [Service.Extract].
 type Extraction struct {
-	// Messages are those of a session, as a gateway has them.
+	// Messages are the messages of a session, as the gateway sends them.
 	Messages    json.RawMessage `json:"messages"`
 	AgentID     string          `json:"agent_id"`
 	SubmittedBy string          `json:"submitted_by"`
 	SessionKey  string          `json:"session_key"`
 }
 
-// errNoModel reports settings without a model that extracts.
-var errNoModel = errors.New("no model is set, neither that of HINT_KNOWHUB nor HINT_MODEL")
+// errNoModel reports settings without an extraction model.
+var errNoModel = errors.New("no model is configured, neither in HINT_KNOWHUB nor in HINT_MODEL")
 
-// Extract asks the model for experiences and keeps those that it is sure of, also
-// those that were known. Errors are [ErrRequest] and [ErrUnavailable].
+// Extract asks the model for experiences, and stores and returns those with
+// enough confidence, including already known ones. Errors are [ErrRequest] and
+// [ErrUnavailable].
 func (s *Service) Extract(ctx context.Context, in Extraction) ([]experience.Experience, error) {
 	messages, err := messagesOf(in.Messages)
 	if err != nil {
@@ -66,7 +67,7 @@ func (s *Service) extract(ctx context.Context, in Extraction, messages []payload
 	return kept, nil
 }
 
-// take keeps a candidate; ok is false for one that is no experience.
+// take stores a candidate; ok is false if it is not an experience.
 func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extract.Candidate) (e experience.Experience, ok bool, err error) {
 	if reason, ok := extract.Keep(c, set.MinConfidence); !ok {
 		outcome := outcomeUnusable
@@ -104,15 +105,16 @@ func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extr
 	return e, true, nil
 }
 
-// otherSession returns whether an extracted experience, which is prepared, was seen
-// again: the turns of one session are read several times.
+// otherSession returns a function that reports whether a known experience was
+// seen again in e, an extracted and prepared one. The same session does not
+// count: its turns are read several times.
 func otherSession(e experience.Experience) func(known experience.Experience) bool {
 	return func(known experience.Experience) bool { return known.SessionKey != e.SessionKey }
 }
 
-// near looks for an experience that says nearly the same as one that is prepared,
-// where agents do not share theirs for one of the same agent. Without an index the
-// error is [ErrUnavailable].
+// near looks for an experience that says nearly the same as e, which is
+// prepared; if agents do not share experiences, only among those of the same
+// agent. Without an index the error is [ErrUnavailable].
 func (s *Service) near(ctx context.Context, set *Settings, e experience.Experience) (known experience.Experience, ok bool, err error) {
 	hits, err := s.Copy.Near(ctx, e, !set.Shared)
 	if err != nil {
@@ -126,7 +128,7 @@ func (s *Service) near(ctx context.Context, set *Settings, e experience.Experien
 	return known, false, nil
 }
 
-// merge adds what came again to a known experience.
+// merge adds a repeated experience to a known one.
 func (s *Service) merge(ctx context.Context, id string, e experience.Experience) (experience.Experience, error) {
 	return s.change(ctx, id, func(known experience.Experience) (experience.Experience, bool, error) {
 		if !otherSession(e)(known) {
@@ -136,7 +138,7 @@ func (s *Service) merge(ctx context.Context, id string, e experience.Experience)
 	})
 }
 
-// messagesOf decodes messages; there must be a list of them.
+// messagesOf decodes messages, which must be a list.
 func messagesOf(list json.RawMessage) ([]payload.Message, error) {
 	if text := strings.TrimSpace(string(list)); text == "" || text[0] != '[' {
 		return nil, fmt.Errorf("%w: messages must be a list", ErrRequest)

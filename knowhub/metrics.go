@@ -7,7 +7,7 @@ import (
 	"intenthint/knowhub/experience"
 )
 
-// Metrics are the figures of KnowHub. All services of a process share one.
+// Metrics are the metrics of KnowHub. All services of a process share one.
 type Metrics struct {
 	verbs     *prometheus.CounterVec // by verb and outcome
 	decisions *prometheus.CounterVec // by status
@@ -45,16 +45,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "intenthint_knowhub_requests_total", Help: "Requests to KnowHub over HTTP and NATS, by verb and outcome: ok, refused (the caller's fault) or error.",
 		}, []string{"verb", "outcome"}),
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_decisions_total", Help: "Experiences that people decided about in this process, by status.",
+			Name: "intenthint_knowhub_decisions_total", Help: "Decisions of people about experiences in this process, by status.",
 		}, []string{"status"}),
 		searches: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "intenthint_knowhub_search_duration_seconds", Help: "Time of a search in the index of experiences.", Buckets: telemetry.LatencyBuckets,
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_errors_total", Help: "Failed uses of the experiences, their index and the turns of sessions, by what they were for.",
+			Name: "intenthint_knowhub_errors_total", Help: "Failed operations on the experiences, their index and the turns of sessions, by operation.",
 		}, []string{"operation"}),
 		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_index_rebuilds_total", Help: "Times that the index of experiences was begun again, the first time included.",
+			Name: "intenthint_knowhub_index_rebuilds_total", Help: "Rebuilds of the index of experiences, including the first build.",
 		}),
 		ready: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "intenthint_knowhub_index_ready", Help: "1 while the index of experiences follows the bucket, 0 before it has caught up.",
@@ -69,7 +69,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "intenthint_knowhub_reminders_total", Help: "Reminders that were put in front of prompts.",
 		}),
 		extracted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_extracted_total", Help: "Experiences that a model extracted, by what became of them: new, known, low_confidence or unusable; failed counts messages that no model answered for.",
+			Name: "intenthint_knowhub_extracted_total", Help: "Experiences that a model extracted, by outcome: new, known, low_confidence or unusable; failed counts conversations for which no model answered.",
 		}, []string{"outcome"}),
 	}
 	for _, verb := range verbs {

@@ -17,17 +17,17 @@ import (
 	"intenthint/knowhub/experience"
 )
 
-// Errors of the verbs. Their texts are meant for whoever asked.
+// Errors of the verbs. Their texts are meant for the caller.
 var (
-	// ErrInvalid reports an experience that does not hold to contract §12.
+	// ErrInvalid reports an experience that violates contract §12.
 	ErrInvalid = experience.ErrInvalid
-	// ErrRequest reports a request that does not hold to contract §12.
+	// ErrRequest reports a request that violates contract §12.
 	ErrRequest = errors.New("invalid request")
 	// ErrUnknown reports an id that no experience has.
 	ErrUnknown = errors.New("no such experience")
-	// ErrDecided reports a decision that was already made otherwise.
+	// ErrDecided reports that the opposite decision was already made.
 	ErrDecided = errors.New("already decided otherwise")
-	// ErrUnavailable reports that something the verb needs cannot be used at
+	// ErrUnavailable reports that a dependency of the verb cannot be used at
 	// present: the bucket, its copy, or a model.
 	ErrUnavailable = errors.New("not available at present")
 )
@@ -39,22 +39,23 @@ const (
 	maxListed    = 1000
 )
 
-// Experiences is where experiences are kept; [bucket.Experiences] is one.
+// Experiences stores experiences; [bucket.Experiences] implements it.
 type Experiences interface {
 	Get(ctx context.Context, id string) (e experience.Experience, ok bool, err error)
 	Change(ctx context.Context, id string, change func(known *experience.Experience) (e experience.Experience, write bool, err error)) (out bucket.Stored, created bool, err error)
 }
 
-// Options are what a [Service] works with.
+// Options configure a [Service].
 type Options struct {
 	Experiences Experiences
 	Copy        *Copy
-	// Marks returns what in a text of several parts looks like a prompt injection.
+	// Marks returns the names of what looks like a prompt injection in a text of
+	// several parts.
 	Marks func(parts ...string) []string
 	// Metrics are shared by all services of a process; nil for none.
 	Metrics *Metrics
 	Log     *slog.Logger
-	// Now is the time; nil for that of the machine.
+	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
 }
 
@@ -81,7 +82,7 @@ func New(o Options) *Service {
 // Use makes later requests use other settings.
 func (s *Service) Use(set *Settings) { s.settings.Store(set) }
 
-// Settings returns those in force.
+// Settings returns the settings in force.
 func (s *Service) Settings() *Settings { return s.settings.Load() }
 
 // Submission is an experience that somebody submits.
@@ -94,8 +95,8 @@ type Submission struct {
 	SessionKey  string `json:"session_key"`
 }
 
-// Submit keeps an experience; created is false when it was there already, in
-// whatever state. Errors are [ErrInvalid] and [ErrUnavailable].
+// Submit stores an experience; created is false if it already existed, with any
+// status. Errors are [ErrInvalid] and [ErrUnavailable].
 func (s *Service) Submit(ctx context.Context, in Submission) (e experience.Experience, created bool, err error) {
 	set := s.Settings()
 	e = experience.Experience{
@@ -105,7 +106,8 @@ func (s *Service) Submit(ctx context.Context, in Submission) (e experience.Exper
 	return s.keep(ctx, s.prepared(set, e), func(experience.Experience) bool { return true })
 }
 
-// prepared is an experience as it is stored, with what it is marked with.
+// prepared returns an experience in the form in which it is stored, with its
+// flags.
 func (s *Service) prepared(set *Settings, e experience.Experience) experience.Experience {
 	e = set.redacted(e.Normal())
 	if len(s.Marks(e.Task, e.Resource, e.Result)) > 0 {
@@ -117,8 +119,8 @@ func (s *Service) prepared(set *Settings, e experience.Experience) experience.Ex
 	return e.Normal()
 }
 
-// keep stores a new experience, which is prepared, or counts that a known one was
-// seen again.
+// keep stores a new, prepared experience, or counts that a known one was seen
+// again.
 func (s *Service) keep(ctx context.Context, e experience.Experience, again func(known experience.Experience) bool) (experience.Experience, bool, error) {
 	if err := e.Validate(); err != nil {
 		return e, false, err
@@ -141,10 +143,10 @@ func (s *Service) keep(ctx context.Context, e experience.Experience, again func(
 	return out.Experience, created, nil
 }
 
-// Import keeps an experience with its status and its times; created is false when
-// it was there already, which changes nothing. One that looks like a prompt
-// injection waits, unless a person has decided about it. Errors are [ErrInvalid]
-// and [ErrUnavailable].
+// Import stores an experience with its status and its times; created is false
+// if it already existed, in which case nothing changes. An experience that
+// looks like a prompt injection becomes pending, unless a person has decided
+// about it. Errors are [ErrInvalid] and [ErrUnavailable].
 func (s *Service) Import(ctx context.Context, e experience.Experience) (created bool, err error) {
 	set := s.Settings()
 	p := s.prepared(set, e)
@@ -170,7 +172,7 @@ func (s *Service) Import(ctx context.Context, e experience.Experience) (created 
 	return created, nil
 }
 
-// unavailable is the error of a bucket or a copy that does not answer.
+// unavailable returns the error for a bucket or a copy that does not answer.
 func (s *Service) unavailable(ctx context.Context, what string, err error) error {
 	if errors.Is(err, ErrInvalid) || errors.Is(err, ErrUnknown) || errors.Is(err, ErrDecided) {
 		return err
@@ -183,8 +185,9 @@ func (s *Service) unavailable(ctx context.Context, what string, err error) error
 }
 
 // Search returns the approved experiences that fit a text, best first, at most
-// limit (0 for [DefaultFound]). Where experiences are not shared they are those of
-// the agent, without one those that are nobody's. Errors are [ErrRequest] and [ErrUnavailable].
+// limit (0 for [DefaultFound]). If experiences are not shared, only those of
+// the agent are searched; without an agent, only those without an owner. Errors
+// are [ErrRequest] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
 	q := Query{Text: text, Limit: limit}
 	if !s.Settings().Shared {
@@ -193,15 +196,15 @@ func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]
 	return s.find(ctx, q)
 }
 
-// Find is [Service.Search] for a person, who may find all: those of one agent,
-// unless agent is "".
+// Find is [Service.Search] for a person, who may find all experiences; if agent
+// is not "", only those of that agent.
 func (s *Service) Find(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
 	return s.find(ctx, Query{Text: text, AgentID: agent, Limit: limit})
 }
 
 func (s *Service) find(ctx context.Context, q Query) ([]experience.Experience, error) {
 	if strings.TrimSpace(q.Text) == "" {
-		return nil, fmt.Errorf("%w: q must be a text that is not blank", ErrRequest)
+		return nil, fmt.Errorf("%w: q must not be blank", ErrRequest)
 	}
 	q.Limit = limitOf(q.Limit, DefaultFound, maxFound)
 	hits, err := s.hits(ctx, q)
@@ -241,7 +244,7 @@ func (s *Service) Content(ctx context.Context, id string) (experience.Experience
 	return e, nil
 }
 
-// maxShownID is how much of an id stands in an error.
+// maxShownID bounds an id in an error text.
 const maxShownID = 64
 
 func unknown(id string) error {
@@ -251,8 +254,8 @@ func unknown(id string) error {
 	return fmt.Errorf("%w: %q", ErrUnknown, id)
 }
 
-// ContentFor is [Service.Content] for an agent, which may read its own where
-// experiences are not shared.
+// ContentFor is [Service.Content] for an agent, which may read only its own
+// experiences if they are not shared.
 func (s *Service) ContentFor(ctx context.Context, id, agent string) (experience.Experience, error) {
 	e, err := s.Content(ctx, id)
 	if err == nil && agent != "" && e.AgentID != agent && !s.Settings().Shared {
@@ -277,10 +280,10 @@ func (s *Service) List(ctx context.Context, status experience.Status, limit int)
 	return out, nil
 }
 
-// Approve and Reject decide about an experience that waits, in the name of by,
-// which may be "". The same decision again changes nothing; one that was made
-// otherwise is [ErrDecided]. What was approved without a person may be rejected.
-// Other errors are [ErrUnknown] and [ErrUnavailable].
+// Approve approves a pending experience in the name of by, which may be "". It
+// is idempotent; after a different decision the error is [ErrDecided]. An
+// experience that was approved without a person may still be rejected. Other
+// errors are [ErrUnknown] and [ErrUnavailable].
 func (s *Service) Approve(ctx context.Context, id, by string) (experience.Experience, error) {
 	return s.decide(ctx, id, by, experience.Approved)
 }
@@ -313,15 +316,15 @@ func (s *Service) decide(ctx context.Context, id, by string, status experience.S
 // UndoTime is how long a decision can be taken back.
 const UndoTime = time.Minute
 
-// Undo makes an experience wait again whose decision was made within [UndoTime],
-// by whoever. A later one is [ErrDecided].
+// Undo makes an experience pending again if its decision, by anyone, was made
+// within [UndoTime]; else the error is [ErrDecided].
 func (s *Service) Undo(ctx context.Context, id, _ string) (experience.Experience, error) {
 	return s.change(ctx, id, func(known experience.Experience) (experience.Experience, bool, error) {
 		switch {
 		case known.Status == experience.Pending:
 			return known, false, nil
 		case known.DecidedAt.IsZero() || s.Now().Sub(known.DecidedAt) >= UndoTime:
-			return known, false, fmt.Errorf("%w: it is %s, and too long ago to take back", ErrDecided, known.Status)
+			return known, false, fmt.Errorf("%w: it is %s, too long to be undone", ErrDecided, known.Status)
 		}
 		known.Status, known.DecidedAt, known.DecidedBy = experience.Pending, time.Time{}, ""
 		return known, true, nil

@@ -436,5 +436,5 @@ func TestSearchIsBounded(t *testing.T) {
 	}
 	_, err := p.Search(t.Context(), " ", "", 0)
 	require.ErrorIs(t, err, knowhub.ErrRequest)
-	require.EqualError(t, err, "invalid request: q must be a text that is not blank")
+	require.EqualError(t, err, "invalid request: q must not be blank")
 }

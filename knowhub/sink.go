@@ -10,8 +10,8 @@ import (
 	"intenthint/subjects"
 )
 
-// Extracted remembers of which events experiences were extracted, in all
-// processes; [bucket.Turns] does.
+// Extracted remembers, for all processes, the events from which experiences
+// were extracted; [bucket.Turns] implements it.
 type Extracted interface {
 	Extracted(ctx context.Context, eventID string) (bool, error)
 	SetExtracted(ctx context.Context, eventID string) error
@@ -25,10 +25,10 @@ type Fact struct {
 	messages []payload.Message
 }
 
-// DecodeFact decodes an event. The session is "" for an event that says nothing:
-// one of another hook, of a run that no person began, or without messages. What
-// cannot be decoded says nothing either: the events of all hooks become sessions
-// too, and it is a dead letter there.
+// DecodeFact decodes an event. The session is "" for an event to ignore: of
+// another hook, of a run that no person began, or without messages. An event
+// that cannot be decoded is ignored too: the sink of the sessions also gets it,
+// and makes it a dead letter.
 func DecodeFact(msgID string, data []byte) (session, hook string, f Fact) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {
@@ -56,16 +56,16 @@ func DecodeFact(msgID string, data []byte) (session, hook string, f Fact) {
 	}
 }
 
-// Sink extracts experiences from facts. It is idempotent and does not depend on
+// Sink extracts experiences from facts. It is idempotent and independent of
 // their order.
 type Sink struct {
 	Service   *Service
 	Extracted Extracted
 }
 
-// Apply extracts from facts, each within [extractTime]. A fact that comes again is
-// extracted from once. The error is that of a model or a bucket. Without a model
-// nothing is extracted, and there is no error.
+// Apply extracts experiences from facts, each within [extractTime]. A
+// redelivered fact is not extracted from again. The error is that of a model or
+// a bucket. Without a model nothing is extracted, and there is no error.
 func (k *Sink) Apply(ctx context.Context, facts []Fact) error {
 	for _, f := range facts {
 		if err := k.apply(ctx, f); err != nil {
@@ -84,7 +84,7 @@ func (k *Sink) apply(ctx context.Context, f Fact) error {
 	}
 	_, err = k.Service.extract(ctx, f.from, f.messages)
 	if errors.Is(err, errNoModel) {
-		return nil // there is nobody to ask
+		return nil // no model to ask
 	}
 	if err != nil {
 		return err

@@ -14,25 +14,25 @@ import (
 	"intenthint/subjects"
 )
 
-// Turns tells which turn of its session a turn is, in all processes;
-// [bucket.Turns] does.
+// Turns numbers the turns of sessions, across all processes; [bucket.Turns]
+// implements it.
 type Turns interface {
 	Begin(ctx context.Context, turn bucket.Turn) (n int, err error)
 	Recall(ctx context.Context, turn bucket.Turn, ids []string, most, after int) (chosen []string, err error)
 }
 
-// Resets returns when a session began anew or was compacted last, in Unix
-// milliseconds; 0 when that is not known.
+// Resets returns when a session last began anew or was compacted, in Unix
+// milliseconds; 0 if unknown.
 type Resets func(session string) int64
 
-// turnOf is the turn that a request is about.
+// turnOf returns the turn of a request.
 func (last Resets) turnOf(req *hook.Request) bucket.Turn {
 	session := req.Context.Session()
 	return bucket.Turn{Session: session, Run: req.Context.RunID, At: cmp.Or(req.Envelope.TS, req.Received.UnixMilli()), Reset: last(session)}
 }
 
-// turnsTime is how long a turn may wait for the bucket of turns: what is put in
-// front of a prompt is worth less than an answer in time.
+// turnsTime is how long a turn may wait for the bucket of turns: an answer in
+// time matters more than text in front of a prompt.
 const turnsTime = 300 * time.Millisecond
 
 // Priorities put the blocks after the hint and the skipped messages.
@@ -49,12 +49,13 @@ type Reminder struct {
 	Metrics  *Metrics
 }
 
-// Handler is the part of before_prompt_build.
+// Handler returns the handler of before_prompt_build.
 func (r *Reminder) Handler() hook.Handler {
 	return hook.Handler{Name: "knowhub reminder", Priority: reminderPriority, Handle: r.handle}
 }
 
-// reminder is what agents are told. Its words are this program's own.
+// reminder is the text for agents. It is trusted: it contains nothing from
+// users.
 const reminder = "<" + payload.ReminderTag + ">\n" +
 	"Experiences from earlier tasks are kept. Before a task that others may have done, look for them with kb_search (kb_content reads one in full).\n" +
 	"When a task has been done and its outcome is confirmed, submit what is worth knowing next time with kb_submit: the task, what was used, and how it went.\n" +
@@ -84,25 +85,25 @@ func (r *Reminder) handle(ctx context.Context, req *hook.Request) (hook.Result, 
 	return hook.Result{Decision: hook.PrependContext(reminder)}, nil
 }
 
-// reminds reports whether a turn, counted from 1, begins with the reminder.
+// reminds reports whether a turn, counted from 1, gets the reminder.
 func (s *Settings) reminds(turn int) bool {
 	return s.RemindAtStart && turn == 1 || s.RemindEvery > 0 && turn%s.RemindEvery == 0
 }
 
-// holdsTag reports whether a prompt holds a block already.
+// holdsTag reports whether a prompt already contains a block.
 func holdsTag(e payload.BeforePromptBuild, tag string) bool {
 	return strings.Contains(strings.ToLower(e.Prompt), "<"+tag) || strings.Contains(strings.ToLower(e.Message()), "<"+tag)
 }
 
-// Recall puts experiences in front of prompts that they fit.
+// Recall puts matching experiences in front of prompts.
 type Recall struct {
 	Service *Service
 	Turns   Turns
 	Resets  Resets
 }
 
-// Handler is the part of before_prompt_build. It leaves the turns to [Recall.Hook]
-// of which the gateway says so.
+// Handler returns the recall handler of before_prompt_build. It skips turns for
+// which the gateway announces a request to [Recall.Hook].
 func (r *Recall) Handler() hook.Handler {
 	return hook.Handler{Name: recallName, Priority: recallPriority, Handle: func(ctx context.Context, req *hook.Request) (hook.Result, error) {
 		if payload.RecallsLater(req.Envelope.Ctx) {
@@ -112,8 +113,9 @@ func (r *Recall) Handler() hook.Handler {
 	}}
 }
 
-// Hook is asked, with what before_prompt_build has, once the gateway knows that
-// the agent may look experiences up in this turn.
+// Hook returns a hook of its own, with the payload of before_prompt_build. The
+// gateway calls it once it knows that the agent may look up experiences in this
+// turn.
 func (r *Recall) Hook() hook.Hook {
 	return hook.Hook{Name: subjects.HookKnowHubRecall, Handlers: []hook.Handler{{Name: recallName, Handle: r.handle}}}
 }
@@ -121,12 +123,12 @@ func (r *Recall) Hook() hook.Hook {
 const recallName = "knowhub recall"
 
 const (
-	// maxAsked is how much of a message is searched with, in characters.
+	// maxAsked is how much of a message is used as the search text, in characters.
 	maxAsked = 2000
-	// recallSpare is how many more experiences are looked for than are shown, so
-	// that those shown lately leave room for others.
+	// recallSpare is how many more experiences are searched for than are shown, so
+	// that recently shown ones can be replaced by others.
 	recallSpare = 20
-	// Parts of an experience in a prompt are cut to so many characters.
+	// Bounds of the parts of an experience in a prompt, in characters.
 	maxShownTask     = 300
 	maxShownResource = 300
 	maxShownResult   = 800
@@ -159,9 +161,9 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	return hook.Result{Decision: hook.PrependContext(Block(chosen))}, nil
 }
 
-// choose leaves out what the session was shown lately. A retry of a run, which may
-// have another prompt, is shown the same again. A turn without a session is shown
-// the best ones.
+// choose leaves out experiences that the session was shown recently. A retry of
+// a run, which may have another prompt, gets the same ones again. A turn
+// without a session gets the best ones.
 func (r *Recall) choose(ctx context.Context, set *Settings, req *hook.Request, found []experience.Experience) ([]experience.Experience, error) {
 	if req.Context.Session() == "" {
 		return found[:min(len(found), set.Recall)], nil

@@ -12,15 +12,15 @@ import (
 	"intenthint/payload"
 )
 
-// verb is one thing that can be asked of a [Service], over whatever way.
+// verb is an operation of a [Service], whatever the transport.
 type verb struct {
 	name string
-	// call decodes a JSON object and carries the verb out. It returns what is
-	// answered, as a JSON object, and its HTTP status.
+	// call decodes a JSON object and executes the verb. It returns the answer, to
+	// be encoded as a JSON object, and its HTTP status.
 	call func(ctx context.Context, s *Service, body []byte) (answer any, status int, err error)
 }
 
-// verbs are those of contract §12.
+// verbs are the verbs of contract §12.
 var verbs = []verb{
 	{"extract", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
 		in, err := decode[Extraction](body)
@@ -105,7 +105,7 @@ func decodeNamed(body []byte) (named, error) {
 	return in, err
 }
 
-// listed is an answer of several experiences.
+// listed is an answer with several experiences.
 type listed struct {
 	Experiences []experience.Experience `json:"experiences"`
 }
@@ -116,7 +116,7 @@ type extracted struct {
 	Experiences []experience.Experience `json:"experiences"`
 }
 
-// list makes an empty JSON array of no experiences.
+// list makes nil encode as an empty JSON array.
 func list(es []experience.Experience) []experience.Experience {
 	if es == nil {
 		return []experience.Experience{}
@@ -124,10 +124,10 @@ func list(es []experience.Experience) []experience.Experience {
 	return es
 }
 
-// limit is a whole number from 1 on.
+// limit is a positive integer.
 type limit int
 
-var errLimit = errors.New("limit must be a whole number from 1 on")
+var errLimit = errors.New("limit must be a positive integer")
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (l *limit) UnmarshalJSON(data []byte) error {
@@ -161,7 +161,7 @@ func decode[T any](body []byte) (T, error) {
 	return out, nil
 }
 
-// maxBlank is how much white space may stand in front of an object.
+// maxBlank is how much white space may precede an object.
 const maxBlank = 1024
 
 // failed is the answer to a verb that failed.
@@ -169,7 +169,7 @@ type failed struct {
 	Error string `json:"error"`
 }
 
-// statusOf is the HTTP status, and the text, of an error.
+// statusOf returns the HTTP status and the text of an error.
 func statusOf(err error) (status int, text string) {
 	switch {
 	case errors.Is(err, ErrInvalid), errors.Is(err, ErrRequest):
@@ -184,7 +184,7 @@ func statusOf(err error) (status int, text string) {
 	return http.StatusInternalServerError, "internal error"
 }
 
-// do carries a verb out and counts it.
+// do executes a verb and counts it.
 func (s *Service) do(ctx context.Context, v verb, body []byte) (answer any, status int) {
 	answer, status, err := v.call(ctx, s, body)
 	outcome := outcomeOK

@@ -4,10 +4,10 @@
 //	<STREAM>_LEARNT  <run>   an [Example], kept until it is removed or newer ones take its place
 //
 // Runs are named by tokens (subjects.Name), so that each run has one example, however
-// often its events are delivered and whoever applies them. Every change is
+// often its events are delivered and whoever applies them. Every change is a
 // compare-and-set.
 //
-// [Sink] makes examples of events, with the turn as the session store has it. A bucket
-// that is missing is created by the next call. While it or the server is away, calls
-// fail at once or when their context ends.
+// [Sink] makes examples from events and the turns in the session store. A
+// missing bucket is created by the next call. While the bucket or the server is
+// unreachable, calls fail at once or when their context ends.
 package learnt

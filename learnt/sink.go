@@ -17,16 +17,16 @@ import (
 // answer.
 type Fact struct {
 	Session, Run string
-	// Key is that of the feedback; the zero value for an answer.
+	// Key is the key of the feedback; the zero value for an answer.
 	Key store.Key
 }
 
-// Said reports whether a person said something.
+// Said reports whether the fact is feedback of a person.
 func (f Fact) Said() bool { return f.Key != store.Key{} }
 
-// DecodeFact decodes an event. The session is "" for an event that teaches nothing.
-// What cannot be decoded teaches nothing either: the events of all hooks become
-// sessions too, and it is a dead letter there.
+// DecodeFact decodes an event. The session is "" for an event to ignore. An
+// event that cannot be decoded is ignored too: the sink of the sessions also
+// gets it, and makes it a dead letter.
 func DecodeFact(msgID string, data []byte) (session, hook string, f Fact, err error) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {
@@ -61,37 +61,39 @@ func DecodeFact(msgID string, data []byte) (session, hook string, f Fact, err er
 	return "", env.Hook, Fact{}, nil
 }
 
-// confident reports whether a model was sure enough of an answer to learn it.
+// confident reports whether a model's answer is confident enough to be learnt.
 func confident(r *payload.Classification) bool {
 	return r != nil && r.Source == payload.SourceLLM && r.Confidence >= record.LessonConfidence && r.Intent != intents.FallbackID
 }
 
-// Sink makes examples of facts. It is idempotent and does not depend on their order.
+// Sink makes examples from facts. It is idempotent and independent of their
+// order.
 type Sink struct {
 	Store    *Store
 	Sessions store.Reader
-	// MinConfidence returns the confidence below which nothing was said.
+	// MinConfidence returns the confidence below which no hint was given.
 	MinConfidence func() float64
-	// Refuses reports whether a lesson of a model is not worth storing.
+	// Refuses reports whether a lesson from a model is not worth storing.
 	Refuses func(record.Lesson) bool
-	// Applied returns up to which sequence of the stream events are in the sessions,
-	// and the stream's last one.
+	// Applied returns the sequence of the stream up to which events are in the
+	// sessions, and the stream's last sequence.
 	Applied func(ctx context.Context) (applied, last uint64, err error)
 	// Ending is closed when the process stops.
 	Ending <-chan struct{}
 	Log    *slog.Logger
 }
 
-// Pauses between looks for a turn that is not in the session store yet.
+// Pauses between attempts to find a turn that is not in the session store yet.
 const (
 	firstLook = 50 * time.Millisecond
 	maxLook   = 2 * time.Second
 )
 
-// errEnding ends the wait for a turn; the event is delivered to another process.
+// errEnding ends the wait for a turn; the event is redelivered to another
+// process.
 var errEnding = errors.New("stopping")
 
-// Apply stores what is learnt from the turns of facts.
+// Apply stores the lessons of the turns of facts.
 func (s *Sink) Apply(ctx context.Context, facts []Fact) error {
 	for _, f := range facts {
 		turn, err := s.find(ctx, f)
@@ -109,7 +111,8 @@ func (s *Sink) Apply(ctx context.Context, facts []Fact) error {
 	return nil
 }
 
-// learn stores the lesson of a turn, or takes back the one it was.
+// learn stores the lesson of a turn, or retracts it if the turn is no longer a
+// lesson.
 func (s *Sink) learn(ctx context.Context, f Fact, turn *store.Turn) error {
 	lesson, unfit := record.LessonOf(f.Session, turn, s.MinConfidence())
 	switch {
@@ -133,9 +136,9 @@ func (s *Sink) learn(ctx context.Context, f Fact, turn *store.Turn) error {
 	return nil
 }
 
-// find returns the turn of a fact once the sessions hold what was said of it, nil for
-// a run that they do not know. Sessions are made of the same events, and may be some
-// behind: it waits until they have all that the stream has now.
+// find returns the turn of a fact once the sessions include the fact, nil for
+// an unknown run. Sessions are made from the same events and may lag behind:
+// find waits until they have all events that are now in the stream.
 func (s *Sink) find(ctx context.Context, f Fact) (*store.Turn, error) {
 	var until uint64
 	caughtUp := false
@@ -164,7 +167,7 @@ func (s *Sink) find(ctx context.Context, f Fact) (*store.Turn, error) {
 	}
 }
 
-// in reports whether a turn holds the fact, or a later one.
+// in reports whether a turn includes the fact, or a later one.
 func (f Fact) in(turn *store.Turn) bool {
 	if f.Said() {
 		return turn.Feedback != nil && turn.Feedback.Compare(f.Key) >= 0
@@ -172,7 +175,7 @@ func (f Fact) in(turn *store.Turn) bool {
 	return turn.Intent.Result != nil
 }
 
-// read returns the turn as the sessions have it, nil for none.
+// read returns the turn from the session store, nil if there is none.
 func (s *Sink) read(ctx context.Context, f Fact) (found *store.Turn, err error) {
 	err = record.Each(ctx, s.Sessions, f.Session, func(t *store.Turn) {
 		if t.RunID == f.Run {

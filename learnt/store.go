@@ -17,8 +17,8 @@ import (
 // Example is the lesson of a run.
 type Example struct {
 	record.Lesson
-	// Removed stands in place of an example that was removed, so that an older event
-	// that comes again does not bring it back. It has no text.
+	// Removed makes the example a tombstone, so that redelivery of an older event
+	// does not bring it back. A tombstone has no text.
 	Removed bool `json:"removed,omitempty"`
 
 	revision uint64 // in the bucket
@@ -27,16 +27,17 @@ type Example struct {
 // Store is the bucket of examples. It is safe for concurrent use.
 type Store struct{ bucket *bus.KV }
 
-// New returns a store. It does not touch the bucket, see [Store.Open].
+// New returns a store without touching the bucket, see [Store.Open].
 func New(js jetstream.JetStream, config jetstream.KeyValueConfig) *Store {
 	return &Store{bus.NewKV(js, config)}
 }
 
-// Open opens the bucket, and creates a missing one. Without it the first use does.
+// Open opens the bucket and creates a missing one. Otherwise the first use does
+// so.
 func (s *Store) Open(ctx context.Context) error { return s.bucket.Open(ctx) }
 
-// Put stores the lesson of a run, unless one that counts more is known. It reports
-// whether it has written.
+// Put stores the lesson of a run, unless one with higher precedence is known.
+// It reports whether it has written.
 func (s *Store) Put(ctx context.Context, l record.Lesson) (written bool, err error) {
 	return s.change(ctx, l.RunID, func(known *Example) bool {
 		if known.RunID != "" && known.Compare(&l) >= 0 {
@@ -72,7 +73,7 @@ func (s *Store) Remove(ctx context.Context, run string, now time.Time) (removed 
 	})
 }
 
-// removal stands in place of an example.
+// removal returns a tombstone of an example.
 func removal(known *Example, at int64, id string) Example {
 	return Example{
 		Lesson:  record.Lesson{RunID: known.RunID, Session: known.Session, Source: record.LessonFeedback, At: at, ID: id},
@@ -88,7 +89,7 @@ func (s *Store) change(ctx context.Context, run string, change func(known *Examp
 	return written && err == nil, err
 }
 
-// All returns the lessons of all examples, those that count more first.
+// All returns the lessons of all examples, in order of precedence.
 func (s *Store) All(ctx context.Context) ([]record.Lesson, error) {
 	known := copied{}
 	err := s.bucket.Each(ctx, ">", func(entry jetstream.KeyValueEntry) error {
@@ -98,8 +99,8 @@ func (s *Store) All(ctx context.Context) ([]record.Lesson, error) {
 	return Lessons(known.examples()), err
 }
 
-// Lessons returns those of the examples that were not removed, those that count more
-// first.
+// Lessons returns the lessons of the examples that were not removed, in order
+// of precedence.
 func Lessons(examples []Example) []record.Lesson {
 	var out []record.Lesson
 	for _, e := range examples {
@@ -112,7 +113,7 @@ func Lessons(examples []Example) []record.Lesson {
 }
 
 // Follow calls use with all examples, and again after each change, until ctx ends.
-// While the bucket is away the last ones stand.
+// While the bucket is unreachable, the last examples stay in use.
 func (s *Store) Follow(ctx context.Context, use func([]Example), log *slog.Logger) {
 	s.bucket.Follow(ctx, func() (func(jetstream.KeyValueEntry), func()) {
 		known := copied{}
@@ -123,7 +124,7 @@ func (s *Store) Follow(ctx context.Context, use func([]Example), log *slog.Logge
 // copied is a copy of the bucket, by key.
 type copied map[string]Example
 
-// take applies a change. What is of another version is left out.
+// take applies a change. An entry written by another version is left out.
 func (c copied) take(entry jetstream.KeyValueEntry) {
 	var e Example
 	if entry.Operation() != jetstream.KeyValuePut || json.Unmarshal(entry.Value(), &e) != nil || e.RunID == "" {
@@ -142,9 +143,10 @@ func (c copied) examples() []Example {
 	return out
 }
 
-// Spent returns the examples to delete: of an intent all but those that count most;
-// those of a model that are not used, but for an intent that is unknown now and may
-// come back; and removed ones from before a time, whose events cannot come again.
+// Spent returns the examples to delete: surplus examples of an intent; unused
+// examples from models, unless their intent is unknown and may come back; and
+// tombstones from before the given time, whose events cannot be redelivered any
+// more.
 func Spent(examples []Example, unused []record.Unused, most int, before time.Time) []Example {
 	needless := map[string]bool{}
 	for _, u := range unused {
@@ -165,8 +167,8 @@ func Spent(examples []Example, unused []record.Unused, most int, before time.Tim
 	})
 }
 
-// Delete deletes examples, unless they have changed since they were followed. What
-// marks them as deleted goes as well, half an hour later at the earliest.
+// Delete deletes examples, unless they have changed since they were read. The
+// bucket's delete markers are purged too, half an hour later at the earliest.
 func (s *Store) Delete(ctx context.Context, examples []Example) error {
 	if len(examples) == 0 {
 		return nil
@@ -181,7 +183,7 @@ func (s *Store) Delete(ctx context.Context, examples []Example) error {
 	})
 }
 
-// Forget deletes the examples of sessions, and returns how many.
+// Forget deletes the examples of sessions, and returns their number.
 func (s *Store) Forget(ctx context.Context, sessions ...string) (int, error) {
 	known := copied{}
 	err := s.bucket.Each(ctx, ">", func(entry jetstream.KeyValueEntry) error {

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// This many failures in a row open a model's breaker: late ones have cost
-	// their callers the whole budget, immediate ones hardly any time.
+	// This many failures in a row open a model's breaker: a late failure costs the
+	// caller the whole budget, an immediate one hardly any time.
 	breakerLates    = 5
 	breakerFailures = 20
 	// An open breaker lets a probe through after breakerPause, and after twice as
@@ -26,23 +26,23 @@ const (
 )
 
 // BreakerObserver is told when a model's circuit breaker opens and when it
-// closes. It is called in that order, and must return soon.
+// closes. The calls are made in order and must return soon.
 type BreakerObserver interface {
-	// BreakerOpened has the reference, the time until the first probe, and the
+	// BreakerOpened gets the reference, the time until the first probe, and the
 	// last failure.
 	BreakerOpened(ref string, pause time.Duration, cause error)
 	BreakerClosed(ref string)
 }
 
-// Breakers are circuit breakers by model, so that an outage costs a few slow
-// answers and not every one: after five late answers or twenty failures in a
+// Breakers are circuit breakers by model, so that an outage slows down a few
+// answers, not all of them: after five late answers or twenty failures in a
 // row, or a 429 or 503 with Retry-After, a model is not asked for a while (1 s,
-// doubling to 60 s, or what Retry-After says, 60 s at most), then probed with one
-// request at a time. They outlive chains: a new configuration keeps them. A nil
-// *Breakers lets everything through.
+// doubling to 60 s, or what Retry-After says, 60 s at most), then probed with
+// one request at a time. They outlive chains: a new configuration keeps them. A
+// nil *Breakers lets everything through.
 //
-// The states are those of any circuit breaker. No library is used because the
-// pause grows, and Retry-After sets it.
+// The states are the usual ones of a circuit breaker. No library is used
+// because the pause grows, and Retry-After sets it.
 type Breakers struct {
 	observer BreakerObserver
 
@@ -52,11 +52,11 @@ type Breakers struct {
 
 // breaker is the state of one model.
 type breaker struct {
-	calls int // under way
-	// row counts the openings and closings: what a call from before the last one
-	// reports does not count.
+	calls int // in progress
+	// row counts the openings and closings: the result of a call that began before
+	// the last one is ignored.
 	row int
-	// failures are those in a row, lates how many of them were late.
+	// failures counts consecutive failures, lates the late ones among them.
 	failures, lates int
 
 	// pause is the last one, 0 when the breaker is closed. While it is open, the
@@ -71,9 +71,9 @@ func NewBreakers(observer BreakerObserver) *Breakers {
 	return &Breakers{observer: observer, byRef: make(map[string]*breaker)}
 }
 
-// admit reports whether a model may be asked now. When it may, done has to be
-// called with how that ended: nil, errUnwanted, or the failure. Otherwise the
-// error is [ErrOpen].
+// admit reports whether a model may be asked now. If so, done must be called
+// with the result: nil, errUnwanted, or the failure. Otherwise the error is
+// [ErrOpen].
 func (bs *Breakers) admit(ref string) (done func(error), err error) {
 	if bs == nil {
 		return func(error) {}, nil
@@ -98,8 +98,8 @@ func (bs *Breakers) admit(ref string) (done func(error), err error) {
 	return func(err error) { bs.report(ref, b, row, err) }, nil
 }
 
-// refusal is the error of an open breaker. It counts as late if the last failures
-// were.
+// refusal returns the error of an open breaker. It counts as late if the last
+// failures were late.
 func (b *breaker) refusal(why string) error {
 	if b.lates >= breakerLates {
 		return fmt.Errorf("%w: %w: %s", ErrOpen, errLate, why)
@@ -173,8 +173,8 @@ func (bs *Breakers) of(ref string) *breaker {
 	return b
 }
 
-// retryAfter is how long the provider asks to wait, 60 s at most; 0 when it does
-// not.
+// retryAfter returns how long the provider asks to wait, at most 60 s; 0 if it
+// does not ask.
 func retryAfter(err error) time.Duration {
 	status, ok := errors.AsType[*provider.StatusError](err)
 	if !ok || status.Code != http.StatusTooManyRequests && status.Code != http.StatusServiceUnavailable {

@@ -18,11 +18,11 @@ const (
 	OutcomeOK         Outcome = "ok"         // the answer was used
 	OutcomeUnresolved Outcome = "unresolved" // there is no such provider, or it has no key
 	OutcomeFailed     Outcome = "failed"     // the provider failed
-	OutcomeLate       Outcome = "late"       // the time ran out, or a model that was asked later was faster
-	OutcomeUnparsable Outcome = "unparsable" // the answer is not of the form that was asked for
+	OutcomeLate       Outcome = "late"       // the time ran out, or a model asked later was faster
+	OutcomeUnparsable Outcome = "unparsable" // the answer does not have the requested form
 	OutcomeOpen       Outcome = "open"       // not asked: its circuit breaker is open
-	OutcomeCanceled   Outcome = "canceled"   // no longer needed: another model has answered, or the callers have gone
-	OutcomeShared     Outcome = "shared"     // the same question was under way; reported for the chain's first model
+	OutcomeCanceled   Outcome = "canceled"   // no longer needed: another model has answered, or no caller waits any more
+	OutcomeShared     Outcome = "shared"     // the same question was in progress; reported for the chain's first model
 )
 
 var outcomes = []Outcome{
@@ -30,7 +30,7 @@ var outcomes = []Outcome{
 	OutcomeOpen, OutcomeCanceled, OutcomeShared,
 }
 
-// Sent reports whether a call with this outcome reached out to the provider.
+// Sent reports whether a call with this outcome was sent to the provider.
 func (o Outcome) Sent() bool {
 	return o != OutcomeUnresolved && o != OutcomeOpen && o != OutcomeShared
 }
@@ -49,10 +49,10 @@ type Observer interface {
 	ModelCalled(call Call)
 }
 
-// Options are what a [Chain] or an [Embedder] works with besides its models.
+// Options configure a [Chain] or an [Embedder].
 type Options struct {
 	Observer    Observer      // may be nil
-	Breakers    *Breakers     // may be those of an earlier chain; nil to ask models that fail all the same
+	Breakers    *Breakers     // may be shared with an earlier chain; nil to keep asking failing models
 	CallTimeout time.Duration // bounds one call of a language model, besides the caller's context; 0 for no bound
 }
 
@@ -63,7 +63,7 @@ func (o Options) observe(call Call) {
 }
 
 // admit asks a model's breaker whether it may be asked now. Without an error,
-// done has to be called with how the call ended.
+// done must be called with the result of the call.
 func (o Options) admit(ref string) (done func(error), err error) {
 	done, err = o.Breakers.admit(ref)
 	if err != nil {
@@ -73,8 +73,8 @@ func (o Options) admit(ref string) (done func(error), err error) {
 }
 
 // call makes one call of an admitted model. The deadline is that of the
-// question, zero for none. A panic in one of the libraries that read what
-// providers send costs one answer, not the process.
+// question, zero for none. A panic in a library that parses provider responses
+// costs one answer, not the process.
 func call[V any](ctx context.Context, o Options, ref string, deadline time.Time, done func(error), f func() (V, provider.Usage, error)) (Answer[V], error) {
 	c, value, start := Call{Ref: ref}, *new(V), time.Now()
 	use := useOf(ctx)
@@ -94,15 +94,15 @@ func call[V any](ctx context.Context, o Options, ref string, deadline time.Time,
 	return Answer[V]{Value: value, Ref: ref, Usage: c.Usage}, nil
 }
 
-// Observe makes one call that passes by chain and breaker: one of a long job that
-// has its own patience.
+// Observe makes one call without chain and breaker, for long jobs with their
+// own retries.
 func Observe[V any](ctx context.Context, o Observer, ref string, f func() (V, provider.Usage, error)) (V, error) {
 	deadline, _ := ctx.Deadline()
 	answer, err := call(ctx, Options{Observer: o}, ref, deadline, func(error) {}, f)
 	return answer.Value, err
 }
 
-// judge decides what the end of a call means, by what ended it.
+// judge returns the outcome of a call that ended with err.
 func judge(ctx context.Context, deadline time.Time, err error) (Outcome, error) {
 	switch cause := context.Cause(ctx); {
 	case err == nil:
@@ -118,20 +118,20 @@ func judge(ctx context.Context, deadline time.Time, err error) (Outcome, error) 
 	case errors.Is(cause, context.DeadlineExceeded):
 		return OutcomeLate, cause
 	case !deadline.IsZero() && time.Until(deadline) <= lateMargin:
-		// A caller that gives up at the deadline may be faster than the clock of
-		// the context.
+		// A caller that gives up at the deadline may be faster than the context's
+		// timer.
 		return OutcomeLate, context.DeadlineExceeded
 	default:
 		return OutcomeCanceled, cause
 	}
 }
 
-// fairTime is the least time after which a late model is to blame, and not the
-// caller who was in a hurry.
+// fairTime is the least time a model must have had to be blamed for being late;
+// with less, the caller's deadline was too short.
 const fairTime = 250 * time.Millisecond
 
-// blame is what a call tells the breaker about its model: nil when the model is
-// there, whatever it answers.
+// blame returns the result of a call for the model's breaker: nil if the model
+// is available, whatever it answered.
 func (c Call) blame() error {
 	switch {
 	case c.Outcome == OutcomeUnparsable:

@@ -14,8 +14,8 @@ type Resolver interface {
 	Resolve(ref string) (provider.Completer, error)
 }
 
-// Chain is several models in order of preference. It is immutable but for the
-// questions under way.
+// Chain is several models in order of preference. It is immutable except for
+// the questions in progress.
 type Chain struct {
 	resolver   Resolver
 	opts       Options
@@ -30,7 +30,7 @@ type candidate struct {
 }
 
 // NewChain returns the chain of the given references, first choice first; blank
-// ones and repetitions are left out.
+// ones and duplicates are left out.
 func NewChain(resolver Resolver, opts Options, refs ...string) *Chain {
 	c := &Chain{resolver: resolver, opts: opts}
 	for _, ref := range refs {
@@ -56,26 +56,27 @@ type Question[T any] struct {
 	// RunModel, as provider/model, is asked when all others have failed: the model
 	// of the run that the question is about. "" for none.
 	RunModel string
-	// Parse reads an answer, by the request alone. Its errors count as
-	// [ErrUnparsable], and the next model is asked.
+	// Parse reads an answer. It must depend on the request alone. Its errors count
+	// as [ErrUnparsable], and the next model is asked.
 	Parse func(text string) (T, error)
 }
 
-// Answer is what a model has answered. Its value may be shared with others who
-// asked the same.
+// Answer is a model's answer. Its value may be shared with callers that asked
+// the same question.
 type Answer[T any] struct {
 	Value T
 	Ref   string // provider/model
 	Usage provider.Usage
-	// Calls is how many models were asked, the one that answered included.
+	// Calls is how many models were asked, including the one that answered.
 	Calls int
 }
 
 // Ask asks the models of a chain until one gives a usable answer (contract §6):
-// the next when one cannot be resolved or fails, or beside one that has used up
-// 60 % of the time that ctx has left; then the first usable answer counts.
-// Equal questions (request, run's model and type of answer) that are under way
-// at the same time share one answer. Errors are [ErrDeadline] and [ErrFailed].
+// the next one when a model cannot be resolved or fails, or in addition to one
+// that has used up 60 % of the remaining time of ctx; then the first usable
+// answer counts. Equal questions (request, run's model and type of answer) in
+// progress at the same time share one answer (singleflight). Errors are
+// [ErrDeadline] and [ErrFailed].
 func Ask[T any](ctx context.Context, c *Chain, q Question[T]) (Answer[T], error) {
 	q.RunModel = strings.TrimSpace(q.RunModel)
 	if c.has(q.RunModel) {
@@ -94,7 +95,7 @@ func Ask[T any](ctx context.Context, c *Chain, q Question[T]) (Answer[T], error)
 	})
 }
 
-// questionKey is what makes a question equal to another.
+// questionKey identifies equal questions.
 type questionKey struct {
 	run, system, user, schema string
 	maxTokens                 int

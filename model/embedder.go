@@ -11,7 +11,7 @@ import (
 	"intenthint/model/provider"
 )
 
-// recentTexts is how many texts' vectors are remembered: a few megabytes.
+// recentTexts is how many vectors are cached: a few megabytes.
 const recentTexts = 512
 
 // EmbeddingClient turns texts into vectors, one for each, of length 1 or
@@ -21,7 +21,7 @@ type EmbeddingClient interface {
 }
 
 // Embedder asks one embedding model for the vectors of texts. It is immutable
-// but for the texts it remembers and the questions under way.
+// except for its cache and the questions in progress.
 type Embedder struct {
 	ref        string
 	client     EmbeddingClient
@@ -32,18 +32,18 @@ type Embedder struct {
 }
 
 // NewEmbedder returns the embedder of the model provider/model, whose vectors
-// must have so many dimensions.
+// must have the given number of dimensions.
 func NewEmbedder(ref string, client EmbeddingClient, dimensions int, opts Options) *Embedder {
-	// The only error is a size that is not positive.
+	// It fails only for a size that is not positive.
 	recent, _ := lru.New[string, []float32](recentTexts)
 	return &Embedder{ref: ref, client: client, dimensions: dimensions, opts: opts, recent: recent}
 }
 
-// Vectors returns the vector of each text, by text, nil for a text in which the
-// model finds nothing. The model is asked once, for
-// those that are not remembered; the same texts at the same time are one
-// question. Errors are [ErrDeadline] and [ErrFailed]; the latter wraps [ErrOpen]
-// when the circuit breaker is open.
+// Vectors returns the vector of each text, by text; nil for a text in which the
+// model finds no words. The model is asked once, for the texts that are not
+// cached; concurrent requests for the same texts share one question. Errors are
+// [ErrDeadline] and [ErrFailed]; the latter wraps [ErrOpen] when the circuit
+// breaker is open.
 func (e *Embedder) Vectors(ctx context.Context, texts []string) (map[string][]float32, error) {
 	vectors := make(map[string][]float32, len(texts))
 	var missing []string

@@ -12,26 +12,26 @@ import (
 // the first three, and wraps what each model did. None holds a key.
 var (
 	ErrFailed     = errors.New("no model gave a usable answer")
-	ErrDeadline   = errors.New("the model did not answer in time") // or would not have: the only model left is known to be late
+	ErrDeadline   = errors.New("the model did not answer in time") // or was not asked, because the only model left is known to be late
 	ErrOverloaded = errors.New("too many model calls at once")     // the [Limit] is reached
 
 	ErrOpen       = errors.New("circuit breaker open") // the model was not asked
-	ErrUnparsable = errors.New("unusable answer")      // not of the form that was asked for
+	ErrUnparsable = errors.New("unusable answer")      // not of the requested form
 )
 
 var (
 	errLate     = errors.New("model deadline exceeded")
 	errUnwanted = errors.New("answer no longer needed") // the model is not at fault
-	// errOvertaken: a model that was asked later has answered first.
+	// errOvertaken reports that a model asked later answered first.
 	errOvertaken = fmt.Errorf("overtaken by a later model: %w", context.DeadlineExceeded)
 )
 
-// lateMargin is how close to the deadline a time-out counts as the deadline's:
-// timers of the network may fire a moment before the context's.
+// lateMargin is how close to the deadline a time-out counts as caused by it:
+// network timers may fire a moment before the context's.
 const lateMargin = 5 * time.Millisecond
 
-// failure turns the errors of all attempts into what a caller with the context
-// ctx is told.
+// failure turns the errors of all attempts into the error for a caller with the
+// context ctx.
 func failure(ctx context.Context, err error) error {
 	deadline, ok := ctx.Deadline()
 	atDeadline := ok && isTimeout(err) && time.Until(deadline) <= lateMargin

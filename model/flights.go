@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// flights are the questions under way, each with one answer for all who ask it
-// (singleflight). The zero value is ready for use.
+// flights are the questions in progress, each with one answer for all its
+// callers (singleflight). The zero value is ready for use.
 type flights struct {
 	mu     sync.Mutex
 	flying map[any]any // flightKey[V] → *flight[V]
@@ -16,8 +16,9 @@ type flights struct {
 // flightKey is the key of a question whose answer is a V.
 type flightKey[V any] struct{ question any }
 
-// flight is one question on its way. It belongs to all who wait for it, and ends
-// early when the last of them has gone; none of them can end it for the others.
+// flight is one question on its way. It belongs to all callers that wait for
+// it, and is canceled when the last of them has gone; no caller can cancel it
+// for the others.
 type flight[V any] struct {
 	done   chan struct{}
 	cancel context.CancelCauseFunc
@@ -29,15 +30,15 @@ type flight[V any] struct {
 	err    error
 }
 
-// answerer answers a question. Its context ends when no caller waits any more, the
-// cause being that of the last who left. The deadline is that of the first who
-// asked, zero for none.
+// answerer answers a question. Its context ends when no caller waits any more,
+// with the cause of the last caller that left. The deadline is that of the
+// first caller, zero for none.
 type answerer[V any] func(ctx context.Context, deadline time.Time) (V, error)
 
-// share returns the answer to a question: that to the same question when it is
-// under way already, which the observer is told of ref, else that of f. It
-// returns when ctx is done, except that the last who leaves waits until f has
-// returned. Errors are [ErrDeadline] and [ErrFailed].
+// share returns the answer to a question. If the same question is in progress,
+// it shares that answer and reports OutcomeShared for ref; else it calls f. It
+// returns when ctx is done, except that the last caller to leave waits until f
+// has returned. Errors are [ErrDeadline] and [ErrFailed].
 func share[V any](ctx context.Context, fs *flights, o Options, ref string, question any, f answerer[V]) (result V, err error) {
 	if err := ctx.Err(); err != nil {
 		return result, failure(ctx, err)

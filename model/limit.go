@@ -9,18 +9,18 @@ import (
 	"intenthint/internal/panics"
 )
 
-// Limit bounds how many calls are under way at once. There is no queue: one
-// more is [ErrOverloaded].
+// Limit bounds the number of concurrent calls. There is no queue: one more call
+// fails with [ErrOverloaded].
 type Limit chan struct{}
 
 // NewLimit returns a limit of n calls.
 func NewLimit(n int) Limit { return make(Limit, n) }
 
-// Start sets f to work, when the limit has a place, and gives it the given share
-// (0–1] of the time that ctx has left. The function it returns waits for the
-// answer, but not longer than that; errors are [ErrDeadline], [ErrFailed] and
-// [ErrOverloaded]. The place is free again when f has returned, not when its
-// caller has lost patience: calls that ignore their context must not pile up.
+// Start runs f if the limit has room, with the given share, in (0, 1], of the
+// remaining time of ctx. The returned function waits for the answer, but no
+// longer than that; errors are [ErrDeadline], [ErrFailed] and [ErrOverloaded].
+// The place is freed when f returns, not when its caller gives up: calls that
+// ignore their context must not pile up.
 func Start[T any](ctx context.Context, limit Limit, share float64, f func(context.Context) (T, error)) (wait func() (T, error)) {
 	type answer struct {
 		value T
@@ -50,7 +50,7 @@ func Start[T any](ctx context.Context, limit Limit, share float64, f func(contex
 		if a.err != nil && !errors.Is(a.err, ErrFailed) && !errors.Is(a.err, ErrDeadline) {
 			a.err = failure(own, a.err)
 		}
-		// The place first: whoever has the answer may ask again at once.
+		// Free the place first: a caller that has the answer may ask again at once.
 		<-limit
 		answered <- a
 	}()
@@ -60,7 +60,7 @@ func Start[T any](ctx context.Context, limit Limit, share float64, f func(contex
 			return a.value, a.err
 		case <-own.Done():
 		}
-		// Both may be ready; an answer that is there is given.
+		// Both may be ready; prefer an available answer.
 		select {
 		case a := <-answered:
 			return a.value, a.err

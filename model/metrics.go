@@ -10,8 +10,9 @@ import (
 	"intenthint/internal/telemetry"
 )
 
-// maxModels is how many models have metrics of their own, others are "other": a
-// model is named in the configuration or, for the model of a run, by the gateway.
+// maxModels is how many models have metrics of their own; the rest count as
+// "other": models are named in the configuration or, for the model of a run, by
+// the gateway.
 const maxModels = 50
 
 // Metrics counts calls of models. It implements [Observer] and

@@ -10,10 +10,11 @@ import (
 	"intenthint/model/provider"
 )
 
-// primaryShare is the part of the time left after which the next configured
-// model is asked beside one that has not answered (contract §6): a merely slow
-// model must leave the next a chance. The run's own model is never asked beside
-// another: it is the last resort, and mostly the big and slow one.
+// primaryShare is the share of the remaining time after which the next
+// configured model is asked in addition to one that has not answered (contract
+// §6): a slow model must leave the next one a chance. The run's own model is
+// never asked in addition to another: it is the last resort, and mostly large
+// and slow.
 const primaryShare = 0.6
 
 // race is one question on its way through the models of a chain. Only one
@@ -23,7 +24,7 @@ type race[T any] struct {
 	question Question[T]
 	deadline time.Time // of the question; zero for none
 
-	run      string // the run's model, "" when it is not to be asked any more
+	run      string // the run's model, "" if it is not to be asked any more
 	next     int    // the configured model that is asked next
 	begun    int    // attempts
 	running  map[int]context.CancelCauseFunc
@@ -31,21 +32,21 @@ type race[T any] struct {
 	errs     []error
 }
 
-// attempt is how one model's part ended; its number grows with the time at
-// which it began.
+// attempt is the result of asking one model; attempts are numbered in the order
+// in which they began.
 type attempt[T any] struct {
 	number int
 	answer Answer[T]
 	err    error
 }
 
-// runRace asks the models. It returns the first usable answer, and an error only
-// when no model is at work any more.
+// runRace asks the models. It returns the first usable answer, or an error once
+// no model is in progress.
 func runRace[T any](ctx context.Context, c *Chain, q Question[T], deadline time.Time) (Answer[T], error) {
 	r := &race[T]{
 		chain: c, question: q, deadline: deadline, run: q.RunModel,
 		running: make(map[int]context.CancelCauseFunc),
-		// Room for all: the results of the losers are not read.
+		// Buffered for all: the results of the losers are not read.
 		finished: make(chan attempt[T], len(c.candidates)+1),
 	}
 	r.start(ctx)
@@ -100,8 +101,8 @@ func (r *race[T]) start(ctx context.Context) {
 	}
 }
 
-// overdue fires when the next model is to be asked in addition; never if no other
-// model can be asked.
+// overdue fires when the next model is to be asked in addition; it never fires
+// if no other model can be asked.
 func (r *race[T]) overdue() (fires <-chan time.Time, stop func()) {
 	left := time.Until(r.deadline)
 	if r.deadline.IsZero() || left <= 0 || !r.another() {
@@ -116,7 +117,7 @@ func (r *race[T]) another() bool {
 	return slices.ContainsFunc(r.chain.candidates[r.next:], func(c candidate) bool { return c.err == nil })
 }
 
-// ask sets one model to work.
+// ask starts a call of one model.
 func (r *race[T]) ask(ctx context.Context, cand candidate, done func(error)) {
 	r.begun++
 	number := r.begun
@@ -146,8 +147,9 @@ func (r *race[T]) ask(ctx context.Context, cand candidate, done func(error)) {
 	}()
 }
 
-// stop ends those at work when one has won. A model that began before the winner
-// had its share of the time; one that began after it is merely not needed.
+// stop cancels the other models when one has won. A model that began before the
+// winner had its share of the time, so it counts as late; one that began after
+// it is merely not needed.
 func (r *race[T]) stop(winner int) {
 	for number, cancel := range r.running {
 		if number < winner {

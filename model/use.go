@@ -7,9 +7,9 @@ import (
 	"intenthint/model/provider"
 )
 
-// Use counts the calls of models that are made for a context. A call that several
-// questions share counts for the one that began it. The zero value has counted
-// nothing; it is safe for concurrent use.
+// Use counts the model calls made for a context. A call that several questions
+// share counts for the one that began it. The zero value has counted nothing;
+// it is safe for concurrent use.
 type Use struct {
 	mu              sync.Mutex
 	calls, answered int
@@ -18,21 +18,21 @@ type Use struct {
 
 type useKey struct{}
 
-// CountUse returns a context whose calls of models are counted.
+// CountUse returns a context whose model calls are counted.
 func CountUse(ctx context.Context) (context.Context, *Use) {
 	use := &Use{}
 	return context.WithValue(ctx, useKey{}, use), use
 }
 
-// useOf returns where the calls of a context are counted, nil for nowhere.
+// useOf returns the counter of a context's calls, nil for none.
 func useOf(ctx context.Context) *Use {
 	use, _ := ctx.Value(useKey{}).(*Use)
 	return use
 }
 
-// Total returns how many calls were sent, how many of them have not given an answer
-// that can be used (those that are still under way among them), and what those that
-// have ended cost.
+// Total returns how many calls were sent, how many of them have not given a
+// usable answer (including calls still in progress), and the usage of the calls
+// that have ended.
 func (u *Use) Total() (calls, failed int, usage provider.Usage) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

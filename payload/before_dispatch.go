@@ -12,17 +12,17 @@ import (
 const SkippedTag = "skipped-messages"
 
 // BeforeDispatch is what the triage gate reads of a before_dispatch request.
-// Absent fields are "". What the event leaves out comes from the context.
+// Absent fields are "". Fields missing in the event are taken from the context.
 type BeforeDispatch struct {
 	MessageID string
 	// Text is the event's content, else its body.
 	Text       string
 	SessionKey string
 	SenderID   string
-	// IsGroup is nil when the gateway does not say.
+	// IsGroup is nil if the gateway does not send it.
 	IsGroup *bool
-	// Timestamp is when the message was sent, in Unix milliseconds; 0 when the
-	// gateway does not say.
+	// Timestamp is when the message was sent, in Unix milliseconds; 0 if the
+	// gateway does not send it.
 	Timestamp int64
 	// AgentName is the name of the agent, which the plugin adds to the context.
 	AgentName string
@@ -56,7 +56,7 @@ func DecodeBeforeDispatch(event, ctx json.RawMessage) (e BeforeDispatch, err err
 	return e, err
 }
 
-// flagField reads true or false; null is absent.
+// flagField reads true or false; null counts as absent.
 func flagField(name string, to **bool) field {
 	return field{name, func(o object, value gjson.Result) error {
 		switch {
@@ -71,13 +71,13 @@ func flagField(name string, to **bool) field {
 	}}
 }
 
-// MessageSent is what is read of the event of message_sent: a message of the
-// agent that went out.
+// MessageSent is what is read of the event of message_sent: a message that the
+// agent sent.
 type MessageSent struct {
 	MessageID  string
 	Text       string
 	SessionKey string
-	// Failed: the channel did not take it.
+	// Failed reports whether the channel rejected the message.
 	Failed bool
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Context is what we read of the second argument of a hook handler. Absent
+// Context is what is read of the second argument of a hook handler. Absent
 // fields are "".
 type Context struct {
 	RunID           string `json:"runId,omitempty"`
@@ -16,13 +16,13 @@ type Context struct {
 	SessionKey      string `json:"sessionKey,omitempty"`
 	SessionID       string `json:"sessionId,omitempty"`
 	Trigger         string `json:"trigger,omitempty"`
-	EmptyTrigger    bool   `json:"-"` // a trigger is there, and is ""
+	EmptyTrigger    bool   `json:"-"` // the trigger is present, but ""
 	Channel         string `json:"channel,omitempty"`
 	MessageProvider string `json:"messageProvider,omitempty"`
 	ChannelID       string `json:"channelId,omitempty"`
 	ChatID          string `json:"chatId,omitempty"`
 	SenderID        string `json:"senderId,omitempty"`
-	// ToolName and ToolCallID stand in the contexts of tool hooks.
+	// ToolName and ToolCallID are set in the contexts of tool hooks.
 	ToolName        string     `json:"toolName,omitempty"`
 	ToolCallID      string     `json:"toolCallId,omitempty"`
 	ModelProviderID string     `json:"modelProviderId,omitempty"`
@@ -30,27 +30,27 @@ type Context struct {
 	Provenance      Provenance `json:"inputProvenance,omitzero"`
 }
 
-// InterSession is the kind of an input that another session sent: a subagent that
-// tells its end, say.
+// InterSession is the kind of an input that another session sent, for example a
+// subagent that announces its end.
 const InterSession = "inter_session"
 
 // userTrigger is the trigger of a run that a person's message started.
 const userTrigger = "user"
 
-// Provenance is where a message or the input of a run came from.
+// Provenance tells where a message or the input of a run came from.
 type Provenance struct {
-	// Kind is [InterSession] or another word of the gateway; "" when unknown.
+	// Kind is [InterSession] or another value of the gateway; "" if unknown.
 	Kind string `json:"kind,omitempty"`
 }
 
-// Provider is the messaging provider of the turn: the message provider, else
-// the channel; "" for a turn from the gateway's own CLI.
+// Provider returns the messaging provider of the turn: the message provider,
+// else the channel; "" for a turn from the gateway's own CLI.
 func (c Context) Provider() string {
 	return cmp.Or(c.MessageProvider, c.Channel)
 }
 
-// Agent is the agent id: the context's, else the second part of a session key
-// of the form agent:<id>:…, else "main" (contract §4).
+// Agent returns the agent id: the context's, else the second part of a session
+// key of the form agent:<id>:…, else "main" (contract §4).
 func (c Context) Agent() string {
 	if c.AgentID != "" {
 		return c.AgentID
@@ -63,14 +63,15 @@ func (c Context) Agent() string {
 	return "main"
 }
 
-// Session is what identifies the conversation: the session id, else the
+// Session returns the identity of the conversation: the session id, else the
 // session key, else "".
 func (c Context) Session() string {
 	return cmp.Or(c.SessionID, c.SessionKey)
 }
 
-// OfPerson reports whether a turn may be one of a person, in whatever chat: one of a
-// gateway without triggers may. The rules are 1 to 3 of contract §4.
+// OfPerson reports whether a turn may come from a person, in any kind of chat:
+// a turn of a gateway without triggers may. The rules are 1 to 3 of contract
+// §4.
 func (c Context) OfPerson() bool {
 	return !c.OtherTrigger() && !c.InternalSession() && c.Provenance.Kind != InterSession
 }
@@ -84,8 +85,8 @@ func (c Context) OtherTrigger() bool {
 // ByUser reports whether a person's message is known to have started the run.
 func (c Context) ByUser() bool { return c.Trigger == userTrigger }
 
-// InternalSession reports whether the session is one of a subagent, of the gateway's
-// memory, or of this system itself.
+// InternalSession reports whether the session belongs to a subagent, to the
+// gateway's memory, or to this system itself.
 func (c Context) InternalSession() bool {
 	key := strings.ToLower(c.SessionKey)
 	return strings.Contains(key, ":active-memory:") ||
@@ -95,7 +96,7 @@ func (c Context) InternalSession() bool {
 		strings.HasPrefix(c.SessionID, "intention-hint-")
 }
 
-// Model is the run's own model as provider/model, or "".
+// Model returns the run's own model as provider/model, or "".
 func (c Context) Model() string {
 	if c.ModelProviderID == "" || c.ModelID == "" {
 		return ""
@@ -103,7 +104,7 @@ func (c Context) Model() string {
 	return c.ModelProviderID + "/" + c.ModelID
 }
 
-// fields are the fields as they are read and written.
+// fields returns the fields that are read and written.
 func (c *Context) fields() [15]field {
 	return [...]field{
 		{"runId", &c.RunID},
@@ -125,7 +126,7 @@ func (c *Context) fields() [15]field {
 }
 
 // DecodeContext decodes the ctx of a decoded envelope. Like the other decoders of
-// a part it relies on the JSON having been checked there.
+// parts, it relies on the envelope's decoder having checked the JSON.
 func DecodeContext(raw json.RawMessage) (c Context, err error) {
 	o, err := view(raw, "ctx")
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Bodies reach eight megabytes, of which a few fields are read. They are
-// validated once as a whole and then walked, instead of being decoded into unused
-// values.
+// Bodies can be eight megabytes large, of which only a few fields are read.
+// They are validated once as a whole and then walked, instead of being decoded
+// into unused values.
 
 // object is a JSON object that is known to be valid.
 type object struct {
 	gjson.Result
-	// what names the whole and path the way to this part of it, in errors.
+	// what is the name of the whole and path the path to this part, for errors.
 	what, path string
 }
 
-// field is where the value of a field goes: to is a pointer of a type that
+// field is the destination of a field's value: to is a pointer of a type that
 // [object.set] knows, or a func(object, gjson.Result) error.
 type field struct {
 	name string
@@ -85,7 +85,7 @@ func (o object) set(f field, value gjson.Result) error {
 	return nil
 }
 
-// part reads an object in the object; null is one without fields.
+// part reads an object in the object; null counts as an object without fields.
 func (o object) part(name string, value gjson.Result, fields ...field) error {
 	if value.Type == gjson.Null {
 		return nil
@@ -96,7 +96,7 @@ func (o object) part(name string, value gjson.Result, fields ...field) error {
 	return object{value, o.what, name + "."}.read(fields...)
 }
 
-// elements calls read for each object of a list; null is an empty list.
+// elements calls read for each object of a list; null counts as an empty list.
 func (o object) elements(field string, list gjson.Result, read func(element object) error) error {
 	if list.Type == gjson.Null {
 		return nil
@@ -129,12 +129,12 @@ func check(data []byte, what string) (object, error) {
 	return view(data, what)
 }
 
-// maxFastDepth bounds the nesting that gjson may meet: it recurses, a few
-// hundred bytes of stack a level.
+// maxFastDepth bounds the nesting for gjson: it recurses, with a few hundred
+// bytes of stack per level.
 const maxFastDepth = 100_000
 
-// valid is [json.Valid] at several times its speed. They agree, but for very
-// deep nesting, of which json.Valid takes ten thousand levels.
+// valid is [json.Valid] at several times its speed. They agree except for very
+// deep nesting: json.Valid accepts ten thousand levels.
 func valid(data []byte) bool {
 	if bytes.Count(data, []byte{'['})+bytes.Count(data, []byte{'{'}) > maxFastDepth {
 		return json.Valid(data)
@@ -155,13 +155,13 @@ func view(data []byte, what string) (object, error) {
 // of megabytes. Bodies are never written to.
 func share(data []byte) string { return unsafe.String(unsafe.SliceData(data), len(data)) } //nolint:gosec // read only
 
-// wrongType is the error of a field that is of another type.
+// wrongType returns the error of a field with the wrong type.
 func (o object) wrongType(field, wanted string, value gjson.Result) error {
 	return fmt.Errorf("%w: %s%s of %s must be %s, not %s", ErrInvalid, o.path, field, o.what, wanted, kindOf(value))
 }
 
-// text reads a string; null is "". It copies: a kept field must not keep a large
-// body in memory.
+// text reads a string; null counts as "". It copies: a kept field must not keep
+// a large body in memory.
 func (o object) text(field string, value gjson.Result, to *string) error {
 	err := o.shared(field, value, to)
 	*to = strings.Clone(*to)
@@ -177,7 +177,7 @@ func (o object) shared(field string, value gjson.Result, to *string) error {
 	return nil
 }
 
-// number reads a number; null is 0.
+// number reads a number; null counts as 0.
 func (o object) number(field string, value gjson.Result, to *float64) error {
 	if value.Type != gjson.Number && value.Type != gjson.Null {
 		return o.wrongType(field, "a number", value)
@@ -186,7 +186,7 @@ func (o object) number(field string, value gjson.Result, to *float64) error {
 	return nil
 }
 
-// flag reads a boolean; null is nil.
+// flag reads a boolean; null counts as nil.
 func (o object) flag(field string, value gjson.Result, to **bool) error {
 	if *to = nil; value.Type == gjson.Null {
 		return nil

@@ -12,7 +12,7 @@ import (
 
 // Turns are encoded by hand: encoding/json takes several times as long.
 
-// plain are the bytes that stand for themselves in a JSON string.
+// plain are the bytes that need no escape in a JSON string.
 var plain = func() (out [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {
 		out[c] = c != '"' && c != '\\'
@@ -20,7 +20,7 @@ var plain = func() (out [256]bool) {
 	return out
 }()
 
-// AppendString appends s as a JSON string. What is not UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
@@ -84,14 +84,14 @@ func (f *fields) text(name, value string) {
 	f.dst = AppendString(f.dst, value)
 }
 
-// optional leaves out a text that is "".
+// optional writes a field unless its value is "".
 func (f *fields) optional(name, value string) {
 	if value != "" {
 		f.text(name, value)
 	}
 }
 
-// number writes 0 for what JSON cannot hold.
+// number writes 0 for values that JSON cannot express.
 func (f *fields) number(name string, value float64) {
 	f.name(name)
 	if math.IsNaN(value) || math.IsInf(value, 0) {
@@ -224,7 +224,7 @@ func (e TurnBegun) Append(dst []byte) []byte {
 	return f.close()
 }
 
-// Append appends the hint that was given last as JSON.
+// Append appends the last hint as JSON.
 func (l LastHint) Append(dst []byte) []byte {
 	f := openObject(dst)
 	f.text("intent", l.Intent)
@@ -240,14 +240,14 @@ func (l LastHint) Append(dst []byte) []byte {
 }
 
 // EncodeTurnBegun returns the message of a turn_begun event (contract §2) in at
-// most limit bytes; 0 is no limit. id is the event's own, ts the beginning of
-// the turn in Unix milliseconds. Of a message that is too long the oldest turns
-// of the conversation are left out, as gateways do with theirs, then the end of
-// the prompt, and then that of the message. What is left when all are gone may
-// still be too long.
+// most limit bytes; 0 means no limit. id is the event's own id, ts the
+// beginning of the turn in Unix milliseconds. If the message is too long, the
+// oldest turns of the conversation are left out, as gateways do with theirs,
+// then the end of the prompt, and then the end of the user's message. Even then
+// the result may be too long.
 func EncodeTurnBegun(id string, ts int64, ctx Context, event TurnBegun, limit int) []byte {
 	encode := func() []byte { return turnBegun(id, ts, ctx, event) }
-	said := 0 // no text is shorter in JSON, so a history that is too long need not be encoded
+	said := 0 // texts do not get shorter in JSON, so a history that is too long need not be encoded
 	for _, t := range event.Conversation {
 		said += len(t.Text)
 	}
@@ -269,7 +269,7 @@ func EncodeTurnBegun(id string, ts int64, ctx Context, event TurnBegun, limit in
 	return encode()
 }
 
-// turnRoom is what most messages of turn_begun take, in bytes.
+// turnRoom is the size of most messages of turn_begun, in bytes.
 const turnRoom = 4096
 
 // hookTurnBegun is the hook that the consumer itself publishes.
@@ -291,8 +291,9 @@ func newest(turns []Turn, room int) []Turn {
 	return turns
 }
 
-// shorten cuts s so that it takes at least so many bytes less in JSON. If it cannot,
-// the mark of truncation is left. No byte takes less than one in JSON.
+// shorten cuts s so that it takes at least less fewer bytes in JSON. If that is
+// impossible, only the truncation mark is left. Every byte takes at least one
+// byte in JSON.
 func shorten(s string, less int) string {
 	less += len(text.Truncated)
 	from := max(0, len(s)-less)
@@ -310,8 +311,8 @@ func turnBegun(id string, ts int64, ctx Context, event TurnBegun) []byte {
 	return f.close()
 }
 
-// EncodeSignal returns the message of an event without its content: that it was
-// fired, when and where.
+// EncodeSignal returns the message of an event without its content: only that
+// it was fired, when and where.
 func EncodeSignal(hook, id string, ts int64, ctx Context) []byte {
 	f := openMessage(nil, hook, id, ts, ctx)
 	f.dst = append(f.dst, "{}"...)

@@ -28,7 +28,7 @@ type Envelope struct {
 }
 
 // maxTS is the end of the year 9999. A later time is probably in another unit, and
-// would stay the newest turn of its session for ever.
+// would stay the newest turn of its session forever.
 const maxTS = 253402300799999
 
 // DecodeRequest decodes a request: hook, event and ctx are required. Event and
@@ -38,8 +38,8 @@ func DecodeRequest(data []byte) (Envelope, error) {
 	return e, err
 }
 
-// decodeEnvelope decodes what all messages have. ts is what the message holds,
-// which may not be a time.
+// decodeEnvelope decodes the fields that all messages have. ts is the raw
+// value, which may not be a valid time.
 func decodeEnvelope(data []byte) (e Envelope, ts float64, err error) {
 	o, err := check(data, "message")
 	if err != nil {

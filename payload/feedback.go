@@ -19,12 +19,12 @@ const (
 	VerdictWrong   = "wrong"   // hint: it is not
 )
 
-// Feedback is the event of feedback: what a person said of a decision (contract
+// Feedback is the event of feedback: a person's verdict on a decision (contract
 // §11).
 type Feedback struct {
 	// Kind is [FeedbackTriage] or [FeedbackHint].
 	Kind string `json:"kind"`
-	// MessageID and Group name the message of [FeedbackTriage]. Group is the
+	// MessageID and Group identify the message of [FeedbackTriage]. Group is the
 	// session key of the group.
 	MessageID string `json:"messageId,omitempty"`
 	Group     string `json:"group,omitempty"`
@@ -32,15 +32,14 @@ type Feedback struct {
 	RunID string `json:"runId,omitempty"`
 	// Verdict is one of the Verdict constants of the kind.
 	Verdict string `json:"verdict"`
-	// Intent is the id that would have been right; "" when nobody said it.
+	// Intent is the id that would have been right; "" if the person named none.
 	Intent string `json:"intent,omitempty"`
-	// By is who said it; "" when unknown.
+	// By is the person; "" if unknown.
 	By string `json:"by,omitempty"`
 }
 
 // DecodeFeedback decodes the event of feedback. A kind or verdict that is not
-// one of the constants, and an id that the kind needs and that is missing, are
-// errors.
+// one of the constants, and a missing id that the kind requires, are errors.
 func DecodeFeedback(raw json.RawMessage) (e Feedback, err error) {
 	err = decodeEvent(raw,
 		field{"kind", &e.Kind}, field{"messageId", &e.MessageID}, field{"group", &e.Group}, field{"runId", &e.RunID},

@@ -1,7 +1,7 @@
 package payload
 
-// Markers of a hint in a prompt (contract §6), by which it is removed again when
-// the prompt comes back as history (contract §5).
+// Markers of a hint in a prompt (contract §6). They allow removing it when the
+// prompt comes back as history (contract §5).
 const (
 	// UntrustedHeader is the line in front of blocks that plugins inject into
 	// prompts.

@@ -12,17 +12,17 @@ import (
 // BeforePromptBuild is the event of before_prompt_build. Messages is the
 // earlier history, without the current message.
 type BeforePromptBuild struct {
-	// Prompt is what the model gets, with whatever the gateway adds to the user's
-	// message.
+	// Prompt is the model's input: the user's message with the gateway's
+	// additions.
 	Prompt string
-	// Current is the user's message, bare; nil from gateways that do not tell it,
-	// "" where the run has none.
+	// Current is the bare user's message; nil from gateways that do not send it,
+	// "" if the run has none.
 	Current  *string
 	Messages []Message
 }
 
-// Message is what the user asks: the current message, else the prompt (contract
-// §5).
+// Message returns what the user asks: the current message, else the prompt
+// (contract §5).
 func (e BeforePromptBuild) Message() string {
 	if e.Current != nil {
 		return *e.Current
@@ -30,7 +30,7 @@ func (e BeforePromptBuild) Message() string {
 	return e.Prompt
 }
 
-// Beside is the current message where the prompt is another text, else "".
+// Beside returns the current message if it differs from the prompt, else "".
 func (e BeforePromptBuild) Beside() string {
 	if message := e.Message(); message != e.Prompt {
 		return message
@@ -39,8 +39,8 @@ func (e BeforePromptBuild) Beside() string {
 }
 
 // DecodeBeforePromptBuild decodes the event of a before_prompt_build request.
-// An absent prompt is "", a null one is an error; a null currentUserMessage is an
-// absent one. The history's texts are parts of raw.
+// An absent prompt is "", a null prompt is an error; a null currentUserMessage
+// counts as absent. The history's texts are parts of raw.
 func DecodeBeforePromptBuild(raw json.RawMessage) (e BeforePromptBuild, err error) {
 	err = decodeEvent(raw, field{"messages", &e.Messages}, field{"currentUserMessage", func(o object, value gjson.Result) error {
 		if value.Type == gjson.Null {
@@ -63,8 +63,8 @@ type AfterToolCall struct {
 	Params     json.RawMessage
 	RunID      string
 	ToolCallID string
-	// Text is the result as text: a string as it is, else the first text part
-	// of its content, else "".
+	// Text is the result as text: a string unchanged, else the first text part of
+	// its content, else "".
 	Text string
 	// Error is "" for a call that did not fail.
 	Error      string
@@ -88,8 +88,8 @@ func DecodeAfterToolCall(raw json.RawMessage) (e AfterToolCall, err error) {
 	return e, err
 }
 
-// resultText is a tool's result as text: a string as it is, else the first text
-// part of its content, else "".
+// resultText returns a tool's result as text: a string unchanged, else the
+// first text part of its content, else "".
 func resultText(value gjson.Result) string {
 	if value.IsObject() {
 		value = value.Get("content")

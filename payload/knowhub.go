@@ -1,8 +1,9 @@
 package payload
 
-// Tags around what KnowHub puts in front of a prompt (contract §5, §12).
+// Tags around the texts that KnowHub puts in front of a prompt (contract §5,
+// §12).
 const (
-	// ExperiencesTag is around experiences that fit the prompt.
+	// ExperiencesTag is around experiences that match the prompt.
 	ExperiencesTag = "relevant-experiences"
 	// ReminderTag is around the reminder to use them.
 	ReminderTag = "knowhub-reminder"

@@ -16,14 +16,15 @@ const (
 type Message struct {
 	Role    string
 	Content Content
-	// StopReason and ErrorMessage stand on assistant messages; a failed model
+	// StopReason and ErrorMessage are set on assistant messages; a failed model
 	// call has stop reason "error".
 	StopReason   string
 	ErrorMessage string
-	// Provenance is where a user message came from; its zero value is the user.
+	// Provenance tells where a user message came from; the zero value means the
+	// user.
 	Provenance Provenance
 	// Timestamp is when the message entered the transcript, in Unix milliseconds; 0
-	// when the gateway does not say.
+	// if the gateway does not send it.
 	Timestamp int64
 }
 
@@ -31,10 +32,10 @@ type Message struct {
 // never read.
 type Content string
 
-// Texts returns the texts: one for a string, one for each text part otherwise.
+// Texts returns one text for a string, and otherwise one for each text part.
 // Thinking, tool calls, images and parts of unknown shape are left out; so is
 // content that is neither a string nor a list, which is not an error: gateways
-// put objects of their own there.
+// put their own objects there.
 func (c Content) Texts() []string {
 	if c == "" {
 		return nil
@@ -62,7 +63,7 @@ func (o object) messages(field string, list gjson.Result, to *[]Message) error {
 					m.Timestamp = int64(at)
 				}
 			case "provenance":
-				// Gateways put what they like there, which is no error.
+				// Gateways put other values there, which is not an error.
 				if value.IsObject() {
 					m.Provenance.Kind = value.Get("kind").Str
 				}

@@ -10,17 +10,17 @@ import (
 // Skill is a skill that an agent may read.
 type Skill struct {
 	Name string `json:"name"`
-	// Path is that of its SKILL.md, as the agent's tools take it.
+	// Path is the path of its SKILL.md, in the form that the agent's tools accept.
 	Path        string `json:"path"`
 	Description string `json:"description,omitempty"`
 }
 
-// maxSkills bounds the skills that are read of a list.
+// maxSkills bounds the skills that are read from a list.
 const maxSkills = 500
 
 // DecodeSkills returns availableSkills of the ctx of before_prompt_build, which the
-// plugin adds: the skills that the agent may read. What has no name and path is left
-// out, and so is all else that the list may hold.
+// plugin adds: the skills that the agent may read. Entries without name and
+// path, and any other values, are left out.
 func DecodeSkills(ctx json.RawMessage) []Skill {
 	o, err := view(ctx, "ctx")
 	if err != nil {
@@ -52,7 +52,7 @@ func skillsIn(list gjson.Result) (out []Skill) {
 	return out
 }
 
-// textOf is a text of an object, "" for any other value.
+// textOf returns a string field of an object, "" for any other value.
 func textOf(value gjson.Result, field string) string {
 	if !value.IsObject() {
 		return ""

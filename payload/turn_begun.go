@@ -44,38 +44,38 @@ type Classification struct {
 	Complexity string `json:"complexity"`
 	Suggestion string `json:"suggestion,omitempty"`
 	// RunnerUp is the likeliest other intent by the local classifier, and
-	// RunnerUpConfidence the probability (0–1) that it is right; "" and 0 where that
+	// RunnerUpConfidence the probability (0–1) that it is right; "" and 0 if that
 	// classifier was not asked or knows no other.
 	RunnerUp           string  `json:"runnerUp,omitempty"`
 	RunnerUpConfidence float64 `json:"runnerUpConfidence,omitempty"`
 	// Source is one of the Source constants, never SourceCache.
 	Source string `json:"source"`
-	// Model is provider/model when a model answered.
+	// Model is provider/model if a model answered.
 	Model string `json:"model,omitempty"`
 	// ElapsedMs is the time in the consumer, in milliseconds.
 	ElapsedMs float64 `json:"elapsedMs"`
-	// ModelCalls is how many models were asked for the answer of one, 0 for an answer
+	// ModelCalls is how many models were asked until one answered; 0 for an answer
 	// that is not a model's.
 	ModelCalls int `json:"modelCalls,omitempty"`
-	// Tokens are those of the answer's call, nil when they are not known.
+	// Tokens are the tokens of the answer's call, nil if unknown.
 	Tokens *Tokens `json:"tokens,omitempty"`
 }
 
-// Tokens are those of a call of a model, as its provider counts them.
+// Tokens are the tokens of a model call, as counted by its provider.
 type Tokens struct {
-	// In includes those that the provider took from its cache.
+	// In includes tokens from the provider's cache.
 	In  int `json:"in"`
 	Out int `json:"out"`
 }
 
-// ModelUse is what a turn asked of models for its hint: language models about the
-// intent and for the hint's text, and the embedding model of a provider.
+// ModelUse counts the model calls of a turn for its hint: of language models,
+// for the intent and for the hint's text, and of a provider's embedding model.
 type ModelUse struct {
-	// Calls are those that were sent, Failed those of them that had given no answer
-	// that could be used when the turn was answered.
+	// Calls is the number of calls sent, Failed how many of them had not given a
+	// usable answer when the turn was answered.
 	Calls  int `json:"calls"`
 	Failed int `json:"failed,omitempty"`
-	// Tokens are those of the calls that had ended, as providers count them.
+	// Tokens are the tokens of the calls that had ended, as counted by providers.
 	Tokens
 }
 
@@ -84,46 +84,48 @@ type ModelUse struct {
 type TurnBegun struct {
 	RunID  string `json:"runId,omitempty"`
 	Prompt string `json:"prompt"`
-	// Message is the user's message where the prompt is another text; else "".
+	// Message is the user's message if it differs from the prompt; else "".
 	Message      string `json:"message,omitempty"`
 	Conversation []Turn `json:"conversation,omitempty"`
-	// Earlier is how many of the session's recorded messages the classifier was given
-	// beside the conversation, which then has none of the user.
+	// Earlier is the number of the session's recorded messages that the classifier
+	// was given in addition to the conversation, which then has no user messages.
 	Earlier int `json:"earlier,omitempty"`
 	// Result is nil if the classification failed.
 	Result *Classification `json:"result,omitempty"`
 	// Hint is the text that was given to the gateway; "" for none.
 	Hint string `json:"hint,omitempty"`
-	// Skills are those that the hint names with their path, without descriptions.
+	// Skills are the skills that the hint names with their paths, without
+	// descriptions.
 	Skills []Skill `json:"skills,omitempty"`
 	// Skip is why there is no hint (Hint-Skip); "" when there is one.
 	Skip string `json:"skip,omitempty"`
-	// HeldOut is whether the session is held out (HINT_HOLDOUT); nil where none is.
+	// HeldOut reports whether the session is held out (HINT_HOLDOUT); nil if there
+	// is no holdout.
 	HeldOut *bool `json:"heldOut,omitempty"`
-	// Last is the hint that the session was given last, this one included; nil for
-	// none.
+	// Last is the session's last hint, including this one; nil for none.
 	Last *LastHint `json:"last,omitempty"`
-	// ModelUse is nil where no model was asked.
+	// ModelUse is nil if no model was asked.
 	ModelUse *ModelUse `json:"modelUse,omitempty"`
 }
 
-// LastHint is the hint that a session was given last.
+// LastHint is the last hint of a session.
 type LastHint struct {
 	Intent     string `json:"intent"`
 	Complexity string `json:"complexity"`
-	// Text stands for the intent's own text: it changes with it.
+	// Text identifies the intent's own text: it changes when that changes.
 	Text string `json:"text"`
-	// Full is whether the session knows the intent's prompt, from this hint or from
-	// one with another complexity before it.
+	// Full reports whether the session knows the intent's prompt, from this hint
+	// or from an earlier one with another complexity.
 	Full bool `json:"full,omitempty"`
 	// Turns is how many turns of the session have begun since; 0 is the turn of the
-	// hint. A hint with another complexity counts on from the one before it.
+	// hint. A hint with another complexity continues the count of the one before
+	// it.
 	Turns int `json:"turns"`
 	// At is when the turn of the hint began, in Unix milliseconds.
 	At int64 `json:"at"`
 }
 
-// Said is what the user asks: the message, else the prompt.
+// Said returns what the user asks: the message, else the prompt.
 func (e TurnBegun) Said() string { return cmp.Or(e.Message, e.Prompt) }
 
 // DecodeTurnBegun decodes the event of turn_begun.
@@ -148,7 +150,7 @@ func (o object) turns(name string, list gjson.Result, to *[]Turn) error {
 	})
 }
 
-// classification reads what was classified; null is nil.
+// classification reads a classification; null counts as nil.
 func (o object) classification(name string, value gjson.Result, to **Classification) error {
 	if *to = nil; value.Type == gjson.Null {
 		return nil
@@ -166,7 +168,7 @@ func (o object) classification(name string, value gjson.Result, to **Classificat
 	return err
 }
 
-// tokens reads those of a call; null is nil.
+// tokens reads the tokens of a call; null counts as nil.
 func (o object) tokens(name string, value gjson.Result, to **Tokens) error {
 	if *to = nil; value.Type == gjson.Null {
 		return nil
@@ -177,7 +179,7 @@ func (o object) tokens(name string, value gjson.Result, to **Tokens) error {
 	return err
 }
 
-// modelUse reads what was asked of models; null is nil.
+// modelUse reads the model use; null counts as nil.
 func (o object) modelUse(name string, value gjson.Result, to **ModelUse) error {
 	if *to = nil; value.Type == gjson.Null {
 		return nil
@@ -188,7 +190,7 @@ func (o object) modelUse(name string, value gjson.Result, to **ModelUse) error {
 	return err
 }
 
-// lastHint reads the hint that was given last; null is nil.
+// lastHint reads the last hint; null counts as nil.
 func (o object) lastHint(name string, value gjson.Result, to **LastHint) error {
 	if *to = nil; value.Type == gjson.Null {
 		return nil

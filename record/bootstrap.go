@@ -6,28 +6,29 @@ import (
 	"slices"
 )
 
-// Figures of the intervals, see docs/decisions/0018-intervals-of-an-effect.md.
+// Parameters of the intervals, see
+// docs/decisions/0018-intervals-of-an-effect.md.
 const (
-	// MinSessions is the least number of sessions on either side for an interval. It
-	// is the least that decision 18 measured.
+	// MinSessions is the least number of sessions on either side for an interval:
+	// the smallest number that decision 18 measured.
 	MinSessions = 20
-	// Rounds is how often the sessions are drawn anew: each end of a 95 % interval
-	// then goes by the 50 most extreme draws.
+	// Rounds is how often the sessions are resampled: each end of a 95 % interval
+	// is then determined by the 50 most extreme draws.
 	Rounds = 2000
 
 	tail = 0.025 // at each end of the interval
-	seed = 18    // the same sessions have the same interval
+	seed = 18    // the same sessions give the same interval
 )
 
-// Contrast is how a mean per turn differs between sessions with hints and those
-// that were held out.
+// Contrast is the difference of a mean per turn between sessions with hints and
+// held-out sessions.
 type Contrast struct {
 	Hinted  float64 `json:"hinted"`
 	HeldOut float64 `json:"heldOut"`
 	// Difference is Hinted - HeldOut.
 	Difference float64 `json:"difference"`
-	// Interval holds the true difference with a confidence of 95 %, the lower end
-	// first; nil where there is not enough to tell, for the reason NotEnough.
+	// Interval is the 95 % confidence interval of the difference, lower end first;
+	// nil if there is not enough data, for the reason NotEnough.
 	Interval  *[2]float64 `json:"interval"`
 	NotEnough string      `json:"notEnough,omitempty"`
 }
@@ -35,14 +36,14 @@ type Contrast struct {
 // Values of [Contrast.NotEnough].
 const (
 	FewSessions = "sessions" // fewer than [MinSessions] on a side
-	FewEvents   = "events"   // all sessions alike, or all but a few
+	FewEvents   = "events"   // all sessions equal, or all but a few
 )
 
 // sample is a session's part of a mean: the sum over its turns, and their number.
 type sample struct{ sum, turns float64 }
 
-// moments are sums over sessions, of which mean and variance are made. Turns of a
-// session are alike, so a session is what is drawn.
+// moments are sums over sessions, from which mean and variance are computed.
+// The turns of a session are correlated, so whole sessions are resampled.
 type moments struct{ n, sum, turns, sumSum, sumTurns, turnsTurns float64 }
 
 func (m *moments) add(s sample) {
@@ -54,7 +55,7 @@ func (m *moments) add(s sample) {
 	m.turnsTurns += s.turns * s.turns
 }
 
-// mean is per turn.
+// mean returns the mean per turn.
 func (m *moments) mean() float64 {
 	if m.turns == 0 {
 		return 0
@@ -62,8 +63,8 @@ func (m *moments) mean() float64 {
 	return m.sum / m.turns
 }
 
-// deviation is the mean square of what a session's sum differs from so many turns of
-// the mean.
+// deviation returns the mean square deviation of a session's sum from its
+// expected value, the mean times its turns.
 func (m *moments) deviation() float64 {
 	if m.n < 2 {
 		return 0
@@ -72,7 +73,8 @@ func (m *moments) deviation() float64 {
 	return max(0, m.sumSum-2*mean*m.sumTurns+mean*mean*m.turnsTurns) / (m.n - 1)
 }
 
-// variance is that of the mean, for sessions with such a deviation.
+// variance returns the variance of the mean, for sessions with the given
+// deviation.
 func (m *moments) variance(deviation float64) float64 {
 	if m.turns == 0 {
 		return 0
@@ -87,10 +89,10 @@ func momentsOf(samples ...[]sample) (m moments) {
 	return m
 }
 
-// differ compares two groups of sessions. The interval is a bootstrap-t: in each
-// round the sessions of both groups are drawn anew, and what counts is how many
-// standard errors the draw differs from the groups. No group's deviation is taken
-// to be less than that of all sessions together, as a small group in which nothing
+// differ compares two groups of sessions. The interval is a bootstrap-t: each
+// round resamples the sessions of both groups, and computes by how many
+// standard errors the draw differs from the groups. A group's deviation is at
+// least that of all sessions together, as a small group in which nothing
 // happened has none.
 func differ(hinted, heldOut []sample, rounds int) Contrast {
 	a, b := momentsOf(hinted), momentsOf(heldOut)
@@ -113,10 +115,10 @@ func differ(hinted, heldOut []sample, rounds int) Contrast {
 	return out
 }
 
-// draws returns, sorted, by how many standard errors of its own each draw differs
-// from the difference.
+// draws returns, sorted, by how many of its own standard errors each draw
+// differs from the difference.
 func draws(hinted, heldOut []sample, difference float64, rounds int) []float64 {
-	random := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // The draw is to be the same each time.
+	random := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // the draw must be reproducible
 	out := make([]float64, rounds)
 	for i := range out {
 		a, b := draw(random, hinted), draw(random, heldOut)
@@ -130,7 +132,7 @@ func draws(hinted, heldOut []sample, difference float64, rounds int) []float64 {
 	return out
 }
 
-// draw draws as many sessions as there are, each any number of times.
+// draw resamples the sessions with replacement.
 func draw(random *rand.Rand, from []sample) (m moments) {
 	for range from {
 		m.add(from[random.IntN(len(from))])
@@ -144,12 +146,12 @@ func quantile(sorted []float64, p float64) float64 {
 	low := int(at)
 	high := min(low+1, len(sorted)-1)
 	if sorted[low] == sorted[high] {
-		return sorted[low] // also where both are infinite
+		return sorted[low] // also if both are infinite
 	}
 	return sorted[low] + (at-float64(low))*(sorted[high]-sorted[low])
 }
 
-// rounded leaves six decimals: what comes after them depends on the processor.
+// rounded rounds to six decimals: further ones depend on the processor.
 func rounded(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

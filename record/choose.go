@@ -7,17 +7,17 @@ import (
 	"intenthint/intents/expand"
 )
 
-// Unknown is why a lesson is not used whose intent the catalogue does not have; the
+// Unknown is the reason for lessons whose intent is not in the catalogue; the
 // other reasons are those of package expand.
 const Unknown expand.Reason = "unknown"
 
-// Chosen is which lessons a catalogue takes.
+// Chosen is the result of [Choose].
 type Chosen struct {
-	// Examples are the new ones, by id as the catalogue spells it, those that count
-	// most first.
+	// Examples are the new examples, by intent id as spelled in the catalogue, in
+	// order of precedence.
 	Examples map[string][]string
-	// Used are the lessons that they come from, and Unused the others, both with
-	// those that count more first.
+	// Used are the lessons behind the examples, and Unused the other lessons, both
+	// in order of precedence.
 	Used   []Lesson
 	Unused []Unused
 }
@@ -26,15 +26,16 @@ type Chosen struct {
 type Unused struct {
 	Lesson
 	Reason expand.Reason `json:"reason"`
-	// Of is the example that it repeats or is similar to, or the id of the other
-	// intent, when there is one.
+	// Of is the example that the lesson repeats or resembles, or the id of the
+	// other intent, if any.
 	Of string `json:"of,omitempty"`
 }
 
-// Choose decides which lessons become examples of a catalogue, at most most of an
-// intent: what is neither known nor another intent's. Of lessons about one text
-// that of a person counts, then the newest; the same holds for which stay of too
-// many. The classifier is one trained on the catalogue.
+// Choose decides which lessons become examples of a catalogue, at most most per
+// intent: those that are neither known nor another intent's. Of several lessons
+// about one text, a person's takes precedence, then the newest; the same order
+// decides which are kept of too many. The classifier must be trained on the
+// catalogue.
 func Choose(catalog *intents.Catalog, classifier expand.Classifier, lessons []Lesson, most int) Chosen {
 	out := Chosen{Examples: map[string][]string{}}
 	filter := expand.NewFilter(catalog, classifier)

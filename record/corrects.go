@@ -9,22 +9,22 @@ import (
 	"intenthint/internal/text"
 )
 
-// correctsWithin is how much of a message is looked at, in characters: people say
-// first that they were misunderstood, and what follows may be a text of others.
+// correctsWithin is how much of a message is read, in characters: people say
+// first that they were misunderstood, and the rest may be a text by others.
 const correctsWithin = 300
 
 // Corrects reports whether a user's message says that the agent has misunderstood
 // the one before: "no, I meant …", 不對, そうじゃなくて, "nein, nicht das". It knows
 // phrases of English, Chinese, Japanese, Korean, German, French, Spanish,
 // Portuguese, Italian, Russian and Dutch, at the beginning of a sentence. A plain
-// "no" is an answer and corrects nobody, and neither does a quotation.
+// "no" is an answer, not a correction, and quotations are ignored.
 func Corrects(message string) bool {
 	s := strings.ToLower(norm.NFKC.String(text.Cut(message, correctsWithin)))
 	s = typographic.Replace(s)
 	if strings.ContainsAny(s, quotes) {
 		s = quotations.ReplaceAllString(s, " ")
 	}
-	// Most messages have no correction, and are done.
+	// Most messages have no correction: skip the second check.
 	return corrected(s) && corrected(innocent.ReplaceAllString(s, " "))
 }
 
@@ -43,20 +43,20 @@ func corrected(s string) bool {
 	return false
 }
 
-// sentenceEnd is what stands between sentences.
+// sentenceEnd matches the separators of sentences.
 var sentenceEnd = regexp.MustCompile(`[.!?;:…]\s+|[。！？]|\n`)
 
-// quotes begin what [quotations] finds.
+// quotes are the characters with which matches of [quotations] begin.
 const quotes = "`\"“„«「『《'>"
 
-// typographic are the forms that NFKC leaves as they are.
+// typographic are the forms that NFKC leaves unchanged.
 var typographic = strings.NewReplacer("’", "'", "‘", "'", "–", "-", "—", "-", "´", "'", "`", "`")
 
-// quotations are what others wrote, and code.
+// quotations matches text written by others, and code.
 var quotations = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」|『[^』]*』|《[^》]*》" +
 	`|(?:^|\s)'[^\n]*'(?:[\s.,;:?!)]|$)|(?m:^>[^\n]*$)`)
 
-// innocent are phrases that begin like a correction.
+// innocent are phrases that look like a correction but are none.
 var innocent = alternatives("", []string{
 	// English
 	`\bi (?:meant|did(?:n't| not) mean) to\b`,
@@ -194,7 +194,7 @@ var corrections = []string{
 	`ik bedoelde\b`, `dat (?:is|was) niet wat ik\b`, `niet (?:die|dat|deze|dit)(?: \pL+)?(?:[,.!;]|$)`,
 }
 
-// opening are the words that people put before what they want to say.
+// opening are the words with which people introduce a sentence.
 const opening = `^` +
 	`(?:(?:u[hm]+|hm+|hey|sorry|wait|oh|ah|ok|okay|well|but|and|please|hold on|stop|argh|ugh|no+|nope|nah|actually|yes|` +
 	`欸|誒|诶|喂|哎|唉|等等|等一下|拜託|拜托|抱歉|呃|嗯|喔|哦|啊|不+|不是|不對|不对|可是|但是|` +
@@ -204,7 +204,8 @@ const opening = `^` +
 
 var correction = alternatives(opening, corrections)
 
-// alternatives matches what follows the opening.
+// alternatives returns a pattern that matches any of patterns after the
+// opening.
 func alternatives(opening string, patterns []string) *regexp.Regexp {
 	return regexp.MustCompile(opening + `(?:` + strings.Join(patterns, "|") + `)`)
 }

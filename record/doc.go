@@ -1,7 +1,7 @@
-// Package record reads the recorded turns: what was asked, what was decided, what
-// came of it, and what people said of it. A turn is read from the session store,
-// which is a fold of the event stream, so that every report made of turns can be
-// made again and is the same whichever consumer wrote them. The functions are
-// pure but for [Each] and [All], which read the store, and for [Replay] and [Calls],
-// which ask what they are given.
+// Package record reads the recorded turns: the message, the decision, the
+// outcome, and people's feedback. Turns are read from the session store, which
+// is a fold of the event stream, so every report about turns is reproducible,
+// whichever consumer wrote them. The functions are pure, except for those that
+// read a store, such as [Each] and [All], and those that call a given
+// classifier, such as [Replay] and [Calls].
 package record

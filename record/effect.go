@@ -12,8 +12,8 @@ import (
 )
 
 // Effect compares the sessions that were held out (HINT_HOLDOUT) with the others.
-// What it reports does not depend on the order in which turns are added. The zero
-// value is not ready, see [NewEffect].
+// The report does not depend on the order in which turns are added. Use
+// [NewEffect].
 type Effect struct {
 	options  EffectOptions
 	sessions map[string][]observed
@@ -21,28 +21,28 @@ type Effect struct {
 
 // EffectOptions choose the sessions. The zero value takes all.
 type EffectOptions struct {
-	// Since is the earliest beginning of a session: what one was told before would
-	// count otherwise.
+	// Since is the earliest beginning of a session: otherwise hints from before
+	// would have an effect.
 	Since time.Time
-	// Rounds is how often the sessions are drawn anew; 0 is [Rounds].
+	// Rounds is how often the sessions are resampled; 0 means [Rounds].
 	Rounds int
 }
 
-// observed is what counts of a turn.
+// observed is the part of a turn that counts.
 type observed struct {
 	key        store.Key
-	side       *bool // held out or not, nil for a turn that does not say
+	side       *bool // held out or not, nil if not recorded
 	classified bool
-	// counts is whether the turn had a hint, or would have had one.
+	// counts reports whether the turn had a hint, or would have had one.
 	counts bool
 	intent string
-	// corrects is whether the message corrects the turn before.
+	// corrects reports whether the message corrects the turn before.
 	corrects, wrong           bool
 	toolCalls, failed, tookMs float64
 	ended                     bool
 }
 
-// NewEffect compares nothing yet.
+// NewEffect returns an empty comparison.
 func NewEffect(o EffectOptions) *Effect {
 	o.Rounds = cmp.Or(o.Rounds, Rounds)
 	return &Effect{options: o, sessions: map[string][]observed{}}
@@ -51,7 +51,7 @@ func NewEffect(o EffectOptions) *Effect {
 // skipHoldout is the Hint-Skip of a turn whose session is held out.
 const skipHoldout = "holdout"
 
-// Add takes in a turn of a session.
+// Add adds a turn of a session.
 func (e *Effect) Add(session store.Summary, turn *store.Turn) {
 	o := observed{
 		key: turn.Begin, side: turn.Intent.HeldOut, classified: turn.Intent.Result != nil,
@@ -71,31 +71,32 @@ func (e *Effect) Add(session store.Summary, turn *store.Turn) {
 		skip := turn.Intent.Skip
 		o.counts = o.side != nil && (skip == "" || skip == skipUnchanged || skip == skipHoldout)
 	}
-	if o.side != nil || !o.classified { // else the session does not count
+	if o.side != nil || !o.classified { // otherwise the session does not count
 		o.corrects = Corrects(conversation.Latest(turn.Said()))
 	}
 	e.sessions[session.Token] = append(e.sessions[session.Token], o)
 }
 
-// EffectReport is what hints do, in the JSON shape of `consumer stats --effect
-// --json` (contract §10).
+// EffectReport is the effect of hints, in the JSON shape of `consumer stats
+// --effect --json` (contract §10).
 type EffectReport struct {
 	// Since is the earliest beginning of the sessions; nil without a limit.
 	Since *time.Time `json:"since,omitempty"`
 	// MinSessions is the least number of sessions on either side for an interval.
 	MinSessions int `json:"minSessions"`
-	// Mixed sessions are left out: the share was changed while they went on. Outside
-	// are those of a time when no session was held out.
+	// Mixed counts sessions left out because the share changed while they went on.
+	// Outside counts sessions from a time without a holdout.
 	Mixed   int `json:"mixed"`
 	Outside int `json:"outside"`
 	// Total has no name.
 	Total Comparison `json:"total"`
-	// Intents are by the classifier's choice, the one with the most turns first.
+	// Intents are grouped by the classifier's choice, the one with the most turns
+	// first.
 	Intents []Comparison `json:"intents"`
 }
 
-// Comparison compares the turns of a name in which a hint was said or known, or
-// would have been. All differences are of means per turn.
+// Comparison compares the turns with one name in which a hint was given or
+// already known, or would have been. All differences are of means per turn.
 type Comparison struct {
 	Name    string `json:"name"`
 	Hinted  Side   `json:"hinted"`
@@ -106,7 +107,7 @@ type Comparison struct {
 	// Corrections are turns that a person marked wrong, or corrected in the next
 	// message ([Corrects]).
 	Corrections Contrast `json:"corrections"`
-	// DurationMs is from start to end, of the turns that ended.
+	// DurationMs is the time from start to end of the turns that ended.
 	DurationMs Contrast `json:"durationMs"`
 }
 
@@ -116,7 +117,7 @@ type Side struct {
 	Turns    int `json:"turns"`
 }
 
-// Report compares what was added so far.
+// Report compares the turns added so far.
 func (e *Effect) Report() EffectReport {
 	out := EffectReport{MinSessions: MinSessions, Intents: []Comparison{}}
 	if !e.options.Since.IsZero() {
@@ -155,8 +156,9 @@ func (e *Effect) Report() EffectReport {
 	return out
 }
 
-// sideOf is whether a session was held out, nil when it does not say. mixed is one
-// that was for a part of its turns, or had turns before any session was held out.
+// sideOf returns whether a session was held out, nil if that was not recorded.
+// mixed reports whether it was held out for a part of its turns only, or had
+// turns before the holdout began.
 func sideOf(turns []observed) (side *bool, mixed bool) {
 	before := false
 	for i := range turns {
@@ -173,7 +175,7 @@ func sideOf(turns []observed) (side *bool, mixed bool) {
 	return side, side != nil && before
 }
 
-// groups are the sessions of both sides.
+// groups are the samples of both sides.
 type groups struct{ hinted, heldOut group }
 
 // group are the samples of one side, by outcome.
@@ -182,7 +184,8 @@ type group struct {
 	toolErrors, toolCalls, corrections, durationsMs []sample
 }
 
-// split adds a session to the groups: its turns in all, and those of each intent.
+// split adds a session to the groups: all its turns, and the turns of each
+// intent.
 func split(turns []observed, heldOut bool, total *groups, intents map[string]*groups) {
 	var all tallied
 	byIntent := map[string]*tallied{}

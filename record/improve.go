@@ -13,17 +13,19 @@ import (
 )
 
 const (
-	// SeveralFailures is how many tool calls of a turn have failed where a finding
-	// says so: one is often tried again with success.
+	// SeveralFailures is the number of failed tool calls that makes a turn a
+	// finding: a single failure is often retried with success.
 	SeveralFailures = 2
-	// alike is the cosine of [local.Alike] from which unsure messages are one finding.
-	// Of the validation messages of CLINC150, BANKING77 and HWU64 that came into groups
-	// of three or more with it, 91, 83 and 89 % had the intent of most of their group.
+	// alike is the cosine of [local.Alike] from which unsure messages form one
+	// finding. Of the validation messages of CLINC150, BANKING77 and HWU64 that it
+	// put into groups of three or more, 91, 83 and 89 % had the majority intent of
+	// their group.
 	alike = 0.35
-	// maxUnsure bounds the unsure messages that are compared, the newest.
+	// maxUnsure bounds the unsure messages that are compared: the newest ones.
 	maxUnsure = 5000
-	// TurnsAnIntent is how many classified turns an intent must have on average before
-	// one without any is a finding: a usual one is without by chance in e^-10 of cases.
+	// TurnsAnIntent is the average number of classified turns per intent from
+	// which an intent without any is a finding: an average intent would have none
+	// by chance with probability e^-10.
 	TurnsAnIntent = 10
 )
 
@@ -32,7 +34,7 @@ const (
 	// FoundCorrected are turns that somebody marked wrong, or whose next message
 	// corrects the agent ([Corrects]).
 	FoundCorrected = "corrected"
-	// FoundUnsure are messages alike of which nothing was said: the fallback, or too
+	// FoundUnsure are similar messages that got no hint: the fallback, or too
 	// little confidence.
 	FoundUnsure = "unsure"
 	// FoundFailedTools are turns with [SeveralFailures] or more failed tool calls.
@@ -45,12 +47,13 @@ const (
 // element of `consumer improve --json` (contract §10).
 type Finding struct {
 	Kind string `json:"kind"`
-	// Intent is the one that was chosen; "" for messages alike of several.
+	// Intent is the chosen intent; "" for similar messages with several.
 	Intent string `json:"intent,omitempty"`
-	// Right is what people said would have been right; "" where they did not.
+	// Right is the intent that people said would have been right; "" if nobody
+	// did.
 	Right string `json:"right,omitempty"`
-	// Turns are the turns that it was found in, the newest first; none for an intent
-	// that was never chosen.
+	// Turns are the turns of the finding, newest first; none for an intent that
+	// was never chosen.
 	Turns []FoundTurn `json:"turns"`
 }
 
@@ -65,15 +68,14 @@ type FoundTurn struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Improvements finds what may be improved in recorded turns. What it finds does not
-// depend on the order in which turns are added. The zero value is not ready, see
-// [NewImprovements].
+// Improvements finds possible improvements in recorded turns. The findings do
+// not depend on the order in which turns are added. Use [NewImprovements].
 type Improvements struct {
 	minConfidence float64
 	sessions      map[string][]seen
 }
 
-// seen is what counts of a turn.
+// seen is the part of a turn that counts.
 type seen struct {
 	turn     Turn
 	chosen   string // "" for a turn without an answer
@@ -81,12 +83,13 @@ type seen struct {
 	failures int
 }
 
-// NewImprovements has found nothing yet. Below minConfidence nothing was said.
+// NewImprovements returns an empty collection. Below minConfidence no hint was
+// given.
 func NewImprovements(minConfidence float64) *Improvements {
 	return &Improvements{minConfidence: minConfidence, sessions: map[string][]seen{}}
 }
 
-// Add takes in a turn of a session.
+// Add adds a turn of a session.
 func (f *Improvements) Add(session store.Summary, turn *store.Turn) {
 	s := seen{turn: NewTurn(session, turn, f.minConfidence), corrects: Corrects(conversation.Latest(turn.Said()))}
 	s.turn.History = nil // not needed
@@ -101,11 +104,11 @@ func (f *Improvements) Add(session store.Summary, turn *store.Turn) {
 	f.sessions[session.Token] = append(f.sessions[session.Token], s)
 }
 
-// cause is what turns of one finding have in common.
+// cause is what the turns of a finding have in common.
 type cause struct{ kind, intent, right string }
 
-// Findings returns what was found, that of the most turns first. list are the intents
-// of the catalogue.
+// Findings returns the findings, the one with the most turns first. list are
+// the intents of the catalogue.
 func (f *Improvements) Findings(list []intents.Intent) []Finding {
 	found, used := map[cause][]FoundTurn{}, map[string]bool{}
 	var unsure []Turn
@@ -147,7 +150,7 @@ func (f *Improvements) Findings(list []intents.Intent) []Finding {
 	return out
 }
 
-// compare orders findings: of more turns first.
+// compare orders findings: more turns first.
 func (f Finding) compare(other Finding) int {
 	first := func(f Finding) string {
 		if len(f.Turns) == 0 {
@@ -163,7 +166,8 @@ func foundTurn(t *Turn, next string) FoundTurn {
 	return FoundTurn{Session: t.Session, RunID: t.RunID, TS: t.TS, Text: t.Text, Next: next}
 }
 
-// causes are those of a turn, whose next message may correct the agent.
+// causes returns the causes of a turn. corrected reports whether the next
+// message corrects the agent.
 func (s *seen) causes(corrected bool) (out []cause) {
 	right := ""
 	if f := s.turn.Feedback; f != nil {
@@ -179,14 +183,13 @@ func (s *seen) causes(corrected bool) (out []cause) {
 	return out
 }
 
-// unsure reports whether nothing was said of a message, and nobody has said that this
-// was right or wrong.
+// unsure reports whether a message got no hint, and nobody has judged that.
 func (s *seen) unsure(minConfidence float64) bool {
 	then, _ := s.turn.Then(minConfidence)
 	return s.turn.Feedback == nil && s.turn.Text != "" && then.Intent == intents.FallbackID
 }
 
-// again returns the messages alike that came more than once.
+// again returns groups of similar messages that came more than once.
 func again(unsure []Turn) (out []Finding) {
 	slices.SortFunc(unsure, func(a, b Turn) int { return b.Compare(&a) })
 	unsure = unsure[:min(len(unsure), maxUnsure)]
@@ -210,5 +213,5 @@ func again(unsure []Turn) (out []Finding) {
 	return out
 }
 
-// chosen is the classifier's choice of a turn without feedback.
+// chosen returns the classifier's choice, regardless of feedback.
 func (t *Turn) chosen() string { return cmp.Or(t.Answered, t.Intent) }

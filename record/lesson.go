@@ -16,17 +16,17 @@ import (
 
 const (
 	// LessonConfidence is the least confidence of a model's answer that is learnt
-	// from: the default of HINT_LOCAL_ACCEPT, from which an answer is taken without
-	// asking anybody else.
+	// from. It equals the default of HINT_LOCAL_ACCEPT, from which an answer is
+	// used without asking further.
 	LessonConfidence = 0.9
 	// MaxLessons is how many lessons of one intent are learnt at a time. The
-	// built-in intents have 200 to 700 examples each, so what was learnt does not
-	// outweigh what was written.
+	// built-in intents have 200 to 700 examples each, so learnt examples do not
+	// outweigh written ones.
 	MaxLessons = 50
 )
 
-// Lesson is a message whose intent is known: a person said it, or a model answered
-// with confidence. The text is redacted and on one line.
+// Lesson is a message whose intent is known: from a person, or from a confident
+// model. The text is redacted and on one line.
 type Lesson struct {
 	RunID   string `json:"runId"`
 	Session string `json:"session"`
@@ -34,7 +34,7 @@ type Lesson struct {
 	Intent  string `json:"intent"`
 	// Source is [LessonFeedback] or [LessonModel].
 	Source string `json:"source"`
-	// By is the person, or the model as provider/model; "" if it is not known.
+	// By is the person, or the model as provider/model; "" if unknown.
 	By string `json:"by,omitempty"`
 	// At is the time of the feedback, or of the turn's beginning, in Unix
 	// milliseconds, and ID that of the event.
@@ -48,11 +48,11 @@ const (
 	LessonModel    = payload.SourceLLM
 )
 
-// Said reports whether a person said it.
+// Said reports whether the lesson comes from a person.
 func (l *Lesson) Said() bool { return l.Source == LessonFeedback }
 
-// Compare orders lessons of one run, or of one text, by what counts more: that of a
-// person, then the newer.
+// Compare orders lessons of one run, or of one text, by precedence: a person's
+// first, then the newer one.
 func (l *Lesson) Compare(other *Lesson) int {
 	rank := func(l *Lesson) int {
 		if l.Said() {
@@ -63,28 +63,29 @@ func (l *Lesson) Compare(other *Lesson) int {
 	return cmp.Or(cmp.Compare(rank(l), rank(other)), cmp.Compare(l.At, other.At), cmp.Compare(l.ID, other.ID), cmp.Compare(l.RunID, other.RunID))
 }
 
-// Unfit is why a turn is no [Lesson].
+// Unfit is why a turn is not a [Lesson].
 type Unfit string
 
-// Reasons, in the order in which they are looked for.
+// Reasons, in the order in which they are checked.
 const (
-	// Unjudged: nobody said anything of it, and no model was sure.
+	// Unjudged means that there is no feedback, and no model was sure.
 	Unjudged Unfit = "unjudged"
-	// Unnamed: it was marked wrong, and nobody said what would have been right.
+	// Unnamed means that it was marked wrong, but nobody named the right intent.
 	Unnamed Unfit = "unnamed"
-	// Unsaid: it was marked right, but it had no hint.
+	// Unsaid means that it was marked right, but had no hint.
 	Unsaid Unfit = "unsaid"
-	// Dependent: the message is understood only with those before it.
+	// Dependent means that the message cannot be understood without those before
+	// it.
 	Dependent Unfit = "dependent"
-	// Long: the message is longer than [intents.MaxExample].
+	// Long means that the message is longer than [intents.MaxExample].
 	Long Unfit = "long"
-	// Blank: the message has no words.
+	// Blank means that the message has no words.
 	Blank Unfit = "blank"
 )
 
-// LessonOf returns what is learnt from a turn of a session, or why nothing is. The
-// turn had a hint if its confidence is minConfidence at least. That a model found
-// no intent is not learnt: it says nothing about the next message.
+// LessonOf returns the lesson of a turn of a session, or why there is none. The
+// turn had a hint if its confidence is at least minConfidence. A model's answer
+// that no intent fits is not learnt: it says nothing about other messages.
 func LessonOf(session string, turn *store.Turn, minConfidence float64) (Lesson, Unfit) {
 	l, unfit := labelOf(turn, minConfidence)
 	if unfit != "" {
@@ -100,14 +101,14 @@ func LessonOf(session string, turn *store.Turn, minConfidence float64) (Lesson, 
 		return Lesson{}, Dependent
 	}
 	l.RunID, l.Session = turn.RunID, session
-	// Marks may be longer than what they stand for.
+	// Redaction marks may be longer than the text they replace.
 	if l.Text = text.OneLine(redact.Text(message), 2*intents.MaxExample); utf8.RuneCountInString(l.Text) > intents.MaxExample {
 		return Lesson{}, Long
 	}
 	return l, ""
 }
 
-// labelOf returns the intent of a turn, and who said it.
+// labelOf returns the intent of a turn, and who named it.
 func labelOf(turn *store.Turn, minConfidence float64) (Lesson, Unfit) {
 	result := turn.Intent.Result
 	if f := turn.Feedback; f != nil {
@@ -129,7 +130,7 @@ func labelOf(turn *store.Turn, minConfidence float64) (Lesson, Unfit) {
 	return Lesson{Intent: result.Intent, Source: LessonModel, By: result.Model, At: turn.Begin.TS, ID: turn.Begin.ID}, ""
 }
 
-// BestFirst orders lessons by what counts more.
+// BestFirst sorts lessons by precedence.
 func BestFirst(lessons []Lesson) {
 	slices.SortFunc(lessons, func(a, b Lesson) int { return b.Compare(&a) })
 }

@@ -8,9 +8,9 @@ import (
 	"intenthint/store"
 )
 
-// MaxTurns bounds what one [Recent] reads: after so many turns it begins no other
-// session. Somebody waits for the page, and 5,000 turns of an ordinary size (2 kB)
-// take about 0.4 s of processor time.
+// MaxTurns bounds how much one call of [Recent] reads: after that many turns it
+// begins no further session. Somebody is waiting for the page, and 5,000 turns
+// of an ordinary size (2 kB) take about 0.4 s of processor time.
 const MaxTurns = 5000
 
 // clockSkew is how far a gateway's clock may be ahead of that of the store. A turn
@@ -20,11 +20,11 @@ const clockSkew = 5 * time.Minute
 // Query selects a page of turns.
 type Query struct {
 	Filter Filter
-	// Limit is the greatest number of turns.
+	// Limit is the maximum number of turns.
 	Limit int
-	// Before, if set, selects turns that began before.
+	// Before, if set, selects turns that began before this key.
 	Before *store.Key
-	// Changed, if set, selects sessions that have not changed since.
+	// Changed, if set, selects sessions that have not changed since this time.
 	Changed time.Time
 	// MinConfidence is as for [NewTurn].
 	MinConfidence float64
@@ -38,25 +38,25 @@ type Entry struct {
 	Turn
 }
 
-// Began is the position of the turn in the order of turns.
+// Began returns the position of the turn in the order of turns.
 func (t *Turn) Began() store.Key { return t.begin }
 
-// Page is what [Recent] has found.
+// Page is the result of [Recent].
 type Page struct {
-	// Entries are the newest first.
+	// Entries are ordered newest first.
 	Entries []Entry
-	// More reports that there are older ones in the sessions that were read.
+	// More reports whether there are older ones in the sessions that were read.
 	More bool
 	// Sessions and Turns are how many were read.
 	Sessions, Turns int
-	// Rest, if not zero, is when the first session changed that was not read
-	// because of [MaxTurns]: a [Query.Changed] to go on with.
+	// Rest, if not zero, is the change time of the first session that was not read
+	// because of [MaxTurns]: the [Query.Changed] to continue with.
 	Rest time.Time
 }
 
 // Recent returns the newest turns that a query selects. Sessions are read in the
-// order of their last change, until no other can have a newer turn, or as far as
-// [MaxTurns] allows.
+// order of their last change, until no other session can have a newer turn, or
+// [MaxTurns] is reached.
 func Recent(ctx context.Context, sessions store.Reader, q Query) (Page, error) {
 	var page Page
 	list, err := sessions.List(ctx)
@@ -112,9 +112,9 @@ func (q *Query) reads(s store.Summary) bool {
 	return q.Filter.selectsSession(s)
 }
 
-// Last returns the newest turns of a session, at most limit, the newest first, of
-// those that began before a moment, if it is set. more reports that there are older
-// ones. An unknown session has no turns.
+// Last returns the newest turns of a session, at most limit, newest first; if
+// before is set, only turns that began before it. more reports whether there
+// are older ones. An unknown session has no turns.
 func Last(ctx context.Context, sessions store.Reader, session string, before *store.Key, limit int) (turns []*store.Turn, more bool, err error) {
 	newest := newestTurns[*store.Turn]{limit: limit + 1}
 	err = descend(ctx, sessions, session, newest.wants, func(turn *store.Turn) {
@@ -129,9 +129,10 @@ func Last(ctx context.Context, sessions store.Reader, session string, before *st
 	return turns, more, err
 }
 
-// Since calls yield with the turns that began since a moment, session by session in
-// the order of their last change, and begins no other session after limit turns.
-// partial reports that it left some out for that reason.
+// Since calls yield with the turns that began since the given time, session by
+// session in the order of their last change. After limit turns it begins no
+// further session; partial reports whether it left sessions out for that
+// reason.
 func Since(ctx context.Context, sessions store.Reader, since time.Time, limit int, yield func(store.Summary, *store.Turn)) (partial bool, err error) {
 	list, err := sessions.List(ctx)
 	if err != nil {
@@ -158,7 +159,7 @@ func Since(ctx context.Context, sessions store.Reader, since time.Time, limit in
 	return false, nil
 }
 
-// newestTurns keeps the newest of the turns that are added.
+// newestTurns keeps the newest of the added turns.
 type newestTurns[T any] struct {
 	limit int
 	kept  []keyed[T]
@@ -171,13 +172,13 @@ type keyed[T any] struct {
 
 func (n *newestTurns[T]) full() bool { return len(n.kept) >= n.limit && n.limit > 0 }
 
-// floor is the oldest of the newest. It is valid while full.
+// floor returns the oldest of the kept turns. It is valid only when full.
 func (n *newestTurns[T]) floor() store.Key {
 	n.trim()
 	return n.kept[n.limit-1].key
 }
 
-// wants reports whether turns that began before a moment can be among the newest.
+// wants reports whether turns that began before older can be among the newest.
 func (n *newestTurns[T]) wants(older store.Key) bool { return !n.full() || n.floor().Before(older) }
 
 func (n *newestTurns[T]) add(key store.Key, of T) {

@@ -11,12 +11,12 @@ import (
 	"intenthint/redact"
 )
 
-// Answer is what was, or would be, said of a message.
+// Answer is the actual or hypothetical answer to a message.
 type Answer struct {
-	// Intent is what was said, [intents.FallbackID] for nothing: the fallback, or
-	// too little confidence.
+	// Intent is the intent of the hint; [intents.FallbackID] for no hint: the
+	// fallback, or too little confidence.
 	Intent string
-	// Chosen is the classifier's intent, whether or not it was said.
+	// Chosen is the classifier's intent, with or without a hint.
 	Chosen string
 	// Confidence is 0–1, Source one of the payload.Source constants.
 	Confidence float64
@@ -25,7 +25,8 @@ type Answer struct {
 	RunnerUp string
 }
 
-// answerOf is what a classification says. Below minConfidence it says nothing.
+// answerOf returns the answer of a classification. Below minConfidence there is
+// no hint.
 func answerOf(c payload.Classification, minConfidence float64) Answer {
 	a := newAnswer(c.Intent, c.Confidence, c.Source, minConfidence)
 	a.RunnerUp = c.RunnerUp
@@ -40,8 +41,8 @@ func newAnswer(intent string, confidence float64, source string, minConfidence f
 	return a
 }
 
-// Then is what was said of a turn by HINT_MIN_CONFIDENCE; ok is false for one
-// without an answer. Feedback does not change it.
+// Then returns the recorded answer of a turn, given HINT_MIN_CONFIDENCE; ok is
+// false for a turn without an answer. Feedback does not change it.
 func (t *Turn) Then(minConfidence float64) (a Answer, ok bool) {
 	if t.Confidence == nil {
 		return Answer{}, false
@@ -52,7 +53,8 @@ func (t *Turn) Then(minConfidence float64) (a Answer, ok bool) {
 }
 
 // Altered reports whether the recorded text or conversation is not what the
-// classifier read: it was redacted, or the message was cut to fit into an event.
+// classifier read: they were redacted, or the message was cut to fit into an
+// event.
 func (t *Turn) Altered() bool {
 	if strings.HasSuffix(t.Text, conversation.Truncated) || redact.Marked(t.Text) {
 		return true
@@ -61,15 +63,15 @@ func (t *Turn) Altered() bool {
 	return slices.ContainsFunc(t.History, marked) || slices.ContainsFunc(t.Earlier, marked)
 }
 
-// Difference is a turn of which something else would be said. Its JSON is a line of
-// `consumer replay --jsonl` (contract §10).
+// Difference is a turn that would now be answered differently. Its JSON is a
+// line of `consumer replay --jsonl` (contract §10).
 type Difference struct {
 	Session string `json:"session"`
 	RunID   string `json:"runId"`
 	// TS is when the turn began, in Unix milliseconds.
 	TS   int64  `json:"ts"`
 	Text string `json:"text"`
-	// From was said and To would be, [intents.FallbackID] for nothing.
+	// From is the old and To the new intent, [intents.FallbackID] for no hint.
 	From string `json:"from"`
 	To   string `json:"to"`
 	// FromConfidence and ToConfidence are 0–1.
@@ -77,21 +79,21 @@ type Difference struct {
 	ToConfidence   float64 `json:"toConfidence"`
 	FromSource     string  `json:"fromSource,omitempty"`
 	ToSource       string  `json:"toSource"`
-	// FromAnswered and ToAnswered are the classifier's choices where nothing was,
-	// or would be, said of them.
+	// FromAnswered and ToAnswered are the classifier's choices if there was, or
+	// would be, no hint.
 	FromAnswered string `json:"fromAnswered,omitempty"`
 	ToAnswered   string `json:"toAnswered,omitempty"`
-	// FromRunnerUp was, and ToRunnerUp would be, the likeliest other intent by the
-	// local classifier; "" where that is not known.
+	// FromRunnerUp and ToRunnerUp are the old and the new likeliest other intent
+	// by the local classifier; "" if unknown.
 	FromRunnerUp string `json:"fromRunnerUp,omitempty"`
 	ToRunnerUp   string `json:"toRunnerUp,omitempty"`
-	// Right is the intent that people said is right; "" for none.
+	// Right is the right intent according to people; "" if unknown.
 	Right string `json:"right,omitempty"`
 }
 
-// compare returns what differs between what was said of a turn and what would be;
-// ok is false when nothing does. Ids are compared in any case of letters, as
-// catalogues do. A different confidence in the same intent is no difference.
+// compare returns the difference between the old and the new answer of a turn;
+// ok is false if there is none. Ids are compared ignoring case, as in
+// catalogues. A different confidence in the same intent is not a difference.
 func compare(t *Turn, then, now Answer) (d Difference, ok bool) {
 	if strings.EqualFold(then.Intent, now.Intent) {
 		return Difference{}, false
@@ -104,7 +106,7 @@ func compare(t *Turn, then, now Answer) (d Difference, ok bool) {
 	}, true
 }
 
-// unsaid is the classifier's choice if it was not said.
+// unsaid returns the classifier's choice if there was no hint.
 func (a Answer) unsaid() string {
 	if a.Chosen == a.Intent {
 		return ""
@@ -112,7 +114,7 @@ func (a Answer) unsaid() string {
 	return a.Chosen
 }
 
-// right is what people said is right of a turn; "" if they did not.
+// right returns the right intent of a turn according to people; "" if unknown.
 func (t *Turn) right(then Answer) string {
 	switch {
 	case t.Feedback == nil:
@@ -125,14 +127,14 @@ func (t *Turn) right(then Answer) string {
 	return ""
 }
 
-// Pair counts the turns of which one intent was said and another would be.
+// Pair counts the turns that change from one intent to another.
 type Pair struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
 	Turns int    `json:"turns"`
 }
 
-// pairs counts differences by what was said and would be, the most frequent first.
+// pairs counts differences by old and new intent, the most frequent first.
 func pairs(differences []Difference) []Pair {
 	counts := map[[2]string]int{}
 	for i := range differences {
@@ -151,36 +153,39 @@ func pairs(differences []Difference) []Pair {
 // Summary counts the outcomes of a replay. Its JSON is that of
 // `consumer replay --json` (contract §10).
 type Summary struct {
-	// Turns are all; Compared and LeftOut add up to it.
+	// Turns is the total; Compared and LeftOut add up to it.
 	Turns    int     `json:"turns"`
 	Compared int     `json:"compared"`
 	LeftOut  LeftOut `json:"leftOut"`
-	// Changed are the compared turns of which something else would be said. Gained
-	// had no intent and would have one, Lost the other way round, and the others
+	// Changed counts the compared turns that would be answered differently. Gained
+	// of them had no intent and would have one, Lost the reverse, and the others
 	// would have another one.
 	Changed int `json:"changed"`
 	Gained  int `json:"gained"`
 	Lost    int `json:"lost"`
-	// Better and Worse are changed turns of which people said what is right: now
-	// that would be said, and now it would not.
+	// Better and Worse count changed turns whose right intent is known from
+	// people: now it would be given, or no longer.
 	Better int `json:"better"`
 	Worse  int `json:"worse"`
-	// Pairs are of the changed turns.
+	// Pairs are the pairs of the changed turns.
 	Pairs []Pair `json:"pairs"`
 }
 
 // LeftOut counts turns that were not compared, by reason.
 type LeftOut struct {
-	// Model are those that a language model answered, compared when asked for.
+	// Model counts turns that a language model answered; they are compared on
+	// request.
 	Model int `json:"model"`
-	// Unanswered had no classification, compared when asked for.
+	// Unanswered counts turns without a classification; they are compared on
+	// request.
 	Unanswered int `json:"unanswered"`
-	// Altered would be answered otherwise, but their record is not what the
-	// classifier read, compared when asked for. See [Turn.Altered].
+	// Altered counts turns that would be answered differently, but whose record is
+	// not what the classifier read (see [Turn.Altered]); they are compared on
+	// request.
 	Altered int `json:"altered"`
-	// Blank have no text.
+	// Blank counts turns without text.
 	Blank int `json:"blank"`
-	// Failed could not be classified now.
+	// Failed counts turns that could not be classified now.
 	Failed int `json:"failed"`
 }
 

@@ -18,36 +18,36 @@ type Classifier interface {
 	Classify(ctx context.Context, in classify.Input) (payload.Classification, error)
 }
 
-// ReplayOptions say what turns are replayed under. Catalog is required.
+// ReplayOptions configure a replay. Catalog is required.
 type ReplayOptions struct {
-	// Catalog returns what an agent may be answered: the catalogue that the
-	// classifier was trained on, or one narrowed from it.
+	// Catalog returns the catalogue of an agent: the one that the classifier was
+	// trained on, or one narrowed from it.
 	Catalog func(agent string) *intents.Catalog
-	// ThenMinConfidence is the confidence, 0–1, below which nothing was said, and
-	// MinConfidence the one below which nothing would be.
+	// ThenMinConfidence is the confidence, 0–1, below which no hint was given, and
+	// MinConfidence the one below which none would be given now.
 	ThenMinConfidence, MinConfidence float64
 
-	// Words answers in the place of the classifier what words alone had answered
-	// although they were less sure than Accept: the embedding model was late, busy,
-	// not ready, or does not know the language. Nil where there is no such model.
+	// Words replaces the classifier for turns that words alone answered although
+	// they were less sure than Accept: the embedding model was late, busy, not
+	// ready, or does not know the language. It is nil without an embedding model.
 	Words Classifier
-	// Accept is a confidence, 0–1; 0 where the embedding model is always asked.
+	// Accept is a confidence, 0–1; 0 if the embedding model is always asked.
 	Accept float64
 
 	// Models compares turns that a language model answered, Unanswered those without
-	// an answer, and Altered counts differences of an altered record, which else
-	// are left out.
+	// an answer, and Altered counts differences of altered records; otherwise
+	// these are left out.
 	Models, Unanswered, Altered bool
 
-	// Workers is how many messages are classified at once; all processors when it is
-	// not positive.
+	// Workers is how many messages are classified concurrently; if it is not
+	// positive, as many as there are processors.
 	Workers int
 	// Timeout is for each message; 0 for none.
 	Timeout time.Duration
-	// Location is the user's zone; UTC when nil.
+	// Location is the user's zone; UTC if nil.
 	Location *time.Location
-	// Progress gets the number of turns that are done; nil for nobody. It is called
-	// by one goroutine at a time.
+	// Progress, if not nil, receives the number of turns done. It is called by one
+	// goroutine at a time.
 	Progress func(done, of int)
 }
 
@@ -61,9 +61,9 @@ type Replayed struct {
 	Err error
 }
 
-// Replay classifies recorded turns again and returns what would be said otherwise.
-// A keyword of an intent (contract §6) is answered without the classifier. Turns
-// that the classifier fails on are left out and counted. Its error is that of ctx.
+// Replay classifies recorded turns again and returns the differences. A keyword
+// of an intent (contract §6) is answered without the classifier. Turns that the
+// classifier fails on are left out and counted. Its error is that of ctx.
 func Replay(ctx context.Context, turns []Turn, classifier Classifier, o ReplayOptions) (Replayed, error) {
 	outcomes := make([]outcome, len(turns))
 	err := o.each(ctx, len(turns), func(ctx context.Context, i int) { outcomes[i] = o.one(ctx, &turns[i], classifier) })
@@ -116,7 +116,7 @@ const (
 	failed
 )
 
-// outcome is that of one turn.
+// outcome is the outcome of one turn.
 type outcome struct {
 	leftOut    reason
 	changed    bool
@@ -159,13 +159,13 @@ func (o *ReplayOptions) one(ctx context.Context, t *Turn, classifier Classifier)
 	return outcome{changed: changed, difference: d}
 }
 
-// wordsAlone reports whether words alone answered where the embedding model is
-// asked.
+// wordsAlone reports whether words alone answered although the embedding model
+// would be asked.
 func (o *ReplayOptions) wordsAlone(then Answer) bool {
 	return o.Words != nil && then.Source == payload.SourceLocal && (o.Accept == 0 || then.Confidence < o.Accept)
 }
 
-// answer is what would be said of a turn.
+// answer returns the new answer to a turn.
 func (o *ReplayOptions) answer(ctx context.Context, t *Turn, classifier Classifier) (Answer, error) {
 	in := o.input(t)
 	if intent, ok := in.Catalog.Keyword(in.Latest); ok {
@@ -180,7 +180,7 @@ func (o *ReplayOptions) answer(ctx context.Context, t *Turn, classifier Classifi
 	return answerOf(c, o.MinConfidence), err
 }
 
-// input is what a classifier is asked about a turn.
+// input returns the classifier's input for a turn.
 func (o *ReplayOptions) input(t *Turn) classify.Input {
 	location := o.Location
 	if location == nil {
@@ -215,8 +215,8 @@ func Calls(ctx context.Context, turns []Turn, o ReplayOptions, size func(classif
 	return calls, bytes, err
 }
 
-// Answers returns what would be said of each of the turns, the zero Answer for one
-// without text or that the classifier fails on. Its error is that of ctx.
+// Answers returns the new answer to each of the turns, the zero Answer for a
+// turn without text or on which the classifier fails. Its error is that of ctx.
 func Answers(ctx context.Context, turns []Turn, classifier Classifier, o ReplayOptions) ([]Answer, error) {
 	out := make([]Answer, len(turns))
 	err := o.each(ctx, len(turns), func(ctx context.Context, i int) {
@@ -230,8 +230,8 @@ func Answers(ctx context.Context, turns []Turn, classifier Classifier, o ReplayO
 	return out, err
 }
 
-// Between compares two lists of answers to the same turns, as [Replay] compares what
-// was said with what would be. Turns without both answers are left out.
+// Between compares two lists of answers to the same turns, as [Replay] compares
+// old with new answers. Turns without both answers are left out.
 func Between(turns []Turn, before, after []Answer) Replayed {
 	outcomes := make([]outcome, len(turns))
 	for i := range turns {

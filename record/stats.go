@@ -12,8 +12,8 @@ import (
 	"intenthint/store"
 )
 
-// Stats counts recorded turns. What it reports does not depend on the order in
-// which they are added. The zero value is not ready, see [NewStats].
+// Stats counts recorded turns. The report does not depend on the order in which
+// they are added. Use [NewStats].
 type Stats struct {
 	options StatsOptions
 	total   *tally
@@ -22,15 +22,16 @@ type Stats struct {
 	skills                         map[string]*SkillCount
 }
 
-// StatsOptions are what a turn is measured by.
+// StatsOptions configure [Stats].
 type StatsOptions struct {
-	// MinConfidence is that below which nothing is said (HINT_MIN_CONFIDENCE).
+	// MinConfidence is the confidence below which no hint is given
+	// (HINT_MIN_CONFIDENCE).
 	MinConfidence float64
-	// Location is where days begin; nil is UTC.
+	// Location is the time zone of days; nil means UTC.
 	Location *time.Location
 }
 
-// NewStats counts nothing yet.
+// NewStats returns empty statistics.
 func NewStats(o StatsOptions) *Stats {
 	if o.Location == nil {
 		o.Location = time.UTC
@@ -84,25 +85,25 @@ func of(group map[string]*tally, name string) *tally {
 	return group[name]
 }
 
-// StatsReport is what was counted, in the JSON shape of `consumer stats --json`
+// StatsReport is the result, in the JSON shape of `consumer stats --json`
 // (contract §10).
 type StatsReport struct {
-	// Since is the earliest beginning of the turns; nil without a limit. Who chooses
-	// the turns sets it.
+	// Since is the earliest beginning of the turns; nil without a limit. The
+	// caller sets it.
 	Since *time.Time `json:"since,omitempty"`
-	// MinConfidence is what Low goes by.
+	// MinConfidence is the threshold of Low.
 	MinConfidence float64 `json:"minConfidence"`
 	// Total has no name.
 	Total Tally `json:"total"`
-	// Intents are by the classifier's choice, also where nothing was said; Sources by
-	// Hint-Source. Turns without a classification are under "". The name with the
-	// most turns is first.
+	// Intents are grouped by the classifier's choice, even without a hint; Sources
+	// by Hint-Source. Turns without a classification are under "". The name with
+	// the most turns is first.
 	Intents []Tally `json:"intents"`
 	Sources []Tally `json:"sources"`
 	Agents  []Tally `json:"agents"`
 	// Days are named like 2026-11-22, the earliest first.
 	Days []Tally `json:"days"`
-	// Skills are by name, that of the most reads first.
+	// Skills are grouped by name, the one with the most reads first.
 	Skills []SkillCount `json:"skills"`
 }
 
@@ -111,49 +112,49 @@ type Tally struct {
 	Name     string `json:"name"`
 	Turns    int    `json:"turns"`
 	Sessions int    `json:"sessions"`
-	// Share is the part of all turns, 0–1.
+	// Share is the share of all turns, 0–1.
 	Share float64 `json:"share"`
-	// Classified are those with a classification; Confidence is the mean of theirs,
-	// nil without any.
+	// Classified counts turns with a classification; Confidence is their mean
+	// confidence, nil if there are none.
 	Classified int      `json:"classified"`
 	Confidence *float64 `json:"confidence"`
-	// Low are the classified ones below the minimum of confidence.
+	// Low counts classified turns below MinConfidence.
 	Low int `json:"low"`
-	// Other are those that were classified as the fallback, OtherShare the part of
-	// the classified ones, 0–1.
+	// Other counts turns classified as the fallback, OtherShare is their share of
+	// the classified turns, 0–1.
 	Other      int     `json:"other"`
 	OtherShare float64 `json:"otherShare"`
-	// Unchanged are those whose session knew the hint already (contract §6).
+	// Unchanged counts turns whose session already knew the hint (contract §6).
 	Unchanged int `json:"unchanged"`
-	// HeldOut are the turns of sessions that were held out (HINT_HOLDOUT).
+	// HeldOut counts turns of held-out sessions (HINT_HOLDOUT).
 	HeldOut int `json:"heldOut"`
-	// Right and Corrected are those that people marked right and wrong.
+	// Right and Corrected count turns that people marked right and wrong.
 	Right     int `json:"right"`
 	Corrected int `json:"corrected"`
-	// Errors are the turns that ended in one.
+	// Errors counts turns that ended in an error.
 	Errors          int `json:"errors"`
 	ToolCalls       int `json:"toolCalls"`
 	FailedToolCalls int `json:"failedToolCalls"`
-	// Duration is from start to end.
+	// Duration is the time from start to end.
 	Duration Duration `json:"duration"`
-	// ModelCalls are the calls of models for hints: of language models, about the
-	// intent and for the hint's text, and of the embedding model of a provider.
-	// FailedModelCalls are those of them without an answer that could be used in time,
-	// and Tokens what all of them took, as far as it was known when the turn was
-	// answered. Turns from before this was recorded have those of the answer alone.
+	// ModelCalls counts model calls for hints: of language models, for the intent
+	// and for the hint's text, and of a provider's embedding model.
+	// FailedModelCalls counts those without a usable answer in time. Tokens are
+	// the tokens of all calls, as far as known when the turn was answered. Turns
+	// recorded before this existed have only those of the answer.
 	ModelCalls       int            `json:"modelCalls"`
 	FailedModelCalls int            `json:"failedModelCalls"`
 	Tokens           payload.Tokens `json:"tokens"`
-	// SkillsHinted are the skills that hints named, SkillsUsed those of them that
-	// their turns read, SkillsRead all that were read.
+	// SkillsHinted counts the skills that hints named, SkillsUsed those of them
+	// that their turns read, SkillsRead all skills read.
 	SkillsHinted int `json:"skillsHinted"`
 	SkillsUsed   int `json:"skillsUsed"`
 	SkillsRead   int `json:"skillsRead"`
 }
 
-// Duration is how long turns took, in milliseconds: 0 without any that ended.
+// Duration is how long turns took, in milliseconds; 0 if none has ended.
 type Duration struct {
-	// Turns are those that ended.
+	// Turns counts the turns that ended.
 	Turns    int   `json:"turns"`
 	MedianMs int64 `json:"medianMs"`
 	P95Ms    int64 `json:"p95Ms"`
@@ -163,14 +164,14 @@ type Duration struct {
 // SkillCount counts the turns of a skill.
 type SkillCount struct {
 	Name string `json:"name"`
-	// Hinted are those whose hint named it, Used those of them that read it, Read all
-	// that read it.
+	// Hinted counts turns whose hint named the skill, Used those of them that read
+	// it, Read all turns that read it.
 	Hinted int `json:"hinted"`
 	Used   int `json:"used"`
 	Read   int `json:"read"`
 }
 
-// Report returns what was counted so far.
+// Report returns the result for the turns added so far.
 func (s *Stats) Report() StatsReport {
 	byTurns := func(a, b Tally) int {
 		return cmp.Or(cmp.Compare(b.Turns, a.Turns), strings.Compare(a.Name, b.Name))
@@ -206,15 +207,16 @@ func (s *Stats) list(group map[string]*tally, order func(a, b Tally) int) []Tall
 type tally struct {
 	Tally
 	sessions map[string]struct{}
-	// confidence is a sum in billionths: one of floating-point numbers would depend
-	// on the order.
+	// confidence is a sum in billionths: a sum of floating-point numbers would
+	// depend on the order.
 	confidence int64
 	durations  []int64 // in milliseconds
 }
 
 const billion = 1_000_000_000
 
-// skipUnchanged is the Hint-Skip of a turn whose session knows the hint.
+// skipUnchanged is the Hint-Skip of a turn whose session already knows the
+// hint.
 const skipUnchanged = "unchanged"
 
 func newTally() *tally { return &tally{sessions: map[string]struct{}{}} }
@@ -273,8 +275,8 @@ func (t *tally) classified(r *payload.Classification, minConfidence float64) {
 	}
 }
 
-// took is how long a turn took in milliseconds; false for one that has not ended,
-// or whose end is before its start by the gateway's clock.
+// took returns how long a turn took in milliseconds; ok is false for a turn
+// that has not ended, or that ended before its start by the gateway's clock.
 func took(turn *store.Turn) (int64, bool) {
 	if turn.End == nil || turn.End.TS < turn.Begin.TS {
 		return 0, false
@@ -305,7 +307,8 @@ func durationOf(ms []int64) Duration {
 		return Duration{}
 	}
 	sorted := slices.Sorted(slices.Values(ms))
-	// rank is that of the smallest value that so many percent do not exceed.
+	// rank returns the smallest value that the given percentage of values do not
+	// exceed.
 	rank := func(percent int) int64 { return sorted[(len(sorted)*percent+99)/100-1] }
 	var sum int64
 	for _, v := range sorted {

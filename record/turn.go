@@ -16,18 +16,19 @@ import (
 	"intenthint/store"
 )
 
-// Each calls yield with every turn of a session, those that left its document too,
-// in no particular order. Each run comes once. An unknown session has no turns.
+// Each calls yield with every turn of a session, including those that left its
+// document, in no particular order. Each run comes once. An unknown session has
+// no turns.
 func Each(ctx context.Context, sessions store.Reader, session string, yield func(*store.Turn)) error {
 	return descend(ctx, sessions, session, func(store.Key) bool { return true }, yield)
 }
 
 // descend is [Each], but reads the turns that left the document only if wants
-// returns true for the beginning of the oldest turn that is still there: they began
-// before it.
+// returns true for the beginning of the oldest turn still in it: they began
+// before that.
 func descend(ctx context.Context, sessions store.Reader, session string, wants func(older store.Key) bool, yield func(*store.Turn)) error {
 	// The document is read first: a turn that is archived meanwhile is in both, and
-	// the document's counts.
+	// the one in the document counts.
 	raw, err := sessions.Get(ctx, session)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -77,8 +78,8 @@ func descend(ctx context.Context, sessions store.Reader, session string, wants f
 }
 
 // Find returns the name of the session with this id, key or token. A key may have
-// had several sessions: the one that changed last counts. What is not in the store,
-// or cannot be read, is left to the caller.
+// had several sessions: the one that changed last counts. If no session is
+// found or it cannot be read, the name is returned for the caller to handle.
 func Find(ctx context.Context, sessions store.Reader, id string) (string, error) {
 	if _, err := sessions.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
 		return id, nil
@@ -91,7 +92,7 @@ func Find(ctx context.Context, sessions store.Reader, id string) (string, error)
 }
 
 // All calls yield with every turn of every session, the most recently changed
-// session first. progress, unless nil, gets the number of sessions that were read.
+// session first. progress, if not nil, receives the number of sessions read.
 func All(ctx context.Context, sessions store.Reader, progress func(done, of int), yield func(store.Summary, *store.Turn)) error {
 	list, err := sessions.List(ctx)
 	if err != nil {
@@ -108,21 +109,21 @@ func All(ctx context.Context, sessions store.Reader, progress func(done, of int)
 	return nil
 }
 
-// Turn is a turn as it is listed. As JSON, its first fields are those of a line
-// that `consumer eval` reads.
+// Turn is a turn in a list. In JSON, its first fields are those of a line that
+// `consumer eval` reads.
 type Turn struct {
 	Text string `json:"text"`
-	// Intent is what a person said would have been right, else what the hint
-	// said, [intents.FallbackID] for nothing.
+	// Intent is the intent that a person said would have been right, else the
+	// intent of the hint; [intents.FallbackID] for no hint.
 	Intent string `json:"intent"`
 	// History is the conversation before the message.
 	History []payload.Turn `json:"history,omitempty"`
-	// Earlier are the session's messages that the classifier was given beside it, set
-	// by [Recall].
+	// Earlier are the session's messages that the classifier was given in addition
+	// to History. They are set by [Recall].
 	Earlier []payload.Turn `json:"-"`
 	Session string         `json:"session"`
 	RunID   string         `json:"runId"`
-	// Agent is who was asked.
+	// Agent is the agent that was asked.
 	Agent string `json:"-"`
 	// Confidence and Source are those of the classification; absent without one.
 	Confidence *float64 `json:"confidence,omitempty"`
@@ -133,14 +134,14 @@ type Turn struct {
 	RunnerUpConfidence float64 `json:"runnerUpConfidence,omitempty"`
 	// Answered is the classifier's intent if it is not Intent.
 	Answered string `json:"answered,omitempty"`
-	// Feedback is the latest that a person said.
+	// Feedback is the latest feedback of a person.
 	Feedback *Feedback `json:"feedback,omitempty"`
 	// TS is when the turn began, in Unix milliseconds.
 	TS int64 `json:"ts"`
 
 	begin store.Key
-	// earlier is how many Earlier are. asked is whether the system was asked for a
-	// hint: else no process knew of the turn.
+	// earlier is the number of Earlier. asked reports whether the system was asked
+	// for a hint: otherwise no process knew of the turn.
 	earlier int
 	asked   bool
 }
@@ -152,16 +153,17 @@ type Feedback struct {
 	At string `json:"at"`
 }
 
-// Unlabelled reports whether all that is known of a turn's intent is that it is
-// another one.
+// Unlabelled reports whether all that is known about a turn's intent is that it
+// was wrong.
 func (t *Turn) Unlabelled() bool {
 	return t.Feedback != nil && t.Feedback.Verdict == payload.VerdictWrong && t.Feedback.Intent == ""
 }
 
-// Compare orders the turn that began first before others.
+// Compare orders turns by their beginning.
 func (t *Turn) Compare(other *Turn) int { return t.begin.Compare(other.begin) }
 
-// NewTurn lists a turn of a session. Below minConfidence nothing was said.
+// NewTurn returns the list form of a turn of a session. Below minConfidence no
+// hint was given.
 func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Turn {
 	out := Turn{
 		Text: conversation.Latest(turn.Said()), Intent: intents.FallbackID, History: turn.Intent.Input,
@@ -190,8 +192,8 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 	return out
 }
 
-// Recall sets what the classifier was given of turns before a turn, [Turn.Earlier].
-// turns are all of their sessions, oldest first.
+// Recall sets [Turn.Earlier]: what the classifier was given of the turns
+// before. turns must be all turns of their sessions, oldest first.
 func Recall(turns []Turn) {
 	said := map[string][]payload.Turn{}
 	for i := range turns {
@@ -206,7 +208,7 @@ func Recall(turns []Turn) {
 	}
 }
 
-// Values of [Filter.Feedback], beside a verdict.
+// Values of [Filter.Feedback] other than a verdict.
 const (
 	FeedbackAny  = "any"
 	FeedbackNone = "none"
@@ -216,15 +218,15 @@ const (
 type Filter struct {
 	// Intent is an id, of the hint or of the classifier's choice.
 	Intent string
-	// Below selects turns with a lesser confidence, and those without an answer.
+	// Below selects turns with a lower confidence, and those without an answer.
 	Below *float64
 	// Since is the earliest beginning.
 	Since time.Time
 	// Feedback is a verdict, [FeedbackAny] or [FeedbackNone].
 	Feedback string
-	// Source is that of the classification (contract §3, Hint-Source).
+	// Source is the source of the classification (contract §3, Hint-Source).
 	Source string
-	// Session is a session id, key or token. Only [Recent] looks at it.
+	// Session is a session id, key or token. Only [Recent] uses it.
 	Session string
 }
 

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// opaque text is not made of words: it has letters and digits, changes between
-// small and capital letters often, or is long.
+// opaque matches text that is not made of words: it has letters and digits,
+// changes often between lower and upper case, or is long.
 var opaque = regexp.MustCompile(`[0-9].*[A-Za-z]|[A-Za-z].*[0-9]|(?:[a-z][A-Z].*){4}|^[A-Za-z]{24,}$|(?:[0-9].*){12}`)
 
-// checkOpaque wants what follows the beginning of a key to be opaque.
+// checkOpaque requires the text after the beginning of a key to be opaque.
 func checkOpaque(m match) (start, end int) {
 	start, end = m.last()
 	if !opaque.Match(m.line[start:end]) {
@@ -21,9 +21,9 @@ func checkOpaque(m match) (start, end int) {
 	return m.at[0], end
 }
 
-// checkOtherKey judges a word that begins with "sk-", as the keys of many vendors
-// do and names of packages do as well: a part of it is long, or long enough and
-// opaque.
+// checkOtherKey judges a word that begins with "sk-", like the keys of many
+// vendors but also names of packages: a key has a part that is long, or long
+// enough and opaque.
 func checkOtherKey(m match) (start, end int) {
 	start, end = m.last()
 	for part := range bytes.FieldsFuncSeq(m.line[start+3:end], func(r rune) bool { return r == '-' || r == '_' }) {
@@ -34,7 +34,7 @@ func checkOtherKey(m match) (start, end int) {
 	return 0, 0
 }
 
-// checkBasic wants base64 of name:password.
+// checkBasic requires base64 of name:password.
 func checkBasic(m match) (start, end int) {
 	start, end = m.last()
 	plain, _ := base64.StdEncoding.AppendDecode(nil, m.line[start:end][:min(end-start, 256)/4*4])
@@ -44,7 +44,7 @@ func checkBasic(m match) (start, end int) {
 	return start, end
 }
 
-// checkUser leaves uid:gid.
+// checkUser skips uid:gid.
 func checkUser(m match) (start, end int) {
 	if password := m.group("password"); isDigit(m.group("name")[0]) && isDigit(password[0]) || isReference(password) {
 		return 0, 0
@@ -52,10 +52,10 @@ func checkUser(m match) (start, end int) {
 	return m.at[2], m.at[3]
 }
 
-// discordDigits are where the id and the signature of a bot have digits.
+// discordDigits requires digits in the id and the signature of a bot.
 var discordDigits = regexp.MustCompile(`^[\w-]*\d[\w-]*\.[\w-]+\.[\w-]*\d`)
 
-// checkDiscord leaves methods of long names.
+// checkDiscord skips methods with long names.
 func checkDiscord(m match) (start, end int) {
 	if start, end = m.last(); !discordDigits.Match(m.line[start:end]) {
 		return 0, 0
@@ -63,7 +63,7 @@ func checkDiscord(m match) (start, end int) {
 	return start, end
 }
 
-// checkCookie wants an opaque value.
+// checkCookie requires an opaque value.
 func checkCookie(m match) (start, end int) {
 	if start, end = m.last(); isReference(m.line[start:end]) {
 		return 0, 0
@@ -73,7 +73,7 @@ func checkCookie(m match) (start, end int) {
 
 var ports = regexp.MustCompile(`^[\d.]+:\d`)
 
-// checkMySQL leaves ports, as in "docker run --name mysql -p3306:3306".
+// checkMySQL skips ports, as in "docker run --name mysql -p3306:3306".
 func checkMySQL(m match) (start, end int) {
 	if start, end = m.last(); isReference(m.line[start:end]) || ports.Match(m.line[start:end]) {
 		return 0, 0
@@ -81,7 +81,7 @@ func checkMySQL(m match) (start, end int) {
 	return start, end
 }
 
-// checkBearer wants an opaque token.
+// checkBearer requires an opaque token.
 func checkBearer(m match) (start, end int) {
 	if start, end = m.last(); !opaque.Match(m.line[start:end]) {
 		return 0, 0
@@ -89,7 +89,7 @@ func checkBearer(m match) (start, end int) {
 	return start, end
 }
 
-// checkTelegram wants the number of a bot before the colon.
+// checkTelegram requires the number of a bot before the colon.
 func checkTelegram(m match) (start, end int) {
 	start = m.at[0]
 	for start > 0 && isDigit(m.line[start-1]) && m.at[0]-start < 12 {
@@ -101,9 +101,9 @@ func checkTelegram(m match) (start, end int) {
 	return start, m.at[2]
 }
 
-// checkURL judges what stands before the @ of a URL: a name alone is a secret if
-// it is a key, as it always is for nats://. A password may have an unescaped / or
-// #, when it is short.
+// checkURL judges the text before the @ of a URL: a name alone is a secret if
+// it is a key; for nats:// it always is. A short password may have an unescaped
+// / or #.
 func checkURL(m match) (start, end int) {
 	start, end = m.last()
 	credentials := m.line[start:end]
@@ -136,8 +136,8 @@ func words(s string) map[string]bool {
 
 var version = regexp.MustCompile(`^v?[0-9][^.]*\.v?[0-9]`)
 
-// checkEmail leaves git@ of remotes, versions (react@18.2.0), files (icon@2x.png,
-// user@1000.service), and calls (a@b.dot()).
+// checkEmail skips git@ of remotes, versions (react@18.2.0), files
+// (icon@2x.png, user@1000.service), and calls (a@b.dot()).
 func checkEmail(m match) (start, end int) {
 	start, end = localStart(m.line[:m.at[0]]), m.at[1]
 	local, domain := string(m.line[start:m.at[0]]), m.line[m.at[2]:end]
@@ -154,12 +154,12 @@ func checkEmail(m match) (start, end int) {
 	return start, end
 }
 
-// longestLocal is the longest part of an address before its @, in bytes.
+// longestLocal bounds the part of an address before its @, in bytes.
 const longestLocal = 256
 
-// localStart returns where the local part of an address begins that ends t:
-// "any text", letters without spaces, or other letters. The last two do not mix, so
-// that an address needs no space before it in Chinese.
+// localStart returns where the local part of an address at the end of t begins:
+// "any text", letters of scripts without spaces, or other letters. The last two
+// do not mix, so that in Chinese an address needs no space before it.
 func localStart(t []byte) int {
 	i, first := len(t), max(0, len(t)-longestLocal)
 	if i > 0 && t[i-1] == '"' {
@@ -185,10 +185,10 @@ func localStart(t []byte) int {
 
 func isWide(r rune) bool { return r >= 0x100 && r != other }
 
-// nobody are directories beside homes that are nobody's.
+// nobody are directories next to home directories that belong to nobody.
 var nobody = words("shared public default linuxbrew lost+found .localized guest")
 
-// checkUserName leaves directories that are nobody's.
+// checkUserName skips directories that belong to nobody.
 func checkUserName(m match) (start, end int) {
 	start, end = m.last()
 	name := bytes.TrimRight(m.line[start:end], ".-@")
@@ -198,7 +198,7 @@ func checkUserName(m match) (start, end int) {
 	return start, start + len(name)
 }
 
-// shorter gives text, and text without the last groups behind blanks.
+// shorter tries text, and text without its last blank-separated groups.
 func shorter(text []byte, ok func([]byte) bool) int {
 	for len(text) > 0 && !ok(text) {
 		text = text[:max(bytes.LastIndexByte(text, ' '), 0)]
@@ -206,7 +206,7 @@ func shorter(text []byte, ok func([]byte) bool) int {
 	return len(text)
 }
 
-// isCard has the beginnings and lengths of card numbers.
+// isCard matches the beginnings and lengths of card numbers.
 var isCard = pattern(`^(?:
 	4(?:\d{12}|\d{15}|\d{17,18})|
 	(?:5[1-5]\d\d|222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}|
@@ -218,8 +218,8 @@ var isCard = pattern(`^(?:
 	9792\d{12}|
 	(?:5[0678]|6\d)\d{11,17})$`)
 
-// checkCard wants the beginning and length of an issuer and a valid check digit. It
-// leaves a part of a longer path.
+// checkCard requires the beginning and length of an issuer and a valid check
+// digit. It skips parts of longer paths.
 func checkCard(m match) (start, end int) {
 	start, end = m.last()
 	if bytes.IndexByte(m.line[start:end], '/') >= 0 && (m.line[start-1] == '/' || m.line[end] == '/') {
@@ -265,7 +265,8 @@ var (
 	longShape = regexp.MustCompile(`^\d{4}\D(?:\d{8}|\d{4}\D\d{4})$`)
 )
 
-// checkPhone wants a possible number of digits where the form does not say it.
+// checkPhone requires a plausible number of digits if the form does not
+// determine it.
 func checkPhone(m match) (start, end int) {
 	start, end = m.last()
 	switch {
@@ -283,17 +284,18 @@ func checkPhone(m match) (start, end int) {
 }
 
 var (
-	// onePiece is a number with 9 to 13 digits that is no time: not 1700000000, not
-	// 202401151030.
+	// onePiece matches a number with 9 to 13 digits that is not a time: not
+	// 1700000000, not 202401151030.
 	onePiece = regexp.MustCompile(`^(?:[02-9]\d{8,12}|1[2-9]\d{9})$`)
-	// grouped has separators other than dots, and a group of three digits or more.
+	// grouped matches numbers with separators other than dots and a group of three
+	// or more digits.
 	grouped   = regexp.MustCompile(`^\+?\(?(?:\d{1,5}\)?(?:[ /-]{1,3}\(?\d\d\)?)*[ /-]{1,3}\d{3,8}|\d{3,5})(?:[ /-]{1,3}\d{2,8})*$`)
 	dates     = regexp.MustCompile(`^(?:(?:19|20)\d\d(?:[-/ ]|[01]\d[0-3]\d)|\d\d?[-/]\d\d?[-/])`)
 	countUnit = regexp.MustCompile(`^ (?:px|[kKMGT]i?B|%|user|visit|download|people|unit|row|item|token|byte)`)
 )
 
-// checkNamed wants the form of a phone number where no colon follows the word, as
-// in "mobile 9876543210", or the number is in groups.
+// checkNamed requires the form of a phone number if no colon follows the word,
+// as in "mobile 9876543210", or if the number is in groups.
 func checkNamed(m match) (start, end int) {
 	start, end = m.last()
 	text, rest := m.line[start:end], m.line[end:]

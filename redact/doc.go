@@ -1,4 +1,4 @@
-// Package redact takes personal data and secrets out of text before it is
+// Package redact removes personal data and secrets from text before it is
 // stored or sent (contract §12, privacyMode strict):
 //
 //	found                                         written
@@ -10,15 +10,15 @@
 //	private key                                   [PRIVATE_KEY]
 //
 // [Text] takes plain text, [JSON] a JSON document. Both are pure, idempotent and
-// linear in the length of what they are given. docs/privacy.md lists what is found
-// and what is left.
+// linear in the length of their input. docs/privacy.md lists what is found and
+// what is not.
 //
-// What is found is a table of patterns, rules.go: an entry says where in a line
-// its pattern is tried, and which function judges what it matches. Private keys
-// alone go over several lines and have a function of their own.
+// The rules are a table of patterns (rules.go): an entry tells where in a line
+// its pattern is tried, and which function judges the match. Only private keys
+// span several lines; they have their own function.
 //
 // Patterns see a folded copy of the text, in which wide and mathematical forms of
 // letters and digits are the plain ones, every dash is a hyphen, and invisible
-// characters are missing. What a rule finds is overwritten with NUL in the copy, so
-// that no later rule sees it.
+// characters are missing. A rule's match is overwritten with NUL in the copy,
+// so that later rules do not see it.
 package redact

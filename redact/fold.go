@@ -14,8 +14,8 @@ import (
 const (
 	letter  = 'ä'                                    // any other letter, or a mark on one
 	other   = utf8.RuneError                         // symbols, punctuation, NUL, invalid bytes
-	covered = 0                                      // each byte of what a rule has found, or of a mark that was there before
-	dropped = rune(-1)                               // not in the copy at all
+	covered = 0                                      // each byte of a rule's match, or of an existing mark
+	dropped = rune(-1)                               // omitted from the copy
 	wide    = `\x{100}-\x{FFFC}\x{10000}-\x{10FFFF}` // the letters without spaces, in a class of a regular expression
 )
 
@@ -24,9 +24,9 @@ var wideScripts = []*unicode.RangeTable{
 	unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
-// plain gives the forms of single characters. Wide, small and styled forms are
-// what they are forms of. Circled and raised ones are not: lists and formulas
-// have them beside numbers.
+// plain maps characters to their plain forms. Wide, small and styled forms are
+// mapped. Circled and superscript ones are not: lists and formulas use them
+// next to numbers.
 var plain = func() map[rune]rune {
 	all := map[rune]rune{
 		'“': '"', '”': '"', '„': '"', '‟': '"', '‘': '\'', '’': '\'', '‚': '\'', '‛': '\'',
@@ -42,7 +42,7 @@ var plain = func() map[rune]rune {
 	return all
 }()
 
-// fold returns what stands in the folded copy for r.
+// fold returns the character for r in the folded copy.
 func fold(r rune) rune {
 	if r >= 0x4E00 && r <= 0x9FFF { // most of Chinese
 		return r
@@ -73,8 +73,8 @@ func fold(r rune) rune {
 	return other
 }
 
-// next returns what stands in the folded copy for the first character of s, and
-// that character's length. With escapes, s is the inside of a JSON string.
+// next returns the character in the folded copy for the first character of s,
+// and the length of that in s. With escapes, s is the inside of a JSON string.
 func next(s []byte, escapes bool) (rune, int) {
 	if escapes && s[0] == '\\' && len(s) > 1 {
 		switch s[1] {
@@ -111,7 +111,8 @@ func hex4(s []byte) rune {
 	return rune(r)
 }
 
-// appendFolded appends the folded copy of s. It reports whether that is s itself.
+// appendFolded appends the folded copy of s. It reports whether the copy equals
+// s.
 func appendFolded(dst, s []byte, escapes bool) ([]byte, bool) {
 	same := true
 	for len(s) > 0 {
@@ -133,8 +134,8 @@ func appendFolded(dst, s []byte, escapes bool) ([]byte, bool) {
 	return dst, same
 }
 
-// unfold turns the places of spans in the folded copy of s into places in s.
-// Spans are in order and apart.
+// unfold converts the positions of spans in the folded copy of s into positions
+// in s. Spans are in order and do not overlap.
 func unfold(spans []span, s []byte, escapes bool) {
 	var at, n int // in s, and in the folded copy
 	seek := func(to int) int {

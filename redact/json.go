@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// JSON returns raw with every string value and every name of a field as [Text]
-// would have it. Names of one object that would be the same are numbered: "[EMAIL]",
-// "[EMAIL] #2". Numbers, white space and the escapes of what is kept stay byte for
-// byte. A string value of a field whose name says that it is a secret
-// ("password", "apiKey") is judged as it would be in name=value. What is not a
-// JSON document is redacted as text. It returns raw itself when there is nothing
-// to redact, and never changes raw.
+// JSON returns raw with every string value and every field name redacted as by
+// [Text]. Names in one object that would become equal are numbered: "[EMAIL]",
+// "[EMAIL] #2". Numbers, white space and the escapes of kept text stay byte for
+// byte. A string value of a field with the name of a secret ("password",
+// "apiKey") is judged as in name=value. Anything that is not a JSON document is
+// redacted as text. JSON returns raw itself if there is nothing to redact, and
+// never modifies raw.
 func JSON(raw []byte) []byte {
 	w := pool.Get().(*work)
 	defer w.release()
@@ -74,14 +74,14 @@ func JSON(raw []byte) []byte {
 // A container is an object or an array.
 type container struct {
 	isObject bool
-	// taken are the names in an object that hold marks, without escapes, and the last
-	// number that was given to a name that would have been the same.
+	// taken holds the names in an object that contain marks, without escapes, and
+	// the last number given to names that would have been equal.
 	taken map[string]int
 }
 
-// name returns the redacted name of a field in an object, other than the names
-// before it. Only names with marks can become the same. Both names are the insides
-// of JSON strings.
+// name returns the redacted name of a field in an object, different from the
+// names before it. Only names with marks can become equal. Both names are the
+// insides of JSON strings.
 func (w *work) name(inside []byte, object *container) []byte {
 	name, changed := w.redact(inside, true, none)
 	if !changed && (bytes.IndexByte(inside, '[') < 0 && bytes.IndexByte(inside, '\\') < 0 || !Marked(unescaped(inside))) {
@@ -94,7 +94,7 @@ func (w *work) name(inside []byte, object *container) []byte {
 	for base := name; object.taken[unescaped(name)] > 0; {
 		object.taken[unescaped(base)]++
 		name = fmt.Appendf(nil, "%s #%d", base, object.taken[unescaped(base)])
-		// "password=" holds something once a number stands behind it.
+		// "password=" has a value once a number follows it.
 		if again, changed := w.redact(name, true, none); changed {
 			name = bytes.Clone(again)
 			base = name
@@ -104,7 +104,7 @@ func (w *work) name(inside []byte, object *container) []byte {
 	return name
 }
 
-// unescaped returns the string of which inside is the inside in JSON.
+// unescaped decodes the inside of a JSON string.
 func unescaped(inside []byte) string {
 	var s string
 	if json.Unmarshal(append(append([]byte{'"'}, inside...), '"'), &s) != nil {
@@ -113,7 +113,7 @@ func unescaped(inside []byte) string {
 	return s
 }
 
-// stringLength returns how many bytes of s stand before the quote that ends the
+// stringLength returns the number of bytes of s before the quote that ends the
 // JSON string.
 func stringLength(s []byte) int {
 	for i := 0; ; i++ {

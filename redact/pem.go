@@ -6,13 +6,13 @@ import (
 )
 
 var (
-	// keyEdge is the first or the last line of a private key.
+	// keyEdge matches the first or the last line of a private key.
 	keyEdge = pattern(`-{2,8} ?(?:(BEGIN)|END) (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?(?: ?-{1,8})?`)
-	// keyHead is what follows the first line: headers and lines of base64, with
-	// what ends lines and joins the literals of a program in between. The last line
-	// may be short, unless it reads as a word of a sentence.
+	// keyHead matches what follows the first line: headers and lines of base64,
+	// separated by line ends or by the joints of string literals in a program. The
+	// last line may be short, unless it could be a word of a sentence.
 	keyHead = pattern(`^((?:` + lineBreak + `+(?:` + keyHeader + `|` + keyLine + `))*)(?:(` + lineBreak + `+[A-Za-z0-9+/]{0,15}=+)|(` + lineBreak + `+[A-Za-z0-9+/]{2,15})[\n"'\\])?`)
-	// keyTail is what stands before the last line.
+	// keyTail matches what precedes the last line.
 	keyTail = pattern(keyLine + `(?:` + lineBreak + `+` + keyLine + `)*(?:` + lineBreak + `+[A-Za-z0-9+/=]{2,15})?` + lineBreak + `*$`)
 )
 
@@ -23,9 +23,9 @@ const (
 )
 
 // privateKeys finds private keys (contract §12): PEM and OpenPGP blocks from
-// their BEGIN to their END line, also with \n for the ends of lines. A block
-// without END goes as far as lines of base64 do, and so does one whose BEGIN is
-// missing. Public keys and certificates stay.
+// their BEGIN to their END line, also with \n for line ends. A block without END,
+// or without BEGIN, extends as far as its lines of base64. Public keys and
+// certificates are kept.
 func (w *work) privateKeys() {
 	if !bytes.Contains(w.t, []byte("PRIVATE KEY")) {
 		return

@@ -8,26 +8,26 @@ import (
 
 // A rule finds one form of personal data or secrets in a line.
 //
-// Its pattern begins with ^ and is tried at the places that near gives. The last
-// group that takes part is what is replaced; what the pattern matches besides
-// tells it from other text. Lines have the end of line before them and their own,
-// so that there is a character on either side.
+// Its pattern begins with ^ and is tried at the positions that near returns.
+// The last matching group is replaced; the rest of the pattern distinguishes it
+// from other text. Lines include the end of the line before and their own, so
+// that there is a character on either side.
 type rule struct {
 	name    string
 	mark    mark
 	near    finder
 	pattern *regexp.Regexp
-	check   func(match) (start, end int) // what is replaced, perhaps nothing; nil for the last group
+	check   func(match) (start, end int) // returns what is replaced, perhaps nothing; nil means the last group
 }
 
 // A match of a pattern in a line.
 type match struct {
 	pattern *regexp.Regexp
 	line    []byte
-	at      []int // places in line, as [regexp.Regexp.FindSubmatchIndex] has them
+	at      []int // positions in line, as from [regexp.Regexp.FindSubmatchIndex]
 }
 
-// last returns the place of the last group that took part.
+// last returns the position of the last matching group.
 func (m match) last() (start, end int) {
 	i := len(m.at) - 2
 	for m.at[i] < 0 {
@@ -36,7 +36,7 @@ func (m match) last() (start, end int) {
 	return m.at[i], m.at[i+1]
 }
 
-// group returns the text of a group by its name, nil if it took no part.
+// group returns the text of a group by its name, nil if it did not match.
 func (m match) group(name string) []byte {
 	i := m.pattern.SubexpIndex(name)
 	if i < 0 || m.at[2*i] < 0 {
@@ -56,18 +56,18 @@ func find(pattern *regexp.Regexp, line []byte, from int) (match, bool) {
 	return match{pattern, line, at}, at != nil
 }
 
-// A finder returns the first place in a line, from one on, where a rule may find
-// something, or -1. It is given the line also in lower case.
+// A finder returns the first position in a line, at or after from, where a rule
+// may match, or -1. low is the line in lower case.
 type finder func(t, low []byte, from int) int
 
-// at gives the places of some words, which are in lower case, in any case.
+// at finds any of some words, given in lower case, ignoring case.
 func at(words ...string) finder {
 	first := index(words...)
 	return func(_, low []byte, from int) int { return first(low, from) }
 }
 
-// atStart gives the places of some words at the beginning of a word or behind a
-// sign in one, in the case they have.
+// atStart finds any of some words at the beginning of a word or after a sign
+// within one, case-sensitively.
 func atStart(words ...string) finder {
 	first := index(words...)
 	return func(t, _ []byte, from int) int {
@@ -80,8 +80,8 @@ func atStart(words ...string) finder {
 	}
 }
 
-// atWord gives the places of some words, which are in lower case, where a word or
-// its part behind a dot begins.
+// atWord finds any of some words, given in lower case, at the beginning of a
+// word or of its part after a dot.
 func atWord(words ...string) finder {
 	first := index(words...)
 	return func(t, low []byte, from int) int {
@@ -97,7 +97,7 @@ func atWord(words ...string) finder {
 // longestBefore is how far a rule looks back, in bytes.
 const longestBefore = 64
 
-// behind gives the places of some words behind a pattern that ends with $.
+// behind finds any of some words after a match of a pattern that ends with $.
 func behind(before *regexp.Regexp, words ...string) finder {
 	first := index(words...)
 	return func(t, _ []byte, from int) int {
@@ -152,15 +152,15 @@ func isAlnum(b byte) bool { return isDigit(b) || b|0x20-'a' < 26 }
 
 func isWord(b byte) bool { return isAlnum(b) || b == '_' || b == '-' || b == '.' }
 
-// isEscape reports whether t ends with an escaped end of line.
+// isEscape reports whether t ends with an escaped line end or tab.
 func isEscape(t []byte) bool {
 	return bytes.HasSuffix(t, []byte(`\n`)) || bytes.HasSuffix(t, []byte(`\r`)) || bytes.HasSuffix(t, []byte(`\t`))
 }
 
-// atNumber gives the places of numbers as long as the shortest phone number: their
-// first digit, or the signs in front of it. They do not continue a word, a
-// fraction, a price or a chain of numbers. They may also stand where canFollow says
-// so, which is given the line up to the number and from there on.
+// atNumber finds numbers at least as long as the shortest phone number: their
+// first digit, or the signs in front of it. They must not continue a word, a
+// fraction, a price or a chain of numbers, unless canFollow, which gets the
+// line before and from the number on, allows it.
 func atNumber(canFollow func(before, number []byte) bool) finder {
 	return func(t, _ []byte, from int) int {
 		for i := max(from, 1); i < len(t); i++ {
@@ -179,13 +179,13 @@ func atNumber(canFollow func(before, number []byte) bool) finder {
 	}
 }
 
-// phoneCanFollow adds +49 30 901820 behind 17 and a comma, as in a table.
+// phoneCanFollow allows +49 30 901820 after 17 and a comma, as in a table.
 func phoneCanFollow(before, number []byte) bool {
 	return before[len(before)-1] == ',' && number[0] == '+'
 }
 
-// cardCanFollow adds a card behind a dollar sign, as no price has that many digits,
-// and behind a comma and any number but 0, as in a table.
+// cardCanFollow allows a card after a dollar sign, as no price has that many
+// digits, and after a comma and any number but 0, as in a table.
 func cardCanFollow(before, _ []byte) bool {
 	n := len(before)
 	return before[n-1] == '$' || before[n-1] == ',' && (before[n-2] != '0' || isDigit(before[n-3]))
@@ -196,8 +196,8 @@ func isCardLong(t []byte) bool {
 	return len(t) >= 13 && len(onlyDigits(t[:13])) == 13
 }
 
-// inRow reports whether one or two digits at t[i] stand behind as many: a part of a
-// row of small numbers.
+// inRow reports whether one or two digits at t[i] follow as many digits: a part
+// of a row of small numbers.
 func inRow(t []byte, i int) bool {
 	size := 1
 	if isDigit(t[i+1]) {
@@ -210,8 +210,8 @@ func inRow(t []byte, i int) bool {
 	return isDigit(t[before]) && isDigit(t[i-2])
 }
 
-// isLong reports whether t begins with seven digits, and with what can stand
-// between the digits of a number.
+// isLong reports whether t begins with seven digits, with possible separators
+// of a number between them.
 func isLong(t []byte) bool {
 	n := 0
 	for _, b := range t {
@@ -228,7 +228,7 @@ func isLong(t []byte) bool {
 	return false
 }
 
-// isFree reports whether a number can stand behind t.
+// isFree reports whether a number can follow t.
 func isFree(t []byte) bool {
 	last, before := t[len(t)-1], byte(0)
 	if len(t) > 1 {
@@ -249,8 +249,8 @@ func isFree(t []byte) bool {
 	return !isAlnum(last) && !bytes.HasSuffix(t, []byte(string(letter))) || isEscape(t)
 }
 
-// pattern compiles a regular expression in which {W} stands for the letters that
-// are written without spaces. Ends of lines and tabs in it mean nothing.
+// pattern compiles a regular expression in which {W} stands for the letters of
+// scripts without spaces. Line ends and tabs in it are ignored.
 func pattern(s string) *regexp.Regexp {
 	return regexp.MustCompile(strings.NewReplacer("{W}", wide, "\n", "", "\t", "").Replace(s))
 }
@@ -308,12 +308,12 @@ var rules = []rule{
 	},
 }
 
-// An issuer's keys have one of some beginnings, which stand in a list, and what
-// more matches.
+// An issuer's keys have one of a list of beginnings, followed by a match of
+// more.
 type issuer struct{ beginnings, more string }
 
 // issuers have beginnings that no word has. Lengths are below those in use, so
-// that keys that were cut are found as well, and above those of ordinary words.
+// that cut keys are found as well, but above those of ordinary words.
 var issuers = []issuer{
 	{"sk-ant- sk-proj- sk-svcacct- sk-admin-", `[\w-]{12,}`}, // Anthropic, OpenAI
 	{"sk-or-v1-", `\w{12,}`},                                 // OpenRouter
@@ -338,7 +338,8 @@ var issuers = []issuer{
 	{"secret_", `[A-Za-z0-9]{40,}`}, // Notion
 }
 
-// shortIssuers have beginnings that words have as well: what follows is opaque.
+// shortIssuers have beginnings that words have as well: the rest must be
+// opaque.
 var shortIssuers = []issuer{
 	{"ghp_ gho_ ghu_ ghs_ ghr_", `([A-Za-z0-9]{16,})`}, // GitHub
 	{"AIza", `([\w-]{30,})`},                           // Google
@@ -379,15 +380,14 @@ const (
 	cookieValue = `[^\s;"'\x00]{16,}`
 )
 
-// Names of what is secret; what stands in front of them, as in db_password, is a
-// part of the name.
+// Names of secrets; a prefix, as in db_password, is part of the name.
 const (
 	passwordNames = `(?i:pass[-_.]?(?:word|wd|phrase|code|wort)|pwd)|密码|密碼|口令|パスワード|비밀번호`
 	tokenNames    = `(?i:token|secret|credentials?|signature)|密钥|密鑰|金钥|金鑰|鍵`
 	secretName    = `(?P<name>(?:(?P<isPassword>` + passwordNames + `)|(?P<key>(?i:key(?:[-_.]?id)?))|(?P<pass>(?i:pass|pw))|` + tokenNames + `)[\d_]*)`
 )
 
-// What stands between a name and its value, and forms of values.
+// Separators between a name and its value, and forms of values.
 const (
 	afterName = "[\\\\\"'`\\]*]{0,4}(?P<blanks>[ \\t]{0,4})"
 	quoted    = `"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|` + "`([^`]*)`" + `|\\"(.*?)\\"|\\'(.*?)\\'|\\{2}"(.*?)\\{2}"|\\{3}"(.*?)\\{3}"`
@@ -395,15 +395,15 @@ const (
 	value     = `(?P<spaces>[ \t]{0,4})(?:` + quoted + `|` + unquoted + `)`
 )
 
-// atName gives the places where a name of a secret may begin.
+// atName finds positions where a name of a secret may begin.
 var atName = at("pass", "pwd", "pw", "token", "secret", "key", "credential", "signature", "密", "口令", "パスワード", "비밀번호", "金", "鍵")
 
 // A label of a domain.
 const label = `(?:[A-Za-z0-9ä](?:[A-Za-z0-9ä-]*[A-Za-z0-9ä])?|[{W}](?:[{W}A-Za-z0-9ä-]*[{W}A-Za-z0-9ä])?)`
 
-// What stands before the directory of homes of a machine, not of one of a project
-// or a site: a drive, the beginning of a path, a URL that is not of http or https,
-// or a mount point. Users may have any path before it.
+// What precedes the home directories of a machine, as opposed to directories of
+// a project or a site: a drive, the beginning of a path, a URL other than http
+// or https, or a mount point. Users may have any path before it.
 var (
 	drive   = regexp.MustCompile(`(?:[A-Za-z]:(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
 	root    = regexp.MustCompile(`(?:(?:` + begin + `(?:` + mount + `)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
@@ -423,16 +423,16 @@ const (
 	windowsUser = `[\wä.{W}][\w.+@~ä{W}-]*`
 )
 
-// afterNumber is what can stand behind a number.
+// afterNumber is what can follow a number.
 const afterNumber = `(?:[^\w@%ä.:,-]|[.:-][^A-Za-z0-9]|,(?:\D|\d\D|\d\d\D|\d{4})|[xX]\d)`
 
-// What stands before phone numbers. Other letters than those of ASCII are ä here.
+// What precedes phone numbers. Non-ASCII letters are ä here.
 const (
 	phoneWord = `(?i:(?:tel(?:ephone|efon[aoe]?|äfono)?|täläphone|tlf|phone|mobil[ey]?|m[oä]vil|portable|handy|cell(?:phone)?|celular|gsm|fax|whatsapp)(?:[ _-]?(?:number|nummer|numero|no|nr))?)`
 	isNumber  = `[是为為は]{0,2}[ :.]{0,3}`
 )
 
-// separated repeats a pattern for each separator, which stands in it as S.
+// separated repeats a pattern for each separator, which is written as S in it.
 func separated(separators, s string) string {
 	var all []string
 	for _, b := range separators {
@@ -466,7 +466,7 @@ var (
 var countryNumber = `(?:1` + between + `[2-9]` + digits("9,9") + `|7` + digits("10,10") + `|[2-689]` + digits("7,14") + `)`
 
 const (
-	between       = `[ ()./-]{0,3}` // what stands between digits of one number
+	between       = `[ ()./-]{0,3}` // what can be between the digits of one number
 	chineseMobile = `1(?:[38]\d|4[5-9]|5[0-35-9]|6[2567]|7[0-8]|9[0-35-9])`
 )
 

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// A mark stands in place of what was found.
+// A mark replaces redacted text.
 type mark uint8
 
 const (
@@ -30,29 +30,29 @@ var marks = [...]string{
 	privateKey: "[PRIVATE_KEY]",
 }
 
-// markPattern finds marks that are in a text already.
+// markPattern finds existing marks in a text.
 var markPattern = regexp.MustCompile(`\[(?:REDACTED|EMAIL|PHONE|API_KEY|CARD|PRIVATE_KEY)\]`)
 
-// A span is a part of a text and what is written for it.
+// A span is a part of a text and its replacement.
 type span struct {
 	start, end int
 	mark       mark
 }
 
-// maxRounds bounds how often the rules look at one text. A mark changes what
-// stands beside something else, so they look again at what they wrote until they
-// find nothing, and the result is one in which they find nothing. Texts of people
-// and programs take two rounds. A text that takes more than this is built to hide
-// one thing behind another, and is replaced as a whole.
+// maxRounds bounds how often the rules are applied to one text. A mark changes
+// the surroundings of other text, so the rules are applied to their own output
+// until they find nothing more. Texts of people and programs take two rounds. A
+// text that takes more than maxRounds is built to hide one thing behind
+// another, and is replaced as a whole.
 const maxRounds = 8
 
-// work is what one text needs, kept from one to the next.
+// work is the working memory for one text, reused for the next.
 type work struct {
 	src   []byte    // the text, when it came as a string
 	out   [2][]byte // what a round wrote
-	t     []byte    // the folded copy, between two ends of lines
-	low   []byte    // t in lower case, for looking whether a rule is needed
-	spans []span    // what was found, as places in t
+	t     []byte    // the folded copy, between two line ends
+	low   []byte    // t in lower case, to check whether a rule is needed
+	spans []span    // matches, as positions in t
 }
 
 // keptBytes bounds the copy that is kept for the next text.
@@ -67,8 +67,8 @@ func (w *work) release() {
 }
 
 // Text returns s with personal data and secrets replaced by marks (contract
-// §12). It returns s itself when there are none. Text of what Text returned is
-// the same; the time is linear in the length of s.
+// §12). It returns s itself if there are none. It is idempotent; its time is
+// linear in the length of s.
 func Text(s string) string {
 	if s == "" {
 		return s
@@ -83,11 +83,11 @@ func Text(s string) string {
 	return string(out)
 }
 
-// headRoom is how much more than it returns [Head] looks at, in bytes.
+// headRoom is how many bytes more than it returns [Head] reads.
 const headRoom = 64 << 10
 
 // Head returns the first n characters of Text(s). It redacts before it cuts, as
-// a secret is not recognized by its beginning. It looks at a part of s only.
+// the beginning of a secret may not be recognizable. It reads only a part of s.
 func Head(s string, n int) string {
 	if room := utf8.UTFMax*n + headRoom; len(s) > room {
 		for !utf8.RuneStart(s[room]) && room > 0 {
@@ -104,9 +104,9 @@ func Head(s string, n int) string {
 	return s
 }
 
-// redact returns src with marks, and whether there are any that were not there.
-// With escapes, src is the inside of a JSON string, which is the value of a field
-// whose name is of the given kind. The result is good until the next call.
+// redact returns src with marks, and whether it added any. With escapes, src is
+// the inside of a JSON string, the value of a field whose name is of the given
+// kind. The result is valid until the next call.
 func (w *work) redact(src []byte, escapes bool, field kind) ([]byte, bool) {
 	for round := range maxRounds {
 		if !w.find(src, escapes, field) {
@@ -119,11 +119,10 @@ func (w *work) redact(src []byte, escapes bool, field kind) ([]byte, bool) {
 	return []byte(marks[userName]), true
 }
 
-// find puts into w.spans what src holds, in order, and reports whether that is
-// anything.
+// find puts the matches in src into w.spans, in order, and reports whether
+// there are any.
 func (w *work) find(src []byte, escapes bool, field kind) bool {
-	// The ends of lines around the copy give every pattern a character on both
-	// sides.
+	// The line ends around the copy give every pattern a character on both sides.
 	t, same := appendFolded(append(w.t[:0], '\n'), src, escapes)
 	w.t = append(t, '\n')
 	w.low = appendLower(w.low[:0], w.t)
@@ -163,8 +162,8 @@ func appendLower(dst, t []byte) []byte {
 	return dst
 }
 
-// longestRejected is how long something may be that a rule looks into after it was
-// none, so that time stays linear.
+// longestRejected is the length of a rejected match up to which a rule searches
+// inside it, so that time stays linear.
 const longestRejected = 256
 
 // apply records what a rule finds in the line t[start:end], which begins and ends
@@ -200,7 +199,7 @@ func (w *work) add(start, end int, m mark) {
 	clear(w.t[start:end])
 }
 
-// merge sorts the spans and leaves out those inside another one.
+// merge sorts the spans and drops those inside another one.
 func (w *work) merge() {
 	slices.SortFunc(w.spans, func(a, b span) int {
 		if a.start != b.start {
@@ -216,7 +215,7 @@ func (w *work) merge() {
 		}
 		kept = append(kept, s)
 	}
-	for i := range kept { // without the end of line before the text
+	for i := range kept { // without the line end before the text
 		kept[i].start--
 		kept[i].end--
 	}
@@ -234,8 +233,8 @@ func (w *work) render(dst, src []byte) []byte {
 	return append(dst, src[at:]...)
 }
 
-// Marked reports whether a text holds one of the marks that stand for what was
-// found. People may write one, too.
+// Marked reports whether a text contains one of the redaction marks. People may
+// also write one.
 func Marked(text string) bool {
 	return strings.Contains(text, "[") && slices.ContainsFunc(marks[:], func(mark string) bool { return strings.Contains(text, mark) })
 }

@@ -5,14 +5,14 @@ import (
 	"regexp"
 )
 
-// A kind is what the name of a field says of its value.
+// A kind is what the name of a field says about its value.
 type kind uint8
 
 const (
 	none         kind = iota
-	passwordName      // a password: any value is one
-	tokenName         // a key or token: values that look like one are
-	weakName          // pass, pw: values of letters and digits are
+	passwordName      // a password: any value counts
+	tokenName         // a key or token: values that look like one count
+	weakName          // pass, pw: values of letters and digits count
 )
 
 var (
@@ -23,7 +23,7 @@ var (
 
 // nameKind judges the name of a field by its end: dbPassword, X-API-Key,
 // OPENAI_API_KEY_2. Names of counts (max_tokens) and other words (tokenizer,
-// passwordLength) are none.
+// passwordLength) do not count.
 func (w *work) nameKind(name []byte) kind {
 	w.low = appendLower(w.low[:0], name)
 	for at := 0; ; at++ {
@@ -36,7 +36,7 @@ func (w *work) nameKind(name []byte) kind {
 	}
 }
 
-// kind judges the name of a secret by what it is and by what stands before it.
+// kind judges the name of a secret by itself and by what precedes it.
 func (m match) kind() kind {
 	at := 2 * m.pattern.SubexpIndex("name")
 	before, name := m.line[max(0, m.at[at]-16):m.at[at]], m.group("name")
@@ -44,7 +44,7 @@ func (m match) kind() kind {
 	case m.group("isPassword") != nil, m.group("pass") != nil && passOwner.Match(before):
 		return passwordName
 	case m.group("pass") != nil:
-		// Not PASS, which is said of tests.
+		// Not PASS, which is a test result.
 		if s := string(name); len(before) > 0 && isWord(before[len(before)-1]) || s != "pass" && s != "Pass" && s != "pw" && s != "PW" {
 			return none
 		}
@@ -95,7 +95,7 @@ func checkAssignment(m match) (start, end int) {
 	return start, end
 }
 
-// word returns the word that the name of a secret is the end of.
+// word returns the word that ends with the name of a secret.
 func (m match) word() []byte {
 	i := m.pattern.SubexpIndex("name")
 	start, end := m.at[2*i], m.at[2*i+1]
@@ -105,7 +105,8 @@ func (m match) word() []byte {
 	return m.line[start:end]
 }
 
-// checkSaid judges the value in "password is value", which is mostly no value.
+// checkSaid judges the value in "password is value", which is mostly not a
+// value.
 func checkSaid(m match) (start, end int) {
 	start, end = m.last()
 	if m.kind() == none {
@@ -128,10 +129,10 @@ func hasSuffixFold(s []byte, suffix string) bool {
 	return len(s) >= len(suffix) && bytes.EqualFold(s[len(s)-len(suffix):], []byte(suffix))
 }
 
-// unlikeWords finds a digit, or a sign that words have not.
+// unlikeWords finds a digit, or a sign that does not occur in words.
 var unlikeWords = regexp.MustCompile(`[^A-Za-z_.,'/()\[\]\x00\x{80}-\x{10FFFF}-]`)
 
-// notValues are values that are no secrets.
+// notValues are values that are not secrets.
 var notValues = words(`true false null nil none undefined empty required optional string str &str number int integer
 	bool boolean any object bytes []byte text password hidden yes no basic bearer token redacted [redacted] unset missing invalid`)
 
@@ -152,17 +153,17 @@ func isSecret(value []byte, k kind, quoted bool) bool {
 
 var reference = regexp.MustCompile(`^(?:\$[A-Za-z{(_]|<.|\{.|%.*%$|(?:\*+|=+|\.+|x+|X+|\x{FFFD}+|\x00+)$)`)
 
-// isReference reports whether value says where the secret is: $NAME, ${NAME},
+// isReference reports whether value refers to the secret: $NAME, ${NAME},
 // {{name}}, <name>, %NAME%; or hides it: ****.
 func isReference(value []byte) bool { return reference.Match(value) }
 
 var code = regexp.MustCompile(`^(?:[A-Za-z_][\w.]*[(\[]|process\.env|os\.environ|(?:self|this|config|settings|env|req|args|opts|options|secrets|vars|var|local)\.|import\.meta)`)
 
-// fieldOf is a name with a field of it, as config.password.
+// fieldOf matches a name with a field, such as config.password.
 var fieldOf = regexp.MustCompile(`^[A-Za-z_]+\.[A-Za-z_.]*$`)
 
-// isCode reports whether value, which is not quoted and stands at the beginning of
-// line, is an expression of a program: a call, an element, a field of something.
+// isCode reports whether value, which is unquoted and at the beginning of line,
+// is an expression in code: a call, an element, a field of something.
 func isCode(line, value []byte, spaced bool) bool {
 	return code.Match(line[:min(len(line), len(value)+1)]) || spaced && fieldOf.Match(value)
 }

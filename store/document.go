@@ -10,7 +10,7 @@ import (
 // is a function of the set of facts applied to it (contract §8). The zero value
 // is an empty session. A Document is not safe for concurrent use.
 type Document struct {
-	// id, sessionKey and agent are those of the newest Begin that has them.
+	// id, sessionKey and agent come from the newest Begin that has them.
 	id, sessionKey, agent sourced
 	// turns are ordered by when they began; the last is the current one.
 	turns []*held
@@ -97,7 +97,7 @@ func hold(raw []byte) (*held, error) {
 	return &held{run: t.RunID, key: t.Begin, raw: oneLine, loose: t.loose()}, nil
 }
 
-// Turns is the number of turns that the document shows.
+// Turns returns the number of turns that the document shows.
 func (d *Document) Turns() int { return len(d.turns) }
 
 // Oldest returns when the oldest turn of the document began; ok is false if
@@ -109,7 +109,7 @@ func (d *Document) Oldest() (Key, bool) {
 	return d.turns[0].key, true
 }
 
-// DecodedBytes estimates the memory that the document takes beside its
+// DecodedBytes estimates the memory that the document takes in addition to its
 // encoding: the current turn is kept decoded.
 func (d *Document) DecodedBytes() int {
 	if len(d.turns) == 0 {
@@ -135,7 +135,7 @@ type head struct {
 	AgentID    string `json:"agentId,omitempty"`
 }
 
-// tail is what follows them.
+// tail is what follows the turns in a session file.
 type tail struct {
 	Ended *closing `json:"ended,omitempty"`
 	// Superseded is the end of the session when a newer turn hides it.

@@ -12,16 +12,16 @@ import (
 // Fact is what one event adds to a session. Exactly one of Begin, Call, End,
 // Feedback and Close is set.
 //
-// Backends keep waiting facts as its JSON.
+// Backends store waiting facts as the JSON of this type.
 type Fact struct {
 	// ID is the id of the event; facts with equal ids are one fact.
 	ID string `json:"id"`
 	// TS is Unix milliseconds at the gateway.
 	TS int64 `json:"ts"`
-	// RunID names the turn; "" means the latest turn that began at or before TS,
-	// except that feedback without one is of no turn.
+	// RunID names the turn; "" means the latest turn that began at or before TS.
+	// Feedback without a run id belongs to no turn.
 	RunID string `json:"runId,omitempty"`
-	// SessionID, SessionKey and AgentID are the context's.
+	// SessionID, SessionKey and AgentID come from the hook's context.
 	SessionID  string `json:"sessionId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	AgentID    string `json:"agentId,omitempty"`
@@ -44,7 +44,7 @@ func (f Fact) Session() string {
 	return f.SessionKey
 }
 
-// run returns the run of a Begin. One without a run id is a run of its own.
+// run returns the run of a Begin. A Begin without a run id is a run of its own.
 func (f Fact) run() string {
 	if f.RunID == "" && f.Begin != nil {
 		return f.ID
@@ -125,21 +125,22 @@ func (k Key) Before(other Key) bool { return k.Compare(other) < 0 }
 // Begin is the beginning of a turn (turn_begun).
 type Begin struct {
 	Input string `json:"input"`
-	// Message is the user's message where the input is another text; else "".
+	// Message is the user's message if it differs from Input; else "".
 	Message      string         `json:"message,omitempty"`
 	Conversation []payload.Turn `json:"conversation,omitempty"`
-	// Earlier is how many of the session's messages the classifier was given beside
-	// the conversation.
+	// Earlier is the number of earlier messages of the session that the classifier
+	// was given in addition to the conversation.
 	Earlier int                     `json:"earlier,omitempty"`
 	Result  *payload.Classification `json:"result,omitempty"` // nil when nothing could be classified
-	// Skills are those that the hint named with their path.
+	// Skills are the skills that the hint named with their paths.
 	Skills []Skill `json:"skills,omitempty"`
-	// Skip is why there is no hint (Hint-Skip); "" when there is one, or nobody was
-	// asked for one.
+	// Skip is why there is no hint (Hint-Skip); "" when there is one, or when no
+	// hint was requested.
 	Skip string `json:"skip,omitempty"`
-	// HeldOut is whether the session is held out (HINT_HOLDOUT); nil where none is.
+	// HeldOut reports whether the session is held out (HINT_HOLDOUT); nil when
+	// there is no holdout.
 	HeldOut *bool `json:"heldOut,omitempty"`
-	// ModelUse is what was asked of models; nil for nothing.
+	// ModelUse is what models were asked; nil for nothing.
 	ModelUse *payload.ModelUse `json:"modelUse,omitempty"`
 }
 
@@ -154,14 +155,14 @@ type Call struct {
 	Skill      *Skill          `json:"skill,omitempty"` // set when the call read a skill
 }
 
-// Skill is a SKILL.md that the agent has read, or was told of.
+// Skill is a SKILL.md that the agent has read or that a hint named.
 type Skill struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
 }
 
-// Same reports whether both are one skill: a tool may read a path that is written
-// in another way.
+// Same reports whether both are the same skill: a tool may spell its path
+// differently.
 func (s Skill) Same(o Skill) bool { return s.Name == o.Name || s.Path != "" && s.Path == o.Path }
 
 // End is the end of one attempt of a run (agent_end).
@@ -170,13 +171,13 @@ type End struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// Feedback is what a person said of the hint of a run (feedback).
+// Feedback is a person's verdict on the hint of a run (feedback).
 type Feedback struct {
 	// Verdict is "right" or "wrong".
 	Verdict string `json:"verdict"`
-	// Intent is the id that would have been right; "" when nobody said it.
+	// Intent is the id that would have been right; "" when the person named none.
 	Intent string `json:"intent,omitempty"`
-	// By is who said it; "" when unknown.
+	// By is the person; "" when unknown.
 	By string `json:"by,omitempty"`
 }
 

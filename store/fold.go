@@ -31,7 +31,7 @@ func (c Change) Any() bool { return c.Session || c.Waiting || len(c.Retired) > 0
 // an error the document must no longer be used.
 func (d *Document) Fold(facts []Fact, limit int, archive Archive) (Change, error) {
 	d.changedSession, d.changedWaiting = false, false
-	var oldest *Key // turns from here on are all in the document
+	var oldest *Key // from here on all turns are in the document
 	if key, ok := d.Oldest(); ok {
 		oldest = &key
 	}
@@ -185,7 +185,7 @@ func (d *Document) close(f Fact) bool {
 	return true
 }
 
-// Facts wait for their turn to begin. The waiting facts are bounded, so that
+// Facts wait until their turn begins. The waiting facts are bounded, so that
 // runs that never become turns (cron jobs, groups that are not allowed) cannot
 // fill the store: the newest are kept, up to waitingLimit facts of waitingBytes
 // in all. The order of facts matters only beyond these bounds. There is no
@@ -270,7 +270,7 @@ func (t *Turn) begin(key Key, b Begin) (changed bool) {
 	return t.asked(key, b) || changed
 }
 
-// asked keeps what a Begin asked of models, once.
+// asked records what a Begin asked of models, once.
 func (t *Turn) asked(key Key, b Begin) bool {
 	if b.ModelUse == nil {
 		return false
@@ -357,7 +357,7 @@ func (t *Turn) matchSkills() {
 func (t *Turn) end(a Attempt) bool {
 	all := t.attempts()
 	for _, have := range all {
-		// Of the ends that name the run only the greatest is kept.
+		// Of the ends with a run id, only the greatest is kept.
 		if have.ID == a.ID || !a.Loose && !have.Loose && a.key().Before(have.key()) {
 			return false
 		}

@@ -11,14 +11,14 @@ const defaultCacheBytes = 16 << 20
 // Options configures a store of any backend.
 type Options struct {
 	// HistoryLimit is how many turns before the current one stay in a document
-	// (HINT_HISTORY_LIMIT); negative keeps all.
+	// (HINT_HISTORY_LIMIT); a negative limit keeps all.
 	HistoryLimit int
 	// CacheBytes is roughly how much memory documents may take; 0 means 16 MiB.
 	CacheBytes int64
 	// Logger logs faults and repairs; nil discards them.
 	Logger *slog.Logger
-	// Lost is called with the token of a session that now lacks events, while
-	// the session is not locked; nil for no call.
+	// Lost is called, outside the session lock, with the token of a session that
+	// now lacks events; nil disables it.
 	Lost func(token string)
 	// Now is the clock for retention; nil means [time.Now].
 	Now func() time.Time

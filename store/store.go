@@ -62,7 +62,7 @@ type Reader interface {
 	// ones are logged and left out.
 	List(ctx context.Context) ([]Summary, error)
 	// Count returns the number of sessions, including those without a turn, which
-	// List leaves out. It reads no session, but still looks at the name of each.
+	// List leaves out. It reads the name of every session but not its content.
 	Count(ctx context.Context) (int, error)
 	// Retired returns the turns that left the document of a session, oldest
 	// first, each as JSON; none for an unknown session. Unreadable ones are
@@ -95,8 +95,8 @@ type Losses interface {
 type Sweeper interface {
 	// Sweep removes the sessions that were unchanged for longer than olderThan,
 	// with their retired turns, and corrupt data set aside that long ago; an
-	// olderThan of 0 keeps all. Leftovers of dead processes are always removed.
-	// It returns the number of sessions removed.
+	// olderThan of 0 keeps all sessions. Leftovers of dead processes are always
+	// removed. It returns the number of sessions removed.
 	Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error)
 }
 

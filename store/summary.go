@@ -16,7 +16,7 @@ type Summary struct {
 	SessionID  string `json:"sessionId,omitempty"`
 	SessionKey string `json:"sessionKey,omitempty"`
 	AgentID    string `json:"agentId,omitempty"`
-	// RunID, Input and Intent are the current turn's; Intent is "" when it
+	// RunID, Input and Intent belong to the current turn; Intent is "" if the turn
 	// could not be classified.
 	RunID  string `json:"runId,omitempty"`
 	Input  string `json:"input"`
@@ -25,7 +25,7 @@ type Summary struct {
 	Turns int `json:"turns"`
 	// Ended is the reason why the session ended; "" while it goes on.
 	Ended string `json:"ended,omitempty"`
-	// Updated is when the document changed last.
+	// Updated is when the document last changed.
 	Updated time.Time `json:"updated"`
 }
 

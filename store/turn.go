@@ -16,22 +16,22 @@ type Turn struct {
 	RunID string `json:"runId"`
 	// Input is the first prompt of the run.
 	Input string `json:"input"`
-	// Message is what the user wrote, where the prompt is another text; else "".
+	// Message is what the user wrote if it differs from the prompt; else "".
 	Message    string  `json:"message,omitempty"`
 	Intent     Intent  `json:"intent"`
 	SkillsUsed []Skill `json:"skillsUsed"`
-	// SkillsHinted are the skills that the turn's hint named with their path.
+	// SkillsHinted are the skills that the turn's hint named with their paths.
 	SkillsHinted []HintedSkill `json:"skillsHinted,omitempty"`
 	ToolCalls    []ToolCall    `json:"toolCalls"`
 	Result       string        `json:"result,omitempty"`
 	Error        string        `json:"error,omitempty"`
 	Timestamps   Timestamps    `json:"timestamps"`
-	// Feedback is the latest that a person said of the hint.
+	// Feedback is the latest verdict of a person on the hint.
 	Feedback *Judgement `json:"feedback,omitempty"`
 
-	// ModelUse is what each Begin asked of models, in their order: a retry after a
-	// failure asks again. Those that asked none are left out, and turns older than
-	// the field have none.
+	// ModelUse is what each Begin asked of models, in order: a retry after a
+	// failure asks again. Begins that asked no model are left out. Turns recorded
+	// before the field existed have none.
 	ModelUse []AskedModels `json:"modelUse,omitempty"`
 
 	// Begin is the least of the Begin facts.
@@ -45,14 +45,14 @@ type Turn struct {
 	Superseded []Attempt `json:"superseded,omitempty"`
 }
 
-// AskedModels is what one Begin asked of models, and which.
+// AskedModels is what one Begin asked of models, and the key of that Begin.
 type AskedModels struct {
 	payload.ModelUse
 	Key
 }
 
-// Asked sums up what the turn asked of models. Of a turn that is older than
-// ModelUse it is what the classification says.
+// Asked sums up what the turn asked of models. For a turn recorded before
+// ModelUse existed, it is taken from the classification.
 func (t *Turn) Asked() (out payload.ModelUse) {
 	for _, u := range t.ModelUse {
 		out.Calls += u.Calls
@@ -80,15 +80,17 @@ type HintedSkill struct {
 type Intent struct {
 	// Input is the conversation before the turn's message, oldest first.
 	Input []payload.Turn `json:"input"`
-	// Earlier is how many of the session's messages the classifier was given beside
-	// Input, which then has none of the user: the last before the turn.
+	// Earlier is the number of the session's last messages before the turn that
+	// the classifier was given in addition to Input, which then has no user
+	// messages.
 	Earlier int `json:"earlier,omitempty"`
 	// Result is nil when nothing could be classified.
 	Result *payload.Classification `json:"result,omitempty"`
-	// Skip is why there was no hint (Hint-Skip); "" when there was one, nobody was
-	// asked for one, or the turn is older than the field.
+	// Skip is why there was no hint (Hint-Skip); "" when there was one, when no
+	// hint was requested, or when the turn predates the field.
 	Skip string `json:"skip,omitempty"`
-	// HeldOut is whether the session was held out (HINT_HOLDOUT); nil where none was.
+	// HeldOut reports whether the session was held out (HINT_HOLDOUT); nil when
+	// there was no holdout.
 	HeldOut *bool `json:"heldOut,omitempty"`
 }
 
@@ -126,13 +128,13 @@ type Attempt struct {
 	End
 }
 
-// Said is what the user asks: the message, else the input.
+// Said returns what the user asks: the message, else the input.
 func (t *Turn) Said() string { return cmp.Or(t.Message, t.Input) }
 
 // Judgement is feedback on a turn and the fact that it came from.
 type Judgement struct {
 	Feedback
-	// At is RFC 3339 in UTC with milliseconds, by the clock of who published it.
+	// At is RFC 3339 in UTC with milliseconds, by the publisher's clock.
 	At string `json:"at"`
 	Key
 }
@@ -144,7 +146,7 @@ func DecodeTurn(raw []byte) (*Turn, error) {
 		return nil, shapeError(err)
 	}
 	if t.Begin == (Key{}) {
-		// A file from elsewhere knows only the time that it shows.
+		// A file written by another program has only the displayed time.
 		start, err := time.Parse(time.RFC3339, t.Timestamps.Start)
 		if err != nil {
 			return nil, shapeError(err)

@@ -1,7 +1,7 @@
 package subjects
 
-// Header keys. NATS header keys are case-sensitive; these are their one
-// spelling (contract §2, §3).
+// Header keys. NATS header keys are case-sensitive; use only these spellings
+// (contract §2, §3).
 const (
 	// HeaderTimeoutMs is the caller's whole budget in milliseconds from
 	// sending, on a request.

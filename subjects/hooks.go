@@ -30,16 +30,16 @@ const (
 	// HookTurnBegun is published by the consumer itself before it replies to
 	// before_prompt_build; gateways do not fire it.
 	HookTurnBegun = "turn_begun"
-	// HookKnowHubRecall is asked by the plugin once the gateway has settled which
-	// tools a turn has: the experiences for its prompt (contract §12).
+	// HookKnowHubRecall is the plugin's request for the experiences for a prompt,
+	// sent once the gateway has settled which tools the turn has (contract §12).
 	HookKnowHubRecall = "knowhub_recall"
-	// HookFeedback is what a person said of a decision: the plugin, the pages and
+	// HookFeedback is a person's verdict on a decision; the plugin, the pages and
 	// the command line publish it (contract §11).
 	HookFeedback = "feedback"
 )
 
-// hooks lists what OpenClaw 2026.9.6 fires, with the names that older gateways
-// use for the same points.
+// hooks lists the hooks of OpenClaw 2026.9.6, with the names that older
+// gateways use for the same points.
 var hooks = map[string]Kind{
 	"agent_turn_prepare":            Decision,
 	"before_agent_finalize":         Decision,

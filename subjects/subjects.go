@@ -1,6 +1,6 @@
 // Package subjects names everything that travels on the bus: subject tokens,
 // request, event and dead-letter subjects, hook names and header keys
-// (contract §2, §3). It knows no other package of this module.
+// (contract §2, §3). It imports no other package of this module.
 package subjects
 
 import "strings"
@@ -21,10 +21,10 @@ const (
 )
 
 // Prefix is the first part of every subject (HINT_SUBJECT_PREFIX). It may
-// itself hold dots.
+// itself contain dots.
 type Prefix string
 
-// Request is the subject of a decision hook: P.request.<hook>.<agent>.
+// Request returns the subject of a decision hook: P.request.<hook>.<agent>.
 func (p Prefix) Request(hook, agent string) string {
 	return string(p) + ".request." + part(hook) + "." + part(agent)
 }
@@ -32,23 +32,23 @@ func (p Prefix) Request(hook, agent string) string {
 // Requests matches every request subject.
 func (p Prefix) Requests() string { return string(p) + ".request.>" }
 
-// RequestsOf matches the requests of one hook, of whatever agent. Those of two
-// hooks never overlap.
+// RequestsOf matches the requests of one hook, for any agent. The subjects of
+// two hooks never overlap.
 func (p Prefix) RequestsOf(hook string) string { return string(p) + ".request." + part(hook) + ".*" }
 
-// Event is the subject of an observation hook:
+// Event returns the subject of an observation hook:
 // P.event.<hook>.<agent>.<session>, where session is the session id, else the
 // session key.
 func (p Prefix) Event(hook, agent, session string) string {
 	return string(p) + ".event." + part(hook) + "." + part(agent) + "." + part(session)
 }
 
-// maxPart is the longest token in a subject: a server takes 4096 bytes for the
-// line that a subject stands in, and closes the connection over a longer one.
+// maxPart is the longest token in a subject: a server accepts 4096 bytes for
+// the line that contains a subject, and closes the connection on a longer one.
 const maxPart = 1000
 
-// part is the token of a value in a subject; one that no server would take is
-// shortened like a file name.
+// part returns the token of a value in a subject; a token that no server would
+// accept is shortened like a file name.
 func part(value string) string {
 	if token := EncodeToken(value); len(token) <= maxPart {
 		return token
@@ -67,25 +67,25 @@ func (p Prefix) EventsOfSession(session string) string {
 	return string(p) + ".event.*.*." + part(session)
 }
 
-// DeadLetter is the subject of a dead letter: P.dlq.<hook>.
+// DeadLetter returns the subject of a dead letter: P.dlq.<hook>.
 func (p Prefix) DeadLetter(hook string) string { return string(p) + ".dlq." + part(hook) }
 
 // DeadLetters matches every dead-letter subject.
 func (p Prefix) DeadLetters() string { return string(p) + ".dlq.>" }
 
-// Runs is the core NATS subject on which consumer processes tell each other
-// the answers of recent runs, so that a retry gets the first hint from any of
-// them (contract §8). No stream captures it.
+// Runs returns the core NATS subject on which consumer processes broadcast the
+// answers of recent runs, so that a retry gets the first hint from any of them
+// (contract §8). No stream captures it.
 func (p Prefix) Runs() string { return string(p) + ".runs" }
 
-// KnowHub is the subject of one of KnowHub's verbs (contract §12).
+// KnowHub returns the subject of one of KnowHub's verbs (contract §12).
 func (p Prefix) KnowHub(verb string) string { return string(p) + ".knowhub." + part(verb) }
 
 // Holds reports whether a subject is below the prefix.
 func (p Prefix) Holds(subject string) bool { return strings.HasPrefix(subject, string(p)+".") }
 
-// EventHook returns the hook that an event subject names, or "" when the
-// subject is not an event subject or its token is malformed.
+// EventHook returns the hook that an event subject names, or "" if the subject
+// is not an event subject or its token is malformed.
 func (p Prefix) EventHook(subject string) string {
 	rest, ok := strings.CutPrefix(subject, string(p)+".event.")
 	if !ok {

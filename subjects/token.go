@@ -83,8 +83,8 @@ func Name(value string) string {
 	return token[:shortenedBytes] + hex.EncodeToString(sum[:sumBytes])
 }
 
-// MayBeShortened reports whether a name of [Name] may be that of a longer token.
-// Such a one can look like the token of another value.
+// MayBeShortened reports whether a name made by [Name] may be a shortened one.
+// A shortened name can look like the token of another value.
 func MayBeShortened(name string) bool { return len(name) == shortenedBytes+2*sumBytes }
 
 func isPlain(c byte) bool {

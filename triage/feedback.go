@@ -12,8 +12,8 @@ import (
 	"intenthint/triage/state"
 )
 
-// Fact is what an event tells the gate: a mark, a message that the agent sent, or
-// a turn whose request got no answer. One of them is set.
+// Fact is an event for the gate: a mark, a message that the agent sent, or a
+// turn whose request got no answer. Exactly one of them is set.
 type Fact struct {
 	Mark       *state.Mark
 	Sent       *Sent
@@ -32,9 +32,9 @@ type Sent struct {
 // maxID bounds the ids of groups and messages, in bytes: they are stored.
 const maxID = 4096
 
-// DecodeFact decodes an event. The group is "" for an event that tells the gate
-// nothing. What cannot be decoded tells nothing either: the events of all hooks
-// become sessions too, and it is a dead letter there.
+// DecodeFact decodes an event. The group is "" for an event to ignore. An event
+// that cannot be decoded is ignored too: the sink of the sessions also gets it,
+// and makes it a dead letter.
 func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err error) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {
@@ -67,7 +67,7 @@ func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err erro
 	return "", env.Hook, Fact{}, nil
 }
 
-// SinkState is where facts go.
+// SinkState stores facts.
 type SinkState interface {
 	Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
 	Mark(ctx context.Context, m state.Mark) error
@@ -75,16 +75,16 @@ type SinkState interface {
 	PutBack(ctx context.Context, group, run string) error
 }
 
-// Sink applies facts. It is idempotent and does not depend on their order.
+// Sink applies facts. It is idempotent and independent of their order.
 type Sink struct {
 	State SinkState
-	// Settings returns those in force.
+	// Settings returns the settings in force.
 	Settings func() *Settings
 }
 
-// Apply stores what people said, with the text of the decision, and what the agent
-// sent, if anything asks for it. What a turn was told that did not get it is told
-// to the next one.
+// Apply stores people's marks, with the text of the decision, and the agent's
+// messages if any setting needs them. Skipped messages told to a turn that did
+// not get them are told to the next turn.
 func (s Sink) Apply(ctx context.Context, facts []Fact) error {
 	for _, f := range facts {
 		var err error
@@ -130,10 +130,10 @@ func (s Sink) sent(ctx context.Context, sent Sent) error {
 // agentSender is the sender of the agent's own messages.
 const agentSender = "assistant"
 
-// away is the error of a store that does not take facts. It is not their fault.
+// away is the error of an unavailable store. It is not the fault of the facts.
 type away struct{ error }
 
-// Temporary makes events be applied again without limit.
+// Temporary makes the sink retry the events without limit.
 func (away) Temporary() bool { return true }
 
 // Unwrap returns the cause.

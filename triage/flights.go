@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// flights are the messages that are being decided about, so that a message that is
-// repeated meanwhile is decided about once. The zero value is ready for use.
+// flights are the decisions in progress, so that a message that is repeated
+// meanwhile is decided once (singleflight). The zero value is ready for use.
 type flights struct {
 	mu     sync.Mutex
 	flying map[flightKey]*flight
@@ -19,8 +19,8 @@ type flight struct {
 	out  outcome // set when done is closed
 }
 
-// share returns what decide returns, for all who ask about the same message at the
-// same time. The failure is for those whose ctx ends before.
+// share returns the result of decide to all concurrent callers with the same
+// message. A caller whose ctx ends first gets failure.
 func (fs *flights) share(ctx context.Context, m Message, decide, failure func() outcome) outcome {
 	key := flightKey{m.Group, m.ID}
 	fs.mu.Lock()

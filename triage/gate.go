@@ -19,7 +19,7 @@ import (
 	"intenthint/triage/state"
 )
 
-// State is what the gate shares with those of other processes.
+// State is the state that the gates of all processes share.
 type State interface {
 	Decisions
 	Conversation
@@ -32,13 +32,13 @@ type Decisions interface {
 	Pend(ctx context.Context, group, messageID string, now time.Time) error
 }
 
-// Conversation is what was said in groups lately.
+// Conversation holds the recent messages of groups.
 type Conversation interface {
 	Remember(ctx context.Context, group string, m state.Said, k state.Keep) (before []state.Said, err error)
 	Answered(ctx context.Context, group, messageID string) error
 }
 
-// Options are what a [Gate] works with.
+// Options configure a [Gate].
 type Options struct {
 	State State
 	// Metrics are shared by all gates of a process; nil for none.
@@ -49,7 +49,7 @@ type Options struct {
 // Gate decides about messages.
 type Gate struct {
 	Options
-	stateTime time.Duration // the constant, but in tests
+	stateTime time.Duration // the constant, except in tests
 	settings  atomic.Pointer[Settings]
 	marks     atomic.Pointer[[]state.Mark]
 	flights   flights
@@ -66,7 +66,7 @@ func New(o Options) *Gate {
 // Use makes later requests use other settings.
 func (g *Gate) Use(s *Settings) { g.settings.Store(s) }
 
-// Settings returns those in force.
+// Settings returns the settings in force.
 func (g *Gate) Settings() *Settings { return g.settings.Load() }
 
 // UseMarks makes later requests use other marks, newest first.
@@ -82,7 +82,7 @@ func (g *Gate) marked() []state.Mark {
 	return nil
 }
 
-// Handler is the gate's part of before_dispatch.
+// Handler returns the gate's handler of before_dispatch.
 func (g *Gate) Handler() hook.Handler {
 	return hook.Handler{Name: "triage", Handle: g.handle, Omitted: g.omitted}
 }
@@ -108,7 +108,7 @@ func (g *Gate) handle(ctx context.Context, req *hook.Request) (hook.Result, erro
 	}
 	id := req.Envelope.ID
 	if id == "" {
-		id = nuid.Next() // a message that cannot be known again
+		id = nuid.Next() // repeats of this message cannot be recognised
 	}
 	c := request{req: req, set: g.settings.Load(), m: NewMessage(e, req.Context, id, req.Received)}
 	var o outcome
@@ -118,7 +118,8 @@ func (g *Gate) handle(ctx context.Context, req *hook.Request) (hook.Result, erro
 	} else {
 		o = g.flights.share(ctx, c.m, func() outcome { return g.decide(ctx, c) }, c.failure)
 		if v, ok := c.set.ByText(c.m); ok && v.Reason == BotName && o.repeat && o.skips() {
-			// Skipped for an agent of another name, in a group that several gateways read.
+			// It was skipped for an agent with another name, in a group that several
+			// gateways read.
 			o.Decision = c.decision(v)
 		}
 	}
@@ -132,12 +133,12 @@ func (g *Gate) handle(ctx context.Context, req *hook.Request) (hook.Result, erro
 	return result(o, took), nil
 }
 
-// omitted is the reply without this handler's answer.
+// omitted returns the reply without this handler's answer.
 func (g *Gate) omitted(req *hook.Request, _ error) hook.Result {
 	return g.failed(time.Since(req.Received))
 }
 
-// failed is the reply to a request that cannot be decided about.
+// failed returns the reply to a request about which no decision is possible.
 func (g *Gate) failed(took time.Duration) hook.Result {
 	var o outcome
 	o.Verdict, o.Reason = state.Respond, string(Failed)
@@ -145,7 +146,7 @@ func (g *Gate) failed(took time.Duration) hook.Result {
 	return result(o, took)
 }
 
-// result is the reply (contract §11).
+// result returns the reply (contract §11).
 func result(o outcome, took time.Duration) hook.Result {
 	header := map[string][]string{
 		subjects.HeaderTriageDecision:  {o.Verdict},
@@ -166,7 +167,7 @@ func result(o outcome, took time.Duration) hook.Result {
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// logged returns the attributes of a decision's line, without what people wrote.
+// logged returns the log attributes of a decision, without people's texts.
 func logged(o outcome, took time.Duration) []any {
 	return []any{
 		"group", o.Group, "message", o.MessageID, "decision", o.Verdict, "reason", o.Reason, "score", o.Score,
@@ -184,7 +185,7 @@ type request struct {
 // maxText is how much of a message is kept with its decision, in characters.
 const maxText = 500
 
-// decision is a verdict in the form in which it is stored.
+// decision returns a verdict in the form in which it is stored.
 func (c request) decision(v Verdict) state.Decision {
 	return state.Decision{
 		Group: c.m.Group, MessageID: c.m.ID, Agent: c.m.Agent, Sender: c.m.Sender,
@@ -194,7 +195,7 @@ func (c request) decision(v Verdict) state.Decision {
 	}
 }
 
-// stored is the text as it is stored, on one line.
+// stored returns the text as it is stored, on one line.
 func (c request) stored() string {
 	s := c.m.Text
 	if c.set.Redact {
@@ -204,11 +205,10 @@ func (c request) stored() string {
 	return text.OneLine(s, len(s))
 }
 
-// failure is the decision about a message when something goes wrong.
+// failure returns the decision about a message when something goes wrong.
 func (c request) failure() outcome { return outcome{Decision: c.decision(Verdict{Reason: Failed})} }
 
-// decide finds the decision about a message that the gate looks at, or makes and
-// stores one.
+// decide finds the decision about a message, or makes and stores one.
 func (g *Gate) decide(ctx context.Context, c request) outcome {
 	known, ok, err := g.known(ctx, c.m)
 	if ok {
@@ -218,7 +218,7 @@ func (g *Gate) decide(ctx context.Context, c request) outcome {
 	if err == nil {
 		d, err = g.judge(ctx, c)
 	} else {
-		// Only what is answered by its text can be told.
+		// Without the shared state, only the rules about the text apply.
 		v, ok := c.set.ByText(c.m)
 		if d = c.failure().Decision; ok && !v.Skip {
 			d, err = c.decision(v), nil
@@ -245,17 +245,18 @@ func (g *Gate) known(ctx context.Context, m Message) (d state.Decision, ok bool,
 	return d, ok, err
 }
 
-// slack is the time kept for storing a decision.
+// slack returns the time reserved for storing a decision.
 func (c request) slack() time.Duration {
 	return min(c.req.Deadline.Sub(c.req.Received)/4, maxSlack)
 }
 
 const (
-	// stateTime bounds one read or write of the shared state. A cluster answers in
-	// milliseconds.
+	// stateTime bounds one read or write of the shared state. A cluster usually
+	// answers within milliseconds.
 	stateTime = 500 * time.Millisecond
 	maxSlack  = 250 * time.Millisecond
-	// leastStoreTime is what storing gets when the deadline is near.
+	// leastStoreTime is the minimum time for storing a decision when the deadline
+	// is near.
 	leastStoreTime = 10 * time.Millisecond
 )
 
@@ -293,7 +294,7 @@ func (g *Gate) remember(ctx context.Context, c request) ([]state.Said, error) {
 	return before, err
 }
 
-// said is the message as later ones see it.
+// said returns the message as later ones see it.
 func (c request) said() state.Said {
 	out := state.Said{ID: c.m.ID, At: c.m.At.UnixMilli()}
 	if c.set.keep().Texts > 0 {
@@ -302,10 +303,10 @@ func (c request) said() state.Said {
 	return out
 }
 
-// store stores a decision and returns the one that stands. A message that cannot
+// store stores a decision and returns the one in force. A message that cannot
 // be stored as skipped is let through.
 func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
-	// The deadline of the request may be over when the model was late.
+	// The deadline of the request may have passed if the model was late.
 	left := max(time.Until(c.req.Deadline)+c.req.Margin/4, leastStoreTime)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(left, g.stateTime))
 	defer cancel()
@@ -327,8 +328,8 @@ func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
 	return outcome{Decision: d}
 }
 
-// answered notes that a message is answered, which the trained gate wants to know
-// of those before a message.
+// answered records that a message is answered: the trained gate uses this for
+// the messages before the current one.
 func (g *Gate) answered(ctx context.Context, c request, d state.Decision) {
 	if c.set.Local == nil || d.Verdict != state.Respond {
 		return

@@ -16,7 +16,7 @@ const (
 	opSkipped  = "skipped"
 )
 
-// Metrics are the figures of triage. All gates of a process share one.
+// Metrics are the metrics of triage. All gates of a process share one.
 type Metrics struct {
 	decisions *prometheus.CounterVec // by decision and reason
 	repeats   prometheus.Counter
@@ -45,13 +45,13 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Name: "intenthint_triage_tokens_total", Help: "Tokens of the triage model's answers, by direction. The model metrics count them too.",
 		}, []string{"direction"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_triage_state_errors_total", Help: "Failed reads and writes of the shared state of the triage gate, by what they were about.",
+			Name: "intenthint_triage_state_errors_total", Help: "Failed reads and writes of the shared state of the triage gate, by operation.",
 		}, []string{"operation"}),
 		told: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_triage_skipped_told_total", Help: "Skipped messages that the next turn of their group was told.",
+			Name: "intenthint_triage_skipped_told_total", Help: "Skipped messages that were told to the next turn of their group.",
 		}),
 		marks: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_triage_marks", Help: "Messages that people marked and that this process knows, 2000 at most.",
+			Name: "intenthint_triage_marks", Help: "Messages marked by people that this process knows, 2000 at most.",
 		}),
 	}
 	for _, reason := range reasons {

@@ -17,10 +17,10 @@ const (
 	maxScore = 10
 )
 
-// Answer reads a model's answer (contract §11): one that begins with SKIP skips,
-// any other responds. With scores it is the first whole number from 1 to 10 that
-// stands alone, else that of the word: RESPOND is 10 and SKIP is 1, anything else
-// is 10.
+// Answer reads a model's answer (contract §11): an answer that begins with SKIP
+// skips, any other responds. With scores, the score is the first whole number
+// from 1 to 10 that stands alone, else that of the word: RESPOND is 10, SKIP is
+// 1, anything else is 10.
 func (s *Settings) Answer(answer string) Verdict {
 	answer = withoutThinking(answer)
 	skip := len(answer) >= len(wordSkip) && strings.EqualFold(answer[:len(wordSkip)], wordSkip)
@@ -37,7 +37,7 @@ func (s *Settings) Answer(answer string) Verdict {
 	return Verdict{Skip: score < s.Threshold, Reason: ByModel, Score: score}
 }
 
-// withoutThinking returns an answer without the thoughts in front of it, trimmed.
+// withoutThinking returns an answer without the thinking before it, trimmed.
 func withoutThinking(answer string) string {
 	const open, end = "<think>", "</think>"
 	answer = strings.TrimSpace(answer)
@@ -80,7 +80,7 @@ func scoreOf(digits string) (int, bool) {
 	return 0, false
 }
 
-// joined reports whether a number belongs to what stands before it.
+// joined reports whether a number belongs to the text before it.
 func joined(before string) bool {
 	last, size := utf8.DecodeLastRuneInString(before)
 	rest := before[:len(before)-size]
@@ -88,8 +88,8 @@ func joined(before string) bool {
 	case isWord(last):
 		return true
 	case last == '-' || last == '\u2212' || last == '+':
-		// A sign, or a name such as GPT-4. A dash after a blank and before a number
-		// is one, too: a list item has a blank after it.
+		// A sign, or a name such as GPT-4. A dash between a blank and a number is a
+		// sign too: in a list item a blank follows the dash.
 		return true
 	case last == '.':
 		return rest == "" || endsIn(rest, unicode.IsSpace) || endsIn(rest, unicode.IsDigit) // .5, 3.5
@@ -99,7 +99,7 @@ func joined(before string) bool {
 	return false
 }
 
-// continued reports whether a number goes on in what stands after it.
+// continued reports whether a number continues in the text after it.
 func continued(after string) bool {
 	first, size := utf8.DecodeRuneInString(after)
 	rest := after[size:]

@@ -26,45 +26,45 @@ const (
 	Excluded  Reason = "excluded"   // one of ExcludeGroups
 	NotListed Reason = "not_listed" // not one of Groups
 	TooShort  Reason = "too_short"  // fewer than two characters
-	BotName   Reason = "bot_name"   // the name of the agent is in it
-	Keyword   Reason = "keyword"    // one of Keywords is in it
+	BotName   Reason = "bot_name"   // contains the name of the agent
+	Keyword   Reason = "keyword"    // contains one of Keywords
 	Quiet     Reason = "quiet"      // the group has few messages
 	ByLocal   Reason = "local"      // the trained gate was sure
-	ByModel   Reason = "model"      // the model, or nothing is left to ask
+	ByModel   Reason = "model"      // the model, or no model was left to ask
 
-	// Failed: something went wrong.
+	// Failed means that something went wrong.
 	Failed Reason = "error"
 )
 
 var reasons = []Reason{Direct, Excluded, NotListed, TooShort, BotName, Keyword, Quiet, ByLocal, ByModel, Failed}
 
-// Settings are what the gate decides by (HINT_TRIAGE). They are immutable: a
-// change of the configuration makes others, and a message is decided by one from
-// beginning to end.
+// Settings determine the gate's decisions (HINT_TRIAGE). They are immutable: a
+// change of the configuration makes new settings, and a message is decided
+// under the same settings from beginning to end.
 type Settings struct {
 	// Chain asks the triage model, within Limit; nil without a model.
 	Chain *model.Chain
 	Limit model.Limit
 
-	// Prompt replaces the built-in system prompt; GroupPrompts do for groups, by
-	// id.
+	// Prompt replaces the built-in system prompt; GroupPrompts replaces it for
+	// single groups, by id.
 	Prompt       string
 	GroupPrompts map[string]string
-	// Groups are globs of the groups that the gate looks at, none for all;
-	// ExcludeGroups wins over them.
+	// Groups are globs of the groups that the gate applies to, none for all;
+	// ExcludeGroups takes precedence.
 	Groups, ExcludeGroups []string
-	// BotName replaces the agent's own name. It and Keywords are looked for
-	// without regard to case.
+	// BotName replaces the agent's own name. BotName and Keywords are matched
+	// ignoring case.
 	BotName  string
 	Keywords []string
-	// Scores asks the model for a score of 1–10; Threshold is the least with which
-	// a message is answered.
+	// Scores asks the model for a score of 1–10; Threshold is the least score at
+	// which a message is answered.
 	Scores    bool
 	Threshold int
 	// History is how many earlier messages the model sees, 0–20.
 	History int
 	// In a group with fewer than QuietMessages messages in QuietPer, the model is
-	// not asked; 0 for none.
+	// not asked; 0 disables this.
 	QuietMessages int
 	QuietPer      time.Duration
 	// Examples is how many marked messages the model sees, 0–20.
@@ -77,7 +77,7 @@ type Settings struct {
 	MaxTokens int
 	// LogDecisions logs each decision, without its text.
 	LogDecisions bool
-	// Redact makes texts that are stored pass package redact (HINT_REDACT).
+	// Redact redacts stored texts with package redact (HINT_REDACT).
 	Redact bool
 }
 
@@ -89,16 +89,17 @@ type Message struct {
 	Agent  string
 	Sender string
 	Text   string
-	// Name is the agent's own name, "" when the gateway does not say.
+	// Name is the agent's own name, "" if the gateway does not send it.
 	Name string
-	// IsGroup is nil when the gateway does not say.
+	// IsGroup is nil if the gateway does not send it.
 	IsGroup *bool
-	// At is when it was sent; when it was received, if the gateway does not say.
+	// At is when the message was sent, or received, if the gateway does not send
+	// the time.
 	At time.Time
 }
 
-// NewMessage returns the message of a request that was received at a moment. id
-// names it when the gateway does not.
+// NewMessage returns the message of a request that was received at the given
+// time. id is its id if the gateway sends none.
 func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, received time.Time) Message {
 	m := Message{
 		Group: cmp.Or(e.SessionKey, ctx.SessionKey), ID: cmp.Or(e.MessageID, id), Sender: e.SenderID, Text: e.Text,
@@ -112,9 +113,9 @@ func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, receiv
 	return m
 }
 
-// isGroup reports whether a message belongs to a group. Without the gateway's
-// word the session key tells. A group without an id cannot be told from others
-// and does not count as a group.
+// isGroup reports whether a message belongs to a group. If the gateway does not
+// say, the session key decides. A group without an id cannot be distinguished
+// from others and does not count as a group.
 func (m Message) isGroup() bool {
 	if m.Group == "" {
 		return false
@@ -126,15 +127,15 @@ func (m Message) isGroup() bool {
 	return strings.Contains(key, ":group:") || strings.Contains(key, ":channel:")
 }
 
-// Verdict is what is decided about a message, and why.
+// Verdict is the decision about a message, and the reason.
 type Verdict struct {
 	Skip   bool
 	Reason Reason
-	// Score is 1–10 when the model was asked for one, else 0.
+	// Score is 1–10 if the model was asked for one, else 0.
 	Score int
 }
 
-// Word is the value of Triage-Decision.
+// Word returns the value of Triage-Decision.
 func (v Verdict) Word() string {
 	if v.Skip {
 		return state.Skip
@@ -142,8 +143,8 @@ func (v Verdict) Word() string {
 	return state.Respond
 }
 
-// Outside returns the verdict about a message that the gate does not look at; ok
-// is false for one that it does.
+// Outside returns the verdict about a message that the gate does not apply to;
+// ok is false if the gate applies.
 func (s *Settings) Outside(m Message) (v Verdict, ok bool) {
 	switch {
 	case !m.isGroup():
@@ -157,7 +158,7 @@ func (s *Settings) Outside(m Message) (v Verdict, ok bool) {
 }
 
 // ByText returns the verdict of the rules about the text of a message; ok is false
-// when none holds.
+// if no rule applies.
 func (s *Settings) ByText(m Message) (v Verdict, ok bool) {
 	if tooShort(m.Text) {
 		return Verdict{Skip: true, Reason: TooShort}, true
@@ -176,7 +177,7 @@ func (s *Settings) ByText(m Message) (v Verdict, ok bool) {
 	return Verdict{}, false
 }
 
-// name is the name of the agent.
+// name returns the name of the agent.
 func (s *Settings) name(m Message) string { return cmp.Or(strings.TrimSpace(s.BotName), m.Name) }
 
 // ByRate returns the verdict about a message in a quiet group, by the messages
@@ -187,8 +188,8 @@ func (s *Settings) ByRate(m Message, before []state.Said) (v Verdict, ok bool) {
 	}
 	from, n := m.At.Add(-s.QuietPer).UnixMilli(), 0
 	for _, said := range before {
-		// One that was sent later than this one, by the clock, was sent before a
-		// clock was set back.
+		// A message with a later time than this one was sent before a clock was set
+		// back.
 		if !said.Bot && said.At > from {
 			n++
 		}
@@ -196,7 +197,7 @@ func (s *Settings) ByRate(m Message, before []state.Said) (v Verdict, ok bool) {
 	return Verdict{Reason: Quiet}, n < min(s.QuietMessages, state.MaxPeople)
 }
 
-// keep is what must be kept of groups.
+// keep returns how much of a group must be stored.
 func (s *Settings) keep() state.Keep {
 	k := state.Keep{Texts: s.History, People: s.QuietMessages}
 	if s.Local != nil {
@@ -205,13 +206,12 @@ func (s *Settings) keep() state.Keep {
 	return k
 }
 
-// fold makes texts equal that differ in case or letter forms only.
+// fold makes texts equal that differ only in case or letter forms.
 func fold(s string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
 }
 
-// tooShort reports whether a text has fewer than two characters that are not
-// blank.
+// tooShort reports whether a text has fewer than two non-blank characters.
 func tooShort(s string) bool {
 	n := 0
 	for _, r := range s {
@@ -226,21 +226,21 @@ func tooShort(s string) bool {
 	return true
 }
 
-// Local is a gate trained on what people marked.
+// Local is a trained gate.
 type Local interface {
 	// Judge reports whether a message deserves an answer, and whether that is
-	// sure; what is not is for the model. It must not block.
+	// sure; if not, the model is asked. It must not block.
 	Judge(in LocalInput) (respond, sure bool)
 }
 
-// LocalInput is what a trained gate knows of a message.
+// LocalInput is the input of a trained gate.
 type LocalInput struct {
 	Text, Sender string
-	// BotName is the name of the agent, "" when it is not known.
+	// BotName is the name of the agent, "" if unknown.
 	BotName string
 	// Recent are the messages before it, oldest first, at most 20.
 	Recent []Earlier
-	// Group is the group's id; Marks are what people marked, newest first.
+	// Group is the group's id; Marks are people's marks, newest first.
 	Group string
 	Marks []state.Mark
 	At    time.Time
@@ -250,6 +250,7 @@ type LocalInput struct {
 type Earlier struct {
 	Sender, Text string
 	At           time.Time
-	// Bot: it is the agent's own. Answered: the agent was let answer it.
+	// Bot reports whether it is the agent's own message, Answered whether the
+	// agent was allowed to answer it.
 	Bot, Answered bool
 }

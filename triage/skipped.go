@@ -17,13 +17,14 @@ import (
 	"intenthint/triage/state"
 )
 
-// SkippedState is where the skipped messages are.
+// SkippedState stores the skipped messages.
 type SkippedState interface {
 	Take(ctx context.Context, group, run string, most int, now time.Time) (out []state.Decision, again bool, err error)
 	PutBack(ctx context.Context, group, run string) error
 }
 
-// Skipped tells the next turn of a group what was skipped since the last one.
+// Skipped tells the next turn of a group which messages were skipped since the
+// last one.
 type Skipped struct {
 	State    SkippedState
 	Metrics  *Metrics
@@ -37,7 +38,7 @@ func (s *Skipped) Use(set *Settings) { s.settings.Store(set) }
 // skippedPriority puts the block after the hint.
 const skippedPriority = -10
 
-// Handler is the part of before_prompt_build.
+// Handler returns the handler of before_prompt_build.
 func (s *Skipped) Handler() hook.Handler {
 	return hook.Handler{Name: "skipped messages", Priority: skippedPriority, Handle: s.handle}
 }
@@ -49,7 +50,7 @@ func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, e
 		return hook.Result{}, nil
 	}
 	if err := ctx.Err(); err != nil {
-		return hook.Result{}, err // the time is over before anything was taken
+		return hook.Result{}, err // the time ran out before anything was taken
 	}
 	own, cancel := context.WithTimeout(ctx, stateTime)
 	defer cancel()
@@ -94,8 +95,8 @@ func (s *Skipped) putBack(ctx context.Context, group, run string) {
 	}
 }
 
-// tells reports whether a turn may be told what was skipped: one of a person in a
-// chat that may be a group. A gateway may call a chat a group whose key does not
+// tells reports whether a turn may be told what was skipped: a turn of a person
+// in a chat that may be a group. A chat may be a group even if its key does not
 // say so.
 func (s *Settings) tells(ctx payload.Context) bool {
 	key := strings.ToLower(ctx.SessionKey)
@@ -107,9 +108,10 @@ func (s *Settings) tells(ctx payload.Context) bool {
 	return !outside
 }
 
-// untold leaves out the messages that the prompt, the gateway's transcript or what
-// it adds to the request (held) holds. A transcript's message that is older does not
-// hold a skipped one: it is another message with the same text, such as "ok".
+// untold leaves out messages that are already in the prompt, in the gateway's
+// transcript, or in its additions to the request (held). An older message of
+// the transcript does not count: it is another message with the same text, such
+// as "ok".
 func (s *Settings) untold(messages []state.Decision, e payload.BeforePromptBuild, held map[string]bool) []state.Decision {
 	var t transcript
 	t.add(e.Prompt, timeless, s.Redact)
@@ -138,20 +140,20 @@ func (s *Settings) untold(messages []state.Decision, e payload.BeforePromptBuild
 	return out
 }
 
-// transcriptMessages is how many of the newest messages of people are looked at. A
-// message that was just skipped does not stand before them.
+// transcriptMessages is how many of the newest messages of people are compared.
+// A message that was just skipped is not older than these.
 const transcriptMessages = 100
 
 const (
-	// timeless is the time of a text that may hold any message.
+	// timeless is the time of a text that may contain any message.
 	timeless int64 = math.MaxInt64
 	// clocksApart is how far the clock of a chat's messages may be ahead of the
 	// transcript's, which is the gateway's own. Chats often tell whole seconds only.
 	clocksApart = time.Minute
 )
 
-// transcript is what the agent sees of people already: texts on one line, and
-// their lines.
+// transcript is what the agent already sees of people's messages: texts on one
+// line, and their lines.
 type transcript struct{ texts, lines []spoken }
 
 // spoken is a text and when it was said, in Unix milliseconds.
@@ -170,12 +172,13 @@ func (t *transcript) add(s string, at int64, redacted bool) {
 	t.texts = append(t.texts, spoken{text.OneLine(s, len(s)), at})
 }
 
-// longText is how long a text must be, in bytes, to count as held where it is a
-// part of another one. A shorter one must be a line, with a sender in front of it
-// at most: "ok" is a part of many texts.
+// longText is the length in bytes from which a text counts as held if it is
+// part of another text. A shorter one must be a whole line, apart from a sender
+// in front of it: "ok" is part of many texts.
 const longText = 40
 
-// holds reports whether a text stands in what was said at a time or later.
+// holds reports whether a text occurs in the transcript at the given time or
+// later.
 func (t *transcript) holds(s string, since int64) bool {
 	if s == "" {
 		return true
@@ -199,7 +202,7 @@ const (
 	skippedNote  = "Messages of this group that were not answered, oldest first:"
 )
 
-// Block is the text for the front of a prompt, "" without messages.
+// Block returns the text to put in front of a prompt, "" without messages.
 func Block(messages []state.Decision) string {
 	if len(messages) == 0 {
 		return ""

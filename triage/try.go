@@ -9,21 +9,21 @@ import (
 	"intenthint/triage/state"
 )
 
-// Trial is what is decided about a message, and what that was decided by.
+// Trial is a decision about a message, with what led to it.
 type Trial struct {
 	Verdict
-	// Question is what the model was asked, nil when it was not.
+	// Question is the question to the model, nil if it was not asked.
 	Question *provider.Request
-	// Answer is what it said, Model its name as provider/model; both are "" without
-	// an answer.
+	// Answer is the model's answer, Model its name as provider/model; both are ""
+	// without an answer.
 	Answer, Model string
 	Tokens        state.Tokens
 }
 
-// Try decides about a message, and stores nothing. before are the messages of the
-// group before it, oldest first ([state.Store.Recent]); marks are what people
-// marked, newest first ([state.Store.Marks]). An error is that of the model; the
-// verdict is to respond then.
+// Try decides about a message without storing anything. before are the messages
+// of the group before it, oldest first ([state.Store.Recent]); marks are
+// people's marks, newest first ([state.Store.Marks]). An error comes from the
+// model; the verdict is then to respond.
 func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, marks []state.Mark) (t Trial, err error) {
 	for _, rule := range []func() (Verdict, bool){
 		func() (Verdict, bool) { return s.Outside(m) },
@@ -58,8 +58,8 @@ func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, mark
 	}, nil
 }
 
-// byLocal returns the verdict of the trained gate; ok is false when it is not
-// sure, or when there is no trained gate.
+// byLocal returns the verdict of the trained gate; ok is false if it is not
+// sure, or if there is no trained gate.
 func (s *Settings) byLocal(m Message, before []state.Said, marks []state.Mark) (v Verdict, ok bool) {
 	if s.Local == nil {
 		return Verdict{}, false

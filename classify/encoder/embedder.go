@@ -17,38 +17,39 @@ import (
 const (
 	// Ref names the encoder as an embedding model.
 	Ref = "builtin/use-lite"
-	// Version tells vectors of these weights from those of others.
+	// Version distinguishes vectors of these weights from others.
 	Version = "use-lite/1"
-	// MaxTexts is how many texts of a catalogue are worth reading: more take
-	// minutes and add nothing.
+	// MaxTexts bounds the texts of a catalogue that are embedded: more take
+	// minutes and do not improve the result.
 	MaxTexts = 3000
 	// Accept is the confidence from which the words of a message answer alone.
 	Accept = 0.8
 )
 
-// How many texts' vectors are remembered, of 2 kB each: one megabyte for requests,
-// 32 for a command that goes through recorded turns, which repeat texts.
+// How many vectors are cached, of 2 kB each: one megabyte for requests, 32 for
+// a command that reads recorded turns, which repeat texts.
 const (
 	RecentTexts   = 512
 	RecordedTexts = 16384
 )
 
-// errSlow reports a text that is too long for the time that is left.
-var errSlow = errors.New("the text is too long for the time that is left")
+// errSlow reports a text that is too long for the time left.
+var errSlow = errors.New("text too long for the time left")
 
 // Embedder is the encoder as an embedding model. It reads texts in lower case. It
 // is safe for concurrent use.
 type Embedder struct {
 	encoder *Encoder
-	places  chan struct{} // one for each text under way
-	// pace is about how long a token took lately, in nanoseconds; 0 before the
+	places  chan struct{} // one for each text in progress
+	// pace is roughly how long a token took recently, in nanoseconds; 0 before the
 	// first text.
 	pace   atomic.Int64
 	recent *lru.Cache[string, []float32]
 }
 
-// NewEmbedder returns an embedder that keeps up to so many processors busy, and
-// remembers the vectors of so many texts, those that were asked for last.
+// NewEmbedder returns an embedder that uses up to the given number of
+// processors, and caches the vectors of the given number of texts, the most
+// recently used ones.
 func NewEmbedder(processors, texts int) (*Embedder, error) {
 	e, err := New()
 	if err != nil {
@@ -61,11 +62,12 @@ func NewEmbedder(processors, texts int) (*Embedder, error) {
 	return &Embedder{encoder: e, places: make(chan struct{}, max(processors, 1)), recent: recent}, nil
 }
 
-// Fits reports whether the vector of a text means something: it must be English.
+// Fits reports whether the vector of a text is meaningful: the text must be
+// English.
 func (e *Embedder) Fits(text string) bool { return e.encoder.Fits(strings.ToLower(text)) }
 
-// Vectors returns the vector of each text, by text, and remembers it. Its errors
-// are those of ctx; a text that would not be ready at its deadline is not begun.
+// Vectors returns the vector of each text, by text, and caches it. Its errors
+// are those of ctx; a text that would miss the deadline is not begun.
 func (e *Embedder) Vectors(ctx context.Context, texts []string) (map[string][]float32, error) {
 	out := make(map[string][]float32, len(texts))
 	for _, text := range texts {
@@ -82,8 +84,8 @@ func (e *Embedder) Vectors(ctx context.Context, texts []string) (map[string][]fl
 	return out, nil
 }
 
-// Embed returns the vector of each text, of many at the same time. Its errors are
-// those of Vectors.
+// Embed returns the vector of each text. It embeds several texts concurrently.
+// Its errors are those of Vectors.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, provider.Usage, error) {
 	out := make([][]float32, len(texts))
 	group, ctx := errgroup.WithContext(ctx)
@@ -110,7 +112,7 @@ func (e *Embedder) one(ctx context.Context, text string) ([]float32, error) {
 	}
 	pace := e.pace.Load()
 	if deadline, ok := ctx.Deadline(); ok && time.Duration(pace*int64(len(ids))) > time.Until(deadline) {
-		// A pace that was slow for a moment must not last.
+		// A pace that was slow for a moment must recover.
 		e.pace.CompareAndSwap(pace, pace-pace/16)
 		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, errSlow)
 	}

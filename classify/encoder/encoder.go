@@ -11,13 +11,13 @@ const Dimensions = 512
 // What a text must have to be taken for English.
 const (
 	minLatin = 0.7
-	// minScore is the least score of the pieces by code point. What has a lower
-	// one is mostly another language, or no language.
+	// minScore is the least score of the pieces per code point. Text with a lower
+	// score is mostly in another language, or not language at all.
 	minScore = -2.8
 )
 
-// Encoder is immutable and safe for concurrent use. It takes 6 MB
-// of memory where the processor has vector instructions for it, 21 MB elsewhere.
+// Encoder is immutable and safe for concurrent use. It takes 6 MB of memory if
+// the processor has the vector instructions, else 21 MB.
 type Encoder struct {
 	kernels    *kernels
 	vocabulary vocabulary
@@ -36,8 +36,8 @@ func New() (*Encoder, error) {
 	return parse(bundled, &plainKernels)
 }
 
-// Fits reports whether a text is so English that its vector means something.
-// Lower case is not the same text as upper case.
+// Fits reports whether a text is English enough for its vector to be
+// meaningful. Case matters.
 func (e *Encoder) Fits(text string) bool {
 	text = pieces(text)
 	if latinShare(text) < minLatin {
@@ -48,16 +48,16 @@ func (e *Encoder) Fits(text string) bool {
 }
 
 // Tokens returns the ids of the pieces that the model reads of a text: 0 for
-// what it does not know, and at most 128.
+// an unknown piece. There are at most 128.
 func (e *Encoder) Tokens(text string) []int32 {
 	ids, _ := e.vocabulary.segment(pieces(text))
 	return ids[:min(len(ids), maxTokens)]
 }
 
 // Encode returns the vector of a text, of length 1; nil for a text without a
-// character. With the vector instructions of a processor it works for about 0.15 ms
-// a token, without them for 0.8 ms. Its error is that of ctx, which it looks at several
-// times on the way.
+// character. It takes about 0.15 ms per token with the processor's vector
+// instructions, 0.8 ms without them. Its error is that of ctx, which it checks
+// several times.
 func (e *Encoder) Encode(ctx context.Context, text string) ([]float32, error) {
 	ids := e.Tokens(text)
 	if len(ids) == 0 {

@@ -37,7 +37,7 @@ func (s *scratch) resize(rows, tokens int) {
 // run computes the vector of the tokens.
 func (e *Encoder) run(ctx context.Context, s *scratch, ids []int32) ([]float32, error) {
 	n := len(ids)
-	rows := e.kernels.rows(n) // those beyond the tokens are never looked at
+	rows := e.kernels.rows(n) // rows beyond the tokens are never read
 	s.resize(rows, n)
 	x := s.x[:rows*embeddingWidth]
 	clear(x[n*embeddingWidth:])
@@ -118,7 +118,7 @@ func (l *layer) attend(ctx context.Context, s *scratch, x []float32, n int) erro
 	return ctx.Err()
 }
 
-// heads sets out to the attention of each head, one beside the other.
+// heads sets out to the attention of each head, side by side.
 func (l *layer) heads(out, qkv, weights []float32, n int) {
 	in := l.qkv.in
 	k, size := l.qkv.kernels, in/numHeads
@@ -200,7 +200,7 @@ func (m *matrix) multiply(out, x []float32, n int) {
 }
 
 // multiplyPositive is multiply for the numbers of x that are greater than 0; the
-// others count as 0, and are most.
+// others, which are most, count as 0.
 func (m *matrix) multiplyPositive(out, x []float32, n int, active *[]int32) {
 	if m.panels != nil {
 		m.multiplyPositiveTiles(out, x, n, active)
@@ -242,8 +242,8 @@ func (m *matrix) multiplyTiles(out, x []float32, n int) {
 	}
 }
 
-// multiplyPositiveTiles leaves out what is 0 in all four rows of a tile. It sets the
-// negative numbers of x to 0.
+// multiplyPositiveTiles skips the columns of x that are 0 in all four rows of a
+// tile. It sets the negative numbers of x to 0.
 func (m *matrix) multiplyPositiveTiles(out, x []float32, n int, active *[]int32) {
 	for t := 0; t < n; t += tileRows {
 		rows := x[t*m.in:][:tileRows*m.in]
@@ -255,7 +255,7 @@ func (m *matrix) multiplyPositiveTiles(out, x []float32, n int, active *[]int32)
 	}
 }
 
-// panel returns the panel that begins with a column, and what belongs to it.
+// panel returns the panel that begins with a column, and its scales and bias.
 func (m *matrix) panel(column int) (panel []int8, scales, bias []float32) {
 	return m.panels[column*m.in:][:panelWidth*m.in], m.scales[column:][:panelWidth], m.bias[column:][:panelWidth]
 }
@@ -265,8 +265,8 @@ func (m *matrix) tileOf(out []float32, row, column int) []float32 {
 	return out[row*m.out+column:][:(tileRows-1)*m.out+panelWidth]
 }
 
-// positive sets the negative numbers of four rows of x to 0, and appends to active
-// where not all four are 0.
+// positive sets the negative numbers of four rows of x to 0, and appends the
+// columns where not all four are 0 to active.
 func positive(x []float32, in int, active []int32) []int32 {
 	a, b, c, d := x[:in], x[in:][:in], x[2*in:][:in], x[3*in:][:in]
 	for k := range a {

@@ -13,15 +13,15 @@ type kernels struct {
 	addTimes func(y, x []float32, factor float32)
 	// tile sets 16 columns of four rows of out, which begin outWidth apart: row r is
 	// the sum of x[r*xWidth+k]*panel[k*16+column] over k, times the scale of the
-	// column, plus its bias. Nil where matrices are not cut into panels.
+	// column, plus its bias. It is nil if matrices are not cut into panels.
 	tile func(out []float32, outWidth int, x []float32, xWidth int, panel []int8, scales, bias []float32)
-	// sparseTile is tile over those k only that are active.
+	// sparseTile is tile over the active k only.
 	sparseTile func(out []float32, outWidth int, x []float32, xWidth int, panel []int8, scales, bias []float32, active []int32)
 }
 
 var plainKernels = kernels{dot: dot, addTimes: addTimes}
 
-// rows returns how many rows are computed for so many tokens.
+// rows returns how many rows are computed for a number of tokens.
 func (k *kernels) rows(tokens int) int {
 	if k.tile == nil {
 		return tokens

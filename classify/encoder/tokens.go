@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	unknown = 0 // the id of what no piece fits
+	unknown = 0 // the id of text that matches no piece
 	// firstPiece is the first id that stands for a piece of text.
 	firstPiece = 6
 	// maxPiece is the length of the longest piece, in code points.
@@ -19,7 +19,7 @@ const (
 	unknownScore = -24
 	// maxTokens is how many tokens of a text the model reads.
 	maxTokens = 128
-	space     = "▁" // U+2581, what pieces have for a space
+	space     = "▁" // U+2581, which stands for a space in pieces
 )
 
 // vocabulary is a SentencePiece unigram model.
@@ -40,8 +40,8 @@ func (v *vocabulary) add(piece string, id int32, score float32) {
 	}
 }
 
-// pieces returns text as pieces are cut from it; "" for a text without a
-// character.
+// pieces returns text in the form from which pieces are cut; "" for an empty
+// text.
 func pieces(text string) string {
 	text = strings.Join(strings.Fields(norm.NFKC.String(strings.ToValidUTF8(text, " "))), space)
 	if text == "" {
@@ -51,8 +51,8 @@ func pieces(text string) string {
 }
 
 // segment cuts what pieces has returned into the pieces whose scores have the
-// greatest sum. Neighbouring code points that no piece fits are one token. It
-// returns the ids, all of them, and the sum by code points.
+// greatest sum. Neighbouring code points that match no piece are one token. It
+// returns all ids, and the average score per code point.
 func (v *vocabulary) segment(text string) (ids []int32, scoreAPoint float64) {
 	// best[i] is the best cut of the first i code points, which end at byte
 	// ends[i]; its last piece begins at code point from[i].
@@ -81,7 +81,7 @@ func (v *vocabulary) segment(text string) (ids []int32, scoreAPoint float64) {
 				continue
 			}
 			found = true
-			// Of equal sums the later start counts.
+			// Of equal sums the later start wins.
 			if sum := best[i].score + v.scores[id]; best[j].from < 0 || sum >= best[j].score {
 				best[j].score, best[j].from, best[j].id = sum, int32(i), id
 			}
@@ -104,7 +104,7 @@ func (v *vocabulary) segment(text string) (ids []int32, scoreAPoint float64) {
 	return joinUnknown(ids), float64(best[n].score) / float64(n)
 }
 
-// joinUnknown leaves one of neighbouring unknown tokens.
+// joinUnknown merges neighbouring unknown tokens into one.
 func joinUnknown(ids []int32) []int32 {
 	out := ids[:0]
 	for i, id := range ids {
@@ -115,7 +115,8 @@ func joinUnknown(ids []int32) []int32 {
 	return out
 }
 
-// latinShare is the share of Latin ones among the letters; 0 without a letter.
+// latinShare returns the share of Latin letters among the letters; 0 without
+// letters.
 func latinShare(text string) float64 {
 	letters, latin := 0, 0
 	for _, r := range text {

@@ -5,7 +5,7 @@ package encoder
 import "golang.org/x/sys/cpu"
 
 // vectorKernels returns the loops in AVX2 and FMA, which x86-64 processors have
-// since 2013 (Intel) and 2015 (AMD); nil where the processor lacks them.
+// since 2013 (Intel) and 2015 (AMD); nil if the processor lacks them.
 func vectorKernels() *kernels {
 	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		return nil

@@ -2,5 +2,5 @@
 
 package encoder
 
-// vectorKernels returns nil: there are none for this processor.
+// vectorKernels returns nil: there are no kernels for this processor.
 func vectorKernels() *kernels { return nil }

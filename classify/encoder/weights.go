@@ -17,7 +17,7 @@ const (
 	magicFloat32 = "USEF1\n"
 )
 
-// errWeights reports a weights file that is cut short or of another form.
+// errWeights reports a weights file that is truncated or has another format.
 var errWeights = errors.New("wrong weights file")
 
 const (
@@ -26,14 +26,14 @@ const (
 	hiddenWidth    = 3 * width
 	numLayers      = 2
 	numHeads       = 4
-	// maxPieces bounds what a file may ask for; the vocabulary has 8,000.
+	// maxPieces bounds the vocabulary of a file; the real one has 8,000 pieces.
 	maxPieces = 1 << 14
 	// spareRows are embeddings beyond the vocabulary.
 	spareRows = 2
 )
 
 // matrix maps in numbers to out: y = xW + b. It has panels and their scales, one
-// for each column, where the kernels multiply tiles, and weights elsewhere.
+// for each column, if the kernels multiply tiles; else it has weights.
 type matrix struct {
 	kernels *kernels
 	in, out int
@@ -49,7 +49,7 @@ type layerNorm struct{ scale, bias []float32 }
 type layer struct {
 	before         layerNorm // of the attention
 	qkv, output    matrix
-	residual       *matrix   // nil where the input is added as it is
+	residual       *matrix   // nil if the input is added unchanged
 	between        layerNorm // of the feed-forward part
 	hidden, shrink matrix
 }
@@ -61,7 +61,7 @@ type embeddings struct {
 	floats []float32
 }
 
-// add adds twice the row of a piece to x: that is what the graph does.
+// add adds twice the row of a piece to x, as the graph does.
 func (e *embeddings) add(x []float32, id int32) {
 	at := int(id) * embeddingWidth
 	if e.floats != nil {
@@ -111,8 +111,8 @@ func (r *weightReader) floats(n int) []float32 {
 
 func (r *weightReader) norm(n int) layerNorm { return layerNorm{r.floats(n), r.floats(n)} }
 
-// matrix reads int8 weights, with a scale for each column. Where they are not
-// multiplied in tiles they become float32: that is faster.
+// matrix reads int8 weights, with a scale for each column. If they are not
+// multiplied in tiles they become float32, which is faster.
 func (r *weightReader) matrix(in, out int) matrix {
 	m := matrix{kernels: r.kernels, in: in, out: out}
 	if r.float {
@@ -207,7 +207,7 @@ func parse(data string, k *kernels) (*Encoder, error) {
 	}
 	e.last = r.matrix(width, width)
 	if r.err == nil && r.rest != "" {
-		r.err = fmt.Errorf("%w: %d bytes too many", errWeights, len(r.rest))
+		r.err = fmt.Errorf("%w: %d surplus bytes", errWeights, len(r.rest))
 	}
 	if r.err != nil {
 		return nil, r.err

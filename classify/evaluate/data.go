@@ -16,13 +16,13 @@ import (
 // Line is one labelled message.
 type Line struct {
 	Text string `json:"text"`
-	// Intent is an id; [intents.FallbackID] is out of scope.
+	// Intent is an id; [intents.FallbackID] means out of scope.
 	Intent string `json:"intent"`
-	// Intents are all the ids that are right, Intent first; nil when Intent is
-	// the only one.
+	// Intents are all ids that are right, Intent first; nil if Intent is the only
+	// one.
 	Intents []string `json:"intents,omitempty"`
 	// History is the conversation before the message, oldest turn first, as a
-	// gateway has it: not yet cleaned and cut.
+	// gateway sends it: not yet cleaned and cut.
 	History []payload.Turn `json:"history,omitempty"`
 	// Number counts the lines of the file, from 1.
 	Number int `json:"-"`
@@ -49,8 +49,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // Parse reads JSON lines, {"text", "intent"} with optional "intents" and
 // "history" (contract §10). It skips blank lines and other fields. Its error is
-// [ErrNoLines], with the file's name, or holds a [LineError] for each bad line,
-// joined; of many the first ones, and how many more there are.
+// [ErrNoLines], with the file's name, or joins a [LineError] for each bad line:
+// if there are many, only the first ones and the number of the others.
 func Parse(name string, data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var (
@@ -120,7 +120,7 @@ func parseLine(raw []byte) (Line, error) {
 	return line, nil
 }
 
-// shapeError says in the words of the data what JSON could not be read.
+// shapeError describes a JSON error in terms of the data.
 func shapeError(err error) error {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		switch field, _, _ := strings.Cut(strings.TrimPrefix(kind.Field, "Line."), "."); field {
@@ -135,7 +135,7 @@ func shapeError(err error) error {
 	return fmt.Errorf(`not an object {"text": "…", "intent": "…"}: %w`, err)
 }
 
-// label brings the two fields with ids in order.
+// label normalises the two fields with ids.
 func (l *Line) label() error {
 	l.Intent = strings.TrimSpace(l.Intent)
 	var all []string
@@ -163,7 +163,7 @@ func (l *Line) labels() []string {
 	return []string{l.Intent}
 }
 
-// setLabels is the reverse, without repetitions.
+// setLabels sets the ids that are right, without duplicates.
 func (l *Line) setLabels(ids []string) {
 	var unique []string
 	for _, id := range ids {
@@ -185,9 +185,9 @@ type Unknown struct {
 	N, First int
 }
 
-// Resolve returns the lines with their ids written as the catalogue writes them,
-// and the labels that it does not have, in order of their first line. They
-// stay: no answer equals them.
+// Resolve returns the lines with their ids spelled as in the catalogue, and the
+// labels that are not in the catalogue, in order of their first line. Such
+// labels are kept: no answer equals them.
 func Resolve(lines []Line, catalog *intents.Catalog) ([]Line, []Unknown) {
 	out := slices.Clone(lines)
 	var unknown tally

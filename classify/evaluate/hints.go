@@ -6,7 +6,7 @@ import (
 	"intenthint/intents"
 )
 
-// Hints are the figures of the hints that a HINT_MIN_CONFIDENCE lets through
+// Hints are the metrics of the hints that a HINT_MIN_CONFIDENCE lets through
 // (contract §10). As in the running system, an answer of at least that
 // confidence is a hint, the fallback too.
 type Hints struct {
@@ -18,7 +18,7 @@ type Hints struct {
 	OOSHinted float64 `json:"oosHinted"`
 }
 
-// Threshold is what a HINT_MIN_CONFIDENCE gives.
+// Threshold holds the metrics at one HINT_MIN_CONFIDENCE.
 type Threshold struct {
 	MinConfidence float64 `json:"minConfidence"`
 	Hints
@@ -32,7 +32,7 @@ func (o *Outcome) Hinted(minConfidence float64) bool {
 	return o.Err == nil && o.Confidence >= minConfidence
 }
 
-// HintsAt returns the figures of hints at a HINT_MIN_CONFIDENCE.
+// HintsAt returns the metrics of hints at a HINT_MIN_CONFIDENCE.
 func HintsAt(outcomes []Outcome, minConfidence float64) Threshold {
 	var hinted, right, oos, oosHinted, oosMisled int
 	for i := range outcomes {
@@ -61,7 +61,7 @@ func HintsAt(outcomes []Outcome, minConfidence float64) Threshold {
 	}
 }
 
-// Thresholds returns the figures for 0, 0.05 and so on to 0.95.
+// Thresholds returns the metrics for 0, 0.05 and so on up to 0.95.
 func Thresholds(outcomes []Outcome) []Threshold {
 	const steps = 20
 	out := make([]Threshold, steps)
@@ -71,11 +71,11 @@ func Thresholds(outcomes []Outcome) []Threshold {
 	return out
 }
 
-// Comparison is what differs between the outcomes of the same messages under two
-// catalogues, as positions.
+// Comparison is the difference between the outcomes of the same messages under
+// two catalogues. Its values are positions.
 type Comparison struct {
-	// Better are wrong before and right after, Worse the reverse. Changed have
-	// another answer that is as right or as wrong.
+	// Better outcomes were wrong before and are right after, Worse the reverse.
+	// Changed outcomes have another answer that is equally right or wrong.
 	Better, Worse, Changed []int
 }
 

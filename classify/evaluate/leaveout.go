@@ -9,16 +9,16 @@ import (
 	"intenthint/intents"
 )
 
-// LeaveOutParts is how many parts of a catalogue's examples [LeaveOut] leaves out,
-// one after another: 2 % at a time, so that what is trained is nearly as large as
-// what is shipped.
+// LeaveOutParts is the number of parts of a catalogue's examples that
+// [LeaveOut] leaves out in turn: 2 % at a time, so that each trained model is
+// nearly as large as the shipped one.
 const LeaveOutParts = 50
 
 // LeaveOut takes a part of the examples out of a catalogue, trains the local
-// classifier on the rest, and classifies the part as new messages, for parts
-// parts in turn. Outcomes stand in the order of the catalogue, the fallback's
-// last. done, which may be nil, is called after each part. The only error is that
-// of ctx.
+// classifier on the rest, and classifies the part as new messages, for each of
+// parts parts in turn. Outcomes are in the order of the catalogue, the
+// fallback's last. done, which may be nil, is called after each part. The only
+// error is that of ctx.
 func LeaveOut(ctx context.Context, catalog *intents.Catalog, parts int, done func(part, parts int)) ([]Outcome, error) {
 	all := append(slices.Clone(catalog.Enabled()), catalog.Fallback())
 	total := 0

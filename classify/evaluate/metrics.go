@@ -22,7 +22,7 @@ type Outcome struct {
 	Want, Got string
 	// Also are further ids that are right.
 	Also []string
-	// Source is what gave the answer (Hint-Source).
+	// Source is the source of the answer (Hint-Source).
 	Source string
 	// RunnerUp is the next intent of the classifier in this process, and
 	// RunnerUpConfidence the probability that it is right; "" and 0 without an
@@ -30,14 +30,14 @@ type Outcome struct {
 	RunnerUp           string
 	RunnerUpConfidence float64
 	// Misled is the example or trigger of a wrong Got that is nearest to the
-	// message, and Similarity its cosine, 0–1; "" and 0 when the answer is right
-	// or nothing of Got is like the message.
+	// message, and Similarity its cosine, 0–1; "" and 0 if the answer is right or
+	// nothing of Got resembles the message.
 	Misled     string
 	Similarity float64
-	// Forced is the best intent of the catalogue when the fallback is no
-	// answer; "" without an answer.
+	// Forced is the best intent of the catalogue with the fallback ruled out; ""
+	// without an answer.
 	Forced string
-	// Confidence is that of Got, 0–1.
+	// Confidence is the confidence of Got, 0–1.
 	Confidence float64
 	Took       time.Duration
 	// Err is why the classifier gave no answer; Got is then the fallback and
@@ -53,13 +53,13 @@ func (o *Outcome) wants(id string) bool { return id == o.Want || slices.Contains
 // inScope reports whether some intent is right.
 func (o *Outcome) inScope() bool { return o.Want != intents.FallbackID || len(o.Also) > 0 }
 
-// Metrics are the figures of an evaluation (contract §10). A share of nothing,
-// such as the recall where no message is out of scope, is 0.
+// Metrics are the metrics of an evaluation (contract §10). A share of nothing,
+// such as the recall if no message is out of scope, is 0.
 type Metrics struct {
 	// Accuracy is the share of in-scope messages that got their intent; the
 	// fallback is a wrong answer to them.
 	Accuracy float64 `json:"accuracy"`
-	// AccuracyForced is the same with the fallback ruled out.
+	// AccuracyForced is Accuracy with the fallback ruled out.
 	AccuracyForced float64 `json:"accuracyForced"`
 	// OOSRecall is the share of out-of-scope messages that got the fallback.
 	OOSRecall float64 `json:"oosRecall"`
@@ -75,7 +75,7 @@ type Metrics struct {
 	P99Us float64 `json:"p99Us"`
 }
 
-// Measure computes the figures of outcomes.
+// Measure computes the metrics of outcomes.
 func Measure(outcomes []Outcome) Metrics {
 	m := Metrics{N: len(outcomes), ECE: ECE(outcomes)}
 	var right, forced, found, rejected, rightlyRejected int
@@ -114,10 +114,11 @@ func Measure(outcomes []Outcome) Metrics {
 	return m
 }
 
-// ECE is the expected calibration error: answers fall into 15 bins of equal
-// width by their confidence, and the distances between the mean confidence of a
-// bin and the share of right answers in it are averaged by the size of the bins.
-// A confidence on the border of two bins belongs to the lower one.
+// ECE returns the expected calibration error: answers fall into 15 bins of
+// equal width by their confidence, and the distances between the mean
+// confidence of a bin and the share of right answers in it are averaged by the
+// size of the bins. A confidence on the border of two bins belongs to the lower
+// one.
 func ECE(outcomes []Outcome) float64 {
 	var right, confidence [bins]float64
 	for i := range outcomes {
@@ -135,8 +136,8 @@ func ECE(outcomes []Outcome) float64 {
 	return distance / float64(max(len(outcomes), 1))
 }
 
-// Quantile is the smallest of the sorted durations that at least the share q,
-// 0–1, of them does not exceed; 0 for an empty list.
+// Quantile returns the smallest of the sorted durations that at least the share
+// q, 0–1, of them do not exceed; 0 for an empty list.
 func Quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -148,16 +149,18 @@ func Quantile(sorted []time.Duration, q float64) time.Duration {
 // IntentScore is how well one intent, or the fallback, is told from the others.
 type IntentScore struct {
 	Intent string
-	// N counts the messages that are labelled with it (of several labels, the one
-	// that was answered, else the first), Answers those that got
-	// it, and Right those that are both.
+	// N counts the messages labelled with the intent (of several labels, the one
+	// that was answered counts, else the first), Answers those that got it as the
+	// answer, and Right those with both.
 	N, Answers, Right int
 }
 
-// Recall is the share of its messages that got the intent; 0 without messages.
+// Recall returns the share of the intent's messages that got it; 0 without
+// messages.
 func (s IntentScore) Recall() float64 { return share(s.Right, s.N) }
 
-// Precision is the share of its answers that were right; 0 without answers.
+// Precision returns the share of the intent's answers that were right; 0
+// without answers.
 func (s IntentScore) Precision() float64 { return share(s.Right, s.Answers) }
 
 // ByIntent counts for every intent that is a label or an answer, worst first: by
@@ -198,7 +201,7 @@ type Confusion struct {
 	Want string `json:"want"`
 	Got  string `json:"got"`
 	N    int    `json:"n"`
-	// Example is the message that was answered so with the most confidence.
+	// Example is the message that got this answer with the highest confidence.
 	Example string `json:"example"`
 }
 

@@ -13,7 +13,7 @@ import (
 	"intenthint/payload"
 )
 
-// Classifier is what is evaluated.
+// Classifier is a classifier to evaluate.
 type Classifier interface {
 	Classify(ctx context.Context, in classify.Input) (payload.Classification, error)
 }
@@ -22,10 +22,10 @@ type Classifier interface {
 type Run struct {
 	Catalog    *intents.Catalog
 	Classifier Classifier
-	// Predict is the prediction of the classifier in this process: with the
-	// embeddings when source is embedding, else as good as it can. It gives the
-	// runner-up, and the forced choice where the answer is its own. A model that
-	// answers the fallback has no other intent to offer.
+	// Predict returns the prediction of the classifier in this process, using
+	// embeddings if source is embedding. It provides the runner-up, and the forced
+	// choice if the answer is its own. A language model that answers the fallback
+	// offers no other intent.
 	Predict func(source string, in classify.Input) local.Prediction
 	// Nearest returns the example of an intent that is nearest to a message, and
 	// its similarity; it may be nil.
@@ -37,13 +37,13 @@ type Run struct {
 	// QueryMode and Window are what the classifier sees of a history.
 	QueryMode conversation.QueryMode
 	Window    conversation.Window
-	// Done is called after each message; it may be nil. An error ends the run.
+	// Done is called after each message; it may be nil. If it returns an error,
+	// the run ends.
 	Done func(line *Line, o *Outcome) error
 }
 
-// Classify classifies the lines one after another. A classifier that fails has
-// answered the fallback with confidence 0. Its errors are those of ctx and of
-// Done.
+// Classify classifies the lines one after another. A failure counts as the
+// fallback with confidence 0. Its errors are those of ctx and of Done.
 func (r *Run) Classify(ctx context.Context, lines []Line) ([]Outcome, error) {
 	outcomes := make([]Outcome, 0, len(lines))
 	for i := range lines {
@@ -102,8 +102,8 @@ func (r *Run) one(ctx context.Context, line *Line) Outcome {
 }
 
 // misled returns the example of the wrong answer that is nearest to the message.
-// The prediction has it where the answer is its own, which also knows what was
-// said before.
+// If the answer is the prediction's own, the prediction has it, and also takes
+// the earlier messages into account.
 func (r *Run) misled(o *Outcome, p *local.Prediction, latest string) (example string, similarity float64) {
 	switch {
 	case o.Got == p.Intent && p.Nearest != "" && p.Similarity > 0:
@@ -114,7 +114,7 @@ func (r *Run) misled(o *Outcome, p *local.Prediction, latest string) (example st
 	return "", 0
 }
 
-// history is what the classifier sees of the line's history (contract §5).
+// history returns what the classifier sees of the line's history (contract §5).
 func (r *Run) history(line *Line, latest string) []payload.Turn {
 	if len(line.History) == 0 {
 		return nil

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Alike groups texts that share much, by words, pairs of them and concepts: each
-// joins the group with whose first text its cosine is greatest, if that is at least
-// least (0–1), else it begins one. It returns the groups as positions in texts, each
-// with its first text first, in the order in which they began. A text without
-// features is a group of its own.
+// Alike groups similar texts by words, pairs of words and concepts. Each text
+// joins the group whose first text it is closest to by cosine, if that cosine
+// is at least least (0–1); else it begins a new group. It returns the groups as
+// positions in texts, in the order in which they began, each with its first
+// text first. A text without features is a group of its own.
 //
-// What many of the texts have counts little. The time grows with the number of texts
-// times that of the groups that share a feature with them.
+// Features that many of the texts have count little. The time grows with the
+// number of texts times the number of groups that share a feature with them.
 func Alike(texts []string, least float64) [][]int {
 	vectors := vectorsOfTexts(texts)
 	var groups [][]int
@@ -43,8 +43,8 @@ func Alike(texts []string, least float64) [][]int {
 	return groups
 }
 
-// vectorsOfTexts are those of the compared views, of length 1, by the hash of the
-// feature. A feature is worth more the fewer of the texts have it.
+// vectorsOfTexts returns the texts' vectors of the compared views, of length 1,
+// by the hash of the feature. The rarer a feature, the more it is worth.
 func vectorsOfTexts(texts []string) []map[uint64]float64 {
 	var (
 		t       reading
@@ -64,7 +64,7 @@ func vectorsOfTexts(texts []string) []map[uint64]float64 {
 		}
 	}
 	for _, v := range out {
-		// Sums in the order of hashes: they must not depend on that of a map.
+		// Sum in the order of hashes: the result must not depend on map order.
 		sum := 0.0
 		for _, hash := range sortedKeys(v) {
 			v[hash] *= math.Log1p(float64(len(texts)) / float64(holders[hash]))

@@ -56,8 +56,8 @@ func (l *logistic) probability(s *signals) float64 {
 func fitLogistic(obs []observation, outcome func(*observation) (hit, use bool), prior logistic, precision float64) logistic {
 	const (
 		maxSteps, maxHalvings = 50, 20
-		settled               = 1e-9 // of what a step promises to gain
-		enough                = 1e-4 // of what it promised, to be taken
+		settled               = 1e-9 // promised gain of a step at which to stop
+		enough                = 1e-4 // share of the promised gain for a step to be taken
 	)
 	l := prior
 	now := lossOf(&l, obs, outcome, &prior, precision)
@@ -110,8 +110,8 @@ func fitLogistic(obs []observation, outcome func(*observation) (hit, use bool), 
 	return l
 }
 
-// lossOf is the loss that fitLogistic minimises: the negative log-likelihood of
-// the regression and of the outcomes given it.
+// lossOf returns the loss that fitLogistic minimises: the negative
+// log-likelihood of the regression and of the outcomes given it.
 func lossOf(l *logistic, obs []observation, outcome func(*observation) (hit, use bool), prior *logistic, precision float64) float64 {
 	sum := 0.0
 	for i, v := range prior {
@@ -226,15 +226,15 @@ func fitInScope(obs []observation, prior logistic, precision float64) logistic {
 }
 
 // fitCorrect learns the probability that the best intent is right, given that
-// one is.
+// some intent is.
 func fitCorrect(obs []observation, prior logistic, precision float64) logistic {
 	return fitLogistic(obs, func(o *observation) (hit, use bool) { return o.correct, o.inScope }, prior, precision)
 }
 
-// foldsFor returns the number of folds for so many texts, and the inverse of the
-// part of the examples that each holds out: with many texts fewer are enough. A
-// model without a fifth of them is less often right than the one that is used, and
-// the confidence learnt from it too low.
+// foldsFor returns the number of folds for a number of texts, and the inverse
+// of the share of examples that each fold holds out: with many texts a smaller
+// share is enough. A model trained without a fifth of the texts is right less
+// often than the one in use, and the confidence learnt from it is too low.
 func foldsFor(texts int) (folds, every int) {
 	switch {
 	case texts > 2400:
@@ -245,12 +245,12 @@ func foldsFor(texts int) (folds, every int) {
 	return numFolds, numFolds
 }
 
-// holdout is what a fold takes out of a model.
+// holdout describes what a fold holds out of a model.
 type holdout struct {
 	number  int
 	held    []bool // by row
 	present []bool // by intent
-	known   []bool // by feature: a row that is left has it
+	known   []bool // by feature: a remaining row has it
 }
 
 // holdOut takes one in every examples of each intent, and one in numFolds intents,
@@ -289,8 +289,7 @@ func (f *holdout) without(full *solver) *solver {
 	return s
 }
 
-// observe tests a fold: the model sees what was taken out of it as new
-// messages.
+// observe tests a fold: the model sees the held-out texts as new messages.
 func (m *Model) observe(full *solver, samples []sample, number, every int) []observation {
 	var (
 		f   = m.holdOut(number, every, samples, full.rows)
@@ -321,8 +320,9 @@ func (m *Model) observe(full *solver, samples []sample, number, every int) []obs
 	return obs
 }
 
-// likeFallback is the part of the messages that fit nothing that is taken to be
-// like the fallback's examples. Those that every catalogue has do not count.
+// likeFallback returns the assumed share, among messages that fit no intent, of
+// those that are like the fallback's examples. The examples that every
+// catalogue has do not count.
 func likeFallback(samples []sample, intents int) float64 {
 	examples := -leastFallback
 	for _, sm := range samples {

@@ -8,8 +8,8 @@ import (
 	"intenthint/payload"
 )
 
-// complexityBytes is how much of a message complexityOf reads. Only a block of code is
-// looked for in all of it.
+// complexityBytes is how much of a message complexityOf reads. Only code blocks
+// are searched for in the whole message.
 const complexityBytes = 1024
 
 // complexityOf rates how much work a message asks for: low, medium or high. It
@@ -82,8 +82,8 @@ func complexityOf(t *reading, message string) string {
 	return payload.ComplexityLow
 }
 
-// isListItem reports whether a line begins as an item of a list: "- ", "* ",
-// "• ", "1. ", "2) ", "3、".
+// isListItem reports whether a line begins like a list item: "- ", "* ", "• ",
+// "1. ", "2) ", "3、".
 func isListItem(line string) bool {
 	marks := []string{"- ", "* ", "• "}
 	if rest := strings.TrimLeft(line, "0123456789"); rest != line {
@@ -92,8 +92,8 @@ func isListItem(line string) bool {
 	return slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(line, mark) })
 }
 
-// hardWords ask for thought; the Chinese and Japanese ones are in simplified
-// characters (see fold), two of them.
+// hardWords ask for thought; the Chinese and Japanese ones are two characters
+// long, in simplified form (see fold).
 var hardWords = wordSet(`
 	design redesign architect architecture architectural refactor refactoring implement implementing implementation
 	analyze analyse analysis analyzing evaluate evaluation assess compare comparison comparing contrast

@@ -5,11 +5,12 @@ import (
 	"unicode"
 )
 
-// concepts are words that people use for one another: an example that says
+// concepts are groups of words with similar meanings: an example that says
 // "buy" is then some evidence for a message that says "purchase", and one that
-// says "weather" for 天氣. One group a line; a word is in the first group that
-// names it. English words stand for their other forms too (see stem), Chinese
-// ones are in simplified characters (see fold) and two characters long.
+// says "weather" for 天氣. There is one group per line; a word belongs to the
+// first group that names it. English words also stand for their other forms
+// (see stem). Chinese words are in simplified characters (see fold) and two
+// characters long.
 const concepts = `
 buy purchase acquire 购买 购物
 sell sale resell 出售 贩卖

@@ -6,8 +6,8 @@ package local
 // Arabic, Hindi, Japanese, Korean: an example in one language is then some
 // evidence for a message in another. A line begins with a word of the group.
 // A word with a hyphen stands for all words that begin with it. In scripts
-// without spaces two or three characters are read. Words that English has too,
-// and beginnings of English words, are left out.
+// without spaces, two or three characters are compared. Words that are also
+// English, and beginnings of English words, are left out.
 const conceptsElsewhere = `
 buy kaufen kaufe gekauft comprar compro acheter achete achat comprare acquist- купи- покуп- satın شراء اشتري خرید- 購入 買い 買う 구매 사고
 sell verkauf- vender vendre vendere прода- satış satmak بيع बेच- 売り 売る 판매

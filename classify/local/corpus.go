@@ -11,8 +11,8 @@ type sample struct {
 }
 
 // corpus is the training texts as vectors: row i is
-// ids[starts[i]:starts[i+1]] with values beside it. The features that other rows
-// share stand before those of this row alone.
+// ids[starts[i]:starts[i+1]] with values beside it. Features shared with other
+// rows come before those of this row alone.
 type corpus struct {
 	starts []int32
 	shared []int32 // how many features of each row other rows have too
@@ -30,7 +30,7 @@ func (c *corpus) row(i int) (ids []int32, values []float32) {
 	return c.ids[c.starts[i]:c.starts[i+1]], c.values[c.starts[i]:c.starts[i+1]]
 }
 
-// sharedRow is the part of a row that other rows share.
+// sharedRow returns the features of a row that occur in other rows too.
 func (c *corpus) sharedRow(i int) (ids []int32, values []float32) {
 	from, end := c.starts[i], c.starts[i]+c.shared[i]
 	return c.ids[from:end], c.values[from:end]
@@ -47,8 +47,8 @@ type space struct {
 	unknown float32   // what a feature that was never seen is worth
 }
 
-// newSpace learns the features of the samples, which belong to so many
-// classes, and returns their vectors.
+// newSpace learns the features of the samples, which belong to the given number
+// of classes, and returns their vectors.
 func newSpace(samples []sample, classes int) (*space, *corpus) {
 	s := &space{dict: newDictionary(len(samples) * 40)}
 	c := &corpus{starts: make([]int32, 1, len(samples)+1)}
@@ -102,8 +102,8 @@ const (
 	usualRows  = 3
 )
 
-// renumber gives the lowest numbers to the features that several rows have. Of too
-// large a model it drops the rare ones except words.
+// renumber gives the lowest numbers to the features that several rows have. If
+// the model is too large, it drops rare features other than words.
 func (s *space) renumber(c *corpus, classes int) {
 	rows, shared := make([]int32, s.dict.n), 0
 	for _, id := range c.ids {
@@ -169,9 +169,9 @@ func (s *space) renumber(c *corpus, classes int) {
 	c.ids = c.ids[:k]
 }
 
-// weigh sets the worth of every feature. It depends on the number of intents
-// that use it, not of texts: a word in every example of one intent, and in no
-// other, is as distinctive as a rare one.
+// weigh sets the worth of every feature. It depends on the number of intents,
+// not of texts, that use the feature: a word in every example of one intent,
+// and in no other, is as distinctive as a rare one.
 func (s *space) weigh(c *corpus, classes int) {
 	n := int(s.dict.n)
 	users := make([]int32, n)

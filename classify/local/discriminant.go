@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// discriminant is a linear discriminant over vectors, whose scatter is shrunk
-// towards that of a ball: with few examples the scatter itself is not known.
+// discriminant is a linear discriminant over vectors. Its scatter is shrunk
+// towards that of a ball: with few examples the true scatter is unknown.
 type discriminant struct {
 	weights []float32 // [class][dimension]
 	bias    []float32
@@ -22,7 +22,8 @@ const (
 )
 
 // newDiscriminant learns from the rows of samples that have a vector and that skip
-// does not name; nil for vectors of too many numbers, or without such a row.
+// does not name; nil if the vectors have too many dimensions, or if there is no
+// such row.
 func (e *Embedded) newDiscriminant(samples []sample, skip []bool) *discriminant {
 	d, classes := e.dimensions, len(e.words.intents)
 	if d == 0 || d > maxDiscriminant {
@@ -64,7 +65,7 @@ func (e *Embedded) newDiscriminant(samples []sample, skip []bool) *discriminant 
 		out.bias[c] = -product(mean, w) / 2
 		known, sum = known+1, sum+out.bias[c]
 	}
-	// What is not known must not win by that.
+	// A class without rows must not win by default.
 	for c, n := range counts {
 		if n == 0 && known > 0 {
 			out.bias[c] = sum / float32(known)
@@ -153,7 +154,8 @@ func solveCholesky(factor, b []float64) {
 	}
 }
 
-// scores are those of the vector, which is of length 1; nil for no discriminant.
+// scores returns the scores of a vector of length 1; nil without a
+// discriminant.
 func (d *discriminant) scores(vector []float32) []float32 {
 	if d == nil {
 		return nil

@@ -22,10 +22,10 @@ type Embedded struct {
 	mean   []float32
 	blocks []block // a linear head over the vectors: [dimension][class]
 	ids    []int32 // 0 to dimensions-1, which the head calls its features
-	// rows are the vectors of the examples and triggers, seen from mean, each of
+	// rows are the vectors of the examples and triggers relative to mean, each of
 	// length 1; nil for a text without one.
 	rows [][]float32
-	// linear is a further score; nil for vectors of too many numbers.
+	// linear gives a further score; nil if the vectors have too many dimensions.
 	linear  *discriminant
 	mix     mix
 	inScope logistic
@@ -50,7 +50,7 @@ const (
 	maxCandidates = 5
 )
 
-// The signals of an [Embedded], which take the places of those of [Model].
+// The signals of an [Embedded], in place of those of [Model].
 const (
 	vecBias    = iota
 	vecScore   // the mixed score of the best intent
@@ -83,14 +83,15 @@ var ErrNoVectors = errors.New("no text of the intents has a vector")
 
 // TrainEmbedded trains a model on what m was trained on and the vectors of the
 // catalogue's [TextsOf], each of length 1, or nil for a text that counts by its
-// words alone. It fails if a text is missing, if no text of an intent has
-// a vector, which is [ErrNoVectors], or if one differs from the others in dimension. Like Train it
+// words alone. It fails if a text is missing, if no text of an intent has a
+// vector, which is [ErrNoVectors], or if dimensions differ. Like Train, it
 // depends on its arguments alone.
 func TrainEmbedded(m *Model, vectors map[string][]float32) (*Embedded, error) {
 	return trainEmbedded(m, vectors, shippedFor(samplesOf(m.catalog)))
 }
 
-// trainEmbedded trains where found, which may be nil, is not for the vectors.
+// trainEmbedded trains unless found, which may be nil, was made for these
+// vectors.
 func trainEmbedded(m *Model, vectors map[string][]float32, found *shipped) (*Embedded, error) {
 	samples := samplesOf(m.catalog)
 	e := &Embedded{words: m}
@@ -171,7 +172,7 @@ func (e *Embedded) centre(out, v []float32) {
 	}
 }
 
-// corpus is the vectors as the head is trained on them.
+// corpus returns the vectors in the form in which the head is trained on them.
 func (e *Embedded) corpus(samples []sample) *corpus {
 	n := 0
 	for _, row := range e.rows {
@@ -206,7 +207,7 @@ type candidate struct {
 	row     int     // that example; -1 without one
 }
 
-// score is the mixed one.
+// score returns the mixed score.
 func (c *candidate) score(by mix) float32 {
 	return by.words*c.words + by.head*c.head + by.linear*c.linear + by.nearest*max(c.nearest, 0)
 }
@@ -251,8 +252,8 @@ func (e *Embedded) candidates(words, head, linear, vector []float32, allowed, sk
 	return best
 }
 
-// outside is the cosine to the nearest example of the fallback that skip does not
-// name, 0 without one.
+// outside returns the cosine to the nearest example of the fallback that skip
+// does not name, 0 without one.
 func (e *Embedded) outside(vector []float32, skip []bool) (cosine float32) {
 	for i := int(e.words.examples.firstRow[len(e.words.intents)]); i < len(e.words.examples.texts); i++ {
 		if skip == nil || !skip[i] {
@@ -262,7 +263,7 @@ func (e *Embedded) outside(vector []float32, skip []bool) (cosine float32) {
 	return cosine
 }
 
-// product is the scalar product of two vectors.
+// product returns the scalar product of two vectors.
 func product(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float32
@@ -279,7 +280,7 @@ func product(a, b []float32) float32 {
 	return s0 + s1 + s2 + s3
 }
 
-// headScores are those of the vector, which is of length 1.
+// headScores returns the head's scores of a vector of length 1.
 func (e *Embedded) headScores(blocks []block, vector []float32) []float32 {
 	out := make([]float32, len(e.words.intents))
 	score(out, blocks, e.ids, vector)
@@ -289,8 +290,8 @@ func (e *Embedded) headScores(blocks []block, vector []float32) []float32 {
 	return out
 }
 
-// signals are those of candidates, best first, given the cosine of words to the
-// nearest example of the best, and how much of the message it covers.
+// signals returns the signals of candidates, best first, given the word cosine
+// to the nearest example of the best, and how much of the message it covers.
 func (e *Embedded) signals(sc *scratch, best []candidate, outside float32, by mix, cosine, covered float32) signals {
 	var s signals
 	s[vecBias] = 1
@@ -309,7 +310,7 @@ func (e *Embedded) signals(sc *scratch, best []candidate, outside float32, by mi
 	return s
 }
 
-// judge classifies what sc has read, of which vector is the embedding.
+// judge classifies the message that sc has read; vector is its embedding.
 func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict {
 	m := e.words
 	v := verdict{first: -1, second: -1, row: -1}
@@ -390,7 +391,7 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 	e.correct = fitCorrect(obs, embeddedCorrectPrior, priorPrecision)
 }
 
-// try scores what a fold takes out.
+// try scores the texts that a fold holds out.
 func (e *Embedded) try(m *Model, f *holdout, words, head *solver, samples []sample) []tried {
 	w := f.without(words)
 	w.bayes(f.held)
@@ -415,7 +416,7 @@ func (e *Embedded) try(m *Model, f *holdout, words, head *solver, samples []samp
 	return out
 }
 
-// contests returns the right intent's scores less those of each other
+// contests returns the right intent's scores minus those of each other
 // candidate.
 func contests(outcomes [][]tried, samples []sample) []observation {
 	var obs []observation
@@ -448,12 +449,12 @@ func mixOf(l logistic) mix {
 	return mix{float32(w / sum), float32(h / sum), float32(n / sum), float32(d / sum)}
 }
 
-// Dimensions is how many numbers a vector must have.
+// Dimensions returns how many numbers a vector must have.
 func (e *Embedded) Dimensions() int { return e.dimensions }
 
-// Texts returns the texts whose vectors Classify needs for a message: the
-// message, what it says itself if that is less, and, if it may lean on an earlier one
-// of the user, that one.
+// Texts returns the texts whose vectors ClassifyVectors needs for a message:
+// the message; its own words (see [ownWords]), if they are less; and the user's
+// earlier message, if the message may depend on it.
 func (e *Embedded) Texts(in classify.Input) []string {
 	m := e.words
 	text := textOf(in.Latest)
@@ -482,14 +483,14 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	return texts
 }
 
-// ClassifyVectors is [Model.Classify] by the vectors of what Texts returns, each
-// of length 1 and of Dimensions numbers. A text without a vector is classified by
-// its words alone.
+// ClassifyVectors is [Model.Classify] using the vectors of the texts that Texts
+// returns, each of length 1 and with Dimensions numbers. A text without a
+// vector is classified by its words alone.
 func (e *Embedded) ClassifyVectors(in classify.Input, vectors map[string][]float32) payload.Classification {
 	return e.words.classify(in, &embedding{e, vectors})
 }
 
-// PredictVectors is [Model.Predict] in the same way.
+// PredictVectors is [Model.Predict] using vectors in the same way.
 func (e *Embedded) PredictVectors(message string, turns []payload.Turn, allowed []bool, vectors map[string][]float32) Prediction {
 	return e.words.predict(message, turns, allowed, &embedding{e, vectors})
 }

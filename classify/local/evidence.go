@@ -12,7 +12,7 @@ const (
 	maxGoal     = 160 // characters of a goal
 	maxQuote    = 100 // characters of a message or example in a reason
 	maxTelling  = 3   // words in a reason
-	maxHeard    = 48  // words from which they are chosen
+	maxHeard    = 48  // words from which these are chosen
 	closeEnough = 0.3 // cosine from which on the nearest example is the reason
 )
 
@@ -57,7 +57,7 @@ const (
 // [text.OneLine] shows it; ok is false for a reason that quotes none.
 func Example(reason string) (example string, ok bool) {
 	const before = closeTo + kindExample + " “"
-	at := strings.LastIndex(reason, before) // behind what it follows, which is quoted too
+	at := strings.LastIndex(reason, before) // after the earlier message, which is quoted too
 	if at < 0 {
 		return "", false
 	}
@@ -87,7 +87,7 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 	// hear takes the features in sc.feats, and the concept of a hash.
 	hear := func(start, end int32, h uint64) {
 		if roleOf(hashWord(sc.text.runes[start:end]))&roleSmall != 0 {
-			return // it holds the sentence together and is no reason
+			return // a function word is no reason
 		}
 		if c, ok := conceptOfWord(h, sc.text.runes[start:end]); ok {
 			sc.feats = append(sc.feats, newConcept(c))
@@ -121,7 +121,7 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 	return words
 }
 
-// lead is how much the features in sc.feats speak for the first class of v
+// lead returns how much the features in sc.feats speak for the first class of v
 // against the second.
 func (m *Model) lead(sc *scratch, v *verdict) float32 {
 	sum := float32(0)

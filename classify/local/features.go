@@ -25,7 +25,7 @@ func (v view) compared() bool { return v != viewChar && v != viewCompany }
 // viewWeight is the length of each view's part of a feature vector.
 var viewWeight = [numViews]float32{1, 0.7, 1, 1.15, 1}
 
-// A concept alone is worth this much beside a pair of concepts.
+// The worth of a single concept relative to a pair of concepts.
 const conceptWeight = 1.5
 
 const (
@@ -36,7 +36,7 @@ const (
 
 func hashStep(h uint64, r rune) uint64 { return (h ^ uint64(r)) * hashPrime }
 
-// hashEnd spreads the bits and puts the view in, so that "and" as a word and
+// hashEnd spreads the bits and mixes in the view, so that "and" as a word and
 // "and" as a run of characters are two features.
 func hashEnd(h uint64, v view) uint64 {
 	h ^= uint64(v+1) << 56
@@ -53,11 +53,11 @@ func hashEnd(h uint64, v view) uint64 {
 type feature struct {
 	hash uint64
 	view view
-	// weight is what the feature is worth beside others that are as rare.
+	// weight is the feature's worth relative to others that are equally rare.
 	weight float32
 }
 
-// newFeature is a feature of the usual weight.
+// newFeature returns a feature of the usual weight.
 func newFeature(hash uint64, v view) feature { return feature{hashEnd(hash, v), v, 1} }
 
 func newConcept(concept uint64) feature {
@@ -199,7 +199,7 @@ func appendHan(out []feature, run []rune, concepts *earlier) []feature {
 }
 
 // dictionary numbers the features of the training texts. It is an open
-// addressing table: a message asks it about a hundred times.
+// addressing table: classifying a message takes about a hundred look-ups.
 type dictionary struct {
 	mask uint64
 	keys []uint64 // 0 is free
@@ -251,8 +251,8 @@ func (d *dictionary) add(hash uint64) int32 {
 	return d.ids[i]
 }
 
-// renumber returns the dictionary of the features that number, by their old
-// numbers, gives a new number; -1 leaves one out. There are n of them.
+// renumber returns a dictionary with new numbers for its features. number holds
+// the new number by old number; -1 leaves a feature out. n features remain.
 func (d *dictionary) renumber(number []int32, n int) *dictionary {
 	out := newDictionary(n)
 	for i, key := range d.keys {
@@ -270,7 +270,7 @@ func (d *dictionary) put(hash uint64, id int32) {
 	d.n++
 }
 
-// inverseFrequency is the worth of a feature that k of n texts have.
+// inverseFrequency returns the worth of a feature that k of n texts have.
 func inverseFrequency(n, k int) float32 {
 	return float32(math.Log(float64(n+1)/float64(k+1))) + 1
 }

@@ -30,17 +30,18 @@ type scratch struct {
 	feats  []feature
 	ids    []int32
 	values []float32
-	shared int       // so many of the ids are of features that several training texts have; they stand first
+	shared int       // number of ids whose features occur in several training texts; these come first
 	scores []float32 // by intent, the last is the fallback's
-	own    []float32 // the scores of the latest message while earlier ones are looked at
-	// dense holds the values of the message by feature, 0 for those it has not;
-	// it is zero between classifications.
+	own    []float32 // the scores of the latest message while earlier ones are read
+	// dense holds the values of the message by feature, 0 for features that it
+	// lacks; it is all zero between classifications.
 	dense []float32
 	// known lists, by number, the features that a fold knows; nil for all.
 	known   []bool
 	covered []int32
 	stem    [maxStem]rune
-	// Worth of the message's words and runs: of all, and of the known ones.
+	// Worth of the message's words and runs: of all of them, and of the known
+	// ones.
 	words, knownWords, runs, knownRuns float32
 	// strange is the squared worth of the compared features that are not known.
 	strange float32
@@ -61,19 +62,19 @@ const (
 	positiveCost = 10
 	bayesWeight  = 0.02
 	bayesPrior   = 0.3 // of the average class's features are put into every class
-	// outOfScopeShare is the part of messages that is taken to fit no intent when
-	// confidence is learnt: one in eight, because an assistant is mostly asked for
-	// what it is there for. Confidence holds from 10 to 60 % (decision 20).
+	// outOfScopeShare is the assumed share of messages that fit no intent when
+	// confidence is learnt: one in eight, because an assistant is mostly used for
+	// its purpose. Confidence holds from 10 to 60 % (decision 20).
 	outOfScopeShare = 0.125
-	// Those messages are taken to be like the fallback's examples or like intents
-	// that are missing. The former are a third of them at least, and half of them
-	// when the fallback has fallbackPerIntent examples for each intent: what lies
-	// beside many intents takes many examples to describe.
+	// Messages that fit no intent are assumed to be like the fallback's examples,
+	// or like intents that are missing. The former are at least a third of them,
+	// and half of them if the fallback has fallbackPerIntent examples for each
+	// intent: the space outside many intents takes many examples to describe.
 	fallbackShare     = 1.0 / 3
 	fallbackPerIntent = 5
 	// maxFallback bounds the fallback's examples, in multiples of an intent's mean
-	// number of texts: many against few take the messages of the few. leastFallback
-	// are always used.
+	// number of texts: an intent with few texts would lose its messages to a
+	// fallback with many. leastFallback are always used.
 	maxFallback   = 4
 	leastFallback = 16
 	// fallbackOdds is how much likelier than the best intent the fallback must
@@ -81,7 +82,7 @@ const (
 	fallbackOdds = 1.7
 	// runnerUpSharpness turns differences of scores into odds among runners-up.
 	runnerUpSharpness = 4
-	// likely is the probability from which on an intent is believed.
+	// likely is the probability from which an intent is accepted.
 	likely = 0.5
 	// certain is the probability from which on an intent is believed of words that
 	// usually close a topic, as of "good night" where that switches the lights off.
@@ -89,30 +90,30 @@ const (
 	// possible is the probability from which on an intent is believed of what a message
 	// itself wants, against that of the whole message.
 	possible = 0.3
-	// contested is what is left of the probability of an earlier message's intent where
-	// the message alone has another that is believed: of such hints half are right.
+	// contested is the factor for the probability of an earlier message's intent
+	// if the message alone has another accepted intent: half of such hints are
+	// right.
 	contested = 0.7
-	// negligible is the probability of leaning below which earlier messages are
-	// not looked at.
+	// negligible is the probability of leaning on earlier messages below which
+	// they are not read.
 	negligible = 0.1
-	// muchTheSame is the cosine of two messages that say the same in words that
-	// hardly differ.
+	// muchTheSame is the cosine of two messages that say the same in nearly the
+	// same words.
 	muchTheSame = 0.6
-	// sameCosine is that of a message that is an example, but for rounding, and
-	// sameProbability that of its intent.
+	// sameCosine is the cosine of a message that equals an example, up to
+	// rounding; sameProbability is the probability of its intent.
 	sameCosine      = 0.9995
 	sameProbability = 0.97
-	// maxLookBack is how many of the user's earlier messages may be looked at.
+	// maxLookBack is how many of the user's earlier messages may be read.
 	maxLookBack = 5
-	// priorPrecision is how many observations' worth of certainty the prior of
-	// the confidence has when it was guessed, learntPrecision when it was learnt.
+	// priorPrecision is the weight of a guessed prior of the confidence, in
+	// observations; learntPrecision that of a learnt one.
 	priorPrecision  = 1.0
 	learntPrecision = 2.0
 )
 
-// What the confidence starts from, for catalogues too small to learn it: what
-// it is for real messages, in the middle of catalogues of 1 to 150 intents with
-// 5 to 30 examples each.
+// Priors of the confidence, for catalogues too small to learn it: averages over
+// real messages and catalogues of 1 to 150 intents with 5 to 30 examples each.
 var (
 	inScopePrior = logistic{-3, 1.5, 0.9, 4.4, 0.6, 2.6, -0.3, 0.2, 0}
 	correctPrior = logistic{-1.1, 0.5, 3.4, -0.2, 0.7, -0.7, -1.1, 0.45, 0}
@@ -121,7 +122,7 @@ var (
 // Train trains a model on the intents of the catalogue's root and the examples
 // of its fallback. Equal catalogues give equal models. On two cores it takes 1.5 s
 // for 150 intents of 100 examples each, and 0.3 s for the built-in intents, for
-// which what training finds is shipped.
+// which the result of training is shipped.
 func Train(cat *intents.Catalog) *Model {
 	m, s, samples := train(cat)
 	if found := shippedFor(samples); found != nil {
@@ -135,7 +136,8 @@ func Train(cat *intents.Catalog) *Model {
 	return m
 }
 
-// Trained is [Train], but makes the model of the built-in intents once in a process.
+// Trained is [Train], but trains the model of the built-in intents only once
+// per process.
 func Trained(cat *intents.Catalog) *Model {
 	if cat.Root() == intents.Bundled() {
 		return bundled()
@@ -145,8 +147,8 @@ func Trained(cat *intents.Catalog) *Model {
 
 var bundled = sync.OnceValue(func() *Model { return Train(intents.Bundled()) })
 
-// train returns a model that lacks its weights and its calibration, and the
-// solver to find the former.
+// train returns a model without weights and calibration, and the solver that
+// finds the weights.
 func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 	root := cat.Root()
 	m := &Model{catalog: root, intents: root.Enabled()}
@@ -180,8 +182,8 @@ func samplesOf(root *intents.Catalog) []sample {
 	return out
 }
 
-// someOf returns the texts, of more than most a part: always the same ones, whatever
-// else is among them, and no others when most changes a little.
+// someOf returns at most most of the texts. The selection is stable: it does
+// not depend on the other texts, and hardly changes when most changes a little.
 func someOf(texts []string, most int) []string {
 	if len(texts) <= most {
 		return texts
@@ -212,8 +214,8 @@ func (m *Model) newScratch() *scratch {
 	}
 }
 
-// read turns messages into one vector in sc. What is in sc.dense must be taken
-// out again with clear.
+// read turns messages into one vector in sc. Remove it from sc.dense with clear
+// afterwards.
 func (m *Model) read(sc *scratch, messages ...string) {
 	sc.text.reset(messages...)
 	sc.feats = appendFeatures(sc.feats[:0], &sc.text)
@@ -267,8 +269,8 @@ func (sc *scratch) clear() {
 	}
 }
 
-// release gives a scratch back to the pool, without its message. It must not be
-// deferred: what a panic leaves in a scratch would change later answers.
+// release returns a scratch to the pool, without its message. It must not be
+// deferred: leftovers of a panic in a scratch would change later answers.
 func (m *Model) release(sc *scratch) {
 	sc.clear()
 	m.pool.Put(sc)

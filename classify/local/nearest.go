@@ -7,8 +7,8 @@ import (
 	"intenthint/internal/text"
 )
 
-// examples are the training rows as the nearest-example search reads them:
-// the views that are compared, the rows of a class together.
+// examples are the training rows in the form that the nearest-example search
+// reads: the views that are compared, the rows of a class together.
 type examples struct {
 	firstRow []int32 // by class; one more at the end
 	starts   []int32 // by row; one more at the end
@@ -67,7 +67,7 @@ func (m *Model) nearest(sc *scratch, class int, skip []bool) (row int, cosine, c
 
 // Nearest returns the example or trigger of an intent, or the example of the
 // fallback, that shares most with the message by words, and its cosine, 0 to 1;
-// "" when none shares anything.
+// "" if none shares anything.
 func (m *Model) Nearest(intent, message string) (example string, similarity float64) {
 	from, to := m.examples.firstRow[len(m.intents)], int32(len(m.examples.texts)) // the fallback's
 	if intent != intents.FallbackID {

@@ -3,8 +3,8 @@ package local
 
 import "strings"
 
-// phrases are the words that tell how a message stands to those before it, by
-// the hash of their folded form, words apart by one space.
+// phrases are the words that show how a message relates to earlier ones, by the
+// hash of their folded form, with single spaces between words.
 var phrases = phraseTable(map[role]string{
 	roleSmall: `
 		a, an, the, their, he, him, his, she, her, we, us, our, you, your, yours, i, me, my, mine,
@@ -188,8 +188,8 @@ var phrases = phraseTable(map[role]string{
 		그나저나, 그건 그렇고, 근데 말이야, 다른 얘기인데, 다른 질문`,
 })
 
-// phraseBits has a bit for each phrase, by its hash: most runs of words are none, and
-// this says so without a look into the map.
+// phraseBits has a bit for each phrase, by its hash: most word sequences are
+// not phrases, and the bits avoid a map look-up for them.
 var phraseBits = func() (bits [1024]uint64) {
 	for h := range phrases {
 		i := phraseBit(h)
@@ -241,7 +241,7 @@ func wordSet(words string) map[uint64]struct{} {
 	return set
 }
 
-// folded returns the characters of a word as they are compared.
+// folded returns the characters of a word in the form that is compared.
 func folded(word string) []rune {
 	out := make([]rune, 0, len(word))
 	for _, r := range word {

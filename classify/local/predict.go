@@ -37,7 +37,7 @@ func (v *verdict) confidence() float64 {
 	return v.pFirst
 }
 
-// judge classifies what sc has read.
+// judge classifies the message that sc has read.
 func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	v := verdict{first: -1, second: -1, row: -1}
 	m.weights.score(sc.scores, sc.ids, sc.values, sc.shared)
@@ -65,17 +65,17 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 }
 
 // unreadInScope is the probability that an intent fits a message that could not be
-// read: most messages fit one, and the fallback is not sure enough for a hint (the
-// floor of HINT_MIN_CONFIDENCE is 0.5).
+// read: most messages fit one, and the fallback then stays below the default
+// HINT_MIN_CONFIDENCE of 0.5.
 const unreadInScope = 0.6
 
-// mostlyUnknown is the share of a message's words and of their parts that are known
-// at most where it could not be read.
+// mostlyUnknown is the share of known words, and of known word parts, below
+// which a message counts as unreadable.
 const mostlyUnknown = 0.1
 
-// unread reports whether next to nothing of a message is known and most of its letters
-// are not Latin: no example is written in its script. That it is like no intent then
-// means nothing. Latin letters that make no known word are gibberish.
+// unread reports whether almost nothing of a message is known and most of its
+// letters are not Latin: no example is written in its script. That it resembles
+// no intent is then no evidence. Unknown words in Latin letters are gibberish.
 func (sc *scratch) unread() bool {
 	if sc.runs == 0 || sc.knownWords > mostlyUnknown*sc.words || sc.knownRuns > mostlyUnknown*sc.runs {
 		return false
@@ -100,9 +100,9 @@ func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
 }
 
 // decide classifies a message that follows a conversation, by words and, if by
-// is not nil, by vectors. asked is whether the assistant's last words, where they
-// are known, were a question. It leaves the words that decided in sc; remove them
-// with clear.
+// is not nil, by vectors. asked reports whether the assistant's last words, if
+// known, were a question. The words that decided stay in sc; remove them with
+// clear.
 func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, asked bool, allowed []bool, by *embedding) verdict {
 	alone := m.request(sc, message, allowed, by)
 	c := cuesOf(&sc.text)
@@ -119,9 +119,9 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		}
 		return alone
 	}
-	// What was said before is not looked at if the message does not lean on it even
-	// when that has its likeliest intent. Where it has an intent that is believed,
-	// another one must be that of the topic to change anything.
+	// Earlier messages are not read if the message would not lean on them even if
+	// they had its likeliest intent. If the message has an accepted intent, only a
+	// different intent of the topic can change anything.
 	likeliest := verdict{first: alone.first, pIn: 1, pFirst: 1}
 	if !alone.other() && alone.pFirst >= likely {
 		likeliest.first = alone.second
@@ -156,8 +156,8 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 }
 
 // request classifies a message by all its words and by its [ownWords]. The surer
-// verdict counts; of two intents, where the own words decide, theirs if it is possible.
-// sc holds what the verdict went by.
+// verdict wins; if the own words decide and the intents differ, theirs wins if
+// it is possible. sc holds the words that the verdict is based on.
 func (m *Model) request(sc *scratch, message string, allowed []bool, by *embedding) verdict {
 	whole := m.lookAt(sc, allowed, by, message)
 	own, decides := ownWords(message)
@@ -178,7 +178,7 @@ func (m *Model) lookAt(sc *scratch, allowed []bool, by *embedding, text string) 
 	return m.look(sc, allowed, by, text)
 }
 
-// look classifies what sc has read of a text.
+// look classifies the text that sc has read.
 func (m *Model) look(sc *scratch, allowed []bool, by *embedding, text string) verdict {
 	if by != nil {
 		if vector := by.vectors[textOf(text)]; vector != nil {
@@ -188,7 +188,7 @@ func (m *Model) look(sc *scratch, allowed []bool, by *embedding, text string) ve
 	return m.judge(sc, allowed)
 }
 
-// doubt lowers the probabilities for a message without meaning of its own,
+// doubt lowers the probabilities of a message without content of its own,
 // unless an intent has a nearly identical example.
 func (v *verdict) doubt() {
 	if c := float64(v.words); c < muchTheSame {
@@ -206,7 +206,7 @@ func (m *Model) allowed(cat *intents.Catalog) []bool {
 	case cat.Root() == m.catalog:
 		return cat.Allowed()
 	}
-	// The catalogue was reloaded: this model is older or newer than it.
+	// The catalogue was reloaded: this model is older or newer than the catalogue.
 	allowed := make([]bool, len(m.intents))
 	for i := range m.intents {
 		_, allowed[i] = cat.Lookup(m.intents[i].ID)
@@ -250,13 +250,13 @@ type Score struct {
 
 // Prediction is the full result of the model for a message.
 type Prediction struct {
-	// Intent is the best intent of those allowed, whether or not the message
-	// falls to the fallback: a forced choice. "" when none is allowed.
+	// Intent is the best allowed intent, even if the answer is the fallback: a
+	// forced choice. "" if none is allowed.
 	Intent string
 	// Other reports whether the answer is the fallback.
 	Other bool
-	// Confidence is the probability that the answer is right: that of Intent,
-	// or of the fallback when Other is set.
+	// Confidence is the probability that the answer is right: that Intent is
+	// right, or the fallback if Other is set.
 	Confidence float64
 	// Ranked are the allowed intents and the fallback, most probable first.
 	// The probabilities add up to 1.
@@ -293,8 +293,8 @@ func (m *Model) predict(message string, conversation []payload.Turn, allowed []b
 	return p
 }
 
-// runnerUp is the first of those that rank returns that is not the answer; "" where no
-// intent is allowed. Unlike rank it allocates nothing.
+// runnerUp returns the first intent in the order of rank that is not the
+// answer; "" if no intent is allowed. Unlike rank it does not allocate.
 func (m *Model) runnerUp(sc *scratch, v *verdict, allowed []bool) (intent string, probability float64) {
 	if v.first < 0 {
 		return "", 0
@@ -334,7 +334,7 @@ func (m *Model) rank(sc *scratch, v *verdict, allowed []bool) []Score {
 		return out
 	}
 	out = append(out, Score{Intent: m.intents[v.first].ID, Name: m.intents[v.first].Name, Probability: v.pFirst})
-	// What is left goes to the others by their scores.
+	// The remaining probability is divided among the others by their scores.
 	total, from := 0.0, len(out)
 	for c := range m.intents {
 		if c == v.first || allowed != nil && !allowed[c] {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// minQuote is how many bytes a quotation has that may hide what is wanted of it.
-// A shorter one is a name or a term, which belongs to the request.
+// minQuote is the length in bytes from which a quotation may obscure the
+// request. A shorter one is a name or a term that belongs to the request.
 const minQuote = 40
 
 // quotes are the marks of quotations, the opening one first.
@@ -16,7 +16,7 @@ var quotes = [...][2]string{
 }
 
 // withoutQuotes returns a message without its long quotations; "" if it has none, or
-// nothing beside them.
+// if nothing else is left.
 func withoutQuotes(message string) string {
 	if len(message) < minQuote || !slices.ContainsFunc(quotes[:], func(q [2]string) bool { return strings.Contains(message, q[0]) }) {
 		return ""
@@ -39,7 +39,7 @@ func withoutQuotes(message string) string {
 	return strings.Trim(out.String(), " \n\t:,.-–—")
 }
 
-// longQuote finds the first long quotation: where it begins and where it ends.
+// longQuote finds the beginning and the end of the first long quotation.
 func longQuote(s string) (start, end int, ok bool) {
 	for i := 0; i < len(s); {
 		mark, closing := quoteAt(s[i:])

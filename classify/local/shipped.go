@@ -12,14 +12,14 @@ import (
 	"intenthint/intents"
 )
 
-// shippedFile is what training on the built-in intents has found, as
-// [EncodeShipped] writes it. A start takes it instead of training.
+// shippedFile is the result of training on the built-in intents, as written by
+// [EncodeShipped]. It replaces training at the start.
 //
 //go:embed shipped.bin
 var shippedFile []byte
 
-// shipped is the content of the file. What follows from the texts at once, such as
-// their features, is not in it.
+// shipped is the content of the file. Anything that is cheap to derive from the
+// texts, such as their features, is not in it.
 type shipped struct {
 	// Texts is the fingerprint of the texts.
 	Texts            uint32
@@ -28,7 +28,7 @@ type shipped struct {
 	Embedded         shippedEmbedded
 }
 
-// shippedEmbedded is the part of an [Embedded].
+// shippedEmbedded is the part for an [Embedded].
 type shippedEmbedded struct {
 	// Vectors is the fingerprint of the vectors.
 	Vectors          uint32
@@ -40,12 +40,12 @@ type shippedEmbedded struct {
 
 // duals are the dual variables of a solver that are not zero, row by row.
 type duals struct {
-	Counts  []uint16 // by row: how many of the next two are its own
+	Counts  []uint16 // by row: how many of the following entries belong to it
 	Classes []uint16
 	Values  []byte // the upper half of each float32, big endian
 }
 
-// half is how many bytes are kept of a value: eight bits of precision.
+// half is how many bytes of a value are kept: eight bits of precision.
 const half = 2
 
 var readShipped = sync.OnceValue(func() *shipped {
@@ -56,8 +56,8 @@ var readShipped = sync.OnceValue(func() *shipped {
 	return s
 })
 
-// shippedFor returns what is shipped for the texts; nil for others than those of
-// the built-in intents.
+// shippedFor returns the shipped training result for the texts; nil unless they
+// are those of the built-in intents.
 func shippedFor(samples []sample) *shipped {
 	if s := readShipped(); s != nil && s.Texts == fingerprint(samples) {
 		return s
@@ -89,7 +89,8 @@ func EncodeShipped(vectors map[string][]float32) ([]byte, error) {
 	return file.Bytes(), err
 }
 
-// use takes what is shipped, and reports whether it is for these vectors.
+// use applies the shipped result, and reports whether it was made for these
+// vectors.
 func (e *Embedded) use(s *shippedEmbedded) bool {
 	if s.Vectors != e.fingerprint() {
 		return false
@@ -104,7 +105,7 @@ func (e *Embedded) use(s *shippedEmbedded) bool {
 	return true
 }
 
-// duals returns what run has found.
+// duals returns the result of run.
 func (s *solver) duals() duals {
 	var out duals
 	for i := range s.rows.len() {
@@ -122,7 +123,7 @@ func (s *solver) duals() duals {
 	return out
 }
 
-// restore does what run did that found the duals.
+// restore puts the solver into the state after the run that found the duals.
 func (s *solver) restore(d duals) {
 	s.each(func(b *block) {
 		at := 0
@@ -149,7 +150,7 @@ func (s *solver) restore(d duals) {
 	})
 }
 
-// fingerprint is that of the texts, their classes and costs.
+// fingerprint returns a checksum of the texts, their classes and costs.
 func fingerprint(samples []sample) uint32 {
 	var b []byte
 	for _, sm := range samples {
@@ -160,7 +161,7 @@ func fingerprint(samples []sample) uint32 {
 	return crc32.ChecksumIEEE(b)
 }
 
-// fingerprint is that of the vectors.
+// fingerprint returns a checksum of the vectors.
 func (e *Embedded) fingerprint() uint32 {
 	sum := uint32(0)
 	var b []byte

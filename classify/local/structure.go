@@ -10,24 +10,26 @@ import (
 )
 
 const (
-	// maxInstruction is how many characters an instruction beside its content has at most.
+	// maxInstruction bounds an instruction that comes with its content, in
+	// characters.
 	maxInstruction = 80
-	// minContent is how many bytes content behind a colon has at least. Less is a name
-	// or a term, which belongs to the request.
+	// minContent is the minimum length of content after a colon, in bytes.
+	// Anything shorter is a name or a term that belongs to the request.
 	minContent = 30
-	// maxRuledOut is how many bytes a message has at most for its clauses to be looked
-	// at. What a longer one forbids is a condition, or belongs to its content.
+	// maxRuledOut bounds the messages whose clauses are analysed, in bytes. In a
+	// longer message a prohibition is a condition, or part of the content.
 	maxRuledOut = headRunes + tailRunes
-	// maxNoun is how many words a clause has at most that puts one thing against
-	// another: "not the weather". With more there may be a verb among them.
+	// maxNoun bounds a clause that contrasts one thing with another, in words:
+	// "not the weather". A longer clause may contain a verb.
 	maxNoun = 5
 
 	sentenceMarks = ".!?\n。！？।؟"
 )
 
-// ownWords returns what a message itself wants, without what it quotes, without the
-// content that it hands over, and without the clauses that it rules out; "" if that is
-// all of it. decides reports that it counts although the whole message may be surer.
+// ownWords returns the part of a message that states the request: without
+// quotations, without content to work on, and without clauses that rule
+// something out; "" if that is the whole message. decides reports whether this
+// part takes precedence even if the whole message gives a surer verdict.
 func ownWords(message string) (own string, decides bool) {
 	m := marksOf(message)
 	if own = withoutQuotes(message); own == "" {
@@ -46,14 +48,16 @@ func ownWords(message string) (own string, decides bool) {
 	return own, decides
 }
 
-// brings reports whether a message brings along what it is about.
+// brings reports whether a message contains the text that it is about, as
+// content or as a quotation.
 func brings(message string) bool {
 	return withoutQuotes(message) != "" || instruction(message, marksOf(message)) != ""
 }
 
 // instruction returns the part of a message that says what to do with the rest of it;
-// "" if no part does. It wants work on a text, and a colon ends it, or it points to
-// what stands below or above. The classifier sees no paragraphs (contract §5).
+// "" if no part does. It asks for work on a text and ends with a colon, or
+// points to text below or above. The classifier does not see paragraphs
+// (contract §5).
 func instruction(message string, m mark) string {
 	s := strings.TrimSpace(message)
 	if before, after := cutColon(s); len(after) >= minContent && worksOnText(before) {
@@ -78,8 +82,8 @@ func instruction(message string, m mark) string {
 	return ""
 }
 
-// cutColon cuts a text at its first colon that is not part of a time, an address or a
-// name in a program.
+// cutColon cuts a text at its first colon that is not part of a time, an
+// address or an identifier in code.
 func cutColon(s string) (before, after string) {
 	for i, r := range s[:min(len(s), maxInstruction*utf8.UTFMax)] {
 		if r == '：' || r == ':' && (i+1 == len(s) || s[i+1] == ' ' || s[i+1] == '\n') {
@@ -90,7 +94,7 @@ func cutColon(s string) (before, after string) {
 }
 
 // cutBelow returns the beginning of a text up to the word by which it has both pointed
-// to a text below and said what to do with that; all of it if it does not.
+// to a text below and said what to do with it; the whole text if it never does.
 func cutBelow(s string) string {
 	head := text.Cut(s, maxInstruction)
 	if i := strings.IndexAny(head, sentenceMarks); i >= 0 {
@@ -112,21 +116,21 @@ func cutBelow(s string) string {
 	return head[:wordEnd(n)]
 }
 
-// worksOnText reports whether a text is an instruction to work on another one.
+// worksOnText reports whether a text is an instruction to work on another text.
 func worksOnText(s string) bool {
 	f := clauseText(s)
 	return utf8.RuneCountInString(s) <= maxInstruction && textWork.in(f) && !states(f)
 }
 
-// clause is a part of a message between two marks.
+// clause is a part of a message between two punctuation marks.
 type clause struct {
 	start, end int    // in the message, in bytes
-	text       string // as it is compared, without courtesies before it
+	text       string // in the form that is compared, without leading courtesies
 	asks       bool   // ends with a question mark
 }
 
 // withoutRuledOut returns a message without the clauses that say what is not wanted,
-// where another clause says what is; "" where there are none or it is not clear.
+// if another clause says what is wanted; "" if there are none or it is unclear.
 func withoutRuledOut(message string) string {
 	if len(message) > maxRuledOut {
 		return ""
@@ -143,7 +147,7 @@ func withoutRuledOut(message string) string {
 			wanted = i
 			continue
 		}
-		if next.text == "" && wanted >= 0 { // what is wanted stands before
+		if next.text == "" && wanted >= 0 { // what is wanted comes before
 			next = list[wanted]
 		}
 		if states(next.text) && !next.asks && !c.contrasts(&next) {
@@ -160,7 +164,7 @@ func withoutRuledOut(message string) string {
 }
 
 // rulesOut reports whether a clause says what is not wanted, before the next one says
-// what is.
+// what is wanted.
 func (c *clause) rulesOut(next *clause) bool {
 	if spares.in(c.text) || c.asks {
 		return false
@@ -195,8 +199,8 @@ func (c *clause) forbidsVerb() bool {
 	return slices.Contains(words, "मत") || slices.Contains(words, "mat")
 }
 
-// contrasts reports whether a clause denies something that the next one puts
-// something else against.
+// contrasts reports whether a clause denies something and the next clause names
+// the alternative.
 func (c *clause) contrasts(next *clause) bool {
 	words := strings.Fields(c.text)
 	switch {
@@ -215,8 +219,8 @@ func (c *clause) contrasts(next *clause) bool {
 // states reports whether a clause says how something is, rather than what is wanted.
 func states(c string) bool { return statement.begins(c) && !want.begins(c) }
 
-// clausesOf cuts a message at its marks and at words that put one thing against
-// another. Clauses without a word are left out.
+// clausesOf cuts a message at its punctuation and at contrasting words. Clauses
+// without a word are left out.
 func clausesOf(message string) []clause {
 	var list []clause
 	from := 0
@@ -236,7 +240,7 @@ func clausesOf(message string) []clause {
 		case strings.ContainsRune("，、；：！？。،؛؟।—–\n", r),
 			strings.ContainsRune(",;:.!?", r) && (i+1 == len(message) || message[i+1] == ' ' || message[i+1] == '\n'):
 			end(i, i+size, r == '?' || r == '？' || r == '؟')
-		case r != ' ' && r < utf8.RuneSelf: // no word below begins so
+		case r != ' ' && r < utf8.RuneSelf: // no word below begins like this
 		case slices.ContainsFunc(splitBefore, word):
 			end(i, i, false)
 		default:
@@ -251,8 +255,8 @@ func clausesOf(message string) []clause {
 	return list
 }
 
-// clauseText returns a text as it is compared, with a space before and behind each
-// word, without courtesies before it; "" without a word.
+// clauseText returns a text in the form that is compared: with a space before
+// and after each word, without leading courtesies; "" without a word.
 func clauseText(s string) string {
 	f := spaced(s)
 	for n := courtesy.prefix(f); n > 0 && n < len(f)-1; n = courtesy.prefix(f) {
@@ -274,7 +278,8 @@ func spaced(s string) string {
 	return b.String()
 }
 
-// mark says which words a message holds without which it is read as a whole.
+// mark tells which words a message contains; a message without them is read as
+// a whole.
 type mark uint8
 
 const (
@@ -282,7 +287,8 @@ const (
 	markPoints                   // one of [pointsBelow] or [pointsAbove], or "^"
 )
 
-// marksOf looks for the words of [marks] at both ends of a message. Most hold none.
+// marksOf looks for the words of [marks] at both ends of a message. Most
+// messages have none.
 func marksOf(message string) mark {
 	head, tail := window(message)
 	return marksIn(head) | marksIn(tail)
@@ -308,8 +314,8 @@ func marksIn(s string) (m mark) {
 	return m | marks[h]
 }
 
-// wordings are phrases as they are looked for in the text of a clause: with a space
-// where a word must begin or end. Those of scripts without spaces may stand anywhere.
+// wordings are phrases to find in the text of a clause: with a space where a
+// word must begin or end. Phrases of scripts without spaces match anywhere.
 type wordings []string
 
 func wordingsOf(list string) wordings {
@@ -327,8 +333,8 @@ func wordingsOf(list string) wordings {
 	return out
 }
 
-// prefix returns how many bytes of a clause the longest phrase has that it begins
-// with, without the space behind it.
+// prefix returns the length in bytes of the longest phrase at the beginning of
+// a clause, without the space after it.
 func (w wordings) prefix(c string) int {
 	n, inner := 0, strings.TrimPrefix(c, " ")
 	for _, p := range w {

@@ -1,10 +1,10 @@
 //nolint:misspell // the words are of many languages
 package local
 
-// Words that say how the parts of a message stand to each other, in the languages of
-// [phrases]. Each language has lines of its own.
+// Words that show how the parts of a message relate to each other, in the
+// languages of [phrases]. Each language has its own lines.
 var (
-	// forbids begin a clause that says what is not to be done.
+	// forbids begin a clause that says what not to do.
 	forbids = wordingsOf(`
 		dont, do not, no need to, no need for, theres no need to, you dont need to, you dont have to, instead of, rather than,
 		i dont want a, i dont want an, i dont want any, i dont want you to, i dont need a, i dont need an, i dont need any, i dont need you to,
@@ -24,26 +24,29 @@ var (
 		지 말고, 지 마, 지 마세요, 지 말아줘, 필요 없고, 필요 없어, 필요는 없고, 필요는 없어, 대신에,
 		gerek yok, gerek yok ama, gerekmez, istemiyorum, yerine,
 		ज़रूरत नहीं, जरूरत नहीं, ज़रूरत नहीं है, जरूरत नहीं है, के बजाय, की बजाय, ki zarurat nahi, ke bajay`)
-	// denies deny that something is meant. They rule it out only where something else
-	// is put against it.
+	// denies deny that something is meant. They rule it out only if an alternative
+	// is named.
 	denies = wordingsOf(`
 		not, no, nicht, kein, keine, keinen, keinem, keiner, pas, nao, non, не, 不是, ليس, ليست, لا, नहीं, nahi, nahin`)
-	// deniesAfter are the same at the end of a clause.
+	// deniesAfter are like denies, at the end of a clause.
 	deniesAfter = wordingsOf(`じゃなくて, ではなく, ではなくて, じゃなく, 말고, 이 아니라, 가 아니라, değil`)
-	// against begin what is put against something denied, wherever that stands.
+	// against begin the alternative to something denied, wherever that is.
 	against = wordingsOf(`sondern, sino, 而是, بل, बल्कि, balki`)
-	// softlyAgainst do so where the clause before begins with the denial.
+	// softlyAgainst are like against, but only if the clause before begins with
+	// the denial.
 	softlyAgainst = wordingsOf(`but, but rather, rather, ma, ma bensi, bensi, mais, mais plutot, mas sim, а, 是, 我要的是, 要的是`)
 	// politely end a denial that is an order, not a state: "no code please".
 	politely = wordingsOf(`please, pls, bitte, por favor, per favore, sil te plait, пожалуйста, lütfen, من فضلك`)
-	// determiner begin one thing that is put against another.
+	// determiner begin one of two contrasted things.
 	determiner = wordingsOf(`
 		the, my, a, an, our, das, die, den, der, ein, eine, einen, mein, meine, meinen, el, la, los, las, un, una, mi, mis,
 		le, les, une, mon, ma, mes, o, os, um, uma, meu, minha, il, lo, uno, mio, mia`)
-	// onlyThen begin what is wanted after a Turkish verb that forbids, which nouns look like.
+	// onlyThen begin what is wanted after a Turkish verb that forbids; nouns can
+	// look like such verbs.
 	onlyThen = wordingsOf(`sadece, sade, yalnızca, yalnız, onun yerine, bunun yerine`)
-	// spares are words of clauses that only look as if they forbade: a state, a
-	// courtesy, what must not be forgotten, what is to go on, and "not only".
+	// spares are words of clauses that only look like prohibitions: a state, a
+	// courtesy, something not to be forgotten or not to be stopped, and "not
+	// only".
 	spares = wordingsOf(`
 		only, just, merely, worry, panic, forget, know, knows, think, understand, get, have, see, mind, care, hesitate, remember, let, be, stop, wait, dont you, dont i, dont we, dont they, feel, believe, work, seem, exist, disturb, any more, anymore, problem, wonder, matter, idea, sure, single,
 		nur, vergessen, vergiss, mehr, sicher, problem, sorge, sorgen, wissen, konnen, haben, gefunden, erreichbar, aufhoren, bloss,
@@ -69,12 +72,12 @@ var (
 		ben, bu, o, cunku, zaten, benim, yoksa, انا, أنا, هو, هي, لأن, لأنه, لان, هذا, هناك, وإلا,
 		मैं, मैंने, वह, यह, क्योंकि, मेरा, मेरी, मुझे, वरना,
 		我, 他, 她, 它, 因为, 已经, 不然, 否则, もう, 私, 僕, 俺, だって, 나는, 난, 저는, 이미, 왜냐하면`)
-	// want begin a clause that says what is wanted all the same.
+	// want begin a clause that nevertheless says what is wanted.
 	want = wordingsOf(`
 		i want, i need, i would like, id like, id rather, i just want, i just need, i only want, i only need, im asking, im looking for, i meant, i mean,
 		ich will, ich mochte, ich brauche, ich hatte gern, ich meine, das gleiche, yo quiero, la quiero, lo quiero, je veux, je voudrais, jai besoin, jaimerais, eu quero, eu preciso, io voglio, ho bisogno,
 		я хочу, мне нужно, मुझे चाहिए, أنا أريد, 我要, 我想, 我只, 我需要, 我该, 我应该`)
-	// textWork is said where a text is to be worked on.
+	// textWork are words that ask for work on a text.
 	textWork = wordingsOf(`
 		translate, translation, summarize, summarise, summary, sum up, tldr, tl dr, condense, proofread, spelling, grammar, typos, spellcheck, rephrase, paraphrase, reply to, review,
 		ubersetze, ubersetz, ubersetzen, ubersetzung, zusammen, zusammenfassen, zusammenfassung, korrigiere, korrigieren, rechtschreibung, tippfehler,
@@ -94,20 +97,21 @@ var (
 		aşağıdaki metni, aşağıdaki yazıyı, aşağıdaki mesajı, النص التالي, الرسالة التالية, النص أدناه, नीचे दिए गए, नीचे लिखे, निम्नलिखित,
 		以下内容, 以下文字, 以下这段, 以下文章, 以下邮件, 下面这段, 下面的内容, 下面的文字, 下面这篇, 下面这封, 下列文字,
 		以下の文, 以下の内容, 以下のメール, 次の文, 次のメール, 下の文, 다음 글, 다음 문장, 다음 내용, 아래 글, 아래 문장, 아래 내용, 아래 메일`)
-	// pointsAbove point to one that comes before them.
+	// pointsAbove point to a text that comes before them.
 	pointsAbove = wordingsOf(`
 		the above, text above, mail above, email above, message above, das obige, obigen text, den text oben, lo anterior, texto anterior, texto de arriba,
 		ci dessus, ce qui precede, texto acima, acima, testo sopra, qui sopra, текст выше, выше, yukarıdaki, أعلاه, النص السابق, ऊपर दिए गए, ऊपर लिखे,
 		上面这段, 上面的内容, 上面的文字, 上面这封, 以上内容, 以上文字, 上述, 上の文, 上のメール, 上記, 위 글, 위 문장, 위 내용, 위의 글, 위의 내용`)
-	// courtesy may stand before anything.
+	// courtesy may precede anything.
 	courtesy = wordingsOf(`
 		please, pls, ok, okay, and, but, hey, hi, bitte, und, aber, hallo, por favor, y, pero, hola, sil te plait, sil vous plait, stp, et, bonjour, oi, per favore, пожалуйста, и, но, lütfen, ve, ama, من فضلك, و, لكن, कृपया, और, लेकिन, 请, 麻烦, すみません, 좀`)
-	// splitBefore and splitAfter are where a clause ends without a mark.
+	// splitBefore and splitAfter are words at which a clause ends without
+	// punctuation.
 	splitBefore = []string{" but ", " aber ", " sondern ", " pero ", " sino ", " но ", " بل ", " لكن ", " बल्कि ", " लेकिन ", "而是"}
 	splitAfter  = []string{"말고 ", "ないで", "じゃなくて", "ではなくて", "ではなく", "なくていいから", "なくていいので", "なくて大丈夫", "이 아니라 ", "가 아니라 "}
 
-	// marks has words of the lists above without which no phrase of them can stand, by
-	// their hashes; of scripts without spaces a character or two.
+	// marks holds, by hash, words of the lists above of which every phrase in them
+	// contains at least one; for scripts without spaces, one or two characters.
 	marks = func() map[uint64]mark {
 		out := make(map[uint64]mark)
 		for h := range wordSet(`

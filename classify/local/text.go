@@ -15,7 +15,7 @@ import (
 const (
 	headRunes = 240
 	tailRunes = 80
-	// Some characters are many once they are normalised.
+	// Some characters become several when normalised.
 	maxRunes = 3 * (headRunes + tailRunes)
 )
 
@@ -25,7 +25,7 @@ type tokenKind uint8
 const (
 	tokenWord   tokenKind = iota // letters and digits between spaces
 	tokenHan                     // a run of a script that is written without spaces
-	tokenSymbol                  // an emoji or another symbol that means something
+	tokenSymbol                  // an emoji or another symbol with a meaning
 )
 
 // token is a part of the normalised text.
@@ -34,8 +34,8 @@ type token struct {
 	kind       tokenKind
 }
 
-// reading is a message in the form in which it is compared: NFKC, case folded,
-// without the accents of Latin letters, without punctuation and apostrophes.
+// reading is a message in the form that is compared: NFKC, case folded, without
+// the accents of Latin letters, without punctuation and apostrophes.
 type reading struct {
 	buf    []byte
 	runes  []rune
@@ -44,8 +44,8 @@ type reading struct {
 
 // Normalize returns a message in the form in which this package compares
 // messages: without case, accents, punctuation and differences of width, Chinese
-// in simplified characters, single spaces between words. Of a long message it is
-// the beginning and the end that the classifier reads.
+// in simplified characters, single spaces between words. For a long message it
+// returns only the beginning and the end, which the classifier reads.
 func Normalize(message string) string {
 	var t reading
 	t.reset(message)
@@ -103,8 +103,8 @@ func (t *reading) add(s string) {
 	}
 }
 
-// push adds one folded rune; open reports whether the last token may
-// grow, and the result the same for the next rune.
+// push adds one folded rune; open reports whether the last token may grow; the
+// result is open for the next rune.
 func (t *reading) push(r rune, open bool) bool {
 	switch r {
 	case runeSpace:
@@ -146,7 +146,7 @@ var latinFold = func() (table [0x250]rune) {
 	return table
 }()
 
-// fold returns the form in which a character is compared, or runeSpace or
+// fold returns the form of a character that is compared, or runeSpace or
 // runeNothing.
 func fold(r rune) rune {
 	switch {
@@ -213,8 +213,9 @@ func kindOf(r rune) tokenKind {
 	return tokenSymbol
 }
 
-// scripts returns the shares of the runes that are Han or kana, Hangul, and of any
-// other script than these and Latin, 0 to 1. Digits and symbols count as Latin.
+// scripts returns the shares, 0 to 1, of runes that are Han or kana, Hangul,
+// and of a script other than these and Latin. Digits and symbols count as
+// Latin.
 func (t *reading) scripts() (han, hangul, other float64) {
 	if len(t.runes) == 0 {
 		return 0, 0, 0

@@ -11,9 +11,9 @@ import (
 // Characters of a text that are embedded: its beginning and its end.
 const headChars, tailChars = 800, 200
 
-// FewTextsOf returns the [TextsOf] of a catalogue that fits holds for, but at most
-// so many: of each intent, and of the fallback, as many as of the others, and its
-// examples before its triggers.
+// FewTextsOf returns at most most of the catalogue's [TextsOf] for which fits
+// returns true: equally many of each intent and of the fallback, examples
+// before triggers.
 func FewTextsOf(cat *intents.Catalog, most int, fits func(text string) bool) []string {
 	root := cat.Root()
 	byClass := make([][]string, len(root.Enabled())+1)
@@ -53,8 +53,8 @@ func TextsOf(cat *intents.Catalog) []string {
 	return out
 }
 
-// textOf returns the text to embed for a message. It is on one line, and of a
-// long text the beginning and the end.
+// textOf returns the text to embed for a message. It is on one line; of a long
+// text it has the beginning and the end.
 func textOf(message string) string {
 	all := text.Fold(strings.ToValidUTF8(message, " "))
 	if len(all) <= headChars+tailChars || utf8.RuneCountInString(all) <= headChars+tailChars {

@@ -8,19 +8,19 @@ import (
 	"intenthint/payload"
 )
 
-// role is what a word or phrase does for the topic of a conversation; some have
-// several.
+// role is the function of a word or phrase for the topic of a conversation;
+// some have several.
 type role uint16
 
 const (
 	roleSmall  role = 1 << iota // holds a sentence together
 	roleAnswer                  // answers a question, or chooses from what was offered
-	roleAssent                  // takes note, or agrees
+	roleAssent                  // acknowledges, or agrees
 	roleThanks                  // thanks, praises, or calls off
-	roleBye                     // takes leave
+	roleBye                     // says goodbye
 	roleGreet                   // greets
-	roleGoesOn                  // at the beginning of a message: carries on
-	roleRefers                  // points to what was said, or asks to have it changed
+	roleGoesOn                  // at the beginning of a message: continues
+	roleRefers                  // refers to what was said, or asks for a change of it
 	roleAside                   // announces another subject
 )
 
@@ -30,19 +30,20 @@ const (
 	// maxLeaning is the length of the longest message that may lean on another,
 	// in half words; a character of a script without spaces is half a word.
 	maxLeaning = 28
-	// maxAside is how much a message that closes a topic may say beside that,
-	// likewise.
+	// maxAside is how much else a message that closes a topic may say, likewise.
 	maxAside = 4
-	// maxContent is how much a message that leans may say itself, likewise.
+	// maxContent is how much content of its own a leaning message may have,
+	// likewise.
 	maxContent = 10
-	// leastSubject is the length of the shortest word, in letters, that tells a
+	// leastSubject is the length of the shortest word, in letters, that can name a
 	// subject; maxSubject is how many of its first letters are compared.
 	leastSubject, maxSubject = 4, 5
-	// maxEchoes is how many words of the assistant's are counted: more say the same.
+	// maxEchoes is how many echoed words of the assistant are counted: more add
+	// nothing.
 	maxEchoes = 2
 )
 
-// cues are what the words of a message tell of its place in a conversation.
+// cues are what the words of a message tell about its place in a conversation.
 // Lengths are in half words.
 type cues struct {
 	roles   role // of all its words and phrases; roleGoesOn only where it counts
@@ -66,8 +67,8 @@ func (c *cues) closes(asked bool) bool {
 	return c.has(roleAssent) && !c.has(roleAnswer) && c.content == 0 && !asked
 }
 
-// closing is what a message that closes a topic says, in words that a catalogue
-// is likely to know.
+// closing returns the meaning of a message that closes a topic, in words that a
+// catalogue is likely to know.
 func (c *cues) closing() string {
 	switch {
 	case c.has(roleBye):
@@ -78,9 +79,9 @@ func (c *cues) closing() string {
 	return "hello"
 }
 
-// Dependent reports whether a message that follows others says too little of a
-// subject of its own to be learnt from without them: "yes, the second one", "and
-// tomorrow?", "make it shorter". One with two words of a subject says enough.
+// Dependent reports whether a message that follows others says too little about
+// its subject to be learnt from without them: "yes, the second one", "and
+// tomorrow?", "make it shorter". Two subject words are enough.
 func Dependent(message string) bool {
 	const oneWord = 2 // in half words
 	var t reading
@@ -89,8 +90,8 @@ func Dependent(message string) bool {
 	return c.content == 0 && c.length <= maxLeaning || c.content <= oneWord && c.has(roleGoesOn|roleRefers)
 }
 
-// cuesOf reads the cues of a message, of one that is too long to lean on another
-// those of its beginning.
+// cuesOf reads the cues of a message; if it is too long to lean on another,
+// only those of its beginning.
 func cuesOf(t *reading) cues {
 	var c cues
 	for i := 0; i < len(t.tokens) && c.length <= maxLeaning; {
@@ -111,18 +112,18 @@ func cuesOf(t *reading) cues {
 			}
 			c.readHan(t.runes[tok.start:t.tokens[i].end], i == len(t.tokens)-1)
 		case tokenSymbol:
-			// A thumb or a check mark may stand beside anything.
+			// A thumbs-up or a check mark may accompany anything.
 		}
 		i++
 	}
 	if c.length == 0 && len(t.tokens) > 0 {
-		c.take(2, roleAssent) // but alone it consents
+		c.take(2, roleAssent) // but alone it means consent
 	}
 	return c
 }
 
-// leadsIn reports whether what was read so far is what people say before they
-// carry on: "no, …", "thanks, …".
+// leadsIn reports whether the text read so far is an introduction, as in "no,
+// …" or "thanks, …".
 func (c *cues) leadsIn() bool {
 	return c.content == 0 && c.roles&^(roleAnswer|roleAssent|roleThanks) == 0
 }
@@ -179,19 +180,19 @@ const (
 	leanBias    = iota
 	leanGoesOn  // "and …", "what about …"
 	leanRefers  // "shorter", "the same", "it"
-	leanEmpty   // no word says anything of a subject
-	leanContent // words that do, of maxContent
+	leanEmpty   // no word names a subject
+	leanContent // words that do, as a share of maxContent
 	leanAlone   // the probability of the message's own intent
 	leanAsked   // the assistant's last words were a question
 	leanBare    // no word has a role
 	leanShare   // see shareOf
-	leanEchoes  // see echoes; less where the message has an intent of its own
+	leanEchoes  // see echoes; less if the message has an intent of its own
 	leanPartly  // leanContent of a message that also goes on or refers
 	leanResumes // it takes up a topic before the last
 	numLean
 )
 
-// They take the first places of those of [Model].
+// They take the first positions of the signals of [Model].
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
@@ -236,10 +237,10 @@ func (c *cues) leans(own, share float64, asked, resumes bool, echoed int) float6
 	return leaning.probability(&s)
 }
 
-// echoes is how many words of a subject the message that sc has read takes from what
-// the assistant said before it, if that is known; maxEchoes at most. Words are the same
-// if their first letters are: those of a subject are inflected at their ends. Of
-// scripts without spaces it counts pairs of characters.
+// echoes returns how many subject words the message that sc has read shares
+// with the assistant's last text, if that is known; at most maxEchoes. Words
+// count as equal if their first letters are equal: subject words are inflected
+// at their ends. For scripts without spaces it counts pairs of characters.
 func (c *cues) echoes(sc *scratch, conversation []payload.Turn) int {
 	n := len(conversation) - 1
 	if n < 0 || conversation[n].Role != payload.RoleAssistant || c.content == 0 || !c.mayLean() {
@@ -302,9 +303,9 @@ func shared(sc *scratch, words []uint64, turns []payload.Turn) int {
 	return len(words) - len(left)
 }
 
-// subjects calls yield with a hash of the beginning of each word, and of each pair of
-// characters of a script without spaces, that has no role in a conversation, until it
-// returns false.
+// subjects calls yield with a hash of the beginning of each word, or of each
+// pair of characters of a script without spaces, that has no role in a
+// conversation. It stops when yield returns false.
 func (t *reading) subjects(yield func(uint64) bool) {
 	for _, tok := range t.tokens {
 		word := t.runes[tok.start:tok.end]
@@ -346,8 +347,8 @@ func follow(leans float64, alone, before verdict) (verdict, bool) {
 	return v, followed
 }
 
-// shareOf is how likely a message by itself has the intent of an earlier one, going by
-// its scores.
+// shareOf returns how likely it is, by its scores, that a message by itself has
+// the intent of an earlier one.
 func shareOf(scores []float32, alone, before *verdict) float64 {
 	if alone.first < 0 || before.first < 0 || before.other() {
 		return 0
@@ -355,10 +356,10 @@ func shareOf(scores []float32, alone, before *verdict) float64 {
 	return alone.pIn * math.Min(1, math.Exp(float64(scores[before.first]-scores[alone.first])))
 }
 
-// topic returns the verdict on what a conversation is about, and the user's message
-// that it comes from; "" without such a message. Each message is weighed against
-// those before it as the latest one is. What the assistant said is not what the
-// user wants, and neither are courtesies. It overwrites sc.
+// topic returns the verdict on the topic of a conversation, and the user's
+// message that it comes from; "" without such a message. Each message is
+// weighed against those before it, like the latest one. Assistant texts and
+// courtesies do not count. It overwrites sc.
 func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, by *embedding) (verdict, string) {
 	var topic verdict
 	from := ""
@@ -390,8 +391,8 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 	return topic, from
 }
 
-// lookBack is where in a conversation the last maxLookBack messages of the user
-// begin.
+// lookBack returns the index at which the last maxLookBack user messages of a
+// conversation begin.
 func lookBack(conversation []payload.Turn) int {
 	looked := 0
 	for i, turn := range slices.Backward(conversation) {
@@ -404,8 +405,8 @@ func lookBack(conversation []payload.Turn) int {
 	return 0
 }
 
-// asks reports whether the assistant's last words were a question. They may have
-// been if they are not known.
+// asks reports whether the assistant's last words were, or may have been, a
+// question: unknown words may have been one.
 func asks(conversation []payload.Turn) bool {
 	if len(conversation) == 0 {
 		return false

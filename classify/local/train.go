@@ -6,9 +6,9 @@ import (
 )
 
 // block is a part of the one-against-rest classifiers: those of width
-// neighbouring classes from first on. Blocks do not know each other, so they
-// are trained at the same time, and the result does not depend on how many
-// processors there are.
+// neighbouring classes from first on. Blocks are independent, so they are
+// trained in parallel, and the result does not depend on the number of
+// processors.
 type block struct {
 	first, width int
 	weights      []float32 // [feature][class]
@@ -26,7 +26,7 @@ type solver struct {
 }
 
 // maxBlocks is how many parts are trained at the same time. It is fixed, not
-// the number of processors: narrow blocks waste the memory lines they fetch.
+// the number of processors: narrow blocks waste cache lines.
 const maxBlocks = 2
 
 func newSolver(rows *corpus, features, classes int) *solver {
@@ -127,7 +127,7 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 	switch {
 	case len(active) == 0:
 	case len(active)*denseFrom > b.width:
-		// Adding nothing to most is faster than picking out many.
+		// Adding zeros to most is faster than selecting many.
 		change := scores // no longer needed
 		clear(change)
 		for j, c := range active {
@@ -144,7 +144,8 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 	}
 }
 
-// denseFrom is the inverse of the share of classes above which all are updated.
+// denseFrom is the inverse of the share of changed classes above which all are
+// updated.
 const denseFrom = 4
 
 // scatter adds v times x to the elements of y that at names.
@@ -210,10 +211,10 @@ func (s *solver) clone() *solver {
 	return &out
 }
 
-// bayes adds the view of naive Bayes to the weights: how much likelier a
-// feature is in the class than anywhere. It counts the rows that skip does not
-// name. The solver cannot run on afterwards. It returns what a feature says for
-// the class of a row that alone has it, and for the classes that lack it.
+// bayes adds naive Bayes to the weights: how much likelier a feature is in the
+// class than overall. It counts the rows that skip does not name. The solver
+// must not run afterwards. For a feature that only one row has, it returns the
+// weight for the class of that row, and for the other classes.
 func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 	total := make([]float32, s.features) // by feature
 	mass := make([]float32, s.classes)
@@ -277,7 +278,8 @@ func (s *solver) bayes(skip []bool) (alone, absent []float32) {
 	return alone, absent
 }
 
-// finish returns the weights of all features; the solver is used up.
+// finish returns the weights of all features; the solver must not be used
+// afterwards.
 func (s *solver) finish(space *space) *weights {
 	w := &weights{classes: s.classes, shared: s.features, class: make([]int32, s.rows.len())}
 	for i := range w.class {
@@ -312,7 +314,8 @@ func (s *solver) finish(space *space) *weights {
 func log32(x float32) float32 { return float32(math.Log(float64(x))) }
 
 // dot sets out to the sum of the rows of weights that ids name, each times its
-// value. Four rows at a time: the sums are then read and written less often.
+// value. It works on four rows at a time, so that the sums are read and written
+// less often.
 func dot(out, weights []float32, ids []int32, values []float32) {
 	clear(out)
 	w := len(out)

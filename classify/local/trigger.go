@@ -6,8 +6,8 @@ import (
 )
 
 // assertions returns the parts of a trigger that state when the intent applies.
-// A sentence or clause that states when it does not ("Not for greetings, see
-// CHAT") describes other intents' messages and would train the opposite.
+// A sentence or clause that states when it does not apply ("Not for greetings,
+// see CHAT") describes messages of other intents and would train the opposite.
 func assertions(trigger string) []string {
 	var out []string
 	if strings.TrimSpace(trigger) == "" {

@@ -1,8 +1,8 @@
 package local
 
-// weights are what each feature says for each class. Two thirds of the features
-// stand in a single training text: their weights follow from that text and are not
-// kept.
+// weights are the weights of each feature for each class. Two thirds of the
+// features occur in a single training text: their weights follow from that text
+// and are not stored.
 type weights struct {
 	classes int
 	blocks  []block // the weights of features below shared
@@ -14,13 +14,13 @@ type weights struct {
 
 	pull  []float32 // [row][class]: the dual variable, with its sign
 	class []int32   // by row; -1 for the fallback
-	// alone is what a feature of one row says for the row's class by naive Bayes,
-	// absent what it says for every other class.
+	// alone is the naive Bayes weight of a feature of one row for the row's class,
+	// absent that for every other class.
 	alone, absent []float32
 }
 
 // score sets out to the scores of a message by class. shared is how many of the ids
-// are below w.shared; they stand first.
+// are below w.shared; these come first.
 func (w *weights) score(out []float32, ids []int32, values []float32, shared int) {
 	score(out, w.blocks, ids[:shared], values[:shared])
 	sum := float32(0)

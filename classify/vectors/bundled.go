@@ -14,9 +14,9 @@ import (
 //go:generate go run ./bundle
 //go:generate go run ../local/ship
 
-// bundled holds the vectors of the built-in definitions by the built-in encoder:
-// magic, count as uint32, then each entry in order of its key (key, scale as
-// float32, the numbers over the scale as int8). Little endian.
+// bundled holds the vectors of the built-in intents, made by the built-in
+// encoder: magic, count as uint32, then each entry in order of its key (key,
+// scale as float32, the numbers over the scale as int8). Little endian.
 //
 //go:embed bundled.bin
 var bundled string
@@ -28,8 +28,8 @@ const (
 )
 
 // Bundled returns the vectors of those texts that are shipped with the binary:
-// the examples and triggers of the built-in definitions, as the built-in encoder
-// gives them, rounded to 8 bits.
+// the examples and triggers of the built-in intents, as the built-in encoder
+// embeds them, rounded to 8 bits.
 func Bundled(texts []string) map[string][]float32 {
 	out := make(map[string][]float32)
 	if len(bundled) < len(bundledMagic)+4 {
@@ -55,8 +55,8 @@ func Bundled(texts []string) map[string][]float32 {
 	return out
 }
 
-// BundledAmong is [Bundled] of the texts to read, as local.TrainEmbedded takes them:
-// with nil for all other texts of the catalogue.
+// BundledAmong is [Bundled] for the texts in read, in the form that
+// local.TrainEmbedded takes: with nil for all other texts of the catalogue.
 func BundledAmong(all, read []string) map[string][]float32 {
 	out := Bundled(read)
 	for _, text := range all {
@@ -78,7 +78,7 @@ func EncodeBundled(vectors map[string][]float32) ([]byte, error) {
 		byKey[keyOf(text)] = v
 	}
 	if len(byKey) != len(vectors) {
-		return nil, errors.New("two texts have one key")
+		return nil, errors.New("two texts have the same key")
 	}
 	out := binary.LittleEndian.AppendUint32([]byte(bundledMagic), uint32(len(byKey)))
 	for _, k := range slices.SortedFunc(maps.Keys(byKey), func(a, b key) int { return slices.Compare(a[:], b[:]) }) {

@@ -154,7 +154,7 @@ func decode(data []byte, id [sha256.Size]byte) (*cache, error) {
 		return nil, fmt.Errorf("%w: wrong checksum", errDamaged)
 	}
 	if [sha256.Size]byte(body[len(magic):]) != id {
-		return nil, fmt.Errorf("%w: another model's", errDamaged)
+		return nil, fmt.Errorf("%w: file of another model", errDamaged)
 	}
 	dimensions := binary.LittleEndian.Uint32(body[headerSize-8:])
 	count := binary.LittleEndian.Uint32(body[headerSize-4:])

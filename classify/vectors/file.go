@@ -17,7 +17,7 @@ import (
 const (
 	filePrefix = "vectors-"
 	fileSuffix = ".bin"
-	// An operator may switch back to the previous model: two files are kept.
+	// Two files are kept: an operator may switch back to the previous model.
 	keptFiles = 2
 	// maxFileBytes is larger than any valid file.
 	maxFileBytes = 1 << 30
@@ -41,7 +41,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without write permission no file is removed either.
+	// Without write permission no files can be removed either.
 	now := time.Now()
 	_ = os.Chtimes(path, now, now)
 	return data, nil

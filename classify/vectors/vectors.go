@@ -37,10 +37,10 @@ type Source struct {
 	Progress func(done, of int)
 }
 
-// Of returns the vectors of texts, by text, nil for a text in which the model finds
-// nothing. It asks for those that the cache
-// does not hold, a batch at a time, and returns the first failure; vectors fetched
-// before it are kept. A broken cache is logged and fetched anew.
+// Of returns the vectors of texts, by text; nil for a text without any words
+// for the model. It fetches those that are not cached, in batches, and returns
+// the first failure; vectors fetched before it are kept. A broken cache is
+// logged and fetched anew.
 func (s *Source) Of(ctx context.Context, texts []string) (map[string][]float32, error) {
 	began := time.Now()
 	c := s.read()

@@ -31,7 +31,7 @@ type askCmd struct {
 
 // Help is the longer text of `consumer ask --help`.
 func (askCmd) Help() string {
-	return `Sends a before_prompt_build request as a gateway does for a direct chat. The request goes to HINT_NATS_URL, or else to the consumer running on this machine. If neither is there, a consumer is started for this request; not if HINT_NATS_URL is set. The turn is tracked like any other.`
+	return `Sends a before_prompt_build request as a gateway does for a direct chat. The request goes to HINT_NATS_URL, or else to the consumer running on this machine. If neither is available, a consumer is started for this request, unless HINT_NATS_URL is set. The turn is tracked like any other.`
 }
 
 // asked is what --json prints.
@@ -50,7 +50,7 @@ type asked struct {
 	PrependContext string  `json:"prependContext,omitempty"`
 }
 
-// Validate refuses a blank message.
+// Validate rejects a blank message.
 func (c *askCmd) Validate() error {
 	if c.message() == "" {
 		return errors.New("missing text")
@@ -73,7 +73,7 @@ func (c *askCmd) Run(inv *invocation) error {
 			defer b.Close()
 			return c.ask(inv, b.NC, text)
 		}
-		// Nothing is started in the place of a server that was configured, nor
+		// Do not start anything in place of a configured server, or on an address
 		// where another program listens.
 		if len(inv.cfg.Bus.URLs) > 0 || errors.Is(err, bus.ErrRefused) || errors.Is(err, bus.ErrNotNATS) {
 			return err
@@ -83,12 +83,12 @@ func (c *askCmd) Run(inv *invocation) error {
 	return withSystem(inv, func(nc *nats.Conn) error { return c.ask(inv, nc, text) })
 }
 
-// withSystem runs the whole system in this process while ask runs. Its stop waits
-// until the turn is in its session.
+// withSystem runs the whole system in this process while ask runs. Stopping it
+// waits until the turn is in its session.
 func withSystem(inv *invocation, ask func(*nats.Conn) error) error {
 	cfg := *inv.cfg
 	cfg.HTTP, cfg.Bus.URLs = config.HTTP{}, nil
-	cfg.KnowHub.Listen = "127.0.0.1:0" // the usual port is for a consumer that stays
+	cfg.KnowHub.Listen = "127.0.0.1:0" // the usual port is for a long-running consumer
 	system := app.New(&cfg, app.Options{Version: version, Log: inv.quiet(), Level: new(slog.LevelVar)})
 	if err := system.Start(inv.ctx); err != nil {
 		return errors.Join(err, system.Stop())
@@ -127,7 +127,7 @@ func (c *askCmd) request(cfg *config.Config, text string) (*nats.Msg, payload.Co
 	return msg, ctx, err
 }
 
-// patience is how long to wait for a consumer that is starting.
+// patience is how long to wait for a starting consumer.
 const patience = 5 * time.Second
 
 // errNoAnswer reports that the server is up but no consumer answers.
@@ -145,7 +145,7 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) error {
 		return fmt.Errorf("%w at %s: NATS is up, but no consumer uses the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
 	case err != nil:
 		if denied := nc.LastError(); errors.Is(denied, nats.ErrPermissionViolation) {
-			err = denied // the server drops what a user may not send
+			err = denied // the server drops messages that a user may not send
 		}
 		return fmt.Errorf("%w: %w", errNoAnswer, err)
 	}
@@ -206,7 +206,8 @@ func (c *askCmd) print(inv *invocation, out asked) error {
 	return err
 }
 
-// summary is the line below the hint: intent, confidence, source and duration.
+// summary returns the line below the hint: intent, confidence, source and
+// duration.
 func (a asked) summary() []byte {
 	var b bytes.Buffer
 	if a.Intent != "" {

@@ -25,7 +25,7 @@ type classifyCmd struct {
 
 // Help is the longer text of `consumer classify --help`.
 func (classifyCmd) Help() string {
-	return "Uses the configured classifier (HINT_CLASSIFIER) without NATS. The runners-up are those of the local classifier, which uses the embedding model if one is configured (HINT_EMBEDDING_MODEL). The vectors of the intents are cached in HINT_DATA_DIR."
+	return "Uses the configured classifier (HINT_CLASSIFIER) without NATS. The runners-up come from the local classifier, which uses the embedding model if one is configured (HINT_EMBEDDING_MODEL). The vectors of the intents are cached in HINT_DATA_DIR."
 }
 
 // classified is what --json prints.
@@ -52,7 +52,7 @@ type evidence struct {
 
 const runnersUp = 4
 
-// Validate refuses a message without a text to classify.
+// Validate rejects a message without text.
 func (c *classifyCmd) Validate() error {
 	if c.latest() == "" {
 		return errors.New("missing text")

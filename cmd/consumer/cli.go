@@ -23,7 +23,7 @@ import (
 const (
 	exitOK      = 0
 	exitFailed  = 1
-	exitUsage   = 2 // a wrong setting or a wrong command line
+	exitUsage   = 2 // an invalid setting or command line
 	exitDiffers = 3 // stream plan --exit-code: something is missing or differs
 )
 
@@ -33,7 +33,7 @@ type cli struct {
 	Ask      askCmd      `cmd:"" help:"Ask the running system for a hint, as a gateway does, and print it."`
 	Classify classifyCmd `cmd:"" help:"Classify a text in this process and show the confidence."`
 	Eval     evalCmd     `cmd:"" help:"Measure the classifier's accuracy on labelled messages."`
-	Replay   replayCmd   `cmd:"" help:"Show what would be said of recorded turns under another catalogue, model or threshold."`
+	Replay   replayCmd   `cmd:"" help:"Show what hints recorded turns would get under another catalogue, model or threshold."`
 	Intents  struct {
 		Lint   lintCmd   `cmd:"" help:"Check intent files."`
 		Expand expandCmd `cmd:"" help:"Ask a model for more examples and add the good ones to intent files."`
@@ -42,19 +42,19 @@ type cli struct {
 			Ls learntLsCmd `cmd:"" help:"List the examples, those that people marked first, then newest first."`
 			Rm learntRmCmd `cmd:"" help:"Remove examples."`
 		} `cmd:"" help:"Manage the examples that HINT_LEARN=auto learns while consumers run."`
-		Import importCmd `cmd:"" help:"Show what a directory of intent files gives, and copy it to HINT_INTENTS_DIR."`
+		Import importCmd `cmd:"" help:"Show what a directory of intent files contains, and copy it to HINT_INTENTS_DIR."`
 	} `cmd:"" help:"Manage intent files."`
 	Sessions struct {
 		Ls      sessionsLsCmd      `cmd:"" help:"List sessions, most recently changed first."`
 		Show    sessionsShowCmd    `cmd:"" help:"Print a session document."`
 		Export  sessionsExportCmd  `cmd:"" help:"Write every session to a directory, as HINT_STORE=file keeps them."`
 		Rebuild sessionsRebuildCmd `cmd:"" help:"Rebuild sessions from the event stream."`
-		Turns   sessionsTurnsCmd   `cmd:"" help:"List the turns of all sessions, also as data for eval."`
+		Turns   sessionsTurnsCmd   `cmd:"" help:"List the turns of all sessions, optionally as data for eval."`
 		Rm      sessionsRmCmd      `cmd:"" help:"Forget sessions for good, with their events in the stream."`
 	} `cmd:"" help:"Inspect, rebuild and forget sessions."`
 	Feedback feedbackCmd `cmd:"" help:"Mark the hint of a turn as right or wrong."`
 	Stats    statsCmd    `cmd:"" help:"Count recorded turns, and show whether hints help."`
-	Improve  improveCmd  `cmd:"" help:"Show what an edit of the intents may improve, from the recorded turns."`
+	Improve  improveCmd  `cmd:"" help:"Show where edits of the intents may improve hints, from the recorded turns."`
 	DLQ      struct {
 		Ls     dlqLsCmd     `cmd:"" help:"List dead letters, oldest first."`
 		Replay dlqReplayCmd `cmd:"" help:"Put dead letters back into the event stream, after a fix."`
@@ -63,16 +63,16 @@ type cli struct {
 	Stream struct {
 		Plan  streamPlanCmd  `cmd:"" help:"Show how streams, durable and buckets differ from the settings. Changes nothing."`
 		Apply streamApplyCmd `cmd:"" help:"Create what is missing and change what differs."`
-	} `cmd:"" help:"Compare what is on the NATS server with the settings."`
+	} `cmd:"" help:"Compare the NATS server with the settings."`
 	Triage struct {
 		Stats    triageStatsCmd    `cmd:"" help:"Show what was answered and skipped, why, and what that saves."`
-		Feedback triageFeedbackCmd `cmd:"" help:"Mark a message: it deserved an answer, or none."`
+		Feedback triageFeedbackCmd `cmd:"" help:"Mark a message as deserving an answer or not."`
 		Try      triageTryCmd      `cmd:"" help:"Show what would be decided about a message, and why. Stores nothing."`
 		Examples struct {
 			Ls triageExamplesLsCmd `cmd:"" help:"List the messages that people marked, newest first."`
 			Rm triageExamplesRmCmd `cmd:"" help:"Remove marks."`
 		} `cmd:"" help:"Manage the marked messages, which the model is given as examples."`
-	} `cmd:"" help:"Look at and teach the gate that decides which messages of groups are answered."`
+	} `cmd:"" help:"Inspect and teach the gate that decides which group messages are answered."`
 	Knowhub struct {
 		Ls      knowhubLsCmd      `cmd:"" help:"List experiences, newest first."`
 		Show    knowhubShowCmd    `cmd:"" help:"Print an experience."`
@@ -82,7 +82,7 @@ type cli struct {
 		Import  knowhubImportCmd  `cmd:"" help:"Add the experiences of a file."`
 		Export  knowhubExportCmd  `cmd:"" help:"Print experiences as JSON lines."`
 		Audit   knowhubAuditCmd   `cmd:"" help:"Count duplicates, secrets, recall loops and stale experiences."`
-	} `cmd:"" help:"Look at, decide about and move the experiences of agents."`
+	} `cmd:"" help:"Inspect, review and move the experiences of agents."`
 	Health  healthCmd  `cmd:"" help:"Ask the running consumer whether it is healthy."`
 	Doctor  doctorCmd  `cmd:"" help:"Check NATS, models, intents, directories and the HTTP port."`
 	Version versionCmd `cmd:"" help:"Print the version."`
@@ -113,8 +113,8 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return runContext(ctx, config.Load, args, stdout, stderr)
 }
 
-// endings are the signals that stop the process gracefully. SIGHUP is one of
-// them, unless the process was started with nohup.
+// endings returns the signals that stop the process gracefully. SIGHUP is one
+// of them, unless the process was started with nohup.
 func endings() []os.Signal {
 	out := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -134,8 +134,8 @@ func runContext(ctx context.Context, load func() (*config.Config, []config.Warni
 	return code
 }
 
-// output remembers the first write that failed, as on a full disk: most commands print
-// and do not look.
+// output remembers the first failed write, as on a full disk: most commands do
+// not check for errors when they print.
 type output struct {
 	to  io.Writer
 	err error
@@ -150,7 +150,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// command is runContext without a look at whether the output was written.
+// command is runContext without the check that the output was written.
 func command(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout *output, stderr io.Writer) int {
 	var commands cli
 	left := -1
@@ -189,7 +189,7 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 	return exitOK
 }
 
-// commandOf returns the command that a wrong command line is about.
+// commandOf returns the command of an invalid command line.
 func commandOf(err error) string {
 	command := []string{"consumer"}
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {
@@ -210,7 +210,7 @@ func (inv *invocation) fail(err error) int {
 	case errors.Is(err, errSaid):
 		return exitFailed
 	case errors.Is(err, natsserver.ErrConf), errors.Is(err, natsserver.ErrOpenListener):
-		// A wrong setting, which only the server's own parser can find.
+		// An invalid setting that only the server's own parser can detect.
 		err = config.Errors{{Variable: "HINT_NATS_CONF", Value: inv.cfg.Bus.Conf, Allowed: err.Error()}}
 	}
 	if _, ok := errors.AsType[config.Errors](err); ok {

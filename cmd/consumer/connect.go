@@ -6,7 +6,7 @@ import (
 	"intenthint/internal/natsserver"
 )
 
-// openForReading connects to the running system, or to its store when it is not
+// openForReading connects to the running system, or to its store if it is not
 // running.
 func openForReading(inv *invocation) (*bus.Bus, error) {
 	o, err := runningSystem(inv)

@@ -22,10 +22,10 @@ type dlqLsCmd struct {
 	JSON bool `name:"json" help:"Print a JSON array, with the bodies."`
 }
 
-// letter is a dead letter as --json shows it.
+// letter is a dead letter in the output of --json.
 type letter struct {
 	events.DeadLetter
-	// Body is the event's JSON. BodyBase64 holds its bytes when it is not JSON.
+	// Body is the event's JSON. BodyBase64 holds its bytes if it is not JSON.
 	Body       json.RawMessage `json:"body,omitempty"`
 	BodyBase64 string          `json:"bodyBase64,omitempty"`
 }
@@ -96,7 +96,7 @@ type dlqReplayCmd struct {
 
 // Help is the longer text of `consumer dlq replay --help`.
 func (dlqReplayCmd) Help() string {
-	return "Use it once the cause of the dead letters is fixed. Each one is published to the event stream again, with its original subject and body, and is deleted once the stream has stored it. Without a selection all are replayed. Replays are idempotent. An event that fails again becomes a new dead letter with its new reason. Exit code 1: a selected dead letter could not be replayed."
+	return "Use it once the cause of the dead letters is fixed. Each is published to the event stream again, with its original subject and body, and is deleted once the stream has stored it. Without a selection all are replayed. Replays are idempotent. An event that fails again becomes a new dead letter with its new reason. Exit code 1: a selected dead letter could not be replayed."
 }
 
 func (c *dlqReplayCmd) Run(inv *invocation) error {
@@ -135,7 +135,7 @@ type dlqRmCmd struct {
 	Yes bool `short:"y" help:"Do not ask."`
 }
 
-// Validate refuses a command line that selects no letters.
+// Validate rejects a command line that selects no letters.
 func (c *dlqRmCmd) Validate() error {
 	if c.Hook == "" && len(c.Seq) == 0 && !c.All {
 		return errors.New("missing selection: --hook, --seq or --all")
@@ -165,7 +165,7 @@ type work struct {
 	do       func(events.DeadLetter) error
 }
 
-// workOff does the work for each letter of a selection. It goes on after a
+// workOff does the work for each letter of a selection. It continues after a
 // letter that cannot be handled, and stops at any other error.
 func workOff(inv *invocation, queue *events.DeadLetters, s events.Selection, w work) error {
 	total, err := queue.Count(inv.ctx, s)

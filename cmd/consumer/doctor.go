@@ -26,9 +26,9 @@ type doctorCmd struct {
 
 // Help is the longer text of `consumer doctor --help`.
 func (doctorCmd) Help() string {
-	return `Tries what a consumer with these settings needs: the NATS server, JetStream, the rights of the NATS user, the identity of the system, the models with one question each (which costs a few hundred tokens), the intent files, the directories and the HTTP port. It changes nothing, starts no server, and prints no secrets.
+	return `Checks everything that a consumer with these settings needs: the NATS server, JetStream, the permissions of the NATS user, the identity of the system, the models with one question each (which costs a few hundred tokens), the intent files, the directories and the HTTP port. It changes nothing, starts no server, and prints no secrets.
 
-A line is "ok", "warn" or "fail", what was found, and what to do. Exit code 1: something fails.`
+Each line shows "ok", "warn" or "fail", what was found, and what to do. Exit code 1: a check fails.`
 }
 
 // States of a [finding].
@@ -46,7 +46,7 @@ type finding struct {
 	Advice string `json:"advice,omitempty"`
 }
 
-// doctor collects findings and prints them as they come.
+// doctor collects findings and prints them as they arrive.
 type doctor struct {
 	inv      *invocation
 	json     bool
@@ -79,7 +79,7 @@ func (c *doctorCmd) Run(inv *invocation) error {
 	return nil
 }
 
-// report adds a finding. Advice is "" for nothing to do.
+// report adds a finding. advice is "" if there is nothing to do.
 func (d *doctor) report(status, what, advice string) {
 	const most = 400
 	f := finding{Status: status, What: text.OneLine(what, most), Advice: text.OneLine(advice, most)}
@@ -95,7 +95,7 @@ func (d *doctor) report(status, what, advice string) {
 	_, d.broken = fmt.Fprintln(d.inv.stdout, line)
 }
 
-// progress shows on a terminal what is waited for.
+// progress shows on a terminal what the command is waiting for.
 func (d *doctor) progress(what string) {
 	if d.terminal {
 		_, _ = fmt.Fprintf(d.inv.stderr, "\r%s…\x1b[K", what)
@@ -147,8 +147,8 @@ func (d *doctor) intents() {
 	}
 }
 
-// Free room below which a directory is reported. lowRoom is the default of
-// HINT_STREAM_MAX_BYTES, fullRoom what a consumer pulls at once.
+// Free space below which a directory is reported. lowRoom is the default of
+// HINT_STREAM_MAX_BYTES, fullRoom the amount that a consumer pulls at once.
 const (
 	lowRoom  = 1 << 30
 	fullRoom = 16 << 20
@@ -181,9 +181,9 @@ func (d *doctor) directory(name, dir, variable string) {
 	}
 	switch {
 	case known && room < fullRoom:
-		d.report(stateFail, what, "make room")
+		d.report(stateFail, what, "free disk space")
 	case known && room < lowRoom:
-		d.report(stateWarn, what, "make room: the event stream alone may grow to HINT_STREAM_MAX_BYTES")
+		d.report(stateWarn, what, "free disk space: the event stream alone may grow to HINT_STREAM_MAX_BYTES")
 	default:
 		d.report(stateOK, what, "")
 	}
@@ -247,7 +247,7 @@ func (d *doctor) http() {
 		_ = listener.Close()
 		d.report(stateOK, "HTTP: "+cfg.Addr+" is free", "")
 	case !cfg.Fixed && errors.Is(err, syscall.EADDRINUSE):
-		d.report(stateWarn, "HTTP: "+cfg.Addr+" is taken by another program, a consumer takes a free port instead", "set HINT_HTTP_ADDR")
+		d.report(stateWarn, "HTTP: "+cfg.Addr+" is taken by another program, a consumer uses a free port instead", "set HINT_HTTP_ADDR")
 	default:
 		d.report(stateFail, fmt.Sprintf("HTTP: %v", err), "set another HINT_HTTP_ADDR")
 	}

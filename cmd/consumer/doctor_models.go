@@ -44,7 +44,7 @@ func (d *doctor) models() {
 	if c.Writer != "" {
 		d.writer(registry, c.Writer)
 	}
-	// A value without a slash names no model of a provider.
+	// A value without a slash does not name a provider's model.
 	if strings.Contains(c.Embedding, "/") {
 		d.embedding(registry, c.Embedding)
 	}
@@ -70,7 +70,8 @@ func (d *doctor) writer(registry *provider.Registry, ref string) {
 	})
 }
 
-// catalog is the configured one, if it has intents.
+// catalog returns the configured catalogue, or the built-in one if that has no
+// intents.
 func (d *doctor) catalog() *intents.Catalog {
 	catalog, _, err := app.LoadCatalog(d.inv.cfg.IntentsDir, d.inv.quiet())
 	if err != nil || len(catalog.Enabled()) == 0 {
@@ -79,7 +80,7 @@ func (d *doctor) catalog() *intents.Catalog {
 	return catalog
 }
 
-// ask puts one question to a model; question returns what it says in short.
+// ask asks a model one question; question returns a short form of the answer.
 func (d *doctor) ask(registry *provider.Registry, variable, ref string, question func(context.Context, *model.Chain) (string, error)) {
 	name := variable + " " + ref
 	if _, err := registry.Resolve(ref); err != nil {
@@ -121,7 +122,7 @@ func (d *doctor) embedding(registry *provider.Registry, ref string) {
 	d.modelAnswered(fmt.Sprintf("%s: ok, %d dimensions in %s", name, len(vectors[0]), took(began)), time.Since(began))
 }
 
-// modelAnswered reports an answer, which may be too late for a gateway.
+// modelAnswered reports an answer, which may come too late for a gateway.
 func (d *doctor) modelAnswered(what string, after time.Duration) {
 	if limit := d.inv.cfg.Classifier.Timeout; after > limit {
 		d.report(stateWarn, fmt.Sprintf("%s, longer than HINT_TIMEOUT_MS (%s)", what, limit), "choose a faster model, or raise HINT_TIMEOUT_MS and the gateway's limit")
@@ -131,13 +132,13 @@ func (d *doctor) modelAnswered(what string, after time.Duration) {
 }
 
 func (d *doctor) modelFailed(name string, seen model.Outcome, after string, err error) {
-	advice := "check the address in HINT_PROVIDERS and the provider's state"
+	advice := "check the address in HINT_PROVIDERS and the provider's status"
 	status, answered := errors.AsType[*provider.StatusError](err)
 	switch {
 	case seen == model.OutcomeLate:
 		advice = "choose a faster model, or check the network"
 	case seen == model.OutcomeUnparsable:
-		advice = "choose a model that answers with the JSON object that is asked for"
+		advice = "choose a model that answers with the requested JSON object"
 	case answered && (status.Code == 401 || status.Code == 403):
 		advice = "check the key"
 	case answered && status.Code == 404:
@@ -161,7 +162,7 @@ func (o *outcome) ModelCalled(c model.Call) {
 	o.last = c.Outcome
 }
 
-// get returns the outcome; a call that has not ended is late.
+// get returns the outcome; a call in progress is late.
 func (o *outcome) get() model.Outcome {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"intenthint/internal/bus"
 )
 
-// nats checks the server, and what a consumer needs there.
+// nats checks the server, and everything that a consumer needs there.
 func (d *doctor) nats() {
 	d.progress("connecting to NATS")
 	if err := app.CheckServer(d.inv.cfg); err != nil {
@@ -28,7 +28,7 @@ func (d *doctor) nats() {
 		d.report(stateOK, "NATS: none is running on "+d.inv.cfg.DataDir+", a consumer starts its own", "")
 		return
 	}
-	// The findings tell what the log would.
+	// The findings replace the log.
 	o.Log = slog.New(slog.DiscardHandler)
 	began := time.Now()
 	b, err := bus.Open(d.inv.ctx, o)

@@ -23,18 +23,18 @@ type evalCmd struct {
 	JSON        bool   `name:"json" help:"Print one JSON object."`
 	Confusion   bool   `help:"Show which intents are mistaken for which, with an example each."`
 	Wrong       bool   `help:"Show each wrong answer with its confidence, the runner-up and the example that misled."`
-	Thresholds  bool   `help:"Show which share of hints each HINT_MIN_CONFIDENCE would give, and how many would be right."`
+	Thresholds  bool   `help:"Show what share of messages would get a hint at each HINT_MIN_CONFIDENCE, and how many would be right."`
 	Predictions string `placeholder:"FILE" help:"Write a JSON line for each message; - for standard output."`
 	Against     string `placeholder:"DIR" help:"Show what changes under another directory of intent files."`
 }
 
 // Help is the longer text of `consumer eval --help`.
 func (evalCmd) Help() string {
-	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Two more fields are optional: "intents", a list of ids that are all right, and "history", what was said before: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first. The classifier sees of it what HINT_QUERY_MODE and HINT_CONTEXT_WINDOW admit.
+	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Two more fields are optional: "intents", a list of all right ids, and "history", the conversation before the message: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first. The classifier sees the part of it that HINT_QUERY_MODE and HINT_CONTEXT_WINDOW allow.
 
-"accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0. These figures do not apply HINT_MIN_CONFIDENCE; "hinted" (the share of messages that get a hint), "hintPrecision" (of these, the share that is right) and "oosHinted" (the share of OTHER lines that get a hint) do. As in the running system, an OTHER of enough confidence is a hint too; --thresholds has the share of OTHER lines whose hint names an intent apart.
+"accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0. These figures do not apply HINT_MIN_CONFIDENCE; "hinted" (the share of messages that get a hint), "hintPrecision" (of these, the share that is right) and "oosHinted" (the share of OTHER lines that get a hint) do. As in the running system, an OTHER with enough confidence is a hint too; --thresholds also shows the share of OTHER lines whose hint names an intent.
 
-With --json, --confusion, --wrong, --thresholds and --against add the fields "confusion", "wrong", "thresholds" and "against" (the figures of the other directory, and the lists "better", "worse" and "changed"); as text they are more tables, the lists of --against cut to 20 lines each. --predictions can be read as --data again: "text", "intent", "intents" and "history" are those of the line; "predicted", "confidence", "source", "runnerUp", "correct", "hinted" and, after a failure, "error" are added. The file is written as the run proceeds, and holds the answers under --intents, not those under --against. With --predictions - the report goes to standard error, and --json is not possible.
+With --json, --confusion, --wrong, --thresholds and --against add the fields "confusion", "wrong", "thresholds" and "against" (the metrics of the other directory, and the lists "better", "worse" and "changed"); as text they are further tables, with the lists of --against cut to 20 lines each. The output of --predictions can be used as --data: "text", "intent", "intents" and "history" are copied from the line; "predicted", "confidence", "source", "runnerUp", "correct", "hinted" and, after a failure, "error" are added. The file is written as the run proceeds, and holds the answers under --intents, not those under --against. With --predictions - the report goes to standard error, and --json is not possible.
 
 Exit code 1: the data or the intents could not be read (file:line: message for each bad line), or the predictions could not be written. Wrong answers do not change it.`
 }
@@ -50,7 +50,7 @@ func (c *evalCmd) Validate() error {
 	return nil
 }
 
-// sameFile reports whether two names are of one file that exists.
+// sameFile reports whether two names refer to the same existing file.
 func sameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	if err != nil {
@@ -69,7 +69,7 @@ type evaluation struct {
 	// train on those, 0 without an embedding model. In milliseconds.
 	LoadMs  float64 `json:"loadMs"`
 	EmbedMs float64 `json:"embedMs"`
-	// The others are set with the flags of their names.
+	// The other fields are set by the flags of their names.
 	Confusion  []evaluate.Confusion `json:"confusion,omitzero"`
 	Thresholds []evaluate.Threshold `json:"thresholds,omitzero"`
 	Wrong      []prediction         `json:"wrong,omitzero"`
@@ -124,7 +124,7 @@ type change struct {
 
 const (
 	shownConfusions = 20 // pairs of --confusion
-	shownNames      = 20 // names that the data has and the catalogue has not
+	shownNames      = 20 // names that are in the data but not in the catalogue
 )
 
 func (c *evalCmd) Run(inv *invocation) error {
@@ -142,7 +142,7 @@ func (c *evalCmd) Run(inv *invocation) error {
 		report = inv.stderr
 		run.predictions = inv.stdout
 	}
-	// Both directories are read before a model is paid for.
+	// Both directories are read before any model calls cost money.
 	subject, err := run.load(dir, "")
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *evalCmd) Run(inv *invocation) error {
 		if err != nil {
 			return err
 		}
-		defer file.Close() //nolint:errcheck // closed below; this is for errors
+		defer file.Close() //nolint:errcheck // closed below; this is for the error paths
 		run.predictions = file
 	}
 	outcomes, err := run.outcomes(subject)
@@ -224,7 +224,7 @@ func (c *evalCmd) read(inv *invocation) ([]evaluate.Line, error) {
 	return lines, err
 }
 
-// evalRun is the work that the directories have in common.
+// evalRun is the state that the measured directories share.
 type evalRun struct {
 	inv         *invocation
 	data        string // name of the file
@@ -232,7 +232,7 @@ type evalRun struct {
 	predictions io.Writer // nil for none
 }
 
-// evalSubject is a directory that is measured.
+// evalSubject is a measured directory.
 type evalSubject struct {
 	catalog    *intents.Catalog
 	classifier trained
@@ -340,7 +340,7 @@ func predictionOf(line *evaluate.Line, o *evaluate.Outcome, minConfidence float6
 	}
 }
 
-// misses are the messages with a wrong answer.
+// misses returns the messages with a wrong answer.
 func misses(lines []evaluate.Line, outcomes []evaluate.Outcome, minConfidence float64) []prediction {
 	out := []prediction{}
 	for i := range outcomes {
@@ -353,7 +353,7 @@ func misses(lines []evaluate.Line, outcomes []evaluate.Outcome, minConfidence fl
 	return out
 }
 
-// compared is what differs between the outcomes under two directories.
+// compared returns the differences between the outcomes under two directories.
 func compared(lines []evaluate.Line, before, after []evaluate.Outcome, minConfidence float64) *comparison {
 	changes := func(at []int) []change {
 		out := make([]change, len(at))

@@ -26,7 +26,7 @@ type evalText struct {
 	minConfidence float64
 }
 
-// print writes the evaluation as text. hints are the figures at the configured
+// print writes the evaluation as text. hints are the metrics at the configured
 // threshold.
 func (e *evalText) print(out io.Writer, scores []evaluate.IntentScore, hints evaluate.Threshold) error {
 	parts := []func(io.Writer) error{
@@ -179,7 +179,7 @@ func (e *evalText) against(out io.Writer) error {
 	return nil
 }
 
-// String is the answer in a sentence.
+// String returns the answer in words.
 func (a answer) String() string {
 	if a.Error != "" {
 		return "no answer (" + text.OneLine(a.Error, shownMessage) + ")"
@@ -191,7 +191,7 @@ func (a answer) String() string {
 	return s
 }
 
-// expected names the intents that are right.
+// expected returns the right intents.
 func expected(id string, all []string) string {
 	if len(all) == 0 {
 		all = []string{id}
@@ -202,7 +202,7 @@ func expected(id string, all []string) string {
 // percent formats a ratio, or returns a dash when the total is 0.
 func percent(share float64, of int) string { return percentOf(share, of > 0) }
 
-// percentOf formats a ratio, or returns a dash when it is one of nothing.
+// percentOf formats a ratio, or returns a dash if known is false.
 func percentOf(share float64, known bool) string {
 	if !known {
 		return "-"

@@ -31,7 +31,7 @@ func (c *addExamples) Validate() error {
 	return nil
 }
 
-// confirmable returns why the changes could not be confirmed once they are found.
+// confirmable returns an error if the changes could not be confirmed later.
 func (c *addExamples) confirmable(inv *invocation) error {
 	switch {
 	case c.DryRun:
@@ -43,7 +43,7 @@ func (c *addExamples) confirmable(inv *invocation) error {
 	}
 }
 
-// source is where the intents come from.
+// source is the origin of the intents.
 type source struct {
 	dir     string // "" for the built-in definitions
 	fsys    fs.FS
@@ -103,7 +103,7 @@ func mustBeEmpty(dir string) error {
 	return nil
 }
 
-// addition is what is added to one intent file.
+// addition is the examples to add to one intent file.
 type addition struct {
 	Intent string   `json:"intent"`
 	File   string   `json:"file"`
@@ -133,7 +133,7 @@ func (a *addition) edited(examples ...string) ([]byte, error) {
 	return after, nil
 }
 
-// add adds examples to the file as it was when it was read.
+// add adds examples to the file content as it was read.
 func (a *addition) add(examples []string) error {
 	after, err := a.edited(examples...)
 	if err == nil {
@@ -153,8 +153,8 @@ func (c *addExamples) printDiff(inv *invocation, s *source, additions []addition
 	return nil
 }
 
-// diff is the diff of a file that is changed, or copied to another directory. before
-// is nil for a new file.
+// diff returns the diff of a file that is changed, or copied to another
+// directory. before is nil for a new file.
 func (s *source) diff(file, to string, before, after []byte) string {
 	from := filepath.Join(cmp.Or(s.dir, "built-in"), file)
 	if before == nil {
@@ -209,7 +209,7 @@ func (c *addExamples) write(inv *invocation, s *source, additions []addition) (w
 }
 
 // writeCopy writes all files of the source, with the new examples, to another
-// directory. After an error it removes what it has written.
+// directory. After an error it removes the files that it has written.
 func (s *source) writeCopy(inv *invocation, dir string, additions []addition) (written []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the built-in definitions
 		return []string{}, err

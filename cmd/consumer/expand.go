@@ -25,7 +25,7 @@ type expandCmd struct {
 
 // Help is the longer text of `consumer intents expand --help`.
 func (expandCmd) Help() string {
-	return `Asks HINT_MODEL, or HINT_MODEL_FALLBACK if that fails, for more examples of each intent, in the languages of its present examples. The local classifier then knows these wordings without a model. A suggestion is dropped if it repeats an example of any intent, if it is nearly the same as one of the same intent, or if the local classifier is sure that it belongs to another intent. Dropped suggestions are listed on standard error with the reason.
+	return `Asks HINT_MODEL, or HINT_MODEL_FALLBACK if that fails, for more examples of each intent, in the languages of its current examples. The local classifier then knows these wordings without a model. A suggestion is dropped if it repeats an example of any intent, if it is nearly the same as one of the same intent, or if the local classifier is sure that it belongs to another intent. Dropped suggestions are listed on standard error with the reason.
 
 The diff goes to standard output (usable with "patch -p0" if the directory was given as a relative path). Intent files are written only after you confirm. Only their lists of examples change, and a running consumer reloads them at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
 
@@ -65,7 +65,7 @@ type expanded struct {
 	} `json:"tokens"`
 }
 
-// additions are the results as changes of files.
+// additions returns the results as changes of files.
 func (out *expanded) additions() []addition {
 	all := make([]addition, len(out.Intents))
 	for i, e := range out.Intents {
@@ -140,8 +140,8 @@ func (s *source) choose(ids []string) ([]intents.File, error) {
 	return slices.CompactFunc(out, func(a, b intents.File) bool { return a.Name == b.Name }), nil
 }
 
-// models are those of the configuration that can be asked, each answer waited for so
-// long. what is what they would be asked for.
+// models returns the configured models that can be asked, with a timeout for
+// each answer. what names the purpose in errors.
 func (inv *invocation) models(timeout time.Duration, what string) (*expand.Models, error) {
 	settings := inv.cfg.Classifier
 	refs := slices.DeleteFunc([]string{settings.Model, settings.Fallback}, func(ref string) bool { return ref == "" })

@@ -16,14 +16,14 @@ type feedbackCmd struct {
 	RunID   string `arg:"" name:"run" help:"The run id of a turn (RUN of sessions turns)."`
 	Verdict string `arg:"" enum:"right,wrong" help:"Whether the intent is the right one: ${enum}."`
 	Intent  string `placeholder:"ID" help:"The intent that would have been right; OTHER for none."`
-	Session string `placeholder:"S" help:"The session id or session key of the turn. Faster where there are many sessions."`
-	Agent   string `placeholder:"A" help:"The agent of the turn. Default: that of its session."`
-	By      string `placeholder:"NAME" help:"Who says so. Kept with the turn."`
+	Session string `placeholder:"S" help:"The session id or session key of the turn. Faster if there are many sessions."`
+	Agent   string `placeholder:"A" help:"The agent of the turn. Default: the agent of its session."`
+	By      string `placeholder:"NAME" help:"Who says so. Stored with the turn."`
 }
 
 // Help is the longer text of `consumer feedback --help`.
 func (feedbackCmd) Help() string {
-	return `Marks the hint of a turn as right or wrong: publishes a feedback event for the session that has the run. Of several the latest counts. It is kept with the turn, in session files too; sessions turns --jsonl uses it as the label of the message. Without a running consumer the event waits in the stream.
+	return `Marks the hint of a turn as right or wrong: publishes a feedback event for the session that has the run. The latest feedback counts. It is stored with the turn, also in session files; sessions turns --jsonl uses it as the label of the message. Without a running consumer the event waits in the stream.
 
   consumer feedback 7f3c1e right
   consumer feedback 7f3c1e wrong --intent MEMORY_LOOKUP --by ada
@@ -62,8 +62,8 @@ func verdictOf(verdict, intent string) string {
 	return verdict + " (" + text.OneLine(intent, 60) + ")"
 }
 
-// intent returns the --intent as the catalogue spells it. One that is not there
-// is taken, as the consumers may have another catalogue.
+// intent returns the --intent as spelled in the catalogue. An unknown one is
+// accepted, as the consumers may have another catalogue.
 func (c *feedbackCmd) intent(inv *invocation) string {
 	id := strings.TrimSpace(c.Intent)
 	if id == "" {
@@ -75,7 +75,7 @@ func (c *feedbackCmd) intent(inv *invocation) string {
 	}
 	known, ok := catalog.Lookup(id)
 	if !ok {
-		_, _ = fmt.Fprintf(inv.stderr, "no intent %q in %s; it is kept as it is\n", text.OneLine(id, 60), cmp.Or(inv.cfg.IntentsDir, "the built-in definitions"))
+		_, _ = fmt.Fprintf(inv.stderr, "no intent %q in %s; used unchanged\n", text.OneLine(id, 60), cmp.Or(inv.cfg.IntentsDir, "the built-in definitions"))
 		return id
 	}
 	return known.ID

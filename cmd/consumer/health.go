@@ -18,17 +18,17 @@ import (
 )
 
 type healthCmd struct {
-	URL   string `name:"url" placeholder:"URL" help:"Ask there instead of at HINT_HTTP_ADDR, such as http://127.0.0.1:8377."`
+	URL   string `name:"url" placeholder:"URL" help:"Ask this URL instead of HINT_HTTP_ADDR, for example http://127.0.0.1:8377."`
 	Ready bool   `help:"Ask /readyz (it answers requests) instead of /healthz (it does its work, or waits for its server)."`
 }
 
 // Help is the longer text of `consumer health --help`.
 func (healthCmd) Help() string {
-	return "Prints one line. Exit code 0: healthy; 1: not healthy, or nobody answers. For health checks in images without a shell. A consumer that moved to a free port is found by the file http.url in HINT_DATA_DIR."
+	return "Prints one line. Exit code 0: healthy; 1: not healthy, or no answer. For health checks in images without a shell. A consumer that moved to a free port is found by the file http.url in HINT_DATA_DIR."
 }
 
-// healthTime bounds the whole question. The checks of a consumer take a second
-// at most ([httpserver.CheckTimeout]).
+// healthTime bounds the whole command. The checks of a consumer take at most a
+// second ([httpserver.CheckTimeout]).
 const healthTime = 4 * time.Second
 
 func (c *healthCmd) Run(inv *invocation) error {
@@ -53,7 +53,7 @@ func (c *healthCmd) Run(inv *invocation) error {
 		report, err := askHealth(ctx, address)
 		if err != nil {
 			reasons = append(reasons, fmt.Sprintf("%s: %v", address, err))
-			continue // the file may be that of a process that was killed
+			continue // the file may be left over from a killed process
 		}
 		if report.Status == "ok" {
 			_, err := fmt.Fprintf(inv.stdout, "ok %s\n", address)
@@ -66,7 +66,7 @@ func (c *healthCmd) Run(inv *invocation) error {
 	return errSaid
 }
 
-// healthURL returns where to ask. A path in base wins.
+// healthURL returns the URL to ask. A path in base takes precedence.
 func healthURL(base, path string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -83,7 +83,7 @@ func askHealth(ctx context.Context, address string) (httpserver.Report, error) {
 	if err != nil {
 		return report, err
 	}
-	// Not by a proxy: it is asked what this machine sees.
+	// No proxy: check what this machine sees.
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {

@@ -21,15 +21,15 @@ type importCmd struct {
 	Dir       string `arg:"" type:"path" help:"The directory of intent files to import, for example the original plugin's."`
 	Overwrite bool   `help:"Replace files of the same name that differ. Without it they are kept."`
 	Yes       bool   `short:"y" help:"Copy without asking."`
-	DryRun    bool   `help:"Only show what would be loaded, and why not."`
+	DryRun    bool   `help:"Only show what would be loaded or left out, and why."`
 	JSON      bool   `name:"json" help:"Print one JSON object instead of the table. Never asks, so it needs --yes or --dry-run."`
 }
 
 // Help is the longer text of `consumer intents import --help`.
 func (importCmd) Help() string {
-	return `Shows what each *.md file of the directory gives: its id, name and examples, what it warns of, and what becomes of it: new, same (already there), overwrite, differs (a file of that name has other content, and is kept), taken (another file has the id), or unusable, with the reason. After a yes it copies the new ones to HINT_INTENTS_DIR, with --overwrite also those that differ. A running consumer loads them at once. Faults go to standard error, as from "consumer intents lint".
+	return `Shows for each *.md file of the directory its id, name, examples and warnings, and its state: new, same (already there), overwrite, differs (a file of that name has other content, and is kept), taken (another file has the id), or unusable, with the reason. After confirmation it copies the new files to HINT_INTENTS_DIR, and with --overwrite also those that differ. A running consumer loads them at once. Faults go to standard error, as from "consumer intents lint".
 
-Exit code 1: a file was left out, or the copying was not confirmed. Files that are there already do not count.`
+Exit code 1: a file was left out, or copying was not confirmed. Files that already exist do not count.`
 }
 
 // Validate is called by kong.
@@ -43,7 +43,7 @@ func (c *importCmd) Validate() error {
 	return nil
 }
 
-// What becomes of a file that is imported.
+// States of an imported file.
 const (
 	importNew       = "new"
 	importSame      = "same"
@@ -66,7 +66,7 @@ type imported struct {
 	Reason   string   `json:"reason,omitempty"` // why it is left out
 	Warnings []string `json:"warnings"`         // "line N: …"
 
-	data, there []byte // its content, and that of the file in its place
+	data, there []byte // its content, and that of the file it would replace
 }
 
 // leftOut reports whether the file is not in the target afterwards.
@@ -104,7 +104,7 @@ func (c *importCmd) Run(inv *invocation) error {
 	return undone
 }
 
-// plan finds what becomes of each file.
+// plan determines the state of each file.
 func (c *importCmd) plan(inv *invocation) (importing, error) {
 	out := importing{Dir: c.Dir, Into: inv.cfg.IntentsDir, Files: []imported{}, Copied: []string{}}
 	source, err := intentsFS(c.Dir)
@@ -146,7 +146,7 @@ func (c *importCmd) plan(inv *invocation) (importing, error) {
 	return out, nil
 }
 
-// usable is a file that can be loaded.
+// usable returns a file that can be loaded.
 func usable(source fs.FS, file intents.File) (imported, error) {
 	in := file.Intent
 	f := imported{
@@ -163,8 +163,8 @@ func usable(source fs.FS, file intents.File) (imported, error) {
 	return f, err
 }
 
-// blame adds the faults to their files, and the files that cannot be used because of
-// them.
+// blame adds the faults to their files, and adds the files that are unusable
+// because of them.
 func (out *importing) blame(inv *invocation, faults []intents.Fault) {
 	for _, fault := range faults {
 		i := slices.IndexFunc(out.Files, func(f imported) bool { return f.File == fault.File })
@@ -173,7 +173,7 @@ func (out *importing) blame(inv *invocation, faults []intents.Fault) {
 			out.Files = append(out.Files, imported{File: fault.File, Skills: []string{}, State: importUnusable, Warnings: []string{}})
 		}
 		f, line := &out.Files[i], fmt.Sprintf("line %d: %s", fault.Line, fault.Reason)
-		// Of two files with one id the one that is not used has a warning only.
+		// Of two files with the same id, the unused one has only a warning.
 		if f.State == importUnusable && (fault.Severity == intents.Error || fault.Severity == intents.Warning && f.Reason == "") {
 			f.Reason = cmp.Or(f.Reason, line)
 		} else {
@@ -184,7 +184,7 @@ func (out *importing) blame(inv *invocation, faults []intents.Fault) {
 	}
 }
 
-// compare finds what is in the place of a file that can be used.
+// compare compares a usable file with the one that it would replace.
 func (f *imported) compare(target fs.FS, present []intents.File, overwrite bool) error {
 	if f.State == importUnusable {
 		return nil
@@ -270,7 +270,7 @@ func (c *importCmd) copy(inv *invocation, out *importing) error {
 	return errors.Join(errs...)
 }
 
-// write puts the file in its place. It replaces nothing but what was looked at.
+// write writes the file. It replaces only the content that was compared.
 func (f imported) write(path string) error {
 	if f.State == importOverwrite {
 		return expand.Replace(path, f.there, f.data)

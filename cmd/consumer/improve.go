@@ -19,8 +19,8 @@ import (
 )
 
 type improveCmd struct {
-	Since   since         `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all that are kept."`
-	Limit   int           `default:"20" placeholder:"N" help:"Show the first N findings, and propose edits for no others. Default: 20."`
+	Since   since         `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored turns."`
+	Limit   int           `default:"20" placeholder:"N" help:"Show the first N findings, and propose edits only for these. Default: 20."`
 	Turns   int           `default:"3" placeholder:"N" help:"Show the newest N turns of each. Default: 3."`
 	JSON    bool          `name:"json" help:"Print one JSON object, with all findings and all their turns."`
 	Propose bool          `help:"Ask HINT_MODEL for an edit of the intent files for each finding, and show what it changes. Writes nothing."`
@@ -41,24 +41,24 @@ func (c *improveCmd) Validate() error {
 
 // Help is the longer text of `consumer improve --help`.
 func (improveCmd) Help() string {
-	return `Shows what an edit of the intents may improve, from the recorded turns alone; that of the most turns comes first. Without --propose it asks no model. It never changes anything.
+	return `Shows where edits of the intents may improve hints, from the recorded turns alone; the finding with the most turns comes first. Without --propose it asks no model. It never changes anything.
 
-corrected: somebody marked the hint wrong (consumer feedback), or the next message corrects the agent ("no, I meant …", in eleven languages). With the intent that would have been right, where somebody named it.
-unsure: messages in like words of which nothing was said, because no intent fits or the confidence was below HINT_MIN_CONFIDENCE, and that came more than once.
+corrected: somebody marked the hint wrong (consumer feedback), or the next message corrects the agent ("no, I meant …", in eleven languages). Shows the intent that would have been right, if somebody named it.
+unsure: similar messages that came more than once and got no hint, because no intent fits or the confidence was below HINT_MIN_CONFIDENCE.
 failed_tools: turns with ` + strconv.Itoa(record.SeveralFailures) + ` or more failed tool calls, by intent.
 unused: intents that were never chosen, once there are ` + strconv.Itoa(record.TurnsAnIntent) + ` turns for each intent.
 
---propose asks HINT_MODEL, or HINT_MODEL_FALLBACK if that fails, one question for each finding that is shown. It is told the kind of the finding, the texts of up to ` + strconv.Itoa(propose.MaxMessages) + ` of its messages and of those that corrected the agent, triggers and examples of up to 6 intents, and the ids and names of all. Personal data and secrets are taken out of messages. The number of calls is printed before the first one, and must be confirmed. A proposal adds or removes an example, rewords a trigger, or is a new intent. Each is measured alone: the diff of the files, how many examples the local classifier recognises when they are left out, before and after, and which recorded turns it would answer otherwise, by pair of intents. Nothing is written: apply a diff with "patch -p0" or by hand, and look at it with consumer replay --intents DIR.
+--propose asks HINT_MODEL, or HINT_MODEL_FALLBACK if that fails, one question for each finding shown. The question contains the kind of the finding, the texts of up to ` + strconv.Itoa(propose.MaxMessages) + ` of its messages and of those that corrected the agent, triggers and examples of up to 6 intents, and the ids and names of all. Personal data and secrets are removed from messages. The number of calls is printed before the first one, and must be confirmed. A proposal adds or removes an example, rewords a trigger, or is a new intent. Each is measured on its own: the diff of the files, how many left-out examples the local classifier recognises before and after, and which recorded turns it would answer differently, by pair of intents. Nothing is written: apply a diff with "patch -p0" or by hand, and check it with consumer replay --intents DIR.
 
 Exit code 1: a model was not confirmed, or failed for one of the findings (the others are still shown).`
 }
 
-// advice says what to do about the findings of a kind.
+// advice is what to do about the findings of a kind.
 var advice = map[string]string{
 	record.FoundCorrected:   "say what would have been right (consumer feedback RUN wrong --intent ID), and take it as an example (consumer intents learn)",
 	record.FoundUnsure:      "write an intent for them, or add them to the examples of one",
-	record.FoundFailedTools: "look whether the intent's prompt asks for a tool that is missing or that needs other parameters",
-	record.FoundUnused:      "look whether its triggers and examples say what users write, or disable it",
+	record.FoundFailedTools: "check whether the intent's prompt asks for a tool that is missing or needs other parameters",
+	record.FoundUnused:      "check whether its triggers and examples match what users write, or disable it",
 }
 
 // improvements is what --json prints.
@@ -107,8 +107,8 @@ func (c *improveCmd) Run(inv *invocation) error {
 	return errors.Join(c.print(inv.stdout, &out, shown), undone)
 }
 
-// find reads the record. It returns the turns too where edits are proposed, oldest
-// first.
+// find reads the record. If edits are proposed it also returns the turns,
+// oldest first.
 func (c *improveCmd) find(inv *invocation, catalog *intents.Catalog) (out improvements, turns []record.Turn, err error) {
 	sessions, closeStore, err := sessionsOf(inv)
 	if err != nil {

@@ -19,12 +19,13 @@ import (
 
 // Asked is what --propose adds to the JSON of improve.
 type Asked struct {
-	// Proposals are of the first findings, in their order.
+	// Proposals are for the first findings, in their order.
 	Proposals []proposedEdit `json:"proposals"`
-	// Before are the local classifier's figures with the files as they are; nil where
-	// no proposal changes any.
+	// Before is the local classifier's accuracy with the current files; nil if no
+	// proposal changes any.
 	Before *leftOut `json:"before,omitempty"`
-	// Calls are the calls of models that were sent, and Tokens what the models counted.
+	// Calls is the number of model calls sent, and Tokens the tokens that the
+	// models counted.
 	Calls  int `json:"modelCalls"`
 	Tokens struct {
 		Input  int `json:"input"`
@@ -32,18 +33,18 @@ type Asked struct {
 	} `json:"tokens"`
 }
 
-// proposedEdit is what a model proposes about a finding, and what that changes. It is
-// measured alone, without the other proposals.
+// proposedEdit is a model's proposal for a finding, and its effect. It is
+// measured on its own, without the other proposals.
 type proposedEdit struct {
 	// Model answered, as provider/model; Why is its reason.
 	Model string         `json:"model,omitempty"`
 	Why   string         `json:"why,omitempty"`
 	Edits []propose.Edit `json:"edits"`
-	// Diff is that of all files that would change; "" for none.
+	// Diff is the diff of all files that would change; "" for none.
 	Diff string `json:"diff,omitempty"`
-	// After are the local classifier's figures with the edits, Replay what would be
-	// said otherwise of the recorded turns, and Changed those turns, newest first; nil
-	// where nothing would change in the files.
+	// After is the local classifier's accuracy with the edits, Replay the effect
+	// on the recorded turns, and Changed the turns that change, newest first; nil
+	// if no file would change.
 	After   *leftOut            `json:"after,omitempty"`
 	Replay  *record.Summary     `json:"replay,omitempty"`
 	Changed []record.Difference `json:"changed,omitempty"`
@@ -51,7 +52,7 @@ type proposedEdit struct {
 	Error string `json:"error,omitempty"`
 }
 
-// aboutFinding says to the model what was found.
+// aboutFinding describes the kinds of findings to the model.
 var aboutFinding = map[string]string{
 	record.FoundCorrected:   "The chosen intent was wrong for these messages: somebody marked it, or the user's next message corrects the agent. \"right\" is what people said would have been right, where they did.",
 	record.FoundUnsure:      "Nothing was said of these messages, because no intent fits or the classifier was not sure enough. They came more than once in like words.",
@@ -59,7 +60,7 @@ var aboutFinding = map[string]string{
 	record.FoundUnused:      "The chosen intent was never chosen in all of the record, although many messages came.",
 }
 
-// redactFinding takes personal data and secrets out of the texts of a finding.
+// redactFinding removes personal data and secrets from the texts of a finding.
 func redactFinding(f *record.Finding) {
 	f.Turns = slices.Clone(f.Turns)
 	for i := range f.Turns {
@@ -79,7 +80,7 @@ type proposer struct {
 	answers    []record.Answer // of classifier; nil until they are needed
 }
 
-// finding is a finding as the model is told of it.
+// finding returns a finding in the form that the model gets.
 func (p *proposer) finding(f *record.Finding) propose.Finding {
 	out := propose.Finding{Kind: f.Kind, About: aboutFinding[f.Kind], Intent: f.Intent, Right: f.Right}
 	for _, t := range f.Turns {
@@ -88,7 +89,7 @@ func (p *proposer) finding(f *record.Finding) propose.Finding {
 	return out
 }
 
-// afford says what will be sent to whom, and asks whether it should be.
+// afford prints what will be sent to which model, and asks for confirmation.
 func (p *proposer) afford(inv *invocation, findings []record.Finding, yes bool) error {
 	if len(findings) == 0 {
 		return nil
@@ -100,16 +101,16 @@ func (p *proposer) afford(inv *invocation, findings []record.Finding, yes bool) 
 		bytes += int64(len(request.System) + len(request.User))
 	}
 	refs := p.models.Refs()
-	calls := fmt.Sprintf("%s to %s, one a finding", count(len(findings), "call"), refs[0])
+	calls := fmt.Sprintf("%s to %s, one per finding", count(len(findings), "call"), refs[0])
 	if len(refs) > 1 {
 		calls += fmt.Sprintf(", and one to %s for each that fails", strings.Join(refs[1:], ", "))
 	}
-	_, _ = fmt.Fprintf(inv.stderr, "what is sent: up to %d messages of each finding and what corrected them, without personal data and secrets; triggers and examples of up to 6 intents, ids and names of all\n", propose.MaxMessages)
+	_, _ = fmt.Fprintf(inv.stderr, "sent per finding: up to %d messages and their corrections, without personal data and secrets; triggers and examples of up to 6 intents; ids and names of all intents\n", propose.MaxMessages)
 	return inv.afford(calls+", more only while a provider is busy", bytes, yes)
 }
 
-// run asks about findings in turn. A failure is that of one proposal. The error is
-// errSaid after one, and that of an interrupted run.
+// run asks about findings in turn. A failure affects one proposal only. The
+// error is errSaid after a failure, or that of an interrupted run.
 func (p *proposer) run(inv *invocation, findings []record.Finding) error {
 	bar := newProgress(inv.stderr)
 	bar.label = "findings"
@@ -207,13 +208,13 @@ func (e *proposedEdit) print(to io.Writer, before *leftOut, turns int) {
 			_, _ = fmt.Fprintf(to, "  %s → %s: %s\n", text.OneLine(pair.From, shownID), text.OneLine(pair.To, shownID), count(pair.Turns, "turn"))
 		}
 		if e.Replay.Better+e.Replay.Worse > 0 {
-			_, _ = fmt.Fprintf(to, "of those with feedback %d now right, %d no longer\n", e.Replay.Better, e.Replay.Worse)
+			_, _ = fmt.Fprintf(to, "of those with feedback: %d now right, %d no longer right\n", e.Replay.Better, e.Replay.Worse)
 		}
 	}
 	_, _ = fmt.Fprintln(to)
 }
 
-// editLine says in one line what an edit does.
+// editLine describes an edit in one line.
 func editLine(e *propose.Edit) string {
 	line := text.OneLine(strings.ReplaceAll(e.Edit, "_", " ")+" "+e.Intent, 2*shownID)
 	switch {

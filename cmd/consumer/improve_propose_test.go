@@ -80,8 +80,8 @@ func TestProposedEdits(t *testing.T) {
 	code, stdout, stderr := proposeEdits(t, env, "--yes", "--json")
 	require.Equal(t, exitFailed, code, "one of the answers cannot be parsed")
 	require.Equal(t, before, content(t, os.DirFS(dir)), "nothing is written")
-	require.Contains(t, stderr, "3 calls to mock/big, one a finding, more only while a provider is busy, about ")
-	require.Contains(t, stderr, "what is sent: up to 12 messages of each finding")
+	require.Contains(t, stderr, "3 calls to mock/big, one per finding, more only while a provider is busy, about ")
+	require.Contains(t, stderr, "sent per finding: up to 12 messages")
 	var got improvements
 	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
 	require.Len(t, got.Findings, 3)
@@ -137,9 +137,9 @@ func TestProposedEdits(t *testing.T) {
 		"  dropped “Will it rain tomorrow?”: already an example\n",
 		"remove example MONEY: not made: MONEY has no example “never an example”\n",
 		"--- " + dir + "/weather.md\n",
-		"recognised when left out: ", " of 8 examples (", " of 9 examples (", " of 5 would be answered otherwise by the local classifier\n",
+		"recognised when left out: ", " of 8 examples (", " of 9 examples (", " of 5 would be answered differently by the local classifier\n",
 		"again  OTHER → WEATHER (right)  “do I need an umbrella”\n",
-		" → WEATHER: ", " now right, 0 no longer\n",
+		" → WEATHER: ", " now right, 0 no longer right\n",
 		"failed: mock/big: ", "3 calls of a model, ", "; nothing was written\n",
 	} {
 		require.Contains(t, stdout, want)
@@ -171,7 +171,7 @@ func TestProposalsForSomeFindings(t *testing.T) {
 	})
 	code, stdout, stderr := proposeEdits(t, env, "--yes", "--limit", "1")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stderr, "1 call to mock/big, one a finding, and one to mock/small for each that fails")
+	require.Contains(t, stderr, "1 call to mock/big, one per finding, and one to mock/small for each that fails")
 	require.Contains(t, stdout, "mock/small: It is fine.\nno edit proposed\n")
 	require.Contains(t, stdout, "2 calls of a model")
 	require.Len(t, model.Requests(), 2)

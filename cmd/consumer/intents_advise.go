@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// A pair of intents is named when this many examples of one are taken for the
-	// other: a single one may be chance.
+	// A pair of intents is shown when this many examples of one are mistaken for
+	// the other: a single one may be chance.
 	advisedConfusions = 2
 	shownPairs        = 10
 	shownOfPair       = 3 // examples of each pair
 )
 
-// advise prints what would make the catalogue clearer to the local classifier.
+// advise prints what would help the local classifier to tell the intents apart.
 func (inv *invocation) advise(catalog *intents.Catalog) error {
 	bar := newProgress(inv.stderr)
 	outcomes, err := evaluate.LeaveOut(inv.ctx, catalog, evaluate.LeaveOutParts, bar.show)
@@ -84,7 +84,7 @@ func confusedBy(outcomes []evaluate.Outcome, p evaluate.Confusion) []evaluate.Ou
 	return out[:min(len(out), shownOfPair)]
 }
 
-// like names the example that misled.
+// like returns the example that misled.
 func like(o *evaluate.Outcome) string {
 	if o.Misled == "" {
 		return ""

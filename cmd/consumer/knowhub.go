@@ -18,11 +18,10 @@ import (
 	"intenthint/knowhub/safety"
 )
 
-// errKnowHubOff reports that the settings do not turn KnowHub on.
+// errKnowHubOff reports that the settings do not enable KnowHub.
 var errKnowHubOff = errors.New(`KnowHub is off; HINT_KNOWHUB='{"enabled": true}' turns it on`)
 
-// experiences is the bucket of experiences, and the rules by which a command
-// changes it.
+// experiences is the bucket of experiences, and the rules for changing it.
 type experiences struct {
 	*bus.Bus
 	kept    *bucket.Experiences
@@ -30,8 +29,8 @@ type experiences struct {
 	set     *knowhub.Settings
 }
 
-// openKnowHub connects as [openForReading] does. The index is the consumers'; a
-// command reads the bucket.
+// openKnowHub connects as [openForReading] does. Only consumers have the index;
+// a command reads the bucket.
 func openKnowHub(inv *invocation) (*experiences, error) {
 	if !inv.cfg.KnowHub.Enabled {
 		return nil, errKnowHubOff
@@ -82,7 +81,7 @@ type knowhubLsCmd struct {
 
 // Help is the longer text of `consumer knowhub ls --help`.
 func (knowhubLsCmd) Help() string {
-	return `Lists experiences, the newest first.
+	return `Lists experiences, newest first.
 
   consumer knowhub ls --status pending
   consumer knowhub ls --agent main --json`
@@ -153,7 +152,7 @@ func (knowhubApproveCmd) Help() string {
 
   consumer knowhub approve 3b7740fb5e6c2ab949d40e04771184dc --by ada
 
-Exit code 1: an id is not known, or was decided otherwise before.`
+Exit code 1: an id is unknown, or the opposite was decided before.`
 }
 
 func (c *knowhubApproveCmd) Run(inv *invocation) error {
@@ -164,11 +163,11 @@ type knowhubRejectCmd struct{ deciding }
 
 // Help is the longer text of `consumer knowhub reject --help`.
 func (knowhubRejectCmd) Help() string {
-	return `Rejects experiences: no agent finds them, also when they are submitted again.
+	return `Rejects experiences: no agent finds them, even if they are submitted again.
 
   consumer knowhub reject 3b7740fb5e6c2ab949d40e04771184dc --by ada
 
-Exit code 1: an id is not known, or was decided otherwise before.`
+Exit code 1: an id is unknown, or the opposite was decided before.`
 }
 
 func (c *knowhubRejectCmd) Run(inv *invocation) error {

@@ -15,21 +15,21 @@ import (
 )
 
 type knowhubAuditCmd struct {
-	Stale time.Duration `default:"4320h" help:"The age from which an experience is stale; 0 for never."`
+	Stale time.Duration `default:"4320h" help:"The age from which an experience is stale; 0 means never."`
 	JSON  bool          `name:"json" help:"Print one JSON object."`
 }
 
 // Help is the longer text of `consumer knowhub audit --help`.
 func (knowhubAuditCmd) Help() string {
-	return `Looks through the experiences that are not rejected, and counts:
+	return `Checks the experiences that are not rejected, and counts:
 
-  exact   the same in other letters or white space, under another id
+  exact   the same but for case, letter forms or white space, under another id
   near    nearly the same words
-  secrets what strict redaction would take out
-  loops   what was made of recalled experiences, reminders or hints
+  secrets text that strict redaction would remove
+  loops   made from recalled experiences, reminders or hints
   stale   older than --stale
 
-Exit code 1: there is any of them.`
+Exit code 1: at least one was found.`
 }
 
 // auditFinding is one fault of an experience.
@@ -83,9 +83,9 @@ func (a *audit) add(kind string, n *int, e experience.Experience, other string) 
 	a.Findings = append(a.Findings, auditFinding{kind, e.ID, other, text.OneLine(e.Task, 80)})
 }
 
-// look finds what one experience tells alone, and exact duplicates.
+// look finds the faults of single experiences, and exact duplicates.
 func (a *audit) look(all []experience.Experience, shared bool, stale time.Duration, now time.Time) {
-	first := make(map[string]string, len(all)) // id by what is said
+	first := make(map[string]string, len(all)) // id by content
 	for _, e := range all {
 		said := experience.ID(e, shared)
 		if other, ok := first[said]; ok {
@@ -106,22 +106,22 @@ func (a *audit) look(all []experience.Experience, shared bool, stale time.Durati
 	}
 }
 
-// compare finds near duplicates, with an index that is made for it.
+// compare finds near duplicates, with a temporary index.
 func (a *audit) compare(inv *invocation, all []experience.Experience, shared bool) (err error) {
 	dir, err := os.MkdirTemp("", "knowhub-audit-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // what is left is in the temporary directory
+	defer os.RemoveAll(dir) //nolint:errcheck // leftovers are in the temporary directory
 	x, err := index.Open(inv.ctx, filepath.Join(dir, "index.db"), inv.quiet())
 	if err != nil {
 		return err
 	}
-	defer x.Close() //nolint:errcheck // it is removed
+	defer x.Close() //nolint:errcheck // the file is removed
 	if err := fill(inv.ctx, x, all); err != nil {
 		return err
 	}
-	// Of two that are near, a search may find the other from one side only.
+	// Of two near duplicates, a search may find the pair from one side only.
 	seen := map[[2]string]bool{}
 	for _, e := range all {
 		hits, err := x.Near(inv.ctx, e, !shared)

@@ -18,7 +18,7 @@ type knowhubExportCmd struct {
 
 // Help is the longer text of `consumer knowhub export --help`.
 func (knowhubExportCmd) Help() string {
-	return `Prints experiences as JSON, one a line, the newest first. "consumer knowhub import" reads them.
+	return `Prints experiences as JSON, one per line, newest first. "consumer knowhub import" reads them.
 
   consumer knowhub export --status approved > experiences.jsonl`
 }
@@ -45,17 +45,17 @@ func (c *knowhubExportCmd) Run(inv *invocation) error {
 }
 
 type knowhubImportCmd struct {
-	Pending bool   `help:"Let all of them wait for a person."`
-	File    string `arg:"" optional:"" default:"-" help:"JSON, one experience a line; - for standard input."`
+	Pending bool   `help:"Make all of them pending."`
+	File    string `arg:"" optional:"" default:"-" help:"JSON, one experience per line; - for standard input."`
 }
 
 // Help is the longer text of `consumer knowhub import --help`.
 func (knowhubImportCmd) Help() string {
-	return `Adds the experiences of a file, as "consumer knowhub export" prints them; task, resource and result are enough. What is there already stays as it is. A status in the file is kept; without one an experience waits for a person, and so does what looks like a prompt injection and was not decided by a person.
+	return `Adds the experiences of a file in the format of "consumer knowhub export"; task, resource and result are enough. Existing experiences are not changed. A status in the file is kept. An experience without a status becomes pending, as does one that looks like a prompt injection, unless a person decided about it.
 
   consumer knowhub import experiences.jsonl
 
-Exit code 1: a line cannot be read, or was not stored. The other lines are added.`
+Exit code 1: a line cannot be read or was not stored. The other lines are added.`
 }
 
 // maxImportLine bounds a line: an experience at its bounds, with escapes.
@@ -98,11 +98,11 @@ func (c *knowhubImportCmd) Run(inv *invocation) error {
 }
 
 // errLongLine reports a line of more than [maxImportLine] bytes.
-var errLongLine = fmt.Errorf("a line must have at most %d bytes", maxImportLine)
+var errLongLine = fmt.Errorf("a line must not be longer than %d bytes", maxImportLine)
 
 // eachLine calls yield with the lines that are not blank and their numbers, from 1
-// on, and with an error for one that is too long. An error of yield ends it. What
-// some editors put in front of a file (U+FEFF) is left out.
+// on, and with an error for one that is too long. An error of yield ends it. A
+// byte order mark (U+FEFF) at the beginning is skipped.
 func eachLine(in io.Reader, yield func(n int, line []byte, err error) error) error {
 	lines := bufio.NewReaderSize(in, maxImportLine)
 	for n := 1; ; n++ {

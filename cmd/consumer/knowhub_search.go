@@ -14,20 +14,20 @@ import (
 )
 
 type knowhubSearchCmd struct {
-	Agent string   `placeholder:"A" help:"Search as this agent does, where agents do not share experiences."`
-	Limit int      `default:"10" help:"The greatest number of experiences."`
+	Agent string   `placeholder:"A" help:"Search as this agent would if agents do not share experiences."`
+	Limit int      `default:"10" help:"The maximum number of experiences."`
 	JSON  bool     `name:"json" help:"Print a JSON array."`
-	Text  []string `arg:"" help:"What to look for."`
+	Text  []string `arg:"" help:"What to search for."`
 }
 
 // Help is the longer text of `consumer knowhub search --help`.
 func (knowhubSearchCmd) Help() string {
-	return `Asks a running consumer for approved experiences, as an agent does with kb_search. The best match is first.
+	return `Asks a running consumer for approved experiences, as an agent does with kb_search. The best match comes first.
 
   consumer knowhub search deploy the shop`
 }
 
-// Validate refuses a blank text, and a limit that leaves nothing.
+// Validate rejects a blank text, and a limit below 1.
 func (c *knowhubSearchCmd) Validate() error {
 	switch {
 	case strings.TrimSpace(strings.Join(c.Text, " ")) == "":

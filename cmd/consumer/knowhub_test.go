@@ -146,8 +146,8 @@ func TestKnowHubImportOfAnything(t *testing.T) {
 	long := `{"task": "` + strings.Repeat("z", 3<<20) + `"}`
 	for _, tt := range []struct{ name, text, stdout, stderr string }{
 		{"what editors put in front", "\ufeff" + `{"task": "Bake bread", "resource": "oven", "result": "At 230 degrees"}` + "\r\n", "added 1 experience, 0 known", ""},
-		{"a line that is too long", long + "\n" + `{"task": "Wash", "resource": "soap", "result": "At 40 degrees"}`, "added 1 experience, 0 known", "line 1: a line must have at most 1048576 bytes"},
-		{"a long line at the end", long, "added 0 experiences", "line 1: a line must have"},
+		{"a line that is too long", long + "\n" + `{"task": "Wash", "resource": "soap", "result": "At 40 degrees"}`, "added 1 experience, 0 known", "line 1: a line must not be longer than 1048576 bytes"},
+		{"a long line at the end", long, "added 0 experiences", "line 1: a line must not be longer"},
 		{"a list", `[{"task": "x"}]`, "added 0 experiences", "line 1: not a JSON object"},
 		{"another type", `{"task": 5}`, "added 0 experiences", "line 1: not an experience: task must not be a number"},
 		{"bytes", "\x00\xff\n", "added 0 experiences", "line 1: not a JSON object"},

@@ -20,9 +20,9 @@ type learnCmd struct {
 
 // Help is the longer text of `consumer intents learn --help`.
 func (learnCmd) Help() string {
-	return `Proposes examples from recorded turns: those that people marked (consumer feedback: wrong with an intent, or right), and those that a model answered with a confidence of 0.9 or more. Personal data and secrets are taken out of them. A text is dropped if it is an example of any intent already, is longer than 200 characters, or leans on the messages before it ("and tomorrow?"). What only a model said is dropped too if it is nearly the same as an example of the intent, or if the local classifier is sure that it belongs to another intent. At most 50 an intent are taken at a time: those that people marked, then the newest.
+	return `Proposes examples from recorded turns: those that people marked (consumer feedback: wrong with an intent, or right), and those that a model answered with a confidence of 0.9 or more. Personal data and secrets are removed from them. A text is dropped if it already is an example of any intent, is longer than 200 characters, or depends on the messages before it ("and tomorrow?"). A text that only a model answered is also dropped if it is nearly the same as an example of the intent, or if the local classifier is sure that it belongs to another intent. At most 50 per intent are added at a time: those that people marked, then the newest.
 
-The diff goes to standard output. Standard error shows what was dropped and why, how many examples the local classifier recognises when they are left out, before and after, and which recorded turns it would answer otherwise. Nothing is asked of a model. Intent files are written only after you confirm; a running consumer reloads them at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
+The diff goes to standard output. Standard error shows what was dropped and why, how many left-out examples the local classifier recognises before and after, and which recorded turns it would answer differently. No model is asked. Intent files are written only after you confirm; a running consumer reloads them at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
 
   consumer intents learn --since 7d --dry-run
   consumer intents learn --out my-intents
@@ -36,10 +36,10 @@ Exit code 1: a file could not be extended (the others still are), or the changes
 type proposal struct {
 	Intents []proposedIntent `json:"intents"`
 	Dropped []record.Unused  `json:"dropped"`
-	// Unfit are the turns that teach nothing, by reason.
+	// Unfit counts the turns that teach nothing, by reason.
 	Unfit map[record.Unfit]int `json:"unfit"`
-	// Before and After are the local classifier's figures with the examples there
-	// were, and with the new ones.
+	// Before and After are the local classifier's accuracy without and with the
+	// new examples.
 	Before  leftOut             `json:"before"`
 	After   leftOut             `json:"after"`
 	Changed []record.Difference `json:"changed"`
@@ -54,11 +54,12 @@ type proposedIntent struct {
 	Error string `json:"error,omitempty"`
 }
 
-// leftOut is how many examples are recognised when they are left out.
+// leftOut is the share of examples that are recognised when they are left out
+// of training.
 type leftOut struct {
 	Examples int `json:"examples"`
-	// Accuracy is over the examples of intents, OutOfScope over those that fit none;
-	// 0–1.
+	// Accuracy, 0–1, is for the examples of intents, OutOfScope for those that fit
+	// none.
 	Accuracy   float64 `json:"accuracy"`
 	OutOfScope float64 `json:"outOfScope"`
 
@@ -100,7 +101,7 @@ func (c *learnCmd) Run(inv *invocation) error {
 	return undone
 }
 
-// recorded is what the record says.
+// recorded is what was read from the record.
 type recorded struct {
 	turns   []record.Turn
 	lessons []record.Lesson
@@ -136,7 +137,7 @@ func (c *learnCmd) read(inv *invocation) (recorded, error) {
 	return out, err
 }
 
-// propose chooses examples, and finds out what they change.
+// propose chooses examples, and measures their effect.
 func (c *learnCmd) propose(inv *invocation, s *source, found recorded) (proposal, error) {
 	classifier := local.Trained(s.catalog)
 	lessons, homeless := s.withFile(found.lessons)
@@ -184,7 +185,7 @@ func (c *learnCmd) propose(inv *invocation, s *source, found recorded) (proposal
 	return out, nil
 }
 
-// withFile takes out the lessons of the fallback where it is the built-in one: it
+// withFile removes the lessons of the fallback if that is the built-in one: it
 // has no file in the directory.
 func (s *source) withFile(lessons []record.Lesson) (with []record.Lesson, without []record.Unused) {
 	isFallback := func(id string) bool { return strings.EqualFold(id, intents.FallbackID) }
@@ -201,7 +202,8 @@ func (s *source) withFile(lessons []record.Lesson) (with []record.Lesson, withou
 	return with, without
 }
 
-// interruptedOr is the error of a command that was interrupted before it wrote.
+// interruptedOr returns errInterrupted for a command that was interrupted
+// before it wrote, else err.
 func interruptedOr(inv *invocation, err error) error {
 	if inv.ctx.Err() != nil {
 		return errInterrupted
@@ -209,9 +211,9 @@ func interruptedOr(inv *invocation, err error) error {
 	return err
 }
 
-// learnParts is how many parts of the examples are left out, one after another.
-// Fewer than of `lint --advise`: it is done twice, somebody waits, and what counts
-// is the difference.
+// learnParts is how many parts of the examples are left out in turn. There are
+// fewer than for `lint --advise`: it is done twice, somebody is waiting, and
+// only the difference matters.
 const learnParts = 10
 
 // measure leaves out a part of the examples at a time.
@@ -224,7 +226,7 @@ func measure(inv *invocation, catalog *intents.Catalog, when string) (leftOut, e
 	return leftOut{Examples: m.N, Accuracy: m.Accuracy, OutOfScope: m.OOSRecall, outside: m.NOOS}, err
 }
 
-// localAnswers are what a local classifier says of recorded turns.
+// localAnswers returns the answers of a local classifier to recorded turns.
 func localAnswers(inv *invocation, turns []record.Turn, catalog *intents.Catalog, model *local.Model) ([]record.Answer, error) {
 	deny := intents.NewDeny(inv.cfg.Policy.IntentDeny)
 	return record.Answers(inv.ctx, turns, classify.New(classify.ModeLocal, model, nil, classify.Options{}), record.ReplayOptions{
@@ -233,7 +235,7 @@ func localAnswers(inv *invocation, turns []record.Turn, catalog *intents.Catalog
 	})
 }
 
-// changesToShow are differences, the newest first, with texts that may be shown.
+// changesToShow returns differences, newest first, with redacted texts.
 func changesToShow(differences []record.Difference) []record.Difference {
 	out := slices.Clone(differences)
 	for i := range out {

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	shownLearnt     = 20 // recorded turns that would be answered otherwise
+	shownLearnt     = 20 // recorded turns that would be answered differently
 	shownLearntText = 60 // characters of a message
 )
 
-// unfitBecause describes each reason why a turn teaches nothing, for those that
+// unfitBecause describes each reason why a turn teaches nothing, for turns that
 // people marked or a model was sure of.
 var unfitBecause = []struct {
 	reason record.Unfit
@@ -22,12 +22,12 @@ var unfitBecause = []struct {
 }{
 	{record.Unnamed, "marked wrong without an intent (consumer feedback RUN wrong --intent ID)"},
 	{record.Unsaid, "marked right, but without a hint"},
-	{record.Dependent, "understood only with the messages before"},
+	{record.Dependent, "not understandable without the messages before"},
 	{record.Long, "longer than 200 characters"},
 	{record.Blank, "without words"},
 }
 
-// additions are the results as changes of files.
+// additions returns the results as changes of files.
 func (out *proposal) additions() []addition {
 	all := make([]addition, len(out.Intents))
 	for i, e := range out.Intents {
@@ -36,8 +36,8 @@ func (out *proposal) additions() []addition {
 	return all
 }
 
-// printSummary prints what was found, what was dropped, and what the examples
-// change.
+// printSummary prints what was found and dropped, and the effect of the
+// examples.
 func (out *proposal) printSummary(w io.Writer) {
 	for _, d := range out.Dropped {
 		_, _ = fmt.Fprintf(w, "%s: dropped “%s”: %s\n", text.OneLine(d.Intent, 60), d.Text, why(d.Reason, d.Of))
@@ -63,11 +63,11 @@ func (out *proposal) printSummary(w io.Writer) {
 	printEffects(w, out.Before, out.After, out.Changed, out.Turns)
 }
 
-// printEffects prints what an edit changes: examples that are recognised, and
-// recorded turns that would be answered otherwise.
+// printEffects prints the effect of an edit: recognised examples, and recorded
+// turns that would be answered differently.
 func printEffects(w io.Writer, before, after leftOut, changed []record.Difference, turns int) {
 	_, _ = fmt.Fprintf(w, "recognised when left out: %s before, %s after\n", before, after)
-	_, _ = fmt.Fprintf(w, "%s of %d would be answered otherwise by the local classifier\n", count(len(changed), "recorded turn"), turns)
+	_, _ = fmt.Fprintf(w, "%s of %d would be answered differently by the local classifier\n", count(len(changed), "recorded turn"), turns)
 	for _, d := range changed[:min(len(changed), shownLearnt)] {
 		_, _ = fmt.Fprintf(w, "  %s  %s → %s%s  “%s”\n", text.OneLine(d.RunID, 44), d.From, d.To, judged(&d), text.OneLine(d.Text, shownLearntText))
 	}
@@ -76,7 +76,7 @@ func printEffects(w io.Writer, before, after leftOut, changed []record.Differenc
 	}
 }
 
-// String is the figures in words.
+// String returns the accuracy in words.
 func (l leftOut) String() string {
 	if l.outside == 0 {
 		return fmt.Sprintf("%s of %s", percent(l.Accuracy, l.Examples), count(l.Examples, "example"))
@@ -85,7 +85,7 @@ func (l leftOut) String() string {
 		percent(l.Accuracy, l.Examples-l.outside), count(l.Examples-l.outside, "example"), percent(l.OutOfScope, l.outside), l.outside)
 }
 
-// judged tells what people said of a changed turn.
+// judged returns people's feedback on a changed turn.
 func judged(d *record.Difference) string {
 	switch {
 	case d.Right == "":

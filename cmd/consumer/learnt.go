@@ -24,20 +24,20 @@ type learntLsCmd struct {
 
 // Help is the longer text of `consumer intents learnt ls --help`.
 func (learntLsCmd) Help() string {
-	return `Lists what HINT_LEARN=auto has learnt: the redacted text of each message, its intent, and whether a person marked it or a model was sure of it. USED tells whether the local classifier learns from it with the intents of these settings, or why not: the intent does not exist, or the text is an example already, of the same or of another intent.
+	return `Lists what HINT_LEARN=auto has learnt: the redacted text of each message, its intent, and whether a person marked it or a model was sure of it. USED shows whether the local classifier learns from it with the intents of these settings, or why not: the intent does not exist, or the text already is an example of this or another intent.
 
   consumer intents learnt ls
   consumer intents learnt ls --json
 
-It works with HINT_LEARN=off, too: what was learnt before is kept until it is removed.`
+It also works with HINT_LEARN=off: learnt examples are kept until they are removed.`
 }
 
 // listedExample is what --json prints of an example.
 type listedExample struct {
 	record.Lesson
 	Used bool `json:"used"`
-	// Unused is why it is not used: unknown, taken, repeated, similar, elsewhere or
-	// surplus, and Of the other intent or example.
+	// Unused is why the example is not used: unknown, taken, repeated, similar,
+	// elsewhere or surplus. Of is the other intent or example.
 	Unused string `json:"unused,omitempty"`
 	Of     string `json:"of,omitempty"`
 }
@@ -68,7 +68,7 @@ func (c *learntLsCmd) Run(inv *invocation) error {
 	return w.Flush()
 }
 
-// usage tells whether an example is used.
+// usage describes whether an example is used.
 func (e *listedExample) usage() string {
 	if e.Used {
 		return "yes"
@@ -76,8 +76,8 @@ func (e *listedExample) usage() string {
 	return "no: " + text.OneLine(why(expand.Reason(e.Unused), e.Of), 80)
 }
 
-// openLearnt connects as [openForReading] does, to the examples of all consumers. It
-// creates nothing: examples are nil without a bucket.
+// openLearnt connects as [openForReading] does, and opens the examples of all
+// consumers. It creates nothing: the store is nil without a bucket.
 func openLearnt(inv *invocation) (*bus.Bus, *learnt.Store, error) {
 	b, err := openForReading(inv)
 	if err != nil {
@@ -128,7 +128,7 @@ type learntRmCmd struct {
 
 // Help is the longer text of `consumer intents learnt rm --help`.
 func (learntRmCmd) Help() string {
-	return `Removes learnt examples, with the text that was kept. All consumers train again without them within seconds. Only later feedback on the same turn brings one back. Asks before --all; where there is no terminal that needs --yes.
+	return `Removes learnt examples, with their text. All consumers train again without them within seconds. Only later feedback on the same turn brings one back. Asks before --all; without a terminal, --yes is needed.
 
   consumer intents learnt rm 7f3c1e 9a02bb
   consumer intents learnt rm --all --yes
@@ -136,13 +136,14 @@ func (learntRmCmd) Help() string {
 Exit code 1: a run has no example, or it was not removed.`
 }
 
-// Validate refuses a command line that selects nothing, or too much.
+// Validate rejects a command line that selects nothing, or has conflicting
+// selections.
 func (c *learntRmCmd) Validate() error {
 	switch {
 	case !c.All && len(c.Runs) == 0:
 		return errors.New("missing selection: <run>, or --all")
 	case c.All && len(c.Runs) > 0:
-		return errors.New("--all and a run exclude each other")
+		return errors.New("--all and a run cannot be used together")
 	}
 	return nil
 }
@@ -182,7 +183,7 @@ func (c *learntRmCmd) Run(inv *invocation) error {
 		case found:
 			removed++
 		case !c.All:
-			failed = append(failed, fmt.Errorf("nothing was learnt from run %q (consumer intents learnt ls)", run))
+			failed = append(failed, fmt.Errorf("no example was learnt from run %q (consumer intents learnt ls)", run))
 		}
 		if inv.ctx.Err() != nil {
 			break

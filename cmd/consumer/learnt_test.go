@@ -58,7 +58,7 @@ func TestLearntExamplesAreListedAndRemoved(t *testing.T) {
 	code, stdout, stderr = s.command("intents", "learnt", "rm", "r1", "nothing")
 	require.Equal(t, exitFailed, code)
 	require.Equal(t, "removed 1 learnt example\n", stdout)
-	require.Contains(t, stderr, `nothing was learnt from run "nothing" (consumer intents learnt ls)`)
+	require.Contains(t, stderr, `no example was learnt from run "nothing" (consumer intents learnt ls)`)
 	require.Len(t, list(), 3)
 
 	// What was learnt of a session is forgotten with it.
@@ -93,8 +93,8 @@ func TestLearntFaults(t *testing.T) {
 		err  string
 	}{
 		{"nothing selected", []string{"rm"}, exitUsage, "missing selection"},
-		{"too much selected", []string{"rm", "r", "--all"}, exitUsage, "exclude each other"},
-		{"nothing was ever learnt", []string{"rm", "r"}, exitFailed, `nothing was learnt from run "r"`},
+		{"too much selected", []string{"rm", "r", "--all"}, exitUsage, "cannot be used together"},
+		{"nothing was ever learnt", []string{"rm", "r"}, exitFailed, `no example was learnt from run "r"`},
 		{"nothing was ever learnt, all", []string{"rm", "--all"}, exitOK, "no learnt examples"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

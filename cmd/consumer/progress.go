@@ -10,7 +10,7 @@ import (
 // progress is a bar on a terminal. Without a terminal it shows nothing.
 type progress struct {
 	out   io.Writer // nil without a terminal
-	label string    // stands after the bar
+	label string    // shown after the bar
 	next  time.Time
 }
 

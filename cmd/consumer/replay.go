@@ -22,7 +22,7 @@ type replayCmd struct {
 	Since         since    `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time."`
 	Intents       string   `placeholder:"DIR" help:"The directory of intent files to replay under (default: HINT_INTENTS_DIR, else the built-in definitions)."`
 	Model         string   `placeholder:"M" help:"Ask this model, as provider/model. Without it no model is asked."`
-	MinConfidence *float64 `placeholder:"P" help:"The confidence (0-1) below which nothing would be said (default: HINT_MIN_CONFIDENCE)."`
+	MinConfidence *float64 `placeholder:"P" help:"The confidence (0-1) below which no hint would be given (default: HINT_MIN_CONFIDENCE)."`
 	All           bool     `help:"Also compare turns that a model answered, turns without an answer, and those whose record was redacted or cut."`
 	JSONL         bool     `name:"jsonl" help:"Print a JSON line for each changed turn, and the summary on standard error."`
 	JSON          bool     `name:"json" help:"Print the summary as one JSON object."`
@@ -31,20 +31,20 @@ type replayCmd struct {
 
 // Help is the longer text of `consumer replay --help`.
 func (replayCmd) Help() string {
-	return `Classifies the recorded turns again, under another catalogue, model or threshold, and shows of which ones something else would be said. Nothing is sent to the running system, and nothing is stored.
+	return `Classifies the recorded turns again, under another catalogue, model or threshold, and shows which ones would get a different hint. Nothing is sent to the running system, and nothing is stored.
 
-A turn changes when another intent would be said than was. OTHER stands for nothing: the fallback, or a confidence below HINT_MIN_CONFIDENCE then and below --min-confidence now. The record does not hold the threshold of the time, so the present one is taken for it. That a session was not told again what it knew is no difference.
+A turn changes if the hint would have another intent. OTHER means no hint: the fallback, or a confidence below HINT_MIN_CONFIDENCE (then) or --min-confidence (now). The record does not contain the threshold of that time, so the current one is used for it. A hint that was not repeated because the session already knew it is not a difference.
 
-Without --model the local classifier answers, whatever HINT_CLASSIFIER says. Turns that a model answered are then left out and counted; --all compares them with the local classifier. With --model the turns of both are compared with that model's answers; HINT_CLASSIFIER=cascade asks it only where the local classifier is not sure enough. The number of calls and an estimate of tokens (a quarter of the prompts' bytes) are printed before the first call, and must be confirmed.
+Without --model the local classifier answers, whatever HINT_CLASSIFIER says. Turns that a model answered are then left out and counted; --all compares them with the local classifier. With --model all turns are compared with that model's answers; HINT_CLASSIFIER=cascade asks it only if the local classifier is not sure enough. The number of calls and an estimate of tokens (a quarter of the prompts' bytes) are printed before the first call, and must be confirmed.
 
-What words alone answered while there was an embedding model (it was late, or does not know the language) is compared by words alone. Of turns whose record was redacted (HINT_REDACT=strict) or cut, differences are not counted unless --all is given: they may come from the record.
+Turns that words alone answered although there was an embedding model (it was late, or does not know the language) are compared by words alone. Differences of turns whose record was redacted (HINT_REDACT=strict) or cut are not counted without --all: they may be caused by the altered record.
 
-A line of --jsonl is {"session", "runId", "ts", "text", "from", "to", "fromConfidence", "toConfidence", "fromSource", "toSource"}; "fromAnswered" and "toAnswered" are the classifier's choices where nothing was said of them, "fromRunnerUp" and "toRunnerUp" the likeliest other intents by the local classifier, and "right" is what feedback says is right.
+A line of --jsonl is {"session", "runId", "ts", "text", "from", "to", "fromConfidence", "toConfidence", "fromSource", "toSource"}; "fromAnswered" and "toAnswered" are the classifier's choices if there was no hint, "fromRunnerUp" and "toRunnerUp" the likeliest other intents by the local classifier, and "right" is the right intent according to feedback.
 
 Exit code 1: the intents or the turns could not be read, a model was not confirmed, or no turn could be classified. Differences do not change it.`
 }
 
-// Validate refuses what would ask nothing.
+// Validate rejects invalid combinations of flags.
 func (c *replayCmd) Validate() error {
 	switch {
 	case c.MinConfidence != nil && !(*c.MinConfidence >= 0 && *c.MinConfidence <= 1):
@@ -55,8 +55,8 @@ func (c *replayCmd) Validate() error {
 	return nil
 }
 
-// replayCalls is how many messages a model is asked about at once: enough to wait
-// for a model and not for the queue, few enough for the limits of small accounts.
+// replayCalls is how many messages a model is asked about concurrently: enough
+// to hide its latency, few enough for the rate limits of small accounts.
 const replayCalls = 8
 
 func (c *replayCmd) Run(inv *invocation) error {
@@ -85,11 +85,11 @@ func (c *replayCmd) Run(inv *invocation) error {
 	return c.print(inv, &out)
 }
 
-// configured is the invocation under the configuration of the replay.
+// configured returns the invocation under the configuration of the replay.
 func (c *replayCmd) configured(inv *invocation) (*invocation, error) {
 	cfg, own := *inv.cfg, *inv
 	own.cfg = &cfg
-	// A failing model is counted, and named once.
+	// Failures of the model are counted, and reported once.
 	cfg.Log.Level = max(cfg.Log.Level, slog.LevelError)
 	if c.MinConfidence != nil {
 		cfg.Classifier.MinConfidence = *c.MinConfidence
@@ -100,8 +100,8 @@ func (c *replayCmd) configured(inv *invocation) (*invocation, error) {
 		cfg.Classifier.Mode = classify.ModeLocal
 		return &own, nil
 	case cfg.Classifier.Mode != classify.ModeCascade:
-		// What the local classifier says in the place of a model that fails would be
-		// taken for the model's answer.
+		// Otherwise the local classifier's answer in place of a failing model's would
+		// count as the model's.
 		cfg.Classifier.Mode = classify.ModeLLM
 	}
 	registry, err := provider.New(cfg.Classifier.Providers, provider.Options{})
@@ -135,7 +135,7 @@ func (c *replayCmd) turns(inv *invocation) ([]record.Turn, error) {
 }
 
 // replay classifies the turns again. inv has the configuration of the replay; below
-// then nothing was said.
+// then no hint was given.
 func (c *replayCmd) replay(inv *invocation, catalog *intents.Catalog, turns []record.Turn, then float64) (record.Replayed, error) {
 	settings := app.Settings(inv.cfg, catalog)
 	o := record.ReplayOptions{
@@ -174,11 +174,11 @@ func (c *replayCmd) replay(inv *invocation, catalog *intents.Catalog, turns []re
 	return out, nil
 }
 
-// bytesPerToken is what a token is taken for in the estimate of the cost. English
-// text has about as many, other languages have fewer.
+// bytesPerToken is the assumed size of a token in the estimate of the cost.
+// English text has about that many, other languages have fewer.
 const bytesPerToken = 4
 
-// afford says what a provider will be asked, and asks whether it should be.
+// afford prints what a provider will be asked, and asks for confirmation.
 func (c *replayCmd) afford(inv *invocation, classifier *trained, turns []record.Turn, o record.ReplayOptions) error {
 	cfg := inv.cfg.Classifier
 	size, ref := classify.PromptBytes, c.Model
@@ -203,10 +203,10 @@ func (c *replayCmd) afford(inv *invocation, classifier *trained, turns []record.
 	return inv.afford(fmt.Sprintf("%s to %s at most", count(calls, "call"), ref), bytes, c.Yes)
 }
 
-// afford says which calls of a model there will be, with so many bytes of prompts,
-// and asks whether they should be made, unless yes is set.
+// afford prints the expected model calls and the size of their prompts, and
+// asks for confirmation, unless yes is set.
 func (inv *invocation) afford(calls string, bytes int64, yes bool) error {
-	_, _ = fmt.Fprintf(inv.stderr, "%s, about %d input tokens (%d bytes of prompts, %d bytes a token)\n",
+	_, _ = fmt.Fprintf(inv.stderr, "%s, about %d input tokens (%d bytes of prompts, %d bytes per token)\n",
 		calls, (bytes+bytesPerToken-1)/bytesPerToken, bytes, bytesPerToken)
 	if !yes && !isTerminal(inv.stdin) {
 		return errors.New("nothing was asked: standard input is not a terminal, add --yes")
@@ -214,13 +214,14 @@ func (inv *invocation) afford(calls string, bytes int64, yes bool) error {
 	return inv.confirm("Ask?", yes)
 }
 
-// modelOnly is a classifier whose model must answer where it is asked.
+// modelOnly is a classifier that fails if its model is asked but does not
+// answer.
 type modelOnly struct {
 	*classify.Classifier
 	accept float64 // of cascade
 }
 
-// Classify fails where another answer was given in the place of the model's.
+// Classify fails if another answer was given in place of the model's.
 func (a modelOnly) Classify(ctx context.Context, in classify.Input) (payload.Classification, error) {
 	c, err := a.Classifier.Classify(ctx, in)
 	if err == nil && c.Source != payload.SourceLLM && c.Confidence < a.accept {

@@ -11,7 +11,7 @@ import (
 	"intenthint/record"
 )
 
-// replayReport is the outcome of a replay and what it was run under.
+// replayReport is the outcome of a replay and its settings.
 type replayReport struct {
 	record.Replayed
 	// Intents is the directory, "" for the built-in definitions.
@@ -60,18 +60,18 @@ func (r *replayReport) figures(out io.Writer) error {
 	_, _ = fmt.Fprintf(w, "turns\t%d\tunder %s, %s, threshold %g\n", r.Turns, cmp.Or(r.Intents, "the built-in definitions"), cmp.Or(r.Model, "the local classifier"), r.MinConfidence)
 	_, _ = fmt.Fprintf(w, "compared\t%d\t\n", r.Compared)
 	_, _ = fmt.Fprintf(w, "changed\t%d\t%s of those compared\n", r.Changed, percent(float64(r.Changed)/float64(max(r.Compared, 1)), r.Compared))
-	_, _ = fmt.Fprintf(w, "  gained\t%d\tnothing was said, an intent would be\n", r.Gained)
-	_, _ = fmt.Fprintf(w, "  lost\t%d\tan intent was said, nothing would be\n", r.Lost)
-	_, _ = fmt.Fprintf(w, "  other\t%d\tanother intent would be said\n", r.Changed-r.Gained-r.Lost)
+	_, _ = fmt.Fprintf(w, "  gained\t%d\thad no hint, would get one\n", r.Gained)
+	_, _ = fmt.Fprintf(w, "  lost\t%d\thad a hint, would get none\n", r.Lost)
+	_, _ = fmt.Fprintf(w, "  other\t%d\twould get another intent\n", r.Changed-r.Gained-r.Lost)
 	if r.Better+r.Worse > 0 {
-		_, _ = fmt.Fprintf(w, "with feedback\t%d\t%d now right, %d no longer\n", r.Better+r.Worse, r.Better, r.Worse)
+		_, _ = fmt.Fprintf(w, "with feedback\t%d\t%d now right, %d no longer right\n", r.Better+r.Worse, r.Better, r.Worse)
 	}
 	for _, l := range []struct {
 		n    int
 		what string
 	}{
 		{r.LeftOut.Model, "a model answered: --all compares them with the local classifier, --model with a model"},
-		{r.LeftOut.Unanswered, "without an answer: --all takes them for nothing said"},
+		{r.LeftOut.Unanswered, "without an answer: --all counts them as without a hint"},
 		{r.LeftOut.Altered, "would change, but the record was redacted or cut: --all counts them"},
 		{r.LeftOut.Failed, "got no answer now"},
 		{r.LeftOut.Blank, "without text"},
@@ -83,7 +83,7 @@ func (r *replayReport) figures(out io.Writer) error {
 	return w.Flush()
 }
 
-// pairs prints how often what became what.
+// pairs prints how often each intent changes to another.
 func (r *replayReport) pairs(out io.Writer) error {
 	w := table(out)
 	_, _ = fmt.Fprintln(w, "FROM\tTO\tTURNS")
@@ -110,7 +110,7 @@ func (r *replayReport) turns(out io.Writer) error {
 	return rest(out, w, len(r.Differences), "turn", "--jsonl")
 }
 
-// rest ends a table of n lines with how many it leaves out.
+// rest ends a table of n lines with the number of omitted lines.
 func rest(out io.Writer, w *tabwriter.Writer, n int, noun, flag string) error {
 	if err := w.Flush(); err != nil || n <= shownReplayed {
 		return err
@@ -119,7 +119,8 @@ func rest(out io.Writer, w *tabwriter.Writer, n int, noun, flag string) error {
 	return err
 }
 
-// replayAnswer is an answer with its confidence, and the choice that was not said.
+// replayAnswer formats an answer with its confidence, and the classifier's
+// choice if there was no hint.
 func replayAnswer(intent, answered string, confidence float64) string {
 	out := fmt.Sprintf("%s %.2f", text.OneLine(intent, shownID), confidence)
 	if answered != "" {

@@ -361,7 +361,7 @@ func TestReplayAsksAModel(t *testing.T) {
 		asked := model.Count()
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitFailed, env.run(t.Context(), []string{"replay", "--model", "mock/small"}, &stdout, &stderr))
-		require.Regexp(t, `^4 calls to mock/small at most, about \d{4} input tokens \(\d{5} bytes of prompts, 4 bytes a token\)\n`, stderr.String())
+		require.Regexp(t, `^4 calls to mock/small at most, about \d{4} input tokens \(\d{5} bytes of prompts, 4 bytes per token\)\n`, stderr.String())
 		require.Contains(t, stderr.String(), "add --yes")
 		require.Equal(t, asked, model.Count())
 	})

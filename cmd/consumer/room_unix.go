@@ -5,7 +5,7 @@ package main
 import "syscall"
 
 // freeBytes returns the bytes that may be written to the file system of a
-// directory; ok is false if that is not known.
+// directory; ok is false if unknown.
 func freeBytes(dir string) (n uint64, ok bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

@@ -14,7 +14,7 @@ type runCmd struct{}
 // Help is the longer text of `consumer run --help`.
 func (runCmd) Help() string {
 	var b strings.Builder
-	b.WriteString("Settings are environment variables, or fields of the JSON5 file that HINT_CONFIG names (an openclaw.json, or the plugin's config object alone); the environment wins.\n\n")
+	b.WriteString("Settings are environment variables, or fields of the JSON5 file that HINT_CONFIG names (an openclaw.json, or the plugin's config object alone); the environment takes precedence.\n\n")
 	_ = config.Usage(&b) // a builder does not fail
 	return b.String()
 }

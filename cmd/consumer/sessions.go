@@ -35,8 +35,9 @@ func sessionsOf(inv *invocation) (s store.Reader, closeStore func(), err error) 
 	return s, b.Close, err
 }
 
-// storeName says where the sessions are looked for, and when nothing is there: the
-// command may have been started in another directory than the consumer.
+// storeName returns where sessions are looked up, and notes if it does not
+// exist: the command may have been started in another directory than the
+// consumer.
 func storeName(cfg *config.Config) string {
 	name := app.StoreName(cfg)
 	if cfg.Store.Kind == config.StoreKV {

@@ -18,7 +18,7 @@ type sessionsRebuildCmd struct {
 
 // Help is the longer text of `consumer sessions rebuild --help`.
 func (sessionsRebuildCmd) Help() string {
-	return "Reads the event stream from its beginning and applies every missing event. Events that a session has already are not counted twice, and turns that the stream no longer holds are kept. An unreadable session is set aside and rebuilt. Safe while consumers are running."
+	return "Reads the event stream from its beginning and applies every missing event. Events that a session already has are not counted twice, and turns that the stream no longer holds are kept. An unreadable session is set aside and rebuilt. Safe while consumers are running."
 }
 
 func (c *sessionsRebuildCmd) Run(inv *invocation) error {

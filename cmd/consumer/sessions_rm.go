@@ -13,22 +13,23 @@ import (
 )
 
 type sessionsRmCmd struct {
-	IDs []string `arg:"" name:"id" help:"Session ids or session keys. A key stands for all of its sessions."`
+	IDs []string `arg:"" name:"id" help:"Session ids or session keys. A key selects all of its sessions."`
 	Yes bool     `short:"y" help:"Do not ask."`
 }
 
 // Help is the longer text of `consumer sessions rm --help`.
 func (sessionsRmCmd) Help() string {
-	return `Removes a session for good: its document, its history and whatever stands beside them, its events in the stream, and its dead letters. A rebuild does not bring it back. Events that carry the key alone go with the last session of that key.
+	return `Removes a session for good: its document, its history and related files or keys, its events in the stream, and its dead letters. A rebuild does not bring it back. Events that have only the session key are removed with the last session of that key.
 
-Safe while consumers are running: events that they are recording at that moment are waited for, and what they wrote is removed as well. If a session goes on meanwhile, the exit code is 1, and it has to be removed again. A message that a gateway sends afterwards begins the session anew, without what was before; the late events of a run that was removed are never shown. Copies elsewhere are not touched: streams that mirror the event stream, and backups.
+Safe while consumers are running: the command waits for events that are being recorded, and removes what they wrote as well. If a session continues meanwhile, the exit code is 1, and it must be removed again. A later message from a gateway begins the session anew, without its past; late events of a removed run are never shown. Copies elsewhere are not removed: streams that mirror the event stream, and backups.
 
-Exit code 1: a session is unknown, was not removed, or running consumers could not be told.`
+Exit code 1: a session is unknown, was not removed, or running consumers could not be notified.`
 }
 
 // condemned is a session to remove.
 type condemned struct {
-	// name is its id, or its key if it has no id; key is that of one with an id.
+	// name is its id, or its key if it has no id; key is the key of a session with
+	// an id.
 	name, key string
 	turns     int
 	listed    bool
@@ -108,7 +109,7 @@ func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter 
 			add(condemned{name: name, key: key, turns: s.Turns, listed: true})
 		}
 		if !found {
-			// It may have no readable document, or none any more.
+			// It may have no readable document, or no document any more.
 			known, err := isKnown(inv.ctx, id, sessions, forgetter)
 			if err != nil {
 				return nil, nil, err
@@ -120,8 +121,8 @@ func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter 
 			add(condemned{name: id, listed: true})
 		}
 	}
-	// What is under a key alone belongs to no other session when the last one of
-	// the key goes.
+	// Once the last session of a key is removed, data under the key alone belongs
+	// to no other session.
 	for _, s := range slices.Clone(chosen) {
 		stays := func(o store.Summary) bool {
 			return (o.SessionKey == s.key || o.Name() == s.key) &&
@@ -134,7 +135,7 @@ func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter 
 	return chosen, unknown, nil
 }
 
-// isKnown reports whether the store or the streams hold something of a session
+// isKnown reports whether the store or the streams contain data of a session
 // that is not listed.
 func isKnown(ctx context.Context, id string, sessions store.Reader, forgetter *app.Forgetter) (bool, error) {
 	if id == "" {
@@ -151,7 +152,7 @@ func isKnown(ctx context.Context, id string, sessions store.Reader, forgetter *a
 	return n > 0, err
 }
 
-// question asks for the removal of sessions.
+// question returns the question that confirms the removal of sessions.
 func question(chosen []condemned) string {
 	var names []string
 	for _, s := range chosen {
@@ -162,7 +163,7 @@ func question(chosen []condemned) string {
 	return fmt.Sprintf("Forget %s for good, with all events: %s?", count(len(names), "session"), strings.Join(names, ", "))
 }
 
-// listedSessions is how many files or keys of a session are named.
+// listedSessions bounds the files or keys of a session that are listed.
 const listedSessions = 8
 
 func describeForgotten(f app.Forgotten) string {

@@ -20,20 +20,20 @@ type sessionsTurnsCmd struct {
 	Intent   string   `placeholder:"ID" help:"Only turns with this intent, whether or not a hint was given."`
 	Below    *float64 `placeholder:"P" help:"Only turns with a confidence below P (0-1), and those without an answer."`
 	Since    since    `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time."`
-	Feedback string   `enum:",right,wrong,any,none" default:"" placeholder:"F" help:"Only turns whose latest feedback is right or wrong, that have any, or that have none."`
+	Feedback string   `enum:",right,wrong,any,none" default:"" placeholder:"F" help:"Only turns whose latest feedback is right or wrong, or that have any or no feedback."`
 	JSONL    bool     `name:"jsonl" help:"Print lines that consumer eval reads."`
 }
 
 // Help is the longer text of `consumer sessions turns --help`.
 func (sessionsTurnsCmd) Help() string {
-	return `Prints the turns of all sessions, those of the history files too, the newest last.
+	return `Prints the turns of all sessions, including those in history files, newest last.
 
---jsonl prints {"text", "intent", "session", "runId", "confidence", "source", "runnerUp", "runnerUpConfidence", "ts"} and, where there is one, "history": the message and the conversation as the classifier read them. "ts" is in Unix milliseconds. The runner-up is the likeliest other intent by the local classifier. "intent" is OTHER when nothing was said: the fallback was chosen, there was no answer, or its confidence is below HINT_MIN_CONFIDENCE; the classifier's choice is then in "answered". Correct the intents, and measure with consumer eval --data. Turns without text are left out.
+--jsonl prints {"text", "intent", "session", "runId", "confidence", "source", "runnerUp", "runnerUpConfidence", "ts"} and, if there is one, "history": the message and the conversation as the classifier read them. "ts" is in Unix milliseconds. The runner-up is the likeliest other intent by the local classifier. "intent" is OTHER if there was no hint: the fallback was chosen, there was no answer, or its confidence is below HINT_MIN_CONFIDENCE; the classifier's choice is then in "answered". Correct the intents, and measure with consumer eval --data. Turns without text are left out.
 
-Feedback labels a turn: "feedback" is {"verdict", "intent", "by", "at"}, and where it names an intent that one is the line's "intent". Of a turn that was marked wrong without saying what would have been right, only that is known, so --jsonl leaves it out and counts it; --feedback wrong lists such turns, and consumer feedback RUN wrong --intent ID completes them.`
+Feedback labels a turn: "feedback" is {"verdict", "intent", "by", "at"}, and if it names an intent, that is the line's "intent". If a turn was marked wrong without naming the right intent, --jsonl leaves it out and counts it; --feedback wrong lists such turns, and consumer feedback RUN wrong --intent ID completes them.`
 }
 
-// Validate refuses a confidence that no turn can have.
+// Validate rejects a confidence that no turn can have.
 func (c *sessionsTurnsCmd) Validate() error {
 	if c.Below != nil && !(*c.Below >= 0 && *c.Below <= 1) {
 		return errors.New("--below must be a number from 0 to 1")
@@ -41,10 +41,10 @@ func (c *sessionsTurnsCmd) Validate() error {
 	return nil
 }
 
-// since is the beginning of a time range; the zero value is no limit.
+// since is the beginning of a time range; the zero value means no limit.
 type since struct{ time.Time }
 
-// UnmarshalText reads a duration before the present, or a time.
+// UnmarshalText reads a duration before now, or a time.
 func (s *since) UnmarshalText(raw []byte) error {
 	value := string(raw)
 	if at, err := time.Parse(time.RFC3339, value); err == nil {

@@ -14,18 +14,18 @@ import (
 )
 
 type statsCmd struct {
-	Since  since `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all that are kept."`
+	Since  since `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored turns."`
 	Effect bool  `help:"Compare the sessions that HINT_HOLDOUT kept without hints with the others."`
 	JSON   bool  `name:"json" help:"Print one JSON object."`
 }
 
 // Help is the longer text of `consumer stats --help`.
 func (statsCmd) Help() string {
-	return `Counts the recorded turns, in all and per intent (the classifier's choice, also where nothing was said), source, agent and day (in HINT_USER_TIMEZONE).
+	return `Counts the recorded turns, in total and per intent (the classifier's choice, even without a hint), source, agent and day (in HINT_USER_TIMEZONE).
 
-CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session knew the hint. HELD OUT: the session gets no hints (HINT_HOLDOUT). CORRECTED: marked wrong (consumer feedback). ERRORS: turns that failed. MEDIAN, P95: from start to end. MODEL CALLS: of language models, for the intent and the hint's text, and of a provider's embedding model, with those that failed. TOKENS: those of all of them, in/out. SKILLS: named by hints/of these, read by the turn. Turns from before these figures were recorded count as 0; consumer sessions rebuild adds why there was no hint, as far as the stream goes back.
+CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session already knew the hint. HELD OUT: the session gets no hints (HINT_HOLDOUT). CORRECTED: marked wrong (consumer feedback). ERRORS: turns that failed. MEDIAN, P95: time from start to end. MODEL CALLS: calls of language models, for the intent and the hint's text, and of a provider's embedding model, with the number that failed. TOKENS: of all these calls, in/out. SKILLS: named by hints/read by the turn, of those named. Turns from before these columns were recorded count as 0; consumer sessions rebuild adds why there was no hint, as far back as the stream goes.
 
---effect shows how much tool calls, failed tool calls, corrections (a turn marked wrong, or a next message such as "no, I meant …") and durations per turn differ with hints, with 95 % intervals. It compares turns in which a hint was said, known or held out, of sessions that were on one side from their first turn on; with --since, of sessions that began since then. Where there are fewer than ` + strconv.Itoa(record.MinSessions) + ` sessions on a side, it says so instead. One interval in twenty misses the truth: of many intents, some differ by chance. HINT_HOLDOUT must have been set, best unchanged, for the whole time.`
+--effect shows how much tool calls, failed tool calls, corrections (a turn marked wrong, or a next message such as "no, I meant …") and durations per turn differ with hints, with 95 % intervals. It compares turns in which a hint was given, already known or held out, of sessions that were on one side from their first turn on; with --since, of sessions that began since then. With fewer than ` + strconv.Itoa(record.MinSessions) + ` sessions on a side, it says so instead. One interval in twenty misses the true value: among many intents, some differ by chance. HINT_HOLDOUT must have been set for the whole time, preferably unchanged.`
 }
 
 func (c *statsCmd) Run(inv *invocation) error {
@@ -72,7 +72,7 @@ func (c *statsCmd) printStats(inv *invocation, out record.StatsReport) error {
 	return writeStats(inv.stdout, &out)
 }
 
-// writeStats writes a table a group, each with the total as its last line.
+// writeStats writes a table per group, each with the total as its last line.
 func writeStats(to io.Writer, out *record.StatsReport) error {
 	_, err := fmt.Fprintf(to, "%s of %s; of %d classified, %s are OTHER\n", count(out.Total.Turns, "turn"), count(out.Total.Sessions, "session"),
 		out.Total.Classified, share(out.Total.OtherShare))
@@ -109,7 +109,7 @@ func writeTallies(to io.Writer, group string, tallies []record.Tally, total reco
 	return w.Flush()
 }
 
-// modelCalls prints the calls of models, and how many of them failed.
+// modelCalls formats the number of model calls, and how many of them failed.
 func modelCalls(t *record.Tally) string {
 	if t.FailedModelCalls == 0 {
 		return strconv.Itoa(t.ModelCalls)
@@ -131,7 +131,7 @@ func writeSkills(to io.Writer, skills []record.SkillCount) error {
 
 func share(part float64) string { return fmt.Sprintf("%.1f %%", 100*part) }
 
-// lasted prints one of the figures of a duration.
+// lasted formats a statistic of a duration.
 func lasted(d record.Duration, ms int64) string {
 	if d.Turns == 0 {
 		return "-"

@@ -19,7 +19,7 @@ func (c *statsCmd) printEffect(inv *invocation, out record.EffectReport) error {
 	return writeEffect(inv.stdout, &out)
 }
 
-// writeEffect writes what hints do, in all and per intent.
+// writeEffect writes the effect of hints, in total and per intent.
 func writeEffect(to io.Writer, out *record.EffectReport) error {
 	all := &out.Total
 	_, err := fmt.Fprintf(to, "with hints: %s, %s; held out: %s, %s\nleft out: %s\n",
@@ -38,7 +38,7 @@ func writeEffect(to io.Writer, out *record.EffectReport) error {
 	return w.Flush()
 }
 
-// writeComparison writes a line an outcome; the name stands in the first one.
+// writeComparison writes one line per outcome, the first with the name.
 func writeComparison(w io.Writer, name string, c *record.Comparison, minSessions int) {
 	sessions := fmt.Sprintf("%d+%d", c.Hinted.Sessions, c.HeldOut.Sessions)
 	for _, row := range []struct {
@@ -58,7 +58,7 @@ func writeComparison(w io.Writer, name string, c *record.Comparison, minSessions
 	}
 }
 
-// verdictOn says what an interval means.
+// verdictOn returns an interval and what it means.
 func verdictOn(d *record.Contrast, minSessions int, show func(float64) string) (interval, verdict string) {
 	if d.Interval == nil {
 		if d.NotEnough == record.FewSessions {
@@ -78,7 +78,8 @@ func verdictOn(d *record.Contrast, minSessions int, show func(float64) string) (
 
 func decimals(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
-// signed shows a difference with its sign; what is shown as zero has none.
+// signed formats a difference with its sign; a value that is shown as zero has
+// none.
 func signed(show func(float64) string, v float64) string {
 	out := show(math.Abs(v))
 	switch {

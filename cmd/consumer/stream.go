@@ -54,7 +54,7 @@ type streamApplyCmd struct {
 
 // Help is the longer text of `consumer stream apply --help`.
 func (streamApplyCmd) Help() string {
-	return "Shows the plan and asks before it changes anything. Differences that NATS cannot change in place are only reported: no stream or durable is ever deleted. A change that would lose data, such as a limit below the present size or age, is refused without --force. Exit code 1: differences remain."
+	return "Shows the plan and asks before it changes anything. Differences that NATS cannot change in place are only reported: no stream or durable is ever deleted. A change that would lose data, such as a limit below the current size or age, is refused without --force. Exit code 1: differences remain."
 }
 
 func (c *streamApplyCmd) Run(inv *invocation) error {
@@ -126,7 +126,7 @@ func inOrder(targets []bus.Target) bool {
 	return !slices.ContainsFunc(targets, func(t bus.Target) bool { return !t.InOrder() })
 }
 
-// withContent describes what a deletion includes.
+// withContent describes what is deleted with a resource.
 var withContent = map[string]string{
 	bus.KindStream: " with all its messages", bus.KindBucket: " with all its keys",
 	bus.KindDurable: " (applied events are redelivered, and count once)",

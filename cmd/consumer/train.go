@@ -14,13 +14,13 @@ import (
 type trained struct {
 	*classify.Classifier
 	local     *local.Model
-	embedding *app.Tier // nil when no model is configured or available
+	embedding *app.Tier // nil if no model is configured or available
 	// embedMs is how long embedding took, in milliseconds.
 	embedMs float64
 }
 
-// train makes the configured classifier. When the embedding model fails, that is
-// printed, and the local classifier answers alone.
+// train makes the configured classifier. If the embedding model fails, train
+// prints that, and the local classifier answers alone.
 func (inv *invocation) train(catalog *intents.Catalog) (trained, error) {
 	t := trained{local: local.Trained(catalog)}
 	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}

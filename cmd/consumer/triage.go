@@ -8,11 +8,11 @@ import (
 	"intenthint/triage/state"
 )
 
-// errTriageOff reports that the settings do not turn the triage gate on.
+// errTriageOff reports that the settings do not enable the triage gate.
 var errTriageOff = errors.New(`the triage gate is off; HINT_TRIAGE='{"enabled": true}' turns it on`)
 
-// openTriage connects as [openForReading] does, to what the triage gates of all
-// consumers share.
+// openTriage connects as [openForReading] does, and opens the shared state of
+// the triage gates.
 func openTriage(inv *invocation) (*bus.Bus, *state.Store, error) {
 	if !inv.cfg.Triage.Enabled {
 		return nil, nil, errTriageOff

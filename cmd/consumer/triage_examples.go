@@ -20,7 +20,7 @@ type triageExamplesLsCmd struct {
 
 // Help is the longer text of `consumer triage examples ls --help`.
 func (triageExamplesLsCmd) Help() string {
-	return `Lists the messages that people marked, the newest first. The model is given those of its group, newest first, then those of others, at most "examples" of HINT_TRIAGE.
+	return `Lists the messages that people marked, newest first. For each decision the model gets those of the same group, newest first, then those of other groups, at most "examples" of HINT_TRIAGE.
 
   consumer triage examples ls
   consumer triage examples ls --group agent:main:telegram:group:-1001234 --json`
@@ -47,7 +47,7 @@ func (c *triageExamplesLsCmd) Run(inv *invocation) error {
 	_, _ = fmt.Fprintln(w, "MARKED\tGROUP\tMESSAGE\tVERDICT\tBY\tTEXT")
 	for _, m := range marks {
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", time.UnixMilli(m.At).Local().Format(time.DateTime),
-			text.OneLine(m.Group, 100), text.OneLine(m.MessageID, 44), m.Verdict, text.OneLine(cmp.Or(m.By, "-"), 44), text.OneLine(cmp.Or(m.Text, "(not known)"), 60))
+			text.OneLine(m.Group, 100), text.OneLine(m.MessageID, 44), m.Verdict, text.OneLine(cmp.Or(m.By, "-"), 44), text.OneLine(cmp.Or(m.Text, "(unknown)"), 60))
 	}
 	return w.Flush()
 }
@@ -63,14 +63,14 @@ func marksOf(inv *invocation, shared *state.Store, group string) ([]state.Mark, 
 
 type triageExamplesRmCmd struct {
 	Group      string   `arg:"" optional:"" help:"The group of the messages."`
-	MessageIDs []string `arg:"" optional:"" name:"message-id" help:"The messages; none with --all for all of the group."`
+	MessageIDs []string `arg:"" optional:"" name:"message-id" help:"The messages; none with --all, for all messages of the group."`
 	All        bool     `help:"All of the group, or of all groups."`
 	Yes        bool     `short:"y" help:"Do not ask."`
 }
 
 // Help is the longer text of `consumer triage examples rm --help`.
 func (triageExamplesRmCmd) Help() string {
-	return `Removes marks, with the text that was kept. Only later feedback marks such a message again. Asks before --all; where there is no terminal that needs --yes.
+	return `Removes marks, with their text. Only later feedback marks such a message again. Asks before --all; without a terminal, --yes is needed.
 
   consumer triage examples rm agent:main:telegram:group:-1001234 4711 4712
   consumer triage examples rm agent:main:telegram:group:-1001234 --all
@@ -79,13 +79,14 @@ func (triageExamplesRmCmd) Help() string {
 Exit code 1: a message is not marked, or was not removed.`
 }
 
-// Validate refuses a command line that selects nothing, or too much.
+// Validate rejects a command line that selects nothing, or has conflicting
+// selections.
 func (c *triageExamplesRmCmd) Validate() error {
 	switch {
 	case !c.All && len(c.MessageIDs) == 0:
 		return errors.New("missing selection: <group> <message-id>, or --all")
 	case c.All && len(c.MessageIDs) > 0:
-		return errors.New("--all and a message id exclude each other")
+		return errors.New("--all and a message id cannot be used together")
 	}
 	return nil
 }

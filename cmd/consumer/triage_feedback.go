@@ -12,24 +12,24 @@ import (
 
 type triageFeedbackCmd struct {
 	Group     string `arg:"" help:"The group: its session key, as triage stats prints it."`
-	MessageID string `arg:"" name:"message-id" help:"The message, by the id that its channel gave it."`
+	MessageID string `arg:"" name:"message-id" help:"The id of the message in its channel."`
 	Verdict   string `arg:"" enum:"respond,skip" help:"What would have been right: ${enum}."`
 	By        string `placeholder:"NAME" help:"Who says so."`
 }
 
 // Help is the longer text of `consumer triage feedback --help`.
 func (triageFeedbackCmd) Help() string {
-	return `Marks a message of a group: it deserved an answer (respond), or none (skip). Publishes a feedback event, like the chat command /triage of the plugin. Of several marks of a message the latest counts. Marked messages are put before the model as examples, and triage stats compares them with the decisions; they are kept until triage examples rm.
+	return `Marks a message of a group as deserving an answer (respond) or not (skip). Publishes a feedback event, like the chat command /triage of the plugin. The latest mark of a message counts. Marked messages are given to the model as examples, and triage stats compares them with the decisions; they are kept until triage examples rm.
 
   consumer triage feedback agent:main:telegram:group:-1001234 4711 skip
   consumer triage feedback agent:main:telegram:group:-1001234 4712 respond --by ada
 
-A message of which no decision is known can be marked too; it is no example then, as its text is not known.
+A message without a known decision can be marked too; it is then not used as an example, as its text is unknown.
 
 Exit code 1: the gate is off, or the stream did not take the event.`
 }
 
-// Validate refuses a group or a message without a name.
+// Validate rejects a blank group or message id.
 func (c *triageFeedbackCmd) Validate() error {
 	if strings.TrimSpace(c.Group) == "" || strings.TrimSpace(c.MessageID) == "" {
 		return errors.New("group and message-id must not be blank")

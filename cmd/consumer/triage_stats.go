@@ -16,26 +16,26 @@ import (
 )
 
 type triageStatsCmd struct {
-	Since since `placeholder:"D" help:"Only what was decided since then: a duration (24h, 7d) or an RFC 3339 time. Default: all that is kept."`
-	// The default is what a captured request of a gateway with next to no history
-	// takes: 40 kB, at four bytes a token.
-	TurnTokens int  `default:"10000" placeholder:"N" help:"Tokens that a turn of your agent takes. Default: 10000, about what a short session takes."`
+	Since since `placeholder:"D" help:"Only decisions made since then: a duration (24h, 7d) or an RFC 3339 time. Default: all stored decisions."`
+	// The default is the size of a captured gateway request with almost no
+	// history: 40 kB, at four bytes per token.
+	TurnTokens int  `default:"10000" placeholder:"N" help:"Tokens that a turn of your agent takes. Default: 10000, about the size of a short session."`
 	JSON       bool `name:"json" help:"Print one JSON object."`
 }
 
 // Help is the longer text of `consumer triage stats --help`.
 func (triageStatsCmd) Help() string {
-	return `Counts what the gates of all consumers decided, per group and in all: messages by decision and by reason, marks against decisions, tokens that the gate's model took, turns that were avoided, and the tokens that this saves:
+	return `Counts the decisions of the gates of all consumers, per group and in total: messages by decision and by reason, marks against decisions, tokens of the gate's model, avoided turns, and the tokens saved:
 
   saved = skipped × turn-tokens − tokens of the gate's model
 
-missed: skipped, but marked respond. wasted: answered, but marked skip. A message counts once, however often it came. Direct chats and groups that the gate does not look at are not counted. Decisions are kept as long as events (HINT_STREAM_MAX_AGE).
+missed: skipped, but marked respond. wasted: answered, but marked skip. A message counts once, however often it arrives. Direct chats and groups that the gate does not apply to are not counted. Decisions are kept as long as events (HINT_STREAM_MAX_AGE).
 
   consumer triage stats --since 7d
   consumer triage stats --turn-tokens 35000 --json`
 }
 
-// Validate refuses what no turn takes.
+// Validate rejects a negative number of tokens.
 func (c *triageStatsCmd) Validate() error {
 	if c.TurnTokens < 0 {
 		return errors.New("--turn-tokens must be 0 or more")
@@ -45,11 +45,11 @@ func (c *triageStatsCmd) Validate() error {
 
 // triageStats is what --json prints.
 type triageStats struct {
-	// Since is when the first decision that counts may have been made; absent for
-	// all that is kept.
+	// Since is the beginning of the counted period; absent for all stored
+	// decisions.
 	Since *time.Time `json:"since,omitempty"`
-	// TurnTokens is what a turn is taken to cost, Formula how the tokens saved
-	// come of it.
+	// TurnTokens is the assumed cost of a turn, Formula how the saved tokens are
+	// computed from it.
 	TurnTokens int           `json:"turnTokens"`
 	Formula    string        `json:"formula"`
 	Total      state.Tally   `json:"total"`
@@ -102,7 +102,7 @@ func (c *triageStatsCmd) Run(inv *invocation) error {
 	return out.print(inv.stdout)
 }
 
-// print writes a table of the groups, and what comes of them.
+// print writes a table of the groups, and the totals.
 func (s *triageStats) print(to io.Writer) error {
 	reasons := slices.Sorted(maps.Keys(s.Total.Reasons))
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)

@@ -20,13 +20,13 @@ type triageTryCmd struct {
 	Group   string   `arg:"" help:"The group: its session key, as triage stats prints it."`
 	Text    []string `arg:"" help:"The message."`
 	Sender  string   `default:"someone" help:"The id of its sender."`
-	IsGroup bool     `help:"It is a group, although its key has neither :group: nor :channel:."`
+	IsGroup bool     `help:"Treat it as a group even if its key has neither :group: nor :channel:."`
 	JSON    bool     `name:"json" help:"Print one JSON object, with the prompt."`
 }
 
 // Help is the longer text of `consumer triage try --help`.
 func (triageTryCmd) Help() string {
-	return `Decides about a message as the gate would now, in this process, with the settings of this command: the rules in their order, the recent messages of the group and the marked messages of the running system, and the model. Nothing is stored and no consumer is asked. The agent's own name is known by the gateway alone; set botName to try that rule.
+	return `Decides about a message as the gate would now, in this process, with the settings of this command: it applies the rules in order, with the recent messages of the group and the marked messages of the running system, and asks the model. Nothing is stored and no consumer is asked. Only the gateway knows the agent's own name; set botName to try that rule.
 
   consumer triage try agent:main:telegram:group:-1001234 "has anybody seen my keys?"
   consumer triage try agent:main:telegram:group:-1001234 --sender ada --json is the roof done
@@ -40,12 +40,12 @@ type tried struct {
 	Decision string `json:"decision"`
 	Reason   string `json:"reason"`
 	Score    int    `json:"score,omitempty"`
-	// Recent and Marks are how many recent messages of the group and marked
-	// messages are known.
+	// Recent and Marks are the numbers of known recent messages of the group and
+	// of marked messages.
 	Recent int `json:"recent"`
 	Marks  int `json:"marks"`
-	// Model, Answer and Tokens are of the model that was asked, Prompt what it was
-	// given; absent when it was not asked.
+	// Model, Answer and Tokens belong to the model that was asked, Prompt is what
+	// it was given; absent if no model was asked.
 	Model     string       `json:"model,omitempty"`
 	Prompt    *triedPrompt `json:"prompt,omitempty"`
 	Answer    string       `json:"answer,omitempty"`
@@ -113,7 +113,7 @@ func (c *triageTryCmd) Run(inv *invocation) error {
 	return err
 }
 
-// print writes the decision and what led to it as text.
+// print writes the decision and its basis as text.
 func (out *tried) print(to io.Writer, s *triage.Settings) error {
 	w := tabwriter.NewWriter(to, 0, 8, 2, ' ', 0)
 	_, _ = fmt.Fprintf(w, "decision\t%s\n", out.Decision)
@@ -134,7 +134,7 @@ func (out *tried) print(to io.Writer, s *triage.Settings) error {
 	return err
 }
 
-// because says what a reason means here.
+// because explains a reason.
 func (out *tried) because(s *triage.Settings) string {
 	switch triage.Reason(out.Reason) {
 	case triage.Direct:
@@ -146,16 +146,16 @@ func (out *tried) because(s *triage.Settings) string {
 	case triage.TooShort:
 		return "fewer than two characters"
 	case triage.BotName:
-		return "it has the agent's name"
+		return "it contains the agent's name"
 	case triage.Keyword:
-		return "it has one of bypassKeywords"
+		return "it contains one of bypassKeywords"
 	case triage.Quiet:
 		return fmt.Sprintf("fewer than %s of people in %s before it", count(s.QuietMessages, "message"), s.QuietPer)
 	case triage.ByLocal:
 		return "the trained gate is sure"
 	case triage.ByModel:
 		if out.Model == "" {
-			return "no rule holds, and there is no model to ask"
+			return "no rule applies, and there is no model to ask"
 		}
 		return "the answer of " + out.Model
 	default:
@@ -163,7 +163,7 @@ func (out *tried) because(s *triage.Settings) string {
 	}
 }
 
-// indented is a text of several lines without control characters.
+// indented formats a text of several lines without control characters.
 func indented(s string) string {
 	var b strings.Builder
 	for line := range strings.Lines(s) {

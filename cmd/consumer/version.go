@@ -21,7 +21,7 @@ func about() string {
 	return fmt.Sprintf("consumer %s%s, %s %s/%s", version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// revision is the commit of the build, if known.
+// revision returns the commit of the build, if known.
 func revision() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -21,12 +21,12 @@ import (
 	"intenthint/store/file"
 )
 
-// System is what pages show of a consumer: a store of sessions, and a stream of
+// System is a consumer as seen by pages: a store of sessions, and a stream of
 // turns that a test begins.
 type System struct {
 	t        testing.TB
 	Sessions *file.Store
-	// Gate is the triage gate, nil where it is off.
+	// Gate is the triage gate, nil if it is off.
 	Gate *Gate
 
 	mu      sync.Mutex
@@ -40,8 +40,8 @@ type System struct {
 	queue func(ctx context.Context) (*events.DeadLetters, error)
 }
 
-// NewSystem makes a system without turns. A document keeps few turns, so that the
-// others have left it.
+// NewSystem returns a system without turns. Documents keep few turns, so that
+// older ones leave them.
 func NewSystem(t testing.TB) *System {
 	t.Helper()
 	sessions, err := file.Open(t.TempDir(), store.Options{HistoryLimit: 3})
@@ -49,7 +49,7 @@ func NewSystem(t testing.TB) *System {
 	return &System{t: t, Sessions: sessions, Gate: new(Gate), more: make(chan struct{}), stopped: make(chan struct{})}
 }
 
-// Source is what a console shows of the system.
+// Source returns what a console shows of the system.
 func (s *System) Source() *console.Source {
 	var gate *console.Triage
 	if s.Gate != nil {
@@ -69,7 +69,7 @@ func (s *System) Source() *console.Source {
 	}
 }
 
-// Begin is the beginning of a turn of a session; result may be nil.
+// Begin returns the beginning of a turn of a session; result may be nil.
 func Begin(session, run, input string, at time.Time, result *payload.Classification) store.Fact {
 	return store.Fact{
 		ID: "begin-" + session + "-" + run, TS: at.UnixMilli(), RunID: run, SessionID: session, SessionKey: "agent:main:direct:" + session, AgentID: "main",
@@ -77,7 +77,7 @@ func Begin(session, run, input string, at time.Time, result *payload.Classificat
 	}
 }
 
-// Result is a classification by the local classifier.
+// Result returns a classification by the local classifier.
 func Result(intent string, confidence float64) *payload.Classification {
 	return &payload.Classification{
 		Intent: intent, Name: "Name of " + intent, Reason: "close to the example “is it so”", Goal: "to know",
@@ -93,8 +93,8 @@ func (s *System) Keep(facts ...store.Fact) {
 	}
 }
 
-// Tell begins a turn for those who follow, and returns its sequence. The store does
-// not have it.
+// Tell announces a turn to followers, and returns its sequence. The store does
+// not have the turn.
 func (s *System) Tell(f store.Fact) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *System) Tell(f store.Fact) uint64 {
 	return uint64(len(s.begun))
 }
 
-// Say tells those who follow what a person said of a turn.
+// Say announces a person's mark to followers.
 func (s *System) Say(m console.Marked) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *System) followMarks(ctx context.Context, _ console.From, yield func(con
 	}
 }
 
-// Stop ends all who follow.
+// Stop ends all followers.
 func (s *System) Stop() { close(s.stopped) }
 
 func (s *System) follow(ctx context.Context, from console.From, yield func(context.Context, console.Begun) error) error {
@@ -176,14 +176,14 @@ func (s *System) Refuse(err error) {
 	s.refused = err
 }
 
-// Marks are what people said, oldest first.
+// Marks returns people's marks, oldest first.
 func (s *System) Marks() []payload.Feedback {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]payload.Feedback(nil), s.marks...)
 }
 
-// mark keeps what was said, but not in the store: there it shows later.
+// mark keeps a mark, but not in the store: there it appears later.
 func (s *System) mark(_ context.Context, session store.Summary, said payload.Feedback) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,17 +11,18 @@ import (
 	"intenthint/triage/state"
 )
 
-// Gate is what the triage gates of all consumers share, in memory.
+// Gate is the shared state of the triage gates of all consumers, in memory.
 type Gate struct {
 	mu      sync.Mutex
 	decided []state.Decision
 	marks   []state.Mark
-	// Behind makes marks be published and not yet applied, Refused not be taken.
+	// Behind makes marks published but not yet applied; Refused is the error of
+	// publishing one.
 	Behind  bool
 	Refused error
 }
 
-// Page is what a console shows of the gate.
+// Page returns what a console shows of the gate.
 func (g *Gate) Page() *console.Triage { return &console.Triage{Shared: g, Mark: g.mark} }
 
 // Decide adds a decision.
@@ -31,7 +32,8 @@ func (g *Gate) Decide(d state.Decision) {
 	g.decided = append(g.decided, d)
 }
 
-// Message is a decision about the message n of a group, made so long ago.
+// Message returns a decision about message n of a group, made the given time
+// ago.
 func Message(group string, n int, verdict, text string, ago time.Duration) state.Decision {
 	at := time.Now().Add(-ago)
 	return state.Decision{

@@ -18,13 +18,13 @@ import (
 	"intenthint/internal/tlstest"
 )
 
-// Users are those of accounts.conf.
+// Users are the users of accounts.conf.
 var Users = []string{"gateway", "consumer", "operator", "system"}
 
-// Password is a user's password.
+// Password returns a user's password.
 func Password(user string) string { return "the-" + user + "-secret" }
 
-// Site is the environment of servers, with certificates for all users.
+// Site is an environment of servers, with certificates for all users.
 type Site struct {
 	// Dir is the directory of the files.
 	Dir string

@@ -23,7 +23,7 @@ var blockNames = [...]string{
 	"think", payload.HintTag, "active_memory_plugin", payload.ExperiencesTag, payload.SkippedTag, payload.ReminderTag,
 }
 
-// maxTagBytes is the length of the longest of their tags.
+// maxTagBytes is the length of the longest tag of a block.
 const maxTagBytes = len("</" + payload.HintTag + ">")
 
 // ctxMark marks OpenClaw's own blocks since 2026.9, instead of "(untrusted
@@ -38,9 +38,9 @@ var headings = [...]string{
 	"Sender: " + ctxMark,
 }
 
-// strip removes blocks, headers and headed JSON in one pass. It appends what stays
-// to out, and looks for tags and headings at the end of out. That finds the tags
-// that a removal joins, too.
+// strip removes blocks, headers and headed JSON in one pass. It appends the
+// remaining text to out, and looks for tags and headings at the end of out.
+// This also finds tags that a removal joins.
 func strip(text string) string {
 	if strings.IndexByte(text, '<') < 0 && !strings.Contains(text, "ntrusted ") && !strings.Contains(text, ctxMark) {
 		return text
@@ -81,16 +81,16 @@ func nextEnd(text string, i int) int {
 type stripper struct {
 	out  []byte
 	open []opening
-	// By name: openings in open; closing tags that have closed one; and where
-	// out ended at the last of those.
+	// By name: the number of openings in open, the closing tags that closed an
+	// opening, and where out ended at the last of these.
 	pending, closings, closedAt [len(blockNames)]int
 }
 
 // opening is an opening tag that is not closed yet.
 type opening struct {
-	at       int // of its tag in out
+	at       int // position of its tag in out
 	name     int
-	closings int // of its name when it was opened
+	closings int // of its name at that time
 }
 
 // tag handles the tag that out may end in.
@@ -153,8 +153,8 @@ func (s *stripper) headed(text string, i int) int {
 	return i
 }
 
-// finish removes what was never closed. A space stands in for each, so that no new
-// tag arises.
+// finish removes blocks that were never closed. Each is replaced by a space, so
+// that no new tag can form.
 func (s *stripper) finish() []byte {
 	if len(s.open) == 0 {
 		return s.out
@@ -168,7 +168,7 @@ func (s *stripper) finish() []byte {
 		kept = append(append(kept, s.out[from:o.at]...), ' ')
 		switch {
 		case s.closings[o.name] > o.closings:
-			// Opened twice and closed once: it ends where the other one was closed.
+			// Opened twice and closed once: it ends where the other block was closed.
 			from = max(o.at, min(s.closedAt[o.name], len(s.out)))
 		case beginsLine(s.out[:o.at]):
 			return kept
@@ -247,7 +247,8 @@ func jsonEnd(text string, at int) int {
 	return len(text)
 }
 
-// skip returns where the characters of a set that begin at text[i:] end.
+// skip returns the index of the first character from text[i:] on that is not in
+// set.
 func skip(text string, i int, set string) int {
 	return len(text) - len(strings.TrimLeft(text[i:], set))
 }

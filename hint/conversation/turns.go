@@ -24,9 +24,9 @@ type QueryMode string
 const (
 	// ModeMessage sends the latest message alone.
 	ModeMessage QueryMode = "message"
-	// ModeRecent sends what the [Window] holds.
+	// ModeRecent sends the turns within the [Window].
 	ModeRecent QueryMode = "recent"
-	// ModeFull sends the whole conversation, uncut.
+	// ModeFull sends the whole conversation, untruncated.
 	ModeFull QueryMode = "full"
 )
 
@@ -34,7 +34,7 @@ const (
 type Side struct {
 	// Turns is how many of the last turns are taken.
 	Turns int `json:"turns"`
-	// Chars is how many characters of each are kept.
+	// Chars is how many characters of each turn are kept.
 	Chars int `json:"chars"`
 }
 
@@ -61,8 +61,8 @@ func DefaultWindow() Window {
 }
 
 // History returns the turns that the mode sends to a classifier, cleaned, paired
-// and oldest first (contract §5). The window counts in [ModeRecent] only;
-// messages that are too old for it are not looked at.
+// and oldest first (contract §5). The window applies to [ModeRecent] only;
+// messages too old for it are not read.
 func History(messages []payload.Message, mode QueryMode, window Window) []payload.Turn {
 	switch mode {
 	case ModeMessage:
@@ -74,8 +74,8 @@ func History(messages []payload.Message, mode QueryMode, window Window) []payloa
 	}
 }
 
-// Earlier returns a message of the user, as of [Latest], as it is in a later
-// conversation by [DefaultWindow].
+// Earlier returns a user's message, as returned by [Latest], in the form that
+// it has in a later conversation under [DefaultWindow].
 func Earlier(latest string) string {
 	if cut := text.Cut(latest, defaultChars); len(cut) < len(latest) {
 		return cut + Truncated
@@ -83,8 +83,8 @@ func Earlier(latest string) string {
 	return latest
 }
 
-// EarlierTurns is how many of the user's earlier messages the mode lets a classifier
-// know of.
+// EarlierTurns returns how many of the user's earlier messages a classifier
+// sees in a mode.
 func EarlierTurns(mode QueryMode, window Window) int {
 	switch mode {
 	case ModeMessage:
@@ -110,16 +110,16 @@ func Redacted(messages []payload.Message, mode QueryMode, window Window) []paylo
 	default:
 		turns := last(messages, window.User.Turns, window.Assistant.Turns)
 		for i := range turns {
-			// One more character tells cut that there is more.
+			// One more character lets cut see that there is more.
 			turns[i].Text = redact.Head(turns[i].Text, window.chars(turns[i].Role)+1)
 		}
 		return window.cut(turns)
 	}
 }
 
-// Before returns the messages that came before the latest one, which a gateway
-// may hand over as the last of them too: it is not part of the conversation
-// (contract §5).
+// Before returns the messages before the latest one. A gateway may also pass
+// the latest message as the last of messages: it is not part of the
+// conversation (contract §5).
 func Before(latest string, messages []payload.Message) []payload.Message {
 	n := len(messages) - 1
 	if n < 0 || messages[n].Role != payload.RoleUser {
@@ -141,7 +141,7 @@ func (w Window) cut(turns []payload.Turn) []payload.Turn {
 	return turns
 }
 
-// chars is how many characters of a text are kept.
+// chars returns how many characters of a text are kept.
 func (w Window) chars(role string) int {
 	if role == payload.RoleAssistant {
 		return w.Assistant.Chars
@@ -157,16 +157,16 @@ func Latest(prompt string) string {
 
 // last returns, oldest first, the last users user turns and the last
 // assistants assistant turns. It goes through the messages from the end, so
-// that a long history costs no more than what is taken from it.
+// that the cost depends on the turns taken, not on the length of the history.
 //
-// Heartbeats are dropped before turns pair up, so an alert that answers a poll
-// is the last that was said to the message before it. What another session said
-// is dropped with the answers to it.
+// Heartbeats are dropped before turns are paired, so an alert that answers a
+// poll becomes the last answer to the message before it. Messages from other
+// sessions are dropped together with their answers.
 func last(messages []payload.Message, users, assistants int) []payload.Turn {
 	var (
 		out      []payload.Turn // newest first
 		answer   string         // the last answer to the user message that comes next
-		anyAfter bool           // a user message was found behind the present one
+		anyAfter bool           // a user message was found after the present one
 	)
 	for i := len(messages) - 1; i >= 0 && (users > 0 || assistants > 0); i-- {
 		m := &messages[i]
@@ -209,8 +209,8 @@ const (
 	heartbeatPoll   = "heartbeat poll"
 )
 
-// internalMarks begin the texts that another session sends, also where the
-// gateway has not kept their provenance.
+// internalMarks are the prefixes of texts from another session, for gateways
+// that do not keep their provenance.
 var internalMarks = [...]string{"[Inter-session message]", "[Internal task completion event]"}
 
 // isInternal reports whether a user message with this cleaned text comes from

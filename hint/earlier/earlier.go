@@ -1,6 +1,6 @@
-// Package earlier knows what the user said last in each session, so that a message
-// that leans on the one before it keeps its topic where the request brings no
-// history: after a compaction, or from a gateway that sends none.
+// Package earlier remembers the user's last messages in each session. A message
+// that depends on the one before it then keeps its topic even if the request
+// has no history: after a compaction, or from a gateway that sends none.
 package earlier
 
 import (
@@ -17,8 +17,9 @@ import (
 	"intenthint/subjects"
 )
 
-// MaxAge is how long a message counts. It spans hours of work with a compaction in
-// between, and not the night. A process that starts reads the turns of as long.
+// MaxAge is how long a message counts: long enough for hours of work with a
+// compaction in between, but not overnight. A starting process reads the turns
+// of that time.
 const MaxAge = 4 * time.Hour
 
 // maxMessages is how many messages of a session are kept: as many as the local
@@ -26,28 +27,29 @@ const MaxAge = 4 * time.Hour
 const maxMessages = 5
 
 const (
-	// maxSessions bounds the sessions that are remembered, at some 250 bytes each
-	// beside their texts. A message of one that was forgotten stands alone.
+	// maxSessions bounds the sessions that are remembered, at about 250 bytes each
+	// plus their texts. A message of a forgotten session is classified without
+	// earlier ones.
 	maxSessions = 16384
-	// maxBytes bounds the texts of all sessions: 100 bytes for each message that may
-	// be kept, and most messages are shorter. One text has 2,015 bytes at most
+	// maxBytes bounds the texts of all sessions: on average 100 bytes per message,
+	// and most messages are shorter. A single text has at most 2,015 bytes
 	// ([conversation.Earlier]).
 	maxBytes = 8 << 20
 )
 
 // Resets are the hooks after which a session begins anew. A compaction is not one of
-// them: the user goes on with what was said.
+// them: the user continues the conversation.
 var Resets = []string{subjects.HookSessionStart, subjects.HookSessionEnd}
 
 // Sessions remembers the last messages of sessions. It is safe for concurrent use.
 type Sessions struct {
 	mu    sync.Mutex
 	cache *lru.Cache[string, known]
-	// bytes are those of all texts, room is the most there may be.
+	// bytes is the size of all texts, room its limit.
 	bytes, room int
 }
 
-// known is what is known of a session. Times are in Unix milliseconds.
+// known is what is remembered of a session. Times are in Unix milliseconds.
 type known struct {
 	said  [maxMessages]message // the first n, in the order of their times
 	n     int
@@ -73,14 +75,14 @@ func newSessions(sessions, room int) *Sessions {
 
 var seed = maphash.MakeSeed()
 
-// Before returns the last messages of a session before its turn of a run that begins
-// at ts, oldest first and at most limit; nil for none.
+// Before returns up to limit messages of a session, oldest first, from before
+// its turn of a run that begins at ts; nil for none.
 func (s *Sessions) Before(session, run string, ts int64, limit int) []payload.Turn {
 	s.mu.Lock()
 	k, _ := s.cache.Get(session)
 	s.mu.Unlock()
 	said := k.said[:k.n]
-	if i := indexOf(said, run); i >= 0 { // this turn, which is asked about again
+	if i := indexOf(said, run); i >= 0 { // this turn, requested again
 		said = said[:i]
 	}
 	said = said[since(said, ts-MaxAge.Milliseconds()):]
@@ -95,8 +97,8 @@ func (s *Sessions) Before(session, run string, ts int64, limit int) []payload.Tu
 	return turns
 }
 
-// Add takes in a message, cleaned: that of a session's turn of a run that began at
-// ts. A message that is known is left out, and so is one from before a reset.
+// Add remembers a cleaned message, that of the turn of a run that began at ts.
+// A message that is already known, or from before a reset, is ignored.
 func (s *Sessions) Add(session, run string, ts int64, text string) {
 	if session == "" || text == "" {
 		return
@@ -139,8 +141,8 @@ func (s *Sessions) Reset(session string, ts int64) {
 	s.put(session, now, k.size())
 }
 
-// put replaces what is known of a session, whose texts had size bytes. The lock is
-// held.
+// put replaces what is remembered of a session, whose texts had size bytes
+// before. The lock is held.
 func (s *Sessions) put(session string, now known, size int) {
 	s.bytes += now.size() - size
 	s.cache.Add(session, now)
@@ -149,7 +151,7 @@ func (s *Sessions) put(session string, now known, size int) {
 	}
 }
 
-// size is how many bytes the texts have.
+// size returns the size of the texts in bytes.
 func (k *known) size() (n int) {
 	for _, m := range k.said[:k.n] {
 		n += len(m.text)
@@ -157,7 +159,7 @@ func (k *known) size() (n int) {
 	return n
 }
 
-// since is the place of the first message that is not older than ts.
+// since returns the index of the first message that is not older than ts.
 func since(said []message, ts int64) int {
 	for i, m := range said {
 		if m.ts >= ts {
@@ -167,7 +169,7 @@ func since(said []message, ts int64) int {
 	return len(said)
 }
 
-// indexOf is the place of a run, -1 if it is not there.
+// indexOf returns the index of a run's message, -1 if there is none.
 func indexOf(said []message, run string) int {
 	h := maphash.String(seed, run)
 	return slices.IndexFunc(said, func(m message) bool { return m.run == h })

@@ -27,15 +27,15 @@ const (
 	DeniedChatID    Skip = "chat_id"
 	EmptyPrompt     Skip = "empty_prompt"
 	NoIntents       Skip = "no_intents"
-	// Unchanged is the reason of a turn whose session knows the hint (contract §6).
-	// The message is classified all the same.
+	// Unchanged is the reason of a turn whose session already knows the hint
+	// (contract §6). The message is still classified.
 	Unchanged Skip = "unchanged"
 	// Holdout is the reason of a turn that would have got a hint, or been Unchanged,
 	// if its session were not held out (HINT_HOLDOUT).
 	Holdout Skip = "holdout"
 )
 
-// Reasons that are failures, or as good as one.
+// Failure reasons, and reasons counted as failures.
 const (
 	ClassifyFailed Skip = "classify_failed"
 	LowConfidence  Skip = "low_confidence"
@@ -79,14 +79,14 @@ const (
 type Rules struct {
 	// Agents are globs of the agents that get hints; none allows no agent.
 	Agents []string
-	// AllowedChatTypes are of the Chat constants.
+	// AllowedChatTypes are values of the Chat constants.
 	AllowedChatTypes []string
 	// AllowedChatIDs allows every chat when it is empty.
 	AllowedChatIDs []string
 	// DeniedChatIDs wins over AllowedChatIDs.
 	DeniedChatIDs []string
-	// MainKey is the gateway's main session key where that is not
-	// [DefaultMainKey]; else "".
+	// MainKey is the gateway's main session key if it is not [DefaultMainKey];
+	// else "".
 	MainKey string
 }
 
@@ -124,7 +124,7 @@ func interactive(ctx payload.Context) bool {
 func isWebchat(ctx payload.Context) bool { return strings.EqualFold(ctx.Provider(), webchat) }
 
 // chatType returns the type of the chat that a turn belongs to, one of the
-// Chat constants. mainKey is the gateway's main session key where that is not
+// Chat constants. mainKey is the gateway's main session key if it is not
 // [DefaultMainKey].
 func chatType(ctx payload.Context, mainKey string) string {
 	key := strings.ToLower(ctx.SessionKey)
@@ -159,9 +159,9 @@ func afterAgent(key string) (rest string, ok bool) {
 	return rest, ok
 }
 
-// chatID returns what names the chat of a turn in lower case: the provider
-// and, for a session key of four or more parts, the key from its third part
-// on, joined by a colon; whichever is there. "telegram:telegram:direct:123"
+// chatID returns the chat id of a turn, in lower case: the provider and, for a
+// session key of four or more parts, the key from its third part on, joined by
+// a colon; one of them if the other is missing. "telegram:telegram:direct:123"
 // belongs to key "agent:main:telegram:direct:123" on Telegram.
 func chatID(ctx payload.Context) string {
 	provider := strings.ToLower(ctx.Provider())

@@ -1,5 +1,5 @@
-// Package render makes the text of a hint (contract §6). It alone knows how a
-// hint is laid out.
+// Package render makes the text of a hint (contract §6). No other package knows
+// the layout of a hint.
 package render
 
 import (
@@ -17,12 +17,12 @@ const (
 	hintOpen  = "<" + payload.HintTag + ">"
 	hintClose = "</" + payload.HintTag + ">"
 
-	// maxHintField is the longest text of a model in a hint, in characters.
+	// maxHintField bounds a text of a model in a hint, in characters.
 	maxHintField = 300
 )
 
-// Prompts is the advice for the main agent by complexity. A level that is
-// blank has the built-in text.
+// Prompts is the advice for the main agent by complexity. A blank level means
+// the built-in text.
 type Prompts struct {
 	Low    string `json:"low"`
 	Medium string `json:"medium"`
@@ -39,7 +39,8 @@ var defaultPrompts = Prompts{
 		"verify the result against what was asked, and say what could not be verified.",
 }
 
-// Of returns the advice for a complexity; an unknown one counts as medium.
+// Of returns the advice for a complexity; an unknown complexity counts as
+// medium.
 func (p Prompts) Of(complexity string) string {
 	switch complexity {
 	case payload.ComplexityLow:
@@ -54,21 +55,22 @@ func (p Prompts) Of(complexity string) string {
 // Form is how much a hint says (HINT_FORM).
 type Form string
 
-// Forms of a hint. A brief one has neither the intent's prompt nor the complexity
-// prompt.
+// Forms of a hint. A brief hint has neither the intent's prompt nor the
+// complexity prompt.
 const (
 	Full  Form = "full"
 	Brief Form = "brief"
 )
 
 const (
-	// maxBrief is the longest brief hint, in bytes (contract §6).
+	// maxBrief bounds a brief hint, in bytes (contract §6).
 	maxBrief = 400
-	// sure is the confidence from which a hint is no mere suggestion (contract §6).
+	// sure is the confidence from which a hint is more than a suggestion (contract
+	// §6).
 	sure = 0.8
 )
 
-// Prompted reports whether a hint holds the intent's prompt.
+// Prompted reports whether a hint contains the intent's prompt.
 func Prompted(c payload.Classification, in intents.Intent, form Form) bool {
 	return form != Brief && fastpath(c, in) == "" && in.Prompt != ""
 }
@@ -76,14 +78,14 @@ func Prompted(c payload.Classification, in intents.Intent, form Form) bool {
 // Hint makes the text that is put in front of the agent's prompt (contract §6).
 // Text of the model becomes one escaped, bounded line per field. Prompts are the
 // operator's own text, in which only the tag of the block is escaped. in is the
-// intent of the classification, with the prompt that the hint is to have.
+// intent of the classification, with the prompt to put into the hint.
 func Hint(c payload.Classification, in intents.Intent, form Form, complexity Prompts) string {
 	full := body(c, in, complexity)
 	if form != Brief {
 		return hint(c, in, full, maxHintField)
 	}
-	// Of the operator's text only a keyword's own hint stays, when it is short. The
-	// fields get what is left of the bytes.
+	// Of the operator's text only a keyword's own hint is kept, if it is short.
+	// The fields share the remaining bytes.
 	brief := [][]string{nil}
 	if fastpath(c, in) != "" {
 		brief = [][]string{full, nil}
@@ -96,10 +98,11 @@ func Hint(c payload.Classification, in intents.Intent, form Form, complexity Pro
 			}
 		}
 	}
-	return out // only with an id of hundreds of bytes
+	return out // reached only with an id of hundreds of bytes
 }
 
-// fastpath is the hint of the keyword that a message is, "" for none.
+// fastpath returns the intent's fastpath hint if the message is a keyword, else
+// "".
 func fastpath(c payload.Classification, in intents.Intent) string {
 	if c.Source != payload.SourceFastpath {
 		return ""
@@ -107,7 +110,7 @@ func fastpath(c payload.Classification, in intents.Intent) string {
 	return strings.TrimSpace(in.Fastpath.Hint)
 }
 
-// body is the operator's own text in a full hint, by paragraph.
+// body returns the operator's own text in a full hint, by paragraph.
 func body(c payload.Classification, in intents.Intent, complexity Prompts) []string {
 	if own := fastpath(c, in); own != "" {
 		return []string{own}
@@ -116,7 +119,7 @@ func body(c payload.Classification, in intents.Intent, complexity Prompts) []str
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
-// hint lays a hint out. Each field has at most so many characters.
+// hint lays out a hint. Each field has at most limit characters.
 func hint(c payload.Classification, in intents.Intent, body []string, limit int) string {
 	size := len(payload.UntrustedHeader) + len(c.Reason) + len(c.Goal) + len(c.Suggestion) + 256
 	for _, part := range body {
@@ -157,7 +160,8 @@ func hint(c payload.Classification, in intents.Intent, body []string, limit int)
 const lastField = "\ncomplexity: "
 
 // Split cuts a hint in two: rest is the same in all hints of an intent and a
-// complexity, and can be stored once. A text of another shape is all rest.
+// complexity, and can be stored once. For a text of another shape, rest is the
+// whole text.
 func Split(hint string) (own, rest string) {
 	i := strings.Index(hint, lastField)
 	if i < 0 {

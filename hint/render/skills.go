@@ -12,16 +12,18 @@ import (
 const (
 	// maxHintSkills is how many skills of a prompt are resolved.
 	maxHintSkills = 8
-	// maxSkillText is the longest description, in characters.
+	// maxSkillText bounds a description, in characters.
 	maxSkillText = 200
-	// maxSkillPath is the longest path, in bytes. One that is cut names no file.
+	// maxSkillPath bounds a path, in bytes. Longer paths are not used: a cut path
+	// names no file.
 	maxSkillPath = 1024
 )
 
-// Skills adds path and description to the skills that a prompt names, each where it
-// is named first: `skill: git (read /skills/git/SKILL.md: Commits and branches)`
-// (contract §7). named are those, without descriptions; unknown is how many others
-// the prompt names, which stay as they are.
+// Skills adds path and description to each skill that a prompt names, where it
+// is named first: `skill: git (read /skills/git/SKILL.md: Commits and
+// branches)` (contract §7). named are these skills, without descriptions;
+// unknown is the number of other skills that the prompt names, which are left
+// unchanged.
 func Skills(prompt string, available []payload.Skill) (out string, named []payload.Skill, unknown int) {
 	var b strings.Builder
 	done := 0
@@ -52,7 +54,7 @@ func Skills(prompt string, available []payload.Skill) (out string, named []paylo
 	return b.String(), named, unknown
 }
 
-// read says in one line how to use a skill.
+// read returns one line on how to use a skill.
 func read(s payload.Skill) string {
 	about := text.Escape(text.OneLine(s.Description, maxSkillText))
 	if about == "" {
@@ -61,8 +63,8 @@ func read(s payload.Skill) string {
 	return "read " + s.Path + ": " + about
 }
 
-// find returns the skill of a name, in the same case of letters if there is one.
-// What has a path that a line of a hint cannot hold is not known.
+// find returns the skill with a name, preferring an exact match of case. Skills
+// with a path that does not fit into a line of a hint are ignored.
 func find(available []payload.Skill, name string) (found payload.Skill, ok bool) {
 	for _, s := range available {
 		if !strings.EqualFold(s.Name, name) || !isPath(s.Path) {
@@ -78,8 +80,8 @@ func find(available []payload.Skill, name string) (found payload.Skill, ok bool)
 	return found, ok
 }
 
-// isPath reports whether a path can stand in a hint as it is: escaped or cut it
-// would name another file.
+// isPath reports whether a path can be put into a hint unchanged: escaped or
+// cut, it would name another file.
 func isPath(path string) bool {
 	return path != "" && len(path) <= maxSkillPath && path == text.OneLine(path, len(path)) && !strings.ContainsAny(path, "<>")
 }

@@ -18,9 +18,9 @@ import (
 
 // Answers gives each request of a run the run's first answer.
 type Answers struct {
-	// Sessions are the hints that sessions were given last, by any process.
+	// Sessions holds the last hint of each session, given by any process.
 	Sessions *said.Sessions
-	// Earlier are the messages that users sent last, to any process.
+	// Earlier holds the last messages of users, sent to any process.
 	Earlier *earlier.Sessions
 
 	memory *memory
@@ -49,9 +49,9 @@ func (as *Answers) Claim(c *Claims) { as.claimWith(c) }
 
 func (as *Answers) claimWith(c claimer) { as.claims.Store(&c) }
 
-// Learn takes in a turn_begun message of another process or of the stream, or that
-// of an event after which a session is told its hint again ([said.Signals]). Another
-// or an invalid one is ignored.
+// Learn takes a turn_begun message, of another process or of the stream, or an
+// event after which a session is given its hint again ([said.Signals]). Other
+// and invalid messages are ignored.
 func (as *Answers) Learn(message []byte) {
 	env, err := payload.DecodeRequest(message)
 	if err != nil {
@@ -87,15 +87,15 @@ func (as *Answers) learnTurn(ctx payload.Context, env payload.Envelope) {
 }
 
 // UseSkill notes that a run has read a skill. It reports whether the run's hint
-// named the skill and this is the first time; it is false for a run that is not
-// known, or no more.
+// named the skill and this is the first time; it is false for a run that is
+// unknown or was forgotten.
 func (as *Answers) UseSkill(ctx payload.Context, s payload.Skill) bool {
 	key := Key(ctx)
 	return key != "" && as.memory.use(key, s)
 }
 
-// Tell makes the message of a turn_begun event known to the other processes. It
-// costs a buffered write.
+// Tell broadcasts a turn_begun message to the other processes. It costs a
+// buffered write.
 func (as *Answers) Tell(message []byte) {
 	peers := as.peers.Load()
 	if peers == nil {
@@ -116,14 +116,14 @@ type Request struct {
 	// Deadline is when the answer must leave.
 	Deadline time.Time
 
-	// Prepare is told the prompt of the run's first request, which is what the
-	// user wants: a retry comes with another one ("Continue the current task…").
+	// Prepare receives the prompt of the run's first request, which is what the
+	// user wants: a retry has another prompt ("Continue the current task…").
 	Prepare func(first string)
 	// AsksModel reports whether Classify would ask a model.
 	AsksModel func() bool
 	// Classify makes an answer.
 	Classify func(ctx context.Context) Answer
-	// Commit reports whether the answer that Classify made will be given.
+	// Commit reports whether the answer of Classify will be used.
 	Commit func() bool
 }
 
@@ -131,25 +131,26 @@ type Request struct {
 type Origin int
 
 const (
-	// Fresh means that the request has made the run's first answer; its turn begins.
+	// Fresh means that the request made the run's first answer; its turn begins.
 	Fresh Origin = iota
-	// Repeated means that another request has made it.
+	// Repeated means that another request made the first answer.
 	Repeated
-	// Beside means that the request could not wait for the one that makes the first
-	// answer, and made one for itself.
+	// Beside means that the request could not wait for the first answer, and made
+	// one of its own.
 	Beside
 )
 
 const (
-	// lateClaim is how long after its promise the answer of another process is
-	// waited for: it has to travel here.
+	// lateClaim is how long, after the promised time, the answer of another
+	// process is waited for: it takes time to arrive.
 	lateClaim = 50 * time.Millisecond
-	// secondTry is the least time that must be left for another request's
-	// deadline to be no answer: a model is asked once more.
+	// secondTry is the least remaining time with which a model is asked again
+	// after another request ran out of time.
 	secondTry = 250 * time.Millisecond
 )
 
-// First returns the run's first answer, or makes it. Waiting ends with ctx.
+// First returns the run's first answer, or makes it. It stops waiting when ctx
+// is done.
 func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
 	if r.Key == "" {
 		r.Prepare(r.Prompt)
@@ -167,12 +168,12 @@ func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
 		if a.Skip != eligibility.Deadline || !r.patient() {
 			return a, Repeated
 		}
-		// The first request had less time.
+		// The first request had a shorter deadline.
 		known, first, mine = as.memory.join(r.Key, first)
 	}
 	finished := !mine
 	defer func() {
-		if !finished { // after a panic, release those who wait
+		if !finished { // after a panic, release the waiting requests
 			as.memory.finish(r.Key, known, Answer{Skip: eligibility.ClassifyFailed})
 		}
 	}()
@@ -189,7 +190,7 @@ func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
 		a, ok := known.waitUntil(ctx, promised.Add(lateClaim))
 		switch {
 		case ok && a.Skip == eligibility.Deadline && r.patient():
-			// The request of the other process had less time.
+			// The other process's request had a shorter deadline.
 			finished = true
 			r.Prompt = first
 			return as.First(ctx, r)
@@ -197,8 +198,8 @@ func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
 			finished = true
 			return a, Repeated
 		case ctx.Err() != nil:
-			// The other process is late: what can be said without a model is
-			// said, and the turn begins here too.
+			// The other process is late: answer without a model, and begin the turn here
+			// too.
 			asks = false
 		}
 		// Otherwise the other process is dead, and the claim is free.
@@ -214,7 +215,7 @@ func (as *Answers) First(ctx context.Context, r Request) (Answer, Origin) {
 // patient reports whether there is time to ask a model again.
 func (r Request) patient() bool { return time.Until(r.Deadline) > secondTry }
 
-// settle returns the answer when it will be given. Otherwise the turn begins
+// settle returns the answer if it will be used. Otherwise the turn begins
 // without a hint, and a retry is classified anew.
 func (r Request) settle(a Answer) Answer {
 	if r.Commit() {
@@ -230,8 +231,8 @@ func (as *Answers) claim(ctx context.Context, key string, until time.Time) (prom
 	return time.Time{}
 }
 
-// release gives a claim back. A request that is out of time does not wait for
-// it.
+// release releases a claim. A request that is out of time does not wait for
+// that.
 func (as *Answers) release(ctx context.Context, key string) {
 	claims := as.claims.Load()
 	switch {
@@ -243,7 +244,7 @@ func (as *Answers) release(ctx context.Context, key string) {
 	}
 }
 
-// waitUntil is like wait, but ends at a moment too.
+// waitUntil is like wait, but with a deadline as well.
 func (known *run) waitUntil(ctx context.Context, moment time.Time) (Answer, bool) {
 	ctx, cancel := context.WithDeadline(ctx, moment)
 	defer cancel()

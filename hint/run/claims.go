@@ -13,8 +13,8 @@ import (
 )
 
 // Claims let only one process ask a model about a run. A claim is an entry in
-// a bucket, a promise to answer until a moment in Unix milliseconds; that of a
-// dead process runs out.
+// a bucket: a promise to answer by a time in Unix milliseconds. The claim of a
+// dead process expires.
 type Claims struct {
 	bucket jetstream.KeyValue
 	log    *slog.Logger
@@ -25,14 +25,14 @@ func NewClaims(bucket jetstream.KeyValue, log *slog.Logger) *Claims {
 	return &Claims{bucket: bucket, log: log}
 }
 
-// claimTime bounds what a claim may cost a request. A model takes hundreds of
-// milliseconds; without an answer in this time the request goes on unclaimed.
+// claimTime bounds how long a request waits for a claim; after that it
+// continues unclaimed. A model takes hundreds of milliseconds.
 const claimTime = 100 * time.Millisecond
 
-// Claim returns the zero time when this process may classify the run until the
-// given moment, else the moment until which another process has promised to. It
-// may as well when the bucket does not answer in time: a second model call is
-// better than no hint.
+// Claim returns the zero time if this process may classify the run until the
+// given time, else the time by which another process has promised to answer. It
+// also returns the zero time if the bucket does not answer in time: a second
+// model call is better than no hint.
 func (c *Claims) Claim(ctx context.Context, key string, now, until time.Time) (promised time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()
@@ -53,15 +53,14 @@ func (c *Claims) Claim(ctx context.Context, key string, now, until time.Time) (p
 	if ms, err := strconv.ParseInt(string(entry.Value()), 10, 64); err == nil && now.UnixMilli() <= ms {
 		return time.UnixMilli(ms)
 	}
-	// The promise has run out: its process died, or failed to release it.
+	// The promise has expired: its process died, or failed to release it.
 	if _, err = c.bucket.Update(ctx, name, value, entry.Revision()); errors.Is(err, jetstream.ErrKeyExists) {
 		return now.Add(claimTime) // a third process was faster; its deadline is unknown
 	}
 	return time.Time{}
 }
 
-// Release gives a claim back after a failure, so that a retry is classified
-// anew.
+// Release releases a claim after a failure, so that a retry is classified anew.
 func (c *Claims) Release(ctx context.Context, key string) {
 	ctx, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()

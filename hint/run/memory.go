@@ -29,15 +29,15 @@ type Answer struct {
 	Skip eligibility.Skip
 	// Result is nil when nothing could be classified.
 	Result *payload.Classification
-	// Skills are those that the hint names with their path.
+	// Skills are the skills that the hint names with their paths.
 	Skills []payload.Skill
-	// Full is whether the hint is of the form that states the intent's prompt; false
-	// where that is not known, because another process made the answer.
+	// Full reports whether the hint contains the intent's prompt; it is false if
+	// that is unknown because another process made the answer.
 	Full bool
 }
 
-// Final reports whether a retry of the run is given the answer again; after
-// another one it is classified anew (contract §8).
+// Final reports whether a retry of the run gets the same answer again; after an
+// answer that is not final, a retry is classified anew (contract §8).
 func (a Answer) Final() bool {
 	switch a.Skip {
 	case eligibility.None, eligibility.LowConfidence, eligibility.Unchanged, eligibility.Holdout:
@@ -49,9 +49,9 @@ func (a Answer) Final() bool {
 // run is one run's first answer, or the wait for it.
 type run struct {
 	done chan struct{} // closed when answer is set
-	// prompt is the first prompt, until there is a final answer: that of a retry
-	// does not state what the user wants. "" when it was not kept. The lock of
-	// the memory guards it.
+	// prompt is the first prompt, kept until there is a final answer: the prompt
+	// of a retry does not state what the user wants. It is "" if it was not kept.
+	// The lock of the memory guards it.
 	prompt string
 	answer kept
 	// read are the skills of the answer that the run has read, by name. The lock
@@ -87,7 +87,7 @@ func (k kept) final() bool { return Answer{Skip: k.skip}.Final() }
 type memory struct {
 	mu    sync.Mutex
 	cache *lru.Cache[string, *run]
-	// prompts is what the prompts of the runs in cache take, in bytes.
+	// prompts is the size of the prompts of the runs in cache, in bytes.
 	prompts int
 }
 
@@ -112,12 +112,12 @@ func Key(ctx payload.Context) string {
 	return key
 }
 
-// maxRunKey is the longest name that is kept as it is, in bytes.
+// maxRunKey is the longest name that is kept unchanged, in bytes.
 const maxRunKey = 256
 
-// join returns the run with its first prompt, and whether the caller is the one
-// to answer it: then it must call finish. A run whose first answer was a failure
-// is begun again.
+// join returns the run with its first prompt, and whether the caller has to
+// answer it: then it must call finish. A run whose first answer was a failure
+// begins again.
 func (m *memory) join(key, prompt string) (known *run, first string, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -132,8 +132,9 @@ func (m *memory) join(key, prompt string) (known *run, first string, mine bool) 
 	return m.begin(key, prompt), prompt, true
 }
 
-// begin adds a run without an answer, in the place of an earlier one of the key. Beyond
-// the limit of prompts it drops those of all other runs. The lock is held.
+// begin adds a run without an answer, replacing an earlier one with the same
+// key. Beyond the limit of prompts it drops the prompts of all other runs. The
+// lock is held.
 func (m *memory) begin(key, prompt string) *run {
 	if old, ok := m.cache.Peek(key); ok {
 		m.forget(old)
@@ -156,7 +157,7 @@ func (m *memory) forget(known *run) {
 }
 
 // finish sets the answer of a run that join gave to the caller, and returns the
-// answer that stands: another process may have given a final one meanwhile.
+// answer in force: another process may have given a final one meanwhile.
 func (m *memory) finish(key string, known *run, a Answer) Answer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -174,8 +175,8 @@ func (m *memory) learn(key, prompt string, a Answer) {
 	m.answer(key, known, a)
 }
 
-// answer sets the answer of a run, unless it has a final one, and returns the one
-// that stands. The lock is held.
+// answer sets the answer of a run, unless it has a final one, and returns the
+// answer in force. The lock is held.
 func (m *memory) answer(key string, known *run, a Answer) Answer {
 	if known.answered() {
 		if known.answer.final() {
@@ -201,7 +202,8 @@ func (known *run) answered() bool {
 	}
 }
 
-// wait returns the answer of a run once it is there; false when ctx ends first.
+// wait returns the answer of a run once it is available; false if ctx ends
+// first.
 func (known *run) wait(ctx context.Context) (Answer, bool) {
 	select {
 	case <-known.done:

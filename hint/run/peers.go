@@ -16,13 +16,15 @@ type Peers struct {
 	sub     *nats.Subscription
 
 	mu sync.Mutex
-	// learning is whether a broadcast is being dealt with, learned how many were.
+	// learning reports whether a broadcast is being processed; learned counts the
+	// processed ones.
 	learning bool
 	learned  int
 	waiters  []waiter // by count
 }
 
-// waiter is closed once so many broadcasts were dealt with.
+// waiter has a channel that is closed once the given number of broadcasts has
+// been processed.
 type waiter struct {
 	count int
 	done  chan struct{}
@@ -31,7 +33,7 @@ type waiter struct {
 // Listen calls learn with every turn_begun message that another process
 // broadcasts on the subject; learn must not block. nc must be the connection that
 // replies go out on: a broadcast then reaches the server before the reply that
-// follows it. It must not get its own messages back ([nats.NoEcho], as those of
+// follows it. It must not receive its own messages ([nats.NoEcho], as set by
 // package bus).
 func Listen(nc *nats.Conn, subject string, learn func(message []byte)) (*Peers, error) {
 	p := &Peers{nc: nc, subject: subject}
@@ -65,11 +67,11 @@ func (p *Peers) end() {
 
 // settle returns once every broadcast that the connection had received when it
 // was called has been learned, or when ctx is done. The server sends an answer before
-// a request that follows it, but the two subscriptions have goroutines of their own:
-// without this the request could overtake the answer.
+// a request that follows it, but each of the two subscriptions has its own
+// goroutine: without settle, the request could overtake the answer.
 func (p *Peers) settle(ctx context.Context) {
 	for ctx.Err() == nil {
-		// With the one that learn works on.
+		// Pending includes the message that learn is processing.
 		if waiting, _, err := p.sub.Pending(); err != nil || waiting == 0 {
 			return
 		}
@@ -84,9 +86,9 @@ func (p *Peers) settle(ctx context.Context) {
 	}
 }
 
-// wait returns what is closed once all broadcasts that are waiting have been learned.
-// It is nil while none is being learned: the last one may then still count as waiting,
-// for as long as the subscription takes to look for the next.
+// wait returns a channel that is closed once all waiting broadcasts have been
+// learned. It is nil while none is being learned: the last one may then still
+// count as waiting until the subscription looks for the next.
 func (p *Peers) wait() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package said knows which hint each session was given last, so that it is not
-// said again on every turn (contract §6): a hint changes the history that the
-// gateway sends to the model, and so costs the provider's prompt cache.
+// Package said remembers the last hint of each session, so that it is not
+// repeated on every turn (contract §6): a hint changes the history that the
+// gateway sends to the model, and so invalidates the provider's prompt cache.
 package said
 
 import (
@@ -15,7 +15,8 @@ import (
 	"intenthint/subjects"
 )
 
-// Repeat is when a hint that the session knows is said again (HINT_REPEAT).
+// Repeat is when a hint that the session already knows is repeated
+// (HINT_REPEAT).
 type Repeat string
 
 // Values of [Repeat].
@@ -24,17 +25,18 @@ const (
 	Always  Repeat = "always"  // on every turn
 )
 
-// Rule is when a hint is said again.
+// Rule is when a hint is repeated.
 type Rule struct {
 	Repeat Repeat
-	// After is the number of turns after which a hint is said again, 0 for never
+	// After is the number of turns after which a hint is repeated, 0 for never
 	// (HINT_REPEAT_AFTER).
 	After int
 }
 
-// Known reports whether a session knows a hint, so that it need not be said. last
-// is what it was given last, as of the turn before; nil for nothing. A full hint is
-// not known from a keyword's own hint, which holds less.
+// Known reports whether a session already knows a hint, so that it need not be
+// repeated. last is the session's last hint, as of the previous turn; nil for
+// none. After a keyword's own hint, which says less, the full hint is not
+// known.
 func (r Rule) Known(last *payload.LastHint, now payload.LastHint) bool {
 	if r.Repeat == Always || last == nil || now.Full && !last.Full {
 		return false
@@ -43,13 +45,13 @@ func (r Rule) Known(last *payload.LastHint, now payload.LastHint) bool {
 	return same && (r.After == 0 || last.Turns < r.After)
 }
 
-// Told reports whether a session knows the prompt of a hint's intent, so that a
-// brief hint says what is new: another complexity (contract §6).
+// Told reports whether a session already knows the prompt of a hint's intent,
+// so that a brief hint with the new complexity is enough (contract §6).
 func (r Rule) Told(last *payload.LastHint, now payload.LastHint) bool {
 	return last != nil && last.Full && r.Known(last, payload.LastHint{Intent: now.Intent, Complexity: last.Complexity, Text: now.Text})
 }
 
-// Of returns a hint as it is remembered, given on the present turn.
+// Of returns the form in which a hint given on the present turn is remembered.
 func Of(c payload.Classification, in intents.Intent) payload.LastHint {
 	sum := fnv.New64a()
 	for _, s := range []string{in.Name, in.Prompt, in.Fastpath.Hint} {
@@ -59,7 +61,7 @@ func Of(c payload.Classification, in intents.Intent) payload.LastHint {
 	return payload.LastHint{Intent: in.ID, Complexity: c.Complexity, Text: strconv.FormatUint(sum.Sum64(), 36)}
 }
 
-// next returns what a session was given last, after a turn. given is that turn's
+// next returns the last hint of a session after a turn. given is that turn's
 // hint, nil for none.
 func next(last, given *payload.LastHint) *payload.LastHint {
 	switch {
@@ -73,7 +75,7 @@ func next(last, given *payload.LastHint) *payload.LastHint {
 	return &next
 }
 
-// Resets are the hooks after which a session is told again: what was said may be
+// Resets are the hooks after which a hint is repeated: the earlier one may be
 // gone from the conversation.
 var Resets = []string{subjects.HookBeforeCompaction, subjects.HookAfterCompaction, subjects.HookSessionStart, subjects.HookSessionEnd}
 
@@ -81,8 +83,8 @@ var Resets = []string{subjects.HookBeforeCompaction, subjects.HookAfterCompactio
 // request whose answer did not arrive.
 var Signals = append([]string{subjects.HookBeforePromptBuild}, Resets...)
 
-// maxSessions bounds the sessions that are remembered, at some 200 bytes each. A
-// session that was forgotten is told again.
+// maxSessions bounds the sessions that are remembered, at about 200 bytes each.
+// A forgotten session is given its hint again.
 const maxSessions = 16384
 
 // Sessions remembers the last hints of sessions. It is safe for concurrent use.
@@ -91,10 +93,10 @@ type Sessions struct {
 	cache *lru.Cache[string, known]
 }
 
-// known is what is known of a session. Times are in Unix milliseconds.
+// known is what is remembered of a session. Times are in Unix milliseconds.
 type known struct {
 	last *payload.LastHint
-	ts   int64 // of the turn that last is of
+	ts   int64 // of the turn of last
 	// reset is when the session forgot all hints before.
 	reset int64
 	// lost is the turn whose answer did not arrive, 0 for none.
@@ -107,16 +109,16 @@ func New() *Sessions {
 	return &Sessions{cache: cache}
 }
 
-// Last returns the hint that a session was given last, nil for none or for a
-// session that is not known.
+// Last returns the last hint of a session, nil for none or for an unknown
+// session.
 func (s *Sessions) Last(session string) *payload.LastHint {
 	k, _ := s.cache.Get(session)
 	return k.current()
 }
 
-// current returns the hint that the session still knows. One that was given before
-// a reset does not count, even if the reset is heard of after later turns; nor does
-// one that did not arrive.
+// current returns the hint that the session still knows. A hint from before a
+// reset does not count, even if the reset is reported after later turns; nor
+// does a hint that did not arrive.
 func (k known) current() *payload.LastHint {
 	if k.last == nil || k.last.At <= k.reset || k.last.At == k.lost {
 		return nil
@@ -124,9 +126,9 @@ func (k known) current() *payload.LastHint {
 	return k.last
 }
 
-// Begin takes in a turn of this process that begins at ts, with the hint that it
-// is given, nil for none. It returns what the session was given last. A hint is
-// given after what is known by then, whatever the clocks say.
+// Begin records a turn of this process that begins at ts, with its hint, nil
+// for none. It returns the session's last hint before that. The new hint counts
+// as later than everything known so far, whatever the clocks say.
 func (s *Sessions) Begin(session string, ts int64, given *payload.LastHint) *payload.LastHint {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,8 +143,8 @@ func (s *Sessions) Begin(session string, ts int64, given *payload.LastHint) *pay
 	return k.last
 }
 
-// Learn takes in what a session was given last, after the turn that began at ts.
-// What is older than what is known is left out.
+// Learn records the last hint of a session after the turn that began at ts.
+// Anything older than what is known is ignored.
 func (s *Sessions) Learn(session string, ts int64, last *payload.LastHint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,8 +159,8 @@ func (s *Sessions) Reset(session string, ts int64) {
 	s.change(session, func(k *known) { k.reset = max(k.reset, ts) })
 }
 
-// LastReset returns when a session forgot its hints last, in Unix milliseconds; 0
-// when that is not known.
+// LastReset returns when a session last forgot its hints, in Unix milliseconds;
+// 0 if unknown.
 func (s *Sessions) LastReset(session string) int64 {
 	k, _ := s.cache.Get(session)
 	return k.reset

@@ -11,7 +11,7 @@ import (
 // Bounds of an answer.
 const (
 	maxAnswer = 64 << 10 // bytes that are parsed
-	maxBraces = 64       // that open no object: each costs an attempt to decode
+	maxBraces = 64       // that open no object; each costs an attempt to decode
 	maxLines  = 8
 	maxLine   = 300 // characters
 )

@@ -56,5 +56,5 @@ func request(t Task) provider.Request {
 	return provider.Request{System: instructions, User: b.String(), MaxTokens: maxAnswerTokens, Schema: schema, SchemaName: "instruction"}
 }
 
-// line is text of others, on one line and escaped.
+// line returns untrusted text on one line and escaped.
 func line(s string, limit int) string { return text.Escape(text.OneLine(s, limit)) }

@@ -1,6 +1,6 @@
-// Package writer makes of an intent's prompt and the conversation an instruction
-// for one turn, with a language model (HINT_WRITER, contract §6). What a model writes
-// is bounded and escaped; the intent stays that of the classification.
+// Package writer turns an intent's prompt and the conversation into an
+// instruction for one turn, with a language model (HINT_WRITER, contract §6).
+// The model's text is bounded and escaped; the intent is not changed.
 package writer
 
 import (
@@ -17,23 +17,23 @@ import (
 	"intenthint/payload"
 )
 
-// Task is what an instruction is made of.
+// Task is the input for an instruction.
 type Task struct {
-	// Session names the conversation; without one nothing is kept.
+	// Session names the conversation; without one nothing is cached.
 	Session string
 	Result  payload.Classification
-	// Intent is that of the result, with the prompt that the hint would have.
+	// Intent is the intent of Result, with the prompt that the hint would contain.
 	Intent intents.Intent
-	// Skills are those that the prompt names with their path.
+	// Skills are the skills that the prompt names with their paths.
 	Skills       []payload.Skill
 	Conversation []payload.Turn
 	Latest       string
 }
 
-// Outcome is what became of a task.
+// Outcome is the outcome of a task.
 type Outcome string
 
-// Outcomes. With all but the first two the hint keeps the intent's own prompt.
+// Outcomes. For all but the first two the hint keeps the intent's own prompt.
 const (
 	Written    Outcome = "written"
 	Cached     Outcome = "cached" // written earlier in the session
@@ -42,10 +42,10 @@ const (
 	Overloaded Outcome = "overloaded"
 )
 
-// Outcomes are all outcomes.
+// Outcomes returns all outcomes.
 func Outcomes() []Outcome { return []Outcome{Written, Cached, Late, Failed, Overloaded} }
 
-// maxKept bounds the instructions that are kept, at some kilobytes each.
+// maxKept bounds the cached instructions, at a few kilobytes each.
 const maxKept = 2048
 
 // Writer writes instructions. It is safe for concurrent use.
@@ -61,8 +61,8 @@ func New(chain *model.Chain, limit model.Limit) *Writer {
 	return &Writer{chain: chain, limit: limit, kept: kept}
 }
 
-// Write returns the instruction for a turn, or "" with the reason. It returns at the
-// latest when ctx is done.
+// Write returns the instruction for a turn, or "" with the reason. It returns
+// when ctx is done, at the latest.
 func (w *Writer) Write(ctx context.Context, t Task) (string, Outcome) {
 	if body, ok := w.Kept(t); ok {
 		return body, Cached
@@ -95,15 +95,16 @@ func Ask(ctx context.Context, chain *model.Chain, t Task) (string, error) {
 // skills earlier in the session. It does not ask a model.
 func (w *Writer) Kept(t Task) (body string, ok bool) { return w.kept.Get(key(t)) }
 
-// key is what makes an instruction that of another turn as well. The session is a
-// part of it: an instruction may tell what was said there.
+// key identifies the turns that share an instruction. The session is part of
+// it: an instruction may reveal what was said there.
 func key(t Task) string {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(t.Intent.Prompt)) // paths and descriptions of its skills included
 	return strings.Join([]string{t.Session, t.Intent.ID, t.Result.Complexity, strconv.FormatUint(sum.Sum64(), 36)}, "\x00")
 }
 
-// layOut makes the body of a hint. The skills' paths are not left to the model.
+// layOut makes the body of a hint. It adds the skills' paths itself, so that
+// the model cannot change them.
 func layOut(lines []string, skills []payload.Skill) string {
 	var b strings.Builder
 	for i, line := range lines {

@@ -14,17 +14,17 @@ import (
 
 // Bounds of an answer.
 const (
-	maxAnswer = 256 << 10 // bytes that are looked at
-	// maxValues is how many opening brackets and braces are tried.
+	maxAnswer = 256 << 10 // bytes that are read
+	// maxValues bounds the opening brackets and braces that are tried.
 	maxValues = 64
 	// maxSuggestions bounds the suggestions that are kept.
 	maxSuggestions = 1000
-	// maxSuggestion is where texts are cut, in characters. A cut one is too long
+	// maxSuggestion is where texts are cut, in characters. A cut text is too long
 	// for an example.
 	maxSuggestion = 2 * intents.MaxExample
 )
 
-// thinking is the reasoning in front of an answer.
+// thinking matches the reasoning before an answer.
 var thinking = regexp.MustCompile(`(?is)^.*</think(?:ing)?>`)
 
 // parseAnswer reads the suggestions in a model's answer: a JSON array of strings,
@@ -47,7 +47,7 @@ func parseAnswer(text string) ([]string, error) {
 		i += next
 		items, n, ok := decodeList(text[i:])
 		if !ok {
-			i++ // a list may be inside
+			i++ // there may be a list inside
 			continue
 		}
 		i += n

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// maxRounds is how often all models are asked one question when those that
-	// could answer are busy.
+	// maxRounds is how often all models are asked the same question if busy ones
+	// are among them.
 	maxRounds = 4
-	// pause comes before the second round when no provider says how long to
-	// wait; it doubles from round to round.
+	// pause is the backoff before the second round if no provider says how long to
+	// wait; it doubles with each round.
 	pause = 2 * time.Second
-	// maxPause is the longest wait for a provider. One that wants more has
-	// failed.
+	// maxPause is the longest wait for a provider. A provider that asks for more
+	// counts as failed.
 	maxPause = 90 * time.Second
 )
 
-// Models asks the first of several models that can answer. A busy provider is
+// Models asks several models in turn until one answers. A busy provider is
 // retried after the time it asks for. It is not safe for concurrent use.
 type Models struct {
-	// Waiting, when not nil, is called before each pause.
+	// Waiting, if not nil, is called before each pause.
 	Waiting func(pause time.Duration, cause error)
 	// Usage adds up what the calls cost, and Calls counts those that were sent.
 	Usage provider.Usage
@@ -37,10 +37,10 @@ type Models struct {
 	models  model.Resolver
 	refs    []string
 	timeout time.Duration
-	busy    map[string]time.Time // until when a provider does not want to be asked, by model
+	busy    map[string]time.Time // when a provider may be asked again, by model
 
 	mu    sync.Mutex
-	calls []model.Call // in the present round
+	calls []model.Call // in the current round
 }
 
 // NewModels returns the models of references in order of preference. The timeout
@@ -54,9 +54,9 @@ func (m *Models) Suggest(ctx context.Context, req provider.Request) (model.Answe
 	return Ask(ctx, m, model.Question[[]string]{Request: req, Parse: parseAnswer})
 }
 
-// Ask asks one model after the other, and all of them again after a pause when a
-// busy one is among those that failed, as long as it wants but no longer than 90 s.
-// Errors are those of all models in the last round, or that of ctx.
+// Ask asks one model after the other. If a busy one is among those that failed,
+// it asks all of them again after the pause that the provider wants, but at
+// most 90 s. Errors are those of all models in the last round, or that of ctx.
 func Ask[T any](ctx context.Context, m *Models, question model.Question[T]) (model.Answer[T], error) {
 	for round := 0; ; round++ {
 		chain := model.NewChain(m, model.Options{Observer: m, CallTimeout: m.timeout}, m.refs...)
@@ -79,11 +79,11 @@ func Ask[T any](ctx context.Context, m *Models, question model.Question[T]) (mod
 	}
 }
 
-// Refs are the models, first choice first.
+// Refs returns the references of the models, first choice first.
 func (m *Models) Refs() []string { return m.refs }
 
-// account sums up a round: failed is what went wrong with each model, and cause
-// the failure of the busy one that can be asked again first; nil for none.
+// account sums up a round: failed joins the errors of all models; cause is the
+// error of the busy model that can be asked again first, nil for none.
 func (m *Models) account(round int) (wait time.Duration, cause, failed error) {
 	var errs []error
 	for _, call := range m.calls {
@@ -106,11 +106,11 @@ func (m *Models) account(round int) (wait time.Duration, cause, failed error) {
 	return wait, cause, errors.Join(errs...)
 }
 
-// errBusy reports a provider that has set the time of the next request.
+// errBusy reports a provider that told when to send the next request.
 var errBusy = errors.New("rate limited")
 
-// remaining reports how long to wait for a model that is merely busy, and
-// remembers it when its provider has said so.
+// remaining returns how long to wait for a model that is only busy, and
+// remembers that time if its provider told it.
 func (m *Models) remaining(call model.Call, round int) (d time.Duration, busy bool) {
 	if errors.Is(call.Err, errBusy) {
 		return time.Until(m.busy[call.Ref]), true

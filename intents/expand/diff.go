@@ -10,8 +10,8 @@ import (
 const contextLines = 3
 
 // Diff returns the unified diff of a file, "" for an unchanged one. Line ends are
-// those of the file. Its time is the product of the numbers of lines between the
-// first and the last change.
+// those of the file. Its time is proportional to the product of the numbers of
+// lines between the first and the last change.
 func Diff(oldName, newName string, before, after []byte) string {
 	lines := compared(splitLines(before), splitLines(after))
 	var out strings.Builder
@@ -35,8 +35,8 @@ type diffLine struct {
 	text string
 }
 
-// hunkEnd returns where the hunk with the change at lines[i] ends: behind its last
-// change and the context, where no other change is near.
+// hunkEnd returns where the hunk with the change at lines[i] ends: after its
+// last change and the context, if no other change is near.
 func hunkEnd(lines []diffLine, i int) int {
 	last := i
 	for ; i < len(lines) && i <= last+2*contextLines; i++ {
@@ -47,7 +47,7 @@ func hunkEnd(lines []diffLine, i int) int {
 	return min(last+1+contextLines, len(lines))
 }
 
-// writeHunk writes lines that stand behind others.
+// writeHunk writes a hunk of lines; before are the lines that precede it.
 func writeHunk(out *strings.Builder, before, lines []diffLine) {
 	count := func(lines []diffLine, without byte) (n int) {
 		for _, l := range lines {
@@ -67,8 +67,8 @@ func writeHunk(out *strings.Builder, before, lines []diffLine) {
 	}
 }
 
-// compared are the lines of both files in their order, with as many as possible that
-// both have.
+// compared returns the lines of both files in order, with as many common lines
+// as possible.
 func compared(a, b []string) (out []diffLine) {
 	add := func(mark byte, lines ...string) {
 		for _, text := range lines {
@@ -118,7 +118,7 @@ func compared(a, b []string) (out []diffLine) {
 	return out
 }
 
-// span is a range of lines, behind others, in the form of a hunk header.
+// span returns a range of lines in the form of a hunk header.
 func span(from, n int) string {
 	if n == 0 {
 		return fmt.Sprintf("%d,0", from)

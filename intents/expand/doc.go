@@ -1,7 +1,7 @@
 // Package expand asks a language model for more examples of an intent and decides
 // which of them to keep. The local classifier learns from examples alone, so the
-// model is asked once, and its wordings are known without it from then on.
+// model is asked once, and from then on its wordings are known without it.
 //
-// Everything but [Models.Suggest] and [Replace] is a pure function of its
+// Everything except [Models.Suggest] and [Replace] is a pure function of its
 // arguments; the files themselves are edited by [intents.AppendExamples].
 package expand

@@ -12,23 +12,24 @@ import (
 // Reason is why a suggestion was dropped.
 type Reason string
 
-// Reasons, in the order in which they are looked for.
+// Reasons, in the order in which they are checked.
 const (
-	// Empty: nothing is left of it when it is normalised.
+	// Empty means that nothing is left of it when it is normalised.
 	Empty Reason = "empty"
-	// Long: it is longer than [intents.MaxExample].
+	// Long means that it is longer than [intents.MaxExample].
 	Long Reason = "long"
-	// Repeated: it equals an example of the same intent, or an earlier
+	// Repeated means that it equals an example of the same intent, or an earlier
 	// suggestion for it, once both are normalised.
 	Repeated Reason = "repeated"
-	// Taken: it equals, in the same sense, one of another intent.
+	// Taken means that it equals, in the same sense, one of another intent.
 	Taken Reason = "taken"
-	// Similar: it has nearly the same words as an example or an earlier
+	// Similar means that it has nearly the same words as an example or an earlier
 	// suggestion of the same intent.
 	Similar Reason = "similar"
-	// Elsewhere: the classifier is sure that it is another intent's.
+	// Elsewhere means that the classifier is sure that it belongs to another
+	// intent.
 	Elsewhere Reason = "elsewhere"
-	// Surplus: more were kept than were wanted.
+	// Surplus means that enough suggestions were kept already.
 	Surplus Reason = "surplus"
 )
 
@@ -39,10 +40,10 @@ func Reasons() []Reason {
 
 const (
 	// maxSimilarity is the least Jaccard index of the character trigrams of two
-	// normalised texts that makes them near-duplicates. In English it is one
-	// short word of eight changed, added or taken away.
+	// normalised texts that makes them near-duplicates. In English that is about
+	// one short word in eight changed, added or removed.
 	maxSimilarity = 0.6
-	// sure is the confidence from which the classifier is believed.
+	// sure is the confidence from which the classifier is trusted.
 	sure = 0.8
 )
 
@@ -50,18 +51,18 @@ const (
 type Dropped struct {
 	Text   string `json:"text"`
 	Reason Reason `json:"reason"`
-	// Of is the example that it repeats or is similar to, or the id of the
-	// other intent, when there is one.
+	// Of is the example that it repeats or resembles, or the id of the other
+	// intent, if any.
 	Of string `json:"of,omitempty"`
 }
 
-// Classifier is the local classifier, trained on the catalogue as it is.
+// Classifier is the local classifier, trained on the current catalogue.
 type Classifier interface {
 	Predict(message string, conversation []payload.Turn, allowed []bool) local.Prediction
 }
 
-// Filter decides which suggestions become examples. What it keeps counts as an
-// example for what comes after. It is not safe for concurrent use.
+// Filter decides which suggestions become examples. A kept suggestion counts as
+// an example for later ones. It is not safe for concurrent use.
 type Filter struct {
 	classifier Classifier
 	owner      map[string]string     // normalised text → id
@@ -92,7 +93,7 @@ func (f *Filter) add(id, text, normal string) {
 	f.known[id] = append(f.known[id], shingled{text, trigrams(normal)})
 }
 
-// Forget takes out an example of an intent, so that it may be another's.
+// Forget removes an example of an intent, so that another intent may get it.
 func (f *Filter) Forget(id, text string) {
 	if normal := local.Normalize(text); f.owner[normal] == id {
 		delete(f.owner, normal)
@@ -100,14 +101,14 @@ func (f *Filter) Forget(id, text string) {
 	f.known[id] = slices.DeleteFunc(f.known[id], func(e shingled) bool { return e.text == text })
 }
 
-// Judge sorts the suggestions for an intent into those to keep, at most so
-// many, and those to drop, both in the order they came in.
+// Judge sorts the suggestions for an intent into those to keep, at most most,
+// and those to drop, both in their original order.
 //
-// A suggestion that the classifier gives to another intent with a confidence of
-// 0.8 is dropped. All others stay, since unknown words are what it is to learn:
-// on the bundled intents, trained on ten examples each and given twenty more, 43 %
-// of the held-out ones were right before, 57 % with all twenty, and 47 % without
-// those that the classifier put elsewhere.
+// A suggestion that the classifier assigns to another intent with a confidence
+// of 0.8 is dropped. All others are kept, since the classifier is to learn
+// unknown words: on the bundled intents, trained on ten examples each and given
+// twenty more, 43 % of the held-out ones were right before, 57 % with all
+// twenty, and 47 % without those that the classifier assigned to other intents.
 func (f *Filter) Judge(id string, suggestions []string, most int) (kept []string, dropped []Dropped) {
 	for _, text := range suggestions {
 		d, ok := f.Keep(id, text, len(kept) < most, false)
@@ -120,11 +121,11 @@ func (f *Filter) Judge(id string, suggestions []string, most int) (kept []string
 	return kept, dropped
 }
 
-// Keep reports whether a text becomes an example of an intent, and else why it is
-// dropped. room tells whether the intent takes one more. Where a person has said
-// that it is the intent's, neither its likeness to another example of the intent
-// nor the classifier's opinion counts against it: that opinion may be what the
-// person corrected.
+// Keep reports whether a text becomes an example of an intent, and if not, why.
+// room tells whether the intent takes one more example. If a person assigned
+// the text to the intent (said), neither similarity to another example of the
+// intent nor the classifier's opinion counts against it: that opinion may be
+// what the person corrected.
 func (f *Filter) Keep(id, text string, room, said bool) (d Dropped, ok bool) {
 	normal := local.Normalize(text)
 	reason, of := f.objection(id, text, normal, said)
@@ -166,7 +167,7 @@ func (f *Filter) objection(id, text, normal string, said bool) (reason Reason, o
 	return "", ""
 }
 
-// trigrams are the runs of three characters of a text and its edges.
+// trigrams returns the runs of three characters of a text, including its edges.
 func trigrams(text string) map[[3]rune]struct{} {
 	runes := []rune(" " + text + " ")
 	out := make(map[[3]rune]struct{}, len(runes))
@@ -176,7 +177,7 @@ func trigrams(text string) map[[3]rune]struct{} {
 	return out
 }
 
-// jaccard is the share of what two sets have together that both have.
+// jaccard returns the Jaccard index of two sets.
 func jaccard(a, b map[[3]rune]struct{}) float64 {
 	if len(a) > len(b) {
 		a, b = b, a

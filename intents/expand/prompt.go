@@ -17,8 +17,8 @@ import (
 const (
 	// shownExamples is how many of an intent's examples the model sees.
 	shownExamples = 40
-	// maxNeighbours is how many other intents it sees, and neighbourExamples
-	// how many examples of each.
+	// maxNeighbours is how many other intents the model sees, and
+	// neighbourExamples how many examples of each.
 	maxNeighbours     = 8
 	neighbourExamples = 4
 )
@@ -26,7 +26,7 @@ const (
 const (
 	// temperature makes the model vary its wording.
 	temperature = 0.8
-	// An example seldom takes more than tokensEach tokens in any script;
+	// An example seldom needs more than tokensEach tokens in any script;
 	// spareTokens are for thinking and prose before the answer.
 	tokensEach  = 80
 	spareTokens = 2048
@@ -91,8 +91,9 @@ func Neighbours(cat *intents.Catalog, in intents.Intent, classifier Classifier) 
 	return out[:min(len(out), maxNeighbours)]
 }
 
-// Likeliest returns the intents of a catalogue, but those with the ids in without, in
-// the order in which the classifier finds them likely for texts, best first.
+// Likeliest returns the intents of a catalogue, except those with the ids in
+// without, in the order in which the classifier finds them likely for texts,
+// best first.
 func Likeliest(cat *intents.Catalog, texts []string, classifier Classifier, without ...string) []intents.Intent {
 	weight := make(map[string]float64, len(cat.Enabled()))
 	for _, text := range texts {
@@ -116,14 +117,14 @@ type tally struct {
 	n    int
 }
 
-// script is one way of writing.
+// script is a writing system.
 type script struct {
 	name   string
 	tables []*unicode.RangeTable
 }
 
-// known are the scripts that are distinguished, by their common names. Japanese
-// and Korean are written with Chinese characters too, so they come first.
+// known are the distinguished scripts, by their common names. Japanese and
+// Korean are written with Chinese characters too, so they come first.
 var known = []script{
 	{"Japanese", []*unicode.RangeTable{unicode.Hiragana, unicode.Katakana}},
 	{"Korean", []*unicode.RangeTable{unicode.Hangul}},

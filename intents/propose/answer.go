@@ -22,8 +22,8 @@ const (
 	NewIntent     = "new_intent"
 )
 
-// Edit is one edit of the intent files. Its JSON stands in
-// `consumer improve --propose --json` (contract §10).
+// Edit is one edit of the intent files. Its JSON is part of `consumer improve
+// --propose --json` (contract §10).
 type Edit struct {
 	// Edit is one of the constants.
 	Edit   string `json:"edit"`
@@ -31,19 +31,19 @@ type Edit struct {
 	// Text is the example, or the new trigger; From the trigger that it replaces.
 	Text string `json:"text,omitempty"`
 	From string `json:"from,omitempty"`
-	// Name, Triggers, Examples and Prompt are those of a new intent.
+	// Name, Triggers, Examples and Prompt belong to a new intent.
 	Name     string   `json:"name,omitempty"`
 	Triggers []string `json:"triggers,omitempty"`
 	Examples []string `json:"examples,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"`
 	// Dropped are examples of the edit that are not used, with the reason.
 	Dropped []expand.Dropped `json:"dropped,omitempty"`
-	// Problem is why the edit is not made; "" for one that is, and for an example
-	// that was dropped.
+	// Problem is why the edit is not made; "" if it is made, or if its example was
+	// dropped.
 	Problem string `json:"problem,omitempty"`
 }
 
-// Answer is what a model proposes. Its texts are redacted and bounded.
+// Answer is a model's proposal. Its texts are redacted and bounded.
 type Answer struct {
 	Why   string
 	Edits []Edit
@@ -51,7 +51,7 @@ type Answer struct {
 
 // Bounds of an answer.
 const (
-	maxAnswer   = 256 << 10 // bytes that are looked at
+	maxAnswer   = 256 << 10 // bytes that are read
 	maxBraces   = 64        // that open no answer: each costs an attempt to decode
 	maxEdits    = 12
 	maxTriggers = 6
@@ -61,7 +61,7 @@ const (
 	maxWhy      = 500  // characters
 )
 
-// thinking is the reasoning in front of an answer.
+// thinking matches the reasoning before an answer.
 var thinking = regexp.MustCompile(`(?is)^.*</think(?:ing)?>`)
 
 // Parse reads the answer of a model: the first JSON object with a list of edits,
@@ -94,7 +94,7 @@ func Parse(answer string) (Answer, error) {
 	return Answer{}, fmt.Errorf("%w: no JSON object with a list of edits", model.ErrUnparsable)
 }
 
-// bounded returns edits with texts that may be shown and written.
+// bounded returns edits with texts that are safe to show and write.
 func bounded(edits []Edit) []Edit {
 	out := make([]Edit, 0, min(len(edits), maxEdits))
 	for _, e := range edits[:min(len(edits), maxEdits)] {
@@ -118,14 +118,14 @@ func bounded(edits []Edit) []Edit {
 	return out
 }
 
-// idOf is an id as models name it: "ID (Name)" or the id alone.
+// idOf returns the id in a model's text: "ID (Name)" or the id alone.
 func idOf(s string) string {
 	head, _, _ := strings.Cut(s, "(")
 	return text.OneLine(head, intents.MaxExample)
 }
 
-// promptOf keeps the lines of a prompt, without control characters. A line of dashes
-// alone would be taken for a fence.
+// promptOf returns the lines of a prompt, without control characters. It drops
+// lines of only dashes, which would be read as a fence.
 func promptOf(s string) string {
 	var lines []string
 	for line := range strings.Lines(redact.Text(strings.ReplaceAll(s, "\r", "\n"))) {

@@ -14,37 +14,38 @@ import (
 	"intenthint/redact"
 )
 
-// Source is what edits are made of.
+// Source is the input of edits.
 type Source struct {
 	Files []intents.File
 	// Read returns the content of a file by its name.
 	Read func(name string) ([]byte, error)
-	// Catalog is that of the files, and Classifier is trained on it.
+	// Catalog is the catalogue of the files, and Classifier is trained on it.
 	Catalog    *intents.Catalog
 	Classifier Classifier
 }
 
-// Change is what edits make of one file.
+// Change is the effect of edits on one file.
 type Change struct {
 	File string
 	// Before is nil for a new file.
 	Before, After []byte
 }
 
-// Edited is what became of edits.
+// Edited is the result of applying edits.
 type Edited struct {
-	// Edits are all, with what was not made of them.
+	// Edits are all edits, with the problems of those that were not made.
 	Edits []Edit
 	// Changes are the files that differ.
 	Changes []Change
-	// Catalog is that of all files with the changes; nil if nothing has changed.
+	// Catalog is the catalogue of all files with the changes; nil if nothing has
+	// changed.
 	Catalog *intents.Catalog
 }
 
-// Apply makes the edited files. An edit that cannot be made has the reason, and the
-// others are made. New examples pass the rules of [expand.Filter]; of a text that
-// people wrote, which is one of the finding's messages, the classifier's opinion does
-// not count where that was the mistake: corrected says so.
+// Apply makes the edited files. An edit that cannot be made gets the reason,
+// and the others are made. New examples must pass the rules of [expand.Filter].
+// With corrected, the classifier's opinion was the mistake, so it is ignored
+// for texts that people wrote, that is, the finding's messages.
 func (s *Source) Apply(edits []Edit, messages []Message, corrected bool) Edited {
 	a := applying{Source: s, filter: expand.NewFilter(s.Catalog, s.Classifier), said: map[string]bool{}}
 	if corrected {
@@ -70,7 +71,7 @@ func (s *Source) Apply(edits []Edit, messages []Message, corrected bool) Edited 
 type applying struct {
 	*Source
 	filter  *expand.Filter
-	said    map[string]bool // normalised texts about which the classifier is not asked
+	said    map[string]bool // normalised texts for which the classifier is not asked
 	changes []Change
 }
 
@@ -80,7 +81,7 @@ func (a *applying) apply(e *Edit) error {
 		return a.newIntent(e)
 	case AddExample, RemoveExample, ChangeTrigger:
 	default:
-		return fmt.Errorf("%q is no edit that exists", e.Edit)
+		return fmt.Errorf("%q is not a known edit", e.Edit)
 	}
 	in, c, err := a.open(e.Intent)
 	if err != nil {
@@ -114,14 +115,15 @@ func (a *applying) apply(e *Edit) error {
 	}
 	c.After = after
 	if e.Edit == RemoveExample {
-		// The classifier learnt it there, so its opinion says nothing of where it goes.
+		// The classifier learnt the text there, so its opinion says nothing about the
+		// new place.
 		a.filter.Forget(in.ID, e.Text)
 		a.said[local.Normalize(e.Text)] = true
 	}
 	return nil
 }
 
-// open returns an intent as it stands in its file with the changes so far.
+// open returns an intent as in its file with the changes so far.
 func (a *applying) open(id string) (intents.Intent, *Change, error) {
 	i := slices.IndexFunc(a.Files, func(f intents.File) bool { return strings.EqualFold(f.Intent.ID, id) })
 	switch {
@@ -148,7 +150,7 @@ func (a *applying) open(id string) (intents.Intent, *Change, error) {
 	return file.Intent, c, nil
 }
 
-// judge returns why an example is not used; nothing for one that is.
+// judge returns why an example is not used; nil if it is used.
 func (a *applying) judge(id, example string) []expand.Dropped {
 	if d, ok := a.filter.Keep(id, example, true, a.said[local.Normalize(example)]); !ok {
 		return []expand.Dropped{d}
@@ -190,7 +192,7 @@ func (a *applying) newIntent(e *Edit) error {
 	return nil
 }
 
-// catalog is that of all files with the changes.
+// catalog returns the catalogue of all files with the changes.
 func (a *applying) catalog(changes []Change) *intents.Catalog {
 	files := slices.Clone(a.Files)
 	for _, c := range changes {
@@ -204,9 +206,9 @@ func (a *applying) catalog(changes []Change) *intents.Catalog {
 	return intents.CatalogOf(files)
 }
 
-// find returns the position of an item as a model quotes it: the same text but for
-// white space and characters that nobody sees, or what is left of it without personal
-// data, or its beginning with an ellipsis; -1 for none.
+// find returns the position of the item that a model quotes, -1 for none. The
+// quotation may differ in white space and invisible characters, have personal
+// data removed, or be the beginning with an ellipsis.
 func find(items []string, quoted string) int {
 	if i := slices.Index(items, quoted); i >= 0 || quoted == "" {
 		return i

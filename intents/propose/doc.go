@@ -1,4 +1,4 @@
 // Package propose asks a language model for edits of the intent files that would
-// answer a finding of the record, and makes the edited files. It writes none: a
-// person decides.
+// address a finding of the record, and makes the edited files in memory. It
+// writes none: a person decides.
 package propose

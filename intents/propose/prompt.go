@@ -13,16 +13,17 @@ import (
 	"intenthint/redact"
 )
 
-// MaxMessages is how many messages of a finding the model sees, the newest.
+// MaxMessages is how many messages of a finding, the newest ones, the model
+// sees.
 const MaxMessages = 12
 
 // Bounds of a prompt.
 const (
-	// shownExamples is how many examples of an intent the model sees, beside those
-	// that are nearest to the messages.
+	// shownExamples is how many examples of an intent the model sees, in addition
+	// to those nearest to the messages.
 	shownExamples = 30
-	// shownIntents is how many intents it sees whole: those of the finding, and those
-	// that the classifier finds likeliest for its messages.
+	// shownIntents is how many intents the model sees in full: those of the
+	// finding, and those that the classifier finds likeliest for its messages.
 	shownIntents = 6
 	// shownText is where a message is cut, in characters.
 	shownText = 2 * intents.MaxExample
@@ -31,12 +32,13 @@ const (
 // maxTokens is room for the largest answer and for thinking before it.
 const maxTokens = 4096
 
-// Finding is what the model is asked about. Its texts are redacted before they are
-// sent.
+// Finding is the subject of a question to the model. Its texts are redacted
+// before they are sent.
 type Finding struct {
-	// Kind is what was found, About the same in a sentence for the model.
+	// Kind is the kind of finding, About a sentence about it for the model.
 	Kind, About string
-	// Intent was chosen, Right is what people said is right; "" for none.
+	// Intent is the chosen intent, Right the one that people said is right; "" for
+	// none.
 	Intent, Right string
 	Messages      []Message
 }
@@ -48,12 +50,12 @@ type Message struct {
 	Next string
 }
 
-// clean is a text of a user as it is sent and shown: without personal data and
-// secrets, on one line.
+// clean returns a user's text in the form that is sent and shown: without
+// personal data and secrets, on one line.
 func clean(s string) string { return text.OneLine(redact.Text(s), shownText) }
 
-// Redacted returns the finding as it is sent: with the newest [MaxMessages] messages,
-// without personal data and secrets in them.
+// Redacted returns the finding in the form that is sent: with the newest
+// [MaxMessages] messages, without personal data and secrets.
 func (f Finding) Redacted() Finding {
 	shown := make([]Message, 0, MaxMessages)
 	for _, m := range f.Messages[:min(len(f.Messages), MaxMessages)] {
@@ -82,7 +84,7 @@ Answer with one JSON object and nothing else, without a code fence. Fields that 
 `
 
 // answerSchema is the shape of an answer, for providers that enforce one. Such modes
-// want every field required.
+// require every field.
 var answerSchema = json.RawMessage(`{
 	"type": "object",
 	"additionalProperties": false,
@@ -113,7 +115,7 @@ type Classifier interface {
 	Nearest(intent, message string) (example string, similarity float64)
 }
 
-// BuildRequest asks for edits of a catalogue that answer a finding.
+// BuildRequest asks for edits of a catalogue that address a finding.
 func BuildRequest(f Finding, cat *intents.Catalog, classifier Classifier) provider.Request {
 	f = f.Redacted()
 	var b strings.Builder
@@ -140,8 +142,8 @@ func BuildRequest(f Finding, cat *intents.Catalog, classifier Classifier) provid
 	return provider.Request{System: instructions, User: b.String(), MaxTokens: maxTokens, Schema: answerSchema, SchemaName: "intent_edits"}
 }
 
-// concerned are the intents that the model sees whole: those that the finding names,
-// then the likeliest for its messages.
+// concerned returns the intents that the model sees in full: those that the
+// finding names, then the likeliest for its messages.
 func concerned(f Finding, cat *intents.Catalog, classifier Classifier) (out []intents.Intent) {
 	var ids, texts []string
 	for _, id := range []string{f.Intent, f.Right} {
@@ -160,7 +162,7 @@ func concerned(f Finding, cat *intents.Catalog, classifier Classifier) (out []in
 }
 
 // writeNearest writes, for each intent, the examples that are nearest to the
-// messages: those that mislead are seldom among the ones that are shown otherwise.
+// messages: misleading examples are seldom among those shown with the intents.
 func writeNearest(b *strings.Builder, f Finding, shown []intents.Intent, classifier Classifier) {
 	if len(f.Messages) == 0 {
 		return
@@ -179,7 +181,7 @@ func writeNearest(b *strings.Builder, f Finding, shown []intents.Intent, classif
 	}
 }
 
-// whole is the item of an intent of which quoted is the beginning.
+// whole returns the item of an intent that begins with quoted.
 func whole(in intents.Intent, quoted string) string {
 	if i := find(in.Examples, quoted); i >= 0 {
 		return text.OneLine(in.Examples[i], shownText)

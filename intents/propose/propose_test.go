@@ -135,7 +135,7 @@ func TestApply(t *testing.T) {
 		{"no example", []Edit{{Edit: RemoveExample, Intent: "MONEY"}}, "no example “”", "", nil},
 		{"no such trigger", []Edit{{Edit: ChangeTrigger, Intent: "MONEY", From: "x", Text: "y"}}, "no trigger “x”", "", nil},
 		{"a trigger without words", []Edit{{Edit: ChangeTrigger, Intent: "MONEY", From: "The user pays or asks about money, or anything with numbers."}}, "is not one line", "", nil},
-		{"no such edit", []Edit{{Edit: "delete_all", Intent: "MONEY"}}, `"delete_all" is no edit`, "", nil},
+		{"no such edit", []Edit{{Edit: "delete_all", Intent: "MONEY"}}, `"delete_all" is not a known edit`, "", nil},
 		{"an intent that is there", []Edit{newIntent(func(e *Edit) { e.Intent = "money" })}, "there is an intent MONEY", "", nil},
 		{"one that is proposed twice", []Edit{newIntent(func(*Edit) {}), newIntent(func(*Edit) {})}, "there is an intent GARDEN", "", []string{
 			"+---", "+id: GARDEN", "+name: Garden", "+triggers:", "+  - The user gardens.", "+examples:", "+  - water the tomatoes", "+---", "+Help.",

@@ -36,9 +36,9 @@ type Options struct {
 	Log     *slog.Logger
 	// Level is the level of Log; a configuration reload sets it.
 	Level *slog.LevelVar
-	// Ready, if set, is called by [App.Run] once requests are answered.
+	// Ready, if not nil, is called by [App.Run] once requests are answered.
 	Ready func()
-	// LostCheck is the pause between looks for lost sessions; 0 for 5 s.
+	// LostCheck is the interval between checks for lost sessions; 0 means 5 s.
 	LostCheck time.Duration
 }
 
@@ -51,8 +51,8 @@ type App struct {
 	metrics *Metrics
 	health  health
 	live    *live
-	// catalogued and loaded are the results of reading the intents, and of that
-	// and training on them.
+	// catalogued receives the result of reading the intents, loaded that of
+	// reading them and training on them.
 	catalogued, loaded chan error
 	cleanup            cleanups // run last in, first out
 
@@ -69,15 +69,15 @@ type App struct {
 	sessions         store.Store
 	rebuilding       *rebuilder
 	answers          *run.Answers
-	console          *console.Console // nil where HINT_HTTP_ADDR is off
-	gate             *gate            // nil where HINT_TRIAGE does not enable it
-	hub              *hub             // nil where HINT_KNOWHUB does not enable it
+	console          *console.Console // nil if HINT_HTTP_ADDR is off
+	gate             *gate            // nil unless HINT_TRIAGE enables it
+	hub              *hub             // nil unless HINT_KNOWHUB enables it
 	publisher        *events.Publisher
-	lost             int // events that a stop could not publish
+	lost             int // events that Stop could not publish
 }
 
-// New starts to load and train the intents, and returns a system that can be
-// started once.
+// New starts to load the intents and train on them, and returns a system that
+// can be started once.
 func New(cfg *config.Config, o Options) *App {
 	a := &App{
 		cfg: cfg, opts: o, log: o.Log, layout: Layout(cfg), metrics: NewMetrics(o.Version),
@@ -96,7 +96,8 @@ func New(cfg *config.Config, o Options) *App {
 	return a
 }
 
-// Bus is the connection on which requests are answered, once Start has returned.
+// Bus returns the connection on which requests are answered. It is valid once
+// Start has returned.
 func (a *App) Bus() *bus.Bus { return a.requests }
 
 // Run starts the system, and stops it when ctx ends. Ending ctx is not an
@@ -139,9 +140,9 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the system: every request that was taken is answered, every event
-// that was applied is acknowledged. Work that is unfinished after [stopTime] is
-// canceled; its events are redelivered to another process.
+// Stop ends the system: every accepted request is answered, every applied event
+// is acknowledged. Work that is unfinished after [stopTime] is canceled; its
+// events are redelivered to another process.
 func (a *App) Stop() error {
 	a.end() // before the clean-ups, which wait for background work
 	patience := time.AfterFunc(stopTime(a.live.config()), a.giveUp)
@@ -157,7 +158,8 @@ func (a *App) Stop() error {
 }
 
 // stopTime bounds a graceful stop. It is longer than HINT_TIMEOUT_MS, and than the
-// time that the triage gate has: a request may spend it waiting for its model.
+// time that the triage gate has: a request may use all of it waiting for its
+// model.
 func stopTime(cfg *config.Config) time.Duration {
 	longest := cfg.Classifier.Timeout
 	if cfg.Triage.Enabled {
@@ -166,7 +168,7 @@ func stopTime(cfg *config.Config) time.Duration {
 	return max(20*time.Second, longest+10*time.Second)
 }
 
-// catchUpTime bounds how long a stop waits for events still coming in.
+// catchUpTime bounds how long Stop waits for events that still come in.
 const catchUpTime = 2 * time.Second
 
 // connect connects to the server, or starts it, and creates missing streams and
@@ -196,12 +198,12 @@ func (a *App) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// quietStart is after how long a start says that it is still learning the intents: the
-// built-in ones take a third of that.
+// quietStart is how long training may take before the log mentions it: the
+// built-in intents take a third of that.
 const quietStart = time.Second
 
-// learnt waits until the local classifier has learnt the intents. A stop does not wait
-// for that: 5,000 intents take 43 s (docs/scaling.md).
+// learnt waits until the local classifier has learnt the intents. Stop does not
+// wait for it: 5,000 intents take 43 s (docs/scaling.md).
 func (a *App) learnt(ctx context.Context) error {
 	slow := time.AfterFunc(quietStart, func() { a.log.Info("learning the intents", "intents", len(a.live.intentsInForce().Enabled())) })
 	defer slow.Stop()
@@ -213,8 +215,8 @@ func (a *App) learnt(ctx context.Context) error {
 	}
 }
 
-// openSessions opens the store, once the catalogue is read: by it and the rules
-// some events begin turns.
+// openSessions opens the store once the catalogue is read: the catalogue and
+// the rules determine which events begin turns.
 func (a *App) openSessions(ctx context.Context) error {
 	if err := <-a.catalogued; err != nil {
 		return err
@@ -275,8 +277,8 @@ func (a *App) takeEvents(ctx context.Context) error {
 // decode is the Decode of an [events.Handler].
 type decode = func(subject, msgID string, data []byte) (events.Event[store.Fact], error)
 
-// noticing makes all processes notice the events after which a session is told its
-// hint again: only one of them gets an event.
+// noticing tells all processes of events after which a session is given its
+// hint again: each event is delivered to only one process.
 func (a *App) noticing(next decode) decode {
 	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
 		ev, err := next(subject, msgID, data)
@@ -287,7 +289,7 @@ func (a *App) noticing(next decode) decode {
 	}
 }
 
-// countingSkills counts the skills that turns have read and their hints named.
+// countingSkills counts the skills that turns read and that their hints named.
 func (a *App) countingSkills(next decode) decode {
 	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
 		ev, err := next(subject, msgID, data)
@@ -302,9 +304,9 @@ func (a *App) countingSkills(next decode) decode {
 	}
 }
 
-// namingUnknown logs marks that name an intent that there is not: who marks in a chat
-// is not told, as the gateway knows no catalogue. The mark is kept, since intents may
-// be added, but nothing is learnt from it.
+// namingUnknown logs marks that name an unknown intent. A person who marks in a
+// chat gets no error, as the gateway does not know the catalogue. The mark is
+// kept, since the intent may be added later, but nothing is learnt from it.
 func (a *App) namingUnknown(next decode) decode {
 	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
 		ev, err := next(subject, msgID, data)
@@ -313,7 +315,7 @@ func (a *App) namingUnknown(next decode) decode {
 		}
 		if catalog := a.live.intentsInForce(); catalog != nil {
 			if _, ok := catalog.Lookup(ev.Fact.Feedback.Intent); !ok {
-				a.log.Warn("mark names no intent of the catalogue", "intent", ev.Fact.Feedback.Intent, "run", ev.Fact.RunID)
+				a.log.Warn("mark names unknown intent", "intent", ev.Fact.Feedback.Intent, "run", ev.Fact.RunID)
 			}
 		}
 		return ev, nil
@@ -355,14 +357,15 @@ func (a *App) openTurns(ctx context.Context) (err error) {
 	return nil
 }
 
-// learnTime bounds learning: a start does not wait for a stream that cannot be read.
+// learnTime bounds learnRecent: the start does not wait for a stream that
+// cannot be read.
 const learnTime = 10 * time.Second
 
-// learnRecent takes in what the processes before this one have said.
+// learnRecent reads the recent answers of earlier processes from the stream.
 func (a *App) learnRecent(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, learnTime)
 	defer cancel()
-	// Runs are retried for minutes, topics go on for hours.
+	// Runs are retried for minutes; topics last for hours.
 	since := time.Now().Add(-earlier.MaxAge)
 	for _, hook := range append([]string{subjects.HookTurnBegun}, said.Signals...) {
 		if err := bus.RecentEvents(ctx, a.requests.JS, a.layout, since, hook, a.answers.Learn); err != nil {
@@ -375,8 +378,8 @@ func (a *App) learnRecent(ctx context.Context) {
 // claimPause is the pause between attempts to open the bucket of claims.
 const claimPause = 10 * time.Second
 
-// openClaims opens the bucket of claims, which is needed once a model is asked.
-// After a failure it retries in the background.
+// openClaims opens the bucket of claims, which is needed only when models are
+// asked. After a failure it retries in the background.
 func (a *App) openClaims(ctx context.Context) {
 	open := func() error {
 		bucket, err := bus.OpenBucket(ctx, a.requests.JS, a.layout.Claims())
@@ -407,7 +410,7 @@ func (a *App) takeRequests(ctx context.Context) error {
 	if a.gate != nil {
 		hooks = append(hooks, handlers.BeforeDispatch(a.gate.gate))
 	}
-	// A stop answers those in progress, so they do not end with ctx.
+	// Stop still answers the requests in progress, so they do not end with ctx.
 	service, err := bus.StartService(a.grace, a.requests.NC, bus.ServiceOptions{
 		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Metrics: a.metrics.service, Log: a.log,
 		Description: "Answers OpenClaw decision hooks with a routing hint",
@@ -479,7 +482,7 @@ func every(ctx context.Context, pause time.Duration, done func() bool) {
 }
 
 // EventHandler decodes events into facts and applies them to sessions. settings
-// returns those in force; it is called for every event.
+// returns the settings in force; it is called for every event.
 func EventHandler(sessions store.Applier, settings func() *hint.Settings) events.Handler[store.Fact] {
 	return events.Handler[store.Fact]{
 		Decode: func(_, msgID string, data []byte) (events.Event[store.Fact], error) {

@@ -26,11 +26,11 @@ func (a *App) serveConsole(server *httpserver.Server) (err error) {
 	return nil
 }
 
-// parts are what the overview shows: the checks, and once the system has started,
-// its parts.
+// parts returns what the overview shows: the checks and, once the system has
+// started, its parts.
 func (a *App) parts() []console.Part {
 	var out []console.Part
-	if a.health.serving.Load() { // set when all parts are there
+	if a.health.serving.Load() { // set once all parts exist
 		out = []console.Part{a.hintsPart(), a.sessionsPart(), triagePart(a.live.config()), knowHubPart(a.live.config()), a.natsPart()}
 	}
 	return append(out,
@@ -55,7 +55,7 @@ func (a *App) sessionsPart() console.Part {
 	return p
 }
 
-// offPart is a part that a variable turns on.
+// offPart is a disabled part; variable is the setting that enables it.
 func offPart(name, variable string) console.Part {
 	return console.Part{Name: name, State: console.Off, Detail: variable + `='{"enabled": true}' turns it on`, OK: true}
 }
@@ -83,8 +83,8 @@ func (a *App) natsPart() console.Part {
 	return p
 }
 
-// checksPart sums up checks: those that failed with their reasons, else the names
-// of all.
+// checksPart sums up checks: the failed ones with their reasons, else the names
+// of all checks.
 func checksPart(name, path string, report httpserver.Report) console.Part {
 	p := console.Part{Name: name, State: report.Status, Link: path, OK: report.Status == "ok"}
 	var lines []string

@@ -26,7 +26,7 @@ const (
 	maxTierPause = 5 * time.Minute
 )
 
-// basis is the input from which an embedding tier is built; the zero value when
+// basis is the input from which an embedding tier is built; the zero value if
 // no embedding model is ever asked.
 type basis struct {
 	// files is the catalogue without the examples learnt from use.
@@ -48,8 +48,8 @@ func (b basis) equal(other basis) bool {
 	return b.catalog == other.catalog && b.local == other.local && b.serves(other)
 }
 
-// serves reports whether a tier of this basis may answer in the place of one of
-// another: at most it lacks examples that were learnt from use.
+// serves reports whether a tier built from b may answer in place of one built
+// from other: it may lack only examples that were learnt from use.
 func (b basis) serves(other basis) bool {
 	return b.files == other.files && b.ref == other.ref && maps.Equal(b.providers, other.providers)
 }
@@ -62,7 +62,7 @@ type Tier struct {
 	bounds classify.Bounds
 }
 
-// Predict returns the full prediction for a message. Without vectors it goes by
+// Predict returns the full prediction for a message. Without vectors it uses
 // the words alone.
 func (t *Tier) Predict(ctx context.Context, in classify.Input) local.Prediction {
 	found, err := t.Vectors(ctx, in)
@@ -72,8 +72,8 @@ func (t *Tier) Predict(ctx context.Context, in classify.Input) local.Prediction 
 	return t.model.PredictVectors(in.Latest, in.Conversation, in.Catalog.Allowed(), found)
 }
 
-// Accept is the least confidence, 0–1, with which words answer without the tier; 0
-// where it is always asked.
+// Accept returns the least confidence, 0–1, at which the words answer without
+// the tier; 0 if the tier is always asked.
 func (t *Tier) Accept() float64 { return t.bounds.Accept }
 
 // tierMaker makes embedding tiers.
@@ -82,7 +82,7 @@ type tierMaker struct {
 	observer Observer
 	breakers *model.Breakers
 	progress func(done, of int)
-	// builtIn is the encoder in the binary, and bounds keep it out of the way.
+	// builtIn is the encoder in the binary; bounds limit how much time it takes.
 	builtIn func() (*encoder.Embedder, error)
 	bounds  classify.Bounds
 }
@@ -147,8 +147,8 @@ func (t *tierMaker) makeBuiltIn(ctx context.Context, b basis) (*Tier, error) {
 	}, nil
 }
 
-// The built-in encoder keeps at most half of the processors busy, and a hint
-// waits for it for a third of its time, but not longer than encoderWait.
+// The built-in encoder keeps at most half of the processors busy. A hint waits
+// for it for a third of the hint's time, but no longer than encoderWait.
 const encoderWait = 30 * time.Millisecond
 
 func halfOfProcessors() int { return max(1, runtime.GOMAXPROCS(0)/2) }
@@ -157,13 +157,14 @@ var encoderBounds = sync.OnceValue(func() classify.Bounds {
 	return classify.Bounds{Accept: encoder.Accept, Share: 1.0 / 3, Wait: encoderWait, Limit: model.NewLimit(halfOfProcessors())}
 })
 
-// sharedEncoder is the encoder of all systems in this process. It is unpacked when
-// it is first needed.
+// sharedEncoder is the encoder of all systems in this process. It is unpacked
+// on first use.
 var sharedEncoder = sync.OnceValues(func() (*encoder.Embedder, error) { return encoder.NewEmbedder(halfOfProcessors(), encoder.RecentTexts) })
 
 // embedding returns the tier for the configuration and the catalogue. It is nil
-// when no tier is configured, or when it is not built yet; then it is requested. One
-// that lacks examples learnt from use serves until the next is built. mu is held.
+// when no tier is configured. A tier that is not built yet is requested;
+// meanwhile the result is nil, or an older tier that lacks only examples learnt
+// from use. mu is held.
 func (l *live) embedding() *Tier {
 	want := basisOf(l.cfg.Classifier, l.files, l.catalog, l.local)
 	if l.tier != nil && !l.tier.basis.serves(want) {
@@ -183,16 +184,17 @@ func (l *live) embedding() *Tier {
 }
 
 // makeTiers builds the requested embedding tiers until ctx ends. A newer request
-// cancels the one in progress, unless that may serve: examples that are learnt all
-// the time must not keep a tier from ever being built, nor a processor busy.
+// cancels the build in progress, unless its tier may serve for the new request:
+// examples that are learnt continuously must neither prevent a tier from ever
+// being built nor keep a processor busy.
 func (l *live) makeTiers(ctx context.Context) {
 	stop := context.CancelFunc(func() {})
 	var (
 		current basis
-		ended   chan struct{} // nil when there is nothing to wait for
+		ended   chan struct{} // nil if there is nothing to wait for
 		running sync.WaitGroup
 	)
-	// Training does not heed the context.
+	// Training ignores the context.
 	defer running.Wait()
 	defer func() { stop() }()
 	for {
@@ -246,7 +248,7 @@ func (l *live) makeTier(ctx context.Context, want basis) {
 			returnMemory()
 			return
 		case errors.Is(err, provider.ErrUnresolved):
-			return // warned of when the configuration was read
+			return // logged when the configuration was read
 		case errors.Is(err, local.ErrNoVectors):
 			l.log.Info("embedding model not used", "model", want.ref, "error", err)
 			return
@@ -255,7 +257,7 @@ func (l *live) makeTier(ctx context.Context, want basis) {
 		if status, ok := errors.AsType[*provider.StatusError](err); ok {
 			wait = max(wait, min(status.RetryAfter, maxTierPause))
 		}
-		l.log.Warn("embedding model failed, the local classifier answers meanwhile", "model", want.ref, "retry_ms", wait.Milliseconds(), "error", err)
+		l.log.Warn("embedding model failed, local classifier answers meanwhile", "model", want.ref, "retry_ms", wait.Milliseconds(), "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -276,11 +278,11 @@ func (l *live) useTier(made *Tier, took time.Duration) {
 	l.log.Info("embedding model in use", "model", made.basis.ref, "took_ms", took.Milliseconds())
 }
 
-// MakeTier makes the embedding tier of a configuration for a command, nil when no
-// tier is configured or no text of the intents has a vector. progress gets the
-// number of texts that have vectors. The built-in encoder may use all processors,
-// and is waited for: what a command prints must not depend on how busy the machine
-// is.
+// MakeTier makes the embedding tier of a configuration for a command; nil if no
+// tier is configured or no text of the intents has a vector. progress receives
+// the number of texts that have vectors. The built-in encoder may use all
+// processors and has no time limit: what a command prints must not depend on
+// the load of the machine.
 func MakeTier(ctx context.Context, cfg *config.Config, catalog *intents.Catalog, model *local.Model, o Observer, progress func(done, of int)) (*Tier, error) {
 	want := basisOf(cfg.Classifier, catalog.Root(), catalog.Root(), model)
 	if want.ref == "" {

@@ -57,12 +57,13 @@ func PublishFeedback(ctx context.Context, js jetstream.JetStream, l bus.Layout, 
 	return fmt.Errorf("feedback not published: %w", err)
 }
 
-// refusal returns the error of a connection if it means that the server dropped what
-// the user may not send, else nil: there is no other answer. before is the last error
-// of the connection before it was sent.
+// refusal returns the last error of a connection if it means that the server
+// dropped a message for lack of permission, else nil: the server gives no other
+// answer. before is the last error of the connection before the message was
+// sent.
 func refusal(nc *nats.Conn, before error) error {
 	last := nc.LastError()
-	if last == before || !errors.Is(last, nats.ErrPermissionViolation) { //nolint:errorlint // another one than before
+	if last == before || !errors.Is(last, nats.ErrPermissionViolation) { //nolint:errorlint // not the same error as before
 		return nil
 	}
 	return last

@@ -21,12 +21,12 @@ import (
 
 // Errors of [Forgetter.Forget].
 var (
-	// ErrInUse reports a session that went on while it was forgotten.
+	// ErrInUse reports a session that continued while it was being forgotten.
 	ErrInUse = errors.New("session in use")
 	// errRebuilding reports a store that another process rebuilds: it may bring a
 	// session back.
 	errRebuilding = errors.New("sessions are being rebuilt, try again later")
-	// errUntold reports consumer processes that could not be told.
+	// errUntold reports that the consumer processes could not be notified.
 	errUntold = errors.New("session removed, but running consumers still remember its last messages until they restart")
 )
 
@@ -36,7 +36,7 @@ type Forgetter struct {
 	layout   bus.Layout
 	sessions store.Store
 	letters  *events.DeadLetters
-	learnt   *learnt.Store // nil where nothing was ever learnt
+	learnt   *learnt.Store // nil if nothing was ever learnt
 	rebuild  store.Rebuild
 }
 
@@ -58,7 +58,8 @@ func (f Forgotten) Nothing() bool {
 // rebuilt until Close.
 func NewForgetter(ctx context.Context, cfg *config.Config, b *bus.Bus, sessions store.Store) (*Forgetter, error) {
 	f := &Forgetter{bus: b, layout: Layout(cfg), sessions: sessions}
-	// Else the events would go, and the documents stay elsewhere.
+	// Otherwise the events would be deleted while the documents stay in another
+	// store.
 	if _, err := CheckSystem(ctx, cfg, b); err != nil && !errors.Is(err, bus.ErrDenied) {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func (f *Forgetter) Close() { f.rebuild.Release() }
 
 // trail returns what the streams hold of a session with this id, or key.
 func (f *Forgetter) trail(session, key string) events.Trail {
-	// An unanswered turn belongs to the session whatever the rules say of it.
+	// An unanswered turn belongs to the session whatever the rules say.
 	decoder := handlers.Decoder{Begin: func(payload.Context, payload.BeforePromptBuild) ([]payload.Turn, bool) { return nil, true }}
 	return events.Trail{
 		JS: f.bus.JS, Layout: f.layout, Session: session, Key: key,
@@ -111,7 +112,8 @@ func (f *Forgetter) Traces(ctx context.Context, session string) (int, error) {
 	return n + len(letters), err
 }
 
-// maxRounds bounds how often a session that goes on is removed.
+// maxRounds bounds how often the removal is repeated for a session that
+// continues.
 const maxRounds = 4
 
 // Forget removes a session from the streams and the store. session is its id, or
@@ -119,9 +121,9 @@ const maxRounds = 4
 // id.
 //
 // Its events are deleted only once the consumer processes have applied them, and
-// the document after them. That is repeated until there is nothing left: no event
-// that was on its way can bring back a part of the session. The error is
-// [ErrInUse] if events come in all the time, or are not applied.
+// the document after them. This is repeated until nothing is left: no event in
+// flight can bring back a part of the session. The error is [ErrInUse] if
+// events keep arriving, or are not applied.
 func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgotten, err error) {
 	trail, token := f.trail(session, key), subjects.Name(session)
 	for round := 1; ; round++ {
@@ -158,7 +160,7 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 			}
 			return out, errors.Join(err, untold)
 		case round == maxRounds:
-			return out, fmt.Errorf("%w: events of %q come in all the time; remove it again when it has ended", ErrInUse, session)
+			return out, fmt.Errorf("%w: events of %q keep arriving; remove it again when it has ended", ErrInUse, session)
 		}
 	}
 }

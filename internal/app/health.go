@@ -19,16 +19,17 @@ var (
 	errDisconnected = errors.New("not connected to NATS")
 )
 
-// health holds the checks of /healthz and /readyz. Healthy: the process works,
-// or waits for its server. Ready: a request sent now is answered.
+// health holds the checks of /healthz and /readyz. Healthy means that the
+// process works or waits for its server; ready means that a request sent now is
+// answered.
 type health struct {
 	healthy, ready httpserver.Checks
 	serving        atomic.Bool
 }
 
 // listen serves /healthz, /readyz, /metrics and the pages if an address is
-// configured. It comes first: a process that waits for its server reports alive and
-// not ready.
+// configured. It comes first: a process that waits for its server is healthy
+// but not ready.
 func (a *App) listen(ctx context.Context) error {
 	if a.cfg.HTTP.Addr == "" {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"intenthint/internal/config"
 )
 
-// httpFile holds the address of the process that serves HTTP elsewhere than at
-// HINT_HTTP_ADDR, as a URL: the port was taken, or is any free one. Of several
-// processes with one data directory it is the one that started last.
+// httpFile holds the URL of a process that serves HTTP at another address than
+// HINT_HTTP_ADDR: the port was taken, or the setting asks for any free port. If
+// several processes share a data directory, the last one to start wins.
 const httpFile = "http.url"
 
-// noteHTTP writes the address that is served to the data directory, unless the
-// settings name it. It returns the function that removes the file.
+// noteHTTP writes the address served to the data directory, unless the settings
+// name it. It returns the function that removes the file.
 func noteHTTP(cfg *config.Config, addr string, log *slog.Logger) (remove func()) {
 	_, want, _ := net.SplitHostPort(cfg.HTTP.Addr)
 	if _, port, _ := net.SplitHostPort(addr); port == want {
@@ -39,8 +39,8 @@ func noteHTTP(cfg *config.Config, addr string, log *slog.Logger) (remove func())
 	}
 }
 
-// HTTPAddresses returns where a consumer of this configuration may serve HTTP, as
-// URLs, the likeliest first; none if it does not.
+// HTTPAddresses returns the URLs at which a consumer of this configuration may
+// serve HTTP, the likeliest first; none if HTTP is off.
 func HTTPAddresses(cfg *config.Config) []string {
 	_, port, err := net.SplitHostPort(cfg.HTTP.Addr)
 	if err != nil {
@@ -57,12 +57,12 @@ func HTTPAddresses(cfg *config.Config) []string {
 	if configured := "http://" + dialableHTTP(cfg.HTTP.Addr); port != "0" {
 		out = append(out, configured)
 	} else if len(out) == 0 {
-		out = append(out, configured) // nobody answers there, and the error says so
+		out = append(out, configured) // nothing answers there, and the error says so
 	}
 	return out
 }
 
-// dialableHTTP is the address at which this machine reaches a listener.
+// dialableHTTP returns the address at which this machine reaches a listener.
 func dialableHTTP(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -25,8 +25,8 @@ const systemFile = ".system"
 // system whose stream it found.
 var ErrOtherStore = errors.New("session store of another system")
 
-// settlePause is how long two processes that name a system at the same moment
-// wait to see which name stays. A stream is changed within milliseconds.
+// settlePause is how long processes that name a system at the same moment wait
+// to see which name wins. A stream is changed within milliseconds.
 const settlePause = 250 * time.Millisecond
 
 // identify creates missing streams and durables, and makes sure that this
@@ -48,11 +48,11 @@ func (a *App) identify(ctx context.Context) error {
 	}
 	found, alive, err := a.readSystem(ctx)
 	if err == nil && found.ID == "" {
-		// own may have no id: all that name the stream now must agree.
+		// own may have no id: all processes that name the stream now must agree.
 		found, alive, err = a.nameSystem(ctx, own)
 	}
 	if errors.Is(err, bus.ErrDenied) {
-		a.log.Warn("identity of the system not checked, the NATS user lacks a right", "error", err)
+		a.log.Warn("identity of the system not checked, NATS user lacks a permission", "error", err)
 		a.layout.System = bus.System{}
 		return nil
 	}
@@ -104,14 +104,14 @@ func (a *App) nameSystem(ctx context.Context, s bus.System) (found bus.System, a
 	case <-time.After(settlePause):
 	}
 	if found, alive, err = a.readSystem(ctx); err == nil && found.ID == "" {
-		found = written // a server of a cluster that is behind
+		found = written // the server that answered lags behind its cluster
 	}
 	return found, alive, err
 }
 
-// takePlace makes the new directory of this process the one of a system that
-// `stream apply` has named, so that later ones are compared with it. Of two
-// processes that do so at the same moment one is refused.
+// takePlace makes the new directory of this process the place of a system that
+// `stream apply` has named, so that later directories are compared with it. Of
+// two processes that do so at the same moment, one is refused.
 func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System, error) {
 	wanted := found
 	wanted.Place = own.Place
@@ -130,8 +130,8 @@ func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System,
 
 // CheckSystem returns the identity of the system behind a connection, and an
 // error that wraps [ErrOtherStore] if the session store of the configuration is
-// not the system's. The identity is the zero one if there is no stream, or if an
-// older version made it.
+// not the system's. The identity is the zero value if there is no stream, or if
+// an older version created the stream.
 func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.System, error) {
 	layout := Layout(cfg)
 	found, alive, err := bus.ReadSystem(ctx, b.JS, layout)
@@ -160,7 +160,7 @@ func (a *App) readSystem(ctx context.Context) (found bus.System, alive bool, err
 	return found, alive, err
 }
 
-// otherStore names both stores and the ways out.
+// otherStore returns an error that names both stores and the possible fixes.
 func otherStore(own, found bus.System, layout bus.Layout, b *bus.Bus) error {
 	return fmt.Errorf("%w: this configuration keeps %s, the system of stream %s at %s keeps %s; %s", ErrOtherStore,
 		describe(own), layout.Stream, b.URL(), describe(found), waysOut(own, found))
@@ -169,10 +169,10 @@ func otherStore(own, found bus.System, layout bus.Layout, b *bus.Bus) error {
 // sameSystem reports whether a process with the store own may join the system
 // found. alive reports whether a process of that system runs.
 //
-// A directory without an id is new. It may be the one that the system has lost:
-// the same path on the same host, or on another one (a container has a new name
-// each time) while no process of the system runs. A system that `stream apply`
-// has named has no place until its first process runs.
+// A directory without an id is new. It may replace a directory that the system
+// has lost: the same path on the same host, or on another host (a container has
+// a new name each time) while no process of the system runs. A system that
+// `stream apply` has named has no place until its first process runs.
 func sameSystem(own, found bus.System, alive bool) bool {
 	switch {
 	case own.Store != found.Store:
@@ -187,8 +187,8 @@ func sameSystem(own, found bus.System, alive bool) bool {
 	return !alive && (found.Place == "" || directory(own.Place) == directory(found.Place))
 }
 
-// place is where the sessions are, as HOST:DIRECTORY; "" for a bucket, which is
-// where the stream is.
+// place returns where the sessions are, as HOST:DIRECTORY; "" for a bucket,
+// which is stored with the stream.
 func place(cfg *config.Config) string {
 	if cfg.Store.Kind != config.StoreFile {
 		return ""
@@ -220,7 +220,7 @@ func describe(s bus.System) string {
 	return "a key-value bucket (HINT_STORE=" + s.Store + ")"
 }
 
-// waysOut tells what to set.
+// waysOut returns advice on what to set.
 func waysOut(own, found bus.System) string {
 	apart := "another HINT_NATS_PORT or another HINT_STREAM for a system of its own; `consumer stream apply` changes the store of a system"
 	switch {

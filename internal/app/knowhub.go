@@ -27,11 +27,11 @@ const experiencesFile = "knowhub.db"
 // knowHubSink is the name of the sink of extraction in metrics and logs.
 const knowHubSink = "knowhub"
 
-// extractions is how many extractions a process asks a model for at once. They are
-// long, and nobody waits for most of them.
+// extractions is how many extractions a process asks models for at once. They
+// take long, and most are not waited for.
 const extractions = 4
 
-// hub is the KnowHub of a process, where HINT_KNOWHUB enables it.
+// hub is the KnowHub of a process, if HINT_KNOWHUB enables it.
 type hub struct {
 	service *knowhub.Service
 	turns   *bucket.Turns
@@ -39,12 +39,13 @@ type hub struct {
 	kept    *bucket.Experiences
 }
 
-// Experiences is the bucket of experiences. It is not touched before it is used.
+// Experiences returns the bucket of experiences. The bucket is not touched
+// before its first use.
 func Experiences(layout bus.Layout, js jetstream.JetStream) *bucket.Experiences {
 	return bucket.NewExperiences(js, layout.Experiences())
 }
 
-// KnowHubBuckets are the buckets of KnowHub.
+// KnowHubBuckets returns the buckets of KnowHub.
 func KnowHubBuckets(layout bus.Layout) []bus.Bucket {
 	return []bus.Bucket{{Config: layout.Experiences()}, {Config: layout.KnowHubTurns()}}
 }
@@ -72,13 +73,14 @@ func KnowHubSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (
 }
 
 // openKnowHub makes the service, if it is enabled, and begins to follow the bucket
-// and to extract. None of it holds up requests: what is not there yet fails.
+// and to extract. It does not delay requests: a verb that is not ready yet
+// fails.
 func (a *App) openKnowHub(ctx context.Context) error {
 	if !a.cfg.KnowHub.Enabled {
 		return nil
 	}
 	// The index and the extraction use the connection of events, so that a long
-	// catching up does not delay requests.
+	// catch-up does not delay requests.
 	path := filepath.Join(a.cfg.DataDir, experiencesFile)
 	log := a.log.With("part", "knowhub")
 	h := &hub{kept: Experiences(a.layout, a.requests.JS), turns: bucket.NewTurns(a.requests.JS, a.layout.KnowHubTurns())}
@@ -97,8 +99,8 @@ func (a *App) openKnowHub(ctx context.Context) error {
 	}
 	a.hub = h
 	a.console.Review(h.service)
-	// Requests that are taken are answered until the end of a stop, so the copy is
-	// followed for longer than the background work.
+	// Accepted requests are answered until the end of Stop, so the copy is
+	// followed for longer than the background work runs.
 	following, end := context.WithCancel(a.grace)
 	var running sync.WaitGroup
 	running.Go(func() { h.copy.Run(following) })
@@ -126,7 +128,8 @@ func (a *App) extract(ctx context.Context) error {
 				},
 				Apply: source.Apply,
 			},
-			// One at a time: nobody waits for them, and hints have the models first.
+			// One at a time: nothing waits for them, and hints take precedence at the
+			// models.
 			Appliers: 1, Pause: extractPause,
 			Metrics: a.metrics.events, Log: a.log,
 		})
@@ -140,10 +143,10 @@ func (a *App) extract(ctx context.Context) error {
 	return nil
 }
 
-// extractPause is the time until experiences are extracted again from an event for
-// which no model answered, by how often it was delivered: 5 s, 40 s, 5 min and
-// 43 min, after which it becomes a dead letter. A failed call is soon repeated, and
-// most outages of a provider are over in less than an hour.
+// extractPause returns the backoff before extraction from an event is retried
+// when no model answered, given its deliveries so far: 5 s, 40 s, 5 min and 43
+// min; then the event becomes a dead letter. A single failed call is retried
+// soon, and most provider outages last less than an hour.
 func extractPause(delivered uint64) time.Duration {
 	return 5 * time.Second << (3 * (min(max(delivered, 1), 4) - 1))
 }
@@ -163,8 +166,8 @@ func (a *App) serveKnowHub(ctx context.Context) error {
 	return nil
 }
 
-// handlers are what KnowHub contributes to before_prompt_build, and hooks those
-// of its own.
+// handlers returns KnowHub's handlers of before_prompt_build, and the hooks of
+// its own.
 func (h *hub) handlers(resets knowhub.Resets, metrics *knowhub.Metrics) (contributions []hook.Handler, hooks []hook.Hook) {
 	if h == nil {
 		return nil, nil
@@ -174,7 +177,7 @@ func (h *hub) handlers(resets knowhub.Resets, metrics *knowhub.Metrics) (contrib
 	return []hook.Handler{recall.Handler(), reminder.Handler()}, []hook.Hook{recall.Hook()}
 }
 
-// endpoints are the verbs of KnowHub.
+// endpoints returns the endpoints of KnowHub's verbs.
 func (h *hub) endpoints(layout bus.Layout) []bus.Endpoint {
 	if h == nil {
 		return nil

@@ -22,10 +22,10 @@ import (
 // learnSink is the name of the sink of HINT_LEARN in metrics and logs.
 const learnSink = "learn"
 
-// The pause between two trainings on what was learnt from use: relearnPause at least,
-// and restShare times as long as the training took, so that it takes a sixth of a
-// processor's time at most; but no longer than maxRest, since somebody may wait for
-// what was learnt or removed.
+// The pause between two trainings on examples learnt from use: at least
+// relearnPause, and restShare times the duration of the training, so that
+// training takes at most a sixth of a processor; but at most maxRest, since
+// somebody may be waiting for an example to be learnt or removed.
 const (
 	relearnPause = time.Second
 	restShare    = 5
@@ -40,19 +40,20 @@ func rest(ctx context.Context, took time.Duration) {
 	}
 }
 
-// Learnt is the bucket of the examples that are learnt from use. It is not touched
-// before it is used.
+// Learnt returns the bucket of the examples learnt from use. The bucket is not
+// touched before its first use.
 func Learnt(layout bus.Layout, js jetstream.JetStream) *learnt.Store {
 	return learnt.New(js, layout.Learnt())
 }
 
-// taught is a catalogue and what the local classifier learnt.
+// taught is a catalogue and the local classifier trained on it.
 type taught struct {
-	// files is the catalogue of the intent files, and trained the model of it.
+	// files is the catalogue of the intent files, and trained the model trained on
+	// it.
 	files   *intents.Catalog
 	trained *local.Model
-	// lessons are what was learnt from use, and chosen which of them the catalogue
-	// takes. catalog and local are files and trained with these.
+	// lessons were learnt from use; chosen are those that fit the catalogue.
+	// catalog and local are files and trained with the chosen lessons added.
 	lessons []record.Lesson
 	chosen  record.Chosen
 	catalog *intents.Catalog
@@ -60,7 +61,7 @@ type taught struct {
 }
 
 // learn trains on intent files and the lessons that fit them, which may take as long
-// as [local.Train]. Nothing is trained if that is what t has.
+// as [local.Train]. It does not train if t has the same input.
 func (t taught) learn(files *intents.Catalog, trained *local.Model, lessons []record.Lesson) taught {
 	next := taught{files: files, trained: trained, lessons: lessons, catalog: files, local: trained}
 	if len(lessons) > 0 {
@@ -88,7 +89,7 @@ func (l *live) swap(t taught) {
 	}
 }
 
-// useLessons trains on other lessons, and returns those that are not used.
+// useLessons trains on new lessons, and returns those that are not used.
 func (l *live) useLessons(lessons []record.Lesson) []record.Unused {
 	l.training.Lock()
 	defer l.training.Unlock()
@@ -105,7 +106,7 @@ func (l *live) useLessons(lessons []record.Lesson) []record.Unused {
 	return next.chosen.Unused
 }
 
-// knows reports whether a text is an example already, of whatever intent.
+// knows reports whether a text is already an example of any intent.
 func (t *taught) knows(text string) bool {
 	normal := local.Normalize(text)
 	same := func(e string) bool { return local.Normalize(e) == normal }
@@ -119,7 +120,7 @@ func (t *taught) knows(text string) bool {
 type learner struct {
 	live  *live
 	store *learnt.Store
-	// kept is how long events are kept; 0 for ever.
+	// kept is how long events are kept; 0 means forever.
 	kept time.Duration
 	log  *slog.Logger
 	wake chan struct{}
@@ -128,7 +129,7 @@ type learner struct {
 	examples []learnt.Example
 }
 
-// take takes other examples.
+// take replaces the examples.
 func (l *learner) take(examples []learnt.Example) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,7 +154,7 @@ func (l *learner) run(ctx context.Context) {
 	}
 }
 
-// train trains on the examples there are, and deletes those that are too many.
+// train trains on the current examples, and deletes the surplus ones.
 func (l *learner) train(ctx context.Context) {
 	l.mu.Lock()
 	examples := l.examples
@@ -168,7 +169,7 @@ func (l *learner) train(ctx context.Context) {
 	}
 }
 
-// refuses reports whether a model's lesson is nothing new.
+// refuses reports whether a lesson from a model adds nothing new.
 func (l *learner) refuses(lesson record.Lesson) bool {
 	l.live.mu.Lock()
 	now := l.live.taught
@@ -176,8 +177,8 @@ func (l *learner) refuses(lesson record.Lesson) bool {
 	return now.knows(lesson.Text)
 }
 
-// openLearning begins to learn from use, if HINT_LEARN enables it. None of it holds
-// up requests.
+// openLearning begins to learn from use, if HINT_LEARN enables it. It does not
+// delay requests.
 func (a *App) openLearning(ctx context.Context) error {
 	if a.cfg.Learn != config.LearnAuto {
 		return nil
@@ -195,7 +196,7 @@ func (a *App) openLearning(ctx context.Context) error {
 	return nil
 }
 
-// takeLessons starts to make examples of events.
+// takeLessons starts to make examples from events.
 func (a *App) takeLessons(ctx context.Context, l *learner) error {
 	source := &learnt.Sink{
 		Store: l.store, Sessions: a.sessions, Refuses: l.refuses, Ending: ctx.Done(), Log: l.log,

@@ -25,5 +25,5 @@ func TestMarksThatNameNoIntent(t *testing.T) {
 	mark("r3", "")
 	mark("r4", "NO_SUCH_THING")
 	s.Eventually("the log names it", func() bool { return strings.Contains(s.Log.String(), `"intent":"NO_SUCH_THING","run":"r4"`) })
-	require.Equal(t, 1, strings.Count(s.Log.String(), "mark names no intent of the catalogue"))
+	require.Equal(t, 1, strings.Count(s.Log.String(), "mark names unknown intent"))
 }

@@ -19,8 +19,9 @@ import (
 	"intenthint/triage"
 )
 
-// Metrics are those of a process. Each part registers its own. All are registered
-// before the process has a server, so that a process that waits for one is seen.
+// Metrics are the metrics of a process. Each part registers its own. All are
+// registered before the process connects, so that a process that waits for its
+// server is visible.
 type Metrics struct {
 	*prometheus.Registry
 	models  *model.Metrics
@@ -57,13 +58,13 @@ func NewMetrics(version string) *Metrics {
 			Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number.",
 		}),
 		learnt: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); those that do not fit its intent files do not count.",
+			Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); examples that do not fit its intent files do not count.",
 		}),
 		embeddingReady: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing.",
 		}),
 		embeddings: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_embedding_messages_total", Help: "Messages whose local answer was needed while an embedding model was in use, by what became of it: used; spared, the words were certain enough; unfit, in a language or of a kind that the built-in model does not take; busy, as many messages as allowed were being embedded; late; failed. In all but the first the words answered alone.",
+			Name: "intenthint_embedding_messages_total", Help: "Messages whose local answer was needed while an embedding model was in use, by outcome: used; spared, the words were certain enough; unfit, in a language or of a kind that the built-in model does not support; busy, the limit of concurrent embeddings was reached; late; failed. In all but the first case the words answered alone.",
 		}, []string{"outcome"}),
 		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "intenthint_reloads_total", Help: "Reloads of the configuration and of the intent files, by result.",
@@ -130,8 +131,8 @@ func (m *Metrics) embedding(ready bool) {
 	}
 }
 
-// sessionsPause is the interval at which the sessions are counted: that looks at
-// the name of each.
+// sessionsPause is the interval at which the sessions are counted: counting
+// reads the name of every session.
 const sessionsPause = 5 * time.Minute
 
 // countSessions counts the sessions of the store until ctx ends. The gauge keeps
@@ -149,8 +150,7 @@ func (m *Metrics) countSessions(ctx context.Context, sessions store.Reader, log 
 	every(ctx, sessionsPause, once)
 }
 
-// probe is a gauge of something that holds or does not, 0 until there is
-// something to ask.
+// probe is a gauge of a condition, 1 or 0; it is 0 until the condition is set.
 type probe struct{ holds atomic.Pointer[func() bool] }
 
 func (p *probe) ask(holds func() bool) { p.holds.Store(&holds) }

@@ -12,19 +12,19 @@ import (
 	"intenthint/triage"
 )
 
-// models are what a configuration asks of models. They are made once for each
-// configuration and outlive catalogues and embedding tiers: limits hold, and
-// instructions are kept, while these change.
+// models are the models that a configuration asks. They are made once per
+// configuration and outlive catalogues and embedding tiers, so that limits and
+// cached instructions survive changes of these.
 type models struct {
 	chain *model.Chain // nil in local mode
-	// limit bounds the calls of chain, embedding those of an embedding model that
-	// has no limit of its own.
+	// limit bounds the calls of chain; embedding bounds those of an embedding
+	// model that has no limit of its own.
 	limit, embedding model.Limit
 	writer           *writer.Writer // nil for none
 }
 
 // newModels makes the models of a configuration. writers are the breakers of its
-// writer; breakers may be nil: then a failing model is asked again.
+// writer. breakers may be nil: then a failing model keeps being asked.
 func newModels(cfg *config.Config, o Observer, breakers, writers *model.Breakers) (m models, err error) {
 	c := cfg.Classifier
 	m.limit, m.embedding = model.NewLimit(c.MaxInflight), model.NewLimit(c.MaxInflight)
@@ -61,8 +61,8 @@ func (m models) classifier(cfg *config.Config, local classify.Local, tier *Tier,
 	return classify.New(cfg.Classifier.Mode, local, llm, opts)
 }
 
-// NewClassifier makes the classifier of a configuration. tier may be nil, and so may
-// breakers: then a failing model is asked again.
+// NewClassifier makes the classifier of a configuration. tier may be nil.
+// breakers may be nil: then a failing model keeps being asked.
 func NewClassifier(cfg *config.Config, local classify.Local, tier *Tier, o Observer, breakers *model.Breakers) (*classify.Classifier, error) {
 	m, err := newModels(cfg, o, breakers, nil)
 	if err != nil {
@@ -80,16 +80,16 @@ func chain(c config.Classifier, o Observer, breakers *model.Breakers, refs ...st
 	return model.NewChain(registry, model.Options{Observer: o, Breakers: breakers}, refs...), nil
 }
 
-// prepared is a configuration with all that is made of it alone. It is made as a
-// whole before any of it is used.
+// prepared is a configuration with everything that is derived from it alone. It
+// is complete before any of it is used.
 type prepared struct {
 	cfg     *config.Config
 	models  models
-	triage  *triage.Settings  // nil where HINT_TRIAGE is off
-	knowHub *knowhub.Settings // nil where HINT_KNOWHUB is off
+	triage  *triage.Settings  // nil if HINT_TRIAGE is off
+	knowHub *knowhub.Settings // nil if HINT_KNOWHUB is off
 }
 
-// prepare makes what a configuration needs.
+// prepare makes what a configuration needs, without using it yet.
 func (l *live) prepare(cfg *config.Config) (p prepared, err error) {
 	o := Observer{l.metrics, l.log}
 	p.cfg = cfg

@@ -33,7 +33,7 @@ func (o Observer) ModelCalled(c model.Call) {
 	switch {
 	case c.Err == nil:
 	case c.Outcome == model.OutcomeOpen, c.Outcome == model.OutcomeCanceled, c.Outcome == model.OutcomeUnresolved:
-		// Logged when the breaker opened, not a failure, or warned of at the start.
+		// Not a failure, or already logged: when the breaker opened or at the start.
 		o.Log.Debug("model call skipped or canceled", "model", c.Ref, "outcome", c.Outcome, "error", c.Err)
 	default:
 		o.Log.Warn("model call failed", "model", c.Ref, "outcome", c.Outcome, "took_ms", c.Duration.Milliseconds(), "error", c.Err)
@@ -52,8 +52,8 @@ func (o Observer) BreakerClosed(ref string) {
 	logged{o.Log}.BreakerClosed(ref)
 }
 
-// logged logs the circuit breakers of a part whose models are another part's too,
-// so that the metrics have the other part's alone.
+// logged logs the circuit breakers of a part that shares its models with
+// another part; the metrics show only the breakers of the other part.
 type logged struct{ log *slog.Logger }
 
 // BreakerOpened implements [model.BreakerObserver].

@@ -16,15 +16,15 @@ import (
 	"intenthint/subjects"
 )
 
-// showSystem gives the pages what they show of the system. They use the connection
-// of events, so that a long read does not delay requests.
+// showSystem gives the pages access to the system. They use the connection of
+// events, so that a long read does not delay requests.
 func (a *App) showSystem(ctx context.Context) {
 	a.console.Show(&console.Source{
 		Sessions: a.sessions,
 		Follow: func(page context.Context, from console.From, yield func(context.Context, console.Begun) error) error {
 			page, cancel := context.WithCancel(page)
 			defer cancel()
-			defer context.AfterFunc(ctx, cancel)() // a stop does not wait for open pages
+			defer context.AfterFunc(ctx, cancel)() // Stop does not wait for open pages
 			return a.followTurns(page, from, yield)
 		},
 		FollowMarks: func(page context.Context, from console.From, yield func(context.Context, console.Marked) error) error {
@@ -45,7 +45,8 @@ func (a *App) showSystem(ctx context.Context) {
 	})
 }
 
-// triagePage is what the page of the triage gate shows, nil where the gate is off.
+// triagePage returns what the page of the triage gate shows; nil if the gate is
+// off.
 func (a *App) triagePage() *console.Triage {
 	if a.gate == nil {
 		return nil
@@ -70,7 +71,8 @@ func (a *App) followTurns(ctx context.Context, from console.From, yield func(con
 	})
 }
 
-// followMarks follows what people say of turns, wherever they say it.
+// followMarks follows the marks that people set on turns, wherever they set
+// them.
 func (a *App) followMarks(ctx context.Context, from console.From, yield func(context.Context, console.Marked) error) error {
 	return bus.Follow(ctx, a.events.JS, a.layout, subjects.HookFeedback, bus.From(from), func(m jetstream.Msg, _ *jetstream.MsgMetadata) error {
 		session, _, fact, err := decoder(a.live.settings()).Fact(subjects.EventID(m.Headers()), m.Data())
@@ -83,8 +85,8 @@ func (a *App) followMarks(ctx context.Context, from console.From, yield func(con
 	})
 }
 
-// begunTurn lists the turn that an event begins; ok is false for one that begins
-// none, or cannot be decoded.
+// begunTurn returns the entry of the turn that an event begins; ok is false if
+// the event begins none or cannot be decoded.
 func begunTurn(d handlers.Decoder, msgID string, data []byte, minConfidence float64) (entry record.Entry, ok bool) {
 	session, _, fact, err := d.Fact(msgID, data)
 	if err != nil || session == "" || fact.Begin == nil {

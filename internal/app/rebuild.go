@@ -22,7 +22,7 @@ import (
 type rebuilder struct {
 	js     jetstream.JetStream
 	layout bus.Layout
-	// settings returns those by which events begin turns.
+	// settings returns the settings that determine which events begin turns.
 	settings func() *hint.Settings
 	log      *slog.Logger
 	wake     chan struct{}
@@ -43,7 +43,8 @@ func (r *rebuilder) lost(string) {
 	}
 }
 
-// watch rebuilds what was lost until ctx ends. It looks at least so often.
+// watch rebuilds lost sessions until ctx ends. check is the longest interval
+// between two checks.
 func (r *rebuilder) watch(ctx context.Context, sessions store.Store, check time.Duration) {
 	tick := time.NewTicker(check)
 	defer tick.Stop()
@@ -108,9 +109,10 @@ func (r *rebuilder) whole(ctx context.Context, sessions store.Store, known bool)
 	if place, err = events.Where(ctx, r.js, r.layout); err != nil {
 		return false, err
 	}
-	// Delivered, not acknowledged: events after a pending one may be processed too.
+	// Compare Delivered, not Applied: events after a pending one may be processed
+	// too.
 	if place.Delivered > 0 {
-		r.log.Warn("session store lacks processed events; replaying the stream", "until_sequence", place.Delivered)
+		r.log.Warn("session store lacks processed events, replaying the stream", "until_sequence", place.Delivered)
 		done, err := r.reapply(ctx, sessions, events.Range{Until: place.Delivered})
 		if err != nil {
 			return false, err

@@ -20,8 +20,9 @@ import (
 	"intenthint/model"
 )
 
-// live holds what may change at run time: the configuration and the catalogue.
-// Each change builds new settings and swaps them in when they are complete.
+// live holds everything that may change at run time: the configuration and the
+// catalogue. Each change builds new settings and swaps them in when they are
+// complete.
 type live struct {
 	metrics *Metrics
 	log     *slog.Logger
@@ -29,28 +30,29 @@ type live struct {
 	// breakers hold the circuit breaker of each model. They outlive a reload of
 	// the configuration.
 	breakers *model.Breakers
-	// writers are those of the writer. The writer gets only the time left over, so
-	// its timeouts must not open the classifier's breakers.
+	// writers are the breakers of the writer. The writer gets only the time that
+	// is left over, so its timeouts must not open the classifier's breakers.
 	writers *model.Breakers
 
-	// training is held by whoever makes another catalogue and trains on it. It is
-	// taken before mu.
+	// training is held while a new catalogue is made and trained on. Lock it
+	// before mu.
 	training sync.Mutex
 
 	// mu guards the building of settings; requests never take it.
 	mu       sync.Mutex
-	prepared // the configuration and what is made of it alone
+	prepared // the configuration and what is derived from it alone
 	taught   // the catalogue and the local classifier
 	// directory is the source of the files, nil for the built-in ones.
 	directory *intents.Directory
-	// tier is the current embedding tier; wanted holds the next one to learn.
+	// tier is the current embedding tier; wanted holds the basis of the next one
+	// to build.
 	tier    *Tier
 	basis   basis // the latest input for the tier
 	wanted  chan basis
 	hinter  *hint.Hinter
 	gate    *gate            // nil for none
 	hub     *knowhub.Service // nil for none
-	claim   func()           // called once, before the first settings that ask a model
+	claim   func()           // called once, before settings that ask a model are first used
 	claimed bool
 
 	current atomic.Pointer[config.Config]
@@ -77,7 +79,7 @@ func (l *live) settings() *hint.Settings { return l.inForce.Load() }
 func (l *live) hookTimeout(hook string) time.Duration { return l.config().HookTimeouts[hook] }
 
 // load prepares the configuration and reads the catalogue. The process takes no
-// events before that.
+// events until then.
 func (l *live) load() error {
 	made, err := l.prepare(l.config())
 	if err != nil {
@@ -95,7 +97,7 @@ func (l *live) load() error {
 	return nil
 }
 
-// train trains the local classifier. The process takes no requests before that;
+// train trains the local classifier. The process takes no requests until then;
 // other processes answer meanwhile.
 func (l *live) train() {
 	l.mu.Lock()
@@ -123,7 +125,8 @@ func LoadCatalog(dir string, log *slog.Logger) (*intents.Catalog, *intents.Direc
 	return d.Catalog(), d, nil
 }
 
-// onModel sets the function to call before the first settings that ask a model.
+// onModel sets the function to call before settings that ask a model are first
+// used.
 func (l *live) onModel(claim func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,8 +142,8 @@ func (l *live) serve(h *hint.Hinter) {
 	l.refresh()
 }
 
-// refresh makes settings of the configuration and the catalogue, and swaps them in.
-// mu is held.
+// refresh makes settings from the configuration and the catalogue, and swaps
+// them in. mu is held.
 func (l *live) refresh() {
 	if l.cfg.Classifier.AsksModels() && !l.claimed {
 		l.claimed = true
@@ -153,7 +156,7 @@ func (l *live) refresh() {
 	l.hinter.Use(settings)
 }
 
-// expect makes the series of the models that may be asked. mu is held.
+// expect creates the metric series of the models that may be asked. mu is held.
 func (l *live) expect() {
 	c := l.cfg.Classifier
 	l.metrics.models.Expect(c.Writer)
@@ -166,7 +169,7 @@ func (l *live) expect() {
 }
 
 // Settings returns the settings of a configuration and a catalogue, without a
-// classifier. They tell which events begin turns.
+// classifier. They determine which events begin turns.
 func Settings(cfg *config.Config, catalog *intents.Catalog) *hint.Settings {
 	deny := intents.NewDeny(cfg.Policy.IntentDeny)
 	return &hint.Settings{
@@ -212,8 +215,8 @@ func (l *live) describe() string {
 // shownThin bounds the intents with few examples that a log line names.
 const shownThin = 10
 
-// intents returns how many intents there are. It warns of a directory without any,
-// and names those that have few examples.
+// intents returns the number of intents. It logs a warning if a directory has
+// none, and names intents that have few examples.
 func (l *live) intents() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -227,7 +230,7 @@ func (l *live) intents() int {
 	return n
 }
 
-// intentsInForce returns the catalogue, without what deny lists leave out.
+// intentsInForce returns the catalogue without the intents on the deny list.
 func (l *live) intentsInForce() *intents.Catalog {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -284,7 +287,7 @@ func (l *live) watch(ctx context.Context) {
 	stop()
 }
 
-// useCatalog trains on the catalogue of other files and swaps in both the catalogue
+// useCatalog trains on a new catalogue of files and swaps in both the catalogue
 // and the model.
 func (l *live) useCatalog(files *intents.Catalog) {
 	l.training.Lock()
@@ -301,7 +304,7 @@ func (l *live) useCatalog(files *intents.Catalog) {
 	returnMemory()
 }
 
-// useConfig swaps a configuration in. On an error the current one stays.
+// useConfig swaps a configuration in. On an error the current one stays in use.
 func (l *live) useConfig(cfg *config.Config) error {
 	made, err := l.prepare(cfg)
 	if err != nil {

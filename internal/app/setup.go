@@ -18,7 +18,7 @@ import (
 	"intenthint/subjects"
 )
 
-// Layout names the streams and the durables.
+// Layout returns the layout of streams and durables for the configuration.
 func Layout(cfg *config.Config) bus.Layout {
 	out := bus.Layout{
 		Prefix:     subjects.Prefix(cfg.Bus.Prefix),
@@ -66,9 +66,9 @@ func confFile(cfg *config.Config) string {
 	return cfg.Bus.Conf
 }
 
-// CheckServer refuses an embedded server without a usable configuration, or one
-// that listens openly without authentication. It does nothing when another
-// server is configured.
+// CheckServer returns an error for an embedded server without a usable
+// configuration, or one that listens on a public address without
+// authentication. It does nothing when another server is configured.
 func CheckServer(cfg *config.Config) error {
 	if len(cfg.Bus.URLs) > 0 {
 		return nil

@@ -12,15 +12,14 @@ import (
 	"intenthint/triage/state"
 )
 
-// markWeight is what a mark counts beside a message of the labelled set. The gate
-// was measured with it.
+// markWeight is the weight of a mark relative to a message of the labelled set.
+// The gate was measured with this value.
 const markWeight = 1
 
 // trainPause is the least pause between two trainings.
 const trainPause = time.Second
 
-// TrainLocal returns the trained gate, which has learnt from marks, too. They are
-// newest first.
+// TrainLocal returns a gate trained also on marks, which are newest first.
 func TrainLocal(marks []state.Mark) triage.Local {
 	examples := make([]local.Example, 0, len(marks))
 	for _, m := range slices.Backward(marks) {
@@ -33,7 +32,7 @@ func TrainLocal(marks []state.Mark) triage.Local {
 	return judge{local.New(examples)}
 }
 
-// judge is a trained gate as the triage gate asks it.
+// judge adapts a trained gate to [triage.Local].
 type judge struct{ gate *local.Gate }
 
 // Judge implements [triage.Local].
@@ -46,8 +45,8 @@ func (j judge) Judge(in triage.LocalInput) (respond, sure bool) {
 	return respond, sure
 }
 
-// trainer trains the local gate again when people mark messages. It is sure of
-// nothing until it has trained once.
+// trainer retrains the local gate when people mark messages. Until it has
+// trained once, it is never sure.
 type trainer struct {
 	trained atomic.Pointer[triage.Local]
 	wake    chan struct{}
@@ -55,7 +54,7 @@ type trainer struct {
 	mu    sync.Mutex
 	on    bool
 	marks []state.Mark
-	// learnt are the marks that it last trained with.
+	// learnt are the marks of the last training.
 	learnt []state.Mark
 }
 
@@ -69,7 +68,8 @@ func (t *trainer) Judge(in triage.LocalInput) (respond, sure bool) {
 	return true, false
 }
 
-// enable trains once, and again with each change of the marks.
+// enable turns the gate on or off. Turning it on trains it once; later changes
+// of the marks train it again.
 func (t *trainer) enable(on bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +80,7 @@ func (t *trainer) enable(on bool) {
 	t.on = on
 }
 
-// use gives the trainer other marks.
+// use replaces the trainer's marks.
 func (t *trainer) use(marks []state.Mark) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 // triageSink is the name of the sink of the triage gate in metrics and logs.
 const triageSink = "triage"
 
-// gate is the triage gate of a process, where HINT_TRIAGE enables it.
+// gate is the triage gate of a process, if HINT_TRIAGE enables it.
 type gate struct {
 	gate    *triage.Gate
 	skipped *triage.Skipped
@@ -30,13 +30,13 @@ type gate struct {
 	trainer *trainer
 }
 
-// TriageState is the shared state of the triage gate. It does not touch the
-// buckets before it is used.
+// TriageState returns the shared state of the triage gate. The buckets are not
+// touched before their first use.
 func TriageState(layout bus.Layout, js jetstream.JetStream) *state.Store {
 	return state.New(js, state.Buckets{Decisions: layout.Triage(), Recent: layout.TriageRecent(), Marks: layout.TriageMarks()})
 }
 
-// TriageBuckets are the buckets of the triage gate.
+// TriageBuckets returns the buckets of the triage gate.
 func TriageBuckets(layout bus.Layout) []bus.Bucket {
 	return []bus.Bucket{{Config: layout.Triage()}, {Config: layout.TriageRecent()}, {Config: layout.TriageMarks()}}
 }
@@ -74,7 +74,7 @@ func (a *App) openTriage(ctx context.Context) error {
 	g.sink = triage.Sink{State: TriageState(a.layout, a.events.JS), Settings: g.gate.Settings}
 	a.live.serveTriage(g)
 	if err := patiently(ctx, a.log, g.state.Open); err != nil {
-		a.log.Warn("triage state unavailable, messages are let through", "error", err)
+		a.log.Warn("triage state unavailable, messages let through", "error", err)
 	}
 	a.gate = g
 	if err := a.takeTriageEvents(ctx); err != nil {
@@ -90,7 +90,8 @@ func (a *App) openTriage(ctx context.Context) error {
 	return nil
 }
 
-// takeTriageEvents starts to take what people say of decisions.
+// takeTriageEvents starts to take the events of the triage gate, such as
+// feedback on decisions.
 func (a *App) takeTriageEvents(ctx context.Context) error {
 	var sink *events.Sink[triage.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
@@ -115,7 +116,7 @@ func (a *App) takeTriageEvents(ctx context.Context) error {
 	return nil
 }
 
-// skippedHandlers are the gate's handlers of before_prompt_build.
+// skippedHandlers returns the gate's handlers of before_prompt_build.
 func (g *gate) skippedHandlers() []hook.Handler {
 	if g == nil {
 		return nil
@@ -145,7 +146,7 @@ func (l *live) useTriage() {
 	l.gate.skipped.Use(l.triage)
 }
 
-// timeoutOf is the longest that a request of a hook may take.
+// timeoutOf returns the longest time that a request of a hook may take.
 func (l *live) timeoutOf(name string) func() time.Duration {
 	if name == subjects.HookBeforeDispatch {
 		return func() time.Duration { return l.config().Triage.Timeout() }
@@ -153,9 +154,9 @@ func (l *live) timeoutOf(name string) func() time.Duration {
 	return func() time.Duration { return l.config().Classifier.Timeout }
 }
 
-// MarkMessage publishes what a person says of a message of a group (contract §11),
-// and returns the decision about it; known is false where there is no such decision,
-// and the message is marked all the same.
+// MarkMessage publishes a person's mark on a group message (contract §11), and
+// returns the decision about the message; known is false if there is no such
+// decision. The message is marked either way.
 func MarkMessage(ctx context.Context, js jetstream.JetStream, l bus.Layout, shared *state.Store, said payload.Feedback) (d state.Decision, known bool, err error) {
 	if d, known, err = shared.Decision(ctx, said.Group, said.MessageID); err != nil {
 		return d, known, err

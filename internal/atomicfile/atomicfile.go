@@ -1,4 +1,4 @@
-// Package atomicfile puts files in place as a whole.
+// Package atomicfile replaces files atomically.
 package atomicfile
 
 import (

@@ -25,9 +25,9 @@ const CodeDisabled jetstream.ErrorCode = 10174
 // codeInvalidJSON is the error code of a server for an unknown field.
 const codeInvalidJSON jetstream.ErrorCode = 10025
 
-// CreateStream creates a stream that accepts batches, or one that does not if
-// the server is older than 2.12. [jetstream.ErrStreamNameAlreadyInUse] and all other
-// errors are the server's.
+// CreateStream creates a stream that accepts batches, or a plain one if the
+// server is older than 2.12. [jetstream.ErrStreamNameAlreadyInUse] and all
+// other errors are the server's.
 func CreateStream(ctx context.Context, js jetstream.JetStream, config jetstream.StreamConfig) (jetstream.Stream, error) {
 	config.AllowAtomicPublish = true
 	s, err := js.CreateStream(ctx, config)
@@ -49,7 +49,7 @@ type Ack struct {
 	// stored the messages one by one.
 	ID    string `json:"batch"`
 	Count int    `json:"count"`
-	// Sequence is that of the last message in the stream. Those before have
+	// Sequence is the stream sequence of the last message. The other messages have
 	// the sequences before it.
 	Sequence uint64 `json:"seq"`
 }

@@ -24,8 +24,8 @@ import (
 var (
 	errNoJetStream = errors.New("JetStream not enabled on the NATS server")
 	errUnreachable = errors.New("NATS server unreachable")
-	// ErrNotNATS: another program listens at the address of the embedded
-	// server.
+	// ErrNotNATS reports that another program listens at the address of the
+	// embedded server.
 	ErrNotNATS = errors.New("address in use by a program other than a NATS server")
 )
 
@@ -57,7 +57,7 @@ type Bus struct {
 	srv     atomic.Pointer[natsserver.Server]
 	member  *natsserver.Member
 	system  *system       // shared with the connections that Another made
-	closing chan struct{} // closed by endWork: no server is started any more
+	closing chan struct{} // closed by endWork: no server is started after that
 	endWork func()
 	work    sync.WaitGroup
 	closed  chan struct{} // closed by the client
@@ -101,7 +101,7 @@ func Open(ctx context.Context, o Options) (*Bus, error) {
 	return b, nil
 }
 
-// wentAway reports whether the server to join has stopped since.
+// wentAway reports whether the server to join has stopped in the meantime.
 func wentAway(target string, err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || !natsserver.Listens(strings.TrimPrefix(target, "nats://"))
 }
@@ -126,7 +126,7 @@ func newBus(o Options, target string) *Bus {
 // Embedded reports whether the server runs in this process.
 func (b *Bus) Embedded() bool { return b.srv.Load() != nil }
 
-// URL is where other processes reach the server.
+// URL returns the address at which other processes reach the server.
 func (b *Bus) URL() string {
 	if srv := b.srv.Load(); srv != nil {
 		return srv.URL()
@@ -182,7 +182,7 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	out := []nats.Option{
 		nats.Name(cmp.Or(o.Name, "intenthint")),
 		nats.MaxReconnects(-1),
-		// What a process broadcasts is for the others.
+		// Broadcasts are for the other processes.
 		nats.NoEcho(),
 		nats.CustomReconnectDelay(b.reconnectDelay),
 		nats.IgnoreAuthErrorAbort(),
@@ -205,8 +205,8 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 			}
 			level := slog.LevelWarn
 			if errors.Is(err, nats.ErrSlowConsumer) && strings.HasPrefix(subject, inbox+".") {
-				// A full pull buffer that dropped a status message. A dropped
-				// event is redelivered.
+				// A full pull buffer dropped a status message. A dropped event would be
+				// redelivered.
 				level = slog.LevelDebug
 			}
 			b.noteDenial(err)
@@ -300,8 +300,8 @@ func notNATS(err error) bool {
 }
 
 // Backoff returns the pause before the next attempt: exponential from 50 ms to
-// 5 s, with up to a third of it jitter so that a fleet does not reconnect at
-// once.
+// 5 s, with up to a third of it as jitter, so that a fleet does not reconnect
+// at once.
 func Backoff(attempt int) time.Duration {
 	d := 50 * time.Millisecond << min(max(attempt-1, 0), 7)
 	d = min(d, 5*time.Second)

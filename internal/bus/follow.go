@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// lookPause is how often [KV.Follow] looks whether the bucket is the one that it
-	// follows.
+	// lookPause is how often [KV.Follow] checks that the bucket is still the one
+	// it follows.
 	lookPause = 5 * time.Second
 	// firstPause and maxFollowPause bound the pause between attempts to follow a
 	// bucket.
@@ -18,10 +18,11 @@ const (
 	maxFollowPause = 30 * time.Second
 )
 
-// Follow keeps a copy of a bucket until ctx ends. begin makes an empty copy; take is
-// given all entries, then each change, deletions too; settled is called after those
-// that were there, and whenever no change waits. When the bucket was away, or was
-// made again, a new copy is begun; until it is complete the last one stands.
+// Follow keeps a copy of a bucket until ctx ends. begin makes an empty copy.
+// take receives all entries, then each change, including deletions. settled is
+// called after the initial entries, and whenever no change is waiting. If the
+// bucket was unreachable or recreated, a new copy is begun; until it is
+// complete the last copy stays in use.
 func (b *KV) Follow(ctx context.Context, begin func() (take func(jetstream.KeyValueEntry), settled func()), log *slog.Logger) {
 	for wait := firstPause; ctx.Err() == nil; wait = min(2*wait, maxFollowPause) {
 		take, settled := begin()

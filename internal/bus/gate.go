@@ -5,19 +5,19 @@ import (
 	"sync"
 )
 
-// Bound limits the requests of an endpoint in progress. Those beyond it are
+// Bound limits the requests of an endpoint in progress. Requests beyond it are
 // answered as overloaded at once.
 type Bound struct {
 	// Requests and Bytes are for all callers together.
 	Requests, Bytes int
 	// PerCaller and PerCallerBytes are for one connection, so that one gateway
-	// cannot take all the room.
+	// cannot take the whole limit.
 	PerCaller, PerCallerBytes int
 }
 
-// DefaultBound is for answers that mostly need a processor. A caller's requests,
-// at a third of a millisecond each, delay the others by a third of a second at
-// most. The bytes are 4 and 16 of the largest requests at max_payload 8 MiB.
+// DefaultBound is for CPU-bound answers. A caller's requests, at a third of a
+// millisecond each, delay the others by a third of a second at most. The bytes
+// are 4 and 16 of the largest requests at max_payload 8 MiB.
 var DefaultBound = Bound{Requests: 8192, Bytes: 128 << 20, PerCaller: 1024, PerCallerBytes: 32 << 20}
 
 // gate counts requests in progress. It admits a caller's first request of any
@@ -71,13 +71,13 @@ func (g *gate) inProgress() int {
 	return g.all.requests
 }
 
-// exceeds reports whether one more request of so many bytes is too much.
+// exceeds reports whether one more request of more bytes exceeds the limits.
 func (l load) exceeds(requests, bytes, more int) bool {
 	return l.requests >= requests || l.requests > 0 && l.bytes+more > bytes
 }
 
 func (l load) add(requests, bytes int) load { return load{l.requests + requests, l.bytes + bytes} }
 
-// requester identifies the caller by its reply subject: the last token is the
-// request's, those before are the connection's.
+// requester identifies the caller by its reply subject: the last token
+// identifies the request, the preceding ones the connection.
 func requester(reply string) string { return reply[:max(0, strings.LastIndexByte(reply, '.'))] }

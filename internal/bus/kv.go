@@ -14,18 +14,18 @@ import (
 )
 
 var (
-	// ErrBucketAway reports a bucket that could not be reached a moment ago.
+	// ErrBucketAway reports a bucket that was unreachable a moment ago.
 	ErrBucketAway = errors.New("bucket away")
 	// errContended reports a key that others changed at every attempt.
 	errContended = errors.New("key changed by others at every attempt")
 )
 
 const (
-	// bucketPause is how long a bucket that was found away is left alone. A stream
-	// that is made again at once may lose its files to the removal of the old one.
+	// bucketPause is how long an unreachable bucket is not retried. A stream that
+	// is recreated at once may lose its files to the removal of the old one.
 	bucketPause = time.Second
-	// maxAttempts bounds the attempts to change one key. In a burst all change the
-	// same keys, and each success makes the others fail.
+	// maxAttempts bounds the attempts to change one key. In a burst all processes
+	// change the same keys, and each success makes the other attempts fail.
 	maxAttempts = 200
 	// maxWait bounds the random wait before the second attempt; it grows with the
 	// attempts, up to maxWaits times that. Replicas may be behind for some
@@ -40,17 +40,17 @@ type KV struct {
 	js     jetstream.JetStream
 	config jetstream.KeyValueConfig
 
-	// locks are taken by those of this process who change a key, so that they do
-	// not make each other fail. Keys share them by their hash.
+	// locks serialise changes of a key within this process, so that they do not
+	// make each other fail. Keys share the locks by their hash.
 	locks [64]chan struct{}
 
 	lock  chan struct{} // guards what follows
 	kv    jetstream.KeyValue
-	after time.Time // not to be opened before, because of cause
+	after time.Time // not opened before this time, because of cause
 	cause error
 }
 
-// NewKV does not touch the bucket, see [KV.Open].
+// NewKV returns a KV without touching the bucket, see [KV.Open].
 func NewKV(js jetstream.JetStream, config jetstream.KeyValueConfig) *KV {
 	b := &KV{js: js, config: config, lock: make(chan struct{}, 1)}
 	for i := range b.locks {
@@ -62,7 +62,8 @@ func NewKV(js jetstream.JetStream, config jetstream.KeyValueConfig) *KV {
 // Name returns the bucket's name.
 func (b *KV) Name() string { return b.config.Bucket }
 
-// Open opens the bucket, and creates a missing one. Without it the first use does.
+// Open opens the bucket and creates a missing one. Otherwise the first use does
+// so.
 func (b *KV) Open(ctx context.Context) error {
 	_, err := b.open(ctx)
 	return err
@@ -118,8 +119,8 @@ func (b *KV) Use(ctx context.Context, f func(kv jetstream.KeyValue) error) error
 	return fmt.Errorf("%s: %w", b.config.Bucket, err)
 }
 
-// State returns when the bucket was made, and its last revision. One that was
-// deleted and made again was made at another time.
+// State returns when the bucket was created, and its last revision. A bucket
+// that was deleted and recreated has another time.
 func (b *KV) State(ctx context.Context) (made time.Time, last uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -131,8 +132,8 @@ func (b *KV) State(ctx context.Context) (made time.Time, last uint64, err error)
 	return info.Created, info.State.LastSeq, nil
 }
 
-// Same returns an error when the bucket is gone, or another one than that which
-// was made at a moment. A server that does not answer does not tell.
+// Same returns an error if the bucket is gone or is not the one that was
+// created at the given time. If the server does not answer, it returns nil.
 func (b *KV) Same(ctx context.Context, made time.Time) error {
 	now, _, err := b.State(ctx)
 	if isGone(err) && !errors.Is(err, context.DeadlineExceeded) || err == nil && !now.Equal(made) {
@@ -159,7 +160,7 @@ func (b *KV) Each(ctx context.Context, pattern string, yield func(jetstream.KeyV
 					return ErrBucketAway
 				}
 				if entry == nil {
-					return nil // these were all
+					return nil // no more entries
 				}
 				if err := yield(entry); err != nil {
 					return err
@@ -169,12 +170,14 @@ func (b *KV) Each(ctx context.Context, pattern string, yield func(jetstream.KeyV
 	})
 }
 
-// Value is what a key of a bucket has; a revision of 0 is no key.
+// Value is the value of a key; a revision of 0 means that the key does not
+// exist.
 type Value[T any] struct {
 	V        T
 	Revision uint64
 	Created  time.Time
-	// Broken is why the value is not of this version; V is the zero value then.
+	// Broken is why the value cannot be decoded by this version; V is then the
+	// zero value.
 	Broken error
 }
 
@@ -197,8 +200,8 @@ func Get[T any](ctx context.Context, b *KV, key string) (out Value[T], err error
 	return out, err
 }
 
-// Put writes a key that has a revision, 0 for one that must not exist. It returns
-// the new revision, and false when the key has another one.
+// Put writes a key over the given revision, 0 for a key that must not exist. It
+// returns the new revision; ok is false if the key has another revision.
 func (b *KV) Put(ctx context.Context, key string, v any, revision uint64) (now uint64, ok bool, err error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -218,11 +221,11 @@ func (b *KV) Put(ctx context.Context, key string, v any, revision uint64) (now u
 	return now, err == nil, err
 }
 
-// Change makes a new value of the one that a key has, the zero value for none and
-// for one that is not of this version. It tries again as long as others change it
-// at the same time. change returns false to leave it as it is, and may be called
-// several times. The result is the value that is there afterwards, as change left
-// it.
+// Change modifies the value of a key. A missing value, or one that this version
+// cannot decode, is passed as the zero value. Change retries on conflicts with
+// other writers, so change may be called several times; it returns false to
+// leave the key unchanged. The result is the value after the last call of
+// change.
 func Change[T any](ctx context.Context, b *KV, key string, change func(known *Value[T]) (write bool, err error)) (Value[T], error) {
 	end, err := acquire(ctx, b.locks[hash(key)%uint32(len(b.locks))])
 	if err != nil {
@@ -259,7 +262,8 @@ func hash(key string) uint32 {
 	return sum.Sum32()
 }
 
-// isGone reports whether nobody answers for the bucket's stream.
+// isGone reports whether the bucket's stream no longer exists or does not
+// answer.
 func isGone(err error) bool {
 	return errors.Is(err, nats.ErrNoResponders) || errors.Is(err, jetstream.ErrNoStreamResponse) ||
 		errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrBucketNotFound)

@@ -23,14 +23,14 @@ type Layout struct {
 	MaxAge   time.Duration
 	MaxBytes int64
 	// Replicas is how many servers of a cluster hold each stream and bucket
-	// that is created here; 0 is 1.
+	// that is created here; 0 means 1.
 	Replicas int
 	// System is the identity put into the metadata of an event stream that is
 	// created here.
 	System System
 }
 
-// DeadLetterStream is the name of the dead-letter stream.
+// DeadLetterStream returns the name of the dead-letter stream.
 func (l Layout) DeadLetterStream() string { return l.Stream + subjects.DeadLetterSuffix }
 
 // Durable is a consumer of the event stream, shared by all consumer processes.
@@ -38,19 +38,21 @@ func (l Layout) DeadLetterStream() string { return l.Stream + subjects.DeadLette
 type Durable struct {
 	// Name contains none of ".*> /\\" and no white space.
 	Name string
-	// Hooks are those whose events it gets; none means all.
+	// Hooks are the hooks whose events the durable gets; none means all.
 	Hooks []string
 	// Description is for operators.
 	Description string
 }
 
-// Durables are all durables of the event stream, that of the sessions first.
+// Durables returns all durables of the event stream, the one of the sessions
+// first.
 func (l Layout) Durables() []Durable {
 	sessions := Durable{Name: l.QueueGroup, Description: "Shared by all intenthint consumer processes"}
 	return append([]Durable{sessions}, l.More...)
 }
 
-// filters are the subjects of the events that a durable gets; none means all.
+// filters returns the subjects of the events that a durable gets; none means
+// all.
 func (l Layout) filters(d Durable) []string {
 	var out []string
 	for _, hook := range d.Hooks {
@@ -65,8 +67,9 @@ const (
 	// killed process are redelivered after this time, so it is short; a process
 	// that needs longer tells the server.
 	AckWait = 10 * time.Second
-	// maxAckPending bounds the events of a durable that all processes hold, so
-	// that eight can hold as much of a backlog as each may (see package events).
+	// maxAckPending bounds the events of a durable that all processes hold
+	// together: eight processes can hold their full limit each (see package
+	// events).
 	maxAckPending = 65536
 	// duplicateWindow is how long the server rejects a known message id.
 	duplicateWindow = 2 * time.Minute
@@ -78,7 +81,7 @@ const (
 const (
 	// PullMessages is how many messages the client prefetches.
 	PullMessages = 512
-	// pullBytes is how many bytes it prefetches, see [PullBytes].
+	// pullBytes is how many bytes the client prefetches, see [PullBytes].
 	pullBytes = 16 << 20
 	// PullExpiry is how long a pull waits for messages.
 	PullExpiry = 30 * time.Second
@@ -96,7 +99,8 @@ func (l Layout) duplicates() time.Duration {
 	return duplicateWindow
 }
 
-// resources are what every consumer process needs, in order of creation.
+// resources returns the resources that every consumer process needs, in order
+// of creation.
 func (l Layout) resources() []resource {
 	out := []resource{
 		l.resource(l.eventStream()),
@@ -123,7 +127,7 @@ func (l Layout) eventStream() jetstream.StreamConfig {
 		AllowDirect: true,
 		Metadata:    l.System.metadata(),
 		// Concurrent turns are synced to disk together. A server older than 2.12
-		// does without (see batch.CreateStream).
+		// does not support it (see batch.CreateStream).
 		AllowAtomicPublish: true,
 	}
 }
@@ -158,7 +162,7 @@ func (l Layout) durable(d Durable) jetstream.ConsumerConfig {
 	}
 }
 
-// recentRuns is how long a run may be retried: no gateway does so for longer.
+// recentRuns is how long claims are kept: no gateway retries a run for longer.
 const recentRuns = 15 * time.Minute
 
 // recentTime is how long the recent messages of a group are kept after the last
@@ -226,7 +230,7 @@ func (l Layout) KnowHubTurns() jetstream.KeyValueConfig {
 	return c
 }
 
-// TriageDurable is the durable of the events that the triage gate uses.
+// TriageDurable returns the durable of the events that the triage gate uses.
 func (l Layout) TriageDurable() Durable {
 	return Durable{
 		Name:        l.QueueGroup + "-triage",

@@ -2,7 +2,7 @@ package bus
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics are the figures of endpoints.
+// Metrics are the metrics of endpoints.
 type Metrics struct {
 	inProgress *prometheus.GaugeVec   // by endpoint
 	refused    *prometheus.CounterVec // by endpoint

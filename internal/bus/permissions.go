@@ -48,7 +48,7 @@ func Call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T
 			case <-tick.C:
 			}
 			err := nc.LastError()
-			if err == before { //nolint:errorlint // the same one, not one of its kind
+			if err == before { //nolint:errorlint // the same value, not an error of that kind
 				continue
 			}
 			if err = denial(nc, err); err != nil {
@@ -64,12 +64,12 @@ func Call[T any](ctx context.Context, nc *nats.Conn, do func(context.Context) (T
 	return out, err
 }
 
-// FindStream looks a stream up within the bounds of [Call].
+// FindStream looks up a stream within the bounds of [Call].
 func FindStream(ctx context.Context, js jetstream.JetStream, name string) (jetstream.Stream, error) {
 	return Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) { return js.Stream(ctx, name) })
 }
 
-// FindConsumer looks a durable of a stream up within the bounds of [Call].
+// FindConsumer looks up a durable of a stream within the bounds of [Call].
 func FindConsumer(ctx context.Context, js jetstream.JetStream, stream, durable string) (jetstream.Consumer, error) {
 	return Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Consumer, error) { return js.Consumer(ctx, stream, durable) })
 }
@@ -107,9 +107,9 @@ func (b *Bus) noteDenial(err error) {
 	}
 }
 
-// CheckDelivery returns an error that wraps [ErrDenied] if the server has lately
-// refused a pull or an acknowledgement: both are tried again within [AckWait]. It is
-// a health check.
+// CheckDelivery returns an error that wraps [ErrDenied] if the server has
+// recently refused a pull or an acknowledgement: both are retried within
+// [AckWait]. It is a health check.
 func (b *Bus) CheckDelivery(context.Context) error {
 	if d := b.denied.Load(); d != nil && time.Since(d.at) < 2*AckWait {
 		return fmt.Errorf("%w: %w", ErrDenied, d.err)
@@ -125,7 +125,7 @@ func (b *Bus) Subscribed(ctx context.Context) error {
 	defer cancel()
 	err := b.NC.FlushWithContext(ctx)
 	if errors.Is(err, nats.ErrConnectionClosed) && !b.NC.IsClosed() {
-		err = nats.ErrDisconnected // the client calls every loss so
+		err = nats.ErrDisconnected // the client reports every lost connection as this error
 	}
 	if err != nil {
 		return err

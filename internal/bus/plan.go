@@ -61,8 +61,8 @@ var (
 // InOrder reports whether no change is needed.
 func (t Target) InOrder() bool { return !t.Missing && len(t.Differences) == 0 }
 
-// Unusable returns the difference with which no consumer can work, if there is
-// one.
+// Unusable returns the difference that makes the target unusable for consumers;
+// ok is false if there is none.
 func (t Target) Unusable() (Difference, bool) {
 	i := slices.IndexFunc(t.Differences, func(d Difference) bool { return d.unusable })
 	if i < 0 {

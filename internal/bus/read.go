@@ -10,18 +10,19 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Bounds of a portion. Its events of one session cost one write.
+// Bounds of a portion. The events of one session in a portion cost one write.
 const (
 	portionEvents = 4096
 	portionBytes  = 16 << 20
 )
 
 const (
-	// readTime is how long a read waits for a message before it asks what is left.
+	// readTime is how long a read waits for a message before it asks how many are
+	// left.
 	readTime = 5 * time.Second
-	// readHeartbeat is how often the server says that it still knows of the pull.
-	// The client asks again when two are missing, but looks for them within one
-	// wait only, so two must be shorter than readTime.
+	// readHeartbeat is how often the server confirms that the pull is still open.
+	// The client pulls again when two heartbeats are missing, but checks only
+	// within one wait, so two intervals must be shorter than readTime.
 	readHeartbeat = 2 * time.Second
 )
 
@@ -39,14 +40,15 @@ func RequireLeader(cluster *jetstream.ClusterInfo) error {
 }
 
 // ErrIncomplete reports a read of fewer events than the stream has: a server that has
-// just come back does not have the latest yet. A later read will.
-var ErrIncomplete = errors.New("the server that was asked lacks events of the stream")
+// just restarted does not have the latest events yet. A later read will get
+// them.
+var ErrIncomplete = errors.New("the server that answered lacks events of the stream")
 
 // ReadStream calls take with the events of the stream in portions, in order, up
-// to the sequence last, which the stream must have reached; 0 means the present last
-// one. total is the approximate number of all events. The error is [ErrIncomplete] if
-// a read from the first event on has not got all that the leader has; one from a
-// later event on is not compared.
+// to the sequence last, which the stream must have reached; 0 means its current
+// last sequence. total is the approximate number of all events. The error is
+// [ErrIncomplete] if a read from the first event on did not get all events that
+// the leader has; a read from a later event on is not checked.
 func ReadStream(
 	ctx context.Context, js jetstream.JetStream, l Layout, config jetstream.OrderedConsumerConfig, last uint64,
 	take func(portion []jetstream.Msg, total int) error,
@@ -68,7 +70,8 @@ func ReadStream(
 	if state.Msgs == 0 || last < state.FirstSeq || config.OptStartSeq > last {
 		return nil
 	}
-	// The reader is on any server that has the stream, and reads what that one has.
+	// The reader runs on any server that has the stream, and reads that server's
+	// copy.
 	held, err := heldByLeader(ctx, js, stream, config)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", l.Stream, err)
@@ -161,8 +164,8 @@ func ReadStream(
 	}
 }
 
-// heldByLeader returns how many events the leader has of those that a read from the
-// first event on gets, and 0 for another read.
+// heldByLeader returns how many events the leader has for a read from the first
+// event on, and 0 for any other read.
 func heldByLeader(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream, config jetstream.OrderedConsumerConfig) (n uint64, err error) {
 	if config.DeliverPolicy != jetstream.DeliverAllPolicy {
 		return 0, nil

@@ -12,15 +12,15 @@ import (
 
 const (
 	// maxRecent is how many recent events of the hook a starting process reads. No
-	// more runs are remembered.
+	// more runs than that are remembered.
 	maxRecent = 8192
-	// scanWindow is how many of the newest events of all hooks it searches if there
-	// are more: a turn has four or five.
+	// scanWindow is how many of the newest events of all hooks are searched at
+	// most: a turn has four or five.
 	scanWindow = 4 * maxRecent
 )
 
-// RecentEvents calls learn with the events of a hook since a moment, oldest first;
-// after a flood only with the newest.
+// RecentEvents calls learn with the events of a hook since from, oldest first;
+// after a flood, only with the newest ones.
 func RecentEvents(ctx context.Context, js jetstream.JetStream, l Layout, from time.Time, hook string, learn func(data []byte)) error {
 	config := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{l.Prefix.EventsOf(hook)},

@@ -20,7 +20,7 @@ type Bucket struct {
 	Create func(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error)
 }
 
-// bucketStream begins the name of the stream behind a bucket.
+// bucketStream is the prefix of the name of the stream behind a bucket.
 const bucketStream = "KV_"
 
 func (b Bucket) resource() resource {

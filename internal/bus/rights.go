@@ -14,15 +14,16 @@ import (
 
 // Right is a permission that a consumer process needs.
 type Right struct {
-	// Does is what it is for; Subject is the one that was tried.
+	// Does is what the permission is for, Subject the subject that was tried.
 	Does, Subject string
 	// Err is the server's refusal, nil for none.
 	Err error
 }
 
 // Rights tries the permissions of the NATS user that a consumer process needs
-// beside the JetStream API. It changes nothing: what it publishes is refused by
-// the stream, or is not understood, and what it subscribes to is used by nobody.
+// in addition to the JetStream API. It changes nothing: its messages are
+// refused by the stream or not understood, and its subscriptions are on unused
+// subjects.
 func Rights(ctx context.Context, nc *nats.Conn, l Layout) ([]Right, error) {
 	unused := "doctor-" + nuid.Next()
 	subscribe := func(queue string) func(context.Context, string) error {
@@ -62,7 +63,7 @@ func Rights(ctx context.Context, nc *nats.Conn, l Layout) ([]Right, error) {
 		{"answering requests", l.Prefix.Request(subjects.HookBeforePromptBuild, unused), subscribe(l.QueueGroup)},
 		{"hearing of other consumers' answers", l.Prefix.Runs(), subscribe("")},
 		{"being found by nats micro", "$SRV.PING." + unused, subscribe("")},
-		// The stream refuses what expects another one.
+		// The stream refuses a message that expects another stream.
 		{"publishing turns", l.Prefix.Event(subjects.HookTurnBegun, unused, unused), publish("", jetstream.ExpectedStreamHeader)},
 		{"publishing dead letters", l.Prefix.DeadLetter(unused), publish("", jetstream.ExpectedStreamHeader)},
 		// Not a request that the server understands, not an acknowledgement.

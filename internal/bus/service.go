@@ -65,8 +65,9 @@ type ServiceOptions struct {
 	Log     *slog.Logger
 }
 
-// Bounds of what may wait in the client for a subscription's goroutine. It passes
-// every request on at once, so only an overloaded machine reaches them.
+// Bounds of the messages that wait in the client for a subscription's
+// goroutine. It passes every request on at once, so only an overloaded machine
+// reaches them.
 const (
 	pendingRequests     = 65536
 	pendingRequestBytes = 256 << 20
@@ -83,7 +84,7 @@ type Service struct {
 	unanswered atomic.Int64
 }
 
-// endpoint is an [Endpoint] and its figures.
+// endpoint is an [Endpoint] with its statistics.
 type endpoint struct {
 	Endpoint
 	service *Service
@@ -197,7 +198,7 @@ func (s *Service) reply(r micro.Request, reply Reply) bool {
 		s.log.Warn("reply subject is not an inbox, no reply sent", "subject", r.Subject(), "reply", msg.Subject)
 		return true
 	}
-	// r.Respond would race with the framework, which reads its own figures as
+	// r.Respond would race with the framework, which reads its own statistics as
 	// soon as take has returned.
 	err := s.nc.PublishMsg(msg)
 	if err == nil {
@@ -233,7 +234,7 @@ func timeoutOf(h nats.Header) time.Duration {
 	return time.Duration(min(ms, 24*60*60*1000) * float64(time.Millisecond))
 }
 
-// serviceStats are the figures of an endpoint, shown by `nats micro stats`.
+// serviceStats are the statistics of an endpoint, shown by `nats micro stats`.
 type serviceStats struct {
 	Requests uint64 `json:"requests"` // answered, also with an error
 	Errors   uint64 `json:"errors"`
@@ -250,7 +251,7 @@ func (e *endpoint) stats() serviceStats {
 	return out
 }
 
-// Stop takes no further request and waits until all are answered or ctx ends.
+// Stop takes no further requests and waits until all are answered or ctx ends.
 // Other subscriptions of the connection continue.
 func (s *Service) Stop(ctx context.Context) error {
 	if err := s.svc.Stop(); err != nil {
@@ -267,8 +268,8 @@ func (s *Service) Stop(ctx context.Context) error {
 	}
 	tick := time.NewTicker(stopCheck)
 	defer tick.Stop()
-	// The client forgets a subscription that is drained while its last request is on
-	// the way to the handler, so there must be none at two looks.
+	// The client may remove a drained subscription while its last request is on
+	// its way to the handler, so two checks in a row must find none.
 	for none := 0; none < 2; {
 		select {
 		case <-ctx.Done():
@@ -287,5 +288,6 @@ func (s *Service) Stop(ctx context.Context) error {
 	return nil
 }
 
-// stopCheck is the interval at which a stop looks whether all is answered.
+// stopCheck is the interval at which Stop checks whether all requests are
+// answered.
 const stopCheck = time.Millisecond

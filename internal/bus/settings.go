@@ -21,8 +21,8 @@ type setting struct {
 	// field is the name in the struct of the client. The json tag is the name
 	// in the NATS API.
 	field string
-	// none is the text of a value that limits nothing; "" if no
-	// value does.
+	// none is the text for a value that means no limit; "" if there is no such
+	// value.
 	none string
 	// bytes: the value is a number of bytes.
 	bytes bool
@@ -114,7 +114,7 @@ func adopt[C any](settings []setting, have, want C, differences []Difference) C 
 	return have
 }
 
-// apiName is the name of a field of C in the NATS API.
+// apiName returns the name of a field of C in the NATS API.
 func apiName[C any](s setting) string {
 	f, _ := reflect.TypeFor[C]().FieldByName(s.field)
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -141,7 +141,7 @@ func (r streamResource) differences(have jetstream.StreamConfig, state jetstream
 			d.Recreate = have.Retention == jetstream.WorkQueuePolicy
 		}
 	}
-	// A copy of another stream has its messages from there.
+	// A mirror or a stream with sources gets its messages from there.
 	if len(r.want.Subjects) > 0 && have.Mirror == nil && len(have.Sources) == 0 {
 		out = append(subjectDifference(have.Subjects, r.want.Subjects[0], r.prefix), out...)
 	}

@@ -13,11 +13,11 @@ import (
 // process that has died; contract §9 allows five seconds in all.
 const successionPause = 50 * time.Millisecond
 
-// join makes this process one that can start the joined server again, if that
-// runs on the same data directory.
+// join lets this process restart the joined server if that server uses the same
+// data directory.
 func (b *Bus) join() {
 	if !b.options.Wait {
-		return // a command that ends soon
+		return // a command, which ends soon
 	}
 	b.member = natsserver.Join(b.options.Embedded, b.target, b.options.Log)
 	if b.member == nil {
@@ -29,8 +29,9 @@ func (b *Bus) join() {
 	b.work.Go(b.succeed)
 }
 
-// succeed starts the server again when the process that ran it has died, until
-// Close. Of several processes the one that locks the data directory does.
+// succeed restarts the server when the process that ran it has died, until
+// Close. If several processes try, the one that locks the data directory
+// succeeds.
 func (b *Bus) succeed() {
 	lost := b.NC.StatusChanged(nats.DISCONNECTED, nats.RECONNECTING)
 	defer b.NC.RemoveStatusListener(lost)

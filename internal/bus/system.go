@@ -25,14 +25,14 @@ const (
 	metaPlace  = "intenthint-place"
 )
 
-// System identifies what shares an event stream. It stands in the stream's
-// metadata.
+// System identifies the processes that share an event stream. It is stored in
+// the stream's metadata.
 type System struct {
 	// ID is random, or made from the stream (see WriteSystem).
 	ID string
 	// Store is the kind of the session store, file or kv.
 	Store string
-	// Place is where session files are, as HOST:DIRECTORY.
+	// Place is where the session files are, as HOST:DIRECTORY.
 	Place string
 }
 
@@ -71,9 +71,9 @@ func readSystem(ctx context.Context, js jetstream.JetStream, name string) (Syste
 }
 
 // WriteSystem puts the identity into the metadata of a stream, and returns what it
-// has written. Other metadata stays. Without an id the system gets one from the
-// name and creation time of the stream, so that processes that name it at the
-// same moment give it the same one.
+// has written. Other metadata is unchanged. Without an id the system gets one
+// from the name and creation time of the stream, so that processes that name it
+// at the same moment give it the same one.
 func WriteSystem(ctx context.Context, js jetstream.JetStream, l Layout, s System) (System, error) {
 	_, err := Call(ctx, js.Conn(), func(ctx context.Context) (jetstream.Stream, error) {
 		stream, err := js.Stream(ctx, l.Stream)
@@ -132,7 +132,7 @@ func (b *Bus) Check(ctx context.Context) error {
 	return b.system.fault
 }
 
-// found records what the check of a server has found, and logs a change.
+// found records the result of checking a server, and logs a change.
 func (s *system) found(fault error, unknown bool, log *slog.Logger) {
 	s.mu.Lock()
 	before := s.fault
@@ -140,9 +140,9 @@ func (s *system) found(fault error, unknown bool, log *slog.Logger) {
 	s.mu.Unlock()
 	switch {
 	case fault != nil && before == nil:
-		log.Error("another system's server at the address of this one, waiting", "error", fault)
+		log.Error("server at this address belongs to another system, waiting", "error", fault)
 	case fault == nil && before != nil:
-		log.Info("no longer another system's server at the address of this one")
+		log.Info("server at this address belongs to this system again")
 	}
 }
 
@@ -212,10 +212,10 @@ func (s *system) ask(nc *nats.Conn) (unknown bool, err error) {
 	found, err := readSystem(ctx, js, stream)
 	switch {
 	case errors.Is(err, ErrDenied):
-		return false, nil // taken to be the right one (contract §2)
+		return false, nil // assumed to be the right one (contract §2)
 	case err != nil:
-		// Also a stream that is not there: it was deleted, and is made again with
-		// this identity, or another system is about to make its own.
+		// This includes a missing stream: it was deleted and will be recreated with
+		// this identity, or another system is about to create its own.
 		return true, nil //nolint:nilerr // unknown
 	case found.ID != "" && found.ID != id:
 		return false, fmt.Errorf("%w: stream %s at %s belongs to system %s, not %s", ErrOtherSystem, stream, nc.ConnectedUrlRedacted(), found.ID, id)
@@ -223,12 +223,12 @@ func (s *system) ask(nc *nats.Conn) (unknown bool, err error) {
 	return false, nil
 }
 
-// verifyPause is the interval between attempts to ask a server to which the
-// connection has returned without knowing whose it is.
+// verifyPause is the interval between attempts to identify the server after a
+// reconnect.
 const verifyPause = time.Second
 
-// verify asks the server again until it answers, after a reconnect to one that
-// could not be asked.
+// verify asks the server again until it answers, after a reconnect to a server
+// that could not be asked.
 func (b *Bus) verify(nc *nats.Conn) {
 	b.system.mu.Lock()
 	unknown := b.system.unknown
@@ -257,7 +257,7 @@ func (b *Bus) verify(nc *nats.Conn) {
 	}()
 }
 
-// fixed dials one address, whatever it is asked for.
+// fixed dials one address, whatever address it is given.
 type fixed struct{ address string }
 
 // Dial implements [nats.CustomDialer].

@@ -11,23 +11,26 @@ import (
 )
 
 // followed is how many events [Follow] prefetches. They are for a person to read,
-// and each may be as large as a message may be.
+// and each may have the largest message size.
 const followed = 16
 
-// followEnds is after how long the server forgets a follower that is gone.
+// followEnds is how long the server keeps the consumer of a follower that has
+// disconnected.
 const followEnds = 30 * time.Second
 
-// From is where [Follow] begins.
+// From is the position at which [Follow] begins.
 type From struct {
-	// After is the sequence of the last event that is known, 0 for none.
+	// After is the sequence of the last known event, 0 for none.
 	After uint64
-	// Since is the time of the first event. It counts if After is not in the stream.
+	// Since is the time of the first event. It is used if After is not in the
+	// stream.
 	Since time.Time
 }
 
 // Follow calls yield with the events of a hook, in order, and waits for new ones
 // until ctx ends or yield returns an error, which it returns. While yield blocks,
-// the events wait in the stream. After a lost connection it goes on where it was.
+// the events wait in the stream. After a lost connection it resumes where it
+// was.
 func Follow(ctx context.Context, js jetstream.JetStream, l Layout, hook string, from From, yield func(m jetstream.Msg, meta *jetstream.MsgMetadata) error) error {
 	stream, err := FindStream(ctx, js, l.Stream)
 	if err != nil {

@@ -2,7 +2,7 @@
 // from the JSON5 file that HINT_CONFIG names. One list, settings, declares for
 // each its name, default, meaning and parser, and whether it needs a restart.
 //
-// Every wrong value is reported at once ([Errors]); none gets into a [Config].
+// All wrong values are reported together ([Errors]); none gets into a [Config].
 package config
 
 import (
@@ -26,8 +26,8 @@ import (
 	"intenthint/subjects"
 )
 
-// Config is one complete configuration. [Load], [LoadFrom] and [Watch] make it; it does not
-// change afterwards, and neither may its slices and maps.
+// Config is one complete configuration. [Load], [LoadFrom] and [Watch] make it.
+// It is immutable, including its slices and maps.
 type Config struct {
 	File      string // the JSON5 file that was read (HINT_CONFIG), "" for none
 	DataDir   string // JetStream store of an embedded server, and other state
@@ -43,10 +43,10 @@ type Config struct {
 
 	IntentsDir   string                   // directory of intent files, "" for the built-in ones
 	Form         render.Form              // how much a hint says
-	Repeat       said.Rule                // when a hint is said again
+	Repeat       said.Rule                // when a hint is repeated
 	Holdout      float64                  // share of sessions that get no hint
 	Complexity   render.Prompts           // replaces built-in complexity prompts
-	Timezone     Zone                     // that of the user
+	Timezone     Zone                     // the user's time zone
 	HookTimeouts map[string]time.Duration // timeout of each handler of a hook, by hook
 	Redact       string                   // RedactOff or RedactStrict
 	Learn        string                   // LearnOff or LearnAuto
@@ -54,18 +54,18 @@ type Config struct {
 	Triage  Triage
 	KnowHub KnowHub
 
-	env     map[string]string // the variables that it was made of
+	env     map[string]string // the variables it was made from
 	content [32]byte          // SHA-256 of File as it was read
 }
 
-// Bus is how the program reaches NATS, and the names that it uses there. Every
-// file is "" for none.
+// Bus is how the program reaches NATS, and the names that it uses there. A file
+// name of "" means none.
 type Bus struct {
 	URLs        []string // servers to connect to; none means an embedded one
 	Creds       string   // credentials file
 	NKey        string   // file with the seed of an nkey user
-	CA          string   // PEM file of authorities, in place of the machine's
-	Cert, Key   string   // PEM files; there are both or neither
+	CA          string   // PEM file of authorities, instead of the machine's
+	Cert, Key   string   // PEM files; either both are set or neither
 	InboxPrefix string   // prefix of the reply subjects
 	Conf        string   // configuration file of the embedded server; only the default one may be missing
 	Port        int      // port of the embedded server; -1 picks a free one, 0 keeps that of Conf
@@ -73,7 +73,7 @@ type Bus struct {
 	QueueGroup  string   // queue group and durable consumer
 	Stream      string   // event stream
 
-	// For what is created, and not for what exists:
+	// Only for streams and buckets that are created:
 	StreamMaxAge   time.Duration // how long a stream keeps events; 0 means forever
 	StreamMaxBytes int64         // size limit of a stream; -1 means none
 	StreamReplicas int           // servers that hold a stream or bucket
@@ -85,19 +85,19 @@ type Log struct {
 	Level  slog.Level
 }
 
-// Embedding models that are not a provider's ([Classifier.Embedding]).
+// Values of [Classifier.Embedding] other than a provider's model.
 const (
 	EmbeddingBuiltIn = "builtin"
 	EmbeddingOff     = "off"
 )
 
-// What is redacted of the text that the program writes ([Config.Redact]).
+// Values of [Config.Redact]: what is redacted in text that the program writes.
 const (
 	RedactOff    = "off"
 	RedactStrict = "strict" // see package redact
 )
 
-// Whether the local classifier learns from use ([Config.Learn]).
+// Values of [Config.Learn]: whether the local classifier learns from use.
 const (
 	LearnOff  = "off"
 	LearnAuto = "auto" // see package learnt
@@ -109,7 +109,7 @@ const (
 	StoreKV   = "kv"   // JetStream key-value, for several hosts
 )
 
-// Store is where sessions are kept.
+// Store tells where sessions are stored.
 type Store struct {
 	Kind         string        // StoreFile or StoreKV
 	SessionsDir  string        // directory of the session files
@@ -117,19 +117,19 @@ type Store struct {
 	HistoryLimit int           // turns that stay in a session file
 }
 
-// HTTP is where /healthz, /readyz and /metrics, and the pages, are served.
+// HTTP tells where /healthz, /readyz, /metrics and the pages are served.
 type HTTP struct {
 	Addr  string // host:port; "" means nowhere
-	Token string // that the pages need; "" for none
+	Token string // required by the pages; "" for none
 	Fixed bool   // the operator chose Addr: no other port is tried when it is in use
 }
 
-// Policy is which turns get a hint (contract §4). Patterns of agents and
-// intents are globs and ignore case.
+// Policy determines which turns get a hint (contract §4). Patterns of agents
+// and intents are globs and ignore case.
 type Policy struct {
 	Agents         []string            // patterns of agent ids
 	IntentDeny     map[string][]string // patterns of intent ids, by pattern of agent ids
-	ChatTypes      []string            // of the Chat constants of package eligibility
+	ChatTypes      []string            // values of the Chat constants of package eligibility
 	AllowedChatIDs []string            // in lower case
 	DeniedChatIDs  []string            // in lower case
 	MainKey        string              // the gateway's session.mainKey, in lower case
@@ -141,8 +141,8 @@ type Query struct {
 	Window conversation.Window
 }
 
-// Classifier is what classifies, and its limits. Every model is provider/model,
-// "" for none.
+// Classifier configures classification and its limits. Models are
+// provider/model, "" for none.
 type Classifier struct {
 	Mode          classify.Mode              // never "auto": that becomes hedged with a model, local without
 	LocalAccept   float64                    // confidence from which cascade gives the local answer without asking a model
@@ -151,9 +151,9 @@ type Classifier struct {
 	Fallback      string                     // asked when Model fails
 	Embedding     string                     // helps the local classifier: EmbeddingBuiltIn, EmbeddingOff, or a model whose provider has embeddings
 	Writer        string                     // rewrites the intent's prompt for the turn
-	Providers     map[string]provider.Config // added to the built-in ones, or override fields of them
+	Providers     map[string]provider.Config // added to the built-in ones, or overriding their fields
 	MaxInflight   int                        // limit of concurrent classifications
-	Timeout       time.Duration              // longest time that a gateway waits
+	Timeout       time.Duration              // the longest time that a gateway waits
 }
 
 func (c *Classifier) hasModel() bool { return c.Model != "" || c.Fallback != "" }
@@ -167,9 +167,9 @@ type Zone struct {
 	Location *time.Location
 }
 
-// Load reads the environment and the file that HINT_CONFIG names. When values
-// are wrong the error is an [Errors] with all of them. The warnings are valid
-// in either case.
+// Load reads the environment and the file that HINT_CONFIG names. If values are
+// wrong, the error is an [Errors] with all of them. The warnings are valid in
+// either case.
 func Load() (*Config, []Warning, error) {
 	env, err := readEnvironment()
 	if err != nil {
@@ -179,9 +179,9 @@ func Load() (*Config, []Warning, error) {
 	return c, append(unknownVariables(os.Environ()), warnings...), err
 }
 
-// LoadFrom is [Load] of the variables in env, by name, in place of the environment's
-// and those alone. Values have no white space around them; an empty one counts as
-// not set.
+// LoadFrom is [Load] with the variables in env, by name, instead of the
+// environment. Values must have no surrounding white space; an empty one counts
+// as not set.
 func LoadFrom(env map[string]string) (*Config, []Warning, error) {
 	env = maps.Clone(env) // for Watch
 	var file snapshot
@@ -197,7 +197,7 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 	var (
 		problems Errors
 		warnings []Warning
-		given    = make(map[string]Problem) // the values that were set, by field
+		given    = make(map[string]Problem) // the values set, by field
 		c        = new(Config)
 	)
 	set := func(s setting, p Problem, text string) {
@@ -248,9 +248,9 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 	return c, append(warnings, c.doubts()...), nil
 }
 
-// finish sets what depends on several values. Values that are already known to
-// be wrong are not reported again, and neither is what a file that cannot be
-// read may have set.
+// finish sets what depends on several values. Values already known to be wrong
+// are not reported again, nor are settings that an unreadable file may have
+// set.
 func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 	var problems Errors
 	wrong := func(field string, err error) { problems = append(problems, given[field].because(err)) }
@@ -304,7 +304,7 @@ func (b *Bus) certificate() (field string, err error) {
 	return "", nil
 }
 
-// doubts are warnings about values that are allowed and may be mistakes.
+// doubts returns warnings about values that are allowed but may be mistakes.
 func (c *Config) doubts() []Warning {
 	var warnings []Warning
 	warn := func(variable, value, message string) {

@@ -41,7 +41,7 @@ func readEnvironment() (map[string]string, error) {
 }
 
 // upper turns the name of a field into that of a variable without its prefix:
-// natsUrl is NATS_URL. A name in capitals stays as it is.
+// natsUrl is NATS_URL. A name in capitals is unchanged.
 func upper(field string) string {
 	var b strings.Builder
 	lower := false // the character before

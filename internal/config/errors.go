@@ -30,7 +30,7 @@ func (p Problem) because(err error) Problem {
 	return p
 }
 
-// field is the name of the setting that the value is for.
+// field returns the name of the setting that the value is for.
 func (p Problem) field() string {
 	if p.Field != "" {
 		return p.Field
@@ -39,7 +39,7 @@ func (p Problem) field() string {
 	return s.field
 }
 
-// String is one line: variable, value, what is allowed.
+// String returns one line: variable, value, what is allowed.
 func (p Problem) String() string {
 	value, in := p.Value, ""
 	if s, ok := find(p.field()); ok && s.secret {
@@ -57,7 +57,7 @@ func (p Problem) String() string {
 // the program with exit code 2 (contract §9).
 type Errors []Problem
 
-// Error is one line for each wrong value.
+// Error returns one line for each wrong value.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, p := range e {
@@ -72,24 +72,24 @@ func (e Errors) sort() {
 	})
 }
 
-// concern reports whether one of the values was meant for one of these
-// settings.
+// concern reports whether one of the values belongs to one of these settings.
 func (e Errors) concern(fields ...string) bool {
 	return slices.ContainsFunc(e, func(p Problem) bool { return slices.Contains(fields, p.field()) })
 }
 
-// Warning is something that an operator should know and that stops nothing.
+// Warning is something that an operator should know but that does not prevent
+// the start.
 type Warning struct {
 	Variable string
 	Message  string
 }
 
-// String is one line.
+// String returns one line.
 func (w Warning) String() string { return w.Variable + ": " + text.OneLine(redact(w.Message), maxLine) }
 
 const (
 	maxShown = 240  // characters of a value in an error
-	maxLine  = 4096 // characters of a message: none of ours is as long
+	maxLine  = 4096 // characters of a message: none of ours is that long
 )
 
 // quote prints a value on one line, without secrets and cut to [maxShown]
@@ -109,11 +109,11 @@ var (
 	secretField = regexp.MustCompile(`(?i)([\w-]*(?:api[_-]?key|access[_-]?key|secret|token|passw(?:or)?d|authorization|credentials?)\\?["']?\s*[:=]\s*)(\\?"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?|[^\s,"'{}\[\]]+)`)
 	// Keys of model providers, NATS seeds and JSON web tokens.
 	secretShape = regexp.MustCompile(`\b(?:sk|pk|rk|gsk|hf|ghp|gho|ghs|nvapi|xai|xox[abp])[-_][A-Za-z0-9_-]{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bS[UAONCX][A-Z2-7]{54,}|\beyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)*`)
-	// What stands between the scheme of a URL and its host.
+	// The part between the scheme of a URL and its host.
 	userinfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s"',` + "`" + `]*@`)
 )
 
-// redact removes secrets from text that is going to be printed.
+// redact removes secrets from text to be printed.
 func redact(text string) string {
 	text = userinfo.ReplaceAllString(text, "${1}"+masked+"@")
 	text = secretField.ReplaceAllStringFunc(text, func(m string) string {
@@ -156,8 +156,8 @@ func redactProviders(text string) string {
 	})
 }
 
-// plainError is the reason of a file error, without the path, which is printed
-// beside it.
+// plainError returns the reason of a file error, without the path, which is
+// printed separately.
 func plainError(err error) string {
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathError.Err.Error()

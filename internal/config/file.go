@@ -22,9 +22,9 @@ import (
 // PluginID is the name of the gateway plugin in an openclaw.json.
 const PluginID = "intention-hint"
 
-// maxFileBytes limits a configuration file; an openclaw.json has some ten
-// kilobytes. The JSON5 decoder recurses for each bracket, so this limits its
-// stack too.
+// maxFileBytes limits a configuration file; an openclaw.json has about ten
+// kilobytes. The JSON5 decoder recurses for each bracket, so this also limits
+// its stack.
 const maxFileBytes = 1 << 20
 
 func readFile(path string) ([]byte, error) {
@@ -43,7 +43,7 @@ func readFile(path string) ([]byte, error) {
 	return content, err
 }
 
-// snapshot is what a look at a file found.
+// snapshot is the state of a file when it was read.
 type snapshot struct {
 	content []byte
 	sum     [32]byte // SHA-256 of content
@@ -104,7 +104,7 @@ func parseFile(content []byte) (fields map[string]any, notes []string, err error
 	return fields, nil, nil
 }
 
-// unknownFields warns of fields that no setting has.
+// unknownFields returns warnings about unknown fields.
 func unknownFields(fields map[string]any) []string {
 	var notes []string
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
@@ -130,7 +130,7 @@ func isGatewayConfig(document map[string]any) bool {
 // decodeJSON5 decodes one document; its errors name line and column.
 func decodeJSON5(content []byte) (document any, err error) {
 	defer func() {
-		// The decoder indexes its input by hand; no typing error may end the
+		// The decoder indexes its input by hand; no typo in a file may crash the
 		// process.
 		if r := recover(); r != nil {
 			document, err = nil, errors.New("must be JSON5 (it cannot be decoded)")
@@ -150,16 +150,16 @@ func decodeJSON5(content []byte) (document any, err error) {
 	return document, nil
 }
 
-// position returns line and column, from 1, of the byte before offset, which
-// is where a decoder that read offset bytes stumbled.
+// position returns line and column, from 1, of the byte before offset: where a
+// decoder that read offset bytes failed.
 func position(content []byte, offset int64) (line, column int) {
 	before := string(content[:min(max(offset-1, 0), int64(len(content)))])
 	lastLine := before[strings.LastIndexByte(before, '\n')+1:]
 	return 1 + strings.Count(before, "\n"), 1 + len([]rune(lastLine))
 }
 
-// kind is the kind of value that a setting has in a file, in the words of an
-// error. Each may also be a string, in the syntax of the environment.
+// kind is the kind of value that a setting has in a file, worded for errors.
+// Each may also be a string, in the syntax of the environment.
 type kind string
 
 const (
@@ -171,7 +171,7 @@ const (
 	kindBool     kind = "true or false"
 )
 
-// kindOf is the kind of value that a file has for a part of a [Config].
+// kindOf returns the kind of value that a file has for a part of a [Config].
 func kindOf(v any) kind {
 	switch v.(type) {
 	case slog.Level, Zone:
@@ -226,7 +226,7 @@ func (k kind) text(value any) (string, error) {
 	return string(text), nil
 }
 
-// show prints a value of a file for an error.
+// show formats a value of a file for an error.
 func show(value any) string {
 	switch value := value.(type) {
 	case string:

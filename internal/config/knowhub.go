@@ -13,30 +13,30 @@ import (
 // Values of [KnowHub.Privacy].
 const (
 	PrivacyStrict  = "strict"  // redacted, see package redact
-	PrivacyRelaxed = "relaxed" // left as it is
+	PrivacyRelaxed = "relaxed" // left unchanged
 )
 
-// KnowHub is how experiences are kept and given (contract §12).
+// KnowHub configures how experiences are stored and recalled (contract §12).
 type KnowHub struct {
 	Enabled       bool    `json:"enabled"`
 	Listen        string  `json:"listen"` // host:port of the HTTP API
-	Token         string  `json:"token"`  // that every HTTP request needs; "" for none
+	Token         string  `json:"token"`  // required by every HTTP request; "" for none
 	SubmittedBy   string  `json:"submittedBy"`
 	RemindAtStart bool    `json:"remindAtStart"`
 	RemindEvery   int     `json:"remindEvery"` // in turns; 0 for never
-	Recall        int     `json:"recall"`      // experiences a prompt; 0 for none
+	Recall        int     `json:"recall"`      // experiences per prompt; 0 for none
 	Extract       bool    `json:"enableServerExtraction"`
 	Trigger       string  `json:"extractionTrigger"` // the hook
 	Privacy       string  `json:"privacyMode"`       // PrivacyStrict or PrivacyRelaxed
 	MinConfidence float64 `json:"minConfidence"`
 	Approval      bool    `json:"requireApproval"`
-	// Model is provider/model; "" stands for HINT_MODEL, see [Config.KnowHubModel].
+	// Model is provider/model; "" means HINT_MODEL, see [Config.KnowHubModel].
 	Model string `json:"model"`
 	Share bool   `json:"shareExperiences"`
 }
 
-// KnowHubModel is the model that extracts experiences, as provider/model; "" for
-// none.
+// KnowHubModel returns the model that extracts experiences, as provider/model;
+// "" for none.
 func (c *Config) KnowHubModel() string {
 	if c.KnowHub.Model != "" {
 		return c.KnowHub.Model
@@ -44,7 +44,7 @@ func (c *Config) KnowHubModel() string {
 	return c.Classifier.Model
 }
 
-// knowHubDefaults are the settings of contract §12 that are not set.
+// knowHubDefaults returns the defaults of contract §12.
 func knowHubDefaults() KnowHub {
 	return KnowHub{
 		Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: subjects.HookAgentEnd,
@@ -52,7 +52,7 @@ func knowHubDefaults() KnowHub {
 	}
 }
 
-// errOpenKnowHub reports an API that anybody could write to.
+// errOpenKnowHub reports an API to which anybody could write.
 var errOpenKnowHub = errors.New("must be a JSON object (listen is not a loopback address, so token must be set)")
 
 // knowHub parses the settings of KnowHub.
@@ -76,8 +76,8 @@ func knowHub(text string) (KnowHub, error) {
 	return k, nil
 }
 
-// keepKnowHub gives a new configuration what of the running one needs a restart,
-// and returns the fields that differ.
+// keepKnowHub copies settings that need a restart from the running to the new
+// configuration, and returns the fields that differ.
 func (c *Config) keepKnowHub(next *Config) (fields []string) {
 	now, was := &next.KnowHub, c.KnowHub
 	keep := func(field string, differs bool) {

@@ -16,8 +16,7 @@ import (
 	"intenthint/model/provider"
 )
 
-// object returns a parser of a JSON object. What the object leaves out is as in
-// def.
+// object returns a parser of a JSON object. Missing fields are taken from def.
 func object[T any](allowed string, def T) func(string) (T, error) {
 	return func(text string) (T, error) {
 		v := def
@@ -47,7 +46,7 @@ func objectOf[V any](allowed string, parse func(name string, raw json.RawMessage
 	}
 }
 
-// wrongEntry is the error of a value that is not what it should be.
+// wrongEntry returns the error of an invalid entry.
 func wrongEntry(name string, raw json.RawMessage) error {
 	return fmt.Errorf("%q is %s", name, quote(string(raw)))
 }
@@ -135,8 +134,8 @@ func decodeObject(text string, v any) error {
 	return unique(json.NewDecoder(strings.NewReader(text)))
 }
 
-// unique reports the first field that occurs twice in an object of the next value,
-// which must be valid. [json.Unmarshal] takes the last.
+// unique returns an error for the first field that occurs twice in an object of
+// the next value, which must be valid. [json.Unmarshal] would take the last.
 func unique(dec *json.Decoder) error {
 	token, err := dec.Token()
 	delim, ok := token.(json.Delim)
@@ -163,7 +162,7 @@ func unique(dec *json.Decoder) error {
 	return err
 }
 
-// wordJSONError says what is wrong in the words of JSON instead of Go's types.
+// wordJSONError describes an error in terms of JSON instead of Go types.
 func wordJSONError(err error) error {
 	if typed, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%s is a %s", cmp.Or(typed.Field, "it"), typed.Value)

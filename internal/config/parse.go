@@ -24,7 +24,7 @@ import (
 )
 
 // The functions of this file parse one value each. Their errors begin with
-// "must" and say what is allowed; the caller adds name and value.
+// "must" and describe what is allowed; the caller adds name and value.
 
 const (
 	// defaultNATSConf is the only configuration file that may be missing.
@@ -62,8 +62,8 @@ func logLevel(text string) (slog.Level, error) {
 	return level, nil
 }
 
-// list parses comma-separated elements, or a JSON array of strings, as a list
-// comes from a file.
+// list parses comma-separated elements, or a JSON array of strings, the form of
+// a list from a file.
 func list(text string) ([]string, error) {
 	var elements []string
 	if !strings.HasPrefix(text, "[") || json.Unmarshal([]byte(text), &elements) != nil {
@@ -114,7 +114,7 @@ func wholeNumber(lowest, highest int) func(string) (int, error) {
 
 func probability(text string) (float64, error) {
 	p, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(p >= 0 && p <= 1) { //nolint:staticcheck // The negation also refuses NaN.
+	if err != nil || !(p >= 0 && p <= 1) { //nolint:staticcheck // The negation also rejects NaN.
 		return 0, errors.New("must be a number from 0 to 1")
 	}
 	return p, nil
@@ -198,8 +198,8 @@ func natsPort(text string) (int, error) {
 	return port, nil
 }
 
-// natsURLs parses server addresses as the NATS client does: the scheme may be
-// left out, and is nats:// then.
+// natsURLs parses server addresses like the NATS client: without a scheme,
+// nats:// is assumed.
 func natsURLs(text string) ([]string, error) {
 	const allowed = "must be nats://, tls://, ws:// or wss:// addresses with a host, comma-separated"
 	servers, err := list(text)
@@ -286,7 +286,7 @@ func modelRef(text string) (string, error) {
 	return text, nil
 }
 
-// embeddingModel is modelRef, or one of two words.
+// embeddingModel parses a model reference, or one of two words.
 func embeddingModel(text string) (string, error) {
 	if text == EmbeddingBuiltIn || text == EmbeddingOff {
 		return text, nil
@@ -324,8 +324,8 @@ func existingDirectory(text string) (string, error) {
 	return text, nil
 }
 
-// file returns a parser of the name of a file, which must be what allowed says;
-// check, if not nil, reads it. No error contains what is in the file.
+// file returns a parser of the name of a file, which must be as described by
+// allowed; check, if not nil, reads it. Errors never contain file content.
 func file(allowed string, check func(path string) error) func(string) (string, error) {
 	return func(text string) (string, error) {
 		err := readable(text)

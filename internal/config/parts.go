@@ -12,7 +12,7 @@ import (
 	"intenthint/subjects"
 )
 
-// rule is what a field of a JSON object may hold.
+// rule is the rule for a field of a JSON object.
 type rule struct {
 	allowed string
 	holds   func(value any) bool
@@ -75,8 +75,7 @@ var knowHubFields = map[string]rule{
 	"minConfidence":     is("a number from 0 to 1", func(n float64) bool { return n >= 0 && n <= 1 }),
 }
 
-// fieldsOf returns the fields of a JSON object that are set, all of which hold
-// what they may.
+// fieldsOf returns the fields that are set in a JSON object, after validation.
 func fieldsOf(text string, fields map[string]rule) (map[string]any, error) {
 	var values map[string]any
 	err := decodeObject(text, &values)
@@ -90,8 +89,8 @@ func fieldsOf(text string, fields map[string]rule) (map[string]any, error) {
 	return values, nil
 }
 
-// checkFields returns the fields that are unknown or hold what they may not. A
-// null is not set.
+// checkFields returns an error that names the unknown and invalid fields. null
+// counts as not set.
 func checkFields(values map[string]any, fields map[string]rule) error {
 	var wrong []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {

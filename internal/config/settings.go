@@ -24,17 +24,16 @@ import (
 )
 
 // setting is one entry of the list. The name of its variable follows from the
-// name of its field, and the kind of value in a file from what a Config holds.
+// name of its field, and the kind of value in a file from the type in a Config.
 type setting struct {
 	field string // its name in a file: camelCase
-	only  string // fileOnly or envOnly, when there is no other way to set it
-	def   string // its value when it is not set, as text
-	shown string // the default as --help prints it, when def does not tell
+	only  string // fileOnly or envOnly, if it can be set in one place only
+	def   string // its value if it is not set, as text
+	shown string // the default as printed by --help, if def is not informative
 	doc   string
 	// restart means that a running program keeps the value it started with.
 	restart bool
-	// hide takes secrets out of a value that is going to be printed, beyond
-	// what redact does.
+	// hide removes secrets from a value to be printed, beyond what redact does.
 	hide func(string) string
 	// secret means that the value is never printed.
 	secret bool
@@ -52,7 +51,7 @@ const (
 	envOnly  = "environment"
 )
 
-// in completes a setting with its place in a Config and the parser of its value.
+// in adds to a setting its place in a Config and the parser of its value.
 func in[T any](at func(*Config) *T, parse func(string) (T, error), s setting) setting {
 	s.set = func(c *Config, text string) error {
 		v, err := parse(text)
@@ -69,8 +68,8 @@ func in[T any](at func(*Config) *T, parse func(string) (T, error), s setting) se
 	return s
 }
 
-// env is the name of the setting's variable, "" for none: natsUrl is
-// HINT_NATS_URL.
+// env returns the name of the setting's variable, "" for none: HINT_NATS_URL
+// for natsUrl.
 func (s setting) env() string {
 	if s.only == fileOnly {
 		return ""
@@ -78,7 +77,7 @@ func (s setting) env() string {
 	return envPrefix + "_" + upper(s.field)
 }
 
-// inFile reports whether a file can hold the setting.
+// inFile reports whether a file can contain the setting.
 func (s setting) inFile() bool { return s.only != envOnly }
 
 func (s setting) equal(a, b *Config) bool { return reflect.DeepEqual(s.get(a), s.get(b)) }
@@ -107,7 +106,7 @@ var settings = []setting{
 	in(func(c *Config) *string { return &c.Bus.Key }, file("a PEM file that can be read", nil),
 		setting{field: "natsKey", restart: true, doc: "PEM file of the client certificate's key"}),
 	in(func(c *Config) *string { return &c.Bus.InboxPrefix }, subjectPrefix,
-		setting{field: "natsInboxPrefix", def: "_INBOX", restart: true, doc: "prefix of the reply subjects, for a user with an inbox of its own"}),
+		setting{field: "natsInboxPrefix", def: "_INBOX", restart: true, doc: "prefix of the reply subjects, for a user with its own inbox"}),
 	in(func(c *Config) *string { return &c.Bus.Conf }, natsConf,
 		setting{field: "natsConf", def: defaultNATSConf, restart: true, doc: "configuration of the embedded server; if the default file is missing, the built-in copy is used"}),
 	in(func(c *Config) *int { return &c.Bus.Port }, natsPort,
@@ -133,9 +132,9 @@ var settings = []setting{
 	in(func(c *Config) *string { return &c.Store.SessionsDir }, directoryName,
 		setting{field: "sessionsDir", restart: true, shown: "<data>/sessions", doc: "directory of the session files"}),
 	in(func(c *Config) *string { return &c.HTTP.Addr }, httpAddr,
-		setting{field: "httpAddr", def: "127.0.0.1:8377", restart: true, doc: "address of /healthz, /readyz and /metrics, or off; if the default is in use, a free port is taken"}),
+		setting{field: "httpAddr", def: "127.0.0.1:8377", restart: true, doc: "address of /healthz, /readyz and /metrics, or off; if the default is in use, a free port is used"}),
 	in(func(c *Config) *string { return &c.HTTP.Token }, anyText,
-		setting{field: "httpToken", restart: true, secret: true, doc: "token that the pages need, and whatever changes something there"}),
+		setting{field: "httpToken", restart: true, secret: true, doc: "token required by the pages and by requests that change something there"}),
 	in(func(c *Config) *string { return &c.Log.Format }, oneOf[string]("auto", "text", "json"),
 		setting{field: "logFormat", def: "auto", restart: true, doc: "auto, text or json; auto is text on a terminal and JSON elsewhere"}),
 	in(func(c *Config) *slog.Level { return &c.Log.Level }, logLevel,
@@ -150,19 +149,19 @@ var settings = []setting{
 	in(func(c *Config) *float64 { return &c.Classifier.MinConfidence }, probability,
 		setting{field: "minConfidence", def: "0.5", doc: "0–1; below this confidence no hint is given"}),
 	in(func(c *Config) *said.Repeat { return &c.Repeat.Repeat }, oneOf(said.Changed, said.Always),
-		setting{field: "repeat", def: string(said.Changed), doc: "changed or always; when a session is given a hint that it was given before"}),
+		setting{field: "repeat", def: string(said.Changed), doc: "changed or always; when a session gets a hint again that it already got"}),
 	in(func(c *Config) *int { return &c.Repeat.After }, wholeNumber(0, math.MaxInt32),
-		setting{field: "repeatAfter", def: "8", doc: "with changed, after how many turns the same hint is given again; 0 for never"}),
+		setting{field: "repeatAfter", def: "8", doc: "with changed, after how many turns the same hint is repeated; 0 for never"}),
 	in(func(c *Config) *render.Form { return &c.Form }, oneOf(render.Full, render.Brief),
 		setting{field: "form", def: string(render.Full), doc: "full or brief; brief leaves out the intent's prompt and the complexity prompt"}),
 	in(func(c *Config) *float64 { return &c.Holdout }, probability,
-		setting{field: "holdout", def: "0", doc: "0–1; share of sessions that get no hint, to measure what hints do (consumer stats --effect)"}),
+		setting{field: "holdout", def: "0", doc: "0–1; share of sessions that get no hint, to measure the effect of hints (consumer stats --effect)"}),
 	in(func(c *Config) *[]string { return &c.Policy.Agents }, list,
 		setting{field: "agents", def: "*", doc: "agents that get hints, comma-separated, globs allowed"}),
 	in(func(c *Config) *Triage { return &c.Triage }, triage,
-		setting{field: "triage", def: "{}", shown: "off", doc: `JSON {"enabled": true, …}; which messages of groups get an answer`}),
+		setting{field: "triage", def: "{}", shown: "off", doc: `JSON {"enabled": true, …}; decides which group messages get an answer`}),
 	in(func(c *Config) *KnowHub { return &c.KnowHub }, knowHub,
-		setting{field: "knowhub", def: "{}", shown: "off", doc: `JSON {"enabled": true, …}; experiences that agents keep and find`}),
+		setting{field: "knowhub", def: "{}", shown: "off", doc: `JSON {"enabled": true, …}; experiences that agents submit and find`}),
 	in(func(c *Config) *map[string]time.Duration { return &c.HookTimeouts }, hookTimeouts,
 		setting{field: "hookTimeouts", def: "{}", doc: `JSON {"<hook>": ms}; timeout of each handler of a hook`}),
 	in(func(c *Config) *map[string][]string { return &c.Policy.IntentDeny }, intentDeny,
@@ -200,17 +199,17 @@ var settings = []setting{
 	in(func(c *Config) *int { return &c.Classifier.MaxInflight }, wholeNumber(1, math.MaxInt32),
 		setting{field: "maxInflight", def: strconv.Itoa(classify.DefaultMaxInflight), doc: "concurrent classifications; above it the local answer is given"}),
 	in(func(c *Config) *string { return &c.Redact }, oneOf[string](RedactOff, RedactStrict),
-		setting{field: "redact", def: RedactOff, doc: "off or strict; strict takes personal data and secrets out of turns, session files and debug logs"}),
+		setting{field: "redact", def: RedactOff, doc: "off or strict; strict removes personal data and secrets from turns, session files and debug logs"}),
 	in(func(c *Config) *string { return &c.Learn }, oneOf[string](LearnOff, LearnAuto),
-		setting{field: "learn", def: LearnOff, restart: true, doc: "off or auto; auto lets the local classifier learn from feedback and sure models"}),
+		setting{field: "learn", def: LearnOff, restart: true, doc: "off or auto; auto lets the local classifier learn from feedback and confident models"}),
 	in(func(c *Config) *time.Duration { return &c.Store.Retention }, duration(0),
 		setting{field: "sessionRetention", def: "336h", restart: true, doc: "how long an untouched session is kept; 0 keeps all"}),
 	in(func(c *Config) *int { return &c.Store.HistoryLimit }, wholeNumber(0, math.MaxInt32),
 		setting{field: "historyLimit", def: "200", restart: true, doc: "turns kept in a session file"}),
 }
 
-// pluginFields are the fields of the config object that the gateway plugin
-// alone reads.
+// pluginFields are the fields of the config object that only the gateway plugin
+// reads.
 var pluginFields = []string{"breaker", "buffer", "enabled", "history", "hooks"}
 
 // Variable describes one environment variable; Default is "" for none.
@@ -241,8 +240,8 @@ func Usage(w io.Writer) error {
 	return table.Flush()
 }
 
-// LogValue is what differs from the defaults, without secrets and under the
-// names that a file uses. It implements [slog.LogValuer].
+// LogValue returns the settings that differ from the defaults, without secrets
+// and under the names used in a file. It implements [slog.LogValuer].
 func (c *Config) LogValue() slog.Value {
 	plain := new(Config)
 	for _, s := range settings {
@@ -254,7 +253,7 @@ func (c *Config) LogValue() slog.Value {
 	var attrs []slog.Attr
 	for _, s := range settings {
 		if !s.equal(c, plain) {
-			// Of what differs only an HTTP address can be empty.
+			// Of values that differ from defaults, only an HTTP address can be empty.
 			value := redact(cmp.Or(effective(s.get(c)), "off"))
 			if s.secret {
 				value = masked
@@ -265,7 +264,7 @@ func (c *Config) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// effective prints the value of a setting.
+// effective formats the value of a setting.
 func effective(v any) string {
 	switch v := v.(type) {
 	case []string:
@@ -289,8 +288,7 @@ func effective(v any) string {
 	return string(text)
 }
 
-// find returns the setting with a name, be it that of the field or of the
-// variable.
+// find returns the setting with a name, either of the field or of the variable.
 func find(name string) (setting, bool) {
 	i := slices.IndexFunc(settings, func(s setting) bool { return name != "" && (s.field == name || s.env() == name) })
 	if i < 0 {

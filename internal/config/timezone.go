@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// ianaZone reads the name of a zone. It finds zones of the machine; a program
-// that is to run without a zone database imports time/tzdata.
+// ianaZone reads the name of a zone. It uses the machine's zone database; a
+// program that must run without one imports time/tzdata.
 func ianaZone(text string) (Zone, error) {
 	location, err := time.LoadLocation(text)
 	if err != nil || text == "Local" {
@@ -18,8 +18,8 @@ func ianaZone(text string) (Zone, error) {
 	return Zone{Name: text, Location: location}, nil
 }
 
-// machineZone is the zone of the machine under its IANA name: what TZ says,
-// else where etc/localtime under root points to, else what etc/timezone says,
+// machineZone returns the zone of the machine under its IANA name: from TZ,
+// else from the target of etc/localtime under root, else from etc/timezone,
 // else UTC.
 func machineZone(root string) Zone {
 	if tz, ok := os.LookupEnv("TZ"); ok {
@@ -28,8 +28,8 @@ func machineZone(root string) Zone {
 		}
 		return Zone{Name: "UTC", Location: time.UTC}
 	}
-	// The first link has the name that the administrator chose; where a chain
-	// of links ends may be an older name of the zone.
+	// The first link has the name that the administrator chose; the end of a chain
+	// of links may be an older name of the zone.
 	link := filepath.Join(root, "etc/localtime")
 	for _, resolve := range []func(string) (string, error){os.Readlink, filepath.EvalSymlinks} {
 		if target, err := resolve(link); err == nil {
@@ -46,8 +46,8 @@ func machineZone(root string) Zone {
 	return Zone{Name: "UTC", Location: time.UTC}
 }
 
-// zoneName is the zone that a file of a zone database holds; "" is UTC, as it
-// is for TZ.
+// zoneName returns the zone of a file of a zone database; "" means UTC, as for
+// TZ.
 func zoneName(path string) string {
 	_, name, ok := strings.Cut(path, "zoneinfo/")
 	if !ok {

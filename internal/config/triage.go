@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Triage is how the triage gate decides (contract §11).
+// Triage configures the triage gate (contract §11).
 type Triage struct {
 	Enabled bool `json:"enabled"`
-	// Model is provider/model; "" stands for HINT_MODEL, see [Config.TriageModel].
+	// Model is provider/model; "" means HINT_MODEL, see [Config.TriageModel].
 	Model        string            `json:"triageModel"`
 	Prompt       string            `json:"triagePrompt"` // "" for the built-in one
 	GroupPrompts map[string]string `json:"groupPrompts"` // by group id
@@ -29,8 +29,8 @@ type Triage struct {
 	LogDecisions bool              `json:"logDecisions"`
 }
 
-// TriageQuiet is which groups are quiet: those with fewer messages in a time. 0
-// messages means none.
+// TriageQuiet defines quiet groups: those with fewer than Messages messages in
+// the given time. 0 messages means none.
 type TriageQuiet struct {
 	Messages int
 	Per      time.Duration
@@ -42,7 +42,7 @@ type quietText struct {
 	Per      string `json:"per"`
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. What is left out stays.
+// UnmarshalJSON implements [json.Unmarshaler]. Missing fields are unchanged.
 func (q *TriageQuiet) UnmarshalJSON(data []byte) error {
 	text := quietText{q.Messages, q.Per.String()}
 	err := json.Unmarshal(data, &text)
@@ -58,10 +58,11 @@ func (q TriageQuiet) MarshalJSON() ([]byte, error) {
 	return json.Marshal(quietText{q.Messages, q.Per.String()})
 }
 
-// Timeout is how long a gateway waits for a decision.
+// Timeout returns how long a gateway waits for a decision.
 func (t Triage) Timeout() time.Duration { return time.Duration(t.TimeoutMs) * time.Millisecond }
 
-// TriageModel is the model that the gate asks, as provider/model; "" for none.
+// TriageModel returns the model that the gate asks, as provider/model; "" for
+// none.
 func (c *Config) TriageModel() string {
 	if c.Triage.Model != "" {
 		return c.Triage.Model
@@ -69,7 +70,7 @@ func (c *Config) TriageModel() string {
 	return c.Classifier.Model
 }
 
-// triageDefaults are the settings of contract §11 that are not set.
+// triageDefaults returns the defaults of contract §11.
 func triageDefaults() Triage {
 	return Triage{
 		Threshold: 5, Quiet: TriageQuiet{Per: time.Hour}, Examples: 6, Recall: 10,
@@ -84,8 +85,8 @@ func triage(text string) (Triage, error) {
 	if err != nil {
 		return t, err
 	}
-	// The values are of the right type. Whole numbers may be written as 5.0, which
-	// an integer does not take.
+	// The values have the right types. Whole numbers may be written as 5.0, which
+	// does not decode into an integer.
 	plain, err := json.Marshal(values)
 	if err == nil {
 		err = json.Unmarshal(plain, &t)

@@ -8,18 +8,18 @@ import (
 	"intenthint/internal/watch"
 )
 
-// Watch follows the file of running until ctx ends, and returns at once when
-// it has no file. reloaded receives each new configuration, in which the
-// variables are those of running, as are the settings that need a restart. When an edit is
-// wrong, that is logged, and reloaded receives the configuration that stays and
-// the error, usually an [Errors]. Calls of reloaded do not overlap.
+// Watch follows the file of running until ctx ends, and returns at once if
+// there is no file. reloaded receives each new configuration; it keeps the
+// variables of running and the settings that need a restart. A wrong edit is
+// logged, and reloaded receives the configuration that stays in use and the
+// error, usually an [Errors]. Calls of reloaded do not overlap.
 func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func(*Config, error)) {
 	if running.File == "" {
 		return
 	}
 	path := running.File
 	log = log.With(slog.String("file", path))
-	failing := false // the file is wrong at present
+	failing := false // the file is currently wrong
 	watch.Watch[snapshot]{
 		Path: path, Log: log,
 		Look: func() snapshot { return newSnapshot(readFile(path)) },
@@ -40,8 +40,8 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 	}.Run(ctx, snapshot{sum: running.content})
 }
 
-// replace makes the configuration of a changed file. What needs a restart
-// keeps its running value, with a warning.
+// replace makes the configuration of a changed file. Settings that need a
+// restart keep their running values, with a warning.
 func (c *Config) replace(now snapshot, log *slog.Logger) (*Config, error) {
 	next, warnings, err := build(c.env, now)
 	for _, w := range warnings {

@@ -46,9 +46,9 @@ func (s *Sink[F]) run(ctx context.Context, in <-chan jetstream.Msg) {
 		now := time.Now()
 		s.round.Store(now.UnixNano()) // as often as remind at least
 		for working < atOnce {
-			// Sessions do not rest at the end, or when there is no room. Then half of
-			// what is held is written while the other half gathers, so writes grow
-			// with the backlog.
+			// At the end, or when there is no room, sessions do not rest. Then half of
+			// what is held is written while the other half gathers, so writes grow with
+			// the backlog.
 			next := gather.next(now, in == nil || s.full.Load() && writing < heldBytes/2)
 			if next == nil {
 				break
@@ -105,7 +105,7 @@ func weightOf[F any](items []*item[F]) (sum int64) {
 	return sum
 }
 
-// undecodable is the session of messages that cannot be decoded. No other has
+// undecodable is the session of messages that cannot be decoded. No session has
 // that name.
 const undecodable = ""
 
@@ -145,7 +145,7 @@ func (s *Sink[F]) apply(ctx context.Context, session string, items []*item[F]) {
 	if session == undecodable {
 		s.bury(ctx, items)
 	} else if failed, err := s.applyAll(ctx, items); failed > 0 {
-		s.o.Log.Warn("events of a session not applied", "session", session, "failed", failed, "events", len(items), "error", err)
+		s.o.Log.Warn("events of session not applied", "session", session, "failed", failed, "events", len(items), "error", err)
 	}
 	s.release(weightOf(items), len(items))
 }
@@ -168,7 +168,7 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 		}
 		return 0, nil
 	}
-	if ctx.Err() != nil { // The stop made it fail. Another process may begin at once.
+	if ctx.Err() != nil { // Stop canceled it. Another process may start at once.
 		for _, i := range items {
 			s.nak(i.msg, 0)
 		}
@@ -225,12 +225,12 @@ func (s *Sink[F]) recovered() {
 
 func (s *Sink[F]) ack(m jetstream.Msg) {
 	if err := m.Ack(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
-		// It is redelivered, and counts once nevertheless.
+		// It is redelivered, but still counts once.
 		s.o.Log.Debug("event not acknowledged", "error", err)
 	}
 }
 
-// nak returns an event to the stream, from where it comes again after a pause.
+// nak returns an event to the stream, which redelivers it after a pause.
 func (s *Sink[F]) nak(m jetstream.Msg, pause time.Duration) {
 	again := m.Nak
 	if pause > 0 {

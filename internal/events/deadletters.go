@@ -23,11 +23,11 @@ type DeadLetter struct {
 	Sequence uint64    `json:"sequence"`
 	Time     time.Time `json:"time"`
 	Hook     string    `json:"hook"`
-	// Reason is the error; Subject is the original subject of the event.
+	// Reason is the error, Subject the original subject of the event.
 	Reason  string `json:"reason"`
 	Subject string `json:"subject"`
-	// Durable is that of the sink that could not apply it; "" in letters of
-	// older versions.
+	// Durable is the durable of the sink that could not apply the event; "" in
+	// dead letters of older versions.
 	Durable string `json:"durable,omitempty"`
 	// MsgID is the Nats-Msg-Id of its first publication, "" for none.
 	MsgID string `json:"msgId,omitempty"`
@@ -51,8 +51,8 @@ type Selection struct {
 	Hook *string
 	// Sequences, if any, selects by sequence in the dead-letter stream.
 	Sequences []uint64
-	// After, where Sequences are none, selects letters with a greater sequence.
-	// [DeadLetters.Count] does not look at it.
+	// After, without Sequences, selects letters with a greater sequence.
+	// [DeadLetters.Count] ignores it.
 	After uint64
 }
 
@@ -63,7 +63,7 @@ type DeadLetters struct {
 	stream jetstream.Stream // nil if it does not exist
 }
 
-// OpenDeadLetters looks the dead-letter stream up. A missing stream counts as
+// OpenDeadLetters looks up the dead-letter stream. A missing stream counts as
 // empty.
 func OpenDeadLetters(ctx context.Context, js jetstream.JetStream, l bus.Layout) (*DeadLetters, error) {
 	s, err := bus.FindStream(ctx, js, l.DeadLetterStream())
@@ -112,8 +112,8 @@ func (d *DeadLetters) info(ctx context.Context, opts ...jetstream.StreamInfoOpt)
 }
 
 // Each calls yield for every letter of a selection, oldest first, until it
-// returns false. Letters that are added or removed meanwhile do no harm. Missing
-// sequences are reported at the end as [ErrNoDeadLetter].
+// returns false. Letters may be added or removed meanwhile. Missing sequences
+// are reported at the end as [ErrNoDeadLetter].
 func (d *DeadLetters) Each(ctx context.Context, s Selection, yield func(DeadLetter) bool) error {
 	if len(s.Sequences) > 0 {
 		return d.each(ctx, s.Sequences, yield)
@@ -240,7 +240,7 @@ func (d *DeadLetters) failed(what string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, d.layout.DeadLetterStream(), err)
 }
 
-// oneLine makes text fit for a header value.
+// oneLine makes text valid as a header value.
 func oneLine(s string) string {
 	const most = 500
 	s = text.Fold(s)

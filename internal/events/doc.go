@@ -6,8 +6,8 @@
 // Guarantees:
 //
 //   - Each sink has a durable of its own, shared by all consumer processes. Its
-//     acknowledgements, retries, dead letters and lag are apart from those of
-//     the others: a failing sink does not delay other sinks, and each resumes
+//     acknowledgements, retries, dead letters and lag are separate from those of
+//     other sinks: a failing sink does not delay other sinks, and each resumes
 //     at its own place after a restart.
 //   - An event is acknowledged to the durable of a sink only after that sink's
 //     Apply has returned nil, so a crash loses no event. Events may be
@@ -17,6 +17,6 @@
 //     without limit. A failure of the event itself is retried a few times and
 //     then becomes a dead letter. No event is dropped silently.
 //   - A dead letter that is replayed is published to the stream again and so
-//     reaches every sink, also those that have applied it: they are idempotent.
-//     Its first id travels with it.
+//     reaches every sink, including those that have already applied it: they are idempotent.
+//     It carries its original id.
 package events

@@ -13,7 +13,8 @@ import (
 	"intenthint/subjects"
 )
 
-// Trail is what the event and the dead-letter stream hold of one session.
+// Trail is everything that the event stream and the dead-letter stream hold
+// about one session.
 type Trail struct {
 	JS     jetstream.JetStream
 	Layout bus.Layout
@@ -23,7 +24,7 @@ type Trail struct {
 	// of the key belong to the session if their payload names it.
 	Key string
 	// SessionOf decodes an event and returns its session; "" for an event that
-	// cannot be decoded, or of none.
+	// cannot be decoded or belongs to no session.
 	SessionOf func(msgID string, data []byte) string
 }
 
@@ -112,8 +113,9 @@ func (t Trail) Letters(ctx context.Context, d *DeadLetters) (sequences []uint64,
 	return sequences, errors.Join(err, ctx.Err())
 }
 
-// Bounds of [Settled]. An event of a process that has died is given to another
-// one after [bus.AckWait]; one that fails is tried for 7.5 s ([maxAttempts], [retryPause]).
+// Bounds of [Settled]. An event held by a process that died is redelivered to
+// another one after [bus.AckWait]; an event that fails is retried for 7.5 s
+// ([maxAttempts], [retryPause]).
 const (
 	settledTime  = 30 * time.Second
 	settledPause = 20 * time.Millisecond
@@ -121,8 +123,8 @@ const (
 
 // Settled waits until every event up to a sequence is applied. It reports false if
 // processes pull events and one is still not applied after some time. Without any
-// process nothing is applied any more. To be called before the events are deleted:
-// the server forgets that a process holds one that is deleted.
+// process nothing more is applied. Call it before the events are deleted: the
+// server forgets that a process holds a deleted event.
 func Settled(ctx context.Context, js jetstream.JetStream, l bus.Layout, until uint64) (bool, error) {
 	pulled := false
 	for began := time.Now(); ; {
@@ -139,7 +141,7 @@ func Settled(ctx context.Context, js jetstream.JetStream, l bus.Layout, until ui
 		case info.AckFloor.Stream >= until, info.NumAckPending == 0 && info.NumPending == 0:
 			return true, nil
 		case info.NumAckPending == 0 && info.NumWaiting == 0:
-			return true, nil // an idle process waits for events, a busy one holds some
+			return true, nil // no process pulls: an idle one has a waiting pull, a busy one holds events
 		case time.Since(began) > settledTime:
 			return !pulled, nil
 		}

@@ -10,10 +10,10 @@ import (
 // contract §8 allows.
 const (
 	// beat is the interval at which sessions are written, so that they share
-	// wake-ups and syncs of the disk.
+	// wake-ups and disk syncs.
 	beat = 20 * time.Millisecond
-	// gatherTime is how long the first event of a quiet session waits for others
-	// at least, so that they share a write.
+	// gatherTime is how long the first event of a quiet session waits at least, so
+	// that events that follow share its write.
 	gatherTime = beat / 2
 	// minRest and maxRest bound the time between two writes of one session.
 	minRest = 100 * time.Millisecond
@@ -21,7 +21,7 @@ const (
 )
 
 // rest is how long a session rests after a write, so that it keeps at most a
-// hundredth of a processor busy whatever the rate of its events.
+// hundredth of a processor busy whatever its event rate.
 func rest(took time.Duration) time.Duration {
 	return min(max(100*took, minRest), maxRest)
 }
@@ -63,8 +63,9 @@ func (g *gatherer[E]) add(session string, item E, now time.Time) {
 	s.items = append(s.items, item)
 }
 
-// next returns the session that has been due for longest, or nil. In a hurry it is
-// the one that would be due next. It belongs to the caller until finished.
+// next returns the session that has been due for longest, or nil. With hurry it
+// also returns one that is not due yet. The session belongs to the caller until
+// finished is called.
 func (g *gatherer[E]) next(now time.Time, hurry bool) *gathered[E] {
 	for len(g.due) > 0 && (hurry || !g.due[0].at.After(now)) {
 		s, _ := heap.Pop(&g.due).(*gathered[E])

@@ -13,8 +13,8 @@ import (
 )
 
 // bury stores messages that cannot be decoded as dead letters, until one fails
-// or letterTime is over. The others return to the stream, so that they take no
-// room from other events.
+// or letterTime is over. The remaining messages return to the stream, so that
+// they take no room from other events.
 func (s *Sink[F]) bury(ctx context.Context, items []*item[F]) {
 	began, failed := time.Now(), false
 	for _, i := range items {
@@ -29,12 +29,12 @@ func (s *Sink[F]) bury(ctx context.Context, items []*item[F]) {
 
 // deadLetter stores the message, unchanged, in the dead-letter stream and
 // terminates it at the durable. It reports whether that succeeded; if not, the
-// message is redelivered. One that is too large for a dead letter is terminated
-// without.
+// message is redelivered. A message too large for a dead letter is terminated
+// without one.
 func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, reason error) bool {
 	id := ""
 	if meta, err := m.Metadata(); err == nil {
-		// An event is at most one dead letter of a sink.
+		// A sink stores at most one dead letter per event.
 		id = fmt.Sprintf("dlq-%s-%s-%d", s.o.Durable, meta.Stream, meta.Sequence.Stream)
 	}
 	letter := nats.NewMsg(s.o.Layout.Prefix.DeadLetter(hook))
@@ -73,7 +73,7 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	}
 	if lost {
 		count(s.o.Metrics.tooLarge, s.o.Name, hook)
-		s.o.Log.Error("event given up, too large for a dead letter", "subject", m.Subject(), "id", id, "reason", reason)
+		s.o.Log.Error("event dropped, too large for a dead letter", "subject", m.Subject(), "id", id, "reason", reason)
 	} else {
 		count(s.o.Metrics.deadLetters, s.o.Name, hook)
 		s.o.Log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
@@ -84,11 +84,12 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	return true
 }
 
-// spare are the headers of a dead letter that it can be replayed without. They are
-// left out where they make it too large.
+// spare are the headers that replaying a dead letter does not need. They are
+// left out if they make it too large.
 var spare = []string{subjects.HeaderDLQReason, subjects.HeaderDLQDurable, subjects.HeaderTraceparent, subjects.HeaderMsgID}
 
-// tooLarge reports whether the server or a stream takes no message of that size.
+// tooLarge reports whether the server or the stream refused a message because
+// of its size.
 func tooLarge(err error) bool {
 	return errors.Is(err, nats.ErrMaxPayload) || errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum)
 }

@@ -18,7 +18,7 @@ const namespace = "intenthint"
 // unbounded number of time series.
 const labelOther = "other"
 
-// Metrics are the figures of the event side. All sinks and publishers of a
+// Metrics are the metrics of the event side. All sinks and publishers of a
 // process share one.
 type Metrics struct {
 	// By sink and hook.
@@ -51,10 +51,10 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	}
 	m := &Metrics{
 		applied:      counter("events_applied_total", "Events applied by this process, by sink and hook."),
-		ignored:      counter("events_ignored_total", "Events that concern no session and were acknowledged without effect, by sink and hook."),
+		ignored:      counter("events_ignored_total", "Events that belong to no session and were acknowledged without effect, by sink and hook."),
 		redeliveries: counter("redeliveries_total", "Deliveries of an event after the first, by sink and hook."),
 		deadLetters:  counter("dead_letters_total", "Events that this process moved to the dead-letter stream, by sink and hook."),
-		tooLarge:     counter("dead_letters_too_large_total", "Events that this process gave up without a dead letter, because the server takes none of that size, by sink and hook. They stay in the event stream."),
+		tooLarge:     counter("dead_letters_too_large_total", "Events that this process gave up without a dead letter, because the server refuses messages of that size, by sink and hook. They stay in the event stream."),
 		pending:      perSink("consumer_pending", "Events in the stream that no process has received yet, by sink. Every process reports the same number."),
 		ackPending:   perSink("consumer_ack_pending", "Events that some process has received and not acknowledged yet, by sink. Every process reports the same number."),
 		lastApply:    perSink("last_apply_timestamp_seconds", "When this process last applied an event, in Unix seconds, by sink; 0 if it has not applied any."),
@@ -63,7 +63,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Namespace: namespace, Name: "publish_retries_total", Help: "Repeated attempts to publish an event.",
 		}),
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "events_lost_total", Help: "Turns that were answered and never published, because too many waited for the stream, or at a stop.",
+			Namespace: namespace, Name: "events_lost_total", Help: "Answered turns that were never published, because too many waited for the stream or the process stopped.",
 		}),
 		letters:     gauge("dead_letters_kept", "Messages in the dead-letter stream. Every process reports the same number."),
 		streamBytes: gauge("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),
@@ -74,7 +74,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 }
 
 // Expect creates the series of a sink, 0 at first, so that alerts can tell 0 from
-// no data. hooks are those whose events it gets; none means all.
+// no data. hooks are the hooks whose events it gets; none means all.
 func (m *Metrics) Expect(sink string, hooks []string) {
 	if len(hooks) == 0 {
 		hooks = subjects.Observations()
@@ -102,7 +102,7 @@ func count(c *prometheus.CounterVec, sink, hook string) {
 const streamPause = 15 * time.Second
 
 // WatchStreams measures the event stream and the dead-letter stream until ctx
-// ends. A figure keeps its value while the server does not answer.
+// ends. Gauges keep their values while the server does not answer.
 func WatchStreams(ctx context.Context, js jetstream.JetStream, l bus.Layout, m *Metrics) {
 	tick := time.NewTicker(streamPause)
 	defer tick.Stop()

@@ -43,7 +43,7 @@ intenthint_dead_letters_total{hook="other",sink="sessions"} 2
 # HELP intenthint_events_applied_total Events applied by this process, by sink and hook.
 # TYPE intenthint_events_applied_total counter
 intenthint_events_applied_total{hook="agent_end",sink="sessions"} 3
-# HELP intenthint_events_ignored_total Events that concern no session and were acknowledged without effect, by sink and hook.
+# HELP intenthint_events_ignored_total Events that belong to no session and were acknowledged without effect, by sink and hook.
 # TYPE intenthint_events_ignored_total counter
 intenthint_events_ignored_total{hook="llm_output",sink="sessions"} 1
 intenthint_events_ignored_total{hook="other",sink="sessions"} 100

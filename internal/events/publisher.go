@@ -22,31 +22,32 @@ const (
 	// stream cannot take them. Beyond that the oldest are dropped and logged.
 	maxOutbox      = 65536
 	maxOutboxBytes = 64 << 20
-	// minBatch is the size from which on a group travels as an atomic batch,
-	// which costs the server about as much as two hundred single messages.
+	// minBatch is the smallest group that is sent as an atomic batch, which costs
+	// the server about as much as two hundred single messages.
 	minBatch = 256
-	// maxPending and maxPendingBytes bound the publications that are sent one by
-	// one and are not acknowledged, about a second's work of a stream that syncs
-	// each of them. Beyond that messages travel in groups.
+	// maxPending and maxPendingBytes bound the unacknowledged publications that
+	// are sent one by one, about a second's work of a stream that syncs each of
+	// them. Beyond that, messages are sent in groups.
 	maxPending      = 2048
 	maxPendingBytes = 32 << 20
-	// ackTime is how long the stream may take to acknowledge one of them. A
-	// stream that takes no messages says nothing, and all must be there ten
-	// seconds after it takes them again (contract §9). A message that a slow disk
-	// has stored later than that is sent again, and is stored once.
+	// ackTime is how long the stream may take to acknowledge a single message. A
+	// stream that cannot take messages does not answer, and all messages must be
+	// stored within ten seconds after it can take them again (contract §9). A
+	// message that a slow disk stores after ackTime is sent again, but stored only
+	// once.
 	ackTime = 5 * time.Second
-	// stallTime is how long the stream may acknowledge nothing at all while
-	// messages wait, until health says so; contract §9 allows five seconds.
+	// stallTime is how long the stream may acknowledge nothing while messages wait
+	// before the health check fails; contract §9 allows five seconds.
 	stallTime = 3 * time.Second
-	// stallCheck is the interval between two looks.
+	// stallCheck is the interval at which stalls are looked for.
 	stallCheck = 500 * time.Millisecond
-	// returnCheck is the interval at which a stop looks whether the client has given
-	// back the last messages, which takes it microseconds.
+	// returnCheck is the interval at which Stop checks whether the client has
+	// returned the last messages, which takes microseconds.
 	returnCheck = time.Millisecond
-	// moreTime is how long a stop waits, beyond the time of the attempt under
-	// way, for a stream that acknowledges nothing.
+	// moreTime is how long Stop waits, after the current attempt, for a stream
+	// that acknowledges nothing.
 	moreTime = 2 * time.Second
-	// maxGroup bounds what is sent together. A server takes 1000.
+	// maxGroup bounds what is sent together. A server accepts 1000.
 	maxGroup = 500
 	// batchAckTime is how long the stream may take to acknowledge a batch.
 	batchAckTime = 5 * time.Second
@@ -56,27 +57,28 @@ const (
 // acknowledged.
 //
 // A message is sent to the server before Publish returns, so the turn is not lost
-// if the process is killed after its reply. Only when many are unacknowledged do
-// further messages gather while a group is in flight, and form the next group. A
-// large group is sent as an atomic batch, which the server syncs to disk once, if
-// the stream allows that.
+// if the process is killed after its reply. Only when many messages are
+// unacknowledged are further ones collected, while a group is in flight, to
+// form the next group. A large group is sent as an atomic batch, which the
+// server syncs to disk once, if the stream allows that.
 type Publisher struct {
 	nc      *nats.Conn
 	js      jetstream.JetStream
 	metrics *Metrics
 	log     *slog.Logger
-	// single: the stream takes no batches. Used by the sending goroutine only.
+	// single reports whether the stream refuses batches. It is used by the sending
+	// goroutine only.
 	single bool
-	most   int // maxPending, but in tests
+	most   int // maxPending, except in tests
 	times  times
-	// sent counts the messages given to the client, acked those acknowledged of them,
-	// returned those that it gave back without; batched are those acknowledged in
-	// batches.
+	// sent counts the messages given to the client: acked of them were
+	// acknowledged, returned were returned unacknowledged. batched counts messages
+	// acknowledged in batches.
 	sent, acked, returned, batched atomic.Int64
 	stalled                        atomic.Pointer[error]
 
 	// mu guards what follows. The client holds its own lock while it reports a late
-	// acknowledgement, and gather takes mu then: who holds mu must not call js.
+	// acknowledgement, and gather takes mu then: do not call js while holding mu.
 	mu      sync.Mutex
 	outbox  []*nats.Msg
 	bytes   int
@@ -84,7 +86,7 @@ type Publisher struct {
 	waiting bool  // for the first message of a group
 	failure error // why a message has come back since the last group was taken
 	last    error // the latest failure
-	dropped int   // messages dropped since the log last said so
+	dropped int   // messages dropped since the last log message
 
 	wake   chan struct{}
 	quit   chan struct{}   // closed: end once everything is acknowledged
@@ -93,7 +95,7 @@ type Publisher struct {
 	done   chan struct{}
 }
 
-// times are the constants of the same names, but in tests.
+// times are the constants of the same names, except in tests.
 type times struct{ ack, stall, stallCheck, more time.Duration }
 
 // NewPublisher returns a publisher on nc. Stop ends it.
@@ -113,15 +115,16 @@ func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, t
 			log.Debug("event not acknowledged", "subject", m.Subject, "error", err)
 			metrics.publishRetries.Inc()
 			p.gather(err, m)
-			p.returned.Add(1) // last: until then it is unanswered
+			p.returned.Add(1) // last: until then the message counts as unanswered
 		}),
 		jetstream.WithPublishAsyncAckHandler(func(jetstream.JetStream, *nats.Msg, *jetstream.PubAck) { p.acked.Add(1) }),
 	)
 	if err != nil {
 		return nil, err
 	}
-	// The client subscribes to acknowledgements with the first publication, also
-	// one that it refuses. Later would be while a service counts what it has.
+	// The client subscribes to acknowledgements with the first publication, even
+	// one that it refuses. Do it now: later, a service may be counting its
+	// subscriptions.
 	if _, err := p.js.PublishMsgAsync(&nats.Msg{}); !errors.Is(err, nats.ErrBadSubject) {
 		return nil, fmt.Errorf("subscribe to acknowledgements: %w", err)
 	}
@@ -131,8 +134,8 @@ func newPublisher(nc *nats.Conn, metrics *Metrics, log *slog.Logger, most int, t
 	return p, nil
 }
 
-// Check returns an error while messages wait and the stream acknowledges none. It
-// is a health check.
+// Check returns an error while messages wait and the stream acknowledges none
+// of them. It is a health check.
 func (p *Publisher) Check(context.Context) error {
 	if err := p.stalled.Load(); err != nil {
 		return *err
@@ -161,7 +164,7 @@ func (p *Publisher) watch() {
 				p.stalled.Store(nil)
 				continue
 			}
-			err := fmt.Errorf("%w: %d wait", errStalled, waiting)
+			err := fmt.Errorf("%w: %d waiting", errStalled, waiting)
 			if last != nil {
 				err = fmt.Errorf("%w: %w", err, last)
 			}
@@ -170,8 +173,8 @@ func (p *Publisher) watch() {
 	}
 }
 
-// unanswered is how many messages the client has, also those that it is about to give
-// back: it forgets them earlier.
+// unanswered returns how many messages the client has, including those that it
+// is about to return: the client itself no longer counts these.
 func (p *Publisher) unanswered() int {
 	// An answer may come before the message is counted.
 	return int(max(0, p.sent.Load()-p.acked.Load()-p.returned.Load()))
@@ -185,7 +188,8 @@ func (p *Publisher) waits() (n int, last error) {
 	return n + len(p.outbox) + p.sending, p.last
 }
 
-// reportDropped logs the messages dropped since it last did, which may be thousands.
+// reportDropped logs, in one message, how many messages were dropped since its
+// last call: there may be thousands.
 func (p *Publisher) reportDropped() {
 	p.mu.Lock()
 	n := p.dropped
@@ -200,8 +204,8 @@ func (p *Publisher) reportDropped() {
 var errStalled = errors.New("events not acknowledged by the stream")
 
 // Publish takes a message and returns at once. The message must carry
-// Nats-Msg-Id, for it may be sent more than once, and is the publisher's from
-// now on.
+// Nats-Msg-Id, as it may be sent more than once. It belongs to the publisher
+// from now on.
 func (p *Publisher) Publish(m *nats.Msg) {
 	if most := p.nc.MaxPayload(); most > 0 && int64(m.Size()) > most {
 		p.log.Error("event too large for the server", "subject", m.Subject, "bytes", m.Size())
@@ -316,8 +320,8 @@ func (p *Publisher) run() {
 	}
 }
 
-// sendGroup sends a group and waits until it is acknowledged. What is not is in
-// the outbox again, with the failure.
+// sendGroup sends a group and waits until it is acknowledged. Messages that are
+// not acknowledged return to the outbox, with the failure.
 func (p *Publisher) sendGroup(group []*nats.Msg) {
 	if len(group) >= minBatch && !p.single {
 		err := p.sendBatch(group)
@@ -330,9 +334,9 @@ func (p *Publisher) sendGroup(group []*nats.Msg) {
 			p.gather(err, group...)
 			return
 		}
-		// One of them is there already, after an acknowledgement that was
-		// lost; or it is too large with a batch's headers; or the stream takes
-		// no batches. Each by itself, then.
+		// A message was stored before and its acknowledgement lost; or it is too
+		// large with a batch's headers; or the stream takes no batches. Send the
+		// messages one by one.
 	}
 	for i, m := range group {
 		if err := p.send(m, p.times.ack); err != nil {
@@ -349,15 +353,15 @@ func (p *Publisher) sendGroup(group []*nats.Msg) {
 	}
 }
 
-// leaveSending says how many messages of the group are still to be sent.
+// leaveSending sets how many messages of the group are still to be sent.
 func (p *Publisher) leaveSending(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sending = n
 }
 
-// sendBatch sends a group that the stream takes as a whole or not at all; then
-// the error is a [*jetstream.APIError].
+// sendBatch sends a group that the stream stores as a whole or not at all; in
+// the latter case the error is a [*jetstream.APIError].
 func (p *Publisher) sendBatch(group []*nats.Msg) error {
 	ctx, cancel := context.WithTimeout(context.Background(), batchAckTime)
 	defer cancel()
@@ -369,7 +373,7 @@ func (p *Publisher) sendBatch(group []*nats.Msg) error {
 		p.single = p.single || ack.Error.ErrorCode == batch.CodeDisabled
 		return ack.Error
 	case ack.ID == "":
-		// A server that knows no batches has stored each message and
+		// A server without support for batches has stored every message and
 		// acknowledged one.
 		p.single = true
 		return &jetstream.APIError{Description: "atomic batches not supported by the server"}
@@ -377,8 +381,9 @@ func (p *Publisher) sendBatch(group []*nats.Msg) error {
 	return nil
 }
 
-// Stop waits until all messages are acknowledged or ctx ends, and not for long if
-// the stream acknowledges nothing. It returns how many messages are lost.
+// Stop waits until all messages are acknowledged or ctx ends; if the stream
+// acknowledges nothing, it waits only briefly. It returns the number of
+// messages lost.
 func (p *Publisher) Stop(ctx context.Context) (lost int) {
 	defer p.cancel()
 	ctx, cancel := context.WithCancel(ctx)

@@ -97,7 +97,7 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 	}
 }
 
-// sit waits for a seat, if the sink has some.
+// sit waits for a seat if the sink has seats.
 func (s *Sink[F]) sit(ctx context.Context) bool {
 	if s.seats == nil {
 		return true
@@ -119,13 +119,13 @@ func (s *Sink[F]) leave(seats int) {
 	}
 }
 
-// release gives back what events took that are no longer held.
+// release returns the room and seats of events that are no longer held.
 func (s *Sink[F]) release(weight int64, events int) {
 	s.room.Release(weight)
 	s.leave(events)
 }
 
-// enter waits for room. While it does, no session rests (see run).
+// enter waits for room. While it waits, no session rests (see run).
 func (s *Sink[F]) enter(ctx context.Context, weight int64) error {
 	if s.room.TryAcquire(weight) {
 		return nil

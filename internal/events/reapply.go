@@ -17,20 +17,20 @@ import (
 
 // Range is a part of the event stream. The zero value is the whole stream.
 type Range struct {
-	// Until is the last sequence; 0 is the last there is now.
+	// Until is the last sequence; 0 means the current last sequence.
 	Until uint64
-	// Session leaves out other sessions. It is a session id, or a key.
+	// Session, a session id or key, restricts the range to one session.
 	Session string
 }
 
-// Place is where a stream ends, and how far a durable is.
+// Place is where a stream ends, and how far a durable has got.
 type Place struct {
 	// Created distinguishes the stream from an earlier one of the same name.
 	Created time.Time
 	// Last is the sequence of the newest event.
 	Last uint64
 	// Applied is the sequence up to which every event was applied by some
-	// process, Delivered the one up to which they were given to one.
+	// process, Delivered the sequence up to which events were delivered.
 	Applied, Delivered uint64
 }
 
@@ -68,13 +68,14 @@ type Reapplied struct {
 	Sessions []string
 }
 
-// ReapplyOptions describe what is applied again, and how.
+// ReapplyOptions describe which events are applied again, and how.
 type ReapplyOptions[F any] struct {
 	JS      jetstream.JetStream
 	Layout  bus.Layout
 	Range   Range
 	Handler Handler[F]
-	// Progress, which may be nil, receives the number of events done and of all.
+	// Progress, which may be nil, receives the number of events done and the
+	// total.
 	Progress func(done, total int)
 	Log      *slog.Logger
 }
@@ -99,7 +100,7 @@ func Reapply[F any](ctx context.Context, o ReapplyOptions[F]) (Reapplied, error)
 		for _, m := range portion {
 			ev, err := o.Handler.decode(m)
 			if err != nil {
-				out.Unreadable++ // and a dead letter since it first came
+				out.Unreadable++ // a dead letter since its first delivery
 				continue
 			}
 			if ev.Session != "" {
@@ -144,7 +145,7 @@ func applySessions[F any](
 		}
 		failed += len(sessions[session])
 		names = append(names, session)
-		log.WarnContext(ctx, "events of a session not reapplied", "session", session, "events", len(sessions[session]), "error", err)
+		log.WarnContext(ctx, "events of session not reapplied", "session", session, "events", len(sessions[session]), "error", err)
 	}
 	return failed, names, nil
 }

@@ -75,13 +75,13 @@ type SinkOptions[F any] struct {
 	Durable string
 	Handler Handler[F]
 	// Appliers is set for a sink whose events take seconds each: it is how many of
-	// them are applied at once. The sink then takes no more from the stream than
-	// these, so that other processes have the rest and none waits here beyond the
-	// server's patience, and a stop ends their Apply instead of waiting for it. 0 is
-	// for events that take little: many are held, and 64 sessions applied at once.
+	// them are applied at once. The sink then takes only that many from the
+	// stream: other processes get the rest, and no event waits here beyond
+	// AckWait. Stop cancels their Apply instead of waiting for it. 0 is for events
+	// that are fast to apply: many are held, and 64 sessions are applied at once.
 	Appliers int
-	// Pause is the time until an event that failed is delivered again, by how often
-	// it was delivered so far; nil is for 0.5 s to 30 s.
+	// Pause returns the backoff before a failed event is redelivered, given its
+	// deliveries so far; nil means 0.5 s to 30 s.
 	Pause   func(delivered uint64) time.Duration
 	Metrics *Metrics // shared by all sinks
 	Log     *slog.Logger
@@ -117,7 +117,7 @@ func (o *SinkOptions[F]) validate() error {
 	return o.Handler.validate()
 }
 
-// hooks are those whose events the durable gets; none means all.
+// hooks returns the hooks whose events the durable gets; none means all.
 func (o *SinkOptions[F]) hooks() []string {
 	durables := o.Layout.Durables()
 	return durables[slices.IndexFunc(durables, func(d bus.Durable) bool { return d.Name == o.Durable })].Hooks
@@ -126,15 +126,15 @@ func (o *SinkOptions[F]) hooks() []string {
 // Bounds of a sink.
 const (
 	pullMessages = bus.PullMessages
-	// heldEvents and heldBytes bound the unacknowledged events. The more are held,
-	// the more of a backlog is written at once, and the more memory it takes: see
+	// heldEvents and heldBytes bound the unacknowledged events. Holding more
+	// writes more of a backlog at once, and takes more memory: see
 	// docs/decisions/0006-events-become-files.md.
 	heldEvents = 8192
 	heldBytes  = 16 << 20
 	// maxAttempts is how often an event may fail before it is a dead letter.
 	maxAttempts = 5
-	// appliers is how many sessions are written at once, unless SinkOptions say so.
-	// The disk syncs many files in little more time than one.
+	// appliers is how many sessions are written at once, unless SinkOptions sets
+	// Appliers. The disk syncs many files in little more time than one.
 	appliers = 64
 	// letterTime is how long dead letters are stored at a time.
 	letterTime = time.Second
@@ -142,7 +142,8 @@ const (
 	// stream. A stream of the same name created meanwhile loses its files too and
 	// takes no events until the server restarts.
 	settleTime = time.Second
-	// heartbeat is that of an idle pull. Two missed ones end it.
+	// heartbeat is the heartbeat interval of an idle pull. Two missed heartbeats
+	// end the pull.
 	heartbeat = 2 * time.Second
 	// stuckTime is how long one round of the loop may take.
 	stuckTime = 30 * time.Second
@@ -159,8 +160,8 @@ type Sink[F any] struct {
 	room    *semaphore.Weighted
 	full    atomic.Bool
 	crowded chan struct{}
-	// seats bound the events held by number where SinkOptions.Appliers is set, else
-	// nil. A message is taken only once it has a seat.
+	// seats bounds the number of events held if SinkOptions.Appliers is set; else
+	// it is nil. A message is taken only once it has a seat.
 	seats chan struct{}
 
 	done   chan struct{}
@@ -220,8 +221,8 @@ func (s *Sink[F]) Check(context.Context) error {
 	return nil
 }
 
-// CatchUp waits until no event is pending or in progress, or the time is
-// over.
+// CatchUp waits until no event is pending or in progress, but no longer than
+// most.
 func (s *Sink[F]) CatchUp(ctx context.Context, most time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -238,8 +239,8 @@ func (s *Sink[F]) CatchUp(ctx context.Context, most time.Duration) {
 	}
 }
 
-// Stop takes no further event and applies and acknowledges those it has, until
-// ctx ends. With [SinkOptions.Appliers] it returns them to the stream.
+// Stop takes no further events, and applies and acknowledges those it holds,
+// until ctx ends. With [SinkOptions.Appliers] it returns them to the stream.
 func (s *Sink[F]) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	s.stopping = true

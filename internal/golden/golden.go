@@ -1,4 +1,4 @@
-// Package golden compares what a test got with a file of its testdata.
+// Package golden compares test results with files in testdata.
 package golden
 
 import (
@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// Equal requires that got is the content of a file in testdata. With -update it
-// writes the file first.
+// Equal requires that got equals the content of a file in testdata. With
+// -update it writes the file first.
 func Equal(t testing.TB, name, got string) {
 	t.Helper()
 	File(t, filepath.Join("testdata", name), got)

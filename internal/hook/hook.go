@@ -19,40 +19,40 @@ import (
 
 // Errors passed to [Hook.Unasked] and [Handler.Omitted].
 var (
-	// ErrOverrun: a handler did not return in its time.
+	// ErrOverrun reports a handler that did not return within its time budget.
 	ErrOverrun = errors.New("handler exceeded its time budget")
-	// ErrOverloaded: there is no room or no time to begin a request.
+	// ErrOverloaded reports that there is no room or no time to begin a request.
 	ErrOverloaded = errors.New("overloaded")
-	// ErrOtherHook: the body names another hook than the subject.
-	ErrOtherHook = errors.New("a message of another hook")
+	// ErrOtherHook reports a body that names another hook than the subject.
+	ErrOtherHook = errors.New("message of another hook")
 )
 
 // Hook is a decision hook that is answered here.
 type Hook struct {
 	// Name is the hook's name at the gateway, such as before_prompt_build.
 	Name string
-	// Handlers contribute in descending priority, those of one priority in this
+	// Handlers contribute in descending priority; with equal priority, in this
 	// order.
 	Handlers []Handler
 	// Bound limits the requests in progress. The zero value is [bus.DefaultBound].
 	Bound bus.Bound
 	// Unasked is told of a request for which no handler is asked, and returns the
 	// diagnostics of its reply: cause is [ErrOverloaded], [ErrOtherHook] or wraps
-	// [payload.ErrInvalid]. It must not block. nil: there are none.
+	// [payload.ErrInvalid]. It must not block. A nil Unasked means no diagnostics.
 	Unasked func(cause error, took time.Duration) map[string][]string
 }
 
 // Handler contributes to the decisions of one hook.
 type Handler struct {
-	// Name stands in the log.
+	// Name is the handler's name in logs.
 	Name     string
 	Priority int
 	// Handle decides. An error that wraps [payload.ErrInvalid] refuses the
 	// request; after any other error the handler is left out. It must return
 	// soon after ctx is done.
 	Handle func(ctx context.Context, req *Request) (Result, error)
-	// Omitted returns what stands in the reply for a handler that was left out
-	// because it overran ([ErrOverrun]) or failed. nil: nothing.
+	// Omitted returns the result to use for a handler that was left out because it
+	// overran ([ErrOverrun]) or failed. A nil Omitted means no result.
 	Omitted func(req *Request, cause error) Result
 }
 
@@ -62,8 +62,8 @@ type Request struct {
 	Context  payload.Context
 	// Received is when the request arrived here; budgets count from it.
 	Received time.Time
-	// Deadline is when the answer must leave, Margin what is kept after it for
-	// the way back.
+	// Deadline is when the answer must leave, Margin the time reserved after it
+	// for the way back.
 	Deadline    time.Time
 	Margin      time.Duration
 	Traceparent string
@@ -74,7 +74,7 @@ type Request struct {
 // States of a handler's answer.
 const (
 	undecided int32 = iota
-	committed       // the handler gives it
+	committed       // the handler's answer will be used
 	leftOut         // the handler overran
 )
 

@@ -44,7 +44,8 @@ func NewRunner(h Hook, o Options) *Runner {
 	return &Runner{hook: h, opts: o}
 }
 
-// Endpoint is where a NATS service answers requests with this runner.
+// Endpoint returns the endpoint at which a NATS service answers requests with
+// this runner.
 func (r *Runner) Endpoint(prefix subjects.Prefix) bus.Endpoint {
 	return bus.Endpoint{
 		Name: r.hook.Name, Subject: prefix.RequestsOf(r.hook.Name), Bound: r.hook.Bound,
@@ -55,7 +56,7 @@ func (r *Runner) Endpoint(prefix subjects.Prefix) bus.Endpoint {
 }
 
 // staleTime is how long a request must have waited to be too old for an answer,
-// also when its budget is nearly nothing: a local answer takes less.
+// even if its budget is almost zero: a local answer takes less.
 const staleTime = 50 * time.Millisecond
 
 // Answer answers one request. reply is called once: before Answer returns or,
@@ -88,8 +89,8 @@ func (r *Runner) overloaded(in bus.Request) bus.Reply {
 	return replyOf(nil, r.hook.Unasked(ErrOverloaded, time.Since(in.Received)), in.Traceparent)
 }
 
-// replyOf makes the message of a decision; nil is no decision. The request's
-// trace context is given back.
+// replyOf makes the reply for a decision; nil means no decision. The request's
+// trace context is returned.
 func replyOf(d Decision, header map[string][]string, traceparent string) bus.Reply {
 	body := []byte("{}")
 	if d != nil {
@@ -139,7 +140,7 @@ func (r *round) proceed() {
 	r.reply(replyOf(r.decision, r.header, r.req.Traceparent))
 }
 
-// add joins what a handler contributed.
+// add joins the contribution of a handler.
 func (r *round) add(h Handler, res Result, err error) {
 	if err != nil {
 		r.runner.opts.Log.Warn("handler skipped", "hook", r.runner.hook.Name, "handler", h.Name, "error", err)
@@ -175,8 +176,8 @@ func (r *round) ask(h Handler) (res Result, inTime bool, err error) {
 	defer cancel()
 	own := *r.req
 	own.Deadline, own.fate = deadline, new(atomic.Int32)
-	// A handler that heeds its deadline may be a little late on a busy machine:
-	// it gets half of what is kept for the way back, and leastTime in any case.
+	// A handler that respects its deadline may be a little late on a busy machine:
+	// it gets half of the margin for the way back, and at least leastTime.
 	grace := max(time.Until(deadline)+r.req.Margin/2, leastTime)
 	overrun := time.AfterFunc(grace, func() {
 		if own.fate.CompareAndSwap(undecided, leftOut) {
@@ -193,14 +194,14 @@ func (r *round) ask(h Handler) (res Result, inTime bool, err error) {
 	return res, own.fate.Swap(committed) != leftOut, err
 }
 
-// leastTime is what a handler gets however small the budget is: enough for an
-// answer that needs no model.
+// leastTime is the minimum time of a handler, whatever the budget: enough for
+// an answer that needs no model.
 const leastTime = 10 * time.Millisecond
 
-// deadline is when an answer must leave: the smaller of what the caller gives
-// (0: it did not say) and what is configured, counted from receipt, less a
-// margin for the way back of 20 ms or a tenth, whichever is more (contract §3).
-// It is not before receipt.
+// deadline is when an answer must leave: the smaller of the caller's budget (0:
+// not given) and the configured one, counted from receipt, less a margin for
+// the way back of 20 ms or a tenth, whichever is more (contract §3). It is not
+// before receipt.
 func deadline(received time.Time, caller, configured time.Duration) (at time.Time, margin time.Duration) {
 	timeout := configured
 	if caller > 0 && caller < timeout {

@@ -10,12 +10,12 @@ import (
 	"intenthint/internal/panics"
 )
 
-// Check returns what is wrong, nil for nothing. It gets [CheckTimeout]; one that
-// takes longer counts as failed until it returns.
+// Check returns an error if something is wrong. It has [CheckTimeout]; a check
+// that takes longer counts as failed until it returns.
 type Check func(ctx context.Context) error
 
 const (
-	// CheckTimeout is the time that a check has.
+	// CheckTimeout bounds a check.
 	CheckTimeout = time.Second
 	// A result is cached for this long, so that many callers cost no more than
 	// one. Recovery is noticed sooner.
@@ -25,7 +25,7 @@ const (
 
 // Report is the body of /healthz and /readyz.
 type Report struct {
-	// Status is "ok" when all checks are, else "failed".
+	// Status is "ok" if all checks are ok, else "failed".
 	Status string            `json:"status"`
 	Checks map[string]Result `json:"checks"`
 }
@@ -37,13 +37,13 @@ type Result struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Checks are named checks. The zero value holds none and is ready to use.
+// Checks are named checks. The zero value is empty and ready to use.
 type Checks struct {
 	mu     sync.Mutex
 	byName map[string]*cachedCheck
 }
 
-// Add adds a check, or replaces the one of that name.
+// Add adds a check, or replaces the one with that name.
 func (c *Checks) Add(name string, check Check) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +53,8 @@ func (c *Checks) Add(name string, check Check) {
 	c.byName[name] = &cachedCheck{check: check}
 }
 
-// Run runs all checks at the same time and reports their states. It does not
-// wait much longer than [CheckTimeout].
+// Run runs all checks concurrently and reports their states. It does not wait
+// much longer than [CheckTimeout].
 func (c *Checks) Run(ctx context.Context) Report {
 	c.mu.Lock()
 	checks := maps.Clone(c.byName)
@@ -88,8 +88,8 @@ type cachedCheck struct {
 	mu      sync.Mutex
 	err     error
 	at      time.Time     // when err was found; zero before the first time
-	started time.Time     // when the check that runs began
-	running chan struct{} // closed when the check that runs returns; nil when none does
+	started time.Time     // when the running check began
+	running chan struct{} // closed when the running check returns; nil if none is running
 }
 
 func (c *cachedCheck) state(ctx context.Context) error {
@@ -110,8 +110,8 @@ func (c *cachedCheck) state(ctx context.Context) error {
 	running, started := c.running, c.started
 	c.mu.Unlock()
 
-	// What remains of its time, and a little for a check that ends with its
-	// context.
+	// The remaining time of the check, and a little more for a check that ends
+	// with its context.
 	wait := time.NewTimer(CheckTimeout + badFor - time.Since(started))
 	defer wait.Stop()
 	select {

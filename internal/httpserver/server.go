@@ -1,5 +1,5 @@
 // Package httpserver serves HTTP for operators: /healthz, /readyz and /metrics
-// (contract §9), and whatever else parts of the program add to its mux.
+// (contract §9), and other handlers that parts of the program add.
 package httpserver
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Options say where a [Server] listens.
+// Options configure a [Server].
 type Options struct {
 	// Addr is host:port.
 	Addr string
@@ -27,7 +27,7 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// Server serves what was added to it.
+// Server serves the added handlers.
 type Server struct {
 	listener net.Listener
 	mux      *http.ServeMux
@@ -44,8 +44,8 @@ const (
 	maxHeaderBytes    = 16 << 10
 )
 
-// Listen opens the address. Connections wait until [Server.Serve]: a client that is
-// there at once must not find half of the handlers.
+// Listen opens the address. Connections wait until [Server.Serve]: an early
+// client must not find only half of the handlers.
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	listener, err := listen(ctx, o)
 	if err != nil {
@@ -67,7 +67,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Serve begins to serve what was added, until [Server.Shutdown].
+// Serve begins to serve the added handlers, until [Server.Shutdown].
 func (s *Server) Serve() {
 	go func() {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -94,15 +94,15 @@ func listen(ctx context.Context, o Options) (net.Listener, error) {
 	return listener, nil
 }
 
-// Addr is the address that is served, host:port.
+// Addr returns the address that is served, host:port.
 func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Handle adds a handler, before [Server.Serve]; pattern is as [http.ServeMux] has
-// it.
+// Handle adds a handler. Call it before [Server.Serve]. pattern is as in
+// [http.ServeMux].
 func (s *Server) Handle(pattern string, handler http.Handler) { s.mux.Handle(pattern, handler) }
 
-// Shutdown stops listening and waits for requests that are being answered;
-// when ctx ends before them, their connections are closed.
+// Shutdown stops listening and waits for requests in progress; if ctx ends
+// first, their connections are closed.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.http.Shutdown(ctx)
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 )
 
 // A claim is a shared lock on the server's address. All processes that use the
-// server and its data directory hold it, so that while one of them lives no
+// server and its data directory hold it, so that while one of them runs, no
 // process of another data directory starts a server at the address, not even
-// between the death of the server and its next start.
+// between the death of the server and its restart.
 //
-// The lock file holds the data directory. It stands in a directory of the user
-// and the machine; without one there is no claim.
+// The lock file contains the data directory. It is in a per-user directory of
+// the machine; without such a directory there is no claim.
 type claim struct {
 	lock *flock.Flock // nil without a claim
 }
@@ -34,7 +34,7 @@ func claimAddress(opts *server.Options, dataDir string, log *slog.Logger) (*clai
 	}
 	path, err := claimFile(dialable(opts))
 	if err != nil {
-		log.Debug("no place for the lock on the server's address", "error", err)
+		log.Debug("no directory for the lock on the server's address", "error", err)
 		return &claim{}, nil
 	}
 	if dataDir, err = filepath.Abs(dataDir); err != nil {
@@ -63,7 +63,7 @@ func claimAddress(opts *server.Options, dataDir string, log *slog.Logger) (*clai
 	return &claim{lock}, nil
 }
 
-// release gives the address up.
+// release releases the address.
 func (c *claim) release() {
 	if c != nil && c.lock != nil {
 		_ = c.lock.Close()
@@ -83,8 +83,8 @@ func claimFile(address string) (string, error) {
 	return filepath.Join(dir, strings.NewReplacer(":", "_", "/", "_").Replace(address)+".lock"), nil
 }
 
-// Member is a process that has joined a server of its own data directory. It can
-// start that server again after its process has died.
+// Member is a process that has joined a server on its own data directory. It
+// can restart that server after the server's process has died.
 type Member struct {
 	opts    Options
 	address string
@@ -92,7 +92,7 @@ type Member struct {
 	log     *slog.Logger
 }
 
-// Join returns a member if the server at url runs on the data directory of the
+// Join returns a member if the server at url uses the data directory of the
 // options, else nil.
 func Join(o Options, url string, log *slog.Logger) *Member {
 	address := strings.TrimPrefix(url, "nats://")
@@ -121,13 +121,13 @@ func (m *Member) parse() (*server.Options, error) {
 	return o.parse()
 }
 
-// Foreign reports whether something listens at the address that does not run on
+// Foreign reports whether something listens at the address that does not use
 // the data directory: nobody holds the lock.
 func (m *Member) Foreign() bool { return !held(m.opts.DataDir) && Listens(m.address) }
 
-// Restart starts the server again, at the same address and on the same store. It
-// returns nil without an error while something listens there or another process
-// starts it.
+// Restart restarts the server, at the same address and on the same store. It
+// returns nil without an error if something listens there or another process is
+// starting it.
 func (m *Member) Restart() (*Server, error) {
 	if Listens(m.address) {
 		return nil, nil
@@ -143,7 +143,7 @@ func (m *Member) Restart() (*Server, error) {
 	return srv, err
 }
 
-// Leave gives up the right to start the server.
+// Leave gives up the right to restart the server.
 func (m *Member) Leave() {
 	if m != nil {
 		m.claim.release()

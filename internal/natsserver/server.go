@@ -25,15 +25,16 @@ import (
 
 // Errors of an embedded server.
 var (
-	// ErrDataDirInUse: another process uses the data directory and listens at
-	// another address than the configured one.
+	// ErrDataDirInUse reports that another process uses the data directory and
+	// listens at another address than the configured one.
 	ErrDataDirInUse = errors.New("data directory in use by another process")
-	// ErrConf: the configuration file of the embedded server is invalid.
+	// ErrConf reports that the configuration file of the embedded server is
+	// invalid.
 	ErrConf = errors.New("must be a NATS configuration file")
-	// ErrAddressTaken: the address belongs to the system of another data
-	// directory, whose server is down at present.
+	// ErrAddressTaken reports that the address belongs to the system of another
+	// data directory, whose server is currently down.
 	ErrAddressTaken = errors.New("address belongs to the system of another data directory")
-	// ErrServerStart: the embedded server did not come up.
+	// ErrServerStart reports that the embedded server did not start.
 	ErrServerStart = errors.New("embedded NATS server not started")
 )
 
@@ -79,13 +80,13 @@ func (o Options) parse() (*server.Options, error) {
 	opts.Port = cmp.Or(o.Port, opts.Port, server.DEFAULT_PORT)
 	opts.Host = cmp.Or(opts.Host, "127.0.0.1")
 	opts.JetStream = true
-	// Without a limit of its own the server takes three quarters of the room that
-	// is free when it starts, and refuses streams that reserve more. The streams
-	// have bounds of their own, and a full disk is noticed (see storage).
+	// Without a limit the server uses three quarters of the space that is free
+	// when it starts, and refuses streams that reserve more. The streams have
+	// their own bounds, and a full disk is detected (see storage).
 	if opts.JetStreamMaxStore == 0 {
 		opts.JetStreamMaxStore = unlimitedStore
 	}
-	// The server makes the folder jetstream in it.
+	// The server creates the folder jetstream in it.
 	opts.StoreDir = o.DataDir
 	// The process handles its own signals; the server's handler would exit.
 	opts.NoSigs = true
@@ -106,7 +107,7 @@ type Server struct {
 
 // start starts a server with the options and waits until it accepts
 // connections. The lock on the data directory must be held; the returned server
-// takes it and the claim over.
+// takes over the lock and the claim.
 func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) (*Server, error) {
 	own, err := addOwnUser(opts)
 	if err != nil {
@@ -116,7 +117,7 @@ func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) 
 	if err != nil {
 		return nil, err
 	}
-	// Those that join look for the URL as soon as the server listens.
+	// Joining processes look for the URL as soon as the server listens.
 	if opts.Port == server.RANDOM_PORT {
 		_ = os.Remove(filepath.Join(opts.StoreDir, urlFile)) // of an earlier server
 	} else {
@@ -141,7 +142,7 @@ func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) 
 }
 
 // announce writes the server's URL for other processes on this machine. The file
-// stays when the server stops: whoever joined by it starts the server again at
+// is kept when the server stops: processes that joined restart the server at
 // the same address.
 func announce(dataDir, url string, log *slog.Logger) {
 	if err := os.WriteFile(filepath.Join(dataDir, urlFile), []byte(url+"\n"), 0o600); err != nil {
@@ -149,10 +150,10 @@ func announce(dataDir, url string, log *slog.Logger) {
 	}
 }
 
-// URL is where clients reach the server.
+// URL returns the URL at which clients reach the server.
 func (e *Server) URL() string { return e.ns.ClientURL() }
 
-// StoreDir is the directory of the JetStream store.
+// StoreDir returns the directory of the JetStream store.
 func (e *Server) StoreDir() string { return filepath.Join(e.opts.StoreDir, "jetstream") }
 
 // Stop shuts the server down and waits for it. Call it last: afterwards no
@@ -171,8 +172,8 @@ func (e *Server) Check(context.Context) error { return e.storage.check() }
 
 // ConnectOptions returns the options to connect to this server in process,
 // without a socket, even if the file requires a user or a token. identified
-// reports whether they name a user; if not, a server that requires one needs the
-// options of a configured identity as well.
+// reports whether they name a user; if not, a server that requires a user also
+// needs the options of a configured identity.
 func (e *Server) ConnectOptions() (opts []nats.Option, identified bool, err error) {
 	opts = []nats.Option{nats.InProcessServer(e.ns)}
 	switch {
@@ -224,7 +225,7 @@ func addOwnUser(opts *server.Options) (nkeys.KeyPair, error) {
 	return own, nil
 }
 
-// dialable is the address under which a process on this machine reaches a
+// dialable returns the address at which a process on this machine reaches a
 // server with these options.
 func dialable(opts *server.Options) string {
 	host := opts.Host
@@ -234,13 +235,13 @@ func dialable(opts *server.Options) string {
 	return net.JoinHostPort(host, strconv.Itoa(opts.Port))
 }
 
-// Open starts an embedded server, or finds the one that already runs for
-// this machine: then url is where to join it and the server is nil.
+// Open starts an embedded server, or finds the one that already runs on this
+// machine: then url is the URL to join and the server is nil.
 //
-// Only the holder of the lock on the data directory may start a server, so of
-// several processes started at once one starts it and the others join, also
-// while the first is still reading a large store. An address that processes of
-// another data directory have claimed is left to them, even if their server has
+// Only the holder of the lock on the data directory may start a server, so if
+// several processes start at once, one starts it and the others join, even
+// while the first is still reading a large store. An address claimed by
+// processes of another data directory is left to them, even if their server has
 // just died.
 func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url string, err error) {
 	opts, err := o.parse()
@@ -266,7 +267,7 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 		srv, err := o.tryStart(opts, log)
 		if !errors.Is(err, errHeld) {
 			if err != nil && !errors.Is(err, ErrAddressTaken) && !anyPort && Listens(address) {
-				continue // another server took the port first
+				continue // another server got the port first
 			}
 			if !errors.Is(err, ErrAddressTaken) || time.Since(began) > claimPatience {
 				return srv, "", err
@@ -293,11 +294,11 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 }
 
 // claimPatience is how long a process waits for the server of another data
-// directory to come back: twice the time in which one of that system's processes
-// starts it again (contract §9).
+// directory to come back: twice the time within which a process of that system
+// restarts it (contract §9).
 const claimPatience = 10 * time.Second
 
-// errHeld: another process holds the lock on the data directory.
+// errHeld reports that another process holds the lock on the data directory.
 var errHeld = errors.New("data directory locked")
 
 // tryStart starts a server unless another process holds the data directory or
@@ -338,12 +339,12 @@ func announced(dataDir string) string {
 	return url
 }
 
-// held reports whether a process runs a server on the data directory, or is
-// starting one.
+// held reports whether a process runs or is starting a server on the data
+// directory.
 func held(dataDir string) bool {
 	path := filepath.Join(dataDir, lockFile)
 	if _, err := os.Stat(path); err != nil {
-		return false // and a command that only looks does not create the file
+		return false // so that a read-only command does not create the file
 	}
 	lock := flock.New(path, flock.SetPermissions(0o600))
 	free, err := lock.TryLock()
@@ -362,8 +363,7 @@ func lastURL(dataDir string) string {
 }
 
 // LocalURL returns the URL of the server of this data directory, as far as known
-// without connecting: the one its process has written, else the configured
-// one.
+// without connecting: the URL written by its process, else the configured one.
 func LocalURL(o Options) (string, error) {
 	if url := announced(o.DataDir); url != "" {
 		return url, nil

@@ -14,23 +14,25 @@ import (
 )
 
 const (
-	// storageCheck is the interval between two looks at the store; contract §9
-	// allows five seconds until health fails, ten until all goes on.
+	// storageCheck is the interval between two checks of the store; contract §9
+	// allows five seconds until the health check fails, and ten until everything
+	// works again.
 	storageCheck = time.Second
-	// storageRoom is the room, in bytes, that must be writable before JetStream
-	// starts again. A stream that fills it up stops again within a second.
+	// storageRoom is the space, in bytes, that must be writable before JetStream
+	// is restarted. If a stream fills it up, JetStream stops again within a
+	// second.
 	storageRoom = 1 << 20
 )
 
 // errStorage reports a JetStream store that cannot be written.
 var errStorage = errors.New("JetStream store cannot be written")
 
-// storage watches the server's JetStream store. The server gives a stream up for
-// good after the first write that failed: it acknowledges nothing more, says
-// nothing to publishers, and does not write again when there is room. So
-// JetStream is stopped meanwhile, and publishers learn at once that nobody takes
-// their messages; it starts again on the same store once that can be written.
-// Connections and requests go on all the time.
+// storage watches the server's JetStream store. After the first failed write
+// the server gives up a stream for good: it acknowledges nothing more, tells
+// publishers nothing, and does not write again when there is space. So
+// JetStream is stopped meanwhile, and publishers get an error at once; it is
+// restarted on the same store once that is writable. Connections and requests
+// continue all the time.
 type storage struct {
 	ns     *server.Server
 	config server.JetStreamConfig
@@ -61,7 +63,7 @@ func (s *storage) stop() {
 	<-s.done
 }
 
-// check returns the present fault.
+// check returns the current fault.
 func (s *storage) check() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,21 +94,21 @@ func (s *storage) run(ctx context.Context) {
 	}
 }
 
-// look stops JetStream if a write has failed. The servers of a cluster have
-// other copies and are left alone.
+// look stops JetStream if a write has failed. Clustered servers are left alone,
+// as there are other copies.
 func (s *storage) look() {
 	health := s.ns.Healthz(&server.HealthzOptions{})
 	if health.Error == "" || !strings.Contains(health.Error, "write error") || s.ns.JetStreamIsClustered() {
 		return
 	}
 	s.setFault(fmt.Errorf("%w: %s", errStorage, health.Error))
-	s.log.Error("JetStream stopped, its store cannot be written", "directory", s.dir, "error", health.Error)
+	s.log.Error("JetStream stopped, store not writable", "directory", s.dir, "error", health.Error)
 	if err := s.ns.DisableJetStream(); err != nil {
 		s.log.Error("JetStream not stopped", "error", err)
 	}
 }
 
-// resume starts JetStream again if the store can be written.
+// resume restarts JetStream if the store is writable.
 func (s *storage) resume() {
 	if err := s.writable(); err != nil {
 		s.setFault(fmt.Errorf("%w: %w", errStorage, err))
@@ -115,17 +117,18 @@ func (s *storage) resume() {
 	config := s.config // EnableJetStream changes it
 	if err := s.ns.EnableJetStream(&config); err != nil {
 		s.setFault(fmt.Errorf("%w: %w", errStorage, err))
-		s.log.Error("JetStream not started again, will retry", "error", err)
+		s.log.Error("JetStream not restarted, will retry", "error", err)
 		if err := s.ns.DisableJetStream(); err != nil {
 			s.log.Error("JetStream not stopped", "error", err)
 		}
 		return
 	}
 	s.setFault(nil)
-	s.log.Warn("JetStream started again, its store can be written", "directory", s.dir)
+	s.log.Warn("JetStream restarted, store writable again", "directory", s.dir)
 }
 
-// writable returns why [storageRoom] bytes cannot be written to the store.
+// writable returns an error if [storageRoom] bytes cannot be written to the
+// store.
 func (s *storage) writable() error {
 	f, err := os.CreateTemp(s.dir, "room-*")
 	if err != nil {

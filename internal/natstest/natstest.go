@@ -51,12 +51,12 @@ func start(t testing.TB, options *server.Options) *server.Server {
 	return ns
 }
 
-// Nodes is how many servers a [Cluster] has.
+// Nodes is the number of servers of a [Cluster].
 const Nodes = 3
 
 // Cluster starts a cluster and waits until each server serves JetStream. options,
-// if not nil, returns those of one server as for [Start], without names and
-// routes; ports are the cluster ports.
+// if not nil, returns the options of one server as for [Start], without names
+// and routes; ports are the cluster ports.
 func Cluster(t testing.TB, options func(node int, ports [Nodes]int) *server.Options) [Nodes]*server.Server {
 	t.Helper()
 	var (
@@ -113,7 +113,7 @@ func Connect(t testing.TB, ns *server.Server, options ...nats.Option) *nats.Conn
 	return nc
 }
 
-// JetStream returns JetStream over a connection of its own.
+// JetStream returns JetStream on its own connection.
 func JetStream(t testing.TB, ns *server.Server, options ...nats.Option) jetstream.JetStream {
 	t.Helper()
 	js, err := jetstream.New(Connect(t, ns, options...))

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Through returns the URL of a proxy of a server. pass gets what clients send, in
-// the chunks in which it comes, and returns what the server gets; nil closes the
-// client's connection. It is called from several goroutines.
+// Through returns the URL of a proxy in front of a server. pass receives the
+// chunks that clients send, and returns what to forward to the server; nil
+// closes the client's connection. It is called from several goroutines.
 func Through(t testing.TB, ns *server.Server, pass func(chunk []byte) []byte) (url string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -10,17 +10,17 @@ import (
 
 // IsLoopback reports whether host, a name or an IP address without a port, is
 // reachable from this machine only. An empty host is not: a listener on it
-// takes connections on every address.
+// accepts connections on every address.
 func IsLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // AsksOwnHost reports whether the Host of a request is a loopback name or the
-// configured one, a host without a port. A listener on all addresses, configured as
-// "" or an unspecified address, is asked by the address at which it was reached
-// instead. A page elsewhere that rebinds its own name to this machine sends that
-// name. The port says nothing of that, and a tunnel or a container may have another
-// one.
+// configured one, a host without a port. For a listener on all addresses,
+// configured as "" or an unspecified address, the address at which it was
+// reached counts instead. A foreign page that rebinds its own name to this
+// machine (DNS rebinding) sends that name. The port is ignored: it says nothing
+// about rebinding, and a tunnel or a container may use another one.
 func AsksOwnHost(r *http.Request, configured string) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// Ports below the ephemeral range, which connections of other processes use.
+// Ports below the ephemeral range, which other processes use for connections.
 const (
 	lowest = 10_000
 	count  = 20_000
 )
 
-// given are the ports that this process has used.
+// given are the ports that this process has handed out.
 var given sync.Map
 
 // Free returns a free loopback port, and each port only once. A server that can

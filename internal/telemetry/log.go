@@ -22,10 +22,10 @@ const (
 	FormatJSON = "json"
 )
 
-// NewLogger returns a logger that writes to w what has at least the given
-// level; with a [slog.LevelVar] the level can be changed later. Format auto is
-// text on a terminal and JSON elsewhere. Text has colours on a terminal only,
-// and not when NO_COLOR is set or TERM is dumb.
+// NewLogger returns a logger that writes records of at least the given level to
+// w; with a [slog.LevelVar] the level can be changed later. Format auto is text
+// on a terminal and JSON elsewhere. Text is coloured only on a terminal, and
+// not if NO_COLOR is set or TERM is dumb.
 func NewLogger(w io.Writer, format string, level slog.Leveler) *slog.Logger {
 	onTerminal := isTerminal(w)
 	if format == FormatJSON || format != FormatText && !onTerminal {

@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// LatencyBuckets are those of every histogram of durations, in seconds: from
-// 50 µs to 60 s.
+// LatencyBuckets are the buckets of every histogram of durations, in seconds:
+// from 50 µs to 60 s.
 var LatencyBuckets = []float64{
 	50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3,
 	1, 2.5, 5, 10, 30, 60,
@@ -24,8 +24,8 @@ func NewRegistry(version string) *prometheus.Registry {
 	return r
 }
 
-// Label bounds the number of values of a metric label, so that messages from
-// outside cannot create series without limit.
+// Label bounds the number of values of a metric label, so that external
+// messages cannot create an unlimited number of series.
 type Label struct {
 	limit int
 
@@ -33,7 +33,7 @@ type Label struct {
 	known map[string]struct{}
 }
 
-// NewLabel returns a label with at most so many values, and "other".
+// NewLabel returns a label with at most limit values, and "other".
 func NewLabel(limit int) *Label { return &Label{limit: limit, known: make(map[string]struct{})} }
 
 // Bound returns the value, or "other" once there are too many.

@@ -10,8 +10,8 @@ import (
 // Truncated marks a text that was cut for a model (contract §5).
 const Truncated = " (truncated...)"
 
-// Fold returns s on one line: trimmed, every run of white space one space, and
-// what is not UTF-8 replaced by U+FFFD.
+// Fold returns s on one line: trimmed, with every run of white space replaced
+// by one space, and invalid UTF-8 by U+FFFD.
 func Fold(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if isFolded(s) {
@@ -28,7 +28,7 @@ func Fold(s string) string {
 	return b.String()
 }
 
-// isFolded reports whether Fold would change nothing, which is usual.
+// isFolded reports whether Fold would change nothing, the common case.
 func isFolded(s string) bool {
 	space := true
 	for _, r := range s {
@@ -42,7 +42,7 @@ func isFolded(s string) bool {
 
 // OneLine makes s safe to show on one line of at most limit characters: as
 // [Fold] does, with control characters as white space and without the invisible
-// characters that reorder or hide text. What is cut is marked with an ellipsis.
+// characters that reorder or hide text. A cut text ends in an ellipsis.
 func OneLine(s string, limit int) string {
 	if isPlainLine(s, limit) {
 		return s
@@ -73,7 +73,7 @@ func OneLine(s string, limit int) string {
 	return b.String()
 }
 
-// isPlainLine reports whether OneLine would change nothing, which is usual.
+// isPlainLine reports whether OneLine would change nothing, the common case.
 func isPlainLine(s string, limit int) bool {
 	n, space := 0, true
 	for _, r := range s {
@@ -101,9 +101,9 @@ func cutLast(s string) string {
 	return strings.TrimRight(s[:len(s)-size], " ")
 }
 
-// isHidden reports characters that change how a text is shown or that nobody
-// sees: bidirectional controls, word joiners, tag characters. The joiners of
-// scripts and emoji (U+200C, U+200D) stay.
+// isHidden reports whether a character is invisible or changes how a text is
+// shown: bidirectional controls, word joiners, tag characters. The joiners of
+// scripts and emoji (U+200C, U+200D) do not count.
 func isHidden(r rune) bool {
 	switch {
 	case r == '\u200b', r == '\u200e', r == '\u200f', r == '\u2060', r == '\ufeff':
@@ -116,8 +116,7 @@ func isHidden(r rune) bool {
 	return false
 }
 
-// Blank reports whether nothing of a text can be seen: it has only white space and
-// characters that are invisible.
+// Blank reports whether a text has only white space and invisible characters.
 func Blank(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !isHidden(r) }) < 0
 }
@@ -135,8 +134,8 @@ func Cut(s string, n int) string {
 	return s
 }
 
-// Clip returns s cut to n characters, the last of them an ellipsis when
-// anything is missing.
+// Clip returns s cut to n characters, the last of them an ellipsis if anything
+// is missing.
 func Clip(s string, n int) string {
 	if len(Cut(s, n)) == len(s) {
 		return s
@@ -144,7 +143,7 @@ func Clip(s string, n int) string {
 	return Cut(s, n-1) + "…"
 }
 
-// CutBytes returns what of the first n bytes of s are whole characters, without
+// CutBytes returns the whole characters within the first n bytes of s, without
 // a copy.
 func CutBytes(s string, n int) string {
 	if len(s) <= n {

@@ -67,7 +67,8 @@ func (a *Authority) template(name string) *x509.Certificate {
 	}
 }
 
-// sign writes the certificate and its new key. The first is the authority's own.
+// sign writes the certificate and its new key. The first call is for the
+// authority itself.
 func (a *Authority) sign(name string, template *x509.Certificate) (certFile, keyFile string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)

@@ -15,8 +15,8 @@ import (
 type notifier struct {
 	path    string
 	watcher *fsnotify.Watcher
-	places  map[string]bool // what an event must name to concern the path
-	dir     string          // the directory that is at the path; "" when it is missing
+	places  map[string]bool // names of events that concern the path
+	dir     string          // the directory at the path; "" if it is missing
 }
 
 func newNotifier(path string) (*notifier, error) {
@@ -33,16 +33,16 @@ func newNotifier(path string) (*notifier, error) {
 
 func (n *notifier) close() { _ = n.watcher.Close() }
 
-// concerns reports whether an event may have changed what is at the path. Every
-// event in a directory there may: a file that matters may be a link through one
-// that does not.
+// concerns reports whether an event may have changed the content at the path.
+// Every event in a directory at the path may: a relevant file may be a link
+// through an irrelevant one.
 func (n *notifier) concerns(event fsnotify.Event) bool {
 	return n.places[event.Name] || n.dir != "" && filepath.Dir(event.Name) == n.dir
 }
 
-// arm watches what is at the path now. A watch follows a directory that is
-// moved or replaced, so all of them are set again. One that cannot be set is
-// left to the poll.
+// arm watches what is now at the path. A watch follows a directory that is
+// moved or replaced, so all watches are set again. If one cannot be set,
+// polling covers it.
 func (n *notifier) arm() {
 	for _, dir := range n.watcher.WatchList() {
 		_ = n.watcher.Remove(dir)
@@ -60,12 +60,12 @@ func (n *notifier) arm() {
 	}
 }
 
-// maxLinks is how many links Linux follows in one path.
+// maxLinks is how many symbolic links Linux follows in one path.
 const maxLinks = 40
 
-// trail returns the places whose change changes what an absolute path leads
-// to: each symbolic link on the way, then the end of it, or the first part of
-// the path that is missing. No directory that holds one of them is a link.
+// trail returns the places whose change affects what an absolute path leads to:
+// each symbolic link on the way, then its end, or the first missing part of the
+// path. None of their parent directories is a link.
 func trail(path string) []string {
 	var (
 		places []string

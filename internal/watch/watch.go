@@ -11,37 +11,38 @@ import (
 )
 
 const (
-	// settleTime is how long a state must last before it is reported: not
-	// every editor replaces a file in one step.
+	// settleTime is the debounce time, how long a state must last before it is
+	// reported: not every editor replaces a file in one step.
 	settleTime = 100 * time.Millisecond
-	// settleAtMost is when a state that never lasts is reported all the same.
+	// settleAtMost is after how long a state is reported even if it never settles.
 	settleAtMost = time.Second
-	// pollEvery finds the changes of which there is no notification: network
-	// file systems, a parent directory that was moved.
+	// pollEvery is the poll interval, for changes without notifications: network
+	// file systems, a moved parent directory.
 	pollEvery = 5 * time.Second
-	// pollAlone replaces pollEvery when there are no notifications at all.
+	// pollAlone is the poll interval if there are no notifications at all.
 	pollAlone = time.Second
 )
 
-// Watch follows what is at a path. S is the state of it that matters to the
-// caller; equal states are not a change.
+// Watch follows what is at a path. S is the state that matters to the caller;
+// equal states are not a change.
 type Watch[S interface{ Equal(S) bool }] struct {
 	// Path is a file or a directory. It may be a symbolic link, lead through
-	// some, as the files of a mounted ConfigMap do, and be missing at times.
+	// symbolic links like the files of a mounted ConfigMap, and be missing at
+	// times.
 	Path string
-	// Look returns the present state.
+	// Look returns the current state.
 	Look func() S
 	// Changed receives each state that differs from the one before it. Its
 	// calls do not overlap with each other or with those of Look.
 	Changed func(S)
 	Log     *slog.Logger
-	// Poll is the longest time without a look; 0 means 5 s, or 1 s where the
+	// Poll is the longest time without a call of Look; 0 means 5 s, or 1 s if the
 	// operating system gives no notifications.
 	Poll time.Duration
 }
 
-// Run follows the path until ctx ends. last is the state that the caller knows
-// already; a change between then and now is reported as any other.
+// Run follows the path until ctx ends. last is the state that the caller
+// already knows; a change since then is reported like any other.
 func (w Watch[S]) Run(ctx context.Context, last S) {
 	poll := w.Poll
 	n, err := newNotifier(w.Path)
@@ -56,7 +57,7 @@ func (w Watch[S]) Run(ctx context.Context, last S) {
 	defer n.close()
 	look := w.Look
 	w.Look = func() S {
-		// A change after this gives a notification, and Look sees one before.
+		// A later change causes a notification, and Look sees earlier ones.
 		n.arm()
 		return look()
 	}
@@ -72,7 +73,7 @@ func (w Watch[S]) loop(ctx context.Context, poll time.Duration, events <-chan fs
 	var (
 		ticker    = time.NewTicker(poll)
 		settle    = time.After(settleTime)
-		candidate *S        // what the look before found, while it has not settled
+		candidate *S        // the last observed state, while it has not settled
 		since     time.Time // when the first candidate was found
 	)
 	defer ticker.Stop()
@@ -102,8 +103,8 @@ func (w Watch[S]) loop(ctx context.Context, poll time.Duration, events <-chan fs
 			}
 			continue
 		}
-		// A timer that runs is left alone: in a busy directory there is always
-		// another event.
+		// Do not restart a running timer: in a busy directory there is always another
+		// event.
 		if settle == nil {
 			settle = time.After(settleTime)
 		}

@@ -14,12 +14,14 @@ import (
 // Experiences is the bucket of experiences. It is safe for concurrent use.
 type Experiences struct{ bucket *bus.KV }
 
-// NewExperiences does not touch the bucket, see [Experiences.Open].
+// NewExperiences returns the bucket without touching it, see
+// [Experiences.Open].
 func NewExperiences(js jetstream.JetStream, config jetstream.KeyValueConfig) *Experiences {
 	return &Experiences{bus.NewKV(js, config)}
 }
 
-// Open opens the bucket, and creates a missing one. Without it the first use does.
+// Open opens the bucket and creates a missing one. Otherwise the first use does
+// so.
 func (s *Experiences) Open(ctx context.Context) error {
 	return s.bucket.Open(ctx)
 }
@@ -36,13 +38,13 @@ func (s *Experiences) Get(ctx context.Context, id string) (e experience.Experien
 	return known.V, known.Revision > 0 && err == nil, err
 }
 
-// Change makes a new experience of the one with an id, and tries again as long as
-// others change it at the same time. known is nil when it is missing or
-// unreadable; change returns false to leave it as it is. It may be called
-// several times.
+// Change modifies the experience with an id. It retries on conflicts with other
+// writers, so change may be called several times. known is nil if the
+// experience is missing or unreadable; change returns false to leave it
+// unchanged.
 //
-// The result is what is there afterwards, with its revision; created is true when
-// there was none before.
+// The result is the experience afterwards, with its revision; created is true
+// if there was none before.
 func (s *Experiences) Change(ctx context.Context, id string, change func(known *experience.Experience) (e experience.Experience, write bool, err error)) (out Stored, created bool, err error) {
 	if !experience.ValidID(id) {
 		return out, false, fmt.Errorf("%w: id", experience.ErrInvalid)
@@ -74,7 +76,7 @@ func (s *Experiences) All(ctx context.Context, yield func(experience.Experience)
 	return s.bucket.Each(ctx, ">", func(entry jetstream.KeyValueEntry) error {
 		var e experience.Experience
 		if json.Unmarshal(entry.Value(), &e) != nil || !experience.ValidID(entry.Key()) {
-			return nil //nolint:nilerr // of another version
+			return nil //nolint:nilerr // written by another version
 		}
 		e.ID = entry.Key()
 		return yield(e)

@@ -15,40 +15,41 @@ import (
 // Change is a change of the bucket.
 type Change struct {
 	ID string
-	// Revision is that of the bucket, greater than those of all changes before.
+	// Revision is the bucket's revision, greater than those of all earlier
+	// changes.
 	Revision uint64
-	// Experience is what is there now, unless it was Removed.
+	// Experience is the current experience, unless it was Removed.
 	Experience experience.Experience
 	Removed    bool
 }
 
 // Follower keeps a copy of the bucket.
 type Follower interface {
-	// Place returns of which bucket the copy is, "" for none, and up to which
-	// revision.
+	// Place returns the bucket that the copy belongs to, "" for none, and the
+	// revision that it has reached.
 	Place(ctx context.Context) (bucket string, revision uint64, err error)
-	// Reset empties the copy; it is of that bucket from now on, at revision 0.
+	// Reset empties the copy. From now on it belongs to the given bucket, at
+	// revision 0.
 	Reset(ctx context.Context, bucket string) error
-	// Apply takes changes, in the order of their revisions. It may be given some
-	// again.
+	// Apply applies changes in the order of their revisions. It must be
+	// idempotent: changes may be repeated.
 	Apply(ctx context.Context, changes []Change) error
 }
 
 const (
-	// lookPause is how often [Experiences.Follow] looks whether the bucket is
-	// still the one that it follows, and whether there is still a copy.
+	// lookPause is how often [Experiences.Follow] checks that the bucket is still
+	// the one it follows, and that the copy still exists.
 	lookPause = time.Second
-	// maxBatch bounds the changes that are applied together: a copy that begins
-	// writes many at once, and what is read of it meanwhile is not held up for
-	// long.
+	// maxBatch bounds the changes that are applied together: a new copy is written
+	// in large batches, without delaying readers for long.
 	maxBatch = 200
 )
 
-// Follow gives a follower all changes from its place on, until ctx or the first
-// error ends it. A copy of another bucket, or one that is ahead of it, is begun
-// again. check is called now and then, and its error ends Follow; applied is told
-// up to which revision the copy is, and caughtUp once it has all that was there at
-// the beginning.
+// Follow gives a follower all changes from its place on, until ctx ends or an
+// error occurs. A copy of another bucket, or one that is ahead of the bucket,
+// is begun again. check is called periodically, and its error ends Follow;
+// applied is called with the revision that the copy has reached, and caughtUp
+// once it has all entries that existed at the beginning.
 func (s *Experiences) Follow(ctx context.Context, f Follower, check func() error, applied func(revision uint64), caughtUp func()) error {
 	return s.bucket.Use(ctx, func(kv jetstream.KeyValue) error {
 		made, last, err := s.bucket.State(ctx)
@@ -104,8 +105,8 @@ func (s *Experiences) Follow(ctx context.Context, f Follower, check func() error
 	})
 }
 
-// gather takes what is there already together with a first entry. A nil entry
-// ends what was there at the beginning.
+// gather collects a first entry and the entries that are already available. A
+// nil entry marks the end of the initial entries.
 func gather(first jetstream.KeyValueEntry, more <-chan jetstream.KeyValueEntry) (changes []Change, complete bool) {
 	for entry := first; ; {
 		if entry == nil {
@@ -128,8 +129,8 @@ func gather(first jetstream.KeyValueEntry, more <-chan jetstream.KeyValueEntry) 
 	}
 }
 
-// changeOf reads an entry. One that is not readable counts as removed: it cannot
-// be found until somebody mends it.
+// changeOf reads an entry. An unreadable entry counts as removed: it cannot be
+// found until it is repaired.
 func changeOf(entry jetstream.KeyValueEntry) Change {
 	c := Change{ID: entry.Key(), Revision: entry.Revision()}
 	if entry.Operation() != jetstream.KeyValuePut || json.Unmarshal(entry.Value(), &c.Experience) != nil {

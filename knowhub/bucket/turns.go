@@ -11,34 +11,35 @@ import (
 	"intenthint/subjects"
 )
 
-// Turns is the bucket of the turns of sessions, and of the events that were
-// extracted from. It is safe for concurrent use.
+// Turns is the bucket of the turns of sessions, and of the events from which
+// experiences were extracted. It is safe for concurrent use.
 //
 // The session store cannot tell which turn a request begins: it knows only turns
-// that may get a hint, and learns of them a little later. So the turns are counted
-// where they are asked about, in one small document a session.
+// that may get a hint, and learns of them a little later. So turns are counted
+// when requests arrive, in one small document per session.
 type Turns struct{ bucket *bus.KV }
 
-// NewTurns does not touch the bucket, see [Turns.Open].
+// NewTurns returns the bucket without touching it, see [Turns.Open].
 func NewTurns(js jetstream.JetStream, config jetstream.KeyValueConfig) *Turns {
 	return &Turns{bus.NewKV(js, config)}
 }
 
-// Open opens the bucket, and creates a missing one. Without it the first use does.
+// Open opens the bucket and creates a missing one. Otherwise the first use does
+// so.
 func (t *Turns) Open(ctx context.Context) error {
 	return t.bucket.Open(ctx)
 }
 
-// Turn is one that is asked about. Times are in Unix milliseconds, by the clock of
-// the gateway.
+// Turn identifies a turn. Times are in Unix milliseconds, by the gateway's
+// clock.
 type Turn struct {
 	Session string
-	// Run is its run id, "" for a turn that cannot be known again.
+	// Run is its run id; "" for a turn whose retries cannot be recognised.
 	Run string
 	// At is when it began.
 	At int64
 	// Reset is when the session began anew or its history was compacted, 0 for
-	// never: what was put in front of earlier prompts may be gone.
+	// never. After a reset, text in front of earlier prompts may be gone.
 	Reset int64
 }
 
@@ -46,36 +47,36 @@ type Turn struct {
 type session struct {
 	// Start is when the first of the turns began.
 	Start int64 `json:"start,omitempty"`
-	// Turns is how many turns it had since then.
+	// Turns is the number of turns since Start.
 	Turns int `json:"turns"`
 	// Runs are the newest ones, oldest first.
 	Runs []run `json:"runs,omitempty"`
-	// Recalled is in which turn an experience was recalled last.
+	// Recalled maps an experience to the turn in which it was last recalled.
 	Recalled map[string]int `json:"recalled,omitempty"`
 }
 
-// run is one turn, which may be asked about several times.
+// run is one turn; it may be requested several times.
 type run struct {
 	ID   string `json:"id"`
 	Turn int    `json:"turn"`
-	// Recalled are the experiences that were recalled in it; Asked tells that
-	// they were looked for.
+	// Recalled are the experiences recalled in the turn; Asked reports whether
+	// they were searched for.
 	Recalled []string `json:"recalled,omitempty"`
 	Asked    bool     `json:"asked,omitempty"`
 }
 
 const (
-	// maxRuns is how many runs of a session are known again. A retry comes before
-	// the next turns.
+	// maxRuns is how many runs of a session are remembered. A retry comes before
+	// later turns.
 	maxRuns = 16
 	// maxRecalled bounds the experiences that a document remembers. Those of the
 	// oldest turns may be recalled again.
 	maxRecalled = 500
 )
 
-// Begin returns which turn of its session a turn is, from 1 on, and from 1 again
-// after a reset. The same run is the same turn; one without an id is a turn of its
-// own.
+// Begin returns the number of a turn in its session, counted from 1, and from 1
+// again after a reset. The same run is the same turn; a run without an id is a
+// turn of its own.
 func (t *Turns) Begin(ctx context.Context, turn Turn) (n int, err error) {
 	err = t.change(ctx, turn.Session, func(doc *session) bool {
 		r, added := doc.run(turn)
@@ -85,10 +86,10 @@ func (t *Turns) Begin(ctx context.Context, turn Turn) (n int, err error) {
 	return n, err
 }
 
-// Recall chooses of the ids of experiences, best first, those that a turn may be
-// shown, at most so many: none that the session was shown since its last reset and
-// within after turns before it, 0 for ever, less for no such rule. The same run is
-// shown the same ones again.
+// Recall chooses, from the ids of experiences, best first, at most most that a
+// turn may be shown. It leaves out those that the session was shown since its
+// last reset and within the last after turns; after is 0 for all earlier turns,
+// and negative for no such rule. The same run gets the same experiences again.
 func (t *Turns) Recall(ctx context.Context, turn Turn, ids []string, most, after int) (chosen []string, err error) {
 	err = t.change(ctx, turn.Session, func(doc *session) bool {
 		r, added := doc.run(turn)
@@ -134,22 +135,22 @@ func (doc *session) run(turn Turn) (r *run, added bool) {
 			return &doc.Runs[i], false
 		}
 	}
-	// A reset that is heard of only after the turn that followed it counts then. One
-	// that came before the first turn has nothing to forget.
+	// A reset that is reported only after the turn that followed it counts from
+	// then on. A reset before the first turn has nothing to forget.
 	if doc.Turns == 0 || turn.Reset > doc.Start {
 		doc.Start, doc.Turns, doc.Recalled = turn.At, 0, nil
 	}
 	doc.Turns++
 	if turn.Run == "" {
-		return &run{Turn: doc.Turns}, true // cannot be known again
+		return &run{Turn: doc.Turns}, true // retries cannot be recognised
 	}
 	doc.Runs = append(doc.Runs, run{ID: turn.Run, Turn: doc.Turns})
 	doc.Runs = doc.Runs[max(0, len(doc.Runs)-maxRuns):]
 	return &doc.Runs[len(doc.Runs)-1], true
 }
 
-// forget removes what no longer keeps an experience from being recalled, and the
-// oldest beyond the bound.
+// forget removes entries that no longer keep an experience from being recalled,
+// and the oldest ones beyond the bound.
 func (doc *session) forget(turn, after int) {
 	if after > 0 {
 		maps.DeleteFunc(doc.Recalled, func(_ string, last int) bool { return turn-last > after })
@@ -165,8 +166,8 @@ func (doc *session) forget(turn, after int) {
 	}
 }
 
-// extractedKey begins the keys of events that experiences were extracted from. The
-// name of a session has no dot.
+// extractedKey is the prefix of the keys of events from which experiences were
+// extracted. The name of a session has no dot.
 const extractedKey = "extracted."
 
 // Extracted reports whether experiences were extracted from an event.

@@ -1,4 +1,4 @@
-// Package experience is what KnowHub keeps: a task, what was used for it and how
-// it went (contract §12). It is pure: types, their bounds, their normal form and
-// their id.
+// Package experience defines what KnowHub stores: a task, what was used for it
+// and how it went (contract §12). It is pure: the type, its bounds, its normal
+// form and its id.
 package experience

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Status is what was decided about an experience.
+// Status is the review status of an experience.
 type Status string
 
 // Statuses.
@@ -24,18 +24,18 @@ const (
 // Valid reports whether s is one of the statuses.
 func (s Status) Valid() bool { return s == Pending || s == Approved || s == Rejected }
 
-// Experience is one experience. Its JSON is that of contract §12; the fields that
-// are left out when they are empty are additions to it.
+// Experience is one experience. Its JSON is that of contract §12; the fields
+// with omitempty are additions to it.
 type Experience struct {
-	// ID is that of [ID]: 32 hex digits.
+	// ID is made by [ID]: 32 hex digits.
 	ID string `json:"id"`
 	// Task is what was to be done, Resource what was used for it (a tool, a file, a
 	// page), Result how it went and what is worth knowing.
 	Task     string `json:"task"`
 	Resource string `json:"resource"`
 	Result   string `json:"result"`
-	// Confidence is 0–1: that of the model that extracted it, 1 for what was
-	// submitted.
+	// Confidence is the confidence of the model that extracted the experience,
+	// 0–1; 1 for a submitted one.
 	Confidence  float64 `json:"confidence"`
 	Status      Status  `json:"status"`
 	AgentID     string  `json:"agent_id"`
@@ -44,12 +44,13 @@ type Experience struct {
 	// CreatedAt is in UTC, in whole milliseconds.
 	CreatedAt time.Time `json:"created_at"`
 
-	// Seen is how often it came, also in other words; 0 stands for once.
+	// Seen counts how often the experience came, also in other words; 0 means
+	// once.
 	Seen int `json:"seen,omitempty"`
-	// Flags are why it waits for a person whatever the settings, such as
+	// Flags are reasons why it waits for a person whatever the settings, such as
 	// [FlagInjection].
 	Flags []string `json:"flags,omitempty"`
-	// DecidedAt and DecidedBy are of the last decision of a person.
+	// DecidedAt and DecidedBy describe a person's last decision.
 	DecidedAt time.Time `json:"decided_at,omitzero"`
 	DecidedBy string    `json:"decided_by,omitempty"`
 }
@@ -57,8 +58,8 @@ type Experience struct {
 // FlagInjection marks an experience that looks like a prompt injection.
 const FlagInjection = "injection"
 
-// Bounds of the texts, in characters. A whole experience is well below the
-// megabyte of a NATS message, and one that is longer is a document.
+// Bounds of the texts, in characters. A whole experience stays well below the
+// megabyte of a NATS message; anything longer is a document.
 const (
 	MaxTask       = 2_000
 	MaxResource   = 2_000
@@ -70,8 +71,8 @@ const (
 	maxFlag       = 100
 )
 
-// ErrInvalid reports an experience that does not hold to its rules. Its text
-// names the field and is meant for whoever sent it.
+// ErrInvalid reports an experience that violates the rules. Its text names the
+// field and is meant for the sender.
 var ErrInvalid = errors.New("invalid experience")
 
 // Normal returns e in the form in which it is kept: valid UTF-8 without control
@@ -94,8 +95,8 @@ func (e Experience) Normal() Experience {
 }
 
 // Validate checks an experience in its normal form: task, resource and result are
-// there, and nothing is longer than its bound. The error wraps [ErrInvalid]. The
-// id is not looked at.
+// present, and nothing is longer than its bound. The error wraps [ErrInvalid].
+// The id is not checked.
 func (e Experience) Validate() error {
 	for _, f := range []struct {
 		name, text string
@@ -112,7 +113,7 @@ func (e Experience) Validate() error {
 	} {
 		switch {
 		case f.required && f.text == "":
-			return fmt.Errorf("%w: %s must be a text that is not blank", ErrInvalid, f.name)
+			return fmt.Errorf("%w: %s must not be blank", ErrInvalid, f.name)
 		case tooLong(f.text, f.most):
 			return fmt.Errorf("%w: %s must have at most %d characters", ErrInvalid, f.name, f.most)
 		}
@@ -125,7 +126,7 @@ func (e Experience) Validate() error {
 	case e.Seen < 0:
 		return fmt.Errorf("%w: seen must not be negative", ErrInvalid)
 	case len(e.Flags) > maxFlags || slices.ContainsFunc(e.Flags, func(flag string) bool { return tooLong(flag, maxFlag) }):
-		return fmt.Errorf("%w: flags must be at most %d of at most %d characters", ErrInvalid, maxFlags, maxFlag)
+		return fmt.Errorf("%w: at most %d flags of at most %d characters are allowed", ErrInvalid, maxFlags, maxFlag)
 	}
 	return nil
 }
@@ -145,7 +146,8 @@ func clean(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// line returns a text without control characters and folded white space.
+// line returns a text on one line, without control characters and with white
+// space folded.
 func line(s string) string { return strings.Join(strings.Fields(clean(s)), " ") }
 
 func moment(t time.Time) time.Time {

@@ -14,9 +14,9 @@ import (
 const idDigits = 32
 
 // ID returns the id of an experience: a function of task, resource and result,
-// without regard to case, white space and letter forms. So the same experience is
-// one, whoever sends it and however often. Where agents do not share experiences
-// the id is of the agent too.
+// ignoring case, white space and letter forms. So the same experience gets one
+// id, whoever submits it and however often. If agents do not share experiences,
+// the id also depends on the agent.
 func ID(e Experience, shared bool) string {
 	e = e.Normal()
 	parts := []string{key(e.Task), key(e.Resource), key(e.Result)}
@@ -27,8 +27,8 @@ func ID(e Experience, shared bool) string {
 	return hex.EncodeToString(sum[:])[:idDigits]
 }
 
-// ValidID reports whether s can be an id. Only such ones are keys of the bucket
-// and parts of a path.
+// ValidID reports whether s can be an id. Only valid ids may be used as keys of
+// the bucket and parts of a path.
 func ValidID(s string) bool {
 	if len(s) != idDigits {
 		return false
@@ -36,7 +36,7 @@ func ValidID(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') }) < 0
 }
 
-// key makes texts equal that differ in case, white space or letter forms only.
+// key makes texts equal that differ only in case, white space or letter forms.
 // Folding can undo the normal form, so it is done twice.
 func key(s string) string {
 	for range 2 {

@@ -12,14 +12,14 @@ import (
 	"intenthint/knowhub/experience"
 )
 
-// Candidate is an experience as a model names it.
+// Candidate is an experience as extracted by a model.
 type Candidate struct {
 	Task, Resource, Result string
-	// Confidence is 0–1; 0 when the model does not say.
+	// Confidence is 0–1; 0 if the model gave none.
 	Confidence float64
 }
 
-// ErrUnparsable reports an answer without experiences that also does not say that
+// ErrUnparsable reports an answer that neither has experiences nor says that
 // there are none.
 var ErrUnparsable = errors.New("no list of experiences")
 
@@ -29,15 +29,15 @@ const (
 	maxAnswer = 256 << 10
 	// maxBroken bounds the brackets that open no JSON: each costs an attempt.
 	maxBroken = 64
-	// maxCandidates is more than a conversation holds.
+	// maxCandidates is more than a conversation yields.
 	maxCandidates = 50
 )
 
 // Parse reads the experiences in a model's answer: {"experiences": […]}, a list, or
-// single objects; bare, in a code fence, after thoughts, or with prose around. Of an
-// answer that was cut off it returns the experiences that are complete. One without
-// task or result is left out. Texts are cut to the bounds of package experience. An
-// empty list is no error.
+// single objects; bare, in a code fence, after thoughts, or with prose around.
+// From a truncated answer it returns the complete experiences. Experiences
+// without task or result are left out. Texts are cut to the bounds of package
+// experience. An empty list is not an error.
 func Parse(answer string) ([]Candidate, error) {
 	if len(answer) > maxAnswer {
 		return nil, fmt.Errorf("%w: %d bytes of text", ErrUnparsable, len(answer))
@@ -52,8 +52,8 @@ func Parse(answer string) ([]Candidate, error) {
 	return p.found, nil
 }
 
-// read goes through the JSON values in an answer. What opens none is prose, or cut
-// off.
+// read reads the JSON values in an answer. Anything else is prose, or
+// truncated.
 func read(answer string) (p parser) {
 	for i, broken := 0, 0; i < len(answer) && broken <= maxBroken; {
 		next := strings.IndexAny(answer[i:], "{[")
@@ -73,7 +73,7 @@ func read(answer string) (p parser) {
 	return p
 }
 
-// afterThoughts returns what stands behind the last thinking block.
+// afterThoughts returns the text after the last thinking block.
 func afterThoughts(answer string) string {
 	for _, tag := range []string{"</think>", "</thinking>"} {
 		if i := strings.LastIndex(answer, tag); i >= 0 {
@@ -127,7 +127,7 @@ func (p *parser) take(value any) {
 	}
 }
 
-// candidate reads an experience. Objects that are none are left out.
+// candidate reads an experience. Other objects are ignored.
 func (p *parser) candidate(fields map[string]any) {
 	c := Candidate{
 		Task:       words(fields["task"], experience.MaxTask),
@@ -141,7 +141,7 @@ func (p *parser) candidate(fields map[string]any) {
 }
 
 // words returns a field as text of at most limit characters. Models write a list
-// where there are several resources.
+// if there are several resources.
 func words(value any, limit int) string {
 	var s string
 	switch v := value.(type) {

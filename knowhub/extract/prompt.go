@@ -9,7 +9,7 @@ import (
 	"intenthint/payload"
 )
 
-// instructions name the answer's shape, which [Parse] reads.
+// instructions define the shape of the answer that [Parse] reads.
 const instructions = `You read a conversation between a user and an AI agent, and note what an agent can use again another day.
 
 An experience is a piece of work that has an outcome in the conversation, with what is worth knowing about it:
@@ -41,17 +41,17 @@ const maxAnswerTokens = 2000
 
 // Options are what a question depends on besides the messages.
 type Options struct {
-	// Relaxed leaves content as it is (privacyMode relaxed); otherwise it is
+	// Relaxed leaves content unredacted (privacyMode relaxed); otherwise it is
 	// redacted before it is cut.
 	Relaxed bool
-	// Turns is how many of the newest turns are read at most; 0 for 30, which is
-	// the most. Where every run of a session is read, a few are enough.
+	// Turns bounds how many of the newest turns are read; 0 means 30, which is the
+	// maximum. If every run of a session is read, a few are enough.
 	Turns int
 }
 
-// Question is what a model is asked about the messages of a conversation, oldest
-// first. ok is false when they hold nothing to ask about: greetings, text of the
-// gateway, or runs without an outcome.
+// Question returns the question to a model about the messages of a
+// conversation, oldest first. ok is false if there is nothing to ask about:
+// only greetings, gateway text, or runs without an outcome.
 func Question(messages []payload.Message, opts Options) (request provider.Request, ok bool) {
 	turns := transcript(messages, opts)
 	if len(turns) == 0 {

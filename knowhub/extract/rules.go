@@ -15,10 +15,10 @@ import (
 // Reasons of [Keep].
 const (
 	Incomplete = "incomplete" // without task, resource or result
-	Unsure     = "unsure"     // below the confidence that is asked for
-	TooShort   = "too_short"  // says nothing
+	Unsure     = "unsure"     // below the required confidence
+	TooShort   = "too_short"  // has no content
 	Greeting   = "greeting"
-	Transient  = "transient" // a state that passes
+	Transient  = "transient" // a temporary state
 	System     = "system"    // text of a gateway or a prompt
 	OwnBlock   = "own_block" // text that this system put into a prompt
 	Heartbeat  = "heartbeat"
@@ -55,8 +55,8 @@ func Keep(c Candidate, minConfidence float64) (reason string, ok bool) {
 	return "", true
 }
 
-// ownBlocks are what begins and ends blocks that were put into a prompt, in lower
-// case.
+// ownBlocks are the opening and closing tags of blocks put into prompts, in
+// lower case.
 var ownBlocks = func() []string {
 	marks := []string{strings.ToLower(payload.UntrustedHeader), "⟦openclaw:ctx⟧"}
 	for _, name := range []string{"relevant-experiences", payload.SkippedTag, "knowhub-reminder", payload.HintTag, "active_memory_plugin"} {
@@ -67,7 +67,7 @@ var ownBlocks = func() []string {
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// weight is the length of a text in letters and digits.
+// weight returns the length of a text in letters and digits.
 func weight(s string) (n int) {
 	for _, r := range s {
 		switch {
@@ -117,12 +117,12 @@ func plain(s string) string {
 	return b.String()
 }
 
-// minLasting is what a result says besides a state that passes, in letters, to be
-// an experience all the same.
+// minLasting is how much a result must say besides a temporary state, in
+// letters, to still be an experience.
 const minLasting = 20
 
-// isTransient reports whether a result says little but a state that passes: a
-// server that is down now helps nobody tomorrow.
+// isTransient reports whether a result says little besides a temporary state:
+// that a server is down now helps nobody tomorrow.
 func isTransient(result string) bool {
 	passing, lasting := false, 0
 	for clause := range strings.FieldsFuncSeq(endOfClause.ReplaceAllString(result, "\n"), func(r rune) bool { return strings.ContainsRune("\n。！？；;", r) }) {
@@ -138,8 +138,8 @@ func isTransient(result string) bool {
 // endOfClause is the end of a sentence; a dot within a version is not.
 var endOfClause = regexp.MustCompile(`[.!?,:](?:\s|$)|\s[–—-]\s`)
 
-// passes reports whether a clause, in lower case, is about the present moment, or
-// about a state of a thing.
+// passes reports whether a clause, in lower case, describes the present moment
+// or a temporary state.
 func passes(clause string) bool {
 	return present.MatchString(clause) && !advice.MatchString(clause)
 }
@@ -158,6 +158,6 @@ var (
 		`|\b(?:attualmente|al momento|in questo momento|in corso)\b|şu anda|şu an ` +
 		`|сейчас|в данный момент|в настоящее время|на данный момент|пока что` +
 		`|目前|当前|當前|现在正|現在正|正在|此刻|暂时|暫時|现在(?:通过|正常|运行)|現在は|現在、|実行中|動作中|稼働中|停止中|処理中|今のところ|현재|지금은|진행 중|실행 중|حاليا|الآن|في الوقت الحالي`)
-	// advice outlasts the moment that it was given in.
+	// advice stays useful later.
 	advice = regexp.MustCompile(`\b(?:use|set|run|add|remove|because|so that|instead|must|should|needs?|requires?|fixed by|to fix|avoid|only supports?)\b`)
 )

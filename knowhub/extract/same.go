@@ -11,15 +11,15 @@ import (
 	"intenthint/knowhub/experience"
 )
 
-// minAlike is which share of the shingles of two experiences must be common for
-// them to say the same.
+// minAlike is the share of shingles that two experiences must have in common to
+// say the same.
 const minAlike = 0.6
 
-// maxCompared bounds what is compared of an experience, in bytes.
+// maxCompared bounds the compared text of an experience, in bytes.
 const maxCompared = 64 << 10
 
-// Same reports whether two experiences say the same in nearly the same words. They
-// do not where a number, a negation or a path differs, whatever the rest.
+// Same reports whether two experiences say the same in nearly the same words. A
+// different number, negation or path makes them different, whatever the rest.
 func Same(a, b experience.Experience) bool {
 	x, y := outlineOf(a), outlineOf(b)
 	if !slices.Equal(x.marks, y.marks) || x.not != y.not {
@@ -28,7 +28,7 @@ func Same(a, b experience.Experience) bool {
 	return jaccard(x.shingles, y.shingles) >= minAlike
 }
 
-// outline is what of an experience is compared.
+// outline is the part of an experience that is compared.
 type outline struct {
 	shingles map[string]bool
 	marks    []string // words with digits, sorted, each once
@@ -92,7 +92,7 @@ var negations = func() map[string]bool {
 // joinedNegations are found within words of Chinese, Japanese and Korean.
 var joinedNegations = []string{"不", "没", "沒", "别", "別", "無", "无", "ない", "ません", "않", "없", "못"}
 
-// jaccard is the share of what two sets have in common, 0–1.
+// jaccard returns the Jaccard similarity of two sets, 0–1.
 func jaccard(a, b map[string]bool) float64 {
 	if len(a) == 0 && len(b) == 0 {
 		return 1
@@ -109,10 +109,11 @@ func jaccard(a, b map[string]bool) float64 {
 	return float64(common) / float64(len(a)+len(b)-common)
 }
 
-// Merge returns known with what came again as another, which says the same: it is
-// counted in Seen, and the better of both texts is kept. Identity and decision stay
-// known's. Only a text that waits for a person is replaced, as a decision is about a
-// text, and never by one with flags that known does not have.
+// Merge returns known after another, which says the same, has been seen: Seen
+// is counted up, and the better of both texts is kept. Identity and decision
+// remain those of known. The text is replaced only while it waits for a person,
+// since a decision is about a text, and never by one with flags that known does
+// not have.
 func Merge(known, another experience.Experience) experience.Experience {
 	merged := known
 	merged.Seen = max(known.Seen, 1) + max(another.Seen, 1)
@@ -129,7 +130,8 @@ func Merge(known, another experience.Experience) experience.Experience {
 	return merged
 }
 
-// better reports whether the text of a is better: surer, or as sure and says more.
+// better reports whether the text of a is better: higher confidence, or equal
+// confidence and more content.
 func better(a, b experience.Experience) bool {
 	if a.Confidence != b.Confidence {
 		return a.Confidence > b.Confidence

@@ -11,7 +11,7 @@ import (
 	"intenthint/payload"
 )
 
-// Bounds of what a model sees of a conversation. What is older was there when the
+// Bounds of what a model sees of a conversation. Older turns were read when the
 // session's earlier runs ended.
 const (
 	maxMessages   = 400
@@ -23,8 +23,8 @@ const (
 
 // transcript returns what a model sees of messages, oldest first: user messages
 // and final answers, cleaned (contract §5). Whole turns are taken, the newest
-// first, as long as there is room. It is empty when nothing was said but
-// greetings, and when no answer is an outcome.
+// first, as long as there is room. It is empty if there are only greetings, or
+// if no answer is an outcome.
 func transcript(messages []payload.Message, opts Options) []payload.Turn {
 	messages = messages[max(0, len(messages)-maxMessages):]
 	most := maxTurns
@@ -48,7 +48,8 @@ func transcript(messages []payload.Message, opts Options) []payload.Turn {
 	if !slices.ContainsFunc(turns, func(t payload.Turn) bool { return !isGreeting(t.Text) }) {
 		return nil
 	}
-	// Notes of a user alone may be handed over; runs that all failed are no work.
+	// User messages alone may be submitted as notes; runs that all failed are not
+	// work.
 	isAnswer := func(role string) bool { return role == payload.RoleAssistant }
 	if slices.ContainsFunc(messages, func(m payload.Message) bool { return isAnswer(m.Role) }) &&
 		!slices.ContainsFunc(turns, func(t payload.Turn) bool { return isAnswer(t.Role) }) {
@@ -57,7 +58,7 @@ func transcript(messages []payload.Message, opts Options) []payload.Turn {
 	return turns
 }
 
-// newest returns the newest whole turns that have room.
+// newest returns the newest whole turns that fit.
 func newest(turns []payload.Turn, room int) []payload.Turn {
 	from := len(turns)
 	for end := len(turns); end > 0; {
@@ -76,13 +77,13 @@ func newest(turns []payload.Turn, room int) []payload.Turn {
 	return turns[from:]
 }
 
-// unfinished are the stop reasons of answers that are no outcome: a call of a
-// model that failed or was stopped, and what is said on the way to a tool.
+// unfinished are the stop reasons of answers that are not an outcome: a model
+// call that failed or was stopped, and text before a tool call.
 var unfinished = []string{"error", "aborted", "toolUse"}
 
-// people returns the messages without answers that are no outcome, and with the
-// texts of the gateway marked as what they are: not said by the user. The package
-// conversation leaves those out, and the answers to them.
+// people returns the messages without answers that are not an outcome, and with
+// gateway texts marked as not written by the user. Package conversation leaves
+// those out, with the answers to them.
 func people(messages []payload.Message) []payload.Message {
 	out := make([]payload.Message, 0, len(messages))
 	for _, m := range messages {
@@ -101,8 +102,8 @@ func people(messages []payload.Message) []payload.Message {
 	return out
 }
 
-// systemTexts begin the texts that a gateway puts in the place of a user message,
-// in lower case.
+// systemTexts are the beginnings, in lower case, of texts that a gateway sends
+// as user messages.
 var systemTexts = []string{
 	"a new session was started", "continue the current task from the existing transcript", "the previous attempt did not produce",
 	"[subagent context]", "[cron:", "<<<begin_openclaw_internal_context>>>", "follow the heartbeat monitor", "read heartbeat.md",
@@ -110,10 +111,10 @@ var systemTexts = []string{
 	"this is an unattended scheduled run", "you are a helpful assistant", "/new ", "/reset ",
 }
 
-// stamp is the time that gateways put in front of messages.
+// stamp matches the time that gateways put in front of messages.
 var stamp = regexp.MustCompile(`^\[[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} [^\]]{1,40}\] `)
 
-// isSystem reports whether a text is of the gateway and not of a person.
+// isSystem reports whether a text comes from the gateway rather than a person.
 func isSystem(s string) bool {
 	s = strings.ToLower(text.Cut(stamp.ReplaceAllString(s, ""), 100)) + " "
 	return slices.ContainsFunc(systemTexts, func(begin string) bool { return strings.HasPrefix(s, begin) })

@@ -18,20 +18,22 @@ import (
 // Change is a change of the bucket.
 type Change struct {
 	ID string
-	// Revision is that of the bucket, greater than those of all changes before.
+	// Revision is the bucket's revision, greater than those of all earlier
+	// changes.
 	Revision uint64
-	// Experience is what is there now, unless it was Removed.
+	// Experience is the current experience, unless it was Removed.
 	Experience experience.Experience
 	Removed    bool
 }
 
-// maxBatch bounds the changes of one transaction: other processes wait that long,
-// and what it writes is kept in memory until its end.
+// maxBatch bounds the changes of one transaction: other processes wait for it,
+// and its writes are kept in memory until its end.
 const maxBatch = 1000
 
-// Apply takes changes in the order of their revisions, which the copy then has.
-// Those that it had before, from this process or another, change nothing. On an
-// error some of them may have been taken. [ErrBegunAgain]: ask [Index.Place].
+// Apply applies changes in the order of their revisions. It is idempotent:
+// changes that the copy already has, from this process or another, are ignored.
+// After an error some of them may have been applied. After [ErrBegunAgain],
+// call [Index.Place].
 func (x *Index) Apply(ctx context.Context, changes []Change) error {
 	for batch := range slices.Chunk(changes, maxBatch) {
 		if err := x.change(ctx, func(tx *sql.Tx) error { return x.apply(ctx, tx, batch) }); err != nil {
@@ -67,13 +69,13 @@ func (x *Index) apply(ctx context.Context, tx *sql.Tx, changes []Change) error {
 	return err
 }
 
-// batch collects what changes in postings and sets, so that each blob is written
+// batch collects the changes of postings and sets, so that each blob is written
 // once.
 type batch struct {
 	tx    *sql.Tx
 	s     *statements
 	stmts map[*sql.Stmt]*sql.Stmt
-	terms map[string]map[int64]byte // by row; 0 takes it out
+	terms map[string]map[int64]byte // by row; 0 removes it
 	sets  map[string]map[int64]bool // by row
 }
 
@@ -149,7 +151,7 @@ func (b *batch) set(name string, row int64, on bool) {
 	b.sets[name][row] = on
 }
 
-// index notes the terms of a row that are no more, and those that are new.
+// index records the removed and the new terms of a row.
 func (b *batch) index(row int64, old experience.Experience, e *experience.Experience) {
 	note := func(term string, impact byte) {
 		if b.terms[term] == nil {
@@ -173,8 +175,8 @@ func (b *batch) index(row int64, old experience.Experience, e *experience.Experi
 	}
 }
 
-// frequencies returns how often each term is in an experience, by the weight of
-// its texts.
+// frequencies returns how often each term occurs in an experience, weighted by
+// text.
 func frequencies(e experience.Experience) map[string]float64 {
 	found := make(map[string]float64)
 	for _, part := range []struct {
@@ -186,7 +188,7 @@ func frequencies(e experience.Experience) map[string]float64 {
 	return found
 }
 
-// flush writes what was collected.
+// flush writes the collected changes.
 func (b *batch) flush(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(b.terms))
 	known, blobs, err := b.have(ctx, names)
@@ -206,7 +208,7 @@ func (b *batch) flush(ctx context.Context) error {
 	return nil
 }
 
-// have reads what there is of terms, and the postings that change.
+// have reads the existing terms, and the postings that change.
 func (b *batch) have(ctx context.Context, names []string) (known map[string]listed, blobs map[int64][]byte, err error) {
 	asked, err := json.Marshal(names)
 	if err != nil {
@@ -243,7 +245,8 @@ func (b *batch) have(ctx context.Context, names []string) (known map[string]list
 	return known, blobs, rows.Err()
 }
 
-// flushTerm writes the changed postings of a term, which is known unless it is new.
+// flushTerm writes the changed postings of a term. known is zero for a new
+// term.
 func (b *batch) flushTerm(ctx context.Context, name string, known listed, blobs map[int64][]byte) error {
 	blocks := byBlock(b.terms[name])
 	merged := make(map[int64][]posting, len(blocks))
@@ -265,7 +268,7 @@ func (b *batch) flushTerm(ctx context.Context, name string, known listed, blobs 
 	id := known.id
 	switch {
 	case id == 0 && count <= 0:
-		return nil // came and went
+		return nil // added and removed again
 	case id == 0:
 		err = b.in(ctx, b.s.putTerm).QueryRowContext(ctx, name, count).Scan(&id)
 	case count <= 0:
@@ -324,7 +327,7 @@ func (b *batch) flushSet(ctx context.Context, name string, rows map[int64]bool) 
 	return nil
 }
 
-// stamp writes a time as JSON has it, and no time as nothing.
+// stamp formats a time as in JSON; the zero time is "".
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -104,7 +104,7 @@ func TestMadeAgain(t *testing.T) {
 			x, err := index.Open(t.Context(), path, slog.New(slog.NewJSONHandler(&log, nil)))
 			require.NoError(t, err)
 			defer func() { require.NoError(t, x.Close()) }()
-			require.Equal(t, tt.logged, strings.Contains(log.String(), "made again"), log.String())
+			require.Equal(t, tt.logged, strings.Contains(log.String(), "rebuilding index"), log.String())
 			bucket, revision, err := x.Place(t.Context())
 			require.NoError(t, err)
 			require.Empty(t, bucket)

@@ -19,31 +19,31 @@ import (
 )
 
 var (
-	// ErrForeign reports an SQLite file that another program has made. It is left
-	// as it is.
-	ErrForeign = errors.New("file is the database of another program")
-	// ErrDamaged reports a file that cannot be read. [Index.Close] removes it then,
-	// so that the next [Open] makes a new one.
-	ErrDamaged = errors.New("index is damaged")
+	// ErrForeign reports an SQLite file of another program. The file is not
+	// changed.
+	ErrForeign = errors.New("file is a database of another program")
+	// ErrDamaged reports a file that cannot be read. [Index.Close] then removes
+	// it, so that the next [Open] creates a new one.
+	ErrDamaged = errors.New("damaged index")
 	// ErrBegunAgain reports that another process has begun the copy again since
-	// [Index.Place] was asked: what it was to be given may not be all.
-	ErrBegunAgain = errors.New("index was begun again by another process")
+	// [Index.Place] was called: the changes to apply may be incomplete.
+	ErrBegunAgain = errors.New("index begun again by another process")
 	// errOther reports a file of another version of this program.
 	errOther = errors.New("index of another version")
 )
 
 const (
-	// busyTimeout is how long a writer waits for those of other processes.
+	// busyTimeout is how long a writer waits for writers of other processes.
 	busyTimeout = 5 * time.Second
-	// openTimeout bounds how long [Open] waits for another process that opens the
-	// file, and may be checking or making it.
+	// openTimeout bounds how long [Open] waits for another process that is
+	// opening, checking or creating the file.
 	openTimeout = 30 * time.Second
-	// cacheKiB bounds what a connection keeps of the file in memory.
+	// cacheKiB bounds the page cache of a connection.
 	cacheKiB = 8 << 10
-	// pageSize is SQLite's own, in bytes.
+	// pageSize is SQLite's default, in bytes.
 	pageSize = 4096
-	// walBytes is the size from which the write-ahead log is taken into the file,
-	// and what is left of it then.
+	// walBytes is the size at which the write-ahead log is checkpointed into the
+	// file, and the size that it is truncated to.
 	walBytes = 8 << 20
 	// maxReaders bounds the connections that read.
 	maxReaders = 4
@@ -55,13 +55,13 @@ type Index struct {
 	log         *slog.Logger
 	write, read *sql.DB
 	prepared    statements
-	begun       atomic.Int64 // place.begun as this process knows it
+	begun       atomic.Int64 // place.begun as last seen by this process
 	damaged     atomic.Bool
 }
 
-// Open opens the index in the file at path, and makes it when it is missing. One
-// that is damaged or of another version is made again, which is logged. An error
-// says what is in the way: a directory that cannot be written, a full disk, a
+// Open opens the index in the file at path, and creates it if it is missing. A
+// damaged index, or one of another version, is rebuilt, which is logged. Errors
+// are, for example, a directory that cannot be written, a full disk, or a
 // database of another program ([ErrForeign]).
 func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
@@ -74,7 +74,7 @@ func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
 	defer func() { _ = lock.Close() }()
 	x, err := open(ctx, path, log)
 	if err != nil && (isDamage(err) || errors.Is(err, errOther)) {
-		log.Warn("index of experiences is made again", "file", path, "error", err)
+		log.Warn("rebuilding index of experiences", "file", path, "error", err)
 		if err = removeFiles(path); err == nil {
 			x, err = open(ctx, path, log)
 		}
@@ -85,7 +85,7 @@ func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
 	return x, nil
 }
 
-// lockFile waits until no other process opens or removes the file.
+// lockFile waits until no other process is opening or removing the file.
 func lockFile(ctx context.Context, path string) (*flock.Flock, error) {
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
@@ -110,11 +110,11 @@ func open(ctx context.Context, path string, log *slog.Logger) (_ *Index, err err
 		switch {
 		case !info.Mode().IsRegular():
 			return nil, errors.New("not a regular file")
-		case info.Size()%pageSize != 0: // SQLite would read what is missing as zeros
-			return nil, fmt.Errorf("%w: %d bytes are not whole pages", ErrDamaged, info.Size())
+		case info.Size()%pageSize != 0: // SQLite would read the missing bytes as zeros
+			return nil, fmt.Errorf("%w: %d bytes, not a multiple of the page size", ErrDamaged, info.Size())
 		}
 	}
-	// SQLite makes its other files with the mode of this one.
+	// SQLite creates its other files with the mode of this file.
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -157,13 +157,14 @@ func open(ctx context.Context, path string, log *slog.Logger) (_ *Index, err err
 	return x, nil
 }
 
-// dataSource names the file, with what every connection sets.
+// dataSource returns the data source name: the file, with the settings of every
+// connection.
 func dataSource(path string, read bool) string {
 	q := url.Values{"_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()),
 		fmt.Sprintf("page_size(%d)", pageSize),
 		"journal_mode(wal)",
-		"synchronous(normal)", // what a power cut loses follows from the bucket again
+		"synchronous(normal)", // changes lost in a power cut are applied again from the bucket
 		fmt.Sprintf("cache_size(-%d)", cacheKiB),
 		fmt.Sprintf("wal_autocheckpoint(%d)", walBytes/pageSize),
 		fmt.Sprintf("journal_size_limit(%d)", walBytes),
@@ -179,7 +180,7 @@ func dataSource(path string, read bool) string {
 	return u.String()
 }
 
-// check looks over the pages of the file.
+// check verifies the pages of the file.
 func check(ctx context.Context, db *sql.DB) error {
 	var found string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
@@ -191,7 +192,8 @@ func check(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// isDamage reports whether SQLite found the file to be damaged, or no database.
+// isDamage reports whether SQLite found the file to be damaged, or not a
+// database.
 func isDamage(err error) bool {
 	if errors.Is(err, ErrDamaged) {
 		return true
@@ -207,7 +209,7 @@ func isDamage(err error) bool {
 	return e.Code() == sqlite3.SQLITE_IOERR_SHORT_READ
 }
 
-// note remembers damage, and names it.
+// note remembers damage, and wraps it in [ErrDamaged].
 func (x *Index) note(err error) error {
 	if err == nil || !isDamage(err) {
 		return err
@@ -219,7 +221,7 @@ func (x *Index) note(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// Close closes the index. One that was found to be damaged is removed.
+// Close closes the index. An index found to be damaged is removed.
 func (x *Index) Close() error {
 	if !x.damaged.Load() {
 		return x.close()
@@ -251,8 +253,8 @@ func (x *Index) close() error {
 	return errors.Join(errs...)
 }
 
-// Place returns of which bucket the index is a copy, "" for none, and up to which
-// revision.
+// Place returns the bucket that the index is a copy of, "" for none, and the
+// revision that it has reached.
 func (x *Index) Place(ctx context.Context) (bucket string, revision uint64, err error) {
 	var begun int64
 	err = x.write.QueryRowContext(ctx, `SELECT bucket, revision, begun FROM place`).Scan(&bucket, &revision, &begun)
@@ -266,7 +268,7 @@ func (x *Index) Place(ctx context.Context) (bucket string, revision uint64, err 
 	return bucket, revision, nil
 }
 
-// Reset empties the index; it is a copy of bucket from now on, at revision 0.
+// Reset empties the index. From now on it is a copy of bucket, at revision 0.
 func (x *Index) Reset(ctx context.Context, bucket string) error {
 	var begun int64
 	err := x.change(ctx, func(tx *sql.Tx) error {
@@ -283,7 +285,7 @@ func (x *Index) Reset(ctx context.Context, bucket string) error {
 	return err
 }
 
-// change calls f in a transaction that writes.
+// change calls f in a write transaction.
 func (x *Index) change(ctx context.Context, f func(tx *sql.Tx) error) error {
 	tx, err := x.write.BeginTx(ctx, nil)
 	if err != nil {

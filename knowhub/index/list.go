@@ -15,7 +15,8 @@ const columns = `n, id, task, resource, result, confidence, status, agent_id, su
 // findTerms reads the terms of a JSON list.
 const findTerms = `SELECT t.term, t.id, t.rows FROM json_each(?) q CROSS JOIN terms t ON t.term = q.value`
 
-// statements are prepared once; those that write are of the connection that does.
+// statements are prepared once; write statements belong to the writing
+// connection.
 type statements struct {
 	old, remove, put                             *sql.Stmt
 	haveTerms, putTerm, countTerm, dropTerm      *sql.Stmt
@@ -121,12 +122,12 @@ const (
 )
 
 // List returns the experiences of a status, "" for all, newest first: at most
-// limit, 50 when it is not positive, and never more than 1000.
+// limit, 50 if limit is not positive, and never more than 1000.
 func (x *Index) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
 	return x.page(ctx, status, limit, 1<<62, "")
 }
 
-// ListBefore is [Index.List] of those that come after e there.
+// ListBefore is [Index.List] from the experience after e on.
 func (x *Index) ListBefore(ctx context.Context, status experience.Status, limit int, e experience.Experience) ([]experience.Experience, error) {
 	return x.page(ctx, status, limit, e.CreatedAt.UnixMilli(), e.ID)
 }
@@ -147,8 +148,7 @@ func (x *Index) page(ctx context.Context, status experience.Status, limit int, m
 	return list, x.note(err)
 }
 
-// bound returns a limit that is at most the greatest, and the usual one when it is
-// not positive.
+// bound returns limit, but at most most; usual if limit is not positive.
 func bound(limit, usual, most int) int {
 	if limit <= 0 {
 		return usual

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// nearTerms is how many terms of an experience are looked up to find others
-	// that say the same: the rarest.
+	// nearTerms is how many of an experience's terms, the rarest, are looked up to
+	// find others that say the same.
 	nearTerms = 24
-	// nearCandidates bounds those that are compared.
+	// nearCandidates bounds the experiences that are compared.
 	nearCandidates = 20
 	// nearLeast is the least share of terms that near duplicates have in common.
 	nearLeast = 0.4
 )
 
-// Near returns experiences of whatever status, with own only those of the agent of e,
-// that say nearly the same as e, best first. Score is the share of their terms that they have in common,
-// 0.4–1. The experience with the id of e is left out.
+// Near returns experiences of any status that say nearly the same as e, best
+// first; with own only those of the agent of e. Score is the share of terms in
+// common, 0.4–1. The experience with the id of e is left out.
 func (x *Index) Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error) {
 	said := frequencies(e)
 	if len(said) == 0 {
@@ -66,7 +66,7 @@ func (x *Index) Near(ctx context.Context, e experience.Experience, own bool) ([]
 	return near, err
 }
 
-// common is the share of terms that a and b have in common.
+// common returns the share of terms that a and b have in common.
 func common(a, b map[string]float64) float64 {
 	var both, all float64
 	for term, f := range a {

@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// blockBits is how many rows one blob of postings is about, as a power of 2. A
-	// smaller block is written faster, a larger one read.
+	// blockBits is the number of rows in one blob of postings, as a power of 2.
+	// Smaller blocks are faster to write, larger ones faster to read.
 	blockBits = 12
 	blockRows = 1 << blockBits
 	// maxBlocks bounds the blocks of a term, and so the rows: 2^32.
 	blocksBits = 20
 )
 
-// posting says that a row holds a term: its place in the block, and how much the
-// term says about it.
+// posting is a row that contains a term: its position in the block, and the
+// weight of the term in it.
 type posting struct {
 	row    uint16
 	impact byte
 }
 
-// at is the key of the postings of a term in a block.
+// at returns the key of the postings of a term in a block.
 func at(term, block int64) int64 { return term<<blocksBits | block }
 
 // appendPostings writes postings in the order of rows: the distance to the one
@@ -58,8 +58,8 @@ func readPostings(blob []byte, yield func(row int, impact byte)) error {
 	return nil
 }
 
-// merge returns a list with changes put in, in the order of rows. An impact of 0
-// takes a row out.
+// merge returns a list with changes applied, in the order of rows. An impact of
+// 0 removes a row.
 func merge(list, changes []posting) []posting {
 	out := make([]posting, 0, len(list)+len(changes))
 	i := 0
@@ -78,32 +78,33 @@ func merge(list, changes []posting) []posting {
 	return append(out, list[i:]...)
 }
 
-// What a term says about an experience follows BM25: it grows with how often the
-// term is there, ever more slowly, and shrinks with the length of the text.
+// The impact of a term on an experience follows BM25: it grows, ever more
+// slowly, with the frequency of the term, and shrinks with the length of the
+// text.
 const (
 	saturation = 1.2 // k1
 	lengthNorm = 0.5 // b
 	// usualLength is the length of an experience in terms. It is a constant, so
-	// that what is written about one does not depend on the others.
+	// that the stored impact does not depend on other experiences.
 	usualLength = 50
-	// maxImpact is what an impact byte of 255 stands for; BM25 stays below it.
+	// maxImpact is the value of an impact byte of 255; BM25 stays below it.
 	maxImpact = saturation + 1
 )
 
-// The weight of a term in each text: the task is what questions are about.
+// The weight of a term in each text: questions are mostly about the task.
 const (
 	taskWeight     = 2.0
 	resourceWeight = 1.5
 	resultWeight   = 1.0
 )
 
-// impact is 1–255.
+// impact returns 1–255.
 func impact(frequency, length float64) byte {
 	v := frequency * (saturation + 1) / (frequency + saturation*(1-lengthNorm+lengthNorm*length/usualLength))
 	return byte(max(1, min(255, math.Round(v/maxImpact*255))))
 }
 
-// A set is the rows that have a status or an agent, a bit each.
+// A set holds the rows that have a status or an agent, one bit each.
 
 func setBit(bits []byte, row int, on bool) []byte {
 	if need := row/8 + 1; on && len(bits) < need {

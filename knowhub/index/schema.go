@@ -9,9 +9,9 @@ import (
 // application marks the file as ours (PRAGMA application_id): "KHub".
 const application = 0x4b487562
 
-// migrations lead from each user_version to the next. What search finds depends on
-// package terms too: a change there that makes other terms of a text needs a
-// migration that empties the tables, so that the copy begins again.
+// migrations lead from each user_version to the next. Search results also
+// depend on package terms: a change there that yields other terms for a text
+// needs a migration that empties the tables, so that the copy begins again.
 var migrations = []string{
 	`CREATE TABLE experiences (
 		n            INTEGER PRIMARY KEY,
@@ -58,7 +58,7 @@ var migrations = []string{
 	);
 	INSERT INTO place VALUES (1, '', 0, 0);`,
 
-	// Identifiers of more than four parts have a term without what joins these.
+	// Identifiers of more than four parts have a term without separators.
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1;`,
 }

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// maxTerms bounds the terms of a question that are looked up; those that say
-	// most are.
+	// maxTerms bounds the terms of a question that are looked up: the most
+	// valuable ones.
 	maxTerms = 40
-	// maxPostings bounds what is read for a question. Terms beyond it are left out,
-	// the most common first.
+	// maxPostings bounds the postings read for a question. Beyond it terms are
+	// left out, the most common first.
 	maxPostings = 120_000
-	// unknownShare is what a word counts that no experience holds: it may be one
-	// that they have another word for.
+	// unknownShare is the weight of a word that no experience contains:
+	// experiences may use another word for it.
 	unknownShare = 0.4
-	// coverage is the share of the score that an experience gets only in as much as
-	// it holds all words.
+	// coverage is the share of the score that depends on how many of the words an
+	// experience contains.
 	coverage = 0.4
 )
 
@@ -34,12 +34,12 @@ type listed struct {
 	rows int
 }
 
-// query runs a statement in the lookup's state of the file.
+// query runs a statement in the lookup's snapshot of the file.
 func (l *lookup) query(s *sql.Stmt, args ...any) (*sql.Rows, error) {
 	return l.tx.StmtContext(l.ctx, s).QueryContext(l.ctx, args...)
 }
 
-// list is a JSON list of numbers.
+// list returns a JSON list of numbers.
 func list(ids []int64) string {
 	b := []byte{'['}
 	for i, id := range ids {
@@ -86,7 +86,8 @@ func readTerms(rows *sql.Rows, known map[string]listed) error {
 	return rows.Err()
 }
 
-// idf is what a term is worth that so many rows hold.
+// idf returns the inverse document frequency of a term that occurs in the given
+// number of rows.
 func (l *lookup) idf(rows int) float64 {
 	n := float64(max(l.rows, rows))
 	return math.Log(1 + (n-float64(rows)+0.5)/(float64(rows)+0.5))
@@ -99,8 +100,8 @@ type used struct {
 	value float32 // what an impact of 1 adds to a score
 }
 
-// value returns what a word is worth: as much as its first term, or a share of
-// what a word is that is nowhere.
+// value returns the weight of a word: that of its first term, or a share of the
+// weight of a word that does not occur.
 func (l *lookup) value(w terms.Word) float64 {
 	if t, ok := l.known[w.Terms[0].Text]; ok {
 		return float64(w.Weight) * l.idf(t.rows)
@@ -108,7 +109,7 @@ func (l *lookup) value(w terms.Word) float64 {
 	return float64(w.Weight) * l.idf(0) * unknownShare
 }
 
-// choose returns the terms that are looked up, in the order of their words.
+// choose returns the terms to look up, in the order of their words.
 func (l *lookup) choose(words []terms.Word) []used {
 	var all []used
 	for i, w := range words {
@@ -166,19 +167,19 @@ func (l *lookup) postings(chosen []used) (map[int64][]blob, error) {
 	return found, rows.Err()
 }
 
-// scored is a row with what its text scores.
+// scored is a row with its text score.
 type scored struct {
 	row   int32
 	score float32
 }
 
-// sheet is where scores are added up, a place a row.
+// sheet accumulates scores, one place per row.
 type sheet struct {
 	total   []float32
 	covered []float32
-	word    []float32 // of the word at hand
+	word    []float32 // of the current word
 	touched []int32   // rows with a total
-	current []int32   // rows with a score of the word at hand
+	current []int32   // rows with a score for the current word
 }
 
 var sheets = sync.Pool{New: func() any { return new(sheet) }}
@@ -212,8 +213,8 @@ func (s *sheet) clear() {
 	s.current, s.touched = s.current[:0], s.touched[:0]
 }
 
-// score returns the rows of a set that hold something of words, in no order, and
-// what the words are worth altogether.
+// score returns the rows of a set that contain any of the words, in no
+// particular order, and the total weight of the words.
 func (l *lookup) score(words []terms.Word, allowed []uint64) ([]scored, float64, error) {
 	chosen := l.choose(words)
 	if len(chosen) == 0 {
@@ -291,7 +292,7 @@ func best(scores []scored, n int) []scored {
 	return kept[:min(n, len(kept))]
 }
 
-// allowed returns the rows that are in all sets, a bit each.
+// allowed returns the rows that are in all sets, one bit each.
 func (l *lookup) allowed(sets []string) ([]uint64, error) {
 	var all []uint64
 	for i, name := range sets {
@@ -333,15 +334,16 @@ func readSet(rows *sql.Rows, bits []uint64) error {
 }
 
 const (
-	// similarWeight is what a term counts that begins with a word, or is a typing
-	// error away from it.
+	// similarWeight is the weight of a term that begins with a word, or is a
+	// typing error away from it.
 	similarWeight = 0.5
 	maxCompleted  = 6 // words that are completed or corrected
 	maxSimilar    = 8 // terms for each
 )
 
-// similar adds terms to words that nothing holds: longer ones that begin with
-// them, and such as are a typing error away. It reports whether it found any.
+// similar adds terms to words that do not occur: longer terms that begin with
+// them, and terms that are a typing error away. It reports whether it found
+// any.
 func (l *lookup) similar(words []terms.Word) (more bool, err error) {
 	tried := 0
 	for i, w := range words {
@@ -402,8 +404,8 @@ func readSimilar(rows *sql.Rows, name []rune) (found []similarTerm, err error) {
 	return found[:min(maxSimilar, len(found))], rows.Err()
 }
 
-// distance is the number of letters that are missing, added, wrong or swapped
-// with the next, or most+1 when it is more than that.
+// distance returns the number of letters that are missing, added, wrong or
+// swapped with the next, but at most most+1.
 func distance(a, b []rune, most int) int {
 	if len(a)-len(b) > most || len(b)-len(a) > most {
 		return most + 1

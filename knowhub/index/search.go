@@ -12,26 +12,26 @@ import (
 	"intenthint/knowhub/index/terms"
 )
 
-// Query is what is looked for.
+// Query is a search.
 type Query struct {
 	// Text is any text.
 	Text string
-	// AgentID limits the search to one agent; "" is all.
+	// AgentID limits the search to one agent; "" means all.
 	AgentID string
 	// Unowned limits the search to experiences without an agent.
 	Unowned bool
-	// Status limits the search to one status; "" is [experience.Approved].
+	// Status limits the search to one status; "" means [experience.Approved].
 	Status experience.Status
-	// Limit is the greatest number of hits, 10 when it is not positive, and never
+	// Limit is the maximum number of hits, 10 if it is not positive, and never
 	// more than 100.
 	Limit int
 }
 
-// Hit is an experience that was found.
+// Hit is an experience found by a search.
 type Hit struct {
 	experience.Experience
-	// Score is 0–1: how much of what was asked for the experience says, by what the
-	// words are worth. It can be compared with those of other questions.
+	// Score is 0–1: how much of the question the experience covers, by the weight
+	// of the words. Scores of different questions are comparable.
 	Score float64
 }
 
@@ -40,8 +40,8 @@ const (
 	maxHits     = 100
 )
 
-// What makes one of two experiences better that say nearly as much of what was
-// asked for. Together it is a seventh of the text at most.
+// Bonuses that rank experiences with nearly equal text scores. Together they
+// are at most a seventh of the text score.
 const (
 	confidenceBonus = 0.06
 	seenBonus       = 0.05 // of one that was seen ten times or more
@@ -53,7 +53,7 @@ const (
 const (
 	// tail is the share of the best hit's score below which a hit is left out.
 	tail = 0.2
-	// maxClose bounds the hits beyond the limit that are looked at because their
+	// maxClose bounds the hits beyond the limit that are considered because their
 	// bonuses could bring them in.
 	maxClose = 8
 	// enough is the score from which a hit is good enough that words are not
@@ -61,9 +61,9 @@ const (
 	enough = 0.5
 )
 
-// Search returns experiences that say something of what is asked for, best first.
-// Words that nothing holds are completed, or corrected by a letter or two, only
-// where nothing good is found without.
+// Search returns experiences that match a question, best first. Words that do
+// not occur are completed, or corrected by a letter or two, but only if nothing
+// good is found without that.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	words := terms.Question(q.Text)
 	if len(words) == 0 {
@@ -88,7 +88,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	return hits, err
 }
 
-// lookup is a search in one state of the file.
+// lookup is a search in one snapshot of the file.
 type lookup struct {
 	ctx   context.Context //nolint:containedctx // of the call that the lookup is a part of
 	tx    *sql.Tx
@@ -141,8 +141,8 @@ func (l *lookup) search(words []terms.Word, allowed []uint64, limit int) ([]Hit,
 	return l.hits(top, whole, limit)
 }
 
-// hits reads the experiences of the best rows, and orders them. whole is what all
-// words are worth.
+// hits reads the experiences of the best rows, and orders them. whole is the
+// total weight of the words.
 func (l *lookup) hits(top []scored, whole float64, limit int) ([]Hit, error) {
 	least := top[0].score * tail
 	if len(top) > limit {
@@ -173,15 +173,15 @@ func (l *lookup) hits(top []scored, whole float64, limit int) ([]Hit, error) {
 	return hits, nil
 }
 
-// bonus is what is added to the text of a hit. Ages are from the newest hit, so
-// that the same question gets the same answer tomorrow.
+// bonus returns what is added to the text score of a hit. Ages are relative to
+// the newest hit, so that the same question gets the same answer tomorrow.
 func bonus(e experience.Experience, newest time.Time) float64 {
 	seen := math.Log(float64(max(1, min(10, e.Seen)))) / math.Log(10)
 	youth := math.Exp2(-newest.Sub(e.CreatedAt).Hours() / halfLife.Hours())
 	return confidenceBonus*e.Confidence + seenBonus*seen + youthBonus*youth
 }
 
-// load reads the experiences of rows. Their scores are those of the text.
+// load reads the experiences of rows. Their scores are the text scores.
 func (l *lookup) load(top []scored) ([]Hit, error) {
 	ids := make([]int64, len(top))
 	score := make(map[int64]float64, len(top))

@@ -1,7 +1,7 @@
 // Package safety marks text that looks like a prompt injection (contract §12).
-// It is a marker: what it marks waits for a person. It is never the only
-// defence, as no list of words can be complete. Text from experiences stands in
-// prompts escaped, and as untrusted, whether it is marked or not.
+// It only marks: marked text waits for a person. It is never the only defence,
+// as no list of words can be complete. Text from experiences is put into
+// prompts escaped and labelled as untrusted, marked or not.
 //
 // [Marks] works in three steps:
 //
@@ -16,11 +16,11 @@
 //     sentence: drop, prior and orders is "ignore all previous instructions", in
 //     every order and language and with words in between.
 //
-// What no rule knows is left to a model (model.go), which is asked for every text:
-// a logistic regression over words, parts of words and the concepts above
+// What the rules miss is left to a model (model.go), which scores every text: a
+// logistic regression over words, parts of words and the concepts above
 // (features.go), trained by go generate with the texts in knowhub/testdata.
 //
 // Literal markers of prompts (markers.go) and encoded texts (encoded.go) are
-// looked for beside that. Everything is a pure function, linear in the length of
+// detected separately. Everything is a pure function, linear in the length of
 // the text.
 package safety

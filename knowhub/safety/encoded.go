@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// unescape replaces what HTML, URLs and string literals write for characters.
+// unescape replaces the escapes of HTML, URLs and string literals.
 func unescape(s string) string {
 	if strings.Contains(s, "&") {
 		s = html.UnescapeString(s)
@@ -43,20 +43,20 @@ var (
 	literal = regexp.MustCompile(`\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}`)
 )
 
-// Encoded texts have at least this many characters: eight letters say nothing.
+// Minimum lengths of encoded texts: eight letters have no meaning.
 const (
 	minBase64 = 16
 	minHex    = 24
 )
 
 var (
-	// encoded are runs of characters that base64 or hexadecimal digits are made of.
+	// encoded matches runs of base64 or hexadecimal characters.
 	encoded = regexp.MustCompile(`[0-9A-Za-z+/_-]{16,}`)
-	// pairs are bytes in hexadecimal digits, apart from each other.
+	// pairs matches bytes in hexadecimal digits with separators.
 	pairs = regexp.MustCompile(`(?:[0-9A-Fa-f]{2}[ ,:]){11,}[0-9A-Fa-f]{2}`)
 )
 
-// decoded returns the texts that stand in s in an encoding.
+// decoded returns the texts that s contains in an encoding.
 func decoded(s string) []string {
 	var out []string
 	for _, run := range encoded.FindAllString(s, -1) {
@@ -83,8 +83,8 @@ func decoded(s string) []string {
 			out = append(out, string(to))
 		}
 	}
-	// Text that is turned around, or has other letters, is looked at when a word
-	// that no attack goes without stands in it.
+	// Reversed or letter-substituted text is decoded only if it contains a word
+	// that every attack needs.
 	lower := strings.ToLower(s)
 	if containsAny(lower, "vafgehpgvba", "cebzcg", "vtaber") {
 		out = append(out, strings.Map(rot13, s))
@@ -103,8 +103,8 @@ func containsAny(s string, words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(s, word) })
 }
 
-// readable reports whether bytes are text: random ones that happen to be UTF-8
-// have control characters among them.
+// readable reports whether bytes are text: random bytes that happen to be UTF-8
+// contain control characters.
 func readable(b []byte) bool {
 	if len(b) == 0 || !utf8.Valid(b) {
 		return false
@@ -127,9 +127,9 @@ func rot13(r rune) rune {
 	return r
 }
 
-// unseen returns what stands in s in characters that nobody sees: in tag
-// characters, which are ASCII, and in variation selectors, of which there are as
-// many as bytes.
+// unseen returns the texts that s contains in invisible characters: tag
+// characters, which encode ASCII, and variation selectors, of which there are
+// 256, one per byte.
 func unseen(s string) (out []string) {
 	if !strings.Contains(s, "\xf3\xa0") && !strings.Contains(s, "\xef\xb8") {
 		return nil

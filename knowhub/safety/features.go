@@ -6,33 +6,33 @@ import (
 	"unicode"
 )
 
-// The model looks at a text in segments: its clauses, short ones with what follows
-// in the sentence, and parts of those that are long. A segment and up to
-// maxSegments-1 behind it are one window; the score of a text is that of its best
-// window, so that what else stands in the text does not hide it.
+// The model reads a text in segments: its clauses, where short ones are joined
+// with the next part of the sentence and long ones are split. A segment and up
+// to maxSegments-1 following ones are one window. The score of a text is that
+// of its best window, so that other text cannot hide an attack.
 const (
 	minSegment  = 20 // letters, see wideWeight
 	maxSegment  = 120
 	maxSegments = 5
 )
 
-// A block is a kind of features. Each has the same share in a window's score,
-// however many features of the others there are.
+// A block is a kind of features. Each block has the same share in a window's
+// score, however many features the others have.
 type block int
 
 const (
-	wordBlock    block = iota // words, two words next to each other or with one between, and those that a clause begins with
+	wordBlock    block = iota // words, pairs of words with at most one between, and the words that a clause begins with
 	pieceBlock                // parts of words, characters of scripts without spaces
-	edgeBlock                 // the letters with which a segment begins, in scripts without spaces, and ends: a request shows there
+	edgeBlock                 // in scripts without spaces, the letters with which a segment begins and ends, where requests show
 	conceptBlock              // concepts, two of them in a segment, and the marks of rules
 	blocks
 )
 
-// A segment holds the places of its features in the table of weights.
+// A segment holds the positions of its features in the table of weights.
 type segment [blocks][]uint32
 
-// tableBits is the size of the table of weights, as a power of 2. Features share
-// places by chance.
+// tableBits is the size of the table of weights, as a power of 2. Features may
+// collide.
 const tableBits = 19
 
 const (
@@ -40,7 +40,7 @@ const (
 	fnvPrime  = 1099511628211
 )
 
-// feature is the hash of a feature that is being spelled.
+// feature is the hash of a feature.
 type feature uint64
 
 func newFeature(kind byte) feature { return feature(fnvOffset).add(rune(kind)) }
@@ -54,7 +54,7 @@ func (f feature) runes(list []rune) feature {
 	return f
 }
 
-// place is the feature's place in the table.
+// place returns the feature's position in the table.
 func (f feature) place() uint32 {
 	f ^= f >> 32
 	return uint32(f*fnvPrime>>20) & (1<<tableBits - 1) //nolint:gosec // masked
@@ -65,8 +65,8 @@ var (
 	mailboxes = regexp.MustCompile(`[\w.+-]+@[\w-]+\.[\w.-]+`)
 )
 
-// withoutNames replaces addresses by words that stand for them: whose they are
-// says nothing.
+// withoutNames replaces addresses by placeholder words: their owner is
+// irrelevant.
 func withoutNames(s string) string {
 	if strings.Contains(s, "@") {
 		s = mailboxes.ReplaceAllLiteralString(s, " xmailx ")
@@ -77,7 +77,7 @@ func withoutNames(s string) string {
 	return s
 }
 
-// segments returns the features of a text, which is visible and without escapes.
+// segments returns the features of a text that is visible and without escapes.
 func segments(s string) []segment {
 	f := fold(withoutNames(s))
 	return f.segments(concepts().find(f))
@@ -114,7 +114,7 @@ func (f folded) segment(from int) int {
 
 // features returns the features of the runes from–to.
 func (f folded) features(from, to int, hits []hit) (out segment) {
-	var last, before feature // the words before the present one
+	var last, before feature // the words before the current one
 	words := 0
 	add := func(b block, x feature) { out[b] = append(out[b], x.place()) }
 	for i := from; i < to; {
@@ -144,7 +144,7 @@ func (f folded) features(from, to int, hits []hit) (out segment) {
 		if last != 0 {
 			add(wordBlock, last.add(' ')*fnvPrime^word)
 		}
-		// Who is spoken to shows at the beginning.
+		// The beginning shows who is addressed.
 		switch words++; words {
 		case 1:
 			add(wordBlock, newFeature('^')*fnvPrime^word)
@@ -222,7 +222,7 @@ func isNumber(run []rune) bool {
 	return true
 }
 
-// pieces calls yield with the parts of least to most runes of a word.
+// pieces calls yield with the parts of a word of least to most runes.
 func pieces(word []rune, least, most int, yield func([]rune)) {
 	for i := range word {
 		for n := least; n <= most && i+n <= len(word); n++ {

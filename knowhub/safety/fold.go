@@ -8,18 +8,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Runes of a folded text that are no letters.
+// Runes of a folded text that are not letters.
 const (
 	gap  = ' ' // between two words
 	stop = '.' // between two sentences
 )
 
 // Distances are counted in letters, so that spaced-out letters are not farther
-// apart than others. A letter of a script without spaces stands for about three
-// of an alphabet.
+// apart than others. A letter of a script without spaces counts as about three
+// letters of an alphabet.
 const wideWeight = 3
 
-// A folded text is what rules look at.
+// A folded text is the form of a text that rules read.
 type folded struct {
 	runes []rune
 	place []int32 // of each rune: the letters before it, weighted
@@ -35,8 +35,8 @@ func (f folded) sentence(n int32) folded {
 	return folded{runes: f.runes[from:to], place: f.place[from:to], sent: f.sent[from:to], long: f.long[from:to], part: f.part[from:to]}
 }
 
-// longWord is the length, in letters of the Latin alphabet, from which a word may be several without
-// gaps, as in hashtags and compounds.
+// longWord is the length, in Latin letters, from which a word may be several
+// words without gaps, as in hashtags and compounds.
 const longWord = 15
 
 // fold returns the folded form of s.
@@ -53,22 +53,22 @@ func fold(s string) folded {
 type folder struct {
 	src  []rune
 	at   int
-	last rune // the last letter as it was written, 0 behind a gap
+	last rune // the last letter as written, 0 after a gap
 
 	out         folded
 	weight      int32
 	sentence    int32
 	clause      int32
-	word        int // where the present word begins in out, when inWord
+	word        int // where the current word begins in out, if inWord
 	inWord      bool
-	words, wide int // of the present sentence
+	words, wide int // of the current sentence
 }
 
 // next reads one rune.
 func (f *folder) next() {
 	r := f.src[f.at]
 	f.at++
-	if r < 0x80 && isLower(r) && isLower(f.last) { // most of most texts
+	if r < 0x80 && isLower(r) && isLower(f.last) { // the common case
 		f.letter(r, latin(r))
 		return
 	}
@@ -93,8 +93,8 @@ func (f *folder) next() {
 	}
 }
 
-// letter appends a letter, and a gap before it where a word such as
-// IgnoreAll has one.
+// letter appends a letter, preceded by a gap at a word boundary as in
+// IgnoreAll.
 func (f *folder) letter(written, r rune) {
 	if isLower(f.last) && isUpper(written) {
 		f.endWord()
@@ -135,7 +135,7 @@ func (f *folder) between(r rune) {
 	f.endWord()
 	switch r {
 	case ' ':
-		if thai { // has no other signs between clauses and sentences
+		if thai { // Thai separates clauses and sentences by spaces only
 			f.clause++
 		}
 	case ',', ':', '、', '،':
@@ -153,8 +153,8 @@ func (f *folder) between(r rune) {
 	}
 }
 
-// endSentence begins a new sentence. One of a word or two is not a sentence, but
-// a way of writing: Ignore. All. Previous.
+// endSentence begins a new sentence. One or two words are not a sentence but a
+// style of writing: Ignore. All. Previous.
 func (f *folder) endSentence() {
 	if f.words >= 3 || f.wide >= 4 {
 		f.append(stop)
@@ -193,8 +193,8 @@ func (f *folder) endWord() {
 	}
 }
 
-// scrambled are words by their letters, as people read them whatever the order of
-// those in the middle: ignroe.
+// scrambled maps scrambled words to words: people can read words with their
+// inner letters in any order, such as ignroe.
 var scrambled = func() map[string][]rune {
 	m := make(map[string][]rune)
 	for _, word := range []string{"ignore", "disregard", "forget", "previous", "instruction", "instructions", "reveal", "system", "prompt", "prompts"} {
@@ -204,9 +204,8 @@ var scrambled = func() map[string][]rune {
 	return m
 }()
 
-// scramble returns the first letter of a word, those in the middle in the order of
-// the alphabet, and the last; "" for a word that is too short or too long to be
-// scrambled.
+// scramble returns a word with its inner letters in alphabetical order; "" for
+// a word that is too short or too long to be scrambled.
 func scramble(word []rune) string {
 	if len(word) < 6 || len(word) > 12 {
 		return ""
@@ -217,8 +216,8 @@ func scramble(word []rune) string {
 }
 
 // standsForLetter reports whether a sign is a letter of a word, as in pa$$word:
-// it is followed by a letter that is not upper case, and stands behind a letter
-// or in front of a consonant.
+// it is followed by a letter that is not upper case, and comes after a letter
+// or before a consonant.
 func (f *folder) standsForLetter(r rune) bool {
 	if _, ok := leet[r]; !ok || f.at == len(f.src) {
 		return false
@@ -233,7 +232,7 @@ func (f *folder) standsForLetter(r rune) bool {
 func isLower(r rune) bool { return 'a' <= r && r <= 'z' }
 func isUpper(r rune) bool { return 'A' <= r && r <= 'Z' }
 
-// latin folds l to i: 1, l, I and | are told apart by nobody.
+// latin folds l to i: 1, l, I and | look alike.
 func latin(r rune) rune {
 	if r == 'l' {
 		return 'i'
@@ -249,20 +248,20 @@ func isWide(r rune) bool {
 
 func isThai(r rune) bool { return 0x0E00 <= r && r < 0x0E80 }
 
-// isVowelSign reports whether a mark is a vowel, or the sign for none, of a script
-// of India: without them other words remain. The dot below (nukta) is often left out.
+// isVowelSign reports whether a mark is a vowel sign or virama of an Indian
+// script: words differ by them. The dot below (nukta) is often omitted.
 func isVowelSign(r rune) bool {
 	return 0x0900 <= r && r < 0x0E00 && unicode.In(r, unicode.Mc, unicode.Mn) && r != 0x093C
 }
 
-// isJoined reports whether words of a letter's script are found within others:
-// those scripts have no spaces, or glue particles to words.
+// isJoined reports whether words of a letter's script are matched within other
+// words: such scripts have no spaces, or attach particles to words.
 func isJoined(r rune) bool {
 	return r >= 0x0600 && (isWide(r) || unicode.In(r, unicode.Hangul, unicode.Arabic) || r == 'ー')
 }
 
-// hidden reports whether a rune is not seen, or only changes how another looks.
-// The voicing marks of Japanese make other letters.
+// hidden reports whether a rune is invisible, or only changes the look of
+// another. Japanese voicing marks are not hidden: they make different letters.
 func hidden(r rune) bool {
 	switch {
 	case r < 0xAD, r == '\u3099', r == '\u309a', isVowelSign(r):

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// literals are what separates the parts of a prompt, in the forms that chat
-// templates, agents and this system use. They are compared without white space
+// literals are separators of the parts of a prompt, in the forms that chat
+// templates, agents and this system use. They are compared ignoring white space
 // and case.
 var literals = []string{
 	// Blocks of this system and of gateways.
@@ -26,10 +26,10 @@ var literals = []string{
 	"beginsystem", "endofsystemprompt", "endofuserinput", "endofuntrusted", "enduserinput", "beginnewinstruction",
 }
 
-// roles begin a line that is to pass for a message of that role.
+// roles are the beginnings of lines that imitate a message of that role.
 var roles = []string{"[system]", "[system", "[assistant]", "[developer]", "system:you", "system:the", "system:ignore", "system:new", "system:override", "assistant:sure", "newinstructions:", "newinstruction:", "newsystemprompt:"}
 
-// hasMarker reports whether s has a marker of prompts.
+// hasMarker reports whether s contains a prompt marker.
 func hasMarker(s string) bool {
 	if !strings.ContainsAny(s, "<>[]|#:＜＞［］⟦｜﹤﹥：﹕＃﹟") && !strings.Contains(s, "---") {
 		return false

@@ -5,7 +5,7 @@ import "strings"
 // A hit is a word in a folded text that belongs to concepts.
 type hit struct {
 	concepts set
-	sentence int32 // in which it stands
+	sentence int32 // that contains it
 	at, end  int32 // in letters
 }
 
@@ -61,8 +61,8 @@ func (t *trie) add(word []rune, e end) {
 	t.nodes[at].ends = append(t.nodes[at].ends, e)
 }
 
-// find returns the words of concepts in f in order. Where several begin at the
-// same place or one holds another, only the longest are returned.
+// find returns the words of concepts in f in order. If several begin at the
+// same place, or one contains another, only the longest is returned.
 func (t *trie) find(f folded) []hit {
 	var hits []hit
 	covered := 0
@@ -82,10 +82,11 @@ func (t *trie) find(f folded) []hit {
 	return hits
 }
 
-// minInner is how many letters a word has that is found within a long one.
+// minInner is the minimum length, in letters, of a word that is matched within
+// a long word.
 const minInner = 5
 
-// inner reports whether rune i stands within a long word.
+// inner reports whether rune i is inside a long word.
 func inner(f folded, i int) bool {
 	return 0 < i && i < len(f.runes) && f.long[i] && f.long[i-1] && f.runes[i-1] != gap
 }
@@ -100,9 +101,9 @@ func (t *trie) begins(f folded, i int) bool {
 }
 
 // at returns the concepts of the longest word that begins at rune i, and where
-// it ends. Gaps between its letters count for nothing; nor does a missing gap
-// between two words. So there may be several ways through the trie, but no more
-// than the table has words that differ in their gaps only.
+// it ends. Gaps between its letters are ignored, and so is a missing gap
+// between two words. So there may be several paths through the trie, but no
+// more than the table has words that differ only in their gaps.
 func (t *trie) at(f folded, i int) (found set, to int) {
 	var room [2][8]int32
 	now, then := append(room[0][:0], 0), room[1][:0]
@@ -138,7 +139,7 @@ func (t *trie) at(f folded, i int) (found set, to int) {
 	return found, to
 }
 
-// ends reports whether a word can end in front of rune j.
+// ends reports whether a word can end before rune j.
 func ends(f folded, j int) bool {
 	if j == len(f.runes) || f.long[j] {
 		return true

@@ -9,9 +9,9 @@ import (
 
 //go:generate go test -run ^TestTrain$ -train .
 
-// trained is what [TestTrain] finds in knowhub/testdata: a checksum of what it was
-// trained with (8 bytes), even, above, slope and the scale of the weights (float32 each),
-// and a weight of one byte for each place of the table.
+// trained is the result of [TestTrain] on knowhub/testdata: a checksum of the
+// training input (8 bytes), even, above, slope and the scale of the weights
+// (float32 each), and a weight of one byte for each position of the table.
 //
 //go:embed trained.bin
 var trained []byte
@@ -20,12 +20,12 @@ var trained []byte
 type model struct {
 	weights []float32
 	limit   float64 // the score of even odds
-	// above is how far above the limit the score of a short text is that is
-	// marked though no rule finds it. Of harmless texts by writers that the model was
-	// not trained with, two per cent are marked by it or by the rules.
+	// above is how far above the limit the score of a short text must be for the
+	// text to be marked without a rule. Of harmless texts by writers that the
+	// model was not trained on, two per cent are marked by the model or the rules.
 	above float64
-	// slope is by how much more that is where a text has e times as many segments: the
-	// more windows there are, the higher is the best score by chance.
+	// slope is by how much above grows if a text has e times as many segments: the
+	// more windows there are, the higher the best score by chance.
 	slope float64
 }
 
@@ -36,7 +36,7 @@ var learnt = sync.OnceValue(func() model { return readModel(trained) })
 // readModel reads what writeModel writes.
 func readModel(data []byte) model {
 	if len(data) != header+1<<tableBits {
-		panic("safety: trained.bin has another size") // it is a part of the binary
+		panic("safety: trained.bin has another size") // it is part of the binary
 	}
 	number := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[at:]))) }
 	m := model{weights: make([]float32, 1<<tableBits), limit: number(8), above: number(12), slope: number(16)}
@@ -50,23 +50,24 @@ func readModel(data []byte) model {
 // marks reports whether the model finds an attack in a text.
 func (m *model) marks(text []segment) bool { return m.excess(text) > m.above }
 
-// excess are the odds of a text less what its length makes them higher.
+// excess returns the odds of a text, corrected for its length.
 func (m *model) excess(text []segment) float64 { return m.odds(text) - m.slope*length(len(text)) }
 
-// length is how many times as long as a short text one of n segments is, as a
-// logarithm.
+// length returns the logarithm of how many times longer than a short text a
+// text of n segments is.
 func length(n int) float64 { return math.Log(float64(max(short, n)) / short) }
 
-// short is how many segments a text has whose length changes nothing: about two
-// sentences. Without it, one harmless clause beside an attack hid it.
+// short is the number of segments up to which the length is not corrected for:
+// about two sentences. Without it, one harmless clause next to an attack hid
+// the attack.
 const short = 3
 
-// odds returns the logarithm of the odds that a text is an attack, by its best
-// window and among such texts as the model was trained with: 0 is even.
+// odds returns the log odds that a text is an attack, by its best window and
+// for texts like those the model was trained on: 0 is even.
 func (m *model) odds(text []segment) float64 { return m.score(text) - m.limit }
 
-// score is the sum of the weights of the best window; -Inf for a text without
-// letters.
+// score returns the sum of the weights of the best window; -Inf for a text
+// without letters.
 func (m *model) score(text []segment) float64 {
 	type part struct {
 		sum [blocks]float32
@@ -98,11 +99,11 @@ func (m *model) score(text []segment) float64 {
 	return best
 }
 
-// few is how many features of a block say little: a window with few of them, such
-// as an address, is not judged by these alone. Of 5, 10 and 20 it found most attacks
-// that stand alone in a cross-validation.
+// few damps blocks with few features: a window with few of them, such as an
+// address, must not be judged by these alone. Of 5, 10 and 20, the value 5
+// found the most stand-alone attacks in a cross-validation.
 const few = 5
 
-// share is the value of each of n features of a block: a longer text has more of
-// them, and is no more of an attack for that.
+// share returns the value of each of n features of a block: a longer text has
+// more features, but is not more of an attack.
 func share(n int) float32 { return float32(1 / math.Sqrt(float64(n+few))) }

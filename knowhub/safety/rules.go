@@ -1,6 +1,6 @@
 package safety
 
-// The names of what [Marks] finds.
+// The names that [Marks] returns.
 const (
 	Override     = "override"     // earlier instructions are to be ignored
 	Role         = "role"         // the model is to be somebody else, or without rules
@@ -8,21 +8,21 @@ const (
 	Tools        = "tools"        // commands for the model that reads the text
 	Markers      = "markers"      // tags and markers of prompts
 	Hide         = "hide"         // something is to be kept from the user
-	Encoded      = "encoded"      // one of these in an encoding, or in invisible characters
-	Learnt       = "learnt"       // words and parts of words that attacks have, see model.go
-	Oversize     = "oversize"     // too long to be looked at as a whole
+	Encoded      = "encoded"      // one of these, encoded or in invisible characters
+	Learnt       = "learnt"       // the model's verdict, see model.go
+	Oversize     = "oversize"     // too long to be read as a whole
 )
 
-// A rule names concepts that stand together in a sentence, in any order: one of
+// A rule names concepts that occur together in a sentence, in any order: one of
 // each set.
 type rule struct {
 	mark   string
 	all    []set
 	within int32 // from the first to the last of them, in letters
-	unless set   // what is meant is something else: one of these stands among or behind them
+	unless set   // exceptions: with one of these among or after them, something else is meant
 }
 
-// behind is how far behind the others, in letters, a word of unless may begin:
+// behind is how far after the others, in letters, a word of unless may begin:
 // instructions in the README.
 const behind = 10
 
@@ -102,8 +102,8 @@ var rules = []rule{
 // sets turns concepts, and those joined by |, into sets.
 func sets(all ...set) []set { return all }
 
-// certain reports whether a match counts though the model finds an attack unlikely:
-// what is said means nothing else, whatever stands around it.
+// certain reports whether a match counts even if the model considers an attack
+// unlikely: its words have no other meaning, whatever the context.
 func (r rule) certain() bool { return r.unless == 0 || r.mark == Markers }
 
 // apply calls mark for the rules that the hits of a text match, with the hits of the
@@ -128,8 +128,8 @@ func apply(hits []hit, mark func(rule, []hit)) {
 // maxSets is how many sets a rule can have.
 const maxSets = 4
 
-// matches reports whether a sentence, of which here are the concepts, holds one
-// of each set near enough.
+// matches reports whether a sentence with the concepts here contains one
+// concept of each set, close enough together.
 func (r rule) matches(hits []hit, here set) bool {
 	for _, s := range r.all {
 		if here&s == 0 {
@@ -164,7 +164,7 @@ func (r rule) matches(hits []hit, here set) bool {
 	return false
 }
 
-// follows reports whether a word of unless stands right behind end.
+// follows reports whether a word of unless comes right after end.
 func (r rule) follows(hits []hit, end int32) bool {
 	if r.unless == 0 {
 		return false

@@ -11,26 +11,26 @@ import (
 	"intenthint/internal/text"
 )
 
-// maxText is how much of a text is looked at, in bytes. A longer one is marked as
-// that, as the rest could hold anything.
+// maxText is how much of a text is read, in bytes. A longer text is marked as
+// [Oversize], as the rest could contain anything.
 const maxText = 1 << 20
 
-// doubt are the odds of an attack, as a logarithm, below which a rule that has
-// exceptions does not count in a sentence of a short text: at even odds a plain
-// "ignore previous instructions" behind another clause was lost.
+// doubt is the log odds of an attack below which a rule with exceptions does
+// not count in a sentence of a short text: at even odds a plain "ignore
+// previous instructions" after another clause was missed.
 const doubt = -1.5
 
-// maxDepth is how often a decoded text is looked at for an encoded one.
+// maxDepth bounds nested encodings.
 const maxDepth = 2
 
-// concepts are the words of all concepts. It takes some milliseconds to make, and
-// most commands do not need it.
+// concepts holds the words of all concepts. It takes a few milliseconds to
+// build, and most commands do not need it.
 var concepts = sync.OnceValue(func() *trie { return newTrie(words) })
 
-// Marks returns the names of what in a text of several parts looks like a prompt
-// injection, sorted; nil for a text in which nothing does (contract §12). Each part
-// is judged by itself, so that nothing in another one hides or adds to what it says;
-// rules also match words that are spread over several.
+// Marks returns the sorted names of what looks like a prompt injection in a
+// text of several parts; nil if nothing does (contract §12). Each part is
+// judged by itself, so that other parts can neither hide nor reinforce it;
+// rules also match words that are spread over several parts.
 func Marks(parts ...string) []string {
 	found := make(map[string]bool)
 	mark := func(name string) { found[name] = true }
@@ -53,8 +53,7 @@ func Marks(parts ...string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// look calls mark for what it finds in s, and in the texts that are encoded in
-// it.
+// look calls mark for what it finds in s and in the texts encoded in it.
 func look(s string, depth int, mark func(string)) {
 	inner := unseen(s)
 	s = unescape(seen(s))
@@ -82,13 +81,13 @@ func look(s string, depth int, mark func(string)) {
 // A match is a rule that matches a sentence.
 type match struct {
 	rule
-	within []segment // the sentence, where the rule counts only if the model finds an attack likely in it
+	within []segment // the sentence, if the rule counts only when the model finds an attack likely there
 }
 
-// matches are those of a text, and of the same text without what is quoted.
+// matches are the matches of a text, and of the same text without quotations.
 type matches struct{ all, plain []match }
 
-// matching returns the matches of a text, which is visible and without escapes.
+// matching returns the matches of a text that is visible and without escapes.
 func matching(s string) matches {
 	out := matches{all: matchesOf(s)}
 	out.plain = out.all
@@ -111,8 +110,8 @@ func matchesOf(s string) (out []match) {
 	return out
 }
 
-// odds returns those of an attack in the sentence where it is the likeliest, +Inf for
-// one in which a rule is certain and -Inf for none. What is quoted is left out.
+// odds returns the log odds of an attack in the likeliest sentence, +Inf if a
+// rule is certain there, and -Inf without matches. Quotations are left out.
 func (all matches) odds(m model) float64 {
 	best := math.Inf(-1)
 	for _, x := range all.plain {
@@ -128,9 +127,10 @@ func (x match) odds(m model) float64 {
 	return m.odds(x.within)
 }
 
-// mark calls yield for the rules that count, and reports whether there are any: in a
-// long text the odds have to be higher by rise, as in the model. What is only quoted
-// counts where the model marks the text (sure): reports on attacks quote them.
+// mark calls yield for the rules that count, and reports whether there are any.
+// In a long text the odds must be higher by rise, as in the model. Matches that
+// are only quoted count if the model marks the text (sure): reports on attacks
+// quote them.
 func (all matches) mark(m model, rise float64, sure bool, yield func(string)) (found bool) {
 	if !sure && all.odds(m) <= doubt+rise {
 		return false
@@ -144,10 +144,10 @@ func (all matches) mark(m model, rise float64, sure bool, yield func(string)) (f
 	return found
 }
 
-// quoted is what stands between quotation marks in a line.
+// quoted matches text between quotation marks on a line.
 var quoted = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|「[^」\n]*」|\x60[^\x60\n]*\x60`)
 
-// seen returns s without what nobody sees.
+// seen returns s without invisible characters.
 func seen(s string) string {
 	return strings.Map(func(r rune) rune {
 		if hidden(r) {

@@ -21,8 +21,7 @@ type anthropicModel struct {
 
 func newAnthropicModel(c connection, model string) *anthropicModel {
 	opts := []option.RequestOption{
-		// The address and the key are ours alone; retries would outlive the
-		// deadline.
+		// Use only our own address and key. Retries would outlive the deadline.
 		option.WithoutEnvironmentDefaults(),
 		option.WithoutOpenTelemetry(),
 		option.WithMaxRetries(0),

@@ -19,7 +19,7 @@ type Embedder struct {
 	model  string
 	// Ref is provider/model.
 	Ref string
-	// BaseURL is where it is asked: the same name elsewhere may be another
+	// BaseURL is where the model is asked: the same name elsewhere may be another
 	// model.
 	BaseURL string
 }
@@ -64,15 +64,16 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usag
 			return nil, usage, fmt.Errorf("%w: vectors of %d and %d numbers", ErrMalformed, len(resp.Data[0].Embedding), len(d.Embedding))
 		}
 		if !normalize(d.Embedding) && (len(d.Embedding) == 0 || !IsBlank(d.Embedding)) {
-			return nil, usage, fmt.Errorf("%w: vector %d has no direction", ErrMalformed, i)
+			return nil, usage, fmt.Errorf("%w: vector %d cannot be normalized", ErrMalformed, i)
 		}
 		out[d.Index] = d.Embedding
 	}
 	return out, usage, nil
 }
 
-// IsBlank reports whether a vector is zeros alone: the model found nothing in the
-// text, which counts by its words then. Small models know no emoji, say.
+// IsBlank reports whether a vector is all zeros: the model found nothing in the
+// text, for example because small models know no emoji. The text then counts by
+// its words.
 func IsBlank(v []float32) bool {
 	return !slices.ContainsFunc(v, func(x float32) bool { return x != 0 })
 }

@@ -48,8 +48,8 @@ func (e *StatusError) Error() string {
 	return b.String()
 }
 
-// sharedTransport is one for the whole process: registries come and go with
-// the configuration, connections stay.
+// sharedTransport is shared by the whole process: registries are replaced with
+// the configuration, connections stay open.
 var sharedTransport = sync.OnceValue(func() http.RoundTripper { return NewTransport() })
 
 // NewTransport returns a transport that keeps more connections open between
@@ -64,8 +64,8 @@ func NewTransport() *http.Transport {
 }
 
 // client sends requests and returns only responses that are complete, bounded,
-// 2xx and JSON objects. Everything else is an error of this package, so that the
-// API libraries on top of it all fail alike.
+// 2xx and JSON objects. Everything else is an error of this package, so that
+// all API libraries on top of it fail in the same way.
 type client struct {
 	http *http.Client
 	// key is kept out of errors.
@@ -139,7 +139,7 @@ func (c *client) statusError(resp *http.Response, body []byte) error {
 	}
 }
 
-// redact removes the key from a text; providers quote a wrong one.
+// redact removes the key from a text: providers quote wrong keys.
 func (c *client) redact(s string) string {
 	if c.key == "" {
 		return s
@@ -149,7 +149,7 @@ func (c *client) redact(s string) string {
 
 // errorMessage finds the message in the body of an error: {"error": {"message"}},
 // {"error": "…"}, {"message"}, {"detail"}, any of these in an array, else the
-// body itself when it is text.
+// body itself if it is text.
 func errorMessage(body []byte) string {
 	body = bytes.TrimSpace(body)
 	var list []json.RawMessage

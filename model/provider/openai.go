@@ -20,8 +20,8 @@ const lowTemperature = 0.1
 type openAIModel struct {
 	client *openai.Client
 	model  string
-	// own: the host is OpenAI's own, which wants
-	// max_completion_tokens; other servers know max_tokens better.
+	// own reports whether the host is OpenAI's own, which requires
+	// max_completion_tokens; other servers are more likely to know max_tokens.
 	own     bool
 	learned memory
 }
@@ -48,8 +48,8 @@ func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, er
 	return m.completion(resp, req.Partial)
 }
 
-// without is quirks.without that also knows the refusals of the client library,
-// which has a list of models of its own.
+// without is quirks.without, plus the refusals of the client library, which has
+// its own list of models.
 func (m *openAIModel) without(q quirks, err error) (quirks, bool) {
 	next := q
 	switch {

@@ -24,9 +24,10 @@ const (
 
 // Errors of this package, besides [*StatusError]. Their texts never hold a key.
 var (
-	// ErrUnresolved: the provider of a reference is not configured, or has no key.
+	// ErrUnresolved reports a reference whose provider is not configured or has no
+	// key.
 	ErrUnresolved = errors.New("model cannot be resolved")
-	// ErrMalformed: the body is not what the API promises.
+	// ErrMalformed reports a response body that violates the API.
 	ErrMalformed = errors.New("malformed response")
 	errRefused   = errors.New("refusal by the model")
 	errTruncated = errors.New("answer truncated at its length limit")
@@ -50,8 +51,8 @@ var builtin = map[string]Config{
 	"ollama":     {BaseURL: "http://127.0.0.1:11434/v1", API: APIOpenAI},
 }
 
-// Validate returns what is wrong with the entry of a provider. Fields that a
-// built-in provider of that name has may be absent.
+// Validate returns an error if the entry of a provider is invalid. Fields that
+// a built-in provider of that name has may be absent.
 func Validate(name string, c Config) error {
 	_, err := settle(name, c)
 	return err
@@ -61,7 +62,7 @@ func Validate(name string, c Config) error {
 // put there by mistake.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// settle validates an entry and fills in what it leaves out.
+// settle validates an entry and fills in missing fields.
 func settle(name string, c Config) (entry, error) {
 	if name == "" || strings.ContainsAny(name, "/ \t\r\n") {
 		return entry{}, fmt.Errorf("provider %q: the name must not be empty and must not hold a slash or white space", name)
@@ -101,7 +102,7 @@ func settle(name string, c Config) (entry, error) {
 	return e, nil
 }
 
-// entry is a provider, settled.
+// entry is a validated provider.
 type entry struct {
 	baseURL, api, keyEnv string
 	keyRequired          bool
@@ -109,19 +110,19 @@ type entry struct {
 
 // Request is one question to a model.
 type Request struct {
-	// System does not change from request to request; providers that cache prompts
-	// are told so.
+	// System is the same for many requests; providers that cache prompts are told
+	// so.
 	System    string
 	User      string
 	MaxTokens int // bounds the answer
-	// Partial: the beginning of an answer is enough. One that was cut at MaxTokens
-	// is not an error, unless nothing of it is there.
+	// Partial reports whether the beginning of an answer is enough. An answer cut
+	// at MaxTokens is then not an error, unless it is empty.
 	Partial bool
-	// Temperature is for models that take one; 0 for a low one: the same question
-	// should get the same answer.
+	// Temperature is for models that support it; 0 means a low one: the same
+	// question should get the same answer.
 	Temperature float64
-	// Schema is the JSON schema of the answer, enforced where the provider can
-	// do that; nil for free text. SchemaName is its name.
+	// Schema is the JSON schema of the answer, enforced if the provider supports
+	// it; nil for free text. SchemaName is its name.
 	Schema     json.RawMessage
 	SchemaName string
 }
@@ -134,15 +135,15 @@ type Completion struct {
 
 // Usage counts tokens as the provider reports them.
 type Usage struct {
-	InputTokens  int // with those from the provider's prompt cache
+	InputTokens  int // including those from the provider's prompt cache
 	OutputTokens int
 	CachedTokens int
 }
 
 // Completer is one model of one provider.
 type Completer interface {
-	// Complete asks the model once; it never waits and tries again. It
-	// returns when ctx is done. A usage may come with an error.
+	// Complete asks the model once, without retries. It returns when ctx is done.
+	// A usage may come with an error.
 	Complete(ctx context.Context, req Request) (Completion, error)
 }
 
@@ -164,7 +165,7 @@ type Registry struct {
 	models map[string]Completer // by reference
 }
 
-// connection is a provider that can be asked, or the reason why it cannot.
+// connection is a usable provider, or the reason why it is not usable.
 type connection struct {
 	entry
 	name   string

@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// quirks are the optional parameters that the server of a model rejects. They are
-// left out of the next requests, so that finding out costs one refused request.
+// quirks are the optional parameters that a model's server rejects. They are
+// left out of later requests, so that each costs only one refused request.
 type quirks struct {
 	format        format // the strongest form of structured output that is accepted
 	noTemperature bool
-	otherTokens   bool // the bound goes by its other name (max_tokens or max_completion_tokens)
+	otherTokens   bool // the token limit has its other name (max_tokens or max_completion_tokens)
 	noThinking    bool // the parameter that turns thinking off is refused
-	wide          bool // the model's thinking counts as output, so the bound must leave room for it
+	wide          bool // the model's thinking counts as output, so the token limit must leave room for it
 }
 
 // format is a form of structured output, strongest first.
@@ -31,7 +31,7 @@ const (
 // maxRefusals bounds the requests that one question may cost.
 const maxRefusals = 4
 
-// wideTokens is the least bound for models that think.
+// wideTokens is the least token limit for models that think.
 const wideTokens = 2048
 
 // memory holds the quirks of one model. Requests run on a copy.
@@ -40,7 +40,7 @@ type memory struct {
 	q  quirks
 }
 
-// update applies a change, which may be none, and returns what is known then.
+// update applies a change, which may do nothing, and returns the result.
 func (m *memory) update(change func(*quirks)) quirks {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,9 +51,9 @@ func (m *memory) update(change func(*quirks)) quirks {
 // widen makes room for thinking from the next request on.
 func (m *memory) widen() { m.update(func(q *quirks) { q.wide = true }) }
 
-// ask puts a question with the quirks that are known, and again, as long as
-// without knows what to leave out, when the server refuses it. What helped is
-// remembered for the next question.
+// ask sends a question with the known quirks. If the server refuses it, ask
+// retries as long as without finds parameters to leave out. Quirks that helped
+// are remembered for the next question.
 func ask[R any](ctx context.Context, learned *memory, without func(quirks, error) (quirks, bool), put func(quirks) (R, error)) (R, error) {
 	known := learned.update(func(*quirks) {})
 	for q, try := known, 0; ; try++ {
@@ -73,7 +73,7 @@ func ask[R any](ctx context.Context, learned *memory, without func(quirks, error
 	}
 }
 
-// tokens is the bound to send for a wanted one.
+// tokens returns the token limit to send for a wanted one.
 func (q quirks) tokens(want int) int {
 	if q.wide {
 		return max(want, wideTokens)
@@ -81,7 +81,7 @@ func (q quirks) tokens(want int) int {
 	return want
 }
 
-// unrelated are words of refusals that leaving out a parameter cannot help.
+// unrelated are words of refusals that do not concern a parameter.
 var unrelated = []string{
 	"api key", "api_key", "credit", "billing", "quota", "not found", "does not exist",
 	"context length", "context_length", "too long",

@@ -18,7 +18,7 @@ import (
 // archive is the .history.jsonl of one session during one Apply. The file is
 // checked only when a fact needs it, and read only when it has changed.
 type archive struct {
-	ctx   context.Context //nolint:containedctx // the call's: an archive lives as long as one Apply
+	ctx   context.Context //nolint:containedctx // an archive lives as long as the Apply call
 	store *Store
 	token string
 	index *index

@@ -24,8 +24,8 @@ func (s *Store) aside(name string) string {
 	return fmt.Sprintf("%s%s%d", name, corruptPrefix, s.now().UnixMilli())
 }
 
-// mend sets a damaged file of lines aside and replaces it by its readable
-// lines. It returns nil without an error if there are none.
+// mend sets a damaged file of lines aside and replaces it with its readable
+// lines. It returns nil without an error if no line is readable.
 func (s *Store) mend(ctx context.Context, token, suffix string, lines []byte, reason error) (info os.FileInfo, err error) {
 	var temp string
 	if len(lines) > 0 {

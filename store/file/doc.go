@@ -2,8 +2,8 @@
 // several processes may share. Beside <token>.json there may stand
 //
 //   - <token>.history.jsonl: turns that were retired from the session file, one
-//     a line; the last line of a run id counts.
-//   - <token>.pending: a journal of facts, one a line, that no turn shows yet.
+//     per line; the last line of a run id counts.
+//   - <token>.pending: a journal of facts that no turn shows yet, one per line.
 //   - <token>.corrupt-<unix ms>: a session file that could not be read; likewise
 //     <token>.history.jsonl.corrupt-… and <token>.pending.corrupt-….
 //   - .source: the event stream that the sessions are made from.

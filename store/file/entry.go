@@ -39,7 +39,7 @@ type outline struct {
 }
 
 // load returns the session as it is on disk. The facts are those of the
-// journal, to be folded first; there are none when the session was in memory.
+// journal, to be folded first; there are none if the session was in memory.
 // Even with an error the entry may report a lost session.
 func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, error) {
 	session, err := stat(s.path(token, sessionSuffix))

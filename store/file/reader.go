@@ -33,8 +33,8 @@ func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) 
 	return nil, fmt.Errorf("%w: %q", store.ErrNotFound, session)
 }
 
-// List implements [store.Reader]. It reads the files that have changed since the last
-// list, and looks at the others' size and time.
+// List implements [store.Reader]. It reads only files that have changed since
+// the last call; of the others it checks size and modification time.
 func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +55,7 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 			continue // removed meanwhile
 		}
 		if err != nil {
-			s.log.WarnContext(ctx, "leaving corrupt session out of list", "session", token, "error", err)
+			s.log.WarnContext(ctx, "omitting corrupt session from list", "session", token, "error", err)
 			continue
 		}
 		changed = changed || summary != known[token]
@@ -87,8 +87,8 @@ func (s *Store) Count(context.Context) (int, error) {
 	return n, nil
 }
 
-// summarize returns the summary of a session: the one that is known, if it is that of
-// the file.
+// summarize returns the summary of a session. It reuses known if the file has
+// not changed.
 func (s *Store) summarize(token string, known *summarized) (*summarized, error) {
 	path := s.path(token, sessionSuffix)
 	info, err := mustStat(path)
@@ -146,7 +146,7 @@ func (s *Store) retired(ctx context.Context, token string) ([]json.RawMessage, e
 		return nil, err
 	}
 	if x.reason != nil {
-		s.log.WarnContext(ctx, "leaving corrupt lines of history out", "session", token, "error", x.reason)
+		s.log.WarnContext(ctx, "omitting corrupt lines of history", "session", token, "error", x.reason)
 	}
 	out := make([]json.RawMessage, 0, len(x.order))
 	for _, l := range x.order {

@@ -67,8 +67,8 @@ func (s *Store) remove(token string) (removed []string, err error) {
 	return removed, s.disk.Names()
 }
 
-// removeSpares removes the files kept for reuse that hold an earlier version of
-// the session. The process that keeps one does without.
+// removeSpares removes spare files that hold an earlier version of the session.
+// A process whose spare file is gone creates a new one.
 func (s *Store) removeSpares(token string) error {
 	return s.removeIn(tempDir, func(path string) bool {
 		data, err := os.ReadFile(path)

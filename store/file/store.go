@@ -30,8 +30,8 @@ const (
 	indexCacheBytes   = 16 << 20
 )
 
-// Store is a [store.Store] of files. It is safe for concurrent use, also by
-// several processes.
+// Store is a [store.Store] of files. It is safe for concurrent use, including
+// by several processes.
 type Store struct {
 	dir     string
 	limit   int
@@ -43,7 +43,7 @@ type Store struct {
 	// outlines outlive the entries.
 	outlines *lru.Cache[*outline]
 	indexes  *lru.Cache[*index]
-	// summaries are those of the last list.
+	// summaries are the summaries of the last list.
 	summaries summaries
 	disk      disk.Disk
 	spares    disk.Spares
@@ -80,7 +80,7 @@ func open(dir string, opts store.Options) *Store {
 	return s
 }
 
-// Dir is the directory of the store.
+// Dir returns the directory of the store.
 func (s *Store) Dir() string { return s.dir }
 
 func (s *Store) makeDirs() error {

@@ -16,7 +16,7 @@ import (
 // process; writing takes milliseconds.
 const strayAge = 10 * time.Minute
 
-// Sweep implements [store.Sweeper]. It goes on after a file that cannot be
+// Sweep implements [store.Sweeper]. It continues after a file that cannot be
 // removed.
 func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int, err error) {
 	files, err := os.ReadDir(s.dir)
@@ -43,7 +43,7 @@ func (s *Store) Sweep(ctx context.Context, olderThan time.Duration) (removed int
 }
 
 // sweepTemp removes the temporary files of dead processes. A live process loses
-// no more than its spare files.
+// only its spare files.
 func (s *Store) sweepTemp() error {
 	files, err := os.ReadDir(filepath.Join(s.dir, tempDir))
 	if errors.Is(err, fs.ErrNotExist) {

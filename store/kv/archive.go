@@ -14,14 +14,14 @@ import (
 // archive is the retired turns of one session during one Apply, each under its
 // own key.
 type archive struct {
-	ctx   context.Context //nolint:containedctx // the call's: an archive lives as long as one Apply
+	ctx   context.Context //nolint:containedctx // an archive lives as long as the Apply call
 	store *Store
 	token string
-	// empty reports that no turn of the session was ever retired.
+	// empty reports whether no turn of the session was ever retired.
 	empty bool
 	// runs caches the turns already looked up; nil for a missing one.
 	runs map[string]json.RawMessage
-	// index is the store's, once it is up to date.
+	// index is set to the store's index once that is up to date.
 	index *index
 	// lost reports whether a turn was unreadable and was set aside.
 	lost bool

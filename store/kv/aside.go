@@ -7,7 +7,7 @@ import (
 )
 
 // setAside moves a corrupt value to another key and replaces it by the readable
-// part of the session. Of several processes one succeeds.
+// part of the session. If several processes try, one succeeds.
 func (s *Store) setAside(ctx context.Context, at record, instead head, reason error) (record, error) {
 	aside, err := s.keepAside(ctx, at.key, at)
 	if err != nil {

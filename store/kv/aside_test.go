@@ -149,7 +149,7 @@ func TestCorruptRetiredTurnIsSetAside(t *testing.T) {
 	}
 	fresh := open(t, js, opts)
 	require.Len(t, archived(t, fresh, "s"), 2, "a reader returns the readable turns")
-	require.Equal(t, 2, strings.Count(logged.String(), "leaving corrupt retired turn out"), logged.String())
+	require.Equal(t, 2, strings.Count(logged.String(), "omitting corrupt retired turn"), logged.String())
 	require.NotContains(t, strings.Join(keys(t, js), "\n"), ".x.", "a reader changes nothing")
 
 	apply(t, fresh, storetest.Call("s", "r0", 10), storetest.Call("s", "", 1), storetest.Begin("s", "r4", 4))

@@ -123,7 +123,7 @@ func Create(ctx context.Context, js jetstream.JetStream, config jetstream.KeyVal
 }
 
 // Room that a message needs beside its value: the headers and, when it is read,
-// JSON around its base64.
+// base64 inside JSON.
 const (
 	headerBytes    = 1 << 10
 	smallestValues = 512
@@ -273,8 +273,9 @@ const maxTail = 1 << 10
 
 // each calls fn with the values whose keys fit the filter, in the order of
 // their revisions; without their bodies when only the keys matter. A key that
-// is written meanwhile may come once more. Most come from whichever replica
-// serves the walk, which may be behind; the leader is asked for what follows.
+// is written meanwhile may come once more. Most values come from whichever
+// replica serves the walk; it may be behind, so the leader is asked for the
+// rest.
 func (b *bucket) each(ctx context.Context, filter string, bodies bool, fn func(message) error) error {
 	var last, count uint64
 	err := b.walk(ctx, filter, bodies, func(m message) error {
@@ -288,7 +289,7 @@ func (b *bucket) each(ctx context.Context, filter string, bodies bool, fn func(m
 	return b.follow(ctx, filter, last, count+maxTail, fn)
 }
 
-// follow calls fn with at most so many values whose keys fit the filter and
+// follow calls fn with at most most values whose keys fit the filter and
 // that were written after a revision. They come one by one from the leader.
 func (b *bucket) follow(ctx context.Context, filter string, after, most uint64, fn func(message) error) error {
 	for range most {

@@ -17,13 +17,15 @@ type entry struct {
 	at record
 	// bytes is the size of its data.
 	bytes int
-	// archived: turns of the session may stand under keys of their own.
+	// archived reports whether turns of the session may exist under their own
+	// keys.
 	archived bool
-	// leaving are the turns in the value beside the document.
+	// leaving are the turns stored in the value next to the document.
 	leaving []json.RawMessage
-	// written: the leaving turns stand under their own keys as well.
+	// written reports whether the leaving turns are also stored under their own
+	// keys.
 	written bool
-	// guess reports that the session is assumed to be new without a read. The
+	// guess reports whether the session is assumed, without a read, to be new. The
 	// compare-and-set detects a wrong guess.
 	guess bool
 }

@@ -47,7 +47,7 @@ func (s *Store) forget(ctx context.Context, token string) error {
 	return nil
 }
 
-// forgetAll does the same for all sessions.
+// forgetAll makes the next Apply read every session from the bucket.
 func (s *Store) forgetAll(ctx context.Context) error {
 	for i, shard := range s.shards {
 		select {

@@ -55,7 +55,7 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 		summary, err := s.summarize(ctx, m)
 		switch {
 		case errors.Is(err, store.ErrCorrupt), errors.Is(err, errFormat):
-			s.log.WarnContext(ctx, "leaving corrupt session out of list", "session", m.key, "error", err)
+			s.log.WarnContext(ctx, "omitting corrupt session from list", "session", m.key, "error", err)
 		case err != nil:
 			return err
 		case summary.Turns > 0:
@@ -132,7 +132,7 @@ func (s *Store) retired(ctx context.Context, token string) ([]json.RawMessage, e
 	err = s.bucket.each(ctx, token+turnKey+"*", true, func(m message) error {
 		at, turn, err := s.turn(ctx, m)
 		if errors.Is(err, store.ErrCorrupt) {
-			s.log.WarnContext(ctx, "leaving corrupt retired turn out", "session", token, "key", m.key, "error", err)
+			s.log.WarnContext(ctx, "omitting corrupt retired turn", "session", token, "key", m.key, "error", err)
 			return nil
 		}
 		if err != nil || turn == nil {

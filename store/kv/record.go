@@ -139,9 +139,9 @@ func (b *bucket) write(ctx context.Context, over record, data []byte) (record, e
 	return out, nil
 }
 
-// writeChunks writes data in pieces of at most so many bytes. The name of a
-// chunk identifies its content and its writer: no other attempt uses it, so it
-// can be purged if the attempt fails.
+// writeChunks writes data in pieces of at most most bytes. The name of a chunk
+// identifies its content and its writer: no other attempt uses it, so it can be
+// purged if the attempt fails.
 func (b *bucket) writeChunks(ctx context.Context, key string, data []byte, most int) (names []string, err error) {
 	for piece := range slices.Chunk(data, most) {
 		name := sumOf(piece) + nuid.Next()

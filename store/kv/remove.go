@@ -31,7 +31,7 @@ func (s *Store) removeAll(ctx context.Context, token string) (removed []string, 
 			return nil, err
 		}
 		if m.revision == 0 {
-			// What stands beside a session that an operator has deleted.
+			// An operator may have deleted the session and left its other keys.
 			if err := s.bucket.purge(ctx, beside, anyRevision); err != nil {
 				return nil, err
 			}

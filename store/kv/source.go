@@ -28,7 +28,7 @@ func (s *Store) Source(ctx context.Context) (store.Source, error) {
 	return out, nil
 }
 
-// rebuildKey begins the keys of rebuilds that are under way.
+// rebuildKey begins the keys of rebuilds in progress.
 const rebuildKey = "_.rebuild."
 
 // Rebuilding implements [store.Rebuilder]. ok is always true: concurrent

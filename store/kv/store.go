@@ -22,15 +22,15 @@ const (
 	shardCount      = 64
 )
 
-// A change that loses against another process's is retried for about a second:
-// every conflict means that another process made progress.
+// A change that loses to another process is retried for about a second: every
+// conflict means that another process made progress.
 const (
 	maxAttempts = 40
 	longPause   = 50 * time.Millisecond
 )
 
-// Store is a [store.Store] in a bucket. It is safe for concurrent use, also by
-// several processes.
+// Store is a [store.Store] in a bucket. It is safe for concurrent use,
+// including by several processes.
 type Store struct {
 	bucket  *bucket
 	limit   int
@@ -65,7 +65,7 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValue
 }
 
 // lock excludes other goroutines of this process from a session: the
-// compare-and-set would do so too, at the price of a round trip.
+// compare-and-set would too, but costs a round trip.
 func (s *Store) lock(ctx context.Context, token string) (unlock func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -116,8 +116,8 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	// The entry in memory is ahead of the bucket until it is written.
 	s.entries.Remove(token)
 	if e != nil && !e.written && len(e.leaving) > 0 {
-		// To be read again: the session may have been removed since, or the
-		// bucket lost, and the leaving turns with it.
+		// Forces a reload: the session may have been removed, or the bucket lost,
+		// together with the leaving turns.
 		e.at = record{}
 	}
 	if e == nil && beginsSession(facts) {
@@ -151,16 +151,16 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 }
 
 // beginsSession reports whether a session most likely begins with these facts:
-// reading it first would waste a round trip.
+// in that case, reading it first would waste a round trip.
 func beginsSession(facts []store.Fact) bool {
 	return slices.ContainsFunc(facts, func(f store.Fact) bool {
 		return f.Begin != nil && len(f.Begin.Conversation) == 0 && f.Begin.Earlier == 0
 	})
 }
 
-// pause is the backoff before a change is retried: none at first, when the
-// other process is most likely done, then growing and with jitter, so that one
-// of two is ahead next time.
+// pause is the backoff before a change is retried: none at first, as the other
+// process has most likely finished, then growing with jitter, so that two
+// processes do not collide again.
 func pause(ctx context.Context, attempt int) error {
 	if attempt == 1 {
 		return ctx.Err()

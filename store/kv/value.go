@@ -22,8 +22,8 @@ const (
 	listMark   = 'c' // the names of the chunks that the data was cut into, one a line
 )
 
-// packFrom is the size from which data is compressed: anything smaller takes
-// one disk block either way.
+// packFrom is the minimum size for compression: anything smaller takes one disk
+// block either way.
 const packFrom = 2 << 10
 
 // maxData bounds the decompressed size of one message.
@@ -104,12 +104,13 @@ var errFormat = errors.New("unknown session format")
 // the document on one line and, one a line, the turns that are leaving it.
 type head struct {
 	Format int `json:"v"`
-	// Archived: turns of the session may stand under keys of their own.
+	// Archived reports whether turns of the session may exist under their own
+	// keys.
 	Archived bool `json:"archived,omitempty"`
 
 	state []byte
-	// leaving are turns that are no longer in the document and may not be under
-	// their own keys yet.
+	// leaving are turns that are no longer in the document but may not be stored
+	// under their own keys yet.
 	leaving []json.RawMessage
 }
 

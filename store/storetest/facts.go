@@ -9,9 +9,9 @@ import (
 	"intenthint/store"
 )
 
-// Facts returns n random facts of one session, of so many runs and within span
-// milliseconds: with retries, late begins, facts without a run id and runs that
-// never begin.
+// Facts returns n random facts of one session, of the given number of runs,
+// within span milliseconds: with retries, late begins, facts without a run id
+// and runs that never begin.
 func Facts(r *rand.Rand, session string, n, runs int, span int64) []store.Fact {
 	facts := make([]store.Fact, 0, n)
 	for i := range n {

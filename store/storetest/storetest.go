@@ -58,7 +58,7 @@ func Call(session, run string, n int64) store.Fact {
 	}
 }
 
-// Feedback returns what somebody said of the hint of a run.
+// Feedback returns a person's verdict on the hint of a run.
 func Feedback(session, run, verdict string, n int64) store.Fact {
 	return store.Fact{
 		ID: fmt.Sprintf("feedback-%s-%d", run, n), TS: start + n, RunID: run, SessionID: session,
@@ -407,8 +407,8 @@ func sessionEnd(t *testing.T, open Open) {
 	require.Equal(t, "idle", Show(t, s, "s").Ended.Reason)
 }
 
-// A turn gets its feedback in the document, among the retired, and when the
-// feedback comes first. The latest counts.
+// Feedback reaches a turn in the document, a retired turn, and a turn that
+// begins after it. The latest counts.
 func feedback(t *testing.T, open Open) {
 	handles := open(t, 1)
 	first, last := handles[0], handles[len(handles)-1]

@@ -98,14 +98,14 @@ func (b *bench) eventWorkload() workload {
 	return workload{name: "events", sessions: b.eventSessions, turns: b.events/(4*b.eventSessions) + 1, most: b.events}
 }
 
-// ingestion is what consumers did with stored events, as often as it was repeated.
+// ingestion is the result of consumers applying stored events, once per round.
 type ingestion struct {
 	store     string
 	consumers int
 	rounds    []work
 }
 
-// cells are the figures beside the floor's.
+// cells returns the figures next to the floor's.
 func (r ingestion) cells(floor work) []cell {
 	ours := middle(r.rounds)
 	return []cell{

@@ -11,7 +11,7 @@ import (
 
 // measureSessions compares the cost of an event in a long session with that in a
 // short one: first for the stored events of their whole lives, then for events
-// that come one after the other in the same rhythm.
+// that arrive one after the other in the same rhythm.
 func (b *bench) measureSessions(ctx context.Context) (out []table, err error) {
 	long := workload{name: "long", sessions: b.longSessions, turns: b.longTurns}
 	short := workload{name: "short", sessions: b.longSessions * b.longTurns / b.shortTurns, turns: b.shortTurns}

@@ -65,7 +65,7 @@ func (b *bench) measureStart(ctx context.Context) ([]table, error) {
 	return []table{t}, nil
 }
 
-// list times a list of all sessions, of which there must be at least the given number.
+// list times a list of all sessions; there must be at least the given number.
 func (b *bench) list(ctx context.Context, p *process, data, store string, sessions int) (time.Duration, error) {
 	cmd := exec.CommandContext(ctx, b.consumer, "sessions", "ls", "--json") //nolint:gosec // the binary just built
 	cmd.Dir = b.temp

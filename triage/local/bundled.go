@@ -13,11 +13,11 @@ import (
 	"intenthint/triage/testdata"
 )
 
-// MaxMarks is how many examples beside the labelled set a gate is trained on,
-// the newest of them.
+// MaxMarks is how many marks, the newest ones, a gate is trained on in addition
+// to the labelled set.
 const MaxMarks = 2000
 
-// forgotten is after which silence a group's messages are no longer known
+// forgotten is the silence after which a group's messages are forgotten
 // (contract §11).
 const forgotten = time.Hour
 
@@ -30,7 +30,7 @@ var bundled = sync.OnceValue(func() []Example {
 })
 
 // Bundled returns the labelled set of triage/testdata. The caller must not
-// change it.
+// modify it.
 func Bundled() []Example { return bundled() }
 
 // New returns a gate that is trained on the labelled set and on the newest
@@ -55,8 +55,9 @@ type line struct {
 }
 
 // Read returns the labelled messages of all *.jsonl files in the root of a file
-// system, by file name. Each has the messages before it as the gate would know
-// them: at most [MaxRecent], and none from before an hour of silence.
+// system, by file name. Each has the messages before it, as far as the gate
+// would know them: at most [MaxRecent], and none from before an hour of
+// silence.
 func Read(files fs.FS) ([]Example, error) {
 	names, err := fs.Glob(files, "*.jsonl")
 	if err != nil {

@@ -17,7 +17,7 @@ type features struct {
 	open int // where the current block begins
 }
 
-// FNV-1a, over a name and what follows it.
+// FNV-1a, over a name and the parts after it.
 const (
 	fnvOffset = 14695981039346656037
 	fnvPrime  = 1099511628211
@@ -37,7 +37,7 @@ var (
 	blockState = hash(fnvOffset, "s:")
 )
 
-// on adds a property that holds.
+// on adds a property.
 func (f *features) on(names ...string) {
 	key := blockState
 	for _, n := range names {
@@ -57,14 +57,14 @@ func (f *features) scale(total float32) {
 	f.open = len(f.list)
 }
 
-// Shares of the blocks of an input, beside 1 for a property.
+// Weights of the blocks of an input; a single property has 1.
 const (
 	weightWords = 2.0
 	weightGrams = 1.5
 	weightAfter = 1.5
 )
 
-// extract returns the features of an input whose text was read.
+// extract returns the features of an input; m is its text.
 func extract(m *message, in *Input, s scene) []feature {
 	f := &features{list: make([]feature, 0, 192)}
 	f.addWords(m, blockWords, true)
@@ -119,7 +119,7 @@ func (f *features) addWords(m *message, block uint64, pairs bool) {
 }
 
 // addGrams adds pieces of three to five characters of each word, so that other
-// forms and typing errors are near.
+// word forms and typing errors are similar.
 func (f *features) addGrams(m *message) {
 	for _, w := range m.words {
 		pieces("<"+w+">", 3, 5, func(s string) {
@@ -156,7 +156,7 @@ func pieces(s string, low, high int, use func(string)) {
 	}
 }
 
-// addShape adds what the message is like and where it stands.
+// addShape adds the form of the message and its place in the conversation.
 func (f *features) addShape(m *message, c scene, group string) {
 	size := m.latin + m.digits + 2*(m.han+m.kana)
 	length := bucket(size, [...]int{0, 4, 10, 20, 35, 60, 110})
@@ -225,7 +225,7 @@ func appendIf(list []string, ok bool, s string) []string {
 	return list
 }
 
-// bucket names the step of n.
+// bucket returns the name of the step that n falls into.
 func bucket(n int, steps [7]int) string {
 	i := 0
 	for i < len(steps) && n > steps[i] {

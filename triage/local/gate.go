@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Gate is a trained classifier. It is not changed after training and may be
-// used by several goroutines.
+// Gate is a trained classifier. It is immutable after training and safe for
+// concurrent use.
 type Gate struct {
 	index   map[uint64]int32 // of a feature's weight
 	weights []float32
@@ -18,8 +18,8 @@ type Gate struct {
 }
 
 // Judge reports whether the message deserves an answer, whether that is sure,
-// and the probability. Where sure is false a model should be asked. It is never
-// sure that a message is to be skipped that holds the name of the bot.
+// and the probability. If sure is false, ask a model. It is never sure to skip
+// a message that contains the name of the bot.
 func (g *Gate) Judge(in Input) (respond, sure bool, p float64) {
 	m := read(in.Text, maxText)
 	if m.chars == 0 {
@@ -51,8 +51,8 @@ func (g *Gate) score(list []feature) float64 {
 	return float64(sum)
 }
 
-// newest returns the newest earlier messages, with one of the bot after each
-// that it was let answer where none is there.
+// newest returns the newest earlier messages. After each message that the bot
+// was allowed to answer it inserts one of the bot, if there is none.
 func newest(recent []Earlier) []Earlier {
 	recent = recent[max(0, len(recent)-MaxRecent):]
 	for i, e := range recent {
@@ -65,7 +65,7 @@ func newest(recent []Earlier) []Earlier {
 	return recent
 }
 
-// people returns the names by which those who wrote are called.
+// people returns the names by which the senders are addressed.
 func people(in *Input, recent []Earlier) []string {
 	names := append(nameParts(in.BotName), nameParts(in.Sender)...)
 	for i, e := range recent {
@@ -76,8 +76,8 @@ func people(in *Input, recent []Earlier) []string {
 	return names
 }
 
-// callsBot reports whether the text holds the name of the bot or something that
-// may be meant for it: a part of it, a typing error, the word bot.
+// callsBot reports whether the text contains the name of the bot or something
+// that may stand for it: a part of it, a typing error, the word bot.
 func callsBot(m *message, text, name string) bool {
 	if m.has(botWords) || named(m, name) || strings.TrimSpace(name) != "" && strings.Contains(text, name) {
 		return true
@@ -98,8 +98,8 @@ func callsBot(m *message, text, name string) bool {
 	return false
 }
 
-// named reports whether the name stands in the text, as the rule `bot_name` of
-// contract §11 understands it.
+// named reports whether the text contains the name, by the rule `bot_name` of
+// contract §11.
 func named(m *message, name string) bool {
 	n := read(name, maxEarlier)
 	return n.folded != "" && strings.Contains(m.folded, n.folded)

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Function words of languages that are written in Latin letters and that the
-// gate does not know. What English or German has as well does not count.
+// Function words of languages in Latin letters that the gate does not know.
+// Words that also exist in English or German do not count.
 var foreign = set(
 	// Romance
 	"que", "qué", "qui", "quoi", "est", "les", "une", "des", "pour", "avec", "dans", "sur", "pas", "je", "tu", "il", "elle", "nous", "vous", "c'est", "ça", "mais", "où", "quand", "comment", "pourquoi", "el", "los", "las", "una", "por", "para", "con", "como", "cómo", "pero", "está", "yo", "muy", "más", "donde", "dónde", "cuando", "cuándo", "hoy", "mañana", "gracias", "hola", "sí", "che", "non", "di", "della", "sono", "è", "perché", "dove", "quando", "come", "grazie", "ciao", "domani", "oggi", "anche", "não", "você", "obrigado", "obrigada", "amanhã", "hoje", "onde", "quem", "merci", "bonjour", "demain", "salut", "oui", "este", "sunt", "și", "pentru", "nu", "ce", "cum", "unde", "mâine",
@@ -31,9 +31,9 @@ func set(list ...string) map[string]bool {
 	return s
 }
 
-// A text of at most shortWords words, none of them foreign, is taken to be in
-// the language of the messages before it. Of these, beforeWords words at least
-// must be there.
+// A text of at most shortWords words, none of them foreign, is assumed to be in
+// the language of the messages before it, if these have at least beforeWords
+// words.
 const (
 	shortWords  = 6
 	beforeWords = 3
@@ -41,10 +41,10 @@ const (
 
 // familiar reports whether a text is in a language that the gate was trained
 // on: Chinese, Japanese, English, German, or no language at all (an emoji, a
-// number). Of Latin text it must know at least half of the words, from the
-// examples or as function words or as names of people, and there must be no
-// more function words of other languages than of English and German. Of a short
-// text it may know none, if it was like that before.
+// number). In Latin text it must know at least half of the words, from the
+// examples, as function words or as names of people, and function words of
+// other languages must not outnumber those of English and German. In a short
+// text it may know no words if the messages before it were familiar.
 func (g *Gate) familiar(m *message, names []string, recent []Earlier) bool {
 	if m.other*10 > m.latin+m.han+m.kana+m.other {
 		return false
@@ -71,8 +71,8 @@ func (g *Gate) familiar(m *message, names []string, recent []Earlier) bool {
 	return sum.all >= beforeWords && sum.known*2 >= sum.all && sum.foreign <= sum.native
 }
 
-// tally counts words of a text: those of letters, of these the ones that are
-// known in some way, frequent English or German ones, and foreign ones.
+// tally counts the words of a text: words of letters, and of these the known,
+// the frequent English or German, and the foreign ones.
 type tally struct{ all, known, native, foreign int }
 
 func (g *Gate) tally(m *message, names []string) tally {
@@ -94,13 +94,13 @@ func (g *Gate) tally(m *message, names []string) tally {
 	return t
 }
 
-// isStrange reports whether a letter is in no English or German word.
+// isStrange reports whether a letter does not occur in English or German words.
 func isStrange(r rune) bool {
 	return r >= 0x80 && unicode.IsLetter(r) && !strings.ContainsRune("äöüßéèêàâçïñô", r)
 }
 
-// lettered reports whether a word is of letters alone; 20m and x2 are not of
-// any language.
+// lettered reports whether a word consists of letters only; 20m and x2 belong
+// to no language.
 func lettered(w string) bool {
 	for _, r := range w {
 		if !unicode.IsLetter(r) && r != '\'' {

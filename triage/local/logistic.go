@@ -16,14 +16,14 @@ type sample struct {
 	target float64 // 1 respond, 0 skip
 	weight float64
 
-	genuine  bool // as it came, in its thread
+	genuine  bool // not a copy, in its own thread
 	afterBot bool // the bot has just spoken
 }
 
-// How the regression is fitted. There are more features than examples, so it
-// stops early: more rounds, or a larger step, fit the examples better and new
-// groups worse (docs/decisions/0013-a-trained-gate.md). The order is fixed, so
-// that training twice gives the same weights.
+// Parameters of the fit. There are more features than examples, so it stops
+// early: more rounds, or a larger step, fit the examples better and new groups
+// worse (docs/decisions/0013-a-trained-gate.md). The order is fixed, so that
+// training twice gives the same weights.
 const (
 	rounds   = 10
 	stepSize = 0.02
@@ -53,8 +53,8 @@ func fit(samples []*sample, size int) []float32 {
 	return weights
 }
 
-// score is the sum of the weights of a sample. Conversions keep products apart
-// from sums, so that every processor rounds alike.
+// score returns the sum of the weights of a sample. Conversions prevent fused
+// multiply-add, so that every processor rounds alike.
 func (s *sample) score(weights []float32) float64 {
 	var sum float32
 	for k, j := range s.index {
@@ -65,7 +65,7 @@ func (s *sample) score(weights []float32) float64 {
 
 // calibrate returns slope and offset with which sigmoid(slope*score+offset) is
 // the probability of target (Platt's method), by Newton's. Targets are moved
-// away from 0 and 1 as Platt did, so that it ends for any samples.
+// away from 0 and 1 as in Platt's method, so that it converges for any samples.
 func calibrate(scores []float64, samples []*sample) (slope, offset float64) {
 	var yes, no float64
 	for _, s := range samples {

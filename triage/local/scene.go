@@ -13,20 +13,20 @@ const (
 	placeBot   = "bot"          // the bot, to somebody else
 	placeOwn   = "bot then own" // this sender, after the bot
 	placeNear  = "near"         // people; the bot was among the last five
-	placeFar   = "far"          // people; it was not
+	placeFar   = "far"          // people; the bot was not
 	placeNone  = "none"         // nothing is known
 )
 
-// scene is what the messages before say about this one.
+// scene is what the earlier messages tell about this one.
 type scene struct {
 	place          string
 	afterBot       bool
-	addressed      bool // the name of somebody else who wrote
-	addressedFirst bool // at the beginning
+	addressed      bool // contains the name of another sender
+	addressedFirst bool // the same, at the beginning
 	marks          []string
 }
 
-// readScene looks at the messages before.
+// readScene reads the earlier messages.
 func readScene(m *message, in *Input, recent []Earlier) scene {
 	c := scene{place: placeNone}
 	if len(recent) == 0 {
@@ -100,7 +100,7 @@ func readScene(m *message, in *Input, recent []Earlier) scene {
 	return c
 }
 
-// readNames looks for the names of other people who wrote.
+// readNames looks for the names of other senders.
 func (c *scene) readNames(m *message, in *Input, recent []Earlier) {
 	for i, e := range recent {
 		if e.Bot || e.Sender == in.Sender || seenBefore(recent[:i], e.Sender) {
@@ -136,7 +136,7 @@ func onlyBy(list []Earlier, sender string) bool {
 	return true
 }
 
-// age names how long ago then was.
+// age returns a name for the time since then.
 func age(now, then time.Time) string {
 	if now.IsZero() || then.IsZero() {
 		return "unknown"
@@ -153,8 +153,8 @@ func age(now, then time.Time) string {
 	}
 }
 
-// shared names how much of the message stands in an earlier one: words of four
-// letters or more, pairs of CJK characters.
+// shared returns a name for how much of the message occurs in an earlier one:
+// words of four or more letters, pairs of CJK characters.
 func shared(m, earlier *message) string {
 	n := 0
 	for _, w := range m.words {

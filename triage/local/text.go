@@ -8,22 +8,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// message is a text as the features see it.
+// message is a text in the form that features read.
 type message struct {
 	folded string   // lower case, NFKC, one line, cut at maxText characters
 	words  []string // runs of letters and digits that are not CJK
-	spaced string   // the words between single spaces, with one at each end
+	spaced string   // the words, separated and surrounded by single spaces
 	cjk    []string // runs of Han and kana
-	long   bool     // there was more than maxText
+	long   bool     // the text was longer than maxText
 
 	han, kana, latin, other int // letters by script
 	digits, emoji           int
-	chars                   int // that are neither blank nor invisible
+	chars                   int // neither blank nor invisible
 
-	lists, first lexicon // that the text has entries of, that it begins with
+	lists, first lexicon // lists with entries in the text, and at its beginning
 }
 
-// read folds a text and counts what it is made of.
+// read folds a text and counts its letters by script.
 func read(text string, limit int) message {
 	text, long := cut(text, limit)
 	var m message
@@ -124,14 +124,14 @@ func cutRunes(s string, limit int) (string, bool) {
 	return s, false
 }
 
-// callsFirst reports whether the text begins like one that calls somebody: one
-// short word, a comma, and more.
+// callsFirst reports whether the text seems to begin by addressing somebody:
+// one short word, a comma, and more.
 func (m *message) callsFirst() bool {
 	head, rest, ok := strings.Cut(strings.ReplaceAll(m.folded, "、", ","), ",")
 	return ok && rest != "" && !strings.Contains(head, " ") && utf8.RuneCountInString(head) <= 10
 }
 
-// callsLast reports whether the text ends like one that calls somebody: a
+// callsLast reports whether the text seems to end by addressing somebody: a
 // comma and one word.
 func (m *message) callsLast() bool {
 	i := strings.LastIndexByte(m.folded, ',')
@@ -141,8 +141,8 @@ func (m *message) callsLast() bool {
 // asks reports whether the text has a question mark.
 func (m *message) asks() bool { return strings.Contains(m.folded, "?") }
 
-// mentions reports whether the text holds the name: as a word, or as a part of
-// CJK text. Names are folded like texts.
+// mentions reports whether the text contains the name: as a word, or as a part
+// of CJK text. Names are folded like texts.
 func (m *message) mentions(name string) bool {
 	r, _ := utf8.DecodeRuneInString(name)
 	if isCJK(r) {
@@ -151,7 +151,8 @@ func (m *message) mentions(name string) bool {
 	return strings.Contains(m.spaced, " "+name+" ")
 }
 
-// nameParts returns the parts of a sender's name by which people call somebody.
+// nameParts returns the parts of a sender's name by which people address
+// somebody.
 func nameParts(sender string) []string {
 	m := read(sender, maxEarlier)
 	parts := m.words[:0:0]

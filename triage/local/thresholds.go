@@ -6,34 +6,35 @@ import (
 	"slices"
 )
 
-// What the thresholds promise, for groups that the gate was not trained on.
+// Targets of the thresholds, for groups that the gate was not trained on.
 const (
-	// targetMissed is the share of the messages that deserve an answer that may
-	// be skipped for sure, by estimate. The aim is 1 %; half of it is left for
-	// the error of an estimate from a few hundred messages.
+	// targetMissed is the estimated share of deserving messages that may be
+	// skipped as sure. The aim is 1 %; half of it is reserved for the error of an
+	// estimate from a few hundred messages.
 	targetMissed = 0.005
-	// maxMissed bounds the same share as it was counted.
+	// maxMissed bounds the same share as counted.
 	maxMissed = 0.01
 	// tail is the share of the deserving messages, those with the lowest scores,
 	// from which the first share is estimated.
 	tail = 0.1
-	// minDeserving is how many of them there must be to skip anything.
+	// minDeserving is how many deserving messages there must be for anything to be
+	// skipped.
 	minDeserving = 60
-	// maxWasted is the largest share of sure answers that nobody wanted. A
-	// wasted answer costs a turn of the agent, an unsure message one short
-	// question to a model.
+	// maxWasted bounds the share of sure answers that nobody wanted. A wasted
+	// answer costs a turn of the agent, an unsure message one short question to a
+	// model.
 	maxWasted = 0.05
 )
 
-// limits are the score up to which a message is skipped for sure and the score
-// from which on it is answered for sure.
+// limits are the score up to which skipping a message is sure, and the score
+// from which answering it is sure.
 type limits struct{ skip, respond float64 }
 
 var never = limits{math.Inf(-1), math.Inf(1)}
 
-// regime is the index of the limits. After an answer of the bot most of what
-// deserves another one is no question by its words, elsewhere most is; so each
-// has limits of its own.
+// regime is the index of the limits. After an answer of the bot, most messages
+// that deserve another one are not worded as questions; elsewhere most are. So
+// each case has its own limits.
 func regime(afterBot bool) int {
 	if afterBot {
 		return 1
@@ -54,8 +55,8 @@ func learnLimits(scores []float64, samples []*sample) limits {
 }
 
 // estimatedSkip returns the score below which targetMissed of the deserving
-// messages lie. With so few of them the lowest scores themselves are chance, so
-// it is read off an exponential distribution fitted to the tail, as in the
+// messages lie. With so few of them the lowest scores are noise, so it is taken
+// from an exponential distribution fitted to the tail, as in the
 // peaks-over-threshold method.
 func estimatedSkip(scores []float64, samples []*sample, order []int) float64 {
 	var all float64
@@ -100,8 +101,8 @@ func countedSkip(scores []float64, samples []*sample, order []int) float64 {
 	return math.Inf(-1)
 }
 
-// sureRespond returns the lowest score from which on no more than maxWasted of
-// the messages deserve no answer. One more than was seen is reckoned with.
+// sureRespond returns the lowest score from which no more than maxWasted of the
+// messages deserve no answer, counting one more than observed.
 func sureRespond(scores []float64, samples []*sample, order []int) float64 {
 	respond := math.Inf(1)
 	wasted, all := 1.0, 1.0

@@ -2,19 +2,21 @@ package local
 
 import "sync"
 
-// folds is how many parts the groups are put into for cross-validation.
+// folds is the number of parts into which groups are divided for
+// cross-validation.
 const folds = 6
 
-// minCount is in how many examples a feature must be to get a weight.
+// minCount is the number of examples that must have a feature for it to get a
+// weight.
 const minCount = 3
 
-// maxWeight bounds what one example counts.
+// maxWeight bounds the weight of one example.
 const maxWeight = 10
 
 // Train returns a gate that has learnt from the examples. The same examples in
-// the same order give the same gate. Messages that hold the bot's name are left
-// out: they get an answer before the gate is asked. A gate without examples of
-// both kinds is never sure.
+// the same order give the same gate. Messages that contain the bot's name are
+// left out: they are answered before the gate is asked. A gate without examples
+// of both kinds is never sure.
 func Train(examples []Example) *Gate {
 	g := &Gate{index: map[uint64]int32{}, known: map[uint64]bool{}, slope: 1, limits: [2]limits{never, never}}
 	t := g.samples(examples)
@@ -34,13 +36,13 @@ func Train(examples []Example) *Gate {
 	return g
 }
 
-// training is what a gate is trained on.
+// training is the training data of a gate.
 type training struct {
 	samples []*sample
 	fold    []int
 }
 
-// reading is an example that was read.
+// reading is a parsed example.
 type reading struct {
 	*Example
 	number int
@@ -49,7 +51,7 @@ type reading struct {
 	copied bool
 }
 
-// readAll reads the examples that can be learnt from, and adds copies.
+// readAll parses the usable examples, and adds copies.
 func readAll(examples []Example) []reading {
 	list := make([]reading, 0, 2*len(examples))
 	for i := range examples {
@@ -131,8 +133,9 @@ func (t *training) bothKinds() bool {
 	return kinds[0] && kinds[1]
 }
 
-// genuine returns the samples that came as they were, with their scores: what the
-// thresholds are learnt on. With afterBot only those for which that holds.
+// genuine returns the samples that are not copies, with their scores: the
+// thresholds are learnt on these. If afterBot is not nil, only samples with
+// that value are returned.
 func (t *training) genuine(scores []float64, afterBot *bool) ([]float64, []*sample) {
 	var list []*sample
 	var own []float64

@@ -1,10 +1,11 @@
 package local
 
-// Threads are cleaner than life: what a bot should answer comes when the room
-// is quiet, and seldom while two people discuss their dinner. A classifier
-// would learn that nothing is asked in the midst of a talk. So messages that
-// stand alone are trained on a second time, as if they had come at another
-// moment of their group: whether they deserve an answer does not depend on it.
+// The labelled threads are cleaner than real groups: questions to the bot come
+// when the group is quiet, and seldom while two people discuss their dinner. A
+// classifier would learn that nothing is ever asked in the middle of a
+// conversation. So messages that stand alone are also trained on as copies at
+// another moment of their group: whether they deserve an answer does not depend
+// on the moment.
 const (
 	// copies of a message that deserves an answer, and of one that does not.
 	copiesRespond = 2
@@ -13,10 +14,10 @@ const (
 	minMoments = 10
 )
 
-// transplanted returns copies of the messages that stand alone, with what was
-// said before another message of the same group. For those without a thread
-// that is a message of the same language, or at least the same script, where
-// the group has too few. Which one, is a matter of their place in the list.
+// transplanted returns copies of the messages that stand alone, with the
+// history of another message of the same group. For messages without a thread,
+// or if the group has too few moments, that is a message of the same language,
+// or at least the same script. It is chosen by position in the list.
 func transplanted(list []reading) []reading {
 	moments := map[string][]*Example{}
 	for _, r := range list {
@@ -64,7 +65,8 @@ func transplanted(list []reading) []reading {
 	return copies
 }
 
-// likeness names what other messages are like this one, the closest first.
+// likeness returns the keys by which other messages count as similar to this
+// one, the closest first.
 func (r *reading) likeness() []string {
 	script := "Latin"
 	switch {

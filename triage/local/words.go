@@ -15,15 +15,15 @@ type phrase struct {
 	list lexicon
 }
 
-// phrases holds all entries by the first character of CJK ones, by the first
-// word of others. listNames holds the name of each list.
+// phrases holds all entries, CJK ones by their first character, others by their
+// first word. listNames holds the name of each list.
 var (
 	phrases   = map[string][]phrase{}
 	listNames []string
 )
 
-// words makes a list of lines in which commas separate the entries. CJK entries
-// are found anywhere, others as whole words.
+// words makes a list from lines with comma-separated entries. CJK entries match
+// anywhere, others only whole words.
 func words(name string, lines ...string) lexicon {
 	l := lexicon(1) << len(listNames)
 	listNames = append(listNames, name)
@@ -46,7 +46,8 @@ func words(name string, lines ...string) lexicon {
 // minCJK is the first character that CJK entries may begin with.
 const minCJK = 0x3000
 
-// look finds which lists the text has entries of, and which it begins with.
+// look finds the lists with entries in the text, and those with an entry at its
+// beginning.
 func (m *message) look() {
 	at := 0 // of the space before the word in m.spaced
 	for i, w := range m.words {
@@ -78,13 +79,13 @@ func (m *message) look() {
 	}
 }
 
-// has reports whether the text holds an entry of the lists.
+// has reports whether the text contains an entry of the lists.
 func (m *message) has(l lexicon) bool { return m.lists&l != 0 }
 
-// starts reports whether it begins with one.
+// starts reports whether the text begins with an entry of the lists.
 func (m *message) starts(l lexicon) bool { return m.first&l != 0 }
 
-// only reports whether the text has words, and none but those of the lists.
+// only reports whether the text has words, all of them from the lists.
 func (m *message) only(l lexicon) bool {
 	for _, w := range m.words {
 		if longest(w, " "+w+" ", l) != len(w)+2 {
@@ -218,5 +219,5 @@ var (
 		"ボット, アシスタント")
 )
 
-// reactions are those that need no answer.
+// reactions are the lists of words that need no answer.
 var reactions = thanks | agreement | laughter | greetings | filler

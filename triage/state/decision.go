@@ -13,7 +13,7 @@ const (
 	Skip    = "skip"
 )
 
-// Decision is what was decided about one message of a group.
+// Decision is the decision about one message of a group.
 type Decision struct {
 	Group     string `json:"group"`
 	MessageID string `json:"messageId"`
@@ -23,14 +23,15 @@ type Decision struct {
 	// HINT_REDACT=strict.
 	Text string `json:"text"`
 	// At is when the message was sent, in Unix milliseconds of the gateway's
-	// clock; when it was received, if the gateway did not say.
+	// clock; when it was received, if the gateway did not send the time.
 	At int64 `json:"at"`
 	// Verdict is [Respond] or [Skip], Reason the value of Triage-Reason.
 	Verdict string `json:"decision"`
 	Reason  string `json:"reason"`
-	// Score is 1–10 when a model was asked for one, else 0.
+	// Score is 1–10 if a model was asked for one, else 0.
 	Score int `json:"score,omitempty"`
-	// Model is provider/model when one answered; Tokens are those of its answer.
+	// Model is provider/model if a model answered; Tokens are the tokens of its
+	// answer.
 	Model     string  `json:"model,omitempty"`
 	Tokens    Tokens  `json:"tokens,omitzero"`
 	ElapsedMs float64 `json:"elapsedMs"`
@@ -39,7 +40,7 @@ type Decision struct {
 	Decided time.Time `json:"-"`
 }
 
-// Tokens are what an answer of a model took.
+// Tokens are the tokens that an answer of a model took.
 type Tokens struct {
 	In  int `json:"in"`
 	Out int `json:"out"`
@@ -58,8 +59,8 @@ func (s *Store) Decision(ctx context.Context, group, messageID string) (d Decisi
 	return known.V, known.Revision > 0 && known.Broken == nil, err
 }
 
-// Decide stores a decision. When there is one about the message already, that one
-// is returned and first is false: it stands.
+// Decide stores a decision. If there already is one about the message, that one
+// stays in force: it is returned and first is false.
 func (s *Store) Decide(ctx context.Context, d Decision) (standing Decision, first bool, err error) {
 	for {
 		if _, first, err := s.decisions.Put(ctx, decisionKey+tokens(d.Group, d.MessageID), d, 0); first || err != nil {
@@ -68,7 +69,7 @@ func (s *Store) Decide(ctx context.Context, d Decision) (standing Decision, firs
 		if standing, ok, err := s.Decision(ctx, d.Group, d.MessageID); err != nil || ok {
 			return standing, false, err
 		}
-		// The replica that was asked does not have it yet, or it has just expired.
+		// The replica that answered does not have it yet, or it has just expired.
 		select {
 		case <-ctx.Done():
 			return d, false, ctx.Err()
@@ -77,8 +78,8 @@ func (s *Store) Decide(ctx context.Context, d Decision) (standing Decision, firs
 	}
 }
 
-// Decisions calls yield with every decision that was stored since a moment, the
-// zero time for all, in no order. An error of yield ends it.
+// Decisions calls yield with every decision stored since the given time, the
+// zero time for all, in no particular order. An error of yield ends it.
 func (s *Store) Decisions(ctx context.Context, since time.Time, yield func(Decision) error) error {
 	return each(ctx, s.decisions, decisionKey+">", func(d Decision, created time.Time) error {
 		if created.Before(since) {

@@ -1,5 +1,5 @@
-// Package state keeps what the triage gates of all consumer processes share
-// (contract §11), in three JetStream key-value buckets:
+// Package state keeps the state that the triage gates of all consumer processes
+// share (contract §11), in three JetStream key-value buckets:
 //
 //	<STREAM>_TRIAGE         d.<group>.<message>   a [Decision], written once
 //	                        s.<group>             the skipped messages that no turn was told yet
@@ -8,12 +8,13 @@
 //
 // Groups and messages are named by tokens (subjects.Name).
 //
-// Whoever creates the key of a decision first has decided, in all processes;
-// everything else is compare-and-set. Before a decision to skip is created, the
-// message is added to the skipped ones ([Store.Pend]), so that a crash in between
-// cannot lose it: a message without a decision, or with the decision to respond,
-// is left out again when a turn takes the skipped ones ([Store.Take]).
+// The process that creates the key of a decision first has decided, for all
+// processes; every other change is a compare-and-set. Before a decision to skip
+// is created, the message is added to the skipped ones ([Store.Pend]), so that
+// a crash in between cannot lose it: a message without a decision, or with the
+// decision to respond, is left out again when a turn takes the skipped ones
+// ([Store.Take]).
 //
-// A bucket that is missing is created by the next call. While it or the server is
-// away, calls fail at once or when their context ends.
+// A missing bucket is created by the next call. While the bucket or the server
+// is unreachable, calls fail at once or when their context ends.
 package state

@@ -11,28 +11,28 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Mark is what a person said of a decision.
+// Mark is a person's verdict on a decision.
 type Mark struct {
 	Group     string `json:"group"`
 	MessageID string `json:"messageId"`
-	// Text is that of the decision; "" when there was none.
+	// Text is the text of the decision; "" if there was none.
 	Text string `json:"text"`
 	// Verdict is [Respond] or [Skip].
 	Verdict string `json:"verdict"`
 	By      string `json:"by,omitempty"`
-	// At is the time of the feedback in Unix milliseconds. The latest one wins; of
-	// two at one time that with the greater ID.
+	// At is the time of the feedback in Unix milliseconds. The latest mark wins;
+	// of two with the same time, the one with the greater ID.
 	At int64  `json:"at"`
 	ID string `json:"id,omitempty"` // of the event
-	// Removed stands in place of a mark that was removed, so that an older event
-	// that comes again does not bring it back. It is never returned.
+	// Removed makes the mark a tombstone, so that redelivery of an older event
+	// does not bring it back. A tombstone is never returned.
 	Removed bool `json:"removed,omitempty"`
 }
 
-// MaxMarks is how many marks a process knows at most, the newest.
+// MaxMarks bounds the marks that a process knows: the newest ones.
 const MaxMarks = 2000
 
-// Mark stores what a person said, unless something later is known.
+// Mark stores a person's mark, unless a later one is known.
 func (s *Store) Mark(ctx context.Context, m Mark) error {
 	return change(ctx, s.marks, tokens(m.Group, m.MessageID), func(known *Mark) (bool, error) {
 		if known.MessageID != "" && compare(*known, m) >= 0 {
@@ -80,8 +80,8 @@ func sortMarks(marks []Mark) {
 }
 
 // Follow calls use with the newest marks, at most [MaxMarks], newest first, and
-// again after each change, until ctx ends. While the bucket is away the last ones
-// stand.
+// again after each change, until ctx ends. While the bucket is unreachable, the
+// last marks stay in use.
 func (s *Store) Follow(ctx context.Context, use func([]Mark), log *slog.Logger) {
 	s.marks.Follow(ctx, func() (func(jetstream.KeyValueEntry), func()) {
 		known := map[string]Mark{}
@@ -89,7 +89,7 @@ func (s *Store) Follow(ctx context.Context, use func([]Mark), log *slog.Logger) 
 	}, log)
 }
 
-// learn applies a change to the marks that are known.
+// learn applies a change to the known marks.
 func learn(known map[string]Mark, entry jetstream.KeyValueEntry) {
 	var m Mark
 	if entry.Operation() != jetstream.KeyValuePut || json.Unmarshal(entry.Value(), &m) != nil || m.Removed {

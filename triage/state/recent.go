@@ -15,29 +15,31 @@ type Said struct {
 	// At is when it was sent, in Unix milliseconds.
 	At     int64  `json:"at"`
 	Sender string `json:"sender,omitempty"`
-	// Text is "" where only the time is kept.
+	// Text is "" if only the time is kept.
 	Text string `json:"text,omitempty"`
-	// Bot: it is the agent's own.
+	// Bot reports whether it is the agent's own message.
 	Bot bool `json:"bot,omitempty"`
-	// Answered: the agent was let answer it, see [Store.Answered].
+	// Answered reports whether the agent was allowed to answer it, see
+	// [Store.Answered].
 	Answered bool `json:"answered,omitempty"`
 }
 
 // Keep is how much of a group is kept.
 type Keep struct {
-	// Texts is how many messages keep sender and text, People how many of people
-	// keep their time. More than [MaxTexts] and [MaxPeople] are those.
+	// Texts is how many messages are kept with sender and text, People how many
+	// messages of people are kept with their time. They are capped at [MaxTexts]
+	// and [MaxPeople].
 	Texts, People int
 }
 
-// Bounds of what is kept of a group, so that one message costs a write of some
-// kilobytes.
+// Bounds of what is kept of a group, so that each message costs a write of a
+// few kilobytes.
 const (
 	MaxTexts  = 20
 	MaxPeople = 1000
-	// Spare is how many more than asked for are kept, so that a message which comes
-	// again, to another process or after a crash, finds those before it although
-	// it and later ones have been added since.
+	// Spare is how many more messages than requested are kept, so that a repeated
+	// message, at another process or after a crash, still finds those before it
+	// although later ones have been added.
 	Spare = 8
 )
 
@@ -50,7 +52,7 @@ type recent struct {
 }
 
 // Remember adds a message to the recent ones of its group and returns those
-// before it, oldest first. A message that is known already is not added again.
+// before it, oldest first. A known message is not added again.
 func (s *Store) Remember(ctx context.Context, group string, m Said, k Keep) (before []Said, err error) {
 	err = change(ctx, s.recent, subjects.Name(group), func(doc *recent) (bool, error) {
 		if i := slices.IndexFunc(doc.Messages, func(known Said) bool { return known.ID == m.ID && known.Bot == m.Bot }); i >= 0 {
@@ -65,8 +67,8 @@ func (s *Store) Remember(ctx context.Context, group string, m Said, k Keep) (bef
 	return before, err
 }
 
-// Answered notes that the agent was let answer a recent message. It does nothing
-// when the message is not kept.
+// Answered records that the agent was allowed to answer a recent message. It
+// does nothing if the message is not kept.
 func (s *Store) Answered(ctx context.Context, group, messageID string) error {
 	return change(ctx, s.recent, subjects.Name(group), func(doc *recent) (bool, error) {
 		i := slices.IndexFunc(doc.Messages, func(m Said) bool { return m.ID == messageID && !m.Bot })
@@ -78,8 +80,7 @@ func (s *Store) Answered(ctx context.Context, group, messageID string) error {
 	})
 }
 
-// Recent returns the recent messages of a group as a message that is sent now
-// would find them.
+// Recent returns the recent messages of a group, as seen by a message sent now.
 func (s *Store) Recent(ctx context.Context, group string, now time.Time) ([]Said, error) {
 	doc, err := bus.Get[recent](ctx, s.recent, subjects.Name(group))
 	if err != nil {
@@ -88,8 +89,8 @@ func (s *Store) Recent(ctx context.Context, group string, now time.Time) ([]Said
 	return since(doc.V.Messages, now.UnixMilli()), nil
 }
 
-// since returns the messages, or none when the last one is too old. A clock that
-// was set back makes none too old.
+// since returns the messages, or none if the last one is too old. After a clock
+// was set back, none is too old.
 func since(messages []Said, at int64) []Said {
 	if n := len(messages); n > 0 && at-messages[n-1].At >= Forgotten.Milliseconds() {
 		return nil
@@ -97,9 +98,9 @@ func since(messages []Said, at int64) []Said {
 	return messages
 }
 
-// trim keeps what k asks for and the spare ones, the newest of it. The order is
-// that of arrival, so that a clock that was set back does not displace newer
-// messages.
+// trim keeps the newest messages: those that k requires and the spare ones.
+// They are in order of arrival, so that a clock that was set back does not
+// displace newer messages.
 func trim(messages []Said, k Keep) []Said {
 	k.Texts, k.People = kept(k.Texts, MaxTexts), kept(k.People, MaxPeople)
 	var out []Said
@@ -123,7 +124,7 @@ func trim(messages []Said, k Keep) []Said {
 	return out
 }
 
-// kept is how many messages are kept for n that are asked for.
+// kept returns how many messages are kept if n are required.
 func kept(n, most int) int {
 	if n <= 0 {
 		return 0

@@ -14,9 +14,9 @@ import (
 // skipped is the document of a group's skipped messages. Their texts are in the
 // decisions.
 type skipped struct {
-	// Pending are those that no turn was told, oldest first.
+	// Pending are the messages that no turn was told, oldest first.
 	Pending []pending `json:"pending"`
-	// Told is what the last run that was told anything got.
+	// Told is what was last told to a run.
 	Told told `json:"told,omitzero"`
 }
 
@@ -30,7 +30,7 @@ type told struct {
 	Run string    `json:"run"`
 	IDs []string  `json:"ids"`
 	Was []pending `json:"was,omitempty"` // as they were, for [Store.PutBack]
-	// Again: the run has asked again, and got them again.
+	// Again reports whether the run was retried and got the messages again.
 	Again bool `json:"again,omitempty"`
 }
 
@@ -39,15 +39,15 @@ const (
 	// MaxSkipped is how many skipped messages of a group are kept for the next
 	// turn.
 	MaxSkipped = 50
-	// undecidedTime is how long a message may wait for its decision. Older ones
-	// belong to a process that died; the gateway has let them through.
+	// undecidedTime is how long a message may wait for its decision. An older one
+	// belongs to a process that died, and the gateway has let it through.
 	undecidedTime = time.Minute
-	// parallelReads bounds the decisions that are read at once.
+	// parallelReads bounds the decisions that are read concurrently.
 	parallelReads = 16
 )
 
 // Pend adds a message to the skipped ones of its group, before the decision to
-// skip it is stored. Of more than [MaxSkipped] the newest stay.
+// skip it is stored. Beyond [MaxSkipped] only the newest are kept.
 func (s *Store) Pend(ctx context.Context, group, messageID string, now time.Time) error {
 	return change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
 		if slices.ContainsFunc(doc.Pending, func(p pending) bool { return p.ID == messageID }) || slices.Contains(doc.Told.IDs, messageID) {
@@ -60,9 +60,10 @@ func (s *Store) Pend(ctx context.Context, group, messageID string, now time.Time
 }
 
 // Take returns the newest skipped messages of a group that no run was told, at
-// most so many, oldest first, and tells them to a run: the same run gets the same
-// ones again, another does not. Those beyond the number are not told to anybody.
-// A run without an id is not known again; again is true for one that is.
+// most most, oldest first, and records that the run was told them. The same run
+// gets the same messages again, another run does not. Messages beyond most are
+// never told. again reports whether the run was known; a run without an id is
+// never known.
 func (s *Store) Take(ctx context.Context, group, run string, most int, now time.Time) (out []Decision, again bool, err error) {
 	err = change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
 		if again = run != "" && doc.Told.Run == run; again {
@@ -103,8 +104,9 @@ func ids(list []string) []pending {
 	return out
 }
 
-// resolve returns the decisions of those messages that were skipped, oldest first
-// whichever was decided about first, and those that may still be decided.
+// resolve returns the decisions of the messages that were skipped, oldest
+// message first regardless of when they were decided, and the messages that may
+// still be decided.
 func (s *Store) resolve(ctx context.Context, group string, list []pending, now time.Time) (out []Decision, undecided []pending, err error) {
 	found := make([]*Decision, len(list))
 	reading, ctx := errgroup.WithContext(ctx)
@@ -133,8 +135,8 @@ func (s *Store) resolve(ctx context.Context, group string, list []pending, now t
 	return out, undecided, nil
 }
 
-// PutBack makes what a run was told untold again, because it did not get it. It
-// does nothing when the run has asked again since.
+// PutBack marks the messages told to a run as untold, because the run did not
+// get them. It does nothing if the run was retried in the meantime.
 func (s *Store) PutBack(ctx context.Context, group, run string) error {
 	return change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
 		if doc.Told.Run != run || doc.Told.Again || len(doc.Told.IDs) == 0 {

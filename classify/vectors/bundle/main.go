@@ -1,4 +1,4 @@
-// Command bundle makes the vectors of the built-in definitions that are shipped
+// Command bundle makes the vectors of the built-in intents that are shipped
 // with the binary:
 //
 //	go generate ./classify/vectors
@@ -25,7 +25,7 @@ func main() {
 }
 
 // run writes the file into the folder of package vectors, where go generate runs.
-// What the file has is not made again.
+// Vectors that the file already has are reused.
 func run() error {
 	embedder, err := encoder.NewEmbedder(runtime.GOMAXPROCS(0), encoder.RecentTexts)
 	if err != nil {

@@ -34,8 +34,9 @@ import (
 	"intenthint/subjects"
 )
 
-// Main runs the tests of a package, unless -parallel says otherwise twice as many side
-// by side as there are processors: whole systems wait more than they compute.
+// Main runs the tests of a package. Unless -parallel is set, it runs twice as
+// many in parallel as there are processors: whole systems wait more than they
+// compute.
 func Main(m *testing.M) {
 	flag.Parse()
 	given := false
@@ -73,15 +74,15 @@ func (l *Buffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// String is what was written so far.
+// String returns what was written so far.
 func (l *Buffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()
 }
 
-// Settings are the variables of a small system on ports of its own, with the
-// given ones added or in their place.
+// Settings returns the variables of a small system on ports of its own. The
+// variables in more are added or override others.
 func Settings(t testing.TB, more map[string]string) map[string]string {
 	t.Helper()
 	all := map[string]string{
@@ -100,7 +101,8 @@ func Settings(t testing.TB, more map[string]string) map[string]string {
 	return all
 }
 
-// Settle reads [Settings]. The environment is neither read nor changed.
+// Settle returns the configuration for settings. The environment is neither
+// read nor changed.
 func Settle(t testing.TB, settings map[string]string) *config.Config {
 	t.Helper()
 	cfg, _, err := config.LoadFrom(Settings(t, settings))
@@ -124,7 +126,7 @@ func StartWith(t *testing.T, cfg *config.Config) *System {
 	return s
 }
 
-// As makes a connection the gateway's.
+// As makes nc the gateway's connection.
 func (s *System) As(nc *nats.Conn) {
 	s.t.Helper()
 	var err error
@@ -192,7 +194,7 @@ func (s *System) Tell(env payload.Envelope) {
 	require.NoError(s.t, err)
 }
 
-// Prompt is a request for a direct chat.
+// Prompt returns a request of a direct chat.
 func (s *System) Prompt(session, run, text string) payload.Envelope {
 	s.Sequence++
 	event, _ := json.Marshal(map[string]any{"prompt": text, "messages": []any{}})
@@ -200,7 +202,7 @@ func (s *System) Prompt(session, run, text string) payload.Envelope {
 	return payload.Envelope{Hook: subjects.HookBeforePromptBuild, Event: event, Ctx: ctx, TS: 1763680000000 + int64(s.Sequence), ID: fmt.Sprintf("q%d", s.Sequence)}
 }
 
-// Document reads a session file, nil when it is not there.
+// Document reads a session file; it returns nil if there is none.
 func (s *System) Document(session string) map[string]any {
 	data, err := os.ReadFile(filepath.Join(s.Config.Store.SessionsDir, subjects.Name(session)+".json"))
 	if err != nil {
@@ -211,13 +213,13 @@ func (s *System) Document(session string) map[string]any {
 	return out
 }
 
-// Eventually waits until something holds.
+// Eventually waits until ok returns true. what describes the condition.
 func (s *System) Eventually(what string, ok func() bool) {
 	s.t.Helper()
 	require.Eventually(s.t, ok, time.Minute, 5*time.Millisecond, what)
 }
 
-// HintAnswer is what the scripted model says.
+// HintAnswer is the answer of the scripted model.
 const HintAnswer = `{"intent":"CHAT (Small Talk)","reason":"It is a greeting.","goal":"Be greeted.","confidence":0.9,"complexity":"low","suggestion":""}`
 
 // WithModel starts a system that asks a scripted model.
@@ -227,7 +229,8 @@ func WithModel(t *testing.T, settings map[string]string) (*System, *providertest
 	return Start(t, all), model
 }
 
-// ModelSettings is a scripted model, and settings that name it and those given.
+// ModelSettings returns a scripted model, and the given settings with those
+// that name it.
 func ModelSettings(t *testing.T, settings map[string]string) (*providertest.Server, map[string]string) {
 	t.Helper()
 	model := providertest.New(t)
@@ -241,7 +244,7 @@ func ModelSettings(t *testing.T, settings map[string]string) (*providertest.Serv
 	return model, all
 }
 
-// Converse leaves a few sessions of a few turns each and returns their files.
+// Converse makes a few sessions of a few turns each and returns their files.
 func (s *System) Converse() map[string][]byte {
 	s.t.Helper()
 	for turn := range 5 {
@@ -264,7 +267,7 @@ func (s *System) Converse() map[string][]byte {
 	return s.Files()
 }
 
-// Files are the session files, by name.
+// Files returns the session files, by name.
 func (s *System) Files() map[string][]byte {
 	s.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(s.Config.Store.SessionsDir, "*.json"))
@@ -278,7 +281,7 @@ func (s *System) Files() map[string][]byte {
 	return out
 }
 
-// Same reports whether the session files are these.
+// Same reports whether the session files equal want.
 func (s *System) Same(want map[string][]byte) bool {
 	s.t.Helper()
 	return maps.EqualFunc(s.Files(), want, bytes.Equal)
@@ -299,11 +302,12 @@ func WriteIntents(t *testing.T) string {
 	return dir
 }
 
-// synonyms are words that the intents of [WriteIntents] do not have, and that
-// the embedding model of these tests knows.
+// synonyms are words that do not occur in the intents of [WriteIntents] but
+// that the embedding model of these tests knows.
 var synonyms = map[string]string{"quassel": "rain", "tolmi": "bank", "brelk": "balance"}
 
-// EmbeddingModel is a server of an embedding model, and what names it.
+// EmbeddingModel returns a server of an embedding model, and the settings that
+// name it.
 func EmbeddingModel(t *testing.T) (*providertest.Server, map[string]string) {
 	t.Helper()
 	model := providertest.New(t)
@@ -316,7 +320,7 @@ func EmbeddingModel(t *testing.T) (*providertest.Server, map[string]string) {
 	}
 }
 
-// Texts are those that an embedding model was asked for, in order.
+// Texts returns the texts that an embedding model was asked for, in order.
 func Texts(model *providertest.Server) []string {
 	var out []string
 	for _, r := range model.Requests() {

@@ -2,7 +2,7 @@ package terms
 
 import "strings"
 
-// irregular are forms that the rules of the stemmer do not reach.
+// irregular are forms that the rules of the stemmer do not cover.
 var irregular = table(`
 break broke broken
 write wrote written rewritten
@@ -85,7 +85,7 @@ func set(text string) map[string]bool {
 	return m
 }
 
-// stop are words that carry no meaning of their own. They are no terms.
+// stop are words that carry no meaning of their own. They are not terms.
 var stop = set(`
 a an the and or but nor so if then else than that this these those there here it its itself
 i me my mine we us our ours you your yours he him his she her hers they them their theirs
@@ -98,7 +98,7 @@ don doesn didn isn aren wasn weren hasn haven hadn won wouldn shouldn couldn mus
 because while until during before after above below up down out off once
 `)
 
-// weak are words that questions hold beside what they ask for.
+// weak are words of questions that do not name their subject.
 var weak = set(`
 please help want need needed try tried trying know tell say said thank thanks hi hello hey anyone someone somebody something anything everything nothing
 get got getting gets go goes going went gone make makes made making let lets way thing things kind sort like seem seems

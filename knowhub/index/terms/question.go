@@ -7,11 +7,11 @@ import (
 
 // Word is a word of a question, with the terms that stand for it.
 type Word struct {
-	// Weight is what the word says: 1, and less for one that questions hold beside
-	// what they ask for.
+	// Weight is 1, or less for a word that does not name the subject of a
+	// question.
 	Weight float32
-	// Extra marks a word that is a welcome addition and not missed where it is not
-	// found, such as an identifier as a whole beside its parts.
+	// Extra marks a word that adds to the score but costs nothing if it is not
+	// found, such as a whole identifier in addition to its parts.
 	Extra bool
 	Terms []Term
 }
@@ -19,21 +19,21 @@ type Word struct {
 // Term is one of the terms that stand for a word.
 type Term struct {
 	Text string
-	// Weight is 1 for the word itself, and less for another word for it.
+	// Weight is 1 for the word itself, and less for a synonym.
 	Weight float32
 }
 
 // Bounds of a question. A longer one is cut: it is a document, and its first
-// words say what it is about.
+// words tell its subject.
 const (
 	maxWords = 96
 	maxBytes = 8 << 10
 )
 
 const (
-	synonymWeight  = 0.6 // of what a word itself would say
+	synonymWeight  = 0.6 // of the weight of the word itself
 	weakWeight     = 0.15
-	hiraganaWeight = 0.15 // of a pair that is grammar most of the time
+	hiraganaWeight = 0.15 // of a pair that is mostly grammar
 	functionWeight = 0.2  // of a pair with a function word
 	mixedWeight    = 0.5  // of a pair across scripts
 	wholeWeight    = 0.8

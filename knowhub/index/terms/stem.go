@@ -4,11 +4,11 @@ package terms
 // algorithm for suffix stripping", 1980. Words are lower-case ASCII letters.
 type stemmer struct {
 	b []byte
-	j int // length of what is before the suffix that was found
+	j int // length of the part before the suffix found
 }
 
 // longestStem is the length of the longest word that has a stem: longer ones are
-// no English.
+// not English.
 const longestStem = 28
 
 // Stem returns the stem of an English word in lower case. Other words, and those
@@ -145,8 +145,8 @@ func (s *stemmer) finalY() {
 	}
 }
 
-// A suffix is replaced where what is before it has a measure above 0. Of those
-// that match the longest counts; it stands first.
+// A suffix is replaced if the part before it has a measure above 0. Of several
+// matches the longest, which comes first, counts.
 type suffix struct{ from, to string }
 
 var longSuffixes = []suffix{

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// synonyms are words that people use for one another, one group a line. A word
-// may be in several groups. Other forms of an English word count as the word;
-// two Chinese or Japanese characters are a pair.
+// synonyms are groups of words with the same meaning, one group per line. A
+// word may be in several groups. Other forms of an English word count as the
+// word; two Chinese or Japanese characters are a pair.
 var synonyms = groups(`
 error fail failure fault exception break crash
 crash panic die segfault abort terminate kill

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// longest is the length in bytes of the longest term: a longer one is data, and
-// nobody types it.
+// longest is the maximum length of a term in bytes: anything longer is data
+// that nobody types.
 const longest = 64
 
-// Each calls yield with every term of a text, as often as it is there, in the
+// Each calls yield with every term of a text, as often as it occurs, in the
 // order of the text: stems of words, code identifiers whole and in parts, pairs
 // of Chinese, Japanese and Korean characters. Words without a meaning of their
 // own are left out.
@@ -20,12 +20,12 @@ func Each(text string, yield func(term string)) {
 	scan(text, func(term string, _ kind) { yield(term) })
 }
 
-// kind is what a term is to the text that it is from.
+// kind is the kind of a term.
 type kind uint8
 
 const (
 	word  kind = iota // a word, or a part of an identifier
-	whole             // an identifier as it is written, or without what joins its parts
+	whole             // an identifier as written, or without the separators of its parts
 	pair              // two characters of a Chinese, Japanese or Korean text
 	last              // the last character of such a text
 )
@@ -33,7 +33,7 @@ const (
 // scan is [Each] with the kinds of the terms.
 func scan(text string, yield func(string, kind)) {
 	text = norm.NFKC.String(strings.ToValidUTF8(text, " "))
-	start := -1 // of the chunk of letters, digits and what joins them
+	start := -1 // of the chunk of letters, digits and separators
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		switch {
@@ -151,8 +151,9 @@ func identifier(text string, yield func(string, kind)) {
 	}
 }
 
-// split appends the parts of an identifier: what is between characters that are
-// no letters, fooBar and HTTPServer at their capitals, python3 without its number.
+// split appends the parts of an identifier: the parts between characters that
+// are not letters, fooBar and HTTPServer split at their capitals, python3
+// without its number.
 func split(parts []string, text string) []string {
 	start := -1
 	var before rune
@@ -184,8 +185,8 @@ func split(parts []string, text string) []string {
 	return parts
 }
 
-// plural reports whether what follows a capital begins a word of its own, and is
-// not the s of URLs.
+// plural reports whether rest, which follows a capital, begins a word of its
+// own rather than being the s of URLs.
 func plural(rest string) bool {
 	return rest != "s" && !strings.HasPrefix(rest, "s_") && !strings.HasPrefix(rest, "s-")
 }
@@ -195,7 +196,7 @@ func plain(text string, yield func(string, kind)) {
 	if text == "" || stop[text] || len(text) > longest {
 		return
 	}
-	if term := Stem(bare(text)); term != "" { // accents alone are no word
+	if term := Stem(bare(text)); term != "" { // accents alone are not a word
 		yield(term, word)
 	}
 }

@@ -9,10 +9,10 @@ import (
 // NGramDimensions is the length of the vectors of [NGrams].
 const NGramDimensions = 256
 
-// NGrams returns a function that turns a text into a vector: its words, the
-// synonyms replaced by what they mean, and the runs of three characters in
-// them, hashed. Texts that share words, or words of one meaning, are near each
-// other, and it is the same in every run.
+// NGrams returns a function that turns a text into a vector: its words, with
+// synonyms replaced by their meaning, and the runs of three characters in them,
+// hashed. Texts that share words, or synonyms, are near each other. The result
+// is the same in every run.
 func NGrams(synonyms map[string]string) func(text string) []float32 {
 	return func(text string) []float32 {
 		v := make([]float32, NGramDimensions)
@@ -25,7 +25,7 @@ func NGrams(synonyms map[string]string) func(text string) []float32 {
 			}
 			v[sum%NGramDimensions] += weight
 		}
-		add("", 0.1) // A text without words has a direction too.
+		add("", 0.1) // A text without words also needs a non-zero vector.
 		words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		for _, w := range words {
 			if meant, ok := synonyms[w]; ok {

@@ -1,6 +1,6 @@
 // Package providertest is a model provider for tests: an HTTP server on
-// loopback that speaks both wire formats and /embeddings, answers what it is
-// told to, and remembers what it was asked.
+// loopback that speaks both wire formats and /embeddings, gives scripted
+// answers, and records the requests.
 package providertest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Answer is what the server says to one request. The zero Answer is a 200 with
+// Answer is the server's response to one request. The zero Answer is a 200 with
 // empty text.
 type Answer struct {
 	// Text is the model's answer, in the shape of the API that was asked.
@@ -34,10 +34,10 @@ type Answer struct {
 	Message string
 	// Finish overrides the reason why the model stopped ("stop" or "end_turn").
 	Finish string
-	// Refusal is put beside the text (openai-completions).
+	// Refusal is sent in addition to the text (openai-completions).
 	Refusal string
-	// Body, when not "", is sent as it is, instead of a body of the API's
-	// shape, with ContentType.
+	// Body, if not "", is sent unchanged, instead of a body of the API's shape,
+	// with ContentType.
 	Body        string
 	ContentType string
 	// Header is added to the response.
@@ -46,14 +46,14 @@ type Answer struct {
 	Cached int
 }
 
-// Request is what the server was asked.
+// Request is a request that the server received.
 type Request struct {
 	Path   string
 	Header http.Header
 	Body   []byte
 	// Model, System and User are taken from the body, whatever the API.
 	Model, System, User string
-	// Texts are those to be turned into vectors (/embeddings).
+	// Texts are the texts to embed (/embeddings).
 	Texts []string
 	// Fields is the whole body, decoded.
 	Fields map[string]any
@@ -63,7 +63,8 @@ type Request struct {
 type Server struct {
 	http   *httptest.Server
 	closed chan struct{}
-	// Close ends what hangs and stops the server. It can be called more than once.
+	// Close ends hanging requests and stops the server. It can be called more than
+	// once.
 	Close func()
 
 	mu       sync.Mutex
@@ -119,9 +120,8 @@ func (s *Server) Always(a Answer) { s.Handle(func(Request) Answer { return a }) 
 // queued. It is called from several goroutines.
 func (s *Server) Handle(f func(Request) Answer) { s.locked(func() { s.answer = f }) }
 
-// Vectors sets what a good answer to /embeddings holds; [NGrams] without
-// synonyms when it was never called. The function is called from several
-// goroutines.
+// Vectors sets the function that makes the vectors of /embeddings; the default
+// is [NGrams] without synonyms. The function is called from several goroutines.
 func (s *Server) Vectors(f func(text string) []float32) { s.locked(func() { s.vector = f }) }
 
 // Requests returns what was asked so far, in order of arrival.
@@ -213,7 +213,7 @@ func (s *Server) wait(r *http.Request, a Answer) bool {
 
 type object = map[string]any
 
-// said is the text of all messages of a role.
+// said returns the text of all messages of a role.
 func said(req Request, role string) string {
 	var out strings.Builder
 	messages, _ := req.Fields["messages"].([]any)
@@ -225,7 +225,7 @@ func said(req Request, role string) string {
 	return out.String()
 }
 
-// text is a string, or the text of an array of text parts.
+// text returns a string, or the text of an array of text parts.
 func text(v any) string {
 	var out strings.Builder
 	parts, _ := v.([]any)
@@ -237,7 +237,7 @@ func text(v any) string {
 	return s + out.String()
 }
 
-// texts is a string, or an array of strings.
+// texts returns a string, or an array of strings, as a slice.
 func texts(v any) []string {
 	list, ok := v.([]any)
 	if !ok {

@@ -40,7 +40,8 @@ func (c *Cache[V]) Get(token string) (v V, ok bool) {
 	return found.value, ok
 }
 
-// Put stores a value of about so many bytes and evicts others to make room.
+// Put stores a value of about the given size in bytes and evicts others to make
+// room.
 func (c *Cache[V]) Put(token string, v V, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,6 @@
-// Command accuracy measures how often the local classifier is right on public
-// sets, by words alone and with the built-in encoder, and prints a Markdown table.
+// Command accuracy measures the accuracy of the local classifier on public
+// sets, by words alone and with the built-in encoder, and prints a Markdown
+// table.
 //
 //	go run ./test/bench/accuracy DATA_DIR
 //

@@ -1,19 +1,19 @@
 // Command distil measures how a cascade learns from the model that it asks: how many
-// calls the local classifier saves once the model's answers are its examples, and at
-// what loss of accuracy. It prints Markdown tables.
+// calls the local classifier saves once the model's answers are its examples,
+// and how much accuracy that costs. It prints Markdown tables.
 //
 //	go run ./test/bench/distil DATA_DIR
 //
 // The training part of a public set is the traffic, in a fixed random order. The
-// catalogue begins with names alone. The simulated model is right in 95 of 100
-// messages, else it answers any other intent. What it answers becomes an example, and
-// the classifier is trained again whenever the examples have grown by a third; until
-// there are three an intent, the model is asked about every message. With the
-// built-in encoder, as by default.
+// catalogue begins with names alone. The simulated model is right on 95 of 100
+// messages; otherwise it answers a random other intent. Its answers become
+// examples, and the classifier is retrained whenever the examples have grown by
+// a third; until there are three per intent, the model is asked about every
+// message. The built-in encoder is used, as by default.
 //
-// HINT_LOCAL_ACCEPT is chosen for each set on its validation part, once all traffic
-// has passed: the value with the fewest calls, of those that lose two points at most
-// when the standard error of the loss is added. Only then the test part is asked.
+// HINT_LOCAL_ACCEPT is chosen for each set on its validation part, after all
+// traffic: the value with the fewest calls among those whose loss plus its
+// standard error is at most two points. Only then is the test part used.
 //
 // DATA_DIR holds the sets, which are not part of this repository; see
 // test/bench/accuracy. Of fewshot-splits it needs {banking77,hwu64}.valid.tsv. A set
@@ -53,8 +53,8 @@ func main() {
 
 const (
 	seed = 1
-	// maxLoss is the accuracy that may be lost against the model alone, in points. A
-	// validation part must show it with its standard error.
+	// maxLoss is the accuracy that may be lost against the model alone, in points,
+	// including the standard error on the validation part.
 	maxLoss = 2
 )
 
@@ -76,13 +76,13 @@ type trial struct {
 	err      error
 }
 
-// window is what happened since the window before.
+// window is the tally since the previous window.
 type window struct {
 	until int
 	tally
 }
 
-// all is what happened in all windows.
+// all returns the tally of all windows.
 func (t *trial) all() (sum tally) {
 	for i := range t.over {
 		sum.add(t.over[i].tally)
@@ -137,9 +137,9 @@ func tried(ctx context.Context, sets []*set, encoder *encoded.Encoder, accepts [
 	return out, ctx.Err()
 }
 
-// choose returns for each set the trial that saves most calls on the validation part
-// without losing more than maxLoss, standard error included, the last one when all
-// lose more.
+// choose returns for each set the trial that saves the most calls on the
+// validation part without losing more than maxLoss, standard error included;
+// the last one if all lose more.
 func choose(trials [][]*trial) []*trial {
 	best := slices.Clone(trials[len(trials)-1])
 	for i := range best {

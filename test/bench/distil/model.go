@@ -13,9 +13,9 @@ import (
 // right is how often the simulated model is right.
 const right = 0.95
 
-// oracle is a simulated model: it knows the labels, and for the other messages it
-// answers any other intent. What it answers to a message depends on nothing but
-// the message, so that all runs are compared with the same model.
+// oracle is a simulated model: it answers the label, or for the remaining share
+// of messages a random other intent. The answer depends only on the message, so
+// that all runs are compared with the same model.
 type oracle struct {
 	ids   []string
 	label map[string]string
@@ -36,7 +36,7 @@ func newOracle(s *set) *oracle {
 	return o
 }
 
-// answer is what the model says to a message.
+// answer returns the model's answer to a message.
 func (o *oracle) answer(text string) string {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(text))

@@ -58,12 +58,13 @@ func (src source) read(fsys fs.FS, seed uint64) (*set, error) {
 	return out, nil
 }
 
-// plain is a text without case and punctuation, which few-shot splits have changed.
+// plain returns a text without case and punctuation, which few-shot splits have
+// changed.
 func plain(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
-// ids are the labels of the traffic, sorted, without the fallback.
+// ids returns the sorted labels of the traffic, without the fallback.
 func (s *set) ids() []string {
 	var out []string
 	for _, line := range s.traffic {
@@ -76,7 +77,7 @@ func (s *set) ids() []string {
 }
 
 // catalog makes one intent of each label, whose words are its name and its trigger,
-// with the examples that are known of it.
+// with its known examples.
 func catalog(ids []string, examples map[string][]string) *intents.Catalog {
 	fallback := intents.NewCatalog(nil).Fallback()
 	fallback.Examples = slices.Concat(fallback.Examples, examples[intents.FallbackID])

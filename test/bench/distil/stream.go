@@ -14,12 +14,13 @@ import (
 )
 
 const (
-	// warmUp is how many examples an intent the model makes, on average, before the
-	// local classifier is asked at all: its confidence means little with fewer.
+	// warmUp is how many examples per intent the model makes, on average, before
+	// the local classifier is asked at all: with fewer its confidence means
+	// little.
 	warmUp = 3
-	// growth is by how much the examples have grown when the classifier is trained
-	// again: by a third, so that all trainings together take four times as long as
-	// the last.
+	// growth is the factor by which the examples must grow before the classifier
+	// is retrained: by a third, so that all trainings together take four times as
+	// long as the last.
 	growth = 4.0 / 3
 )
 
@@ -82,7 +83,7 @@ type tally struct {
 	n, calls   int
 	right      int // of the cascade
 	modelRight int // had the model been asked about every message
-	apart      int // one of both is right
+	apart      int // exactly one of both is right
 	localRight int // of those that the model was not asked about
 }
 
@@ -99,9 +100,9 @@ func (t *tally) per100() float64        { return share(t.calls, t.n) }
 func (t *tally) accuracy() float64      { return share(t.right, t.n) }
 func (t *tally) modelAccuracy() float64 { return share(t.modelRight, t.n) }
 
-// loss is the accuracy lost against the model alone, and its standard error, in
-// points. Both answered the same messages, so only those count that one of them got
-// right.
+// loss returns the accuracy lost against the model alone, and its standard
+// error, in points. Both answered the same messages, so only those that exactly
+// one of them got right count.
 func (t *tally) loss() (points, standardError float64) {
 	points = t.modelAccuracy() - t.accuracy()
 	variance := share(t.apart, t.n)/100 - points*points/1e4
@@ -110,7 +111,7 @@ func (t *tally) loss() (points, standardError float64) {
 
 func share(of, n int) float64 { return 100 * float64(of) / float64(max(n, 1)) }
 
-// ask answers a message, and returns what was answered.
+// ask answers a message, and returns the answer.
 func (l *learner) ask(ctx context.Context, line *evaluate.Line) (payload.Classification, tally, error) {
 	c, err := l.classifier.Classify(ctx, classify.Input{Catalog: l.catalog, Latest: line.Text})
 	if err != nil {

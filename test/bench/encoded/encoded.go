@@ -16,8 +16,9 @@ import (
 	"intenthint/intents"
 )
 
-// Encoder is the built-in encoder. It encodes a text of several sets once, but for
-// texts that are wanted at the same time. It is safe for concurrent use.
+// Encoder is the built-in encoder. It encodes a text that occurs in several
+// sets only once, unless it is requested concurrently. It is safe for
+// concurrent use.
 type Encoder struct {
 	embedder *encoder.Embedder
 	mu       sync.Mutex

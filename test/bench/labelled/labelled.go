@@ -24,8 +24,8 @@ var ErrEmpty = errors.New("no rows")
 const outOfScope = "oos"
 
 // Read reads a file in the format that its name ends in: .csv, .tsv, or else gzipped
-// JSON, which holds several parts, of which the given ones are read. Messages that
-// fit no intent have [intents.FallbackID]. Errors name the file, and may wrap
+// JSON with several parts, of which the given ones are read. Messages that fit
+// no intent have [intents.FallbackID]. Errors name the file, and may wrap
 // [ErrEmpty].
 func Read(fsys fs.FS, name string, parts ...string) ([]evaluate.Line, error) {
 	data, err := fs.ReadFile(fsys, name)

@@ -11,8 +11,8 @@ import (
 const maxSpares = 64
 
 // Spares are replaced files, kept under temporary names. The next write reuses
-// one instead of creating a file: file systems are slow to give a new file the
-// place of one just deleted. The zero value has none.
+// one instead of creating a file: file systems are slow at creating a file in
+// place of one just deleted. The zero value is empty and ready for use.
 type Spares struct {
 	mu    sync.Mutex
 	paths []string
