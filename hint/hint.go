@@ -220,10 +220,12 @@ func (h *Hinter) again(t turn, a run.Answer) run.Answer {
 	if rule.Known(h.Answers.Sessions.Last(t.req.Context.Session()), t.lastHint(*a.Result)) {
 		return a
 	}
-	return h.say(t, *a.Result, func(task writer.Task) string {
+	a = h.say(t, *a.Result, func(task writer.Task) string {
 		body, _ := t.set.Writer.Kept(task)
 		return body
 	})
+	h.amend(t, a)
+	return a
 }
 
 // omitted returns the diagnostics of a reply without this handler's answer.

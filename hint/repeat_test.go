@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -77,6 +78,45 @@ func TestARetryAfterACompactionIsGivenTheHint(t *testing.T) {
 		require.Contains(t, text(retry), "intent: CODE")
 		require.Equal(t, []string{"", "cache", "CODE"}, []string{head(retry, subjects.HeaderSkip), head(retry, subjects.HeaderSource), head(retry, subjects.HeaderIntent)})
 	}
+}
+
+// The hint that a retry was given is the last one of the session, in all processes.
+func TestAHintOfARetryIsNotSaidAgain(t *testing.T) {
+	first, told := hinterWithPeer(t, &recorder{}, repeating())
+	require.Equal(t, []string{"", known}, skips(t, first, 0, "code", "code"))
+	compacted := payload.EncodeSignal("after_compaction", "e", prompt("", "").Envelope.TS, prompt("r1", "").Context)
+	first.Answers.Learn(compacted)
+	require.Contains(t, text(handle(t, first, prompt("r1", "Continue"))), "intent: CODE")
+
+	second := hinter(&recorder{}, repeating())
+	for range 3 { // two turns and the retry
+		select {
+		case m := <-told:
+			second.Answers.Learn(m)
+		case <-time.After(10 * time.Second):
+			require.FailNow(t, "not told to other processes")
+		}
+	}
+	second.Answers.Learn(compacted)
+	for _, h := range []*Hinter{first, second} {
+		require.Contains(t, text(handle(t, h, prompt("r1", "Continue"))), "intent: CODE", "another retry is given it, too")
+		require.Equal(t, []string{known}, skips(t, h, 2, "code"))
+	}
+}
+
+// A turn that the gateway told of later is retried with another prompt.
+func TestARetryOfAnUnansweredRunIsAboutItsFirstPrompt(t *testing.T) {
+	var r recorder
+	h := hinter(&r, repeating())
+	first := prompt("r1", "code")
+	h.Answers.Learn(payload.EncodeUnanswered(first.Envelope.Hook, "e", first.Envelope.TS, first.Context, "code"))
+	retry := handle(t, h, prompt("r1", "Continue the current task"))
+	require.Equal(t, []string{"CODE", "local"}, []string{head(retry, subjects.HeaderIntent), head(retry, subjects.HeaderSource)})
+	require.Equal(t, "code", r.turns(t)[0].Prompt)
+
+	// One that has been answered stays so.
+	h.Answers.Learn(payload.EncodeUnanswered(first.Envelope.Hook, "e", first.Envelope.TS, first.Context, "hello"))
+	require.Equal(t, "CODE", head(handle(t, h, prompt("r1", "Continue")), subjects.HeaderIntent))
 }
 
 func TestWhatMakesAHintSaidAgain(t *testing.T) {

@@ -60,6 +60,21 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	h.Answers.Tell(body)
 }
 
+// amend makes all processes know the hint that a retry was given although the
+// run's first request was given none. The turn's event stays as it is; the prompt is
+// that of a retry, which says nothing.
+func (h *Hinter) amend(t turn, a run.Answer) {
+	now := t.lastHint(*a.Result)
+	now.Full = a.Full
+	ts := t.began()
+	begun := payload.TurnBegun{
+		RunID: t.req.Context.RunID, Result: a.Result, Hint: a.Hint, Skills: a.Skills,
+		Last: h.Answers.Sessions.Begin(t.req.Context.Session(), ts, &now),
+	}
+	h.Answers.Amend(run.Key(t.req.Context), a)
+	h.Answers.Tell(h.encode(t, begun, ts, nuid.Next()))
+}
+
 // useOf returns what a turn asked of models, nil if it asked none.
 func useOf(asked *model.Use) *payload.ModelUse {
 	calls, failed, usage := asked.Total()

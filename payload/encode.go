@@ -319,6 +319,16 @@ func EncodeSignal(hook, id string, ts int64, ctx Context) []byte {
 	return f.close()
 }
 
+// EncodeUnanswered returns the message of a before_prompt_build event as other
+// processes need it: which run had no answer, and what the user asked.
+func EncodeUnanswered(hook, id string, ts int64, ctx Context, message string) []byte {
+	f := openMessage(nil, hook, id, ts, ctx)
+	event := openObject(f.dst)
+	event.text("prompt", message)
+	f.dst = event.close()
+	return f.close()
+}
+
 // openMessage begins a message; its event follows.
 func openMessage(dst []byte, hook, id string, ts int64, ctx Context) fields {
 	f := openObject(dst)

@@ -68,7 +68,25 @@ func (as *Answers) Learn(message []byte) {
 			as.Earlier.Reset(ctx.Session(), env.TS)
 		}
 	case env.Hook == subjects.HookBeforePromptBuild:
-		as.Sessions.Lost(ctx.Session(), env.TS)
+		as.learnUnanswered(ctx, env)
+	}
+}
+
+// learnUnanswered takes in a turn whose request got no answer. A retry comes with
+// another prompt, and is about the one of this request.
+func (as *Answers) learnUnanswered(ctx payload.Context, env payload.Envelope) {
+	as.Sessions.Lost(ctx.Session(), env.TS)
+	e, err := payload.DecodeBeforePromptBuild(env.Event)
+	if key := Key(ctx); err == nil && key != "" && e.Message() != "" {
+		as.memory.expect(key, e.Message())
+	}
+}
+
+// Amend replaces the answer of a run that was unchanged by the hint that a retry
+// of it was given.
+func (as *Answers) Amend(key string, a Answer) {
+	if key != "" {
+		as.memory.learn(key, "", a)
 	}
 }
 

@@ -175,11 +175,21 @@ func (m *memory) learn(key, prompt string, a Answer) {
 	m.answer(key, known, a)
 }
 
+// expect adds a run that began without an answer, unless it is known.
+func (m *memory) expect(key, prompt string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.cache.Contains(key) {
+		m.answer(key, m.begin(key, prompt), Answer{Skip: eligibility.Deadline})
+	}
+}
+
 // answer sets the answer of a run, unless it has a final one, and returns the
 // answer in force. The lock is held.
 func (m *memory) answer(key string, known *run, a Answer) Answer {
 	if known.answered() {
-		if known.answer.final() {
+		amended := known.answer.skip == eligibility.Unchanged && a.Hint != ""
+		if known.answer.final() && !amended {
 			return known.answer.answer()
 		}
 		// Others may be reading the old answer.

@@ -283,7 +283,7 @@ func (a *App) noticing(next decode) decode {
 	return func(subject, msgID string, data []byte) (events.Event[store.Fact], error) {
 		ev, err := next(subject, msgID, data)
 		if err == nil && slices.Contains(said.Signals, ev.Hook) {
-			a.notice(msgID, data)
+			a.notice(msgID, data, ev.Fact.Begin)
 		}
 		return ev, err
 	}
@@ -322,7 +322,8 @@ func (a *App) namingUnknown(next decode) decode {
 	}
 }
 
-func (a *App) notice(msgID string, data []byte) {
+// begun is the turn that the event begins, nil for none.
+func (a *App) notice(msgID string, data []byte, begun *store.Begin) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {
 		return
@@ -331,7 +332,12 @@ func (a *App) notice(msgID string, data []byte) {
 	if err != nil || ctx.Session() == "" {
 		return
 	}
-	signal := payload.EncodeSignal(env.Hook, env.ID, env.TS, payload.Context{SessionID: ctx.SessionID, SessionKey: ctx.SessionKey})
+	session := payload.Context{SessionID: ctx.SessionID, SessionKey: ctx.SessionKey}
+	signal := payload.EncodeSignal(env.Hook, env.ID, env.TS, session)
+	if begun != nil {
+		session.RunID = ctx.RunID
+		signal = payload.EncodeUnanswered(env.Hook, env.ID, env.TS, session, cmp.Or(begun.Message, begun.Input))
+	}
 	a.answers.Learn(signal)
 	a.answers.Tell(signal)
 }
