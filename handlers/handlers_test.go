@@ -244,6 +244,9 @@ func TestFactsAreRedacted(t *testing.T) {
 		{"an end", event("agent_end", `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"it is `+mail+`"}],"error":"at `+mail+`"}`, ctx), func(f *store.Fact) {
 			f.End = &store.End{Result: "it is [EMAIL]", Error: "at [EMAIL]"}
 		}},
+		{"feedback", event("feedback", `{"kind":"hint","runId":"r1","verdict":"wrong","intent":"MAIL","by":"`+mail+`"}`, ctx), func(f *store.Fact) {
+			f.RunID, f.Feedback = "r1", &store.Feedback{Verdict: "wrong", Intent: "MAIL", By: "[EMAIL]"}
+		}},
 		{"a session's end", event("session_end", `{"reason":"new"}`, ctx), func(f *store.Fact) { f.Close = &store.Close{Reason: "new"} }},
 		{"a turn", event("turn_begun", `{"prompt":"I am `+mail+`","conversation":[{"role":"user","text":"`+mail+`"}],"result":{"intent":"I","reason":"`+mail+`","goal":"`+mail+`","suggestion":"`+mail+`"}}`, ctx), func(f *store.Fact) {
 			f.Begin = &store.Begin{

@@ -37,6 +37,9 @@ func redactFact(f *store.Fact) {
 	if e := f.End; e != nil {
 		texts = append(texts, &e.Result, &e.Error)
 	}
+	if v := f.Feedback; v != nil {
+		texts = append(texts, &v.By)
+	}
 	if c := f.Close; c != nil {
 		texts = append(texts, &c.Reason)
 	}

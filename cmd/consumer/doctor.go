@@ -17,6 +17,7 @@ import (
 	"intenthint/intents"
 	"intenthint/internal/app"
 	"intenthint/internal/config"
+	"intenthint/internal/room"
 	"intenthint/internal/text"
 )
 
@@ -175,14 +176,14 @@ func (d *doctor) directory(name, dir, variable string) {
 	if existing != filepath.Clean(dir) {
 		what += " (created at the start)"
 	}
-	room, known := freeBytes(existing)
+	free, known := room.Free(existing)
 	if known {
-		what += fmt.Sprintf(": writable, %.1f GiB free", float64(room)/(1<<30))
+		what += fmt.Sprintf(": writable, %.1f GiB free", float64(free)/(1<<30))
 	}
 	switch {
-	case known && room < fullRoom:
+	case known && free < fullRoom:
 		d.report(stateFail, what, "free disk space")
-	case known && room < lowRoom:
+	case known && free < lowRoom:
 		d.report(stateWarn, what, "free disk space: the event stream alone may grow to HINT_STREAM_MAX_BYTES")
 	default:
 		d.report(stateOK, what, "")

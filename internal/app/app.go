@@ -270,7 +270,7 @@ func (a *App) takeEvents(ctx context.Context) error {
 		}
 		return sink.Stop(ctx)
 	})
-	a.health.follow(a.requests, a.events, sink)
+	a.health.follow(a.cfg, a.requests, a.events, sink)
 	return nil
 }
 

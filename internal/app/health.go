@@ -9,8 +9,10 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/config"
 	"intenthint/internal/events"
 	"intenthint/internal/httpserver"
+	"intenthint/internal/room"
 	"intenthint/store"
 )
 
@@ -59,8 +61,9 @@ func (a *App) listen(ctx context.Context) error {
 }
 
 // follow adds the checks of the connected system.
-func (h *health) follow(requests, eventBus *bus.Bus, sink *events.Sink[store.Fact]) {
+func (h *health) follow(cfg *config.Config, requests, eventBus *bus.Bus, sink *events.Sink[store.Fact]) {
 	h.healthy.Add("server", requests.Check)
+	h.healthy.Add("disk", func(context.Context) error { return checkRoom(cfg, requests.Embedded()) })
 	h.healthy.Add("events", sink.Check)
 	h.healthy.Add("event rights", eventBus.CheckDelivery)
 	h.ready.Add("server", func(ctx context.Context) error {
@@ -76,4 +79,17 @@ func (h *health) follow(requests, eventBus *bus.Bus, sink *events.Sink[store.Fac
 		return nil
 	})
 	h.ready.Add("jetstream", eventBus.CheckJetStream)
+}
+
+// checkRoom returns an error if a disk that this process stores on is full, also
+// while nothing is stored.
+func checkRoom(cfg *config.Config, embedded bool) error {
+	var err error
+	if embedded {
+		err = room.Check(cfg.DataDir)
+	}
+	if err == nil && cfg.Store.Kind == config.StoreFile {
+		err = room.Check(cfg.Store.SessionsDir)
+	}
+	return err
 }

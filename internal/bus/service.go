@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -222,16 +223,14 @@ func (s *Service) isInbox(reply string) bool {
 	return !strings.HasPrefix(reply, "$") && !s.prefix.Holds(reply)
 }
 
+// timeoutOf returns the caller's budget, 0 for none. One that is used up is the
+// shortest.
 func timeoutOf(h nats.Header) time.Duration {
-	text := h.Get(subjects.HeaderTimeoutMs)
-	if text == "" {
+	ms, err := strconv.ParseFloat(h.Get(subjects.HeaderTimeoutMs), 64)
+	if err != nil || math.IsNaN(ms) {
 		return 0
 	}
-	ms, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(ms > 0) {
-		return 0
-	}
-	return time.Duration(min(ms, 24*60*60*1000) * float64(time.Millisecond))
+	return max(1, time.Duration(min(ms, 24*60*60*1000)*float64(time.Millisecond)))
 }
 
 // serviceStats are the statistics of an endpoint, shown by `nats micro stats`.

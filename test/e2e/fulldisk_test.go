@@ -51,15 +51,19 @@ func TestAFullDiskPasses(t *testing.T) {
 			g.drained()
 			ballast, _ := fill(t, s.env["HINT_DATA_DIR"])
 
-			ask(3)
 			full := time.Now()
 			var body string
-			require.Eventually(t, func() bool {
-				var status int
-				status, body = s.get("/healthz")
-				return status == http.StatusServiceUnavailable && strings.Contains(body, "no space left")
-			}, 5*time.Second, tick, "%s", lazy(func() string { return body }))
+			fails := func(reason string) {
+				require.Eventually(t, func() bool {
+					var status int
+					status, body = s.get("/healthz")
+					return status == http.StatusServiceUnavailable && strings.Contains(body, reason)
+				}, 5*time.Second, tick, "%s", lazy(func() string { return body }))
+			}
+			fails("no space left") // although nothing is stored
 			t.Logf("health fails after %s", time.Since(full).Round(time.Millisecond))
+			ask(3)
+			fails("JetStream store cannot be written")
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 			_, err := g.js.PublishMsg(ctx, toolCall("s", "r00", "lost", "read", now+100).message())
 			cancel()
