@@ -32,16 +32,11 @@ func load(fsys fs.FS) (files []File, faults, overridden []Fault, err error) {
 	work.SetLimit(runtime.GOMAXPROCS(0))
 	for i, name := range names {
 		work.Go(func() error {
-			data, err := readFile(fsys, name)
-			if err != nil {
-				found[i] = []Fault{{File: name, Line: 1, Severity: Error, Reason: err.Error()}}
-				return nil
-			}
-			parsed[i], found[i] = Parse(name, data)
-			return nil
+			parsed[i], found[i] = loadFile(fsys, name)
+			return nil // faults are no errors
 		})
 	}
-	_ = work.Wait() // faults are no errors
+	_ = work.Wait()
 	files = make([]File, 0, len(names))
 	for i, file := range parsed {
 		faults = append(faults, found[i]...)
@@ -51,6 +46,14 @@ func load(fsys fs.FS) (files []File, faults, overridden []Fault, err error) {
 	}
 	files, overridden = winners(files)
 	return files, faults, overridden, nil
+}
+
+func loadFile(fsys fs.FS, name string) (File, []Fault) {
+	data, err := readFile(fsys, name)
+	if err != nil {
+		return File{}, []Fault{{File: name, Line: 1, Severity: Error, Reason: err.Error()}}
+	}
+	return Parse(name, data)
 }
 
 // CatalogOf returns the catalogue of the enabled files.
