@@ -163,7 +163,6 @@ func systemDifference(have, want System, state jetstream.StreamState) []Differen
 		}
 	case have.Place == "" && want.Place != "":
 		d.From, d.To = "no sessions directory", "sessions in "+want.Place
-		d.Effect = "another sessions directory is refused only while a consumer runs"
 	default:
 		return nil
 	}
