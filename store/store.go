@@ -68,13 +68,13 @@ type Reader interface {
 	// first, each as JSON; none for an unknown session. Unreadable ones are
 	// logged and left out.
 	Retired(ctx context.Context, session string) ([]json.RawMessage, error)
+	// Source returns the stream that all sessions were made from; the zero
+	// Source for a new store.
+	Source(ctx context.Context) (Source, error)
 }
 
 // Rebuilder rebuilds a store from the event stream.
 type Rebuilder interface {
-	// Source returns the stream that all sessions were made from; the zero
-	// Source for a new store.
-	Source(ctx context.Context) (Source, error)
 	// Rebuilding starts a rebuild. ok is false while another process rebuilds
 	// the store, unless the backend allows concurrent rebuilds.
 	Rebuilding(ctx context.Context) (r Rebuild, ok bool, err error)

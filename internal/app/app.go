@@ -229,24 +229,17 @@ func (a *App) openSessions(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sessions: %w", err)
 	}
-	source, err := a.sessions.Source(ctx)
-	switch {
-	case err != nil:
-		return nil //nolint:nilerr // an unreadable store is rebuilt
-	case source.Stream == "":
+	stream, err := sourceOf(ctx, a.cfg, a.sessions)
+	if err != nil {
+		return err
+	}
+	if stream == "" {
 		if err := a.rebuilding.begin(ctx, a.sessions); err != nil {
 			a.log.Debug("session check failed, will retry", "error", err)
 		}
-	case source.Stream != a.layout.Stream:
-		return fmt.Errorf("%w in %s: of stream %s, not %s; set another HINT_DATA_DIR or HINT_SESSIONS_DIR to keep the systems apart, or remove the file .source there to take the sessions over",
-			ErrOtherSystem, StoreName(a.cfg), source.Stream, a.layout.Stream)
 	}
 	return nil
 }
-
-// ErrOtherSystem reports a store that holds the sessions of another stream. Two
-// systems must not share a store.
-var ErrOtherSystem = errors.New("sessions of another system")
 
 // takeEvents starts to fold events into sessions.
 func (a *App) takeEvents(ctx context.Context) error {

@@ -16,6 +16,8 @@ import (
 	"intenthint/internal/atomicfile"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
+	"intenthint/store"
+	"intenthint/store/file"
 )
 
 // systemFile holds the id of the system in the sessions directory.
@@ -31,8 +33,15 @@ const settlePause = 250 * time.Millisecond
 
 // identify creates missing streams and durables, and makes sure that this
 // process and the event stream belong to the same system (contract §9). A stream
-// without an identity gets one.
+// without an identity gets one. A process that is refused has created nothing.
 func (a *App) identify(ctx context.Context) error {
+	err := patiently(ctx, a.log, func(ctx context.Context) error {
+		_, err := CheckSystem(ctx, a.cfg, a.requests)
+		return err
+	})
+	if err != nil && !errors.Is(err, bus.ErrDenied) {
+		return err
+	}
 	id, err := readSystemFile(a.cfg)
 	if err != nil {
 		return fmt.Errorf("sessions: %w", err)
@@ -129,11 +138,17 @@ func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System,
 }
 
 // CheckSystem returns the identity of the system behind a connection, and an
-// error that wraps [ErrOtherStore] if the session store of the configuration is
-// not the system's. The identity is the zero value if there is no stream, or if
-// an older version created the stream.
+// error that wraps [ErrOtherStore] or [ErrOtherSystem] if the session store of the
+// configuration is not the system's. The identity is the zero one if there is no
+// stream, or if an older version made it.
 func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.System, error) {
 	layout := Layout(cfg)
+	if cfg.Store.Kind == config.StoreFile {
+		sessions := file.OpenReader(cfg.Store.SessionsDir, store.Options{})
+		if _, err := sourceOf(ctx, cfg, sessions); err != nil {
+			return bus.System{}, err
+		}
+	}
 	found, alive, err := bus.ReadSystem(ctx, b.JS, layout)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return bus.System{}, nil
@@ -150,6 +165,25 @@ func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.Syste
 		return found, otherStore(own, found, layout, b)
 	}
 	return found, nil
+}
+
+// ErrOtherSystem reports a store that holds the sessions of another stream. Two
+// systems must not share a store.
+var ErrOtherSystem = errors.New("sessions of another system")
+
+// sourceOf returns the stream that the sessions of a store are made from, "" for a new
+// store or one that cannot be read, which is rebuilt. The error wraps [ErrOtherSystem]
+// if it is not the stream of the configuration.
+func sourceOf(ctx context.Context, cfg *config.Config, sessions store.Reader) (stream string, err error) {
+	source, err := sessions.Source(ctx)
+	if err != nil {
+		return "", nil //nolint:nilerr // it is rebuilt
+	}
+	if source.Stream != "" && source.Stream != cfg.Bus.Stream {
+		return "", fmt.Errorf("%w in %s: of stream %s, not %s; set another HINT_DATA_DIR or HINT_SESSIONS_DIR to keep the systems apart, or remove the file .source there to take the sessions over",
+			ErrOtherSystem, StoreName(cfg), source.Stream, cfg.Bus.Stream)
+	}
+	return source.Stream, nil
 }
 
 func (a *App) readSystem(ctx context.Context) (found bus.System, alive bool, err error) {

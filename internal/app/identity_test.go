@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
@@ -86,7 +87,7 @@ func TestProcessesOfAnotherStoreDoNotStart(t *testing.T) {
 		{"a bucket beside files", map[string]string{"HINT_STORE": "kv"}, []string{"key-value", "HINT_STORE=file", "HINT_NATS_PORT", "HINT_STREAM"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			settings := map[string]string{"HINT_NATS_URL": first.Bus.URL()}
+			settings := map[string]string{"HINT_NATS_URL": first.Bus.URL(), "HINT_QUEUE_GROUP": "another"}
 			maps.Copy(settings, row.settings)
 			cfg := apptest.Settle(t, settings)
 			a := app.New(cfg, app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)})
@@ -100,6 +101,8 @@ func TestProcessesOfAnotherStoreDoNotStart(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n")
 			_, err = os.Stat(filepath.Join(cfg.Store.SessionsDir, ".system"))
 			require.ErrorIs(t, err, os.ErrNotExist)
+			_, err = first.JS.Consumer(t.Context(), cfg.Bus.Stream, "another")
+			require.ErrorIs(t, err, jetstream.ErrConsumerNotFound, "nothing was created")
 		})
 	}
 	t.Run("the same directory", func(t *testing.T) {

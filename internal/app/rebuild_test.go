@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/hint"
@@ -182,11 +183,18 @@ func TestSessionsOfAnotherSystemAreNotTouched(t *testing.T) {
 		_, err := os.Stat(filepath.Join(s.Config.Store.SessionsDir, ".source"))
 		return err == nil
 	})
-	cfg := apptest.Settle(t, map[string]string{"HINT_SESSIONS_DIR": s.Config.Store.SessionsDir, "HINT_SUBJECT_PREFIX": "other", "HINT_STREAM": "OTHER_EVENTS"})
-	err := app.New(cfg, app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)}).Run(t.Context())
+	settings := map[string]string{
+		"HINT_NATS_URL": s.Bus.URL(), "HINT_SESSIONS_DIR": s.Config.Store.SessionsDir, "HINT_SUBJECT_PREFIX": "other", "HINT_STREAM": "OTHER_EVENTS",
+	}
+	err := app.New(apptest.Settle(t, settings), app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)}).Run(t.Context())
 	require.ErrorIs(t, err, app.ErrOtherSystem)
 	require.ErrorContains(t, err, "OPENCLAW_EVENTS, not OTHER_EVENTS")
 	require.True(t, s.Same(want))
+	_, err = s.JS.Stream(t.Context(), "OTHER_EVENTS")
+	require.ErrorIs(t, err, jetstream.ErrStreamNotFound, "it was refused before it made the other system's stream")
+
+	delete(settings, "HINT_SESSIONS_DIR")
+	start(t, settings) // as it was told
 }
 
 // An event that waits keeps all that were applied after it from counting as

@@ -18,7 +18,7 @@ import (
 // directory without it is new, or has lost its content.
 const sourceFile = ".source"
 
-// Source implements [store.Rebuilder].
+// Source implements [store.Reader].
 func (s *Store) Source(context.Context) (store.Source, error) {
 	var out store.Source
 	data, err := os.ReadFile(s.path(sourceFile, ""))

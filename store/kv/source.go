@@ -15,7 +15,7 @@ import (
 // has it: the token _ stands for an absent one.
 const sourceKey = "_.source"
 
-// Source implements [store.Rebuilder].
+// Source implements [store.Reader].
 func (s *Store) Source(ctx context.Context) (store.Source, error) {
 	var out store.Source
 	m, err := s.bucket.get(ctx, sourceKey)
