@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
@@ -150,6 +151,25 @@ func TestSessionsRebuild(t *testing.T) {
 			require.Equal(t, tc.code, env.run(t.Context(), append([]string{"sessions", "rebuild"}, tc.args...), &stdout, &stderr), stderr.String())
 			require.Equal(t, tc.out, stdout.String())
 			require.True(t, s.Same(want))
+		})
+	}
+}
+
+// It would be a copy that nobody knows of, and that `sessions rm` does not remove.
+func TestSessionsRebuildNeedsTheStoreOfTheSystem(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	s.Converse()
+	for name, store := range map[string]string{"another directory": "file", "another store": "kv"} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "sessions")
+			env := settle(t, map[string]string{"HINT_NATS_URL": s.Bus.URL(), "HINT_STORE": store, "HINT_SESSIONS_DIR": dir})
+			var stdout, stderr bytes.Buffer
+			require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "rebuild"}, &stdout, &stderr))
+			require.Contains(t, stderr.String(), "session store of another system")
+			require.NoDirExists(t, dir)
+			_, err := s.JS.KeyValue(t.Context(), "OPENCLAW_EVENTS_SESSIONS")
+			require.ErrorIs(t, err, jetstream.ErrBucketNotFound)
 		})
 	}
 }

@@ -27,7 +27,7 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer b.Close()
-	sessions, err := app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	sessions, err := app.OpenSystemStore(inv.ctx, inv.cfg, b, inv.quiet())
 	if err != nil {
 		return err
 	}

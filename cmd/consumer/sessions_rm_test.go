@@ -167,7 +167,7 @@ func TestSessionsRmNeedsTheStoreOfTheSystem(t *testing.T) {
 	s := start(t, nil)
 	s.Converse()
 	for name, settings := range map[string]map[string]string{
-		"another directory": {"HINT_SESSIONS_DIR": t.TempDir()},
+		"another directory": {"HINT_SESSIONS_DIR": filepath.Join(t.TempDir(), "sessions")},
 		"another store":     {"HINT_STORE": "kv"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -177,6 +177,7 @@ func TestSessionsRmNeedsTheStoreOfTheSystem(t *testing.T) {
 			require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "rm", "--yes", "one"}, &stdout, &stderr))
 			require.Contains(t, stderr.String(), "session store of another system")
 			require.Equal(t, 5, published(t, s, "OPENCLAW_EVENTS", "openclaw.event.*.*.one"))
+			require.NoDirExists(t, env.config(t).Store.SessionsDir)
 		})
 	}
 }

@@ -89,6 +89,16 @@ func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, 
 	return file.Open(cfg.Store.SessionsDir, opts)
 }
 
+// OpenSystemStore opens the session store of the system behind a connection, for a
+// command that changes it. A store that is not the system's is refused, and not
+// created: the error wraps [ErrOtherStore] or [ErrOtherSystem].
+func OpenSystemStore(ctx context.Context, cfg *config.Config, b *bus.Bus, log *slog.Logger) (store.Store, error) {
+	if _, err := CheckSystem(ctx, cfg, b); err != nil && !errors.Is(err, bus.ErrDenied) {
+		return nil, err
+	}
+	return OpenStore(ctx, cfg, b.JS, nil, log)
+}
+
 // StoreName returns the bucket or directory that holds the sessions.
 func StoreName(cfg *config.Config) string {
 	if cfg.Store.Kind == config.StoreKV {
