@@ -132,6 +132,7 @@ func TestSessionsRebuild(t *testing.T) {
 	s := start(t, nil)
 	want := s.Converse()
 	path := filepath.Join(s.Config.Store.SessionsDir, "one.json")
+	const key = "agent:main:telegram:direct:one"
 	for name, tc := range map[string]struct {
 		damage func()
 		args   []string
@@ -142,7 +143,10 @@ func TestSessionsRebuild(t *testing.T) {
 		"a file is gone":   {func() { require.NoError(t, os.Remove(path)) }, nil, "applied 10 events again\n", exitOK},
 		"one session":      {func() { require.NoError(t, os.Remove(path)) }, []string{"one"}, "applied 5 events again\n", exitOK},
 		"corrupt file":     {func() { require.NoError(t, os.WriteFile(path, []byte("]"), 0o600)) }, []string{"one"}, "applied 5 events again\n", exitOK},
+		"by its key":       {func() { require.NoError(t, os.Remove(path)) }, []string{key}, "applied 5 events again\n", exitOK},
+		"by key and id":    {func() { require.NoError(t, os.Remove(path)) }, []string{key, "one"}, "applied 5 events again\n", exitOK},
 		"unknown session":  {func() {}, []string{"none"}, "applied 0 events again\n", exitFailed},
+		"no name":          {func() {}, []string{""}, "applied 0 events again\n", exitFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.damage()

@@ -3,17 +3,23 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/hint"
 	"intenthint/internal/app"
+	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/text"
-	"intenthint/record"
+	"intenthint/payload"
 	"intenthint/store"
+	"intenthint/subjects"
 )
 
 type sessionsRebuildCmd struct {
-	IDs []string `arg:"" optional:"" name:"id" help:"Session ids or session keys; default: all sessions."`
+	IDs []string `arg:"" optional:"" name:"id" help:"Session ids or session keys; default: all sessions. A key stands for all of its sessions."`
 }
 
 // Help is the longer text of `consumer sessions rebuild --help`.
@@ -36,21 +42,19 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		return err
 	}
 	settings := app.Settings(inv.cfg, catalog)
-	names := c.IDs
-	if len(names) == 0 {
-		names = []string{""} // all sessions
+	names := []string{""} // all sessions
+	var missing []error
+	if len(c.IDs) > 0 {
+		if names, missing, err = c.sessions(inv, b, sessions); err != nil {
+			return err
+		}
 	}
 	var all events.Reapplied
-	var missing []error
-	for _, id := range names {
+	for _, name := range names {
 		bar := newProgress(inv.stderr)
 		bar.label = "events"
-		name := ""
-		if id != "" {
-			bar.label += " of " + text.OneLine(id, 40)
-			if name, err = record.Find(inv.ctx, sessions, id); err != nil {
-				return err
-			}
+		if name != "" {
+			bar.label += " of " + text.OneLine(name, 40)
 		}
 		done, err := events.Reapply(inv.ctx, events.ReapplyOptions[store.Fact]{
 			JS: b.JS, Layout: app.Layout(inv.cfg), Range: events.Range{Session: name}, Handler: app.EventHandler(sessions, func() *hint.Settings { return settings }), Log: inv.quiet(),
@@ -60,8 +64,8 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		if err != nil {
 			return err
 		}
-		if id != "" && done.Events == 0 {
-			missing = append(missing, fmt.Errorf("no events of session %q in the stream", id))
+		if name != "" && done.Events == 0 {
+			missing = append(missing, noEvents(name))
 		}
 		all.Events += done.Events
 		all.Unreadable += done.Unreadable
@@ -78,4 +82,64 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 		missing = append(missing, fmt.Errorf("%s not applied", count(all.Failed, "event")))
 	}
 	return errors.Join(missing...)
+}
+
+func noEvents(id string) error { return fmt.Errorf("no events of session %q in the stream", id) }
+
+// sessions returns the names of the sessions that the arguments are ids or keys of, and
+// an error for each argument that is of none. What has no document is looked for in the
+// events.
+func (c *sessionsRebuildCmd) sessions(inv *invocation, b *bus.Bus, sessions store.Reader) (names []string, unknown []error, err error) {
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	inEvents := map[string][]string{} // by argument
+	for _, id := range c.IDs {
+		if _, err := sessions.Get(inv.ctx, id); errors.Is(err, store.ErrNotFound) {
+			inEvents[id] = nil
+		} else {
+			add(id)
+		}
+	}
+	if len(inEvents) == 0 {
+		return names, nil, nil
+	}
+	bar := newProgress(inv.stderr)
+	bar.label = "events"
+	read := 0
+	err = bus.ReadStream(inv.ctx, b.JS, app.Layout(inv.cfg), jetstream.OrderedConsumerConfig{}, 0, func(portion []jetstream.Msg, total int) error {
+		for _, m := range portion {
+			ctx := contextOf(m)
+			for _, id := range []string{ctx.SessionID, ctx.SessionKey} {
+				if found, asked := inEvents[id]; asked && id != "" && !slices.Contains(found, ctx.Session()) {
+					inEvents[id] = append(found, ctx.Session())
+				}
+			}
+		}
+		read += len(portion)
+		bar.show(read, max(total, read))
+		return nil
+	})
+	bar.clear()
+	for _, id := range slices.Sorted(maps.Keys(inEvents)) {
+		if len(inEvents[id]) == 0 {
+			unknown = append(unknown, noEvents(id))
+		}
+		for _, name := range inEvents[id] {
+			add(name)
+		}
+	}
+	return names, unknown, err
+}
+
+// contextOf is that of an event, the zero value for one that cannot be decoded.
+func contextOf(m jetstream.Msg) payload.Context {
+	env, err := payload.DecodeEvent(m.Data(), subjects.EventID(m.Headers()))
+	if err != nil {
+		return payload.Context{}
+	}
+	ctx, _ := payload.DecodeContext(env.Ctx) // zero after an error
+	return ctx
 }

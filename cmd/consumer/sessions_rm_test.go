@@ -136,7 +136,8 @@ func sessionsRm(t *testing.T, kind string) {
 	})
 }
 
-func TestSessionsRmByKey(t *testing.T) {
+// A key stands for all of its sessions, also for those whose documents are gone.
+func TestSessionsByKey(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	const key = "agent:main:telegram:direct:one"
@@ -153,6 +154,15 @@ func TestSessionsRmByKey(t *testing.T) {
 	ask("other", "agent:main:telegram:direct:2")
 	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
 	var stdout, stderr bytes.Buffer
+	want := s.Files()
+	for _, session := range []string{"older", "newer"} {
+		require.NoError(t, os.Remove(filepath.Join(s.Config.Store.SessionsDir, session+".json")))
+	}
+	require.Zero(t, env.run(t.Context(), []string{"sessions", "rebuild", key}, &stdout, &stderr), stderr.String())
+	require.Equal(t, "applied 2 events again\n", stdout.String())
+	require.True(t, s.Same(want))
+
+	stdout.Reset()
 	require.Zero(t, env.run(t.Context(), []string{"sessions", "rm", "--yes", key}, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "removed older: older.json, 1 event, ")
 	require.Contains(t, stdout.String(), "removed newer: newer.json, 1 event, ")
