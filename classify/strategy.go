@@ -115,11 +115,15 @@ func New(mode Mode, local Local, llm Model, opts Options) *Classifier {
 // Mode returns the mode of the classifier.
 func (c *Classifier) Mode() Mode { return c.mode }
 
-// Classify classifies one message. It returns when ctx is done at the latest,
-// whatever the model does, and never queues. Only llm mode returns errors:
-// [ErrFailed], [ErrDeadline], [ErrOverloaded]. The time the result took is for
-// the caller to fill in.
+// Classify classifies one message. It returns at the latest when ctx is done,
+// whatever the model does, and never waits for its turn. Only llm mode has
+// errors: [ErrFailed], [ErrDeadline], [ErrOverloaded]. A keyword of an intent is
+// answered without asking anything. The time the result took is for the caller to
+// fill in.
 func (c *Classifier) Classify(ctx context.Context, in Input) (payload.Classification, error) {
+	if intent, ok := in.keyword(); ok {
+		return byKeyword(intent), nil
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends calls whose answers are not needed
 	switch c.mode {
@@ -278,6 +282,9 @@ func (t tier) ask(ctx context.Context, in Input, share float64) pending {
 // an embedding makes that unnecessary. If it needs the local answer, it keeps
 // it in in for Classify; in must not be changed in between.
 func (c *Classifier) AsksModel(in *Input) bool {
+	if _, ok := in.keyword(); ok {
+		return false
+	}
 	switch c.mode {
 	case ModeLocal:
 		return false

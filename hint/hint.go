@@ -302,14 +302,11 @@ const redactedBytesPerMs = 6_000
 
 // classify makes an answer by classifying the message.
 func (h *Hinter) classify(ctx context.Context, t turn) run.Answer {
-	var c payload.Classification
-	if t.keyword != nil {
-		c = byKeyword(*t.keyword)
-	} else {
-		var err error
-		if c, err = t.set.Classifier.Classify(ctx, t.in); err != nil {
-			return run.Answer{Skip: failure(err)}
-		}
+	c, err := t.set.Classifier.Classify(ctx, t.in)
+	if err != nil {
+		return run.Answer{Skip: failure(err)}
+	}
+	if t.keyword == nil {
 		h.Metrics.sure(c.Source, c.Confidence)
 	}
 	c.ElapsedMs = milliseconds(time.Since(t.req.Received))
@@ -369,17 +366,7 @@ func (t *turn) told(last *payload.LastHint, now payload.LastHint) bool {
 	return t.set.Repeat.Told(last, now) && payload.KeepsHints(t.req.Envelope.Ctx)
 }
 
-// byKeyword returns the classification of a message that is a keyword of an
-// intent (contract §6).
-func byKeyword(in intents.Intent) payload.Classification {
-	name := cmp.Or(in.Name, in.ID)
-	return payload.Classification{
-		Intent: in.ID, Name: name, Reason: "the message is a keyword of this intent", Goal: name,
-		Confidence: 1, Complexity: payload.ComplexityLow, Source: payload.SourceFastpath,
-	}
-}
-
-// failure returns the Hint-Skip for an error of the classifier.
+// failure is the Hint-Skip of an error of the classifier.
 func failure(err error) eligibility.Skip {
 	switch {
 	case errors.Is(err, classify.ErrOverloaded):

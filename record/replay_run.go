@@ -61,9 +61,9 @@ type Replayed struct {
 	Err error
 }
 
-// Replay classifies recorded turns again and returns the differences. A keyword
-// of an intent (contract §6) is answered without the classifier. Turns that the
-// classifier fails on are left out and counted. Its error is that of ctx.
+// Replay classifies recorded turns again and returns what would be said otherwise.
+// Turns that the classifier fails on are left out and counted. Its error is that of
+// ctx.
 func Replay(ctx context.Context, turns []Turn, classifier Classifier, o ReplayOptions) (Replayed, error) {
 	outcomes := make([]outcome, len(turns))
 	err := o.each(ctx, len(turns), func(ctx context.Context, i int) { outcomes[i] = o.one(ctx, &turns[i], classifier) })
@@ -168,9 +168,6 @@ func (o *ReplayOptions) wordsAlone(then Answer) bool {
 // answer returns the new answer to a turn.
 func (o *ReplayOptions) answer(ctx context.Context, t *Turn, classifier Classifier) (Answer, error) {
 	in := o.input(t)
-	if intent, ok := in.Catalog.Keyword(in.Latest); ok {
-		return newAnswer(intent.ID, 1, payload.SourceFastpath, o.MinConfidence), nil
-	}
 	if o.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, o.Timeout)

@@ -229,7 +229,7 @@ func TestReplay(t *testing.T) {
 			row.edit(&o)
 			steps := 0
 			o.Progress = func(done, of int) { steps++; require.Equal(t, []int{steps, 13}, []int{done, of}) }
-			got, err := Replay(t.Context(), turns, classifier, o)
+			got, err := Replay(t.Context(), turns, classify.New(classify.ModeLLM, nil, classifier, classify.Options{}), o)
 			require.NoError(t, err)
 			require.Equal(t, row.want, got.Summary)
 			var runs []string
@@ -276,7 +276,7 @@ func TestReplayAsksWithWhatTheAgentHas(t *testing.T) {
 		return catalog.Without([]string{"MONEY"})
 	}
 	// The keyword of an intent that is left out is not looked up.
-	got, err := Replay(t.Context(), listed(answered("r", "balance", "MONEY", 1, "fastpath")), by{"balance": {Intent: "OTHER", Confidence: 0.9}}, o)
+	got, err := Replay(t.Context(), listed(answered("r", "balance", "MONEY", 1, "fastpath")), classify.New(classify.ModeLLM, nil, by{"balance": {Intent: "OTHER", Confidence: 0.9}}, classify.Options{}), o)
 	require.NoError(t, err)
 	require.Equal(t, 1, got.Lost)
 }

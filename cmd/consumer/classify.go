@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"intenthint/classify"
+	"intenthint/classify/local"
 	"intenthint/hint/conversation"
 	"intenthint/intents"
 	"intenthint/internal/app"
@@ -84,9 +85,13 @@ func (c *classifyCmd) Run(inv *invocation) error {
 		return err
 	}
 	result.ElapsedMs = float64(time.Since(began).Microseconds()) / 1000
-	p := classifier.local.Predict(latest, nil, in.Catalog.Allowed())
-	if classifier.embedding != nil {
+	var p local.Prediction // of a keyword nothing is asked
+	switch {
+	case result.Source == payload.SourceFastpath:
+	case classifier.embedding != nil:
 		p = classifier.embedding.Predict(ctx, in)
+	default:
+		p = classifier.local.Predict(latest, nil, in.Catalog.Allowed())
 	}
 	out := classified{
 		Classification: result, RunnersUp: []runnerUp{},

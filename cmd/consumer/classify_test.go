@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
 	"unicode"
 
@@ -37,4 +39,27 @@ func TestClassifyJSONHasCamelCaseNames(t *testing.T) {
 	for _, name := range []string{"intent", "name", "probability"} {
 		require.Contains(t, runnersUp[0], name)
 	}
+}
+
+// A keyword is answered as a running consumer answers it (contract §6).
+func TestClassifyAndEvalKnowKeywords(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for id, keyword := range map[string]string{"greeting": "ahoy", "weather": "rain"} {
+		file := "---\ntriggers: [any]\nexamples: [something else entirely]\nfastpath: {keywords: [" + keyword + "]}\n---\nBody.\n"
+		require.NoError(t, os.WriteFile(filepath.Join(dir, id+".md"), []byte(file), 0o600))
+	}
+	model, settings := apptest.ModelSettings(t, map[string]string{"HINT_INTENTS_DIR": dir, "HINT_CLASSIFIER": "llm"})
+	env := settle(t, settings)
+
+	var stdout, stderr apptest.Buffer
+	require.Zero(t, env.run(t.Context(), []string{"classify", "--json", "Ahoy "}, &stdout, &stderr), stderr.String())
+	var got classified
+	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &got))
+	require.Equal(t, []any{"GREETING", 1.0, "low", "fastpath"}, []any{got.Intent, got.Confidence, got.Complexity, got.Source})
+
+	code, out, errs := eval(t, env, "--data", writeData(t, line("ahoy", "GREETING"), line("rain", "WEATHER")), "--json")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, `"accuracy": 1,`)
+	require.Empty(t, model.Requests(), "no model is asked")
 }

@@ -280,7 +280,7 @@ func (r *evalRun) outcomes(s *evalSubject) ([]evaluate.Outcome, error) {
 		Catalog: s.catalog, Classifier: s.classifier.Classifier, Timeout: cfg.Classifier.Timeout, Location: cfg.Timezone.Location,
 		QueryMode: cfg.Query.Mode, Window: cfg.Query.Window,
 		Predict: func(source string, in classify.Input) local.Prediction {
-			if s.classifier.embedding != nil && source != payload.SourceLocal {
+			if s.classifier.embedding != nil && source != payload.SourceLocal && source != payload.SourceFastpath {
 				return s.classifier.embedding.Predict(r.inv.ctx, in)
 			}
 			return s.classifier.local.Predict(in.Latest, in.Conversation, nil)
