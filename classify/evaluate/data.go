@@ -24,6 +24,9 @@ type Line struct {
 	// History is the conversation before the message, oldest turn first, as a
 	// gateway sends it: not yet cleaned and cut.
 	History []payload.Turn `json:"history,omitempty"`
+	// Earlier are the user's last messages that the system has recorded, oldest first.
+	// They count where History has none of the user, as in a running system (contract §5).
+	Earlier []payload.Turn `json:"earlier,omitempty"`
 	// Number counts the lines of the file, from 1.
 	Number int `json:"-"`
 }
@@ -47,10 +50,10 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 // Unwrap returns the reason.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// Parse reads JSON lines, {"text", "intent"} with optional "intents" and
-// "history" (contract §10). It skips blank lines and other fields. Its error is
-// [ErrNoLines], with the file's name, or joins a [LineError] for each bad line:
-// if there are many, only the first ones and the number of the others.
+// Parse reads JSON lines, {"text", "intent"} with optional "intents", "history" and
+// "earlier" (contract §10). It skips blank lines and other fields. Its error is
+// [ErrNoLines], with the file's name, or holds a [LineError] for each bad line,
+// joined; of many the first ones, and how many more there are.
 func Parse(name string, data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var (
@@ -94,12 +97,14 @@ func parseLine(raw []byte) (Line, error) {
 	if !utf8.Valid(raw) {
 		return Line{}, errors.New("not UTF-8")
 	}
+	type turns []struct {
+		Role *string `json:"role"`
+		Text *string `json:"text"`
+	}
 	var in struct {
 		Line
-		History []struct {
-			Role *string `json:"role"`
-			Text *string `json:"text"`
-		} `json:"history"`
+		History turns `json:"history"`
+		Earlier turns `json:"earlier"`
 	}
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return Line{}, shapeError(err)
@@ -111,11 +116,17 @@ func parseLine(raw []byte) (Line, error) {
 	if err := line.label(); err != nil {
 		return Line{}, err
 	}
-	for i, t := range in.History {
-		if t.Role == nil || t.Text == nil {
-			return Line{}, fmt.Errorf(`"history": item %d has no "role" or no "text"`, i+1)
+	for _, said := range []struct {
+		name string
+		in   turns
+		to   *[]payload.Turn
+	}{{"history", in.History, &line.History}, {"earlier", in.Earlier, &line.Earlier}} {
+		for i, t := range said.in {
+			if t.Role == nil || t.Text == nil {
+				return Line{}, fmt.Errorf(`%q: item %d has no "role" or no "text"`, said.name, i+1)
+			}
+			*said.to = append(*said.to, payload.Turn{Role: *t.Role, Text: *t.Text})
 		}
-		line.History = append(line.History, payload.Turn{Role: *t.Role, Text: *t.Text})
 	}
 	return line, nil
 }
@@ -124,12 +135,14 @@ func parseLine(raw []byte) (Line, error) {
 func shapeError(err error) error {
 	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		switch field, _, _ := strings.Cut(strings.TrimPrefix(kind.Field, "Line."), "."); field {
-		case "history":
-			return fmt.Errorf(`"history" must be a list of {"role": "…", "text": "…"}, not %s`, kind.Value)
+		case "history", "earlier":
+			return fmt.Errorf(`%q must be a list of {"role": "…", "text": "…"}, not %s`, field, kind.Value)
 		case "intents":
 			return fmt.Errorf(`"intents" must be a list of ids, not %s`, kind.Value)
 		case "text", "intent":
 			return fmt.Errorf(`not an object {"text": "…", "intent": "…"}: %q is of type %s`, field, kind.Value)
+		case "":
+			return fmt.Errorf(`not an object {"text": "…", "intent": "…"} but of type %s`, kind.Value)
 		}
 	}
 	return fmt.Errorf(`not an object {"text": "…", "intent": "…"}: %w`, err)

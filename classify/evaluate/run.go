@@ -74,6 +74,7 @@ func (r *Run) one(ctx context.Context, line *Line) Outcome {
 	}
 	in := classify.Input{Catalog: r.Catalog, Latest: conversation.Latest(line.Text), Now: time.Now().In(location)}
 	in.Conversation = r.history(line, in.Latest)
+	in.Earlier = r.earlier(line, in.Conversation)
 	began := time.Now()
 	answer, err := r.Classifier.Classify(ctx, in)
 	o := Outcome{Text: line.Text, Line: line.Number, Want: line.Intent, Took: time.Since(began)}
@@ -125,4 +126,14 @@ func (r *Run) history(line *Line, latest string) []payload.Turn {
 		messages[i] = payload.Message{Role: t.Role, Content: payload.Content(text)}
 	}
 	return conversation.History(conversation.Before(latest, messages), r.QueryMode, r.Window)
+}
+
+// earlier is what the classifier is told of the user's earlier messages where the
+// conversation has none of the user (contract §5).
+func (r *Run) earlier(line *Line, conversed []payload.Turn) []payload.Turn {
+	if slices.ContainsFunc(conversed, func(before payload.Turn) bool { return before.Role == payload.RoleUser }) {
+		return nil
+	}
+	limit := conversation.EarlierTurns(r.QueryMode, r.Window)
+	return line.Earlier[max(0, len(line.Earlier)-limit):]
 }

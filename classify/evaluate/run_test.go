@@ -195,3 +195,35 @@ func TestRunSendsTheHistory(t *testing.T) {
 		})
 	}
 }
+
+func TestRunTellsOfEarlierMessages(t *testing.T) {
+	user := func(text string) payload.Turn { return payload.Turn{Role: payload.RoleUser, Text: text} }
+	agent := payload.Turn{Role: payload.RoleAssistant, Text: "fine"}
+	earlier := []payload.Turn{user("one"), user("two"), user("three")}
+	window := conversation.Window{User: conversation.Side{Turns: 2, Chars: 40}, Assistant: conversation.Side{Turns: 2, Chars: 40}}
+	for _, row := range []struct {
+		name    string
+		mode    conversation.QueryMode
+		history []payload.Turn
+		want    []payload.Turn
+	}{
+		{"no history", conversation.ModeRecent, nil, earlier[1:]},
+		{"all of them", conversation.ModeFull, nil, earlier},
+		{"the message alone", conversation.ModeMessage, nil, nil},
+		{"a history with the user", conversation.ModeRecent, []payload.Turn{user("hello"), agent}, nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var got []payload.Turn
+			run := Run{
+				Catalog: intents.NewCatalog(nil), Predict: predictA, QueryMode: row.mode, Window: window,
+				Classifier: classifierFunc(func(_ context.Context, in classify.Input) (payload.Classification, error) {
+					got = append(got, in.Earlier...)
+					return payload.Classification{Intent: "A"}, nil
+				}),
+			}
+			_, err := run.Classify(t.Context(), []Line{{Text: "and now?", Intent: "A", History: row.history, Earlier: earlier}})
+			require.NoError(t, err)
+			require.Equal(t, row.want, got)
+		})
+	}
+}

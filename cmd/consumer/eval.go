@@ -30,11 +30,11 @@ type evalCmd struct {
 
 // Help is the longer text of `consumer eval --help`.
 func (evalCmd) Help() string {
-	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. Two more fields are optional: "intents", a list of all right ids, and "history", the conversation before the message: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first. The classifier sees the part of it that HINT_QUERY_MODE and HINT_CONTEXT_WINDOW allow.
+	return `Runs the configured classifier (HINT_CLASSIFIER) over lines such as {"text": "remind me at nine", "intent": "PRODUCTIVITY_CALENDAR"}, without NATS; the intent OTHER labels messages that fit no intent. More fields are optional: "intents", a list of ids that are all right, and "history", what was said before: [{"role": "user", "text": "…"}, {"role": "assistant", "text": "…"}], oldest first. The classifier sees of it what HINT_QUERY_MODE and HINT_CONTEXT_WINDOW admit. Lines of consumer sessions turns may also have "earlier", in the same form: the user's last messages that were recorded, which only the local classifier sees, where the history has none of the user.
 
 "accuracy" is over the lines whose intent is not OTHER; the answer OTHER is wrong for them. "accuracyForced" is the same without OTHER as a possible answer (an OTHER from a model is still wrong). "ece" is the expected calibration error in 15 bins. A failed classification counts as OTHER. A ratio over zero lines is 0. These figures do not apply HINT_MIN_CONFIDENCE; "hinted" (the share of messages that get a hint), "hintPrecision" (of these, the share that is right) and "oosHinted" (the share of OTHER lines that get a hint) do. As in the running system, an OTHER with enough confidence is a hint too; --thresholds also shows the share of OTHER lines whose hint names an intent.
 
-With --json, --confusion, --wrong, --thresholds and --against add the fields "confusion", "wrong", "thresholds" and "against" (the metrics of the other directory, and the lists "better", "worse" and "changed"); as text they are further tables, with the lists of --against cut to 20 lines each. The output of --predictions can be used as --data: "text", "intent", "intents" and "history" are copied from the line; "predicted", "confidence", "source", "runnerUp", "correct", "hinted" and, after a failure, "error" are added. The file is written as the run proceeds, and holds the answers under --intents, not those under --against. With --predictions - the report goes to standard error, and --json is not possible.
+With --json, --confusion, --wrong, --thresholds and --against add the fields "confusion", "wrong", "thresholds" and "against" (the figures of the other directory, and the lists "better", "worse" and "changed"); as text they are more tables, the lists of --against cut to 20 lines each. --predictions can be read as --data again: "text", "intent", "intents", "history" and "earlier" are those of the line; "predicted", "confidence", "source", "runnerUp", "correct", "hinted" and, after a failure, "error" are added. The file is written as the run proceeds, and holds the answers under --intents, not those under --against. With --predictions - the report goes to standard error, and --json is not possible.
 
 Exit code 1: the data or the intents could not be read (file:line: message for each bad line), or the predictions could not be written. Wrong answers do not change it.`
 }
@@ -83,6 +83,7 @@ type prediction struct {
 	Intent  string         `json:"intent"`
 	Intents []string       `json:"intents,omitempty"`
 	History []payload.Turn `json:"history,omitempty"`
+	Earlier []payload.Turn `json:"earlier,omitempty"`
 	answer
 	// MisledBy is the nearest example of a wrong answer, with --wrong.
 	MisledBy   string  `json:"misledBy,omitempty"`
@@ -283,7 +284,7 @@ func (r *evalRun) outcomes(s *evalSubject) ([]evaluate.Outcome, error) {
 			if s.classifier.embedding != nil && source != payload.SourceLocal && source != payload.SourceFastpath {
 				return s.classifier.embedding.Predict(r.inv.ctx, in)
 			}
-			return s.classifier.local.Predict(in.Latest, in.Conversation, nil)
+			return s.classifier.local.Predict(in.Latest, in.Before(), nil)
 		},
 		Nearest: s.classifier.local.Nearest,
 		Done: func(line *evaluate.Line, o *evaluate.Outcome) error {
@@ -335,7 +336,7 @@ func answerOf(o *evaluate.Outcome, minConfidence float64) answer {
 
 func predictionOf(line *evaluate.Line, o *evaluate.Outcome, minConfidence float64) prediction {
 	return prediction{
-		Line: line.Number, Text: line.Text, Intent: line.Intent, Intents: line.Intents, History: line.History,
+		Line: line.Number, Text: line.Text, Intent: line.Intent, Intents: line.Intents, History: line.History, Earlier: line.Earlier,
 		answer: answerOf(o, minConfidence),
 	}
 }

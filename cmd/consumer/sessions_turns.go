@@ -28,7 +28,7 @@ type sessionsTurnsCmd struct {
 func (sessionsTurnsCmd) Help() string {
 	return `Prints the turns of all sessions, including those in history files, newest last.
 
---jsonl prints {"text", "intent", "session", "runId", "confidence", "source", "runnerUp", "runnerUpConfidence", "ts"} and, if there is one, "history": the message and the conversation as the classifier read them. "ts" is in Unix milliseconds. The runner-up is the likeliest other intent by the local classifier. "intent" is OTHER if there was no hint: the fallback was chosen, there was no answer, or its confidence is below HINT_MIN_CONFIDENCE; the classifier's choice is then in "answered". Correct the intents, and measure with consumer eval --data. Turns without text are left out.
+--jsonl prints {"text", "intent", "session", "runId", "confidence", "source", "runnerUp", "runnerUpConfidence", "ts"} and, where there are such, "history" and "earlier": the message, the conversation and, where that has none of the user, the user's last messages of the session, as the classifier read them. "ts" is in Unix milliseconds. The runner-up is the likeliest other intent by the local classifier. "intent" is OTHER when nothing was said: the fallback was chosen, there was no answer, or its confidence is below HINT_MIN_CONFIDENCE; the classifier's choice is then in "answered". Correct the intents, and measure with consumer eval --data. Turns without text are left out.
 
 Feedback labels a turn: "feedback" is {"verdict", "intent", "by", "at"}, and if it names an intent, that is the line's "intent". If a turn was marked wrong without naming the right intent, --jsonl leaves it out and counts it; --feedback wrong lists such turns, and consumer feedback RUN wrong --intent ID completes them.`
 }
@@ -76,18 +76,24 @@ func (c *sessionsTurnsCmd) Run(inv *invocation) error {
 	bar.label = "sessions"
 	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
 		t := record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence)
-		if filter.Selects(&t) {
-			if !c.JSONL {
-				t.History = nil // not shown
-			}
-			turns = append(turns, t)
+		switch {
+		case c.JSONL: // the others may be what a classifier was told of before
+		case filter.Selects(&t):
+			t.History = nil // not shown
+		default:
+			return
 		}
+		turns = append(turns, t)
 	})
 	bar.clear()
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(turns, func(a, b record.Turn) int { return a.Compare(&b) })
+	if c.JSONL {
+		record.Recall(turns)
+		turns = slices.DeleteFunc(turns, func(t record.Turn) bool { return !filter.Selects(&t) })
+	}
 	if c.JSONL {
 		return printTurnLines(inv, turns)
 	}

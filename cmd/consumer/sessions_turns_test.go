@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/internal/app"
+	"intenthint/internal/app/apptest"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
@@ -179,4 +181,56 @@ func TestSessionsTurnsShowsARunOnce(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	require.Zero(t, env.run(t.Context(), []string{"sessions", "turns", "--jsonl"}, &stdout, &stderr), stderr.String())
 	require.Equal(t, 3, strings.Count(stdout.String(), "\n"), stdout.String())
+}
+
+// What a gateway did not send of a conversation is in the session (contract §5).
+func TestEvalAnswersTheLinesOfTurnsAsTheyWereAnswered(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_INTENTS_DIR": apptest.WriteIntents(t), "HINT_MIN_CONFIDENCE": "0"})
+	for i, text := range []string{"will it rain tomorrow", "is it hot outside", "and on sunday"} {
+		s.Ask(s.Prompt("s", strconv.Itoa(i), text), time.Minute)
+	}
+	s.Eventually("all turns", func() bool { history, _ := s.Document("s")["history"].([]any); return len(history) == 2 })
+
+	for _, row := range []struct {
+		name string
+		args []string
+		want [][]string // the earlier messages of each line
+	}{
+		{"all turns", nil, [][]string{nil, {"will it rain tomorrow"}, {"will it rain tomorrow", "is it hot outside"}}},
+		{"a choice of them", []string{"--since", time.UnixMilli(1763680000003).Format(time.RFC3339Nano)}, [][]string{{"will it rain tomorrow", "is it hot outside"}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			require.Zero(t, s.env.run(t.Context(), append([]string{"sessions", "turns", "--jsonl"}, row.args...), &stdout, &stderr), stderr.String())
+			var was []record.Turn
+			var got [][]string
+			for raw := range strings.Lines(stdout.String()) {
+				var turn record.Turn
+				require.NoError(t, json.Unmarshal([]byte(raw), &turn))
+				was = append(was, turn)
+				var texts []string
+				for _, before := range turn.Earlier {
+					texts = append(texts, before.Text)
+				}
+				got = append(got, texts)
+			}
+			require.Equal(t, row.want, got)
+
+			data := filepath.Join(t.TempDir(), "turns.jsonl")
+			require.NoError(t, os.WriteFile(data, stdout.Bytes(), 0o600))
+			code, out, errs := eval(t, s.env, "--data", data, "--predictions", "-")
+			require.Zero(t, code, errs)
+			i := 0
+			for raw := range strings.Lines(out) {
+				var now prediction
+				require.NoError(t, json.Unmarshal([]byte(raw), &now))
+				require.Equal(t, was[i].Intent, now.Predicted, now.Text)
+				require.InDelta(t, *was[i].Confidence, now.Confidence, 1e-9, now.Text)
+				require.Equal(t, was[i].Earlier, now.Earlier)
+				i++
+			}
+			require.Len(t, was, i)
+		})
+	}
 }
