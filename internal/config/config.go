@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"intenthint/classify"
@@ -260,6 +261,15 @@ func (c *Config) finish(given map[string]Problem, already Errors) Errors {
 			wrong(field, err)
 		}
 	}
+	if !already.concern("subjectPrefix", "natsInboxPrefix") {
+		if err := c.Bus.inboxApart(); err != nil {
+			field := "natsInboxPrefix"
+			if _, ok := given[field]; !ok {
+				field = "subjectPrefix"
+			}
+			wrong(field, err)
+		}
+	}
 	c.derive(c)
 	if c.Classifier.Mode != classify.ModeLocal && !c.Classifier.hasModel() && !already.concern("model", "modelFallback", fieldConfig) {
 		wrong("classifier", errors.New("must be local or auto, or HINT_MODEL must be set to provider/model"))
@@ -304,7 +314,18 @@ func (b *Bus) certificate() (field string, err error) {
 	return "", nil
 }
 
-// doubts returns warnings about values that are allowed but may be mistakes.
+// inboxApart checks that replies do not go to subjects of the system: no reply is sent
+// to those (contract §2).
+func (b *Bus) inboxApart() error {
+	prefix, inbox := b.Prefix+".", b.InboxPrefix+"."
+	if !strings.HasPrefix(prefix, inbox) && !strings.HasPrefix(inbox, prefix) {
+		return nil
+	}
+	return fmt.Errorf("must differ so that neither of HINT_SUBJECT_PREFIX (%s) and HINT_NATS_INBOX_PREFIX (%s) begins with the other: replies to the system's own subjects are never sent",
+		b.Prefix, b.InboxPrefix)
+}
+
+// doubts are warnings about values that are allowed and may be mistakes.
 func (c *Config) doubts() []Warning {
 	var warnings []Warning
 	warn := func(variable, value, message string) {

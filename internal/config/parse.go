@@ -206,6 +206,9 @@ func natsURLs(text string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(servers) == 0 {
+		return nil, errors.New(allowed + " (there is none)")
+	}
 	for i, server := range servers {
 		if !strings.Contains(server, "://") {
 			server = "nats://" + server
