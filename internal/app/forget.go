@@ -134,7 +134,7 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 					return out, err
 				}
 			}
-			if err := trail.Purge(ctx, last); err != nil {
+			if err := trail.Erase(ctx, last); err != nil {
 				return out, err
 			}
 			out.Events += n

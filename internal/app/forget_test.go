@@ -1,8 +1,12 @@
 package app_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,6 +16,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/bus"
+	"intenthint/internal/events"
 	"intenthint/internal/natstest"
 	"intenthint/payload"
 	"intenthint/store"
@@ -95,4 +100,44 @@ func TestForgetExcludesARebuild(t *testing.T) {
 	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
 	require.NoError(t, err)
 	forgetter.Close()
+}
+
+// What was forgotten must not be readable in the server's files.
+func TestForgottenEventsAreOverwritten(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	for i, session := range []string{"kept", "gone", "kept", "gone"} {
+		s.Ask(s.Prompt(session, fmt.Sprint("r", i), "my "+session+"word is hunter2"), time.Minute)
+		_, err := s.JS.Publish(t.Context(), subjects.Prefix("openclaw").Event(subjects.HookAgentEnd, "main", session), []byte("poisoned "+session+"word"))
+		require.NoError(t, err)
+	}
+	onDisk := func(text string) (files int) {
+		t.Helper()
+		paths, err := filepath.Glob(filepath.Join(s.Config.DataDir, "jetstream", "*", "streams", "OPENCLAW_EVENTS*", "msgs", "*.blk"))
+		require.NoError(t, err)
+		for _, path := range paths {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			if bytes.Contains(data, []byte(text)) {
+				files++
+			}
+		}
+		return files
+	}
+	s.Eventually("the events, and the dead letters of those that cannot be read", func() bool { return onDisk("goneword") == 2 && onDisk("keptword") == 2 })
+	s.Eventually("all are applied", func() bool {
+		place, err := events.Where(t.Context(), s.Bus.JS, app.Layout(s.Config))
+		return err == nil && place.Applied == place.Last
+	})
+
+	sessions, err := app.OpenSystemStore(t.Context(), s.Config, s.Bus, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
+	require.NoError(t, err)
+	defer forgetter.Close()
+	done, err := forgetter.Forget(t.Context(), "gone", "")
+	require.NoError(t, err)
+	require.Equal(t, []int{4, 2}, []int{done.Events, done.DeadLetters})
+	require.Zero(t, onDisk("goneword"))
+	require.Equal(t, 2, onDisk("keptword"))
 }

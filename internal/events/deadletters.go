@@ -224,16 +224,13 @@ func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 	return d.Remove(ctx, letter.Sequence)
 }
 
-// Remove deletes a letter. A letter that is already deleted is not an error.
+// Remove deletes a letter, and has the server overwrite it in its files. A letter that
+// is already deleted is not an error.
 func (d *DeadLetters) Remove(ctx context.Context, sequence uint64) error {
-	_, err := bus.Call(ctx, d.js.Conn(), func(ctx context.Context) (any, error) { return nil, d.stream.DeleteMsg(ctx, sequence) })
-	if err == nil {
-		return nil
+	if err := erase(ctx, d.js, d.stream, sequence); err != nil {
+		return d.failed("remove from", err)
 	}
-	if _, gone := d.get(ctx, sequence); errors.Is(gone, jetstream.ErrMsgNotFound) {
-		return nil
-	}
-	return d.failed("remove from", err)
+	return nil
 }
 
 func (d *DeadLetters) failed(what string, err error) error {

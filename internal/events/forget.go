@@ -52,52 +52,75 @@ func (t Trail) Count(ctx context.Context) (n int, last uint64, err error) {
 	return n + len(under), last, err
 }
 
-// Purge deletes the session's events up to a sequence.
-func (t Trail) Purge(ctx context.Context, last uint64) error {
+// Erase deletes the session's events up to a sequence. The server overwrites them in
+// its files.
+func (t Trail) Erase(ctx context.Context, last uint64) error {
 	stream, err := bus.FindStream(ctx, t.JS, t.Layout.Stream)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w", t.Layout.Stream, err)
 	}
-	_, err = bus.Call(ctx, t.JS.Conn(), func(ctx context.Context) (any, error) {
-		return nil, stream.Purge(ctx, jetstream.WithPurgeSubject(t.Layout.Prefix.EventsOfSession(t.Session)), jetstream.WithPurgeSequence(last+1))
-	})
+	var sequences []uint64
+	config := jetstream.OrderedConsumerConfig{FilterSubjects: []string{t.Layout.Prefix.EventsOfSession(t.Session)}, HeadersOnly: true}
+	err = t.read(ctx, config, last, func(_ jetstream.Msg, sequence uint64) { sequences = append(sequences, sequence) })
 	if err != nil {
-		return fmt.Errorf("purging stream %s: %w", t.Layout.Stream, err)
+		return err
 	}
 	under, err := t.underKey(ctx, last)
 	if err != nil {
 		return err
 	}
-	for _, sequence := range under {
-		_, err := bus.Call(ctx, t.JS.Conn(), func(ctx context.Context) (any, error) { return nil, stream.DeleteMsg(ctx, sequence) })
-		if err != nil {
+	for _, sequence := range append(sequences, under...) {
+		if err := erase(ctx, t.JS, stream, sequence); err != nil {
 			return fmt.Errorf("deleting from stream %s: %w", t.Layout.Stream, err)
 		}
 	}
 	return nil
 }
 
+// erase deletes a message and has the server overwrite it in its files. One that is
+// gone already is no error.
+func erase(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream, sequence uint64) error {
+	_, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (any, error) { return nil, stream.SecureDeleteMsg(ctx, sequence) })
+	if err == nil {
+		return nil
+	}
+	_, gone := bus.Call(ctx, js.Conn(), func(ctx context.Context) (*jetstream.RawStreamMsg, error) { return stream.GetMsg(ctx, sequence) })
+	if errors.Is(gone, jetstream.ErrMsgNotFound) {
+		return nil
+	}
+	return err
+}
+
 // underKey returns the sequences of the session's events on the subject of its
 // key, up to a last one.
 func (t Trail) underKey(ctx context.Context, last uint64) (sequences []uint64, err error) {
-	if t.Key == "" || t.Key == t.Session || last == 0 {
+	if t.Key == "" || t.Key == t.Session {
 		return nil, nil
 	}
 	config := jetstream.OrderedConsumerConfig{FilterSubjects: []string{t.Layout.Prefix.EventsOfSession(t.Key)}}
-	err = bus.ReadStream(ctx, t.JS, t.Layout, config, last, func(portion []jetstream.Msg, _ int) error {
+	err = t.read(ctx, config, last, func(m jetstream.Msg, sequence uint64) {
+		if t.SessionOf(subjects.EventID(m.Headers()), m.Data()) == t.Session {
+			sequences = append(sequences, sequence)
+		}
+	})
+	return sequences, err
+}
+
+// read calls take with the events up to a sequence.
+func (t Trail) read(ctx context.Context, config jetstream.OrderedConsumerConfig, last uint64, take func(m jetstream.Msg, sequence uint64)) error {
+	if last == 0 {
+		return nil
+	}
+	return bus.ReadStream(ctx, t.JS, t.Layout, config, last, func(portion []jetstream.Msg, _ int) error {
 		for _, m := range portion {
-			if t.SessionOf(subjects.EventID(m.Headers()), m.Data()) != t.Session {
-				continue
-			}
 			meta, err := m.Metadata()
 			if err != nil {
 				return err
 			}
-			sequences = append(sequences, meta.Sequence.Stream)
+			take(m, meta.Sequence.Stream)
 		}
 		return nil
 	})
-	return sequences, err
 }
 
 // Letters returns the session's dead letters: those found on its subjects, and
