@@ -27,8 +27,9 @@ type Directory struct {
 	// The following fields belong to the watching goroutine.
 	seen    listing // the listing that the files below were made from
 	files   map[string]*watchedFile
-	inForce []File // the files that made the current catalogue
-	missing bool   // the directory could not be read at the last attempt
+	inForce []File  // the files that made the current catalogue
+	shared  []Fault // the warnings given last of keywords of two intents
+	missing bool    // the directory could not be read the last time
 	onFault func(Fault)
 	poll    time.Duration // for tests; 0 for the default
 }
@@ -250,5 +251,12 @@ func (d *Directory) usable() []File {
 			}
 		}
 	}
+	shared := sharedKeywords(files)
+	for _, fault := range shared {
+		if !slices.Contains(d.shared, fault) {
+			d.log.Warn("keyword of two intents", d.place(fault)...)
+		}
+	}
+	d.shared = shared
 	return files
 }

@@ -1,6 +1,9 @@
 package intents
 
 import (
+	"cmp"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -68,4 +71,41 @@ func bare(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// sharedKeywords warns of keywords that another intent has too, and answers (see
+// [Catalog.Keyword]).
+func sharedKeywords(files []File) []Fault {
+	files = slices.Clone(files)
+	last := func(f File) int { // the fallback answers last
+		if strings.EqualFold(f.Intent.ID, FallbackID) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(cmp.Compare(last(a), last(b)), strings.Compare(a.Intent.ID, b.Intent.ID))
+	})
+	var faults []Fault
+	first := map[string]File{}
+	for _, f := range files {
+		if !f.Enabled {
+			continue
+		}
+		for _, word := range f.Intent.Fastpath.Keywords {
+			text := bare(word)
+			by, taken := first[text]
+			switch {
+			case text == "":
+			case !taken:
+				first[text] = f
+			case by.Name != f.Name:
+				faults = append(faults, Fault{
+					File: f.Name, Line: 1, Severity: Warning,
+					Reason: fmt.Sprintf("keyword %q is also one of %s in %s, which is first by id and gets the message", word, by.Intent.ID, by.Name),
+				})
+			}
+		}
+	}
+	return faults
 }

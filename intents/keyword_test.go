@@ -1,6 +1,10 @@
 package intents
 
 import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -47,4 +51,43 @@ func TestKeyword(t *testing.T) {
 	require.False(t, ok)
 	_, ok = NewCatalog(nil).Keyword("")
 	require.False(t, ok)
+}
+
+func TestKeywordOfTwoIntentsIsAWarning(t *testing.T) {
+	file := func(id, keywords string) string {
+		return "---\nid: " + id + "\ntriggers: [t]\nfastpath: {keywords: [" + keywords + "]}\n---\nBody.\n"
+	}
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	write("a.md", file("STOP_ALL", "stop, halt"))
+	write("b.md", file("PAUSE", `"Stop ", stop`))
+	write("c.md", file("OTHER", "halt, ok"))
+	write("d.md", "---\nid: OFF\nenabled: false\ntriggers: [t]\nfastpath: {keywords: [ok]}\n---\nBody.\n")
+	want := []Fault{
+		{File: "a.md", Line: 1, Severity: Warning, Reason: `keyword "stop" is also one of PAUSE in b.md, which is first by id and gets the message`},
+		{File: "c.md", Line: 1, Severity: Warning, Reason: `keyword "halt" is also one of STOP_ALL in a.md, which is first by id and gets the message`},
+	}
+	_, faults, err := Load(os.DirFS(dir))
+	require.NoError(t, err)
+	require.Equal(t, want, faults)
+	require.Subset(t, Lint(os.DirFS(dir)), want)
+
+	var log bytes.Buffer
+	d, err := OpenDirectory(dir, slog.New(slog.NewTextHandler(&log, nil)))
+	require.NoError(t, err)
+	require.Equal(t, 2, strings.Count(log.String(), "keyword of two intents"))
+	require.Contains(t, log.String(), "PAUSE in b.md")
+
+	log.Reset()
+	write("e.md", file("ALSO", "halt"))
+	d.refresh(t.Context(), look(dir), nil)
+	require.Equal(t, 2, strings.Count(log.String(), "keyword of two intents"), "what is new: %s", log.String())
+	log.Reset()
+	write("e.md", file("ALSO", "go"))
+	d.refresh(t.Context(), look(dir), nil)
+	d.refresh(t.Context(), look(dir), nil)
+	require.Equal(t, 1, strings.Count(log.String(), "keyword of two intents"), "what was so before e.md: %s", log.String())
 }
