@@ -33,6 +33,11 @@ func TestUsageErrorsNameTheHelpOfTheirCommand(t *testing.T) {
 		{"an unknown flag", "stream plan --juggle", "consumer stream plan"},
 		{"a missing argument", "sessions show", "consumer sessions show"},
 		{"a value of the wrong type", "dlq rm --seq one", "consumer dlq rm"},
+		{"a number that no dead letter has", "dlq rm --yes --seq 0", "consumer dlq rm"},
+		{"an empty shell variable for numbers", "dlq replay --seq=", "consumer dlq replay"},
+		{"an empty shell variable for a hook", "dlq replay --hook=", "consumer dlq replay"},
+		{"unknown feedback", "sessions turns --feedback maybe", "consumer sessions turns"},
+		{"an unknown status", "knowhub ls --status maybe", "consumer knowhub ls"},
 		{"flags that exclude each other", "intents expand --yes --dry-run", "consumer intents expand"},
 		{"a selection is missing", "dlq rm", "consumer dlq rm"},
 		{"a blank message to ask about", "ask \u00a0", "consumer ask"},
@@ -47,6 +52,27 @@ func TestUsageErrorsNameTheHelpOfTheirCommand(t *testing.T) {
 			require.True(t, strings.HasSuffix(stderr.String(), "\nTry \""+row.help+" --help\".\n"), stderr.String())
 		})
 	}
+}
+
+func TestUsageErrorsAreInPlainWords(t *testing.T) {
+	t.Parallel()
+	env := settle(t, nil)
+	for args, want := range map[string]string{
+		"dlq rm --seq 1,0":                "--seq: must be numbers of dead letters from 1 on (SEQ of dlq ls), comma-separated, not \"1,0\"",
+		"sessions turns --feedback maybe": "--feedback must be one of right, wrong, any and none, not \"maybe\"",
+		"knowhub export --status maybe":   "--status must be one of pending, approved and rejected, not \"maybe\"",
+	} {
+		var stdout, stderr apptest.Buffer
+		require.Equal(t, exitUsage, env.run(t.Context(), strings.Split(args, " "), &stdout, &stderr))
+		require.Contains(t, stderr.String(), want)
+	}
+}
+
+func TestSequencesCountOnce(t *testing.T) {
+	var s sequences
+	require.NoError(t, s.UnmarshalText([]byte("3, 1,3")))
+	require.NoError(t, s.UnmarshalText([]byte("1,2")))
+	require.Equal(t, sequences{3, 1, 2}, s)
 }
 
 func TestEveryYesHasAShortForm(t *testing.T) {

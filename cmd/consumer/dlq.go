@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 	"unicode/utf8"
@@ -71,15 +74,45 @@ const unknownHook = "_"
 
 // letterSelection are the flags that choose dead letters.
 type letterSelection struct {
-	Hook string   `xor:"which" help:"Only those of this hook (HOOK of dlq ls)."`
-	Seq  []uint64 `xor:"which" placeholder:"N" help:"Only these (SEQ of dlq ls)."`
-	All  bool     `xor:"which" help:"All of them."`
+	Hook hookName  `xor:"which" placeholder:"STRING" help:"Only those of this hook (HOOK of dlq ls)."`
+	Seq  sequences `xor:"which" placeholder:"N,..." help:"Only these (SEQ of dlq ls)."`
+	All  bool      `xor:"which" help:"All of them."`
+}
+
+// hookName and sequences are values of flags. An empty one is refused: without a
+// selection all letters are replayed, and a shell variable may be empty by mistake.
+type (
+	hookName  string
+	sequences []uint64
+)
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (h *hookName) UnmarshalText(raw []byte) error {
+	if len(raw) == 0 {
+		return errors.New("must be the name of a hook (HOOK of dlq ls)")
+	}
+	*h = hookName(raw)
+	return nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *sequences) UnmarshalText(raw []byte) error {
+	for text := range strings.SplitSeq(string(raw), ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+		if err != nil || n == 0 {
+			return fmt.Errorf("must be numbers of dead letters from 1 on (SEQ of dlq ls), comma-separated, not %q", raw)
+		}
+		if !slices.Contains(*s, n) {
+			*s = append(*s, n)
+		}
+	}
+	return nil
 }
 
 func (s letterSelection) selection() events.Selection {
 	out := events.Selection{Sequences: s.Seq}
 	if s.Hook != "" {
-		hook := s.Hook
+		hook := string(s.Hook)
 		if hook == unknownHook {
 			hook = ""
 		}

@@ -66,8 +66,16 @@ func (x *experiences) all(ctx context.Context, keep func(experience.Experience) 
 
 // chosen are the flags that choose experiences.
 type chosen struct {
-	Status string `enum:",pending,approved,rejected" default:"" placeholder:"S" help:"Only those that are pending, approved or rejected."`
+	Status string `placeholder:"S" help:"Only those that are pending, approved or rejected."`
 	Agent  string `placeholder:"A" help:"Only those of this agent."`
+}
+
+// Validate refuses a status that there is not.
+func (c chosen) Validate() error {
+	if c.Status != "" && !experience.Status(c.Status).Valid() {
+		return fmt.Errorf("--status must be one of pending, approved and rejected, not %q", c.Status)
+	}
+	return nil
 }
 
 func (c chosen) holds(e experience.Experience) bool {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"intenthint/internal/text"
+	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"
 )
@@ -20,7 +21,7 @@ type sessionsTurnsCmd struct {
 	Intent   string   `placeholder:"ID" help:"Only turns with this intent, whether or not a hint was given."`
 	Below    *float64 `placeholder:"P" help:"Only turns with a confidence below P (0-1), and those without an answer."`
 	Since    since    `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time."`
-	Feedback string   `enum:",right,wrong,any,none" default:"" placeholder:"F" help:"Only turns whose latest feedback is right or wrong, or that have any or no feedback."`
+	Feedback string   `placeholder:"F" help:"Only turns whose latest feedback is right or wrong, that have any, or that have none."`
 	JSONL    bool     `name:"jsonl" help:"Print lines that consumer eval reads."`
 }
 
@@ -33,8 +34,11 @@ func (sessionsTurnsCmd) Help() string {
 Feedback labels a turn: "feedback" is {"verdict", "intent", "by", "at"}, and if it names an intent, that is the line's "intent". If a turn was marked wrong without naming the right intent, --jsonl leaves it out and counts it; --feedback wrong lists such turns, and consumer feedback RUN wrong --intent ID completes them.`
 }
 
-// Validate rejects a confidence that no turn can have.
+// Validate refuses a confidence that no turn can have, and feedback that there is not.
 func (c *sessionsTurnsCmd) Validate() error {
+	if !slices.Contains([]string{"", payload.VerdictRight, payload.VerdictWrong, record.FeedbackAny, record.FeedbackNone}, c.Feedback) {
+		return fmt.Errorf("--feedback must be one of right, wrong, any and none, not %q", c.Feedback)
+	}
 	if c.Below != nil && !(*c.Below >= 0 && *c.Below <= 1) {
 		return errors.New("--below must be a number from 0 to 1")
 	}
