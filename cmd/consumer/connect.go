@@ -1,18 +1,43 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/natsserver"
 )
 
-// openForReading connects to the running system, or to its store if it is not
-// running.
+// errNoSystem reports that there is nothing to look at or change.
+var errNoSystem = errors.New("no system here")
+
+// openForReading connects to the running system, or to its store when it is not
+// running. Where there is neither, the error wraps [errNoSystem], and nothing is
+// created.
 func openForReading(inv *invocation) (*bus.Bus, error) {
 	o, err := runningSystem(inv)
 	if err != nil {
 		return nil, err
 	}
+	if o.URL == "" && !o.Embedded.Stored() {
+		return nil, fmt.Errorf("%w: no NATS server runs, and %s holds none of its data; set HINT_NATS_URL, or HINT_DATA_DIR to the directory of a consumer, or start one with `consumer run`",
+			errNoSystem, inv.cfg.DataDir)
+	}
+	return open(inv, o)
+}
+
+// openOrStart connects as [openForReading] does, but makes a system where there is
+// none.
+func openOrStart(inv *invocation) (*bus.Bus, error) {
+	o, err := runningSystem(inv)
+	if err != nil {
+		return nil, err
+	}
+	return open(inv, o)
+}
+
+func open(inv *invocation, o bus.Options) (*bus.Bus, error) {
 	o.Log = inv.quiet()
 	b, err := bus.Open(inv.ctx, o)
 	if err != nil {

@@ -37,7 +37,7 @@ func (c *feedbackCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer b.Close()
-	sessions, err := app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	sessions, err := sessionsAt(inv, b)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *feedbackCmd) intent(inv *invocation) string {
 }
 
 // find returns the session that has the run.
-func (c *feedbackCmd) find(inv *invocation, sessions store.Store) (store.Summary, error) {
+func (c *feedbackCmd) find(inv *invocation, sessions store.Reader) (store.Summary, error) {
 	list, err := sessions.List(inv.ctx)
 	if err != nil {
 		return store.Summary{}, err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"intenthint/internal/app"
+	"intenthint/internal/bus"
 	"intenthint/internal/config"
 	"intenthint/internal/text"
 	"intenthint/record"
@@ -29,15 +30,22 @@ func sessionsOf(inv *invocation) (s store.Reader, closeStore func(), err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if s, err = app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet()); err != nil {
+	if s, err = sessionsAt(inv, b); err != nil {
 		b.Close()
 	}
 	return s, b.Close, err
 }
 
-// storeName returns where sessions are looked up, and notes if it does not
-// exist: the command may have been started in another directory than the
-// consumer.
+// sessionsAt opens the session store behind a connection for a command that reads.
+func sessionsAt(inv *invocation, b *bus.Bus) (store.Reader, error) {
+	if inv.cfg.Store.Kind != config.StoreKV {
+		return file.OpenReader(inv.cfg.Store.SessionsDir, store.Options{Logger: inv.quiet()}), nil
+	}
+	return app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+}
+
+// storeName says where the sessions are looked for, and when nothing is there: the
+// command may have been started in another directory than the consumer.
 func storeName(cfg *config.Config) string {
 	name := app.StoreName(cfg)
 	if cfg.Store.Kind == config.StoreKV {

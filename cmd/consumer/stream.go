@@ -58,7 +58,7 @@ func (streamApplyCmd) Help() string {
 }
 
 func (c *streamApplyCmd) Run(inv *invocation) error {
-	b, err := openForReading(inv)
+	b, err := openOrStart(inv)
 	if err != nil {
 		return err
 	}

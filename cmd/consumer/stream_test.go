@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -116,4 +117,35 @@ func TestPlanHasTheBucketsThatTheProgramUses(t *testing.T) {
 			require.Equal(t, tt.claims, strings.Contains(stdout.String(), "OPENCLAW_EVENTS_CLAIMS"), stdout.String())
 		})
 	}
+}
+
+// A command that was started in the wrong directory must not make a system there.
+func TestCommandsFindNoSystemWhereThereIsNone(t *testing.T) {
+	t.Parallel()
+	for _, store := range []string{"file", "kv"} {
+		for _, args := range []string{
+			"stream plan", "dlq ls", "dlq replay", "intents learnt ls", "knowhub ls", "triage stats",
+			"sessions rm --yes s", "sessions rebuild", "feedback r right",
+		} {
+			t.Run(store+" "+args, func(t *testing.T) {
+				t.Parallel()
+				data := filepath.Join(t.TempDir(), "data")
+				env := settle(t, map[string]string{
+					"HINT_DATA_DIR": data, "HINT_STORE": store, "HINT_KNOWHUB": `{"enabled":true}`, "HINT_TRIAGE": `{"enabled":true}`,
+				})
+				var stdout, stderr bytes.Buffer
+				require.Equal(t, exitFailed, env.run(t.Context(), strings.Split(args, " "), &stdout, &stderr))
+				require.Contains(t, stderr.String(), "consumer: no system here: ")
+				require.Contains(t, stderr.String(), data)
+				require.NoDirExists(t, data)
+			})
+		}
+	}
+	t.Run("a system that does not run", func(t *testing.T) {
+		t.Parallel()
+		s := start(t, nil)
+		require.NoError(t, s.Stop())
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitOK, s.env.run(t.Context(), []string{"dlq", "ls"}, &stdout, &stderr), stderr.String())
+	})
 }

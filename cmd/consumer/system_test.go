@@ -48,7 +48,7 @@ func storeOf(t *testing.T, inv *invocation) (sessions store.Store, closeStore fu
 		require.NoError(t, err)
 		return sessions, func() {}
 	}
-	b, err := openForReading(inv)
+	b, err := openOrStart(inv)
 	require.NoError(t, err)
 	sessions, err = app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
 	require.NoError(t, err)

@@ -378,6 +378,12 @@ func LocalURL(o Options) (string, error) {
 	return "nats://" + dialable(opts), nil
 }
 
+// Stored reports whether a server has ever run on the data directory.
+func (o Options) Stored() bool {
+	_, err := os.Stat(filepath.Join(o.DataDir, "jetstream"))
+	return err == nil
+}
+
 // Listens reports whether something accepts connections at an address
 // ("host:port").
 func Listens(address string) bool {
