@@ -119,6 +119,16 @@ func TestPlanHasTheBucketsThatTheProgramUses(t *testing.T) {
 	}
 }
 
+func TestPlanOfWhatIsInOrderListsNoDifferences(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, env.run(t.Context(), []string{"stream", "plan", "--json"}, &stdout, &stderr), stderr.String())
+	require.Contains(t, stdout.String(), `"differences": []`)
+	require.NotContains(t, stdout.String(), "null")
+}
+
 // A command that was started in the wrong directory must not make a system there.
 func TestCommandsFindNoSystemWhereThereIsNone(t *testing.T) {
 	t.Parallel()

@@ -89,7 +89,7 @@ func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Targe
 	if r.want.AllowAtomicPublish && !info.Config.AllowAtomicPublish {
 		r.want.AllowAtomicPublish = atomicPublish(ctx, js)
 	}
-	t.Differences = r.differences(info.Config, info.State, time.Now())
+	t.Differences = append(t.Differences, r.differences(info.Config, info.State, time.Now())...)
 	t.change = func(ctx context.Context, d []Difference) error {
 		_, err := js.UpdateStream(ctx, r.changed(info.Config, d))
 		return err
@@ -142,7 +142,7 @@ func (r durableResource) look(ctx context.Context, js jetstream.JetStream) (Targ
 		return t, fmt.Errorf("durable %s of stream %s: %w", r.want.Durable, r.stream, err)
 	default:
 		have := c.CachedInfo().Config
-		t.Differences = r.differences(have, PullBytes(js.Conn()), time.Now())
+		t.Differences = append(t.Differences, r.differences(have, PullBytes(js.Conn()), time.Now())...)
 		t.change = func(ctx context.Context, d []Difference) error {
 			config := r.changed(have, d)
 			if config.PauseUntil != have.PauseUntil { // an update does not change it
