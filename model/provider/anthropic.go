@@ -48,7 +48,7 @@ func (m *anthropicModel) Complete(ctx context.Context, req Request) (Completion,
 	if err != nil {
 		return Completion{}, err
 	}
-	return m.completion(msg, req.Partial)
+	return m.completion(msg, req)
 }
 
 func (m *anthropicModel) params(req Request, schema map[string]any, q quirks) anthropic.MessageNewParams {
@@ -74,7 +74,7 @@ func (m *anthropicModel) params(req Request, schema map[string]any, q quirks) an
 	return out
 }
 
-func (m *anthropicModel) completion(msg *anthropic.Message, partial bool) (Completion, error) {
+func (m *anthropicModel) completion(msg *anthropic.Message, req Request) (Completion, error) {
 	u := msg.Usage
 	out := Completion{Usage: Usage{
 		InputTokens:  int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens),
@@ -89,7 +89,7 @@ func (m *anthropicModel) completion(msg *anthropic.Message, partial bool) (Compl
 	}
 	truncated := msg.StopReason == anthropic.StopReasonMaxTokens || msg.StopReason == anthropic.StopReasonModelContextWindowExceeded
 	switch {
-	case truncated && (!partial || strings.TrimSpace(text.String()) == ""):
+	case truncated && req.cutShort(text.String()):
 		m.learned.widen()
 		return out, errTruncated
 	case msg.StopReason == anthropic.StopReasonRefusal:

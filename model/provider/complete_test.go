@@ -182,6 +182,7 @@ func TestCompleteFailures(t *testing.T) {
 		{"blank text", providertest.Answer{Text: " \n"}, errEmpty, "", ""},
 		{"null text", providertest.Answer{Body: `{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}`}, errEmpty, "", "openai"},
 		{"length", providertest.Answer{Text: `{"a": "b`, Finish: "length"}, errTruncated, "", "openai"},
+		{"length, and another thing than an object", providertest.Answer{Text: `"a"`, Finish: "length"}, errTruncated, "", "openai"},
 		{"max tokens", providertest.Answer{Text: `{"a": "b`, Finish: "max_tokens"}, errTruncated, "", "anthropic"},
 		{"context window", providertest.Answer{Text: `{"a": "b`, Finish: "model_context_window_exceeded"}, errTruncated, "", "anthropic"},
 		{"refusal", providertest.Answer{Refusal: "I'd rather not"}, errRefused, "I'd rather not", "openai"},
@@ -630,5 +631,19 @@ func TestCompleteGivesPartOfAnAnswer(t *testing.T) {
 		require.Equal(t, 20, got.Usage.OutputTokens)
 		_, err = m.Complete(t.Context(), req)
 		require.ErrorIs(t, err, errTruncated, "nothing of it is there")
+	})
+}
+
+func TestWholeObjectAtTheLengthLimitIsAnAnswer(t *testing.T) {
+	finish := map[string]string{"openai": "length", "anthropic": "max_tokens"}
+	eachAPI(t, func(t *testing.T, a api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Text: `{"a": "b"}` + "\n", Finish: finish[a.name]})
+		got, err := m.Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.JSONEq(t, `{"a": "b"}`, got.Text)
+		free := request()
+		free.Schema = nil
+		_, err = m.Complete(t.Context(), free)
+		require.ErrorIs(t, err, errTruncated, "free text may go on after it")
 	})
 }

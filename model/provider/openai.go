@@ -45,7 +45,7 @@ func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, er
 	if err != nil {
 		return Completion{}, err
 	}
-	return m.completion(resp, req.Partial)
+	return m.completion(resp, req)
 }
 
 // without is quirks.without, plus the refusals of the client library, which has
@@ -103,7 +103,7 @@ func responseFormat(req Request, f format) *openai.ChatCompletionResponseFormat 
 	}
 }
 
-func (m *openAIModel) completion(resp openai.ChatCompletionResponse, partial bool) (Completion, error) {
+func (m *openAIModel) completion(resp openai.ChatCompletionResponse, req Request) (Completion, error) {
 	out := Completion{Usage: Usage{InputTokens: resp.Usage.PromptTokens, OutputTokens: resp.Usage.CompletionTokens}}
 	if d := resp.Usage.PromptTokensDetails; d != nil {
 		out.Usage.CachedTokens = d.CachedTokens
@@ -119,7 +119,7 @@ func (m *openAIModel) completion(resp openai.ChatCompletionResponse, partial boo
 	}
 	said := b.String()
 	switch {
-	case choice.FinishReason == openai.FinishReasonLength && (!partial || strings.TrimSpace(said) == ""):
+	case choice.FinishReason == openai.FinishReasonLength && req.cutShort(said):
 		m.learned.widen()
 		return out, errTruncated
 	case choice.FinishReason == openai.FinishReasonContentFilter:

@@ -127,6 +127,14 @@ type Request struct {
 	SchemaName string
 }
 
+// cutShort reports whether an answer that reached its length limit cannot be used: a
+// whole object that was asked for can.
+func (r *Request) cutShort(said string) bool {
+	said = strings.TrimSpace(said)
+	whole := r.Schema != nil && strings.HasPrefix(said, "{") && json.Valid([]byte(said))
+	return said == "" || !r.Partial && !whole
+}
+
 // Completion is an answer.
 type Completion struct {
 	Text  string
