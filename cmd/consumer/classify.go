@@ -69,6 +69,9 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	if err != nil {
 		return err
 	}
+	if len(catalog.Enabled()) == 0 {
+		_, _ = fmt.Fprintf(inv.stderr, "no usable intent files in %s: every message is %s\n", inv.cfg.IntentsDir, intents.FallbackID)
+	}
 	classifier, err := inv.train(catalog)
 	if err != nil {
 		return err

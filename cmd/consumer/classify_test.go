@@ -63,3 +63,13 @@ func TestClassifyAndEvalKnowKeywords(t *testing.T) {
 	require.Contains(t, out, `"accuracy": 1,`)
 	require.Empty(t, model.Requests(), "no model is asked")
 }
+
+func TestClassifySaysThatThereAreNoIntents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
+	var stdout, stderr apptest.Buffer
+	require.Zero(t, env.run(t.Context(), []string{"classify", "hello"}, &stdout, &stderr))
+	require.Equal(t, "no usable intent files in "+dir+": every message is OTHER\n", stderr.String())
+	require.Contains(t, stdout.String(), "OTHER")
+}
