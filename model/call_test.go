@@ -67,3 +67,8 @@ func TestObserve(t *testing.T) {
 		})
 	}
 }
+
+func TestAnOvertakenModelIsLate(t *testing.T) {
+	require.ErrorIs(t, errOvertaken, context.DeadlineExceeded)
+	require.EqualError(t, errOvertaken, "a model that was asked later answered first")
+}

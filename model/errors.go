@@ -22,12 +22,19 @@ var (
 var (
 	errLate     = errors.New("model deadline exceeded")
 	errUnwanted = errors.New("answer no longer needed") // the model is not at fault
-	// errOvertaken reports that a model asked later answered first.
-	errOvertaken = fmt.Errorf("overtaken by a later model: %w", context.DeadlineExceeded)
 )
 
-// lateMargin is how close to the deadline a time-out counts as caused by it:
-// network timers may fire a moment before the context's.
+// errOvertaken: a model that was asked later has answered first. It counts as late.
+var errOvertaken error = overtaken{}
+
+type overtaken struct{}
+
+func (overtaken) Error() string { return "a model that was asked later answered first" }
+
+func (overtaken) Unwrap() error { return context.DeadlineExceeded }
+
+// lateMargin is how close to the deadline a time-out counts as the deadline's:
+// timers of the network may fire a moment before the context's.
 const lateMargin = 5 * time.Millisecond
 
 // failure turns the errors of all attempts into the error for a caller with the

@@ -67,7 +67,7 @@ func TestAskStartsNothingInThePlaceOfAServer(t *testing.T) {
 		says string
 	}{
 		{"nobody at the configured server", config.Bus{URLs: []string{"nats://127.0.0.1:" + strconv.Itoa(porttest.Free(t))}}, "unreachable"},
-		{"a program that does not answer at the configured server", config.Bus{URLs: []string{"nats://" + mute.Addr().String()}}, "other than a NATS server"},
+		{"a program that does not answer at the configured server", config.Bus{URLs: []string{"nats://" + mute.Addr().String()}}, "does not answer as a NATS server"},
 		{"a program that does not answer at the usual address", config.Bus{Port: port}, "HINT_NATS_PORT"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -173,7 +174,7 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 		return exitOK // --help could not be written; the command line is right
 	}
 	if err != nil {
-		_ = report(stderr, err, exitUsage)
+		_, _ = fmt.Fprintln(stderr, "consumer:", notANumber.ReplaceAllString(err.Error(), "must be a number, not $1"))
 		_, _ = fmt.Fprintf(stderr, "Try \"%s --help\".\n", commandOf(err))
 		return exitUsage
 	}
@@ -189,7 +190,10 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 	return exitOK
 }
 
-// commandOf returns the command of an invalid command line.
+// notANumber is the parser's way to refuse the value of a number.
+var notANumber = regexp.MustCompile(`expected a(?: valid \d+ bit)? (?:u?int|float) but got (".*")`)
+
+// commandOf returns the command that a wrong command line is about.
 func commandOf(err error) string {
 	command := []string{"consumer"}
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {

@@ -163,6 +163,14 @@ func (d *doctor) directories() {
 	}
 }
 
+// adviceOn is what to do about a directory in which nothing can be written.
+func adviceOn(err error) string {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return "make room there"
+	}
+	return "make it writable for this user"
+}
+
 func (d *doctor) directory(name, dir, variable string) {
 	what := name + " " + dir
 	existing, err := existingDir(dir)
@@ -170,7 +178,7 @@ func (d *doctor) directory(name, dir, variable string) {
 		err = writable(existing)
 	}
 	if err != nil {
-		d.report(stateFail, fmt.Sprintf("%s: %v", what, err), "make it writable for this user, or set another "+variable)
+		d.report(stateFail, fmt.Sprintf("%s: %v", what, err), adviceOn(err)+", or set another "+variable)
 		return
 	}
 	if existing != filepath.Clean(dir) {

@@ -38,7 +38,9 @@ func (d *doctor) nats() {
 		case errors.Is(err, bus.ErrRefused):
 			advice = "correct the NATS user or certificates"
 		case errors.Is(err, bus.ErrNotNATS):
-			advice = "set another HINT_NATS_PORT, or HINT_NATS_URL"
+			if len(d.inv.cfg.Bus.URLs) == 0 {
+				advice = "set another HINT_NATS_PORT, or HINT_NATS_URL"
+			}
 		}
 		d.report(stateFail, fmt.Sprintf("NATS: %v", err), advice)
 		return

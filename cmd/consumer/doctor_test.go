@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -201,4 +202,11 @@ func TestDoctorNamesMissingRights(t *testing.T) {
 	for _, user := range deploytest.Users {
 		require.NotContains(t, text, deploytest.Password(user))
 	}
+}
+
+func TestDoctorAdvisesByTheError(t *testing.T) {
+	t.Parallel()
+	full := &os.PathError{Op: "write", Path: "data", Err: syscall.ENOSPC}
+	denied := &os.PathError{Op: "open", Path: "data", Err: syscall.EACCES}
+	require.Equal(t, []string{"make room there", "make it writable for this user"}, []string{adviceOn(full), adviceOn(denied)})
 }

@@ -164,7 +164,7 @@ func (e *evalText) against(out io.Writer) error {
 	for _, list := range []struct {
 		name    string
 		changes []change
-	}{{"BETTER", a.Better}, {"WORSE", a.Worse}, {"CHANGED, AS RIGHT OR WRONG AS BEFORE", a.Changed}} {
+	}{{"BETTER", a.Better}, {"WORSE", a.Worse}, {"ANOTHER ANSWER, NEITHER BETTER NOR WORSE", a.Changed}} {
 		if _, err := fmt.Fprintf(out, "\n%s (%d)\n", list.name, len(list.changes)); err != nil {
 			return err
 		}

@@ -290,6 +290,7 @@ func TestExpandFaults(t *testing.T) {
 		{"too many examples", nil, []string{"--count", "101"}, exitUsage, "--count must be 1 to 100"},
 		{"no time", nil, []string{"--timeout", "0s"}, exitUsage, "--timeout must be positive"},
 		{"writing and not writing", nil, []string{"--yes", "--dry-run"}, exitUsage, "cannot be used together"},
+		{"the built-in fallback", nil, []string{"other"}, exitFailed, "OTHER is the built-in fallback"},
 		{"no such intent", nil, []string{"MONEY", "HONEY"}, exitFailed, "unknown intent HONEY"},
 		{"an intent that is off", nil, []string{"off"}, exitFailed, "intent off is not enabled"},
 		{"no such directory", nil, []string{"--intents", filepath.Join(dir, "away")}, exitFailed, "away"},

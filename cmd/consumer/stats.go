@@ -66,7 +66,11 @@ func (c *statsCmd) printStats(inv *invocation, out record.StatsReport) error {
 		return printJSON(inv, out)
 	}
 	if out.Total.Turns == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no such turns in %s\n", storeName(inv.cfg))
+		what := "no recorded turns"
+		if out.Since != nil {
+			what += " since then"
+		}
+		_, err := fmt.Fprintf(inv.stderr, "%s in %s\n", what, storeName(inv.cfg))
 		return err
 	}
 	return writeStats(inv.stdout, &out)

@@ -73,7 +73,7 @@ func statsOfAStore(t *testing.T, kind string) {
 	require.Equal(t, 1, recent.Total.Turns)
 	require.NotNil(t, recent.Since)
 	require.Contains(t, show(nil), "3 turns of 2 sessions")
-	require.Contains(t, show(nil, "--since", time.Now().Add(time.Hour).Format(time.RFC3339)), "no such turns")
+	require.Contains(t, show(nil, "--since", time.Now().Add(time.Hour).Format(time.RFC3339)), "no recorded turns since then in ")
 
 	var effect record.EffectReport
 	show(&effect, "--effect", "--json")

@@ -24,9 +24,9 @@ const (
 // Prompts is the advice for the main agent by complexity. A blank level means
 // the built-in text.
 type Prompts struct {
-	Low    string `json:"low"`
-	Medium string `json:"medium"`
-	High   string `json:"high"`
+	Low    string `json:"low,omitempty"`
+	Medium string `json:"medium,omitempty"`
+	High   string `json:"high,omitempty"`
 }
 
 var defaultPrompts = Prompts{

@@ -332,7 +332,7 @@ func TestBadValues(t *testing.T) {
 		{"triage inner field twice", "HINT_TRIAGE", `{"quiet":{"per":"1h","per":"2h"}}`, `field "per" occurs twice`},
 		{"prompts field twice", "HINT_COMPLEXITY_PROMPTS", `{"low":"x","low":"y"}`, `field "low" occurs twice`},
 		{"triage field", "HINT_TRIAGE", `{"enable":true}`, `unknown field "enable"`},
-		{"triage type", "HINT_TRIAGE", `{"historyCount":"3"}`, "historyCount must be a whole number from 0 to 20"},
+		{"triage type", "HINT_TRIAGE", `{"historyCount":"3"}`, "must be a JSON object of valid fields: historyCount must be a whole number from 0 to 20"},
 		{"triage range", "HINT_TRIAGE", `{"historyCount":21}`, "0 to 20"},
 		{"triage threshold", "HINT_TRIAGE", `{"confidenceThreshold":0}`, "1 to 10"},
 		{"triage quiet", "HINT_TRIAGE", `{"quiet":{"per":"soon"}}`, "quiet must be"},
@@ -703,4 +703,10 @@ func FuzzValues(f *testing.F) {
 			c.LogValue()
 		}
 	})
+}
+
+func TestLogShowsOnlyThePromptsThatAreSet(t *testing.T) {
+	c, _, err := load(t, map[string]string{"HINT_COMPLEXITY_PROMPTS": `{"low":"Be brief."}`})
+	require.NoError(t, err)
+	require.Contains(t, c.LogValue().String(), `{"low":"Be brief."}`)
 }

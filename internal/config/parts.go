@@ -78,12 +78,11 @@ var knowHubFields = map[string]rule{
 // fieldsOf returns the fields that are set in a JSON object, after validation.
 func fieldsOf(text string, fields map[string]rule) (map[string]any, error) {
 	var values map[string]any
-	err := decodeObject(text, &values)
-	if err == nil {
-		err = checkFields(values, fields)
-	}
-	if err != nil {
+	if err := decodeObject(text, &values); err != nil {
 		return nil, fmt.Errorf("must be a JSON object (%w)", err)
+	}
+	if err := checkFields(values, fields); err != nil {
+		return nil, fmt.Errorf("must be a JSON object of valid fields: %w", err)
 	}
 	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil })
 	return values, nil
