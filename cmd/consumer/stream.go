@@ -27,7 +27,7 @@ func (streamPlanCmd) Help() string {
 var errDiffers = errors.New("differences found")
 
 func (c *streamPlanCmd) Run(inv *invocation) error {
-	b, err := openForReading(inv)
+	b, err := openOrStart(inv)
 	if err != nil {
 		return err
 	}

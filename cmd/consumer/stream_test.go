@@ -134,7 +134,7 @@ func TestCommandsFindNoSystemWhereThereIsNone(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"file", "kv"} {
 		for _, args := range []string{
-			"stream plan", "dlq ls", "dlq replay", "intents learnt ls", "knowhub ls", "triage stats",
+			"dlq ls", "dlq replay", "intents learnt ls", "knowhub ls", "triage stats",
 			"sessions rm --yes s", "sessions rebuild", "feedback r right",
 		} {
 			t.Run(store+" "+args, func(t *testing.T) {
