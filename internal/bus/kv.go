@@ -132,16 +132,6 @@ func (b *KV) State(ctx context.Context) (made time.Time, last uint64, err error)
 	return info.Created, info.State.LastSeq, nil
 }
 
-// Same returns an error if the bucket is gone or is not the one that was
-// created at the given time. If the server does not answer, it returns nil.
-func (b *KV) Same(ctx context.Context, made time.Time) error {
-	now, _, err := b.State(ctx)
-	if isGone(err) && !errors.Is(err, context.DeadlineExceeded) || err == nil && !now.Equal(made) {
-		return fmt.Errorf("%s: %w", b.config.Bucket, jetstream.ErrBucketNotFound)
-	}
-	return nil
-}
-
 // Each calls yield with the entries of all keys that match a pattern, in the order
 // of their last change. An error of yield ends it.
 func (b *KV) Each(ctx context.Context, pattern string, yield func(jetstream.KeyValueEntry) error) error {
