@@ -31,6 +31,9 @@ type Hit struct {
 // Index is a searchable copy of the bucket.
 type Index interface {
 	bucket.Follower
+	// Put takes a change of this process before the bucket tells of it. It stays at its
+	// place, and a change that is older than what it has is left out.
+	Put(ctx context.Context, c bucket.Change) error
 	// Search returns approved experiences, best first.
 	Search(ctx context.Context, q Query) ([]Hit, error)
 	// List returns the experiences of a status, newest first.
@@ -67,8 +70,7 @@ type Copy struct {
 
 	mu      sync.Mutex // guards what follows
 	current *opened
-	applied uint64
-	// moved is closed and replaced when applied or current has changed.
+	// moved is closed and replaced when current has changed.
 	moved chan struct{}
 }
 
@@ -76,9 +78,13 @@ type Copy struct {
 type opened struct {
 	Index
 	users  int
+	begun  chan struct{} // closed once it is known whether it must be begun again
 	broken chan struct{} // closed by the first failure of a reader
 	once   sync.Once
 }
+
+// fail makes the index be opened again.
+func (o *opened) fail() { o.once.Do(func() { close(o.broken) }) }
 
 // NewCopy returns a copy that is empty until [Copy.Run] is called.
 func NewCopy(o CopyOptions) *Copy { return &Copy{o: o, moved: make(chan struct{})} }
@@ -88,8 +94,8 @@ const (
 	// index.
 	minPause = 100 * time.Millisecond
 	maxPause = 5 * time.Second
-	// waitTime bounds how long a writer waits for its own change: the copy may be
-	// catching up.
+	// waitTime bounds how long the index is waited for while it is opened, and how
+	// long a writer waits for it.
 	waitTime = time.Second
 )
 
@@ -128,7 +134,8 @@ func (c *Copy) round(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	own := &opened{Index: index, broken: make(chan struct{})}
+	own := &opened{Index: index, begun: make(chan struct{}), broken: make(chan struct{})}
+	begun := sync.OnceFunc(func() { close(own.begun) })
 	c.use(own)
 	defer c.use(nil)
 	var file os.FileInfo
@@ -152,7 +159,10 @@ func (c *Copy) round(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	return c.o.Bucket.Follow(ctx, counted{index, c.o.Metrics}, check, c.advance, func() {
+	return c.o.Bucket.Follow(ctx, counted{index, c.o.Metrics}, check, func(revision uint64) {
+		begun()
+		c.o.Metrics.revision.Set(float64(revision))
+	}, func() {
 		c.o.Metrics.ready.Set(1)
 		c.o.Log.Debug("index of experiences has caught up", "took_ms", time.Since(began).Milliseconds())
 	})
@@ -175,11 +185,12 @@ func (i counted) Reset(ctx context.Context, of string) error {
 func (c *Copy) use(next *opened) {
 	c.mu.Lock()
 	before := c.current
-	c.current, c.applied = next, 0
+	c.current = next
 	if next != nil {
 		next.users = 1
 	}
-	c.signal()
+	close(c.moved)
+	c.moved = make(chan struct{})
 	c.mu.Unlock()
 	if next == nil {
 		c.o.Metrics.ready.Set(0)
@@ -187,40 +198,26 @@ func (c *Copy) use(next *opened) {
 	c.leave(before)
 }
 
-// signal wakes the waiting goroutines. mu is held.
-func (c *Copy) signal() {
-	close(c.moved)
-	c.moved = make(chan struct{})
-}
-
-func (c *Copy) advance(revision uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.applied = revision
-	c.o.Metrics.revision.Set(float64(revision))
-	c.signal()
-}
-
-// Wait returns once the copy has reached a revision of the bucket, or after a
-// short time: an accepted change is stored, and found a little later.
-func (c *Copy) Wait(ctx context.Context, revision uint64) {
+// Put takes what this process has written, so that it is found at once. Where that
+// fails the bucket tells of it a little later.
+func (c *Copy) Put(ctx context.Context, e bucket.Stored) {
 	if c == nil {
 		return // the copy is not run
 	}
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
-	for {
-		c.mu.Lock()
-		done, moved := c.applied >= revision, c.moved
-		c.mu.Unlock()
-		if done {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-moved:
-		}
+	o, err := c.enter(ctx)
+	if err != nil {
+		return
+	}
+	defer c.leave(o)
+	select {
+	case <-o.begun:
+	case <-ctx.Done():
+		return
+	}
+	if err := o.Put(ctx, bucket.Change{ID: e.ID, Revision: e.Revision, Experience: e.Experience}); err != nil && ctx.Err() == nil {
+		o.fail()
 	}
 }
 
@@ -278,7 +275,7 @@ func read[T any](ctx context.Context, c *Copy, f func(Index) (T, error)) (T, err
 	defer c.leave(o)
 	out, err := f(o.Index)
 	if err != nil && ctx.Err() == nil {
-		o.once.Do(func() { close(o.broken) })
+		o.fail()
 	}
 	return out, err
 }

@@ -68,6 +68,10 @@ func (m *memory) Apply(_ context.Context, changes []bucket.Change) error {
 	})
 }
 
+func (m *memory) Put(_ context.Context, c bucket.Change) error {
+	return m.locked(func() { m.known[c.ID] = c.Experience })
+}
+
 func (m *memory) Search(_ context.Context, q knowhub.Query) (out []knowhub.Hit, err error) {
 	err = m.locked(func() {
 		for _, e := range m.known {

@@ -139,7 +139,7 @@ func (s *Service) keep(ctx context.Context, e experience.Experience, again func(
 	if err != nil {
 		return e, false, s.unavailable(ctx, "keep", err)
 	}
-	s.Copy.Wait(ctx, out.Revision)
+	s.Copy.Put(ctx, out)
 	return out.Experience, created, nil
 }
 
@@ -168,7 +168,7 @@ func (s *Service) Import(ctx context.Context, e experience.Experience) (created 
 	if err != nil {
 		return false, s.unavailable(ctx, "keep", err)
 	}
-	s.Copy.Wait(ctx, out.Revision)
+	s.Copy.Put(ctx, out)
 	return created, nil
 }
 
@@ -349,6 +349,6 @@ func (s *Service) change(ctx context.Context, id string, change func(known exper
 	if err != nil {
 		return experience.Experience{}, s.unavailable(ctx, "decide", err)
 	}
-	s.Copy.Wait(ctx, out.Revision)
+	s.Copy.Put(ctx, out)
 	return out.Experience, nil
 }

@@ -3,12 +3,14 @@ package knowhub_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/natstest"
@@ -308,6 +310,38 @@ func TestADeathBetweenBucketAndIndex(t *testing.T) {
 	require.True(t, created)
 	p := start(t, ns, open())
 	require.Eventually(t, func() bool { return len(found(t, p, "wrangler", "")) == 1 }, patience, tick)
+}
+
+// deaf is a bucket that never tells of changes.
+type deaf struct{}
+
+func (deaf) Follow(ctx context.Context, _ bucket.Follower, _ func() error, applied func(uint64), _ func()) error {
+	applied(0)
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestWhatWasTakenIsFoundBeforeTheBucketTells(t *testing.T) {
+	js := natstest.JetStream(t, natstest.Start(t, nil))
+	c := knowhub.NewCopy(knowhub.CopyOptions{
+		Bucket: deaf{}, Open: func(context.Context) (knowhub.Index, error) { return &memory{}, nil },
+		Metrics: knowhub.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler),
+	})
+	p := &process{Service: knowhub.New(knowhub.Options{Experiences: bucket.NewExperiences(js, experiencesBucket), Copy: c, Log: slog.New(slog.DiscardHandler)})}
+	set := usual()
+	p.Use(&set)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	e := submit(t, p, deploy())
+	_, err := p.Approve(t.Context(), e.ID, "")
+	require.NoError(t, err)
+	require.Equal(t, []string{e.ID}, found(t, p, "shop", ""))
+	_, err = p.Reject(t.Context(), submit(t, p, deploy()).ID, "")
+	require.ErrorIs(t, err, knowhub.ErrDecided)
+	require.Equal(t, []string{e.ID}, found(t, p, "shop", ""))
 }
 
 func TestABucketThatIsDeleted(t *testing.T) {

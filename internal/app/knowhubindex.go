@@ -32,6 +32,11 @@ func (s searched) Apply(ctx context.Context, changes []bucket.Change) error {
 	return s.Index.Apply(ctx, out)
 }
 
+// Put implements [knowhub.Index].
+func (s searched) Put(ctx context.Context, c bucket.Change) error {
+	return s.Index.Put(ctx, index.Change(c))
+}
+
 // Search implements [knowhub.Index].
 func (s searched) Search(ctx context.Context, q knowhub.Query) ([]knowhub.Hit, error) {
 	hits, err := s.Index.Search(ctx, index.Query{Text: q.Text, AgentID: q.AgentID, Unowned: q.Unowned, Limit: q.Limit})

@@ -43,6 +43,23 @@ func (x *Index) Apply(ctx context.Context, changes []Change) error {
 	return nil
 }
 
+// Put takes a change of this process before [Index.Apply] is given it, and those
+// before it: the copy stays at its place. What is older than what the copy has
+// changes nothing.
+func (x *Index) Put(ctx context.Context, c Change) error {
+	return x.change(ctx, func(tx *sql.Tx) error {
+		var place uint64
+		if err := tx.QueryRowContext(ctx, `SELECT revision FROM place`).Scan(&place); err != nil || c.Revision <= place {
+			return err
+		}
+		b := newBatch(tx, &x.prepared)
+		if err := b.take(ctx, c); err != nil {
+			return err
+		}
+		return b.flush(ctx)
+	})
+}
+
 func (x *Index) apply(ctx context.Context, tx *sql.Tx, changes []Change) error {
 	var place uint64
 	var begun int64
@@ -93,7 +110,8 @@ func (b *batch) in(ctx context.Context, s *sql.Stmt) *sql.Stmt {
 
 func (b *batch) take(ctx context.Context, c Change) error {
 	var row int64
-	old, err := scan(b.in(ctx, b.s.old).QueryRowContext(ctx, c.ID), &row)
+	var revision uint64
+	old, err := scan(b.in(ctx, b.s.old).QueryRowContext(ctx, c.ID), &row, &revision)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		if c.Removed {
@@ -102,6 +120,8 @@ func (b *batch) take(ctx context.Context, c Change) error {
 		return b.put(ctx, c, 0, experience.Experience{})
 	case err != nil:
 		return err
+	case revision >= c.Revision:
+		return nil // see [Index.Put]
 	case c.Removed:
 		if _, err := b.in(ctx, b.s.remove).ExecContext(ctx, row); err != nil {
 			return err

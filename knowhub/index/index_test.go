@@ -85,6 +85,35 @@ func TestApply(t *testing.T) {
 	require.Equal(t, map[experience.Status]int{"pending": 0, "approved": 0, "rejected": 0}, counts)
 }
 
+// What a process has written is found before the bucket tells of it, and of what is
+// before it.
+func TestPut(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	ctx := t.Context()
+	require.NoError(t, x.Apply(ctx, []index.Change{change(1, approved("a", "apples", "tree", "ripe"))}))
+	require.NoError(t, x.Put(ctx, change(5, approved("b", "berries", "bush", "sweet"))))
+	require.Equal(t, []string{"b"}, search(t, x, "berries"))
+	_, revision, err := x.Place(ctx)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, revision, "what is between is still to come")
+
+	for _, tt := range []struct {
+		name  string
+		apply index.Change
+		want  []string // of berries
+	}{
+		{"a change before it", change(3, approved("b", "cherries", "tree", "ripe")), []string{"b"}},
+		{"a removal before it", index.Change{ID: "b", Revision: 4, Removed: true}, []string{"b"}},
+		{"itself", change(5, approved("b", "berries", "bush", "sweet")), []string{"b"}},
+		{"a removal after it", index.Change{ID: "b", Revision: 6, Removed: true}, nil},
+	} {
+		require.NoError(t, x.Apply(ctx, []index.Change{tt.apply}))
+		require.Equal(t, tt.want, search(t, x, "berries"), tt.name)
+	}
+	require.NoError(t, x.Put(ctx, change(5, approved("b", "berries", "bush", "sweet"))))
+	require.Empty(t, search(t, x, "berries"), "it was removed since")
+}
+
 // What is found does not depend on the way to it.
 func TestChangedIndexFindsWhatANewOneFinds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable

@@ -34,7 +34,7 @@ func (x *Index) prepare(ctx context.Context) error {
 		to    **sql.Stmt
 		query string
 	}{
-		{x.write, &p.old, `SELECT ` + columns + ` FROM experiences WHERE id = ?`},
+		{x.write, &p.old, `SELECT ` + columns + `, revision FROM experiences WHERE id = ?`},
 		{x.write, &p.remove, `DELETE FROM experiences WHERE n = ?`},
 		{x.write, &p.put, `INSERT INTO experiences (id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at, created_ms, seen, flags, decided_at, decided_by, revision)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -72,10 +72,11 @@ func (x *Index) prepare(ctx context.Context) error {
 	return nil
 }
 
-// scan reads the columns of an experience.
-func scan(row interface{ Scan(dest ...any) error }, n *int64) (e experience.Experience, err error) {
+// scan reads the columns of an experience, and more where there are more.
+func scan(row interface{ Scan(dest ...any) error }, n *int64, more ...any) (e experience.Experience, err error) {
 	var created, flags, decided string
-	err = row.Scan(n, &e.ID, &e.Task, &e.Resource, &e.Result, &e.Confidence, &e.Status, &e.AgentID, &e.SubmittedBy, &e.SessionKey, &created, &e.Seen, &flags, &decided, &e.DecidedBy)
+	to := []any{n, &e.ID, &e.Task, &e.Resource, &e.Result, &e.Confidence, &e.Status, &e.AgentID, &e.SubmittedBy, &e.SessionKey, &created, &e.Seen, &flags, &decided, &e.DecidedBy}
+	err = row.Scan(append(to, more...)...)
 	if err != nil {
 		return e, err
 	}
