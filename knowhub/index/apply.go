@@ -48,42 +48,35 @@ func (x *Index) Apply(ctx context.Context, changes []Change) error {
 // changes nothing.
 func (x *Index) Put(ctx context.Context, c Change) error {
 	return x.change(ctx, func(tx *sql.Tx) error {
-		var place uint64
-		if err := tx.QueryRowContext(ctx, `SELECT revision FROM place`).Scan(&place); err != nil || c.Revision <= place {
+		b, p, err := x.begin(ctx, tx)
+		if err != nil || c.Revision <= p.revision {
 			return err
 		}
-		b := newBatch(tx, &x.prepared)
 		if err := b.take(ctx, c); err != nil {
 			return err
 		}
-		return b.flush(ctx)
+		return b.flush(ctx, p.revision)
 	})
 }
 
 func (x *Index) apply(ctx context.Context, tx *sql.Tx, changes []Change) error {
-	var place uint64
-	var begun int64
-	if err := tx.QueryRowContext(ctx, `SELECT revision, begun FROM place`).Scan(&place, &begun); err != nil {
+	b, p, err := x.begin(ctx, tx)
+	if err != nil {
 		return err
 	}
-	if begun != x.begun.Load() {
+	if p.begun != x.begun.Load() {
 		return ErrBegunAgain
 	}
-	b := newBatch(tx, &x.prepared)
 	for _, c := range changes {
-		if c.Revision <= place {
+		if c.Revision <= p.revision {
 			continue
 		}
-		place = c.Revision
+		p.revision = c.Revision
 		if err := b.take(ctx, c); err != nil {
 			return err
 		}
 	}
-	if err := b.flush(ctx); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, `UPDATE place SET revision = ?`, place)
-	return err
+	return b.flush(ctx, p.revision)
 }
 
 // batch collects the changes of postings and sets, so that each blob is written
@@ -94,10 +87,16 @@ type batch struct {
 	stmts map[*sql.Stmt]*sql.Stmt
 	terms map[string]map[int64]byte // by row; 0 removes it
 	sets  map[string]map[int64]bool // by row
+	held  content
 }
 
-func newBatch(tx *sql.Tx, s *statements) *batch {
-	return &batch{tx: tx, s: s, stmts: map[*sql.Stmt]*sql.Stmt{}, terms: map[string]map[int64]byte{}, sets: map[string]map[int64]bool{}}
+// begin returns a batch without changes, and the place of the copy.
+func (x *Index) begin(ctx context.Context, tx *sql.Tx) (*batch, place, error) {
+	p, err := readPlace(ctx, tx)
+	return &batch{
+		tx: tx, s: &x.prepared, stmts: map[*sql.Stmt]*sql.Stmt{},
+		terms: map[string]map[int64]byte{}, sets: map[string]map[int64]bool{}, held: p.held,
+	}, p, err
 }
 
 // in returns a statement of the transaction.
@@ -126,10 +125,12 @@ func (b *batch) take(ctx context.Context, c Change) error {
 		if _, err := b.in(ctx, b.s.remove).ExecContext(ctx, row); err != nil {
 			return err
 		}
+		b.held.remove(c.ID, revision)
 		b.unset(row, old)
 		b.index(row, old, nil)
 		return nil
 	}
+	b.held.remove(c.ID, revision)
 	return b.put(ctx, c, row, old)
 }
 
@@ -145,6 +146,7 @@ func (b *batch) put(ctx context.Context, c Change, row int64, old experience.Exp
 	if err != nil {
 		return err
 	}
+	b.held.add(c.ID, c.Revision)
 	if known {
 		b.unset(row, old)
 	}
@@ -208,8 +210,8 @@ func frequencies(e experience.Experience) map[string]float64 {
 	return found
 }
 
-// flush writes the collected changes.
-func (b *batch) flush(ctx context.Context) error {
+// flush writes what was collected. The copy has a revision then.
+func (b *batch) flush(ctx context.Context, revision uint64) error {
 	names := slices.Sorted(maps.Keys(b.terms))
 	known, blobs, err := b.have(ctx, names)
 	if err != nil {
@@ -225,7 +227,8 @@ func (b *batch) flush(ctx context.Context) error {
 			return fmt.Errorf("set: %w", err)
 		}
 	}
-	return nil
+	_, err = b.tx.ExecContext(ctx, `UPDATE place SET revision = ?, held = ?, checksum = ?`, int64(revision), b.held.rows, int64(b.held.sum)) //nolint:gosec // see content
+	return err
 }
 
 // have reads the existing terms, and the postings that change.

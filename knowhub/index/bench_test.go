@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -94,5 +95,22 @@ func BenchmarkSearch(b *testing.B) {
 			})
 		}
 		require.NoError(b, x.Close())
+	}
+}
+
+// BenchmarkOpen opens an index that is there.
+func BenchmarkOpen(b *testing.B) {
+	for _, n := range []int{10_000, 100_000} {
+		path := filepath.Join(b.TempDir(), "knowhub.db")
+		x := open(b, path)
+		for batch := range slices.Chunk(mixed(b, n), 1000) {
+			require.NoError(b, x.Apply(b.Context(), batch))
+		}
+		require.NoError(b, x.Close())
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			for b.Loop() {
+				require.NoError(b, open(b, path).Close())
+			}
+		})
 	}
 }

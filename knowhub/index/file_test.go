@@ -86,7 +86,7 @@ func TestMadeAgain(t *testing.T) {
 		{"zeros in the middle", overwrite(0.3, 0.7, 0), true},
 		{"ones in the middle", overwrite(0.4, 0.6, 0xff), true},
 		{"garbage header", overwrite(0, 0.01, 'x'), true},
-		{"older", statement("PRAGMA user_version = 1"), false},
+		{"older", statement("PRAGMA user_version = 2; ALTER TABLE place DROP COLUMN held; ALTER TABLE place DROP COLUMN checksum"), false},
 		{"newer", statement("PRAGMA user_version = 99"), true},
 		{"no version", statement("PRAGMA user_version = 0"), true},
 		{"a page too few", func(t *testing.T, path string) {
@@ -95,6 +95,11 @@ func TestMadeAgain(t *testing.T) {
 			require.NoError(t, os.Truncate(path, info.Size()-4096))
 		}, true},
 		{"no place", statement("DELETE FROM place"), true},
+		{"some rows are gone", statement("DELETE FROM experiences WHERE n % 2 = 0"), true},
+		{"a row is another's", statement("UPDATE experiences SET id = 'other' WHERE n = 7"), true},
+		{"a row is older", statement("UPDATE experiences SET revision = revision - 1 WHERE n = 7"), true},
+		{"a row without a revision", statement("UPDATE experiences SET revision = 'x' WHERE n = 7"), true},
+		{"a row too many", statement("INSERT INTO experiences SELECT n + 1000, 'copy', task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at, created_ms, seen, flags, decided_at, decided_by, revision FROM experiences WHERE n = 7"), true},
 		{"a table is gone", statement("DROP TABLE postings"), true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -151,6 +151,9 @@ func open(ctx context.Context, path string, log *slog.Logger) (_ *Index, err err
 		}
 		return nil, err
 	}
+	if err := x.compare(ctx); err != nil {
+		return nil, err
+	}
 	if _, _, err := x.Place(ctx); err != nil {
 		return nil, err
 	}
@@ -256,16 +259,12 @@ func (x *Index) close() error {
 // Place returns the bucket that the index is a copy of, "" for none, and the
 // revision that it has reached.
 func (x *Index) Place(ctx context.Context) (bucket string, revision uint64, err error) {
-	var begun int64
-	err = x.write.QueryRowContext(ctx, `SELECT bucket, revision, begun FROM place`).Scan(&bucket, &revision, &begun)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = fmt.Errorf("%w: no place", ErrDamaged)
-	}
+	p, err := readPlace(ctx, x.write)
 	if err != nil {
 		return "", 0, x.note(err)
 	}
-	x.begun.Store(begun)
-	return bucket, revision, nil
+	x.begun.Store(p.begun)
+	return p.bucket, p.revision, nil
 }
 
 // Reset empties the index. From now on it is a copy of bucket, at revision 0.
@@ -277,7 +276,7 @@ func (x *Index) Reset(ctx context.Context, bucket string) error {
 				return err
 			}
 		}
-		return tx.QueryRowContext(ctx, `UPDATE place SET bucket = ?, revision = 0, begun = begun + 1 RETURNING begun`, bucket).Scan(&begun)
+		return tx.QueryRowContext(ctx, `UPDATE place SET bucket = ?, revision = 0, begun = begun + 1, held = 0, checksum = 0 RETURNING begun`, bucket).Scan(&begun)
 	})
 	if err == nil {
 		x.begun.Store(begun)

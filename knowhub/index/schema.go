@@ -61,6 +61,12 @@ var migrations = []string{
 	// Identifiers of more than four parts have a term without separators.
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1;`,
+
+	// How many experiences there are, and a sum over them, see content.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
+	ALTER TABLE place ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+	ALTER TABLE place ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1;`,
 }
 
 // version is the user_version of this program's files.
