@@ -70,6 +70,7 @@ type Copy struct {
 
 	mu      sync.Mutex // guards what follows
 	current *opened
+	fault   error // why the index cannot be opened
 	// moved is closed and replaced when current has changed.
 	moved chan struct{}
 }
@@ -131,6 +132,9 @@ func (c *Copy) Run(ctx context.Context) {
 // round opens the index and follows the bucket until something fails.
 func (c *Copy) round(ctx context.Context) error {
 	index, err := c.o.Open(ctx)
+	c.mu.Lock()
+	c.fault = err
+	c.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -226,6 +230,13 @@ func (c *Copy) Ready() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.current != nil
+}
+
+// Check returns why the index cannot be opened. It is a health check.
+func (c *Copy) Check(context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fault
 }
 
 // enter returns the index in use, and waits a little for one that is being opened.

@@ -413,6 +413,28 @@ func TestAnIndexThatFails(t *testing.T) {
 	}, patience, tick)
 }
 
+func TestCheck(t *testing.T) {
+	failing := true
+	c := knowhub.NewCopy(knowhub.CopyOptions{
+		Bucket: deaf{}, Open: func(context.Context) (knowhub.Index, error) {
+			if failing {
+				failing = false
+				return nil, errDisk
+			}
+			return &memory{}, nil
+		},
+		Metrics: knowhub.NewMetrics(prometheus.NewRegistry()), Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, c.Check(t.Context()), "not tried yet")
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { c.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	require.Eventually(t, func() bool { return c.Check(t.Context()) != nil }, patience, time.Millisecond)
+	require.Eventually(t, func() bool { return c.Check(t.Context()) == nil }, patience, tick, "it was opened")
+}
+
 func TestAServerThatGoesAway(t *testing.T) {
 	t.Parallel()
 	ns := natstest.Start(t, nil)

@@ -104,6 +104,7 @@ func (a *App) openKnowHub(ctx context.Context) error {
 	following, end := context.WithCancel(a.grace)
 	var running sync.WaitGroup
 	running.Go(func() { h.copy.Run(following) })
+	a.health.healthy.Add("knowhub index", h.copy.Check)
 	a.cleanup.add("knowhub index", func(ctx context.Context) error { end(); return wait(ctx, &running) })
 	if err := a.extract(ctx); err != nil {
 		return err

@@ -148,21 +148,62 @@ func TestDamageMetWhileOpen(t *testing.T) {
 	require.NoFileExists(t, path, "the next one is new")
 }
 
+func TestSetAside(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		prepare func(t *testing.T, path string)
+		kept    func(t *testing.T, aside string)
+	}{
+		{"a directory", func(t *testing.T, path string) {
+			require.NoError(t, os.Mkdir(path, 0o750))
+			require.NoError(t, os.WriteFile(filepath.Join(path, "file"), nil, 0o600))
+		}, func(t *testing.T, aside string) { require.FileExists(t, filepath.Join(aside, "file")) }},
+		{"a database of another program", func(t *testing.T, path string) {
+			_, err := plain(t, path).Exec("CREATE TABLE other (a); INSERT INTO other VALUES (7)")
+			require.NoError(t, err)
+		}, func(t *testing.T, aside string) {
+			var n int
+			require.NoError(t, plain(t, aside).QueryRow("SELECT a FROM other").Scan(&n))
+			require.Equal(t, 7, n)
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "knowhub.db")
+			tt.prepare(t, path)
+			var log bytes.Buffer
+			x, err := index.Open(t.Context(), path, slog.New(slog.NewJSONHandler(&log, nil)))
+			require.NoError(t, err)
+			require.NoError(t, x.Apply(t.Context(), some(20)))
+			require.Equal(t, []string{"id0012"}, search(t, x, "number12"))
+			require.NoError(t, x.Close())
+			aside, err := filepath.Glob(path + ".aside-*")
+			require.NoError(t, err)
+			require.Len(t, aside, 1)
+			tt.kept(t, aside[0])
+			require.Contains(t, log.String(), aside[0])
+		})
+	}
+}
+
 func TestCannotOpen(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		prepare func(t *testing.T, path string)
 		want    string
 	}{
-		{"a directory in its place", func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o750)) }, "not a regular file"},
 		{"a file in the place of its directory", func(t *testing.T, path string) {
 			require.NoError(t, os.RemoveAll(filepath.Dir(path)))
 			require.NoError(t, os.WriteFile(filepath.Dir(path), nil, 0o600))
 		}, "not a directory"},
-		{"a database of another program", func(t *testing.T, path string) {
-			_, err := plain(t, path).Exec("CREATE TABLE other (a)")
-			require.NoError(t, err)
-		}, index.ErrForeign.Error()},
+		{"a directory in its place that cannot be moved", func(t *testing.T, path string) {
+			if os.Getuid() == 0 {
+				t.Skip("root may write everywhere")
+			}
+			require.NoError(t, os.Mkdir(path, 0o750))
+			require.NoError(t, os.WriteFile(path+".lock", nil, 0o600))
+			require.NoError(t, os.Chmod(filepath.Dir(path), 0o500)) //nolint:gosec // a directory
+			t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o700) })
+		}, "not a regular file, and cannot be set aside"},
 		{"a directory that cannot be written", func(t *testing.T, path string) {
 			if os.Getuid() == 0 {
 				t.Skip("root may write everywhere")

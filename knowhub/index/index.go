@@ -19,17 +19,17 @@ import (
 )
 
 var (
-	// ErrForeign reports an SQLite file of another program. The file is not
-	// changed.
-	ErrForeign = errors.New("file is a database of another program")
-	// ErrDamaged reports a file that cannot be read. [Index.Close] then removes
-	// it, so that the next [Open] creates a new one.
-	ErrDamaged = errors.New("damaged index")
+	// ErrDamaged reports a file that cannot be read. [Index.Close] removes it then,
+	// so that the next [Open] makes a new one.
+	ErrDamaged = errors.New("index is damaged")
 	// ErrBegunAgain reports that another process has begun the copy again since
 	// [Index.Place] was called: the changes to apply may be incomplete.
 	ErrBegunAgain = errors.New("index begun again by another process")
 	// errOther reports a file of another version of this program.
 	errOther = errors.New("index of another version")
+	// What is in the place of the index and is none.
+	errForeign    = errors.New("file is the database of another program")
+	errNotRegular = errors.New("not a regular file")
 )
 
 const (
@@ -59,10 +59,11 @@ type Index struct {
 	damaged     atomic.Bool
 }
 
-// Open opens the index in the file at path, and creates it if it is missing. A
-// damaged index, or one of another version, is rebuilt, which is logged. Errors
-// are, for example, a directory that cannot be written, a full disk, or a
-// database of another program ([ErrForeign]).
+// Open opens the index in the file at path, and makes it when it is missing. One
+// that is damaged or of another version is made again, and what is no index at all,
+// a directory or the database of another program, is set aside under another name;
+// both is logged. An error says what is in the way: a directory that cannot be
+// written, a full disk.
 func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, fmt.Errorf("index of experiences: %w", err)
@@ -73,8 +74,16 @@ func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
 	}
 	defer func() { _ = lock.Close() }()
 	x, err := open(ctx, path, log)
-	if err != nil && (isDamage(err) || errors.Is(err, errOther)) {
-		log.Warn("rebuilding index of experiences", "file", path, "error", err)
+	switch {
+	case errors.Is(err, errForeign), errors.Is(err, errNotRegular):
+		aside := fmt.Sprintf("%s.aside-%d", path, time.Now().UnixMilli())
+		log.Warn("what is in the place of the index of experiences is set aside", "file", path, "as", aside, "error", err)
+		if moved := renameFiles(path, aside); moved != nil {
+			return nil, fmt.Errorf("index of experiences: %w, and cannot be set aside: %w", err, moved)
+		}
+		x, err = open(ctx, path, log)
+	case err != nil && (isDamage(err) || errors.Is(err, errOther)):
+		log.Warn("index of experiences is made again", "file", path, "error", err)
 		if err = removeFiles(path); err == nil {
 			x, err = open(ctx, path, log)
 		}
@@ -96,8 +105,20 @@ func lockFile(ctx context.Context, path string) (*flock.Flock, error) {
 	return lock, nil
 }
 
+// suffixes are what the names of a database's files end in.
+var suffixes = []string{"-wal", "-shm", "-journal", ""}
+
+func renameFiles(path, to string) error {
+	for _, suffix := range suffixes {
+		if err := os.Rename(path+suffix, to+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
 func removeFiles(path string) error {
-	for _, suffix := range []string{"-wal", "-shm", "-journal", ""} {
+	for _, suffix := range suffixes {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -109,9 +130,9 @@ func open(ctx context.Context, path string, log *slog.Logger) (_ *Index, err err
 	if info, err := os.Stat(path); err == nil {
 		switch {
 		case !info.Mode().IsRegular():
-			return nil, errors.New("not a regular file")
-		case info.Size()%pageSize != 0: // SQLite would read the missing bytes as zeros
-			return nil, fmt.Errorf("%w: %d bytes, not a multiple of the page size", ErrDamaged, info.Size())
+			return nil, errNotRegular
+		case info.Size()%pageSize != 0: // SQLite would read what is missing as zeros
+			return nil, fmt.Errorf("%w: %d bytes are not whole pages", ErrDamaged, info.Size())
 		}
 	}
 	// SQLite creates its other files with the mode of this file.

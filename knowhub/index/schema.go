@@ -87,7 +87,7 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	case tables == 0:
 		have = 0
 	case id != application:
-		return ErrForeign
+		return errForeign
 	case have == version:
 		return nil
 	case have > version:
