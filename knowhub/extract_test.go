@@ -171,7 +171,7 @@ func (s sunk) join(t *testing.T, js jetstream.JetStream) {
 		Name: "knowhub", JS: js, Layout: s.layout, Durable: s.layout.More[0].Name,
 		Handler: events.Handler[knowhub.Fact]{
 			Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
-				session, hook, fact := knowhub.DecodeFact(msgID, data)
+				session, hook, fact := knowhub.DecodeFact(subjects.HookAgentEnd, msgID, data)
 				return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, nil
 			},
 			Apply: k.Apply,
@@ -341,20 +341,22 @@ func TestSinkThatIsKilledLosesNothing(t *testing.T) {
 
 func TestDecodeFact(t *testing.T) {
 	t.Parallel()
-	for _, row := range []struct{ name, hook, event, ctx, want string }{
-		{"run", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "user"}`, "s"},
-		{"compaction", "before_compaction", `{"messages": []}`, `{"sessionKey": "k"}`, "k"},
-		{"without a session", "agent_end", `{"messages": []}`, `{}`, "e1"},
-		{"other hook", "before_prompt_build", `{"messages": []}`, `{"sessionId": "s"}`, ""},
-		{"heartbeat", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "heartbeat"}`, ""},
-		{"no messages", "agent_end", `{}`, `{"sessionId": "s"}`, ""},
-		{"messages of another type", "agent_end", `{"messages": "x"}`, `{"sessionId": "s"}`, ""},
-		{"context of another type", "agent_end", `{"messages": []}`, `{"sessionId": 1}`, ""},
-		{"not an event", "agent_end", `[]`, `{"sessionId": "s"}`, ""},
+	for _, row := range []struct{ name, trigger, hook, event, ctx, want string }{
+		{"run", "agent_end", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "user"}`, "s"},
+		{"compaction", "before_compaction", "before_compaction", `{"messages": []}`, `{"sessionKey": "k"}`, "k"},
+		{"without a session", "agent_end", "agent_end", `{"messages": []}`, `{}`, "e1"},
+		{"run, where compactions are extracted from", "before_compaction", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "user"}`, ""},
+		{"compaction, where runs are extracted from", "agent_end", "before_compaction", `{"messages": []}`, `{"sessionKey": "k"}`, ""},
+		{"other hook", "agent_end", "before_prompt_build", `{"messages": []}`, `{"sessionId": "s"}`, ""},
+		{"heartbeat", "agent_end", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "heartbeat"}`, ""},
+		{"no messages", "agent_end", "agent_end", `{}`, `{"sessionId": "s"}`, ""},
+		{"messages of another type", "agent_end", "agent_end", `{"messages": "x"}`, `{"sessionId": "s"}`, ""},
+		{"context of another type", "agent_end", "agent_end", `{"messages": []}`, `{"sessionId": 1}`, ""},
+		{"not an event", "agent_end", "agent_end", `[]`, `{"sessionId": "s"}`, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			body := fmt.Sprintf(`{"hook": %q, "event": %s, "ctx": %s, "ts": 1763680000123}`, row.hook, row.event, row.ctx)
-			session, _, _ := knowhub.DecodeFact("e1", []byte(body))
+			session, _, _ := knowhub.DecodeFact(row.trigger, "e1", []byte(body))
 			require.Equal(t, row.want, session)
 		})
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 
 	"intenthint/payload"
-	"intenthint/subjects"
 )
 
 // Extracted remembers, for all processes, the events from which experiences
@@ -25,16 +24,17 @@ type Fact struct {
 	messages []payload.Message
 }
 
-// DecodeFact decodes an event. The session is "" for an event to ignore: of
-// another hook, of a run that no person began, or without messages. An event
-// that cannot be decoded is ignored too: the sink of the sessions also gets it,
-// and makes it a dead letter.
-func DecodeFact(msgID string, data []byte) (session, hook string, f Fact) {
+// DecodeFact decodes an event. The session is "" for an event that says nothing:
+// one of another hook than trigger, which the durable of a system brings that was set
+// up for that one, of a run that no person began, or without messages. What
+// cannot be decoded says nothing either: the events of all hooks become sessions
+// too, and it is a dead letter there.
+func DecodeFact(trigger, msgID string, data []byte) (session, hook string, f Fact) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {
 		return "", "", Fact{}
 	}
-	if env.Hook != subjects.HookAgentEnd && env.Hook != subjects.HookBeforeCompaction {
+	if env.Hook != trigger {
 		return "", env.Hook, Fact{}
 	}
 	turn, err := payload.DecodeContext(env.Ctx)
