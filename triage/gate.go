@@ -208,7 +208,16 @@ func (c request) stored() string {
 // failure returns the decision about a message when something goes wrong.
 func (c request) failure() outcome { return outcome{Decision: c.decision(Verdict{Reason: Failed})} }
 
-// decide finds the decision about a message, or makes and stores one.
+// instead is the decision about a message that cannot be decided as d: it costs the
+// same.
+func (c request) instead(d state.Decision) state.Decision {
+	out := c.failure().Decision
+	out.Tokens = d.Tokens
+	return out
+}
+
+// decide finds the decision about a message that the gate looks at, or makes and
+// stores one.
 func (g *Gate) decide(ctx context.Context, c request) outcome {
 	known, ok, err := g.known(ctx, c.m)
 	if ok {
@@ -230,7 +239,7 @@ func (g *Gate) decide(ctx context.Context, c request) outcome {
 	// From here on the runner waits for the answer. If it did not, the gateway was
 	// told to let the message through.
 	if !c.req.Commit() {
-		d = c.failure().Decision
+		d = c.instead(d)
 	}
 	return g.store(ctx, c, d)
 }
@@ -313,7 +322,7 @@ func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
 	if d.Verdict == state.Skip && c.set.Recall > 0 {
 		if err := g.State.Pend(ctx, c.m.Group, c.m.ID, time.Now()); err != nil {
 			g.stateFailed(opSkipped, c.m, err)
-			d = c.failure().Decision
+			d = c.instead(d)
 		}
 	}
 	standing, first, err := g.State.Decide(ctx, d)
@@ -322,7 +331,7 @@ func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
 		g.answered(ctx, c, standing)
 		return outcome{Decision: standing, repeat: !first}
 	case d.Verdict == state.Skip:
-		d = c.failure().Decision
+		d = c.instead(d)
 	}
 	g.stateFailed(opDecision, c.m, err)
 	return outcome{Decision: d}

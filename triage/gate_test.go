@@ -237,6 +237,21 @@ func TestAWrongRequestIsRefused(t *testing.T) {
 	require.Equal(t, []string{"error"}, g.Handler().Omitted(requestOf(nil), hook.ErrOverrun).Header[subjects.HeaderTriageReason])
 }
 
+// What a model took counts whatever became of its answer.
+func TestTokensOfAFailedCallAreCounted(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	empty := &scripted{answer: func(context.Context, provider.Request) (string, error) { return "", provider.ErrMalformed }}
+	require.Equal(t, "respond error", ask(t, process(t, ns, settings(empty)), event("m1", "lunch at noon")))
+	var all state.Tally
+	require.NoError(t, store(t, ns).Decisions(t.Context(), time.Time{}, func(d state.Decision) error {
+		all.Add(d, "")
+		return nil
+	}))
+	require.Equal(t, state.Tokens{In: 100, Out: 2}, all.Tokens)
+	require.Equal(t, 1, all.Asked)
+}
+
 // A repeated message gets the same decision from any process, and is not counted.
 func TestRepeatsGetTheSameDecision(t *testing.T) {
 	t.Parallel()

@@ -17,7 +17,8 @@ type Trial struct {
 	// Answer is the model's answer, Model its name as provider/model; both are ""
 	// without an answer.
 	Answer, Model string
-	Tokens        state.Tokens
+	// Tokens are those of all calls, also of those without an answer.
+	Tokens state.Tokens
 }
 
 // Try decides about a message without storing anything. before are the messages
@@ -43,19 +44,22 @@ func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, mark
 		text    string
 	}
 	question := s.Question(m, before, marks)
+	ctx, use := model.CountUse(ctx)
 	answer, err := model.Start(ctx, s.Limit, 1, func(ctx context.Context) (model.Answer[reading], error) {
 		return model.Ask(ctx, s.Chain, model.Question[reading]{
 			Request: question,
 			Parse:   func(answer string) (reading, error) { return reading{s.Answer(answer), answer}, nil },
 		})
 	})()
-	if err != nil {
-		return Trial{Verdict: Verdict{Reason: Failed}, Question: &question}, err
-	}
-	return Trial{
+	_, _, usage := use.Total()
+	t = Trial{
 		Verdict: answer.Value.verdict, Question: &question, Answer: answer.Value.text, Model: answer.Ref,
-		Tokens: state.Tokens{In: answer.Usage.InputTokens, Out: answer.Usage.OutputTokens},
-	}, nil
+		Tokens: state.Tokens{In: usage.InputTokens, Out: usage.OutputTokens},
+	}
+	if err != nil {
+		t.Verdict = Verdict{Reason: Failed}
+	}
+	return t, err
 }
 
 // byLocal returns the verdict of the trained gate; ok is false if it is not

@@ -37,7 +37,7 @@ func (t *Tally) Add(d Decision, mark string) {
 	} else {
 		t.Answered++
 	}
-	if d.Model != "" {
+	if d.Model != "" || d.Tokens != (Tokens{}) {
 		t.Asked++
 	}
 	t.Tokens.In += d.Tokens.In
