@@ -67,6 +67,11 @@ var migrations = []string{
 	ALTER TABLE place ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE place ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1;`,
+
+	// More forms of English words are one term; Thai, Lao, Khmer and Burmese texts have
+	// pairs of characters; what is behind an apostrophe is a word.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
 }
 
 // version is the user_version of this program's files.

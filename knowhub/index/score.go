@@ -348,7 +348,7 @@ func (l *lookup) similar(words []terms.Word) (more bool, err error) {
 	tried := 0
 	for i, w := range words {
 		name := []rune(w.Terms[0].Text)
-		if _, ok := l.known[w.Terms[0].Text]; ok || tried == maxCompleted || len(name) == 0 || len(name) < 3 && name[0] < 0x1100 {
+		if _, ok := l.known[w.Terms[0].Text]; ok || tried == maxCompleted || len(name) == 0 || len(name) < 3 && !terms.Wide(name[0]) {
 			continue
 		}
 		tried++
@@ -386,7 +386,7 @@ func readSimilar(rows *sql.Rows, name []rune) (found []similarTerm, err error) {
 		if !strings.HasPrefix(t.name, string(name)) {
 			allowed := 0
 			switch {
-			case name[0] >= 0x1100: // pairs of characters have no typing errors
+			case terms.Wide(name[0]): // pairs of characters have no typing errors
 			case len(name) >= 8:
 				allowed = 2
 			case len(name) >= 4:

@@ -22,12 +22,20 @@ func TestSearch(t *testing.T) {
 		approved("ja", "文字化けを直す", "ファイル", "エンコーディングを指定する"),
 		approved("cafe", "Book a table at the café", "phone", "They were broken into yesterday"),
 		approved("cpp", "Undefined symbol", "C++", "link order"),
+		approved("th", "การตั้งค่าเซิร์ฟเวอร์", "ระบบ", "เปิดใหม่"),
+		approved("fr", "Réparer l'imprimante", "câble d’eau", "Straße"),
 		approved("ko", "한국어 검색", "색인", "검색이 느리다"),
 	} {
 		changes = append(changes, change(i+1, e))
 	}
 	require.NoError(t, x.Apply(t.Context(), changes))
 	for _, tt := range []struct{ name, text, want string }{
+		{"part of a Thai text", "ตั้งค่า", "th"},
+		{"last part of a Thai text", "เซิร์ฟเวอร์", "th"},
+		{"word behind an apostrophe", "imprimante", "fr"},
+		{"word behind a typographic apostrophe", "eau", "fr"},
+		{"with another article", "d'imprimante", "fr"},
+		{"two letters for one", "strasse", "fr"},
 		{"word form", "configuring a deployed app", "k8s"},
 		{"irregular form", "who breaks in", "cafe"},
 		{"identifier whole", "kubectl-apply", "k8s"},

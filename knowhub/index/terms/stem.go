@@ -105,6 +105,8 @@ func (s *stemmer) plural() {
 	switch {
 	case s.ends("sses"):
 		s.set("ss")
+	case s.ends("ies") && s.j > 1 && !s.vowel(): // tries
+		s.set("y")
 	case s.ends("ies"):
 		s.set("i")
 	case s.ends("ss"), s.ends("us"), s.ends("sis"), s.ends("xis"), s.ends("dis"): // status, analysis, axis, redis
@@ -119,6 +121,9 @@ func (s *stemmer) past() {
 		if s.measure() > 0 {
 			s.set("ee")
 		}
+		return
+	case s.ends("ied") && s.j > 1 && !s.vowel(): // tried
+		s.set("y")
 		return
 	case s.ends("ed") && s.vowel(), s.ends("ing") && s.vowel():
 		s.set("")

@@ -73,7 +73,7 @@ wrong incorrect bad invalid
 invalid malformed corrupt bad
 corrupt damage broken
 missing lost vanish disappear absent
-lost vanish disappear gone
+lost vanish disappear
 empty blank nothing
 find search locate lookup
 show display render view

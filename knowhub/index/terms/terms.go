@@ -14,7 +14,7 @@ const longest = 64
 
 // Each calls yield with every term of a text, as often as it occurs, in the
 // order of the text: stems of words, code identifiers whole and in parts, pairs
-// of Chinese, Japanese and Korean characters. Words without a meaning of their
+// of characters of scripts without spaces. Words without a meaning of their
 // own are left out.
 func Each(text string, yield func(term string)) {
 	scan(text, func(term string, _ kind) { yield(term) })
@@ -25,8 +25,8 @@ type kind uint8
 
 const (
 	word  kind = iota // a word, or a part of an identifier
-	whole             // an identifier as written, or without the separators of its parts
-	pair              // two characters of a Chinese, Japanese or Korean text
+	whole             // an identifier as it is written, or without what joins its parts
+	pair              // two characters of a text without spaces
 	last              // the last character of such a text
 )
 
@@ -37,7 +37,7 @@ func scan(text string, yield func(string, kind)) {
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case wide(r):
+		case Wide(r):
 			if start >= 0 {
 				chunk(text[start:i], yield)
 				start = -1
@@ -45,7 +45,7 @@ func scan(text string, yield func(string, kind)) {
 			end := i
 			for end < len(text) {
 				r, n := utf8.DecodeRuneInString(text[end:])
-				if !wide(r) {
+				if !Wide(r) {
 					break
 				}
 				end += n
@@ -74,24 +74,38 @@ func joins(r rune) bool {
 	return r < utf8.RuneSelf && strings.ContainsRune("_-./:@+#'&~$%=\\", r) || r == '’'
 }
 
-// wide reports whether r is of a script that does not put spaces between words.
-func wide(r rune) bool {
-	return r >= 0x1100 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r == 'ー' || r == '々')
+// Wide reports whether r is of a script that does not put spaces between words, or
+// is written as those are. The terms of such a text are pairs of its characters.
+func Wide(r rune) bool {
+	return r >= 0x0E00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー' || r == '々')
 }
 
 // pairs yields the pairs of characters of a text without spaces, and its last
-// character, so that every character begins a term.
+// character, so that every character begins a term. A character has the marks that
+// follow it, as the vowels and tones of Thai.
 func pairs(text string, yield func(string, kind)) {
-	first := 0
+	before, begin := -1, 0 // of the character before, and of the one at hand
 	for i := 0; i < len(text); {
-		_, n := utf8.DecodeRuneInString(text[i:])
-		if i > 0 {
-			yield(text[first:i+n], pair)
+		r, n := utf8.DecodeRuneInString(text[i:])
+		if i > 0 && !unicode.IsMark(r) {
+			if before >= 0 {
+				limited(text[before:i], pair, yield)
+			}
+			before, begin = begin, i
 		}
-		first = i
 		i += n
 	}
-	yield(text[first:], last)
+	if before >= 0 {
+		limited(text[before:], pair, yield)
+	}
+	limited(text[begin:], last, yield)
+}
+
+func limited(text string, k kind, yield func(string, kind)) {
+	if len(text) <= longest {
+		yield(text, k)
+	}
 }
 
 // chunk yields the terms of a text without spaces.
@@ -122,8 +136,21 @@ func chunk(text string, yield func(string, kind)) {
 // identifier yields a word, or an identifier with its parts: HTTP_PROXY,
 // kubectl-apply, fooBar, nginx.conf.
 func identifier(text string, yield func(string, kind)) {
-	if i := strings.IndexAny(text, "'’"); i >= 0 { // the user's, doesn't
-		plain(text[:i], yield)
+	if text == "" {
+		return
+	}
+	if i := strings.IndexAny(text, "'’"); i >= 0 {
+		before, after := text[:i], strings.TrimLeft(text[i:], "'’")
+		switch {
+		case strings.EqualFold(after, "t"): // doesn't
+		case after == "" || clitic[strings.ToLower(after)]: // the user's
+			identifier(before, yield)
+		default: // l'imprimante, dell'azienda
+			if len(before) > 2 {
+				identifier(before, yield)
+			}
+			identifier(after, yield)
+		}
 		return
 	}
 	var few [16]string
@@ -201,6 +228,9 @@ func plain(text string, yield func(string, kind)) {
 	}
 }
 
+// letters are those of one sign that people write as two.
+var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe")
+
 // bare returns a word in Latin letters without accents.
 func bare(text string) string {
 	latin := false
@@ -220,5 +250,5 @@ func bare(text string) string {
 			return -1
 		}
 		return r
-	}, norm.NFKD.String(text))
+	}, norm.NFKD.String(letters.Replace(text)))
 }

@@ -22,7 +22,26 @@ func TestStem(t *testing.T) {
 		{"emoji emojis", "emoji"},
 		{"status", "status"},
 		{"redis", "redis"},
-		{"go", "go"},
+		{"go goes going went gone", "go"},
+		{"analysis analyses analyze analyzed analyse analysing", "analyz"},
+		{"diagnosis diagnoses diagnose", "diagnos"},
+		{"hypothesis hypotheses", "hypothesis"},
+		{"crisis crises", "crisis"},
+		{"axis axes", "axis"},
+		{"life lives live living", "live"},
+		{"leaf leaves leave left", "leav"},
+		{"half halves halved", "half"},
+		{"foot feet", "foot"},
+		{"mouse mice", "mous"},
+		{"win wins won winning", "win"},
+		{"lead leads led leading", "lead"},
+		{"fly flies flew flown flying", "fly"},
+		{"try tries tried trying", "try"},
+		{"wear wore worn wearing", "wear"},
+		{"sing sings sang sung singing", "sing"},
+		{"easy easily easier", "easi"},
+		{"fast faster fastest", "fast"},
+		{"family families", "famili"},
 		{"größe", "größe"},
 		{"", ""},
 	} {
@@ -45,7 +64,15 @@ func TestEach(t *testing.T) {
 		{"error code", "E11000 0x80070005", "e11000 0x80070005"},
 		{"version", "python3", "python3 python 3"},
 		{"plus signs", "C++ and F#", "c++ c f# f"},
-		{"apostrophe", "the user's can't", "user"},
+		{"apostrophe", "the user's can't won't", "user"},
+		{"elision", "l'imprimante d'eau qu'il dell'azienda", "imprimant eau il dell azienda"},
+		{"elision with a typographic apostrophe", "L’imprimante dell’azienda", "imprimant dell azienda"},
+		{"name with an apostrophe", "O'Reilly rock'n'roll", "reilli rock roll"},
+		{"two letters for one", "Straße Strasse nœud", "strass strass noeud"},
+		{"Thai", "ตั้งค่า", "ตั้ง งค่ ค่า า"},
+		{"Lao", "ຕັ້ງ", "ຕັ້ງ ງ"},
+		{"Khmer", "ការ", "ការ រ"},
+		{"Burmese", "မြန်", "မြန် န်"},
 		{"accent", "Café", "cafe"},
 		{"Chinese", "查询很慢", "查询 询很 很慢 慢"},
 		{"Japanese", "文字化け", "文字 字化 化け け"},
@@ -104,7 +131,7 @@ func TestSynonyms(t *testing.T) {
 }
 
 func FuzzEach(f *testing.F) {
-	for _, s := range []string{"fooBar", "a/b:c=d", "死锁", "C++", "it's", "\xff", "ⅷ", "ﬀ", "\u0365"} {
+	for _, s := range []string{"fooBar", "a/b:c=d", "死锁", "C++", "it's", "00'#", "#'s", "ตั้งค่า", "\xff", "ⅷ", "ﬀ", "\u0365"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
