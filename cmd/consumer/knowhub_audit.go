@@ -123,21 +123,48 @@ func (a *audit) compare(inv *invocation, all []experience.Experience, shared boo
 	}
 	// Of two near duplicates, a search may find the pair from one side only.
 	seen := map[[2]string]bool{}
-	for _, e := range all {
+	outlines := outlines{}
+	bar := newProgress(inv.stderr)
+	defer bar.clear()
+	for i, e := range all {
+		bar.show(i, len(all))
 		hits, err := x.Near(inv.ctx, e, !shared)
 		if err != nil {
 			return err
 		}
 		for _, h := range hits {
-			exact := experience.ID(h.Experience, shared) == experience.ID(e, shared)
 			pair := [2]string{min(e.ID, h.ID), max(e.ID, h.ID)}
-			if e.ID != h.ID && !seen[pair] && !exact && extract.Same(e, h.Experience) {
-				seen[pair] = true
+			if e.ID == h.ID || seen[pair] {
+				continue
+			}
+			seen[pair] = true
+			exact := experience.ID(h.Experience, shared) == experience.ID(e, shared)
+			if !exact && outlines.of(e).Same(outlines.of(h.Experience)) {
 				a.add("near", &a.Near, e, h.ID)
 			}
 		}
 	}
 	return nil
+}
+
+// outlines are those of experiences by id: one that others are like is compared
+// often.
+type outlines map[string]extract.Outline
+
+// maxOutlines bounds them; one of the longest experience has half a megabyte, most
+// have some kilobytes.
+const maxOutlines = 4096
+
+func (o outlines) of(e experience.Experience) extract.Outline {
+	known, ok := o[e.ID]
+	if !ok {
+		if len(o) == maxOutlines {
+			clear(o)
+		}
+		known = extract.OutlineOf(e)
+		o[e.ID] = known
+	}
+	return known
 }
 
 func fill(ctx context.Context, x *index.Index, all []experience.Experience) error {

@@ -18,28 +18,27 @@ const minAlike = 0.6
 // maxCompared bounds the compared text of an experience, in bytes.
 const maxCompared = 64 << 10
 
-// Same reports whether two experiences say the same in nearly the same words. A
-// different number, negation or path makes them different, whatever the rest.
-func Same(a, b experience.Experience) bool {
-	x, y := outlineOf(a), outlineOf(b)
-	if !slices.Equal(x.marks, y.marks) || x.not != y.not {
-		return false
-	}
-	return jaccard(x.shingles, y.shingles) >= minAlike
-}
+// Same reports whether two experiences say the same in nearly the same words. They
+// do not where a number, a negation or a path differs, whatever the rest.
+func Same(a, b experience.Experience) bool { return OutlineOf(a).Same(OutlineOf(b)) }
 
-// outline is the part of an experience that is compared.
-type outline struct {
-	shingles map[string]bool
+// Outline is what of an experience is compared, for those who compare it often.
+type Outline struct {
+	shingles []uint64 // their hashes, sorted, each once
 	marks    []string // words with digits, sorted, each once
 	not      int      // negations
 }
 
-// outlineOf makes the outline of an experience. Shingles are three letters of a word
+// Same is [Same].
+func (x Outline) Same(y Outline) bool {
+	return x.not == y.not && slices.Equal(x.marks, y.marks) && jaccard(x.shingles, y.shingles) >= minAlike
+}
+
+// OutlineOf makes the outline of an experience. Shingles are three letters of a word
 // with its borders, so that the forms of a word are alike, and two characters of a
 // script without spaces.
-func outlineOf(e experience.Experience) outline {
-	p := outline{shingles: make(map[string]bool)}
+func OutlineOf(e experience.Experience) Outline {
+	var p Outline
 	all := e.Task + "\n" + e.Resource + "\n" + e.Result
 	all = strings.ToLower(norm.NFKC.String(text.CutBytes(all, maxCompared)))
 	for word := range strings.FieldsFuncSeq(all, func(r rune) bool {
@@ -59,10 +58,12 @@ func outlineOf(e experience.Experience) outline {
 	}
 	slices.Sort(p.marks)
 	p.marks = slices.Compact(p.marks)
+	slices.Sort(p.shingles)
+	p.shingles = slices.Clip(slices.Compact(p.shingles))
 	return p
 }
 
-func (p *outline) add(word []rune) {
+func (x *Outline) add(word []rune) {
 	if len(word) == 0 {
 		return
 	}
@@ -73,11 +74,19 @@ func (p *outline) add(word []rune) {
 		word = append(append([]rune{' '}, word...), ' ')
 	}
 	if len(word) < size {
-		p.shingles[string(word)] = true
+		x.shingles = append(x.shingles, hash(word))
 	}
 	for i := 0; i+size <= len(word); i++ {
-		p.shingles[string(word[i:i+size])] = true
+		x.shingles = append(x.shingles, hash(word[i:i+size]))
 	}
+}
+
+// hash is a number for a few characters, of 21 bits each.
+func hash(chars []rune) (sum uint64) {
+	for _, r := range chars {
+		sum = sum<<21 | uint64(r) //nolint:gosec // a rune is positive
+	}
+	return sum
 }
 
 // negations turn a sentence into its opposite.
@@ -92,21 +101,24 @@ var negations = func() map[string]bool {
 // joinedNegations are found within words of Chinese, Japanese and Korean.
 var joinedNegations = []string{"不", "没", "沒", "别", "別", "無", "无", "ない", "ません", "않", "없", "못"}
 
-// jaccard returns the Jaccard similarity of two sets, 0–1.
-func jaccard(a, b map[string]bool) float64 {
+// jaccard is the share of what two sorted sets have in common, 0–1.
+func jaccard(a, b []uint64) float64 {
 	if len(a) == 0 && len(b) == 0 {
 		return 1
 	}
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	common := 0
-	for s := range a {
-		if b[s] {
+	common, all := 0, len(a)+len(b)
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] == b[0]:
 			common++
+			a, b = a[1:], b[1:]
+		case a[0] < b[0]:
+			a = a[1:]
+		default:
+			b = b[1:]
 		}
 	}
-	return float64(common) / float64(len(a)+len(b)-common)
+	return float64(common) / float64(all-common)
 }
 
 // Merge returns known after another, which says the same, has been seen: Seen
