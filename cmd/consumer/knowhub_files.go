@@ -130,7 +130,7 @@ func eachLine(in io.Reader, yield func(n int, line []byte, err error) error) err
 }
 
 func (c *knowhubImportCmd) add(inv *invocation, x *experiences, line []byte) (created bool, err error) {
-	var e experience.Experience
+	e := experience.Experience{Confidence: 1} // as what is submitted
 	err = json.Unmarshal(line, &e)
 	var typed *json.UnmarshalTypeError
 	switch {
