@@ -76,6 +76,13 @@ func (s *Service) answer(ctx context.Context, v verb, r bus.Request) (out bus.Re
 			return nil
 		}
 		text, err := json.Marshal(answer)
+		if l, ok := answer.(listed); ok && err == nil && r.MaxReply > 0 && len(text) > r.MaxReply {
+			text, err = json.Marshal(l.within(r.MaxReply))
+		}
+		if err == nil && r.MaxReply > 0 && len(text) > r.MaxReply {
+			out = refusal(http.StatusInternalServerError, "the answer is larger than the server's max_payload")
+			return nil
+		}
 		out.Body = text
 		return err
 	})

@@ -1,17 +1,22 @@
 package knowhub_test
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/bus"
 	"intenthint/internal/natstest"
+	"intenthint/knowhub"
+	"intenthint/knowhub/experience"
 	"intenthint/subjects"
 )
 
@@ -81,6 +86,50 @@ func TestEndpoints(t *testing.T) {
 	}
 	_, err := nc.Request("openclaw.knowhub.others", nil, time.Minute)
 	require.ErrorIs(t, err, nats.ErrNoResponders)
+}
+
+// A reply that is larger than the server lets through has as many as fit.
+func TestAReplyHoldsWhatFits(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, &server.Options{JetStream: true, MaxPayload: 32 << 10})
+	p := start(t, ns, usual())
+	service, err := bus.StartService(t.Context(), natstest.Connect(t, ns), bus.ServiceOptions{
+		Layout: bus.Layout{Prefix: "openclaw", QueueGroup: "intent-hint"}, Name: "intent-hint", Version: "0.0.0", Log: slog.New(slog.DiscardHandler),
+	}, p.Endpoints("openclaw")...)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = service.Stop(context.Background()) })
+	for i := range 20 {
+		submit(t, p, knowhub.Submission{Task: fmt.Sprint("Task ", i), Resource: "r", Result: strings.Repeat("long ", 600)})
+	}
+	nc := natstest.Connect(t, ns)
+	for _, tt := range []struct {
+		name, body  string
+		least, most int
+		more        bool
+	}{
+		{"all", ``, 5, 12, true},
+		{"a limit", `{"limit": 3}`, 3, 3, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			msg, err := nc.Request("openclaw.knowhub.pending", []byte(tt.body), time.Minute)
+			require.NoError(t, err)
+			require.Empty(t, msg.Header.Get(subjects.HeaderErrorCode))
+			var out struct {
+				Experiences []experience.Experience
+				More        bool
+			}
+			require.NoError(t, json.Unmarshal(msg.Data, &out))
+			require.GreaterOrEqual(t, len(out.Experiences), tt.least)
+			require.LessOrEqual(t, len(out.Experiences), tt.most)
+			require.Equal(t, tt.more, out.More)
+		})
+	}
+	// One experience that does not fit is an error, as any other.
+	long := submit(t, p, knowhub.Submission{Task: "t", Resource: "r", Result: strings.Repeat("<", 5000)})
+	msg, err := nc.Request("openclaw.knowhub.content", []byte(`{"id": "`+long.ID+`"}`), time.Minute)
+	require.NoError(t, err)
+	require.Equal(t, "500", msg.Header.Get(subjects.HeaderErrorCode))
+	require.Contains(t, string(msg.Data), `{"error":"the answer is larger`)
 }
 
 func TestEndpointsAreBounded(t *testing.T) {

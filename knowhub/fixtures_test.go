@@ -106,7 +106,15 @@ func (m *memory) Near(context.Context, experience.Experience, bool) ([]knowhub.H
 	return nil, nil
 }
 
-func (m *memory) Counts(context.Context) (map[experience.Status]int, error) { return nil, nil }
+func (m *memory) Counts(context.Context) (counts map[experience.Status]int, err error) {
+	err = m.locked(func() {
+		counts = map[experience.Status]int{}
+		for _, e := range m.known {
+			counts[e.Status]++
+		}
+	})
+	return counts, err
+}
 
 func (m *memory) Close() error { return nil }
 

@@ -51,7 +51,7 @@ var verbs = []verb{
 			return nil, 0, err
 		}
 		found, err := s.Search(ctx, in.Q, in.AgentID, int(in.Limit))
-		return listed{list(found)}, http.StatusOK, err
+		return listed{Experiences: list(found)}, http.StatusOK, err
 	}},
 	{"content", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
 		in, err := decodeNamed(body)
@@ -69,7 +69,14 @@ var verbs = []verb{
 			return nil, 0, err
 		}
 		found, err := s.Pending(ctx, int(in.Limit))
-		return listed{list(found)}, http.StatusOK, err
+		if err != nil {
+			return nil, 0, err
+		}
+		counts, err := s.Copy.Counts(ctx)
+		if err != nil {
+			return nil, 0, s.unavailable(ctx, "list", err)
+		}
+		return listed{list(found), counts[experience.Pending] > len(found)}, http.StatusOK, nil
 	}},
 	{"approve", func(ctx context.Context, s *Service, body []byte) (any, int, error) {
 		in, err := decodeNamed(body)
@@ -108,6 +115,20 @@ func decodeNamed(body []byte) (named, error) {
 // listed is an answer with several experiences.
 type listed struct {
 	Experiences []experience.Experience `json:"experiences"`
+	// More: there are more than these, as a limit or the size of a reply left some out.
+	More bool `json:"more,omitempty"`
+}
+
+// within returns as many of the first experiences as fit into so many bytes of JSON.
+func (l listed) within(most int) listed {
+	size := len(`{"experiences":[],"more":true}`)
+	for i, e := range l.Experiences {
+		text, err := json.Marshal(e)
+		if size += len(text) + len(","); err != nil || size > most {
+			return listed{l.Experiences[:i], true}
+		}
+	}
+	return l
 }
 
 // extracted is the answer of extract.

@@ -27,6 +27,8 @@ type Request struct {
 	// Timeout is the caller's whole budget (Hint-Timeout-Ms), 0 if unknown.
 	Timeout     time.Duration
 	Traceparent string
+	// MaxReply is how many bytes the body of a reply may have, 0 if unknown.
+	MaxReply int
 }
 
 // Reply is the answer to a request: an error reply if Error is not "".
@@ -149,7 +151,7 @@ func (e *endpoint) take(ctx context.Context, r micro.Request) {
 	from, size := requester(r.Reply()), len(r.Data())
 	if !e.gate.enter(from, size) {
 		e.refused.Inc()
-		e.finish(r, received, e.Overloaded(request(r, received)))
+		e.finish(r, received, e.Overloaded(e.request(r, received)))
 		return
 	}
 	e.inProgress.Inc()
@@ -158,11 +160,14 @@ func (e *endpoint) take(ctx context.Context, r micro.Request) {
 			e.gate.leave(from, size)
 			e.inProgress.Dec()
 		}()
-		e.Answer(ctx, request(r, received), func(reply Reply) { e.finish(r, received, reply) })
+		e.Answer(ctx, e.request(r, received), func(reply Reply) { e.finish(r, received, reply) })
 	}()
 }
 
-func request(r micro.Request, received time.Time) Request {
+// replyHeaders is what is kept of a reply's size for its headers.
+const replyHeaders = 4 << 10
+
+func (e *endpoint) request(r micro.Request, received time.Time) Request {
 	headers := nats.Header(r.Headers())
 	return Request{
 		Subject:     r.Subject(),
@@ -170,6 +175,7 @@ func request(r micro.Request, received time.Time) Request {
 		Received:    received,
 		Timeout:     timeoutOf(headers),
 		Traceparent: headers.Get(subjects.HeaderTraceparent),
+		MaxReply:    int(e.service.nc.MaxPayload()) - replyHeaders,
 	}
 }
 
