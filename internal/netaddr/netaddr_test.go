@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,8 @@ func TestIsLoopback(t *testing.T) {
 }
 
 func TestAsksOwnHost(t *testing.T) {
+	hostname = func() (string, error) { return "Gateway.lan", nil }
+	t.Cleanup(func() { hostname = os.Hostname })
 	local := &net.TCPAddr{IP: net.ParseIP("10.0.0.5"), Port: 8377}
 	for _, row := range []struct {
 		name, configured, host string
@@ -54,6 +57,12 @@ func TestAsksOwnHost(t *testing.T) {
 		{"every address, itself in IPv4", "0.0.0.0", "0.0.0.0:8377", local, false},
 		{"every address, itself in IPv6", "::", "[::]:8377", local, false},
 		{"every address, another one", "", "10.0.0.6:8377", local, false},
+		{"every address, the machine's name", "", "gateway.lan:8377", local, true},
+		{"every address in IPv4, the machine's name without its domain", "0.0.0.0", "gateway", local, true},
+		{"every address in IPv6, the machine's name in another domain", "::", "gateway.corp.example:8377", local, true},
+		{"every address, a name that begins like the machine's", "", "gateway2.evil.example:8377", local, false},
+		{"every address, a name that ends like the machine's", "", "evil.gateway.lan:8377", local, false},
+		{"one address, the machine's name", "10.0.0.5", "gateway.lan:8377", local, false},
 		{"every address, a name", "", "evil.example:8377", local, false},
 		{"every address, nothing", "", "", local, false},
 		{"every address, reached at an unknown one", "", "10.0.0.5:8377", nil, false},
