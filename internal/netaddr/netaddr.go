@@ -17,11 +17,12 @@ func IsLoopback(host string) bool {
 }
 
 // AsksOwnHost reports whether the Host of a request is a loopback name or the
-// configured one, a host without a port. A listener on all addresses, configured as
-// "" or an unspecified address, is asked by the address at which it was reached, or
-// by the name of the machine, instead. A page elsewhere that rebinds its own name to this machine sends that
-// name. The port says nothing of that, and a tunnel or a container may have another
-// one.
+// configured one, a host without a port. For a listener on all addresses,
+// configured as "" or an unspecified address, the address at which it was
+// reached and the name of the machine count instead. A foreign page that rebinds
+// its own name to this machine (DNS rebinding) sends that name. The port is
+// ignored: it says nothing about rebinding, and a tunnel or a container may use
+// another one.
 func AsksOwnHost(r *http.Request, configured string) bool {
 	host, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -44,10 +45,9 @@ func AsksOwnHost(r *http.Request, configured string) bool {
 // hostname is the name of the machine; tests replace it.
 var hostname = os.Hostname
 
-// isMachine reports whether a host is the name of the machine, or that name with a
-// domain behind it.
+// isMachine reports whether a host is the name of the machine, with its domain or
+// without. In another domain it may be anybody's.
 func isMachine(host, machine string) bool {
 	name, _, _ := strings.Cut(machine, ".")
-	return name != "" && (strings.EqualFold(host, machine) || strings.EqualFold(host, name) ||
-		len(host) > len(name) && strings.EqualFold(host[:len(name)+1], name+"."))
+	return name != "" && (strings.EqualFold(host, machine) || strings.EqualFold(host, name))
 }

@@ -59,7 +59,7 @@ func TestAsksOwnHost(t *testing.T) {
 		{"every address, another one", "", "10.0.0.6:8377", local, false},
 		{"every address, the machine's name", "", "gateway.lan:8377", local, true},
 		{"every address in IPv4, the machine's name without its domain", "0.0.0.0", "gateway", local, true},
-		{"every address in IPv6, the machine's name in another domain", "::", "gateway.corp.example:8377", local, true},
+		{"every address in IPv6, the machine's name in another domain", "::", "gateway.evil.example:8377", local, false},
 		{"every address, a name that begins like the machine's", "", "gateway2.evil.example:8377", local, false},
 		{"every address, a name that ends like the machine's", "", "evil.gateway.lan:8377", local, false},
 		{"one address, the machine's name", "10.0.0.5", "gateway.lan:8377", local, false},

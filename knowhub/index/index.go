@@ -83,7 +83,7 @@ func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
 		}
 		x, err = open(ctx, path, log)
 	case err != nil && (isDamage(err) || errors.Is(err, errOther)):
-		log.Warn("index of experiences is made again", "file", path, "error", err)
+		log.Warn("rebuilding index of experiences", "file", path, "error", err)
 		if err = removeFiles(path); err == nil {
 			x, err = open(ctx, path, log)
 		}
