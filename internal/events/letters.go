@@ -73,7 +73,7 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	}
 	if lost {
 		count(s.o.Metrics.tooLarge, s.o.Name, hook)
-		s.o.Log.Error("event dropped, too large for a dead letter", "subject", m.Subject(), "id", id, "reason", reason)
+		s.o.Log.Error("event dropped, too large for a dead letter", "subject", m.Subject(), "id", subjects.EventID(m.Headers()), "reason", reason)
 	} else {
 		count(s.o.Metrics.deadLetters, s.o.Name, hook)
 		s.o.Log.Warn("dead letter", "subject", m.Subject(), "reason", reason)
