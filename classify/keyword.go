@@ -7,7 +7,7 @@ import (
 	"intenthint/payload"
 )
 
-// keyword returns the intent of which the message as a whole is a keyword (contract §6).
+// keyword returns the intent that has the whole message as a keyword (contract §6).
 func (in *Input) keyword() (intent intents.Intent, ok bool) {
 	if in.Catalog == nil {
 		return intent, false
@@ -15,7 +15,8 @@ func (in *Input) keyword() (intent intents.Intent, ok bool) {
 	return in.Catalog.Keyword(in.Latest)
 }
 
-// byKeyword is the answer to a keyword of an intent, in every mode.
+// byKeyword returns the classification of a message that is a keyword of an intent.
+// It is the same in every mode.
 func byKeyword(intent intents.Intent) payload.Classification {
 	name := cmp.Or(intent.Name, intent.ID)
 	return payload.Classification{

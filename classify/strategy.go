@@ -115,11 +115,10 @@ func New(mode Mode, local Local, llm Model, opts Options) *Classifier {
 // Mode returns the mode of the classifier.
 func (c *Classifier) Mode() Mode { return c.mode }
 
-// Classify classifies one message. It returns at the latest when ctx is done,
-// whatever the model does, and never waits for its turn. Only llm mode has
-// errors: [ErrFailed], [ErrDeadline], [ErrOverloaded]. A keyword of an intent is
-// answered without asking anything. The time the result took is for the caller to
-// fill in.
+// Classify classifies one message. It returns when ctx is done at the latest,
+// whatever the model does, and never queues. Only llm mode returns errors:
+// [ErrFailed], [ErrDeadline], [ErrOverloaded]. A keyword of an intent is answered
+// without a classifier or model. The caller fills in the time that the result took.
 func (c *Classifier) Classify(ctx context.Context, in Input) (payload.Classification, error) {
 	if intent, ok := in.keyword(); ok {
 		return byKeyword(intent), nil

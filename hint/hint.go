@@ -366,7 +366,7 @@ func (t *turn) told(last *payload.LastHint, now payload.LastHint) bool {
 	return t.set.Repeat.Told(last, now) && payload.KeepsHints(t.req.Envelope.Ctx)
 }
 
-// failure is the Hint-Skip of an error of the classifier.
+// failure returns the Hint-Skip for an error of the classifier.
 func failure(err error) eligibility.Skip {
 	switch {
 	case errors.Is(err, classify.ErrOverloaded):

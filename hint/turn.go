@@ -60,9 +60,9 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	h.Answers.Tell(body)
 }
 
-// amend makes all processes know the hint that a retry was given although the
-// run's first request was given none. The turn's event stays as it is; the prompt is
-// that of a retry, which says nothing.
+// amend tells all processes the hint that a retry was given after the run's first
+// request got none. The stored event of the turn does not change. The prompt is left
+// out, because that of a retry says nothing about the message.
 func (h *Hinter) amend(t turn, a run.Answer) {
 	now := t.lastHint(*a.Result)
 	now.Full = a.Full

@@ -28,8 +28,8 @@ type Directory struct {
 	seen    listing // the listing that the files below were made from
 	files   map[string]*watchedFile
 	inForce []File  // the files that made the current catalogue
-	shared  []Fault // the warnings given last of keywords of two intents
-	missing bool    // the directory could not be read the last time
+	shared  []Fault // the latest warnings about keywords of two intents
+	missing bool    // the directory could not be read at the last attempt
 	onFault func(Fault)
 	poll    time.Duration // for tests; 0 for the default
 }

@@ -73,8 +73,8 @@ func bare(s string) string {
 	}, s)
 }
 
-// sharedKeywords warns of keywords that another intent has too, and answers (see
-// [Catalog.Keyword]).
+// sharedKeywords returns a warning for each keyword that another intent also has and
+// answers (see [Catalog.Keyword]).
 func sharedKeywords(files []File) []Fault {
 	files = slices.Clone(files)
 	last := func(f File) int { // the fallback answers last
@@ -102,7 +102,7 @@ func sharedKeywords(files []File) []Fault {
 			case by.Name != f.Name:
 				faults = append(faults, Fault{
 					File: f.Name, Line: 1, Severity: Warning,
-					Reason: fmt.Sprintf("keyword %q is also one of %s in %s, which is first by id and gets the message", word, by.Intent.ID, by.Name),
+					Reason: fmt.Sprintf("keyword %q also belongs to %s in %s, which comes first by id and gets the message", word, by.Intent.ID, by.Name),
 				})
 			}
 		}

@@ -67,8 +67,8 @@ func TestKeywordOfTwoIntentsIsAWarning(t *testing.T) {
 	write("c.md", file("OTHER", "halt, ok"))
 	write("d.md", "---\nid: OFF\nenabled: false\ntriggers: [t]\nfastpath: {keywords: [ok]}\n---\nBody.\n")
 	want := []Fault{
-		{File: "a.md", Line: 1, Severity: Warning, Reason: `keyword "stop" is also one of PAUSE in b.md, which is first by id and gets the message`},
-		{File: "c.md", Line: 1, Severity: Warning, Reason: `keyword "halt" is also one of STOP_ALL in a.md, which is first by id and gets the message`},
+		{File: "a.md", Line: 1, Severity: Warning, Reason: `keyword "stop" also belongs to PAUSE in b.md, which comes first by id and gets the message`},
+		{File: "c.md", Line: 1, Severity: Warning, Reason: `keyword "halt" also belongs to STOP_ALL in a.md, which comes first by id and gets the message`},
 	}
 	_, faults, err := Load(os.DirFS(dir))
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 
 // Load reads every intent file of a directory, in order of file names. A file
 // that violates contract §7 is left out with an [Error]; the others load. Of two
-// files with one id, ignoring case, the later name wins with a [Warning]; a keyword of
-// two intents is one too. err is set when the directory cannot be read.
+// files with one id, ignoring case, the later name wins with a [Warning]. A keyword of
+// two intents is a [Warning] too. err is set when the directory cannot be read.
 func Load(fsys fs.FS) (files []File, faults []Fault, err error) {
 	files, faults, overridden, err := load(fsys)
 	faults = append(faults, overridden...)
@@ -33,7 +33,7 @@ func load(fsys fs.FS) (files []File, faults, overridden []Fault, err error) {
 	for i, name := range names {
 		work.Go(func() error {
 			parsed[i], found[i] = loadFile(fsys, name)
-			return nil // faults are no errors
+			return nil // faults are not errors
 		})
 	}
 	_ = work.Wait()

@@ -31,8 +31,8 @@ type Hit struct {
 // Index is a searchable copy of the bucket.
 type Index interface {
 	bucket.Follower
-	// Put takes a change of this process before the bucket tells of it. It stays at its
-	// place, and a change that is older than what it has is left out.
+	// Put applies a change of this process before the bucket reports it. The place of
+	// the copy does not move. A change that is older than the copy's entry is ignored.
 	Put(ctx context.Context, c bucket.Change) error
 	// Search returns approved experiences, best first.
 	Search(ctx context.Context, q Query) ([]Hit, error)
@@ -79,12 +79,12 @@ type Copy struct {
 type opened struct {
 	Index
 	users  int
-	begun  chan struct{} // closed once it is known whether it must be begun again
+	begun  chan struct{} // closed once Follow has begun: a new copy has been emptied by then
 	broken chan struct{} // closed by the first failure of a reader
 	once   sync.Once
 }
 
-// fail makes the index be opened again.
+// fail has the index reopened.
 func (o *opened) fail() { o.once.Do(func() { close(o.broken) }) }
 
 // NewCopy returns a copy that is empty until [Copy.Run] is called.
@@ -95,8 +95,8 @@ const (
 	// index.
 	minPause = 100 * time.Millisecond
 	maxPause = 5 * time.Second
-	// waitTime bounds how long the index is waited for while it is opened, and how
-	// long a writer waits for it.
+	// waitTime bounds how long readers and writers wait for an index that is being
+	// opened.
 	waitTime = time.Second
 )
 
@@ -202,8 +202,8 @@ func (c *Copy) use(next *opened) {
 	c.leave(before)
 }
 
-// Put takes what this process has written, so that it is found at once. Where that
-// fails the bucket tells of it a little later.
+// Put applies what this process has written, so that it is found at once. If that
+// fails, it is found a little later, when the bucket reports it.
 func (c *Copy) Put(ctx context.Context, e bucket.Stored) {
 	if c == nil {
 		return // the copy is not run

@@ -24,11 +24,11 @@ type Fact struct {
 	messages []payload.Message
 }
 
-// DecodeFact decodes an event. The session is "" for an event that says nothing:
-// one of another hook than trigger, which the durable of a system brings that was set
-// up for that one, of a run that no person began, or without messages. What
-// cannot be decoded says nothing either: the events of all hooks become sessions
-// too, and it is a dead letter there.
+// DecodeFact decodes an event. The session is "" for an event to ignore: of a hook
+// other than trigger, of a run that no person began, or without messages. Events of
+// another hook arrive if the system's durable was set up for that hook. An event that
+// cannot be decoded is ignored too: the sink of the sessions also gets it, and makes it
+// a dead letter.
 func DecodeFact(trigger, msgID string, data []byte) (session, hook string, f Fact) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {

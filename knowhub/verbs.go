@@ -115,11 +115,11 @@ func decodeNamed(body []byte) (named, error) {
 // listed is an answer with several experiences.
 type listed struct {
 	Experiences []experience.Experience `json:"experiences"`
-	// More: there are more than these, as a limit or the size of a reply left some out.
+	// More is true if the limit or the size of the reply left some experiences out.
 	More bool `json:"more,omitempty"`
 }
 
-// within returns as many of the first experiences as fit into so many bytes of JSON.
+// within returns the first experiences that fit into the given number of bytes of JSON.
 func (l listed) within(most int) listed {
 	size := len(`{"experiences":[],"more":true}`)
 	for i, e := range l.Experiences {

@@ -24,7 +24,7 @@ var (
 	errUnwanted = errors.New("answer no longer needed") // the model is not at fault
 )
 
-// errOvertaken: a model that was asked later has answered first. It counts as late.
+// errOvertaken reports that a model asked later answered first. It counts as late.
 var errOvertaken error = overtaken{}
 
 type overtaken struct{}
@@ -33,8 +33,8 @@ func (overtaken) Error() string { return "a model that was asked later answered 
 
 func (overtaken) Unwrap() error { return context.DeadlineExceeded }
 
-// lateMargin is how close to the deadline a time-out counts as the deadline's:
-// timers of the network may fire a moment before the context's.
+// lateMargin is how close to the deadline a time-out counts as caused by it:
+// network timers may fire a moment before the context's.
 const lateMargin = 5 * time.Millisecond
 
 // failure turns the errors of all attempts into the error for a caller with the

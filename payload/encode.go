@@ -319,8 +319,8 @@ func EncodeSignal(hook, id string, ts int64, ctx Context) []byte {
 	return f.close()
 }
 
-// EncodeUnanswered returns the message of a before_prompt_build event as other
-// processes need it: which run had no answer, and what the user asked.
+// EncodeUnanswered returns a before_prompt_build event with only what other processes
+// need: the run that got no answer, and the user's message.
 func EncodeUnanswered(hook, id string, ts int64, ctx Context, message string) []byte {
 	f := openMessage(nil, hook, id, ts, ctx)
 	event := openObject(f.dst)

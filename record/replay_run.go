@@ -61,9 +61,8 @@ type Replayed struct {
 	Err error
 }
 
-// Replay classifies recorded turns again and returns what would be said otherwise.
-// Turns that the classifier fails on are left out and counted. Its error is that of
-// ctx.
+// Replay classifies recorded turns again and returns the differences. Turns that
+// the classifier fails on are left out and counted. Its error is that of ctx.
 func Replay(ctx context.Context, turns []Turn, classifier Classifier, o ReplayOptions) (Replayed, error) {
 	outcomes := make([]outcome, len(turns))
 	err := o.each(ctx, len(turns), func(ctx context.Context, i int) { outcomes[i] = o.one(ctx, &turns[i], classifier) })

@@ -118,8 +118,8 @@ type Turn struct {
 	Intent string `json:"intent"`
 	// History is the conversation before the message.
 	History []payload.Turn `json:"history,omitempty"`
-	// Earlier are the session's messages that the classifier was given beside it, set
-	// by [Recall].
+	// Earlier are the session's messages that the classifier was given in addition
+	// to History. They are set by [Recall].
 	Earlier []payload.Turn `json:"earlier,omitempty"`
 	Session string         `json:"session"`
 	RunID   string         `json:"runId"`

@@ -208,16 +208,15 @@ func (c request) stored() string {
 // failure returns the decision about a message when something goes wrong.
 func (c request) failure() outcome { return outcome{Decision: c.decision(Verdict{Reason: Failed})} }
 
-// instead is the decision about a message that cannot be decided as d: it costs the
-// same.
+// instead returns the decision about a message if d cannot be used. It keeps the tokens
+// of d, which were spent all the same.
 func (c request) instead(d state.Decision) state.Decision {
 	out := c.failure().Decision
 	out.Tokens = d.Tokens
 	return out
 }
 
-// decide finds the decision about a message that the gate looks at, or makes and
-// stores one.
+// decide finds the decision about a message, or makes and stores one.
 func (g *Gate) decide(ctx context.Context, c request) outcome {
 	known, ok, err := g.known(ctx, c.m)
 	if ok {

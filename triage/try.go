@@ -17,7 +17,7 @@ type Trial struct {
 	// Answer is the model's answer, Model its name as provider/model; both are ""
 	// without an answer.
 	Answer, Model string
-	// Tokens are those of all calls, also of those without an answer.
+	// Tokens are the tokens of all calls, including those without an answer.
 	Tokens state.Tokens
 }
 

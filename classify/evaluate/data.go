@@ -24,8 +24,8 @@ type Line struct {
 	// History is the conversation before the message, oldest turn first, as a
 	// gateway sends it: not yet cleaned and cut.
 	History []payload.Turn `json:"history,omitempty"`
-	// Earlier are the user's last messages that the system has recorded, oldest first.
-	// They count where History has none of the user, as in a running system (contract §5).
+	// Earlier holds the user's last recorded messages, oldest first. It is used only if
+	// History has no message of the user, as in a running system (contract §5).
 	Earlier []payload.Turn `json:"earlier,omitempty"`
 	// Number counts the lines of the file, from 1.
 	Number int `json:"-"`
@@ -52,8 +52,8 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // Parse reads JSON lines, {"text", "intent"} with optional "intents", "history" and
 // "earlier" (contract §10). It skips blank lines and other fields. Its error is
-// [ErrNoLines], with the file's name, or holds a [LineError] for each bad line,
-// joined; of many the first ones, and how many more there are.
+// [ErrNoLines], with the file's name, or joins a [LineError] for each bad line: if
+// there are many, only the first ones and the number of the others.
 func Parse(name string, data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var (

@@ -128,8 +128,8 @@ func (r *Run) history(line *Line, latest string) []payload.Turn {
 	return conversation.History(conversation.Before(latest, messages), r.QueryMode, r.Window)
 }
 
-// earlier is what the classifier is told of the user's earlier messages where the
-// conversation has none of the user (contract §5).
+// earlier returns the recorded messages that the classifier gets if the conversation
+// has no message of the user, else nil (contract §5).
 func (r *Run) earlier(line *Line, conversed []payload.Turn) []payload.Turn {
 	if slices.ContainsFunc(conversed, func(before payload.Turn) bool { return before.Role == payload.RoleUser }) {
 		return nil

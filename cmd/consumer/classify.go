@@ -70,7 +70,7 @@ func (c *classifyCmd) Run(inv *invocation) error {
 		return err
 	}
 	if len(catalog.Enabled()) == 0 {
-		_, _ = fmt.Fprintf(inv.stderr, "no usable intent files in %s: every message is %s\n", inv.cfg.IntentsDir, intents.FallbackID)
+		_, _ = fmt.Fprintf(inv.stderr, "no usable intent files in %s: every message is classified as %s\n", inv.cfg.IntentsDir, intents.FallbackID)
 	}
 	classifier, err := inv.train(catalog)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *classifyCmd) Run(inv *invocation) error {
 		return err
 	}
 	result.ElapsedMs = float64(time.Since(began).Microseconds()) / 1000
-	var p local.Prediction // of a keyword nothing is asked
+	var p local.Prediction // stays empty for a keyword
 	switch {
 	case result.Source == payload.SourceFastpath:
 	case classifier.embedding != nil:

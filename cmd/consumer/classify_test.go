@@ -70,6 +70,6 @@ func TestClassifySaysThatThereAreNoIntents(t *testing.T) {
 	env := settle(t, map[string]string{"HINT_INTENTS_DIR": dir})
 	var stdout, stderr apptest.Buffer
 	require.Zero(t, env.run(t.Context(), []string{"classify", "hello"}, &stdout, &stderr))
-	require.Equal(t, "no usable intent files in "+dir+": every message is OTHER\n", stderr.String())
+	require.Equal(t, "no usable intent files in "+dir+": every message is classified as OTHER\n", stderr.String())
 	require.Contains(t, stdout.String(), "OTHER")
 }

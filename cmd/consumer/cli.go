@@ -190,10 +190,10 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 	return exitOK
 }
 
-// notANumber is the parser's way to refuse the value of a number.
+// notANumber matches the parser's error for a flag value that is not a number.
 var notANumber = regexp.MustCompile(`expected a(?: valid \d+ bit)? (?:u?int|float) but got (".*")`)
 
-// commandOf returns the command that a wrong command line is about.
+// commandOf returns the command of an invalid command line.
 func commandOf(err error) string {
 	command := []string{"consumer"}
 	if parse, ok := errors.AsType[*kong.ParseError](err); ok {

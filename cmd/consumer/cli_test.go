@@ -58,7 +58,7 @@ func TestUsageErrorsAreInPlainWords(t *testing.T) {
 	t.Parallel()
 	env := settle(t, nil)
 	for args, want := range map[string]string{
-		"dlq rm --seq 1,0":                "--seq: must be numbers of dead letters from 1 on (SEQ of dlq ls), comma-separated, not \"1,0\"",
+		"dlq rm --seq 1,0":                "--seq: must be dead-letter numbers from 1 (SEQ of dlq ls), comma-separated, not \"1,0\"",
 		"improve --limit many":            `--limit: must be a number, not "many"`,
 		"sessions turns --below half":     `--below: must be a number, not "half"`,
 		"sessions turns --feedback maybe": "--feedback must be one of right, wrong, any and none, not \"maybe\"",

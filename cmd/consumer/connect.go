@@ -9,26 +9,24 @@ import (
 	"intenthint/internal/natsserver"
 )
 
-// errNoSystem reports that there is nothing to look at or change.
+// errNoSystem reports that there is no system to read or change.
 var errNoSystem = errors.New("no system here")
 
-// openForReading connects to the running system, or to its store when it is not
-// running. Where there is neither, the error wraps [errNoSystem], and nothing is
-// created.
+// openForReading connects to the running system, or to its store if it is not
+// running. If there is neither, the error wraps [errNoSystem], and nothing is created.
 func openForReading(inv *invocation) (*bus.Bus, error) {
 	o, err := runningSystem(inv)
 	if err != nil {
 		return nil, err
 	}
 	if o.URL == "" && !o.Embedded.Stored() {
-		return nil, fmt.Errorf("%w: no NATS server runs, and %s holds none of its data; set HINT_NATS_URL, or HINT_DATA_DIR to the directory of a consumer, or start one with `consumer run`",
+		return nil, fmt.Errorf("%w: no NATS server is running, and %s holds no NATS data; set HINT_NATS_URL, set HINT_DATA_DIR to a consumer's data directory, or start a consumer with `consumer run`",
 			errNoSystem, inv.cfg.DataDir)
 	}
 	return open(inv, o)
 }
 
-// openOrStart connects as [openForReading] does, but makes a system where there is
-// none.
+// openOrStart connects like [openForReading], but starts a system if there is none.
 func openOrStart(inv *invocation) (*bus.Bus, error) {
 	o, err := runningSystem(inv)
 	if err != nil {

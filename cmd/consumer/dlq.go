@@ -79,8 +79,8 @@ type letterSelection struct {
 	All  bool      `xor:"which" help:"All of them."`
 }
 
-// hookName and sequences are values of flags. An empty one is refused: without a
-// selection all letters are replayed, and a shell variable may be empty by mistake.
+// hookName and sequences are flag values that must not be empty. Without a selection
+// all letters are replayed, and a shell variable may be empty by mistake.
 type (
 	hookName  string
 	sequences []uint64
@@ -100,7 +100,7 @@ func (s *sequences) UnmarshalText(raw []byte) error {
 	for text := range strings.SplitSeq(string(raw), ",") {
 		n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 		if err != nil || n == 0 {
-			return fmt.Errorf("must be numbers of dead letters from 1 on (SEQ of dlq ls), comma-separated, not %q", raw)
+			return fmt.Errorf("must be dead-letter numbers from 1 (SEQ of dlq ls), comma-separated, not %q", raw)
 		}
 		if !slices.Contains(*s, n) {
 			*s = append(*s, n)

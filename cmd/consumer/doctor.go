@@ -163,10 +163,10 @@ func (d *doctor) directories() {
 	}
 }
 
-// adviceOn is what to do about a directory in which nothing can be written.
+// adviceOn returns the advice for a directory that cannot be written.
 func adviceOn(err error) string {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return "make room there"
+		return "free disk space"
 	}
 	return "make it writable for this user"
 }

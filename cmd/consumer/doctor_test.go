@@ -208,5 +208,5 @@ func TestDoctorAdvisesByTheError(t *testing.T) {
 	t.Parallel()
 	full := &os.PathError{Op: "write", Path: "data", Err: syscall.ENOSPC}
 	denied := &os.PathError{Op: "open", Path: "data", Err: syscall.EACCES}
-	require.Equal(t, []string{"make room there", "make it writable for this user"}, []string{adviceOn(full), adviceOn(denied)})
+	require.Equal(t, []string{"free disk space", "make it writable for this user"}, []string{adviceOn(full), adviceOn(denied)})
 }

@@ -130,7 +130,7 @@ func (s *source) choose(ids []string) ([]intents.File, error) {
 		i := slices.IndexFunc(s.files, func(f intents.File) bool { return strings.EqualFold(f.Intent.ID, id) })
 		switch {
 		case i < 0 && strings.EqualFold(id, intents.FallbackID):
-			return nil, fmt.Errorf("%s is the built-in fallback, which takes no examples unless a file of that id replaces it", intents.FallbackID)
+			return nil, fmt.Errorf("%s is the built-in fallback, which takes no examples unless a file with that id replaces it", intents.FallbackID)
 		case i < 0:
 			return nil, fmt.Errorf("unknown intent %s", id)
 		case !s.files[i].Enabled:

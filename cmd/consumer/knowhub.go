@@ -70,7 +70,7 @@ type chosen struct {
 	Agent  string `placeholder:"A" help:"Only those of this agent."`
 }
 
-// Validate refuses a status that there is not.
+// Validate rejects an unknown status.
 func (c chosen) Validate() error {
 	if c.Status != "" && !experience.Status(c.Status).Valid() {
 		return fmt.Errorf("--status must be one of pending, approved and rejected, not %q", c.Status)

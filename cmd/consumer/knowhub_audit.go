@@ -147,12 +147,12 @@ func (a *audit) compare(inv *invocation, all []experience.Experience, shared boo
 	return nil
 }
 
-// outlines are those of experiences by id: one that others are like is compared
-// often.
+// outlines caches the outlines of experiences by id: an experience that resembles
+// others is compared often.
 type outlines map[string]extract.Outline
 
-// maxOutlines bounds them; one of the longest experience has half a megabyte, most
-// have some kilobytes.
+// maxOutlines bounds the cache. Most outlines take a few kilobytes, that of the
+// longest possible experience half a megabyte.
 const maxOutlines = 4096
 
 func (o outlines) of(e experience.Experience) extract.Outline {

@@ -130,7 +130,7 @@ func eachLine(in io.Reader, yield func(n int, line []byte, err error) error) err
 }
 
 func (c *knowhubImportCmd) add(inv *invocation, x *experiences, line []byte) (created bool, err error) {
-	e := experience.Experience{Confidence: 1} // as what is submitted
+	e := experience.Experience{Confidence: 1} // the default, as for submitted experiences
 	err = json.Unmarshal(line, &e)
 	var typed *json.UnmarshalTypeError
 	switch {

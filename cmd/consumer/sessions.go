@@ -36,7 +36,7 @@ func sessionsOf(inv *invocation) (s store.Reader, closeStore func(), err error) 
 	return s, b.Close, err
 }
 
-// sessionsAt opens the session store behind a connection for a command that reads.
+// sessionsAt opens the session store for a command that only reads it.
 func sessionsAt(inv *invocation, b *bus.Bus) (store.Reader, error) {
 	if inv.cfg.Store.Kind != config.StoreKV {
 		return file.OpenReader(inv.cfg.Store.SessionsDir, store.Options{Logger: inv.quiet()}), nil
@@ -44,8 +44,9 @@ func sessionsAt(inv *invocation, b *bus.Bus) (store.Reader, error) {
 	return app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
 }
 
-// storeName says where the sessions are looked for, and when nothing is there: the
-// command may have been started in another directory than the consumer.
+// storeName returns where sessions are looked up, and notes if it does not
+// exist: the command may have been started in another directory than the
+// consumer.
 func storeName(cfg *config.Config) string {
 	name := app.StoreName(cfg)
 	if cfg.Store.Kind == config.StoreKV {

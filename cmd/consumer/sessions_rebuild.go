@@ -86,9 +86,9 @@ func (c *sessionsRebuildCmd) Run(inv *invocation) error {
 
 func noEvents(id string) error { return fmt.Errorf("no events of session %q in the stream", id) }
 
-// sessions returns the names of the sessions that the arguments are ids or keys of, and
-// an error for each argument that is of none. What has no document is looked for in the
-// events.
+// sessions returns the names of the sessions with the given ids or keys, and an error
+// for each argument that matches no session. An argument without a document is looked
+// up in the events.
 func (c *sessionsRebuildCmd) sessions(inv *invocation, b *bus.Bus, sessions store.Reader) (names []string, unknown []error, err error) {
 	add := func(name string) {
 		if !slices.Contains(names, name) {
@@ -134,7 +134,7 @@ func (c *sessionsRebuildCmd) sessions(inv *invocation, b *bus.Bus, sessions stor
 	return names, unknown, err
 }
 
-// contextOf is that of an event, the zero value for one that cannot be decoded.
+// contextOf returns the context of an event, or the zero value if it cannot be decoded.
 func contextOf(m jetstream.Msg) payload.Context {
 	env, err := payload.DecodeEvent(m.Data(), subjects.EventID(m.Headers()))
 	if err != nil {

@@ -21,7 +21,7 @@ type sessionsTurnsCmd struct {
 	Intent   string   `placeholder:"ID" help:"Only turns with this intent, whether or not a hint was given."`
 	Below    *float64 `placeholder:"P" help:"Only turns with a confidence below P (0-1), and those without an answer."`
 	Since    since    `placeholder:"D" help:"Only turns that began since then: a duration (24h, 7d) or an RFC 3339 time."`
-	Feedback string   `placeholder:"F" help:"Only turns whose latest feedback is right or wrong, that have any, or that have none."`
+	Feedback string   `placeholder:"F" help:"Only turns whose latest feedback is right or wrong, or that have any or no feedback."`
 	JSONL    bool     `name:"jsonl" help:"Print lines that consumer eval reads."`
 }
 
@@ -29,12 +29,12 @@ type sessionsTurnsCmd struct {
 func (sessionsTurnsCmd) Help() string {
 	return `Prints the turns of all sessions, including those in history files, newest last.
 
---jsonl prints {"text", "intent", "session", "runId", "confidence", "source", "runnerUp", "runnerUpConfidence", "ts"} and, where there are such, "history" and "earlier": the message, the conversation and, where that has none of the user, the user's last messages of the session, as the classifier read them. "ts" is in Unix milliseconds. The runner-up is the likeliest other intent by the local classifier. "intent" is OTHER when nothing was said: the fallback was chosen, there was no answer, or its confidence is below HINT_MIN_CONFIDENCE; the classifier's choice is then in "answered". Correct the intents, and measure with consumer eval --data. Turns without text are left out.
+--jsonl prints {"text", "intent", "session", "runId", "confidence", "source", "runnerUp", "runnerUpConfidence", "ts"} and, if present, "history" and "earlier": the message and the conversation as the classifier read them and, if the conversation has no message of the user, the user's last messages of the session. "ts" is in Unix milliseconds. The runner-up is the likeliest other intent by the local classifier. "intent" is OTHER if there was no hint: the fallback was chosen, there was no answer, or its confidence is below HINT_MIN_CONFIDENCE; the classifier's choice is then in "answered". Correct the intents, and measure with consumer eval --data. Turns without text are left out.
 
 Feedback labels a turn: "feedback" is {"verdict", "intent", "by", "at"}, and if it names an intent, that is the line's "intent". If a turn was marked wrong without naming the right intent, --jsonl leaves it out and counts it; --feedback wrong lists such turns, and consumer feedback RUN wrong --intent ID completes them.`
 }
 
-// Validate refuses a confidence that no turn can have, and feedback that there is not.
+// Validate rejects a confidence that no turn can have, and unknown feedback.
 func (c *sessionsTurnsCmd) Validate() error {
 	if !slices.Contains([]string{"", payload.VerdictRight, payload.VerdictWrong, record.FeedbackAny, record.FeedbackNone}, c.Feedback) {
 		return fmt.Errorf("--feedback must be one of right, wrong, any and none, not %q", c.Feedback)
@@ -81,7 +81,7 @@ func (c *sessionsTurnsCmd) Run(inv *invocation) error {
 	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
 		t := record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence)
 		switch {
-		case c.JSONL: // the others may be what a classifier was told of before
+		case c.JSONL: // Recall needs all turns: others may be what the classifier was given
 		case filter.Selects(&t):
 			t.History = nil // not shown
 		default:

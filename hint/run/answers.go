@@ -72,8 +72,8 @@ func (as *Answers) Learn(message []byte) {
 	}
 }
 
-// learnUnanswered takes in a turn whose request got no answer. A retry comes with
-// another prompt, and is about the one of this request.
+// learnUnanswered records a turn whose request got no answer. A retry comes with
+// another prompt, but is classified by the prompt of this request.
 func (as *Answers) learnUnanswered(ctx payload.Context, env payload.Envelope) {
 	as.Sessions.Lost(ctx.Session(), env.TS)
 	e, err := payload.DecodeBeforePromptBuild(env.Event)
@@ -82,8 +82,7 @@ func (as *Answers) learnUnanswered(ctx payload.Context, env payload.Envelope) {
 	}
 }
 
-// Amend replaces the answer of a run that was unchanged by the hint that a retry
-// of it was given.
+// Amend replaces a run's answer of "unchanged" with the hint that its retry was given.
 func (as *Answers) Amend(key string, a Answer) {
 	if key != "" {
 		as.memory.learn(key, "", a)

@@ -175,7 +175,7 @@ func (m *memory) learn(key, prompt string, a Answer) {
 	m.answer(key, known, a)
 }
 
-// expect adds a run that began without an answer, unless it is known.
+// expect adds a run whose first request got no answer, unless the run is known.
 func (m *memory) expect(key, prompt string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -315,7 +315,8 @@ func (a *App) namingUnknown(next decode) decode {
 	}
 }
 
-// begun is the turn that the event begins, nil for none.
+// notice tells all processes of an event. begun is the turn that the event begins, or
+// nil.
 func (a *App) notice(msgID string, data []byte, begun *store.Begin) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {

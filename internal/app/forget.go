@@ -54,9 +54,9 @@ func (f Forgotten) Nothing() bool {
 	return len(f.Stored) == 0 && f.Events == 0 && f.DeadLetters == 0 && f.Learnt == 0
 }
 
-// NewForgetter returns a forgetter for the store of a system, see [OpenSystemStore]:
-// with another store the events would go, and the documents stay elsewhere. No session
-// is rebuilt until Close.
+// NewForgetter returns a forgetter for the store of a system. The store must come from
+// [OpenSystemStore]: with any other store the events would be deleted while the
+// documents stay elsewhere. No session is rebuilt until Close.
 func NewForgetter(ctx context.Context, cfg *config.Config, b *bus.Bus, sessions store.Store) (*Forgetter, error) {
 	f := &Forgetter{bus: b, layout: Layout(cfg), sessions: sessions}
 	var err error

@@ -81,8 +81,8 @@ func (h *health) follow(cfg *config.Config, requests, eventBus *bus.Bus, sink *e
 	h.ready.Add("jetstream", eventBus.CheckJetStream)
 }
 
-// checkRoom returns an error if a disk that this process stores on is full, also
-// while nothing is stored.
+// checkRoom returns an error if a disk that this process stores on is full. It notices
+// that even while nothing is stored.
 func checkRoom(cfg *config.Config, embedded bool) error {
 	var err error
 	if embedded {

@@ -33,7 +33,7 @@ const settlePause = 250 * time.Millisecond
 
 // identify creates missing streams and durables, and makes sure that this
 // process and the event stream belong to the same system (contract §9). A stream
-// without an identity gets one. A process that is refused has created nothing.
+// without an identity gets one. If the process is refused, nothing has been created.
 func (a *App) identify(ctx context.Context) error {
 	err := patiently(ctx, a.log, func(ctx context.Context) error {
 		_, err := CheckSystem(ctx, a.cfg, a.requests)
@@ -139,8 +139,8 @@ func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System,
 
 // CheckSystem returns the identity of the system behind a connection, and an
 // error that wraps [ErrOtherStore] or [ErrOtherSystem] if the session store of the
-// configuration is not the system's. The identity is the zero one if there is no
-// stream, or if an older version made it.
+// configuration is not the system's. The identity is the zero value if there is
+// no stream, or if an older version created the stream.
 func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.System, error) {
 	layout := Layout(cfg)
 	if cfg.Store.Kind == config.StoreFile {
@@ -171,13 +171,13 @@ func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.Syste
 // systems must not share a store.
 var ErrOtherSystem = errors.New("sessions of another system")
 
-// sourceOf returns the stream that the sessions of a store are made from, "" for a new
-// store or one that cannot be read, which is rebuilt. The error wraps [ErrOtherSystem]
-// if it is not the stream of the configuration.
+// sourceOf returns the stream that the sessions of a store are made from. It is "" for
+// a new store and for an unreadable one, which is rebuilt. The error wraps
+// [ErrOtherSystem] if the stream is not the configured one.
 func sourceOf(ctx context.Context, cfg *config.Config, sessions store.Reader) (stream string, err error) {
 	source, err := sessions.Source(ctx)
 	if err != nil {
-		return "", nil //nolint:nilerr // it is rebuilt
+		return "", nil //nolint:nilerr // an unreadable store is rebuilt
 	}
 	if source.Stream != "" && source.Stream != cfg.Bus.Stream {
 		return "", fmt.Errorf("%w in %s: of stream %s, not %s; set another HINT_DATA_DIR or HINT_SESSIONS_DIR to keep the systems apart, or remove the file .source there to take the sessions over",

@@ -24,9 +24,9 @@ import (
 var (
 	errNoJetStream = errors.New("JetStream not enabled on the NATS server")
 	errUnreachable = errors.New("NATS server unreachable")
-	// ErrNotNATS: another program listens at the address of the embedded
-	// server.
-	ErrNotNATS = errors.New("what listens there does not answer as a NATS server")
+	// ErrNotNATS reports that the listener at the server's address does not answer
+	// like a NATS server: it is another program, or a server that hangs.
+	ErrNotNATS = errors.New("the program listening there does not answer as a NATS server")
 )
 
 // Options configure a connection.
@@ -141,7 +141,7 @@ func (b *Bus) CheckJetStream(ctx context.Context) error {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled),
 		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount),
 		errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("%w: %s: start it with JetStream (nats-server -js), or set HINT_NATS_URL or HINT_NATS_PORT for another one", errNoJetStream, b.URL())
+		return fmt.Errorf("%w: %s: start it with JetStream (nats-server -js), or choose another server with HINT_NATS_URL or HINT_NATS_PORT", errNoJetStream, b.URL())
 	default:
 		// The user may lack the permission for this call and still be able to
 		// use its streams. Provisioning will show.
@@ -264,7 +264,7 @@ func (b *Bus) connectTo(ctx context.Context, srv *natsserver.Server, wait bool) 
 		}
 		if !wait {
 			if notNATS(err) {
-				return fmt.Errorf("%s: %w: %w (a server that hangs does not answer either; for another address set HINT_NATS_URL or HINT_NATS_PORT)", redact(target), ErrNotNATS, err)
+				return fmt.Errorf("%s: %w: %w (it may be a NATS server that hangs; to use another address, set HINT_NATS_URL or HINT_NATS_PORT)", redact(target), ErrNotNATS, err)
 			}
 			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
 		}

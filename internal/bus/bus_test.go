@@ -106,7 +106,7 @@ func TestOpenRefuses(t *testing.T) {
 		}()
 		_, err = Open(t.Context(), Options{Embedded: natsserver.Options{Port: l.Addr().(*net.TCPAddr).Port, DataDir: t.TempDir()}, Log: quiet})
 		require.ErrorIs(t, err, ErrNotNATS)
-		require.ErrorContains(t, err, l.Addr().String()+": what listens there does not answer as a NATS server")
+		require.ErrorContains(t, err, l.Addr().String()+": the program listening there does not answer as a NATS server")
 	})
 	t.Run("data directory of another server", func(t *testing.T) {
 		dir := t.TempDir()

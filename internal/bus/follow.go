@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// lookPause is how often [KV.Watch] looks whether the bucket is the one that it
-	// watches, and whether it was told all.
+	// lookPause is how often [KV.Watch] checks that the bucket is still the one it
+	// watches, and that no change was missed.
 	lookPause = time.Second
-	// maxEntries bounds the entries that are taken together: a copy that begins
-	// writes many at once, and what is read of it meanwhile is not held up for long.
+	// maxEntries bounds the entries that are passed on together: a new copy is written
+	// in large batches, without delaying readers for long.
 	maxEntries = 200
 	// firstPause and maxFollowPause bound the pause between attempts to follow a
 	// bucket.
@@ -24,26 +24,26 @@ const (
 	maxFollowPause = 30 * time.Second
 )
 
-// Watch is who is told what is in a bucket.
+// Watch holds the callbacks of [KV.Watch].
 type Watch struct {
-	// Begin is given the identity of the bucket, which one that is made again does not
-	// have, and its last revision. It returns the revision up to which all is known,
-	// 0 for nothing. It is called again after the connection was lost, and whenever
-	// something was missed.
+	// Begin receives the identity of the bucket and its last revision. A recreated
+	// bucket has another identity. Begin returns the revision up to which all entries
+	// are known, 0 for none. It is called again after a lost connection, and whenever
+	// changes were missed.
 	Begin func(bucket string, last uint64) (known uint64, err error)
-	// Take is given entries in the order of their revisions, deletions too, and maybe
-	// none; complete is true once it was given all that was there when Begin was
-	// called.
+	// Take receives entries in the order of their revisions, including deletions. The
+	// list may be empty. complete is true once Take has received all entries that
+	// existed when Begin was called.
 	Take func(entries []jetstream.KeyValueEntry, complete bool) error
-	// Check is called every second, and ends the watch with its error; nil for none.
+	// Check, if set, is called every second. Its error ends the watch.
 	Check func() error
 }
 
-// errMissed reports that the watch may have missed something: the client would
-// notice only when heartbeats of the server are missing, after many seconds.
+// errMissed reports that the watch may have missed changes. The client would notice
+// only many seconds later, when heartbeats of the server are missing.
 var errMissed = errors.New("changes missed")
 
-// Watch tells w of all entries and each change, until ctx or the first error ends it.
+// Watch passes all entries and then each change to w, until ctx ends or an error occurs.
 func (b *KV) Watch(ctx context.Context, w Watch) error {
 	back := b.js.Conn().StatusChanged(nats.CONNECTED)
 	defer b.js.Conn().RemoveStatusListener(back)
@@ -86,7 +86,7 @@ func (b *KV) watch(ctx context.Context, w Watch, back <-chan nats.Status) error 
 				}
 				return errMissed
 			case <-look.C:
-				if complete && taken < due && len(watcher.Updates()) == 0 { // it was there a pause ago
+				if complete && taken < due && len(watcher.Updates()) == 0 { // a change from before the last pause has not arrived
 					return errMissed
 				}
 				if due, err = b.lastOf(ctx, made); err != nil {
@@ -114,8 +114,8 @@ func (b *KV) watch(ctx context.Context, w Watch, back <-chan nats.Status) error 
 	})
 }
 
-// gather takes what is there already together with a first entry. A nil entry
-// ends what was there at the beginning.
+// gather collects a first entry and the entries that are already available. A nil
+// entry marks the end of the initial entries.
 func gather(first jetstream.KeyValueEntry, more <-chan jetstream.KeyValueEntry) (entries []jetstream.KeyValueEntry, end bool) {
 	for entry := first; ; {
 		if entry == nil {
@@ -138,23 +138,24 @@ func gather(first jetstream.KeyValueEntry, more <-chan jetstream.KeyValueEntry) 
 	}
 }
 
-// lastOf returns the last revision of the bucket that was made at a moment, 0 when
-// the server does not tell.
+// lastOf returns the last revision of the bucket, or 0 if the server does not answer.
+// It returns an error if the bucket is gone or was not created at the given time.
 func (b *KV) lastOf(ctx context.Context, made time.Time) (uint64, error) {
 	now, last, err := b.State(ctx)
 	switch {
 	case isGone(err) && !errors.Is(err, context.DeadlineExceeded) || err == nil && !now.Equal(made):
 		return 0, fmt.Errorf("%s: %w", b.config.Bucket, jetstream.ErrBucketNotFound)
 	case err != nil:
-		return 0, nil //nolint:nilerr // it does not answer
+		return 0, nil //nolint:nilerr // the server does not answer
 	}
 	return last, nil
 }
 
-// Follow keeps a copy of a bucket until ctx ends. begin makes an empty copy; take is
-// given all entries, then each change, deletions too; settled is called after those
-// that were there, and after later ones. When the bucket was away, was made again, or
-// something was missed, a new copy is begun; until it is complete the last one stands.
+// Follow keeps a copy of a bucket until ctx ends. begin makes an empty copy. take
+// receives all entries, then each change, including deletions. settled is called after
+// the initial entries, and after later changes. If the bucket was unreachable or
+// recreated, or changes were missed, a new copy is begun; until it is complete the last
+// copy stays in use.
 func (b *KV) Follow(ctx context.Context, begin func() (take func(jetstream.KeyValueEntry), settled func()), log *slog.Logger) {
 	var take func(jetstream.KeyValueEntry)
 	var settled func()

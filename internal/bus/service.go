@@ -27,7 +27,7 @@ type Request struct {
 	// Timeout is the caller's whole budget (Hint-Timeout-Ms), 0 if unknown.
 	Timeout     time.Duration
 	Traceparent string
-	// MaxReply is how many bytes the body of a reply may have, 0 if unknown.
+	// MaxReply is the largest allowed body of a reply, in bytes; 0 if unknown.
 	MaxReply int
 }
 
@@ -164,7 +164,8 @@ func (e *endpoint) take(ctx context.Context, r micro.Request) {
 	}()
 }
 
-// replyHeaders is what is kept of a reply's size for its headers.
+// replyHeaders is the part of a reply's size that is reserved for its headers, in
+// bytes.
 const replyHeaders = 4 << 10
 
 func (e *endpoint) request(r micro.Request, received time.Time) Request {
@@ -229,8 +230,8 @@ func (s *Service) isInbox(reply string) bool {
 	return !strings.HasPrefix(reply, "$") && !s.prefix.Holds(reply)
 }
 
-// timeoutOf returns the caller's budget, 0 for none. One that is used up is the
-// shortest.
+// timeoutOf returns the caller's budget, 0 if it gave none. A budget that is used up
+// becomes the shortest possible one.
 func timeoutOf(h nats.Header) time.Duration {
 	ms, err := strconv.ParseFloat(h.Get(subjects.HeaderTimeoutMs), 64)
 	if err != nil || math.IsNaN(ms) {

@@ -314,18 +314,18 @@ func (b *Bus) certificate() (field string, err error) {
 	return "", nil
 }
 
-// inboxApart checks that replies do not go to subjects of the system: no reply is sent
-// to those (contract §2).
+// inboxApart checks that the inboxes of replies are not subjects of the system, to
+// which no reply is sent (contract §2).
 func (b *Bus) inboxApart() error {
 	prefix, inbox := b.Prefix+".", b.InboxPrefix+"."
 	if !strings.HasPrefix(prefix, inbox) && !strings.HasPrefix(inbox, prefix) {
 		return nil
 	}
-	return fmt.Errorf("must differ so that neither of HINT_SUBJECT_PREFIX (%s) and HINT_NATS_INBOX_PREFIX (%s) begins with the other: replies to the system's own subjects are never sent",
+	return fmt.Errorf("must not overlap: neither HINT_SUBJECT_PREFIX (%s) nor HINT_NATS_INBOX_PREFIX (%s) may begin with the other, because replies to the system's own subjects are never sent",
 		b.Prefix, b.InboxPrefix)
 }
 
-// doubts are warnings about values that are allowed and may be mistakes.
+// doubts returns warnings about values that are allowed but may be mistakes.
 func (c *Config) doubts() []Warning {
 	var warnings []Warning
 	warn := func(variable, value, message string) {

@@ -52,8 +52,8 @@ func knowHubDefaults() KnowHub {
 	}
 }
 
-// errOpenKnowHub reports an API that anybody could write to.
-var errOpenKnowHub = errors.New("must be a JSON object of valid fields: listen is not a loopback address, so token must be set")
+// errOpenKnowHub reports an API to which anybody could write.
+var errOpenKnowHub = errors.New("must be a JSON object with valid fields: listen is not a loopback address, so token must be set")
 
 // knowHub parses the settings of KnowHub.
 func knowHub(text string) (KnowHub, error) {

@@ -207,7 +207,7 @@ func natsURLs(text string) ([]string, error) {
 		return nil, err
 	}
 	if len(servers) == 0 {
-		return nil, errors.New(allowed + " (there is none)")
+		return nil, errors.New(allowed + " (no address given)")
 	}
 	for i, server := range servers {
 		if !strings.Contains(server, "://") {

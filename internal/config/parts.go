@@ -82,7 +82,7 @@ func fieldsOf(text string, fields map[string]rule) (map[string]any, error) {
 		return nil, fmt.Errorf("must be a JSON object (%w)", err)
 	}
 	if err := checkFields(values, fields); err != nil {
-		return nil, fmt.Errorf("must be a JSON object of valid fields: %w", err)
+		return nil, fmt.Errorf("must be a JSON object with valid fields: %w", err)
 	}
 	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil })
 	return values, nil

@@ -224,7 +224,7 @@ func (d *DeadLetters) Replay(ctx context.Context, letter DeadLetter) error {
 	return d.Remove(ctx, letter.Sequence)
 }
 
-// Remove deletes a letter, and has the server overwrite it in its files. A letter that
+// Remove deletes a letter and makes the server overwrite it in its files. A letter that
 // is already deleted is not an error.
 func (d *DeadLetters) Remove(ctx context.Context, sequence uint64) error {
 	if err := erase(ctx, d.js, d.stream, sequence); err != nil {

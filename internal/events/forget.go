@@ -52,8 +52,8 @@ func (t Trail) Count(ctx context.Context) (n int, last uint64, err error) {
 	return n + len(under), last, err
 }
 
-// Erase deletes the session's events up to a sequence. The server overwrites them in
-// its files.
+// Erase deletes the session's events up to a sequence and makes the server overwrite
+// them in its files.
 func (t Trail) Erase(ctx context.Context, last uint64) error {
 	stream, err := bus.FindStream(ctx, t.JS, t.Layout.Stream)
 	if err != nil {
@@ -77,8 +77,8 @@ func (t Trail) Erase(ctx context.Context, last uint64) error {
 	return nil
 }
 
-// erase deletes a message and has the server overwrite it in its files. One that is
-// gone already is no error.
+// erase deletes a message and makes the server overwrite it in its files. A message
+// that is already deleted is not an error.
 func erase(ctx context.Context, js jetstream.JetStream, stream jetstream.Stream, sequence uint64) error {
 	_, err := bus.Call(ctx, js.Conn(), func(ctx context.Context) (any, error) { return nil, stream.SecureDeleteMsg(ctx, sequence) })
 	if err == nil {
@@ -106,7 +106,7 @@ func (t Trail) underKey(ctx context.Context, last uint64) (sequences []uint64, e
 	return sequences, err
 }
 
-// read calls take with the events up to a sequence.
+// read calls take for each event up to a sequence.
 func (t Trail) read(ctx context.Context, config jetstream.OrderedConsumerConfig, last uint64, take func(m jetstream.Msg, sequence uint64)) error {
 	if last == 0 {
 		return nil

@@ -42,11 +42,11 @@ func AsksOwnHost(r *http.Request, configured string) bool {
 	return err == nil && ok && asked.Unmap() == local.AddrPort().Addr().Unmap()
 }
 
-// hostname is the name of the machine; tests replace it.
+// hostname returns the host name of the machine; tests replace it.
 var hostname = os.Hostname
 
-// isMachine reports whether a host is the name of the machine, with its domain or
-// without. In another domain it may be anybody's.
+// isMachine reports whether a host is the host name of the machine, with or without
+// its own domain. The same name in another domain may belong to anybody.
 func isMachine(host, machine string) bool {
 	name, _, _ := strings.Cut(machine, ".")
 	return name != "" && (strings.EqualFold(host, machine) || strings.EqualFold(host, name))

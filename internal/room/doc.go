@@ -1,2 +1,2 @@
-// Package room tells how much room is left on a disk.
+// Package room reports how much space is left on a disk.
 package room

@@ -15,7 +15,7 @@ func Free(dir string) (n uint64, ok bool) {
 		return 0, false
 	}
 	blocks := s.Bavail
-	if os.Geteuid() == 0 { // may use what is reserved
+	if os.Geteuid() == 0 { // root may use the reserved blocks
 		blocks = s.Bfree
 	}
 	return uint64(blocks) * uint64(s.Bsize), true //nolint:gosec,unconvert // their types differ between systems

@@ -34,11 +34,11 @@ type Follower interface {
 	Apply(ctx context.Context, changes []Change) error
 }
 
-// Follow gives a follower all changes from its place on, until ctx or the first
-// error ends it. A copy of another bucket, or one that is ahead of it, is begun
-// again. check is called now and then, and its error ends Follow; applied is told
-// up to which revision the copy is, and caughtUp once it has all that was there at
-// the beginning.
+// Follow gives a follower all changes from its place on, until ctx ends or an
+// error occurs. A copy of another bucket, or one that is ahead of the bucket,
+// is begun again. check is called periodically, and its error ends Follow;
+// applied is called with the revision that the copy has reached, and caughtUp
+// once it has all entries that existed at the beginning.
 func (s *Experiences) Follow(ctx context.Context, f Follower, check func() error, applied func(revision uint64), caughtUp func()) error {
 	caught := false
 	return s.bucket.Watch(ctx, bus.Watch{

@@ -18,18 +18,19 @@ const minAlike = 0.6
 // maxCompared bounds the compared text of an experience, in bytes.
 const maxCompared = 64 << 10
 
-// Same reports whether two experiences say the same in nearly the same words. They
-// do not where a number, a negation or a path differs, whatever the rest.
+// Same reports whether two experiences say the same in nearly the same words. A
+// different number, negation or path makes them different, whatever the rest.
 func Same(a, b experience.Experience) bool { return OutlineOf(a).Same(OutlineOf(b)) }
 
-// Outline is what of an experience is compared, for those who compare it often.
+// Outline is the part of an experience that is compared. Callers that compare an
+// experience often can keep it.
 type Outline struct {
-	shingles []uint64 // their hashes, sorted, each once
+	shingles []uint64 // hashes of the shingles, sorted, each once
 	marks    []string // words with digits, sorted, each once
 	not      int      // negations
 }
 
-// Same is [Same].
+// Same reports the same as the function [Same], of two outlines.
 func (x Outline) Same(y Outline) bool {
 	return x.not == y.not && slices.Equal(x.marks, y.marks) && jaccard(x.shingles, y.shingles) >= minAlike
 }
@@ -81,7 +82,7 @@ func (x *Outline) add(word []rune) {
 	}
 }
 
-// hash is a number for a few characters, of 21 bits each.
+// hash packs up to three characters into one number, 21 bits each.
 func hash(chars []rune) (sum uint64) {
 	for _, r := range chars {
 		sum = sum<<21 | uint64(r) //nolint:gosec // a rune is positive
@@ -101,7 +102,7 @@ var negations = func() map[string]bool {
 // joinedNegations are found within words of Chinese, Japanese and Korean.
 var joinedNegations = []string{"不", "没", "沒", "别", "別", "無", "无", "ない", "ません", "않", "없", "못"}
 
-// jaccard is the share of what two sorted sets have in common, 0–1.
+// jaccard returns the Jaccard similarity of two sorted sets, 0–1.
 func jaccard(a, b []uint64) float64 {
 	if len(a) == 0 && len(b) == 0 {
 		return 1

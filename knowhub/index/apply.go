@@ -43,9 +43,9 @@ func (x *Index) Apply(ctx context.Context, changes []Change) error {
 	return nil
 }
 
-// Put takes a change of this process before [Index.Apply] is given it, and those
-// before it: the copy stays at its place. What is older than what the copy has
-// changes nothing.
+// Put applies a change of this process before [Index.Apply] receives it and the changes
+// before it. The place of the copy therefore does not move. A change that is older than
+// the copy's entry is ignored.
 func (x *Index) Put(ctx context.Context, c Change) error {
 	return x.change(ctx, func(tx *sql.Tx) error {
 		b, p, err := x.begin(ctx, tx)
@@ -90,7 +90,7 @@ type batch struct {
 	held  content
 }
 
-// begin returns a batch without changes, and the place of the copy.
+// begin returns an empty batch and the place of the copy.
 func (x *Index) begin(ctx context.Context, tx *sql.Tx) (*batch, place, error) {
 	p, err := readPlace(ctx, tx)
 	return &batch{
@@ -210,7 +210,7 @@ func frequencies(e experience.Experience) map[string]float64 {
 	return found
 }
 
-// flush writes what was collected. The copy has a revision then.
+// flush writes the collected changes and sets the revision of the copy.
 func (b *batch) flush(ctx context.Context, revision uint64) error {
 	names := slices.Sorted(maps.Keys(b.terms))
 	known, blobs, err := b.have(ctx, names)

@@ -203,7 +203,7 @@ func TestCannotOpen(t *testing.T) {
 			require.NoError(t, os.WriteFile(path+".lock", nil, 0o600))
 			require.NoError(t, os.Chmod(filepath.Dir(path), 0o500)) //nolint:gosec // a directory
 			t.Cleanup(func() { _ = os.Chmod(filepath.Dir(path), 0o700) })
-		}, "not a regular file, and cannot be set aside"},
+		}, "not a regular file, and it cannot be renamed"},
 		{"a directory that cannot be written", func(t *testing.T, path string) {
 			if os.Getuid() == 0 {
 				t.Skip("root may write everywhere")

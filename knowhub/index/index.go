@@ -19,16 +19,17 @@ import (
 )
 
 var (
-	// ErrDamaged reports a file that cannot be read. [Index.Close] removes it then,
-	// so that the next [Open] makes a new one.
-	ErrDamaged = errors.New("index is damaged")
+	// ErrDamaged reports a file that cannot be read. [Index.Close] then removes
+	// it, so that the next [Open] creates a new one.
+	ErrDamaged = errors.New("damaged index")
 	// ErrBegunAgain reports that another process has begun the copy again since
 	// [Index.Place] was called: the changes to apply may be incomplete.
 	ErrBegunAgain = errors.New("index begun again by another process")
 	// errOther reports a file of another version of this program.
 	errOther = errors.New("index of another version")
-	// What is in the place of the index and is none.
-	errForeign    = errors.New("file is the database of another program")
+	// errForeign and errNotRegular report a file or directory at the path of the
+	// index that is not an index.
+	errForeign    = errors.New("database of another program")
 	errNotRegular = errors.New("not a regular file")
 )
 
@@ -59,11 +60,10 @@ type Index struct {
 	damaged     atomic.Bool
 }
 
-// Open opens the index in the file at path, and makes it when it is missing. One
-// that is damaged or of another version is made again, and what is no index at all,
-// a directory or the database of another program, is set aside under another name;
-// both is logged. An error says what is in the way: a directory that cannot be
-// written, a full disk.
+// Open opens the index in the file at path, and creates it if it is missing. A
+// damaged index, or one of another version, is rebuilt. A directory or the database of
+// another program at path is renamed, and a new index is created. Both are logged.
+// Errors are, for example, a directory that cannot be written, or a full disk.
 func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return nil, fmt.Errorf("index of experiences: %w", err)
@@ -77,9 +77,9 @@ func Open(ctx context.Context, path string, log *slog.Logger) (*Index, error) {
 	switch {
 	case errors.Is(err, errForeign), errors.Is(err, errNotRegular):
 		aside := fmt.Sprintf("%s.aside-%d", path, time.Now().UnixMilli())
-		log.Warn("what is in the place of the index of experiences is set aside", "file", path, "as", aside, "error", err)
+		log.Warn("renaming a file or directory that is not an index of experiences", "file", path, "as", aside, "error", err)
 		if moved := renameFiles(path, aside); moved != nil {
-			return nil, fmt.Errorf("index of experiences: %w, and cannot be set aside: %w", err, moved)
+			return nil, fmt.Errorf("index of experiences: %w, and it cannot be renamed: %w", err, moved)
 		}
 		x, err = open(ctx, path, log)
 	case err != nil && (isDamage(err) || errors.Is(err, errOther)):
@@ -105,7 +105,8 @@ func lockFile(ctx context.Context, path string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-// suffixes are what the names of a database's files end in.
+// suffixes are the endings of the names of a database's files. The database itself is
+// the last one.
 var suffixes = []string{"-wal", "-shm", "-journal", ""}
 
 func renameFiles(path, to string) error {
@@ -131,8 +132,8 @@ func open(ctx context.Context, path string, log *slog.Logger) (_ *Index, err err
 		switch {
 		case !info.Mode().IsRegular():
 			return nil, errNotRegular
-		case info.Size()%pageSize != 0: // SQLite would read what is missing as zeros
-			return nil, fmt.Errorf("%w: %d bytes are not whole pages", ErrDamaged, info.Size())
+		case info.Size()%pageSize != 0: // SQLite would read the missing bytes as zeros
+			return nil, fmt.Errorf("%w: %d bytes, not a multiple of the page size", ErrDamaged, info.Size())
 		}
 	}
 	// SQLite creates its other files with the mode of this file.

@@ -72,7 +72,7 @@ func (x *Index) prepare(ctx context.Context) error {
 	return nil
 }
 
-// scan reads the columns of an experience, and more where there are more.
+// scan reads the columns of an experience, and any further columns into more.
 func scan(row interface{ Scan(dest ...any) error }, n *int64, more ...any) (e experience.Experience, err error) {
 	var created, flags, decided string
 	to := []any{n, &e.ID, &e.Task, &e.Resource, &e.Result, &e.Confidence, &e.Status, &e.AgentID, &e.SubmittedBy, &e.SessionKey, &created, &e.Seen, &flags, &decided, &e.DecidedBy}

@@ -9,7 +9,7 @@ import (
 	"hash/fnv"
 )
 
-// place is what the file says of itself.
+// place is the state of the copy that the file stores about itself.
 type place struct {
 	bucket   string
 	revision uint64
@@ -30,8 +30,8 @@ func readPlace(ctx context.Context, db interface {
 	return p, err
 }
 
-// content tells a set of rows from another one: how many they are, and a sum over
-// their ids and revisions, which SQLite stores as a signed number.
+// content identifies a set of rows by their number and a checksum of their ids and
+// revisions. SQLite stores the checksum as a signed number.
 type content struct {
 	rows int64
 	sum  uint64
@@ -54,8 +54,7 @@ func hashOf(id string, revision uint64) uint64 {
 	return h.Sum64()
 }
 
-// compare returns [ErrDamaged] when there are other rows than this program has
-// written.
+// compare returns [ErrDamaged] if the rows are not those that this program has written.
 func (x *Index) compare(ctx context.Context) error {
 	tx, err := x.read.BeginTx(ctx, nil)
 	if err != nil {
@@ -84,7 +83,7 @@ func (x *Index) compare(ctx context.Context) error {
 		return err
 	}
 	if found != p.held {
-		return fmt.Errorf("%w: %d rows, and not those that were written, which were %d", ErrDamaged, found.rows, p.held.rows)
+		return fmt.Errorf("%w: %d rows do not match the %d rows that were written", ErrDamaged, found.rows, p.held.rows)
 	}
 	return nil
 }

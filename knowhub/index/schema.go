@@ -62,14 +62,14 @@ var migrations = []string{
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1;`,
 
-	// How many experiences there are, and a sum over them, see content.
+	// The number of experiences and their checksum, see content.
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	ALTER TABLE place ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE place ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1;`,
 
-	// More forms of English words are one term; Thai, Lao, Khmer and Burmese texts have
-	// pairs of characters; what is behind an apostrophe is a word.
+	// More forms of an English word share one term. Thai, Lao, Khmer and Burmese texts
+	// have pairs of characters as terms. The part after an apostrophe is a word.
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
 }

@@ -127,8 +127,8 @@ type Request struct {
 	SchemaName string
 }
 
-// cutShort reports whether an answer that reached its length limit cannot be used: a
-// whole object that was asked for can.
+// cutShort reports whether an answer that reached its length limit is unusable. A
+// complete JSON object is usable if the request has a schema.
 func (r *Request) cutShort(said string) bool {
 	said = strings.TrimSpace(said)
 	whole := r.Schema != nil && strings.HasPrefix(said, "{") && json.Valid([]byte(said))

@@ -30,8 +30,8 @@ type Decision struct {
 	Reason  string `json:"reason"`
 	// Score is 1–10 if a model was asked for one, else 0.
 	Score int `json:"score,omitempty"`
-	// Model is provider/model when one answered; Tokens are those of all calls, also of
-	// those whose answer could not be used.
+	// Model is provider/model if a model answered; Tokens are the tokens of all
+	// calls, including those whose answer could not be used.
 	Model     string  `json:"model,omitempty"`
 	Tokens    Tokens  `json:"tokens,omitzero"`
 	ElapsedMs float64 `json:"elapsedMs"`
@@ -40,7 +40,7 @@ type Decision struct {
 	Decided time.Time `json:"-"`
 }
 
-// Tokens are what calls of models took.
+// Tokens are the tokens that model calls took.
 type Tokens struct {
 	In  int `json:"in"`
 	Out int `json:"out"`

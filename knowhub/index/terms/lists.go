@@ -2,8 +2,9 @@ package terms
 
 import "strings"
 
-// irregular are forms that the rules of the stemmer do not reach, beside the word
-// that they count as. A form of two words makes these one: axes, leaves, lives.
+// irregular are forms that the rules of the stemmer do not cover. Each line begins with
+// the word that its forms count as. Words that share a form count as one word: axes,
+// leaves, lives.
 var irregular = table(`
 arise arose arisen
 awake awoke awoken
@@ -300,10 +301,10 @@ don doesn didn isn aren wasn weren hasn haven hadn wouldn shouldn couldn mustn t
 because while until during before after above below up down out off once
 `)
 
-// clitic are what stands behind the apostrophe of an English word.
+// clitic are the short endings after the apostrophe of an English word.
 var clitic = set(`s d m ll re ve em`)
 
-// weak are words that questions hold beside what they ask for.
+// weak are words of questions that do not name their subject.
 var weak = set(`
 please help want need needed try tried trying know tell say said thank thanks hi hello hey anyone someone somebody something anything everything nothing
 get got getting gets go goes going went gone make makes made making let lets way thing things kind sort like seem seems

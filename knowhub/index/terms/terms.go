@@ -25,7 +25,7 @@ type kind uint8
 
 const (
 	word  kind = iota // a word, or a part of an identifier
-	whole             // an identifier as it is written, or without what joins its parts
+	whole             // an identifier as written, or without the separators of its parts
 	pair              // two characters of a text without spaces
 	last              // the last character of such a text
 )
@@ -74,18 +74,18 @@ func joins(r rune) bool {
 	return r < utf8.RuneSelf && strings.ContainsRune("_-./:@+#'&~$%=\\", r) || r == '’'
 }
 
-// Wide reports whether r is of a script that does not put spaces between words, or
-// is written as those are. The terms of such a text are pairs of its characters.
+// Wide reports whether r is of a script that does not put spaces between words, or is
+// treated like one. The terms of such a text are pairs of its characters.
 func Wide(r rune) bool {
 	return r >= 0x0E00 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー' || r == '々')
 }
 
 // pairs yields the pairs of characters of a text without spaces, and its last
-// character, so that every character begins a term. A character has the marks that
-// follow it, as the vowels and tones of Thai.
+// character, so that every character begins a term. A character includes the
+// marks that follow it, such as the vowels and tones of Thai.
 func pairs(text string, yield func(string, kind)) {
-	before, begin := -1, 0 // of the character before, and of the one at hand
+	before, begin := -1, 0 // where the previous and the current character begin
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		if i > 0 && !unicode.IsMark(r) {
@@ -228,7 +228,7 @@ func plain(text string, yield func(string, kind)) {
 	}
 }
 
-// letters are those of one sign that people write as two.
+// letters replaces single letters that people also write as two.
 var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe")
 
 // bare returns a word in Latin letters without accents.
