@@ -507,7 +507,8 @@ test("an outage: turns continue at once, events wait and are stored once and in 
     }
     await other.close();
     assert.deepEqual(order, Array.from({ length: 300 }, (_, i) => i));
-    assert.match(/** @type {any} */ (await g.fire("before_prompt_build", prompt("hello"))).prependContext, /intent: CHAT/);
+    assert.match(/** @type {any} */ (await g.fire("before_prompt_build", prompt("Continue the current task"))).prependContext, /goal: x\n/, "a retry is about the first prompt");
+    assert.match(/** @type {any} */ (await g.fire("before_prompt_build", prompt("hello"), { ...CTX, runId: "after" })).prependContext, /intent: CHAT/);
     assert.equal(g.log.filter((line) => line.includes("no connection to NATS")).length, 1);
   } finally {
     await forget();
