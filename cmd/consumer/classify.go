@@ -89,9 +89,9 @@ func (c *classifyCmd) Run(inv *invocation) error {
 	}
 	result.ElapsedMs = float64(time.Since(began).Microseconds()) / 1000
 	var p local.Prediction // stays empty for a keyword
-	switch {
-	case result.Source == payload.SourceFastpath:
-	case classifier.embedding != nil:
+	switch result.Source {
+	case payload.SourceFastpath:
+	case payload.SourceEmbedding:
 		p = classifier.embedding.Predict(ctx, in)
 	default:
 		p = classifier.local.Predict(latest, nil, in.Catalog.Allowed())

@@ -41,6 +41,20 @@ func TestClassifyJSONHasCamelCaseNames(t *testing.T) {
 	}
 }
 
+// The runners-up are of the tier that answered: words alone or the encoder.
+func TestClassifyShowsTheRunnersUpOfItsAnswer(t *testing.T) {
+	t.Parallel()
+	env := settle(t, map[string]string{"HINT_INTENTS_DIR": "", "HINT_EMBEDDING_MODEL": "builtin"})
+	for source, message := range map[string]string{"local": "what did I tell you about the dentist?", "embedding": "please ship checkout to staging"} {
+		var stdout, stderr apptest.Buffer
+		require.Zero(t, env.run(t.Context(), []string{"classify", "--json", message}, &stdout, &stderr), stderr.String())
+		var got classified
+		require.NoError(t, json.Unmarshal([]byte(stdout.String()), &got))
+		require.Equal(t, source, got.Source)
+		require.Equal(t, []any{got.RunnerUp, got.RunnerUpConfidence}, []any{got.RunnersUp[0].Intent, got.RunnersUp[0].Probability})
+	}
+}
+
 // A keyword is answered as a running consumer answers it (contract §6).
 func TestClassifyAndEvalKnowKeywords(t *testing.T) {
 	t.Parallel()
