@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// Least is the free space, in bytes, below which a disk counts as full. It is less than
-// the server needs to store the largest event.
-const Least = 1 << 20
+// Least is the space, in bytes, below which a disk counts as full. It holds a
+// session of a few turns or some events, and hardly more.
+const Least = 64 << 10
 
 // ErrFull reports a full disk.
 var ErrFull = errors.New("no space left on the disk")

@@ -212,7 +212,7 @@ func TestManySessions(t *testing.T) {
 		sessions, events = 100_000, 200_000
 	}
 	// With an embedded server its memory counts too.
-	limits := map[string]int64{"external server": 240 << 20, "embedded server": 320 << 20}
+	limits := map[string]int64{"external server": 280 << 20, "embedded server": 360 << 20}
 	for where, limit := range limits {
 		t.Run(where, func(t *testing.T) {
 			s := newSystem(t, settings{"HINT_HTTP_ADDR": "127.0.0.1:" + strconv.Itoa(porttest.Free(t))})
