@@ -120,20 +120,22 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		return alone
 	}
 	// Earlier messages are not read if the message would not lean on them even if
-	// they had its likeliest intent. If the message has an accepted intent, only a
-	// different intent of the topic can change anything.
+	// they had its likeliest intent and repeated its words. If the message has an
+	// accepted intent, only a different intent of the topic can change anything.
 	likeliest := verdict{first: alone.first, pIn: 1, pFirst: 1}
 	if !alone.other() && alone.pFirst >= likely {
 		likeliest.first = alone.second
 	}
-	back := c.resumed(sc, conversation)
-	resumes := len(back) < len(conversation)
-	if resumes {
+	share := shareOf(sc.scores, &alone, &likeliest)
+	if c.leans(alone.pFirst, share, true, maxEchoes) < negligible || brings(message) {
+		return alone // also if it brings along what it is about
+	}
+	if back := c.resumed(sc, conversation); len(back) < len(conversation) {
 		conversation, asked = back, asks(back)
 	}
 	echoed := c.echoes(sc, conversation)
-	if c.leans(alone.pFirst, shareOf(sc.scores, &alone, &likeliest), asked, resumes, echoed) < negligible || brings(message) {
-		return alone // also if it brings along what it is about
+	if c.leans(alone.pFirst, share, asked, echoed) < negligible {
+		return alone
 	}
 	own := append(sc.own[:0], sc.scores...)
 	sc.own = own
@@ -143,7 +145,7 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		m.request(sc, message, allowed, by)
 		return alone
 	}
-	v, followed := follow(c.leans(alone.pFirst, shareOf(own, &alone, &before), asked, resumes, echoed), alone, before)
+	v, followed := follow(c.leans(alone.pFirst, shareOf(own, &alone, &before), asked, echoed), alone, before)
 	if followed {
 		if !alone.other() && alone.pFirst >= likely && alone.first != v.first {
 			v.pFirst *= contested

@@ -188,7 +188,6 @@ const (
 	leanShare   // see shareOf
 	leanEchoes  // see echoes; less if the message has an intent of its own
 	leanPartly  // leanContent of a message that also goes on or refers
-	leanResumes // it takes up a topic before the last
 	numLean
 )
 
@@ -196,9 +195,9 @@ const (
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{0.4, 1.3, 0.9, 0.4, -1.6, -2.6, 0.3, -1.7, 5.5, 2.1, -0.6, -0.2}
+var leaning = logistic{0.3, 1.4, 0.9, 0.5, -1.5, -2.6, 0.3, -1.7, 5.6, 2.0, -0.7}
 
-func (c *cues) signals(own, share float64, asked, resumes bool, echoed int) signals {
+func (c *cues) signals(own, share float64, asked bool, echoed int) signals {
 	var s signals
 	flag := func(at int, is bool) {
 		if is {
@@ -214,7 +213,6 @@ func (c *cues) signals(own, share float64, asked, resumes bool, echoed int) sign
 	s[leanShare] = share
 	flag(leanAsked, asked)
 	flag(leanBare, c.content == c.length)
-	flag(leanResumes, resumes)
 	s[leanEchoes] = float64(echoed) * (1 - own)
 	if c.has(roleGoesOn | roleRefers) {
 		s[leanPartly] = s[leanContent]
@@ -229,11 +227,11 @@ func (c *cues) mayLean() bool {
 
 // leans is the probability that a message leans on an earlier one, given that of
 // its own intent, [shareOf] both, and how many words it [echoes].
-func (c *cues) leans(own, share float64, asked, resumes bool, echoed int) float64 {
+func (c *cues) leans(own, share float64, asked bool, echoed int) float64 {
 	if !c.mayLean() {
 		return 0
 	}
-	s := c.signals(own, share, asked, resumes, echoed)
+	s := c.signals(own, share, asked, echoed)
 	return leaning.probability(&s)
 }
 
@@ -384,7 +382,7 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 			continue
 		}
 		var followed bool
-		if topic, followed = follow(c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), asked, false, echoed), alone, topic); !followed {
+		if topic, followed = follow(c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), asked, echoed), alone, topic); !followed {
 			from = said
 		}
 	}

@@ -312,7 +312,7 @@ func leaningSamples(t *testing.T, m *Model) (obs []observation, langs []string) 
 		share := shareOf(own, &alone, &topic)
 		add := func(asked bool, weight float64) {
 			obs = append(obs, observation{
-				signals: c.signals(alone.pFirst, share, asked, resumes, echoed), weight: weight,
+				signals: c.signals(alone.pFirst, share, asked, echoed), weight: weight,
 				correct: line.Kind == "lean" && !resumes || line.Kind == "returns" && resumes,
 			})
 			langs = append(langs, line.Lang)
