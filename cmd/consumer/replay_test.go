@@ -339,7 +339,7 @@ func TestReplayAsksAModel(t *testing.T) {
 		require.Equal(t, []string{"OTHER", "MONEY"}, []string{got[2].From, got[2].To})
 	})
 	t.Run("cascade asks about what the local classifier is not sure of", func(t *testing.T) {
-		env := env.with("HINT_CLASSIFIER", "cascade").with("HINT_LOCAL_ACCEPT", "0.99")
+		env := env.with("HINT_CLASSIFIER", "cascade").with("HINT_LOCAL_ACCEPT", "0.995")
 		asked := model.Count()
 		got := replay(t, env, "--model", "mock/small", "--yes")
 		require.Equal(t, 4, got.Compared)
