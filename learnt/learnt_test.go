@@ -193,7 +193,7 @@ func envelope(t *testing.T, hook string, event any, ctx payload.Context) []byte 
 	t.Helper()
 	e, err := json.Marshal(event)
 	require.NoError(t, err)
-	body, err := json.Marshal(payload.Envelope{Hook: hook, Event: e, Ctx: ctx.Append(nil), TS: 7, ID: "f"})
+	body, err := json.Marshal(payload.Envelope{Hook: hook, Event: e, Ctx: payload.JSON(ctx), TS: 7, ID: "f"})
 	require.NoError(t, err)
 	return body
 }

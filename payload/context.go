@@ -104,27 +104,6 @@ func (c Context) Model() string {
 	return c.ModelProviderID + "/" + c.ModelID
 }
 
-// fields returns the fields that are read and written.
-func (c *Context) fields() [15]field {
-	return [...]field{
-		{"runId", &c.RunID},
-		{"agentId", &c.AgentID},
-		{"sessionKey", &c.SessionKey},
-		{"sessionId", &c.SessionID},
-		{"trigger", &c.Trigger},
-		{"channel", &c.Channel},
-		{"messageProvider", &c.MessageProvider},
-		{"channelId", &c.ChannelID},
-		{"chatId", &c.ChatID},
-		{"senderId", &c.SenderID},
-		{"toolName", &c.ToolName},
-		{"toolCallId", &c.ToolCallID},
-		{"modelProviderId", &c.ModelProviderID},
-		{"modelId", &c.ModelID},
-		{"inputProvenance", &c.Provenance},
-	}
-}
-
 // DecodeContext decodes the ctx of a decoded envelope. Like the other decoders of
 // parts, it relies on the envelope's decoder having checked the JSON.
 func DecodeContext(raw json.RawMessage) (c Context, err error) {
@@ -132,8 +111,12 @@ func DecodeContext(raw json.RawMessage) (c Context, err error) {
 	if err != nil {
 		return c, err
 	}
-	fields := c.fields()
-	err = o.read(fields[:]...)
+	err = o.read(
+		field{"runId", &c.RunID}, field{"agentId", &c.AgentID}, field{"sessionKey", &c.SessionKey}, field{"sessionId", &c.SessionID},
+		field{"trigger", &c.Trigger}, field{"channel", &c.Channel}, field{"messageProvider", &c.MessageProvider},
+		field{"channelId", &c.ChannelID}, field{"chatId", &c.ChatID}, field{"senderId", &c.SenderID},
+		field{"toolName", &c.ToolName}, field{"toolCallId", &c.ToolCallID},
+		field{"modelProviderId", &c.ModelProviderID}, field{"modelId", &c.ModelID}, field{"inputProvenance", &c.Provenance})
 	c.EmptyTrigger = c.Trigger == "" && o.Get("trigger").Type == gjson.String
 	return c, err
 }

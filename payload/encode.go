@@ -1,242 +1,25 @@
 package payload
 
 import (
+	"bytes"
+	"encoding/json"
 	"math"
 	"slices"
 	"sort"
-	"strconv"
-	"unicode/utf8"
 
 	"intenthint/internal/text"
 )
 
-// Turns are encoded by hand: encoding/json takes several times as long.
+// hookTurnBegun is the hook that the consumer itself publishes.
+const hookTurnBegun = "turn_begun"
 
-// plain are the bytes that need no escape in a JSON string.
-var plain = func() (out [256]bool) {
-	for c := ' '; c < utf8.RuneSelf; c++ {
-		out[c] = c != '"' && c != '\\'
-	}
-	return out
-}()
-
-// AppendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD.
-func AppendString(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	dst = append(dst, '"')
-	start := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if plain[c] {
-			i++
-			continue
-		}
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				dst = append(append(dst, s[start:i]...), "\uFFFD"...)
-				start = i + 1
-			}
-			i += n
-			continue
-		}
-		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, `\n`...)
-		case '\r':
-			dst = append(dst, `\r`...)
-		case '\t':
-			dst = append(dst, `\t`...)
-		default:
-			dst = append(dst, `\u00`...)
-			dst = append(dst, hex[c>>4], hex[c&15])
-		}
-		i++
-		start = i
-	}
-	return append(append(dst, s[start:]...), '"')
-}
-
-// fields appends the fields of an object.
-type fields struct {
-	dst   []byte
-	first bool
-}
-
-func openObject(dst []byte) fields { return fields{append(dst, '{'), true} }
-
-func (f *fields) close() []byte { return append(f.dst, '}') }
-
-// name begins a field; its value follows in dst.
-func (f *fields) name(name string) {
-	if !f.first {
-		f.dst = append(f.dst, ',')
-	}
-	f.first = false
-	f.dst = append(append(append(f.dst, '"'), name...), '"', ':')
-}
-
-func (f *fields) text(name, value string) {
-	f.name(name)
-	f.dst = AppendString(f.dst, value)
-}
-
-// optional writes a field unless its value is "".
-func (f *fields) optional(name, value string) {
-	if value != "" {
-		f.text(name, value)
-	}
-}
-
-// number writes 0 for values that JSON cannot express.
-func (f *fields) number(name string, value float64) {
-	f.name(name)
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		value = 0
-	}
-	f.dst = strconv.AppendFloat(f.dst, value, 'g', -1, 64)
-}
-
-// Append appends the context as JSON.
-func (c Context) Append(dst []byte) []byte {
-	f := openObject(dst)
-	for _, field := range c.fields() {
-		switch value := field.to.(type) {
-		case *string:
-			f.optional(field.name, *value)
-		case *Provenance:
-			if value.Kind != "" {
-				f.name(field.name)
-				p := openObject(f.dst)
-				p.text("kind", value.Kind)
-				f.dst = p.close()
-			}
-		}
-	}
-	return f.close()
-}
-
-// Append appends the classification as JSON.
-func (c Classification) Append(dst []byte) []byte {
-	f := openObject(dst)
-	f.text("intent", c.Intent)
-	f.text("name", c.Name)
-	f.text("reason", c.Reason)
-	f.text("goal", c.Goal)
-	f.number("confidence", c.Confidence)
-	f.text("complexity", c.Complexity)
-	f.optional("suggestion", c.Suggestion)
-	if c.RunnerUp != "" {
-		f.text("runnerUp", c.RunnerUp)
-		f.number("runnerUpConfidence", c.RunnerUpConfidence)
-	}
-	f.text("source", c.Source)
-	f.optional("model", c.Model)
-	f.number("elapsedMs", c.ElapsedMs)
-	if c.ModelCalls != 0 {
-		f.number("modelCalls", float64(c.ModelCalls))
-	}
-	if t := c.Tokens; t != nil {
-		f.name("tokens")
-		o := openObject(f.dst)
-		o.number("in", float64(t.In))
-		o.number("out", float64(t.Out))
-		f.dst = o.close()
-	}
-	return f.close()
-}
-
-// Append appends the turn as JSON.
-func (t Turn) Append(dst []byte) []byte {
-	f := openObject(dst)
-	f.text("role", t.Role)
-	f.text("text", t.Text)
-	return f.close()
-}
-
-// Append appends name and path of the skill as JSON.
-func (s Skill) Append(dst []byte) []byte {
-	f := openObject(dst)
-	f.text("name", s.Name)
-	f.text("path", s.Path)
-	return f.close()
-}
-
-// Append appends the event as JSON.
-func (e TurnBegun) Append(dst []byte) []byte {
-	f := openObject(dst)
-	f.optional("runId", e.RunID)
-	f.text("prompt", e.Prompt)
-	f.optional("message", e.Message)
-	if len(e.Conversation) > 0 {
-		f.name("conversation")
-		f.dst = append(f.dst, '[')
-		for i, t := range e.Conversation {
-			if i > 0 {
-				f.dst = append(f.dst, ',')
-			}
-			f.dst = t.Append(f.dst)
-		}
-		f.dst = append(f.dst, ']')
-	}
-	if e.Earlier > 0 {
-		f.number("earlier", float64(e.Earlier))
-	}
-	if e.Result != nil {
-		f.name("result")
-		f.dst = e.Result.Append(f.dst)
-	}
-	f.optional("hint", e.Hint)
-	if len(e.Skills) > 0 {
-		f.name("skills")
-		f.dst = append(f.dst, '[')
-		for i, s := range e.Skills {
-			if i > 0 {
-				f.dst = append(f.dst, ',')
-			}
-			f.dst = s.Append(f.dst)
-		}
-		f.dst = append(f.dst, ']')
-	}
-	f.optional("skip", e.Skip)
-	if e.HeldOut != nil {
-		f.name("heldOut")
-		f.dst = strconv.AppendBool(f.dst, *e.HeldOut)
-	}
-	if e.Last != nil {
-		f.name("last")
-		f.dst = e.Last.Append(f.dst)
-	}
-	if u := e.ModelUse; u != nil {
-		f.name("modelUse")
-		o := openObject(f.dst)
-		o.number("calls", float64(u.Calls))
-		if u.Failed != 0 {
-			o.number("failed", float64(u.Failed))
-		}
-		o.number("in", float64(u.In))
-		o.number("out", float64(u.Out))
-		f.dst = o.close()
-	}
-	return f.close()
-}
-
-// Append appends the last hint as JSON.
-func (l LastHint) Append(dst []byte) []byte {
-	f := openObject(dst)
-	f.text("intent", l.Intent)
-	f.text("complexity", l.Complexity)
-	f.text("text", l.Text)
-	if l.Full {
-		f.name("full")
-		f.dst = append(f.dst, "true"...)
-	}
-	f.number("turns", float64(l.Turns))
-	f.number("at", float64(l.At))
-	return f.close()
+// message is an [Envelope] before its parts are encoded.
+type message struct {
+	Hook  string  `json:"hook"`
+	TS    int64   `json:"ts"`
+	ID    string  `json:"id"`
+	Ctx   Context `json:"ctx"`
+	Event any     `json:"event"`
 }
 
 // EncodeTurnBegun returns the message of a turn_begun event (contract §2) in at
@@ -246,7 +29,12 @@ func (l LastHint) Append(dst []byte) []byte {
 // then the end of the prompt, and then the end of the user's message. Even then
 // the result may be too long.
 func EncodeTurnBegun(id string, ts int64, ctx Context, event TurnBegun, limit int) []byte {
-	encode := func() []byte { return turnBegun(id, ts, ctx, event) }
+	if r := event.Result; r != nil {
+		result := *r
+		result.Confidence, result.ElapsedMs = finite(r.Confidence), finite(r.ElapsedMs)
+		event.Result = &result
+	}
+	encode := func() []byte { return JSON(message{hookTurnBegun, ts, id, ctx, &event}) }
 	said := 0 // texts do not get shorter in JSON, so a history that is too long need not be encoded
 	for _, t := range event.Conversation {
 		said += len(t.Text)
@@ -269,18 +57,24 @@ func EncodeTurnBegun(id string, ts int64, ctx Context, event TurnBegun, limit in
 	return encode()
 }
 
-// turnRoom is the size of most messages of turn_begun, in bytes.
-const turnRoom = 4096
+// EncodeSignal returns the message of an event without its content: only that
+// it was fired, when and where.
+func EncodeSignal(hook, id string, ts int64, ctx Context) []byte {
+	return JSON(message{hook, ts, id, ctx, struct{}{}})
+}
 
-// hookTurnBegun is the hook that the consumer itself publishes.
-const hookTurnBegun = "turn_begun"
+// EncodeUnanswered returns a before_prompt_build event with only what other processes
+// need: the run that got no answer, and the user's message.
+func EncodeUnanswered(hook, id string, ts int64, ctx Context, prompt string) []byte {
+	return JSON(message{hook, ts, id, ctx, struct {
+		Prompt string `json:"prompt"`
+	}{prompt}})
+}
 
 // newest returns the last turns whose JSON, with commas, fits into room bytes.
 func newest(turns []Turn, room int) []Turn {
-	var buf []byte
 	for i, turn := range slices.Backward(turns) {
-		buf = turn.Append(buf[:0])
-		if room -= len(buf) + 1; room < -1 {
+		if room -= len(JSON(turn)) + 1; room < -1 {
 			turns = turns[i+1:]
 			break
 		}
@@ -299,45 +93,27 @@ func shorten(s string, less int) string {
 	from := max(0, len(s)-less)
 	n := sort.Search(len(s)-from, func(n int) bool {
 		rest := s[len(text.CutBytes(s, len(s)-n)):]
-		return len(AppendString(nil, rest))-len(`""`) >= less
+		return len(JSON(rest))-len(`""`) >= less
 	})
 	return text.CutBytes(s, len(s)-n) + text.Truncated
 }
 
-// turnBegun makes the message of a turn_begun event.
-func turnBegun(id string, ts int64, ctx Context, event TurnBegun) []byte {
-	f := openMessage(make([]byte, 0, turnRoom), hookTurnBegun, id, ts, ctx)
-	f.dst = event.Append(f.dst)
-	return f.close()
+// encoded returns v as JSON. All types here can be encoded. Texts keep <, > and &
+// as they are: no reader is a web page.
+func JSON(v any) []byte {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// EncodeSignal returns the message of an event without its content: only that
-// it was fired, when and where.
-func EncodeSignal(hook, id string, ts int64, ctx Context) []byte {
-	f := openMessage(nil, hook, id, ts, ctx)
-	f.dst = append(f.dst, "{}"...)
-	return f.close()
-}
-
-// EncodeUnanswered returns a before_prompt_build event with only what other processes
-// need: the run that got no answer, and the user's message.
-func EncodeUnanswered(hook, id string, ts int64, ctx Context, message string) []byte {
-	f := openMessage(nil, hook, id, ts, ctx)
-	event := openObject(f.dst)
-	event.text("prompt", message)
-	f.dst = event.close()
-	return f.close()
-}
-
-// openMessage begins a message; its event follows.
-func openMessage(dst []byte, hook, id string, ts int64, ctx Context) fields {
-	f := openObject(dst)
-	f.text("hook", hook)
-	f.name("ts")
-	f.dst = strconv.AppendInt(f.dst, ts, 10)
-	f.text("id", id)
-	f.name("ctx")
-	f.dst = ctx.Append(f.dst)
-	f.name("event")
+// finite returns f, or 0 for values that JSON cannot express.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
 	return f
 }

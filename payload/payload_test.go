@@ -200,7 +200,7 @@ func TestErrorText(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	user := Message{Role: "user", Content: `"q"`}
 	said := func(s string) Message {
-		return Message{Role: "assistant", Content: Content(AppendString(nil, s)), StopReason: "stop"}
+		return Message{Role: "assistant", Content: Content(JSON(s)), StopReason: "stop"}
 	}
 	failed := Message{Role: "assistant", StopReason: "error", ErrorMessage: "500 upstream"}
 	for _, row := range []struct {

@@ -37,7 +37,7 @@ func PublishFeedback(ctx context.Context, js jetstream.JetStream, l bus.Layout, 
 	}
 	id := nuid.Next()
 	body, err := json.Marshal(payload.Envelope{
-		Hook: subjects.HookFeedback, Event: event, Ctx: about.Append(nil), TS: time.Now().UnixMilli(), ID: id,
+		Hook: subjects.HookFeedback, Event: event, Ctx: payload.JSON(about), TS: time.Now().UnixMilli(), ID: id,
 	})
 	if err != nil {
 		return err

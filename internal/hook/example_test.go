@@ -20,14 +20,13 @@ type beforeToolCall struct {
 // handlers/before_tool_call.go: who decides, and what the gateway is told.
 
 // block ends the tool call. Its JSON is what the gateway's handler would return.
-type block struct{ Reason string }
+type block struct {
+	Block  bool   `json:"block"`
+	Reason string `json:"blockReason"`
+}
 
 func (b block) Join(hook.Decision) hook.Decision { return b }
 func (block) Final() bool                        { return true }
-func (b block) AppendJSON(dst []byte) []byte {
-	body, _ := json.Marshal(map[string]any{"block": true, "blockReason": b.Reason})
-	return append(dst, body...)
-}
 
 func beforeToolCallHook(denied string) hook.Hook {
 	return hook.Hook{
@@ -41,7 +40,7 @@ func beforeToolCallHook(denied string) hook.Hook {
 			if e.ToolName != denied {
 				return hook.Result{}, nil // no decision
 			}
-			return hook.Result{Decision: block{e.ToolName + " is not allowed here"}}, nil
+			return hook.Result{Decision: block{true, e.ToolName + " is not allowed here"}}, nil
 		}}},
 	}
 }

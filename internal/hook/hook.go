@@ -93,16 +93,14 @@ type Result struct {
 }
 
 // Decision is a reply body of one hook, or a part of it. The handlers of one
-// hook return decisions of one type.
+// hook return decisions of one type. Its JSON is exactly the object that the hook
+// handler in the gateway would have returned (contract §3).
 type Decision interface {
 	// Join returns this decision and a later handler's as one.
 	Join(later Decision) Decision
 	// Final reports whether the decision ends the round: later handlers are not
 	// asked.
 	Final() bool
-	// AppendJSON appends the reply body to dst: exactly the object that the hook
-	// handler in the gateway would have returned (contract §3).
-	AppendJSON(dst []byte) []byte
 }
 
 // PrependContext is text for the front of the agent's prompt
@@ -120,10 +118,9 @@ func (p PrependContext) Join(later Decision) Decision {
 // Final implements [Decision].
 func (PrependContext) Final() bool { return false }
 
-// AppendJSON implements [Decision].
-func (p PrependContext) AppendJSON(dst []byte) []byte {
-	dst = append(dst, `{"prependContext":`...)
-	return append(payload.AppendString(dst, string(p)), '}')
+// MarshalJSON implements [json.Marshaler].
+func (p PrependContext) MarshalJSON() ([]byte, error) {
+	return payload.JSON(map[string]string{"prependContext": string(p)}), nil
 }
 
 // Handled ends the dispatch of a message (before_dispatch).
@@ -135,5 +132,5 @@ func (h Handled) Join(Decision) Decision { return h }
 // Final implements [Decision].
 func (Handled) Final() bool { return true }
 
-// AppendJSON implements [Decision].
-func (Handled) AppendJSON(dst []byte) []byte { return append(dst, `{"handled":true}`...) }
+// MarshalJSON implements [json.Marshaler].
+func (Handled) MarshalJSON() ([]byte, error) { return []byte(`{"handled":true}`), nil }

@@ -94,7 +94,7 @@ func (r *Runner) overloaded(in bus.Request) bus.Reply {
 func replyOf(d Decision, header map[string][]string, traceparent string) bus.Reply {
 	body := []byte("{}")
 	if d != nil {
-		body = d.AppendJSON(nil)
+		body = payload.JSON(d)
 	}
 	if traceparent != "" {
 		if header == nil {

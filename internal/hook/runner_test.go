@@ -194,7 +194,7 @@ func TestDecisionsAreWhatTheGatewayExpects(t *testing.T) {
 		{"a text, with its brackets as they are", PrependContext("<b>\n\"q\" &"), `{"prependContext":"<b>\n\"q\" &"}`},
 		{"handled", Handled{}.Join(nil), `{"handled":true}`},
 	} {
-		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, string(row.d.AppendJSON(nil))) })
+		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, string(payload.JSON(row.d))) })
 	}
 }
 
