@@ -95,11 +95,10 @@ func TestChoose(t *testing.T) {
 		trials [][]*trial
 		want   []int // positions, by set
 	}{
-		{"fewest calls", [][]*trial{{outcome(20, 95)}, {outcome(10, 94)}, {outcome(30, 97)}}, []int{1}},
-		{"not at that loss", [][]*trial{{outcome(5, 92)}, {outcome(10, 94)}, {outcome(30, 97)}}, []int{1}},
-		{"the standard error is added", [][]*trial{{outcome(5, 93)}, {outcome(10, 94)}, {outcome(30, 97)}}, []int{1}},
+		{"fewest calls", [][]*trial{{outcome(20, 95)}, {outcome(10, 96)}, {outcome(30, 97)}}, []int{1}},
+		{"not at a loss", [][]*trial{{outcome(5, 94)}, {outcome(10, 95)}, {outcome(30, 97)}}, []int{1}},
 		{"each set its own", [][]*trial{{outcome(5, 95), outcome(5, 90)}, {outcome(10, 95), outcome(10, 95)}}, []int{0, 1}},
-		{"the most careful when all lose more", [][]*trial{{outcome(5, 80)}, {outcome(10, 90)}}, []int{1}},
+		{"the most careful when all lose some", [][]*trial{{outcome(5, 80)}, {outcome(10, 90)}}, []int{1}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for i, got := range choose(row.trials) {
