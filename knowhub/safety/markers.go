@@ -1,19 +1,23 @@
 package safety
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
 
-// literals are separators of the parts of a prompt, in the forms that chat
-// templates, agents and this system use. They are compared ignoring white space
-// and case.
-var literals = []string{
-	// Blocks of this system and of gateways.
+// own are the separators around blocks of this system and of gateways. These and
+// the following are compared ignoring white space and case.
+var own = []string{
 	"relevant-experiences>", "skipped-messages>", "knowhub-reminder>", "intention_hint_plugin>", "active_memory_plugin>",
 	"untrustedcontext(metadata", "⟦openclaw:ctx⟧",
+}
+
+// literals are separators of the parts of a prompt, in the forms that chat
+// templates and agents use.
+var literals = []string{
 	// Chat templates.
 	"<|im_start|>", "<|im_end|>", "<|im_sep|>", "<|system|>", "<|user|>", "<|assistant|>", "<|endoftext|>", "<|endofprompt|>",
 	"<|eot_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|begin_of_text|>", "<|start|>", "<|end|>", "<|message|>", "<|channel|>",
@@ -29,25 +33,42 @@ var literals = []string{
 // roles are the beginnings of lines that imitate a message of that role.
 var roles = []string{"[system]", "[system", "[assistant]", "[developer]", "system:you", "system:the", "system:ignore", "system:new", "system:override", "assistant:sure", "newinstructions:", "newinstruction:", "newsystemprompt:"}
 
-// hasMarker reports whether s contains a prompt marker.
-func hasMarker(s string) bool {
+// A marker tells which kind of prompt marker a text contains.
+type marker int
+
+const (
+	noMarker marker = iota
+	// anyMarker counts unless the model finds an attack quite unlikely: people who
+	// work on models write about chat templates.
+	anyMarker
+	// ownMarker always counts.
+	ownMarker
+)
+
+// counts reports whether the marker counts in a text with these odds.
+func (k marker) counts(odds float64) bool { return k == ownMarker || k == anyMarker && odds > doubt }
+
+// markerIn returns the kind of prompt marker that s contains.
+func markerIn(s string) marker {
 	if !strings.ContainsAny(s, "<>[]|#:＜＞［］⟦｜﹤﹥：﹕＃﹟") && !strings.Contains(s, "---") {
-		return false
+		return noMarker
 	}
 	compact, lines := squeeze(s)
-	for _, m := range literals {
-		if strings.Contains(compact, m) {
-			return true
-		}
+	within := func(m string) bool { return strings.Contains(compact, m) }
+	switch {
+	case slices.ContainsFunc(own, within):
+		return ownMarker
+	case slices.ContainsFunc(literals, within):
+		return anyMarker
 	}
 	for _, at := range lines {
 		for _, m := range roles {
 			if strings.HasPrefix(compact[at:], m) && len(compact) > at+len(m) {
-				return true
+				return anyMarker
 			}
 		}
 	}
-	return false
+	return noMarker
 }
 
 // squeeze returns s in NFKD without white space, invisible characters and case,

@@ -15,8 +15,8 @@ import (
 // [Oversize], as the rest could contain anything.
 const maxText = 1 << 20
 
-// doubt is the log odds of an attack below which a rule with exceptions does
-// not count in a sentence of a short text: at even odds a plain "ignore
+// doubt is the log odds of an attack below which a marker of chat templates does
+// not count, and a rule with exceptions not in a sentence of a short text: at even odds a plain "ignore
 // previous instructions" after another clause was missed.
 const doubt = -1.5
 
@@ -57,12 +57,12 @@ func Marks(parts ...string) []string {
 func look(s string, depth int, mark func(string)) {
 	inner := unseen(s)
 	s = unescape(seen(s))
-	marked := hasMarker(s)
+	m := learnt()
+	text := segments(s)
+	marked := markerIn(s).counts(m.odds(text))
 	if marked {
 		mark(Markers)
 	}
-	m := learnt()
-	text := segments(s)
 	sure := m.marks(text)
 	if !matching(s).mark(m, m.slope*length(len(text)), sure, mark) && sure && !marked {
 		mark(Learnt)

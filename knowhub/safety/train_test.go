@@ -35,16 +35,16 @@ type example struct {
 type view struct {
 	segments []segment
 	matches  matches
-	marked   bool // it has a marker of prompts
+	marker   marker
 }
 
 func viewOf(s string) view {
 	s = unescape(seen(s))
-	return view{segments: segments(s), matches: matching(s), marked: hasMarker(s)}
+	return view{segments: segments(s), matches: matching(s), marker: markerIn(s)}
 }
 
 // ruled reports whether a rule or a marker finds something, whatever the model says.
-func (v view) ruled() bool { return v.marked || len(v.matches.all) > 0 }
+func (v view) ruled() bool { return v.marker != noMarker || len(v.matches.all) > 0 }
 
 // Sets of examples, and how they are used.
 const (
@@ -107,11 +107,11 @@ func examples(t testing.TB) (all []*example) {
 				x.Text = texts.Task + "\n" + texts.Resource + "\n" + texts.Result
 			case "questions.jsonl":
 				x.Text = texts.Q
-			case "harmless-wide.jsonl", "harmless-more.jsonl", "harmless-others.jsonl", "harmless-langs.jsonl":
+			case "harmless-wide.jsonl", "harmless-more.jsonl", "harmless-others.jsonl", "harmless-langs.jsonl", "harmless-plain.jsonl":
 				x.from = near
 			case "attacks.jsonl", "attacks-fresh.jsonl":
 				x.attack, x.from = true, early
-			case "attacks-wide.jsonl", "attacks-more.jsonl", "attacks-others.jsonl", "attacks-langs.jsonl":
+			case "attacks-wide.jsonl", "attacks-more.jsonl", "attacks-others.jsonl", "attacks-langs.jsonl", "attacks-plain.jsonl":
 				x.attack, x.from = true, wide
 			}
 			all = append(all, x)
@@ -132,7 +132,7 @@ func examples(t testing.TB) (all []*example) {
 			x.within = viewOf([]string{other + ", " + x.Text, x.Text + " " + other, other + ". " + x.Text + ". " + other}[random.IntN(3)])
 		}
 	}
-	return append(all, longs(all)...)
+	return all
 }
 
 // sizes are how many harmless texts a long text has, and draws how many long texts
@@ -249,7 +249,7 @@ const (
 	attackWeight   = 3.0  // there are fewer of them
 	nearWeight     = 2.0  // harder than other harmless texts
 	pairWeight     = 0.3  // they repeat each other
-	strangersShare = 0.02 // of the harmless texts by writers not trained with that may be marked
+	strangersShare = 0.02 // of the harmless texts by plain writers not trained with that may be marked
 	parts          = 10   // of a cross-validation
 )
 
@@ -341,7 +341,7 @@ type verdict struct {
 
 func (m model) verdict(v view) verdict {
 	out := verdict{odds: m.odds(v.segments), rules: v.matches.odds(m), length: length(len(v.segments))}
-	if v.marked {
+	if v.marker.counts(out.odds) {
 		out.rules = math.Inf(1)
 	}
 	return out
@@ -402,19 +402,23 @@ func byChance(n int) func(*example, int) int {
 }
 
 // writers are the parts of a cross-validation that leaves out one writer of the
-// files of others at a time.
-var writers = []string{"a", "b", "c"}
+// files of others at a time. The first three wrote attacks that look harmless, and
+// harmless texts that look like attacks; the plain writers wrote what turns up.
+var (
+	writers = []string{"a", "b", "c", "d", "e", "f"}
+	plain   = writers[3:]
+)
 
 func byWriter(x *example, _ int) int { return slices.Index(writers, x.Writer) }
 
 // limitOf returns the limit by which model and rules mark a share of the harmless
-// texts by the writers, and the model no larger share of the long ones.
+// texts by the plain writers, and the model no larger share of the long ones.
 func limitOf(all []*example, scores []verdicts, share float64) limit {
 	for slope := 0.0; ; slope += 0.01 {
 		var single, joined []float64 // what the rules do not mark
 		n := 0
 		for i, x := range all {
-			if x.attack || x.Writer == "" {
+			if x.attack || !slices.Contains(plain, x.Writer) {
 				continue
 			}
 			v := scores[i].alone
@@ -498,6 +502,7 @@ func TestTrain(t *testing.T) {
 		t.Skip("only for go generate")
 	}
 	all := examples(t)
+	all = append(all, longs(all)...)
 	var report strings.Builder
 	show := func(title string, scores []verdicts, l limit, part func(*example, int) int) {
 		fmt.Fprintf(&report, "%s (%.2f, and %.2f more for e times the length)\n", title, l.above, l.slope)
@@ -547,18 +552,24 @@ func TestTrainedWithWhatIsHere(t *testing.T) {
 	require.Equal(t, checksum(t), binary.LittleEndian.Uint64(trained), "run: go generate ./knowhub/safety")
 }
 
-// TestHeldOut trains with half of the texts and measures on the other.
+// TestHeldOut trains with half of a third of the texts and measures on the other
+// half.
 func TestHeldOut(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	t.Parallel()
-	all := slices.DeleteFunc(examples(t), func(x *example) bool { return x.from == long })
+	var all []*example
+	for i, x := range examples(t) {
+		if i%3 == 0 {
+			all = append(all, x)
+		}
+	}
 	half := byChance(2)
 	scores := held(all, 2, half)
 	found := count(all, scores, limitOf(all, scores, strangersShare), half)
 	t.Log(found)
 	require.Greater(t, found["attacks"].marked, 2*found["attacks"].ruled)
 	require.Less(t, float64(found["other harmless texts"].marked), 0.01*float64(found["other harmless texts"].n))
-	require.Less(t, float64(found["near misses"].marked), 0.02*float64(found["near misses"].n))
+	require.Less(t, float64(found["near misses"].marked), 0.05*float64(found["near misses"].n), "limited to two per cent of those of plain writers")
 }
