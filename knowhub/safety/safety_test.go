@@ -184,6 +184,28 @@ func TestCorpus(t *testing.T) {
 	golden.Equal(t, "corpus.txt", report.String())
 }
 
+// TestOthersTexts counts on texts by two authors who had seen nothing of this; the
+// model is not trained with them. The figures are in docs/decisions/0021.
+func TestOthersTexts(t *testing.T) {
+	t.Parallel()
+	marked := func(file string) (marked, n int) {
+		for _, line := range lines(t, file) {
+			var x struct{ Text string }
+			require.NoError(t, json.Unmarshal([]byte(line), &x))
+			n++
+			if safety.Marks(x.Text) != nil {
+				marked++
+			}
+		}
+		return marked, n
+	}
+	found, attacks := marked("testdata/heldout-attacks.jsonl")
+	wrong, harmless := marked("testdata/heldout-harmless.jsonl")
+	t.Logf("%d of %d attacks, %d of %d harmless texts", found, attacks, wrong, harmless)
+	require.GreaterOrEqual(t, float64(found), 0.95*float64(attacks))
+	require.LessOrEqual(t, float64(wrong), 0.015*float64(harmless))
+}
+
 // TestWithinAnExperience finds the attacks in the midst of what experiences say.
 func TestWithinAnExperience(t *testing.T) {
 	t.Parallel()
