@@ -23,6 +23,8 @@ import (
 	"intenthint/knowhub/safety"
 )
 
+func TestMain(m *testing.M) { natstest.Main(m, 4) }
+
 // memory is an index in memory, which outlives its openings as a file does.
 type memory struct {
 	mu     sync.Mutex

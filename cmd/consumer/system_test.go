@@ -11,10 +11,11 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/config"
+	"intenthint/internal/natstest"
 	"intenthint/store"
 )
 
-func TestMain(m *testing.M) { apptest.Main(m) }
+func TestMain(m *testing.M) { natstest.Main(m, 2) }
 
 // environment is what commands read their settings from, in place of the
 // environment of the process, which all tests share.

@@ -5,10 +5,11 @@ import (
 
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/config"
+	"intenthint/internal/natstest"
 	"intenthint/model/provider/providertest"
 )
 
-func TestMain(m *testing.M) { apptest.Main(m) }
+func TestMain(m *testing.M) { natstest.Main(m, 2) }
 
 // system is a whole consumer in this process and a gateway that talks to it.
 type system struct {

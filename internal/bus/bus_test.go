@@ -23,6 +23,8 @@ import (
 	"intenthint/subjects"
 )
 
+func TestMain(m *testing.M) { natstest.Main(m, 4) }
+
 var quiet = slog.New(slog.DiscardHandler)
 
 func testLayout() Layout {

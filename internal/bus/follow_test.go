@@ -63,6 +63,7 @@ func (w *watched) began(times int) func() bool {
 // The client notices by missing heartbeats alone, many seconds later, that its
 // consumer is gone.
 func TestWatchBeginsAgain(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name string
 		harm func(t *testing.T, js jetstream.JetStream)
@@ -108,6 +109,7 @@ func TestWatchBeginsAgain(t *testing.T) {
 }
 
 func TestWatchEndsWithTheFirstError(t *testing.T) {
+	t.Parallel()
 	js := natstest.JetStream(t, natstest.Start(t, nil))
 	b, cause := NewKV(js, jetstream.KeyValueConfig{Bucket: "T"}), errors.New("full")
 	fine := Watch{

@@ -13,8 +13,11 @@ import (
 
 	"intenthint/internal/bus"
 	"intenthint/internal/natsserver"
+	"intenthint/internal/natstest"
 	"intenthint/subjects"
 )
+
+func TestMain(m *testing.M) { natstest.Main(m, 4) }
 
 var quiet = slog.New(slog.DiscardHandler)
 

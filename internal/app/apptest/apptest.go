@@ -6,13 +6,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,21 +31,6 @@ import (
 	"intenthint/payload"
 	"intenthint/subjects"
 )
-
-// Main runs the tests of a package. Unless -parallel is set, it runs twice as
-// many in parallel as there are processors: whole systems wait more than they
-// compute.
-func Main(m *testing.M) {
-	flag.Parse()
-	given := false
-	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if !given {
-		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
-			panic(err)
-		}
-	}
-	m.Run()
-}
 
 // System is a whole consumer in this process and a gateway that talks to it.
 type System struct {
