@@ -323,6 +323,12 @@ func TestSinkThatIsKilledLosesNothing(t *testing.T) {
 	s.js = natstest.JetStream(t, ns)
 	_, err := bus.Provision(t.Context(), s.js, s.layout)
 	require.NoError(t, err)
+	durable, err := s.js.Consumer(t.Context(), s.layout.Stream, s.layout.More[0].Name)
+	require.NoError(t, err)
+	cfg := durable.CachedInfo().Config
+	cfg.AckWait = time.Second
+	_, err = s.js.UpdateConsumer(t.Context(), s.layout.Stream, cfg)
+	require.NoError(t, err)
 	s.process = start(t, ns, asking(m))
 	killed := natstest.JetStream(t, ns)
 	s.join(t, killed)
