@@ -12,17 +12,20 @@ import (
 func TestTrainLearnsWhatACatalogueWasTaught(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("trains twice on the built-in intents")
+		t.Skip("trains on the built-in intents")
 	}
+	base := intents.Bundled()
+	taught := base.Taught(map[string][]string{
+		"HOME_AUTOMATION":  {"water the ficus every other tuesday"},
+		intents.FallbackID: {"zorbulate my quibbleflax"},
+	})
+	model := Train(taught)
 	for _, row := range []struct{ name, text, intent string }{
 		{"an intent", "water the ficus every other tuesday", "HOME_AUTOMATION"},
 		{"the fallback", "zorbulate my quibbleflax", intents.FallbackID},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			t.Parallel()
-			base := intents.Bundled()
-			taught := base.Taught(map[string][]string{row.intent: {row.text}})
-			p := Train(taught).Predict(row.text, nil, nil)
+			p := model.Predict(row.text, nil, nil)
 			if row.intent == intents.FallbackID {
 				require.True(t, p.Other)
 			} else {
