@@ -29,8 +29,6 @@ import (
 	"intenthint/triage/state"
 )
 
-func TestMain(m *testing.M) { natstest.Main(m, 4) }
-
 // scripted is a model that answers by a function, and the requests that it got.
 type scripted struct {
 	answer func(ctx context.Context, req provider.Request) (string, error)

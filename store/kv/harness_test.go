@@ -20,8 +20,6 @@ import (
 	"intenthint/store/storetest"
 )
 
-func TestMain(m *testing.M) { natstest.Main(m, 2) }
-
 // newServer starts a server on a free port; a maxPayload of 0 is the default.
 func newServer(t testing.TB, maxPayload int32) *server.Server {
 	t.Helper()

@@ -23,8 +23,6 @@ import (
 	"intenthint/triage/state"
 )
 
-func TestMain(m *testing.M) { natstest.Main(m, 2) }
-
 var buckets = state.Buckets{
 	Decisions: jetstream.KeyValueConfig{Bucket: "T_TRIAGE", TTL: 24 * time.Hour}, Recent: jetstream.KeyValueConfig{Bucket: "T_RECENT", TTL: time.Hour},
 	Marks: jetstream.KeyValueConfig{Bucket: "T_MARKS"},
