@@ -291,8 +291,8 @@ func modelRef(text string) (string, error) {
 
 // embeddingModel parses a model reference, or one of two words.
 func embeddingModel(text string) (string, error) {
-	if text == EmbeddingBuiltIn || text == EmbeddingOff {
-		return text, nil
+	if word := strings.ToLower(text); word == EmbeddingBuiltIn || word == EmbeddingOff {
+		return word, nil
 	}
 	if _, err := modelRef(text); err != nil {
 		return "", errors.New("must be builtin, off or provider/model")
