@@ -159,9 +159,8 @@ func Latest(prompt string) string {
 // assistants assistant turns. It goes through the messages from the end, so
 // that the cost depends on the turns taken, not on the length of the history.
 //
-// Heartbeats are dropped before turns are paired, so an alert that answers a
-// poll becomes the last answer to the message before it. Messages from other
-// sessions are dropped together with their answers.
+// User messages that are no turns (heartbeat polls, those from other sessions,
+// those without a text) are dropped together with their answers.
 func last(messages []payload.Message, users, assistants int) []payload.Turn {
 	var (
 		out      []payload.Turn // newest first
@@ -177,11 +176,8 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 			}
 		case m.Role == payload.RoleUser && (answer != "" || !anyAfter):
 			text := textOf(m)
-			if isInternal(m, text) {
+			if text == "" || isHeartbeatPoll(text) || isInternal(m, text) {
 				answer = ""
-				continue
-			}
-			if text == "" || isHeartbeatPoll(text) {
 				continue
 			}
 			anyAfter = true

@@ -76,12 +76,14 @@ func TestFullHistory(t *testing.T) {
 		"none answered, the last stays":       {script("u one", "u two", "u three"), []string{"u three"}},
 		"an answer to nothing":                {script("a hi", "u hello", "a there"), []string{"u hello", "a there"}},
 		"answers alone":                       {script("a hi", "a there"), []string{}},
-		"an empty message is no turn":         {script("u one", "a 1", "u  ", "a 2"), []string{"u one", "a 2"}},
+		"an empty message is no turn":         {script("u one", "a 1", "u  ", "a 2"), []string{"u one", "a 1"}},
+		"an empty message, several answers":   {script("u one", "a 1", "u ", "a 2", "a 3"), []string{"u one", "a 1"}},
+		"an empty message after no answer":    {script("u one", "u ", "a 2"), []string{"u one"}},
 		"an empty last message is no turn":    {script("u one", "u "), []string{"u one"}},
-		"a message of a block alone":          {script("u one", "a 1", "u "+hintBlock), []string{"u one", "a 1"}},
+		"a message of a block alone":          {script("u one", "a 1", "u "+hintBlock, "a 2"), []string{"u one", "a 1"}},
 		"a heartbeat":                         {script("u one", "a 1", "u [heartbeat poll]", "a HEARTBEAT_OK", "u two", "a 2"), []string{"u one", "a 1", "u two", "a 2"}},
 		"a heartbeat in any case":             {script("u one", "a 1", "u A HeartBeat  POLL now"), []string{"u one", "a 1"}},
-		"an alert in answer to a heartbeat":   {script("u one", "a 1", "u heartbeat poll", "a checking", "a the roof leaks!"), []string{"u one", "a the roof leaks!"}},
+		"an alert in answer to a heartbeat":   {script("u one", "a 1", "u heartbeat poll", "a checking", "a the roof leaks!"), []string{"u one", "a 1"}},
 		"a heartbeat leaves no gap":           {script("u one", "u heartbeat poll", "a HEARTBEAT_OK", "u two", "a 2"), []string{"u two", "a 2"}},
 		"a heartbeat at the end":              {script("u one", "u heartbeat poll", "a HEARTBEAT_OK"), []string{"u one"}},
 		"a heartbeat answer to a message":     {script("u one", "a 1", "a HEARTBEAT_OK"), []string{"u one", "a 1"}},
@@ -314,7 +316,7 @@ func FuzzHistory(f *testing.F) {
 func forward(messages []payload.Message) []payload.Turn {
 	var out []payload.Turn
 	var user, answer string
-	internal := false // what follows answers another session
+	dropped := false // what follows answers a message that is no turn
 	emit := func(evenUnanswered bool) {
 		if user == "" || answer == "" && !evenUnanswered {
 			return
@@ -327,16 +329,14 @@ func forward(messages []payload.Message) []payload.Turn {
 	for i := range messages {
 		text := textOf(&messages[i])
 		switch {
-		case messages[i].Role == payload.RoleUser && (messages[i].Provenance.Kind == "inter_session" ||
-			strings.HasPrefix(text, "[Inter-session message]") || strings.HasPrefix(text, "[Internal task completion event]")):
-			internal = true
-		case text == "":
-		case messages[i].Role == payload.RoleUser && isHeartbeatPoll(text):
 		case messages[i].Role == payload.RoleUser:
-			emit(false)
-			user, answer, internal = text, "", false
-		case internal:
-		case messages[i].Role == payload.RoleAssistant && text != heartbeatAnswer:
+			dropped = text == "" || isHeartbeatPoll(text) || messages[i].Provenance.Kind == "inter_session" ||
+				strings.HasPrefix(text, "[Inter-session message]") || strings.HasPrefix(text, "[Internal task completion event]")
+			if !dropped {
+				emit(false)
+				user, answer = text, ""
+			}
+		case messages[i].Role == payload.RoleAssistant && !dropped && text != "" && text != heartbeatAnswer:
 			answer = text
 		}
 	}
