@@ -12,10 +12,12 @@ import (
 // gateway, with every run of white space folded to one space. The result is valid
 // UTF-8.
 //
-// A block that is never closed is removed to the end of the text when its tag
-// begins a line. Within a line, where people write about such tags, only the tag
-// is removed.
-func clean(message string) string { return text.Fold(strip(message)) }
+// Of a block that is never closed only the tag is removed: people write about
+// such tags. An assistant's text may have been cut off in a block, so there the
+// block is removed to the end of the text if its tag begins a line.
+func clean(message, role string) string {
+	return text.Fold(strip(message, role == payload.RoleAssistant))
+}
 
 // blockNames are the tags whose content is removed: thinking, and what plugins
 // and this system put into prompts.
@@ -40,8 +42,9 @@ var headings = [...]string{
 
 // strip removes blocks, headers and headed JSON in one pass. It appends the
 // remaining text to out, and looks for tags and headings at the end of out.
-// This also finds tags that a removal joins.
-func strip(text string) string {
+// This also finds tags that a removal joins. mayBeCut reports whether the text may
+// end within a block.
+func strip(text string, mayBeCut bool) string {
 	if strings.IndexByte(text, '<') < 0 && !strings.Contains(text, "ntrusted ") && !strings.Contains(text, ctxMark) {
 		return text
 	}
@@ -64,7 +67,7 @@ func strip(text string) string {
 		}
 		i = s.headed(text, i)
 	}
-	return string(s.finish())
+	return string(s.finish(mayBeCut))
 }
 
 // nextEnd returns the index, from i on, of the next byte with which a tag, the
@@ -155,7 +158,7 @@ func (s *stripper) headed(text string, i int) int {
 
 // finish removes blocks that were never closed. Each is replaced by a space, so
 // that no new tag can form.
-func (s *stripper) finish() []byte {
+func (s *stripper) finish(mayBeCut bool) []byte {
 	if len(s.open) == 0 {
 		return s.out
 	}
@@ -167,10 +170,10 @@ func (s *stripper) finish() []byte {
 		}
 		kept = append(append(kept, s.out[from:o.at]...), ' ')
 		switch {
-		case s.closings[o.name] > o.closings:
+		case mayBeCut && s.closings[o.name] > o.closings:
 			// Opened twice and closed once: it ends where the other block was closed.
 			from = max(o.at, min(s.closedAt[o.name], len(s.out)))
-		case beginsLine(s.out[:o.at]):
+		case mayBeCut && beginsLine(s.out[:o.at]):
 			return kept
 		default:
 			from = o.at + len(blockNames[o.name]) + len("<>")

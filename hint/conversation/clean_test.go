@@ -29,9 +29,6 @@ func TestClean(t *testing.T) {
 		"thinking twice":             {"<think>a</think>b<think>c</think>d", "bd"},
 		"thinking in capitals":       {"<THINK>a</Think>b", "b"},
 		"thinking nested":            {"<think>a<think>b</think>c</think>d", "d"},
-		"opened twice, closed once":  {"<think>a<think>b</think>d", "d"},
-		"unclosed at the beginning":  {"<think>never done", ""},
-		"unclosed on a line":         {"Answer\n  <think>never done\nmore", "Answer"},
 		"unclosed within a line":     {"what does <think> do?", "what does do?"},
 		"closed but never opened":    {"what does </think> do?", "what does do?"},
 		"a tag that a removal makes": {"<thi<think>a</think>nk>secret</think>b", "b"},
@@ -41,13 +38,11 @@ func TestClean(t *testing.T) {
 		"memory":                     {"<active_memory_plugin>likes tea</active_memory_plugin>\nWhat now?", "What now?"},
 		"experiences":                {"<relevant-experiences>\nuntrusted\n1. x\n</relevant-experiences>\n\nWhat now?", "What now?"},
 		"skipped messages":           {"<skipped-messages>\n- ada: x\n</skipped-messages>\n\n<knowhub-reminder>\nuse it\n</knowhub-reminder>\n\nWhat now?", "What now?"},
-		"a reminder cut short":       {"<knowhub-reminder>\nuse it", ""},
 		"all blocks of this system":  {hintBlock + "<skipped-messages>a</skipped-messages>\n<relevant-experiences>b</relevant-experiences>\n<KnowHub-Reminder>c</knowhub-reminder>\nWhat now?", "What now?"},
 		"both plugins": {
 			hintBlock + payload.UntrustedHeader + "\n<active_memory_plugin>\nx\n</active_memory_plugin>\n\nWhat now?",
 			"What now?",
 		},
-		"hint cut short":                   {payload.UntrustedHeader + "\n<intention_hint_plugin>\nintent: X...(truncated)", ""},
 		"hint with a tag of thinking":      {"<intention_hint_plugin>a <think> b</intention_hint_plugin>c", "c"},
 		"a hint that is thought about":     {"<think>the <intention_hint_plugin> says</think>c", "c"},
 		"blocks that cross":                {"<think>a<active_memory_plugin>b</think>c</active_memory_plugin>d", "cd"},
@@ -76,7 +71,31 @@ func TestClean(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, clean(c.in))
+			for _, role := range []string{payload.RoleUser, payload.RoleAssistant} {
+				require.Equal(t, c.want, clean(c.in, role), role)
+			}
+		})
+	}
+}
+
+func TestABlockThatIsNeverClosed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ in, user, assistant string }{
+		"at the beginning":          {"<think> tags show up in your answers", "tags show up in your answers", ""},
+		"on a line":                 {"Answer\n  <think>never done\nmore", "Answer never done more", "Answer"},
+		"within a line":             {"what does <think> do?", "what does do?", "what does do?"},
+		"another block":             {"<knowhub-reminder>\nuse it", "use it", ""},
+		"behind a closed one":       {hintBlock + "<skipped-messages> is in my prompt, why?", "is in my prompt, why?", ""},
+		"a closed one behind it":    {"<think> why? <active_memory_plugin>x</active_memory_plugin>So?", "why? So?", ""},
+		"opened twice, closed once": {"<think>a<think>b</think>d", "ad", "d"},
+		"several":                   {"<think> or <relevant-experiences>\n<think>", "or", ""},
+		"the header in front":       {payload.UntrustedHeader + "\n<intention_hint_plugin>\nintent: X", "intent: X", ""},
+		"a tag that it would make":  {"<thi<think>nk>x", "<thi nk>x", "<thi nk>x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.user, clean(c.in, payload.RoleUser))
+			require.Equal(t, c.assistant, clean(c.in, payload.RoleAssistant))
 		})
 	}
 }
@@ -104,11 +123,13 @@ func TestCleanIsLinear(t *testing.T) {
 	for name, text := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			begun := time.Now()
-			got := clean(text)
-			require.LessOrEqual(t, len(got), len(text))
-			// Quadratic work on this input takes minutes.
-			require.Less(t, time.Since(begun), 30*time.Second)
+			for _, role := range []string{payload.RoleUser, payload.RoleAssistant} {
+				begun := time.Now()
+				got := clean(text, role)
+				require.LessOrEqual(t, len(got), len(text))
+				// Quadratic work on this input takes minutes.
+				require.Less(t, time.Since(begun), 30*time.Second)
+			}
 		})
 	}
 }
@@ -117,7 +138,7 @@ func TestTheLongestTagIsFound(t *testing.T) {
 	t.Parallel()
 	for _, name := range blockNames {
 		require.LessOrEqual(t, len("</"+name+">"), maxTagBytes)
-		require.Equal(t, "a b", clean("a <"+name+">x</"+name+"> b"))
+		require.Equal(t, "a b", clean("a <"+name+">x</"+name+"> b", payload.RoleUser))
 	}
 }
 
@@ -127,17 +148,22 @@ func FuzzClean(f *testing.F) {
 		"Sender (untrusted metadata):\n```json\n{\"a\": \"<think>\"}\n```\nhi",
 		"<skipped-messages>a</skipped-messages>b", "<relevant-experiences>a<knowhub-reminder>", "Conversation info: ⟦openclaw:ctx⟧ {}", "<thi<think></think>nk>", payload.UntrustedHeader,
 	} {
-		f.Add(seed)
+		f.Add(seed, true)
+		f.Add(seed, false)
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got := clean(text)
+	f.Fuzz(func(t *testing.T, text string, ofUser bool) {
+		role := payload.RoleAssistant
+		if ofUser {
+			role = payload.RoleUser
+		}
+		got := clean(text, role)
 		if !utf8.ValidString(got) {
 			t.Fatalf("%q is not valid UTF-8", got)
 		}
 		if strings.Join(strings.Fields(got), " ") != got {
 			t.Fatalf("%q is not folded", got)
 		}
-		if strip(text) == text {
+		if strip(text, !ofUser) == text {
 			if want := strings.Join(strings.Fields(strings.ToValidUTF8(text, "\ufffd")), " "); got != want {
 				t.Fatalf("%q became %q, not %q", text, got, want)
 			}
@@ -169,7 +195,7 @@ func BenchmarkClean(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				clean(text)
+				clean(text, payload.RoleUser)
 			}
 		})
 	}

@@ -152,7 +152,7 @@ func (w Window) chars(role string) int {
 // Latest returns a prompt as a classifier sees it: cleaned, and cut to
 // [maxLatestChars].
 func Latest(prompt string) string {
-	return text.Cut(clean(prompt), maxLatestChars)
+	return text.Cut(clean(prompt, payload.RoleUser), maxLatestChars)
 }
 
 // last returns, oldest first, the last users user turns and the last
@@ -197,7 +197,7 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 }
 
 func textOf(m *payload.Message) string {
-	return clean(strings.Join(m.Content.Texts(), "\n"))
+	return clean(strings.Join(m.Content.Texts(), "\n"), m.Role)
 }
 
 const (
