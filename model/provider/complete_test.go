@@ -188,6 +188,8 @@ func TestCompleteFailures(t *testing.T) {
 		{"refusal", providertest.Answer{Refusal: "I'd rather not"}, errRefused, "I'd rather not", "openai"},
 		{"content filter", providertest.Answer{Text: "x", Finish: "content_filter"}, errRefused, "", "openai"},
 		{"refusal", providertest.Answer{Text: "x", Finish: "refusal"}, errRefused, "", "anthropic"},
+		{"content of the wrong type", providertest.Answer{Body: `{"choices": [{"message": {"content": 5}}]}`}, errEmpty, "", "openai"},
+		{"choices without one", providertest.Answer{Body: `{"choices": []}`}, ErrMalformed, "no choices", "openai"},
 		{"choices of the wrong type", providertest.Answer{Body: `{"choices": "x"}`}, ErrMalformed, "", "openai"},
 	}
 	for _, tt := range tests {
@@ -225,6 +227,46 @@ func TestCompleteTextParts(t *testing.T) {
 	got, err = model(t, apis[1].config(s), "m").Complete(t.Context(), request())
 	require.NoError(t, err)
 	require.Equal(t, "ab", got.Text)
+}
+
+// What other servers put into fields that do not matter here costs no answer.
+func TestCompleteReadsOnlyWhatItNeeds(t *testing.T) {
+	body := func(message, choice, top string) string {
+		return `{"choices": [{"message": {"role": "assistant", ` + message + `}` + choice + `}]` + top + `}`
+	}
+	good := `"content": "fine"`
+	for _, tt := range []struct {
+		name, body string
+		usage      Usage
+	}{
+		{"nothing else", body(good, "", ""), Usage{}},
+		{"a time with a fraction", body(good, "", `, "created": 1763680000.123`), Usage{}},
+		{"a time as text", body(good, "", `, "created": "now", "id": 17, "model": 5`), Usage{}},
+		{"counts with a fraction", body(good, "", `, "usage": {"prompt_tokens": 12.0, "completion_tokens": 3.9, "prompt_tokens_details": {"cached_tokens": 4.0}}`), Usage{InputTokens: 12, OutputTokens: 3, CachedTokens: 4}},
+		{"counts as text", body(good, "", `, "usage": {"prompt_tokens": "12", "completion_tokens": 3, "prompt_tokens_details": "none"}`), Usage{OutputTokens: 3}},
+		{"counts that make no sense", body(good, "", `, "usage": {"prompt_tokens": -1, "completion_tokens": 1e99}`), Usage{}},
+		{"counts as a list", body(good, "", `, "usage": []`), Usage{}},
+		{"counts as null", body(good, "", `, "usage": null`), Usage{}},
+		{"fields of the choice", body(good, `, "index": "0", "finish_reason": 5, "logprobs": "x"`, ""), Usage{}},
+		{"fields of the message", body(good+`, "refusal": false, "tool_calls": {}, "annotations": 5`, "", ""), Usage{}},
+		{"a part without text", body(`"content": [{"type": "image_url", "text": 5}, 7, {"type": "text", "text": "fine"}]`, "", ""), Usage{}},
+		{"a part whose text is null", body(`"content": [{"type": "text", "text": null}, {"type": "text", "text": "fine"}]`, "", ""), Usage{}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := providertest.New(t)
+			s.Always(providertest.Answer{Body: tt.body})
+			got, err := model(t, apis[0].config(s), "m").Complete(t.Context(), request())
+			require.NoError(t, err)
+			require.Equal(t, Completion{Text: "fine", Usage: tt.usage}, got)
+		})
+	}
+	t.Run("bytes that are not UTF-8", func(t *testing.T) {
+		s := providertest.New(t)
+		s.Always(providertest.Answer{Body: body("\"content\": \"a\xffb\"", "", "")})
+		got, err := model(t, apis[0].config(s), "m").Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.Equal(t, "a\ufffdb", got.Text)
+	})
 }
 
 func TestCompleteDeadline(t *testing.T) {

@@ -1,12 +1,17 @@
 package provider
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 
 	openai "github.com/sashabaranov/go-openai"
+	"github.com/tidwall/gjson"
+
+	"intenthint/internal/text"
 )
 
 // maxEmbeddingBody bounds the response of an embedding model, in bytes: a hundred
@@ -15,7 +20,7 @@ const maxEmbeddingBody = 16 << 20
 
 // Embedder is one embedding model of one provider.
 type Embedder struct {
-	client *openai.Client
+	client *client
 	model  string
 	// Ref is provider/model.
 	Ref string
@@ -38,37 +43,63 @@ func (r *Registry) Embedder(ref string) (*Embedder, error) {
 	}
 	patient := *c.client
 	patient.limit = maxEmbeddingBody
-	cfg := openai.DefaultConfig(c.client.key)
-	cfg.BaseURL, cfg.HTTPClient = c.baseURL, &patient
-	return &Embedder{client: openai.NewClientWithConfig(cfg), model: model, Ref: c.name + "/" + model, BaseURL: c.baseURL}, nil
+	return &Embedder{client: &patient, model: model, Ref: c.name + "/" + model, BaseURL: c.baseURL}, nil
 }
 
 // Embed returns a vector for each text, in their order, all of the same dimension
 // and each of length 1, or [IsBlank]. It asks once and returns when ctx is done.
 // Any other answer is [ErrMalformed]; a usage may come with an error.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
-	resp, err := e.client.CreateEmbeddings(ctx, openai.EmbeddingRequest{Input: texts, Model: openai.EmbeddingModel(e.model)})
+	resp, err := e.client.post(ctx, e.BaseURL+"/embeddings", openai.EmbeddingRequest{Input: texts, Model: openai.EmbeddingModel(e.model)})
 	if err != nil {
 		return nil, Usage{}, plain(ctx, err)
 	}
-	usage := Usage{InputTokens: resp.Usage.PromptTokens}
-	if len(resp.Data) != len(texts) {
-		return nil, usage, fmt.Errorf("%w: %d vectors for %d texts", ErrMalformed, len(resp.Data), len(texts))
+	usage := openAIUsage(resp)
+	vectors, err := vectorsOf(resp.Get("data"), len(texts))
+	if err != nil {
+		return nil, usage, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	out := make([][]float32, len(texts))
-	for i, d := range resp.Data {
-		if d.Index < 0 || d.Index >= len(out) || out[d.Index] != nil {
-			return nil, usage, fmt.Errorf("%w: vector %d has the index %d", ErrMalformed, i, d.Index)
-		}
-		if len(d.Embedding) != len(resp.Data[0].Embedding) {
-			return nil, usage, fmt.Errorf("%w: vectors of %d and %d numbers", ErrMalformed, len(resp.Data[0].Embedding), len(d.Embedding))
-		}
-		if !normalize(d.Embedding) && (len(d.Embedding) == 0 || !IsBlank(d.Embedding)) {
-			return nil, usage, fmt.Errorf("%w: vector %d cannot be normalized", ErrMalformed, i)
-		}
-		out[d.Index] = d.Embedding
+	return vectors, usage, nil
+}
+
+// vectorsOf returns the n vectors of a response in the order of the texts. Without
+// any index that is the order of the list.
+func vectorsOf(data gjson.Result, n int) ([][]float32, error) {
+	var list []gjson.Result
+	if data.IsArray() {
+		list = data.Array()
 	}
-	return out, usage, nil
+	if len(list) != n {
+		return nil, fmt.Errorf("%d vectors for %d texts", len(list), n)
+	}
+	ordered := slices.ContainsFunc(list, func(d gjson.Result) bool { return d.Get("index").Type != gjson.Null })
+	out := make([][]float32, n)
+	dimensions := 0
+	for i, d := range list {
+		at := i
+		if ordered {
+			index := d.Get("index")
+			at = int(index.Num)
+			if index.Type != gjson.Number || index.Num != math.Trunc(index.Num) || at < 0 || at >= n || out[at] != nil {
+				return nil, fmt.Errorf("vector %d has the index %s", i, text.OneLine(cmp.Or(index.Raw, "null"), 40))
+			}
+		}
+		var v []float32
+		if err := json.Unmarshal([]byte(d.Get("embedding").Raw), &v); err != nil {
+			return nil, fmt.Errorf("vector %d: %w", i, err)
+		}
+		if i == 0 {
+			dimensions = len(v)
+		}
+		if len(v) != dimensions {
+			return nil, fmt.Errorf("vectors of %d and %d numbers", dimensions, len(v))
+		}
+		if !normalize(v) && (len(v) == 0 || !IsBlank(v)) {
+			return nil, fmt.Errorf("vector %d cannot be normalized", i)
+		}
+		out[at] = v
+	}
+	return out, nil
 }
 
 // IsBlank reports whether a vector is all zeros: the model found nothing in the

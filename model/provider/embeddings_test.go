@@ -68,6 +68,29 @@ func TestEmbedPutsVectorsInOrder(t *testing.T) {
 	require.Equal(t, [][]float32{{1, 0}, {0, 1}}, vectors)
 }
 
+func TestEmbedReadsOnlyWhatItNeeds(t *testing.T) {
+	const a, b = `"embedding":[3,0]`, `"embedding":[0,2]`
+	for _, tt := range []struct {
+		name, body string
+		tokens     int
+	}{
+		{"without indexes", `{"data":[{` + a + `},{` + b + `}]}`, 0},
+		{"indexes that are null", `{"data":[{"index":null,` + a + `},{"index":null,` + b + `}]}`, 0},
+		{"indexes with a fraction", `{"data":[{"index":1.0,` + b + `},{"index":0.0,` + a + `}]}`, 0},
+		{"a count with a fraction", `{"data":[{` + a + `},{` + b + `}],"usage":{"prompt_tokens":4.0}}`, 4},
+		{"other fields of any type", `{"object":5,"model":[],"data":[{"object":7,` + a + `},{` + b + `}],"usage":"none"}`, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := providertest.New(t)
+			s.Always(providertest.Answer{Body: tt.body})
+			vectors, usage, err := embedder(t, s).Embed(t.Context(), []string{"a", "b"})
+			require.NoError(t, err)
+			require.Equal(t, [][]float32{{1, 0}, {0, 1}}, vectors)
+			require.Equal(t, Usage{InputTokens: tt.tokens}, usage)
+		})
+	}
+}
+
 func TestEmbedReadsLargeResponses(t *testing.T) {
 	s := providertest.New(t)
 	s.Vectors(func(string) []float32 {
@@ -114,6 +137,11 @@ func TestEmbedFailures(t *testing.T) {
 		{"one twice", providertest.Answer{Body: embeddingBody(one, one)}, ErrMalformed, "index 0"},
 		{"an index out of bounds", providertest.Answer{Body: embeddingBody(one, `{"index":2,"embedding":[0,1]}`)}, ErrMalformed, "index 2"},
 		{"an index below zero", providertest.Answer{Body: embeddingBody(one, `{"index":-1,"embedding":[0,1]}`)}, ErrMalformed, "index -1"},
+		{"an index on one only", providertest.Answer{Body: embeddingBody(one, `{"embedding":[0,1]}`)}, ErrMalformed, "index null"},
+		{"an index between two", providertest.Answer{Body: embeddingBody(one, `{"index":0.5,"embedding":[0,1]}`)}, ErrMalformed, "index 0.5"},
+		{"an index that is a text", providertest.Answer{Body: embeddingBody(one, `{"index":"1","embedding":[0,1]}`)}, ErrMalformed, `index "1"`},
+		{"no vector", providertest.Answer{Body: embeddingBody(one, `{"index":1}`)}, ErrMalformed, "vector 1"},
+		{"data of the wrong type", providertest.Answer{Body: `{"data":{"index":0,"embedding":[1,0]}}`}, ErrMalformed, "0 vectors for 2 texts"},
 		{"dimensions that differ", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":[0,1,0]}`)}, ErrMalformed, "vectors of 2 and 3 numbers"},
 		{"NaN", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":[NaN,1]}`)}, ErrMalformed, "not a JSON object"},
 		{"too large a number", providertest.Answer{Body: embeddingBody(one, `{"index":1,"embedding":[1e99,1]}`)}, ErrMalformed, "1e99"},

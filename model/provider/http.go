@@ -16,6 +16,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
+
 	"intenthint/internal/text"
 )
 
@@ -109,6 +111,30 @@ func (c *client) Do(req *http.Request) (*http.Response, error) {
 	resp.ContentLength = int64(len(body))
 	resp.Header.Set("Content-Type", "application/json")
 	return resp, nil
+}
+
+// post sends a JSON request and returns the response.
+func (c *client) post(ctx context.Context, url string, request any) (gjson.Result, error) {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Content-Type", "application/json")
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return gjson.Result{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	return gjson.ParseBytes(answer), err
 }
 
 // reportsError reports whether the body of a 2xx response is an error, as proxies

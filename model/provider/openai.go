@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
+	"github.com/tidwall/gjson"
 
 	"intenthint/internal/text"
 )
@@ -16,9 +18,12 @@ import (
 // lowTemperature is not zero because the client leaves a zero out.
 const lowTemperature = 0.1
 
-// openAIModel speaks openai-completions.
+// openAIModel speaks openai-completions. The client library defines the requests.
+// Responses are read field by field: the library refuses a response in which any
+// field has another type than at OpenAI.
 type openAIModel struct {
-	client *openai.Client
+	client *client
+	url    string
 	model  string
 	// own reports whether the host is OpenAI's own, which requires
 	// max_completion_tokens; other servers are more likely to know max_tokens.
@@ -27,10 +32,7 @@ type openAIModel struct {
 }
 
 func newOpenAIModel(c connection, model string) *openAIModel {
-	cfg := openai.DefaultConfig(c.client.key)
-	cfg.BaseURL = c.baseURL
-	cfg.HTTPClient = c.client
-	m := &openAIModel{client: openai.NewClientWithConfig(cfg), model: model}
+	m := &openAIModel{client: c.client, url: c.baseURL + "/chat/completions", model: model}
 	if u, err := url.Parse(c.baseURL); err == nil {
 		m.own = u.Hostname() == "api.openai.com"
 	}
@@ -39,8 +41,12 @@ func newOpenAIModel(c connection, model string) *openAIModel {
 
 // Complete implements [Completer].
 func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, error) {
-	resp, err := ask(ctx, &m.learned, m.without, func(q quirks) (openai.ChatCompletionResponse, error) {
-		return m.client.CreateChatCompletion(ctx, m.request(req, q))
+	resp, err := ask(ctx, &m.learned, m.without, func(q quirks) (gjson.Result, error) {
+		asked := m.request(req, q)
+		if err := openai.NewReasoningValidator().Validate(asked); err != nil {
+			return gjson.Result{}, err
+		}
+		return m.client.post(ctx, m.url, asked)
 	})
 	if err != nil {
 		return Completion{}, err
@@ -103,32 +109,55 @@ func responseFormat(req Request, f format) *openai.ChatCompletionResponseFormat 
 	}
 }
 
-func (m *openAIModel) completion(resp openai.ChatCompletionResponse, req Request) (Completion, error) {
-	out := Completion{Usage: Usage{InputTokens: resp.Usage.PromptTokens, OutputTokens: resp.Usage.CompletionTokens}}
-	if d := resp.Usage.PromptTokensDetails; d != nil {
-		out.Usage.CachedTokens = d.CachedTokens
-	}
-	if len(resp.Choices) == 0 {
+func (m *openAIModel) completion(resp gjson.Result, req Request) (Completion, error) {
+	out := Completion{Usage: openAIUsage(resp)}
+	choices := resp.Get("choices")
+	if !choices.IsArray() || !choices.Get("0").Exists() {
 		return out, fmt.Errorf("%w: no choices", ErrMalformed)
 	}
-	choice := resp.Choices[0]
-	var b strings.Builder
-	b.WriteString(choice.Message.Content)
-	for _, part := range choice.Message.MultiContent {
-		b.WriteString(part.Text)
-	}
-	said := b.String()
+	choice := choices.Get("0")
+	said, finish, refusal := content(choice.Get("message.content")), choice.Get("finish_reason").Str, choice.Get("message.refusal").Str
 	switch {
-	case choice.FinishReason == openai.FinishReasonLength && req.cutShort(said):
+	case finish == string(openai.FinishReasonLength) && req.cutShort(said):
 		m.learned.widen()
 		return out, errTruncated
-	case choice.FinishReason == openai.FinishReasonContentFilter:
+	case finish == string(openai.FinishReasonContentFilter):
 		return out, fmt.Errorf("%w: content filter", errRefused)
-	case strings.TrimSpace(said) == "" && choice.Message.Refusal != "":
-		return out, fmt.Errorf("%w: %s", errRefused, text.OneLine(choice.Message.Refusal, 200))
+	case strings.TrimSpace(said) == "" && refusal != "":
+		return out, fmt.Errorf("%w: %s", errRefused, text.OneLine(refusal, 200))
 	case strings.TrimSpace(said) == "":
 		return out, errEmpty
 	}
 	out.Text = said
 	return out, nil
+}
+
+// content returns the text of a message: a string, or a list of parts, of which
+// only those with a text count.
+func content(c gjson.Result) string {
+	if !c.IsArray() {
+		return strings.ToValidUTF8(c.Str, "\ufffd")
+	}
+	var b strings.Builder
+	c.ForEach(func(_, part gjson.Result) bool {
+		b.WriteString(part.Get("text").Str)
+		return true
+	})
+	return strings.ToValidUTF8(b.String(), "\ufffd")
+}
+
+// openAIUsage returns the token counts of a response; those that are missing or
+// not numbers are 0.
+func openAIUsage(resp gjson.Result) Usage {
+	count := func(path string) int {
+		n := resp.Get("usage." + path)
+		if n.Type != gjson.Number || n.Num < 0 || n.Num > math.MaxInt32 {
+			return 0
+		}
+		return int(n.Num)
+	}
+	return Usage{
+		InputTokens: count("prompt_tokens"), OutputTokens: count("completion_tokens"),
+		CachedTokens: count("prompt_tokens_details.cached_tokens"),
+	}
 }
