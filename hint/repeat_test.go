@@ -104,6 +104,61 @@ func TestAHintOfARetryIsNotSaidAgain(t *testing.T) {
 	}
 }
 
+// A hint that was lost from the conversation is there again after a retry.
+func TestARetryRestoresALostHint(t *testing.T) {
+	ctx, at := prompt("r0", "").Context, prompt("", "").Envelope.TS
+	for _, row := range []struct {
+		name string
+		lost []byte
+	}{
+		{"by a compaction", payload.EncodeSignal("after_compaction", "e", at, ctx)},
+		{"by an answer that did not arrive", payload.EncodeUnanswered("before_prompt_build", "e", at, ctx, "code")},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			first, told := hinterWithPeer(t, &recorder{}, repeating())
+			second, third := hinter(&recorder{}, repeating()), hinter(&recorder{}, repeating())
+			learn := func(h ...*Hinter) {
+				select {
+				case m := <-told:
+					for _, h := range h {
+						h.Answers.Learn(m)
+					}
+				case <-time.After(10 * time.Second):
+					require.FailNow(t, "not told to other processes")
+				}
+			}
+			retry := func(h *Hinter) {
+				req := prompt("r0", "Continue")
+				req.Envelope.TS++
+				require.Contains(t, text(handle(t, h, req)), "intent: CODE")
+			}
+			require.Equal(t, []string{""}, skips(t, first, 0, "code"))
+			learn(second, third)
+			for _, h := range []*Hinter{first, second, third} {
+				h.Answers.Learn(row.lost)
+			}
+			retry(first)
+			learn(second) // the third process did not hear of the retry
+			retry(third)
+			for _, h := range []*Hinter{first, second, third} {
+				require.Equal(t, []string{known, known, known, ""}, skips(t, h, 1, "code", "code", "code", "code"))
+			}
+		})
+	}
+	t.Run("not that of another session", func(t *testing.T) {
+		h := hinter(&recorder{}, repeating())
+		nameless := func(run, text string) *hook.Request {
+			req := prompt(run, text)
+			req.Context.SessionID, req.Context.SessionKey, req.Context.MessageProvider = "", "", "webchat"
+			return req
+		}
+		for _, request := range []string{"code", "Continue", "Continue"} {
+			require.NotEmpty(t, text(handle(t, h, nameless("r0", request))))
+		}
+		require.NotEmpty(t, text(handle(t, h, nameless("r1", "code"))))
+	})
+}
+
 // A turn that the gateway told of later is retried with another prompt.
 func TestARetryOfAnUnansweredRunIsAboutItsFirstPrompt(t *testing.T) {
 	var r recorder

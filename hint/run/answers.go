@@ -100,7 +100,9 @@ func (as *Answers) learnTurn(ctx payload.Context, env payload.Envelope) {
 	if key == "" || begun.Skip == "" && begun.Result == nil {
 		return
 	}
-	as.memory.learn(key, begun.Said(), Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result, Skills: begun.Skills})
+	// A brief hint continues the turn count of the full one before it.
+	full := begun.Hint != "" && begun.Last != nil && begun.Last.Full && begun.Last.Turns == 0
+	as.memory.learn(key, begun.Said(), Answer{Hint: begun.Hint, Skip: eligibility.Skip(begun.Skip), Result: begun.Result, Skills: begun.Skills, Full: full})
 }
 
 // UseSkill notes that a run has read a skill. It reports whether the run's hint

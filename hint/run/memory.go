@@ -31,8 +31,7 @@ type Answer struct {
 	Result *payload.Classification
 	// Skills are the skills that the hint names with their paths.
 	Skills []payload.Skill
-	// Full reports whether the hint contains the intent's prompt; it is false if
-	// that is unknown because another process made the answer.
+	// Full reports whether the hint contains the intent's prompt.
 	Full bool
 }
 
