@@ -103,7 +103,7 @@ type Options struct {
 	Answers   *run.Answers
 	Publisher Publisher
 	Prefix    subjects.Prefix
-	// MaxPayload bounds a turn_begun event, in bytes; 0 means no bound.
+	// MaxPayload bounds a hint and its turn_begun event, in bytes; 0 means no bound.
 	MaxPayload int64
 	// Metrics are shared by all hinters of a process; nil for none.
 	Metrics *Metrics
@@ -356,6 +356,11 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 	}
 	a.Hint = render.Hint(c, in, form, t.set.Complexity)
 	a.Full = form != render.Brief && !t.ownHint()
+	if form != render.Brief && !h.fits(t, a) {
+		h.Log.Warn("hint too large for the server, said in brief", "intent", c.Intent, "bytes", len(a.Hint), "max_payload", h.MaxPayload)
+		// Full stays, as there is no more to say on the next turn.
+		a.Hint, a.Skills = render.Hint(c, in, render.Brief, t.set.Complexity), nil
+	}
 	return a
 }
 

@@ -557,6 +557,46 @@ func TestATurnWhosePromptIsTooLongForTheServerIsCut(t *testing.T) {
 	}
 }
 
+func TestAHintTooLargeForTheServerIsSaidInBrief(t *testing.T) {
+	const most = 256 << 10
+	for _, row := range []struct {
+		name, prompt string
+		brief        bool
+	}{
+		{"small", "Write code.", false},
+		{"just small enough", strings.Repeat("x", most-8<<10), false},
+		{"too large", strings.Repeat("x", most), true},
+		{"too large as JSON", strings.Repeat(`"\`, most/4+1), true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var (
+				r   recorder
+				log bytes.Buffer
+			)
+			s := repeating()
+			own := intents.NewCatalog([]intents.Intent{{ID: "CODE", Name: "Code", Triggers: []string{"t"}, Prompt: row.prompt}})
+			s.Catalog = func(string) *intents.Catalog { return own }
+			h := hinter(&r, s)
+			h.MaxPayload, h.Log = most, slog.New(slog.NewTextHandler(&log, nil))
+			hint := text(handle(t, h, prompt("r1", "code "+strings.Repeat("y", most))))
+			require.Contains(t, hint, "intent: CODE")
+			require.Equal(t, row.brief, len(hint) <= 400 && !strings.Contains(hint, row.prompt), len(hint))
+			require.LessOrEqual(t, len(payload.JSON(hook.PrependContext(hint))), most-4<<10)
+			r.mu.Lock()
+			require.Len(t, r.begun, 1)
+			require.LessOrEqual(t, len(r.begun[0].Event), most-1<<10)
+			r.mu.Unlock()
+			require.Equal(t, hint, r.turns(t)[0].Hint)
+			require.Equal(t, row.brief, log.Len() > 0)
+			if row.brief {
+				require.Equal(t, 1, strings.Count(log.String(), "\n"), log.String())
+				require.Regexp(t, `level=WARN .*intent=CODE bytes=\d{6} max_payload=262144`, log.String())
+			}
+			require.Equal(t, []string{known}, skips(t, h, 2, "code"))
+		})
+	}
+}
+
 // A retry of a run whose first answer is late speaks for the same user.
 func TestARetryThatCannotWaitHasTheFirstPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -114,6 +114,26 @@ func (h *Hinter) encode(t turn, begun payload.TurnBegun, ts int64, id string) []
 	return payload.EncodeTurnBegun(id, ts, t.req.Context, begun, limit)
 }
 
-// headerRoom is the part of the server's max_payload reserved for headers, in
-// bytes.
-const headerRoom = 1024
+const (
+	// headerRoom is the part of the server's max_payload reserved for headers, in
+	// bytes.
+	headerRoom = 1024
+	// hintRoom is the part reserved for what a reply or a turn_begun event holds
+	// besides the hint, the classification and the context, in bytes.
+	hintRoom = 4 << 10
+	// smallTurn is a generous size of a classification and a context, in bytes.
+	smallTurn = 64 << 10
+	// maxEscaped is how many bytes JSON takes for one byte, at most.
+	maxEscaped = len(`\u0000`)
+)
+
+// fits reports whether the server takes an answer, both in a reply and in the event
+// of its turn.
+func (h *Hinter) fits(t turn, a run.Answer) bool {
+	most := int(h.MaxPayload) - hintRoom
+	if h.MaxPayload <= 0 || maxEscaped*len(a.Hint)+smallTurn <= most {
+		return true
+	}
+	begun := payload.TurnBegun{RunID: t.req.Context.RunID, Result: a.Result, Hint: a.Hint, Skills: a.Skills}
+	return len(payload.EncodeTurnBegun("", 0, t.req.Context, begun, 0)) <= most
+}

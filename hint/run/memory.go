@@ -31,7 +31,8 @@ type Answer struct {
 	Result *payload.Classification
 	// Skills are the skills that the hint names with their paths.
 	Skills []payload.Skill
-	// Full reports whether the hint contains the intent's prompt.
+	// Full reports whether the hint contains the intent's prompt, or would if that
+	// was not too large for the server.
 	Full bool
 }
 

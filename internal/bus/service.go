@@ -214,11 +214,14 @@ func (s *Service) reply(r micro.Request, reply Reply) bool {
 	}
 	s.log.Warn("reply not sent", "subject", r.Subject(), "bytes", msg.Size(), "error", err)
 	if errors.Is(err, nats.ErrMaxPayload) {
-		// The caller still needs an answer.
-		_ = s.nc.PublishMsg(&nats.Msg{Subject: msg.Subject, Data: []byte("{}"), Header: nats.Header{
-			subjects.HeaderErrorCode: {"500"},
-			subjects.HeaderError:     {"the answer is larger than the server's max_payload"},
-		}})
+		// The caller still needs an answer, and the diagnostics.
+		if msg.Header == nil {
+			msg.Header = nats.Header{}
+		}
+		msg.Data = []byte("{}")
+		msg.Header.Set(subjects.HeaderErrorCode, "500")
+		msg.Header.Set(subjects.HeaderError, "the answer is larger than the server's max_payload")
+		_ = s.nc.PublishMsg(msg)
 	}
 	return false
 }

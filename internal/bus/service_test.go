@@ -300,12 +300,15 @@ func TestRequester(t *testing.T) {
 func TestTooLargeReply(t *testing.T) {
 	t.Parallel()
 	b := openTest(t)
-	s := startService(t, b, func(context.Context, Request) Reply { return Reply{Body: make([]byte, b.NC.MaxPayload()+1)} })
+	s := startService(t, b, func(context.Context, Request) Reply {
+		return Reply{Body: make([]byte, b.NC.MaxPayload()+1), Header: nats.Header{subjects.HeaderIntent: {"CODE"}}}
+	})
 	reply, err := client(t, b).Request("openclaw.request.before_prompt_build.main", nil, time.Minute)
 	require.NoError(t, err)
 	require.Equal(t, "{}", string(reply.Data))
 	require.Equal(t, "500", reply.Header.Get(subjects.HeaderErrorCode))
 	require.Contains(t, reply.Header.Get(subjects.HeaderError), "max_payload")
+	require.Equal(t, "CODE", reply.Header.Get(subjects.HeaderIntent))
 	// It is counted after it was sent.
 	require.Eventually(t, func() bool { return s.endpoints["before_prompt_build"].stats().Errors == 1 }, time.Minute, time.Millisecond)
 }
