@@ -25,7 +25,7 @@ type Options struct {
 	LocalAccept float64
 	// Limit bounds the classifications that ask the model concurrently. Successive
 	// classifiers share it; nil means a limit of [DefaultMaxInflight].
-	Limit model.Limit
+	Limit *model.Limit
 	// Embedding answers in place of the local classifier when it can, with the
 	// errors of a [Model]; nil without an embedding model.
 	Embedding Model
@@ -49,7 +49,7 @@ type Bounds struct {
 	Wait time.Duration
 	// Limit bounds the messages that are embedded concurrently. Beyond it the
 	// embedding model is not asked.
-	Limit model.Limit
+	Limit *model.Limit
 }
 
 // Outcomes of a message when there is an embedding model.
@@ -257,7 +257,7 @@ func (unobserved) Embedded(string)                  {}
 // tier is a model with a limit of concurrent calls.
 type tier struct {
 	model    Model
-	limit    model.Limit
+	limit    *model.Limit
 	source   string
 	observer Observer
 }

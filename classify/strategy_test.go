@@ -322,7 +322,20 @@ func TestClassifierCancelsTheModelAfterItsAnswer(t *testing.T) {
 }
 
 func TestClassifierLimitDefault(t *testing.T) {
-	require.Equal(t, 256, cap(New(ModeLLM, nil, after(0, nil), Options{}).model.limit))
+	synctest.Test(t, func(t *testing.T) {
+		c := New(ModeLLM, nil, after(time.Second, nil), Options{})
+		var busy sync.WaitGroup
+		for range 256 {
+			busy.Go(func() {
+				_, err := c.Classify(t.Context(), Input{})
+				assert.NoError(t, err)
+			})
+		}
+		synctest.Wait()
+		_, err := c.Classify(t.Context(), Input{})
+		require.ErrorIs(t, err, ErrOverloaded)
+		busy.Wait()
+	})
 }
 
 // TestClassifierLocalAnswerIsReady shows that the local answer costs nothing

@@ -176,7 +176,7 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	}
 	patience, cancel := context.WithDeadline(ctx, req.Deadline.Add(-t.slack()))
 	defer cancel()
-	patience, asked := model.CountUse(patience)
+	patience, asked := model.CountUse(model.WithCaller(patience, req.Caller))
 	a, origin := h.Answers.First(patience, run.Request{
 		Key: run.Key(req.Context), Prompt: t.event.Message(), Deadline: req.Deadline,
 		Prepare: func(first string) {

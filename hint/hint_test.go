@@ -28,6 +28,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/hook"
 	"intenthint/internal/natsserver"
+	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -500,6 +501,38 @@ func TestRequestsForOneRunAtOnceMakeOneModelCall(t *testing.T) {
 		require.Equal(t, map[string]int{"llm": 1, "cache": 9}, sources)
 		require.EqualValues(t, 1, model.calls.Load())
 		require.Len(t, r.begun, 1)
+	})
+}
+
+func TestOneGatewayLeavesOthersTheirShareOfTheModel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &stub{answer: func(context.Context, classify.Input) (payload.Classification, error) {
+			time.Sleep(300 * time.Millisecond)
+			return taken("CODE", 0.9), nil
+		}}
+		h := hinter(&recorder{}, settings(classify.New(classify.ModeLLM, nil, slow, classify.Options{Limit: model.NewLimit(4)})))
+		asked := 0
+		ask := func(caller string, n int) (refused *atomic.Int32) {
+			refused = &atomic.Int32{}
+			for range n {
+				asked++
+				req := prompt(fmt.Sprint("r", asked), "write code")
+				req.Caller = caller
+				go func() {
+					if head(handle(t, h, req), subjects.HeaderSkip) == "overloaded" {
+						refused.Add(1)
+					}
+				}()
+			}
+			synctest.Wait()
+			return refused
+		}
+		require.EqualValues(t, 2, ask("flood", 6).Load(), "alone it may have all places")
+		require.EqualValues(t, 1, ask("calm", 1).Load())
+		time.Sleep(time.Second)
+		require.EqualValues(t, 4, ask("flood", 6).Load())
+		require.Zero(t, ask("calm", 1).Load())
+		time.Sleep(time.Second)
 	})
 }
 

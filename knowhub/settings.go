@@ -11,7 +11,7 @@ import (
 type Settings struct {
 	// Chain extracts experiences, within Limit; nil without a model.
 	Chain *model.Chain
-	Limit model.Limit
+	Limit *model.Limit
 
 	// SubmittedBy is used for experiences whose sender does not name one.
 	SubmittedBy string

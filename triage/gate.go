@@ -13,6 +13,7 @@ import (
 
 	"intenthint/internal/hook"
 	"intenthint/internal/text"
+	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/redact"
 	"intenthint/subjects"
@@ -116,7 +117,7 @@ func (g *Gate) handle(ctx context.Context, req *hook.Request) (hook.Result, erro
 		o.Decision = c.decision(v)
 		req.Commit()
 	} else {
-		o = g.flights.share(ctx, c.m, func() outcome { return g.decide(ctx, c) }, c.failure)
+		o = g.flights.share(ctx, c.m, func() outcome { return g.decide(model.WithCaller(ctx, req.Caller), c) }, c.failure)
 		if v, ok := c.set.ByText(c.m); ok && v.Reason == BotName && o.repeat && o.skips() {
 			// It was skipped for an agent with another name, in a group that several
 			// gateways read.

@@ -220,6 +220,43 @@ func TestWhatFailsResponds(t *testing.T) {
 	}
 }
 
+// A gateway that asks about many messages at once leaves others their share of
+// the model.
+func TestGatewaysShareTheModel(t *testing.T) {
+	t.Parallel()
+	began, release := make(chan struct{}), make(chan struct{})
+	set := settings(&scripted{answer: func(_ context.Context, r provider.Request) (string, error) {
+		if strings.Contains(r.User, "slow") {
+			began <- struct{}{}
+			<-release
+		}
+		return "SKIP", nil
+	}})
+	set.Limit = model.NewLimit(2)
+	g := process(t, natstest.Start(t, nil), set)
+	from := func(caller, id, text string) *hook.Request {
+		req := requestOf(event(id, text))
+		req.Caller = caller
+		return req
+	}
+	for _, caller := range []string{"calm", "flood"} {
+		reply, _ := decide(t, g, from(caller, "m "+caller, "lunch at noon"))
+		require.Equal(t, "skip model", reply)
+	}
+	slow := make(chan string)
+	go func() {
+		reply, _ := decide(t, g, from("flood", "m1", "slow lunch"))
+		slow <- reply
+	}()
+	<-began
+	reply, _ := decide(t, g, from("flood", "m2", "lunch at noon"))
+	require.Equal(t, "respond error", reply)
+	reply, _ = decide(t, g, from("calm", "m3", "lunch at noon"))
+	require.Equal(t, "skip model", reply)
+	close(release)
+	require.Equal(t, "skip model", <-slow)
+}
+
 type unresolved struct{}
 
 func (unresolved) Resolve(string) (provider.Completer, error) { return nil, provider.ErrUnresolved }

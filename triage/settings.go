@@ -44,7 +44,7 @@ var reasons = []Reason{Direct, Excluded, NotListed, TooShort, BotName, Keyword, 
 type Settings struct {
 	// Chain asks the triage model, within Limit; nil without a model.
 	Chain *model.Chain
-	Limit model.Limit
+	Limit *model.Limit
 
 	// Prompt replaces the built-in system prompt; GroupPrompts replaces it for
 	// single groups, by id.

@@ -51,12 +51,12 @@ const maxKept = 2048
 // Writer writes instructions. It is safe for concurrent use.
 type Writer struct {
 	chain *model.Chain
-	limit model.Limit
+	limit *model.Limit
 	kept  *lru.Cache[string, string]
 }
 
 // New returns a writer that asks a chain, within the limit.
-func New(chain *model.Chain, limit model.Limit) *Writer {
+func New(chain *model.Chain, limit *model.Limit) *Writer {
 	kept, _ := lru.New[string, string](maxKept) // fails only for a size that is not positive
 	return &Writer{chain: chain, limit: limit, kept: kept}
 }

@@ -19,7 +19,7 @@ type models struct {
 	chain *model.Chain // nil in local mode
 	// limit bounds the calls of chain; embedding bounds those of an embedding
 	// model that has no limit of its own.
-	limit, embedding model.Limit
+	limit, embedding *model.Limit
 	writer           *writer.Writer // nil for none
 }
 

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"intenthint/intents"
 	"intenthint/internal/config"
 	"intenthint/knowhub"
+	"intenthint/model"
 	"intenthint/model/provider"
 )
 
@@ -67,7 +69,12 @@ func TestLimitsOutliveACatalogue(t *testing.T) {
 	l.onModel(func() {})
 	l.serve(hint.New(hint.Options{}))
 	before := l.settings()
-	l.models.limit <- struct{}{}
+	release := make(chan struct{})
+	defer close(release)
+	model.Start(t.Context(), l.models.limit, 1, func(context.Context) (any, error) {
+		<-release
+		return nil, nil
+	})
 	other := intents.NewCatalog(intents.Bundled().Enabled()[:5])
 	l.useCatalog(other)
 	after := l.settings()

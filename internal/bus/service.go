@@ -27,6 +27,8 @@ type Request struct {
 	// Timeout is the caller's whole budget (Hint-Timeout-Ms), 0 if unknown.
 	Timeout     time.Duration
 	Traceparent string
+	// Caller identifies the connection that the request comes from.
+	Caller string
 	// MaxReply is the largest allowed body of a reply, in bytes; 0 if unknown.
 	MaxReply int
 }
@@ -176,6 +178,7 @@ func (e *endpoint) request(r micro.Request, received time.Time) Request {
 		Received:    received,
 		Timeout:     timeoutOf(headers),
 		Traceparent: headers.Get(subjects.HeaderTraceparent),
+		Caller:      requester(r.Reply()),
 		MaxReply:    int(e.service.nc.MaxPayload()) - replyHeaders,
 	}
 }

@@ -271,6 +271,11 @@ func TestServiceAnswers(t *testing.T) {
 	require.Equal(t, "400", reply.Header.Get(subjects.HeaderErrorCode))
 	require.Equal(t, "hook is missing", reply.Header.Get(subjects.HeaderError))
 	require.Equal(t, "{}", string(reply.Data))
+	require.NotEmpty(t, got.Caller)
+	require.Equal(t, got.Caller, (<-requests).Caller)
+	_, err = client(t, b).Request("openclaw.request.before_prompt_build.main", nil, 5*time.Second)
+	require.NoError(t, err)
+	require.NotEqual(t, got.Caller, (<-requests).Caller)
 
 	reply, err = nc.Request("$SRV.PING.intent-hint", nil, 5*time.Second)
 	require.NoError(t, err)
@@ -279,7 +284,7 @@ func TestServiceAnswers(t *testing.T) {
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
 		reply, err := nc.Request("$SRV.STATS.intent-hint", nil, 5*time.Second)
 		require.NoError(c, err)
-		require.Contains(c, string(reply.Data), `"num_requests":2`)
+		require.Contains(c, string(reply.Data), `"num_requests":3`)
 		require.Contains(c, string(reply.Data), `"errors":1`)
 	}, time.Minute, time.Millisecond)
 }

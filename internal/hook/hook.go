@@ -67,6 +67,8 @@ type Request struct {
 	Deadline    time.Time
 	Margin      time.Duration
 	Traceparent string
+	// Caller identifies the connection that the request comes from.
+	Caller string
 
 	fate *atomic.Int32
 }

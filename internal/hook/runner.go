@@ -62,7 +62,7 @@ const staleTime = 50 * time.Millisecond
 // Answer answers one request. reply is called once: before Answer returns or,
 // when a handler overran, on another goroutine, which asks the remaining ones.
 func (r *Runner) Answer(ctx context.Context, in bus.Request, reply func(bus.Reply)) {
-	req := &Request{Received: in.Received, Traceparent: in.Traceparent}
+	req := &Request{Received: in.Received, Traceparent: in.Traceparent, Caller: in.Caller}
 	var err error
 	if req.Envelope, err = payload.DecodeRequest(in.Data); err == nil {
 		req.Context, err = payload.DecodeContext(req.Envelope.Ctx)

@@ -92,6 +92,13 @@ func TestWhatFailsIsLeftOut(t *testing.T) {
 	})
 }
 
+func TestAHandlerKnowsTheCaller(t *testing.T) {
+	r := runner(0, promptBuild, handler("one", 0, func(_ context.Context, req *Request) (Result, error) { return text(req.Caller), nil }))
+	req := request(promptBuild)
+	req.Caller = "_INBOX.gateway"
+	require.Equal(t, "_INBOX.gateway", prepended(t, decide(t, r, req)))
+}
+
 func TestEachHandlerHasItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left []time.Duration

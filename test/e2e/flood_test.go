@@ -54,7 +54,6 @@ func TestFloodOfRequests(t *testing.T) {
 	s := newSystem(t, m.settings("hedged"), settings{"HINT_MAX_INFLIGHT": strconv.Itoa(room)})
 	s.serve(1, 1)
 	noisy, calm := s.gateway(), s.gateway()
-	// The model has no free place from here on.
 	var (
 		flood    sync.WaitGroup
 		end      atomic.Bool
@@ -64,18 +63,19 @@ func TestFloodOfRequests(t *testing.T) {
 		n, _ := bySource.LoadOrStore(what, new(atomic.Int64))
 		n.(*atomic.Int64).Add(1)
 	}
-	ask := func(worker, i int) {
-		r, err := noisy.try(turn{session: fmt.Sprintf("noisy-%d", worker), run: fmt.Sprintf("noisy-%d-%d", worker, i), prompt: fmt.Sprintf("Hello number %d of %d.", i, worker)})
+	ask := func(g *gateway, worker, i int) {
+		r, err := g.try(turn{session: fmt.Sprintf("noisy-%d", worker), run: fmt.Sprintf("noisy-%d-%d", worker, i), prompt: fmt.Sprintf("Hello number %d of %d.", i, worker)})
 		if err != nil {
 			count(err.Error())
 			return
 		}
 		count(r.Header.Get("Hint-Source") + r.Header.Get("Hint-Skip"))
 	}
+	// Each gateway uses its share of the model: no place is free from here on.
 	for worker := range room {
 		flood.Go(func() {
 			for i := 0; !end.Load(); i++ {
-				ask(worker, i)
+				ask([]*gateway{noisy, calm}[worker%2], worker, i)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestFloodOfRequests(t *testing.T) {
 			defer pace.Stop()
 			for i := 0; !end.Load(); i++ {
 				<-pace.C
-				ask(room+worker, i)
+				ask(noisy, room+worker, i)
 			}
 		})
 	}
