@@ -159,8 +159,9 @@ func Latest(prompt string) string {
 // assistants assistant turns. It goes through the messages from the end, so
 // that the cost depends on the turns taken, not on the length of the history.
 //
-// User messages that are no turns (heartbeat polls, those from other sessions,
-// those without a text) are dropped together with their answers.
+// Heartbeats are dropped before turns are paired, so an alert that answers a
+// poll becomes the last answer to the message before it. Messages from other
+// sessions and those without a text are dropped together with their answers.
 func last(messages []payload.Message, users, assistants int) []payload.Turn {
 	var (
 		out      []payload.Turn // newest first
@@ -176,7 +177,10 @@ func last(messages []payload.Message, users, assistants int) []payload.Turn {
 			}
 		case m.Role == payload.RoleUser && (answer != "" || !anyAfter):
 			text := textOf(m)
-			if text == "" || isHeartbeatPoll(text) || isInternal(m, text) {
+			if isHeartbeatPoll(text) {
+				continue
+			}
+			if text == "" || isInternal(m, text) {
 				answer = ""
 				continue
 			}

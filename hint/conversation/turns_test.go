@@ -83,7 +83,7 @@ func TestFullHistory(t *testing.T) {
 		"a message of a block alone":          {script("u one", "a 1", "u "+hintBlock, "a 2"), []string{"u one", "a 1"}},
 		"a heartbeat":                         {script("u one", "a 1", "u [heartbeat poll]", "a HEARTBEAT_OK", "u two", "a 2"), []string{"u one", "a 1", "u two", "a 2"}},
 		"a heartbeat in any case":             {script("u one", "a 1", "u A HeartBeat  POLL now"), []string{"u one", "a 1"}},
-		"an alert in answer to a heartbeat":   {script("u one", "a 1", "u heartbeat poll", "a checking", "a the roof leaks!"), []string{"u one", "a 1"}},
+		"an alert in answer to a heartbeat":   {script("u one", "a 1", "u heartbeat poll", "a checking", "a the roof leaks!"), []string{"u one", "a the roof leaks!"}},
 		"a heartbeat leaves no gap":           {script("u one", "u heartbeat poll", "a HEARTBEAT_OK", "u two", "a 2"), []string{"u two", "a 2"}},
 		"a heartbeat at the end":              {script("u one", "u heartbeat poll", "a HEARTBEAT_OK"), []string{"u one"}},
 		"a heartbeat answer to a message":     {script("u one", "a 1", "a HEARTBEAT_OK"), []string{"u one", "a 1"}},
@@ -330,7 +330,10 @@ func forward(messages []payload.Message) []payload.Turn {
 		text := textOf(&messages[i])
 		switch {
 		case messages[i].Role == payload.RoleUser:
-			dropped = text == "" || isHeartbeatPoll(text) || messages[i].Provenance.Kind == "inter_session" ||
+			if isHeartbeatPoll(text) {
+				continue
+			}
+			dropped = text == "" || messages[i].Provenance.Kind == "inter_session" ||
 				strings.HasPrefix(text, "[Inter-session message]") || strings.HasPrefix(text, "[Internal task completion event]")
 			if !dropped {
 				emit(false)
