@@ -473,7 +473,7 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	sc.text.reset(in.Latest)
 	c, asked := cuesOf(&sc.text), asks(in.Conversation)
 	said := ""
-	if !c.closes(asked) && c.leans(0, 1, asked, maxEchoes) >= negligible {
+	if !c.closes(asked) && c.leans(0, 1, maxEchoes) >= negligible {
 		_, said = m.topic(sc, c.resumed(sc, in.Before()), m.allowed(in.Catalog), nil)
 	}
 	m.release(sc)

@@ -76,7 +76,7 @@ func TestEmbeddedKnowsSynonyms(t *testing.T) {
 	said := func(texts ...string) []payload.Turn {
 		var out []payload.Turn
 		for _, text := range texts {
-			out = append(out, payload.Turn{Role: "user", Text: text}, payload.Turn{Role: "assistant", Text: "play some jazz"})
+			out = append(out, payload.Turn{Role: "user", Text: text}, payload.Turn{Role: "assistant", Text: "Shall I do more?"})
 		}
 		return out
 	}

@@ -33,6 +33,8 @@ type scratch struct {
 	shared int       // number of ids whose features occur in several training texts; these come first
 	scores []float32 // by intent, the last is the fallback's
 	own    []float32 // the scores of the latest message while earlier ones are read
+	alone  shares    // of the message that is weighed against the topic
+	topic  shares    // of the topic
 	// dense holds the values of the message by feature, 0 for features that it
 	// lacks; it is all zero between classifications.
 	dense []float32
@@ -90,10 +92,6 @@ const (
 	// possible is the probability from which on an intent is believed of what a message
 	// itself wants, against that of the whole message.
 	possible = 0.3
-	// contested is the factor for the probability of an earlier message's intent
-	// if the message alone has another accepted intent: half of such hints are
-	// right.
-	contested = 0.7
 	// negligible is the probability of leaning on earlier messages below which
 	// they are not read.
 	negligible = 0.1

@@ -127,14 +127,12 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		likeliest.first = alone.second
 	}
 	share := shareOf(sc.scores, &alone, &likeliest)
-	if c.leans(alone.pFirst, share, true, maxEchoes) < negligible || brings(message) {
+	if c.leans(alone.pFirst, share, maxEchoes) < negligible || brings(message) {
 		return alone // also if it brings along what it is about
 	}
-	if back := c.resumed(sc, conversation); len(back) < len(conversation) {
-		conversation, asked = back, asks(back)
-	}
+	conversation = c.resumed(sc, conversation)
 	echoed := c.echoes(sc, conversation)
-	if c.leans(alone.pFirst, share, asked, echoed) < negligible {
+	if c.leans(alone.pFirst, share, echoed) < negligible {
 		return alone
 	}
 	own := append(sc.own[:0], sc.scores...)
@@ -145,15 +143,22 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 		m.request(sc, message, allowed, by)
 		return alone
 	}
-	v, followed := follow(c.leans(alone.pFirst, shareOf(own, &alone, &before), asked, echoed), alone, before)
+	leans := c.leans(alone.pFirst, shareOf(own, &alone, &before), echoed)
+	sc.alone = divide(sc.alone, &alone, own, allowed)
+	v, followed := follow(leans, alone, before, sc.alone, sc.topic)
 	if followed {
-		if !alone.other() && alone.pFirst >= likely && alone.first != v.first {
-			v.pFirst *= contested
-		}
 		v.earlier = earlier
 		message = earlier
 	}
-	m.request(sc, message, allowed, by)
+	deciding := m.request(sc, message, allowed, by)
+	v.second, v.row, v.cosine = deciding.second, deciding.row, deciding.cosine
+	if v.first != deciding.first {
+		v.second = deciding.first
+		v.row, v.cosine, _ = m.nearest(sc, v.first, nil)
+	}
+	for c, p := range sc.topic { // runners-up are ranked by the scores
+		sc.scores[c] = float32(math.Log(p+math.SmallestNonzeroFloat32) / runnerUpSharpness)
+	}
 	return v
 }
 

@@ -32,9 +32,9 @@ const (
 	maxLeaning = 28
 	// maxAside is how much else a message that closes a topic may say, likewise.
 	maxAside = 4
-	// maxContent is how much content of its own a leaning message may have,
-	// likewise.
-	maxContent = 10
+	// doubtful is added to probabilities of which a logarithm is taken: none is
+	// known to be so near to 0.
+	doubtful = 0.05
 	// leastSubject is the length of the shortest word, in letters, that can name a
 	// subject; maxSubject is how many of its first letters are compared.
 	leastSubject, maxSubject = 4, 5
@@ -177,17 +177,15 @@ func (c *cues) readHan(runes []rune, last bool) {
 
 // The signals that a message leans on an earlier one.
 const (
-	leanBias    = iota
-	leanGoesOn  // "and …", "what about …"
-	leanRefers  // "shorter", "the same", "it"
-	leanEmpty   // no word names a subject
-	leanContent // words that do, as a share of maxContent
-	leanAlone   // the probability of the message's own intent
-	leanAsked   // the assistant's last words were a question
-	leanBare    // no word has a role
-	leanShare   // see shareOf
-	leanEchoes  // see echoes; less if the message has an intent of its own
-	leanPartly  // leanContent of a message that also goes on or refers
+	leanBias   = iota
+	leanGoesOn // "and …", "what about …"
+	leanRefers // "shorter", "the same", "it"
+	leanEmpty  // no word names a subject
+	leanLength // as a share of maxLeaning; words without a role count twice
+	leanAlone  // the logarithm of the probability that the message's own intent is wrong
+	leanBare   // no word has a role
+	leanShare  // the logarithm of shareOf
+	leanEchoes // see echoes; less if the message has an intent of its own
 	numLean
 )
 
@@ -195,9 +193,9 @@ const (
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{0.3, 1.4, 0.9, 0.5, -1.5, -2.6, 0.3, -1.7, 5.6, 2.0, -0.7}
+var leaning = logistic{5.7, 1.1, 0.7, 1.3, -2.9, 1.1, -1.7, 2, 1.9}
 
-func (c *cues) signals(own, share float64, asked bool, echoed int) signals {
+func (c *cues) signals(own, share float64, echoed int) signals {
 	var s signals
 	flag := func(at int, is bool) {
 		if is {
@@ -208,15 +206,11 @@ func (c *cues) signals(own, share float64, asked bool, echoed int) signals {
 	flag(leanGoesOn, c.has(roleGoesOn))
 	flag(leanRefers, c.has(roleRefers))
 	flag(leanEmpty, c.content == 0)
-	s[leanContent] = min(float64(c.content)/maxContent, 2)
-	s[leanAlone] = own
-	s[leanShare] = share
-	flag(leanAsked, asked)
+	s[leanLength] = float64(c.length+c.content) / maxLeaning
+	s[leanAlone] = math.Log(1 - own + doubtful)
+	s[leanShare] = math.Log(share + doubtful)
 	flag(leanBare, c.content == c.length)
 	s[leanEchoes] = float64(echoed) * (1 - own)
-	if c.has(roleGoesOn | roleRefers) {
-		s[leanPartly] = s[leanContent]
-	}
 	return s
 }
 
@@ -227,11 +221,11 @@ func (c *cues) mayLean() bool {
 
 // leans is the probability that a message leans on an earlier one, given that of
 // its own intent, [shareOf] both, and how many words it [echoes].
-func (c *cues) leans(own, share float64, asked bool, echoed int) float64 {
+func (c *cues) leans(own, share float64, echoed int) float64 {
 	if !c.mayLean() {
 		return 0
 	}
-	s := c.signals(own, share, asked, echoed)
+	s := c.signals(own, share, echoed)
 	return leaning.probability(&s)
 }
 
@@ -323,24 +317,96 @@ func (t *reading) subjects(yield func(uint64) bool) {
 	}
 }
 
+// shares are the probabilities of the intents by position, given that one fits.
+type shares []float64
+
+// divide returns the shares of a verdict, given the scores that it is based on, in
+// the room of out.
+func divide(out shares, v *verdict, scores []float32, allowed []bool) shares {
+	out = append(out[:0], make(shares, len(scores)-1)...) // the last score is the fallback's
+	if v.first < 0 || v.pIn == 0 {
+		return out
+	}
+	total := 0.0
+	for c := range out {
+		if c != v.first && (allowed == nil || c < len(allowed) && allowed[c]) {
+			out[c] = math.Exp(runnerUpSharpness * float64(scores[c]-scores[v.first]))
+			total += out[c]
+		}
+	}
+	first := v.pFirst / v.pIn
+	if total > 0 {
+		out.scale((1 - first) / total)
+	}
+	out[v.first] = first
+	return out
+}
+
+func (s shares) scale(by float64) {
+	for c := range s {
+		s[c] *= by
+	}
+}
+
+func (s shares) likeliest() int {
+	best := 0
+	for c, p := range s {
+		if p > s[best] {
+			best = c
+		}
+	}
+	return best
+}
+
+// heed adds the evidence of another text on the same subject. It counts half: such a
+// text says less of its intent than one that stands alone.
+func (s shares) heed(text shares) {
+	before, after := 0.0, 0.0
+	for c, p := range s {
+		before += p
+		after += p * math.Sqrt(text[c])
+	}
+	if after == 0 {
+		return // it says nothing of the intents in question
+	}
+	for c := range s {
+		s[c] *= math.Sqrt(text[c]) * before / after
+	}
+}
+
 // follow weighs the verdict on the earlier message against that on the message
 // alone, given the probability that the latter leans on the former, and reports
 // whether the earlier message decides. The odds of the fallback stay those of the
-// verdict that decides; what it loses in probability goes to other intents.
-func follow(leans float64, alone, before verdict) (verdict, bool) {
-	v, loser, p := alone, before, 1-leans
-	followed := !before.other() && leans*before.confidence() > (1-leans)*alone.confidence()
-	if followed {
-		v, loser, p = before, alone, leans
+// verdict that decides; what it loses in probability goes to other intents. own are
+// the shares of the message alone; topic, those of the earlier message, becomes those
+// of the result.
+func follow(leans float64, alone, before verdict, own, topic shares) (verdict, bool) {
+	v, p, followed := alone, 1-leans, false
+	if before.other() {
+		if v.pFirst *= p; before.first == v.first {
+			v.pFirst += (1 - p) * before.pFirst
+		}
+		if v.pIn = 1 - p*(1-alone.pIn); alone.other() {
+			v.pIn = p*alone.pIn + (1-p)*before.pIn
+		}
+		copy(topic, own)
+		return v, false
 	}
-	if v.other() && loser.other() {
-		v.pIn = p*v.pIn + (1-p)*loser.pIn
-	} else {
-		v.pIn = 1 - p*(1-v.pIn)
+	topic.heed(own)
+	first := topic.likeliest()
+	if followed = leans*before.pIn*topic[first] > p*alone.confidence(); followed {
+		v, p = before, leans
+		v.first = first
 	}
-	v.pFirst *= p
-	if loser.first == v.first {
-		v.pFirst += (1 - p) * loser.pFirst
+	v.pIn = 1 - p*(1-v.pIn)
+	total := 0.0
+	for c := range topic {
+		topic[c] = leans*before.pIn*topic[c] + (1-leans)*alone.pIn*own[c]
+		total += topic[c]
+	}
+	v.pFirst = topic[v.first]
+	if total > 0 {
+		topic.scale(1 / total)
 	}
 	return v, followed
 }
@@ -348,22 +414,30 @@ func follow(leans float64, alone, before verdict) (verdict, bool) {
 // shareOf returns how likely it is, by its scores, that a message by itself has
 // the intent of an earlier one.
 func shareOf(scores []float32, alone, before *verdict) float64 {
-	if alone.first < 0 || before.first < 0 || before.other() {
+	if alone.first < 0 || before.first < 0 {
 		return 0
 	}
 	return alone.pIn * math.Min(1, math.Exp(float64(scores[before.first]-scores[alone.first])))
 }
 
-// topic returns the verdict on the topic of a conversation, and the user's
-// message that it comes from; "" without such a message. Each message is
-// weighed against those before it, like the latest one. Assistant texts and
-// courtesies do not count. It overwrites sc.
+// topic returns the verdict on the topic of a conversation, whose shares are then in
+// sc.topic, and the user's message that it comes from; "" without such a message.
+// Each message is weighed against those before it, like the latest one, and the
+// assistant's last text is heeded. Courtesies do not count. It overwrites sc.
 func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, by *embedding) (verdict, string) {
 	var topic verdict
 	from := ""
 	for i := lookBack(conversation); i < len(conversation); i++ {
 		said := conversation[i].Text
 		if conversation[i].Role != payload.RoleUser {
+			if i == len(conversation)-1 && from != "" && !topic.other() {
+				answer := m.lookAt(sc, allowed, by, said)
+				sc.clear()
+				sc.alone = divide(sc.alone, &answer, sc.scores, allowed)
+				sc.topic.heed(sc.alone)
+				topic.first = sc.topic.likeliest()
+				topic.pFirst = topic.pIn * sc.topic[topic.first]
+			}
 			continue
 		}
 		sc.text.reset(said)
@@ -378,11 +452,14 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 			alone.doubt()
 		}
 		if from == "" {
+			sc.topic = divide(sc.topic, &alone, sc.scores, allowed)
 			topic, from = alone, said
 			continue
 		}
+		leans := c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), echoed)
+		sc.alone = divide(sc.alone, &alone, sc.scores, allowed)
 		var followed bool
-		if topic, followed = follow(c.leans(alone.pFirst, shareOf(sc.scores, &alone, &topic), asked, echoed), alone, topic); !followed {
+		if topic, followed = follow(leans, alone, topic, sc.alone, sc.topic); !followed {
 			from = said
 		}
 	}
