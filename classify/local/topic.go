@@ -193,7 +193,7 @@ const (
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{5.7, 1.1, 0.7, 1.3, -2.9, 1.1, -1.7, 2, 1.9}
+var leaning = logistic{5.8, 1.1, 0.7, 1.3, -2.9, 1.2, -1.6, 2, 1.9}
 
 func (c *cues) signals(own, share float64, echoed int) signals {
 	var s signals
