@@ -21,7 +21,7 @@ const (
 	roleGreet                   // greets
 	roleGoesOn                  // at the beginning of a message: continues
 	roleRefers                  // refers to what was said, or asks for a change of it
-	roleAside                   // announces another subject
+	roleAside                   // at the beginning of a message: announces another subject
 )
 
 const (
@@ -46,7 +46,7 @@ const (
 // cues are what the words of a message tell about its place in a conversation.
 // Lengths are in half words.
 type cues struct {
-	roles   role // of all its words and phrases; roleGoesOn only where it counts
+	roles   role // of all its words and phrases; roleGoesOn and roleAside only where they count
 	length  int
 	content int // of the words without a role
 }
@@ -99,8 +99,8 @@ func cuesOf(t *reading) cues {
 		switch tok.kind {
 		case tokenWord:
 			n, r := phraseAt(t, i)
-			if r&roleGoesOn != 0 && c.length > 0 && !c.leadsIn() {
-				r = r&^roleGoesOn | roleSmall
+			if r&(roleGoesOn|roleAside) != 0 && c.length > 0 && !c.leadsIn() {
+				r = r&^(roleGoesOn|roleAside) | roleSmall
 			}
 			c.take(2*max(n, 1), r)
 			i += max(n, 1)
@@ -169,6 +169,9 @@ func (c *cues) readHan(runes []rune, last bool) {
 		}
 		if r&roleGoesOn != 0 && c.length > 0 && !c.leadsIn() && (!last || i+n < len(runes)) {
 			r = r&^roleGoesOn | roleSmall
+		}
+		if r&roleAside != 0 && c.length > 0 && !c.leadsIn() {
+			r = r&^roleAside | roleSmall
 		}
 		c.take(n, r)
 		i += n
