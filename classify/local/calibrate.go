@@ -315,7 +315,6 @@ func (m *Model) observe(full *solver, samples []sample, number, every int) []obs
 				weight:   1,
 			})
 		}
-		sc.clear()
 	}
 	return obs
 }

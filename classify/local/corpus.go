@@ -79,13 +79,15 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 	s.renumber(c, classes)
 	s.weigh(c, classes)
 	c.values = make([]float32, len(c.ids))
+	var views []view
 	c.norms, c.own = make([]float32, len(samples)), make([]float32, len(samples))
 	for i := range samples {
 		ids, values := c.row(i)
+		views = views[:0]
 		for k, id := range ids {
-			values[k] = s.worth[id]
+			values[k], views = s.worth[id], append(views, s.views[id])
 		}
-		c.norms[i] = s.scale(ids, values)
+		c.norms[i] = scale(views, values)
 		for _, v := range values[c.shared[i]:] {
 			c.own[i] += v * v
 		}
@@ -196,25 +198,29 @@ func (s *space) weigh(c *corpus, classes int) {
 	for id, k := range users {
 		s.worth[id] = table[min(int(k), classes+1)] * s.weight[id]
 	}
+	for i := range s.dict.entries {
+		if e := &s.dict.entries[i]; e.hash != 0 {
+			e.worth = s.worth[e.id]
+		}
+	}
 	s.unknown = table[0]
 }
 
 // scale brings each view of a vector to its length and returns the squared
-// length of the whole.
-func (s *space) scale(ids []int32, values []float32) float32 {
-	var sums [numViews]float32
-	for k, id := range ids {
-		sums[s.views[id]] += values[k] * values[k]
+// length of the whole. views are those of the values.
+func scale(views []view, values []float32) float32 {
+	var sums, scale [numViews]float32
+	for k, v := range views {
+		sums[v] += values[k] * values[k]
 	}
-	var scale [numViews]float32
 	for v, sum := range sums {
 		if sum > 0 {
 			scale[v] = viewWeight[v] / sqrt32(sum)
 		}
 	}
 	norm := float32(0)
-	for k, id := range ids {
-		values[k] *= scale[s.views[id]]
+	for k, v := range views {
+		values[k] *= scale[v]
 		norm += values[k] * values[k]
 	}
 	return norm

@@ -383,7 +383,6 @@ func (e *Embedded) calibrate(m *Model, words, head *solver, samples []sample) {
 				signals: e.signals(sc, t.best, t.outside, e.mix, cosine, covered),
 				inScope: t.inScope, correct: int32(t.best[0].class) == class, fallback: class < 0, weight: 1,
 			})
-			sc.clear()
 		}
 	}
 	balance(obs, likeFallback(samples, len(m.intents)))
@@ -411,7 +410,6 @@ func (e *Embedded) try(m *Model, f *holdout, words, head *solver, samples []samp
 		if len(best) > 0 {
 			out = append(out, tried{row: i, best: best, outside: e.outside(e.rows[i], f.held), inScope: sm.class >= 0 && f.present[sm.class]})
 		}
-		sc.clear()
 	}
 	return out
 }
@@ -476,7 +474,7 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	if !c.closes(asked) && c.leans(0, 1, maxEchoes) >= negligible {
 		_, said = m.topic(sc, c.resumed(sc, in.Before()), m.allowed(in.Catalog), nil)
 	}
-	m.release(sc)
+	m.pool.Put(sc)
 	if earlier := textOf(said); earlier != "" && !slices.Contains(texts, earlier) {
 		texts = append(texts, earlier)
 	}

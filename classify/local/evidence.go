@@ -126,15 +126,16 @@ func (m *Model) tellingWords(sc *scratch, v *verdict) []string {
 func (m *Model) lead(sc *scratch, v *verdict) float32 {
 	sum := float32(0)
 	for _, f := range sc.feats {
-		id := m.space.dict.lookup(f.hash)
-		if id < 0 {
+		id, _ := m.space.dict.lookup(f.hash)
+		k := slices.Index(sc.ids, id)
+		if k < 0 {
 			continue
 		}
 		w := m.weights.of(id, v.first)
 		if v.second >= 0 {
 			w -= m.weights.of(id, v.second)
 		}
-		sum += w * sc.dense[id]
+		sum += w * sc.values[k]
 	}
 	return sum
 }

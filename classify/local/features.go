@@ -201,10 +201,17 @@ func appendHan(out []feature, run []rune, concepts *earlier) []feature {
 // dictionary numbers the features of the training texts. It is an open
 // addressing table: classifying a message takes about a hundred look-ups.
 type dictionary struct {
-	mask uint64
-	keys []uint64 // 0 is free
-	ids  []int32
-	n    int32
+	mask    uint64
+	entries []entry
+	n       int32
+}
+
+// entry is a feature with its number and, once [space.weigh] has set it, what it is
+// worth; hash 0 is a free place.
+type entry struct {
+	hash  uint64
+	id    int32
+	worth float32
 }
 
 func newDictionary(size int) *dictionary {
@@ -212,52 +219,53 @@ func newDictionary(size int) *dictionary {
 	for slots < size*2 {
 		slots *= 2
 	}
-	return &dictionary{mask: uint64(slots - 1), keys: make([]uint64, slots), ids: make([]int32, slots)}
+	return &dictionary{mask: uint64(slots - 1), entries: make([]entry, slots)}
 }
 
 // slot returns the place of a feature, or the free one where it belongs.
-func (d *dictionary) slot(hash uint64) uint64 {
-	i := hash & d.mask
-	for d.keys[i] != 0 && d.keys[i] != hash {
-		i = (i + 1) & d.mask
+func (d *dictionary) slot(hash uint64) *entry {
+	for i := hash & d.mask; ; i = (i + 1) & d.mask {
+		if e := &d.entries[i]; e.hash == 0 || e.hash == hash {
+			return e
+		}
 	}
-	return i
 }
 
-// lookup returns the number of a feature, or -1.
-func (d *dictionary) lookup(hash uint64) int32 {
-	i := d.slot(hash)
-	if d.keys[i] == 0 {
-		return -1
+// lookup returns the number of a feature and its worth, or -1 for the number.
+func (d *dictionary) lookup(hash uint64) (id int32, worth float32) {
+	e := d.slot(hash)
+	if e.hash == 0 {
+		return -1, 0
 	}
-	return d.ids[i]
+	return e.id, e.worth
 }
 
 // add returns the number of a feature, giving it the next one when it is new.
 func (d *dictionary) add(hash uint64) int32 {
 	if uint64(d.n)*4 > d.mask*3 {
-		bigger := newDictionary(len(d.keys))
-		for i, key := range d.keys {
-			if key != 0 {
-				bigger.put(key, d.ids[i])
+		bigger := newDictionary(len(d.entries))
+		for _, e := range d.entries {
+			if e.hash != 0 {
+				bigger.put(e.hash, e.id)
 			}
 		}
 		*d = *bigger
 	}
-	i := d.slot(hash)
-	if d.keys[i] == 0 {
-		d.put(hash, d.n)
+	e := d.slot(hash)
+	if e.hash == 0 {
+		*e = entry{hash: hash, id: d.n}
+		d.n++
 	}
-	return d.ids[i]
+	return e.id
 }
 
 // renumber returns a dictionary with new numbers for its features. number holds
 // the new number by old number; -1 leaves a feature out. n features remain.
 func (d *dictionary) renumber(number []int32, n int) *dictionary {
 	out := newDictionary(n)
-	for i, key := range d.keys {
-		if key != 0 && number[d.ids[i]] >= 0 {
-			out.put(key, number[d.ids[i]])
+	for _, e := range d.entries {
+		if e.hash != 0 && number[e.id] >= 0 {
+			out.put(e.hash, number[e.id])
 		}
 	}
 	return out
@@ -265,8 +273,7 @@ func (d *dictionary) renumber(number []int32, n int) *dictionary {
 
 // put adds a feature that is new; there must be room.
 func (d *dictionary) put(hash uint64, id int32) {
-	i := d.slot(hash)
-	d.keys[i], d.ids[i] = hash, id
+	*d.slot(hash) = entry{hash: hash, id: id}
 	d.n++
 }
 

@@ -30,18 +30,17 @@ type scratch struct {
 	feats  []feature
 	ids    []int32
 	values []float32
+	views  []view
 	shared int       // number of ids whose features occur in several training texts; these come first
 	scores []float32 // by intent, the last is the fallback's
 	own    []float32 // the scores of the latest message while earlier ones are read
 	alone  shares    // of the message that is weighed against the topic
 	topic  shares    // of the topic
-	// dense holds the values of the message by feature, 0 for features that it
-	// lacks; it is all zero between classifications.
-	dense []float32
+	seen   idSet     // the ids
+	sums   []float32 // by row of a class, see [Model.nearest]
 	// known lists, by number, the features that a fold knows; nil for all.
-	known   []bool
-	covered []int32
-	stem    [maxStem]rune
+	known []bool
+	stem  [maxStem]rune
 	// Worth of the message's words and runs: of all of them, and of the known
 	// ones.
 	words, knownWords, runs, knownRuns float32
@@ -206,39 +205,34 @@ func someOf(texts []string, most int) []string {
 }
 
 func (m *Model) newScratch() *scratch {
-	return &scratch{
-		scores: make([]float32, len(m.intents)+1),
-		dense:  make([]float32, m.space.dict.n),
-	}
+	return &scratch{scores: make([]float32, len(m.intents)+1)}
 }
 
-// read turns messages into one vector in sc. Remove it from sc.dense with clear
-// afterwards.
+// read turns messages into one vector in sc.
 func (m *Model) read(sc *scratch, messages ...string) {
 	sc.text.reset(messages...)
 	sc.feats = appendFeatures(sc.feats[:0], &sc.text)
-	sc.ids, sc.values, sc.shared = sc.ids[:0], sc.values[:0], 0
+	sc.ids, sc.values, sc.views, sc.shared = sc.ids[:0], sc.values[:0], sc.views[:0], 0
+	sc.seen.reset(len(sc.feats))
 	sc.words, sc.knownWords, sc.runs, sc.knownRuns, sc.strange, sc.nWords = 0, 0, 0, 0, 0, 0
 	for _, f := range sc.feats {
-		id := m.space.dict.lookup(f.hash)
+		id, worth := m.space.dict.lookup(f.hash)
 		if id >= 0 && sc.known != nil && !sc.known[id] {
 			id = -1
 		}
-		worth := m.space.unknown * f.weight
 		if id >= 0 {
-			if sc.dense[id] != 0 {
+			if !sc.seen.add(id) {
 				continue
 			}
-			worth = m.space.worth[id]
-			sc.dense[id] = worth
-			sc.ids, sc.values = append(sc.ids, id), append(sc.values, worth)
+			sc.ids, sc.values, sc.views = append(sc.ids, id), append(sc.values, worth), append(sc.views, f.view)
 			if int(id) < m.space.shared {
 				last := len(sc.ids) - 1
 				sc.ids[sc.shared], sc.ids[last] = sc.ids[last], sc.ids[sc.shared]
 				sc.values[sc.shared], sc.values[last] = sc.values[last], sc.values[sc.shared]
+				sc.views[sc.shared], sc.views[last] = sc.views[last], sc.views[sc.shared]
 				sc.shared++
 			}
-		} else if f.view.compared() {
+		} else if worth = m.space.unknown * f.weight; f.view.compared() {
 			sc.strange += worth * worth
 		}
 		switch f.view {
@@ -255,23 +249,32 @@ func (m *Model) read(sc *scratch, messages ...string) {
 			}
 		}
 	}
-	m.space.scale(sc.ids, sc.values)
-	for k, id := range sc.ids {
-		sc.dense[id] = sc.values[k]
-	}
+	scale(sc.views, sc.values)
 }
 
-func (sc *scratch) clear() {
-	for _, id := range sc.ids {
-		sc.dense[id] = 0
-	}
+// idSet is a set of ids in an open addressing table. 0 is a free place, so ids are
+// stored plus one.
+type idSet []int32
+
+// reset empties the set and makes room for n ids.
+func (s *idSet) reset(n int) {
+	size := 1 << bits.Len(uint(2*n))
+	*s = slices.Grow((*s)[:0], size)[:size]
+	clear(*s)
 }
 
-// release returns a scratch to the pool, without its message. It must not be
-// deferred: leftovers of a panic in a scratch would change later answers.
-func (m *Model) release(sc *scratch) {
-	sc.clear()
-	m.pool.Put(sc)
+// add reports whether id was not in the set, and adds it.
+func (s idSet) add(id int32) bool {
+	mask := len(s) - 1
+	i := int(id) & mask
+	for s[i] != 0 {
+		if s[i] == id+1 {
+			return false
+		}
+		i = (i + 1) & mask
+	}
+	s[i] = id + 1
+	return true
 }
 
 func score(out []float32, blocks []block, ids []int32, values []float32) {

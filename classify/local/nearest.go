@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"slices"
 
 	"intenthint/intents"
@@ -8,20 +9,26 @@ import (
 )
 
 // examples are the training rows in the form that the nearest-example search
-// reads: the views that are compared, the rows of a class together.
+// reads: for each feature of the views that are compared, the rows that have it.
 type examples struct {
-	firstRow []int32 // by class; one more at the end
-	starts   []int32 // by row; one more at the end
-	ids      []int32
-	values   []float32
+	firstRow []int32 // by class; one more at the end: the rows of a class stand together
+	starts   []int32 // by feature; one more at the end
+	rows     []rowValue
 	reasons  []string // by row
 	trigger  []bool   // by row
 	texts    []string
 }
 
+// rowValue is the value of a feature in a row, of which the compared features have
+// length 1.
+type rowValue struct {
+	row   int32
+	value float32
+}
+
 func newExamples(samples []sample, classes int, sp *space, rows *corpus) examples {
 	e := examples{
-		starts:   make([]int32, 1, len(samples)+1),
+		starts:   make([]int32, sp.dict.n+1),
 		firstRow: make([]int32, classes+1),
 		reasons:  make([]string, len(samples)), trigger: make([]bool, len(samples)), texts: make([]string, len(samples)),
 	}
@@ -39,23 +46,42 @@ func newExamples(samples []sample, classes int, sp *space, rows *corpus) example
 	for c := range classes {
 		e.firstRow[c+1] = max(e.firstRow[c+1], e.firstRow[c])
 	}
-	for i := range rows.len() {
-		ids, values := rows.row(i)
-		from, sum := len(e.values), float32(0)
-		for k, id := range ids {
-			if sp.views[id].compared() {
-				e.ids, e.values = append(e.ids, id), append(e.values, values[k])
-				sum += values[k] * values[k]
+	compared := func(do func(row int32, id int32, value float32)) {
+		for i := range rows.len() {
+			ids, values := rows.row(i)
+			sum := float32(0)
+			for k, id := range ids {
+				if sp.views[id].compared() {
+					sum += values[k] * values[k]
+				}
+			}
+			for k, id := range ids {
+				if sp.views[id].compared() {
+					do(int32(i), id, values[k]/sqrt32(sum))
+				}
 			}
 		}
-		if sum > 0 {
-			for k := from; k < len(e.values); k++ {
-				e.values[k] /= sqrt32(sum)
-			}
-		}
-		e.starts = append(e.starts, int32(len(e.ids)))
 	}
+	compared(func(_, id int32, _ float32) { e.starts[id+1]++ })
+	for id := range sp.dict.n {
+		e.starts[id+1] += e.starts[id]
+	}
+	e.rows = make([]rowValue, e.starts[sp.dict.n])
+	next := slices.Clone(e.starts)
+	compared(func(row, id int32, value float32) {
+		e.rows[next[id]] = rowValue{row, value}
+		next[id]++
+	})
 	return e
+}
+
+// having returns the rows from up to but not including to that have a feature.
+func (e *examples) having(id, from, to int32) []rowValue {
+	rows := e.rows[e.starts[id]:e.starts[id+1]]
+	byRow := func(r rowValue, row int32) int { return cmp.Compare(r.row, row) }
+	begin, _ := slices.BinarySearchFunc(rows, from, byRow)
+	end, _ := slices.BinarySearchFunc(rows[begin:], to, byRow)
+	return rows[begin:][:end]
 }
 
 // nearest finds the row of a class that is most like the message, among those
@@ -80,7 +106,7 @@ func (m *Model) Nearest(intent, message string) (example string, similarity floa
 	sc := m.pool.Get().(*scratch)
 	m.read(sc, message)
 	row, cosine, _ := m.nearestOf(sc, from, to, nil)
-	m.release(sc)
+	m.pool.Put(sc)
 	if row < 0 || cosine <= 0 {
 		return "", 0
 	}
@@ -90,50 +116,39 @@ func (m *Model) Nearest(intent, message string) (example string, similarity floa
 // nearestOf is nearest for the rows from up to but not including to.
 func (m *Model) nearestOf(sc *scratch, from, to int32, skip []bool) (row int, cosine, covered float32) {
 	e := &m.examples
-	row = -1
 	norm, known := float32(0), float32(0)
+	sc.sums = slices.Grow(sc.sums[:0], int(to-from))[:to-from]
+	clear(sc.sums)
 	for k, id := range sc.ids {
-		if m.space.views[id].compared() {
-			norm += sc.values[k] * sc.values[k]
-			known += m.space.worth[id] * m.space.worth[id]
+		v := sc.views[k]
+		if !v.compared() {
+			continue
 		}
+		worth := m.space.worth[id]
+		norm += sc.values[k] * sc.values[k]
+		known += worth * worth
+		used := false
+		for _, r := range e.having(id, from, to) {
+			if skip == nil || !skip[r.row] {
+				sc.sums[r.row-from] += sc.values[k] * r.value
+				used = true
+			}
+		}
+		if used && v == viewWord {
+			covered += worth
+		}
+	}
+	if norm == 0 {
+		return -1, 0, 0
 	}
 	if known > 0 {
 		norm *= 1 + sc.strange/known
 	}
-	if norm == 0 {
-		return row, 0, 0
-	}
-	norm = 1 / sqrt32(norm)
-	sc.covered = sc.covered[:0]
-	for i := from; i < to; i++ {
-		if skip != nil && skip[i] {
-			continue
-		}
-		sum := float32(0)
-		for k := e.starts[i]; k < e.starts[i+1]; k++ {
-			id := e.ids[k]
-			v := sc.dense[id]
-			if v == 0 {
-				continue
-			}
-			if v > 0 {
-				sc.dense[id] = -v
-				sc.covered = append(sc.covered, id)
-			} else {
-				v = -v
-			}
-			sum += v * e.values[k]
-		}
-		if sum *= norm; row < 0 || sum > cosine {
-			row, cosine = int(i), sum
+	row = -1
+	for i, sum := range sc.sums {
+		if at := int(from) + i; (skip == nil || !skip[at]) && (row < 0 || sum > cosine) {
+			row, cosine = at, sum
 		}
 	}
-	for _, id := range sc.covered {
-		sc.dense[id] = -sc.dense[id]
-		if m.space.views[id] == viewWord {
-			covered += m.space.worth[id]
-		}
-	}
-	return row, cosine, covered
+	return row, cosine / sqrt32(norm), covered
 }

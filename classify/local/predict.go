@@ -114,7 +114,6 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	}
 	if c.closes(asked) {
 		if alone.other() || alone.pFirst < certain {
-			sc.clear()
 			alone = m.lookAt(sc, allowed, by, c.closing())
 		}
 		return alone
@@ -137,7 +136,6 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	}
 	own := append(sc.own[:0], sc.scores...)
 	sc.own = own
-	sc.clear()
 	before, earlier := m.topic(sc, conversation, allowed, by)
 	if earlier == "" {
 		m.request(sc, message, allowed, by)
@@ -171,12 +169,10 @@ func (m *Model) request(sc *scratch, message string, allowed []bool, by *embeddi
 	if own == "" {
 		return whole
 	}
-	sc.clear()
 	v := m.lookAt(sc, allowed, by, own)
 	if !v.other() && (v.pFirst > whole.confidence() || decides && !whole.other() && v.pFirst >= possible) {
 		return v
 	}
-	sc.clear()
 	return m.lookAt(sc, allowed, by, message)
 }
 
@@ -244,7 +240,7 @@ func (m *Model) classify(in classify.Input, by *embedding) payload.Classificatio
 	out.RunnerUp, out.RunnerUpConfidence = m.runnerUp(sc, &v, allowed)
 	out.Reason = m.reason(sc, &v)
 	out.Complexity = complexityOf(&sc.text, in.Latest) // overwrites the message in sc
-	m.release(sc)
+	m.pool.Put(sc)
 	return out
 }
 
@@ -296,7 +292,7 @@ func (m *Model) predict(message string, conversation []payload.Turn, allowed []b
 	if v.row >= 0 {
 		p.Nearest = m.examples.texts[v.row]
 	}
-	m.release(sc)
+	m.pool.Put(sc)
 	return p
 }
 

@@ -435,7 +435,6 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 		if conversation[i].Role != payload.RoleUser {
 			if i == len(conversation)-1 && from != "" && !topic.other() {
 				answer := m.lookAt(sc, allowed, by, said)
-				sc.clear()
 				sc.alone = divide(sc.alone, &answer, sc.scores, allowed)
 				sc.topic.heed(sc.alone)
 				topic.first = sc.topic.likeliest()
@@ -450,7 +449,6 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 		}
 		echoed := c.echoes(sc, conversation[:i])
 		alone := m.request(sc, said, allowed, by)
-		sc.clear()
 		if c.content == 0 {
 			alone.doubt()
 		}

@@ -321,7 +321,6 @@ func leaningSamples(t *testing.T, m *Model) (obs []observation, writers []string
 			before := c.resumed(sc, line.History)
 			resumes := len(before) < len(line.History)
 			own, echoed := slices.Clone(sc.scores), c.echoes(sc, before)
-			sc.clear()
 			unfound := line.Kind == "returns" && !resumes // that it follows the last topic is wrong, whether it leans or not
 			if line.Kind == "close" || unfound || c.has(roleAside) || brings(line.Text) {
 				continue
