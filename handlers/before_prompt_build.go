@@ -35,6 +35,6 @@ func unansweredTurn(d Decoder, env payload.Envelope, ctx payload.Context, f *sto
 		// Copy, so that the text does not hold the event, which may be megabytes.
 		conversation[i].Text = strings.Clone(conversation[i].Text)
 	}
-	f.Begin = &store.Begin{Input: e.Prompt, Message: e.Beside(), Conversation: conversation}
+	f.Begin = &store.Begin{Input: e.Prompt, Message: e.Beside(), Conversation: conversation, Unanswered: true}
 	return nil
 }

@@ -66,7 +66,7 @@ func TestFact(t *testing.T) {
 			f.Begin = &store.Begin{Input: "q", Skip: "holdout", HeldOut: new(true)}
 		}},
 		{"a turn whose request got no answer", event("before_prompt_build", `{"prompt":"q","messages":[{"role":"user","content":"before"}]}`, ctx), "s1", func(f *store.Fact) {
-			f.Begin = &store.Begin{Input: "q", Conversation: []payload.Turn{{Role: "user", Text: "before"}}}
+			f.Begin = &store.Begin{Input: "q", Conversation: []payload.Turn{{Role: "user", Text: "before"}}, Unanswered: true}
 		}},
 		{"a turn that was told what the session said", event("turn_begun", `{"runId":"r1","prompt":"q","earlier":3}`, ctx), "s1", func(f *store.Fact) {
 			f.Begin = &store.Begin{Input: "q", Earlier: 3}
@@ -75,7 +75,7 @@ func TestFact(t *testing.T) {
 			f.Begin = &store.Begin{Input: "q and more", Message: "q"}
 		}},
 		{"an unanswered one", event("before_prompt_build", `{"prompt":"q and more","currentUserMessage":"q"}`, ctx), "s1", func(f *store.Fact) {
-			f.Begin = &store.Begin{Input: "q and more", Message: "q"}
+			f.Begin = &store.Begin{Input: "q and more", Message: "q", Unanswered: true}
 		}},
 		{"a session key stands in for the id", event("session_end", `{"reason":"new"}`, `{"sessionKey":"agent:ops:web1"}`), "agent:ops:web1", func(f *store.Fact) {
 			*f = store.Fact{ID: "e1", TS: 1763680000123, SessionKey: "agent:ops:web1", AgentID: "ops", Close: &store.Close{Reason: "new"}}
@@ -255,7 +255,7 @@ func TestFactsAreRedacted(t *testing.T) {
 			}
 		}},
 		{"a turn whose request got no answer", event("before_prompt_build", `{"prompt":"I am `+mail+`","currentUserMessage":"`+mail+`","messages":[{"role":"user","content":"`+mail+`"}]}`, ctx), func(f *store.Fact) {
-			f.Begin = &store.Begin{Input: "I am [EMAIL]", Message: "[EMAIL]", Conversation: []payload.Turn{{Role: "user", Text: "[EMAIL]"}}}
+			f.Begin = &store.Begin{Input: "I am [EMAIL]", Message: "[EMAIL]", Conversation: []payload.Turn{{Role: "user", Text: "[EMAIL]"}}, Unanswered: true}
 		}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

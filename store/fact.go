@@ -142,6 +142,9 @@ type Begin struct {
 	HeldOut *bool `json:"heldOut,omitempty"`
 	// ModelUse is what models were asked; nil for nothing.
 	ModelUse *payload.ModelUse `json:"modelUse,omitempty"`
+	// Unanswered reports whether the gateway told of a request that got no answer.
+	// It does not begin a run that was removed.
+	Unanswered bool `json:"unanswered,omitempty"`
 }
 
 // Call is a finished tool call (after_tool_call).

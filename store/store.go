@@ -105,7 +105,8 @@ type Remover interface {
 	// Remove removes everything that is stored of the session with this token:
 	// the document, retired turns, waiting facts, corrupt data set aside and
 	// losses. It returns the names of the files or keys removed, none for an
-	// unknown session. Facts applied later begin a new session.
+	// unknown session. Facts applied later begin a new session; a request without an
+	// answer ([Begin.Unanswered]) does not begin a removed run again.
 	Remove(ctx context.Context, token string) (removed []string, err error)
 }
 

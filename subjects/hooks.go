@@ -33,6 +33,9 @@ const (
 	// HookKnowHubRecall is the plugin's request for the experiences for a prompt,
 	// sent once the gateway has settled which tools the turn has (contract §12).
 	HookKnowHubRecall = "knowhub_recall"
+	// HookSessionRemoved tells the consumer processes that a session was removed
+	// (sessions rm). It is no event: no stream stores it.
+	HookSessionRemoved = "session_removed"
 	// HookFeedback is a person's verdict on a decision; the plugin, the pages and
 	// the command line publish it (contract §11).
 	HookFeedback = "feedback"

@@ -69,11 +69,13 @@ func sessionsRm(t *testing.T, kind string) {
 	byKey := subjects.Prefix("openclaw").Event(subjects.HookAfterToolCall, "main", key)
 	_, err = s.JS.Publish(t.Context(), byKey, body, jetstream.WithMsgID("under-key"))
 	require.NoError(t, err)
+	letters := 2
 	settled := func() bool {
 		place, err := events.Where(t.Context(), s.Bus.JS, app.Layout(s.Config))
-		return err == nil && place.Applied == place.Last && published(t, s, "OPENCLAW_EVENTS_DLQ", ">") == 2
+		return err == nil && place.Applied == place.Last && published(t, s, "OPENCLAW_EVENTS_DLQ", ">") == letters
 	}
 	s.Eventually("all events applied", settled)
+	letters = 1 // once one of the sessions is removed
 
 	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
 	run := func(args ...string) (code int, out, errs string) {
@@ -127,6 +129,31 @@ func sessionsRm(t *testing.T, kind string) {
 	code, _, errs = run("rm", "-y", "one")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, errs, `no session "one"`)
+
+	// An event that tells late of a request without an answer does not bring a run
+	// back, nor does a rebuild.
+	late := s.Prompt("one", "r2", "write some code for me please")
+	late.ID, late.TS = "late", 1763680000000
+	s.Tell(callOf("late-call", payload.Context{RunID: "r2", AgentID: "main", SessionID: "one"}))
+	s.Tell(late)
+	s.Eventually("the late events applied", settled)
+	for range 2 {
+		_, err = sessions.Get(t.Context(), "one")
+		require.ErrorIs(t, err, store.ErrNotFound)
+		code, _, errs = run("rebuild")
+		require.Zero(t, code, errs)
+	}
+
+	// A person who asks again in a removed run asks a new question.
+	again := s.Ask(s.Prompt("one", "r3", "remind me at nine to call mum"), time.Minute)
+	require.NotEmpty(t, again.Data)
+	require.NotEqual(t, payload.SourceCache, again.Header.Get(subjects.HeaderSource))
+	s.Eventually("its turn", func() bool {
+		document, err := sessions.Get(t.Context(), "one")
+		return err == nil && bytes.Contains(document, []byte("call mum")) && !bytes.Contains(document, []byte("some code"))
+	})
+	code, _, errs = run("rm", "-y", "one")
+	require.Zero(t, code, errs)
 
 	// The next message begins it anew, without what was before.
 	s.Ask(s.Prompt("one", "r9", "write some code for me please"), time.Minute)

@@ -50,8 +50,8 @@ func (as *Answers) Claim(c *Claims) { as.claimWith(c) }
 func (as *Answers) claimWith(c claimer) { as.claims.Store(&c) }
 
 // Learn takes a turn_begun message, of another process or of the stream, or an
-// event after which a session is given its hint again ([said.Signals]). Other
-// and invalid messages are ignored.
+// event after which a session is given its hint again ([said.Signals]), or the
+// removal of a session. Other and invalid messages are ignored.
 func (as *Answers) Learn(message []byte) {
 	env, err := payload.DecodeRequest(message)
 	if err != nil {
@@ -62,6 +62,10 @@ func (as *Answers) Learn(message []byte) {
 	case err != nil:
 	case env.Hook == subjects.HookTurnBegun:
 		as.learnTurn(ctx, env)
+	case env.Hook == subjects.HookSessionRemoved:
+		as.Sessions.Reset(ctx.Session(), env.TS)
+		as.Earlier.Reset(ctx.Session(), env.TS)
+		as.memory.remove(ctx.Session())
 	case slices.Contains(said.Resets, env.Hook):
 		as.Sessions.Reset(ctx.Session(), env.TS)
 		if slices.Contains(earlier.Resets, env.Hook) {

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -105,6 +106,33 @@ func TestARetryAfterAFailureHasTheFirstPrompt(t *testing.T) {
 			require.Equal(t, []string{"r1"}, claims.released, "an answer keeps its claim")
 		})
 	}
+}
+
+// After a session was removed, its runs are unknown, and so are their prompts.
+func TestARunOfARemovedSessionIsANewQuestion(t *testing.T) {
+	as := NewAnswers(quiet)
+	long := strings.Repeat("s", 300)
+	ctxOf := func(session, run string) payload.Context { return payload.Context{SessionID: session, RunID: run} }
+	for _, session := range []string{"s", "s2", long} {
+		as.Learn(payload.EncodeTurnBegun("e1", 1, ctxOf(session, "answered"), payload.TurnBegun{RunID: "answered", Prompt: "removed", Hint: taken.Hint, Result: taken.Result}, 0))
+		as.Learn(payload.EncodeUnanswered("before_prompt_build", "e2", 2, ctxOf(session, "unanswered"), "removed"))
+	}
+	for _, session := range []string{"s", long} {
+		as.Learn(payload.EncodeSignal("session_removed", "e3", 3, payload.Context{SessionID: session}))
+		as.Learn(payload.EncodeUnanswered("before_prompt_build", "e4", 2, ctxOf(session, "answered"), "removed"))
+	}
+	for _, run := range []string{"answered", "unanswered"} {
+		for _, session := range []string{"s", long} {
+			q := ask(Key(ctxOf(session, run)), taken, 0)
+			_, origin := as.First(t.Context(), q.Request)
+			require.Equal(t, Fresh, origin)
+			require.Equal(t, "write code", q.prepared)
+		}
+	}
+	_, origin := as.First(t.Context(), ask(Key(ctxOf("s2", "answered")), taken, 0).Request)
+	require.Equal(t, Repeated, origin, "another session")
+	_, origin = as.First(t.Context(), ask(Key(ctxOf("s", "answered")), taken, 0).Request)
+	require.Equal(t, Repeated, origin, "it has an answer again")
 }
 
 func TestARunWithoutAnIDIsItsOwn(t *testing.T) {

@@ -104,16 +104,23 @@ func Key(ctx payload.Context) string {
 	if ctx.RunID == "" {
 		return ""
 	}
-	key := ctx.Session() + "\x00" + ctx.RunID
-	if len(key) > maxRunKey { // clients may choose long ids
-		sum := sha256.Sum256([]byte(key))
-		key = string(sum[:])
-	}
-	return key
+	return runsOf(ctx.Session()) + short(ctx.RunID)
 }
 
-// maxRunKey is the longest name that is kept unchanged, in bytes.
-const maxRunKey = 256
+// runsOf returns what the names of a session's runs begin with.
+func runsOf(session string) string { return short(session) + "\x00" }
+
+// maxIDBytes is the longest id that is kept unchanged in the name of a run.
+const maxIDBytes = 128
+
+// short returns an id, or its hash: clients may choose long ids.
+func short(id string) string {
+	if len(id) > maxIDBytes {
+		sum := sha256.Sum256([]byte(id))
+		return string(sum[:])
+	}
+	return id
+}
 
 // join returns the run with its first prompt, and whether the caller has to
 // answer it: then it must call finish. A run whose first answer was a failure
@@ -181,6 +188,19 @@ func (m *memory) expect(key, prompt string) {
 	defer m.mu.Unlock()
 	if !m.cache.Contains(key) {
 		m.answer(key, m.begin(key, prompt), Answer{Skip: eligibility.Deadline})
+	}
+}
+
+// remove makes requests for a removed session's answered runs new questions. Their
+// prompts must not come back, not even with a late event of a request without an
+// answer ([memory.expect]).
+func (m *memory) remove(session string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range m.cache.Keys() {
+		if known, ok := m.cache.Peek(key); ok && strings.HasPrefix(key, runsOf(session)) && known.answered() {
+			m.answer(key, m.begin(key, ""), Answer{Skip: eligibility.Deadline})
+		}
 	}
 }
 

@@ -161,10 +161,10 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 	}
 }
 
-// tell makes the consumer processes forget what the session's user said, as at the
-// end of a session. The error wraps errUntold.
+// tell makes the consumer processes forget what the session's user said, and the
+// answers to its runs. The error wraps errUntold.
 func (f *Forgetter) tell(session string) error {
-	signal := payload.EncodeSignal(subjects.HookSessionEnd, nuid.Next(), time.Now().UnixMilli(), payload.Context{SessionID: session})
+	signal := payload.EncodeSignal(subjects.HookSessionRemoved, nuid.Next(), time.Now().UnixMilli(), payload.Context{SessionID: session})
 	before := f.bus.NC.LastError()
 	err := f.bus.NC.Publish(f.layout.Prefix.Runs(), signal)
 	if err == nil {

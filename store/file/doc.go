@@ -8,6 +8,8 @@
 //     <token>.history.jsonl.corrupt-… and <token>.pending.corrupt-….
 //   - .source: the event stream that the sessions are made from.
 //   - .lost: the sessions to rebuild.
+//   - .removed: hashes of the runs of removed sessions, which late events do not
+//     begin again.
 //
 // Applied facts survive a crash of the process and of the machine: files are
 // synced to the disk before their events are acknowledged. Events that were not

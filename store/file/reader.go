@@ -18,7 +18,7 @@ import (
 // every moment.
 func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) {
 	for _, token := range store.Tokens(session) {
-		data, _, err := s.read(token)
+		data, err := s.read(token)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -104,15 +104,13 @@ func (s *Store) summarize(token string, known *summarized) (*summarized, error) 
 	return &summarized{summary, info.Size()}, err
 }
 
-// read reads a session file and returns its stat from before.
-func (s *Store) read(token string) ([]byte, os.FileInfo, error) {
+// read reads a session file.
+func (s *Store) read(token string) ([]byte, error) {
 	path := s.path(token, sessionSuffix)
-	info, err := mustStat(path)
-	if err != nil {
-		return nil, nil, err
+	if _, err := mustStat(path); err != nil {
+		return nil, err
 	}
-	data, err := os.ReadFile(path)
-	return data, info, err
+	return os.ReadFile(path)
 }
 
 // Retired implements [store.Reader]. Like Get it takes no lock.

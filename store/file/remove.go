@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"intenthint/store"
+	"intenthint/store/file/internal/disk"
 	"intenthint/subjects"
 )
 
@@ -25,6 +26,9 @@ func (s *Store) Remove(ctx context.Context, token string) (removed []string, err
 	}
 	defer unlock()
 	s.forget(token)
+	if err := s.keepRemoved(ctx, token); err != nil {
+		return nil, fmt.Errorf("removing session %s: %w", token, err)
+	}
 	removed, err = s.remove(token)
 	if err != nil {
 		return removed, fmt.Errorf("removing session %s: %w", token, err)
@@ -100,4 +104,44 @@ func (s *Store) removeIn(dir string, which func(path string) bool) error {
 		}
 	}
 	return nil
+}
+
+// removedDir holds a file for every removed session, with the names of its runs
+// ([store.RemovedRun]), one a line.
+const removedDir = ".removed"
+
+// keepRemoved keeps the names of the session's runs before they are removed.
+func (s *Store) keepRemoved(ctx context.Context, token string) error {
+	document, err := s.read(token)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotRegular) {
+		return err
+	}
+	retired, err := s.retired(ctx, token)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotRegular) {
+		return err
+	}
+	names := store.RemovedRuns(token, document, retired)
+	if len(names) == 0 {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Join(s.dir, removedDir), 0o700); err != nil {
+		return err
+	}
+	if _, err := s.appendTo(s.removedPath(token), []byte(strings.Join(names, "\n")+"\n")); err != nil {
+		return err
+	}
+	return disk.SyncDir(filepath.Join(s.dir, removedDir))
+}
+
+// removedRuns returns the names of the runs that were removed from a session.
+func (s *Store) removedRuns(token string) ([]string, error) {
+	data, err := os.ReadFile(s.removedPath(token))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return strings.Fields(string(data)), err
+}
+
+func (s *Store) removedPath(token string) string {
+	return filepath.Join(s.dir, removedDir, store.RemovedRun(token, ""))
 }

@@ -136,6 +136,9 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 	}()
 	e, pending, err := s.load(ctx, token)
 	if err == nil {
+		facts, err = store.WithoutRemoved(token, facts, func() ([]string, error) { return s.removedRuns(token) })
+	}
+	if err == nil {
 		err = s.apply(ctx, token, e, slices.Concat(pending, facts))
 	}
 	if e != nil {

@@ -18,7 +18,9 @@ import (
 //   - <token>.h.<run> is a turn that was retired from the document;
 //   - <key>.c.<name> is a chunk of the value of a key;
 //   - <key>.x.<unix ms> is a corrupt value, set aside;
-//   - _.lost.<token>.<mark> marks a session to rebuild.
+//   - _.lost.<token>.<mark> marks a session to rebuild;
+//   - _.removed.<session>.<part> has hashes of runs of a removed session, which
+//     late events do not begin again.
 const (
 	turnKey  = ".h."
 	chunkKey = ".c."

@@ -2,7 +2,13 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nuid"
 
 	"intenthint/store"
 )
@@ -37,6 +43,9 @@ func (s *Store) removeAll(ctx context.Context, token string) (removed []string, 
 			}
 			break
 		}
+		if err := s.keepRemoved(ctx, token); err != nil {
+			return nil, err
+		}
 		m.key = token
 		gone, err := s.remove(ctx, m)
 		if err != nil {
@@ -57,4 +66,40 @@ func (s *Store) removeAll(ctx context.Context, token string) (removed []string, 
 		return removed, err
 	}
 	return removed, s.forget(ctx, token)
+}
+
+// removedKey begins the keys of runs that were removed, _.removed.<session>.<part>.
+// The session is a hash; a value has the names of runs ([store.RemovedRun]), one a
+// line.
+const removedKey = "_.removed."
+
+// keepRemoved keeps the names of the session's runs before they are removed.
+func (s *Store) keepRemoved(ctx context.Context, token string) error {
+	h, _, err := s.head(ctx, token)
+	if err != nil && !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, errFormat) {
+		return err
+	}
+	retired, err := s.retired(ctx, token)
+	if err != nil && !errors.Is(err, errFormat) {
+		return err
+	}
+	names := store.RemovedRuns(token, h.state, retired)
+	most := s.bucket.limit() / len("0123456789abcdef\n")
+	for part := range slices.Chunk(names, most) {
+		key := removedKey + store.RemovedRun(token, "") + "." + nuid.Next()
+		if _, err := s.bucket.put(ctx, key, []byte(strings.Join(part, "\n")), 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removedRuns returns the names of the runs that were removed from a session.
+func (s *Store) removedRuns(ctx context.Context, token string) (names []string, err error) {
+	filter := removedKey + store.RemovedRun(token, "") + ".*"
+	err = s.bucket.follow(ctx, filter, 0, math.MaxUint64, func(m message) error {
+		names = append(names, strings.Fields(string(m.value))...)
+		return nil
+	})
+	return names, err
 }

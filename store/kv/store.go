@@ -130,6 +130,10 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 			lost = lost || gone
 		}
 		if err == nil {
+			// Within the loop: a removal is a conflict, and may add to these runs.
+			facts, err = store.WithoutRemoved(token, facts, func() ([]string, error) { return s.removedRuns(ctx, token) })
+		}
+		if err == nil {
 			var gone bool
 			gone, err = s.apply(ctx, token, e, facts)
 			lost = lost || gone

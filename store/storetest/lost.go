@@ -92,6 +92,35 @@ func removal(t *testing.T, open Open) {
 	require.NoError(t, err)
 	require.Empty(t, removed)
 
+	// A late request without an answer does not begin a removed run again, wherever
+	// its turn stood; it begins one that had not begun.
+	for i, s := range handles {
+		for n, run := range []string{"r0", "r3", "cron", "late"} {
+			late := Begin("s", run, int64(n))
+			late.ID, late.Begin.Unanswered = fmt.Sprint("unanswered-", run), true
+			if i > 0 && n > 1 {
+				continue
+			}
+			apply(t, s, End("s", run, 60), late)
+		}
+	}
+	kept := Show(t, first, "s")
+	require.Equal(t, "late", kept.Current.RunID)
+	for _, turn := range kept.History {
+		require.Equal(t, "cron", turn.RunID)
+	}
+	_, err = first.Remove(t.Context(), "s")
+	require.NoError(t, err)
+	// A request that is answered does.
+	apply(t, last, Begin("s", "r3", 900))
+	require.Equal(t, "r3", Show(t, last, "s").Current.RunID)
+	again := Begin("s", "r3", 0)
+	again.ID, again.Begin.Unanswered, again.Begin.Input = "unanswered", true, "removed"
+	apply(t, last, again)
+	require.Equal(t, "input of r3", Show(t, last, "s").Current.Input)
+	_, err = first.Remove(t.Context(), "s")
+	require.NoError(t, err)
+
 	// A process that had the session in memory begins it anew.
 	for i, s := range handles {
 		run := fmt.Sprintf("new%d", i)
