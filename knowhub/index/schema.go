@@ -72,6 +72,10 @@ var migrations = []string{
 	// have pairs of characters as terms. The part after an apostrophe is a word.
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
+
+	// A capital after a digit begins a part of an identifier.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
 }
 
 // version is the user_version of this program's files.

@@ -12,6 +12,29 @@ import (
 	"intenthint/knowhub/index"
 )
 
+// Each part of an identifier finds it, and so do its parts up to a number, and the
+// whole.
+func TestSearchFindsPartsAfterANumber(t *testing.T) {
+	for identifier, asked := range map[string]string{
+		"S3BucketPolicy": "bucket policy s3 s3bucketpolicy S3Bucket",
+		"HTTP2Server":    "server http http2 HTTP2 http2server",
+		"OAuth2Client":   "client oauth2 OAuth2 oauth2client",
+		"Base64Encoder":  "encoder base64 base base64encoder",
+		"Utf8Decoder":    "decoder utf8 utf8decoder",
+		"IPv6Address":    "address ipv6 IPv6 ipv6address",
+		"ec2Instance":    "instance ec2 EC2 ec2instance",
+		"MP3Player":      "player mp3",
+		"K8SCluster":     "cluster k8s",
+		"W3CValidator":   "validator w3c",
+	} {
+		x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+		require.NoError(t, x.Apply(t.Context(), []index.Change{change(1, approved("1", "configure "+identifier, "r", "done"))}))
+		for word := range strings.FieldsSeq(asked) {
+			require.Equal(t, []string{"1"}, search(t, x, word), "%s in %s", word, identifier)
+		}
+	}
+}
+
 func TestSearch(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
 	var changes []index.Change

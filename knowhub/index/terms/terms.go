@@ -153,29 +153,69 @@ func identifier(text string, yield func(string, kind)) {
 		}
 		return
 	}
+	if i := afterNumber(text); i > 0 { // HTTP2Server
+		written(text, 2, yield)
+		for ; i > 0; i = afterNumber(text) {
+			identifier(text[:i], yield)
+			text = text[i:]
+		}
+		identifier(text, yield)
+		return
+	}
 	var few [16]string
 	parts := split(few[:0], text)
 	if len(parts) == 1 && len(parts[0]) == len(text) {
 		plain(text, yield)
 		return
 	}
-	if lower := strings.ToLower(text); len(lower) <= longest {
-		joined := strings.Map(func(r rune) rune {
-			if letter(r) {
-				return r
-			}
-			return -1
-		}, lower)
-		if joined != lower || len(parts) == 0 {
-			yield(lower, whole)
-		}
-		if len(parts) > 1 {
-			yield(joined, whole)
-		}
-	}
+	written(text, len(parts), yield)
 	for _, part := range parts {
 		plain(part, yield)
 	}
+}
+
+// written yields an identifier as it is written, and without the separators of its
+// parts.
+func written(text string, parts int, yield func(string, kind)) {
+	lower := strings.ToLower(text)
+	if len(lower) > longest {
+		return
+	}
+	joined := strings.Map(func(r rune) rune {
+		if letter(r) {
+			return r
+		}
+		return -1
+	}, lower)
+	if joined != lower || parts == 0 {
+		yield(lower, whole)
+	}
+	if parts > 1 {
+		yield(joined, whole)
+	}
+}
+
+// afterNumber returns the index of the first capital that follows a digit and begins
+// a word, as in S3BucketPolicy and EC2URL; -1 if there is none. A single capital
+// belongs to its number: K8S, W3CValidator.
+func afterNumber(text string) int {
+	var before rune
+	for i, r := range text {
+		if unicode.IsUpper(r) && unicode.IsDigit(before) {
+			capitals, next := 0, rune(0)
+			for _, next = range text[i:] {
+				if !unicode.IsUpper(next) {
+					break
+				}
+				capitals++
+			}
+			if capitals > 2 || (capitals == 1) == unicode.IsLower(next) {
+				return i
+			}
+		}
+		before = r
+	}
+	return -1
 }
 
 // split appends the parts of an identifier: the parts between characters that

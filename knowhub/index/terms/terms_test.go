@@ -58,6 +58,10 @@ func TestEach(t *testing.T) {
 		{"camel case", "fooBar", "foobar foo bar"},
 		{"many parts", "getUserProfileById", "getuserprofilebyid get user profil id"},
 		{"acronym", "HTTPServer URLs", "httpserver http server url"},
+		{"capital after a digit", "S3BucketPolicy ec2Instance", "s3bucketpolicy s3 bucketpolicy bucket polici ec2instance ec2 instanc"},
+		{"word with a number before a capital", "HTTP2Server", "http2server http2 http 2 server"},
+		{"acronym after a digit", "S3URL EC2DB", "s3url s3 url ec2db ec2 db"},
+		{"single capital after a digit", "K8S W3CValidator E2ETest", "k8s w3cvalidator w3c valid e2etest e2e test"},
 		{"underscore", "HTTP_PROXY", "http_proxy httpproxy http proxi"},
 		{"path", "/etc/nginx.conf", "etc/nginx.conf etc nginx.conf nginxconf nginx conf"},
 		{"flag", "--dry-run", "dry-run dryrun dry run"},
@@ -131,7 +135,7 @@ func TestSynonyms(t *testing.T) {
 }
 
 func FuzzEach(f *testing.F) {
-	for _, s := range []string{"fooBar", "a/b:c=d", "死锁", "C++", "it's", "00'#", "#'s", "ตั้งค่า", "\xff", "ⅷ", "ﬀ", "\u0365"} {
+	for _, s := range []string{"fooBar", "a/b:c=d", "死锁", "C++", "it's", "00'#", "S3B2C4DbEX", "#'s", "ตั้งค่า", "\xff", "ⅷ", "ﬀ", "\u0365"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
