@@ -19,7 +19,10 @@ type Query struct {
 	AgentID string
 	// Unowned limits the search to experiences without an agent.
 	Unowned bool
-	Limit   int
+	// Prompt is set if the text is a message to an agent, not words to search for:
+	// then one of function words alone finds nothing.
+	Prompt bool
+	Limit  int
 }
 
 // Hit is an experience found by a search; better hits have higher scores.

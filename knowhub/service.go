@@ -189,11 +189,20 @@ func (s *Service) unavailable(ctx context.Context, what string, err error) error
 // the agent are searched; without an agent, only those without an owner. Errors
 // are [ErrRequest] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
-	q := Query{Text: text, Limit: limit}
+	return s.find(ctx, s.within(Query{Text: text, Limit: limit}, agent))
+}
+
+// ForPrompt returns the approved experiences that match a message to an agent.
+func (s *Service) ForPrompt(ctx context.Context, message, agent string, limit int) ([]experience.Experience, error) {
+	return s.find(ctx, s.within(Query{Text: message, Limit: limit, Prompt: true}, agent))
+}
+
+// within limits a query to what an agent may read.
+func (s *Service) within(q Query, agent string) Query {
 	if !s.Settings().Shared {
 		q.AgentID, q.Unowned = agent, agent == ""
 	}
-	return s.find(ctx, q)
+	return q
 }
 
 // Find is [Service.Search] for a person, who may find all experiences; if agent

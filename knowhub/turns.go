@@ -145,7 +145,7 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, turnsTime)
 	defer cancel()
-	found, err := r.Service.Search(ctx, text.Cut(e.Message(), maxAsked), req.Context.Agent(), min(set.Recall+recallSpare, maxFound))
+	found, err := r.Service.ForPrompt(ctx, text.Cut(e.Message(), maxAsked), req.Context.Agent(), min(set.Recall+recallSpare, maxFound))
 	if err != nil {
 		return hook.Result{}, err
 	}

@@ -39,7 +39,7 @@ func (s searched) Put(ctx context.Context, c bucket.Change) error {
 
 // Search implements [knowhub.Index].
 func (s searched) Search(ctx context.Context, q knowhub.Query) ([]knowhub.Hit, error) {
-	hits, err := s.Index.Search(ctx, index.Query{Text: q.Text, AgentID: q.AgentID, Unowned: q.Unowned, Limit: q.Limit})
+	hits, err := s.Index.Search(ctx, index.Query{Text: q.Text, AgentID: q.AgentID, Unowned: q.Unowned, Prompt: q.Prompt, Limit: q.Limit})
 	return hitsOf(hits), err
 }
 

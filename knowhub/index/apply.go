@@ -181,33 +181,44 @@ func (b *batch) index(row int64, old experience.Experience, e *experience.Experi
 		}
 		b.terms[term][row] = impact
 	}
-	for term := range frequencies(old) {
-		note(term, 0)
+	was, functions := frequencies(old)
+	for _, terms := range []map[string]float64{was, functions} {
+		for term := range terms {
+			note(term, 0)
+		}
 	}
 	if e == nil {
 		return
 	}
-	found := frequencies(*e)
+	found, functions := frequencies(*e)
 	var length float64
 	for _, f := range found {
 		length += f
 	}
-	for term, f := range found {
-		note(term, impact(f, length))
+	for _, terms := range []map[string]float64{found, functions} {
+		for term, f := range terms {
+			note(term, impact(f, length))
+		}
 	}
 }
 
 // frequencies returns how often each term occurs in an experience, weighted by
-// text.
-func frequencies(e experience.Experience) map[string]float64 {
-	found := make(map[string]float64)
+// text, and apart from them those of function words.
+func frequencies(e experience.Experience) (found, functions map[string]float64) {
+	found, functions = make(map[string]float64), make(map[string]float64)
 	for _, part := range []struct {
 		text   string
 		weight float64
 	}{{e.Task, taskWeight}, {e.Resource, resourceWeight}, {e.Result, resultWeight}} {
-		terms.Each(part.text, func(term string) { found[term] += part.weight })
+		terms.Each(part.text, func(term string, function bool) {
+			if function {
+				functions[term] += part.weight
+			} else {
+				found[term] += part.weight
+			}
+		})
 	}
-	return found
+	return found, functions
 }
 
 // flush writes the collected changes and sets the revision of the copy.

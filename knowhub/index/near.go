@@ -24,7 +24,7 @@ const (
 // first; with own only those of the agent of e. Score is the share of terms in
 // common, 0.4–1. The experience with the id of e is left out.
 func (x *Index) Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error) {
-	said := frequencies(e)
+	said, _ := frequencies(e)
 	if len(said) == 0 {
 		return nil, nil
 	}
@@ -56,7 +56,8 @@ func (x *Index) Near(ctx context.Context, e experience.Experience, own bool) ([]
 			return err
 		}
 		for _, h := range hits {
-			if h.Score = common(said, frequencies(h.Experience)); h.ID != e.ID && h.Score >= nearLeast {
+			other, _ := frequencies(h.Experience)
+			if h.Score = common(said, other); h.ID != e.ID && h.Score >= nearLeast {
 				near = append(near, h)
 			}
 		}

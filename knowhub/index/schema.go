@@ -76,6 +76,10 @@ var migrations = []string{
 	// A capital after a digit begins a part of an identifier.
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
+
+	// Function words are terms.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
 }
 
 // version is the user_version of this program's files.

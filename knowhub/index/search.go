@@ -22,6 +22,9 @@ type Query struct {
 	Unowned bool
 	// Status limits the search to one status; "" means [experience.Approved].
 	Status experience.Status
+	// Prompt is set if the text is a message to an agent: then one of function words
+	// alone, such as "and then?", finds nothing.
+	Prompt bool
 	// Limit is the maximum number of hits, 10 if it is not positive, and never
 	// more than 100.
 	Limit int
@@ -66,7 +69,7 @@ const (
 // good is found without that.
 func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	words := terms.Question(q.Text)
-	if len(words) == 0 {
+	if len(words) == 0 || q.Prompt && words[0].Function {
 		return nil, nil
 	}
 	var hits []Hit

@@ -35,6 +35,34 @@ func TestSearchFindsPartsAfterANumber(t *testing.T) {
 	}
 }
 
+// A question of function words alone searches for these; otherwise they say nothing.
+func TestSearchForFunctionWords(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	down, it := approved("down", "What to do when it is down", "phone", "call the operator"), approved("it", "Ask IT", "a form", "they own laptops")
+	require.NoError(t, x.Apply(t.Context(), []index.Change{change(1, down), change(2, it), change(3, approved("cans", "recycle cans", "r", "done"))}))
+	for text, want := range map[string]string{
+		"what to do when it is down": "down", "down": "down", "IS DOWN?": "down", "IT": "down it", "they": "it", "own": "it",
+		"who am i": "", "a AND OR NOT *": "it", "can": "", "cans": "cans", "the operator": "down", "is it the laptop": "it",
+	} {
+		require.ElementsMatch(t, strings.Fields(want), search(t, x, text), text)
+	}
+	require.Equal(t, "down", search(t, x, "what to do when it is down")[0])
+	hits, err := x.Search(t.Context(), index.Query{Text: "what to do when it is down", Prompt: true})
+	require.NoError(t, err)
+	require.Empty(t, hits, "a prompt like this has no subject")
+	hits, err = x.Search(t.Context(), index.Query{Text: "the operator", Prompt: true})
+	require.NoError(t, err)
+	require.Len(t, hits, 1)
+
+	// They are no part of what experiences have in common.
+	near, err := x.Near(t.Context(), approved("other", "What to do when it is up", "it", "do it"), false)
+	require.NoError(t, err)
+	require.Empty(t, near)
+	down.Task = "Call the operator"
+	require.NoError(t, x.Apply(t.Context(), []index.Change{change(4, down)}))
+	require.Empty(t, search(t, x, "when down"), "a change removes them")
+}
+
 func TestSearch(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
 	var changes []index.Change
@@ -92,7 +120,7 @@ func TestSearch(t *testing.T) {
 			require.Equal(t, tt.want, ids[0])
 		})
 	}
-	for _, text := range []string{"", " \n", "the of and", "zebra", "！？", "'", `"`, "\x00", "\xff\xfe", "NEAR(", "a AND OR NOT *", "-", "日", strings.Repeat("x", 1<<20), strings.Repeat("word ", 1<<16)} {
+	for _, text := range []string{"", " \n", "zebra", "！？", "'", `"`, "\x00", "\xff\xfe", "NEAR(", "-", "日", strings.Repeat("x", 1<<20), strings.Repeat("word ", 1<<16)} {
 		hits, err := x.Search(t.Context(), index.Query{Text: text})
 		require.NoError(t, err)
 		require.Empty(t, hits, "%.20q", text)

@@ -288,7 +288,7 @@ func set(text string) map[string]bool {
 	return m
 }
 
-// stop are words that carry no meaning of their own. They are not terms.
+// stop are words that carry no meaning of their own.
 var stop = set(`
 a an the and or but nor so if then else than that this these those there here it its itself
 i me my mine we us our ours you your yours he him his she her hers they them their theirs

@@ -13,7 +13,10 @@ type Word struct {
 	// Extra marks a word that adds to the score but costs nothing if it is not
 	// found, such as a whole identifier in addition to its parts.
 	Extra bool
-	Terms []Term
+	// Function marks a word without a meaning of its own. A question has such words
+	// only if it has no others.
+	Function bool
+	Terms    []Term
 }
 
 // Term is one of the terms that stand for a word.
@@ -45,17 +48,21 @@ func Question(text string) []Word {
 	if len(text) > maxBytes {
 		text = text[:maxBytes]
 	}
-	var words []Word
+	var words, functions []Word
 	seen := make(map[string]bool)
 	var lastOf string
 	scan(text, func(term string, k kind) {
 		if k == last {
 			lastOf = term
 		}
-		if seen[term] || len(words) >= maxWords || k == last {
+		if seen[term] || len(words)+len(functions) >= maxWords || k == last {
 			return
 		}
 		seen[term] = true
+		if k == function {
+			functions = append(functions, Word{Weight: 1, Function: true, Terms: []Term{{term, 1}}})
+			return
+		}
 		w := Word{Weight: 1, Terms: []Term{{term, 1}}}
 		switch {
 		case k == whole:
@@ -70,8 +77,12 @@ func Question(text string) []Word {
 		}
 		words = append(words, w)
 	})
-	if len(words) == 0 && lastOf != "" {
+	switch {
+	case len(words) > 0:
+	case lastOf != "":
 		words = append(words, Word{Weight: 1, Terms: []Term{{lastOf, 1}}})
+	default:
+		words = functions
 	}
 	return words
 }

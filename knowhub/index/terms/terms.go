@@ -14,21 +14,26 @@ const longest = 64
 
 // Each calls yield with every term of a text, as often as it occurs, in the
 // order of the text: stems of words, code identifiers whole and in parts, pairs
-// of characters of scripts without spaces. Words without a meaning of their
-// own are left out.
-func Each(text string, yield func(term string)) {
-	scan(text, func(term string, _ kind) { yield(term) })
+// of characters of scripts without spaces. function reports whether the term is
+// a word without a meaning of its own; its text is that of no other term.
+func Each(text string, yield func(term string, function bool)) {
+	scan(text, func(term string, k kind) { yield(term, k == function) })
 }
 
 // kind is the kind of a term.
 type kind uint8
 
 const (
-	word  kind = iota // a word, or a part of an identifier
-	whole             // an identifier as written, or without the separators of its parts
-	pair              // two characters of a text without spaces
-	last              // the last character of such a text
+	word     kind = iota // a word, or a part of an identifier
+	whole                // an identifier as written, or without the separators of its parts
+	pair                 // two characters of a text without spaces
+	last                 // the last character of such a text
+	function             // a word without a meaning of its own
 )
+
+// functionMark begins the terms of function words. The stems of other words may be
+// spelt like them ("cans").
+const functionMark = " "
 
 // scan is [Each] with the kinds of the terms.
 func scan(text string, yield func(string, kind)) {
@@ -260,7 +265,11 @@ func plural(rest string) bool {
 
 func plain(text string, yield func(string, kind)) {
 	text = strings.ToLower(text)
-	if text == "" || stop[text] || len(text) > longest {
+	if text == "" || len(text) > longest {
+		return
+	}
+	if stop[text] {
+		yield(functionMark+text, function)
 		return
 	}
 	if term := Stem(bare(text)); term != "" { // accents alone are not a word

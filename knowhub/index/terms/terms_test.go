@@ -88,7 +88,12 @@ func TestEach(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			terms.Each(tt.text, func(term string) { got = append(got, term) })
+			terms.Each(tt.text, func(term string, function bool) {
+				require.Equal(t, function, strings.HasPrefix(term, " "))
+				if !function {
+					got = append(got, term)
+				}
+			})
 			require.Equal(t, tt.want, strings.Join(got, " "))
 		})
 	}
@@ -103,7 +108,10 @@ func TestQuestion(t *testing.T) {
 	require.True(t, words[2].Extra)
 	require.LessOrEqual(t, len(terms.Question(strings.Repeat("one2 two3 ", 1000)+"\xff")), 96)
 	require.Len(t, terms.Question("锁"), 1)
-	require.Empty(t, terms.Question("of the"))
+	only := terms.Question("IT and it")
+	require.Len(t, only, 2, "nothing else is left")
+	require.Equal(t, []terms.Term{{Text: " it", Weight: 1}}, only[0].Terms)
+	require.Empty(t, terms.Question("..."))
 }
 
 func TestSynonyms(t *testing.T) {
@@ -140,7 +148,7 @@ func FuzzEach(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		n := 0
-		terms.Each(text, func(term string) {
+		terms.Each(text, func(term string, _ bool) {
 			n++
 			require.NotEmpty(t, term)
 			require.True(t, utf8.ValidString(term))
