@@ -16,7 +16,7 @@ func TestLeaveOut(t *testing.T) {
 		{ID: intents.FallbackID, Examples: []string{"asdf qwer"}},
 	})
 	var parts []int
-	outcomes, err := evaluate.LeaveOut(t.Context(), catalog, 3, func(part, of int) {
+	outcomes, err := evaluate.LeaveOut(t.Context(), catalog, evaluate.Parts{Of: 3, Tested: 3}, func(part, of int) {
 		require.Equal(t, 3, of)
 		parts = append(parts, part)
 	})
@@ -42,7 +42,40 @@ func TestLeaveOutOfASmallCatalogue(t *testing.T) {
 		{ID: "A", Triggers: []string{"x"}, Examples: []string{"one", "two"}},
 		{ID: intents.FallbackID, Triggers: []string{"y"}},
 	})
-	outcomes, err := evaluate.LeaveOut(t.Context(), catalog, evaluate.LeaveOutParts, nil)
+	outcomes, err := evaluate.LeaveOut(t.Context(), catalog, evaluate.Thorough(catalog), nil)
 	require.NoError(t, err)
 	require.Len(t, outcomes, 2)
+}
+
+// Each part of a large catalogue takes seconds.
+func TestPartsOfLargeCataloguesAreFew(t *testing.T) {
+	of := func(examples int) *intents.Catalog {
+		return intents.NewCatalog([]intents.Intent{{ID: "A", Triggers: []string{"x"}, Examples: make([]string, examples)}, {ID: intents.FallbackID, Triggers: []string{"y"}}})
+	}
+	require.Equal(t, evaluate.Parts{Of: 50, Tested: 50}, evaluate.Thorough(of(1000)))
+	require.Equal(t, evaluate.Parts{Of: 25, Tested: 25}, evaluate.Thorough(of(10_000)))
+	require.Equal(t, evaluate.Parts{Of: 10, Tested: 10}, evaluate.Thorough(intents.Bundled()))
+	require.Equal(t, evaluate.Parts{Of: 10, Tested: 10}, evaluate.Sample(of(1000)))
+	require.Equal(t, evaluate.Parts{Of: 10, Tested: 5}, evaluate.Sample(of(10_000)))
+	require.Equal(t, evaluate.Parts{Of: 10, Tested: 2}, evaluate.Sample(intents.Bundled()))
+}
+
+// Before and after a change the same examples are tested.
+func TestASampleStaysTheSame(t *testing.T) {
+	texts := func(more ...string) (out []string) {
+		catalog := intents.NewCatalog([]intents.Intent{
+			{ID: "LIGHT", Triggers: []string{"lamps"}, Examples: append([]string{"lamp on", "lamp off", "dim the lamp", "lamps please"}, more...)},
+			{ID: "MUSIC", Triggers: []string{"songs"}, Examples: []string{"a song", "next song", "stop this song", "another song"}},
+			{ID: intents.FallbackID, Triggers: []string{"y"}},
+		})
+		outcomes, err := evaluate.LeaveOut(t.Context(), catalog, evaluate.Parts{Of: 4, Tested: 2}, nil)
+		require.NoError(t, err)
+		for _, o := range outcomes {
+			out = append(out, o.Text)
+		}
+		return out
+	}
+	before := texts()
+	require.Equal(t, []string{"lamp on", "lamp off", "a song", "another song"}, before)
+	require.Equal(t, []string{"lamp on", "lamp off", "brighter", "a song", "another song"}, texts("brighter"))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
 	"intenthint/intents/expand"
 	"intenthint/intents/propose"
@@ -162,8 +163,9 @@ func (p *proposer) one(inv *invocation, f *record.Finding, out *proposedEdit) er
 	if edited.Catalog == nil {
 		return nil
 	}
+	parts := evaluate.Sample(p.source.catalog)
 	if p.report.Before == nil {
-		before, err := measure(inv, p.source.catalog, "before")
+		before, err := measure(inv, p.source.catalog, parts, "before")
 		if err != nil {
 			return err
 		}
@@ -172,7 +174,7 @@ func (p *proposer) one(inv *invocation, f *record.Finding, out *proposedEdit) er
 		}
 		p.report.Before = &before
 	}
-	after, err := measure(inv, edited.Catalog, "after")
+	after, err := measure(inv, edited.Catalog, parts, "after")
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 
 type lintCmd struct {
 	Dir    string `arg:"" optional:"" type:"path" help:"The directory of intent files (default: HINT_INTENTS_DIR, else the built-in definitions)."`
-	Advise bool   `help:"Also show which intents have few examples, and which are mistaken for each other: the local classifier is asked about each example without having seen it."`
+	Advise bool   `help:"Also show which intents have few examples, and which are mistaken for each other: the local classifier is asked about each example without having seen it, nor the others of a part: 2 % of the examples, up to 10 % of more than 5,000."`
 }
 
 func (c *lintCmd) Run(inv *invocation) error {

@@ -22,7 +22,9 @@ const (
 // advise prints what would help the local classifier to tell the intents apart.
 func (inv *invocation) advise(catalog *intents.Catalog) error {
 	bar := newProgress(inv.stderr)
-	outcomes, err := evaluate.LeaveOut(inv.ctx, catalog, evaluate.LeaveOutParts, bar.show)
+	parts := evaluate.Thorough(catalog)
+	bar.show(0, parts.Tested)
+	outcomes, err := evaluate.LeaveOut(inv.ctx, catalog, parts, bar.show)
 	bar.clear()
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type learnCmd struct {
 func (learnCmd) Help() string {
 	return `Proposes examples from recorded turns: those that people marked (consumer feedback: wrong with an intent, or right), and those that a model answered with a confidence of 0.9 or more. Personal data and secrets are removed from them. A text is dropped if it already is an example of any intent, is longer than 200 characters, or depends on the messages before it ("and tomorrow?"). A text that only a model answered is also dropped if it is nearly the same as an example of the intent, or if the local classifier is sure that it belongs to another intent. At most 50 per intent are added at a time: those that people marked, then the newest.
 
-The diff goes to standard output. Standard error shows what was dropped and why, how many left-out examples the local classifier recognises before and after, and which recorded turns it would answer differently. No model is asked. Intent files are written only after you confirm; a running consumer reloads them at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
+The diff goes to standard output. Standard error shows what was dropped and why, how many left-out examples the local classifier recognises before and after (a sample of at least a fifth, if there are more than 5,000), and which recorded turns it would answer differently. No model is asked. Intent files are written only after you confirm; a running consumer reloads them at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
 
   consumer intents learn --since 7d --dry-run
   consumer intents learn --out my-intents
@@ -57,6 +57,7 @@ type proposedIntent struct {
 // leftOut is the share of examples that are recognised when they are left out
 // of training.
 type leftOut struct {
+	// Examples is how many were left out: all, or a sample of a large catalogue.
 	Examples int `json:"examples"`
 	// Accuracy, 0–1, is for the examples of intents, OutOfScope for those that fit
 	// none.
@@ -167,10 +168,11 @@ func (c *learnCmd) propose(inv *invocation, s *source, found recorded) (proposal
 	}
 	catalog := intents.NewCatalog(after)
 	var err error
-	if out.Before, err = measure(inv, s.catalog, "before"); err != nil {
+	parts := evaluate.Sample(s.catalog)
+	if out.Before, err = measure(inv, s.catalog, parts, "before"); err != nil {
 		return out, interruptedOr(inv, err)
 	}
-	if out.After, err = measure(inv, catalog, "after"); err != nil {
+	if out.After, err = measure(inv, catalog, parts, "after"); err != nil {
 		return out, interruptedOr(inv, err)
 	}
 	was, err := localAnswers(inv, found.turns, s.catalog, classifier)
@@ -211,16 +213,12 @@ func interruptedOr(inv *invocation, err error) error {
 	return err
 }
 
-// learnParts is how many parts of the examples are left out in turn. There are
-// fewer than for `lint --advise`: it is done twice, somebody is waiting, and
-// only the difference matters.
-const learnParts = 10
-
 // measure leaves out a part of the examples at a time.
-func measure(inv *invocation, catalog *intents.Catalog, when string) (leftOut, error) {
+func measure(inv *invocation, catalog *intents.Catalog, parts evaluate.Parts, when string) (leftOut, error) {
 	bar := newProgress(inv.stderr)
 	bar.label = when
-	outcomes, err := evaluate.LeaveOut(inv.ctx, catalog, learnParts, bar.show)
+	bar.show(0, parts.Tested)
+	outcomes, err := evaluate.LeaveOut(inv.ctx, catalog, parts, bar.show)
 	bar.clear()
 	m := evaluate.Measure(outcomes)
 	return leftOut{Examples: m.N, Accuracy: m.Accuracy, OutOfScope: m.OOSRecall, outside: m.NOOS}, err
