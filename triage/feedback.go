@@ -71,6 +71,7 @@ func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err erro
 type SinkState interface {
 	Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
 	Mark(ctx context.Context, m state.Mark) error
+	Complete(ctx context.Context, d state.Decision) error
 	Remember(ctx context.Context, group string, m state.Said, k state.Keep) (before []state.Said, err error)
 	PutBack(ctx context.Context, group, run string) error
 }
@@ -109,7 +110,15 @@ func (s Sink) mark(ctx context.Context, m state.Mark) error {
 		return err
 	}
 	m.Text = d.Text
-	return s.State.Mark(ctx, m)
+	if err := s.State.Mark(ctx, m); err != nil || m.Text != "" {
+		return err
+	}
+	// A gate that did not know the mark may have decided meanwhile; later the gate
+	// completes the mark.
+	if d, _, err = s.State.Decision(ctx, m.Group, m.MessageID); err != nil || d.Text == "" {
+		return err
+	}
+	return s.State.Complete(ctx, d)
 }
 
 func (s Sink) sent(ctx context.Context, sent Sent) error {

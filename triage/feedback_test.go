@@ -121,3 +121,72 @@ func TestSink(t *testing.T) {
 	var passing interface{ Temporary() bool }
 	require.True(t, errors.As(err, &passing) && passing.Temporary(), "%v", err)
 }
+
+// A mark may arrive before the decision about its message: the event may be faster than
+// a slow model.
+func TestAMarkBeforeTheDecisionGetsItsText(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	shared := store(t, ns)
+	set := settings(says("SKIP"))
+	set.Redact = true
+	g, other := process(t, ns, set), process(t, ns, set)
+	mark := func(id string) {
+		_, f := fact(t, "feedback", `{"kind":"triage","messageId":"`+id+`","group":"`+groupKey+`","verdict":"respond"}`, `{}`, 1000)
+		require.NoError(t, Sink{State: shared, Settings: g.Settings}.Apply(t.Context(), []Fact{f}))
+	}
+	texts := func() map[string]string {
+		marks, err := shared.Marks(t.Context())
+		require.NoError(t, err)
+		g.UseMarks(marks)
+		other.UseMarks(marks)
+		out := map[string]string{}
+		for _, m := range marks {
+			out[m.MessageID] = m.Text
+		}
+		return out
+	}
+	for _, id := range []string{"m1", "m2", "removed"} {
+		mark(id)
+	}
+	require.Equal(t, map[string]string{"m1": "", "m2": "", "removed": ""}, texts())
+	removed, err := shared.Unmark(t.Context(), groupKey, "removed", time.UnixMilli(2000))
+	require.NoError(t, err)
+	require.True(t, removed)
+	for _, id := range []string{"m1", "m3", "removed"} {
+		ask(t, g, event(id, "ask alice@example.com"))
+		ask(t, other, event(id, "said again"))
+	}
+	require.Equal(t, map[string]string{"m1": "ask [EMAIL]", "m2": ""}, texts())
+
+	// The gate that decides does not know the mark, and another one is asked again.
+	g.UseMarks(nil)
+	ask(t, g, event("m2", "lunch at noon"))
+	require.Empty(t, texts()["m2"])
+	ask(t, other, event("m2", "lunch at noon"))
+	require.Equal(t, "lunch at noon", texts()["m2"])
+}
+
+// meanwhile is a state in which a decision is made between two calls.
+type meanwhile struct {
+	*state.Store
+	decide func()
+}
+
+func (m meanwhile) Mark(ctx context.Context, mark state.Mark) error {
+	m.decide()
+	return m.Store.Mark(ctx, mark)
+}
+
+func TestADecisionDuringAMarkGivesItsText(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	g := process(t, ns, settings(says("SKIP")))
+	shared := meanwhile{store(t, ns), func() { ask(t, g, event("m1", "lunch at noon")) }}
+	_, f := fact(t, "feedback", `{"kind":"triage","messageId":"m1","group":"`+groupKey+`","verdict":"respond"}`, `{}`, 1000)
+	require.NoError(t, Sink{State: shared, Settings: g.Settings}.Apply(t.Context(), []Fact{f}))
+	marks, err := shared.Marks(t.Context())
+	require.NoError(t, err)
+	require.Len(t, marks, 1)
+	require.Equal(t, "lunch at noon", marks[0].Text)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,8 @@ type Decisions interface {
 	Decision(ctx context.Context, group, messageID string) (d state.Decision, ok bool, err error)
 	Decide(ctx context.Context, d state.Decision) (standing state.Decision, first bool, err error)
 	Pend(ctx context.Context, group, messageID string, now time.Time) error
+	// Complete gives a mark that was made before the decision its text.
+	Complete(ctx context.Context, d state.Decision) error
 }
 
 // Conversation holds the recent messages of groups.
@@ -117,7 +120,11 @@ func (g *Gate) handle(ctx context.Context, req *hook.Request) (hook.Result, erro
 		o.Decision = c.decision(v)
 		req.Commit()
 	} else {
-		o = g.flights.share(ctx, c.m, func() outcome { return g.decide(model.WithCaller(ctx, req.Caller), c) }, c.failure)
+		o = g.flights.share(ctx, c.m, func() outcome {
+			o := g.decide(model.WithCaller(ctx, req.Caller), c)
+			g.complete(ctx, c, o.Decision)
+			return o
+		}, c.failure)
 		if v, ok := c.set.ByText(c.m); ok && v.Reason == BotName && o.repeat && o.skips() {
 			// It was skipped for an agent with another name, in a group that several
 			// gateways read.
@@ -315,9 +322,7 @@ func (c request) said() state.Said {
 // store stores a decision and returns the one in force. A message that cannot
 // be stored as skipped is let through.
 func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
-	// The deadline of the request may have passed if the model was late.
-	left := max(time.Until(c.req.Deadline)+c.req.Margin/4, leastStoreTime)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), min(left, g.stateTime))
+	ctx, cancel := g.storing(ctx, c)
 	defer cancel()
 	if d.Verdict == state.Skip && c.set.Recall > 0 {
 		if err := g.State.Pend(ctx, c.m.Group, c.m.ID, time.Now()); err != nil {
@@ -335,6 +340,27 @@ func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
 	}
 	g.stateFailed(opDecision, c.m, err)
 	return outcome{Decision: d}
+}
+
+// storing returns a context for writing to the shared state. The deadline of the
+// request may have passed if the model was late.
+func (g *Gate) storing(ctx context.Context, c request) (context.Context, context.CancelFunc) {
+	left := max(time.Until(c.req.Deadline)+c.req.Margin/4, leastStoreTime)
+	return context.WithTimeout(context.WithoutCancel(ctx), min(left, g.stateTime))
+}
+
+// complete gives a person's mark on the message, if it was made before the decision,
+// the text of the message.
+func (g *Gate) complete(ctx context.Context, c request, d state.Decision) {
+	early := func(m state.Mark) bool { return m.Text == "" && m.MessageID == d.MessageID && m.Group == d.Group }
+	if !slices.ContainsFunc(g.marked(), early) {
+		return
+	}
+	ctx, cancel := g.storing(ctx, c)
+	defer cancel()
+	if err := g.State.Complete(ctx, d); err != nil {
+		g.stateFailed(opMark, c.m, err)
+	}
 }
 
 // answered records that a message is answered: the trained gate uses this for

@@ -12,6 +12,7 @@ import (
 // Values of the label operation of state errors.
 const (
 	opDecision = "decision"
+	opMark     = "mark"
 	opRecent   = "recent"
 	opSkipped  = "skipped"
 )
@@ -66,7 +67,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 	for _, direction := range []string{"in", "out"} {
 		m.tokens.WithLabelValues(direction)
 	}
-	for _, operation := range []string{opDecision, opRecent, opSkipped} {
+	for _, operation := range []string{opDecision, opMark, opRecent, opSkipped} {
 		m.failures.WithLabelValues(operation)
 	}
 	r.MustRegister(m.decisions, m.repeats, m.times, m.tokens, m.failures, m.told, m.marks)

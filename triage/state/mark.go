@@ -15,7 +15,7 @@ import (
 type Mark struct {
 	Group     string `json:"group"`
 	MessageID string `json:"messageId"`
-	// Text is the text of the decision; "" if there was none.
+	// Text is the text of the decision; "" while there is none.
 	Text string `json:"text"`
 	// Verdict is [Respond] or [Skip].
 	Verdict string `json:"verdict"`
@@ -38,7 +38,19 @@ func (s *Store) Mark(ctx context.Context, m Mark) error {
 		if known.MessageID != "" && compare(*known, m) >= 0 {
 			return false, nil
 		}
+		m.Text = cmp.Or(m.Text, known.Text) // the decision may have expired
 		*known = m
+		return true, nil
+	})
+}
+
+// Complete gives a mark that was made before the decision the text of the decision.
+func (s *Store) Complete(ctx context.Context, d Decision) error {
+	return change(ctx, s.marks, tokens(d.Group, d.MessageID), func(known *Mark) (bool, error) {
+		if known.MessageID == "" || known.Removed || known.Text != "" || d.Text == "" {
+			return false, nil
+		}
+		known.Text = d.Text
 		return true, nil
 	})
 }

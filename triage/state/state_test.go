@@ -413,11 +413,23 @@ func TestAMarkThatIsRemovedStaysRemoved(t *testing.T) {
 	all, err := s.Marks(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, all)
+	require.NoError(t, s.Complete(t.Context(), state.Decision{Group: group, MessageID: "1", Text: "x"}))
+	all, err = s.Marks(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
 	mark.At = 3000
 	require.NoError(t, s.Mark(t.Context(), mark), "someone marks it again")
 	all, err = s.Marks(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []state.Mark{mark}, all)
+
+	later := mark
+	later.At, later.Text = 4000, "" // the decision has expired
+	require.NoError(t, s.Mark(t.Context(), later))
+	later.Text = mark.Text
+	all, err = s.Marks(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []state.Mark{later}, all)
 }
 
 func TestFollow(t *testing.T) {
