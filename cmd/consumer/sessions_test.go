@@ -177,3 +177,18 @@ func TestReadingCommandsCreateNothing(t *testing.T) {
 		require.NoDirExists(t, dir, args)
 	}
 }
+
+func TestSessionsShowOfADamagedFileFails(t *testing.T) {
+	t.Parallel()
+	env := settle(t, nil)
+	sessions, err := app.OpenStore(t.Context(), env.config(t), nil, nil, nil)
+	require.NoError(t, err)
+	require.NoError(t, sessions.Apply(t.Context(), one(storetest.Begin("s", "r", 0))))
+	for _, content := range []string{"", "{", "[]", "null", `"x"`, `{"history":{}}`, `{"current":[],"history":[]}`} {
+		require.NoError(t, os.WriteFile(filepath.Join(env["HINT_DATA_DIR"], "sessions", "s.json"), []byte(content), 0o600))
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "show", "s"}, &stdout, &stderr), content)
+		require.Empty(t, stdout.String())
+		require.Contains(t, stderr.String(), "corrupt session document", content)
+	}
+}

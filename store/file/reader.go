@@ -25,8 +25,11 @@ func (s *Store) Get(_ context.Context, session string) (json.RawMessage, error) 
 		if err != nil {
 			return nil, fmt.Errorf("reading session %s: %w", token, err)
 		}
-		if data = bytes.TrimSpace(data); !json.Valid(data) {
+		if data = bytes.TrimSpace(data); !json.Valid(data) || data[0] != '{' {
 			return nil, fmt.Errorf("reading session %s: %w", token, store.ErrCorrupt)
+		}
+		if _, err := store.Summarize(data); err != nil {
+			return nil, fmt.Errorf("reading session %s: %w", token, err)
 		}
 		return data, nil
 	}
