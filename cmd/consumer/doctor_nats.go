@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/app"
@@ -48,14 +50,39 @@ func (d *doctor) nats() {
 	defer b.Close()
 	d.report(stateOK, fmt.Sprintf("NATS: %s, version %s, connected in %s", b.URL(), b.NC.ConnectedServerVersion(), took(began)), "")
 	d.progress("asking JetStream")
-	if err := b.CheckJetStream(d.inv.ctx); err != nil {
-		d.report(stateFail, err.Error(), "enable JetStream for this account")
+	switch _, err := bus.Call(d.inv.ctx, b.NC, b.JS.AccountInfo); {
+	case timedOut(err):
+		// Every other call would take as long.
+		d.report(stateFail, fmt.Sprintf("JetStream did not answer in time: %v", err), adviceOnSilence)
 		return
+	case err != nil:
+		if err := b.CheckJetStream(d.inv.ctx); err != nil {
+			d.report(stateFail, err.Error(), "enable JetStream for this account")
+			return
+		}
 	}
 	d.report(stateOK, "JetStream: enabled", "")
 	d.rights(b)
-	d.streams(b)
-	d.system(b)
+	if d.streams(b) {
+		d.system(b)
+	}
+}
+
+// adviceOnSilence is the advice for a JetStream that does not answer.
+const adviceOnSilence = "look at the log of the NATS server, at the free space of its store directory, and whether a cluster has a leader"
+
+// timedOut reports whether the server did not answer in time. A missing permission
+// is another error, see [bus.Call].
+func timedOut(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+}
+
+// adviceOnCall returns the advice for a failed call of the JetStream API.
+func adviceOnCall(err error) string {
+	if timedOut(err) {
+		return adviceOnSilence
+	}
+	return "give the NATS user this right (deploy/accounts.conf)"
 }
 
 func (d *doctor) rights(b *bus.Bus) {
@@ -76,16 +103,21 @@ func (d *doctor) rights(b *bus.Bus) {
 	}
 }
 
-// streams checks the streams, the durable and the buckets.
-func (d *doctor) streams(b *bus.Bus) {
+// streams checks the streams, the durable and the buckets. It reports whether
+// JetStream answered.
+func (d *doctor) streams(b *bus.Bus) (answered bool) {
 	d.progress("comparing streams")
-	if err := bus.CheckRequests(d.inv.ctx, b.JS, app.Layout(d.inv.cfg)); err != nil {
+	switch err := bus.CheckRequests(d.inv.ctx, b.JS, app.Layout(d.inv.cfg)); {
+	case timedOut(err):
+		d.report(stateFail, err.Error(), adviceOnSilence)
+		return false
+	case err != nil:
 		d.report(stateFail, err.Error(), "take the request subjects out of that stream")
 	}
 	targets, err := planOf(d.inv, b)
 	if err != nil {
-		d.report(stateFail, fmt.Sprintf("streams: %v", err), "give the NATS user this right (deploy/accounts.conf)")
-		return
+		d.report(stateFail, fmt.Sprintf("streams: %v", err), adviceOnCall(err))
+		return !timedOut(err)
 	}
 	var missing []string
 	differ := false
@@ -113,6 +145,7 @@ func (d *doctor) streams(b *bus.Bus) {
 	case !differ:
 		d.report(stateOK, fmt.Sprintf("streams: %d streams, durables and buckets can be used", len(targets)), "")
 	}
+	return true
 }
 
 // system checks that this configuration belongs to the system behind the stream.
@@ -124,7 +157,7 @@ func (d *doctor) system(b *bus.Bus) {
 		d.report(stateFail, err.Error(), "see there")
 		return
 	case err != nil:
-		d.report(stateWarn, fmt.Sprintf("system: %v", err), "give the NATS user this right (deploy/accounts.conf)")
+		d.report(stateWarn, fmt.Sprintf("system: %v", err), adviceOnCall(err))
 		return
 	case system.ID == "":
 		d.report(stateOK, "system: the first consumer gives it its identity", "")

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
@@ -209,4 +211,23 @@ func TestDoctorAdvisesByTheError(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "data", Err: syscall.ENOSPC}
 	denied := &os.PathError{Op: "open", Path: "data", Err: syscall.EACCES}
 	require.Equal(t, []string{"free disk space", "make it writable for this user"}, []string{adviceOn(full), adviceOn(denied)})
+}
+
+// A server whose disk is full accepts connections, but its JetStream does not answer.
+func TestDoctorTellsThatJetStreamIsSilent(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, &server.Options{})
+	nc, err := nats.Connect(ns.ClientURL())
+	require.NoError(t, err)
+	t.Cleanup(nc.Close)
+	_, err = nc.Subscribe("$JS.API.>", func(*nats.Msg) {})
+	require.NoError(t, err)
+	require.NoError(t, nc.Flush())
+	began := time.Now()
+	code, findings, text := examine(t, settle(t, map[string]string{"HINT_NATS_URL": ns.ClientURL()}))
+	require.Equal(t, exitFailed, code)
+	finds(t, findings, stateFail, "JetStream did not answer in time")
+	require.Contains(t, text, "free space of its store directory")
+	require.NotContains(t, text, "give the NATS user this right")
+	require.Less(t, time.Since(began), 15*time.Second, "one call is enough")
 }
