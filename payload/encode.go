@@ -98,8 +98,8 @@ func shorten(s string, less int) string {
 	return text.CutBytes(s, len(s)-n) + text.Truncated
 }
 
-// encoded returns v as JSON. All types here can be encoded. Texts keep <, > and &
-// as they are: no reader is a web page.
+// JSON returns v as JSON; nil if v cannot be encoded. Texts keep <, > and & as
+// they are: no reader is a web page.
 func JSON(v any) []byte {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
