@@ -41,8 +41,8 @@ func (c *corpus) sharedRow(i int) (ids []int32, values []float32) {
 type space struct {
 	dict    *dictionary
 	views   []view    // by feature
-	weight  []float32 // by feature: see [feature]
-	worth   []float32 // by feature: its inverse frequency
+	weight  []float32 // by feature: see [feature]; nil once the space is made
+	worth   []float32 // by feature: its inverse frequency; nil once the space is made
 	shared  int       // features below this number are in several training texts
 	unknown float32   // what a feature that was never seen is worth
 }
@@ -92,6 +92,7 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 			c.own[i] += v * v
 		}
 	}
+	s.weight, s.worth = nil, nil // [dictionary.lookup] returns the worth
 	return s, c
 }
 

@@ -2,6 +2,7 @@ package local
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -201,7 +202,6 @@ func appendHan(out []feature, run []rune, concepts *earlier) []feature {
 // dictionary numbers the features of the training texts. It is an open
 // addressing table: classifying a message takes about a hundred look-ups.
 type dictionary struct {
-	mask    uint64
 	entries []entry
 	n       int32
 }
@@ -214,19 +214,21 @@ type entry struct {
 	worth float32
 }
 
-func newDictionary(size int) *dictionary {
-	slots := 16
-	for slots < size*2 {
-		slots *= 2
-	}
-	return &dictionary{mask: uint64(slots - 1), entries: make([]entry, slots)}
+// newDictionary returns a dictionary with room for n features, of whose places a
+// third stays free.
+func newDictionary(n int) *dictionary {
+	return &dictionary{entries: make([]entry, max(16, n+n/2))}
 }
 
 // slot returns the place of a feature, or the free one where it belongs.
 func (d *dictionary) slot(hash uint64) *entry {
-	for i := hash & d.mask; ; i = (i + 1) & d.mask {
+	i, _ := bits.Mul64(hash, uint64(len(d.entries)))
+	for {
 		if e := &d.entries[i]; e.hash == 0 || e.hash == hash {
 			return e
+		}
+		if i++; i == uint64(len(d.entries)) {
+			i = 0
 		}
 	}
 }
@@ -242,8 +244,8 @@ func (d *dictionary) lookup(hash uint64) (id int32, worth float32) {
 
 // add returns the number of a feature, giving it the next one when it is new.
 func (d *dictionary) add(hash uint64) int32 {
-	if uint64(d.n)*4 > d.mask*3 {
-		bigger := newDictionary(len(d.entries))
+	if int(d.n)*4 > len(d.entries)*3 {
+		bigger := newDictionary(2 * int(d.n))
 		for _, e := range d.entries {
 			if e.hash != 0 {
 				bigger.put(e.hash, e.id)

@@ -31,6 +31,7 @@ type scratch struct {
 	ids    []int32
 	values []float32
 	views  []view
+	worth  []float32
 	shared int       // number of ids whose features occur in several training texts; these come first
 	scores []float32 // by intent, the last is the fallback's
 	own    []float32 // the scores of the latest message while earlier ones are read
@@ -212,7 +213,7 @@ func (m *Model) newScratch() *scratch {
 func (m *Model) read(sc *scratch, messages ...string) {
 	sc.text.reset(messages...)
 	sc.feats = appendFeatures(sc.feats[:0], &sc.text)
-	sc.ids, sc.values, sc.views, sc.shared = sc.ids[:0], sc.values[:0], sc.views[:0], 0
+	sc.ids, sc.views, sc.worth, sc.shared = sc.ids[:0], sc.views[:0], sc.worth[:0], 0
 	sc.seen.reset(len(sc.feats))
 	sc.words, sc.knownWords, sc.runs, sc.knownRuns, sc.strange, sc.nWords = 0, 0, 0, 0, 0, 0
 	for _, f := range sc.feats {
@@ -224,11 +225,11 @@ func (m *Model) read(sc *scratch, messages ...string) {
 			if !sc.seen.add(id) {
 				continue
 			}
-			sc.ids, sc.values, sc.views = append(sc.ids, id), append(sc.values, worth), append(sc.views, f.view)
+			sc.ids, sc.views, sc.worth = append(sc.ids, id), append(sc.views, f.view), append(sc.worth, worth)
 			if int(id) < m.space.shared {
 				last := len(sc.ids) - 1
 				sc.ids[sc.shared], sc.ids[last] = sc.ids[last], sc.ids[sc.shared]
-				sc.values[sc.shared], sc.values[last] = sc.values[last], sc.values[sc.shared]
+				sc.worth[sc.shared], sc.worth[last] = sc.worth[last], sc.worth[sc.shared]
 				sc.views[sc.shared], sc.views[last] = sc.views[last], sc.views[sc.shared]
 				sc.shared++
 			}
@@ -249,6 +250,7 @@ func (m *Model) read(sc *scratch, messages ...string) {
 			}
 		}
 	}
+	sc.values = append(sc.values[:0], sc.worth...)
 	scale(sc.views, sc.values)
 }
 

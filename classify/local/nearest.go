@@ -124,7 +124,7 @@ func (m *Model) nearestOf(sc *scratch, from, to int32, skip []bool) (row int, co
 		if !v.compared() {
 			continue
 		}
-		worth := m.space.worth[id]
+		worth := sc.worth[k]
 		norm += sc.values[k] * sc.values[k]
 		known += worth * worth
 		used := false
