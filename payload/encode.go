@@ -31,7 +31,7 @@ type message struct {
 func EncodeTurnBegun(id string, ts int64, ctx Context, event TurnBegun, limit int) []byte {
 	if r := event.Result; r != nil {
 		result := *r
-		result.Confidence, result.ElapsedMs = finite(r.Confidence), finite(r.ElapsedMs)
+		result.Confidence, result.RunnerUpConfidence, result.ElapsedMs = finite(r.Confidence), finite(r.RunnerUpConfidence), finite(r.ElapsedMs)
 		event.Result = &result
 	}
 	encode := func() []byte { return JSON(message{hookTurnBegun, ts, id, ctx, &event}) }

@@ -127,7 +127,7 @@ func TestDecodeTurnBegunRefuses(t *testing.T) {
 }
 
 func TestNaNAndInfinityAreEncodedAsZero(t *testing.T) {
-	body := payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Result: &payload.Classification{Confidence: math.NaN(), ElapsedMs: math.Inf(1)}}, 0)
+	body := payload.EncodeTurnBegun("i", 7, payload.Context{}, payload.TurnBegun{Result: &payload.Classification{Confidence: math.NaN(), RunnerUp: "J", RunnerUpConfidence: math.Inf(-1), ElapsedMs: math.Inf(1)}}, 0)
 	env, err := payload.DecodeEvent(body, "")
 	require.NoError(t, err)
 	event, err := payload.DecodeTurnBegun(env.Event)

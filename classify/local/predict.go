@@ -20,6 +20,7 @@ type verdict struct {
 	words float32
 	// pIn is the probability that some intent fits, pFirst that the first does.
 	pIn, pFirst float64
+	unread      bool // see [scratch.unread]
 	// earlier is the user's earlier message that decided; "" if the message alone did.
 	earlier string
 }
@@ -45,8 +46,9 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	if v.first < 0 {
 		return v
 	}
+	v.unread = sc.unread()
 	if len(sc.ids) == 0 {
-		if sc.unread() {
+		if v.unread {
 			v.pIn = unreadInScope
 		}
 		return v
@@ -58,7 +60,7 @@ func (m *Model) judge(sc *scratch, allowed []bool) verdict {
 	v.pIn = m.inScope.probability(&s)
 	v.pFirst = v.pIn * m.correct.probability(&s)
 	m.trustSame(sc, &v, v.row, s[sigMargin])
-	if sc.unread() && v.other() {
+	if v.unread && v.other() {
 		v.pIn = max(v.pIn, unreadInScope)
 	}
 	return v
@@ -101,8 +103,7 @@ func (m *Model) trustSame(sc *scratch, v *verdict, row int, margin float64) {
 
 // decide classifies a message that follows a conversation, by words and, if by
 // is not nil, by vectors. asked reports whether the assistant's last words, if
-// known, were a question. The words that decided stay in sc; remove them with
-// clear.
+// known, were a question. sc holds the words that decided.
 func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn, asked bool, allowed []bool, by *embedding) verdict {
 	alone := m.request(sc, message, allowed, by)
 	c := cuesOf(&sc.text)

@@ -324,10 +324,10 @@ func (t *reading) subjects(yield func(uint64) bool) {
 type shares []float64
 
 // divide returns the shares of a verdict, given the scores that it is based on, in
-// the room of out.
+// the room of out. They are all zero for a text that says nothing of its intent.
 func divide(out shares, v *verdict, scores []float32, allowed []bool) shares {
 	out = append(out[:0], make(shares, len(scores)-1)...) // the last score is the fallback's
-	if v.first < 0 || v.pIn == 0 {
+	if v.first < 0 || v.pIn == 0 || v.unread {
 		return out
 	}
 	total := 0.0

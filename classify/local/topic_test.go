@@ -177,6 +177,22 @@ func TestEchoesKeepTheTopic(t *testing.T) {
 	}
 }
 
+// A message that cannot be read says nothing of its intent, so the topic goes on.
+func TestUnreadMessagesKeepTheTopic(t *testing.T) {
+	c := intents.NewCatalog([]intents.Intent{
+		{ID: "MUSIC", Examples: []string{"play some jazz", "put on the new album", "next song please", "turn the music up", "play my workout playlist", "some piano music"}},
+		{ID: "WEATHER", Examples: []string{"will it rain tomorrow", "how cold is it outside", "forecast for the weekend", "do I need an umbrella", "is it windy in Oslo", "will it snow"}},
+		{ID: "TIMER", Examples: []string{"set a timer for ten minutes", "how long is left", "stop the timer", "wake me in an hour", "countdown of five minutes", "add two minutes"}},
+	})
+	m := Train(c)
+	turns := []payload.Turn{{Role: payload.RoleUser, Text: "play some jazz"}, {Role: payload.RoleAssistant, Text: "Here is some jazz."}}
+	for _, message := range []string{"ещё одну", "עוד אחד", "δυνάμωσέ το"} {
+		got := m.Predict(message, turns, nil)
+		require.Equal(t, "MUSIC", got.Intent, message)
+		require.False(t, got.Other, message)
+	}
+}
+
 func TestResumed(t *testing.T) {
 	user := func(text string) payload.Turn { return payload.Turn{Role: payload.RoleUser, Text: text} }
 	said := func(text string) payload.Turn { return payload.Turn{Role: payload.RoleAssistant, Text: text} }

@@ -347,6 +347,9 @@ const (
 func (l *lookup) similar(words []terms.Word) (more bool, err error) {
 	tried := 0
 	for i, w := range words {
+		if w.Function { // these are short, so many words are like them
+			continue
+		}
 		name := []rune(w.Terms[0].Text)
 		if _, ok := l.known[w.Terms[0].Text]; ok || tried == maxCompleted || len(name) == 0 || len(name) < 3 && !terms.Wide(name[0]) {
 			continue

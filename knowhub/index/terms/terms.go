@@ -200,13 +200,14 @@ func written(text string, parts int, yield func(string, kind)) {
 	}
 }
 
-// afterNumber returns the index of the first capital that follows a digit and begins
-// a word, as in S3BucketPolicy and EC2URL; -1 if there is none. A single capital
-// belongs to its number: K8S, W3CValidator.
+// afterNumber returns the index of the first capital that follows a word with a
+// number and begins a word, as in S3BucketPolicy and EC2URL; -1 if there is none. A
+// single capital belongs to its number (K8S, W3CValidator), and so do capitals behind
+// a number alone (2FA, 512MB).
 func afterNumber(text string) int {
 	var before rune
 	for i, r := range text {
-		if unicode.IsUpper(r) && unicode.IsDigit(before) {
+		if unicode.IsUpper(r) && unicode.IsDigit(before) && strings.TrimRightFunc(text[:i], unicode.IsDigit) != "" {
 			capitals, next := 0, rune(0)
 			for _, next = range text[i:] {
 				if !unicode.IsUpper(next) {

@@ -61,6 +61,7 @@ func TestEach(t *testing.T) {
 		{"capital after a digit", "S3BucketPolicy ec2Instance", "s3bucketpolicy s3 bucketpolicy bucket polici ec2instance ec2 instanc"},
 		{"word with a number before a capital", "HTTP2Server", "http2server http2 http 2 server"},
 		{"acronym after a digit", "S3URL EC2DB", "s3url s3 url ec2db ec2 db"},
+		{"capitals after a number alone", "2FA 5XX 512MB", "2fa 5xx 512mb"},
 		{"single capital after a digit", "K8S W3CValidator E2ETest", "k8s w3cvalidator w3c valid e2etest e2e test"},
 		{"underscore", "HTTP_PROXY", "http_proxy httpproxy http proxi"},
 		{"path", "/etc/nginx.conf", "etc/nginx.conf etc nginx.conf nginxconf nginx conf"},
