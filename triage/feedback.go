@@ -110,14 +110,18 @@ func (s Sink) mark(ctx context.Context, m state.Mark) error {
 		return err
 	}
 	m.Text = d.Text
-	if err := s.State.Mark(ctx, m); err != nil || m.Text != "" {
+	if err := s.State.Mark(ctx, m); err != nil {
 		return err
 	}
-	// A gate that did not know the mark may have decided meanwhile; later the gate
-	// completes the mark.
-	if d, _, err = s.State.Decision(ctx, m.Group, m.MessageID); err != nil || d.Text == "" {
-		return err
+	if d.Text == "" {
+		// A gate that did not know the mark may have decided meanwhile; later the gate
+		// completes the mark.
+		if d, _, err = s.State.Decision(ctx, m.Group, m.MessageID); err != nil || d.Text == "" {
+			return err
+		}
 	}
+	// When the event comes again after a failure, Mark changes nothing: the mark may
+	// have been stored without the text.
 	return s.State.Complete(ctx, d)
 }
 

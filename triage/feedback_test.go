@@ -190,3 +190,57 @@ func TestADecisionDuringAMarkGivesItsText(t *testing.T) {
 	require.Len(t, marks, 1)
 	require.Equal(t, "lunch at noon", marks[0].Text)
 }
+
+// failing is a state of which some calls fail.
+type failing struct {
+	meanwhile
+	// decisions is the number of calls of Decision that succeed.
+	decisions int
+	complete  error
+}
+
+func (f *failing) Decision(ctx context.Context, group, messageID string) (state.Decision, bool, error) {
+	if f.decisions--; f.decisions < 0 {
+		return state.Decision{}, false, context.DeadlineExceeded
+	}
+	return f.Store.Decision(ctx, group, messageID)
+}
+
+func (f *failing) Complete(ctx context.Context, d state.Decision) error {
+	if f.complete != nil {
+		return f.complete
+	}
+	return f.Store.Complete(ctx, d)
+}
+
+func TestAMarkThatComesAgainAfterAFailureGetsItsText(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name string
+		with failing
+	}{
+		{"of the second look at the decision", failing{decisions: 1}},
+		{"of the completion", failing{decisions: 2, complete: context.DeadlineExceeded}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			ns := natstest.Start(t, nil)
+			g := process(t, ns, settings(says("SKIP")))
+			shared := store(t, ns)
+			row.with.meanwhile = meanwhile{shared, func() { ask(t, g, event("m1", "lunch at noon")) }}
+			_, f := fact(t, "feedback", `{"kind":"triage","messageId":"m1","group":"`+groupKey+`","verdict":"respond"}`, `{}`, 1000)
+			require.ErrorIs(t, Sink{State: &row.with, Settings: g.Settings}.Apply(t.Context(), []Fact{f}), context.DeadlineExceeded)
+			texts := func() (out []string) {
+				marks, err := shared.Marks(t.Context())
+				require.NoError(t, err)
+				for _, m := range marks {
+					out = append(out, m.Text)
+				}
+				return out
+			}
+			require.Equal(t, []string{""}, texts())
+			require.NoError(t, Sink{State: shared, Settings: g.Settings}.Apply(t.Context(), []Fact{f}))
+			require.Equal(t, []string{"lunch at noon"}, texts())
+		})
+	}
+}
