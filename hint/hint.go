@@ -192,7 +192,8 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 		h.begin(t, a, asked)
 	case origin == run.Repeated && a.Skip == eligibility.Unchanged && a.Result != nil:
 		a = h.again(t, a)
-	case origin == run.Repeated && a.Hint != "" && h.forgot(t):
+	case origin == run.Repeated && a.Hint != "" && a.Skip == "" && a.Result != nil && h.Answers.Sessions.Forgot(t.req.Context.Session()):
+		// The hint of the retry is now the session's last one.
 		h.amend(t, a)
 	}
 	source := sourceOf(a, origin)
@@ -228,13 +229,6 @@ func (h *Hinter) again(t turn, a run.Answer) run.Answer {
 	})
 	h.amend(t, a)
 	return a
-}
-
-// forgot reports whether the turn's session knows no hint, because of a compaction or
-// because the answer did not arrive. The hint of a retry is then its last one.
-func (h *Hinter) forgot(t turn) bool {
-	session := t.req.Context.Session()
-	return session != "" && h.Answers.Sessions.Last(session) == nil
 }
 
 // omitted returns the diagnostics of a reply without this handler's answer.

@@ -1,6 +1,7 @@
 package hint
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"intenthint/classify"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/render"
+	"intenthint/hint/run"
 	"intenthint/hint/said"
 	"intenthint/intents"
 	"intenthint/internal/hook"
@@ -157,6 +159,45 @@ func TestARetryRestoresALostHint(t *testing.T) {
 		}
 		require.NotEmpty(t, text(handle(t, h, nameless("r1", "code"))))
 	})
+}
+
+// The second of two simultaneous requests of a run may be answered before the first
+// one has recorded the hint. That hint is not lost.
+func TestASimultaneousRequestDoesNotBeginTheTurnAgain(t *testing.T) {
+	h, told := hinterWithPeer(t, &recorder{}, repeating())
+	req := prompt("r0", "code")
+	h.Answers.Learn(payload.EncodeSignal("session_start", "e", req.Envelope.TS-1, req.Context))
+	_, origin := h.Answers.First(t.Context(), run.Request{
+		Key: run.Key(req.Context), Prompt: "code", Deadline: req.Deadline,
+		Prepare:   func(string) {},
+		AsksModel: func() bool { return false },
+		Classify: func(context.Context) run.Answer {
+			return run.Answer{Hint: "intent: CODE", Result: &payload.Classification{Intent: "CODE"}, Full: true}
+		},
+		Commit: func() bool { return true },
+	})
+	require.Equal(t, run.Fresh, origin)
+	require.Contains(t, text(handle(t, h, req)), "intent: CODE")
+	require.Nil(t, h.Answers.Sessions.Last(req.Context.Session()), "left to the first request")
+	skips(t, h, 1, "hello")
+	select {
+	case m := <-told:
+		require.Contains(t, string(m), "r1", "only the next turn is told")
+	case <-time.After(10 * time.Second):
+		require.FailNow(t, "not told to other processes")
+	}
+}
+
+// Anyone who may publish answers can say what no process says.
+func TestARetryOfAnAnswerWithoutAResult(t *testing.T) {
+	h := hinter(&recorder{}, repeating())
+	skips(t, h, 0, "code")
+	req := prompt("r1", "Continue")
+	last := *h.Answers.Sessions.Last(req.Context.Session())
+	h.Answers.Learn(payload.EncodeTurnBegun("e", req.Envelope.TS, req.Context, payload.TurnBegun{RunID: "r1", Skip: known, Hint: "x", Last: &last}, 0))
+	h.Answers.Learn(payload.EncodeSignal("after_compaction", "e", req.Envelope.TS, req.Context))
+	require.True(t, h.Answers.Sessions.Forgot(req.Context.Session()))
+	require.Equal(t, known, head(handle(t, h, req), subjects.HeaderSkip))
 }
 
 // A turn that the gateway told of later is retried with another prompt.

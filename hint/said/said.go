@@ -126,6 +126,14 @@ func (k known) current() *payload.LastHint {
 	return k.last
 }
 
+// Forgot reports whether a session no longer knows its last hint: it was lost
+// through a compaction or the like, or because the answer did not arrive. It is
+// false for a session that was given no hint.
+func (s *Sessions) Forgot(session string) bool {
+	k, _ := s.cache.Get(session)
+	return k.last != nil && k.current() == nil
+}
+
 // Begin records a turn of this process that begins at ts, with its hint, nil
 // for none. It returns the session's last hint before that. The new hint counts
 // as later than everything known so far, whatever the clocks say.

@@ -118,6 +118,24 @@ func TestSessions(t *testing.T) {
 	require.Nil(t, s.Last("s"), "bounded")
 }
 
+func TestForgot(t *testing.T) {
+	s := New()
+	hint := &payload.LastHint{Intent: "CODE"}
+	require.False(t, s.Forgot("s"), "of a session that is not known")
+	s.Reset("s", 50)
+	s.Lost("s", 60)
+	require.False(t, s.Forgot("s"), "of one that was given no hint")
+	s.Begin("s", 100, hint)
+	require.False(t, s.Forgot("s"))
+	s.Reset("s", 100)
+	require.True(t, s.Forgot("s"), "a compaction")
+	s.Begin("s", 200, hint)
+	require.False(t, s.Forgot("s"), "given again")
+	s.Lost("s", 200)
+	require.True(t, s.Forgot("s"), "an answer that did not arrive")
+	require.False(t, s.Forgot(""), "nobody's session")
+}
+
 func TestLastReset(t *testing.T) {
 	s := New()
 	require.Zero(t, s.LastReset("s"), "of a session that is not known")
