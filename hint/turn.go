@@ -60,9 +60,10 @@ func (h *Hinter) begin(t turn, a run.Answer, asked *model.Use) {
 	h.Answers.Tell(body)
 }
 
-// amend tells all processes the hint that a retry was given and that the session did
-// not know: the run's first request got none, or it was lost since. The stored event of the turn does not change. The prompt is left
-// out, because that of a retry says nothing about the message.
+// amend tells all processes the hint that a retry was given and that the session
+// did not know: the run's first request got none, or it was lost since. The stored
+// event of the turn does not change. The prompt is left out, because that of a
+// retry says nothing about the message.
 func (h *Hinter) amend(t turn, a run.Answer) {
 	now := t.lastHint(*a.Result)
 	now.Full = a.Full

@@ -86,7 +86,8 @@ func (as *Answers) learnUnanswered(ctx payload.Context, env payload.Envelope) {
 	}
 }
 
-// Amend replaces a run's answer of "unchanged" with the hint that its retry was given.
+// Amend replaces a run's answer of "unchanged" with the hint that its retry was
+// given. A run that has a hint keeps it.
 func (as *Answers) Amend(key string, a Answer) {
 	if key != "" {
 		as.memory.learn(key, "", a)

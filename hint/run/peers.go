@@ -30,11 +30,11 @@ type waiter struct {
 	done  chan struct{}
 }
 
-// Listen calls learn with every turn_begun message that another process
-// broadcasts on the subject; learn must not block. nc must be the connection that
-// replies go out on: a broadcast then reaches the server before the reply that
-// follows it. It must not receive its own messages ([nats.NoEcho], as set by
-// package bus).
+// Listen calls learn with every message that another process broadcasts on the
+// subject, turn_begun or session_removed; learn must not block. nc must be the
+// connection that replies go out on: a broadcast then reaches the server before
+// the reply that follows it. It must not receive its own messages ([nats.NoEcho],
+// as set by package bus).
 func Listen(nc *nats.Conn, subject string, learn func(message []byte)) (*Peers, error) {
 	p := &Peers{nc: nc, subject: subject}
 	sub, err := nc.Subscribe(subject, func(m *nats.Msg) {
