@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,10 @@ import (
 // A gateway may report late that a request got no answer. Such an event must not
 // begin a run again that was removed, so a store keeps the names of the runs that
 // [Remover] removed, as hashes.
+
+// ErrUnkept reports a session that [Remover] removed without keeping the names of
+// all of its runs.
+var ErrUnkept = errors.New("session removed, but late events may begin its runs again")
 
 // RemovedRun is the name under which a store keeps a run of a removed session. It
 // reveals neither; with the run "" it names the session.

@@ -106,7 +106,8 @@ type Remover interface {
 	// the document, retired turns, waiting facts, corrupt data set aside and
 	// losses. It returns the names of the files or keys removed, none for an
 	// unknown session. Facts applied later begin a new session; a request without an
-	// answer ([Begin.Unanswered]) does not begin a removed run again.
+	// answer ([Begin.Unanswered]) does not begin a removed run again, unless the error
+	// is [ErrUnkept].
 	Remove(ctx context.Context, token string) (removed []string, err error)
 }
 

@@ -122,6 +122,7 @@ const maxRounds = 4
 // events keep arriving, or are not applied.
 func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgotten, err error) {
 	trail, token := f.trail(session, key), subjects.Name(session)
+	var unkept error
 	for round := 1; ; round++ {
 		n, last, err := trail.Count(ctx)
 		if err != nil {
@@ -143,20 +144,23 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 		if len(out.Stored) == 0 {
 			out.Stored = stored
 		}
+		if errors.Is(err, store.ErrUnkept) { // it is removed, and so must be the rest
+			unkept, err = err, nil
+		}
 		switch {
 		case err != nil:
-			return out, err
+			return out, errors.Join(unkept, err)
 		case !settled:
-			return out, fmt.Errorf("%w: a consumer has not applied all events, and may bring a part of %q back; remove it again", ErrInUse, session)
+			return out, errors.Join(unkept, fmt.Errorf("%w: a consumer has not applied all events, and may bring a part of %q back; remove it again", ErrInUse, session))
 		case n == 0 && len(stored) == 0:
 			untold := f.tell(session)
 			err := f.removeLetters(ctx, trail, &out)
 			if err == nil && f.learnt != nil {
 				out.Learnt, err = f.learnt.Forget(ctx, session)
 			}
-			return out, errors.Join(err, untold)
+			return out, errors.Join(unkept, err, untold)
 		case round == maxRounds:
-			return out, fmt.Errorf("%w: events of %q keep arriving; remove it again when it has ended", ErrInUse, session)
+			return out, errors.Join(unkept, fmt.Errorf("%w: events of %q keep arriving; remove it again when it has ended", ErrInUse, session))
 		}
 	}
 }

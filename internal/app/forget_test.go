@@ -141,3 +141,29 @@ func TestForgottenEventsAreOverwritten(t *testing.T) {
 	require.Zero(t, onDisk("goneword"))
 	require.Equal(t, 2, onDisk("keptword"))
 }
+
+// When the names of removed runs cannot be kept, the rest of the session is removed
+// all the same.
+func TestForgetGoesOnWhenRunsCannotBeKept(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	s.Ask(s.Prompt("gone", "r1", "write some code for me please"), time.Minute)
+	_, err := s.JS.Publish(t.Context(), subjects.Prefix("openclaw").Event(subjects.HookAgentEnd, "main", "gone"), []byte("poison"))
+	require.NoError(t, err)
+	s.Eventually("all are applied", func() bool {
+		place, err := events.Where(t.Context(), s.Bus.JS, app.Layout(s.Config))
+		return err == nil && place.Applied == place.Last && s.Document("gone") != nil
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(s.Config.Store.SessionsDir, ".removed"), nil, 0o600))
+
+	sessions, err := app.OpenSystemStore(t.Context(), s.Config, s.Bus, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
+	require.NoError(t, err)
+	defer forgetter.Close()
+	done, err := forgetter.Forget(t.Context(), "gone", "")
+	require.ErrorIs(t, err, store.ErrUnkept)
+	require.Equal(t, 2, done.Events)
+	require.Equal(t, 1, done.DeadLetters)
+	require.Nil(t, s.Document("gone"))
+}

@@ -26,11 +26,12 @@ func (s *Store) Remove(ctx context.Context, token string) (removed []string, err
 	}
 	defer unlock()
 	s.forget(token)
-	if err := s.keepRemoved(ctx, token); err != nil {
-		return nil, fmt.Errorf("removing session %s: %w", token, err)
-	}
+	unkept := s.keepRemoved(ctx, token)
 	removed, err = s.remove(token)
-	if err != nil {
+	if err == nil && unkept != nil {
+		unkept = fmt.Errorf("%w: %w", store.ErrUnkept, unkept)
+	}
+	if err = errors.Join(err, unkept); err != nil {
 		return removed, fmt.Errorf("removing session %s: %w", token, err)
 	}
 	return removed, nil
@@ -110,20 +111,25 @@ func (s *Store) removeIn(dir string, which func(path string) bool) error {
 // ([store.RemovedRun]), one a line.
 const removedDir = ".removed"
 
-// keepRemoved keeps the names of the session's runs before they are removed.
+// keepRemoved keeps the names of the session's runs before they are removed, of
+// those that can be read. An error is no reason to keep the session: on a full disk,
+// removing it frees space.
 func (s *Store) keepRemoved(ctx context.Context, token string) error {
-	document, err := s.read(token)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotRegular) {
-		return err
+	document, unread := s.read(token)
+	retired, unlisted := s.retired(ctx, token)
+	var errs []error
+	for _, err := range []error{unread, unlisted} {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotRegular) {
+			errs = append(errs, err)
+		}
 	}
-	retired, err := s.retired(ctx, token)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotRegular) {
-		return err
+	if names := store.RemovedRuns(token, document, retired); len(names) > 0 {
+		errs = append(errs, s.writeRemoved(token, names))
 	}
-	names := store.RemovedRuns(token, document, retired)
-	if len(names) == 0 {
-		return nil
-	}
+	return errors.Join(errs...)
+}
+
+func (s *Store) writeRemoved(token string, names []string) error {
 	if err := os.MkdirAll(filepath.Join(s.dir, removedDir), 0o700); err != nil {
 		return err
 	}

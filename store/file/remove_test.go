@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,4 +56,58 @@ func TestRemoveLeavesNoText(t *testing.T) {
 	require.Len(t, holding("secret of other"), others)
 	apply(t, s, storetest.Begin("mine", "d", 9))
 	require.Equal(t, "d", storetest.Show(t, s, "mine").Current.RunID)
+}
+
+// A session is removed even if the names of its runs cannot be kept; the error says
+// so.
+func TestRemoveGoesOnWhenRunsCannotBeKept(t *testing.T) {
+	t.Parallel()
+	loop := func(name string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			t.Helper()
+			path := filepath.Join(dir, name)
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, os.Symlink(name, path))
+		}
+	}
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, dir string)
+		err   error
+		kept  []string // runs that a late event does not begin again
+	}{
+		"they cannot be written": {func(t *testing.T, dir string) {
+			t.Helper()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, ".removed"), nil, 0o600))
+		}, syscall.ENOTDIR, nil},
+		"the document cannot be opened": {loop("s.json"), syscall.ELOOP, []string{"a"}},
+		"the history cannot be opened":  {loop("s.history.jsonl"), syscall.ELOOP, []string{"b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			s, err := file.Open(dir, store.Options{HistoryLimit: 0})
+			require.NoError(t, err)
+			apply(t, s, storetest.Begin("s", "a", 1))
+			apply(t, s, storetest.Begin("s", "b", 2))
+			require.FileExists(t, filepath.Join(dir, "s.history.jsonl"))
+			c.spoil(t, dir)
+			removed, err := s.Remove(t.Context(), "s")
+			require.ErrorIs(t, err, store.ErrUnkept)
+			require.ErrorIs(t, err, c.err)
+			require.Equal(t, []string{"s.history.jsonl", "s.json"}, removed)
+			left, err := filepath.Glob(filepath.Join(dir, "s.*"))
+			require.NoError(t, err)
+			require.Empty(t, left)
+			removed, err = s.Remove(t.Context(), "s")
+			require.NoError(t, err)
+			require.Empty(t, removed)
+			for _, run := range c.kept {
+				late := storetest.Begin("s", run, 3)
+				late.Begin.Unanswered = true
+				apply(t, s, late)
+				_, err = s.Get(t.Context(), "s")
+				require.ErrorIs(t, err, store.ErrNotFound, run)
+			}
+		})
+	}
 }
