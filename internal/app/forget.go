@@ -168,9 +168,14 @@ func (f *Forgetter) Forget(ctx context.Context, session, key string) (out Forgot
 // tell makes the consumer processes forget what the session's user said, and the
 // answers to its runs. The error wraps errUntold.
 func (f *Forgetter) tell(session string) error {
-	signal := payload.EncodeSignal(subjects.HookSessionRemoved, nuid.Next(), time.Now().UnixMilli(), payload.Context{SessionID: session})
 	before := f.bus.NC.LastError()
-	err := f.bus.NC.Publish(f.layout.Prefix.Runs(), signal)
+	var err error
+	// Consumers of an earlier version, which may run during an upgrade, know
+	// session_end only: it makes them forget messages and hints.
+	for _, hook := range []string{subjects.HookSessionRemoved, subjects.HookSessionEnd} {
+		signal := payload.EncodeSignal(hook, nuid.Next(), time.Now().UnixMilli(), payload.Context{SessionID: session})
+		err = errors.Join(err, f.bus.NC.Publish(f.layout.Prefix.Runs(), signal))
+	}
 	if err == nil {
 		err = f.bus.NC.Flush()
 	}

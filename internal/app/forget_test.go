@@ -167,3 +167,31 @@ func TestForgetGoesOnWhenRunsCannotBeKept(t *testing.T) {
 	require.Equal(t, 1, done.DeadLetters)
 	require.Nil(t, s.Document("gone"))
 }
+
+// Consumers of an earlier version understand session_end only.
+func TestForgetTellsConsumersOfEitherVersion(t *testing.T) {
+	t.Parallel()
+	s := apptest.Start(t, nil)
+	heard, err := s.JS.Conn().SubscribeSync(app.Layout(s.Config).Prefix.Runs())
+	require.NoError(t, err)
+	require.NoError(t, s.JS.Conn().Flush())
+	sessions, err := app.OpenSystemStore(t.Context(), s.Config, s.Bus, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
+	require.NoError(t, err)
+	defer forgetter.Close()
+	_, err = forgetter.Forget(t.Context(), "gone", "")
+	require.NoError(t, err)
+	var hooks []string
+	for range 2 {
+		m, err := heard.NextMsg(10 * time.Second)
+		require.NoError(t, err)
+		env, err := payload.DecodeRequest(m.Data)
+		require.NoError(t, err)
+		ctx, err := payload.DecodeContext(env.Ctx)
+		require.NoError(t, err)
+		require.Equal(t, "gone", ctx.Session())
+		hooks = append(hooks, env.Hook)
+	}
+	require.ElementsMatch(t, []string{"session_removed", "session_end"}, hooks)
+}
