@@ -31,9 +31,13 @@ func (s *Store) removeAll(ctx context.Context, token string) (removed []string, 
 	if err := s.bucket.each(ctx, beside, false, note); err != nil {
 		return nil, err
 	}
+	kept := map[string]bool{}
 	for attempt := 1; ; attempt++ {
 		m, err := s.bucket.get(ctx, token)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.keepRemoved(ctx, token, kept); err != nil {
 			return nil, err
 		}
 		if m.revision == 0 {
@@ -42,9 +46,6 @@ func (s *Store) removeAll(ctx context.Context, token string) (removed []string, 
 				return nil, err
 			}
 			break
-		}
-		if err := s.keepRemoved(ctx, token); err != nil {
-			return nil, err
 		}
 		m.key = token
 		gone, err := s.remove(ctx, m)
@@ -73,8 +74,9 @@ func (s *Store) removeAll(ctx context.Context, token string) (removed []string, 
 // line.
 const removedKey = "_.removed."
 
-// keepRemoved keeps the names of the session's runs before they are removed.
-func (s *Store) keepRemoved(ctx context.Context, token string) error {
+// keepRemoved keeps the names of the session's runs before they are removed, and
+// adds them to kept, whose names it leaves out.
+func (s *Store) keepRemoved(ctx context.Context, token string, kept map[string]bool) error {
 	h, _, err := s.head(ctx, token)
 	if err != nil && !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, errFormat) {
 		return err
@@ -83,12 +85,15 @@ func (s *Store) keepRemoved(ctx context.Context, token string) error {
 	if err != nil && !errors.Is(err, errFormat) {
 		return err
 	}
-	names := store.RemovedRuns(token, h.state, retired)
+	names := slices.DeleteFunc(store.RemovedRuns(token, h.state, retired), func(name string) bool { return kept[name] })
 	most := s.bucket.limit() / len("0123456789abcdef\n")
 	for part := range slices.Chunk(names, most) {
 		key := removedKey + store.RemovedRun(token, "") + "." + nuid.Next()
 		if _, err := s.bucket.put(ctx, key, []byte(strings.Join(part, "\n")), 0); err != nil {
 			return err
+		}
+		for _, name := range part {
+			kept[name] = true
 		}
 	}
 	return nil
