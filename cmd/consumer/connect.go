@@ -26,7 +26,7 @@ func openForReading(inv *invocation) (*bus.Bus, error) {
 	return open(inv, o)
 }
 
-// openOrStart connects like [openForReading], but starts a system if there is none.
+// openOrStart connects like [openForReading], but starts a system if none exists.
 func openOrStart(inv *invocation) (*bus.Bus, error) {
 	o, err := runningSystem(inv)
 	if err != nil {
