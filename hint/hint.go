@@ -210,7 +210,7 @@ func (h *Hinter) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	}
 	res := hook.Result{Header: header(took, a, source)}
 	if a.Hint != "" {
-		res.Decision = hook.PrependContext(a.Hint)
+		res.Decision = hook.PrependContext{Text: a.Hint}
 	}
 	return res, nil
 }

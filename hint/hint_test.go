@@ -178,7 +178,7 @@ func handle(t *testing.T, h *Hinter, req *hook.Request) hook.Result {
 // text is the hint of a result, "" for none.
 func text(r hook.Result) string {
 	p, _ := r.Decision.(hook.PrependContext)
-	return string(p)
+	return p.Text
 }
 
 func head(r hook.Result, key string) string {
@@ -614,7 +614,7 @@ func TestAHintTooLargeForTheServerIsSaidInBrief(t *testing.T) {
 			hint := text(handle(t, h, prompt("r1", "code "+strings.Repeat("y", most))))
 			require.Contains(t, hint, "intent: CODE")
 			require.Equal(t, row.brief, len(hint) <= 400 && !strings.Contains(hint, row.prompt), len(hint))
-			require.LessOrEqual(t, len(payload.JSON(hook.PrependContext(hint))), most-4<<10)
+			require.LessOrEqual(t, len(payload.JSON(hook.PrependContext{Text: hint})), most-4<<10)
 			r.mu.Lock()
 			require.Len(t, r.begun, 1)
 			require.LessOrEqual(t, len(r.begun[0].Event), most-1<<10)

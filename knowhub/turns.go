@@ -82,7 +82,7 @@ func (r *Reminder) handle(ctx context.Context, req *hook.Request) (hook.Result, 
 		return hook.Result{}, nil
 	}
 	r.Metrics.reminders.Inc()
-	return hook.Result{Decision: hook.PrependContext(reminder)}, nil
+	return hook.Result{Decision: hook.PrependContext{Text: reminder}}, nil
 }
 
 // reminds reports whether a turn, counted from 1, gets the reminder.
@@ -158,7 +158,7 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 		return hook.Result{}, nil
 	}
 	r.Service.Metrics.recalled.Add(float64(len(chosen)))
-	return hook.Result{Decision: hook.PrependContext(Block(chosen))}, nil
+	return hook.Result{Decision: hook.PrependContext{Text: Block(chosen)}}, nil
 }
 
 // choose leaves out experiences that the session was shown recently. A retry of

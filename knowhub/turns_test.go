@@ -44,7 +44,7 @@ func given(t *testing.T, h hook.Handler, req *hook.Request) string {
 	if res.Decision == nil {
 		return ""
 	}
-	return string(res.Decision.(hook.PrependContext))
+	return res.Decision.(hook.PrependContext).Text
 }
 
 // never is for sessions that go on.

@@ -81,7 +81,7 @@ func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, e
 	if block == "" {
 		return hook.Result{}, nil
 	}
-	return hook.Result{Decision: hook.PrependContext(block)}, nil
+	return hook.Result{Decision: hook.PrependContext{Text: block}}, nil
 }
 
 var errLeftOut = errors.New("answer no longer needed")

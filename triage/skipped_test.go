@@ -51,7 +51,7 @@ func tell(t *testing.T, s *Skipped, ctx payload.Context, messages ...string) str
 	if res.Decision == nil {
 		return ""
 	}
-	return string(res.Decision.(hook.PrependContext))
+	return res.Decision.(hook.PrependContext).Text
 }
 
 func turn(run string) payload.Context {

@@ -107,23 +107,20 @@ type Decision interface {
 
 // PrependContext is text for the front of the agent's prompt
 // (before_prompt_build).
-type PrependContext string
+type PrependContext struct {
+	Text string `json:"prependContext"`
+}
 
 // Join implements [Decision]: texts are joined by a blank line.
 func (p PrependContext) Join(later Decision) Decision {
 	if l, ok := later.(PrependContext); ok {
-		return p + "\n\n" + l
+		p.Text += "\n\n" + l.Text
 	}
 	return p
 }
 
 // Final implements [Decision].
 func (PrependContext) Final() bool { return false }
-
-// MarshalJSON implements [json.Marshaler].
-func (p PrependContext) MarshalJSON() ([]byte, error) {
-	return payload.JSON(map[string]string{"prependContext": string(p)}), nil
-}
 
 // Handled ends the dispatch of a message (before_dispatch).
 type Handled struct{}

@@ -29,7 +29,7 @@ func text(s string) Result {
 	if s == "" {
 		return Result{}
 	}
-	return Result{Decision: PrependContext(s)}
+	return Result{Decision: PrependContext{Text: s}}
 }
 
 func says(s string) func(context.Context, *Request) (Result, error) {
@@ -130,7 +130,7 @@ func TestACommittedAnswerIsWaitedFor(t *testing.T) {
 			return text("nobody hears this"), nil
 		})
 		leftOut.Omitted = func(_ *Request, cause error) Result {
-			return Result{Decision: PrependContext("never"), Header: map[string][]string{"Why": {cause.Error()}}}
+			return Result{Decision: PrependContext{Text: "never"}, Header: map[string][]string{"Why": {cause.Error()}}}
 		}
 		reply := decide(t, runner(0, promptBuild, slow, leftOut), request(promptBuild))
 		require.Equal(t, "committed", prepended(t, reply))
@@ -198,7 +198,7 @@ func TestDecisionsAreWhatTheGatewayExpects(t *testing.T) {
 		d    Decision
 		want string
 	}{
-		{"a text, with its brackets as they are", PrependContext("<b>\n\"q\" &"), `{"prependContext":"<b>\n\"q\" &"}`},
+		{"a text, with its brackets as they are", PrependContext{Text: "<b>\n\"q\" &"}, `{"prependContext":"<b>\n\"q\" &"}`},
 		{"handled", Handled{}.Join(nil), `{"handled":true}`},
 	} {
 		t.Run(row.name, func(t *testing.T) { require.Equal(t, row.want, string(payload.JSON(row.d))) })

@@ -74,7 +74,7 @@ func (b *bench) withEcho(ctx context.Context, name string, measure func(s *stack
 func (b *bench) measureHint(ctx context.Context) ([]table, error) {
 	trips := table{
 		Title:   "Round trip of a hint",
-		Note:    "One at a time, each for a new run, 50 bare echoes, echoes that publish an event of 3 kB and hints in turn; gateway, consumer and echo service in processes of their own, `sync_interval: always`.",
+		Note:    pauses(b.pause) + "each for a new run, 50 bare echoes, echoes that publish an event of 3 kB and hints in turn; gateway, consumer and echo service in processes of their own, `sync_interval: always`.",
 		Columns: []string{"NATS server", "history", "", "hint, local", "bare echo", "ratio", "echo and event", "ratio"},
 	}
 	within := table{
@@ -109,6 +109,14 @@ func (b *bench) measureHint(ctx context.Context) ([]table, error) {
 	return []table{trips, within}, err
 }
 
+// pauses says how requests follow each other.
+func pauses(pause time.Duration) string {
+	if pause == 0 {
+		return "One at a time, "
+	}
+	return fmt.Sprintf("One at a time, %s after the answer to the last, ", pause)
+}
+
 // Echoes and hints alternate in blocks, so that a change of the machine's speed
 // affects both. The gap lets turns be folded before the echoes that follow.
 const (
@@ -133,6 +141,7 @@ func (b *bench) inTurn(ctx context.Context, s *stack, p *prompts) (t trips, err 
 		for _, kind := range kinds {
 			for range block {
 				body := p.next()
+				time.Sleep(b.pause)
 				asked := time.Now()
 				inside, err := kind.put(s.nc, body)
 				if err != nil {

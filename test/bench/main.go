@@ -64,7 +64,7 @@ var parts = []part{
 // settings are how much is measured.
 type settings struct {
 	requests, requesters, rounds, sessions int
-	round                                  time.Duration
+	round, pause                           time.Duration
 	events, eventSessions, eventRounds     int
 	consumers                              []int
 	interleavedEvents                      int
@@ -128,6 +128,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags.StringVar(&s.dir, "dir", "", "`directory` on the disk to measure on (default the system's for temporary files)")
 	flags.StringVar(&s.consumer, "consumer", "", "`binary` to measure (default built from the source)")
 	flags.IntVar(&s.requests, "n", s.requests, "hint: requests of each kind, one at a time")
+	flags.DurationVar(&s.pause, "pause", 0, "hint: `time` before each request; 0 means that the events of one hint are stored and folded while the next is answered")
 	flags.IntVar(&s.requesters, "c", s.requesters, "throughput: concurrent requesters")
 	flags.IntVar(&s.sessions, "s", s.sessions, "hint, throughput: sessions of the requests")
 	flags.DurationVar(&s.round, "t", s.round, "throughput: time of a round")
@@ -153,7 +154,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	switch least := min(s.requests, s.requesters, s.sessions, s.rounds, s.eventRounds, s.events, s.eventSessions, s.interleavedEvents, s.longSessions, s.longTurns, s.existing, s.starts); {
 	case flags.NArg() > 0:
 		fmt.Fprintf(stderr, "bench: unexpected argument %q\n", flags.Arg(0))
-	case least < 1 || s.round <= 0 || s.rhythm <= 0:
+	case least < 1 || s.round <= 0 || s.rhythm <= 0 || s.pause < 0:
 		fmt.Fprintln(stderr, "bench: numbers and times must be positive")
 	default:
 		return s, nil

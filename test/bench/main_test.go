@@ -48,6 +48,7 @@ func TestParseRefuses(t *testing.T) {
 		{"zero calls", []string{"-interleaved-calls", "5,0"}, `not a positive number: "0"`},
 		{"zero requests", []string{"-n", "0"}, "must be positive"},
 		{"zero time", []string{"-t", "0s"}, "must be positive"},
+		{"negative pause", []string{"-pause", "-1s"}, "must be positive"},
 		{"an argument", []string{"hint"}, `unexpected argument "hint"`},
 	}
 	for _, tt := range tests {
