@@ -332,6 +332,15 @@ func likeFallback(samples []sample, intents int) float64 {
 	return max(fallbackShare, float64(examples)/float64(max(1, examples+fallbackPerIntent*intents)))
 }
 
+// oddsFor returns how much likelier than the best intent the fallback must be to
+// be the answer.
+func oddsFor(samples []sample, intents int) float64 {
+	if likeFallback(samples, intents) < fewFallback && len(samples) >= manyExamples*intents {
+		return surerOdds
+	}
+	return fallbackOdds
+}
+
 // balance weighs the observations so that messages that fit nothing have their
 // share, and examples of the fallback the given share of it.
 func balance(obs []observation, share float64) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,29 @@ func TestFitLogisticFindsTheOptimum(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+func TestOddsFor(t *testing.T) {
+	samples := func(intents, each, fallback int) []sample {
+		var out []sample
+		for class := range intents {
+			out = append(out, slices.Repeat([]sample{{class: int32(class)}}, each)...)
+		}
+		return append(out, slices.Repeat([]sample{{class: -1}}, fallback)...)
+	}
+	for _, row := range []struct {
+		name                    string
+		intents, each, fallback int
+		want                    float64
+	}{
+		{"few examples", 40, 10, 16, fallbackOdds},
+		{"many examples", 40, 60, 16, surerOdds},
+		{"many examples, and many of what fits nothing", 40, 60, 16 + 40*fallbackPerIntent, fallbackOdds},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.Equal(t, row.want, oddsFor(samples(row.intents, row.each, row.fallback), row.intents))
+		})
 	}
 }
 

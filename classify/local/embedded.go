@@ -313,7 +313,7 @@ func (e *Embedded) signals(sc *scratch, best []candidate, outside float32, by mi
 // judge classifies the message that sc has read; vector is its embedding.
 func (e *Embedded) judge(sc *scratch, allowed []bool, vector []float32) verdict {
 	m := e.words
-	v := verdict{first: -1, second: -1, row: -1}
+	v := verdict{first: -1, second: -1, row: -1, odds: m.odds}
 	m.weights.score(sc.scores, sc.ids, sc.values, sc.shared)
 	centred := make([]float32, e.dimensions)
 	e.centre(centred, vector)

@@ -18,6 +18,7 @@ type Model struct {
 	examples examples
 	inScope  logistic
 	correct  logistic
+	odds     float64 // see fallbackOdds
 	pool     sync.Pool
 }
 
@@ -82,6 +83,12 @@ const (
 	// fallbackOdds is how much likelier than the best intent the fallback must
 	// be to be the answer.
 	fallbackOdds = 1.7
+	// surerOdds apply to a catalogue with manyExamples an intent and few for the
+	// fallback, see fallbackPerIntent: it knows its intents far better than what
+	// fits none (decision 20).
+	surerOdds    = 2.5
+	manyExamples = 50
+	fewFallback  = 0.5
 	// runnerUpSharpness turns differences of scores into odds among runners-up.
 	runnerUpSharpness = 4
 	// likely is the probability from which an intent is accepted.
@@ -157,6 +164,7 @@ func train(cat *intents.Catalog) (*Model, *solver, []sample) {
 	m.examples = newExamples(samples, len(m.intents), sp, rows)
 	s := newSolver(rows, sp.shared, len(m.intents)+1)
 	s.outside = len(m.intents)
+	m.odds = oddsFor(samples, len(m.intents))
 	return m, s, samples
 }
 

@@ -23,12 +23,15 @@ type verdict struct {
 	unread      bool // see [scratch.unread]
 	// earlier is the user's earlier message that decided; "" if the message alone did.
 	earlier string
+	// odds is how much likelier than the first intent the fallback must be to be
+	// the answer; 0 means fallbackOdds.
+	odds float64
 }
 
 // other reports whether the answer is the fallback. Being the likelier answer is
 // not enough: without a hint the agent only lacks advice, but a wrong hint gives
 // it advice that does not apply.
-func (v *verdict) other() bool { return v.first < 0 || 1-v.pIn > fallbackOdds*v.pFirst }
+func (v *verdict) other() bool { return v.first < 0 || 1-v.pIn > cmp.Or(v.odds, fallbackOdds)*v.pFirst }
 
 // confidence is the probability that the answer is right.
 func (v *verdict) confidence() float64 {
@@ -40,7 +43,7 @@ func (v *verdict) confidence() float64 {
 
 // judge classifies the message that sc has read.
 func (m *Model) judge(sc *scratch, allowed []bool) verdict {
-	v := verdict{first: -1, second: -1, row: -1}
+	v := verdict{first: -1, second: -1, row: -1, odds: m.odds}
 	m.weights.score(sc.scores, sc.ids, sc.values, sc.shared)
 	v.first, v.second = top(sc.scores[:len(m.intents)], allowed)
 	if v.first < 0 {
