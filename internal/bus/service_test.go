@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -48,6 +49,31 @@ func TestUnhandledHooksHaveNoResponder(t *testing.T) {
 	require.ErrorIs(t, err, nats.ErrNoResponders)
 	_, err = nc.Request("openclaw.request.before_prompt_build.main", nil, time.Minute)
 	require.NoError(t, err)
+}
+
+func TestGoroutinesAnswerAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := &endpoint{waiting: make(chan func())}
+		busy, answered := make(chan struct{}), 0
+		for range 3 * maxIdle {
+			e.start(ctx, func() { <-busy; answered++ })
+		}
+		synctest.Wait()
+		require.Zero(t, e.idle.Load(), "each has a goroutine, although none is idle")
+		for range 3 * maxIdle {
+			busy <- struct{}{}
+			synctest.Wait()
+		}
+		require.Equal(t, 3*maxIdle, answered)
+		require.EqualValues(t, maxIdle, e.idle.Load())
+
+		e.start(ctx, func() { <-busy })
+		synctest.Wait()
+		require.EqualValues(t, maxIdle-1, e.idle.Load(), "on an idle goroutine")
+		busy <- struct{}{}
+		cancel() // synctest fails if a goroutine is left
+	})
 }
 
 // Each endpoint has its own bound.
