@@ -405,6 +405,7 @@ func TestTopics(t *testing.T) {
 		{"topics-dev-3.jsonl", map[string]float64{"lean": 0.6, "change": 0.6, "close": 0.75, "returns": 0.5, "": 0.6}},
 		{"topics-dev-4.jsonl", map[string]float64{"lean": 0.8, "change": 0.7, "close": 0.65, "returns": 0.55, "": 0.7}},
 		{"topics-dev-5.jsonl", map[string]float64{"lean": 0.7, "change": 0.75, "close": 0.8, "": 0.7}},
+		{"topics-dev-6.jsonl", map[string]float64{"lean": 0.75, "change": 0.75, "other": 0.5, "": 0.7}},
 		{"topics-heldout-2.jsonl", map[string]float64{"lean": 0.5, "change": 0.6, "returns": 0.5, "close": 0.85, "": 0.6}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
