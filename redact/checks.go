@@ -71,6 +71,14 @@ func checkCookie(m match) (start, end int) {
 	return checkBearer(m)
 }
 
+// checkValue skips references, as in $TOKEN.
+func checkValue(m match) (start, end int) {
+	if start, end = m.last(); isReference(m.line[start:end]) {
+		return 0, 0
+	}
+	return start, end
+}
+
 var ports = regexp.MustCompile(`^[\d.]+:\d`)
 
 // checkMySQL skips ports, as in "docker run --name mysql -p3306:3306".

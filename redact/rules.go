@@ -279,6 +279,10 @@ var rules = []rule{
 	{"Set-Cookie", apiKey, at("set-cookie"), pattern(`^(?i:set-cookie)` + afterCookie + cookieName + `(` + cookieValue + `)`), checkCookie},
 	{"Cookie", apiKey, at("cookie"), pattern(`^(?i:cookie)` + afterCookie + `(?:` + cookieName + `[^\s;"']{0,15}; ?)*` + cookieName + `(` + cookieValue + `(?:; ?` + cookieName + `[^\s;"']*)*)`), checkCookie},
 	{"mysql -p", apiKey, atStart("mysql", "mariadb"), pattern(`^(?:mysql|mariadb)[a-z-]{0,16}(?: {1,3}-[^\s-]\S{0,63}(?: [^\s-]\S{0,63})?| {1,3}--\S{1,64}){0,8} {1,3}-p(?:"([^"]{1,64})"|'([^']{1,64})'|([^\s"'|;&<>]+))`), checkMySQL},
+	{"SAS", apiKey, at("sig="), pattern(`^(?i:sig)=([\w%+/=-]{30,})`), nil}, // Azure
+	{"JWK", apiKey, at(`"d"`), pattern(`^"[dD]" ?: ?"([\w-]{40,})"`), nil},
+	{"netrc", apiKey, atWord("machine"), pattern(`^machine[ \t]{1,4}\S{1,128}[ \t]{1,4}login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(\S+)`), checkValue},
+	{"set NAME value", apiKey, atWord("set"), pattern(`^set(?: -[A-Za-z]{1,4}){0,3} [A-Z0-9_]{0,40}(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z0-9_]{0,20} ["']?([^\s"'=][^\s"']{7,})`), checkValue}, // fish
 	{"curl -u", apiKey, atStart("-u", "--user"), pattern(`^(?:-u|--user)(?: ["']?|["'])((?P<name>[^\s"':]+):(?P<password>[^\s"']+))`), checkUser},
 
 	{"name = value", apiKey, atName, pattern(`^` + secretName + afterName + `(?P<sep>[?!]?:[:=>]?=?|=[=>]?=?|!==?|[是为為は]:?)` + value), checkAssignment},
@@ -348,6 +352,7 @@ var shortIssuers = []issuer{
 	{"xai- EZAK", `([A-Za-z0-9]{40,})`},
 	{"hvs. hvb.", `([\w-]{20,})`}, // Vault
 	{"phx_", `([A-Za-z0-9]{24,})`},
+	{"sess-", `([A-Za-z0-9]{32,})`},                         // OpenAI
 	{"sbp_", `([A-Za-z0-9]{32,})`},                          // Supabase
 	{"re_", `(\w{24,})`},                                    // Resend
 	{"SK key- fc- dapi", `([0-9a-fA-F]{32}[A-Za-z0-9-]*)`},  // Twilio, Mailgun, Firecrawl, Databricks
@@ -411,7 +416,7 @@ var (
 )
 
 const (
-	begin     = `(?:[^\w.\-)}/~]|\\[nrt])`
+	begin     = `(?:[^\w.\-)}/~]|\\[nrt]|[\s"'` + "`" + `]-[A-Za-z])` // the last as in docker run -v/home/…
 	notHTTP   = `(?:[A-Za-oqrt-z]|[^t]p|[^t]tp|[^p]s)://[\w./-]*`
 	mount     = `/(?:mnt|media|Volumes|System|var|export|srv|usr|host[\w.-]*|rootfs|nfs|net|private|data[\w.-]*|proc|run|vol[\w.-]*|storage)(?:/[\w./-]*)?|//localhost[\w./-]*|/[\w.-]`
 	separator = `(?:\\{0,4}/{1,2}|\\{1,4}|%2[fF])`

@@ -116,9 +116,12 @@ func isHidden(r rune) bool {
 	return false
 }
 
-// Blank reports whether a text has only white space and invisible characters.
+// Blank reports whether a text has only white space and invisible characters,
+// joiners among them.
 func Blank(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsSpace(r) && !isHidden(r) }) < 0
+	return strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsSpace(r) && !isHidden(r) && r != '\u200c' && r != '\u200d'
+	}) < 0
 }
 
 // Cut returns the first n characters of s, without a copy.

@@ -9,6 +9,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"intenthint/internal/text"
 )
 
 // Status is the review status of an experience.
@@ -112,7 +114,7 @@ func (e Experience) Validate() error {
 		{"decided_by", e.DecidedBy, false, maxSubmitter},
 	} {
 		switch {
-		case f.required && f.text == "":
+		case f.required && text.Blank(f.text):
 			return fmt.Errorf("%w: %s must not be blank", ErrInvalid, f.name)
 		case tooLong(f.text, f.most):
 			return fmt.Errorf("%w: %s must have at most %d characters", ErrInvalid, f.name, f.most)

@@ -38,6 +38,7 @@ func TestValidate(t *testing.T) {
 		{"no task", func(e *experience.Experience) { e.Task = "" }, "task must not be blank"},
 		{"blank resource", func(e *experience.Experience) { e.Resource = " \n" }, "resource must not be blank"},
 		{"only control characters", func(e *experience.Experience) { e.Result = "\x00\x07" }, "result must not be blank"},
+		{"only invisible characters", func(e *experience.Experience) { e.Task = "\u200b\u200d\ufeff" }, "task must not be blank"},
 		{"agent too long", func(e *experience.Experience) { e.AgentID = strings.Repeat("a", 201) }, "agent_id"},
 		{"confidence above 1", func(e *experience.Experience) { e.Confidence = 1.01 }, "confidence must be 0–1"},
 		{"no number", func(e *experience.Experience) { e.Confidence = math.NaN() }, "confidence must be 0–1"},

@@ -35,7 +35,7 @@ func Keep(c Candidate, minConfidence float64) (reason string, ok bool) {
 	all := c.Task + "\n" + c.Resource + "\n" + c.Result
 	lower := strings.ToLower(all)
 	switch {
-	case isBlank(c.Task), isBlank(c.Resource), isBlank(c.Result):
+	case text.Blank(c.Task), text.Blank(c.Resource), text.Blank(c.Result):
 		return Incomplete, false
 	case slices.ContainsFunc(ownBlocks, func(mark string) bool { return strings.Contains(lower, mark) }):
 		return OwnBlock, false
@@ -64,8 +64,6 @@ var ownBlocks = func() []string {
 	}
 	return marks
 }()
-
-func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // weight returns the length of a text in letters and digits.
 func weight(s string) (n int) {
