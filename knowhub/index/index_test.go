@@ -33,7 +33,7 @@ func TestColumns(t *testing.T) {
 	require.Equal(t, "agent_id", column)
 	var version int
 	require.NoError(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
-	require.Equal(t, 6, version)
+	require.Equal(t, 7, version)
 }
 
 func TestReadsBackWhatWasApplied(t *testing.T) {

@@ -80,6 +80,10 @@ var migrations = []string{
 	// Function words are terms.
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
+
+	// Identifiers without their separators have a stem. Greek words have no accents.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
 }
 
 // version is the user_version of this program's files.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"intenthint/internal/text"
 )
@@ -55,6 +56,9 @@ func Marks(parts ...string) []string {
 
 // look calls mark for what it finds in s and in the texts encoded in it.
 func look(s string, depth int, mark func(string)) {
+	if loose := loosened(s); loose != s {
+		look(loose, 0, mark)
+	}
 	inner := unseen(s)
 	s = unescape(seen(s))
 	m := learnt()
@@ -146,6 +150,17 @@ func (all matches) mark(m model, rise float64, sure bool, yield func(string)) (f
 
 // quoted matches text between quotation marks on a line.
 var quoted = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|「[^」\n]*」|\x60[^\x60\n]*\x60`)
+
+// loosened returns s with spaces in place of the invisible characters that may stand
+// between words as well as within them. Joiners belong to words and emoji.
+func loosened(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) && r != '\u200c' && r != '\u200d' {
+			return ' '
+		}
+		return r
+	}, s)
+}
 
 // seen returns s without invisible characters.
 func seen(s string) string {

@@ -72,7 +72,7 @@ type entry struct {
 }
 
 var words = []entry{
-	{drop, "ignore, ignoring, disregard, disregarding, forget, forget about, neglect all, overlook all, disobey, pay no attention, pay no heed, take no notice, do not follow, don't follow, dont follow, do not obey, don't obey, stop following, stop obeying, no longer follow, no longer obey, not follow any, must not follow"},
+	{drop, "ignore, ignoring, disregard, disregarding, should be ignored, must be ignored, shall be ignored, are to be ignored, is to be ignored, should be disregarded, must be disregarded, are to be disregarded, is to be disregarded, should be forgotten, must be forgotten, forget, forget about, neglect all, overlook all, disobey, pay no attention, pay no heed, take no notice, do not follow, don't follow, dont follow, do not obey, don't obey, stop following, stop obeying, no longer follow, no longer obey, not follow any, must not follow"},
 	{drop, "忽略, 忽視, 忽视, 无视, 無視, 忘记, 忘記, 忘掉, 不要再遵守, 不要遵守, 不要遵循, 不再遵守, 不再遵循, 不要理会, 不要理會, 不用理会, 别管, 別管, 不必遵守, 抛弃, 拋棄, 不要服从, 不要听从, 违背"},
 	{drop, "無視, 忘れて, 忘れろ, 忘れなさい, 忘れ去, 従わず, 従わない, 従うな, 守らない, 守るな, 破棄して, 破棄せよ, 捨てて, 破って"},
 	{drop, "ignoriere, ignorieren, ignoriert, ignorier, vergiss, vergesst, vergessen sie, missachte, missachten, missachtet, missachte*, befolge nicht, befolgen sie nicht, beachte nicht, hör nicht auf, nicht länger befolgen, nicht mehr befolgen, nicht länger, setz dich über, setze dich über, setzen sie sich über, hinwegsetzen, kümmere dich nicht um, lass außer acht"},

@@ -196,7 +196,7 @@ func written(text string, parts int, yield func(string, kind)) {
 		yield(lower, whole)
 	}
 	if parts > 1 {
-		yield(joined, whole)
+		yield(Stem(joined), whole) // so that "ios" finds iOS
 	}
 }
 
@@ -281,18 +281,18 @@ func plain(text string, yield func(string, kind)) {
 // letters replaces single letters that people also write as two.
 var letters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe")
 
-// bare returns a word in Latin letters without accents.
+// bare returns a word in Latin or Greek letters without accents.
 func bare(text string) string {
-	latin := false
+	other := false // than ASCII
 	for _, r := range text {
 		if r >= utf8.RuneSelf {
-			if !unicode.Is(unicode.Latin, r) && !unicode.IsMark(r) {
+			if !unicode.In(r, unicode.Latin, unicode.Greek) && !unicode.IsMark(r) {
 				return text
 			}
-			latin = true
+			other = true
 		}
 	}
-	if !latin {
+	if !other {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
