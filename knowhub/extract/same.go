@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -18,15 +19,16 @@ const minAlike = 0.6
 // maxCompared bounds the compared text of an experience, in bytes.
 const maxCompared = 64 << 10
 
-// Same reports whether two experiences say the same in nearly the same words. A
-// different number, negation or path makes them different, whatever the rest.
+// Same reports whether two experiences say the same in nearly the same words. Other
+// negations make them different, whatever the rest, and so do other numbers, paths
+// and settings, words such as "works" and "fails", or an other order of these.
 func Same(a, b experience.Experience) bool { return OutlineOf(a).Same(OutlineOf(b)) }
 
 // Outline is the part of an experience that is compared. Callers that compare an
 // experience often can keep it.
 type Outline struct {
 	shingles []uint64 // hashes of the shingles, sorted, each once
-	marks    []string // words with digits, sorted, each once
+	marks    []string // numbers, identifiers and words with an opposite, in order
 	not      int      // negations
 }
 
@@ -49,16 +51,28 @@ func OutlineOf(e experience.Experience) Outline {
 		if negations[word] || strings.HasSuffix(word, "n't") {
 			p.not++
 		}
-		if strings.ContainsFunc(word, unicode.IsDigit) {
+		if opposite, ok := opposites[word]; ok {
+			p.marks = append(p.marks, opposite)
+		} else if strings.ContainsFunc(word, unicode.IsDigit) {
 			p.marks = append(p.marks, word)
 		}
 		p.add([]rune(word))
 	}
+	for word := range strings.FieldsSeq(all) {
+		if word = strings.Trim(word, `.,;:!?()[]{}<>"'`+"`"); isIdentifier(word) {
+			p.marks = append(p.marks, word)
+		}
+	}
+	for i := range all {
+		for _, word := range joinedOpposites {
+			if strings.HasPrefix(all[i:], word) {
+				p.marks = append(p.marks, word)
+			}
+		}
+	}
 	for _, no := range joinedNegations {
 		p.not += strings.Count(all, no)
 	}
-	slices.Sort(p.marks)
-	p.marks = slices.Compact(p.marks)
 	slices.Sort(p.shingles)
 	p.shingles = slices.Clip(slices.Compact(p.shingles))
 	return p
@@ -89,6 +103,75 @@ func hash(chars []rune) (sum uint64) {
 	}
 	return sum
 }
+
+// isIdentifier reports whether a word in ASCII is a path, an address, a setting or
+// a name in code.
+func isIdentifier(word string) bool {
+	return strings.ContainsAny(word, `./\_=:@`) && strings.IndexFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// opposites are words that often make the difference between two experiences, each
+// with one of its forms.
+var opposites = func() map[string]string {
+	m := make(map[string]string)
+	for line := range strings.Lines(`works work worked working
+		fails fail failed failing failure
+		succeeds succeed succeeded success successful successfully
+		breaks break broke broken breaking
+		fixes fix fixed fixing
+		enable enables enabled enabling
+		disable disables disabled disabling
+		on
+		off
+		true
+		false
+		yes
+		open opens opened
+		close closes closed
+		allow allows allowed
+		deny denies denied
+		block blocks blocked
+		start starts started
+		stop stops stopped
+		add adds added
+		remove removes removed
+		increase increases increased raise raises raised
+		decrease decreases decreased lower lowers lowered reduce reduces reduced
+		upgrade upgrades upgraded upgrading
+		downgrade downgrades downgraded downgrading
+		before
+		after
+		first
+		last
+		faster
+		slower
+		up
+		down
+		staging
+		production prod
+		development dev
+		funktioniert geht
+		scheitert fehlgeschlagen
+		einschalten aktivieren aktiviert
+		ausschalten deaktivieren deaktiviert
+		funciona
+		falla
+		activar
+		desactivar
+		fonctionne marche
+		échoue
+		activer
+		désactiver`) {
+		forms := strings.Fields(line)
+		for _, form := range forms {
+			m[form] = forms[0]
+		}
+	}
+	return m
+}()
+
+// joinedOpposites are such words in Chinese, Japanese and Korean.
+var joinedOpposites = []string{"成功", "失败", "失敗", "启用", "啟用", "禁用", "停用", "打开", "打開", "关闭", "關閉", "有効", "無効", "開始", "停止", "启动", "啟動", "성공", "실패", "활성", "비활성"}
 
 // negations turn a sentence into its opposite.
 var negations = func() map[string]bool {
