@@ -118,3 +118,35 @@ func script(text string) string {
 	}
 	return name
 }
+
+// Few of the experiences that a message on another subject finds are put in front
+// of it, and most of those that fit.
+func TestPrompts(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	require.NoError(t, x.Apply(t.Context(), labelled(t)))
+	finds := func(text string, prompt bool) []index.Hit {
+		hits, err := x.Search(t.Context(), index.Query{Text: text, Limit: 3, Prompt: prompt})
+		require.NoError(t, err)
+		return hits
+	}
+	found, kept := 0, 0
+	for _, q := range append(readLines[question](t, "questions.jsonl"), readLines[question](t, "questions-fresh.jsonl")...) {
+		wanted := func(h index.Hit) bool { return slices.Contains(q.IDs, h.ID) }
+		if slices.ContainsFunc(finds(q.Text, false), wanted) {
+			found++
+			if slices.ContainsFunc(finds(q.Text, true), wanted) {
+				kept++
+			}
+		}
+	}
+	t.Logf("%d of %d that fit are kept", kept, found)
+	require.GreaterOrEqual(t, float64(kept), 0.95*float64(found))
+
+	unrelated, noise, left := readLines[struct{ Text, Lang string }](t, "../../classify/evaluate/testdata/messages.jsonl"), 0, 0
+	for _, m := range unrelated {
+		noise += len(finds(m.Text, false))
+		left += len(finds(m.Text, true))
+	}
+	t.Logf("%d of %d that %d other messages find are left", left, noise, len(unrelated))
+	require.Less(t, float64(left), 0.6*float64(noise))
+}

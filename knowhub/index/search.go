@@ -22,8 +22,9 @@ type Query struct {
 	Unowned bool
 	// Status limits the search to one status; "" means [experience.Approved].
 	Status experience.Status
-	// Prompt is set if the text is a message to an agent: then one of function words
-	// alone, such as "and then?", finds nothing.
+	// Prompt is set if the text is a message to an agent, which nobody wrote to
+	// search with: then one of function words alone, such as "and then?", finds
+	// nothing, and hits that share an ordinary word with it are left out.
 	Prompt bool
 	// Limit is the maximum number of hits, 10 if it is not positive, and never
 	// more than 100.
@@ -62,6 +63,9 @@ const (
 	// enough is the score from which a hit is good enough that words are not
 	// completed or corrected.
 	enough = 0.5
+	// fits is the least score of a hit for a prompt. It leaves out two thirds of
+	// what messages on other subjects find, and 3 % of what fits (TestPrompts).
+	fits = 0.25
 )
 
 // Search returns experiences that match a question, best first. Words that do
@@ -86,6 +90,9 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 			return err
 		}
 		hits, err = l.search(words, allowed, bound(q.Limit, defaultHits, maxHits))
+		if q.Prompt {
+			hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < fits })
+		}
 		return err
 	})
 	return hits, err
