@@ -143,11 +143,12 @@ func (s *Service) keep(ctx context.Context, e experience.Experience, again func(
 	return out.Experience, created, nil
 }
 
-// Import stores an experience with its status and its times; created is false
-// if it already existed, in which case nothing changes. An experience that
+// Import stores an experience with its status and its times, and returns it as
+// stored; created is false if it already existed, in which case nothing changes.
+// An experience that
 // looks like a prompt injection becomes pending, unless a person has decided
 // about it. Errors are [ErrInvalid] and [ErrUnavailable].
-func (s *Service) Import(ctx context.Context, e experience.Experience) (created bool, err error) {
+func (s *Service) Import(ctx context.Context, e experience.Experience) (stored experience.Experience, created bool, err error) {
 	set := s.Settings()
 	p := s.prepared(set, e)
 	if !e.CreatedAt.IsZero() && e.CreatedAt.Before(p.CreatedAt) { // not in the future
@@ -157,7 +158,7 @@ func (s *Service) Import(ctx context.Context, e experience.Experience) (created 
 		p.Status = experience.Pending
 	}
 	if p = p.Normal(); p.Validate() != nil {
-		return false, p.Validate()
+		return p, false, p.Validate()
 	}
 	out, created, err := s.Experiences.Change(ctx, p.ID, func(known *experience.Experience) (experience.Experience, bool, error) {
 		if known == nil {
@@ -166,10 +167,10 @@ func (s *Service) Import(ctx context.Context, e experience.Experience) (created 
 		return *known, false, nil
 	})
 	if err != nil {
-		return false, s.unavailable(ctx, "keep", err)
+		return p, false, s.unavailable(ctx, "keep", err)
 	}
 	s.Copy.Put(ctx, out)
-	return created, nil
+	return out.Experience, created, nil
 }
 
 // unavailable returns the error for a bucket or a copy that does not answer.

@@ -76,24 +76,30 @@ func (c *knowhubImportCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer x.Close()
-	added, known := 0, 0
+	added, known, marked := 0, 0, 0
 	var failed []error
 	err = eachLine(in, func(n int, line []byte, err error) error {
-		created := false
+		created, waits := false, false
 		if err == nil {
-			created, err = c.add(inv, x, line)
+			created, waits, err = c.add(inv, x, line)
 		}
 		switch {
 		case err != nil:
 			failed = append(failed, fmt.Errorf("line %d: %w", n, err))
 		case created:
 			added++
+			if waits {
+				marked++
+			}
 		default:
 			known++
 		}
 		return inv.ctx.Err()
 	})
 	_, _ = fmt.Fprintf(inv.stdout, "added %s, %d known\n", count(added, "experience"), known)
+	if marked > 0 {
+		_, _ = fmt.Fprintf(inv.stderr, "%d of them pending instead of as in the file: they look like prompt injections (consumer knowhub ls --status pending)\n", marked)
+	}
 	return errors.Join(append(failed, err)...)
 }
 
@@ -129,20 +135,23 @@ func eachLine(in io.Reader, yield func(n int, line []byte, err error) error) err
 	}
 }
 
-func (c *knowhubImportCmd) add(inv *invocation, x *experiences, line []byte) (created bool, err error) {
+// add stores a line. waits reports whether it is pending although the line says
+// something else.
+func (c *knowhubImportCmd) add(inv *invocation, x *experiences, line []byte) (created, waits bool, err error) {
 	e := experience.Experience{Confidence: 1} // the default, as for submitted experiences
 	err = json.Unmarshal(line, &e)
 	var typed *json.UnmarshalTypeError
 	switch {
 	case line[0] != '{':
-		return false, errors.New("not a JSON object")
+		return false, false, errors.New("not a JSON object")
 	case errors.As(err, &typed):
-		return false, fmt.Errorf("not an experience: %s must not be a %s", typed.Field, typed.Value)
+		return false, false, fmt.Errorf("not an experience: %s must not be a %s", typed.Field, typed.Value)
 	case err != nil:
-		return false, fmt.Errorf("not an experience in JSON: %w", err)
+		return false, false, fmt.Errorf("not an experience in JSON: %w", err)
 	}
 	if e.Status == "" || c.Pending {
 		e.Status = experience.Pending
 	}
-	return x.service.Import(inv.ctx, e)
+	stored, created, err := x.service.Import(inv.ctx, e)
+	return created, stored.Status != e.Status, err
 }
