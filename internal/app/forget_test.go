@@ -102,6 +102,17 @@ func TestForgetExcludesARebuild(t *testing.T) {
 	forgetter.Close()
 }
 
+// forget forgets a session of a system.
+func forget(t *testing.T, s *system, session string) (app.Forgotten, error) {
+	t.Helper()
+	sessions, err := app.OpenSystemStore(t.Context(), s.Config, s.Bus, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
+	require.NoError(t, err)
+	defer forgetter.Close()
+	return forgetter.Forget(t.Context(), session, "")
+}
+
 // What was forgotten must not be readable in the server's files.
 func TestForgottenEventsAreOverwritten(t *testing.T) {
 	t.Parallel()
@@ -130,12 +141,7 @@ func TestForgottenEventsAreOverwritten(t *testing.T) {
 		return err == nil && place.Applied == place.Last
 	})
 
-	sessions, err := app.OpenSystemStore(t.Context(), s.Config, s.Bus, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
-	require.NoError(t, err)
-	defer forgetter.Close()
-	done, err := forgetter.Forget(t.Context(), "gone", "")
+	done, err := forget(t, s, "gone")
 	require.NoError(t, err)
 	require.Equal(t, []int{4, 2}, []int{done.Events, done.DeadLetters})
 	require.Zero(t, onDisk("goneword"))
@@ -156,12 +162,7 @@ func TestForgetGoesOnWhenRunsCannotBeKept(t *testing.T) {
 	})
 	require.NoError(t, os.WriteFile(filepath.Join(s.Config.Store.SessionsDir, ".removed"), nil, 0o600))
 
-	sessions, err := app.OpenSystemStore(t.Context(), s.Config, s.Bus, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
-	require.NoError(t, err)
-	defer forgetter.Close()
-	done, err := forgetter.Forget(t.Context(), "gone", "")
+	done, err := forget(t, s, "gone")
 	require.ErrorIs(t, err, store.ErrUnkept)
 	require.Equal(t, 2, done.Events)
 	require.Equal(t, 1, done.DeadLetters)
@@ -171,16 +172,11 @@ func TestForgetGoesOnWhenRunsCannotBeKept(t *testing.T) {
 // Consumers of an earlier version understand session_end only.
 func TestForgetTellsConsumersOfEitherVersion(t *testing.T) {
 	t.Parallel()
-	s := apptest.Start(t, nil)
+	s := start(t, nil)
 	heard, err := s.JS.Conn().SubscribeSync(app.Layout(s.Config).Prefix.Runs())
 	require.NoError(t, err)
 	require.NoError(t, s.JS.Conn().Flush())
-	sessions, err := app.OpenSystemStore(t.Context(), s.Config, s.Bus, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	forgetter, err := app.NewForgetter(t.Context(), s.Config, s.Bus, sessions)
-	require.NoError(t, err)
-	defer forgetter.Close()
-	_, err = forgetter.Forget(t.Context(), "gone", "")
+	_, err = forget(t, s, "gone")
 	require.NoError(t, err)
 	var hooks []string
 	for range 2 {

@@ -141,7 +141,9 @@ func (b *bench) inTurn(ctx context.Context, s *stack, p *prompts) (t trips, err 
 		for _, kind := range kinds {
 			for range block {
 				body := p.next()
-				time.Sleep(b.pause)
+				if err := sleep(ctx, b.pause); err != nil {
+					return t, err
+				}
 				asked := time.Now()
 				inside, err := kind.put(s.nc, body)
 				if err != nil {

@@ -167,6 +167,9 @@ func (s *stack) applied(ctx context.Context, last uint64) error {
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err() // a timer would take some time even so
+	}
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
