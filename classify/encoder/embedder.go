@@ -19,9 +19,9 @@ const (
 	Ref = "builtin/use-lite"
 	// Version distinguishes vectors of these weights from others.
 	Version = "use-lite/1"
-	// MaxTexts bounds the texts of a catalogue that are embedded: more take
-	// minutes and do not improve the result.
-	MaxTexts = 3000
+	// MaxTexts bounds the texts of a catalogue that are embedded, which takes half
+	// a minute of one processor for so many, and the memory: 4 kB each.
+	MaxTexts = 15000
 	// Accept is the confidence from which the words of a message answer alone.
 	Accept = 0.8
 )

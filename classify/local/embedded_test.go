@@ -86,7 +86,7 @@ func TestEmbeddedKnowsSynonyms(t *testing.T) {
 		deny          []string
 		want          string
 	}{
-		{"synonym", "quassel near Porto?", nil, nil, "WEATHER"},
+		{"synonym", "will it quassel near Porto?", nil, nil, "WEATHER"},
 		{"another synonym", "is it ploosh today", nil, nil, "WEATHER"},
 		{"two synonyms", "brelk vorna", nil, nil, "MUSIC"},
 		{"two others", "jusk tolmi", nil, nil, "MAIL"},
