@@ -20,8 +20,8 @@ type Embedded struct {
 	// mean is the mean of the catalogue's vectors. Many models put all texts of
 	// a kind close together; subtracting the mean separates them.
 	mean   []float32
-	blocks []block // a linear head over the vectors: [dimension and constant][class]
-	ids    []int32 // 0 to dimensions, which the head calls its features
+	blocks []block // a linear head over the vectors: [dimension][class]
+	ids    []int32 // 0 to dimensions-1, which the head calls its features
 	// rows are the vectors of the examples and triggers relative to mean, each of
 	// length 1; nil for a text without one.
 	rows [][]float32
@@ -43,12 +43,8 @@ type mix struct{ words, head, nearest, linear float32 }
 
 const (
 	// headLength is the length that vectors have for the head: about that of a
-	// text in [Model]. They are followed by headConstant. Without a constant a
-	// classifier for one of 150 intents cannot say that most messages are not its
-	// own, as the vectors have a mean of zero: by the head alone 87 instead of 94 %
-	// of CLINC150.
-	headLength   = 2
-	headConstant = 1
+	// text in [Model].
+	headLength = 2
 	// headEpochs is more than maxEpochs: all rows share all their features, so
 	// they converge more slowly. Sixteen add nothing.
 	headEpochs = 8
@@ -110,7 +106,7 @@ func trainEmbedded(m *Model, vectors map[string][]float32, found *shipped) (*Emb
 	}
 	unfinished, words, _ := train(m.catalog)
 	words.run(maxEpochs, 1, nil)
-	head := newSolver(e.corpus(samples), len(e.ids), len(m.intents))
+	head := newSolver(e.corpus(samples), e.dimensions, len(m.intents))
 	head.run(headEpochs, 1, nil)
 	e.blocks, e.linear = head.blocks, e.newDiscriminant(samples, nil)
 	e.calibrate(unfinished, words, head, samples)
@@ -148,7 +144,7 @@ func (e *Embedded) place(samples []sample, vectors map[string][]float32) error {
 	for i := range e.mean {
 		e.mean[i] /= float32(n)
 	}
-	e.ids = make([]int32, e.dimensions+1)
+	e.ids = make([]int32, e.dimensions)
 	for i := range e.ids {
 		e.ids[i] = int32(i)
 	}
@@ -183,9 +179,7 @@ func (e *Embedded) centre(out, v []float32) {
 func (e *Embedded) corpus(samples []sample) *corpus {
 	n := 0
 	for _, row := range e.rows {
-		if row != nil {
-			n += len(e.ids)
-		}
+		n += len(row)
 	}
 	c := &corpus{
 		ids: make([]int32, 0, n), values: make([]float32, 0, n),
@@ -195,20 +189,15 @@ func (e *Embedded) corpus(samples []sample) *corpus {
 	for i, sm := range samples {
 		c.class, c.cost = append(c.class, sm.class), append(c.cost, sm.cost)
 		if e.rows[i] != nil {
-			c.ids, c.values = append(c.ids, e.ids...), appendHeadRow(c.values, e.rows[i])
-			c.shared[i], c.norms[i] = int32(len(e.ids)), headLength*headLength+headConstant*headConstant
+			c.ids = append(c.ids, e.ids...)
+			for _, x := range e.rows[i] {
+				c.values = append(c.values, headLength*x)
+			}
+			c.shared[i], c.norms[i] = int32(e.dimensions), headLength*headLength
 		}
 		c.starts = append(c.starts, int32(len(c.ids)))
 	}
 	return c
-}
-
-// appendHeadRow appends what the head sees of a vector of length 1.
-func appendHeadRow(out, vector []float32) []float32 {
-	for _, x := range vector {
-		out = append(out, headLength*x)
-	}
-	return append(out, headConstant)
 }
 
 // candidate is one of the best intents for a message.
@@ -296,8 +285,10 @@ func product(a, b []float32) float32 {
 
 // headScores returns the head's scores of a vector of length 1.
 func (e *Embedded) headScores(blocks []block, vector []float32) []float32 {
+	scaled := make([]float32, len(vector))
+	axpy(scaled, vector, headLength)
 	out := make([]float32, len(e.words.intents))
-	score(out, blocks, e.ids, appendHeadRow(make([]float32, 0, len(e.ids)), vector))
+	score(out, blocks, e.ids, scaled)
 	return out
 }
 

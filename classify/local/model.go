@@ -290,7 +290,7 @@ func (s idSet) add(id int32) bool {
 func score(out []float32, blocks []block, ids []int32, values []float32) {
 	for i := range blocks {
 		b := &blocks[i]
-		dot(out[b.first:b.first+b.width], b.weights, ids, values)
+		b.score(out[b.first:b.first+b.width], ids, values)
 	}
 }
 

@@ -32,7 +32,7 @@ type shipped struct {
 type shippedEmbedded struct {
 	// Vectors is the fingerprint of the vectors.
 	Vectors          uint32
-	Head             [][]float32 // by block
+	Head, Constant   [][]float32 // by block
 	Linear, Bias     []float32   // of the discriminant
 	Mix              [4]float32
 	InScope, Correct logistic
@@ -83,6 +83,7 @@ func EncodeShipped(vectors map[string][]float32) ([]byte, error) {
 	}
 	for i := range e.blocks {
 		out.Embedded.Head = append(out.Embedded.Head, e.blocks[i].weights)
+		out.Embedded.Constant = append(out.Embedded.Constant, e.blocks[i].constant)
 	}
 	var file bytes.Buffer
 	err = gob.NewEncoder(&file).Encode(&out)
@@ -97,7 +98,7 @@ func (e *Embedded) use(s *shippedEmbedded) bool {
 	}
 	e.blocks = newBlocks(len(e.words.intents))
 	for i := range e.blocks {
-		e.blocks[i].weights = s.Head[i]
+		e.blocks[i].weights, e.blocks[i].constant = s.Head[i], s.Constant[i]
 	}
 	e.linear = &discriminant{weights: s.Linear, bias: s.Bias}
 	e.mix = mix{words: s.Mix[0], head: s.Mix[1], nearest: s.Mix[2], linear: s.Mix[3]}
@@ -142,6 +143,7 @@ func (s *solver) restore(d duals) {
 				}
 				classes, change = append(classes, int32(c)), append(change, a)
 			}
+			scatter(b.constant, classes, change, constantValue)
 			ids, values := s.rows.sharedRow(i)
 			for k, id := range ids {
 				scatter(b.weights[int(id)*b.width:][:b.width], classes, change, values[k])

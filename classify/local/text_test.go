@@ -1,6 +1,7 @@
 package local
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -382,4 +383,37 @@ func TestNormalize(t *testing.T) {
 		require.Equal(t, got, Normalize(got), "normalising twice changes nothing")
 	}
 	require.Less(t, len(Normalize(strings.Repeat("ab ", 400))), 400, "only what the classifier reads")
+}
+
+// Every text has the constant feature, so a classifier that most texts are not
+// for starts below zero.
+func TestSolverKnowsThatMostTextsAreOfOtherClasses(t *testing.T) {
+	var samples []sample
+	for i := range 40 {
+		samples = append(samples, sample{text: fmt.Sprintf("word%d thing%d", i, i%7), class: int32(i % 8), cost: exampleCost})
+	}
+	sp, rows := newSpace(samples, 8)
+	s := newSolver(rows, sp.shared, 8)
+	s.run(maxEpochs, 1, nil)
+	for _, b := range s.blocks {
+		for c, v := range b.constant {
+			require.Negative(t, v, "class %d", b.first+c)
+		}
+	}
+	scores := make([]float32, 8)
+	s.finish(sp).score(scores, nil, nil, 0)
+	for _, v := range scores {
+		require.Negative(t, v, "a text without a known word")
+	}
+
+	s = newSolver(rows, sp.shared, 8)
+	s.run(maxEpochs, 1, nil)
+	everything := make([]bool, len(samples))
+	for i := range everything {
+		everything[i] = true
+	}
+	s.forget(everything)
+	for _, b := range s.blocks {
+		require.InDeltaSlice(t, make([]float32, b.width), b.constant, 1e-5, "nothing is left of forgotten rows")
+	}
 }

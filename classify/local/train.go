@@ -12,6 +12,7 @@ import (
 type block struct {
 	first, width int
 	weights      []float32 // [feature][class]
+	constant     []float32 // [class]: the weight of [constantValue]
 	alpha        []float32 // [row][class]: the dual variables
 }
 
@@ -24,6 +25,10 @@ type solver struct {
 	outside  int // the class of the fallback's rows; -1 when they are positives of none
 	blocks   []block
 }
+
+// constantValue is the value of a feature that every text has. It lets a
+// classifier say that most texts are not of its class.
+const constantValue = 0.5
 
 // maxBlocks is how many parts are trained at the same time. It is fixed, not
 // the number of processors: narrow blocks waste cache lines.
@@ -38,13 +43,13 @@ func newSolver(rows *corpus, features, classes int) *solver {
 	return s
 }
 
-// newBlocks divides the classes into blocks without weights.
+// newBlocks divides the classes into blocks without weights of features.
 func newBlocks(classes int) []block {
 	n := min(maxBlocks, max(1, classes))
 	blocks := make([]block, n)
 	for i := range blocks {
 		first, end := i*classes/n, (i+1)*classes/n
-		blocks[i] = block{first: first, width: end - first}
+		blocks[i] = block{first: first, width: end - first, constant: make([]float32, end-first)}
 	}
 	return blocks
 }
@@ -98,7 +103,8 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 		return
 	}
 	ids, values := s.rows.sharedRow(i)
-	dot(scores, b.weights, ids, values)
+	b.score(scores, ids, values)
+	norm += constantValue * constantValue
 	cost := s.rows.cost[i]
 	label := s.class(i) - b.first
 	alpha := b.alpha[i*b.width : (i+1)*b.width]
@@ -124,6 +130,8 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 		alpha[c] = next
 		active = append(active, int32(c))
 	}
+	delta = delta[:len(active)]
+	scatter(b.constant, active, delta, constantValue)
 	switch {
 	case len(active) == 0:
 	case len(active)*denseFrom > b.width:
@@ -137,11 +145,16 @@ func (s *solver) step(b *block, i int, scores, delta []float32, active []int32) 
 			axpy(b.weights[int(id)*b.width:][:len(change)], change, values[k])
 		}
 	default:
-		delta = delta[:len(active)]
 		for k, id := range ids {
 			scatter(b.weights[int(id)*b.width:][:b.width], active, delta, values[k])
 		}
 	}
+}
+
+// score sets out to the scores of a row by the classes of the block.
+func (b *block) score(out []float32, ids []int32, values []float32) {
+	dot(out, b.weights, ids, values)
+	axpy(out, b.constant, constantValue)
 }
 
 // denseFrom is the inverse of the share of changed classes above which all are
@@ -192,6 +205,7 @@ func (s *solver) forget(skip []bool) {
 				active, change = append(active, int32(c)), append(change, a)
 				alpha[c] = 0
 			}
+			scatter(b.constant, active, change, constantValue)
 			ids, values := s.rows.sharedRow(i)
 			for k, id := range ids {
 				scatter(b.weights[int(id)*b.width:][:b.width], active, change, values[k])
@@ -206,6 +220,7 @@ func (s *solver) clone() *solver {
 	for i := range out.blocks {
 		b := &out.blocks[i]
 		b.weights = append([]float32(nil), b.weights...)
+		b.constant = append([]float32(nil), b.constant...)
 		b.alpha = append([]float32(nil), b.alpha...)
 	}
 	return &out
