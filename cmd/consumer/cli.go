@@ -62,7 +62,7 @@ type cli struct {
 		Rm     dlqRmCmd     `cmd:"" help:"Delete dead letters."`
 	} `cmd:"" name:"dlq" help:"Manage events that could not be decoded or applied."`
 	Stream struct {
-		Plan  streamPlanCmd  `cmd:"" help:"Show how streams, durable and buckets differ from the settings. Changes nothing."`
+		Plan  streamPlanCmd  `cmd:"" help:"Show how streams, durable and buckets differ from the settings, and change none."`
 		Apply streamApplyCmd `cmd:"" help:"Create what is missing and change what differs."`
 	} `cmd:"" help:"Compare the NATS server with the settings."`
 	Triage struct {

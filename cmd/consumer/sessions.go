@@ -22,8 +22,17 @@ import (
 )
 
 // sessionsOf opens the session store for a command that reads, which closes it.
+// Session files can be read without their system, unless there are none. The error
+// then is that of [openForReading].
 func sessionsOf(inv *invocation) (s store.Reader, closeStore func(), err error) {
 	if inv.cfg.Store.Kind != config.StoreKV {
+		if _, err := os.Stat(inv.cfg.Store.SessionsDir); errors.Is(err, fs.ErrNotExist) {
+			b, err := openForReading(inv)
+			if err != nil {
+				return nil, nil, err
+			}
+			b.Close()
+		}
 		return file.OpenReader(inv.cfg.Store.SessionsDir, store.Options{Logger: inv.quiet()}), func() {}, nil
 	}
 	b, err := openForReading(inv)

@@ -98,7 +98,8 @@ func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter 
 		found := false
 		for _, s := range list {
 			name := s.Name()
-			if name != id && s.SessionID != id && s.SessionKey != id && s.Token != id {
+			// An absent id or key is not one that "" names.
+			if id == "" || name != id && s.SessionID != id && s.SessionKey != id && s.Token != id {
 				continue
 			}
 			found = true

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -169,12 +170,13 @@ func TestSessionsByKey(t *testing.T) {
 	s := start(t, nil)
 	const key = "agent:main:telegram:direct:one"
 	ask := func(session, key string) {
+		name := cmp.Or(session, key)
 		p := s.Prompt(session, "r-"+session, "write some code for me please")
 		ctx, err := json.Marshal(payload.Context{RunID: "r-" + session, AgentID: "main", SessionID: session, SessionKey: key, Trigger: "user"})
 		require.NoError(t, err)
 		p.Ctx = ctx
 		s.Ask(p, time.Minute)
-		s.Eventually("the turn of "+session, func() bool { return s.Document(session) != nil })
+		s.Eventually("the turn of "+name, func() bool { return s.Document(name) != nil })
 	}
 	ask("older", key)
 	ask("newer", key)
@@ -195,6 +197,17 @@ func TestSessionsByKey(t *testing.T) {
 	require.Contains(t, stdout.String(), "removed newer: newer.json, 1 event, ")
 	require.Nil(t, s.Document("older"))
 	require.Nil(t, s.Document("newer"))
+	require.NotNil(t, s.Document("other"))
+
+	// A script's unset variable names no session, not those without a key or an id.
+	const keyOnly = "agent:main:telegram:direct:3"
+	ask("", keyOnly)
+	stdout.Reset()
+	stderr.Reset()
+	require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "rm", "--yes", ""}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), `no session ""`)
+	require.Empty(t, stdout.String())
+	require.NotNil(t, s.Document(keyOnly))
 	require.NotNil(t, s.Document("other"))
 }
 

@@ -170,12 +170,35 @@ func TestReadingCommandsCreateNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	env := settle(t, map[string]string{"HINT_STORE": "file", "HINT_DATA_DIR": dir, "HINT_SESSIONS_DIR": ""})
-	for _, args := range []string{"sessions ls", "sessions turns", "stats", "replay"} {
+	export := filepath.Join(t.TempDir(), "export")
+	for _, args := range []string{
+		"sessions ls", "sessions show s", "sessions turns", "sessions turns --jsonl", "sessions export " + export, "stats", "stats --json",
+		"replay --json", "improve --json", "intents learn --dry-run",
+	} {
 		var stdout, stderr bytes.Buffer
-		require.Equal(t, exitOK, env.run(t.Context(), strings.Fields(args), &stdout, &stderr), stderr.String())
-		require.Contains(t, stderr.String(), filepath.Join(dir, "sessions")+", which does not exist\n")
+		require.Equal(t, exitFailed, env.run(t.Context(), strings.Fields(args), &stdout, &stderr), args)
+		require.Contains(t, stderr.String(), errNoSystem.Error(), args)
+		require.Empty(t, stdout.String(), args)
 		require.NoDirExists(t, dir, args)
 	}
+	require.NoDirExists(t, export)
+
+	// Copied session files need no system.
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sessions"), 0o700))
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, env.run(t.Context(), []string{"sessions", "ls"}, &stdout, &stderr), stderr.String())
+	require.Equal(t, "no sessions in "+filepath.Join(dir, "sessions")+"\n", stderr.String())
+}
+
+// A new system has no session files yet.
+func TestSessionsOfANewSystem(t *testing.T) {
+	t.Parallel()
+	s := start(t, map[string]string{"HINT_STORE": "file"})
+	dir := filepath.Join(t.TempDir(), "elsewhere")
+	env := s.env.with("HINT_NATS_URL", s.Bus.URL()).with("HINT_SESSIONS_DIR", dir)
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, env.run(t.Context(), []string{"sessions", "ls"}, &stdout, &stderr), stderr.String())
+	require.Equal(t, "no sessions in "+dir+", which does not exist\n", stderr.String())
 }
 
 func TestSessionsShowOfADamagedFileFails(t *testing.T) {

@@ -20,7 +20,7 @@ type streamPlanCmd struct {
 
 // Help is the longer text of `consumer stream plan --help`.
 func (streamPlanCmd) Help() string {
-	return "A start creates what is missing and never changes what exists. This command shows how existing streams, durables and buckets differ from HINT_STREAM_MAX_AGE, HINT_STREAM_MAX_BYTES, HINT_STREAM_REPLICAS and the settings that a consumer relies on. Other settings made by an operator do not count as differences. With HINT_STORE=file and HINT_SESSIONS_DIR set to an absolute path, the stream also names the consumers' sessions directory."
+	return "A start creates what is missing and never changes what exists. This command shows how existing streams, durables and buckets differ from HINT_STREAM_MAX_AGE, HINT_STREAM_MAX_BYTES, HINT_STREAM_REPLICAS and the settings that a consumer relies on. Other settings made by an operator do not count as differences. Where no system is running, its server is started in HINT_DATA_DIR for as long as the command runs. With HINT_STORE=file and HINT_SESSIONS_DIR set to an absolute path, the stream also names the consumers' sessions directory."
 }
 
 // errDiffers ends a command with [exitDiffers].
