@@ -87,6 +87,7 @@ type stripper struct {
 	// By name: the number of openings in open, the closing tags that closed an
 	// opening, and where out ended at the last of these.
 	pending, closings, closedAt [len(blockNames)]int
+	incomplete                  int // where JSON that does not end was given up
 }
 
 // opening is an opening tag that is not closed yet.
@@ -142,16 +143,25 @@ func blockName(word []byte) int {
 }
 
 // headed removes the JSON at text[i:] and its heading when out ends in one, and
-// returns where to continue.
+// returns where to continue. Of JSON that does not end, only the heading is
+// removed; headings in it are text.
 func (s *stripper) headed(text string, i int) int {
+	if i < s.incomplete {
+		return i
+	}
 	for _, heading := range headings {
 		if !bytes.HasSuffix(s.out, []byte(heading)) {
 			continue
 		}
-		if end := jsonBlockEnd(text, i); end > i {
+		end, complete := jsonBlockEnd(text, i)
+		if end > i {
 			s.out = append(s.out[:len(s.out)-len(heading)], '\n')
+		}
+		if complete {
 			return end
 		}
+		s.incomplete = end
+		return i
 	}
 	return i
 }
@@ -193,9 +203,9 @@ const (
 )
 
 // jsonBlockEnd returns the end of the JSON object at text[i:], bare or in a code
-// fence; i when no object begins there. Incomplete JSON ends at a closing fence, a blank
-// line or the end of the text.
-func jsonBlockEnd(text string, i int) int {
+// fence; i when no object begins there. It reports whether the object is complete:
+// a fence completes it, unless a blank line is before the fence.
+func jsonBlockEnd(text string, i int) (end int, complete bool) {
 	at := skip(text, i, space)
 	fenced := strings.HasPrefix(text[at:], codeFence)
 	if fenced {
@@ -203,28 +213,34 @@ func jsonBlockEnd(text string, i int) int {
 		at = skip(text, at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 		at = skip(text, at, space)
 	}
+	complete = true
 	switch {
 	case at < len(text) && text[at] == '{':
-		at = jsonEnd(text, at)
+		at, complete = jsonEnd(text, at)
 	case !fenced || !strings.HasPrefix(text[at:], codeFence):
-		return i
+		return i, true
 	}
-	if fenced {
-		if after := skip(text, at, space); strings.HasPrefix(text[after:], codeFence) {
-			return after + len(codeFence)
-		}
+	after := skip(text, at, space)
+	if fenced && strings.HasPrefix(text[after:], codeFence) && (complete || !blankLine(text[at:after])) {
+		return after + len(codeFence), true
 	}
-	return at
+	return at, complete
 }
 
-func jsonEnd(text string, at int) int {
+// blankLine reports whether white space contains a blank line.
+func blankLine(s string) bool { return strings.Count(s, "\n") > 1 }
+
+// jsonEnd returns the end of the JSON object at text[at:] and reports whether it
+// is complete. Incomplete JSON ends at a code fence, a blank line or the end of the
+// text.
+func jsonEnd(text string, at int) (end int, complete bool) {
 	depth, inString := 0, false
 	for ; at < len(text); at++ {
 		switch c := text[at]; {
 		case c == '\n':
 			next := skip(text, at+1, " \t\r")
 			if next == len(text) || text[next] == '\n' || strings.HasPrefix(text[next:], codeFence) {
-				return at
+				return at, false
 			}
 			at = next - 1
 		case inString:
@@ -243,11 +259,11 @@ func jsonEnd(text string, at int) int {
 			depth++
 		case c == '}' || c == ']':
 			if depth--; depth <= 0 {
-				return at + 1
+				return at + 1, true
 			}
 		}
 	}
-	return len(text)
+	return len(text), false
 }
 
 // skip returns the index of the first character from text[i:] on that is not in
