@@ -50,7 +50,7 @@ var sentenceEnd = regexp.MustCompile(`[.!?;:…]\s+|[。！？]|\n`)
 const quotes = "`\"“„«「『《'>"
 
 // typographic are the forms that NFKC leaves unchanged.
-var typographic = strings.NewReplacer("’", "'", "‘", "'", "–", "-", "—", "-", "´", "'", "`", "`")
+var typographic = strings.NewReplacer("’", "'", "‘", "'", "–", "-", "—", "-")
 
 // quotations matches text written by others, and code.
 var quotations = regexp.MustCompile("(?s)```.*?(?:```|$)|`[^`]*`|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|「[^」]*」|『[^』]*』|《[^》]*》" +

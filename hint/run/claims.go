@@ -54,7 +54,7 @@ func (c *Claims) Claim(ctx context.Context, key string, now, until time.Time) (p
 		return time.UnixMilli(ms)
 	}
 	// The promise has expired: its process died, or failed to release it.
-	if _, err = c.bucket.Update(ctx, name, value, entry.Revision()); errors.Is(err, jetstream.ErrKeyExists) {
+	if _, err = c.bucket.Update(ctx, name, value, entry.Revision()); errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
 		return now.Add(claimTime) // a third process was faster; its deadline is unknown
 	}
 	return time.Time{}

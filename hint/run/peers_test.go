@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -12,10 +13,12 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/bus"
 	"intenthint/internal/natsserver"
+	"intenthint/internal/natstest"
 	"intenthint/subjects"
 )
 
@@ -131,4 +134,35 @@ func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
 	require.False(t, a.Claim(t.Context(), run, now.Add(2*time.Second), now.Add(3*time.Second)).IsZero())
 	other.Release(t.Context(), run)
 	require.True(t, a.Claim(t.Context(), run, now, now.Add(time.Second)).IsZero())
+}
+
+// overtaken is a bucket in which another process is faster to replace a value.
+type overtaken struct{ jetstream.KeyValue }
+
+func (o overtaken) Get(ctx context.Context, key string) (jetstream.KeyValueEntry, error) {
+	entry, err := o.KeyValue.Get(ctx, key)
+	if err == nil {
+		_, err = o.Update(ctx, key, []byte("1"), entry.Revision())
+	}
+	return entry, err
+}
+
+func TestAnExpiredClaimIsGivenOnce(t *testing.T) {
+	for _, replicas := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d replicas", replicas), func(t *testing.T) {
+			js := openTest(t).JS
+			if replicas > 1 {
+				if testing.Short() {
+					t.Skip("starts a cluster")
+				}
+				js = natstest.JetStream(t, natstest.Cluster(t, nil)[0])
+			}
+			layout := bus.Layout{Prefix: subjects.DefaultPrefix, Stream: subjects.DefaultStream, Replicas: replicas}
+			bucket, err := bus.OpenBucket(t.Context(), js, layout.Claims())
+			require.NoError(t, err)
+			now := time.Now()
+			require.True(t, NewClaims(bucket, quiet).Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())
+			require.False(t, NewClaims(overtaken{bucket}, quiet).Claim(t.Context(), "run", now.Add(2*time.Second), now.Add(3*time.Second)).IsZero())
+		})
+	}
 }

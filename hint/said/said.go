@@ -135,7 +135,7 @@ func (s *Sessions) Forgot(session string) bool {
 }
 
 // Begin records a turn of this process that begins at ts, with its hint, nil
-// for none. It returns the session's last hint before that. The new hint counts
+// for none. It returns the session's last hint after that. The new hint counts
 // as later than everything known so far, whatever the clocks say.
 func (s *Sessions) Begin(session string, ts int64, given *payload.LastHint) *payload.LastHint {
 	s.mu.Lock()

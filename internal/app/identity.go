@@ -33,7 +33,8 @@ const settlePause = 250 * time.Millisecond
 
 // identify creates missing streams and durables, and makes sure that this
 // process and the event stream belong to the same system (contract §9). A stream
-// without an identity gets one. If the process is refused, nothing has been created.
+// without an identity gets one. If the process is refused, nothing has been created, unless the
+// NATS user may not look at the stream, or another process names it meanwhile.
 func (a *App) identify(ctx context.Context) error {
 	err := patiently(ctx, a.log, func(ctx context.Context) error {
 		_, err := CheckSystem(ctx, a.cfg, a.requests)

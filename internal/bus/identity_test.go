@@ -225,6 +225,36 @@ func TestMissingPermissionIsNamed(t *testing.T) {
 	})
 }
 
+// The sink's connection also carries calls.
+func TestDeniedAcknowledgementEndsNoCall(t *testing.T) {
+	t.Parallel()
+	ns := configured(t, `jetstream: enabled, authorization { users: [
+		{user: consumer, password: p, permissions { publish: { deny: ["$JS.ACK.>", "$JS.API.CONSUMER.MSG.NEXT.>", "$JS.API.STREAM.DELETE.>"] } } }
+	] }`)
+	b, err := Open(t.Context(), Options{URL: as(ns, "consumer", "p"), Log: quiet})
+	require.NoError(t, err)
+	defer b.Close()
+	for subject, ends := range map[string]bool{
+		"$JS.ACK.S.d.1.1.1.1.0": false, "$JS.API.CONSUMER.MSG.NEXT.S.d": false, "$JS.API.STREAM.DELETE.S": true,
+	} {
+		_, err := Call(t.Context(), b.NC, func(ctx context.Context) (any, error) {
+			require.NoError(t, b.NC.Publish(subject, nil))
+			require.NoError(t, b.NC.Flush())
+			select {
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			case <-time.After(100 * time.Millisecond): // twenty looks at the connection
+				return nil, nil
+			}
+		})
+		if ends {
+			require.ErrorIs(t, err, ErrDenied, subject)
+		} else {
+			require.NoError(t, err, subject)
+		}
+	}
+}
+
 func TestEmbeddedServerAcceptsItsProcess(t *testing.T) {
 	t.Parallel()
 	authority := tlstest.New(t)

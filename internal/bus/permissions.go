@@ -81,6 +81,8 @@ func denial(nc *nats.Conn, err error) error {
 		return nil
 	}
 	switch text := err.Error(); {
+	case deniesDelivery(text): // of a sink on the same connection; no call
+		return nil
 	case strings.Contains(text, `Publish to "$JS.`):
 		return fmt.Errorf("%w: %w", ErrDenied, err)
 	case strings.Contains(text, `Subscription to "`+cmp.Or(nc.Opts.InboxPrefix, nats.InboxPrefix)):
@@ -102,9 +104,15 @@ func (b *Bus) noteDenial(err error) {
 	if !errors.Is(err, nats.ErrPermissionViolation) {
 		return
 	}
-	if text := err.Error(); strings.Contains(text, `Publish to "$JS.API.CONSUMER.MSG.NEXT.`) || strings.Contains(text, `Publish to "$JS.ACK.`) {
+	if deniesDelivery(err.Error()) {
 		b.denied.Store(&deliveryDenial{err, time.Now()})
 	}
+}
+
+// deniesDelivery reports whether the text of an error refuses a pull or an
+// acknowledgement.
+func deniesDelivery(text string) bool {
+	return strings.Contains(text, `Publish to "$JS.API.CONSUMER.MSG.NEXT.`) || strings.Contains(text, `Publish to "$JS.ACK.`)
 }
 
 // CheckDelivery returns an error that wraps [ErrDenied] if the server has

@@ -373,7 +373,7 @@ func TestTooManyReplicasAreTemporaryInCluster(t *testing.T) {
 
 	l.Replicas = 2
 	_, err = Provision(t.Context(), openTest(t).JS, l)
-	require.ErrorContains(t, err, "replicas")
+	require.ErrorContains(t, err, "HINT_STREAM_REPLICAS=2 needs a cluster")
 	require.False(t, Temporary(err), "a single server does not become a cluster")
 }
 

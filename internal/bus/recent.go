@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// maxRecent is how many recent events of the hook a starting process reads. No
+	// maxRecent is up to how many recent events of the hook a starting process
+	// reads them all; of more, those among the last scanWindow of all hooks. No
 	// more runs than that are remembered.
 	maxRecent = 8192
 	// scanWindow is how many of the newest events of all hooks are searched at

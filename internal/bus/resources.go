@@ -60,8 +60,12 @@ func (l Layout) resource(want jetstream.StreamConfig) streamResource {
 				_, err = js.CreateStream(ctx, want)
 			}
 			api, ok := errors.AsType[*jetstream.APIError](err)
-			if ok && want.MaxBytes > 0 && (api.ErrorCode == codeNoStorage || api.ErrorCode == codeAccountLimit) {
+			switch {
+			case !ok:
+			case want.MaxBytes > 0 && (api.ErrorCode == codeNoStorage || api.ErrorCode == codeAccountLimit):
 				return fmt.Errorf("%w: it reserves %d bytes; HINT_STREAM_MAX_BYTES lowers that", err, want.MaxBytes)
+			case api.ErrorCode == codeNoCluster:
+				return fmt.Errorf("%w: HINT_STREAM_REPLICAS=%d needs a cluster of as many servers", err, want.Replicas)
 			}
 			return err
 		},
@@ -69,10 +73,11 @@ func (l Layout) resource(want jetstream.StreamConfig) streamResource {
 }
 
 // Error codes of a server and of an account with less free storage than a
-// stream reserves.
+// stream reserves, and of a server in no cluster that is to keep replicas.
 const (
 	codeNoStorage    = 10047
 	codeAccountLimit = 10002
+	codeNoCluster    = 10074
 )
 
 func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {

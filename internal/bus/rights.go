@@ -22,8 +22,7 @@ type Right struct {
 
 // Rights tries the permissions of the NATS user that a consumer process needs
 // in addition to the JetStream API. It changes nothing: its messages are
-// refused by the stream or not understood, and its subscriptions are on unused
-// subjects.
+// refused by the stream or not understood, and its subscriptions end at once.
 func Rights(ctx context.Context, nc *nats.Conn, l Layout) ([]Right, error) {
 	unused := "doctor-" + nuid.Next()
 	subscribe := func(queue string) func(context.Context, string) error {

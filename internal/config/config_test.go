@@ -370,7 +370,7 @@ func TestBadValues(t *testing.T) {
 		{"provider address", "HINT_PROVIDERS", `{"p":{"baseUrl":"ftp://h"}}`, "http or https URL"},
 		{"provider without address", "HINT_PROVIDERS", `{"p":{}}`, "baseUrl is missing"},
 		{"provider key", "HINT_PROVIDERS", `{"openai":{"apiKeyEnv":"not a name"}}`, "name of an environment variable"},
-		{"provider no object", "HINT_PROVIDERS", `{"p":"x"}`, "begin with {"},
+		{"provider no object", "HINT_PROVIDERS", `{"p":"x"}`, `of "p": it does not begin with {`},
 		{"providers list", "HINT_PROVIDERS", `[]`, "begin with {"},
 		{"chat type", "HINT_ALLOWED_CHAT_TYPES", "direct,forum", `"forum"`},
 		{"query", "HINT_QUERY_MODE", "all", "message, recent, full"},

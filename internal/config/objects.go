@@ -86,7 +86,7 @@ var providers = objectOf(`{"<name>": {"baseUrl": "https://…", "api": "openai-c
 	func(name string, raw json.RawMessage) (provider.Config, error) {
 		var p provider.Config
 		if err := decodeObject(string(raw), &p); err != nil {
-			return p, err
+			return p, fmt.Errorf("of %q: %w", name, err)
 		}
 		return p, provider.Validate(name, p)
 	})

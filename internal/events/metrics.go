@@ -63,7 +63,7 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 			Namespace: namespace, Name: "publish_retries_total", Help: "Repeated attempts to publish an event.",
 		}),
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "events_lost_total", Help: "Answered turns that were never published, because too many waited for the stream or the process stopped.",
+			Namespace: namespace, Name: "events_lost_total", Help: "Answered turns that were never published, because too many waited for the stream, they were larger than the server takes, or the process stopped.",
 		}),
 		letters:     gauge("dead_letters_kept", "Messages in the dead-letter stream. Every process reports the same number."),
 		streamBytes: gauge("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),

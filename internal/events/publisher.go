@@ -209,6 +209,7 @@ var errStalled = errors.New("events not acknowledged by the stream")
 func (p *Publisher) Publish(m *nats.Msg) {
 	if most := p.nc.MaxPayload(); most > 0 && int64(m.Size()) > most {
 		p.log.Error("event too large for the server", "subject", m.Subject, "bytes", m.Size())
+		p.metrics.lost.Inc()
 		return
 	}
 	p.mu.Lock()

@@ -255,7 +255,7 @@ func Open(ctx context.Context, o Options, log *slog.Logger) (srv *Server, url st
 		log.Warn("non-loopback listener without authentication", "listener", listener)
 	}
 	if err := os.MkdirAll(opts.StoreDir, 0o700); err != nil {
-		return nil, "", fmt.Errorf("data directory: %w", err)
+		return nil, "", fmt.Errorf("data directory (HINT_DATA_DIR): %w", err)
 	}
 	anyPort := opts.Port == server.RANDOM_PORT
 	address := dialable(opts)
@@ -308,7 +308,7 @@ func (o Options) tryStart(opts *server.Options, log *slog.Logger) (*Server, erro
 	locked, err := lock.TryLock()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, fmt.Errorf("data directory (HINT_DATA_DIR): %w", err)
 	case !locked:
 		return nil, errHeld
 	}

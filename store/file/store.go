@@ -86,7 +86,7 @@ func (s *Store) Dir() string { return s.dir }
 func (s *Store) makeDirs() error {
 	for _, dir := range []string{lockDir, tempDir, lostDir} {
 		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o700); err != nil {
-			return err
+			return fmt.Errorf("session directory (HINT_SESSIONS_DIR): %w", err)
 		}
 	}
 	return nil
