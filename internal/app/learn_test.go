@@ -219,14 +219,14 @@ func TestTheEmbeddingTierLearns(t *testing.T) {
 	learnt(s, 1)
 	before, from, _ := hinted(s, newWording)
 	require.Equal(t, "embedding", from)
-	require.NotEqual(t, "MONEY", before)
+	require.NotEqual(t, "WEATHER", before)
 
 	s.Ask(s.Prompt("s", "r", newWording), time.Minute)
-	markHint(s, "s", "r", "wrong", "MONEY")
+	markHint(s, "s", "r", "wrong", "WEATHER")
 	s.Eventually("the tier has learnt", func() bool {
 		intent, from, _ := hinted(s, newWording)
 		require.Equal(t, "embedding", from, "there is a tier all the time")
-		return intent == "MONEY"
+		return intent == "WEATHER"
 	})
 	learnt(s, 2)
 }

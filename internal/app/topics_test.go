@@ -50,7 +50,7 @@ func TestRecordedTurnsContinueATopic(t *testing.T) {
 		{"zh, the topic before", []payload.Turn{user("总结一下：比赛二比零结束。"), agent("比赛二比零。"), user("罗马天气怎么样"), agent("晴，24度。")}, "那不勒斯呢", "RESEARCH_REALTIME"},
 		{"ja", []payload.Turn{user("ウィーンのホテルを予約して"), agent("何泊ですか？")}, "三泊、六月四日から", "TRAVEL"},
 		{"de", []payload.Turn{user("Erinnere mich um sechs daran, Mama anzurufen"), agent("Ist für 18 Uhr eingetragen.")}, "doch lieber um sieben", "PRODUCTIVITY_CALENDAR"},
-		{"es", []payload.Turn{user("traduce al francés: «Buenos días a todos»"), agent("Bonjour à tous.")}, "no, menos formal", "TRANSLATION"},
+		{"es", []payload.Turn{user("traduce al francés: «Buenos días a todos»"), agent("Bonjour à tous.")}, "no, más cortito", "TRANSLATION"},
 		{"fr", []payload.Turn{user("traduis en anglais : « Bonjour à tous »"), agent("Good morning, everyone.")}, "non, moins formel", "TRANSLATION"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
