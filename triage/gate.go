@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -324,7 +325,8 @@ func (c request) said() state.Said {
 func (g *Gate) store(ctx context.Context, c request, d state.Decision) outcome {
 	ctx, cancel := g.storing(ctx, c)
 	defer cancel()
-	if d.Verdict == state.Skip && c.set.Recall > 0 {
+	// A message without text, such as a picture, has nothing to tell.
+	if d.Verdict == state.Skip && c.set.Recall > 0 && strings.TrimSpace(d.Text) != "" {
 		if err := g.State.Pend(ctx, c.m.Group, c.m.ID, time.Now()); err != nil {
 			g.stateFailed(opSkipped, c.m, err)
 			d = c.instead(d)

@@ -77,6 +77,13 @@ func TestTheNextTurnIsToldOnce(t *testing.T) {
 	ask(t, g, event("m6", "text 6"))
 	require.Contains(t, tell(t, tellers[1], turn("r3")), "\n- 555: text 6\n</")
 	require.Empty(t, tell(t, tellers[0], turn("r2")))
+
+	// Pictures without text take no places.
+	ask(t, g, event("m7", "text 7"))
+	for i := range 2 * state.MaxSkipped {
+		ask(t, g, event(fmt.Sprint("picture", i), []string{"", " \n"}[i%2]))
+	}
+	require.Contains(t, tell(t, tellers[0], turn("r4")), "\n- 555: text 7\n</")
 }
 
 func TestTurnsThatAreNotTold(t *testing.T) {

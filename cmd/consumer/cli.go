@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"regexp"
 	"strings"
 	"syscall"
@@ -162,6 +163,7 @@ func command(ctx context.Context, load func() (*config.Config, []config.Warning,
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { left = code }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.NamedMapper("path", kong.MapperFunc(givenPath)),
 	)
 	if err != nil {
 		return report(stderr, err, exitFailed)
@@ -204,6 +206,20 @@ func commandOf(err error) string {
 		}
 	}
 	return strings.Join(command, " ")
+}
+
+// givenPath reads a path argument. Kong's own mapper takes "", such as a script's
+// unset variable, for the current directory.
+func givenPath(ctx *kong.DecodeContext, target reflect.Value) error {
+	var path string
+	if err := ctx.Scan.PopValueInto("path", &path); err != nil {
+		return err
+	}
+	if path == "" {
+		return errors.New("the path must not be blank")
+	}
+	target.SetString(kong.ExpandPath(path))
+	return nil
 }
 
 // fail reports why a command failed and returns its exit code.

@@ -166,6 +166,18 @@ func TestExportReportsUnwrittenSessions(t *testing.T) {
 	require.Contains(t, stderr.String(), "is the session directory itself")
 }
 
+// The current directory is not what a script's unset variable names.
+func TestBlankPathIsAUsageError(t *testing.T) {
+	t.Parallel()
+	env := settle(t, nil)
+	for _, args := range [][]string{{"sessions", "export", ""}, {"intents", "lint", ""}, {"intents", "import", ""}} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitUsage, env.run(t.Context(), args, &stdout, &stderr), args)
+		require.Contains(t, stderr.String(), "the path must not be blank", args)
+		require.Empty(t, stdout.String())
+	}
+}
+
 func TestReadingCommandsCreateNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -62,7 +62,7 @@ func marksOf(inv *invocation, shared *state.Store, group string) ([]state.Mark, 
 }
 
 type triageExamplesRmCmd struct {
-	Group      string   `arg:"" optional:"" help:"The group of the messages."`
+	Group      *string  `arg:"" optional:"" help:"The group of the messages."`
 	MessageIDs []string `arg:"" optional:"" name:"message-id" help:"The messages; none with --all, for all messages of the group."`
 	All        bool     `help:"All of the group, or of all groups."`
 	Yes        bool     `short:"y" help:"Do not ask."`
@@ -70,9 +70,9 @@ type triageExamplesRmCmd struct {
 
 // Help is the longer text of `consumer triage examples rm --help`.
 func (triageExamplesRmCmd) Help() string {
-	return `Removes marks, with their text. Only later feedback marks such a message again. Asks before --all; without a terminal, --yes is needed.
+	return `Removes marks, with their text. Only later feedback marks such a message again. Asks first; without a terminal, --yes is needed.
 
-  consumer triage examples rm agent:main:telegram:group:-1001234 4711 4712
+  consumer triage examples rm agent:main:telegram:group:-1001234 4711 4712 --yes
   consumer triage examples rm agent:main:telegram:group:-1001234 --all
   consumer triage examples rm --all --yes
 
@@ -87,8 +87,18 @@ func (c *triageExamplesRmCmd) Validate() error {
 		return errors.New("missing selection: <group> <message-id>, or --all")
 	case c.All && len(c.MessageIDs) > 0:
 		return errors.New("--all and a message id cannot be used together")
+	case c.Group != nil && *c.Group == "":
+		return errors.New("the group must not be blank; leave it out with --all to select all groups")
 	}
 	return nil
+}
+
+// group returns the group, "" for all.
+func (c *triageExamplesRmCmd) group() string {
+	if c.Group == nil {
+		return ""
+	}
+	return *c.Group
 }
 
 func (c *triageExamplesRmCmd) Run(inv *invocation) error {
@@ -97,21 +107,24 @@ func (c *triageExamplesRmCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer b.Close()
+	if err := inv.confirmable(c.Yes); err != nil {
+		return err
+	}
 	var chosen []state.Mark
 	if c.All {
-		if chosen, err = marksOf(inv, shared, c.Group); err != nil {
+		if chosen, err = marksOf(inv, shared, c.group()); err != nil {
 			return err
 		}
 		if len(chosen) == 0 {
 			_, err := fmt.Fprintln(inv.stderr, "no marked messages")
 			return err
 		}
-		if err := inv.confirm(fmt.Sprintf("Remove %s for good?", count(len(chosen), "mark")), c.Yes); err != nil {
-			return err
-		}
 	}
 	for _, id := range c.MessageIDs {
-		chosen = append(chosen, state.Mark{Group: c.Group, MessageID: id})
+		chosen = append(chosen, state.Mark{Group: c.group(), MessageID: id})
+	}
+	if err := inv.confirm(fmt.Sprintf("Remove %s for good?", count(len(chosen), "mark")), c.Yes); err != nil {
+		return err
 	}
 	removed := 0
 	var failed []error

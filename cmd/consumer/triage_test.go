@@ -237,8 +237,10 @@ func TestTriageExamples(t *testing.T) {
 		{"a group alone", []string{roof}, exitUsage, "missing selection", []string{"C7 2", "C7 1", "01 2", "01 1"}},
 		{"a message and all", []string{roof, "1", "--all"}, exitUsage, "cannot be used together", []string{"C7 2", "C7 1", "01 2", "01 1"}},
 		{"all, and nobody to ask", []string{"--all"}, exitFailed, "add --yes", []string{"C7 2", "C7 1", "01 2", "01 1"}},
-		{"a message", []string{roof, "2"}, exitOK, "removed 1 mark\n", []string{"C7 2", "C7 1", "01 1"}},
-		{"one that is there and one that is not", []string{roof, "2", "1"}, exitFailed, `message "2" of group "` + roof + `" is not marked`, []string{"C7 2", "C7 1"}},
+		{"an empty group", []string{"", "--all", "--yes"}, exitUsage, "the group must not be blank", []string{"C7 2", "C7 1", "01 2", "01 1"}},
+		{"a message, and nobody to ask", []string{roof, "2"}, exitFailed, "add --yes", []string{"C7 2", "C7 1", "01 2", "01 1"}},
+		{"a message", []string{roof, "2", "-y"}, exitOK, "removed 1 mark\n", []string{"C7 2", "C7 1", "01 1"}},
+		{"one that is there and one that is not", []string{roof, "2", "1", "--yes"}, exitFailed, `message "2" of group "` + roof + `" is not marked`, []string{"C7 2", "C7 1"}},
 		{"all of a group", []string{tools, "--all", "--yes"}, exitOK, "removed 2 marks\n", nil},
 		{"all of none", []string{"--all", "--yes"}, exitOK, "no marked messages", nil},
 	} {

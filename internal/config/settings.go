@@ -202,7 +202,7 @@ var settings = []setting{
 		setting{field: "redact", def: RedactOff, doc: "off or strict; strict removes personal data and secrets from turns, session files and debug logs"}),
 	in(func(c *Config) *string { return &c.Learn }, oneOf[string](LearnOff, LearnAuto),
 		setting{field: "learn", def: LearnOff, restart: true, doc: "off or auto; auto lets the local classifier learn from feedback and confident models"}),
-	in(func(c *Config) *time.Duration { return &c.Store.Retention }, duration(0),
+	in(func(c *Config) *time.Duration { return &c.Store.Retention }, duration(100*time.Millisecond),
 		setting{field: "sessionRetention", def: "336h", restart: true, doc: "how long an untouched session is kept; 0 keeps all"}),
 	in(func(c *Config) *int { return &c.Store.HistoryLimit }, wholeNumber(0, math.MaxInt32),
 		setting{field: "historyLimit", def: "200", restart: true, doc: "turns kept in a session file"}),
