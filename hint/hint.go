@@ -268,8 +268,11 @@ func (t *turn) prepare(first string) {
 }
 
 // earlier returns the user's earlier messages in the session if the
-// conversation has none.
+// conversation has none, and the local classifier is asked.
 func (h *Hinter) earlier(t turn) []payload.Turn {
+	if t.keyword != nil || t.set.Classifier.Mode() == classify.ModeLLM {
+		return nil
+	}
 	limit := conversation.EarlierTurns(t.set.QueryMode, t.set.Window)
 	if limit == 0 || slices.ContainsFunc(t.in.Conversation, func(before payload.Turn) bool { return before.Role == payload.RoleUser }) {
 		return nil

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -176,4 +178,32 @@ func TestForgottenTurnsContinueNoTopic(t *testing.T) {
 	_, err = forgetter.Forget(t.Context(), "s", "")
 	require.NoError(t, err)
 	require.NotEqual(t, want, say(s, "s", leaning))
+}
+
+// What the session said before is for the local classifier alone.
+func TestEarlierMessagesAreCountedWhereTheyWereRead(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name, classifier, message string
+		want                      any
+	}{
+		{"local", "local", "and what is the weather like", float64(1)},
+		{"model", "llm", "and what is the weather like", nil},
+		{"keyword", "local", "joke please", nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			dir := apptest.WriteIntents(t)
+			joke := "---\nid: JOKE\ntriggers: [The user wants a joke]\nfastpath: {keywords: [joke please], hint: funny}\n---\nTell one.\n"
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "joke.md"), []byte(joke), 0o600))
+			s, _ := withModel(t, map[string]string{"HINT_CLASSIFIER": row.classifier, "HINT_INTENTS_DIR": dir})
+			say(s, "s", "what is the weather like")
+			say(s, "s", row.message)
+			s.Eventually("both turns", func() bool {
+				current, _ := s.Document("s")["current"].(map[string]any)
+				intent, _ := current["intent"].(map[string]any)
+				return current["input"] == row.message && intent != nil && intent["earlier"] == row.want
+			})
+		})
+	}
 }
