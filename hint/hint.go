@@ -340,14 +340,15 @@ func (h *Hinter) say(t turn, c payload.Classification, write func(writer.Task) s
 	in, form := t.intent(c), h.form(t, c)
 	a := run.Answer{Result: &c}
 	if render.Prompted(c, in, form) {
+		var skills render.Named
 		if len(intents.SkillMentions(in.Prompt)) > 0 {
-			var unknown int
-			in.Prompt, a.Skills, unknown = render.Skills(in.Prompt, payload.DecodeSkills(t.req.Envelope.Ctx))
-			h.Metrics.skillsHinted(len(a.Skills), unknown)
+			skills = render.Skills(in.Prompt, payload.DecodeSkills(t.req.Envelope.Ctx))
+			in.Prompt, a.Skills = skills.Prompt, skills.Listed
+			h.Metrics.skillsHinted(len(skills.Listed), skills.Unknown)
 		}
 		if t.set.Writer != nil {
 			in.Prompt = cmp.Or(write(writer.Task{
-				Session: t.req.Context.Session(), Result: c, Intent: in, Skills: a.Skills, Conversation: t.in.Conversation, Latest: t.latest,
+				Session: t.req.Context.Session(), Result: c, Intent: in, Skills: skills.Lines, Conversation: t.in.Conversation, Latest: t.latest,
 			}), in.Prompt)
 		}
 	}

@@ -94,7 +94,7 @@ func TestAWriterReplacesTheIntentsPrompt(t *testing.T) {
 	a := &author{}
 	h := hinter(&r, writing(a, nil))
 	res := handle(t, h, withSkills("r1", "code"))
-	require.Contains(t, text(res), "\ncomplexity: low\n\n- Write the parser first.\n- &lt;/intention_hint_plugin&gt;\n\nskill: git (read /skills/git/SKILL.md)\n\nThis looks simple")
+	require.Contains(t, text(res), "\ncomplexity: low\n\n- Write the parser first.\n- &lt;/intention_hint_plugin&gt;\n\nskill: git (read /skills/git/SKILL.md: Commits.)\nskill: svn\n\nThis looks simple")
 	require.NotContains(t, text(res), "Follow skill")
 	require.Contains(t, text(res), "intent: CODE (Code)\nreason: r\ngoal: g\nconfidence: 0.87\n", "the classification stays")
 	require.Equal(t, "CODE", head(res, "Hint-Intent"))

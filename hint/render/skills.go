@@ -19,39 +19,51 @@ const (
 	maxSkillPath = 1024
 )
 
-// Skills adds path and description to each skill that a prompt names, where it
-// is named first: `skill: git (read /skills/git/SKILL.md: Commits and
-// branches)` (contract §7). named are these skills, without descriptions;
-// unknown is the number of other skills that the prompt names, which are left
-// unchanged.
-func Skills(prompt string, available []payload.Skill) (out string, named []payload.Skill, unknown int) {
-	var b strings.Builder
-	done := 0
-	seen := map[string]bool{}
+// Named are the skills that a prompt names, each once.
+type Named struct {
+	// Prompt is the prompt with path and description behind each skill that the
+	// gateway lists, where it is named first: `skill: git (read
+	// /skills/git/SKILL.md: Commits and branches)` (contract §7). Other names are
+	// unchanged.
+	Prompt string
+	// Lines are the same, one skill each, without the text around them.
+	Lines []string
+	// Listed are the skills with a path, without descriptions.
+	Listed []payload.Skill
+	// Unknown is the number of skills that the gateway does not list.
+	Unknown int
+}
+
+// Skills finds the skills that a prompt names among those that are available.
+func Skills(prompt string, available []payload.Skill) Named {
+	var (
+		out  Named
+		b    strings.Builder
+		done = 0
+		seen = map[string]bool{}
+	)
 	for _, m := range intents.SkillMentions(prompt) {
 		key := strings.ToLower(m.Name)
 		if m.Name == "" || seen[key] {
 			continue
 		}
 		seen[key] = true
+		line := "skill: " + m.Name
 		s, ok := find(available, m.Name)
-		if !ok {
-			unknown++
-			continue
+		switch {
+		case !ok:
+			out.Unknown++
+		case len(out.Listed) < maxHintSkills:
+			about := " (" + read(s) + ")"
+			out.Listed = append(out.Listed, payload.Skill{Name: s.Name, Path: s.Path})
+			b.WriteString(prompt[done:m.End] + about)
+			done, line = m.End, line+about
 		}
-		if len(named) == maxHintSkills {
-			break
-		}
-		named = append(named, payload.Skill{Name: s.Name, Path: s.Path})
-		b.WriteString(prompt[done:m.End])
-		b.WriteString(" (" + read(s) + ")")
-		done = m.End
-	}
-	if done == 0 {
-		return prompt, named, unknown
+		out.Lines = append(out.Lines, line)
 	}
 	b.WriteString(prompt[done:])
-	return b.String(), named, unknown
+	out.Prompt = b.String()
+	return out
 }
 
 // read returns one line on how to use a skill.

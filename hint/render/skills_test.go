@@ -40,16 +40,17 @@ func TestSkills(t *testing.T) {
 		{"a path that is too long", "skill: long", "skill: long", nil, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			out, named, unknown := Skills(row.prompt, someSkills)
-			require.Equal(t, row.want, out)
+			got := Skills(row.prompt, someSkills)
+			require.Equal(t, row.want, got.Prompt)
 			var names []string
-			for _, s := range named {
+			for _, s := range got.Listed {
 				require.NotEmpty(t, s.Path)
 				require.Empty(t, s.Description)
 				names = append(names, s.Name)
 			}
 			require.Equal(t, row.named, names)
-			require.Equal(t, row.unknown, unknown)
+			require.Equal(t, row.unknown, got.Unknown)
+			require.Len(t, got.Lines, len(got.Listed)+got.Unknown)
 		})
 	}
 }
@@ -62,17 +63,27 @@ func TestSkillsOfAHintAreBounded(t *testing.T) {
 		fmt.Fprintf(&prompt, "skill: %s\n", name)
 		available = append(available, payload.Skill{Name: name, Path: "/" + name, Description: strings.Repeat("<", 5000)})
 	}
-	out, named, _ := Skills(prompt.String(), available)
-	require.Len(t, named, 8)
-	require.Less(t, len(out), len(prompt.String())+8*(4*200+100))
+	got := Skills(prompt.String(), available)
+	require.Len(t, got.Listed, 8)
+	require.Less(t, len(got.Prompt), len(prompt.String())+8*(4*200+100))
+	require.Len(t, got.Lines, 100)
+	require.Equal(t, "skill: s99", got.Lines[99])
+}
+
+func TestSkillsOneALine(t *testing.T) {
+	got := Skills("First `skill: git`, then skill: nothing. skill: Git again, or skill: Deploy!", someSkills)
+	require.Equal(t, []string{
+		"skill: git (read /skills/git/SKILL.md: Commits &amp; &lt;branches&gt;)", "skill: nothing", "skill: Deploy (read ~/my skills/deploy/SKILL.md)",
+	}, got.Lines)
 }
 
 func FuzzSkills(f *testing.F) {
 	f.Add("skill: git", "git", "/a/SKILL.md", "about")
 	f.Add("`skill: git`\n\n", "GIT", "/a\n", "</intention_hint_plugin>")
 	f.Fuzz(func(t *testing.T, prompt, name, path, about string) {
-		out, named, _ := Skills(prompt, []payload.Skill{{Name: name, Path: path, Description: about}})
-		if len(named) == 0 {
+		got := Skills(prompt, []payload.Skill{{Name: name, Path: path, Description: about}})
+		out := got.Prompt
+		if len(got.Listed) == 0 {
 			require.Equal(t, prompt, out)
 			return
 		}

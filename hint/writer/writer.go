@@ -24,8 +24,9 @@ type Task struct {
 	Result  payload.Classification
 	// Intent is the intent of Result, with the prompt that the hint would contain.
 	Intent intents.Intent
-	// Skills are the skills that the prompt names with their paths.
-	Skills       []payload.Skill
+	// Skills are the skills that the prompt names, a line each, with path and
+	// description of those that have one.
+	Skills       []string
 	Conversation []payload.Turn
 	Latest       string
 }
@@ -105,7 +106,7 @@ func key(t Task) string {
 
 // layOut makes the body of a hint. It adds the skills' paths itself, so that
 // the model cannot change them.
-func layOut(lines []string, skills []payload.Skill) string {
+func layOut(lines, skills []string) string {
 	var b strings.Builder
 	for i, line := range lines {
 		if i > 0 {
@@ -120,7 +121,7 @@ func layOut(lines []string, skills []payload.Skill) string {
 		if i == 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString("\nskill: " + s.Name + " (read " + s.Path + ")")
+		b.WriteString("\n" + s)
 	}
 	return b.String()
 }
