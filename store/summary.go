@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"strings"
 	"time"
 
@@ -76,6 +78,9 @@ func Summarize(document []byte) (Summary, error) {
 	} else {
 		err = json.Unmarshal(document, &in)
 		turns = len(in.History)
+	}
+	if trimmed := bytes.TrimSpace(document); err == nil && (len(trimmed) == 0 || trimmed[0] != '{') {
+		err = errors.New("not an object")
 	}
 	if err != nil {
 		return Summary{}, shapeError(err)

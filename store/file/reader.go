@@ -58,7 +58,7 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 			continue // removed meanwhile
 		}
 		if err != nil {
-			s.log.WarnContext(ctx, "omitting corrupt session from list", "session", token, "error", err)
+			s.log.WarnContext(ctx, "omitting corrupt session from list", "session", token, "error", err, "remedy", "consumer sessions rebuild "+token)
 			continue
 		}
 		changed = changed || summary != known[token]

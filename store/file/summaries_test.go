@@ -65,8 +65,10 @@ func TestAListReadsWhatHasChanged(t *testing.T) {
 	begin("b", "r2", "three")
 	begin("c", "r1", "new")
 	require.Equal(t, map[string]string{"a": "seven 1", "b": "three 2", "c": "new 1"}, inputs())
-	put([]byte("{"))
-	require.NotContains(t, inputs(), "a", "corrupt")
+	for _, corrupt := range []string{"{", "null", "[]", `"x"`, "7", " "} {
+		put([]byte(corrupt))
+		require.NotContains(t, inputs(), "a", corrupt)
+	}
 	_, err = s.Remove(t.Context(), "b")
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"c": "new 1"}, inputs())

@@ -55,7 +55,7 @@ func (s *Store) List(ctx context.Context) ([]store.Summary, error) {
 		summary, err := s.summarize(ctx, m)
 		switch {
 		case errors.Is(err, store.ErrCorrupt), errors.Is(err, errFormat):
-			s.log.WarnContext(ctx, "omitting corrupt session from list", "session", m.key, "error", err)
+			s.log.WarnContext(ctx, "omitting corrupt session from list", "session", m.key, "error", err, "remedy", "consumer sessions rebuild "+m.key)
 		case err != nil:
 			return err
 		case summary.Turns > 0:
