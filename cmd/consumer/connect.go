@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
@@ -13,7 +16,8 @@ import (
 var errNoSystem = errors.New("no system here")
 
 // openForReading connects to the running system, or to its store if it is not
-// running. If there is neither, the error wraps [errNoSystem], and nothing is created.
+// running. If there is neither, or the server has nothing of a system, the error
+// wraps [errNoSystem], and nothing is created.
 func openForReading(inv *invocation) (*bus.Bus, error) {
 	o, err := runningSystem(inv)
 	if err != nil {
@@ -23,7 +27,30 @@ func openForReading(inv *invocation) (*bus.Bus, error) {
 		return nil, fmt.Errorf("%w: no NATS server is running, and %s holds no NATS data; set HINT_NATS_URL, set HINT_DATA_DIR to a consumer's data directory, or start a consumer with `consumer run`",
 			errNoSystem, inv.cfg.DataDir)
 	}
-	return open(inv, o)
+	b, err := open(inv, o)
+	if err != nil {
+		return nil, err
+	}
+	if !hasSystem(inv, b) {
+		b.Close()
+		return nil, fmt.Errorf("%w: the server has no stream %s; check HINT_STREAM and HINT_NATS_URL, or start a consumer with `consumer run`",
+			errNoSystem, inv.cfg.Bus.Stream)
+	}
+	return b, nil
+}
+
+// hasSystem reports whether the server has the event stream, or a bucket that
+// people keep without it. What the NATS user may not look at is taken to exist.
+func hasSystem(inv *invocation, b *bus.Bus) bool {
+	layout := app.Layout(inv.cfg)
+	names := []string{layout.Stream}
+	for _, bucket := range []jetstream.KeyValueConfig{layout.Sessions(), layout.TriageMarks(), layout.Learnt(), layout.Experiences()} {
+		names = append(names, bus.BucketStream(bucket.Bucket))
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, err := bus.FindStream(inv.ctx, b.JS, name)
+		return !errors.Is(err, jetstream.ErrStreamNotFound)
+	})
 }
 
 // openOrStart connects like [openForReading], but starts a system if none exists.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
+	"intenthint/internal/natstest"
 	"intenthint/store"
 	"intenthint/store/file"
 	"intenthint/store/storetest"
@@ -200,6 +201,26 @@ func TestReadingCommandsCreateNothing(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, exitOK, env.run(t.Context(), []string{"sessions", "ls"}, &stdout, &stderr), stderr.String())
 	require.Equal(t, "no sessions in "+filepath.Join(dir, "sessions")+"\n", stderr.String())
+}
+
+// A mistyped HINT_STREAM must not make a second set of buckets.
+func TestReadingCommandsCreateNothingOnAServer(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	env := settle(t, map[string]string{
+		"HINT_STORE": "kv", "HINT_NATS_URL": ns.ClientURL(), "HINT_TRIAGE": `{"enabled":true}`, "HINT_KNOWHUB": `{"enabled":true}`,
+	})
+	for _, args := range []string{
+		"sessions ls", "sessions show x", "triage stats", "triage examples ls", "triage try g text", "knowhub ls", "knowhub search x", "dlq ls",
+	} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitFailed, env.run(t.Context(), strings.Fields(args), &stdout, &stderr), args)
+		require.Contains(t, stderr.String(), errNoSystem.Error(), args)
+		require.Empty(t, stdout.String(), args)
+	}
+	for name := range natstest.JetStream(t, ns).StreamNames(t.Context()).Name() {
+		t.Errorf("stream %s was created", name)
+	}
 }
 
 // A new system has no session files yet.

@@ -124,7 +124,7 @@ func (b *KV) Use(ctx context.Context, f func(kv jetstream.KeyValue) error) error
 func (b *KV) State(ctx context.Context) (made time.Time, last uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	stream, err := b.js.Stream(ctx, bucketStream+b.config.Bucket)
+	stream, err := b.js.Stream(ctx, BucketStream(b.config.Bucket))
 	if err != nil {
 		return time.Time{}, 0, err
 	}

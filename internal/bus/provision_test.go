@@ -377,6 +377,18 @@ func TestTooManyReplicasAreTemporaryInCluster(t *testing.T) {
 	require.False(t, Temporary(err), "a single server does not become a cluster")
 }
 
+func TestSubjectsOfAnotherStreamNameIt(t *testing.T) {
+	t.Parallel()
+	js := openTest(t).JS
+	l := testLayout()
+	_, err := Provision(t.Context(), js, l)
+	require.NoError(t, err)
+	l.Stream = "SECOND"
+	_, err = Provision(t.Context(), js, l)
+	require.ErrorContains(t, err, `stream "OPENCLAW_EVENTS"; use it with HINT_STREAM`)
+	require.False(t, Temporary(err))
+}
+
 // A stream reserves its whole size when it is created.
 func TestInsufficientStorageNamesTheSetting(t *testing.T) {
 	t.Parallel()

@@ -20,14 +20,14 @@ type Bucket struct {
 	Create func(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error)
 }
 
-// bucketStream is the prefix of the name of the stream behind a bucket.
-const bucketStream = "KV_"
+// BucketStream returns the name of the stream behind a bucket.
+func BucketStream(bucket string) string { return "KV_" + bucket }
 
 func (b Bucket) resource() resource {
 	return streamResource{
 		kind: KindBucket, name: b.Config.Bucket, settings: storeSettings,
 		want: jetstream.StreamConfig{
-			Name: bucketStream + b.Config.Bucket, Storage: b.Config.Storage, Replicas: b.Config.Replicas,
+			Name: BucketStream(b.Config.Bucket), Storage: b.Config.Storage, Replicas: b.Config.Replicas,
 			MaxAge: b.Config.TTL, MaxBytes: b.Config.MaxBytes,
 		},
 		make: func(ctx context.Context, js jetstream.JetStream) (err error) {
@@ -66,6 +66,9 @@ func (l Layout) resource(want jetstream.StreamConfig) streamResource {
 				return fmt.Errorf("%w: it reserves %d bytes; HINT_STREAM_MAX_BYTES lowers that", err, want.MaxBytes)
 			case api.ErrorCode == codeNoCluster:
 				return fmt.Errorf("%w: HINT_STREAM_REPLICAS=%d needs a cluster of as many servers", err, want.Replicas)
+			case api.ErrorCode == codeOverlap:
+				other, _ := js.StreamNameBySubject(ctx, want.Subjects[0]) // "" if the user may not list streams
+				return fmt.Errorf("%w: stream %q; use it with HINT_STREAM, or other subjects with HINT_SUBJECT_PREFIX", err, other)
 			}
 			return err
 		},
@@ -73,11 +76,13 @@ func (l Layout) resource(want jetstream.StreamConfig) streamResource {
 }
 
 // Error codes of a server and of an account with less free storage than a
-// stream reserves, and of a server in no cluster that is to keep replicas.
+// stream reserves, of a server in no cluster that is to keep replicas, and of
+// subjects that another stream has.
 const (
 	codeNoStorage    = 10047
 	codeAccountLimit = 10002
 	codeNoCluster    = 10074
+	codeOverlap      = 10065
 )
 
 func (r streamResource) look(ctx context.Context, js jetstream.JetStream) (Target, error) {
