@@ -101,7 +101,7 @@ const (
 	// for each feature of several texts and each intent: 48 MB. Of a larger one,
 	// features of fewer than usualRows texts are not worth their memory, unless
 	// they are words.
-	maxWeights = 12_000_000
+	maxWeights = 16_000_000
 	usualRows  = 3
 )
 
