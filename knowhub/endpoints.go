@@ -19,14 +19,15 @@ var (
 )
 
 const (
-	// verbTime bounds a verb that asks no model, extractTime a verb that does.
+	// verbTime bounds a verb that asks no model, ExtractTime a verb that does: an
+	// extraction.
 	verbTime    = 10 * time.Second
-	extractTime = 25 * time.Second
+	ExtractTime = 25 * time.Second
 )
 
 func timeOf(v verb) time.Duration {
 	if v.name == verbExtract {
-		return extractTime
+		return ExtractTime
 	}
 	return verbTime
 }

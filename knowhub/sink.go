@@ -63,7 +63,7 @@ type Sink struct {
 	Extracted Extracted
 }
 
-// Apply extracts experiences from facts, each within [extractTime]. A
+// Apply extracts experiences from facts, each within [ExtractTime]. A
 // redelivered fact is not extracted from again. The error is that of a model or
 // a bucket. Without a model nothing is extracted, and there is no error.
 func (k *Sink) Apply(ctx context.Context, facts []Fact) error {
@@ -76,7 +76,7 @@ func (k *Sink) Apply(ctx context.Context, facts []Fact) error {
 }
 
 func (k *Sink) apply(ctx context.Context, f Fact) error {
-	ctx, cancel := context.WithTimeout(ctx, extractTime)
+	ctx, cancel := context.WithTimeout(ctx, ExtractTime)
 	defer cancel()
 	known, err := k.Extracted.Extracted(ctx, f.eventID)
 	if err != nil || known {

@@ -155,11 +155,13 @@ func TestFollowAndDelete(t *testing.T) {
 	_, err := s.Put(t.Context(), lesson("r0", "B", "feedback", 1))
 	require.NoError(t, err)
 
-	require.NoError(t, s.Delete(t.Context(), before))
+	n, err := s.Delete(t.Context(), before)
+	require.NoError(t, err)
+	require.Less(t, n, len(before), "one changed")
 	require.Equal(t, map[string]string{"r0": "B"}, intentsOf(t, s), "what has changed since stays")
 	require.Eventually(t, func() bool { return len(latest()) == 1 }, time.Minute, 5*time.Millisecond)
 
-	n, err := s.Forget(t.Context(), "another", "s")
+	n, err = s.Forget(t.Context(), "another", "s")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Empty(t, intentsOf(t, s))
@@ -335,4 +337,34 @@ func TestLongRunIDs(t *testing.T) {
 	_, err := s.Put(t.Context(), lesson(long, "A", "llm", 1))
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{long: "A"}, intentsOf(t, s))
+}
+
+// A session that is forgotten keeps no example that changes at that moment.
+func TestForgetWhatChangesMeanwhile(t *testing.T) {
+	s := open(t)
+	stop := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := int64(1); ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				_, _ = s.Put(t.Context(), lesson("r", fmt.Sprint("I", i%2), "feedback", i))
+			}
+		}
+	})
+	deleted := 0
+	for range 20 {
+		n, err := s.Forget(t.Context(), "s")
+		require.NoError(t, err)
+		deleted += n
+	}
+	close(stop)
+	writing.Wait()
+	require.Positive(t, deleted)
+	n, err := s.Forget(t.Context(), "s")
+	require.NoError(t, err)
+	require.LessOrEqual(t, n, 1)
+	require.Empty(t, intentsOf(t, s))
 }

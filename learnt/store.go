@@ -168,31 +168,47 @@ func Spent(examples []Example, unused []record.Unused, most int, before time.Tim
 }
 
 // Delete deletes examples, unless they have changed since they were read. The
-// bucket's delete markers are purged too, half an hour later at the earliest.
-func (s *Store) Delete(ctx context.Context, examples []Example) error {
+// bucket's delete markers are purged too, half an hour later at the earliest. It
+// returns the number of deleted examples.
+func (s *Store) Delete(ctx context.Context, examples []Example) (deleted int, err error) {
 	if len(examples) == 0 {
-		return nil
+		return 0, nil
 	}
-	return s.bucket.Use(ctx, func(kv jetstream.KeyValue) error {
+	err = s.bucket.Use(ctx, func(kv jetstream.KeyValue) error {
+		deleted = 0
 		for _, e := range examples {
-			if err := kv.Delete(ctx, subjects.Name(e.RunID), jetstream.LastRevision(e.revision)); err != nil && !bus.IsConflict(err) {
+			switch err := kv.Delete(ctx, subjects.Name(e.RunID), jetstream.LastRevision(e.revision)); {
+			case err == nil:
+				deleted++
+			case !bus.IsConflict(err):
 				return err
 			}
 		}
 		return kv.PurgeDeletes(ctx)
 	})
+	return deleted, err
 }
 
-// Forget deletes the examples of sessions, and returns their number.
-func (s *Store) Forget(ctx context.Context, sessions ...string) (int, error) {
-	known := copied{}
-	err := s.bucket.Each(ctx, ">", func(entry jetstream.KeyValueEntry) error {
-		known.take(entry)
-		return nil
-	})
-	if err != nil {
-		return 0, err
+// Forget deletes the examples of sessions, also those that change meanwhile, and
+// returns their number.
+func (s *Store) Forget(ctx context.Context, sessions ...string) (deleted int, err error) {
+	for {
+		known := copied{}
+		err := s.bucket.Each(ctx, ">", func(entry jetstream.KeyValueEntry) error {
+			known.take(entry)
+			return nil
+		})
+		if err != nil {
+			return deleted, err
+		}
+		theirs := slices.DeleteFunc(known.examples(), func(e Example) bool { return !slices.Contains(sessions, e.Session) })
+		if len(theirs) == 0 {
+			return deleted, nil
+		}
+		n, err := s.Delete(ctx, theirs)
+		deleted += n
+		if err != nil {
+			return deleted, err
+		}
 	}
-	theirs := slices.DeleteFunc(known.examples(), func(e Example) bool { return !slices.Contains(sessions, e.Session) })
-	return len(theirs), s.Delete(ctx, theirs)
 }

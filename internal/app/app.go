@@ -24,6 +24,7 @@ import (
 	"intenthint/internal/config"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
+	"intenthint/knowhub"
 	"intenthint/payload"
 	"intenthint/store"
 	"intenthint/subjects"
@@ -158,12 +159,15 @@ func (a *App) Stop() error {
 }
 
 // stopTime bounds a graceful stop. It is longer than HINT_TIMEOUT_MS, and than the
-// time that the triage gate has: a request may use all of it waiting for its
-// model.
+// times that the triage gate and an extraction have: a request may use all of it
+// waiting for its model.
 func stopTime(cfg *config.Config) time.Duration {
 	longest := cfg.Classifier.Timeout
 	if cfg.Triage.Enabled {
 		longest = max(longest, cfg.Triage.Timeout())
+	}
+	if cfg.KnowHub.Enabled {
+		longest = max(longest, knowhub.ExtractTime)
 	}
 	return max(20*time.Second, longest+10*time.Second)
 }

@@ -164,7 +164,7 @@ func (l *learner) train(ctx context.Context) {
 	if l.kept > 0 {
 		before = time.Now().Add(-l.kept)
 	}
-	if err := l.store.Delete(ctx, learnt.Spent(examples, unused, record.MaxLessons, before)); err != nil && ctx.Err() == nil {
+	if _, err := l.store.Delete(ctx, learnt.Spent(examples, unused, record.MaxLessons, before)); err != nil && ctx.Err() == nil {
 		l.log.Debug("surplus examples not deleted", "error", err)
 	}
 }

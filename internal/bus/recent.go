@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxRecent is up to how many recent events of the hook a starting process
-	// reads them all; of more, those among the last scanWindow of all hooks. No
-	// more runs than that are remembered.
+	// A starting process reads all recent events of the hook if there are at most
+	// maxRecent, else those among the last scanWindow events of all hooks. No more
+	// runs than maxRecent are remembered.
 	maxRecent = 8192
 	// scanWindow is how many of the newest events of all hooks are searched at
 	// most: a turn has four or five.

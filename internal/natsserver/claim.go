@@ -80,6 +80,10 @@ func claimFile(address string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil { //nolint:gosec // the user's own variable
 		return "", err
 	}
+	// In a directory that others can write to, the lock may be a link to any file.
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+		return "", errors.Join(err, fmt.Errorf("%s is not a directory of this user alone", dir))
+	}
 	return filepath.Join(dir, strings.NewReplacer(":", "_", "/", "_").Replace(address)+".lock"), nil
 }
 

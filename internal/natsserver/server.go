@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nkeys"
 
 	"intenthint"
+	"intenthint/internal/atomicfile"
 )
 
 // Errors of an embedded server.
@@ -145,7 +146,7 @@ func start(opts *server.Options, lock *flock.Flock, c *claim, log *slog.Logger) 
 // is kept when the server stops: processes that joined restart the server at
 // the same address.
 func announce(dataDir, url string, log *slog.Logger) {
-	if err := os.WriteFile(filepath.Join(dataDir, urlFile), []byte(url+"\n"), 0o600); err != nil {
+	if err := atomicfile.Write(filepath.Join(dataDir, urlFile), urlFile+".tmp-*", []byte(url+"\n"), 0o600); err != nil {
 		log.Warn("URL file of the embedded NATS server not written", "directory", dataDir, "error", err)
 	}
 }
