@@ -169,8 +169,8 @@ function share(options, api, live) {
     const bridge = new Bridge(options, api.logger, chats, ungated);
     shared = { version: VERSION, registrations: 0, bridge, chats, ungated, blocks: new Blocks(), marking: false, missing: [], closed };
     globals[SHARED] = shared;
-    chats.open(stateFile(api, "chats-off.json"));
-    ungated.open(stateFile(api, "triage-off.json"));
+    chats.open(stateFile(api, "chats-off.json"), api.logger.warn);
+    ungated.open(stateFile(api, "triage-off.json"), api.logger.warn);
   } else if (live) {
     shared.bridge.configure(options, api.logger);
   }

@@ -24,18 +24,26 @@ export class Chats {
 
   /**
    * Loads the chats from a file, which may be missing. With "" as the file they last as long as the
-   * process.
+   * process. A file that cannot be read is put aside, with a warning: what was off is on again.
    *
    * @param {string} file
+   * @param {(warning: string) => void} [warn]
    */
-  open(file) {
+  open(file, warn = () => undefined) {
     this.#file = file;
     if (file === "") return;
     try {
       const chats = JSON.parse(readFileSync(file, "utf8"));
       this.#chats = new Map(Array.isArray(chats) ? chats.flatMap(readChat) : []);
-    } catch {
-      // Missing or unreadable: on everywhere.
+    } catch (error) {
+      const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+      if (code === "ENOENT" || code === "ENOTDIR") return;
+      warn(`chats that were switched off are on again, their file cannot be read: ${message}; it is put aside as ${file}.corrupt`);
+      try {
+        renameSync(file, `${file}.corrupt`);
+      } catch {
+        // It stays until a chat is switched.
+      }
     }
   }
 
@@ -80,7 +88,7 @@ export class Chats {
     try {
       mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
       const chats = [...this.#chats].map(([key, off]) => ({ chat: key, off }));
-      writeFileSync(`${this.#file}.tmp`, JSON.stringify(chats), { mode: 0o600 });
+      writeFileSync(`${this.#file}.tmp`, JSON.stringify(chats), { mode: 0o600, flush: true });
       renameSync(`${this.#file}.tmp`, this.#file);
       return true;
     } catch {

@@ -17,6 +17,8 @@ export class Spool {
   #bytes = 0;
   /** A write failed, so the file may end in part of a line. */
   #torn = false;
+  /** The file could not be read, so it may hold events that are not known here. */
+  #unread = false;
   /** Writes happen one after the other. @type {Promise<unknown>} */
   #last = Promise.resolve();
 
@@ -39,6 +41,7 @@ export class Spool {
     return this.#next(async () => {
       const content = await readFile(this.file).catch((error) => {
         if (error.code === "ENOENT" || error.code === "ENOTDIR") return Buffer.alloc(0);
+        this.#unread = true;
         throw error;
       });
       const end = content.lastIndexOf(0x0a) + 1;
@@ -96,6 +99,11 @@ export class Spool {
   /** @param {Buffer} content */
   async #write(content) {
     await mkdir(dirname(this.file), { recursive: true, mode: 0o700 });
+    if (this.#unread) {
+      await rename(this.file, `${this.file}.unread`);
+      this.#unread = false;
+      this.warnings.log.warn(`the file of waiting events could not be read and was put aside: ${this.file}.unread`);
+    }
     await writeFile(`${this.file}.tmp`, content, { mode: 0o600, flush: true });
     await rename(`${this.file}.tmp`, this.file);
     this.#torn = false;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -270,7 +270,11 @@ for (const [name, content] of [
       gateway(nowhere, more).hint("off");
       writeFileSync(join(directory, "plugins", "intention-hint", "chats-off.json"), content ?? "");
       await forget();
-      assert.match(gateway(nowhere, more).hint(), /Hints for this chat: on/);
+      const g = gateway(nowhere, more);
+      assert.match(g.hint(), /Hints for this chat: on/);
+      const said = g.log.filter((line) => line.includes("chats that were switched off are on again"));
+      assert.equal(said.length, content === "{" ? 1 : 0);
+      assert.equal(existsSync(join(directory, "plugins", "intention-hint", "chats-off.json.corrupt")), content === "{");
     } finally {
       rmSync(directory, { recursive: true });
     }

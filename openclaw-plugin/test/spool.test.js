@@ -192,3 +192,13 @@ test("an outbox that ends leaves its events in the file, also right after it was
   await opened;
   assert.deepEqual(inFile(), ids(0, 4));
 });
+
+test("a file that cannot be read is put aside, not overwritten", async () => {
+  mkdirSync(file(), { recursive: true }); // reading it fails with EISDIR
+  const { push, settled } = await start();
+  push(0, 2);
+  await settled();
+  assert.deepEqual(inFile(), ids(0, 2));
+  assert.equal(statSync(`${file()}.unread`).isDirectory(), true);
+  assert.equal(log.filter((line) => line.includes("was put aside")).length, 1);
+});
