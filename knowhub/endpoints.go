@@ -19,9 +19,9 @@ var (
 )
 
 const (
-	// verbTime bounds a verb that asks no model, ExtractTime a verb that does: an
-	// extraction.
-	verbTime    = 10 * time.Second
+	// verbTime bounds a verb that asks no model.
+	verbTime = 10 * time.Second
+	// ExtractTime bounds an extraction, which asks a model.
 	ExtractTime = 25 * time.Second
 )
 

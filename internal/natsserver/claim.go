@@ -81,7 +81,8 @@ func claimFile(address string) (string, error) {
 		return "", err
 	}
 	// In a directory that others can write to, the lock may be a link to any file.
-	if info, err := os.Lstat(dir); err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
+	info, err := os.Lstat(dir) //nolint:gosec // the user's own variable
+	if err != nil || !info.IsDir() || info.Mode().Perm()&0o077 != 0 {
 		return "", errors.Join(err, fmt.Errorf("%s is not a directory of this user alone", dir))
 	}
 	return filepath.Join(dir, strings.NewReplacer(":", "_", "/", "_").Replace(address)+".lock"), nil
