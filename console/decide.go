@@ -134,8 +134,8 @@ func after(listed []experience.Experience, o order) string {
 			last = i
 		}
 	}
-	for _, e := range listed[last+1:] {
-		return e.ID
+	if last+1 < len(listed) {
+		return listed[last+1].ID
 	}
 	for _, e := range slices.Backward(listed[:max(last, 0)]) {
 		if !decided(e) {

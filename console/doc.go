@@ -1,7 +1,8 @@
 // Package console serves the pages for people (contract §14): an overview of the
-// parts of a consumer, and the review of experiences. The pages are HTML from the
-// server with one style sheet and one small script, all in the binary. They work
-// without the script, which adds keys and saves page loads.
+// parts of a consumer, turns, sessions, intents, decisions of the triage gate, dead
+// letters, and the review of experiences. The pages are HTML from the server with
+// one style sheet and one small script, all in the binary. They work without the
+// script, which adds keys and saves page loads.
 //
 // Pages are protected against other readers: the request's Host must be an
 // address of this server, so that DNS rebinding does not reach it; requests

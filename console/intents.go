@@ -66,7 +66,11 @@ func (c *counts) of(ctx context.Context, source *Source, p period, now time.Time
 
 func count(ctx context.Context, source *Source, p period, now time.Time) (counted, error) {
 	out := counted{examples: map[string]map[string]int{}, at: now}
-	stats := record.NewStats(record.StatsOptions{MinConfidence: source.MinConfidence(), Location: time.Local})
+	location := time.Local
+	if source.Location != nil {
+		location = source.Location()
+	}
+	stats := record.NewStats(record.StatsOptions{MinConfidence: source.MinConfidence(), Location: location})
 	var since time.Time
 	if p.Length > 0 {
 		since = now.Add(-p.Length)

@@ -34,6 +34,9 @@ type Source struct {
 	Catalog func() *intents.Catalog
 	// MinConfidence returns HINT_MIN_CONFIDENCE.
 	MinConfidence func() float64
+	// Location returns HINT_USER_TIMEZONE, in which turns are counted by day; nil
+	// for the machine's zone.
+	Location func() *time.Location
 }
 
 // From is the position at which [Source.Follow] begins.

@@ -145,9 +145,8 @@ func (s *Service) keep(ctx context.Context, e experience.Experience, again func(
 
 // Import stores an experience with its status and its times, and returns it as
 // stored; created is false if it already existed, in which case nothing changes.
-// An experience that
-// looks like a prompt injection becomes pending, unless a person has decided
-// about it. Errors are [ErrInvalid] and [ErrUnavailable].
+// An experience that looks like a prompt injection becomes pending, unless a
+// person has decided about it. Errors are [ErrInvalid] and [ErrUnavailable].
 func (s *Service) Import(ctx context.Context, e experience.Experience) (stored experience.Experience, created bool, err error) {
 	set := s.Settings()
 	p := s.prepared(set, e)

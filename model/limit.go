@@ -102,9 +102,12 @@ func Start[T any](ctx context.Context, limit *Limit, share float64, f func(conte
 	if !ok {
 		return refuse(ErrOverloaded)
 	}
-	own, cancel := context.WithCancel(ctx)
+	var own context.Context
+	var cancel context.CancelFunc
 	if deadline, ok := ctx.Deadline(); ok {
 		own, cancel = context.WithTimeout(ctx, time.Duration(share*float64(time.Until(deadline))))
+	} else {
+		own, cancel = context.WithCancel(ctx)
 	}
 	answered := make(chan answer, 1)
 	go func() {

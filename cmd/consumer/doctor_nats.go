@@ -164,7 +164,7 @@ func (d *doctor) system(b *bus.Bus) {
 	d.progress("reading the identity of the system")
 	system, err := app.CheckSystem(d.inv.ctx, d.inv.cfg, b)
 	switch {
-	case errors.Is(err, app.ErrOtherStore):
+	case errors.Is(err, app.ErrStoreMismatch):
 		d.report(stateFail, err.Error(), "see there")
 		return
 	case err != nil:

@@ -98,7 +98,7 @@ func (c *knowhubImportCmd) Run(inv *invocation) error {
 	})
 	_, _ = fmt.Fprintf(inv.stdout, "added %s, %d known\n", count(added, "experience"), known)
 	if marked > 0 {
-		_, _ = fmt.Fprintf(inv.stderr, "%d of them pending instead of as in the file: they look like prompt injections (consumer knowhub ls --status pending)\n", marked)
+		_, _ = fmt.Fprintf(inv.stderr, "%d of them pending, whatever the file says: they look like prompt injections (consumer knowhub ls --status pending)\n", marked)
 	}
 	return errors.Join(append(failed, err)...)
 }

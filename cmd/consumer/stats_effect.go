@@ -22,10 +22,10 @@ func (c *statsCmd) printEffect(inv *invocation, out record.EffectReport) error {
 // writeEffect writes the effect of hints, in total and per intent.
 func writeEffect(to io.Writer, out *record.EffectReport) error {
 	all := &out.Total
-	_, err := fmt.Fprintf(to, "with hints: %s, %s; held out: %s, %s\nleft out: %s\n",
+	_, err := fmt.Fprintf(to, "with hints: %s, %s; held out: %s, %s\nleft out: %s that changed sides, %d from a time without a holdout (HINT_HOLDOUT)\n",
 		count(all.Hinted.Sessions, "session"), count(all.Hinted.Turns, "turn"),
 		count(all.HeldOut.Sessions, "session"), count(all.HeldOut.Turns, "turn"),
-		fmt.Sprintf("%s that changed sides, %d from a time without a holdout (HINT_HOLDOUT)", count(out.Mixed, "session"), out.Outside))
+		count(out.Mixed, "session"), out.Outside)
 	if err != nil || all.Hinted.Sessions+all.HeldOut.Sessions == 0 {
 		return err
 	}

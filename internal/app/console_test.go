@@ -97,3 +97,23 @@ func TestAMessageIsMarkedOnThePageOfTheGate(t *testing.T) {
 		return err == nil && len(marks) == 1 && marks[0].Verdict == state.Respond && marks[0].By == "console" && marks[0].Text == "k"
 	})
 }
+
+// A day of the page is a day of `consumer stats`.
+func TestIntentsAreCountedByDayOfTheUser(t *testing.T) {
+	t.Parallel()
+	for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} { // 25 hours apart: never on the same day
+		t.Run(zone, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, map[string]string{"HINT_USER_TIMEZONE": zone, "HINT_HTTP_ADDR": "127.0.0.1:0"})
+			began := time.Now()
+			request := s.Prompt("s", "r", "write some code for me please")
+			request.TS = began.UnixMilli()
+			s.Ask(request, time.Minute)
+			s.Eventually("the turn", func() bool { return s.Document("s") != nil })
+			_, body := page(t, s, "/intents")
+			in, err := time.LoadLocation(zone)
+			require.NoError(t, err)
+			require.Contains(t, body, "1 turn in all. Most on "+began.In(in).Format("2 January")+":")
+		})
+	}
+}

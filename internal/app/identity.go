@@ -23,9 +23,9 @@ import (
 // systemFile holds the id of the system in the sessions directory.
 const systemFile = ".system"
 
-// ErrOtherStore reports a process whose session store is not the one of the
+// ErrStoreMismatch reports a process whose session store is not the one of the
 // system whose stream it found.
-var ErrOtherStore = errors.New("session store of another system")
+var ErrStoreMismatch = errors.New("session store of another system")
 
 // settlePause is how long processes that name a system at the same moment wait
 // to see which name wins. A stream is changed within milliseconds.
@@ -139,7 +139,7 @@ func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System,
 }
 
 // CheckSystem returns the identity of the system behind a connection, and an
-// error that wraps [ErrOtherStore] or [ErrOtherSystem] if the session store of the
+// error that wraps [ErrStoreMismatch] or [ErrOtherStream] if the session store of the
 // configuration is not the system's. The identity is the zero value if there is
 // no stream, or if an older version created the stream.
 func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.System, error) {
@@ -168,13 +168,13 @@ func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.Syste
 	return found, nil
 }
 
-// ErrOtherSystem reports a store that holds the sessions of another stream. Two
+// ErrOtherStream reports a store that holds the sessions of another stream. Two
 // systems must not share a store.
-var ErrOtherSystem = errors.New("sessions of another system")
+var ErrOtherStream = errors.New("sessions of another system")
 
 // sourceOf returns the stream that the sessions of a store are made from. It is "" for
 // a new store and for an unreadable one, which is rebuilt. The error wraps
-// [ErrOtherSystem] if the stream is not the configured one.
+// [ErrOtherStream] if the stream is not the configured one.
 func sourceOf(ctx context.Context, cfg *config.Config, sessions store.Reader) (stream string, err error) {
 	source, err := sessions.Source(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func sourceOf(ctx context.Context, cfg *config.Config, sessions store.Reader) (s
 	}
 	if source.Stream != "" && source.Stream != cfg.Bus.Stream {
 		return "", fmt.Errorf("%w in %s: of stream %s, not %s; set another HINT_DATA_DIR or HINT_SESSIONS_DIR to keep the systems apart, or remove the file .source there to take the sessions over",
-			ErrOtherSystem, StoreName(cfg), source.Stream, cfg.Bus.Stream)
+			ErrOtherStream, StoreName(cfg), source.Stream, cfg.Bus.Stream)
 	}
 	return source.Stream, nil
 }
@@ -197,7 +197,7 @@ func (a *App) readSystem(ctx context.Context) (found bus.System, alive bool, err
 
 // otherStore returns an error that names both stores and the possible fixes.
 func otherStore(own, found bus.System, layout bus.Layout, b *bus.Bus) error {
-	return fmt.Errorf("%w: this configuration keeps %s, the system of stream %s at %s keeps %s; %s", ErrOtherStore,
+	return fmt.Errorf("%w: this configuration keeps %s, the system of stream %s at %s keeps %s; %s", ErrStoreMismatch,
 		describe(own), layout.Stream, b.URL(), describe(found), waysOut(own, found))
 }
 

@@ -69,7 +69,7 @@ func TestTheFirstProcessTakesThePlaceOfASystem(t *testing.T) {
 	a := app.New(second, app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)})
 	err = a.Start(context.Background())
 	require.NoError(t, a.Stop())
-	require.ErrorIs(t, err, app.ErrOtherStore)
+	require.ErrorIs(t, err, app.ErrStoreMismatch)
 	require.ErrorContains(t, err, first.Store.SessionsDir)
 	require.NoError(t, startWith(t, first).Stop())
 }
@@ -93,7 +93,7 @@ func TestProcessesOfAnotherStoreDoNotStart(t *testing.T) {
 			a := app.New(cfg, app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)})
 			err := a.Start(context.Background())
 			require.NoError(t, a.Stop())
-			require.ErrorIs(t, err, app.ErrOtherStore)
+			require.ErrorIs(t, err, app.ErrStoreMismatch)
 			require.ErrorContains(t, err, first.Config.Store.SessionsDir)
 			for _, s := range row.says {
 				require.ErrorContains(t, err, s)

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -42,6 +43,7 @@ func (a *App) showSystem(ctx context.Context) {
 		Triage:        a.triagePage(),
 		Catalog:       a.live.intentsInForce,
 		MinConfidence: a.minConfidence,
+		Location:      func() *time.Location { return a.live.config().Timezone.Location },
 	})
 }
 

@@ -187,7 +187,7 @@ func TestSessionsOfAnotherSystemAreNotTouched(t *testing.T) {
 		"HINT_NATS_URL": s.Bus.URL(), "HINT_SESSIONS_DIR": s.Config.Store.SessionsDir, "HINT_SUBJECT_PREFIX": "other", "HINT_STREAM": "OTHER_EVENTS",
 	}
 	err := app.New(apptest.Settle(t, settings), app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)}).Run(t.Context())
-	require.ErrorIs(t, err, app.ErrOtherSystem)
+	require.ErrorIs(t, err, app.ErrOtherStream)
 	require.ErrorContains(t, err, "OPENCLAW_EVENTS, not OTHER_EVENTS")
 	require.True(t, s.Same(want))
 	_, err = s.JS.Stream(t.Context(), "OTHER_EVENTS")

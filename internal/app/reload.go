@@ -230,7 +230,7 @@ func (l *live) intents() int {
 	return n
 }
 
-// intentsInForce returns the catalogue without the intents on the deny list.
+// intentsInForce returns the whole catalogue. Deny lists apply to agents.
 func (l *live) intentsInForce() *intents.Catalog {
 	l.mu.Lock()
 	defer l.mu.Unlock()

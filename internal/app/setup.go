@@ -91,7 +91,7 @@ func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, 
 
 // OpenSystemStore opens the session store of the system behind a connection, for a
 // command that changes it. A store of another system is refused and not created: the
-// error wraps [ErrOtherStore] or [ErrOtherSystem].
+// error wraps [ErrStoreMismatch] or [ErrOtherStream].
 func OpenSystemStore(ctx context.Context, cfg *config.Config, b *bus.Bus, log *slog.Logger) (store.Store, error) {
 	if _, err := CheckSystem(ctx, cfg, b); err != nil && !errors.Is(err, bus.ErrDenied) {
 		return nil, err

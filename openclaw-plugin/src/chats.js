@@ -87,7 +87,7 @@ export class Chats {
     if (this.#file === "") return false;
     try {
       mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-      const chats = [...this.#chats].map(([key, off]) => ({ chat: key, off }));
+      const chats = [...this.#chats].map(([key, times]) => ({ chat: key, off: times }));
       writeFileSync(`${this.#file}.tmp`, JSON.stringify(chats), { mode: 0o600, flush: true });
       renameSync(`${this.#file}.tmp`, this.#file);
       return true;
