@@ -240,10 +240,8 @@ type LocalInput struct {
 	BotName string
 	// Recent are the messages before it, oldest first, at most 20.
 	Recent []Earlier
-	// Group is the group's id; Marks are people's marks, newest first.
-	Group string
-	Marks []state.Mark
-	At    time.Time
+	Group  string // its id
+	At     time.Time
 }
 
 // Earlier is a message before another one.

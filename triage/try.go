@@ -30,7 +30,7 @@ func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, mark
 		func() (Verdict, bool) { return s.Outside(m) },
 		func() (Verdict, bool) { return s.ByText(m) },
 		func() (Verdict, bool) { return s.ByRate(m, before) },
-		func() (Verdict, bool) { return s.byLocal(m, before, marks) },
+		func() (Verdict, bool) { return s.byLocal(m, before) },
 	} {
 		if v, ok := rule(); ok {
 			return Trial{Verdict: v}, nil
@@ -64,11 +64,11 @@ func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, mark
 
 // byLocal returns the verdict of the trained gate; ok is false if it is not
 // sure, or if there is no trained gate.
-func (s *Settings) byLocal(m Message, before []state.Said, marks []state.Mark) (v Verdict, ok bool) {
+func (s *Settings) byLocal(m Message, before []state.Said) (v Verdict, ok bool) {
 	if s.Local == nil {
 		return Verdict{}, false
 	}
-	in := LocalInput{Text: m.Text, Sender: m.Sender, BotName: s.name(m), Group: m.Group, Marks: marks, At: m.At}
+	in := LocalInput{Text: m.Text, Sender: m.Sender, BotName: s.name(m), Group: m.Group, At: m.At}
 	for _, said := range earlier(before, state.MaxTexts) {
 		in.Recent = append(in.Recent, Earlier{Sender: said.Sender, Text: said.Text, At: time.UnixMilli(said.At), Bot: said.Bot, Answered: said.Answered})
 	}
