@@ -98,7 +98,7 @@ func newSpace(samples []sample, classes int) (*space, *corpus) {
 
 const (
 	// maxWeights bounds a model that remembers all features, which has a weight
-	// for each feature of several texts and each intent: 48 MB. Of a larger one,
+	// for each feature of several texts and each intent: 64 MB. Of a larger one,
 	// features of fewer than usualRows texts are not worth their memory, unless
 	// they are words.
 	maxWeights = 16_000_000

@@ -417,3 +417,12 @@ func TestSolverKnowsThatMostTextsAreOfOtherClasses(t *testing.T) {
 		require.InDeltaSlice(t, make([]float32, b.width), b.constant, 1e-5, "nothing is left of forgotten rows")
 	}
 }
+
+// Beyond the bound, right hints are lost in every language at once: raise it, or
+// take examples out.
+func TestBundledIntentsAreBelowTheMemoryBound(t *testing.T) {
+	classes := len(intents.Bundled().Enabled())
+	sp, _ := newSpace(samplesOf(intents.Bundled()), classes)
+	t.Logf("%d of %d weights", sp.shared*classes, maxWeights)
+	require.Contains(t, sp.views[sp.shared:], viewChar, "rare features other than words were dropped")
+}
