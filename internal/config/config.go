@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -325,6 +326,9 @@ func (b *Bus) inboxApart() error {
 		b.Prefix, b.InboxPrefix)
 }
 
+// fewBytes is less than a stream needs for a few long turns.
+const fewBytes = 64 << 10
+
 // doubts returns warnings about values that are allowed but may be mistakes.
 func (c *Config) doubts() []Warning {
 	var warnings []Warning
@@ -368,6 +372,9 @@ func (c *Config) doubts() []Warning {
 		if m.ref != "" && m.err != nil {
 			warn(m.variable, m.ref, " is not asked: "+m.err.Error())
 		}
+	}
+	if most := c.Bus.StreamMaxBytes; most > 0 && most < fewBytes {
+		warn("HINT_STREAM_MAX_BYTES", strconv.FormatInt(most, 10), " bytes hold hardly any event, and the stream drops the others; a unit may be missing")
 	}
 	if c.KnowHub.Enabled && c.KnowHub.Extract && c.KnowHubModel() == "" {
 		warn("HINT_KNOWHUB", "enableServerExtraction", " has no effect: there is no model, neither its own nor HINT_MODEL")

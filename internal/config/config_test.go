@@ -308,8 +308,7 @@ func TestBadValues(t *testing.T) {
 		{"age short", "HINT_STREAM_MAX_AGE", "1ms", "at least 100ms"},
 		{"age too long", "HINT_STREAM_MAX_AGE", "99999d2562047h", "duration"},
 		{"bytes", "HINT_STREAM_MAX_BYTES", "lots", "number of bytes"},
-		{"bytes zero", "HINT_STREAM_MAX_BYTES", "0", "at least 65536 bytes"},
-		{"bytes without a unit", "HINT_STREAM_MAX_BYTES", "512", "at least 65536 bytes"},
+		{"bytes zero", "HINT_STREAM_MAX_BYTES", "0", "greater than 0"},
 		{"retention of a nanosecond", "HINT_SESSION_RETENTION", "1ns", "100ms"},
 		{"bytes overflow", "HINT_STREAM_MAX_BYTES", "99999999TiB", "number of bytes"},
 		{"replicas none", "HINT_STREAM_REPLICAS", "0", "from 1 to 5"},
@@ -534,6 +533,11 @@ func TestDoubtsAreWarnings(t *testing.T) {
 			[]string{`HINT_TRIAGE: "nobody/small" is not asked: model cannot be resolved: provider "nobody" is not configured`},
 		},
 		{"a triage model of a gate that is off", map[string]string{"HINT_TRIAGE": `{"triageModel":"nobody/small"}`}, nil},
+		{
+			"a size without its unit", map[string]string{"HINT_STREAM_MAX_BYTES": "512"},
+			[]string{`HINT_STREAM_MAX_BYTES: "512" bytes hold hardly any event, and the stream drops the others; a unit may be missing`},
+		},
+		{"the least size without a warning", map[string]string{"HINT_STREAM_MAX_BYTES": "64KiB"}, nil},
 		{
 			"timeout of an observation hook",
 			map[string]string{"HINT_HOOK_TIMEOUTS": `{"agent_end":5,"before_dispatch":5}`},

@@ -184,18 +184,11 @@ func byteSize(text string) (int64, error) {
 	}
 	n, _ := strconv.ParseInt(m[1], 10, 64) // At most 18 digits.
 	unit := unitBytes[strings.ToLower(m[2])]
-	switch {
-	case n > math.MaxInt64/unit:
-		return 0, errors.New("must be a number of bytes below 8 EiB, or -1 for no limit")
-	case n*unit < minStreamBytes:
-		return 0, errors.New("must be at least 65536 bytes (64KiB), or -1 for no limit")
+	if n == 0 || n > math.MaxInt64/unit {
+		return 0, errors.New("must be a number of bytes greater than 0, or -1 for no limit")
 	}
 	return n * unit, nil
 }
-
-// minStreamBytes is the smallest size limit of a stream. A smaller stream would
-// drop each event at once; a number such as 512 has lost its unit.
-const minStreamBytes = 64 << 10
 
 func natsPort(text string) (int, error) {
 	port, err := strconv.Atoi(text)
