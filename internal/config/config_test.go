@@ -534,7 +534,8 @@ func TestDoubtsAreWarnings(t *testing.T) {
 		},
 		{"a triage model of a gate that is off", map[string]string{"HINT_TRIAGE": `{"triageModel":"nobody/small"}`}, nil},
 		{
-			"a size without its unit", map[string]string{"HINT_STREAM_MAX_BYTES": "512"},
+			"a size without its unit",
+			map[string]string{"HINT_STREAM_MAX_BYTES": "512"},
 			[]string{`HINT_STREAM_MAX_BYTES: "512" bytes hold hardly any event, and the stream drops the others; a unit may be missing`},
 		},
 		{"the least size without a warning", map[string]string{"HINT_STREAM_MAX_BYTES": "64KiB"}, nil},
