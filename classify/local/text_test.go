@@ -240,7 +240,7 @@ func TestBundledCatalogueKeepsAllFeatures(t *testing.T) {
 		for v := range numViews {
 			for hash := range seenIn(v, sm.text) {
 				if id, _ := sp.dict.lookup(hash); id < 0 { // require takes longer than the look-up
-					require.Fail(t, "a feature was dropped", sm.text)
+					require.Fail(t, "a feature was dropped, which loses right hints in every language: raise maxWeights", sm.text)
 				}
 			}
 		}
@@ -416,13 +416,4 @@ func TestSolverKnowsThatMostTextsAreOfOtherClasses(t *testing.T) {
 	for _, b := range s.blocks {
 		require.InDeltaSlice(t, make([]float32, b.width), b.constant, 1e-5, "nothing is left of forgotten rows")
 	}
-}
-
-// Beyond the bound, right hints are lost in every language at once: raise it, or
-// take examples out.
-func TestBundledIntentsAreBelowTheMemoryBound(t *testing.T) {
-	classes := len(intents.Bundled().Enabled())
-	sp, _ := newSpace(samplesOf(intents.Bundled()), classes)
-	t.Logf("%d of %d weights", sp.shared*classes, maxWeights)
-	require.Contains(t, sp.views[sp.shared:], viewChar, "rare features other than words were dropped")
 }
