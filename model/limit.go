@@ -51,7 +51,7 @@ func WithCaller(ctx context.Context, name string) context.Context {
 }
 
 // take takes a place for a context's caller and returns the function that frees it;
-// false if there is none.
+// ok is false if no place is free.
 func (l *Limit) take(ctx context.Context) (free func(), ok bool) {
 	name, _ := ctx.Value(callerKey{}).(string)
 	now := time.Now()

@@ -95,11 +95,14 @@ func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter 
 		}
 	}
 	for _, id := range c.IDs {
+		if id == "" { // many sessions lack an id or a key
+			unknown = append(unknown, id)
+			continue
+		}
 		found := false
 		for _, s := range list {
 			name := s.Name()
-			// An absent id or key is not one that "" names.
-			if id == "" || name != id && s.SessionID != id && s.SessionKey != id && s.Token != id {
+			if name != id && s.SessionID != id && s.SessionKey != id && s.Token != id {
 				continue
 			}
 			found = true
@@ -139,9 +142,6 @@ func (c *sessionsRmCmd) choose(inv *invocation, sessions store.Store, forgetter 
 // isKnown reports whether the store or the streams contain data of a session
 // that is not listed.
 func isKnown(ctx context.Context, id string, sessions store.Reader, forgetter *app.Forgetter) (bool, error) {
-	if id == "" {
-		return false, nil
-	}
 	if _, err := sessions.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
 		return true, nil // unreadable
 	}

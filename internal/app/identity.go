@@ -33,8 +33,9 @@ const settlePause = 250 * time.Millisecond
 
 // identify creates missing streams and durables, and makes sure that this
 // process and the event stream belong to the same system (contract §9). A stream
-// without an identity gets one. If the process is refused, nothing has been created, unless the
-// NATS user may not look at the stream, or another process names it meanwhile.
+// without an identity gets one. If the process is refused, nothing has been
+// created, unless the NATS user may not look at the stream, or another process
+// names it meanwhile.
 func (a *App) identify(ctx context.Context) error {
 	err := patiently(ctx, a.log, func(ctx context.Context) error {
 		_, err := CheckSystem(ctx, a.cfg, a.requests)
@@ -170,7 +171,7 @@ func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.Syste
 
 // ErrOtherStream reports a store that holds the sessions of another stream. Two
 // systems must not share a store.
-var ErrOtherStream = errors.New("sessions of another system")
+var ErrOtherStream = errors.New("sessions of another stream")
 
 // sourceOf returns the stream that the sessions of a store are made from. It is "" for
 // a new store and for an unreadable one, which is rebuilt. The error wraps

@@ -51,8 +51,8 @@ func (g *Gate) score(list []feature) float64 {
 	return float64(sum)
 }
 
-// newest returns the newest earlier messages. After each message that the bot
-// was allowed to answer it inserts one of the bot, if there is none.
+// newest returns the newest earlier messages. Where a message that the bot was
+// allowed to answer is not followed by one of the bot, it inserts one.
 func newest(recent []Earlier) []Earlier {
 	recent = recent[max(0, len(recent)-MaxRecent):]
 	for i, e := range recent {

@@ -15,7 +15,7 @@ import (
 type Mark struct {
 	Group     string `json:"group"`
 	MessageID string `json:"messageId"`
-	// Text is the text of the decision; "" while there is none.
+	// Text is the text of the message; "" until the message is decided.
 	Text string `json:"text"`
 	// Verdict is [Respond] or [Skip].
 	Verdict string `json:"verdict"`
