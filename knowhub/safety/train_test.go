@@ -81,7 +81,7 @@ func checksum(t testing.TB) uint64 {
 		_, _ = fmt.Fprintln(h, name, len(files[name]))
 		_, _ = h.Write(files[name])
 	}
-	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, short, attackWeight, nearWeight, pairWeight, strangersShare, sizes, draws)
+	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, short, nearWeight, pairWeight, strangersShare, sizes, draws)
 	return h.Sum64()
 }
 
@@ -245,12 +245,11 @@ type sample struct {
 // How the regression is fitted; see docs/decisions/0021-a-model-marks-injections.md.
 const (
 	rounds         = 12
-	step           = 0.1
-	attackWeight   = 3.0  // there are fewer of them
-	nearWeight     = 2.0  // harder than other harmless texts
-	pairWeight     = 0.3  // they repeat each other
-	strangersShare = 0.02 // of the harmless texts by plain writers not trained with that may be marked
-	parts          = 10   // of a cross-validation
+	step           = 0.3
+	nearWeight     = 8.0   // harder than other harmless texts
+	pairWeight     = 0.3   // they repeat each other
+	strangersShare = 0.014 // of the harmless texts by plain writers not trained with that may be marked; of others' it was 0.7 times as many
+	parts          = 10    // of a cross-validation
 )
 
 // samples returns the windows of a text: all of a harmless one, the whole of an
@@ -264,14 +263,11 @@ func (x *example) samples() []sample {
 
 func (x *example) windows(segments []segment) (all []sample) {
 	weight := 1.0
-	if x.attack {
-		weight = attackWeight
-	}
 	switch x.from {
 	case near:
-		weight *= nearWeight
+		weight = nearWeight
 	case made:
-		weight *= pairWeight
+		weight = pairWeight
 	}
 	for i := range segments {
 		for n := 1; n <= maxSegments && i+n <= len(segments); n++ {
@@ -405,7 +401,7 @@ func byChance(n int) func(*example, int) int {
 // files of others at a time. The first three wrote attacks that look harmless, and
 // harmless texts that look like attacks; the plain writers wrote what turns up.
 var (
-	writers = []string{"a", "b", "c", "d", "e", "f"}
+	writers = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	plain   = writers[3:]
 )
 
@@ -513,7 +509,7 @@ func TestTrain(t *testing.T) {
 	}
 	strangers := held(all, len(writers), byWriter)
 	for _, share := range []float64{0.01, strangersShare, 0.05} {
-		show(fmt.Sprintf("a writer left out, limit at %.0f %% of their harmless texts", 100*share), strangers, limitOf(all, strangers, share), byWriter)
+		show(fmt.Sprintf("a writer left out, limit at %.1f %% of their harmless texts", 100*share), strangers, limitOf(all, strangers, share), byWriter)
 	}
 	shipped := limitOf(all, strangers, strangersShare)
 	flat := shipped
@@ -571,5 +567,5 @@ func TestHeldOut(t *testing.T) {
 	t.Log(found)
 	require.Greater(t, found["attacks"].marked, 2*found["attacks"].ruled)
 	require.Less(t, float64(found["other harmless texts"].marked), 0.01*float64(found["other harmless texts"].n))
-	require.Less(t, float64(found["near misses"].marked), 0.05*float64(found["near misses"].n), "limited to two per cent of those of plain writers")
+	require.Less(t, float64(found["near misses"].marked), 0.05*float64(found["near misses"].n), "limited to less of those of plain writers")
 }
