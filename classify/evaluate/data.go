@@ -51,7 +51,8 @@ func (e *LineError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.L
 func (e *LineError) Unwrap() error { return e.Err }
 
 // Parse reads JSON lines, {"text", "intent"} with optional "intents", "history" and
-// "earlier" (contract §10). It skips blank lines and other fields. Its error is
+// "earlier" (contract §10). Items of the latter two are {"role", "text"}, or messages as a
+// gateway sends them, {"role", "content"} (contract §5). Parse skips blank lines and other fields. Its error is
 // [ErrNoLines], with the file's name, or joins a [LineError] for each bad line: if
 // there are many, only the first ones and the number of the others.
 func Parse(name string, data []byte) ([]Line, error) {
@@ -98,8 +99,9 @@ func parseLine(raw []byte) (Line, error) {
 		return Line{}, errors.New("not UTF-8")
 	}
 	type turns []struct {
-		Role *string `json:"role"`
-		Text *string `json:"text"`
+		Role    *string         `json:"role"`
+		Text    *string         `json:"text"`
+		Content json.RawMessage `json:"content"` // as in a gateway's messages
 	}
 	var in struct {
 		Line
@@ -122,13 +124,27 @@ func parseLine(raw []byte) (Line, error) {
 		to   *[]payload.Turn
 	}{{"history", in.History, &line.History}, {"earlier", in.Earlier, &line.Earlier}} {
 		for i, t := range said.in {
-			if t.Role == nil || t.Text == nil {
+			text := t.Text
+			if text == nil {
+				text = contentText(t.Content)
+			}
+			if t.Role == nil || text == nil {
 				return Line{}, fmt.Errorf(`%q: item %d has no "role" or no "text"`, said.name, i+1)
 			}
-			*said.to = append(*said.to, payload.Turn{Role: *t.Role, Text: *t.Text})
+			*said.to = append(*said.to, payload.Turn{Role: *t.Role, Text: *text})
 		}
 	}
 	return line, nil
+}
+
+// contentText returns the text of a message's content, a string or a list of parts;
+// nil if it is neither.
+func contentText(content json.RawMessage) *string {
+	if len(content) == 0 || content[0] != '"' && content[0] != '[' {
+		return nil
+	}
+	text := strings.Join(payload.Content(content).Texts(), "\n")
+	return &text
 }
 
 // shapeError describes a JSON error in terms of the data.

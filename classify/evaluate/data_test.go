@@ -55,7 +55,12 @@ func TestParse(t *testing.T) {
 		{row: "empty intents", data: `{"text":"a","intents":[]}`, err: `f.jsonl:1: "intent" is missing or blank`},
 		{row: "history as a string", data: `{"text":"a","intent":"A","history":"u"}`, err: `f.jsonl:1: "history" must be a list of {"role": "…", "text": "…"}, not string`},
 		{row: "history of strings", data: `{"text":"a","intent":"A","history":["u"]}`, err: `f.jsonl:1: "history" must be a list`},
-		{row: "a turn with content for text", data: `{"text":"a","intent":"A","history":[{"role":"user","text":"u"},{"role":"user","content":"u"}]}`, err: `f.jsonl:1: "history": item 2 has no "role" or no "text"`},
+		{
+			row:  "messages as a gateway sends them",
+			data: `{"text":"a","intent":"A","history":[{"role":"user","content":"u"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"v"},{"type":"text","text":"w"}]},{"role":"toolResult","content":[]}]}`,
+			want: []Line{{Text: "a", Intent: "A", History: []payload.Turn{{Role: "user", Text: "u"}, {Role: "assistant", Text: "v\nw"}, {Role: "toolResult"}}, Number: 1}},
+		},
+		{row: "a turn with a number as content", data: `{"text":"a","intent":"A","history":[{"role":"user","text":"u"},{"role":"user","content":1}]}`, err: `f.jsonl:1: "history": item 2 has no "role" or no "text"`},
 		{row: "a turn with a number as text", data: `{"text":"a","intent":"A","history":[{"role":"user","text":1}]}`, err: `f.jsonl:1: "history" must be a list`},
 		{row: "several bad lines", data: "{\n{\"text\":\"a\",\"intent\":\"A\"}\n[]", err: "\nf.jsonl:3: not an object"},
 		{row: "many bad lines", data: strings.Repeat("x\n", 25), err: "\nf.jsonl: 5 more bad lines"},
