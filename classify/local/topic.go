@@ -28,10 +28,10 @@ const (
 	maxPhraseWords = 5
 	maxPhraseHan   = 8
 	// maxLeaning is the length of the longest message that may lean on another,
-	// in half words; a character of a script without spaces is half a word.
-	maxLeaning = 28
+	// in quarters of a word: see wideLength.
+	maxLeaning = 56
 	// maxAside is how much else a message that closes a topic may say, likewise.
-	maxAside = 4
+	maxAside = 8
 	// doubtful is added to probabilities of which a logarithm is taken: none is
 	// known to be so near to 0. Any value from 0.01 to 0.1 fits as well.
 	doubtful = 0.05
@@ -44,7 +44,7 @@ const (
 )
 
 // cues are what the words of a message tell about its place in a conversation.
-// Lengths are in half words.
+// Lengths are in quarters of a word.
 type cues struct {
 	roles   role // of all its words and phrases; roleGoesOn and roleAside only where they count
 	length  int
@@ -83,7 +83,7 @@ func (c *cues) closing() string {
 // its subject to be learnt from without them: "yes, the second one", "and
 // tomorrow?", "make it shorter". Two subject words are enough.
 func Dependent(message string) bool {
-	const oneWord = 2 // in half words
+	const oneWord = 4 // in quarters of a word
 	var t reading
 	t.reset(message)
 	c := cuesOf(&t)
@@ -102,7 +102,7 @@ func cuesOf(t *reading) cues {
 			if r&(roleGoesOn|roleAside) != 0 && c.length > 0 && !c.leadsIn() {
 				r = r&^(roleGoesOn|roleAside) | roleSmall
 			}
-			c.take(2*max(n, 1), r)
+			c.take(4*max(n, 1), r)
 			i += max(n, 1)
 			continue
 		case tokenHan:
@@ -117,7 +117,7 @@ func cuesOf(t *reading) cues {
 		i++
 	}
 	if c.length == 0 && len(t.tokens) > 0 {
-		c.take(2, roleAssent) // but alone it means consent
+		c.take(4, roleAssent) // but alone it means consent
 	}
 	return c
 }
@@ -173,9 +173,22 @@ func (c *cues) readHan(runes []rune, last bool) {
 		if r&roleAside != 0 && c.length > 0 && !c.leadsIn() {
 			r = r&^roleAside | roleSmall
 		}
-		c.take(n, r)
+		c.take(wideLength(runes[i:i+n]), r)
 		i += n
 	}
+}
+
+// wideLength returns the length of characters of scripts without spaces, in quarters
+// of a word: half a word each, and a quarter for kana, of which a Japanese word has
+// several.
+func wideLength(runes []rune) (length int) {
+	const firstKana, lastKana = 'ぁ', 'ヿ'
+	for _, r := range runes {
+		if length += 2; firstKana <= r && r <= lastKana {
+			length--
+		}
+	}
+	return length
 }
 
 // The signals that a message leans on an earlier one.
@@ -196,7 +209,7 @@ const (
 var _ [numSignals - numLean]struct{}
 
 // leaning says from its signals how likely a message leans on an earlier one.
-var leaning = logistic{5.8, 1.1, 0.7, 1.3, -2.9, 1.2, -1.6, 2, 1.9}
+var leaning = logistic{6.2, 1.1, 0.8, 1.5, -3, 1.2, -1.4, 2.2, 1.7}
 
 func (c *cues) signals(own, share float64, echoed int) signals {
 	var s signals

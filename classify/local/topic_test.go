@@ -135,6 +135,18 @@ func TestClosingWordsNeedACertainIntent(t *testing.T) {
 	require.Equal(t, "NIGHT", Train(intents.NewCatalog(own)).Predict("good night", film, nil).Intent)
 }
 
+// A message is not too long to lean because it is written in kana, of which a word has
+// several.
+func TestKanaAreShort(t *testing.T) {
+	for message, want := range map[string]bool{
+		"やったけどおなじところでおちた、まえのほうがまだましだったきがする": true,
+		"它在同样的地方又出错了之前那样反而好一些能不能改回去再试一次看看":     false,
+	} {
+		c := cuesIn(message)
+		require.Equal(t, want, c.mayLean(), message)
+	}
+}
+
 func TestEchoes(t *testing.T) {
 	for _, tt := range []struct {
 		name, message, role, said string
@@ -406,6 +418,7 @@ func TestTopics(t *testing.T) {
 		{"topics-dev-4.jsonl", map[string]float64{"lean": 0.8, "change": 0.7, "close": 0.65, "returns": 0.55, "": 0.7}},
 		{"topics-dev-5.jsonl", map[string]float64{"lean": 0.7, "change": 0.75, "close": 0.8, "": 0.7}},
 		{"topics-dev-6.jsonl", map[string]float64{"lean": 0.75, "change": 0.75, "other": 0.5, "": 0.7}},
+		{"topics-dev-7.jsonl", map[string]float64{"lean": 0.75, "change": 0.7, "close": 0.5, "": 0.75}},
 		{"topics-heldout-2.jsonl", map[string]float64{"lean": 0.5, "change": 0.6, "returns": 0.5, "close": 0.85, "": 0.6}},
 	} {
 		t.Run(tt.file, func(t *testing.T) {
