@@ -140,7 +140,7 @@ func TestClosingWordsNeedACertainIntent(t *testing.T) {
 func TestKanaAreShort(t *testing.T) {
 	for message, want := range map[string]bool{
 		"やったけどおなじところでおちた、まえのほうがまだましだったきがする": true,
-		"它在同样的地方又出错了之前那样反而好一些能不能改回去再试一次看看":     false,
+		"它在同样的地方又出错了之前那样反而好一些能不能改回去再试一次看看":  false,
 	} {
 		c := cuesIn(message)
 		require.Equal(t, want, c.mayLean(), message)
