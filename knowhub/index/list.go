@@ -62,7 +62,8 @@ func (x *Index) prepare(ctx context.Context) error {
 		{x.read, &p.rows, `SELECT e.n, e.id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at, seen, flags, decided_at, decided_by
 			FROM json_each(?) q CROSS JOIN experiences e ON e.n = q.value`},
 		{x.read, &p.size, `SELECT coalesce(max(n), 0) FROM experiences`},
-		{x.read, &p.similarTerms, `SELECT term, id, rows FROM terms WHERE term >= ? AND term < ? LIMIT 2000`},
+		{x.read, &p.similarTerms, `SELECT term, id, rows FROM (SELECT * FROM terms WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 2000)
+			WHERE length(term) BETWEEN ?2 AND ?3 AND (term GLOB '*[0-9]*') = (?4 GLOB '*[0-9]*') OR substr(term, 1, length(?4)) = ?4`},
 	} {
 		var err error
 		if *s.to, err = s.db.PrepareContext(ctx, s.query); err != nil {

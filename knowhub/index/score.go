@@ -143,28 +143,32 @@ type blob struct {
 	rows  []byte
 }
 
-func (l *lookup) postings(chosen []used) (map[int64][]blob, error) {
-	ids := make([]int64, 0, len(chosen))
+// readBlobs reads the postings of the terms that were not read before.
+func (l *lookup) readBlobs(chosen []used) error {
+	var ids []int64
 	for _, u := range chosen {
-		if !slices.Contains(ids, u.id) {
+		if _, ok := l.blobs[u.id]; !ok {
 			ids = append(ids, u.id)
+			l.blobs[u.id] = nil
 		}
+	}
+	if len(ids) == 0 {
+		return nil
 	}
 	rows, err := l.query(l.s.findPostings, list(ids))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = rows.Close() }()
-	found := make(map[int64][]blob, len(ids))
 	for rows.Next() {
 		var at int64
 		var data []byte
 		if err := rows.Scan(&at, &data); err != nil {
-			return nil, err
+			return err
 		}
-		found[at>>blocksBits] = append(found[at>>blocksBits], blob{int(at & (1<<blocksBits - 1)), data})
+		l.blobs[at>>blocksBits] = append(l.blobs[at>>blocksBits], blob{int(at & (1<<blocksBits - 1)), data})
 	}
-	return found, rows.Err()
+	return rows.Err()
 }
 
 // scored is a row with its text score.
@@ -220,8 +224,7 @@ func (l *lookup) score(words []terms.Word, allowed []uint64) ([]scored, float64,
 	if len(chosen) == 0 {
 		return nil, 0, nil
 	}
-	found, err := l.postings(chosen)
-	if err != nil {
+	if err := l.readBlobs(chosen); err != nil {
 		return nil, 0, err
 	}
 	var whole float64
@@ -235,7 +238,7 @@ func (l *lookup) score(words []terms.Word, allowed []uint64) ([]scored, float64,
 	s.grow(len(allowed) * 64)
 	defer s.clear()
 	for i, u := range chosen {
-		for _, b := range found[u.id] {
+		for _, b := range l.blobs[u.id] {
 			base := b.block << blockBits
 			if base>>6 >= len(allowed) {
 				continue
@@ -355,12 +358,12 @@ func (l *lookup) similar(words []terms.Word) (more bool, err error) {
 			continue
 		}
 		tried++
-		prefix := string(name[:min(2, len(name))])
-		rows, err := l.query(l.s.similarTerms, prefix, prefix+"\U0010FFFF")
+		errs := maxErrors(name)
+		rows, err := l.query(l.s.similarTerms, string(name[:min(2, len(name))]), len(name)-errs, len(name)+errs, string(name))
 		if err != nil {
 			return false, err
 		}
-		found, err := readSimilar(rows, name)
+		found, err := readSimilar(rows, name, errs)
 		if err != nil {
 			return false, err
 		}
@@ -379,7 +382,23 @@ type similarTerm struct {
 	listed
 }
 
-func readSimilar(rows *sql.Rows, name []rune) (found []similarTerm, err error) {
+// maxErrors is how many typing errors a word may have.
+func maxErrors(name []rune) int {
+	switch {
+	case terms.Wide(name[0]): // pairs of characters have none
+		return 0
+	case len(name) >= 8:
+		return 2
+	case len(name) >= 4:
+		return 1
+	}
+	return 0
+}
+
+// readSimilar returns the terms that begin with a name, or have up to errs typing
+// errors. The statement leaves out terms with digits for a name without: these are
+// numbered names and no words.
+func readSimilar(rows *sql.Rows, name []rune, errs int) (found []similarTerm, err error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var t similarTerm
@@ -387,15 +406,7 @@ func readSimilar(rows *sql.Rows, name []rune) (found []similarTerm, err error) {
 			return nil, err
 		}
 		if !strings.HasPrefix(t.name, string(name)) {
-			allowed := 0
-			switch {
-			case terms.Wide(name[0]): // pairs of characters have no typing errors
-			case len(name) >= 8:
-				allowed = 2
-			case len(name) >= 4:
-				allowed = 1
-			}
-			if t.distance = distance(name, []rune(t.name), allowed); t.distance > allowed || allowed == 0 {
+			if t.distance = distance(name, []rune(t.name), errs); t.distance > errs {
 				continue
 			}
 		}

@@ -105,6 +105,7 @@ type lookup struct {
 	s     *statements
 	rows  int // no row has a greater number
 	known map[string]listed
+	blobs map[int64][]blob // of the terms that were read
 }
 
 // look calls f with a lookup.
@@ -114,7 +115,7 @@ func (x *Index) look(ctx context.Context, f func(l *lookup) error) error {
 		return x.note(err)
 	}
 	defer func() { _ = tx.Rollback() }()
-	l := &lookup{ctx: ctx, tx: tx, s: &x.prepared}
+	l := &lookup{ctx: ctx, tx: tx, s: &x.prepared, blobs: make(map[int64][]blob)}
 	if err := tx.StmtContext(ctx, x.prepared.size).QueryRowContext(ctx).Scan(&l.rows); err != nil {
 		return x.note(err)
 	}

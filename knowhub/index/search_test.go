@@ -35,6 +35,14 @@ func TestSearchFindsPartsAfterANumber(t *testing.T) {
 	}
 }
 
+// A word is no typing error of a name with a number, but a number may be one.
+func TestSearchCorrectsNumbersByNumbers(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	require.NoError(t, x.Apply(t.Context(), []index.Change{change(1, approved("1", "code kub3ctl was refused", "r", "done"))}))
+	require.Empty(t, search(t, x, "kubectl"))
+	require.Equal(t, []string{"1"}, search(t, x, "kub4ctl"))
+}
+
 // A question of function words alone searches for these; otherwise they say nothing.
 func TestSearchForFunctionWords(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
