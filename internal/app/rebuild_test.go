@@ -113,6 +113,24 @@ func TestACorruptSessionFileIsRebuilt(t *testing.T) {
 	}
 }
 
+// A session file that somebody deletes comes back with the session's next event.
+func TestADeletedSessionFileIsRebuilt(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	path := filepath.Join(s.Config.Store.SessionsDir, "s.json")
+	turns := func() int {
+		data, _ := os.ReadFile(path)
+		return bytes.Count(data, []byte(`"runId"`))
+	}
+	for run := range 2 {
+		s.Ask(s.Prompt("s", strconv.Itoa(run), "write some code for me please"), time.Minute)
+	}
+	s.Eventually("the turns", func() bool { return turns() == 2 })
+	require.NoError(t, os.Remove(path))
+	s.Ask(s.Prompt("s", "latest", "write some code for me please"), time.Minute)
+	s.Eventually("the turns of before", func() bool { return turns() == 3 })
+}
+
 // A process that found sessions lost has died before it made them again.
 func TestTheNextProcessRebuildsLostSessions(t *testing.T) {
 	t.Parallel()

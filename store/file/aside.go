@@ -19,6 +19,16 @@ func (s *Store) setAside(ctx context.Context, token string, reason error) error 
 	return os.Rename(s.path(token, sessionSuffix), s.path(aside, ""))
 }
 
+// missing records that a session file was deleted by somebody else.
+func (s *Store) missing(ctx context.Context, token string) error {
+	if err := s.MarkLost(ctx, token); err != nil {
+		return err
+	}
+	s.log.WarnContext(ctx, "session file is gone", "session", token)
+	s.forget(token)
+	return nil
+}
+
 // aside returns the name under which an unreadable file is kept.
 func (s *Store) aside(name string) string {
 	return fmt.Sprintf("%s%s%d", name, corruptPrefix, s.now().UnixMilli())

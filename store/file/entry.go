@@ -17,7 +17,7 @@ type entry struct {
 	journal journal
 	outline *outline // nil: not written by this process
 	// lost reports whether part of the session was unreadable and was set
-	// aside.
+	// aside, or its file was gone.
 	lost bool
 }
 
@@ -53,6 +53,12 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	pending, err := stat(s.path(token, pendingSuffix))
 	if err != nil {
 		return nil, nil, err
+	}
+	if session == nil && !strange && s.wrote(token) {
+		if err := s.missing(ctx, token); err != nil {
+			return nil, nil, err
+		}
+		strange = true
 	}
 	cached, _ := s.entries.Get(token)
 	if cached != nil && !strange && same(cached.session, session) {
@@ -139,6 +145,15 @@ func (s *Store) write(token string, e *entry) error {
 	e.doc.Outline(&e.outline.Outline)
 	s.outlines.Put(token, e.outline, e.outline.Bytes())
 	return nil
+}
+
+// wrote reports whether this process knows of a session file.
+func (s *Store) wrote(token string) bool {
+	if e, ok := s.entries.Get(token); ok && e.session != nil {
+		return true
+	}
+	o, ok := s.outlines.Get(token)
+	return ok && o.session != nil
 }
 
 // forget drops a session from memory.

@@ -30,10 +30,11 @@ func lostTokens(t *testing.T, s *Store) []string {
 	return out
 }
 
-// A process that dies after setting a session aside has recorded the loss.
-func TestSettingAsideRecordsALoss(t *testing.T) {
+// A process that dies after it found a session damaged or gone has recorded the loss.
+func TestDamageRecordsALoss(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(path string) error{
+		"deleted": os.Remove,
 		"garbage": func(path string) error { return os.WriteFile(path, []byte("]"), 0o600) },
 		"a directory": func(path string) error {
 			if err := os.Remove(path); err != nil {
@@ -131,7 +132,7 @@ func lockVanishes(t *testing.T) bool {
 	}
 	require.NoError(t, now.Unlock())
 	require.NoError(t, <-done)
-	require.Empty(t, lostTokens(t, s))
+	require.Equal(t, []string{"s"}, lostTokens(t, s), "its file went with the directory")
 	return true
 }
 
