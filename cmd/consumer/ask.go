@@ -61,26 +61,33 @@ func (c *askCmd) Validate() error {
 func (c *askCmd) message() string { return strings.TrimSpace(strings.Join(c.Text, " ")) }
 
 func (c *askCmd) Run(inv *invocation) error {
-	text := c.message()
+	q, err := c.request(inv.cfg)
+	if err != nil {
+		return err
+	}
 	o, err := runningSystem(inv)
 	if err != nil {
 		return err
 	}
+	// Do not start anything in place of a configured server, or on an address
+	// where another program listens.
+	configured := len(inv.cfg.Bus.URLs) > 0
 	if o.URL != "" {
 		o.Log = inv.quiet()
 		b, err := bus.Open(inv.ctx, o)
 		if err == nil {
-			defer b.Close()
-			return c.ask(inv, b.NC, text)
+			err = c.ask(inv, b.NC, q, configured)
+			b.Close()
+			if configured || !errors.Is(err, errGone) {
+				return err
+			}
 		}
-		// Do not start anything in place of a configured server, or on an address
-		// where another program listens.
-		if len(inv.cfg.Bus.URLs) > 0 || errors.Is(err, bus.ErrRefused) || errors.Is(err, bus.ErrNotNATS) {
+		if configured || errors.Is(err, bus.ErrRefused) || errors.Is(err, bus.ErrNotNATS) {
 			return err
 		}
 		_, _ = fmt.Fprintf(inv.stderr, "%v; starting a temporary consumer instead\n", err)
 	}
-	return withSystem(inv, func(nc *nats.Conn) error { return c.ask(inv, nc, text) })
+	return withSystem(inv, func(nc *nats.Conn) error { return c.ask(inv, nc, q, true) })
 }
 
 // withSystem runs the whole system in this process while ask runs. Stopping it
@@ -102,8 +109,14 @@ func withSystem(inv *invocation, ask func(*nats.Conn) error) error {
 	return errors.Join(err, system.Stop())
 }
 
-// request returns the message that a gateway sends for a direct chat.
-func (c *askCmd) request(cfg *config.Config, text string) (*nats.Msg, payload.Context, error) {
+// prompt is a request and the context that it names.
+type prompt struct {
+	msg *nats.Msg
+	ctx payload.Context
+}
+
+// request returns the request that a gateway sends for a direct chat.
+func (c *askCmd) request(cfg *config.Config) (*prompt, error) {
 	ctx := payload.Context{RunID: "ask-" + nuid.Next(), AgentID: c.Agent, Trigger: "user", SessionID: c.Session}
 	switch {
 	case strings.Contains(c.Session, ":"):
@@ -116,7 +129,7 @@ func (c *askCmd) request(cfg *config.Config, text string) (*nats.Msg, payload.Co
 	}
 	body, err := json.Marshal(map[string]any{
 		"hook":  subjects.HookBeforePromptBuild,
-		"event": map[string]any{"prompt": text, "messages": []any{}},
+		"event": map[string]any{"prompt": c.message(), "messages": []any{}},
 		"ctx":   ctx,
 		"ts":    time.Now().UnixMilli(),
 		"id":    nuid.Next(),
@@ -124,22 +137,23 @@ func (c *askCmd) request(cfg *config.Config, text string) (*nats.Msg, payload.Co
 	msg := nats.NewMsg(subjects.Prefix(cfg.Bus.Prefix).Request(subjects.HookBeforePromptBuild, c.Agent))
 	msg.Data = body
 	msg.Header.Set(subjects.HeaderTimeoutMs, strconv.FormatInt(cfg.Classifier.Timeout.Milliseconds(), 10))
-	return msg, ctx, err
+	return &prompt{msg, ctx}, err
 }
 
 // patience is how long to wait for a starting consumer.
 const patience = 5 * time.Second
 
-// errNoAnswer reports that the server is up but no consumer answers.
-var errNoAnswer = errors.New("no answer")
+var (
+	// errNoAnswer reports that the server is up but no consumer answers.
+	errNoAnswer = errors.New("no answer")
+	// errGone reports that the connection was lost before an answer came.
+	errGone = errors.New("the server went away")
+)
 
-// ask sends the request and prints the answer.
-func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) error {
-	msg, ctx, err := c.request(inv.cfg, text)
-	if err != nil {
-		return err
-	}
-	reply, took, err := exchange(inv, nc, msg)
+// ask sends the request and prints the answer. With stay it waits for a server that
+// went away to come back.
+func (c *askCmd) ask(inv *invocation, nc *nats.Conn, q *prompt, stay bool) error {
+	reply, took, err := exchange(inv, nc, q.msg, stay)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("%w at %s: NATS is up, but no consumer uses the subject prefix %q (start one: consumer)", errNoAnswer, nc.ConnectedUrlRedacted(), inv.cfg.Bus.Prefix)
@@ -162,7 +176,7 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) error {
 		Intent: reply.Header.Get(subjects.HeaderIntent), Source: reply.Header.Get(subjects.HeaderSource),
 		Model: reply.Header.Get(subjects.HeaderModel), Skip: reply.Header.Get(subjects.HeaderSkip),
 		RoundTripMs: float64(took.Microseconds()) / 1000,
-		SessionID:   ctx.SessionID, SessionKey: ctx.SessionKey, RunID: ctx.RunID,
+		SessionID:   q.ctx.SessionID, SessionKey: q.ctx.SessionKey, RunID: q.ctx.RunID,
 		PrependContext: body.PrependContext,
 	}
 	if v, err := strconv.ParseFloat(reply.Header.Get(subjects.HeaderConfidence), 64); err == nil {
@@ -172,16 +186,16 @@ func (c *askCmd) ask(inv *invocation, nc *nats.Conn, text string) error {
 	return c.print(inv, out)
 }
 
-// exchange sends a request, and retries while there are no responders, for up to
-// [patience].
-func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, time.Duration, error) {
+// exchange sends a request, and retries for up to [patience] while there are no
+// responders, and with stay also after the connection was lost: the run is the same, so
+// nothing is asked twice.
+func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg, stay bool) (*nats.Msg, time.Duration, error) {
 	giveUp := time.Now().Add(patience)
 	for {
 		began := time.Now()
-		ctx, cancel := context.WithTimeout(inv.ctx, inv.cfg.Classifier.Timeout+time.Second)
-		reply, err := nc.RequestMsgWithContext(ctx, msg)
-		cancel()
-		if !errors.Is(err, nats.ErrNoResponders) || time.Now().After(giveUp) || inv.ctx.Err() != nil {
+		reply, err := once(inv, nc, msg)
+		again := errors.Is(err, nats.ErrNoResponders) || stay && errors.Is(err, errGone)
+		if !again || time.Now().After(giveUp) || inv.ctx.Err() != nil {
 			return reply, time.Since(began), err
 		}
 		select {
@@ -189,6 +203,32 @@ func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, time.Du
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
+}
+
+// once sends a request. It does not wait on a connection that is lost: the answer
+// would go to the lost one.
+func once(inv *invocation, nc *nats.Conn, msg *nats.Msg) (*nats.Msg, error) {
+	lost := nc.StatusChanged(nats.RECONNECTING, nats.CLOSED)
+	defer nc.RemoveStatusListener(lost)
+	if !nc.IsConnected() {
+		return nil, errGone
+	}
+	limited, cancel := context.WithTimeout(inv.ctx, inv.cfg.Classifier.Timeout+time.Second)
+	defer cancel()
+	ctx, leave := context.WithCancelCause(limited)
+	defer leave(nil)
+	go func() {
+		select {
+		case <-lost:
+			leave(errGone)
+		case <-ctx.Done():
+		}
+	}()
+	reply, err := nc.RequestMsgWithContext(ctx, msg)
+	if err != nil && errors.Is(context.Cause(ctx), errGone) {
+		err = errGone
+	}
+	return reply, err
 }
 
 func (c *askCmd) print(inv *invocation, out asked) error {

@@ -33,8 +33,48 @@ func TestASignalEndsAnUnansweredAsk(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, other.NC.Flush())
 	inv := &invocation{ctx: ctx, cfg: &config.Config{Classifier: config.Classifier{Timeout: time.Hour}}}
-	_, _, err = exchange(inv, b.NC, nats.NewMsg("silent"))
+	_, _, err = exchange(inv, b.NC, nats.NewMsg("silent"), false)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A server that belongs to another command may go away at any time.
+func TestAskDoesNotWaitOnALostConnection(t *testing.T) {
+	t.Parallel()
+	port, dir := porttest.Free(t), t.TempDir()
+	serve := func() *bus.Bus {
+		b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: port, DataDir: dir}, Log: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		return b
+	}
+	first := serve()
+	nc, err := nats.Connect("nats://127.0.0.1:"+strconv.Itoa(port), nats.MaxReconnects(-1), nats.ReconnectWait(10*time.Millisecond))
+	require.NoError(t, err)
+	defer nc.Close()
+	inv := &invocation{ctx: t.Context(), cfg: &config.Config{Classifier: config.Classifier{Timeout: time.Hour}}}
+	ask := func(stay bool) <-chan error {
+		heard, err := first.NC.SubscribeSync("question")
+		require.NoError(t, err)
+		require.NoError(t, first.NC.Flush())
+		done := make(chan error, 1)
+		go func() {
+			_, _, err := exchange(inv, nc, nats.NewMsg("question"), stay)
+			done <- err
+		}()
+		_, err = heard.NextMsgWithContext(t.Context())
+		require.NoError(t, err)
+		first.Close()
+		return done
+	}
+	require.ErrorIs(t, <-ask(false), errGone)
+
+	first = serve()
+	require.Eventually(t, nc.IsConnected, time.Minute, time.Millisecond)
+	done := ask(true)
+	second := serve()
+	defer second.Close()
+	_, err = second.NC.Subscribe("question", func(m *nats.Msg) { _ = m.Respond(nil) })
+	require.NoError(t, err)
+	require.NoError(t, <-done, "asked again")
 }
 
 func TestAskSummary(t *testing.T) {
