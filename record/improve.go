@@ -172,7 +172,7 @@ func (s *seen) causes(corrected bool) (out []cause) {
 	right := ""
 	if f := s.turn.Feedback; f != nil {
 		corrected = f.Verdict == payload.VerdictWrong // a person knows better than a pattern
-		right = f.Intent
+		right = f.Named()
 	}
 	if corrected {
 		out = append(out, cause{FoundCorrected, s.chosen, right})

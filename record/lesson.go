@@ -112,9 +112,9 @@ func LessonOf(session string, turn *store.Turn, minConfidence float64) (Lesson, 
 func labelOf(turn *store.Turn, minConfidence float64) (Lesson, Unfit) {
 	result := turn.Intent.Result
 	if f := turn.Feedback; f != nil {
-		l := Lesson{Intent: f.Intent, Source: LessonFeedback, By: f.By, At: f.TS, ID: f.ID}
+		l := Lesson{Intent: f.Named(), Source: LessonFeedback, By: f.By, At: f.TS, ID: f.ID}
 		switch {
-		case f.Intent != "":
+		case l.Intent != "":
 			return l, ""
 		case f.Verdict == payload.VerdictWrong:
 			return Lesson{}, Unnamed

@@ -61,7 +61,7 @@ func TestLessonOf(t *testing.T) {
 	}{
 		{"marked wrong, with the right intent", markedAs(turnOf(asked, "local", 0.3), "wrong", "WEATHER"), person, ""},
 		{"marked right", markedAs(turnOf(asked, "local", 0.6), "right", ""), right, ""},
-		{"marked right, with another intent", markedAs(turnOf(asked, "local", 0.6), "right", "WEATHER"), person, ""},
+		{"marked right, with another intent", markedAs(turnOf(asked, "local", 0.6), "right", "WEATHER"), right, ""},
 		{"a person counts, not the model", markedAs(turnOf(asked, "llm", 0.99), "wrong", "WEATHER"), person, ""},
 		{"a sure model", turnOf(asked, "llm", 0.9), model, ""},
 		{"what the user wrote, not the prompt", message, model, ""},

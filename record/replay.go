@@ -119,8 +119,8 @@ func (t *Turn) right(then Answer) string {
 	switch {
 	case t.Feedback == nil:
 		return ""
-	case t.Feedback.Intent != "":
-		return t.Feedback.Intent
+	case t.Feedback.Named() != "":
+		return t.Feedback.Named()
 	case t.Feedback.Verdict == payload.VerdictRight:
 		return then.Intent
 	}

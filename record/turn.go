@@ -156,7 +156,7 @@ type Feedback struct {
 // Unlabelled reports whether all that is known about a turn's intent is that it
 // was wrong.
 func (t *Turn) Unlabelled() bool {
-	return t.Feedback != nil && t.Feedback.Verdict == payload.VerdictWrong && t.Feedback.Intent == ""
+	return t.Feedback != nil && t.Feedback.Verdict == payload.VerdictWrong && t.Feedback.Named() == ""
 }
 
 // Compare orders turns by their beginning.
@@ -182,8 +182,8 @@ func NewTurn(session store.Summary, turn *store.Turn, minConfidence float64) Tur
 	}
 	if f := turn.Feedback; f != nil {
 		out.Feedback = &Feedback{f.Feedback, f.At}
-		if f.Intent != "" {
-			out.Intent, out.Answered = f.Intent, ""
+		if named := f.Named(); named != "" {
+			out.Intent, out.Answered = named, ""
 		}
 		if r := turn.Intent.Result; r != nil && r.Intent != out.Intent {
 			out.Answered = r.Intent

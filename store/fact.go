@@ -184,6 +184,15 @@ type Feedback struct {
 	By string `json:"by,omitempty"`
 }
 
+// Named returns the intent that would have been right; "" if the person named none. One
+// that is named beside "right" says nothing.
+func (f *Feedback) Named() string {
+	if f.Verdict == payload.VerdictRight {
+		return ""
+	}
+	return f.Intent
+}
+
 // Close is the end of a session (session_end).
 type Close struct {
 	Reason string `json:"reason"`

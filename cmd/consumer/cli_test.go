@@ -59,6 +59,7 @@ func TestUsageErrorsAreInPlainWords(t *testing.T) {
 	env := settle(t, nil)
 	for args, want := range map[string]string{
 		"dlq rm --seq 1,0":                "--seq: must be dead-letter numbers from 1 (SEQ of dlq ls), comma-separated, not \"1,0\"",
+		"feedback r right --intent CHAT":  "--intent names what would have been right: use it with wrong",
 		"improve --limit many":            `--limit: must be a number, not "many"`,
 		"sessions turns --below half":     `--below: must be a number, not "half"`,
 		"sessions turns --feedback maybe": "--feedback must be one of right, wrong, any and none, not \"maybe\"",

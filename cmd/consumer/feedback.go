@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 type feedbackCmd struct {
 	RunID   string `arg:"" name:"run" help:"The run id of a turn (RUN of sessions turns)."`
 	Verdict string `arg:"" enum:"right,wrong" help:"Whether the intent is the right one: ${enum}."`
-	Intent  string `placeholder:"ID" help:"The intent that would have been right; OTHER for none."`
+	Intent  string `placeholder:"ID" help:"With wrong: the intent that would have been right; OTHER for none."`
 	Session string `placeholder:"S" help:"The session id or session key of the turn. Faster if there are many sessions."`
 	Agent   string `placeholder:"A" help:"The agent of the turn. Default: the agent of its session."`
 	By      string `placeholder:"NAME" help:"Who says so. Stored with the turn."`
@@ -29,6 +30,14 @@ func (feedbackCmd) Help() string {
   consumer feedback 7f3c1e wrong --intent MEMORY_LOOKUP --by ada
 
 Exit code 1: no turn has this run, several sessions have it, or the stream did not take the event.`
+}
+
+// Validate rejects an intent beside "right".
+func (c *feedbackCmd) Validate() error {
+	if c.Verdict == payload.VerdictRight && strings.TrimSpace(c.Intent) != "" {
+		return errors.New("--intent names what would have been right: use it with wrong")
+	}
+	return nil
 }
 
 func (c *feedbackCmd) Run(inv *invocation) error {
