@@ -31,6 +31,11 @@ const (
 	defaultNATSConf = "nats.conf"
 	// maxNameBytes is the longest name that JetStream accepts.
 	maxNameBytes = 255
+	// maxGroupBytes leaves room for the suffix of the longest durable, -knowhub.
+	maxGroupBytes = maxNameBytes - 8
+	// maxStreamBytes leaves room for the stream of the longest bucket,
+	// KV_<stream>_TRIAGE_RECENT.
+	maxStreamBytes = maxNameBytes - 3 - 14
 )
 
 func anyText(text string) (string, error) { return text, nil }
@@ -266,14 +271,23 @@ func subjectPrefix(text string) (string, error) {
 	return text, nil
 }
 
-// jetStreamName parses a name that JetStream accepts for a stream or a consumer.
-func jetStreamName(longest int) func(string) (string, error) {
-	return func(text string) (string, error) {
-		if len(text) > longest || strings.ContainsAny(text, `.*>/\`) || strings.ContainsFunc(text, notPlain) {
-			return "", fmt.Errorf(`must be a name of at most %d bytes without white space or any of . * > / \`, longest)
-		}
-		return text, nil
+// groupName parses a name that JetStream accepts for a durable.
+func groupName(text string) (string, error) {
+	if len(text) > maxGroupBytes || strings.ContainsAny(text, `.*>/\`) || strings.ContainsFunc(text, notPlain) {
+		return "", fmt.Errorf(`must be a name of at most %d bytes without white space or any of . * > / \`, maxGroupBytes)
 	}
+	return text, nil
+}
+
+// bucketName matches a name that JetStream accepts for a bucket; buckets are named
+// after the stream.
+var bucketName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+func streamName(text string) (string, error) {
+	if len(text) > maxStreamBytes || !bucketName.MatchString(text) {
+		return "", fmt.Errorf("must be a name of at most %d letters A–Z or a–z, digits, - and _", maxStreamBytes)
+	}
+	return text, nil
 }
 
 func notPlain(r rune) bool {
