@@ -119,10 +119,17 @@ func Redacted(messages []payload.Message, mode QueryMode, window Window) []paylo
 
 // Before returns the messages before the latest one. A gateway may also pass
 // the latest message as the last of messages: it is not part of the
-// conversation (contract §5).
+// conversation (contract §5). Nor are tool results, messages of a gateway's own kinds and
+// texts of the assistant that are empty, so it is the last in front of those as well.
 func Before(latest string, messages []payload.Message) []payload.Message {
 	n := len(messages) - 1
-	if n < 0 || messages[n].Role != payload.RoleUser {
+	for n >= 0 && messages[n].Role != payload.RoleUser {
+		if messages[n].Role == payload.RoleAssistant && textOf(&messages[n]) != "" {
+			return messages
+		}
+		n--
+	}
+	if n < 0 {
 		return messages
 	}
 	if text.Cut(textOf(&messages[n]), maxLatestChars) != latest {

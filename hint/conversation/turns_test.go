@@ -170,6 +170,9 @@ func TestTheLatestMessageIsNotPartOfTheConversation(t *testing.T) {
 		"said by the assistant":      {"now", script("u u1", "a now"), []string{"u u1", "a now"}},
 		"another is the last":        {"now", script("u u1", "a a1", "u u2"), []string{"u u1", "a a1", "u u2"}},
 		"there are none":             {"now", nil, []string{}},
+		"a tool was called for it":   {"now", append(script("u u1", "a a1", "u now"), payload.Message{Role: payload.RoleAssistant, Content: `[{"type":"toolCall","name":"read"}]`}, payload.Message{Role: "toolResult", Content: `"text"`}), []string{"u u1", "a a1"}},
+		"a note of the gateway":      {"now", append(script("u u1", "a a1", "u now"), payload.Message{Role: "custom", Content: `"note"`}), []string{"u u1", "a a1"}},
+		"only notes of the gateway":  {"now", []payload.Message{{Role: "custom", Content: `"now"`}}, []string{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

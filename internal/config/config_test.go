@@ -109,14 +109,26 @@ func TestSettingsHaveTheNamesOfTheContract(t *testing.T) {
 	}
 }
 
-func TestGoodValues(t *testing.T) {
-	dir := t.TempDir()
-	file := write(t, "user.creds", "SECRET")
+// newSeed returns the seed of a new user.
+func newSeed(t *testing.T) string {
+	t.Helper()
 	pair, err := nkeys.CreateUser()
 	require.NoError(t, err)
-	secret, err := pair.Seed()
+	seed, err := pair.Seed()
 	require.NoError(t, err)
-	nkey, authority := write(t, "user.nk", string(secret)), tlstest.New(t)
+	return string(seed)
+}
+
+// credentials returns the content of a credentials file.
+func credentials(token, seed string) string {
+	return "-----BEGIN NATS USER JWT-----\n" + token + "\n------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n" + seed + "\n------END USER NKEY SEED------\n"
+}
+
+func TestGoodValues(t *testing.T) {
+	dir := t.TempDir()
+	file, secret := write(t, "user", "SECRET"), newSeed(t)
+	creds := write(t, "user.creds", credentials("eyJ0eXAi", secret))
+	nkey, authority := write(t, "user.nk", secret), tlstest.New(t)
 	get := func(at func(*Config) any) func(*Config) any { return at }
 	level := get(func(c *Config) any { return c.Log.Level })
 	window := get(func(c *Config) any { return c.Query.Window })
@@ -137,7 +149,7 @@ func TestGoodValues(t *testing.T) {
 		{"one server", "HINT_NATS_URL", "nats://127.0.0.1:4333", urls, []string{"nats://127.0.0.1:4333"}},
 		{"servers without a scheme", "HINT_NATS_URL", "a:4222, tls://b", urls, []string{"nats://a:4222", "tls://b"}},
 		{"server with IPv6", "HINT_NATS_URL", "nats://[::1]:4222", urls, []string{"nats://[::1]:4222"}},
-		{"creds", "HINT_NATS_CREDS", file, func(c *Config) any { return c.Bus.Creds }, file},
+		{"creds", "HINT_NATS_CREDS", creds, func(c *Config) any { return c.Bus.Creds }, creds},
 		{"nkey", "HINT_NATS_NKEY", nkey, func(c *Config) any { return c.Bus.NKey }, nkey},
 		{"authority", "HINT_NATS_CA", authority.File, func(c *Config) any { return c.Bus.CA }, authority.File},
 		{"inbox that begins with the letters of the prefix", "HINT_NATS_INBOX_PREFIX", "openclaw_in", func(c *Config) any { return c.Bus.InboxPrefix }, "openclaw_in"},
@@ -273,6 +285,7 @@ func TestBadValues(t *testing.T) {
 		{"server port", "HINT_NATS_URL", "nats://h:70000", "1 to 65535"},
 		{"server port text", "HINT_NATS_URL", "nats://h:abc", "nats://"},
 		{"an IPv6 address without brackets", "HINT_NATS_URL", "nats://::1:4222", "brackets"},
+		{"creds without a seed", "HINT_NATS_CREDS", file, "must be a credentials file with a token and a seed"},
 		{"creds missing", "HINT_NATS_CREDS", "/nowhere/user.creds", "no such file"},
 		{"creds directory", "HINT_NATS_CREDS", t.TempDir(), "not a regular file"},
 		{"nkey missing", "HINT_NATS_NKEY", "/nowhere/user.nk", "no such file"},
@@ -568,7 +581,7 @@ func TestAWrongProviderIsOneError(t *testing.T) {
 
 func TestSecretsAreNotPrinted(t *testing.T) {
 	const secret = "hunter2hunter2"
-	creds := write(t, "user.creds", secret)
+	creds := write(t, "user.creds", credentials(secret, newSeed(t)))
 	for _, tc := range []struct{ row, name, value string }{
 		{"password of a server", "HINT_NATS_URL", "http://bob:" + secret + "@h"},
 		{"password without a scheme", "HINT_NATS_URL", "bob:" + secret + "@h:abc"},

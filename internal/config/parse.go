@@ -361,6 +361,18 @@ func hasSeed(path string) error {
 	return err
 }
 
+func hasCredentials(path string) error {
+	var o nats.Options
+	if err := nats.UserCredentials(path)(&o); err != nil {
+		return err
+	}
+	if _, err := o.UserJWT(); err != nil {
+		return err
+	}
+	_, err := o.SignatureCB(nil)
+	return err
+}
+
 func hasCertificate(path string) error {
 	pem, err := os.ReadFile(path)
 	if err == nil && !x509.NewCertPool().AppendCertsFromPEM(pem) {

@@ -95,7 +95,7 @@ const modeAuto classify.Mode = "auto"
 var settings = []setting{
 	in(func(c *Config) *[]string { return &c.Bus.URLs }, natsURLs,
 		setting{field: "natsUrl", restart: true, hide: redactServers, doc: "NATS servers to connect to, comma-separated; empty starts or joins an embedded server"}),
-	in(func(c *Config) *string { return &c.Bus.Creds }, file("a credentials file that can be read", nil),
+	in(func(c *Config) *string { return &c.Bus.Creds }, file("a credentials file with a token and a seed", hasCredentials),
 		setting{field: "natsCreds", restart: true, doc: "NATS credentials file"}),
 	in(func(c *Config) *string { return &c.Bus.NKey }, file("a file with the seed of an nkey user", hasSeed),
 		setting{field: "natsNkey", restart: true, doc: "file with the seed of an nkey user"}),
