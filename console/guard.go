@@ -75,7 +75,7 @@ func (g *guard) open(r *http.Request) bool {
 }
 
 // authorized returns nil for a request with the token or the cookie of a sign-in.
-// The error is errSignIn, errToken or errGuesses.
+// The error is errSignIn, errToken, errAgain or errGuesses.
 func (g *guard) authorized(r *http.Request) error {
 	if scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return g.try(r, strings.TrimSpace(token))
@@ -90,8 +90,8 @@ func (g *guard) authorized(r *http.Request) error {
 // try compares a token with the configured one, in constant time. Failures are
 // rate-limited by client.
 func (g *guard) try(r *http.Request, token string) error {
-	return g.guesses.try(r.RemoteAddr, func() bool {
-		sum := sha256.Sum256([]byte(token))
+	sum := sha256.Sum256([]byte(token))
+	return g.guesses.try(r.RemoteAddr, sum, func() bool {
 		return subtle.ConstantTimeCompare(sum[:], g.token) == 1
 	})
 }

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -348,12 +349,12 @@ func TestASessionEnds(t *testing.T) {
 func TestGuessesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, withToken)
-		for range 3 {
-			require.Equal(t, http.StatusUnauthorized, s.post("/sign-in", url.Values{"token": {"guess"}}).StatusCode)
+		for i := range 3 {
+			require.Equal(t, http.StatusUnauthorized, s.post("/sign-in", url.Values{"token": {fmt.Sprint("guess", i)}}).StatusCode)
 			require.Equal(t, http.StatusOK, s.get("/", "Authorization", "Bearer "+token).StatusCode, "what is right costs nothing")
 		}
-		for range 2 {
-			require.Equal(t, http.StatusUnauthorized, s.get("/", "Authorization", "Bearer guess").StatusCode)
+		for i := range 2 {
+			require.Equal(t, http.StatusUnauthorized, s.get("/", "Authorization", fmt.Sprint("Bearer other", i)).StatusCode)
 		}
 		// Now even the right token is refused: else this would be a guess as well.
 		r := s.post("/sign-in", url.Values{"token": {token}})
@@ -368,10 +369,27 @@ func TestGuessesAreBounded(t *testing.T) {
 	})
 }
 
+// A program that goes on with an old token locks nobody out.
+func TestTheSameWrongTokenIsOneGuess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := newSite(t, func(o *console.Options) { o.Token, o.Log = token, slog.New(slog.NewTextHandler(&log, nil)) })
+		for range 50 {
+			require.Equal(t, http.StatusUnauthorized, s.get("/", "Authorization", "Bearer old").StatusCode)
+			require.Equal(t, http.StatusOK, s.get("/", "Authorization", "Bearer "+token).StatusCode)
+		}
+		require.Equal(t, 1, strings.Count(log.String(), "wrong token"))
+	})
+}
+
 func TestGuessesOfManyAddressesAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, withToken)
-		guess := func(from string) int { return s.get("/", "Authorization", "Bearer guess", "From", from).StatusCode }
+		made := 0
+		guess := func(from string) int {
+			made++
+			return s.get("/", "Authorization", fmt.Sprint("Bearer guess", made), "From", from).StatusCode
+		}
 		for range 5 {
 			require.Equal(t, http.StatusUnauthorized, guess("[2001:db8::1]:1"))
 		}

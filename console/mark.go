@@ -83,7 +83,7 @@ type judgement struct {
 	back, next string
 }
 
-// errJudgement reports a form without a verdict.
+// errJudgement reports a form without a verdict, or with two.
 var errJudgement = errors.New("no verdict")
 
 // judgementOf reads a form: a button is named like its verdict. The right intent
@@ -93,10 +93,11 @@ func judgementOf(form url.Values, catalog *intents.Catalog) (judgement, error) {
 		token: form.Get("session"), run: form.Get("run"), intent: strings.TrimSpace(form.Get("intent")),
 		back: localPath(form.Get("back")), next: form.Get("next"),
 	}
-	switch {
-	case form.Has(payload.VerdictRight):
+	switch right, wrong := form.Has(payload.VerdictRight), form.Has(payload.VerdictWrong); {
+	case right && wrong:
+	case right:
 		j.verdict, j.intent = payload.VerdictRight, ""
-	case form.Has(payload.VerdictWrong):
+	case wrong:
 		j.verdict = payload.VerdictWrong
 	}
 	if j.verdict == "" || j.token == "" || j.run == "" {

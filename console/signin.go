@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"net/netip"
@@ -25,6 +26,7 @@ const (
 var (
 	errSignIn  = errors.New("sign-in needed")
 	errToken   = errors.New("wrong token")
+	errAgain   = fmt.Errorf("%w again", errToken)
 	errGuesses = errors.New("too many wrong tokens")
 )
 
@@ -68,12 +70,14 @@ func (s *sessions) end(value string) { s.ends.Remove(sha256.Sum256([]byte(value)
 
 // A client may send guessBurst wrong tokens at once, and one more each
 // guessPause. All clients together may send guessesOfAll times as many, however
-// many addresses they have.
+// many addresses they have. The last maxWrong wrong tokens do not count when they are sent
+// again: a program with an old token guesses nothing, and must not lock others out.
 const (
 	guessBurst   = 5
 	guessPause   = 10 * time.Second
 	guessesOfAll = 20
 	maxClients   = 1024
+	maxWrong     = 1024
 )
 
 // guesses bounds the rate of wrong tokens.
@@ -81,20 +85,25 @@ type guesses struct {
 	mu      sync.Mutex
 	all     *rate.Limiter
 	clients *lru.Cache[string, *rate.Limiter]
+	wrong   *lru.Cache[[sha256.Size]byte, struct{}] // hashes
 }
 
 func newGuesses() *guesses {
 	return &guesses{
 		all:     rate.NewLimiter(rate.Every(guessPause/guessesOfAll), guessBurst*guessesOfAll),
 		clients: newCache[string, *rate.Limiter](maxClients),
+		wrong:   newCache[[sha256.Size]byte, struct{}](maxWrong),
 	}
 }
 
-// try runs right unless the client at an address has guessed wrong too often:
-// then the answer does not reveal whether the token is right.
-func (g *guesses) try(addr string, right func() bool) error {
+// try runs right for the hash of a token unless the client at an address has guessed
+// wrong too often: then the answer does not reveal whether the token is right.
+func (g *guesses) try(addr string, token [sha256.Size]byte, right func() bool) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if _, ok := g.wrong.Get(token); ok {
+		return errAgain
+	}
 	name := client(addr)
 	limit, ok := g.clients.Get(name)
 	if !ok {
@@ -109,6 +118,7 @@ func (g *guesses) try(addr string, right func() bool) error {
 	limit.Allow()
 	g.all.Allow()
 	g.clients.Add(name, limit)
+	g.wrong.Add(token, struct{}{})
 	return errToken
 }
 
@@ -167,7 +177,9 @@ func (c *Console) refuse(w http.ResponseWriter, r *http.Request, view signInView
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
 		view.Problem = "Too many wrong tokens. Try again in " + strconv.Itoa(seconds) + " seconds."
 	case errors.Is(err, errToken):
-		c.log.Warn("sign-in with a wrong token", "client", client(r.RemoteAddr))
+		if !errors.Is(err, errAgain) {
+			c.log.Warn("sign-in with a wrong token", "client", client(r.RemoteAddr))
+		}
 		view.Problem = "This is not the token."
 	}
 	if status == http.StatusUnauthorized {

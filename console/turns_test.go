@@ -221,6 +221,7 @@ func TestATurnIsJudged(t *testing.T) {
 		{"wrong, with the right intent", url.Values{"wrong": {"1"}, "intent": {"code_review"}}, 303, payload.Feedback{Verdict: payload.VerdictWrong, Intent: "CODE_REVIEW"}, "Marked wrong, right is CODE_REVIEW:"},
 		{"wrong, nothing is right", url.Values{"wrong": {"1"}, "intent": {"OTHER"}}, 303, payload.Feedback{Verdict: payload.VerdictWrong, Intent: "OTHER"}, "right is OTHER"},
 		{"an intent that is not there", url.Values{"wrong": {"1"}, "intent": {"NOWHERE"}}, 400, payload.Feedback{}, "not in the catalogue"},
+		{"two verdicts", url.Values{"right": {"1"}, "wrong": {"1"}}, 400, payload.Feedback{}, "has no verdict on a turn"},
 		{"no verdict", url.Values{}, 400, payload.Feedback{}, "has no verdict on a turn"},
 		{"another run", url.Values{"right": {"1"}, "run": {"x"}}, 404, payload.Feedback{}, "not in the store"},
 		{"another session", url.Values{"right": {"1"}, "session": {"x"}}, 404, payload.Feedback{}, "not in the store"},
