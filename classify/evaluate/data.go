@@ -52,9 +52,10 @@ func (e *LineError) Unwrap() error { return e.Err }
 
 // Parse reads JSON lines, {"text", "intent"} with optional "intents", "history" and
 // "earlier" (contract §10). Items of the latter two are {"role", "text"}, or messages as a
-// gateway sends them, {"role", "content"} (contract §5). Parse skips blank lines and other fields. Its error is
-// [ErrNoLines], with the file's name, or joins a [LineError] for each bad line: if
-// there are many, only the first ones and the number of the others.
+// gateway sends them, {"role", "content"} (contract §5). Parse skips blank lines and
+// other fields. Its error is [ErrNoLines], with the file's name, or joins a [LineError]
+// for each bad line: if there are many, only the first ones and the number of the
+// others.
 func Parse(name string, data []byte) ([]Line, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	var (
