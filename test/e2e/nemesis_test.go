@@ -418,10 +418,10 @@ func (f *field) onBucket() []fault {
 			slices.Sort(keys)
 			var done []string
 			for _, i := range some(r, len(keys)) {
+				session, _, _ := strings.Cut(keys[i], ".")
+				f.spoils(session) // also if the server's answer is lost
 				how, err := spoilKey(ctx, r, kv, keys[i], r.IntN(ways))
 				if err == nil {
-					session, _, _ := strings.Cut(keys[i], ".")
-					f.spoils(session)
 					done = append(done, keys[i]+" "+how)
 				}
 			}

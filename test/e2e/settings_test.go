@@ -29,7 +29,7 @@ func TestWrongSettings(t *testing.T) {
 		{"HINT_QUERY_MODE", "everything", "recent"},
 		{"HINT_SESSION_RETENTION", "soon", "336h"},
 		{"HINT_STORE", "tape", "file"},
-		{"HINT_STREAM", "a.b", "white space"},
+		{"HINT_STREAM", "a.b", "letters"},
 		{"HINT_TIMEOUT_MS", "abc", "60000"},
 		{"HINT_TRIAGE", `{"enabled":"perhaps"}`, "enabled"},
 		{"HINT_USER_TIMEZONE", "Mars/Olympus", "IANA"},
