@@ -93,15 +93,13 @@ func judgementOf(form url.Values, catalog *intents.Catalog) (judgement, error) {
 		token: form.Get("session"), run: form.Get("run"), intent: strings.TrimSpace(form.Get("intent")),
 		back: localPath(form.Get("back")), next: form.Get("next"),
 	}
-	switch right, wrong := form.Has(payload.VerdictRight), form.Has(payload.VerdictWrong); {
-	case right && wrong:
-	case right:
-		j.verdict, j.intent = payload.VerdictRight, ""
-	case wrong:
-		j.verdict = payload.VerdictWrong
-	}
-	if j.verdict == "" || j.token == "" || j.run == "" {
+	right, wrong := form.Has(payload.VerdictRight), form.Has(payload.VerdictWrong)
+	if right == wrong || j.token == "" || j.run == "" {
 		return j, errJudgement
+	}
+	j.verdict = payload.VerdictWrong
+	if right {
+		j.verdict, j.intent = payload.VerdictRight, ""
 	}
 	if j.intent != "" {
 		known, ok := catalog.Lookup(j.intent)

@@ -43,8 +43,8 @@ type outline struct {
 // Even with an error the entry may report a lost session.
 func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, error) {
 	session, err := stat(s.path(token, sessionSuffix))
-	strange := errors.Is(err, errNotRegular)
-	if strange {
+	lost := errors.Is(err, errNotRegular)
+	if lost {
 		err = s.setAside(ctx, token, err)
 	}
 	if err != nil {
@@ -54,14 +54,14 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 	if err != nil {
 		return nil, nil, err
 	}
-	if session == nil && !strange && s.wrote(token) {
+	if session == nil && !lost && s.wrote(token) {
 		if err := s.missing(ctx, token); err != nil {
 			return nil, nil, err
 		}
-		strange = true
+		lost = true
 	}
 	cached, _ := s.entries.Get(token)
-	if cached != nil && !strange && same(cached.session, session) {
+	if cached != nil && !lost && same(cached.session, session) {
 		if same(cached.pending, pending) {
 			return cached, nil, nil
 		}
@@ -69,7 +69,7 @@ func (s *Store) load(ctx context.Context, token string) (*entry, []store.Fact, e
 			return cached, facts, nil
 		}
 	}
-	e := &entry{doc: &store.Document{}, session: session, pending: pending, lost: strange}
+	e := &entry{doc: &store.Document{}, session: session, pending: pending, lost: lost}
 	if session != nil {
 		if err := s.decode(ctx, token, e, cached); err != nil {
 			return nil, nil, err
