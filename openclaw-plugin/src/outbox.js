@@ -8,7 +8,7 @@
  * @property {string} body
  * @property {number} [bytes]
  * @property {number} [attempts]
- * @property {boolean} [kept] whether it is in the file
+ * @property {boolean} [kept] whether it is in the file, or being written
  */
 
 /**
@@ -111,14 +111,22 @@ export class Outbox {
   /** Writes the events that wait into the file, unless they are about to be published. */
   keep() {
     if (!this.#spool || this.#loading || !(this.#failing || this.away())) return;
-    this.#save();
+    void this.#save(this.#spool, [...this.#items]);
   }
 
-  #save() {
-    const fresh = this.#items.filter((item) => !item.kept);
+  /**
+   * Writes those of the events that are not in the file. What could not be written is tried again the next time.
+   *
+   * @param {import("./spool.js").Spool} spool
+   * @param {readonly Item[]} items that wait
+   */
+  async #save(spool, items) {
+    const fresh = items.filter((item) => !item.kept);
     if (fresh.length === 0) return;
     for (const item of fresh) item.kept = true;
-    this.#spool?.keep(fresh, this.#items, this.limits);
+    const written = await spool.keep(fresh, items, this.limits);
+    for (const item of fresh) item.kept = false;
+    for (const item of written) item.kept = true;
   }
 
   /** Drops the oldest events beyond the limits, but none in flight. */
@@ -198,7 +206,8 @@ export class Outbox {
   }
 
   /**
-   * Ends the queue: events that are not in flight stay in the file, or are dropped without one.
+   * Ends the queue: events that are not in flight stay in the file, or are dropped where there is none or it cannot
+   * be written.
    *
    * @returns {Promise<{kept: number, lost: number}>} how many
    */
@@ -206,15 +215,18 @@ export class Outbox {
     clearTimeout(this.#retry);
     const spool = this.#spool;
     await this.#loading;
-    if (spool) this.#save();
+    const all = [...this.#items];
     const left = this.#items.splice(this.#inFlight);
     for (const item of left) this.#bytes -= item.bytes ?? 0;
     this.#wake();
     this.#spool = undefined;
-    await spool?.settled();
-    if (spool) return { kept: left.length, lost: 0 };
-    this.dropped += left.length;
-    return { kept: 0, lost: left.length };
+    if (spool) {
+      await spool.settled(); // a write that fails is tried once more
+      await this.#save(spool, all);
+    }
+    const kept = left.filter((item) => item.kept).length;
+    this.dropped += left.length - kept;
+    return { kept, lost: left.length - kept };
   }
 
   #emptied() {

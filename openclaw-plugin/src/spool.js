@@ -64,8 +64,9 @@ export class Spool {
    * Adds events to the file.
    *
    * @param {Item[]} fresh
-   * @param {Item[]} all that wait, with the fresh ones
+   * @param {readonly Item[]} all that wait, with the fresh ones; a list that does not change
    * @param {{events: number, bytes: number}} limits of the outbox
+   * @returns {Promise<readonly Item[]>} those that this wrote: the fresh ones, all, or none after an error
    */
   keep(fresh, all, limits) {
     const added = encode(fresh);
@@ -74,13 +75,22 @@ export class Spool {
       const content = encode(all);
       this.#lines = all.length;
       this.#bytes = content.length;
-      void this.#next(() => this.#write(content), undefined);
-      return;
+      return this.#next(async () => {
+        await this.#write(content);
+        return all;
+      }, /** @type {readonly Item[]} */ ([]));
     }
     this.#lines += fresh.length;
     this.#bytes += added.length;
     // A write before this one may have failed in the meantime.
-    void this.#next(() => (this.#torn ? this.#write(encode(all)) : appendFile(this.file, added, { mode: 0o600 })), undefined);
+    return this.#next(async () => {
+      if (this.#torn) {
+        await this.#write(encode(all));
+        return all;
+      }
+      await appendFile(this.file, added, { mode: 0o600 });
+      return fresh;
+    }, /** @type {readonly Item[]} */ ([]));
   }
 
   /** Removes the file: nothing waits any more. */
@@ -128,7 +138,7 @@ export class Spool {
   }
 }
 
-/** @param {Item[]} items */
+/** @param {readonly Item[]} items */
 function encode(items) {
   return Buffer.from(items.map(({ subject, id, body }) => `${JSON.stringify({ subject, id, body })}\n`).join(""));
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
@@ -177,6 +177,43 @@ test("a directory that cannot be written is one warning, and events wait in memo
   link.up = true;
   await box.drained(1000);
   assert.deepEqual(published, ids(0, 5));
+});
+
+/** Makes appending to the file fail, and replacing it succeed. */
+function unappendable() {
+  rmSync(file());
+  symlinkSync(directory, file());
+}
+
+test("events that could not be added are written when the outbox ends, and it is not called kept before", async () => {
+  const { box, push, settled } = await start();
+  push(0, 3);
+  await settled();
+  unappendable();
+  push(3, 4);
+  await settled();
+  assert.equal(box.kept, 3, "of four that wait");
+  assert.deepEqual(await box.abandon(), { kept: 4, lost: 0 });
+  assert.deepEqual(inFile(), ids(0, 4));
+});
+
+test("an outbox that ends while a write fails loses nothing", async () => {
+  const { box, push, settled } = await start();
+  push(0, 3);
+  await settled();
+  unappendable();
+  push(3, 4);
+  push(4, 5);
+  assert.deepEqual(await box.abandon(), { kept: 5, lost: 0 });
+  assert.deepEqual(inFile(), ids(0, 5));
+});
+
+test("an outbox that ends counts as lost what cannot be written", async () => {
+  writeFileSync(join(directory, "plugins"), "a file");
+  const { box, push } = await start();
+  push(0, 3);
+  assert.deepEqual(await box.abandon(), { kept: 0, lost: 3 });
+  assert.equal(box.dropped, 3);
 });
 
 test("an outbox that ends leaves its events in the file, also right after it was opened", async () => {
