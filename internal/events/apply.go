@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -164,6 +165,7 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 		s.o.Metrics.lastApply.WithLabelValues(s.o.Name).SetToCurrentTime()
 		for _, i := range items {
 			s.ack(i.msg)
+			s.tries.forget(i.msg)
 			count(s.o.Metrics.applied, s.o.Name, i.hook)
 		}
 		return 0, nil
@@ -185,10 +187,11 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 		return n + more, cmp.Or(late, early)
 	}
 	for _, i := range items {
-		if n := delivered(i.msg); n < maxAttempts {
+		if n := s.tries.failed(i.msg); n < maxAttempts {
 			s.nak(i.msg, s.o.Pause(n))
 			continue
 		}
+		s.tries.forget(i.msg)
 		s.deadLetter(ctx, i.msg, i.hook, err)
 	}
 	return len(items), err
@@ -249,7 +252,49 @@ func delivered(m jetstream.Msg) uint64 {
 	return meta.NumDelivered
 }
 
-// retryPause grows with the deliveries of a message: 0.5 s to 30 s.
-func retryPause(delivered uint64) time.Duration {
-	return min(500*time.Millisecond<<min(max(delivered, 1)-1, 6), 30*time.Second)
+// tries counts how often events failed here, by their number in the stream. The
+// server's count of deliveries is more: events are also returned when this process
+// stops, and while no event can be applied.
+type tries struct {
+	mu sync.Mutex
+	by map[uint64]uint64
+}
+
+// failed counts a failure of an event, and returns how many there are. Beyond
+// heldEvents failing events, the failures of any of them are forgotten: it is tried
+// more often then.
+func (t *tries) failed(m jetstream.Msg) uint64 {
+	meta, err := m.Metadata()
+	if err != nil {
+		return maxAttempts
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.by == nil {
+		t.by = make(map[uint64]uint64)
+	}
+	for old := range t.by {
+		if len(t.by) < heldEvents {
+			break
+		}
+		delete(t.by, old)
+	}
+	t.by[meta.Sequence.Stream]++
+	return t.by[meta.Sequence.Stream]
+}
+
+func (t *tries) forget(m jetstream.Msg) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.by) == 0 {
+		return
+	}
+	if meta, err := m.Metadata(); err == nil {
+		delete(t.by, meta.Sequence.Stream)
+	}
+}
+
+// retryPause grows with the tries of an event: 0.5 s to 30 s.
+func retryPause(tries uint64) time.Duration {
+	return min(500*time.Millisecond<<min(max(tries, 1)-1, 6), 30*time.Second)
 }

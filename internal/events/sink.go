@@ -80,9 +80,10 @@ type SinkOptions[F any] struct {
 	// AckWait. Stop cancels their Apply instead of waiting for it. 0 is for events
 	// that are fast to apply: many are held, and 64 sessions are applied at once.
 	Appliers int
-	// Pause returns the backoff before a failed event is redelivered, given its
-	// deliveries so far; nil means 0.5 s to 30 s.
-	Pause   func(delivered uint64) time.Duration
+	// Pause returns the backoff before an event is redelivered, given how often it
+	// has failed here, or, while no event can be applied, how often it was delivered;
+	// nil means 0.5 s to 30 s.
+	Pause   func(tries uint64) time.Duration
 	Metrics *Metrics // shared by all sinks
 	Log     *slog.Logger
 
@@ -131,7 +132,8 @@ const (
 	// docs/decisions/0006-events-become-files.md.
 	heldEvents = 8192
 	heldBytes  = 16 << 20
-	// maxAttempts is how often an event may fail before it is a dead letter.
+	// maxAttempts is how often an event may fail in one process before it is a dead
+	// letter.
 	maxAttempts = 5
 	// appliers is how many sessions are written at once, unless SinkOptions sets
 	// Appliers. The disk syncs many files in little more time than one.
@@ -171,6 +173,7 @@ type Sink[F any] struct {
 	// stopPulling ends a pull that delivers no more messages.
 	stopPulling context.CancelFunc
 	fault       atomic.Pointer[error]
+	tries       tries
 	round       atomic.Int64 // when the present round of run began, in Unix nanoseconds; 0 if it has ended
 
 	mu       sync.Mutex // guards what follows

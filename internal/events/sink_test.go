@@ -334,10 +334,10 @@ func testPoison(t *testing.T, fail func() error) {
 
 func TestRetryPausesGrow(t *testing.T) {
 	t.Parallel()
-	for delivered, want := range map[uint64]time.Duration{
+	for tries, want := range map[uint64]time.Duration{
 		0: 500 * time.Millisecond, 1: 500 * time.Millisecond, 2: time.Second, 4: 4 * time.Second, 6: 16 * time.Second, 7: 30 * time.Second, 1 << 40: 30 * time.Second,
 	} {
-		require.Equal(t, want, retryPause(delivered), delivered)
+		require.Equal(t, want, retryPause(tries), tries)
 	}
 }
 
@@ -386,6 +386,47 @@ func TestStoreFailureLosesNoEvent(t *testing.T) {
 			require.Zero(t, total(c.deadLetters))
 		})
 	}
+}
+
+// Deliveries while nothing can be applied are not failures of the event.
+func TestOutageLeavesAllTries(t *testing.T) {
+	t.Parallel()
+	b := openTest(t)
+	provisionTest(t, b)
+	const outage = maxAttempts + 2
+	var (
+		c      = newMetrics()
+		calls  atomic.Int32
+		full   = errors.New("no space left on device")
+		absent = func() bool { return calls.Load() <= outage }
+	)
+	_, err := StartSink(t.Context(), SinkOptions[string]{
+		Name: "sessions", JS: b.JS, Layout: testLayout(), Metrics: c, Log: quiet,
+		Handler: Handler[string]{
+			Decode: decodeText,
+			Apply: func(context.Context, []string) error {
+				switch n := calls.Add(1); {
+				case absent():
+					return full
+				case n < outage+maxAttempts:
+					return errors.New("is a directory")
+				}
+				return nil
+			},
+			Check: func(context.Context) error {
+				if absent() {
+					return full
+				}
+				return nil
+			},
+		},
+		Pause: func(uint64) time.Duration { return time.Millisecond },
+	})
+	require.NoError(t, err)
+	publishTexts(t, b, "s/1")
+	require.Eventually(t, func() bool { return total(c.applied)+total(c.deadLetters) > 0 }, time.Minute, 5*time.Millisecond)
+	require.Equal(t, 1, total(c.applied))
+	require.EqualValues(t, outage+maxAttempts, calls.Load())
 }
 
 func TestDeletedDurableIsRecreated(t *testing.T) {
