@@ -30,10 +30,11 @@ const Off = "off"
 // Experiences is the part of KnowHub that the review page needs (contract §12);
 // [knowhub.Service] implements it.
 type Experiences interface {
-	// List returns at most limit experiences of a status, newest first.
-	List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error)
-	// Find returns at most limit approved experiences that fit the words, best
-	// first; of one agent, unless agent is "".
+	// List returns at most limit experiences of a status, newest first: those that
+	// come after one, or with its zero value from the newest on.
+	List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error)
+	// Find returns at most limit approved experiences that fit the words, but no more
+	// than [knowhub.MaxShown], best first; of one agent, unless agent is "".
 	Find(ctx context.Context, words, agent string, limit int) ([]experience.Experience, error)
 	// Content returns one experience. The error for an unknown id is
 	// [knowhub.ErrUnknown].

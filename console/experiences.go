@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,12 +19,12 @@ import (
 const reviewPath = "/experiences"
 
 // A page shows defaultLimit experiences, and on request up to maxLimit: each is up
-// to 14,000 characters long. maxSearched bounds how many unapproved experiences
-// a search reads: only approved ones are in the search index.
+// to 14,000 characters long. A search that needs more than the index of approved
+// experiences reads readAtOnce at a time.
 const (
 	defaultLimit = 50
-	maxLimit     = 200
-	maxSearched  = 1000
+	maxLimit     = knowhub.MaxShown - 1 // one more says that there are more
+	readAtOnce   = 1000
 )
 
 // query is what the review page lists.
@@ -239,11 +238,26 @@ func find(ctx context.Context, experiences Experiences, q query, limit int) ([]e
 		return experiences.Find(ctx, q.Words, q.Agent, limit)
 	}
 	if !q.Narrow() {
-		return experiences.List(ctx, q.Status, limit)
+		return experiences.List(ctx, q.Status, experience.Experience{}, limit)
 	}
-	all, err := experiences.List(ctx, q.Status, maxSearched)
-	all = slices.DeleteFunc(all, func(e experience.Experience) bool { return !q.fits(e) })
-	return all[:min(len(all), limit)], err
+	var found []experience.Experience
+	for last := (experience.Experience{}); ; {
+		some, err := experiences.List(ctx, q.Status, last, readAtOnce)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range some {
+			if last = e; !q.fits(e) {
+				continue
+			}
+			if found = append(found, e); len(found) == limit {
+				return found, nil
+			}
+		}
+		if len(some) < readAtOnce {
+			return found, nil
+		}
+	}
 }
 
 // fits reports whether an experience belongs to the query's agent and session,

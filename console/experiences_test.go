@@ -139,7 +139,14 @@ func TestAPageHasABound(t *testing.T) {
 	s := newSite(t, nil)
 	for i := range 260 {
 		s.Memory.Add(plain(fmt.Sprintf("task %03d", i)))
+		good := plain(fmt.Sprintf("deed %03d", i))
+		good.Status = experience.Approved
+		s.Memory.Add(good)
 	}
+	for i := range 1000 {
+		s.Memory.Add(plain(fmt.Sprintf("errand %04d", i)))
+	}
+	s.Memory.Add(plain("the oldest of all"))
 	for _, row := range []struct {
 		query string
 		cards int
@@ -150,7 +157,13 @@ func TestAPageHasABound(t *testing.T) {
 		{"?limit=200", 200, "There are more."},
 		{"?limit=9999", 200, "There are more."},
 		{"?limit=-1", 50, "limit=100"},
-		{"?q=task+25", 13, ""},
+		{"?q=task+25", 10, ""},
+		{"?q=task", 50, "limit=100"},
+		{"?q=oldest", 1, ""},
+		{"?status=approved&q=deed", 50, "limit=100"},
+		{"?status=approved&q=deed&limit=100", 100, "limit=200"},
+		{"?status=approved&q=deed&limit=200", 200, "There are more."},
+		{"?status=approved&q=deed+25", 10, ""},
 	} {
 		page := body(t, s.get("/experiences"+row.query))
 		require.Equal(t, row.cards, strings.Count(page, "<article"), row.query)

@@ -40,7 +40,7 @@ type Index interface {
 	// Search returns approved experiences, best first.
 	Search(ctx context.Context, q Query) ([]Hit, error)
 	// List returns the experiences of a status, newest first.
-	List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error)
+	List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error)
 	// Near returns experiences of any status that say nearly the same as e, best
 	// first; with own only those of the agent of e.
 	Near(ctx context.Context, e experience.Experience, own bool) ([]Hit, error)
@@ -300,8 +300,8 @@ func (c *Copy) Search(ctx context.Context, q Query) ([]Hit, error) {
 }
 
 // List calls [Index.List] on the index in use.
-func (c *Copy) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
-	return read(ctx, c, func(i Index) ([]experience.Experience, error) { return i.List(ctx, status, limit) })
+func (c *Copy) List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error) {
+	return read(ctx, c, func(i Index) ([]experience.Experience, error) { return i.List(ctx, status, after, limit) })
 }
 
 // Near calls [Index.Near] on the index in use.

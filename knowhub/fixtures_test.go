@@ -92,7 +92,7 @@ func (m *memory) Search(_ context.Context, q knowhub.Query) (out []knowhub.Hit, 
 	return out[:min(len(out), q.Limit)], err
 }
 
-func (m *memory) List(_ context.Context, status experience.Status, limit int) (out []experience.Experience, err error) {
+func (m *memory) List(_ context.Context, status experience.Status, _ experience.Experience, limit int) (out []experience.Experience, err error) {
 	err = m.locked(func() {
 		for _, e := range m.known {
 			if e.Status == status {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"intenthint/internal/text"
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
 )
@@ -37,6 +38,8 @@ const (
 	DefaultFound = 10
 	maxFound     = 50
 	maxListed    = 1000
+	// MaxShown is for people's pages, which are long.
+	MaxShown = 201
 )
 
 // Experiences stores experiences; [bucket.Experiences] implements it.
@@ -189,12 +192,12 @@ func (s *Service) unavailable(ctx context.Context, what string, err error) error
 // the agent are searched; without an agent, only those without an owner. Errors
 // are [ErrRequest] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
-	return s.find(ctx, s.within(Query{Text: text, Limit: limit}, agent))
+	return s.find(ctx, s.within(Query{Text: text, Limit: limit}, agent), maxFound)
 }
 
 // ForPrompt returns the approved experiences that match a message to an agent.
 func (s *Service) ForPrompt(ctx context.Context, message, agent string, limit int) ([]experience.Experience, error) {
-	return s.find(ctx, s.within(Query{Text: message, Limit: limit, Prompt: true}, agent))
+	return s.find(ctx, s.within(Query{Text: message, Limit: limit, Prompt: true}, agent), maxFound)
 }
 
 // within limits a query to what an agent may read.
@@ -206,16 +209,16 @@ func (s *Service) within(q Query, agent string) Query {
 }
 
 // Find is [Service.Search] for a person, who may find all experiences; if agent
-// is not "", only those of that agent.
+// is not "", only those of that agent. The limit is at most [MaxShown].
 func (s *Service) Find(ctx context.Context, text, agent string, limit int) ([]experience.Experience, error) {
-	return s.find(ctx, Query{Text: text, AgentID: agent, Limit: limit})
+	return s.find(ctx, Query{Text: text, AgentID: agent, Limit: limit}, MaxShown)
 }
 
-func (s *Service) find(ctx context.Context, q Query) ([]experience.Experience, error) {
+func (s *Service) find(ctx context.Context, q Query, most int) ([]experience.Experience, error) {
 	if strings.TrimSpace(q.Text) == "" {
 		return nil, fmt.Errorf("%w: q must not be blank", ErrRequest)
 	}
-	q.Limit = limitOf(q.Limit, DefaultFound, maxFound)
+	q.Limit = limitOf(q.Limit, DefaultFound, most)
 	hits, err := s.hits(ctx, q)
 	out := make([]experience.Experience, len(hits))
 	for i, h := range hits {
@@ -258,7 +261,7 @@ const maxShownID = 64
 
 func unknown(id string) error {
 	if len(id) > maxShownID {
-		id = id[:maxShownID] + "…"
+		id = text.CutBytes(id, maxShownID) + "…"
 	}
 	return fmt.Errorf("%w: %q", ErrUnknown, id)
 }
@@ -276,13 +279,14 @@ func (s *Service) ContentFor(ctx context.Context, id, agent string) (experience.
 // Pending returns the experiences that wait for a person, newest first, at most
 // limit (0 for 1000).
 func (s *Service) Pending(ctx context.Context, limit int) ([]experience.Experience, error) {
-	return s.List(ctx, experience.Pending, limit)
+	return s.List(ctx, experience.Pending, experience.Experience{}, limit)
 }
 
 // List returns the experiences of a status, newest first, at most limit (0 for
-// 1000). The error is [ErrUnavailable].
-func (s *Service) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
-	out, err := s.Copy.List(ctx, status, limitOf(limit, maxListed, maxListed))
+// 1000): those that come after one, or with its zero value from the newest on. The
+// error is [ErrUnavailable].
+func (s *Service) List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error) {
+	out, err := s.Copy.List(ctx, status, after, limitOf(limit, maxListed, maxListed))
 	if err != nil {
 		return nil, s.unavailable(ctx, "list", err)
 	}

@@ -204,7 +204,7 @@ func TestTwoDecideAtOnce(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, e.Status)
 			require.Eventually(t, func() bool {
-				es, err := p.List(t.Context(), want, 0)
+				es, err := p.List(t.Context(), want, experience.Experience{}, 0)
 				return err == nil && len(es) > 0 && containsID(es, id)
 			}, patience, tick)
 		}
@@ -471,7 +471,7 @@ func TestAThousandExperiences(t *testing.T) {
 	b := start(t, ns, open())
 	for _, p := range []*process{a, b} {
 		require.Eventually(t, func() bool {
-			es, err := p.List(t.Context(), experience.Approved, 0)
+			es, err := p.List(t.Context(), experience.Approved, experience.Experience{}, 0)
 			return err == nil && len(es) == 1000
 		}, patience, tick)
 	}

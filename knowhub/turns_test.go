@@ -275,7 +275,7 @@ func TestRecallLeavesOutWhatWasRejected(t *testing.T) {
 	t.Parallel()
 	p := recalling(t, natstest.Start(t, nil), 2, "Deploy the shop", "Deploy the site")
 	require.Contains(t, given(t, recallOf(p), turn("s", "r1", "deploy")), "2. Task")
-	es, err := p.List(t.Context(), experience.Approved, 0)
+	es, err := p.List(t.Context(), experience.Approved, experience.Experience{}, 0)
 	require.NoError(t, err)
 	_, err = p.Reject(t.Context(), es[0].ID, "ada")
 	require.NoError(t, err)

@@ -75,13 +75,18 @@ func (m *Memory) filter(limit int, keep func(experience.Experience) bool) ([]exp
 }
 
 // List implements [console.Experiences].
-func (m *Memory) List(_ context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
-	return m.filter(limit, func(e experience.Experience) bool { return e.Status == status })
+func (m *Memory) List(_ context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error) {
+	come := after.ID == ""
+	return m.filter(limit, func(e experience.Experience) bool {
+		take := come && e.Status == status
+		come = come || e.ID == after.ID
+		return take
+	})
 }
 
 // Find implements [console.Experiences]: words are in the task.
 func (m *Memory) Find(_ context.Context, words, agent string, limit int) ([]experience.Experience, error) {
-	return m.filter(limit, func(e experience.Experience) bool {
+	return m.filter(min(limit, knowhub.MaxShown), func(e experience.Experience) bool {
 		return e.Status == experience.Approved && strings.Contains(e.Task, words) && (agent == "" || agent == e.AgentID)
 	})
 }

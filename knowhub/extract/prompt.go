@@ -44,9 +44,6 @@ type Options struct {
 	// Relaxed leaves content unredacted (privacyMode relaxed); otherwise it is
 	// redacted before it is cut.
 	Relaxed bool
-	// Turns bounds how many of the newest turns are read; 0 means 30, which is the
-	// maximum. If every run of a session is read, a few are enough.
-	Turns int
 }
 
 // Question returns the question to a model about the messages of a

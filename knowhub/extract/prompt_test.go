@@ -70,7 +70,6 @@ func TestQuestionTurns(t *testing.T) {
 		"a failed call is no outcome":       {in: []payload.Message{user("Deploy it"), stopped("Deplo", "error"), user("Again, please"), agent("Deployed")}, want: []string{"user: Again, please", "assistant: Deployed"}},
 		"what was stopped is no outcome":    {in: []payload.Message{user("Deploy it"), stopped("I have deployed the", "aborted")}},
 		"notes of a user":                   {in: []payload.Message{user("Deploy with make release, the script is broken")}, want: []string{"user: Deploy with make release, the script is broken"}},
-		"a few turns":                       {in: []payload.Message{user("Build it"), agent("Built"), user("Deploy it"), agent("Deployed")}, opts: extract.Options{Turns: 1}, want: []string{"user: Deploy it", "assistant: Deployed"}},
 		"on the way to a tool":              {in: []payload.Message{user("Deploy it"), stopped("It will work.", "toolUse")}},
 		"system messages":                   {in: []payload.Message{message("system", "You are an agent"), user("Deploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},
 		"boot text and its answer":          {in: []payload.Message{user("A new session was started via /new or /reset. Greet the user."), agent("Good morning, what shall I do?"), user("Deploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},

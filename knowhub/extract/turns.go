@@ -27,13 +27,9 @@ const (
 // if no answer is an outcome.
 func transcript(messages []payload.Message, opts Options) []payload.Turn {
 	messages = messages[max(0, len(messages)-maxMessages):]
-	most := maxTurns
-	if 0 < opts.Turns && opts.Turns < most {
-		most = opts.Turns
-	}
 	window := conversation.Window{
-		User:      conversation.Side{Turns: most, Chars: maxUserChars},
-		Assistant: conversation.Side{Turns: most, Chars: maxReplyChars},
+		User:      conversation.Side{Turns: maxTurns, Chars: maxUserChars},
+		Assistant: conversation.Side{Turns: maxTurns, Chars: maxReplyChars},
 	}
 	read := conversation.Redacted
 	if opts.Relaxed {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"intenthint/knowhub/experience"
@@ -22,7 +21,7 @@ type statements struct {
 	haveTerms, putTerm, countTerm, dropTerm      *sql.Stmt
 	havePostings, putPosting, dropPosting        *sql.Stmt
 	set, putSet, dropSet                         *sql.Stmt
-	get, list, listAll, counts                   *sql.Stmt
+	list, counts                                 *sql.Stmt
 	findTerms, findPostings, findSet, rows, size *sql.Stmt
 	similarTerms                                 *sql.Stmt
 }
@@ -52,9 +51,7 @@ func (x *Index) prepare(ctx context.Context) error {
 		{x.write, &p.set, `SELECT rows FROM sets WHERE name = ? AND block = ?`},
 		{x.write, &p.putSet, `INSERT OR REPLACE INTO sets VALUES (?, ?, ?)`},
 		{x.write, &p.dropSet, `DELETE FROM sets WHERE name = ? AND block = ?`},
-		{x.read, &p.get, `SELECT ` + columns + ` FROM experiences WHERE id = ?`},
 		{x.read, &p.list, `SELECT ` + columns + ` FROM experiences WHERE status = ? AND (created_ms, id) < (?, ?) ORDER BY created_ms DESC, id DESC LIMIT ?`},
-		{x.read, &p.listAll, `SELECT ` + columns + ` FROM experiences WHERE (created_ms, id) < (?, ?) ORDER BY created_ms DESC, id DESC LIMIT ?`},
 		{x.read, &p.counts, `SELECT status, count(*) FROM experiences GROUP BY status`},
 		{x.read, &p.findTerms, findTerms},
 		{x.read, &p.findPostings, `SELECT p.at, p.rows FROM json_each(?) q CROSS JOIN postings p ON p.at BETWEEN q.value << 20 AND (q.value << 20) + 1048575`},
@@ -108,41 +105,20 @@ func scanAll(rows *sql.Rows) (list []experience.Experience, err error) {
 	return list, rows.Err()
 }
 
-// Get returns an experience; ok is false if it does not exist.
-func (x *Index) Get(ctx context.Context, id string) (e experience.Experience, ok bool, err error) {
-	var n int64
-	e, err = scan(x.prepared.get.QueryRowContext(ctx, id), &n)
-	if errors.Is(err, sql.ErrNoRows) {
-		return experience.Experience{}, false, nil
-	}
-	return e, err == nil, x.note(err)
-}
-
 const (
 	defaultList = 50
 	maxList     = 1000
 )
 
-// List returns the experiences of a status, "" for all, newest first: at most
-// limit, 50 if limit is not positive, and never more than 1000.
-func (x *Index) List(ctx context.Context, status experience.Status, limit int) ([]experience.Experience, error) {
-	return x.page(ctx, status, limit, 1<<62, "")
-}
-
-// ListBefore is [Index.List] from the experience after e on.
-func (x *Index) ListBefore(ctx context.Context, status experience.Status, limit int, e experience.Experience) ([]experience.Experience, error) {
-	return x.page(ctx, status, limit, e.CreatedAt.UnixMilli(), e.ID)
-}
-
-func (x *Index) page(ctx context.Context, status experience.Status, limit int, ms int64, id string) ([]experience.Experience, error) {
-	limit = bound(limit, defaultList, maxList)
-	var rows *sql.Rows
-	var err error
-	if status == "" {
-		rows, err = x.prepared.listAll.QueryContext(ctx, ms, id, limit)
-	} else {
-		rows, err = x.prepared.list.QueryContext(ctx, string(status), ms, id, limit)
+// List returns the experiences of a status, newest first, those that come after
+// one; with its zero value from the newest on. They are at most limit, 50 if limit
+// is not positive, and never more than 1000.
+func (x *Index) List(ctx context.Context, status experience.Status, after experience.Experience, limit int) ([]experience.Experience, error) {
+	ms := int64(1 << 62)
+	if after.ID != "" {
+		ms = after.CreatedAt.UnixMilli()
 	}
+	rows, err := x.prepared.list.QueryContext(ctx, string(status), ms, after.ID, bound(limit, defaultList, maxList))
 	if err != nil {
 		return nil, x.note(err)
 	}

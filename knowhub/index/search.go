@@ -12,7 +12,7 @@ import (
 	"intenthint/knowhub/index/terms"
 )
 
-// Query is a search.
+// Query is a search of approved experiences.
 type Query struct {
 	// Text is any text.
 	Text string
@@ -20,14 +20,12 @@ type Query struct {
 	AgentID string
 	// Unowned limits the search to experiences without an agent.
 	Unowned bool
-	// Status limits the search to one status; "" means [experience.Approved].
-	Status experience.Status
 	// Prompt is set if the text is a message to an agent, which nobody wrote to
 	// search with: then one of function words alone, such as "and then?", finds
 	// nothing, and hits that share an ordinary word with it are left out.
 	Prompt bool
 	// Limit is the maximum number of hits, 10 if it is not positive, and never
-	// more than 100.
+	// more than 201.
 	Limit int
 }
 
@@ -41,7 +39,7 @@ type Hit struct {
 
 const (
 	defaultHits = 10
-	maxHits     = 100
+	maxHits     = 201 // those of the longest page for people, and one that says that there are more
 )
 
 // Bonuses that rank experiences with nearly equal text scores. Together they
@@ -78,10 +76,7 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 	}
 	var hits []Hit
 	err := x.look(ctx, func(l *lookup) error {
-		if q.Status == "" {
-			q.Status = experience.Approved
-		}
-		sets := []string{statusSet(q.Status)}
+		sets := []string{statusSet(experience.Approved)}
 		if q.AgentID != "" || q.Unowned {
 			sets = append(sets, agentSet(q.AgentID))
 		}
