@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"intenthint/knowhub/experience"
@@ -27,8 +28,8 @@ type Extraction struct {
 var errNoModel = errors.New("no model is configured, neither in HINT_KNOWHUB nor in HINT_MODEL")
 
 // Extract asks the model for experiences, and stores and returns those with
-// enough confidence, including already known ones. Errors are [ErrRequest] and
-// [ErrUnavailable].
+// enough confidence, each once, including known ones that are not rejected. Errors
+// are [ErrRequest] and [ErrUnavailable].
 func (s *Service) Extract(ctx context.Context, in Extraction) ([]experience.Experience, error) {
 	messages, err := messagesOf(in.Messages)
 	if err != nil {
@@ -60,14 +61,17 @@ func (s *Service) extract(ctx context.Context, in Extraction, messages []payload
 		if err != nil {
 			return kept, err
 		}
-		if ok {
+		if at := slices.IndexFunc(kept, func(k experience.Experience) bool { return k.ID == e.ID }); ok && at >= 0 {
+			kept[at] = e
+		} else if ok {
 			kept = append(kept, e)
 		}
 	}
 	return kept, nil
 }
 
-// take stores a candidate; ok is false if it is not an experience.
+// take stores a candidate; ok is false if it is not an experience, or one that a
+// person has rejected.
 func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extract.Candidate) (e experience.Experience, ok bool, err error) {
 	if reason, ok := extract.Keep(c, set.MinConfidence); !ok {
 		outcome := outcomeUnusable
@@ -102,7 +106,7 @@ func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extr
 	default:
 		s.Metrics.extracted.WithLabelValues(outcomeKnown).Inc()
 	}
-	return e, true, nil
+	return e, e.Status != experience.Rejected, nil
 }
 
 // otherSession returns a function that reports whether a known experience was
@@ -121,7 +125,8 @@ func (s *Service) near(ctx context.Context, set *Settings, e experience.Experien
 		return known, false, s.unavailable(ctx, "search", err)
 	}
 	for _, h := range hits {
-		if extract.Same(h.Experience, e) {
+		// One that adds something to a rejected one may be its correction.
+		if rejected := h.Status == experience.Rejected; extract.Same(h.Experience, e) && !(rejected && extract.Adds(e, h.Experience)) {
 			return h.Experience, true, nil
 		}
 	}

@@ -93,6 +93,55 @@ func TestExtract(t *testing.T) {
 	require.Equal(t, 2, other[0].Seen)
 }
 
+func TestExtractMergesAndCorrects(t *testing.T) {
+	t.Parallel()
+	const task = "Give the parrot its medicine at home"
+	for name, tt := range map[string]struct {
+		decide experience.Status
+		next   string
+		added  bool
+		kept   int
+		status experience.Status // of what is kept
+	}{
+		"pending, the same":          {experience.Pending, "One drop in the morning with food", false, 1, experience.Pending},
+		"pending, more":              {experience.Pending, "One drop in the early morning with food", false, 1, experience.Pending},
+		"pending, another word":      {experience.Pending, "One drop in the evening with food", true, 1, experience.Pending},
+		"approved, the same":         {experience.Approved, "One drop in the morning, with food", false, 1, experience.Approved},
+		"approved, another word":     {experience.Approved, "One drop in the evening with food", true, 1, experience.Pending},
+		"rejected, the same":         {experience.Rejected, "One drop in the morning with food", false, 0, ""},
+		"rejected, in other letters": {experience.Rejected, "one drop in the morning, with food!", false, 0, ""},
+		"rejected, another word":     {experience.Rejected, "One drop in the evening with food", true, 1, experience.Pending},
+		"rejected, more":             {experience.Rejected, "One drop in the early morning with food", true, 1, experience.Pending},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			answer := candidate(task, "One drop in the morning with food", 0.9)
+			m := &scripted{answer: func(context.Context, provider.Request) (string, error) {
+				return `{"experiences": [` + answer + "," + answer + `]}`, nil
+			}}
+			p := start(t, natstest.Start(t, nil), asking(m))
+			first, err := p.Extract(t.Context(), extraction("agent:main:a"))
+			require.NoError(t, err)
+			require.Len(t, first, 1, "twice in one answer")
+			switch tt.decide {
+			case experience.Approved:
+				_, err = p.Approve(t.Context(), first[0].ID, "ada")
+			case experience.Rejected:
+				_, err = p.Reject(t.Context(), first[0].ID, "ada")
+			}
+			require.NoError(t, err)
+			answer = candidate(task, tt.next, 0.9)
+			next, err := p.Extract(t.Context(), extraction("agent:main:b"))
+			require.NoError(t, err)
+			require.Len(t, next, tt.kept)
+			for _, e := range next {
+				require.Equal(t, tt.status, e.Status)
+				require.Equal(t, tt.added, e.ID != first[0].ID)
+			}
+		})
+	}
+}
+
 func TestExtractPreparesACandidateOnce(t *testing.T) {
 	t.Parallel()
 	m := says(`{"experiences": [` + candidate("Fix a checksum error of the Go build", "Cleaning the module cache solved it", 0.9) + `]}`)

@@ -104,8 +104,13 @@ func (m *memory) List(_ context.Context, status experience.Status, _ experience.
 	return out[:min(len(out), limit)], err
 }
 
-func (m *memory) Near(context.Context, experience.Experience, bool) ([]knowhub.Hit, error) {
-	return nil, nil
+func (m *memory) Near(context.Context, experience.Experience, bool) (out []knowhub.Hit, err error) {
+	err = m.locked(func() {
+		for _, e := range m.known {
+			out = append(out, knowhub.Hit{Experience: e, Score: 1})
+		}
+	})
+	return out, err
 }
 
 func (m *memory) Counts(context.Context) (counts map[experience.Status]int, err error) {

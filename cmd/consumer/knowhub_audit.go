@@ -139,7 +139,7 @@ func (a *audit) compare(inv *invocation, all []experience.Experience, shared boo
 			}
 			seen[pair] = true
 			exact := experience.ID(h.Experience, shared) == experience.ID(e, shared)
-			if !exact && outlines.of(e).Same(outlines.of(h.Experience)) {
+			if !exact && outlines.of(e).Alike(outlines.of(h.Experience)) {
 				a.add("near", &a.Near, e, h.ID)
 			}
 		}

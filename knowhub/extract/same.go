@@ -10,31 +10,54 @@ import (
 
 	"intenthint/internal/text"
 	"intenthint/knowhub/experience"
+	"intenthint/knowhub/index/terms"
 )
 
-// minAlike is the share of shingles that two experiences must have in common to
-// say the same.
+// minAlike is the share of shingles that two experiences must have in common to be
+// alike.
 const minAlike = 0.6
 
 // maxCompared bounds the compared text of an experience, in bytes.
 const maxCompared = 64 << 10
 
-// Same reports whether two experiences say the same in nearly the same words. Other
-// negations make them different, whatever the rest, and so do other numbers, paths
-// and settings, words such as "works" and "fails", or an other order of these.
-func Same(a, b experience.Experience) bool { return OutlineOf(a).Same(OutlineOf(b)) }
+// Same reports whether two experiences say the same: they are alike, and no word of
+// one stands in the place of a word of the other. One of them may say more. Two that
+// differ in a word are two: merged, one of them would be lost, while a person who
+// sees both loses a moment.
+func Same(a, b experience.Experience) bool {
+	x, y := OutlineOf(a), OutlineOf(b)
+	return x.Alike(y) && (within(x.words, y.words) || within(y.words, x.words))
+}
 
 // Outline is the part of an experience that is compared. Callers that compare an
 // experience often can keep it.
 type Outline struct {
 	shingles []uint64 // hashes of the shingles, sorted, each once
+	words    []string // stems and wide characters, without function words, sorted, each once
 	marks    []string // numbers, identifiers and words with an opposite, in order
 	not      int      // negations
 }
 
-// Same reports the same as the function [Same], of two outlines.
-func (x Outline) Same(y Outline) bool {
+// Alike reports whether two experiences have nearly the same words. Other negations
+// make them different, whatever the rest, and so do other numbers, paths and
+// settings, words such as "works" and "fails", or an other order of these.
+func (x Outline) Alike(y Outline) bool {
 	return x.not == y.not && slices.Equal(x.marks, y.marks) && jaccard(x.shingles, y.shingles) >= minAlike
+}
+
+// Adds reports whether an experience has words that a known one lacks.
+func Adds(e, known experience.Experience) bool {
+	return !within(OutlineOf(e).words, OutlineOf(known).words)
+}
+
+// within reports whether a sorted list holds all of another.
+func within(some, all []string) bool {
+	for _, word := range some {
+		if _, ok := slices.BinarySearch(all, word); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 // OutlineOf makes the outline of an experience. Shingles are three letters of a word
@@ -73,6 +96,18 @@ func OutlineOf(e experience.Experience) Outline {
 	for _, no := range joinedNegations {
 		p.not += strings.Count(all, no)
 	}
+	terms.Each(all, func(term string, function bool) {
+		if first, _ := utf8.DecodeRuneInString(term); !function && !terms.Wide(first) {
+			p.words = append(p.words, term)
+		}
+	})
+	for _, r := range all {
+		if terms.Wide(r) {
+			p.words = append(p.words, string(r))
+		}
+	}
+	slices.Sort(p.words)
+	p.words = slices.Clip(slices.Compact(p.words))
 	slices.Sort(p.shingles)
 	p.shingles = slices.Clip(slices.Compact(p.shingles))
 	return p
@@ -176,7 +211,7 @@ var joinedOpposites = []string{"成功", "失败", "失敗", "启用", "啟用",
 // negations turn a sentence into its opposite.
 var negations = func() map[string]bool {
 	m := make(map[string]bool)
-	for word := range strings.FieldsSeq("not no never without cannot nor avoid nicht kein keine keinen nie ohne pas jamais sans ne nunca sin não nunca sem не нет никогда без non mai senza değil yok 안 لا لم لن ليس بدون") {
+	for word := range strings.FieldsSeq("not no never without cannot nor avoid only except unless hardly barely rarely nicht kein keine keinen nie ohne pas jamais sans ne nunca sin não nunca sem не нет никогда без non mai senza değil yok 안 لا لم لن ليس بدون") {
 		m[word] = true
 	}
 	return m
