@@ -47,7 +47,7 @@ func Keep(c Candidate, minConfidence float64) (reason string, ok bool) {
 		return Greeting, false
 	case weight(c.Task) < minTask, weight(c.Result) < minResult:
 		return TooShort, false
-	case isTransient(c.Result):
+	case isTransient(c.Task, c.Result):
 		return Transient, false
 	case !(c.Confidence >= minConfidence): // NaN is not
 		return Unsure, false
@@ -120,11 +120,14 @@ func plain(s string) string {
 const minLasting = 20
 
 // isTransient reports whether a result says little besides a temporary state:
-// that a server is down now helps nobody tomorrow.
-func isTransient(result string) bool {
+// that a server is down now helps nobody tomorrow. That it is up again confirms
+// what a task says was done, unless the task was to look.
+func isTransient(task, result string) bool {
+	looked := looks.MatchString(strings.ToLower(strings.TrimSpace(task)))
 	passing, lasting := false, 0
 	for clause := range strings.FieldsFuncSeq(endOfClause.ReplaceAllString(result, "\n"), func(r rune) bool { return strings.ContainsRune("\n。！？；;", r) }) {
-		if passes(strings.ToLower(norm.NFKC.String(clause))) {
+		clause = strings.ToLower(norm.NFKC.String(clause))
+		if passes(clause) && (looked || !regained.MatchString(clause)) {
 			passing = true
 		} else {
 			lasting += weight(clause)
@@ -157,5 +160,9 @@ var (
 		`|сейчас|в данный момент|в настоящее время|на данный момент|пока что` +
 		`|目前|当前|當前|现在正|現在正|正在|此刻|暂时|暫時|现在(?:通过|正常|运行)|現在は|現在、|実行中|動作中|稼働中|停止中|処理中|今のところ|현재|지금은|진행 중|실행 중|حاليا|الآن|في الوقت الحالي`)
 	// advice stays useful later.
-	advice = regexp.MustCompile(`\b(?:use|set|run|add|remove|because|so that|instead|must|should|needs?|requires?|fixed by|to fix|avoid|only supports?)\b`)
+	advice = regexp.MustCompile(`\b(?:use|set|run|add|remove|because|so that|instead|must|should|needs?|requires?|fixed by|caused by|blocked by|to fix|avoid|only supports?)\b`)
+	// regained is a good state that was lost before.
+	regained = regexp.MustCompile(`\b(?:running|up|online|available|reachable|green|passing|pass|passes|works?|working) again\b`)
+	// looks begins a task that is to find out a state.
+	looks = regexp.MustCompile(`^(?:check|look|see|show|watch|monitor|verify|test|ask|tell|report|find out|status|state|is|are|does|do|what|why|when|how)\b`)
 )

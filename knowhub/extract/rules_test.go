@@ -61,6 +61,12 @@ func TestKeep(t *testing.T) {
 		"what makes tests pass":          {result("Upgrading Node to 22 makes the tests pass."), ""},
 		"what is true while it runs":     {result("The migration locks the table as long as it is running"), extract.Transient},
 		"a running service as a subject": {result("Stop the running container before docker rm, or use docker rm -f"), ""},
+		"a remedy and its effect":        {extract.Candidate{Task: "Pin the protobuf library to version 3.20", Resource: "requirements.txt", Result: "The build is green again", Confidence: 0.9}, ""},
+		"a service is back":              {extract.Candidate{Task: "Remove the stale lock file of the scheduler", Resource: "rm", Result: "The service is running again.", Confidence: 0.9}, ""},
+		"tests pass again":               {result("The tests pass again"), ""},
+		"down again":                     {result("The server is down again"), extract.Transient},
+		"a look, and it is up again":     {extract.Candidate{Task: "Check the shop after the outage", Resource: "curl", Result: "The shop is up again", Confidence: 0.9}, extract.Transient},
+		"what blocked progress":          {result("The migration in progress was blocked by a full disk"), ""},
 		"advice with a word of time":     {result("The API currently only supports v2, so use /v2/orders"), ""},
 		"progress as a subject":          {result("Progress bars must not be written to a log file"), ""},
 	}
