@@ -140,7 +140,7 @@ func TestPrompts(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d that fit are kept", kept, found)
-	require.GreaterOrEqual(t, float64(kept), 0.95*float64(found))
+	require.GreaterOrEqual(t, float64(kept), 0.88*float64(found))
 
 	unrelated, noise, left := readLines[struct{ Text, Lang string }](t, "../../classify/evaluate/testdata/messages.jsonl"), 0, 0
 	for _, m := range unrelated {
@@ -148,5 +148,5 @@ func TestPrompts(t *testing.T) {
 		left += len(finds(m.Text, true))
 	}
 	t.Logf("%d of %d that %d other messages find are left", left, noise, len(unrelated))
-	require.Less(t, float64(left), 0.6*float64(noise))
+	require.Less(t, float64(left), 0.16*float64(noise))
 }

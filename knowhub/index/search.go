@@ -22,7 +22,8 @@ type Query struct {
 	Unowned bool
 	// Prompt is set if the text is a message to an agent, which nobody wrote to
 	// search with: then one of function words alone, such as "and then?", finds
-	// nothing, and hits that share an ordinary word with it are left out.
+	// nothing, and hits that share little with it, such as one word of two, are left
+	// out.
 	Prompt bool
 	// Limit is the maximum number of hits, 10 if it is not positive, and never
 	// more than 201.
@@ -61,9 +62,13 @@ const (
 	// enough is the score from which a hit is good enough that words are not
 	// completed or corrected.
 	enough = 0.5
-	// fits is the least score of a hit for a prompt. It leaves out two thirds of
-	// what messages on other subjects find, and 3 % of what fits (TestPrompts).
-	fits = 0.25
+	// fits is the least score of a hit for a prompt, fitsAlone that of one which
+	// shares a single word with it, and of more words. Without the second rule "fix
+	// it" found whatever was fixed. They leave out six sevenths of what messages on
+	// other subjects find, and a ninth of what fits (TestPrompts); with the first
+	// alone it would be two thirds and 3 %.
+	fits      = 0.25
+	fitsAlone = 0.4
 )
 
 // Search returns experiences that match a question, best first. Words that do
@@ -86,11 +91,33 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 		}
 		hits, err = l.search(words, allowed, bound(q.Limit, defaultHits, maxHits))
 		if q.Prompt {
-			hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Score < fits })
+			hits = slices.DeleteFunc(hits, func(h Hit) bool { return !fitsPrompt(words, h) })
 		}
 		return err
 	})
 	return hits, err
+}
+
+// fitsPrompt reports whether a hit fits a message to an agent, of which words are
+// the words.
+func fitsPrompt(words []terms.Word, h Hit) bool {
+	if h.Score < fits {
+		return false
+	}
+	in := make(map[string]bool)
+	for _, text := range []string{h.Task, h.Resource, h.Result} {
+		terms.Each(text, func(term string, _ bool) { in[term] = true })
+	}
+	subjects, shared := 0, 0
+	for _, w := range words {
+		if w.Subject() {
+			subjects++
+			if slices.ContainsFunc(w.Terms, func(t terms.Term) bool { return in[t.Text] }) {
+				shared++
+			}
+		}
+	}
+	return shared >= 2 || subjects >= 3 && h.Score >= fitsAlone
 }
 
 // lookup is a search in one snapshot of the file.

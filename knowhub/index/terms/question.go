@@ -19,6 +19,9 @@ type Word struct {
 	Terms    []Term
 }
 
+// Subject reports whether the word may name what a question is about.
+func (w Word) Subject() bool { return !w.Extra && !w.Function && w.Weight >= mixedWeight }
+
 // Term is one of the terms that stand for a word.
 type Term struct {
 	Text string
