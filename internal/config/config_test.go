@@ -427,6 +427,33 @@ func TestBadValues(t *testing.T) {
 	}
 }
 
+// White space around the value of a variable is cut; in JSON it is not.
+func TestTokens(t *testing.T) {
+	for _, tt := range []struct {
+		row, token string
+		ok         bool
+	}{
+		{"none", "", true},
+		{"a word", "s3cret", true},
+		{"words", "correct horse battery", true},
+		{"other letters", "schlüssel", true},
+		{"blank", "  ", false},
+		{"white space around it", " s3cret", false},
+		{"a line break", "s3\ncret", false},
+	} {
+		t.Run(tt.row, func(t *testing.T) {
+			hub, err := json.Marshal(map[string]any{"enabled": true, "token": tt.token})
+			require.NoError(t, err)
+			_, _, err = load(t, map[string]string{"HINT_KNOWHUB": string(hub)})
+			if tt.ok {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, "must be text without white space around it")
+			}
+		})
+	}
+}
+
 func TestACertificateAndItsKeyBelongTogether(t *testing.T) {
 	authority := tlstest.New(t)
 	cert, key := authority.Issue("consumer")
@@ -595,6 +622,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		{"key as a model", "HINT_MODEL", "sk-" + secret},
 		{"token of knowhub", "HINT_KNOWHUB", `{"port":1,"token":"` + secret + `"}`},
 		{"token with an escape", "HINT_KNOWHUB", `{"port":1,"token":"a\"` + secret + `"}`},
+		{"token of knowhub that no header takes", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":"` + secret + ` "}`},
+		{"token of the pages that no header takes", "HINT_HTTP_TOKEN", secret + "\n" + secret},
 		{"creds as data", "HINT_DATA_DIR", creds},
 	} {
 		t.Run(tc.row, func(t *testing.T) {

@@ -271,6 +271,20 @@ func subjectPrefix(text string) (string, error) {
 	return text, nil
 }
 
+const tokenRule = "text without white space around it and without control characters"
+
+// tokenText parses a token that a client can send in a header; "" is none.
+func tokenText(text string) (string, error) {
+	if !isToken(text) {
+		return "", errors.New("must be " + tokenRule)
+	}
+	return text, nil
+}
+
+func isToken(text string) bool {
+	return text == strings.TrimSpace(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
 // groupName parses a name that JetStream accepts for a durable.
 func groupName(text string) (string, error) {
 	if len(text) > maxGroupBytes || strings.ContainsAny(text, `.*>/\`) || strings.ContainsFunc(text, notPlain) {

@@ -64,7 +64,7 @@ var triageFields = map[string]rule{
 
 var knowHubFields = map[string]rule{
 	"enabled": flag, "remindAtStart": flag, "enableServerExtraction": flag, "requireApproval": flag, "shareExperiences": flag,
-	"token": words, "submittedBy": words, "model": modelOf,
+	"token": is(tokenRule, isToken), "submittedBy": words, "model": modelOf,
 	"listen": is("host:port", func(addr string) bool {
 		_, port, err := net.SplitHostPort(addr)
 		return err == nil && isPort(port, 0)

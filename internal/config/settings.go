@@ -133,7 +133,7 @@ var settings = []setting{
 		setting{field: "sessionsDir", restart: true, shown: "<data>/sessions", doc: "directory of the session files"}),
 	in(func(c *Config) *string { return &c.HTTP.Addr }, httpAddr,
 		setting{field: "httpAddr", def: "127.0.0.1:8377", restart: true, doc: "address of /healthz, /readyz and /metrics, or off; if the default is in use, a free port is used"}),
-	in(func(c *Config) *string { return &c.HTTP.Token }, anyText,
+	in(func(c *Config) *string { return &c.HTTP.Token }, tokenText,
 		setting{field: "httpToken", restart: true, secret: true, doc: "token required by the pages and by requests that change something there"}),
 	in(func(c *Config) *string { return &c.Log.Format }, oneOf[string]("auto", "text", "json"),
 		setting{field: "logFormat", def: "auto", restart: true, doc: "auto, text or json; auto is text on a terminal and JSON elsewhere"}),
