@@ -57,7 +57,7 @@ func (r *Reminder) Handler() hook.Handler {
 // reminder is the text for agents. It is trusted: it contains nothing from
 // users.
 const reminder = "<" + payload.ReminderTag + ">\n" +
-	"Experiences from earlier tasks are kept. Before a task that others may have done, look for them with kb_search (kb_content reads one in full).\n" +
+	payload.ReminderNote + " (kb_content reads one in full).\n" +
 	"When a task has been done and its outcome is confirmed, submit what is worth knowing next time with kb_submit: the task, what was used, and how it went.\n" +
 	"</" + payload.ReminderTag + ">"
 

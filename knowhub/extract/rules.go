@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"html"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ const (
 // Keep reports whether a candidate is an experience, and if not, why.
 func Keep(c Candidate, minConfidence float64) (reason string, ok bool) {
 	all := c.Task + "\n" + c.Resource + "\n" + c.Result
-	lower := strings.ToLower(all)
+	lower := strings.ToLower(html.UnescapeString(all))
 	switch {
 	case text.Blank(c.Task), text.Blank(c.Resource), text.Blank(c.Result):
 		return Incomplete, false
@@ -55,11 +56,11 @@ func Keep(c Candidate, minConfidence float64) (reason string, ok bool) {
 	return "", true
 }
 
-// ownBlocks are the opening and closing tags of blocks put into prompts, in
-// lower case.
+// ownBlocks are in lower case: the opening and closing tags of blocks put into
+// prompts, and what they say without their tags.
 var ownBlocks = func() []string {
-	marks := []string{strings.ToLower(payload.UntrustedHeader), "⟦openclaw:ctx⟧"}
-	for _, name := range []string{"relevant-experiences", payload.SkippedTag, "knowhub-reminder", payload.HintTag, "active_memory_plugin"} {
+	marks := []string{strings.ToLower(payload.UntrustedHeader), "⟦openclaw:ctx⟧", strings.ToLower(payload.ExperiencesNote), strings.ToLower(payload.ReminderNote)}
+	for _, name := range []string{payload.ExperiencesTag, payload.SkippedTag, payload.ReminderTag, payload.HintTag, "active_memory_plugin"} {
 		marks = append(marks, "<"+name, "</"+name)
 	}
 	return marks
