@@ -44,6 +44,12 @@ func (d *doctor) models() {
 	if c.Writer != "" {
 		d.writer(registry, c.Writer)
 	}
+	if t := d.inv.cfg.Triage; t.Enabled && t.Model != "" {
+		d.other(registry, "triageModel of HINT_TRIAGE", t.Model)
+	}
+	if k := d.inv.cfg.KnowHub; k.Enabled && k.Model != "" {
+		d.other(registry, "model of HINT_KNOWHUB", k.Model)
+	}
 	// A value without a slash does not name a provider's model.
 	if strings.Contains(c.Embedding, "/") {
 		d.embedding(registry, c.Embedding)
@@ -67,6 +73,17 @@ func (d *doctor) writer(registry *provider.Registry, ref string) {
 			Intent: in, Latest: modelQuestion, Result: payload.Classification{Intent: in.ID, Goal: modelQuestion, Complexity: payload.ComplexityLow},
 		})
 		return count(utf8.RuneCountInString(body), "character"), err
+	})
+}
+
+// other asks a model that answers in its own form: any answer will do.
+func (d *doctor) other(registry *provider.Registry, variable, ref string) {
+	d.ask(registry, variable, ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+		answer, err := model.Ask(ctx, chain, model.Question[string]{
+			Request: provider.Request{User: "Answer with the word OK.", MaxTokens: 10},
+			Parse:   func(text string) (string, error) { return text, nil },
+		})
+		return count(utf8.RuneCountInString(answer.Value), "character"), err
 	})
 }
 

@@ -146,6 +146,9 @@ func TestDoctorFindsFaults(t *testing.T) {
 		{"a writer", map[string]string{"HINT_WRITER": "mock/x", "HINT_PROVIDERS": providers}, providertest.Answer{Text: `{"instruction": "Do it."}`}, exitOK, stateOK, "HINT_WRITER mock/x: ok, 6 characters in "},
 		{"a writer that answers in another form", map[string]string{"HINT_WRITER": "mock/x", "HINT_PROVIDERS": providers}, providertest.Answer{Text: "Sure!"}, exitFailed, stateFail, "HINT_WRITER mock/x: unparsable after"},
 		{"a writer without a key", map[string]string{"HINT_WRITER": "keyless/x", "HINT_PROVIDERS": providers}, providertest.Answer{}, exitFailed, stateFail, "HINT_WRITER keyless/x: "},
+		{"a model for triage", map[string]string{"HINT_TRIAGE": `{"enabled": true, "triageModel": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: "OK"}, exitOK, stateOK, "triageModel of HINT_TRIAGE mock/x: ok, 2 characters in "},
+		{"a wrong key of triage", map[string]string{"HINT_TRIAGE": `{"enabled": true, "triageModel": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Status: 401}, exitFailed, stateFail, "triageModel of HINT_TRIAGE mock/x: failed after"},
+		{"a wrong name for extraction", map[string]string{"HINT_KNOWHUB": `{"enabled": true, "model": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Status: 404}, exitFailed, stateFail, "model of HINT_KNOWHUB mock/x: failed after"},
 		{"a slow fallback", map[string]string{"HINT_MODEL_FALLBACK": "mock/x", "HINT_PROVIDERS": providers, "HINT_TIMEOUT_MS": "500"}, providertest.Answer{Text: apptest.HintAnswer, Delay: 600 * time.Millisecond}, exitOK, stateWarn, "longer than HINT_TIMEOUT_MS (500ms)"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

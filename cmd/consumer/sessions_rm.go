@@ -19,7 +19,7 @@ type sessionsRmCmd struct {
 
 // Help is the longer text of `consumer sessions rm --help`.
 func (sessionsRmCmd) Help() string {
-	return `Removes a session for good: its document, its history and related files or keys, its events in the stream, and its dead letters. A rebuild does not bring it back. Events that have only the session key are removed with the last session of that key.
+	return `Removes a session for good: its document, its history and related files or keys, its events in the stream, and its dead letters. A rebuild does not bring it back. What the triage gate and KnowHub keep of a chat stays (docs/privacy.md). Events that have only the session key are removed with the last session of that key.
 
 Safe while consumers are running: the command waits for events that are being recorded, and removes what they wrote as well. If a session continues meanwhile, the exit code is 1, and it must be removed again. A later message from a gateway begins the session anew, without its past; late events of a removed run are never shown. Copies elsewhere are not removed: streams that mirror the event stream, and backups.
 
