@@ -126,7 +126,8 @@ func (s *Service) near(ctx context.Context, set *Settings, e experience.Experien
 	}
 	for _, h := range hits {
 		// One that adds something to a rejected one may be its correction.
-		if rejected := h.Status == experience.Rejected; extract.Same(h.Experience, e) && !(rejected && extract.Adds(e, h.Experience)) {
+		correction := h.Status == experience.Rejected && extract.Adds(e, h.Experience)
+		if extract.Same(h.Experience, e) && !correction {
 			return h.Experience, true, nil
 		}
 	}
