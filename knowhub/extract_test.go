@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -321,6 +322,28 @@ func TestSinkTriesAgain(t *testing.T) {
 	pending, err := s.Pending(t.Context(), 0)
 	require.NoError(t, err)
 	require.Len(t, pending, 1)
+}
+
+// A model is not paid for what could not be stored.
+func TestSinkWaitsForAnIndex(t *testing.T) {
+	t.Parallel()
+	m := says(`{"experiences": []}`)
+	metrics := knowhub.NewMetrics(prometheus.NewRegistry())
+	log := slog.New(slog.DiscardHandler)
+	c := knowhub.NewCopy(knowhub.CopyOptions{Open: func(context.Context) (knowhub.Index, error) { return nil, errDisk }, Metrics: metrics, Log: log})
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	running.Go(func() { c.Run(ctx) })
+	defer running.Wait()
+	defer cancel()
+	require.Eventually(t, func() bool { return c.Check(ctx) != nil }, patience, tick)
+	k := &knowhub.Sink{Service: knowhub.New(knowhub.Options{Copy: c, Metrics: metrics, Log: log})}
+	set := asking(m)
+	k.Service.Use(&set)
+	_, _, fact := knowhub.DecodeFact(subjects.HookAgentEnd, "", []byte(`{"hook": "agent_end", "event": {"messages": `+conversation+`}, "ctx": `+person+`, "ts": 1763680000123, "id": "e1"}`))
+	require.ErrorIs(t, k.Apply(ctx, []knowhub.Fact{fact}), errDisk)
+	require.ErrorIs(t, k.Check(ctx), errDisk, "so the event waits, and is not a dead letter")
+	require.Zero(t, m.calls.Load())
 }
 
 // A model that does not answer makes a dead letter of an event, which can be

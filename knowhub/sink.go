@@ -63,9 +63,12 @@ type Sink struct {
 	Extracted Extracted
 }
 
+// Check returns why no experience can be stored at present, or nil.
+func (k *Sink) Check(ctx context.Context) error { return k.Service.Copy.Check(ctx) }
+
 // Apply extracts experiences from facts, each within [ExtractTime]. A
-// redelivered fact is not extracted from again. The error is that of a model or
-// a bucket. Without a model nothing is extracted, and there is no error.
+// redelivered fact is not extracted from again. The error is that of a model, a
+// bucket or the index. Without a model nothing is extracted, and there is no error.
 func (k *Sink) Apply(ctx context.Context, facts []Fact) error {
 	for _, f := range facts {
 		if err := k.apply(ctx, f); err != nil {
@@ -78,6 +81,9 @@ func (k *Sink) Apply(ctx context.Context, facts []Fact) error {
 func (k *Sink) apply(ctx context.Context, f Fact) error {
 	ctx, cancel := context.WithTimeout(ctx, ExtractTime)
 	defer cancel()
+	if err := k.Check(ctx); err != nil {
+		return err // before a model is paid for what cannot be stored
+	}
 	known, err := k.Extracted.Extracted(ctx, f.eventID)
 	if err != nil || known {
 		return err

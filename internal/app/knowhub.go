@@ -128,6 +128,7 @@ func (a *App) extract(ctx context.Context) error {
 					return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, nil
 				},
 				Apply: source.Apply,
+				Check: source.Check,
 			},
 			// One at a time: nothing waits for them, and hints take precedence at the
 			// models.
