@@ -14,7 +14,7 @@
 // what is not.
 //
 // The rules are a table of patterns (rules.go): an entry tells where in a line
-// its pattern is tried, and which function judges the match. Only private keys
+// its pattern is tried (near.go), and which function judges the match. Only private keys
 // span several lines; they have their own function.
 //
 // Patterns see a folded copy of the text, in which wide and mathematical forms of

@@ -1,0 +1,199 @@
+package redact
+
+import (
+	"bytes"
+	"regexp"
+)
+
+// A finder returns the first position in a line, at or after from, where a rule
+// may match, or -1. low is the line in lower case.
+type finder func(t, low []byte, from int) int
+
+// at finds any of some words, given in lower case, ignoring case.
+func at(words ...string) finder {
+	first := index(words...)
+	return func(_, low []byte, from int) int { return first(low, from) }
+}
+
+// atStart finds any of some words at the beginning of a word or after a sign
+// within one, case-sensitively.
+func atStart(words ...string) finder {
+	first := index(words...)
+	return func(t, _ []byte, from int) int {
+		for i := from; ; i++ {
+			i = first(t, i)
+			if i <= 0 || !isAlnum(t[i-1]) || isEscape(t[:i]) {
+				return i
+			}
+		}
+	}
+}
+
+// atWord finds any of some words, given in lower case, at the beginning of a
+// word or of its part after a dot.
+func atWord(words ...string) finder {
+	first := index(words...)
+	return func(t, low []byte, from int) int {
+		for i := from; ; i++ {
+			i = first(low, i)
+			if i <= 0 || !isWord(t[i-1]) || t[i-1] == '.' || isEscape(t[:i]) {
+				return i
+			}
+		}
+	}
+}
+
+// longestBefore is how far a rule looks back, in bytes.
+const longestBefore = 64
+
+// behind finds any of some words after a match of a pattern that ends with $.
+func behind(before *regexp.Regexp, words ...string) finder {
+	first := index(words...)
+	return func(t, _ []byte, from int) int {
+		for i := from; ; i++ {
+			i = first(t, i)
+			if i < 0 || before.Match(t[max(0, i-longestBefore):i]) {
+				return i
+			}
+		}
+	}
+}
+
+// index is bytes.Index for the first of some words.
+func index(words ...string) func(t []byte, from int) int {
+	if len(words) == 1 {
+		word := []byte(words[0])
+		return func(t []byte, from int) int {
+			if i := bytes.Index(t[from:], word); i >= 0 {
+				return from + i
+			}
+			return -1
+		}
+	}
+	// The first two bytes rule out most places.
+	var begins, follows [256]bool
+	var byFirst [256][]string
+	for _, s := range words {
+		begins[s[0]] = true
+		byFirst[s[0]] = append(byFirst[s[0]], s)
+		for b := range follows {
+			follows[b] = follows[b] || len(s) == 1 || s[1] == byte(b)
+		}
+	}
+	return func(t []byte, from int) int {
+		for i := from; i < len(t); i++ {
+			if !begins[t[i]] || !follows[t[min(i+1, len(t)-1)]] {
+				continue
+			}
+			for _, s := range byFirst[t[i]] {
+				if len(t)-i >= len(s) && string(t[i:i+len(s)]) == s {
+					return i
+				}
+			}
+		}
+		return -1
+	}
+}
+
+func isDigit(b byte) bool { return b-'0' < 10 }
+
+func isAlnum(b byte) bool { return isDigit(b) || b|0x20-'a' < 26 }
+
+func isWord(b byte) bool { return isAlnum(b) || b == '_' || b == '-' || b == '.' }
+
+// isEscape reports whether t ends with an escaped line end or tab.
+func isEscape(t []byte) bool {
+	return bytes.HasSuffix(t, []byte(`\n`)) || bytes.HasSuffix(t, []byte(`\r`)) || bytes.HasSuffix(t, []byte(`\t`))
+}
+
+// atNumber finds numbers at least as long as the shortest phone number: their
+// first digit, or the signs in front of it. They must not continue a word, a
+// fraction, a price or a chain of numbers, unless canFollow, which gets the
+// line before and from the number on, allows it.
+func atNumber(canFollow func(before, number []byte) bool) finder {
+	return func(t, _ []byte, from int) int {
+		for i := max(from, 1); i < len(t); i++ {
+			if !isDigit(t[i]) || isDigit(t[i-1]) || !isLong(t[i:]) || inRow(t, i) {
+				continue
+			}
+			start := i
+			for start > max(from, 1) && (t[start-1] == '(' || t[start-1] == '+') {
+				start--
+			}
+			if isFree(t[:start]) || t[start-1] == '-' && isCardLong(t[i:]) || canFollow(t[:start], t[start:]) {
+				return start
+			}
+		}
+		return -1
+	}
+}
+
+// phoneCanFollow allows +49 30 901820 after 17 and a comma, as in a table.
+func phoneCanFollow(before, number []byte) bool {
+	return before[len(before)-1] == ',' && number[0] == '+'
+}
+
+// cardCanFollow allows a card after a dollar sign, as no price has that many
+// digits, and after a comma and any number but 0, as in a table.
+func cardCanFollow(before, _ []byte) bool {
+	n := len(before)
+	return before[n-1] == '$' || before[n-1] == ',' && (before[n-2] != '0' || isDigit(before[n-3]))
+}
+
+// isCardLong reports whether t begins with the digits of a card in one piece.
+func isCardLong(t []byte) bool {
+	return len(t) >= 13 && len(onlyDigits(t[:13])) == 13
+}
+
+// inRow reports whether one or two digits at t[i] follow as many digits: a part
+// of a row of small numbers.
+func inRow(t []byte, i int) bool {
+	size := 1
+	if isDigit(t[i+1]) {
+		size = 2
+	}
+	before := i - 1 - size
+	if before < 1 || t[i-1] != ' ' || isDigit(t[i+size]) || isDigit(t[before-1]) {
+		return false
+	}
+	return isDigit(t[before]) && isDigit(t[i-2])
+}
+
+// isLong reports whether t begins with seven digits, with possible separators
+// of a number between them.
+func isLong(t []byte) bool {
+	n := 0
+	for _, b := range t {
+		if isDigit(b) {
+			n++
+		}
+		if n == 7 {
+			return true
+		}
+		if !isDigit(b) && b != '_' && (b != ' ' && b < '(' || b > '/' || b == '*' || b == ',') {
+			return false
+		}
+	}
+	return false
+}
+
+// isFree reports whether a number can follow t.
+func isFree(t []byte) bool {
+	last, before := t[len(t)-1], byte(0)
+	if len(t) > 1 {
+		before = t[len(t)-2]
+	}
+	switch last {
+	case '.', '+':
+		return !isWord(before)
+	case ',':
+		return !isDigit(before)
+	case '-':
+		return !isAlnum(before)
+	case ':', '/':
+		return !isDigit(before)
+	case '$', '^', '_':
+		return false
+	}
+	return !isAlnum(last) && !bytes.HasSuffix(t, []byte(string(letter))) || isEscape(t)
+}
