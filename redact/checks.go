@@ -196,10 +196,17 @@ func isWide(r rune) bool { return r >= 0x100 && r != other }
 // nobody are directories next to home directories that belong to nobody.
 var nobody = words("shared public default linuxbrew lost+found .localized guest")
 
+// afterUser is what follows a path in a query or in HTML: &x=1, &gt;
+var afterUser = regexp.MustCompile(`&(?:[\w.-]*=|(?:amp|lt|gt|quot|apos|nbsp);)`)
+
 // checkUserName skips directories that belong to nobody.
 func checkUserName(m match) (start, end int) {
 	start, end = m.last()
-	name := bytes.TrimRight(m.line[start:end], ".-@")
+	name := m.line[start:end]
+	if at := afterUser.FindIndex(m.line[start : end+1]); at != nil {
+		name = name[:at[0]]
+	}
+	name = bytes.TrimRight(name, ".-@")
 	if lower := string(bytes.ToLower(name)); nobody[lower] || lower == "default user" || lower == "all users" {
 		return 0, 0
 	}

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"regexp"
+	"strings"
 )
 
 // A finder returns the first position in a line, at or after from, where a rule
@@ -46,13 +47,14 @@ func atWord(words ...string) finder {
 // longestBefore is how far a rule looks back, in bytes.
 const longestBefore = 64
 
-// behind finds any of some words after a match of a pattern that ends with $.
-func behind(before *regexp.Regexp, words ...string) finder {
-	first := index(words...)
-	return func(t, _ []byte, from int) int {
+// behind finds a directory, given in lower case, ignoring case, after a match of
+// a pattern that ends with a separator of a path and $.
+func behind(before *regexp.Regexp, directory string) finder {
+	first := index(directory)
+	return func(t, low []byte, from int) int {
 		for i := from; ; i++ {
-			i = first(t, i)
-			if i < 0 || before.Match(t[max(0, i-longestBefore):i]) {
+			i = first(low, i)
+			if i < 0 || strings.IndexByte(`/\Ff`, t[i-1]) >= 0 && before.Match(t[max(0, i-longestBefore):i]) { // F as in %2F
 				return i
 			}
 		}

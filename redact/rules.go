@@ -99,11 +99,12 @@ var rules = []rule{
 
 	{"e-mail", email, at("@", "%40"), pattern(`^(?:@|%40)(\[[A-Za-z0-9.:]{3,46}\]|` + label + `(?:\.` + label + `)+)`), checkEmail},
 
-	{"home on Windows", userName, behind(drive, "Users", "users"), pattern(`^[Uu]sers(?:
-		\\{1,4}(?:(` + windowsUser + `(?: ` + windowsUser + `){0,3})\\|(` + windowsUser + `))|
+	{"home on Windows", userName, behind(drive, "users"), pattern(`^(?i:users)(?:
+		\\{1,4}(?:(` + windowsUser + `)\\|(` + windowsWord + `))|
+		\\{0,4}/{1,2}(` + windowsWord + capitals + note + `)\\{0,4}/|
 		(?:\\{0,4}/{1,2}|%2[fF])(` + user + `))`), checkUserName},
 	{"home", userName, behind(root, "home"), pattern(`^home` + separator + `(` + user + `)`), checkUserName},
-	{"home on macOS", userName, behind(anyRoot, "Users"), pattern(`^Users` + separator + `(` + user + `)`), checkUserName},
+	{"home on macOS", userName, behind(anyRoot, "users"), pattern(`^Users` + separator + `(` + user + `)`), checkUserName},
 
 	{"card", card, atNumber(cardCanFollow), longest(`^\(?(?:(` + cards + `)(?:` + afterNumber + `|\.00[^\w.])|([2-9]\d{12,18})-)`), checkCard},
 	{"phone", phone, atNumber(phoneCanFollow), longest(`^(?:(` + international + `|` + areaCoded + `)|\(?(?:(?P<zero>` + zeroArea + `)|(?P<pairs>` + pairs + `)|(?P<mobile>` + mobiles + `)|(` + national + `)))` + afterNumber), checkPhone},
@@ -216,7 +217,7 @@ const label = `(?:[A-Za-z0-9ä](?:[A-Za-z0-9ä-]*[A-Za-z0-9ä])?|[{W}](?:[{W}A-Z
 // a project or a site: a drive, the beginning of a path, a URL other than http
 // or https, or a mount point. Users may have any path before it.
 var (
-	drive   = regexp.MustCompile(`(?:[A-Za-z]:(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
+	drive   = regexp.MustCompile(`(?:[A-Za-z]:(?:\\{0,4}/|%2[fF])|/mnt/[a-z]/|\\{1,4})$`)
 	root    = regexp.MustCompile(`(?:(?:` + begin + `(?:` + mount + `)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
 	anyRoot = regexp.MustCompile(`(?:(?:` + begin + `(?:/[\w.-][\w./-]*)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
 )
@@ -230,8 +231,14 @@ const (
 
 // Names of users.
 const (
-	user        = `[\wä.](?:[\w.+@~ä-]|%(?:[^2\s]|2[^fF\s])|'[A-Za-z0-9]|\\ )*|[{W}](?:[\w.+@~ä{W}-]|%(?:[^2\s]|2[^fF\s])|\\ )*`
-	windowsUser = `[\wä.{W}][\w.+@~ä{W}-]*`
+	user = `[\wä.](?:[\w.+@~ä-]|%(?:[^2\s]|2[^fF\s])|['&][A-Za-z0-9ä]|\\ )*|[{W}](?:[\w.+@~ä{W}-]|%(?:[^2\s]|2[^fF\s])|\\ )*`
+	// In Windows names have blanks, up to the next separator: Ann Lee (work). In
+	// front of a slash, more words have capitals, as src/main.go may be what follows.
+	windowsWord = `[\wä.{W}]` + moreOfWord
+	windowsUser = windowsWord + `(?: (?:& )?` + windowsWord + `){0,3}` + note
+	capitals    = `(?: (?:& )?[A-Zä]` + moreOfWord + `){0,3}`
+	moreOfWord  = `(?:[\w.+@~ä{W}-]|['&!#$^][A-Za-z0-9ä{W}])*`
+	note        = `(?: ?\([^()\\/:*?"<>|\x00]{1,40}\))?`
 )
 
 // afterNumber is what can follow a number.
