@@ -58,6 +58,8 @@ var hostile = map[string]string{
 	"names, escapes":      `token=\"\\`,
 	"names, short values": "token=a ",
 	"names, one value":    "token=a,",
+	"names, capitals":     "A_KEY=",
+	"names, not random":   "A_KEY=1a2b-",
 	"said":                "password is ",
 	"names, calls":        "token=f(",
 	"names, options":      "--a-",

@@ -24,6 +24,7 @@ func TestJSON(t *testing.T) {
 		{"name of a secret with a mark", `{"a@b.com password":"hunter2"}`, `{"[EMAIL] password":"[API_KEY]"}`},
 		{"arrays", `[["a@b.com"],{"x":["c@d.com",null,true]}]`, `[["[EMAIL]"],{"x":["[EMAIL]",null,true]}]`},
 		{"name of a secret", `{"password":"hunter2","apiKey":"abcd-efgh-ijkl","user":"x"}`, `{"password":"[API_KEY]","apiKey":"[API_KEY]","user":"x"}`},
+		{"name in capitals", `{"OPENAI_KEY":"abc123def456ghi","PASS":"hunter2x9","KEY":"abc123def456ghi","SORT_KEY":"name"}`, `{"OPENAI_KEY":"[API_KEY]","PASS":"[API_KEY]","KEY":"abc123def456ghi","SORT_KEY":"name"}`},
 		{"name of a list of secrets", `{"password":["hunter2","s"],"y":"z"}`, `{"password":["[API_KEY]","[API_KEY]"],"y":"z"}`},
 		{"name of an object", `{"secret":{"name":"database-password"}}`, same},
 		{"escapes around stay", `"\u4f60\/ \ud83d\ude00 a@b.com \u00e9\n"`, `"\u4f60\/ \ud83d\ude00 [EMAIL] \u00e9\n"`},

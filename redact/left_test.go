@@ -1,6 +1,9 @@
 package redact_test
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // Numbers and words that look like what is found, and are none of it.
 func TestLeft(t *testing.T) {
@@ -77,6 +80,17 @@ func TestLeft(t *testing.T) {
 		{"short signature", "sig=abc123 &sig=none", same},
 		{"short d", `{"d":"M10 10 H 90 V 90"}`, same},
 		{"set", "set KEY $value; set the KEY afterwards; set PRIMARY KEY columns, set TOKEN_FILE ${path}", same},
+		{"results of tests", "PASS: TestFoo1 (0.00s), --- PASS: TestA1b, PASS TestFoo1, PASS is step2go", same},
+		{"passes", "SINGLE_PASS=true MYSQL_PASS=none RENDER_PASS=2 firstPASS=hunter2x9", same},
+		{"keys of tables", "PRIMARY_KEY=id FOREIGN_KEY=user_id SORT_KEY=name2 PARTITION_KEY=tenant:1234567890", same},
+		{"keys of a cache", "cache_key=users:list CACHE_KEY=linux-" + strings.Repeat("1a2b", 10) + " REDIS_KEY=user:1234:profile", same},
+		{"key that is public", "PUBLIC_KEY=abc123def456ghi IDEMPOTENCY_KEY=123e4567-e89b-12d3-a456-426614174000", same},
+		{"keys in small letters", "sort_key=name, sessionKey=abc123def456ghi, the key=abc123def456ghi", same},
+		{"key alone", "KEY=value, KEY=abc123def456ghi, MONKEY=abc123def456ghi", same},
+		{"key of a store", `const STORAGE_KEY = "userPreferencesV2"; I18N_KEY="errorsUserNotFoundInList"`, same},
+		{"key by path", "SSH_KEY=~/.ssh/id_rsa2 S3_KEY=uploads/2024/img_0123.png TLS_KEY=/srv/1a2b3c4d5e6f7a8b/key.pem", same},
+		{"key by name", "MY_KEY=$KEY MY_KEY=<key> MY_KEY=your-key-here REGISTRY_KEY=HKEY_LOCAL_MACHINE HOT_KEY=Ctrl+F12", same},
+		{"key in words", `{"HELP_KEY":"press 1a2b3c4d5e6f twice"}`, same},
 		{"session in a word", "sess-handling, sess-2024", same},
 		{"part of a project", "src-a/home/index -bin/home/index", same},
 		{"ports of a container", "docker run --name mysql -p3306:3306 -d", same},

@@ -195,7 +195,7 @@ const (
 // Names of secrets; a prefix, as in db_password, is part of the name.
 const (
 	passwordNames = `(?i:pass[-_.]?(?:word|wd|phrase|code|wort)|pwd)|密码|密碼|口令|パスワード|비밀번호`
-	tokenNames    = `(?i:token|secret|credentials?|signature)|密钥|密鑰|金钥|金鑰|鍵`
+	tokenNames    = `(?i:token|secret(?:[-_.]?key[-_.]?base)?|credentials?|signature)|密钥|密鑰|金钥|金鑰|鍵`
 	secretName    = `(?P<name>(?:(?P<isPassword>` + passwordNames + `)|(?P<key>(?i:key(?:[-_.]?id)?))|(?P<pass>(?i:pass|pw))|` + tokenNames + `)[\d_]*)`
 )
 

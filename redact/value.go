@@ -3,6 +3,8 @@ package redact
 import (
 	"bytes"
 	"regexp"
+	"unicode"
+	"unicode/utf8"
 )
 
 // A kind is what the name of a field says about its value.
@@ -13,12 +15,19 @@ const (
 	passwordName      // a password: any value counts
 	tokenName         // a key or token: values that look like one count
 	weakName          // pass, pw: values of letters and digits count
+	anyKeyName        // STRIPE_KEY: values that look random count
 )
 
 var (
 	fieldName = pattern(`^` + secretName + `$`)
 	keyOwner  = regexp.MustCompile(`(?i)(?:api|access|secret|private|auth|account|signing|encryption|master|shared|client|license)[-_. ]?$`)
 	passOwner = regexp.MustCompile(`(?i)(?:db|user|root|admin|smtp|mail|redis|auth|ssh)[-_.]?$`)
+	// dataOwner precedes KEY in names of what is looked up, or public.
+	dataOwner = regexp.MustCompile(`(?:PUBLIC|CACHE|OBJECT|SORT|PARTITION|IDEMPOTENCY)_$`)
+	// environment precedes the last word of a variable's name in capitals.
+	environment = regexp.MustCompile(`[A-Z0-9]_$`)
+	// assigned follows PASS where it is a name: not in "PASS: TestX1".
+	assigned = regexp.MustCompile("^(?:[ \\t]{0,4}=|[\\\\\"'`>]|$)")
 )
 
 // nameKind judges the name of a field by its end: dbPassword, X-API-Key,
@@ -39,18 +48,24 @@ func (w *work) nameKind(name []byte) kind {
 // kind judges the name of a secret by itself and by what precedes it.
 func (m match) kind() kind {
 	at := 2 * m.pattern.SubexpIndex("name")
-	before, name := m.line[max(0, m.at[at]-16):m.at[at]], m.group("name")
+	before, name, after := m.line[max(0, m.at[at]-16):m.at[at]], m.group("name"), m.line[m.at[at+1]:]
+	inCapitals := environment.Match(before) && bytes.IndexFunc(name, unicode.IsLower) < 0
 	switch {
 	case m.group("isPassword") != nil, m.group("pass") != nil && passOwner.Match(before):
 		return passwordName
 	case m.group("pass") != nil:
-		// Not PASS, which is a test result.
-		if s := string(name); len(before) > 0 && isWord(before[len(before)-1]) || s != "pass" && s != "Pass" && s != "pw" && s != "PW" {
+		switch s := string(name); {
+		case !inCapitals && len(before) > 0 && isWord(before[len(before)-1]),
+			!inCapitals && s == "PASS" && !assigned.Match(after),
+			s != "pass" && s != "Pass" && s != "PASS" && s != "pw" && s != "PW":
 			return none
 		}
 		return weakName
 	case m.group("key") != nil && !keyOwner.Match(before):
-		return none
+		if !inCapitals || dataOwner.Match(before) {
+			return none
+		}
+		return anyKeyName
 	}
 	return tokenName
 }
@@ -143,12 +158,34 @@ func isSecret(value []byte, k kind, quoted bool) bool {
 		return false
 	case k == passwordName:
 		return true
+	case k == anyKeyName:
+		return isRandom(value)
 	case k == weakName, len(value) < 8:
 		return len(value) >= 6 && opaque.Match(value)
 	case bytes.IndexByte(value[:min(len(value), 64)], ' ') >= 0:
 		return false
 	}
 	return quoted || len(value) >= 20 || unlikeWords.Match(value)
+}
+
+var (
+	randomForm = regexp.MustCompile(`^(?:[[:xdigit:]]{8}-(?:[[:xdigit:]]{4}-){3}[[:xdigit:]]{12}|base64:[A-Za-z0-9+/]{16,}={0,2})$`)
+	twoNumbers = regexp.MustCompile(`[0-9][A-Za-z]+[0-9]`)
+)
+
+// isRandom reports whether nobody made value of words: it is a UUID or base64
+// (base64:…), or has 12 letters and digits in a row with two numbers among them,
+// or 32 in a row. Paths are not random.
+func isRandom(value []byte) bool {
+	if directory.Match(value) || bytes.ContainsAny(value, " \t") {
+		return false
+	}
+	for part := range bytes.FieldsFuncSeq(value, func(r rune) bool { return r >= utf8.RuneSelf || !isAlnum(byte(r)) }) {
+		if len(part) >= 32 || len(part) >= 12 && twoNumbers.Match(part) {
+			return true
+		}
+	}
+	return randomForm.Match(value)
 }
 
 var reference = regexp.MustCompile(`^(?:\$[A-Za-z{(_]|<.|\{.|%.*%$|(?:\*+|=+|\.+|x+|X+|\x{FFFD}+|\x00+)$)`)
