@@ -126,7 +126,7 @@ func checkURL(m match) (start, end int) {
 }
 
 // top is a top-level domain.
-var top = pattern(`^(?:[A-Za-zä]{2,63}|[{W}][{W}A-Za-zä]+|(?i:xn--).+)$`)
+var top = pattern(`^(?:[A-Za-z{L}]{2,63}|[{W}][{W}A-Za-z{L}]+|(?i:xn--).+)$`)
 
 // fileNames are extensions of files that have an @ in their names. None is a
 // top-level domain.
@@ -191,7 +191,7 @@ func localStart(t []byte) int {
 	return len(t) - len(bytes.TrimLeft(t[i:], ".%'-"))
 }
 
-func isWide(r rune) bool { return r >= 0x100 && r != other }
+func isWide(r rune) bool { return r >= firstWide && r != other }
 
 // nobody are directories next to home directories that belong to nobody.
 var nobody = words("shared public default linuxbrew lost+found .localized guest")

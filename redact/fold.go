@@ -9,14 +9,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The folded copy has ASCII, letters of scripts that are written without spaces
-// between words, and these characters for all others.
+// The folded copy has ASCII, Cyrillic, letters of scripts that are written without
+// spaces between words, and these characters for all others.
 const (
-	letter  = 'ä'                                    // any other letter, or a mark on one
-	other   = utf8.RuneError                         // symbols, punctuation, NUL, invalid bytes
-	covered = 0                                      // each byte of a rule's match, or of an existing mark
-	dropped = rune(-1)                               // omitted from the copy
-	wide    = `\x{100}-\x{FFFC}\x{10000}-\x{10FFFF}` // the letters without spaces, in a class of a regular expression
+	letter    = 'ä'                                    // any other letter, or a mark on one
+	other     = utf8.RuneError                         // symbols, punctuation, NUL, invalid bytes
+	covered   = 0                                      // each byte of a rule's match, or of an existing mark
+	dropped   = rune(-1)                               // omitted from the copy
+	letters   = `ä\x{400}-\x{4FF}`                     // letter and Cyrillic, in a class of a regular expression
+	wide      = `\x{E00}-\x{FFFC}\x{10000}-\x{10FFFF}` // the letters without spaces, in such a class
+	firstWide = 0xE00
 )
 
 var wideScripts = []*unicode.RangeTable{
@@ -45,6 +47,9 @@ var plain = func() map[rune]rune {
 // fold returns the character for r in the folded copy.
 func fold(r rune) rune {
 	if r >= 0x4E00 && r <= 0x9FFF { // most of Chinese
+		return r
+	}
+	if r >= 0x400 && r <= 0x4FF && unicode.IsLetter(r) {
 		return r
 	}
 	if p, ok := plain[r]; ok {

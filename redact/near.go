@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 )
 
 // A finder returns the first position in a line, at or after from, where a rule
@@ -197,5 +198,14 @@ func isFree(t []byte) bool {
 	case '$', '^', '_':
 		return false
 	}
-	return !isAlnum(last) && !bytes.HasSuffix(t, []byte(string(letter))) || isEscape(t)
+	return !isDigit(last) && !endsWithLetter(t) || isEscape(t)
+}
+
+// endsWithLetter reports whether t ends with a letter of a script with spaces.
+func endsWithLetter(t []byte) bool {
+	r, _ := utf8.DecodeLastRune(t)
+	if r < utf8.RuneSelf {
+		return isAlnum(byte(r)) && !isDigit(byte(r))
+	}
+	return r != other && !isWide(r)
 }

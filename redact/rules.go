@@ -56,9 +56,10 @@ func find(pattern *regexp.Regexp, line []byte, from int) (match, bool) {
 }
 
 // pattern compiles a regular expression in which {W} stands for the letters of
-// scripts without spaces. Line ends and tabs in it are ignored.
+// scripts without spaces, and {L} for other letters than Latin ones. Line ends
+// and tabs in it are ignored.
 func pattern(s string) *regexp.Regexp {
-	return regexp.MustCompile(strings.NewReplacer("{W}", wide, "\n", "", "\t", "").Replace(s))
+	return regexp.MustCompile(strings.NewReplacer("{W}", wide, "{L}", letters, "\n", "", "\t", "").Replace(s))
 }
 
 // longest compiles a pattern that prefers long matches.
@@ -194,7 +195,7 @@ const (
 
 // Names of secrets; a prefix, as in db_password, is part of the name.
 const (
-	passwordNames = `(?i:pass[-_.]?(?:word|wd|phrase|code|wort)|pwd)|密码|密碼|口令|パスワード|비밀번호`
+	passwordNames = `(?i:pass[-_.]?(?:word|wd|phrase|code|wort)|pwd|kennwort|contrase[nä]a|senha|mot[ _-]?de[ _-]?passe|пароль)|密码|密碼|口令|パスワード|비밀번호`
 	tokenNames    = `(?i:token|secret(?:[-_.]?key[-_.]?base)?|credentials?|signature)|密钥|密鑰|金钥|金鑰|鍵`
 	secretName    = `(?P<name>(?:(?P<isPassword>` + passwordNames + `)|(?P<key>(?i:key(?:[-_.]?id)?))|(?P<pass>(?i:pass|pw))|` + tokenNames + `)[\d_]*)`
 )
@@ -208,10 +209,11 @@ const (
 )
 
 // atName finds positions where a name of a secret may begin.
-var atName = at("pass", "pwd", "pw", "token", "secret", "key", "credential", "signature", "密", "口令", "パスワード", "비밀번호", "金", "鍵")
+var atName = at("pass", "pwd", "pw", "token", "secret", "key", "credential", "signature",
+	"kennwort", "contrase", "senha", "mot de passe", "mot_de_passe", "mot-de-passe", "motdepasse", "пароль", "Пароль", "ПАРОЛЬ", "密", "口令", "パスワード", "비밀번호", "金", "鍵")
 
 // A label of a domain.
-const label = `(?:[A-Za-z0-9ä](?:[A-Za-z0-9ä-]*[A-Za-z0-9ä])?|[{W}](?:[{W}A-Za-z0-9ä-]*[{W}A-Za-z0-9ä])?)`
+const label = `(?:[A-Za-z0-9{L}](?:[A-Za-z0-9{L}-]*[A-Za-z0-9{L}])?|[{W}](?:[{W}A-Za-z0-9{L}-]*[{W}A-Za-z0-9{L}])?)`
 
 // What precedes the home directories of a machine, as opposed to directories of
 // a project or a site: a drive, the beginning of a path, a URL other than http
@@ -231,20 +233,20 @@ const (
 
 // Names of users.
 const (
-	user = `[\wä.](?:[\w.+@~ä-]|%(?:[^2\s]|2[^fF\s])|['&][A-Za-z0-9ä]|\\ )*|[{W}](?:[\w.+@~ä{W}-]|%(?:[^2\s]|2[^fF\s])|\\ )*`
+	user = `[\w{L}.](?:[\w.+@~{L}-]|%(?:[^2\s]|2[^fF\s])|['&][A-Za-z0-9{L}]|\\ )*|[{W}](?:[\w.+@~{L}{W}-]|%(?:[^2\s]|2[^fF\s])|\\ )*`
 	// In Windows names have blanks, up to the next separator: Ann Lee (work). In
 	// front of a slash, more words have capitals, as src/main.go may be what follows.
-	windowsWord = `[\wä.{W}]` + moreOfWord
+	windowsWord = `[\w{L}.{W}]` + moreOfWord
 	windowsUser = windowsWord + `(?: (?:& )?` + windowsWord + `){0,3}` + note
-	capitals    = `(?: (?:& )?[A-Zä]` + moreOfWord + `){0,3}`
-	moreOfWord  = `(?:[\w.+@~ä{W}-]|['&!#$^][A-Za-z0-9ä{W}])*`
+	capitals    = `(?: (?:& )?[A-Z{L}]` + moreOfWord + `){0,3}`
+	moreOfWord  = `(?:[\w.+@~{L}{W}-]|['&!#$^][A-Za-z0-9{L}{W}])*`
 	note        = `(?: ?\([^()\\/:*?"<>|\x00]{1,40}\))?`
 )
 
 // afterNumber is what can follow a number.
-const afterNumber = `(?:[^\w@%ä.:,-]|[.:-][^A-Za-z0-9]|,(?:\D|\d\D|\d\d\D|\d{4})|[xX]\d)`
+const afterNumber = `(?:[^\w@%{L}.:,-]|[.:-][^A-Za-z0-9]|,(?:\D|\d\D|\d\d\D|\d{4})|[xX]\d)`
 
-// What precedes phone numbers. Non-ASCII letters are ä here.
+// What precedes phone numbers. Latin letters with accents are ä here.
 const (
 	phoneWord = `(?i:(?:tel(?:ephone|efon[aoe]?|äfono)?|täläphone|tlf|phone|mobil[ey]?|m[oä]vil|portable|handy|cell(?:phone)?|celular|gsm|fax|whatsapp)(?:[ _-]?(?:number|nummer|numero|no|nr))?)`
 	isNumber  = `[是为為は]{0,2}[ :.]{0,3}`

@@ -34,6 +34,8 @@ var (
 // OPENAI_API_KEY_2. Names of counts (max_tokens) and other words (tokenizer,
 // passwordLength) do not count.
 func (w *work) nameKind(name []byte) kind {
+	w.t, _ = appendFolded(w.t[:0], name, true)
+	name = w.t
 	w.low = appendLower(w.low[:0], name)
 	for at := 0; ; at++ {
 		if at = atName(name, w.low, at); at < 0 {
@@ -51,6 +53,8 @@ func (m match) kind() kind {
 	before, name, after := m.line[max(0, m.at[at]-16):m.at[at]], m.group("name"), m.line[m.at[at+1]:]
 	inCapitals := environment.Match(before) && bytes.IndexFunc(name, unicode.IsLower) < 0
 	switch {
+	case bytes.HasPrefix(name, []byte("senha")) && endsWithLetter(before): // resenha, a review
+		return none
 	case m.group("isPassword") != nil, m.group("pass") != nil && passOwner.Match(before):
 		return passwordName
 	case m.group("pass") != nil:
