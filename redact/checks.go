@@ -278,6 +278,7 @@ var (
 	dateShape = regexp.MustCompile(`^\d\d\D\d\d\D`)
 	fourShape = regexp.MustCompile(`^\d{3,4}[ -]\d{3}[ -]\d\d[ -]\d\d$`) // 044 668 18 00, 0212 123 45 67
 	longShape = regexp.MustCompile(`^\d{4}\D(?:\d{8}|\d{4}\D\d{4})$`)
+	fileModes = regexp.MustCompile(`^[0124][4-7][014-7]{2}(?: [0124][4-7][014-7]{2})+$`) // 0755 0644 0600
 )
 
 // checkPhone requires a plausible number of digits if the form does not
@@ -286,13 +287,13 @@ func checkPhone(m match) (start, end int) {
 	start, end = m.last()
 	switch {
 	case m.line[start] == '+' && len(bytes.Trim(m.line[start+3:end], "0")) == 0,
-		(m.group("pairs") != nil || fourShape.Match(m.line[start:end])) && (m.line[start-1] == ' ' && isDigit(m.line[start-2]) || m.line[end] == ' ' && isDigit(m.line[end+1])), // a row of bytes
+		(m.group("pairs") != nil || m.group("mixed") != nil || fourShape.Match(m.line[start:end])) && (m.line[start-1] == ' ' && isDigit(m.line[start-2]) || m.line[end] == ' ' && isDigit(m.line[end+1])), // a row of bytes
 		m.group("mobile") != nil && units.Match(m.line[end:]):
 		return 0, 0
 	case m.group("zero") != nil:
 		end = start + shorter(m.line[start:end], func(text []byte) bool {
 			n := len(onlyDigits(text))
-			return 9 <= n && n <= 11 && zeroShape.Match(text) && !dateShape.Match(text) || fourShape.Match(text) || n == 12 && longShape.Match(text)
+			return 9 <= n && n <= 11 && zeroShape.Match(text) && !dateShape.Match(text) || fourShape.Match(text) || n == 12 && longShape.Match(text) && !fileModes.Match(text)
 		})
 	}
 	return start, end
@@ -304,7 +305,11 @@ var (
 	onePiece = regexp.MustCompile(`^(?:[02-9]\d{8,12}|1[2-9]\d{9})$`)
 	// grouped matches numbers with separators other than dots and a group of three
 	// or more digits.
-	grouped   = regexp.MustCompile(`^\+?\(?(?:\d{1,5}\)?(?:[ /-]{1,3}\(?\d\d\)?)*[ /-]{1,3}\d{3,8}|\d{3,5})(?:[ /-]{1,3}\d{2,8})*$`)
+	grouped = regexp.MustCompile(`^\+?\(?(?:\d{1,5}\)?(?:[ /-]{1,3}\(?\d\d\)?)*[ /-]{1,3}\d{3,8}|\d{3,5})(?:[ /-]{1,3}\d{2,8})*$`)
+	// eight matches the pairs and the one piece of numbers with eight digits, which
+	// Denmark and Norway have; lineWord, in front of them, has no other meaning.
+	eight     = regexp.MustCompile(`^\d\d(?: ?\d\d){3}$`)
+	lineWord  = regexp.MustCompile(`^(?i:t[eä]l|tlf|тел|fax)`)
 	dates     = regexp.MustCompile(`^(?:(?:19|20)\d\d(?:[-/ ]|[01]\d[0-3]\d)|\d\d?[-/]\d\d?[-/])`)
 	countUnit = regexp.MustCompile(`^ (?:px|[kKMGT]i?B|%|user|visit|download|people|unit|row|item|token|byte)`)
 )
@@ -315,6 +320,7 @@ func checkNamed(m match) (start, end int) {
 	start, end = m.last()
 	text, rest := m.line[start:end], m.line[end:]
 	n := len(onlyDigits(text))
+	isEight := n == 8 && lineWord.Match(m.line[m.at[0]:])
 	switch {
 	case m.group("numbered") != nil, m.group("colon") != nil && n == len(text):
 		return start, end
@@ -322,8 +328,19 @@ func checkNamed(m match) (start, end int) {
 		return 0, 0
 	case m.group("colon") != nil && grouped.Match(text):
 		return start, end
-	case isAlnum(m.line[m.at[0]-1]), n > 13, n < 9 && (n < 8 || text[0] != '0'), !onePiece.Match(text) && !grouped.Match(text):
+	case continuesWord(m.line, m.at[0]), n > 13, n < 9 && !isEight && (n < 8 || text[0] != '0'):
 		return 0, 0
+	case grouped.Match(text), m.group("contact") == nil && onePiece.Match(text), isEight && eight.Match(text):
+		return start, end
 	}
-	return start, end
+	return 0, 0
+}
+
+// continuesWord reports whether the word at line[i] is the end of another one:
+// hotel, but not homePhone.
+func continuesWord(line []byte, i int) bool {
+	if isCapital := line[i]-'A' < 26; isCapital && line[i-1]-'a' < 26 {
+		return false
+	}
+	return isDigit(line[i-1]) || endsWithLetter(line[:i])
 }

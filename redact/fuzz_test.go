@@ -30,6 +30,7 @@ var pieces = []string{
 	"\\n", "\"", "'", "密码是", "谢谢", "１２３", "＠", "\u200b", "\xff", "eyJ", "sk-", "4111111111111111", "01 23 45 67 89",
 	"tel ", "mobile: ", ",", "cookie: a=", "mysql -p", "AKIAABCDEFGHIJKLMNOP", "044 668 18 00", "_", "/",
 	"-u ", "key", "secret key is ", "%40", "%2F", "(", ")", "\n", "_", "x", "1", "@b.co", "/Users/", "123456789:",
+	"C:/USERS/", "&", "'", " (", "A_KEY=", "abc123def456ghi", "PASS=", "phone=", "tlf ", "contact: ", "sms to ", "0755 0644 0600", "0470/12.34.56", "070-123 45 67", "пароль: ", "senha=",
 }
 
 // texts made of pieces, by the bytes of a seed.

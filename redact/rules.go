@@ -108,14 +108,15 @@ var rules = []rule{
 	{"home on macOS", userName, behind(anyRoot, "users"), pattern(`^Users` + separator + `(` + user + `)`), checkUserName},
 
 	{"card", card, atNumber(cardCanFollow), longest(`^\(?(?:(` + cards + `)(?:` + afterNumber + `|\.00[^\w.])|([2-9]\d{12,18})-)`), checkCard},
-	{"phone", phone, atNumber(phoneCanFollow), longest(`^(?:(` + international + `|` + areaCoded + `)|\(?(?:(?P<zero>` + zeroArea + `)|(?P<pairs>` + pairs + `)|(?P<mobile>` + mobiles + `)|(` + national + `)))` + afterNumber), checkPhone},
+	{"phone", phone, atNumber(phoneCanFollow), longest(`^(?:(` + international + `|` + areaCoded + `)|\(?(?:(?P<zero>` + zeroArea + `)|(?P<pairs>` + pairs + `)|(?P<mobile>` + mobiles + `)|(?P<mixed>` + mixed + `)|(` + national + `)))` + afterNumber), checkPhone},
 	{
 		"phone with a name", phone,
-		at("tel", "tälä", "tlf", "phone", "mobil", "movil", "mävil", "portable", "handy", "cell", "celular", "gsm", "fax", "whatsapp", "call", "sms", "wa.me/",
+		at("tel", "täl", "tlf", "тел", "Тел", "ТЕЛ", "phone", "mobil", "movil", "mävil", "portable", "handy", "cell", "celular", "gsm", "fax", "whatsapp", "call", "sms", "contact", "wa.me/",
 			"电话", "電話", "手机", "手機", "携帯", "전화", "番号", "号码", "號碼", "번호"),
 		pattern(`^(?:(?P<numbered>(?:番号|号码|號碼|번호)` + isNumber + `)(\d{7,18})|(?:
-			(?P<colon>(?:` + phoneWord + `|(?i:call|sms))(?:\\?["'] ?: ?\\?["']| ?:)[ :.]{0,3}|wa\.me/|(?:电话|電話|手机|手機|携帯|전화)(?:番号|号码|號碼|번호)?` + isNumber + `)|
-			` + phoneWord + `(?:[. ] {0,2}| (?i:is|ist|es|est) ))
+			(?P<colon>(?:` + phoneWord + `|(?i:call|sms))` + quote + ` ?:[ :.]{0,3}` + quote + ` ?|wa\.me/|(?:电话|電話|手机|手機|携帯|전화)(?:番号|号码|號碼|번호)?` + isNumber + `)|
+			(?P<contact>(?i:contact) ?: ?)|
+			` + phoneWord + `(?:[. ] {0,2}| (?i:is|ist|es|est) |` + quote + ` ?= ?` + quote + `(?:%2[bB])?)|(?i:sms|fax|whatsapp) to )
 			(\+?\(?\d(?:[ ()./-]{0,3}\d){6,17}))` + afterNumber), checkNamed,
 	},
 }
@@ -248,8 +249,9 @@ const afterNumber = `(?:[^\w@%{L}.:,-]|[.:-][^A-Za-z0-9]|,(?:\D|\d\D|\d\d\D|\d{4
 
 // What precedes phone numbers. Latin letters with accents are ä here.
 const (
-	phoneWord = `(?i:(?:tel(?:ephone|efon[aoe]?|äfono)?|täläphone|tlf|phone|mobil[ey]?|m[oä]vil|portable|handy|cell(?:phone)?|celular|gsm|fax|whatsapp)(?:[ _-]?(?:number|nummer|numero|no|nr))?)`
+	phoneWord = `(?i:(?:tel(?:ephone|efon[aoe]?|äfono)?|täl(?:äphone)?|tlf|тел(?:ефон)?|phone|mobil[ey]?|m[oä]vil|portable|handy|cell(?:phone)?|celular|gsm|fax|whatsapp)(?:[ _-]?(?:number|nummer|numero|no|nr))?)`
 	isNumber  = `[是为為は]{0,2}[ :.]{0,3}`
+	quote     = `(?:\\?["'])?`
 )
 
 // separated repeats a pattern for each separator, which is written as S in it.
@@ -273,8 +275,10 @@ var (
 	zeroArea      = separated(" .-", `0[1-9]\d{0,3}(?:S\d{2,9}){1,3}`)
 	pairs         = separated(" .-", `0[1-9](?:S\d\d){4}`)
 	mobiles       = `(?:86)?` + chineseMobile + `\d{8}|8869\d{8}|090?\d{8}|07\d{8,9}|080\d{8}|010\d{8}|0[46]\d{8}`
-	areaCoded     = `\(0\d{1,4}\)[ -]?\d(?:[ .-]?\d){5,7}|\([1-9]\d\d\)[ -]?\d{3}[ .-]?\d{4}|\([1-9]\d\)[ -]?\d{3,5}[ .-]\d{4}`                                                      // (415) 555-2671, (02) 2345-6789, (11) 91234-5678
-	national      = `[1-9]\d\d-\d{3}-\d{4}|[1-9]\d\d\.\d{3}\.\d{4}|[2-9]\d\d[ .]?[2-9]\d\d-\d{4}|[2-9]\d\d [2-9]\d\d \d{4}|1(?:[-. ]| ?\()[2-9]\d\d(?:\) ?|[-. ])\d{3}[-. ]\d{4}|` + // North America
+	mixed         = `0[1-9]\d{1,2}-\d{2,3} \d\d \d\d|0\d{3}-\d{3} \d\d|0[1-9]-\d{3} (?:\d\d \d\d|\d{3} \d\d)|` + // Sweden
+		`0[1-9]\d{1,2}/\d\d[. ]\d\d[. ]\d\d|0[1-9]/\d{3}[. ]\d\d[. ]\d\d` // Belgium
+	areaCoded = `\(0\d{1,4}\)[ -]?\d(?:[ .-]?\d){5,7}|\([1-9]\d\d\)[ -]?\d{3}[ .-]?\d{4}|\([1-9]\d\)[ -]?\d{3,5}[ .-]\d{4}`                                                      // (415) 555-2671, (02) 2345-6789, (11) 91234-5678
+	national  = `[1-9]\d\d-\d{3}-\d{4}|[1-9]\d\d\.\d{3}\.\d{4}|[2-9]\d\d[ .]?[2-9]\d\d-\d{4}|[2-9]\d\d [2-9]\d\d \d{4}|1(?:[-. ]| ?\()[2-9]\d\d(?:\) ?|[-. ])\d{3}[-. ]\d{4}|` + // North America
 		`[78](?:[-. ]| ?\()\d{3}(?:\) ?|[-. ])\d{3}[-. ]\d\d[-. ]\d\d|` + // Russia
 		`86[ -]` + chineseMobile + `\d{8}|` + separated(" -", chineseMobile+`(?:S\d{4}S\d{4}|\dS\d{3}S\d{4}|S\d{8})`) + `|` +
 		`[6-9]\d{4}[ -]\d{5}|` + // India
