@@ -103,6 +103,8 @@ var hostile = map[string]string{
 	"passwords, Cyrillic": "пароль: ",
 	"users of Windows":    `C:\Users\a&b (c) `,
 	"users, slashes":      "C:/Users/A B",
+	"Bedrock":             "-ABSKa1+/",
+	"1Password":           "-ops_eyJ=",
 	"one phone, a word":   "phone: 1 2",
 	"cards in a table":    "0,4111111111111112,",
 	"cards, low lines":    "4111_1111_1111_1112_",

@@ -77,6 +77,7 @@ func TestLeft(t *testing.T) {
 
 		{"capitals", "ASIAPACIFICCOUNTRIES ACCADEMIANAZIONALEXX", same},
 		{"AKIA, other lengths", "AKIAABCDEFGHIJKLMNO AKIAABCDEFGHIJKLMNOPQ", same},
+		{"phc and ABSK in words", "phc_config_of_the_whole_application ABSKELETON ops_eyJ ops_team_of_the_whole_company bedrock-api-key-name", same},
 		{"AKIA in a word", "XAKIAABCDEFGHIJKLMNOP", same},
 		{"methods with long names", "NotificationServiceManager.values.thisIsAVeryLongMethodNameForTests", same},
 		{"module", "Microsoft-Extensions-Logging2.Tables.with_words", same},

@@ -148,7 +148,9 @@ var issuers = []issuer{
 	{"tvly- dckr_pat_", `[\w-]{20,}`},                                                             // Tavily, Docker
 	{"lin_api_ vercel_ sntryu_ figd_ glsa_ sntrys_ ATATT3x ATCTT3x CFPAT- PMAK-", `[\w-]{24,}`},   // Linear, Vercel, Sentry, Figma, Grafana, Atlassian, Contentful, Postman
 	{"AGE-SECRET-KEY-1", `[A-Za-z0-9]{20,}`},
-	{"secret_", `[A-Za-z0-9]{40,}`}, // Notion
+	{"ops_eyJ", `[\w+/-]{20,}={0,3}`},                      // 1Password
+	{"bedrock-api-key-YmVk", `[A-Za-z0-9+/%-]{20,}={0,2}`}, // AWS Bedrock, for hours
+	{"secret_", `[A-Za-z0-9]{40,}`},                        // Notion
 }
 
 // shortIssuers have beginnings that words have as well: the rest must be
@@ -159,8 +161,9 @@ var shortIssuers = []issuer{
 	{"npm_ hf_", `([A-Za-z0-9]{20,})`},
 	{"r8_ gsk_ ntn_", `([A-Za-z0-9]{30,})`}, // Replicate, Groq, Notion
 	{"xai- EZAK", `([A-Za-z0-9]{40,})`},
-	{"hvs. hvb.", `([\w-]{20,})`}, // Vault
-	{"phx_", `([A-Za-z0-9]{24,})`},
+	{"hvs. hvb.", `([\w-]{20,})`},                           // Vault
+	{"phc_ phx_", `([A-Za-z0-9]{24,})`},                     // PostHog
+	{"ABSK", `([A-Za-z0-9+/]{40,}={0,2})`},                  // AWS Bedrock, for longer
 	{"sess-", `([A-Za-z0-9]{32,})`},                         // OpenAI
 	{"sbp_", `([A-Za-z0-9]{32,})`},                          // Supabase
 	{"re_", `(\w{24,})`},                                    // Resend
