@@ -74,18 +74,20 @@ func index(words ...string) func(t []byte, from int) int {
 		}
 	}
 	// The first two bytes rule out most places.
-	var begins, follows [256]bool
+	var follows [256]*[256]bool // what follows a first byte, if a word begins with it
 	var byFirst [256][]string
 	for _, s := range words {
-		begins[s[0]] = true
 		byFirst[s[0]] = append(byFirst[s[0]], s)
-		for b := range follows {
-			follows[b] = follows[b] || len(s) == 1 || s[1] == byte(b)
+		if follows[s[0]] == nil {
+			follows[s[0]] = new([256]bool)
+		}
+		for b := range follows[s[0]] {
+			follows[s[0]][b] = follows[s[0]][b] || len(s) == 1 || s[1] == byte(b)
 		}
 	}
 	return func(t []byte, from int) int {
 		for i := from; i < len(t); i++ {
-			if !begins[t[i]] || !follows[t[min(i+1, len(t)-1)]] {
+			if next := follows[t[i]]; next == nil || !next[t[min(i+1, len(t)-1)]] {
 				continue
 			}
 			for _, s := range byFirst[t[i]] {
