@@ -3,7 +3,6 @@ package redact
 import (
 	"bytes"
 	"regexp"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -48,14 +47,38 @@ func atWord(words ...string) finder {
 // longestBefore is how far a rule looks back, in bytes.
 const longestBefore = 64
 
-// behind finds a directory, given in lower case, ignoring case, after a match of
-// a pattern that ends with a separator of a path and $.
+// behind finds a directory, given in lower case, ignoring case, after a backslash
+// or after a match of a pattern that ends with another separator and $.
 func behind(before *regexp.Regexp, directory string) finder {
 	first := index(directory)
 	return func(t, low []byte, from int) int {
 		for i := from; ; i++ {
-			i = first(low, i)
-			if i < 0 || strings.IndexByte(`/\Ff`, t[i-1]) >= 0 && before.Match(t[max(0, i-longestBefore):i]) { // F as in %2F
+			if i = first(low, i); i < 0 {
+				return -1
+			}
+			switch t[i-1] {
+			case '\\':
+				return i
+			case '/', 'F', 'f': // as in %2F
+				if before.Match(t[max(0, i-longestBefore):i]) {
+					return i
+				}
+			}
+		}
+	}
+}
+
+// longestToName is how far from a sign the name of a secret may begin, and its
+// first letters end, in bytes.
+const longestToName = 64
+
+// beforeName finds a sign in front of the name of a secret.
+func beforeName(sign string) finder {
+	first := index(sign)
+	return func(t, low []byte, from int) int {
+		for i := from; ; i++ {
+			i = first(t, i)
+			if i < 0 || atName(nil, low[:min(i+longestToName, len(low))], i) >= 0 {
 				return i
 			}
 		}

@@ -95,8 +95,8 @@ var rules = []rule{
 	{"name = value", apiKey, atName, pattern(`^` + secretName + afterName + `(?P<sep>[?!]?:[:=>]?=?|=[=>]?=?|!==?|[是为為は]:?)` + value), checkAssignment},
 	{"name is value", apiKey, atName, pattern(`^` + secretName + ` (?i:is|was):? [ \t]{0,3}` + value), checkSaid},
 
-	{"--name value", apiKey, at("--"), pattern(`^--(?:[A-Za-z][\w.-]{0,40}?)?` + secretName + ` ` + value), checkAssignment},
-	{"<name>value", apiKey, at("<"), pattern(`^<(?:[A-Za-z][\w.-]{0,40}?)?` + secretName + `>` + value), checkAssignment},
+	{"--name value", apiKey, beforeName("--"), pattern(`^--(?:[A-Za-z][\w.-]{0,40}?)?` + secretName + ` ` + value), checkAssignment},
+	{"<name>value", apiKey, beforeName("<"), pattern(`^<(?:[A-Za-z][\w.-]{0,40}?)?` + secretName + `>` + value), checkAssignment},
 
 	{"e-mail", email, at("@", "%40"), pattern(`^(?:@|%40)(\[[A-Za-z0-9.:]{3,46}\]|` + label + `(?:\.` + label + `)+)`), checkEmail},
 
@@ -223,9 +223,9 @@ const label = `(?:[A-Za-z0-9{L}](?:[A-Za-z0-9{L}-]*[A-Za-z0-9{L}])?|[{W}](?:[{W}
 // a project or a site: a drive, the beginning of a path, a URL other than http
 // or https, or a mount point. Users may have any path before it.
 var (
-	drive   = regexp.MustCompile(`(?:[A-Za-z]:(?:\\{0,4}/|%2[fF])|/mnt/[a-z]/|\\{1,4})$`)
-	root    = regexp.MustCompile(`(?:(?:` + begin + `(?:` + mount + `)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
-	anyRoot = regexp.MustCompile(`(?:(?:` + begin + `(?:/[\w.-][\w./-]*)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])|\\{1,4})$`)
+	drive   = regexp.MustCompile(`(?:[A-Za-z]:(?:\\{0,4}/|%2[fF])|/mnt/[a-z]/)$`)
+	root    = regexp.MustCompile(`(?:` + begin + `(?:` + mount + `)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])$`)
+	anyRoot = regexp.MustCompile(`(?:` + begin + `(?:/[\w.-][\w./-]*)?|` + notHTTP + `|://|file:/)(?:\\{0,4}/|%2[fF])$`)
 )
 
 const (
@@ -244,7 +244,7 @@ const (
 	windowsUser = windowsWord + `(?: (?:& )?` + windowsWord + `){0,3}` + note
 	capitals    = `(?: (?:& )?[A-Z{L}]` + moreOfWord + `){0,3}`
 	moreOfWord  = `(?:[\w.+@~{L}{W}-]|['&!#$^][A-Za-z0-9{L}{W}])*`
-	note        = `(?: ?\([^()\\/:*?"<>|\x00]{1,40}\))?`
+	note        = `(?: ?\([^()\\/:*?"<>|\x00]+\))?`
 )
 
 // afterNumber is what can follow a number.
