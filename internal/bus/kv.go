@@ -110,11 +110,14 @@ func (b *KV) Use(ctx context.Context, f func(kv jetstream.KeyValue) error) error
 		return nil
 	}
 	if isGone(err) {
-		b.lock <- struct{}{}
-		if b.kv == kv {
-			b.kv, b.after, b.cause = nil, time.Now().Add(bucketPause), err
+		// While another call opens the bucket, the lock may be held for longer than ctx
+		// lasts. A later call then finds the bucket gone.
+		if end, late := acquire(ctx, b.lock); late == nil {
+			if b.kv == kv {
+				b.kv, b.after, b.cause = nil, time.Now().Add(bucketPause), err
+			}
+			end()
 		}
-		<-b.lock
 	}
 	return fmt.Errorf("%s: %w", b.config.Bucket, err)
 }
