@@ -27,12 +27,13 @@ func TestMain(m *testing.M) { natstest.Main(m, 4) }
 
 // memory is an index in memory, which outlives its openings as a file does.
 type memory struct {
-	mu     sync.Mutex
-	of     string
-	place  uint64
-	known  map[string]experience.Experience
-	resets int
-	fail   error // of every call
+	mu      sync.Mutex
+	of      string
+	place   uint64
+	known   map[string]experience.Experience
+	removed map[string]bool
+	resets  int
+	fail    error // of every call
 }
 
 func (m *memory) locked(f func()) error {
@@ -54,24 +55,40 @@ func (m *memory) Place(context.Context) (of string, revision uint64, err error) 
 }
 
 func (m *memory) Reset(_ context.Context, of string) error {
-	return m.locked(func() { m.of, m.place, m.known, m.resets = of, 0, map[string]experience.Experience{}, m.resets+1 })
+	return m.locked(func() {
+		m.of, m.place, m.known, m.removed, m.resets = of, 0, map[string]experience.Experience{}, nil, m.resets+1
+	})
 }
 
 func (m *memory) Apply(_ context.Context, changes []bucket.Change) error {
 	return m.locked(func() {
 		for _, c := range changes {
-			if c.Removed {
-				delete(m.known, c.ID)
-			} else {
-				m.known[c.ID] = c.Experience
-			}
+			m.take(c)
 			m.place = max(m.place, c.Revision)
 		}
 	})
 }
 
+func (m *memory) take(c bucket.Change) {
+	if c.Removed {
+		delete(m.known, c.ID)
+		if m.removed == nil {
+			m.removed = map[string]bool{}
+		}
+		m.removed[c.ID] = true
+		return
+	}
+	delete(m.removed, c.ID)
+	m.known[c.ID] = c.Experience
+}
+
 func (m *memory) Put(_ context.Context, c bucket.Change) error {
-	return m.locked(func() { m.known[c.ID] = c.Experience })
+	return m.locked(func() { m.take(c) })
+}
+
+func (m *memory) Held(context.Context) (keys uint64, err error) {
+	err = m.locked(func() { keys = uint64(len(m.known) + len(m.removed)) })
+	return keys, err
 }
 
 func (m *memory) Search(_ context.Context, q knowhub.Query) (out []knowhub.Hit, err error) {

@@ -18,7 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
 
+	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
+	"intenthint/internal/bus"
 	"intenthint/internal/natstest"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
@@ -159,6 +161,30 @@ func TestKnowHubIndexThatIsLost(t *testing.T) {
 			require.Eventually(t, finds(t, s, "alpha"), hubPatience, hubTick, "it is made again from the bucket")
 		})
 	}
+}
+
+func TestKnowHubBucketThatIsPurged(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	shared, own := t.TempDir(), t.TempDir()
+	a, b, stopped := hub(t, ns, shared, hubOn), hub(t, ns, shared, hubOn), hub(t, ns, own, hubOn)
+	post(t, apiOf(t, a)+"/api/submit", experienceOf("Deploy the alpha"))
+	for _, s := range []*apptest.System{a, b, stopped} {
+		require.Eventually(t, finds(t, s, "alpha"), hubPatience, hubTick)
+	}
+	require.NoError(t, stopped.Stop())
+	stream, err := a.JS.Stream(t.Context(), bus.BucketStream(app.Layout(a.Config).Experiences().Bucket))
+	require.NoError(t, err)
+	require.NoError(t, stream.Purge(t.Context()))
+	status, _ := post(t, apiOf(t, b)+"/api/submit", experienceOf("Deploy the bravo"))
+	require.Equal(t, 201, status)
+	for _, s := range []*apptest.System{a, b, hub(t, ns, own, hubOn)} {
+		require.Eventually(t, func() bool {
+			status, found := get(t, apiOf(t, s)+"/api/search?q=deploy")
+			return status == 200 && len(found) == 1 && found[0]["task"] == "Deploy the bravo"
+		}, hubPatience, hubTick)
+	}
+	require.Contains(t, a.Log.String()+b.Log.String(), "removed without a trace")
 }
 
 func TestKnowHubInFrontOfAPrompt(t *testing.T) {

@@ -37,7 +37,15 @@ type Watch struct {
 	Take func(entries []jetstream.KeyValueEntry, complete bool) error
 	// Check, if set, is called every second. Its error ends the watch.
 	Check func() error
+	// Held, if set, returns how many keys the watcher knows, deleted ones included. It
+	// is called every second, and [ErrPurged] ends the watch if the bucket cannot hold
+	// as many.
+	Held func() (keys uint64, err error)
 }
+
+// ErrPurged reports a bucket with fewer messages than its watcher knows keys. A deleted
+// key leaves a message, so entries were removed without a trace.
+var ErrPurged = errors.New("entries were removed without a trace, as by a purge of the stream")
 
 // errMissed reports that the watch may have missed changes. The client would notice
 // only many seconds later, when heartbeats of the server are missing.
@@ -56,11 +64,11 @@ func (b *KV) Watch(ctx context.Context, w Watch) error {
 
 func (b *KV) watch(ctx context.Context, w Watch, back <-chan nats.Status) error {
 	return b.Use(ctx, func(kv jetstream.KeyValue) error {
-		made, last, err := b.State(ctx)
+		begun, err := b.State(ctx)
 		if err != nil {
 			return err
 		}
-		known, err := w.Begin(fmt.Sprintf("%s@%d", b.Name(), made.UnixNano()), last)
+		known, err := w.Begin(fmt.Sprintf("%s@%d", b.Name(), begun.Made.UnixNano()), begun.Last)
 		if err != nil {
 			return err
 		}
@@ -75,7 +83,7 @@ func (b *KV) watch(ctx context.Context, w Watch, back <-chan nats.Status) error 
 		defer func() { _ = watcher.Stop() }()
 		look := time.NewTicker(lookPause)
 		defer look.Stop()
-		taken, due, complete := last, uint64(0), false
+		taken, due, complete := begun.Last, uint64(0), false
 		for {
 			select {
 			case <-ctx.Done():
@@ -89,13 +97,7 @@ func (b *KV) watch(ctx context.Context, w Watch, back <-chan nats.Status) error 
 				if complete && taken < due && len(watcher.Updates()) == 0 { // a change from before the last pause has not arrived
 					return errMissed
 				}
-				if due, err = b.lastOf(ctx, made); err != nil {
-					return err
-				}
-				if w.Check == nil {
-					continue
-				}
-				if err := w.Check(); err != nil {
+				if due, err = b.look(ctx, w, begun.Made, taken); err != nil {
 					return err
 				}
 			case entry, open := <-watcher.Updates():
@@ -138,17 +140,31 @@ func gather(first jetstream.KeyValueEntry, more <-chan jetstream.KeyValueEntry) 
 	}
 }
 
-// lastOf returns the last revision of the bucket, or 0 if the server does not answer.
-// It returns an error if the bucket is gone or was not created at the given time.
-func (b *KV) lastOf(ctx context.Context, made time.Time) (uint64, error) {
-	now, last, err := b.State(ctx)
-	switch {
-	case isGone(err) && !errors.Is(err, context.DeadlineExceeded) || err == nil && !now.Equal(made):
-		return 0, fmt.Errorf("%s: %w", b.config.Bucket, jetstream.ErrBucketNotFound)
-	case err != nil:
-		return 0, nil //nolint:nilerr // the server does not answer
+// look returns the last revision of the bucket, or 0 if the server does not answer. It
+// returns an error if the bucket is gone, was not created at the given time, or cannot
+// hold what w has taken, up to the given revision; and those of w.
+func (b *KV) look(ctx context.Context, w Watch, made time.Time, taken uint64) (last uint64, err error) {
+	// The keys are counted before the messages: a key that is known now has a message
+	// then, whatever other processes change meanwhile.
+	held := uint64(0)
+	if w.Held != nil {
+		if held, err = w.Held(); err != nil {
+			return 0, err
+		}
 	}
-	return last, nil
+	now, err := b.State(ctx)
+	switch {
+	case isGone(err) && !errors.Is(err, context.DeadlineExceeded) || err == nil && !now.Made.Equal(made):
+		return 0, fmt.Errorf("%s: %w", b.config.Bucket, jetstream.ErrBucketNotFound)
+	case err == nil && now.Last >= taken && now.Messages < held: // else it is the state of a replica that is behind
+		return 0, ErrPurged
+	}
+	if w.Check != nil {
+		if err := w.Check(); err != nil {
+			return 0, err
+		}
+	}
+	return now.Last, nil // the zero state if the server does not answer
 }
 
 // Follow keeps a copy of a bucket until ctx ends. begin makes an empty copy. take

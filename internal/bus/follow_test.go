@@ -3,6 +3,7 @@ package bus
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -120,11 +121,54 @@ func TestWatchEndsWithTheFirstError(t *testing.T) {
 		"begin": func(w *Watch) { w.Begin = func(string, uint64) (uint64, error) { return 0, cause } },
 		"take":  func(w *Watch) { w.Take = func([]jetstream.KeyValueEntry, bool) error { return cause } },
 		"check": func(w *Watch) { w.Check = func() error { return cause } },
+		"held":  func(w *Watch) { w.Held = func() (uint64, error) { return 0, cause } },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fine
 			harm(&w)
 			require.ErrorIs(t, b.Watch(t.Context(), w), cause)
+		})
+	}
+}
+
+// Entries that are removed from the stream of a bucket leave no message. All others do,
+// also if they come between two looks.
+func TestWatchSeesWhetherTheBucketIsPurged(t *testing.T) {
+	t.Parallel()
+	errEnough := errors.New("enough")
+	for _, tt := range []struct {
+		name  string
+		purge bool
+		want  error
+	}{
+		{"others write", false, errEnough},
+		{"purged", true, ErrPurged},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ns := natstest.Start(t, nil)
+			js := natstest.JetStream(t, ns)
+			b := NewKV(natstest.JetStream(t, ns), jetstream.KeyValueConfig{Bucket: "T"})
+			require.NoError(t, b.Open(t.Context()))
+			w := (&watched{values: map[string]string{}}).watch()
+			held := uint64(0)
+			w.Held = func() (uint64, error) {
+				if held++; held == 3 {
+					if !tt.purge {
+						return 0, errEnough
+					}
+					stream, err := js.Stream(t.Context(), "KV_T")
+					require.NoError(t, err)
+					require.NoError(t, stream.Purge(t.Context()))
+				}
+				kv, err := js.KeyValue(t.Context(), "T")
+				require.NoError(t, err)
+				_, err = kv.PutString(t.Context(), fmt.Sprint("key", held), "")
+				require.NoError(t, err)
+				return held, nil
+			}
+			require.ErrorIs(t, b.Watch(t.Context(), w), tt.want)
+			require.EqualValues(t, 3, held)
 		})
 	}
 }

@@ -122,17 +122,28 @@ func (b *KV) Use(ctx context.Context, f func(kv jetstream.KeyValue) error) error
 	return fmt.Errorf("%s: %w", b.config.Bucket, err)
 }
 
-// State returns when the bucket was created, and its last revision. A bucket
-// that was deleted and recreated has another time.
-func (b *KV) State(ctx context.Context) (made time.Time, last uint64, err error) {
+// BucketState is the state of a bucket.
+type BucketState struct {
+	// Made is when the bucket was created. One that was deleted and recreated has
+	// another time.
+	Made time.Time
+	// Last is the last revision.
+	Last uint64
+	// Messages is the number of messages: at least one for each key, also for a
+	// deleted one.
+	Messages uint64
+}
+
+// State returns the state of the bucket.
+func (b *KV) State(ctx context.Context) (BucketState, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	stream, err := b.js.Stream(ctx, BucketStream(b.config.Bucket))
 	if err != nil {
-		return time.Time{}, 0, err
+		return BucketState{}, err
 	}
 	info := stream.CachedInfo()
-	return info.Created, info.State.LastSeq, nil
+	return BucketState{Made: info.Created, Last: info.State.LastSeq, Messages: info.State.Msgs}, nil
 }
 
 // Each calls yield with the entries of all keys that match a pattern, in the order

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,10 +15,13 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/bus"
 	"intenthint/internal/natstest"
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
 )
+
+func TestMain(m *testing.M) { natstest.Main(m, 4) }
 
 var config = jetstream.KeyValueConfig{Bucket: "T_EXPERIENCES"}
 
@@ -101,6 +106,7 @@ type follower struct {
 	of      string
 	place   uint64
 	resets  int
+	looks   int
 	changes []bucket.Change
 	fail    error
 }
@@ -129,6 +135,44 @@ func (f *follower) Apply(_ context.Context, changes []bucket.Change) error {
 	}
 	f.changes = append(f.changes, changes...)
 	return f.fail
+}
+
+// Held counts the keys of all changes.
+func (f *follower) Held(context.Context) (uint64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.looks++
+	keys := map[string]bool{}
+	for _, c := range f.changes {
+		keys[c.ID] = true
+	}
+	return uint64(len(keys)), f.fail
+}
+
+// looked returns a function that reports whether the number of keys was asked for n
+// times from now on.
+func (f *follower) looked(n int) func() bool {
+	f.mu.Lock()
+	from := f.looks
+	f.mu.Unlock()
+	return func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.looks >= from+n
+	}
+}
+
+// experiences are the ids that the copy has in the end.
+func (f *follower) experiences() (ids []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := map[string]bool{}
+	for _, c := range f.changes {
+		if known[c.ID] = true; c.Removed {
+			delete(known, c.ID)
+		}
+	}
+	return slices.Collect(maps.Keys(known))
 }
 
 func (f *follower) got() (n int, last bucket.Change) {
@@ -216,6 +260,107 @@ func TestFollowBeginsAgain(t *testing.T) {
 			require.Equal(t, 2, f.resets)
 		})
 	}
+}
+
+// What is removed from the stream of the bucket leaves no marker, and nothing tells of it.
+func TestFollowOfABucketThatIsPurged(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		harm func(t *testing.T, js jetstream.JetStream, stream jetstream.Stream)
+		want []int // experiences
+	}{
+		{"purged", func(t *testing.T, _ jetstream.JetStream, stream jetstream.Stream) {
+			require.NoError(t, stream.Purge(t.Context()))
+		}, nil},
+		{"purged but for what is new", func(t *testing.T, _ jetstream.JetStream, stream jetstream.Stream) {
+			require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeKeep(2)))
+		}, []int{4}},
+		{"a key is purged in the stream", func(t *testing.T, _ jetstream.JetStream, stream jetstream.Stream) {
+			require.NoError(t, stream.Purge(t.Context(), jetstream.WithPurgeSubject("$KV."+config.Bucket+"."+of(3).ID)))
+		}, []int{2, 4}},
+		{"purged, and others write", func(t *testing.T, js jetstream.JetStream, stream jetstream.Stream) {
+			require.NoError(t, stream.Purge(t.Context()))
+			for n := range 8 {
+				put(t, bucket.NewExperiences(js, config), of(10+n))
+			}
+		}, []int{10, 11, 12, 13, 14, 15, 16, 17}},
+	} {
+		for when, meanwhile := range map[string]bool{"": false, " while it is not followed": true} {
+			t.Run(tt.name+when, func(t *testing.T) {
+				t.Parallel()
+				js := natstest.JetStream(t, natstest.Start(t, nil))
+				s, f := bucket.NewExperiences(js, config), &follower{}
+				for n := range 5 {
+					put(t, s, of(n))
+				}
+				kv, err := js.KeyValue(t.Context(), config.Bucket)
+				require.NoError(t, err)
+				require.NoError(t, kv.Delete(t.Context(), of(0).ID))
+				require.NoError(t, kv.Purge(t.Context(), of(1).ID))
+				_, err = kv.PutString(t.Context(), "not-an-id", "{}")
+				require.NoError(t, err)
+				put(t, s, of(4))
+				stream, err := js.Stream(t.Context(), bus.BucketStream(config.Bucket))
+				require.NoError(t, err)
+
+				stop := follow(t, s, f, fine)
+				if meanwhile {
+					require.NotErrorIs(t, stop(), bus.ErrPurged)
+				}
+				tt.harm(t, js, stream)
+				if meanwhile {
+					stop = follow(t, s, f, fine)
+				}
+				require.Eventually(t, func() bool { _, place, _ := f.Place(t.Context()); return place == 0 }, time.Minute, time.Millisecond, "emptied")
+				require.ErrorIs(t, stop(), bus.ErrPurged)
+
+				stop = follow(t, s, f, fine)
+				require.Eventually(t, f.looked(2), time.Minute, time.Millisecond)
+				require.NotErrorIs(t, stop(), bus.ErrPurged)
+				require.Equal(t, 2, f.resets, "once")
+				var want []string
+				for _, n := range tt.want {
+					want = append(want, of(n).ID)
+				}
+				require.ElementsMatch(t, want, f.experiences())
+			})
+		}
+	}
+}
+
+// Deleted and changed keys, and other processes that write, leave messages for all that a
+// copy holds.
+func TestFollowDoesNotBeginAgain(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	js := natstest.JetStream(t, ns)
+	s, f := bucket.NewExperiences(js, config), &follower{}
+	put(t, s, of(0))
+	stop := follow(t, s, f, fine)
+	looked := f.looked(4)
+	var writing sync.WaitGroup
+	for w := range 2 {
+		js := natstest.JetStream(t, ns)
+		other := bucket.NewExperiences(js, config)
+		kv, err := js.KeyValue(t.Context(), config.Bucket)
+		require.NoError(t, err)
+		writing.Go(func() {
+			for n := 1; !looked(); n++ {
+				e := of(2*n + w)
+				put(t, other, e)
+				switch n % 3 {
+				case 0:
+					require.NoError(t, kv.Delete(t.Context(), e.ID))
+				case 1:
+					require.NoError(t, kv.Purge(t.Context(), e.ID))
+				}
+			}
+		})
+	}
+	writing.Wait()
+	require.NotErrorIs(t, stop(), bus.ErrPurged)
+	require.Equal(t, 1, f.resets)
 }
 
 func TestFollowEndsWithTheFirstError(t *testing.T) {

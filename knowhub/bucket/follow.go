@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -12,6 +13,7 @@ import (
 
 // Change is a change of the bucket.
 type Change struct {
+	// ID is the key.
 	ID string
 	// Revision is the bucket's revision, greater than those of all earlier
 	// changes.
@@ -32,17 +34,22 @@ type Follower interface {
 	// Apply applies changes in the order of their revisions. It must be
 	// idempotent: changes may be repeated.
 	Apply(ctx context.Context, changes []Change) error
+	// Held returns how many keys of the bucket the copy knows, those that were removed
+	// included.
+	Held(ctx context.Context) (keys uint64, err error)
 }
 
 // Follow gives a follower all changes from its place on, until ctx ends or an
 // error occurs. A copy of another bucket, or one that is ahead of the bucket,
-// is begun again. check is called periodically, and its error ends Follow;
+// is begun again. One that holds what the bucket cannot hold is emptied, and Follow
+// ends with [bus.ErrPurged]. check is called periodically, and its error ends Follow;
 // applied is called with the revision that the copy has reached, and caughtUp
 // once it has all entries that existed at the beginning.
 func (s *Experiences) Follow(ctx context.Context, f Follower, check func() error, applied func(revision uint64), caughtUp func()) error {
-	caught := false
-	return s.bucket.Watch(ctx, bus.Watch{
+	caught, current := false, ""
+	err := s.bucket.Watch(ctx, bus.Watch{
 		Begin: func(id string, last uint64) (uint64, error) {
+			current = id
 			of, place, err := f.Place(ctx)
 			if err != nil {
 				return 0, err
@@ -70,24 +77,27 @@ func (s *Experiences) Follow(ctx context.Context, f Follower, check func() error
 			return nil
 		},
 		Check: check,
+		Held:  func() (uint64, error) { return f.Held(ctx) },
 	})
+	if errors.Is(err, bus.ErrPurged) {
+		err = errors.Join(err, f.Reset(ctx, current))
+	}
+	return err
 }
 
 func changesOf(entries []jetstream.KeyValueEntry) []Change {
 	out := make([]Change, 0, len(entries))
 	for _, entry := range entries {
-		if experience.ValidID(entry.Key()) {
-			out = append(out, changeOf(entry))
-		}
+		out = append(out, changeOf(entry))
 	}
 	return out
 }
 
-// changeOf reads an entry. An unreadable entry counts as removed: it cannot be
-// found until it is repaired.
+// changeOf reads an entry. An unreadable entry, or one whose key is no id, counts as
+// removed: it cannot be found until it is repaired.
 func changeOf(entry jetstream.KeyValueEntry) Change {
 	c := Change{ID: entry.Key(), Revision: entry.Revision()}
-	if entry.Operation() != jetstream.KeyValuePut || json.Unmarshal(entry.Value(), &c.Experience) != nil {
+	if entry.Operation() != jetstream.KeyValuePut || !experience.ValidID(c.ID) || json.Unmarshal(entry.Value(), &c.Experience) != nil {
 		c.Removed, c.Experience = true, experience.Experience{}
 		return c
 	}

@@ -114,7 +114,11 @@ func (b *batch) take(ctx context.Context, c Change) error {
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		if c.Removed {
-			return nil
+			_, err := b.in(ctx, b.s.putRemoved).ExecContext(ctx, c.ID)
+			return err
+		}
+		if _, err := b.in(ctx, b.s.dropRemoved).ExecContext(ctx, c.ID); err != nil {
+			return err
 		}
 		return b.put(ctx, c, 0, experience.Experience{})
 	case err != nil:
@@ -123,6 +127,9 @@ func (b *batch) take(ctx context.Context, c Change) error {
 		return nil // see [Index.Put]
 	case c.Removed:
 		if _, err := b.in(ctx, b.s.remove).ExecContext(ctx, row); err != nil {
+			return err
+		}
+		if _, err := b.in(ctx, b.s.putRemoved).ExecContext(ctx, c.ID); err != nil {
 			return err
 		}
 		b.held.remove(c.ID, revision)

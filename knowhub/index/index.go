@@ -293,7 +293,7 @@ func (x *Index) Place(ctx context.Context) (bucket string, revision uint64, err 
 func (x *Index) Reset(ctx context.Context, bucket string) error {
 	var begun int64
 	err := x.change(ctx, func(tx *sql.Tx) error {
-		for _, table := range []string{"experiences", "terms", "postings", "sets"} {
+		for _, table := range []string{"experiences", "terms", "postings", "sets", "removed"} {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table); err != nil { //nolint:gosec // the names are above
 				return err
 			}

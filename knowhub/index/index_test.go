@@ -33,7 +33,45 @@ func TestColumns(t *testing.T) {
 	require.Equal(t, "agent_id", column)
 	var version int
 	require.NoError(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
-	require.Equal(t, 7, version)
+	require.Equal(t, 8, version)
+}
+
+// Every key of the bucket counts once, whatever became of it.
+func TestHeld(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	require.NoError(t, x.Reset(t.Context(), "bucket"))
+	removed := func(revision uint64, id string) index.Change {
+		return index.Change{ID: id, Revision: revision, Removed: true}
+	}
+	a, b := approved("a", "apples", "tree", "ripe"), approved("b", "berries", "bush", "sweet")
+	for _, tt := range []struct {
+		name   string
+		change index.Change
+		want   uint64
+	}{
+		{"new", change(1, a), 1},
+		{"changed", change(2, a), 1},
+		{"another", change(3, b), 2},
+		{"removed", removed(4, "a"), 2},
+		{"removed again", removed(5, "a"), 2},
+		{"never known", removed(6, "c"), 3},
+		{"back", change(7, a), 3},
+		{"removed before a later change", removed(8, "a"), 3},
+	} {
+		require.NoError(t, x.Apply(t.Context(), []index.Change{tt.change}), tt.name)
+		held, err := x.Held(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, tt.want, held, tt.name)
+	}
+	require.NoError(t, x.Put(t.Context(), change(10, a)))
+	require.NoError(t, x.Apply(t.Context(), []index.Change{removed(9, "a")}), "older than what was put")
+	held, err := x.Held(t.Context())
+	require.NoError(t, err)
+	require.EqualValues(t, 3, held)
+	require.NoError(t, x.Reset(t.Context(), "bucket"))
+	held, err = x.Held(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, held)
 }
 
 func TestReadsBackWhatWasApplied(t *testing.T) {

@@ -18,6 +18,7 @@ const findTerms = `SELECT t.term, t.id, t.rows FROM json_each(?) q CROSS JOIN te
 // connection.
 type statements struct {
 	old, remove, put                             *sql.Stmt
+	putRemoved, dropRemoved, held                *sql.Stmt
 	haveTerms, putTerm, countTerm, dropTerm      *sql.Stmt
 	havePostings, putPosting, dropPosting        *sql.Stmt
 	set, putSet, dropSet                         *sql.Stmt
@@ -41,6 +42,9 @@ func (x *Index) prepare(ctx context.Context) error {
 				agent_id = excluded.agent_id, submitted_by = excluded.submitted_by, session_key = excluded.session_key, created_at = excluded.created_at, created_ms = excluded.created_ms,
 				seen = excluded.seen, flags = excluded.flags, decided_at = excluded.decided_at, decided_by = excluded.decided_by, revision = excluded.revision
 			RETURNING n`},
+		{x.write, &p.putRemoved, `INSERT OR IGNORE INTO removed VALUES (?)`},
+		{x.write, &p.dropRemoved, `DELETE FROM removed WHERE id = ?`},
+		{x.read, &p.held, `SELECT held + (SELECT count(*) FROM removed) FROM place`},
 		{x.write, &p.haveTerms, findTerms},
 		{x.write, &p.putTerm, `INSERT INTO terms (term, rows) VALUES (?, ?) RETURNING id`},
 		{x.write, &p.countTerm, `UPDATE terms SET rows = ? WHERE id = ?`},

@@ -30,6 +30,13 @@ func readPlace(ctx context.Context, db interface {
 	return p, err
 }
 
+// Held returns how many keys of the bucket the index knows: its experiences, and keys
+// that were removed.
+func (x *Index) Held(ctx context.Context) (keys uint64, err error) {
+	err = x.prepared.held.QueryRowContext(ctx).Scan(&keys)
+	return keys, x.note(err)
+}
+
 // content identifies a set of rows by their number and a checksum of their ids and
 // revisions. SQLite stores the checksum as a signed number.
 type content struct {

@@ -84,6 +84,11 @@ var migrations = []string{
 	// Identifiers without their separators have a stem. Greek words have no accents.
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
+
+	// The keys of the bucket that hold no experience.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
+	CREATE TABLE removed (id TEXT PRIMARY KEY) WITHOUT ROWID;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
 }
 
 // version is the user_version of this program's files.
