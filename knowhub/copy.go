@@ -51,7 +51,7 @@ type Index interface {
 
 // Followed is a bucket that can be followed; [bucket.Experiences] is one.
 type Followed interface {
-	Follow(ctx context.Context, f bucket.Follower, check func() error, applied func(revision uint64), caughtUp func()) error
+	Follow(ctx context.Context, f bucket.Follower, o bucket.Following) error
 }
 
 // CopyOptions configure a [Copy].
@@ -166,12 +166,19 @@ func (c *Copy) round(ctx context.Context) error {
 		return nil
 	}
 	began := time.Now()
-	return c.o.Bucket.Follow(ctx, counted{index, c.o.Metrics}, check, func(revision uint64) {
-		begun()
-		c.o.Metrics.revision.Set(float64(revision))
-	}, func() {
-		c.o.Metrics.ready.Set(1)
-		c.o.Log.Debug("index of experiences has caught up", "took_ms", time.Since(began).Milliseconds())
+	return c.o.Bucket.Follow(ctx, counted{index, c.o.Metrics}, bucket.Following{
+		Check: check,
+		Applied: func(revision uint64) {
+			begun()
+			c.o.Metrics.revision.Set(float64(revision))
+		},
+		CaughtUp: func() {
+			c.o.Metrics.ready.Set(1)
+			c.o.Log.Debug("index of experiences has caught up", "took_ms", time.Since(began).Milliseconds())
+		},
+		Unreadable: func(key string, err error) {
+			c.o.Log.Warn("experience cannot be read, and counts as missing", "key", key, "error", err)
+		},
 	})
 }
 

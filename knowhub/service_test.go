@@ -315,8 +315,8 @@ func TestADeathBetweenBucketAndIndex(t *testing.T) {
 // deaf is a bucket that never tells of changes.
 type deaf struct{}
 
-func (deaf) Follow(ctx context.Context, _ bucket.Follower, _ func() error, applied func(uint64), _ func()) error {
-	applied(0)
+func (deaf) Follow(ctx context.Context, _ bucket.Follower, o bucket.Following) error {
+	o.Applied(0)
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -382,8 +382,14 @@ func TestAKeyThatIsDeletedOrBroken(t *testing.T) {
 	_, err = kv.PutString(t.Context(), "not-an-id", "{}")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(found(t, p, "deploy", "")) == 0 }, patience, tick)
-	_, err = p.Content(t.Context(), broken)
-	require.ErrorIs(t, err, knowhub.ErrUnavailable)
+	for _, verb := range []func() (experience.Experience, error){
+		func() (experience.Experience, error) { return p.Content(t.Context(), broken) },
+		func() (experience.Experience, error) { return p.Approve(t.Context(), broken, "") },
+		func() (experience.Experience, error) { return p.Reject(t.Context(), broken, "") },
+	} {
+		_, err = verb()
+		require.ErrorIs(t, err, knowhub.ErrUnknown)
+	}
 	e, created, err := p.Submit(t.Context(), in)
 	require.NoError(t, err)
 	require.True(t, created, "what is not readable is written anew")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -49,10 +50,13 @@ func openKnowHub(inv *invocation) (*experiences, error) {
 	return x, nil
 }
 
-// all returns the experiences that a filter lets through, newest first.
-func (x *experiences) all(ctx context.Context, keep func(experience.Experience) bool) ([]experience.Experience, error) {
-	var out []experience.Experience
-	err := x.kept.All(ctx, func(e experience.Experience) error {
+// maxUnreadable bounds the keys of unreadable experiences that are named.
+const maxUnreadable = 10
+
+// all returns the experiences that a filter lets through, newest first. Unreadable
+// ones are named on standard error, and whole is false.
+func (x *experiences) all(inv *invocation, keep func(experience.Experience) bool) (out []experience.Experience, whole bool, err error) {
+	unreadable, err := x.kept.All(inv.ctx, func(e experience.Experience) error {
 		if keep(e) {
 			out = append(out, e)
 		}
@@ -61,7 +65,17 @@ func (x *experiences) all(ctx context.Context, keep func(experience.Experience) 
 	slices.SortFunc(out, func(a, b experience.Experience) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	return out, err
+	if n := len(unreadable); n > 0 {
+		keys := make([]string, min(n, maxUnreadable), maxUnreadable+1)
+		for i := range keys {
+			keys[i] = text.OneLine(unreadable[i], 44)
+		}
+		if n > maxUnreadable {
+			keys = append(keys, "…")
+		}
+		_, _ = fmt.Fprintf(inv.stderr, "left out: %s that cannot be read (%s)\n", count(n, "experience"), strings.Join(keys, ", "))
+	}
+	return out, len(unreadable) == 0, err
 }
 
 // chosen are the flags that choose experiences.
@@ -101,7 +115,7 @@ func (c *knowhubLsCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer x.Close()
-	found, err := x.all(inv.ctx, c.holds)
+	found, _, err := x.all(inv, c.holds)
 	if err != nil {
 		return err
 	}

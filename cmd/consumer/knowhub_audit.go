@@ -58,7 +58,7 @@ func (c *knowhubAuditCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer x.Close()
-	all, err := x.all(inv.ctx, func(e experience.Experience) bool { return e.Status != experience.Rejected })
+	all, _, err := x.all(inv, func(e experience.Experience) bool { return e.Status != experience.Rejected })
 	if err != nil {
 		return err
 	}

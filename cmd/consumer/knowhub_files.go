@@ -20,7 +20,9 @@ type knowhubExportCmd struct {
 func (knowhubExportCmd) Help() string {
 	return `Prints experiences as JSON, one per line, newest first. "consumer knowhub import" reads them.
 
-  consumer knowhub export --status approved > experiences.jsonl`
+  consumer knowhub export --status approved > experiences.jsonl
+
+Exit code 1: an experience cannot be read. The others are printed.`
 }
 
 func (c *knowhubExportCmd) Run(inv *invocation) error {
@@ -29,7 +31,7 @@ func (c *knowhubExportCmd) Run(inv *invocation) error {
 		return err
 	}
 	defer x.Close()
-	found, err := x.all(inv.ctx, c.holds)
+	found, whole, err := x.all(inv, c.holds)
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,10 @@ func (c *knowhubExportCmd) Run(inv *invocation) error {
 			return err
 		}
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil || whole {
+		return err
+	}
+	return errSaid
 }
 
 type knowhubImportCmd struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -169,6 +170,46 @@ func TestKnowHubImportOfAnything(t *testing.T) {
 		})
 	}
 	require.NotContains(t, s.works("export"), "9999")
+}
+
+func TestKnowHubEntriesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := withHub(t)
+	id := s.submitted("Deploy the shop", "Needs --env production")
+	kv, err := s.JS.KeyValue(t.Context(), app.Layout(s.Config).Experiences().Bucket)
+	require.NoError(t, err)
+	var keys []string
+	for i := range 11 {
+		key := fmt.Sprintf("%032d", i)
+		_, err := kv.PutString(t.Context(), key, `{"task":5}`)
+		require.NoError(t, err)
+		if i == 0 {
+			_, _, stderr := s.command("knowhub", "ls")
+			require.Equal(t, "left out: 1 experience that cannot be read ("+key+")\n", stderr)
+		}
+		keys = append(keys, key)
+	}
+	for _, tt := range []struct {
+		args []string
+		code int
+	}{
+		{[]string{"ls"}, 0},
+		{[]string{"ls", "--json"}, 0},
+		{[]string{"export"}, 1},
+		{[]string{"audit"}, 0},
+	} {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			code, stdout, stderr := s.command(append([]string{"knowhub"}, tt.args...)...)
+			require.Equal(t, tt.code, code)
+			require.Equal(t, "left out: 11 experiences that cannot be read ("+strings.Join(keys[:10], ", ")+", …)\n", stderr)
+			if tt.args[0] != "audit" {
+				require.Contains(t, stdout, id)
+			}
+		})
+	}
+	code, _, stderr := s.command("knowhub", "show", keys[0])
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "no such experience")
 }
 
 func TestKnowHubAudit(t *testing.T) {

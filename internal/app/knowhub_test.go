@@ -66,7 +66,12 @@ func get(t *testing.T, url string) (status int, experiences []map[string]any) {
 
 func post(t *testing.T, url, body string) (status int, out map[string]any) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	return call(t, http.MethodPost, url, body)
+}
+
+func call(t *testing.T, method, url, body string) (status int, out map[string]any) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	require.NoError(t, err)
 	res, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
@@ -185,6 +190,28 @@ func TestKnowHubBucketThatIsPurged(t *testing.T) {
 		}, hubPatience, hubTick)
 	}
 	require.Contains(t, a.Log.String()+b.Log.String(), "removed without a trace")
+}
+
+func TestKnowHubEntryThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	s := hub(t, natstest.Start(t, nil), "", hubOn)
+	kv, err := s.JS.KeyValue(t.Context(), app.Layout(s.Config).Experiences().Bucket)
+	require.NoError(t, err)
+	id := strings.Repeat("a", 32)
+	_, err = kv.PutString(t.Context(), id, `{"task":5}`)
+	require.NoError(t, err)
+	const warning = `"experience cannot be read, and counts as missing"`
+	require.Eventually(t, func() bool { return strings.Contains(s.Log.String(), warning) }, hubPatience, hubTick)
+	status, found := call(t, http.MethodGet, apiOf(t, s)+"/api/content/"+id, "")
+	require.Equal(t, 404, status)
+	require.Equal(t, map[string]any{"error": `no such experience: "` + id + `"`}, found)
+	for _, verb := range []string{"approve", "reject"} {
+		status, other := post(t, apiOf(t, s)+"/api/"+verb+"/"+id, "")
+		require.Equal(t, 404, status)
+		require.Equal(t, found, other)
+	}
+	require.Equal(t, 1, strings.Count(s.Log.String(), warning))
+	require.Contains(t, s.Log.String(), `"key":"`+id+`"`)
 }
 
 func TestKnowHubInFrontOfAPrompt(t *testing.T) {

@@ -94,10 +94,65 @@ func TestAll(t *testing.T) {
 		put(t, s, of(n))
 	}
 	seen := map[string]bool{}
-	require.NoError(t, s.All(t.Context(), func(e experience.Experience) error { seen[e.ID] = true; return nil }))
+	unreadable, err := s.All(t.Context(), func(e experience.Experience) error { seen[e.ID] = true; return nil })
+	require.NoError(t, err)
+	require.Empty(t, unreadable)
 	require.Len(t, seen, 300)
 	cause := errors.New("enough")
-	require.ErrorIs(t, s.All(t.Context(), func(experience.Experience) error { return cause }), cause)
+	_, err = s.All(t.Context(), func(experience.Experience) error { return cause })
+	require.ErrorIs(t, err, cause)
+}
+
+// What another program wrote under an id, or beside the ids.
+func TestEntriesOfOthers(t *testing.T) {
+	t.Parallel()
+	js := natstest.JetStream(t, natstest.Start(t, nil))
+	s, good := bucket.NewExperiences(js, config), of(1)
+	require.NoError(t, s.Open(t.Context()))
+	kv, err := js.KeyValue(t.Context(), config.Bucket)
+	require.NoError(t, err)
+	readable := put(t, s, good).ID
+	for _, tt := range []struct {
+		name, key, value string
+		readable         bool
+	}{
+		{"a task of another type", of(2).ID, `{"task":5}`, false},
+		{"a list", of(3).ID, `[]`, false},
+		{"no JSON", of(4).ID, `{`, false},
+		{"a key that is no id", "not-an-id", `{}`, false},
+		{"another id", of(5).ID, `{"id":"` + readable + `","task":"t","resource":"r","result":"x","status":"pending"}`, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := kv.PutString(t.Context(), tt.key, tt.value)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, kv.Delete(t.Context(), tt.key)) }()
+			e, ok, err := s.Get(t.Context(), tt.key)
+			require.NoError(t, err)
+			require.Equal(t, tt.readable, ok)
+			var ids, named []string
+			unreadable, err := s.All(t.Context(), func(e experience.Experience) error { ids = append(ids, e.ID); return nil })
+			require.NoError(t, err)
+			f := &follower{}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o := following(fine, cancel)
+			o.Unreadable = func(key string, _ error) { named = append(named, key) }
+			require.Error(t, s.Follow(ctx, f, o))
+			require.ElementsMatch(t, ids, f.experiences())
+			require.Equal(t, unreadable, named)
+			if !tt.readable {
+				require.Equal(t, []string{readable}, ids)
+				require.Equal(t, []string{tt.key}, unreadable)
+				return
+			}
+			require.Empty(t, unreadable)
+			require.Equal(t, []string{readable, tt.key}, ids)
+			require.Equal(t, tt.key, e.ID)
+			out, _, err := s.Change(t.Context(), tt.key, func(known *experience.Experience) (experience.Experience, bool, error) { return *known, true, nil })
+			require.NoError(t, err)
+			require.Equal(t, tt.key, out.ID)
+		})
+	}
 }
 
 // follower notes what it is told.
@@ -190,7 +245,7 @@ func follow(t *testing.T, s *bucket.Experiences, f *follower, check func() error
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, caught := make(chan error, 1), make(chan struct{}, 100)
 	go func() {
-		ended <- s.Follow(ctx, f, check, func(uint64) {}, func() { caught <- struct{}{} })
+		ended <- s.Follow(ctx, f, following(check, func() { caught <- struct{}{} }))
 	}()
 	select {
 	case <-caught:
@@ -203,6 +258,10 @@ func follow(t *testing.T, s *bucket.Experiences, f *follower, check func() error
 }
 
 func fine() error { return nil }
+
+func following(check func() error, caughtUp func()) bucket.Following {
+	return bucket.Following{Check: check, Applied: func(uint64) {}, CaughtUp: caughtUp, Unreadable: func(string, error) {}}
+}
 
 func TestFollow(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t, nil))
@@ -368,8 +427,8 @@ func TestFollowEndsWithTheFirstError(t *testing.T) {
 	s := bucket.NewExperiences(js, config)
 	put(t, s, of(1))
 	cause := errors.New("disk")
-	require.ErrorIs(t, s.Follow(t.Context(), &follower{fail: cause}, fine, func(uint64) {}, func() {}), cause)
-	require.ErrorIs(t, s.Follow(t.Context(), &follower{}, func() error { return cause }, func(uint64) {}, func() {}), cause, "what is checked now and then")
+	require.ErrorIs(t, s.Follow(t.Context(), &follower{fail: cause}, following(fine, func() {})), cause)
+	require.ErrorIs(t, s.Follow(t.Context(), &follower{}, following(func() error { return cause }, func() {})), cause, "what is checked now and then")
 }
 
 func TestTurns(t *testing.T) {

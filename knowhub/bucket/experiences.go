@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -26,16 +27,14 @@ func (s *Experiences) Open(ctx context.Context) error {
 	return s.bucket.Open(ctx)
 }
 
-// Get returns an experience; ok is false if it does not exist.
+// Get returns an experience; ok is false if it does not exist or is unreadable.
 func (s *Experiences) Get(ctx context.Context, id string) (e experience.Experience, ok bool, err error) {
 	if !experience.ValidID(id) {
 		return e, false, nil
 	}
 	known, err := bus.Get[experience.Experience](ctx, s.bucket, id)
-	if err == nil {
-		err = known.Broken
-	}
-	return known.V, known.Revision > 0 && err == nil, err
+	known.V.ID = id
+	return known.V, known.Revision > 0 && known.Broken == nil, err
 }
 
 // Change modifies the experience with an id. It retries on conflicts with other
@@ -52,6 +51,7 @@ func (s *Experiences) Change(ctx context.Context, id string, change func(known *
 	known, err := bus.Change(ctx, s.bucket, id, func(known *bus.Value[experience.Experience]) (write bool, err error) {
 		var before *experience.Experience
 		if known.Revision > 0 && known.Broken == nil {
+			known.V.ID = id
 			before = &known.V
 		}
 		known.V, write, err = change(before)
@@ -70,15 +70,31 @@ type Stored struct {
 	Revision uint64
 }
 
-// All calls yield with every experience, in the order of their last change. An
-// error of yield ends it.
-func (s *Experiences) All(ctx context.Context, yield func(experience.Experience) error) error {
-	return s.bucket.Each(ctx, ">", func(entry jetstream.KeyValueEntry) error {
-		var e experience.Experience
-		if json.Unmarshal(entry.Value(), &e) != nil || !experience.ValidID(entry.Key()) {
-			return nil //nolint:nilerr // written by another version
+// All calls yield with every experience, in the order of their last change, and
+// returns the keys of unreadable entries. An error of yield ends it.
+func (s *Experiences) All(ctx context.Context, yield func(experience.Experience) error) (unreadable []string, err error) {
+	err = s.bucket.Each(ctx, ">", func(entry jetstream.KeyValueEntry) error {
+		e, err := read(entry)
+		if err != nil {
+			unreadable = append(unreadable, entry.Key())
+			return nil //nolint:nilerr // the caller is told
 		}
-		e.ID = entry.Key()
 		return yield(e)
 	})
+	return unreadable, err
+}
+
+// errKey reports an entry whose key is not an id.
+var errKey = errors.New("the key is not an id")
+
+// read returns the experience of an entry. Its id is the key, whatever it says itself.
+func read(entry jetstream.KeyValueEntry) (e experience.Experience, err error) {
+	if !experience.ValidID(entry.Key()) {
+		return e, errKey
+	}
+	if err := json.Unmarshal(entry.Value(), &e); err != nil {
+		return experience.Experience{}, err
+	}
+	e.ID = entry.Key()
+	return e, nil
 }

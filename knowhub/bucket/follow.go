@@ -2,7 +2,6 @@ package bucket
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -39,13 +38,23 @@ type Follower interface {
 	Held(ctx context.Context) (keys uint64, err error)
 }
 
+// Following holds the callbacks of [Experiences.Follow].
+type Following struct {
+	// Check is called every second. Its error ends Follow.
+	Check func() error
+	// Applied receives the revision that the copy has reached.
+	Applied func(revision uint64)
+	// CaughtUp is called once the copy has all entries that existed at the beginning.
+	CaughtUp func()
+	// Unreadable receives the key of an entry that is no experience, and why.
+	Unreadable func(key string, err error)
+}
+
 // Follow gives a follower all changes from its place on, until ctx ends or an
 // error occurs. A copy of another bucket, or one that is ahead of the bucket,
 // is begun again. One that holds what the bucket cannot hold is emptied, and Follow
-// ends with [bus.ErrPurged]. check is called periodically, and its error ends Follow;
-// applied is called with the revision that the copy has reached, and caughtUp
-// once it has all entries that existed at the beginning.
-func (s *Experiences) Follow(ctx context.Context, f Follower, check func() error, applied func(revision uint64), caughtUp func()) error {
+// ends with [bus.ErrPurged].
+func (s *Experiences) Follow(ctx context.Context, f Follower, o Following) error {
 	caught, current := false, ""
 	err := s.bucket.Watch(ctx, bus.Watch{
 		Begin: func(id string, last uint64) (uint64, error) {
@@ -60,23 +69,27 @@ func (s *Experiences) Follow(ctx context.Context, f Follower, check func() error
 				}
 				place = 0
 			}
-			applied(place)
+			o.Applied(place)
 			return place, nil
 		},
 		Take: func(entries []jetstream.KeyValueEntry, complete bool) error {
-			if changes := changesOf(entries); len(changes) > 0 {
+			changes := make([]Change, len(entries))
+			for i, entry := range entries {
+				changes[i] = o.changeOf(entry)
+			}
+			if len(changes) > 0 {
 				if err := f.Apply(ctx, changes); err != nil {
 					return err
 				}
-				applied(changes[len(changes)-1].Revision)
+				o.Applied(changes[len(changes)-1].Revision)
 			}
 			if complete && !caught {
 				caught = true
-				caughtUp()
+				o.CaughtUp()
 			}
 			return nil
 		},
-		Check: check,
+		Check: o.Check,
 		Held:  func() (uint64, error) { return f.Held(ctx) },
 	})
 	if errors.Is(err, bus.ErrPurged) {
@@ -85,22 +98,17 @@ func (s *Experiences) Follow(ctx context.Context, f Follower, check func() error
 	return err
 }
 
-func changesOf(entries []jetstream.KeyValueEntry) []Change {
-	out := make([]Change, 0, len(entries))
-	for _, entry := range entries {
-		out = append(out, changeOf(entry))
-	}
-	return out
-}
-
-// changeOf reads an entry. An unreadable entry, or one whose key is no id, counts as
-// removed: it cannot be found until it is repaired.
-func changeOf(entry jetstream.KeyValueEntry) Change {
-	c := Change{ID: entry.Key(), Revision: entry.Revision()}
-	if entry.Operation() != jetstream.KeyValuePut || !experience.ValidID(c.ID) || json.Unmarshal(entry.Value(), &c.Experience) != nil {
-		c.Removed, c.Experience = true, experience.Experience{}
+// changeOf reads an entry. An unreadable entry counts as removed: it cannot be found
+// until it is repaired.
+func (o Following) changeOf(entry jetstream.KeyValueEntry) Change {
+	c := Change{ID: entry.Key(), Revision: entry.Revision(), Removed: entry.Operation() != jetstream.KeyValuePut}
+	if c.Removed {
 		return c
 	}
-	c.Experience.ID = c.ID
+	var err error
+	if c.Experience, err = read(entry); err != nil {
+		c.Removed = true
+		o.Unreadable(c.ID, err)
+	}
 	return c
 }
