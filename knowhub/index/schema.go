@@ -89,6 +89,10 @@ var migrations = []string{
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets;
 	CREATE TABLE removed (id TEXT PRIMARY KEY) WITHOUT ROWID;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
+
+	// All forms of the apostrophe are one, and words such as "wasn't" are terms.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets; DELETE FROM removed;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
 }
 
 // version is the user_version of this program's files.

@@ -71,6 +71,19 @@ func TestSearchForFunctionWords(t *testing.T) {
 	require.Empty(t, search(t, x, "when down"), "a change removes them")
 }
 
+func TestApostrophes(t *testing.T) {
+	texts := []string{"The disk wasn't mounted", "The disk wasn’t mounted", "The disk wasnʼt mounted"}
+	for _, text := range texts {
+		x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+		require.NoError(t, x.Apply(t.Context(), []index.Change{change(1, approved("a", text, "mount", "It works")), change(2, approved("b", "The disk doesn’t spin", "hand", "It works"))}))
+		for _, asked := range append(texts, "wasn't", "wasn’t", "wasnʼt") {
+			ids := search(t, x, asked)
+			require.NotEmpty(t, ids, "%s in %s", asked, text)
+			require.Equal(t, "a", ids[0], "%s in %s", asked, text)
+		}
+	}
+}
+
 func TestSearch(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
 	var changes []index.Change

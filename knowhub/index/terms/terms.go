@@ -35,9 +35,12 @@ const (
 // spelt like them ("cans").
 const functionMark = " "
 
+// apostrophes makes the typographic forms of the apostrophe one with the plain one.
+var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'")
+
 // scan is [Each] with the kinds of the terms.
 func scan(text string, yield func(string, kind)) {
-	text = norm.NFKC.String(strings.ToValidUTF8(text, " "))
+	text = apostrophes.Replace(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
 	start := -1 // of the chunk of letters, digits and separators
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
@@ -76,7 +79,7 @@ func scan(text string, yield func(string, kind)) {
 func letter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 func joins(r rune) bool {
-	return r < utf8.RuneSelf && strings.ContainsRune("_-./:@+#'&~$%=\\", r) || r == '’'
+	return r < utf8.RuneSelf && strings.ContainsRune("_-./:@+#'&~$%=\\", r)
 }
 
 // Wide reports whether r is of a script that does not put spaces between words, or is
@@ -115,7 +118,7 @@ func limited(text string, k kind, yield func(string, kind)) {
 
 // chunk yields the terms of a text without spaces.
 func chunk(text string, yield func(string, kind)) {
-	text = strings.Trim(text, "-./:@'&~$%=\\’")
+	text = strings.Trim(text, "-./:@'&~$%=\\")
 	trimmed := strings.TrimLeft(text, "_+#")
 	if short := strings.TrimRight(trimmed, "_+#"); len(short) > 2 || len(trimmed) > len(short)+2 {
 		trimmed = short // but C++ and F# stay
@@ -132,7 +135,7 @@ func chunk(text string, yield func(string, kind)) {
 		yield(strings.ToLower(text), whole)
 	}
 	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r < utf8.RuneSelf && strings.ContainsRune("/:@=\\&$%~", r) }) {
-		if part = strings.Trim(part, "-.'’"); part != "" {
+		if part = strings.Trim(part, "-.'"); part != "" {
 			identifier(part, yield)
 		}
 	}
@@ -144,10 +147,11 @@ func identifier(text string, yield func(string, kind)) {
 	if text == "" {
 		return
 	}
-	if i := strings.IndexAny(text, "'’"); i >= 0 {
-		before, after := text[:i], strings.TrimLeft(text[i:], "'’")
+	if i := strings.IndexByte(text, '\''); i >= 0 {
+		before, after := text[:i], strings.TrimLeft(text[i:], "'")
 		switch {
 		case strings.EqualFold(after, "t"): // doesn't
+			limited(functionMark+strings.ToLower(before)+"'t", function, yield)
 		case after == "" || clitic[strings.ToLower(after)]: // the user's
 			identifier(before, yield)
 		default: // l'imprimante, dell'azienda

@@ -74,6 +74,8 @@ func TestEach(t *testing.T) {
 		{"apostrophe", "the user's can't won't", "user"},
 		{"elision", "l'imprimante d'eau qu'il dell'azienda", "imprimant eau il dell azienda"},
 		{"elision with a typographic apostrophe", "L’imprimante dell’azienda", "imprimant dell azienda"},
+		{"modifier letter as an apostrophe", "Lʼimprimante комп\u02bcютер", "imprimant комп ютер"},
+		{"typographic apostrophe in a path", "a/Jo’s/b", "a/jo's/b jo b"},
 		{"name with an apostrophe", "O'Reilly rock'n'roll", "reilli rock roll"},
 		{"two letters for one", "Straße Strasse nœud", "strass strass noeud"},
 		{"Thai", "ตั้งค่า", "ตั้ง งค่ ค่า า"},
@@ -114,6 +116,13 @@ func TestQuestion(t *testing.T) {
 	only := terms.Question("IT and it")
 	require.Len(t, only, 2, "nothing else is left")
 	require.Equal(t, []terms.Term{{Text: " it", Weight: 1}}, only[0].Terms)
+	for _, written := range []string{"wasn't", "Wasn’t", "wasn‘t", "wasnʼt", "wasn＇t", "‘wasn’t’"} {
+		only = terms.Question(written)
+		require.Len(t, only, 1, written)
+		require.True(t, only[0].Function, written)
+		require.Equal(t, []terms.Term{{Text: " wasn't", Weight: 1}}, only[0].Terms, written)
+	}
+	require.Len(t, terms.Question("It wasn’t mounted"), 1)
 	require.Empty(t, terms.Question("..."))
 }
 
