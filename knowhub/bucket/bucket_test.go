@@ -471,6 +471,8 @@ func TestTurnsAfterAReset(t *testing.T) {
 		{"between turns, heard of later", []step{{100, 0, 1, true}, {300, 0, 2, false}, {400, 250, 1, true}, {500, 250, 2, false}}},
 		{"an end and a start, one heard of later", []step{{100, 0, 1, true}, {300, 250, 1, true}, {400, 260, 2, false}}},
 		{"twice", []step{{100, 0, 1, true}, {300, 250, 1, true}, {500, 450, 1, true}}},
+		{"by a clock that was then set back", []step{{500, 0, 1, true}, {400, 550, 1, true}, {420, 550, 2, false}, {600, 550, 3, false}, {700, 650, 1, true}}},
+		{"before the first turn, by a clock that was then set back", []step{{400, 550, 1, true}, {420, 550, 2, false}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for i, s := range tt.steps {

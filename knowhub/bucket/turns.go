@@ -45,7 +45,8 @@ type Turn struct {
 
 // session is the document of one session.
 type session struct {
-	// Start is when the first of the turns began.
+	// Start is when the first of the turns began, or the reset before it if a clock
+	// that was set back makes that the later one.
 	Start int64 `json:"start,omitempty"`
 	// Turns is the number of turns since Start.
 	Turns int `json:"turns"`
@@ -138,7 +139,7 @@ func (doc *session) run(turn Turn) (r *run, added bool) {
 	// A reset that is reported only after the turn that followed it counts from
 	// then on. A reset before the first turn has nothing to forget.
 	if doc.Turns == 0 || turn.Reset > doc.Start {
-		doc.Start, doc.Turns, doc.Recalled = turn.At, 0, nil
+		doc.Start, doc.Turns, doc.Recalled = max(turn.At, turn.Reset), 0, nil
 	}
 	doc.Turns++
 	if turn.Run == "" {
