@@ -3,6 +3,7 @@ package knowhub
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 type Turns interface {
 	Begin(ctx context.Context, turn bucket.Turn) (n int, err error)
 	Recall(ctx context.Context, turn bucket.Turn, ids []string, most, after int) (chosen []string, err error)
+	PutBack(ctx context.Context, turn bucket.Turn, chosen []string) error
 }
 
 // Resets returns when a session last began anew or was compacted, in Unix
@@ -149,44 +151,57 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 	if err != nil {
 		return hook.Result{}, err
 	}
-	chosen, err := r.choose(ctx, set, req, found)
-	if err != nil {
-		r.Service.Metrics.failures.WithLabelValues(opTurns).Inc()
-		return hook.Result{}, err
-	}
-	if len(chosen) == 0 || !req.Commit() {
-		return hook.Result{}, nil
-	}
-	r.Service.Metrics.recalled.Add(float64(len(chosen)))
-	return hook.Result{Decision: hook.PrependContext{Text: Block(chosen)}}, nil
-}
-
-// choose leaves out experiences that the session was shown recently. A retry of
-// a run, which may have another prompt, gets the same ones again. A turn
-// without a session gets the best ones.
-func (r *Recall) choose(ctx context.Context, set *Settings, req *hook.Request, found []experience.Experience) ([]experience.Experience, error) {
-	if req.Context.Session() == "" {
-		return found[:min(len(found), set.Recall)], nil
+	if req.Context.Session() == "" { // nothing is known of earlier turns
+		return r.show(req, found[:min(len(found), set.Recall)]), nil
 	}
 	ids := make([]string, len(found))
-	byID := make(map[string]experience.Experience, len(found))
 	for i, e := range found {
-		ids[i], byID[e.ID] = e.ID, e
+		ids[i] = e.ID
 	}
-	chosen, err := r.Turns.Recall(ctx, r.Resets.turnOf(req), ids, set.Recall, set.RepeatAfter)
+	turn := r.Resets.turnOf(req)
+	chosen, err := r.Turns.Recall(ctx, turn, ids, set.Recall, set.RepeatAfter)
+	var out hook.Result
 	if err != nil {
-		return nil, err
+		r.Service.Metrics.failures.WithLabelValues(opTurns).Inc()
+	} else {
+		out = r.show(req, r.contents(ctx, req, found, chosen))
 	}
-	var out []experience.Experience
+	if out.Decision == nil && len(chosen) > 0 {
+		r.putBack(ctx, turn, chosen)
+	}
+	return out, err
+}
+
+// show returns the result that puts experiences in front of the prompt; none if
+// the handler has overrun.
+func (r *Recall) show(req *hook.Request, es []experience.Experience) hook.Result {
+	if len(es) == 0 || !req.Commit() {
+		return hook.Result{}
+	}
+	r.Service.Metrics.recalled.Add(float64(len(es)))
+	return hook.Result{Decision: hook.PrependContext{Text: Block(es)}}
+}
+
+// contents returns the chosen experiences. Those of a retry, which may have
+// another prompt, need not be among the found ones.
+func (r *Recall) contents(ctx context.Context, req *hook.Request, found []experience.Experience, chosen []string) (out []experience.Experience) {
 	for _, id := range chosen {
-		e, ok := byID[id]
-		if !ok {
-			e, err = r.Service.ContentFor(ctx, id, req.Context.Agent())
-			ok = err == nil && e.Status == experience.Approved
+		if i := slices.IndexFunc(found, func(e experience.Experience) bool { return e.ID == id }); i >= 0 {
+			out = append(out, found[i])
+			continue
 		}
-		if ok {
+		e, err := r.Service.ContentFor(ctx, id, req.Context.Agent())
+		if err == nil && e.Status == experience.Approved {
 			out = append(out, e)
 		}
 	}
-	return out, nil
+	return out
+}
+
+func (r *Recall) putBack(ctx context.Context, turn bucket.Turn, chosen []string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), turnsTime)
+	defer cancel()
+	if err := r.Turns.PutBack(ctx, turn, chosen); err != nil {
+		r.Service.Metrics.failures.WithLabelValues(opTurns).Inc()
+	}
 }

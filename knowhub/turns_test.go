@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/internal/bus"
 	"intenthint/internal/hook"
 	"intenthint/internal/natstest"
 	"intenthint/knowhub"
@@ -150,6 +152,11 @@ func (away) Recall(ctx context.Context, _ bucket.Turn, _ []string, _, _ int) ([]
 	return nil, ctx.Err()
 }
 
+func (away) PutBack(ctx context.Context, _ bucket.Turn, _ []string) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 func TestTurnsWhileTheirBucketIsAway(t *testing.T) {
 	t.Parallel()
 	set := open()
@@ -247,6 +254,82 @@ func TestRecallAgain(t *testing.T) {
 			require.Equal(t, tt.want, got.String())
 		})
 	}
+}
+
+// late is a bucket of turns that is not heard in time.
+type late struct {
+	knowhub.Turns
+	chosen, release chan struct{}
+	lost            bool // the answer does not arrive at all
+}
+
+func (l late) Recall(_ context.Context, turn bucket.Turn, ids []string, most, after int) ([]string, error) {
+	chosen, err := l.Turns.Recall(context.Background(), turn, ids, most, after)
+	close(l.chosen)
+	<-l.release
+	if l.lost {
+		err = context.DeadlineExceeded
+	}
+	return chosen, err
+}
+
+func TestExperiencesThatWereNotShownAreShownLater(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	for _, tt := range []struct {
+		name        string
+		run         string
+		lost, retry bool
+		want        bool // whether the next turn is shown the experience
+	}{
+		{"the handler overran", "r1", false, false, true},
+		{"the answer of the bucket was lost", "r1", true, false, true},
+		{"a run without an id", "", false, false, true},
+		{"a retry was shown it in the meantime", "r1", false, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := recalling(t, ns, 1, "Deploy the shop")
+			turns := late{p.turns, make(chan struct{}), make(chan struct{}), tt.lost}
+			recall := knowhub.Recall{Service: p.Service, Turns: turns, Resets: never}
+			h := recall.Handler()
+			ended := make(chan struct{})
+			runner := hook.NewRunner(hook.Hook{Name: subjects.HookBeforePromptBuild, Handlers: []hook.Handler{{
+				Name: h.Name,
+				Handle: func(ctx context.Context, req *hook.Request) (hook.Result, error) {
+					defer close(ended)
+					return h.Handle(ctx, req)
+				},
+			}}}, hook.Options{
+				Timeout: func() time.Duration { return 10 * time.Second }, Budget: func(string) time.Duration { return time.Millisecond },
+				Log: slog.New(slog.DiscardHandler),
+			})
+			reply := make(chan bus.Reply, 1)
+			body := fmt.Sprintf(`{"hook":"before_prompt_build","event":{"prompt":"the shop"},"ctx":{"sessionId":%q,"runId":%q}}`, tt.name, tt.run)
+			go runner.Answer(t.Context(), bus.Request{Received: time.Now(), Data: []byte(body)}, func(r bus.Reply) { reply <- r })
+			<-turns.chosen
+			require.Equal(t, "{}", string((<-reply).Body))
+			if tt.retry {
+				require.NotEmpty(t, given(t, recallOf(p), turn(tt.name, tt.run, "the shop")))
+			}
+			close(turns.release)
+			<-ended
+			require.Equal(t, tt.want, given(t, recallOf(p), turn(tt.name, "r2", "the shop")) != "")
+			require.Empty(t, given(t, recallOf(p), turn(tt.name, "r3", "the shop")))
+		})
+	}
+}
+
+// A retry that nobody waits for takes nothing from the run that was answered.
+func TestExperiencesThatWereShownAreNotPutBack(t *testing.T) {
+	t.Parallel()
+	p := recalling(t, natstest.Start(t, nil), 1, "Deploy the shop")
+	require.NotEmpty(t, given(t, recallOf(p), turn("s", "r1", "the shop")))
+	turns := late{p.turns, make(chan struct{}), make(chan struct{}), true}
+	close(turns.release)
+	recall := knowhub.Recall{Service: p.Service, Turns: turns, Resets: never}
+	_, err := recall.Handler().Handle(t.Context(), turn("s", "r1", "the shop"))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Empty(t, given(t, recallOf(p), turn("s", "r2", "the shop")))
 }
 
 func TestNoRecall(t *testing.T) {

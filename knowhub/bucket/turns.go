@@ -64,6 +64,8 @@ type run struct {
 	// they were searched for.
 	Recalled []string `json:"recalled,omitempty"`
 	Asked    bool     `json:"asked,omitempty"`
+	// Again reports whether a retry got the experiences again.
+	Again bool `json:"again,omitempty"`
 }
 
 const (
@@ -91,12 +93,15 @@ func (t *Turns) Begin(ctx context.Context, turn Turn) (n int, err error) {
 // turn may be shown. It leaves out those that the session was shown since its
 // last reset and within the last after turns; after is 0 for all earlier turns,
 // and negative for no such rule. The same run gets the same experiences again.
+// After an error those returned may be recorded as shown, see [Turns.PutBack].
 func (t *Turns) Recall(ctx context.Context, turn Turn, ids []string, most, after int) (chosen []string, err error) {
 	err = t.change(ctx, turn.Session, func(doc *session) bool {
-		r, added := doc.run(turn)
+		r, _ := doc.run(turn)
 		if r.Asked {
 			chosen = r.Recalled
-			return added
+			known := r.Again
+			r.Again = true
+			return !known
 		}
 		chosen = nil
 		for _, id := range ids {
@@ -122,6 +127,25 @@ func (t *Turns) Recall(ctx context.Context, turn Turn, ids []string, most, after
 	return chosen, err
 }
 
+// PutBack lets the experiences that [Turns.Recall] chose for a turn be chosen
+// again, because the turn was not shown them. It does nothing if the run was
+// retried: one of its requests may have been answered.
+func (t *Turns) PutBack(ctx context.Context, turn Turn, chosen []string) error {
+	return t.change(ctx, turn.Session, func(doc *session) bool {
+		if turn.Run != "" {
+			r := doc.known(turn.Run)
+			if r == nil || !r.Asked || r.Again {
+				return false
+			}
+			r.Asked, r.Recalled = false, nil
+		}
+		for _, id := range chosen {
+			delete(doc.Recalled, id)
+		}
+		return true
+	})
+}
+
 func (t *Turns) change(ctx context.Context, sessionID string, change func(doc *session) (write bool)) error {
 	_, err := bus.Change(ctx, t.bucket, subjects.Name(sessionID), func(known *bus.Value[session]) (bool, error) {
 		return change(&known.V), nil
@@ -129,12 +153,18 @@ func (t *Turns) change(ctx context.Context, sessionID string, change func(doc *s
 	return err
 }
 
+// known returns the run with an id, nil for none.
+func (doc *session) known(id string) *run {
+	if i := slices.IndexFunc(doc.Runs, func(r run) bool { return r.ID == id }); i >= 0 {
+		return &doc.Runs[i]
+	}
+	return nil
+}
+
 // run returns the run of a turn, and whether it was added.
 func (doc *session) run(turn Turn) (r *run, added bool) {
-	if turn.Run != "" {
-		if i := slices.IndexFunc(doc.Runs, func(r run) bool { return r.ID == turn.Run }); i >= 0 {
-			return &doc.Runs[i], false
-		}
+	if r := doc.known(turn.Run); r != nil {
+		return r, false
 	}
 	// A reset that is reported only after the turn that followed it counts from
 	// then on. A reset before the first turn has nothing to forget.
