@@ -167,6 +167,15 @@ func TestUntold(t *testing.T) {
 			require.Equal(t, row.want, got)
 		})
 	}
+	t.Run("of several lines", func(t *testing.T) {
+		several := messages("ok bye")
+		for _, spoken := range []string{`ok\nbye`, `Jo: ok\nbye`, `so far:\n[from 5] ok\n\nbye`} {
+			require.Empty(t, new(Settings).untold(several, payload.BeforePromptBuild{Messages: user(spoken)}, nil), spoken)
+		}
+		for _, spoken := range []string{`not ok\nbye`, `Jo: ok\nbye all`} {
+			require.Equal(t, several, new(Settings).untold(several, payload.BeforePromptBuild{Messages: user(spoken)}, nil), spoken)
+		}
+	})
 	t.Run("of another time", func(t *testing.T) {
 		const sent = 1_800_000_000_000
 		for at, held := range map[int64]bool{0: true, sent + 5: true, sent - 30_000: true, sent - 61_000: false} {

@@ -173,8 +173,8 @@ func (t *transcript) add(s string, at int64, redacted bool) {
 }
 
 // longText is the length in bytes from which a text counts as held if it is
-// part of another text. A shorter one must be a whole line, apart from a sender
-// in front of it: "ok" is part of many texts.
+// part of another text. A shorter one must be a whole text or line, apart from a
+// sender in front of it: "ok" is part of many texts.
 const longText = 40
 
 // holds reports whether a text occurs in the transcript at the given time or
@@ -183,17 +183,13 @@ func (t *transcript) holds(s string, since int64) bool {
 	if s == "" {
 		return true
 	}
-	for _, l := range t.lines {
-		if before, ok := strings.CutSuffix(l.text, s); ok && l.at >= since && (before == "" || strings.HasSuffix(before, ": ") || strings.HasSuffix(before, "] ")) {
-			return true
-		}
+	said := func(l spoken) bool {
+		before, ok := strings.CutSuffix(l.text, s)
+		return ok && l.at >= since && (before == "" || strings.HasSuffix(before, ": ") || strings.HasSuffix(before, "] "))
 	}
-	for _, whole := range t.texts {
-		if whole.at >= since && (whole.text == s || len(s) >= longText && strings.Contains(whole.text, s)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.lines, said) || slices.ContainsFunc(t.texts, func(whole spoken) bool {
+		return said(whole) || whole.at >= since && len(s) >= longText && strings.Contains(whole.text, s)
+	})
 }
 
 const (
