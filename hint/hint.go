@@ -375,7 +375,7 @@ func (h *Hinter) form(t turn, c payload.Classification) render.Form {
 // hint's intent. last is the hint that the session was given last; nil for
 // none.
 func (t *turn) told(last *payload.LastHint, now payload.LastHint) bool {
-	return t.set.Repeat.Told(last, now) && payload.KeepsHints(t.req.Envelope.Ctx)
+	return t.set.Repeat.Told(last, now) && t.req.Context.KeepsHints
 }
 
 // failure returns the Hint-Skip for an error of the classifier.

@@ -332,12 +332,13 @@ func TestAKeywordsHintIsNotThatOfItsIntent(t *testing.T) {
 
 func TestAnotherComplexityIsSaidInBrief(t *testing.T) {
 	for _, row := range []struct {
-		name, ctx string
-		forms     []string
-		turns     []int // since the hint, by turn
+		name  string
+		keeps bool
+		forms []string
+		turns []int // since the hint, by turn
 	}{
-		{"where hints are kept in the history", `{"keepsHints": true}`, []string{"full", "brief", "none", "brief", "full"}, []int{0, 1, 2, 3, 0}},
-		{"elsewhere", `{}`, []string{"full", "full", "none", "full", "full"}, []int{0, 0, 1, 0, 0}},
+		{"where hints are kept in the history", true, []string{"full", "brief", "none", "brief", "full"}, []int{0, 1, 2, 3, 0}},
+		{"elsewhere", false, []string{"full", "full", "none", "full", "full"}, []int{0, 0, 1, 0, 0}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var r recorder
@@ -351,7 +352,7 @@ func TestAnotherComplexityIsSaidInBrief(t *testing.T) {
 			var forms []string
 			for i, complexity := range []string{"low", "high", "high", "low", "high"} {
 				req := prompt(fmt.Sprint("r", i), complexity)
-				req.Envelope.Ctx = []byte(row.ctx)
+				req.Context.KeepsHints = row.keeps
 				hint := text(handle(t, h, req))
 				switch {
 				case hint == "":
@@ -387,7 +388,7 @@ func TestACompactionAfterABriefHintWasMade(t *testing.T) {
 	}))
 	keeping := func(run, complexity string) *hook.Request {
 		req := prompt(run, complexity)
-		req.Envelope.Ctx = []byte(`{"keepsHints": true}`)
+		req.Context.KeepsHints = true
 		return req
 	}
 	require.Contains(t, text(handle(t, h, keeping("r0", "low"))), "Write code.")

@@ -108,7 +108,7 @@ type Recall struct {
 // which the gateway announces a request to [Recall.Hook].
 func (r *Recall) Handler() hook.Handler {
 	return hook.Handler{Name: recallName, Priority: recallPriority, Handle: func(ctx context.Context, req *hook.Request) (hook.Result, error) {
-		if payload.RecallsLater(req.Envelope.Ctx) {
+		if req.Context.RecallsLater {
 			return hook.Result{}, nil
 		}
 		return r.handle(ctx, req)

@@ -28,6 +28,11 @@ type Context struct {
 	ModelProviderID string     `json:"modelProviderId,omitempty"`
 	ModelID         string     `json:"modelId,omitempty"`
 	Provenance      Provenance `json:"inputProvenance,omitzero"`
+	// KeepsHints and RecallsLater are added by the plugin to before_prompt_build:
+	// the gateway keeps hints in the history that it sends to models, and it
+	// requests experiences for this prompt separately.
+	KeepsHints   bool `json:"-"` // keepsHints
+	RecallsLater bool `json:"-"` // recallLater
 }
 
 // InterSession is the kind of an input that another session sent, for example a
@@ -116,7 +121,8 @@ func DecodeContext(raw json.RawMessage) (c Context, err error) {
 		field{"trigger", &c.Trigger}, field{"channel", &c.Channel}, field{"messageProvider", &c.MessageProvider},
 		field{"channelId", &c.ChannelID}, field{"chatId", &c.ChatID}, field{"senderId", &c.SenderID},
 		field{"toolName", &c.ToolName}, field{"toolCallId", &c.ToolCallID},
-		field{"modelProviderId", &c.ModelProviderID}, field{"modelId", &c.ModelID}, field{"inputProvenance", &c.Provenance})
+		field{"modelProviderId", &c.ModelProviderID}, field{"modelId", &c.ModelID}, field{"inputProvenance", &c.Provenance},
+		field{"keepsHints", &c.KeepsHints}, field{"recallLater", &c.RecallsLater})
 	c.EmptyTrigger = c.Trigger == "" && o.Get("trigger").Type == gjson.String
 	return c, err
 }

@@ -75,6 +75,11 @@ func (o object) set(f field, value gjson.Result) error {
 		return o.tokens(f.name, value, to)
 	case **ModelUse:
 		return o.modelUse(f.name, value, to)
+	case *bool:
+		var set *bool
+		err := o.flag(f.name, value, &set)
+		*to = set != nil && *set
+		return err
 	case **bool:
 		return o.flag(f.name, value, to)
 	case **LastHint:

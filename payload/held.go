@@ -7,13 +7,6 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// RecallsLater reports whether the ctx of before_prompt_build has recallLater,
-// which the plugin adds: experiences for this prompt are requested separately.
-func RecallsLater(ctx json.RawMessage) bool {
-	o, err := view(ctx, "ctx")
-	return err == nil && o.Get("recallLater").Type == gjson.True
-}
-
 // DecodeHeldMessages returns heldMessageIds of the ctx of before_prompt_build,
 // which the plugin adds: the messages of a group that the gateway itself gives
 // to the model in this turn. Anything but a list of strings means no messages.

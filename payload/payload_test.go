@@ -389,6 +389,40 @@ func TestEmptyTrigger(t *testing.T) {
 	}
 }
 
+func TestFlagsOfAContext(t *testing.T) {
+	for _, row := range []struct {
+		name, value string
+		want        bool
+		fault       string // "" for none
+	}{
+		{"set", `true`, true, ""},
+		{"not set", `false`, false, ""},
+		{"null", `null`, false, ""},
+		{"text", `"yes"`, false, "must be a boolean, not a string"},
+		{"a number", `1`, false, "must be a boolean, not a number"},
+		{"an object", `{}`, false, "must be a boolean, not an object"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			for field, flag := range map[string]func(Context) bool{
+				"keepsHints":  func(c Context) bool { return c.KeepsHints },
+				"recallLater": func(c Context) bool { return c.RecallsLater },
+			} {
+				ctx, err := DecodeContext(json.RawMessage(`{"` + field + `":` + row.value + `}`))
+				if row.fault != "" {
+					require.ErrorIs(t, err, ErrInvalid)
+					require.ErrorContains(t, err, field+" of ctx "+row.fault)
+					continue
+				}
+				require.NoError(t, err)
+				require.Equal(t, row.want, flag(ctx), field)
+			}
+		})
+	}
+	absent, err := DecodeContext(json.RawMessage(`{}`))
+	require.NoError(t, err)
+	require.Zero(t, absent)
+}
+
 func TestOfPerson(t *testing.T) {
 	for _, row := range []struct {
 		name string

@@ -29,13 +29,6 @@ func DecodeSkills(ctx json.RawMessage) []Skill {
 	return skillsIn(o.Get("availableSkills"))
 }
 
-// KeepsHints reports whether the ctx of before_prompt_build says that the gateway
-// keeps hints in the history that it sends to models.
-func KeepsHints(ctx json.RawMessage) bool {
-	o, err := view(ctx, "ctx")
-	return err == nil && o.Get("keepsHints").Bool()
-}
-
 // skillsIn reads a list of skills. It copies: a kept field must not keep a large
 // body in memory.
 func skillsIn(list gjson.Result) (out []Skill) {
