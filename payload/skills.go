@@ -15,6 +15,10 @@ type Skill struct {
 	Description string `json:"description,omitempty"`
 }
 
+// Same reports whether both are the same skill: a tool may spell its path
+// differently. Without a path only the names count.
+func (s Skill) Same(o Skill) bool { return s.Name == o.Name || s.Path != "" && s.Path == o.Path }
+
 // maxSkills bounds the skills that are read from a list.
 const maxSkills = 500
 

@@ -164,9 +164,10 @@ type Skill struct {
 	Path string `json:"path"`
 }
 
-// Same reports whether both are the same skill: a tool may spell its path
-// differently.
-func (s Skill) Same(o Skill) bool { return s.Name == o.Name || s.Path != "" && s.Path == o.Path }
+// Same reports whether both are the same skill, as [payload.Skill.Same] does.
+func (s Skill) Same(o Skill) bool {
+	return payload.Skill{Name: s.Name, Path: s.Path}.Same(payload.Skill{Name: o.Name, Path: o.Path})
+}
 
 // End is the end of one attempt of a run (agent_end).
 type End struct {

@@ -255,7 +255,7 @@ func (m *memory) use(key string, s payload.Skill) bool {
 		return false
 	}
 	for _, hinted := range known.answer.skills {
-		if (hinted.Name == s.Name || hinted.Path == s.Path) && !slices.Contains(known.read, hinted.Name) {
+		if hinted.Same(s) && !slices.Contains(known.read, hinted.Name) {
 			known.read = append(known.read, hinted.Name)
 			return true
 		}

@@ -132,6 +132,8 @@ func TestSkillsThatARunReads(t *testing.T) {
 	require.True(t, as.UseSkill(ctx, payload.Skill{Name: "git", Path: "~/git/SKILL.md"}), "by its name")
 	require.False(t, as.UseSkill(ctx, git), "again")
 	require.True(t, as.UseSkill(ctx, payload.Skill{Name: "Deployment", Path: "/deploy/SKILL.md"}), "by its path")
-	require.False(t, as.UseSkill(payload.Context{RunID: "r2", SessionID: "s"}, git), "another run")
+	as.Amend(Key(payload.Context{RunID: "r2", SessionID: "s"}), Answer{Hint: "h", Skills: []payload.Skill{{Name: "git"}}})
+	require.False(t, as.UseSkill(payload.Context{RunID: "r2", SessionID: "s"}, payload.Skill{Name: "other"}), "neither has a path")
+	require.False(t, as.UseSkill(payload.Context{RunID: "r3", SessionID: "s"}, git), "another run")
 	require.False(t, as.UseSkill(payload.Context{SessionID: "s"}, git), "no run")
 }
