@@ -46,14 +46,13 @@ type live struct {
 	directory *intents.Directory
 	// tier is the current embedding tier; wanted holds the basis of the next one
 	// to build.
-	tier    *Tier
-	basis   basis // the latest input for the tier
-	wanted  chan basis
-	hinter  *hint.Hinter
-	gate    *gate            // nil for none
-	hub     *knowhub.Service // nil for none
-	claim   func()           // called once, before settings that ask a model are first used
-	claimed bool
+	tier   *Tier
+	basis  basis // the latest input for the tier
+	wanted chan basis
+	hinter *hint.Hinter
+	gate   *gate            // nil for none
+	hub    *knowhub.Service // nil for none
+	claim  func()           // see onModel
 
 	current atomic.Pointer[config.Config]
 	// inForce are the settings of requests and events. Until the local classifier
@@ -125,16 +124,29 @@ func LoadCatalog(dir string, log *slog.Logger) (*intents.Catalog, *intents.Direc
 	return d.Catalog(), d, nil
 }
 
-// onModel sets the function to call before settings that ask a model are first
-// used.
+// onModel sets the function to call, once, before settings that ask a model are
+// first used.
 func (l *live) onModel(claim func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.claim = claim
+	l.claim = sync.OnceFunc(claim)
+}
+
+// claimFor calls the function of onModel if a configuration that is about to be
+// used asks a model. mu must not be held: the function waits for NATS.
+func (l *live) claimFor(cfg *config.Config) {
+	if !cfg.Classifier.AsksModels() {
+		return
+	}
+	l.mu.Lock()
+	claim := l.claim
+	l.mu.Unlock()
+	claim()
 }
 
 // serve gives the hinter its first settings; later changes follow.
 func (l *live) serve(h *hint.Hinter) {
+	l.claimFor(l.config())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hinter = h
@@ -145,10 +157,6 @@ func (l *live) serve(h *hint.Hinter) {
 // refresh makes settings from the configuration and the catalogue, and swaps
 // them in. mu is held.
 func (l *live) refresh() {
-	if l.cfg.Classifier.AsksModels() && !l.claimed {
-		l.claimed = true
-		l.claim()
-	}
 	settings := Settings(l.cfg, l.catalog)
 	settings.Classifier = l.models.classifier(l.cfg, l.local, l.embedding(), Observer{l.metrics, l.log})
 	settings.Writer = l.models.writer
@@ -311,6 +319,7 @@ func (l *live) useConfig(cfg *config.Config) error {
 		l.log.Error("configuration not reloaded", "error", err)
 		return err
 	}
+	l.claimFor(cfg)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.prepared = made

@@ -54,6 +54,46 @@ func TestANewModelOfKnowHubHasSeries(t *testing.T) {
 	require.Greater(t, after, before)
 }
 
+func TestClaimsAreOpenedOnceAndHoldNothingUp(t *testing.T) {
+	t.Parallel()
+	local, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()})
+	require.NoError(t, err)
+	asking := *local
+	asking.Classifier.Mode, asking.Classifier.Model = classify.ModeLLM, "none/m"
+	asking.Classifier.Providers = map[string]provider.Config{"none": {BaseURL: "http://127.0.0.1:1", API: provider.APIOpenAI}}
+	for _, row := range []struct {
+		name  string
+		first *config.Config
+		want  int // times at the start
+	}{
+		{"from the start", &asking, 1},
+		{"after a reload", local, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := newLive(row.first, NewMetrics("test"), slog.New(slog.DiscardHandler), new(slog.LevelVar))
+			require.NoError(t, l.load())
+			l.train()
+			opened, free := 0, false
+			var before *hint.Settings
+			l.onModel(func() {
+				opened++
+				before = l.settings()
+				if free = l.mu.TryLock(); free {
+					l.mu.Unlock()
+				}
+			})
+			l.serve(hint.New(hint.Options{}))
+			require.Equal(t, row.want, opened)
+			for range 2 {
+				require.NoError(t, l.useConfig(&asking))
+				require.Equal(t, 1, opened)
+			}
+			require.True(t, free, "others need not wait while NATS is asked")
+			require.NotSame(t, before, l.settings(), "before the first use")
+		})
+	}
+}
+
 // TestLimitsOutliveACatalogue has as many calls under way as there may be while the
 // catalogue changes.
 func TestLimitsOutliveACatalogue(t *testing.T) {
