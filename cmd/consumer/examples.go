@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -237,16 +238,25 @@ func (s *source) writeCopy(inv *invocation, dir string, additions []addition) (w
 			}
 		}
 		path := filepath.Join(dir, f.Name)
-		copied, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the built-in definitions
-		if err != nil {
+		if err := createFile(path, bytes.NewReader(data)); err != nil {
 			return []string{}, err
 		}
 		paths = append(paths, path)
-		_, err = copied.Write(data)
-		if err := errors.Join(err, copied.Close()); err != nil {
-			return []string{}, err
-		}
 	}
 	_, _ = fmt.Fprintf(inv.stderr, "%s written; set HINT_INTENTS_DIR=%s to use them\n", count(len(paths), "file"), dir)
 	return paths, nil
+}
+
+// createFile creates an intent file, which must not exist yet. A file that could
+// not be written whole, as on a full disk, is removed.
+func createFile(path string, content io.Reader) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the built-in definitions
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, content)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -275,10 +274,5 @@ func (f imported) write(path string) error {
 	if f.State == importOverwrite {
 		return expand.Replace(path, f.there, f.data)
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // as public as the built-in definitions
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(f.data)
-	return errors.Join(err, file.Close())
+	return createFile(path, bytes.NewReader(f.data))
 }

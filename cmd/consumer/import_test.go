@@ -3,10 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -154,6 +158,35 @@ func TestImportRefuses(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			require.Equal(t, row.code, env.run(t.Context(), row.args, &stdout, &stderr), stderr.String())
 			require.Contains(t, stderr.String(), row.want)
+		})
+	}
+}
+
+func TestAFileIsCreatedWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	full := io.MultiReader(strings.NewReader("half of "), iotest.ErrReader(syscall.ENOSPC))
+	for _, row := range []struct {
+		name    string
+		there   string // "" for no file
+		content io.Reader
+		fault   error // nil for none
+		want    string
+	}{
+		{"a new file", "", strings.NewReader("all of it"), nil, "all of it"},
+		{"a full disk", "", full, syscall.ENOSPC, ""},
+		{"a file that is there", "mine", strings.NewReader("all of it"), fs.ErrExist, "mine"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path, want := filepath.Join(dir, "a.md"), map[string]string{}
+			if row.there != "" {
+				require.NoError(t, os.WriteFile(path, []byte(row.there), 0o600))
+			}
+			if row.want != "" {
+				want["a.md"] = row.want
+			}
+			require.ErrorIs(t, createFile(path, row.content), row.fault)
+			require.Equal(t, want, content(t, os.DirFS(dir)))
 		})
 	}
 }
