@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"text/tabwriter"
 	"time"
@@ -110,26 +109,20 @@ func (c *improveCmd) Run(inv *invocation) error {
 // find reads the record. If edits are proposed it also returns the turns,
 // oldest first.
 func (c *improveCmd) find(inv *invocation, catalog *intents.Catalog) (out improvements, turns []record.Turn, err error) {
-	sessions, closeStore, err := sessionsOf(inv)
-	if err != nil {
-		return out, nil, err
-	}
-	defer closeStore()
-	minConfidence := inv.cfg.Classifier.MinConfidence
-	found := record.NewImprovements(minConfidence)
-	bar := newProgress(inv.stderr)
-	bar.label = "sessions"
-	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
-		if !c.Since.IsZero() && turn.Begin.TS < c.Since.UnixMilli() {
-			return
-		}
+	found := record.NewImprovements(inv.cfg.Classifier.MinConfidence)
+	add := func(s store.Summary, turn *store.Turn) {
 		found.Add(s, turn)
 		out.Turns++
-		if c.Propose {
-			turns = append(turns, record.NewTurn(s, turn, minConfidence))
-		}
-	})
-	bar.clear()
+	}
+	if c.Propose {
+		turns, err = turnsToClassify(inv, record.Filter{Since: c.Since.Time}, add)
+	} else {
+		err = eachTurn(inv, func(s store.Summary, turn *store.Turn) {
+			if c.Since.IsZero() || turn.Begin.TS >= c.Since.UnixMilli() {
+				add(s, turn)
+			}
+		})
+	}
 	if err != nil {
 		return out, nil, err
 	}
@@ -137,7 +130,6 @@ func (c *improveCmd) find(inv *invocation, catalog *intents.Catalog) (out improv
 		out.Since = &c.Since.Time
 	}
 	out.Findings = orEmpty(found.Findings(catalog.Enabled()))
-	slices.SortStableFunc(turns, func(a, b record.Turn) int { return a.Compare(&b) })
 	return out, turns, nil
 }
 

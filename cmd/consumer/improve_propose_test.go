@@ -73,6 +73,22 @@ func proposeEdits(t *testing.T, env environment, args ...string) (code int, stdo
 	return code, out.String(), errs.String()
 }
 
+func TestProposalsAreMeasuredWithWhatTheClassifierWasGiven(t *testing.T) {
+	t.Parallel()
+	model := providertest.New(t)
+	model.Handle(proposing)
+	ago := func(hours int) time.Time { return time.Now().Add(-time.Duration(hours) * time.Hour) }
+	env, _ := withRecord(t, map[string]string{"HINT_MODEL": "mock/big", "HINT_PROVIDERS": fmt.Sprintf(`{"mock":{"baseUrl":%q}}`, model.OpenAIURL())},
+		append(leaning(ago(30), ago(20)), turnAt("s", "wrong", "do I need an umbrella", ago(10), resultOf("MONEY", 0.6)), marked("wrong", "wrong", "WEATHER", ago(9)))...)
+	code, stdout, stderr := proposeEdits(t, env, "--yes", "--json", "--since", "25h")
+	require.Zero(t, code, stderr)
+	var got improvements
+	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
+	require.Equal(t, 2, got.Turns)
+	i := slices.IndexFunc(got.Findings, func(f record.Finding) bool { return f.Kind == record.FoundCorrected })
+	require.True(t, slices.ContainsFunc(got.Proposals[i].Changed, func(d record.Difference) bool { return d.RunID == "leans" }))
+}
+
 func TestProposedEdits(t *testing.T) {
 	t.Parallel()
 	model, env, dir := withFindings(t, nil)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -112,29 +113,14 @@ type recorded struct {
 // read reads the recorded turns.
 func (c *learnCmd) read(inv *invocation) (recorded, error) {
 	out := recorded{unfit: map[record.Unfit]int{}}
-	sessions, closeStore, err := sessionsOf(inv)
-	if err != nil {
-		return out, err
-	}
-	defer closeStore()
-	filter := record.Filter{Since: c.Since.Time}
-	minConfidence := inv.cfg.Classifier.MinConfidence
-	bar := newProgress(inv.stderr)
-	bar.label = "sessions"
-	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
-		t := record.NewTurn(s, turn, minConfidence)
-		if !filter.Selects(&t) {
-			return
-		}
-		out.turns = append(out.turns, t)
-		if l, why := record.LessonOf(t.Session, turn, minConfidence); why == "" {
+	var err error
+	out.turns, err = turnsToClassify(inv, record.Filter{Since: c.Since.Time}, func(s store.Summary, turn *store.Turn) {
+		if l, why := record.LessonOf(cmp.Or(s.SessionID, s.SessionKey), turn, inv.cfg.Classifier.MinConfidence); why == "" {
 			out.lessons = append(out.lessons, l)
 		} else {
 			out.unfit[why]++
 		}
 	})
-	bar.clear()
-	slices.SortStableFunc(out.turns, func(a, b record.Turn) int { return a.Compare(&b) })
 	return out, err
 }
 

@@ -182,3 +182,33 @@ func TestLearnFaults(t *testing.T) {
 		})
 	}
 }
+
+// leaning is a turn that leans on the message before it, which the gateway did not
+// send: it is in the record (contract §5).
+func leaning(before, after time.Time) []store.Fact {
+	facts := []store.Fact{
+		turnAt("lean", "before", "do I need my umbrella", before, resultOf("OTHER", 0.3)),
+		turnAt("lean", "leans", "what about Paris?", after, resultOf("OTHER", 0.3)),
+	}
+	for i := range facts {
+		facts[i].Begin.Conversation, facts[i].Begin.Earlier = nil, i
+	}
+	return facts
+}
+
+func TestLearnAnswersTurnsWithWhatTheirClassifierWasGiven(t *testing.T) {
+	t.Parallel()
+	ago := func(hours int) time.Time { return time.Now().Add(-time.Duration(hours) * time.Hour) }
+	env, _ := withRecord(t, nil, append(leaning(ago(30), ago(20)),
+		turnAt("s", "wrong", "do I need an umbrella", ago(10), resultOf("MONEY", 0.6)), marked("wrong", "wrong", "WEATHER", ago(9)))...)
+	code, stdout, stderr := learnIntents(t, env, "--dry-run", "--json", "--since", "25h")
+	require.Zero(t, code, stderr)
+	var got proposal
+	require.NoError(t, json.Unmarshal([]byte(stdout), &got))
+	require.Equal(t, 2, got.Turns)
+	var runs []string
+	for _, d := range got.Changed {
+		runs = append(runs, d.RunID)
+	}
+	require.Equal(t, []string{"wrong", "leans"}, runs)
+}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	"intenthint/classify"
 	"intenthint/intents"
@@ -15,7 +14,6 @@ import (
 	"intenthint/model/provider"
 	"intenthint/payload"
 	"intenthint/record"
-	"intenthint/store"
 )
 
 type replayCmd struct {
@@ -72,7 +70,7 @@ func (c *replayCmd) Run(inv *invocation) error {
 	if len(catalog.Enabled()) == 0 {
 		return fmt.Errorf("no enabled intents in %s", dir)
 	}
-	turns, err := c.turns(inv)
+	turns, err := turnsToClassify(inv, record.Filter{Since: c.Since.Time}, nil)
 	if err != nil {
 		return err
 	}
@@ -112,26 +110,6 @@ func (c *replayCmd) configured(inv *invocation) (*invocation, error) {
 		return nil, usageError(fmt.Sprintf("--model %s: %v", c.Model, err))
 	}
 	return &own, nil
-}
-
-// turns reads the recorded turns, oldest first.
-func (c *replayCmd) turns(inv *invocation) ([]record.Turn, error) {
-	sessions, closeStore, err := sessionsOf(inv)
-	if err != nil {
-		return nil, err
-	}
-	defer closeStore()
-	filter := record.Filter{Since: c.Since.Time}
-	var turns []record.Turn
-	bar := newProgress(inv.stderr)
-	bar.label = "sessions"
-	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
-		turns = append(turns, record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence))
-	})
-	bar.clear()
-	slices.SortStableFunc(turns, func(a, b record.Turn) int { return a.Compare(&b) })
-	record.Recall(turns)
-	return slices.DeleteFunc(turns, func(t record.Turn) bool { return !filter.Selects(&t) }), err
 }
 
 // replay classifies the turns again. inv has the configuration of the replay; below

@@ -69,38 +69,25 @@ func (s *since) UnmarshalText(raw []byte) error {
 }
 
 func (c *sessionsTurnsCmd) Run(inv *invocation) error {
-	sessions, closeStore, err := sessionsOf(inv)
-	if err != nil {
-		return err
-	}
-	defer closeStore()
 	filter := record.Filter{Intent: c.Intent, Below: c.Below, Since: c.Since.Time, Feedback: c.Feedback}
-	var turns []record.Turn
-	bar := newProgress(inv.stderr)
-	bar.label = "sessions"
-	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
-		t := record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence)
-		switch {
-		case c.JSONL: // Recall needs all turns: others may be what the classifier was given
-		case filter.Selects(&t):
-			t.History = nil // not shown
-		default:
-			return
+	if c.JSONL {
+		turns, err := turnsToClassify(inv, filter, nil)
+		if err != nil {
+			return err
 		}
-		turns = append(turns, t)
+		return printTurnLines(inv, turns)
+	}
+	var turns []record.Turn
+	err := eachTurn(inv, func(s store.Summary, turn *store.Turn) {
+		if t := record.NewTurn(s, turn, inv.cfg.Classifier.MinConfidence); filter.Selects(&t) {
+			t.History = nil // not shown
+			turns = append(turns, t)
+		}
 	})
-	bar.clear()
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(turns, func(a, b record.Turn) int { return a.Compare(&b) })
-	if c.JSONL {
-		record.Recall(turns)
-		turns = slices.DeleteFunc(turns, func(t record.Turn) bool { return !filter.Selects(&t) })
-	}
-	if c.JSONL {
-		return printTurnLines(inv, turns)
-	}
 	return printTurns(inv, turns)
 }
 

@@ -29,29 +29,19 @@ CONFIDENCE is a mean. LOW: below HINT_MIN_CONFIDENCE. UNCHANGED: the session alr
 }
 
 func (c *statsCmd) Run(inv *invocation) error {
-	sessions, closeStore, err := sessionsOf(inv)
-	if err != nil {
-		return err
-	}
-	defer closeStore()
-	bar := newProgress(inv.stderr)
-	bar.label = "sessions"
 	if c.Effect {
 		effect := record.NewEffect(record.EffectOptions{Since: c.Since.Time})
-		err := record.All(inv.ctx, sessions, bar.show, effect.Add)
-		bar.clear()
-		if err != nil {
+		if err := eachTurn(inv, effect.Add); err != nil {
 			return err
 		}
 		return c.printEffect(inv, effect.Report())
 	}
 	stats := record.NewStats(record.StatsOptions{MinConfidence: inv.cfg.Classifier.MinConfidence, Location: inv.cfg.Timezone.Location})
-	err = record.All(inv.ctx, sessions, bar.show, func(s store.Summary, turn *store.Turn) {
+	err := eachTurn(inv, func(s store.Summary, turn *store.Turn) {
 		if c.Since.IsZero() || turn.Begin.TS >= c.Since.UnixMilli() {
 			stats.Add(s, turn)
 		}
 	})
-	bar.clear()
 	if err != nil {
 		return err
 	}
