@@ -12,6 +12,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/config"
@@ -23,17 +25,12 @@ import (
 
 // sessionsOf opens the session store for a command that reads, which closes it.
 // Session files can be read without their system, unless there are none. The error
-// then is that of [openForReading].
+// then is that of [openForReading] or [sessionsAt].
 func sessionsOf(inv *invocation) (s store.Reader, closeStore func(), err error) {
 	if inv.cfg.Store.Kind != config.StoreKV {
-		if _, err := os.Stat(inv.cfg.Store.SessionsDir); errors.Is(err, fs.ErrNotExist) {
-			b, err := openForReading(inv)
-			if err != nil {
-				return nil, nil, err
-			}
-			b.Close()
+		if _, err := os.Stat(inv.cfg.Store.SessionsDir); !errors.Is(err, fs.ErrNotExist) {
+			return file.OpenReader(inv.cfg.Store.SessionsDir, store.Options{Logger: inv.quiet()}), func() {}, nil
 		}
-		return file.OpenReader(inv.cfg.Store.SessionsDir, store.Options{Logger: inv.quiet()}), func() {}, nil
 	}
 	b, err := openForReading(inv)
 	if err != nil {
@@ -41,16 +38,19 @@ func sessionsOf(inv *invocation) (s store.Reader, closeStore func(), err error) 
 	}
 	if s, err = sessionsAt(inv, b); err != nil {
 		b.Close()
+		return nil, nil, err
 	}
-	return s, b.Close, err
+	return s, b.Close, nil
 }
 
-// sessionsAt opens the session store for a command that only reads it.
+// sessionsAt opens the session store of a system for a command that only reads it.
+// It refuses the store of another system (contract §9), and creates none.
 func sessionsAt(inv *invocation, b *bus.Bus) (store.Reader, error) {
-	if inv.cfg.Store.Kind != config.StoreKV {
-		return file.OpenReader(inv.cfg.Store.SessionsDir, store.Options{Logger: inv.quiet()}), nil
+	s, err := app.OpenSystemReader(inv.ctx, inv.cfg, b, inv.quiet())
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, fmt.Errorf("%w: the server has no %s; check HINT_STORE and HINT_STREAM, or start a consumer with `consumer run`", errNoSystem, app.StoreName(inv.cfg))
 	}
-	return app.OpenStore(inv.ctx, inv.cfg, b.JS, nil, inv.quiet())
+	return s, err
 }
 
 // storeName returns where sessions are looked up, and notes if it does not

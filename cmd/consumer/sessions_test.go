@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"intenthint/internal/app"
@@ -226,12 +227,62 @@ func TestReadingCommandsCreateNothingOnAServer(t *testing.T) {
 // A new system has no session files yet.
 func TestSessionsOfANewSystem(t *testing.T) {
 	t.Parallel()
-	s := start(t, map[string]string{"HINT_STORE": "file"})
+	ns := natstest.Start(t, nil)
 	dir := filepath.Join(t.TempDir(), "elsewhere")
-	env := s.env.with("HINT_NATS_URL", s.Bus.URL()).with("HINT_SESSIONS_DIR", dir)
+	env := settle(t, map[string]string{"HINT_STORE": "file", "HINT_NATS_URL": ns.ClientURL(), "HINT_SESSIONS_DIR": dir})
 	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, env.run(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
+	stderr.Reset()
 	require.Equal(t, exitOK, env.run(t.Context(), []string{"sessions", "ls"}, &stdout, &stderr), stderr.String())
 	require.Equal(t, "no sessions in "+dir+", which does not exist\n", stderr.String())
+}
+
+// A reader of an empty store would look as if there were no sessions.
+func TestReadingCommandsNeedTheStoreOfTheSystem(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ system, reader string }{
+		"another directory":       {"file", "file"},
+		"a bucket beside files":   {"file", "kv"},
+		"files beside the bucket": {"kv", "file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, map[string]string{"HINT_STORE": row.system})
+			dir := filepath.Join(t.TempDir(), "sessions")
+			env := settle(t, map[string]string{"HINT_NATS_URL": s.Bus.URL(), "HINT_STORE": row.reader, "HINT_SESSIONS_DIR": dir})
+			export := filepath.Join(t.TempDir(), "export")
+			for _, args := range []string{
+				"sessions ls", "sessions show one", "sessions turns", "sessions export " + export, "stats", "replay --json", "improve --json",
+				"intents learn --dry-run", "feedback r1 right",
+			} {
+				var stdout, stderr bytes.Buffer
+				require.Equal(t, exitFailed, env.run(t.Context(), strings.Fields(args), &stdout, &stderr), args)
+				require.Contains(t, stderr.String(), "session store of another system", args)
+				require.Contains(t, stderr.String(), "; set HINT_", args)
+				require.Empty(t, stdout.String(), args)
+			}
+			require.NoDirExists(t, dir)
+			require.NoDirExists(t, export)
+			if row.system == "file" {
+				_, err := s.JS.KeyValue(t.Context(), "OPENCLAW_EVENTS_SESSIONS")
+				require.ErrorIs(t, err, jetstream.ErrBucketNotFound)
+			}
+		})
+	}
+}
+
+func TestReadingCommandsCreateNoBucketOfSessions(t *testing.T) {
+	t.Parallel()
+	ns := natstest.Start(t, nil)
+	js := natstest.JetStream(t, ns)
+	_, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "OPENCLAW_EVENTS", Subjects: []string{"openclaw.event.>"}})
+	require.NoError(t, err)
+	env := settle(t, map[string]string{"HINT_STORE": "kv", "HINT_NATS_URL": ns.ClientURL()})
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitFailed, env.run(t.Context(), []string{"sessions", "ls"}, &stdout, &stderr))
+	require.Contains(t, stderr.String(), "no system here: the server has no bucket OPENCLAW_EVENTS_SESSIONS; check HINT_STORE and HINT_STREAM")
+	_, err = js.KeyValue(t.Context(), "OPENCLAW_EVENTS_SESSIONS")
+	require.ErrorIs(t, err, jetstream.ErrBucketNotFound)
 }
 
 func TestSessionsShowOfADamagedFileFails(t *testing.T) {

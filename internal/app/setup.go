@@ -99,6 +99,22 @@ func OpenSystemStore(ctx context.Context, cfg *config.Config, b *bus.Bus, log *s
 	return OpenStore(ctx, cfg, b.JS, nil, log)
 }
 
+// OpenSystemReader opens the session store of the system behind a connection to
+// read from it. It refuses a store as [OpenSystemStore] does, and creates none: the
+// error for a missing bucket wraps [jetstream.ErrStreamNotFound].
+func OpenSystemReader(ctx context.Context, cfg *config.Config, b *bus.Bus, log *slog.Logger) (store.Reader, error) {
+	if _, err := CheckSystem(ctx, cfg, b); err != nil && !errors.Is(err, bus.ErrDenied) {
+		return nil, err
+	}
+	opts := store.Options{Logger: log}
+	if cfg.Store.Kind == config.StoreKV {
+		return bus.Call(ctx, b.JS.Conn(), func(ctx context.Context) (store.Reader, error) {
+			return kv.OpenReader(ctx, b.JS, Layout(cfg).Sessions(), opts)
+		})
+	}
+	return file.OpenReader(cfg.Store.SessionsDir, opts), nil
+}
+
 // StoreName returns the bucket or directory that holds the sessions.
 func StoreName(cfg *config.Config) string {
 	if cfg.Store.Kind == config.StoreKV {

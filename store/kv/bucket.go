@@ -59,13 +59,9 @@ type bucket struct {
 	prefix string // of subjects
 }
 
-// openBucket finds the bucket and creates it if it is missing. An existing one
-// is not changed.
-func openBucket(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (*bucket, error) {
-	b := &bucket{js: js, config: config, name: streamPrefix + config.Bucket, prefix: subjectPrefix + config.Bucket + "."}
-	var err error
-	b.stream, err = b.find(ctx)
-	return b, err
+// newBucket returns a bucket whose stream is not known yet.
+func newBucket(js jetstream.JetStream, config jetstream.KeyValueConfig) *bucket {
+	return &bucket{js: js, config: config, name: streamPrefix + config.Bucket, prefix: subjectPrefix + config.Bucket + "."}
 }
 
 // find returns the stream and creates it if it is missing. The handle is valid

@@ -48,11 +48,27 @@ var _ store.Store = (*Store)(nil)
 // bucket and does not change an existing one, which must keep the last value of
 // every key (a history of 1 is enough) without expiry.
 func Open(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValueConfig, opts store.Options) (*Store, error) {
-	opts = opts.WithDefaults()
-	b, err := openBucket(ctx, js, bucket)
-	if err != nil {
+	b := newBucket(js, bucket)
+	var err error
+	if b.stream, err = b.find(ctx); err != nil {
 		return nil, fmt.Errorf("session bucket %s: %w", bucket.Bucket, err)
 	}
+	return newStore(b, opts), nil
+}
+
+// OpenReader opens a bucket to read from it. It creates none: the error for a
+// missing one is [jetstream.ErrStreamNotFound].
+func OpenReader(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValueConfig, opts store.Options) (store.Reader, error) {
+	b := newBucket(js, bucket)
+	var err error
+	if b.stream, err = js.Stream(ctx, b.name); err != nil {
+		return nil, fmt.Errorf("session bucket %s: %w", bucket.Bucket, err)
+	}
+	return newStore(b, opts), nil
+}
+
+func newStore(b *bucket, opts store.Options) *Store {
+	opts = opts.WithDefaults()
 	s := &Store{
 		bucket: b, limit: opts.HistoryLimit, log: opts.Logger, now: opts.Now, lost: opts.Lost,
 		entries: lru.New[*entry](opts.CacheBytes),
@@ -61,7 +77,7 @@ func Open(ctx context.Context, js jetstream.JetStream, bucket jetstream.KeyValue
 	for i := range s.shards {
 		s.shards[i] = make(chan struct{}, 1)
 	}
-	return s, nil
+	return s
 }
 
 // lock excludes other goroutines of this process from a session: the
