@@ -157,7 +157,7 @@ func TestAPageHasABound(t *testing.T) {
 		{"?limit=200", 200, "There are more."},
 		{"?limit=9999", 200, "There are more."},
 		{"?limit=-1", 50, "limit=100"},
-		{"?q=task+25", 10, ""},
+		{"?q=task+25", 13, ""},
 		{"?q=task", 50, "limit=100"},
 		{"?q=oldest", 1, ""},
 		{"?status=approved&q=deed", 50, "limit=100"},
