@@ -278,6 +278,10 @@ var (
 	dateShape = regexp.MustCompile(`^\d\d\D\d\d\D`)
 	fourShape = regexp.MustCompile(`^\d{3,4}[ -]\d{3}[ -]\d\d[ -]\d\d$`) // 044 668 18 00, 0212 123 45 67
 	longShape = regexp.MustCompile(`^\d{4}\D(?:\d{8}|\d{4}\D\d{4})$`)
+	// mixShape matches 070-123 45 67 as in Sweden, 0470/12.34.56 as in Belgium.
+	mixShape = pattern(`^0[1-9](?:
+		\d{1,2}-\d{2,3} \d\d \d\d|\d\d-\d{3} \d\d|-\d{3} (?:\d\d \d\d|\d{3} \d\d)|
+		\d{1,2}/\d\d[. ]\d\d[. ]\d\d|/\d{3}[. ]\d\d[. ]\d\d)$`)
 	fileModes = regexp.MustCompile(`^[0124][4-7][014-7]{2}(?: [0124][4-7][014-7]{2})+$`) // 0755 0644 0600
 )
 
@@ -288,6 +292,7 @@ func checkPhone(m match) (start, end int) {
 	switch {
 	case m.line[start] == '+' && len(bytes.Trim(m.line[start+3:end], "0")) == 0,
 		(m.group("pairs") != nil || m.group("mixed") != nil || fourShape.Match(m.line[start:end])) && (m.line[start-1] == ' ' && isDigit(m.line[start-2]) || m.line[end] == ' ' && isDigit(m.line[end+1])), // a row of bytes
+		m.group("mixed") != nil && !mixShape.Match(m.line[start:end]),
 		m.group("mobile") != nil && units.Match(m.line[end:]):
 		return 0, 0
 	case m.group("zero") != nil:
@@ -320,13 +325,14 @@ func checkNamed(m match) (start, end int) {
 	start, end = m.last()
 	text, rest := m.line[start:end], m.line[end:]
 	n := len(onlyDigits(text))
+	isSure := m.group("colon") != nil || m.group("sure") != nil
 	isEight := n == 8 && lineWord.Match(m.line[m.at[0]:])
 	switch {
-	case m.group("numbered") != nil, m.group("colon") != nil && n == len(text):
+	case m.group("numbered") != nil, isSure && n == len(text):
 		return start, end
 	case dates.Match(text), rest[0] == ' ' && isDigit(rest[1]), countUnit.Match(rest):
 		return 0, 0
-	case m.group("colon") != nil && grouped.Match(text):
+	case isSure && grouped.Match(text):
 		return start, end
 	case continuesWord(m.line, m.at[0]), n > 13, n < 9 && !isEight && (n < 8 || text[0] != '0'):
 		return 0, 0

@@ -114,9 +114,10 @@ var rules = []rule{
 		at("tel", "täl", "tlf", "тел", "Тел", "ТЕЛ", "phone", "mobil", "movil", "mävil", "portable", "handy", "cell", "celular", "gsm", "fax", "whatsapp", "call", "sms", "contact", "wa.me/",
 			"电话", "電話", "手机", "手機", "携帯", "전화", "番号", "号码", "號碼", "번호"),
 		pattern(`^(?:(?P<numbered>(?:番号|号码|號碼|번호)` + isNumber + `)(\d{7,18})|(?:
-			(?P<colon>(?:` + phoneWord + `|(?i:call|sms))` + quote + ` ?:[ :.]{0,3}` + quote + ` ?|wa\.me/|(?:电话|電話|手机|手機|携帯|전화)(?:番号|号码|號碼|번호)?` + isNumber + `)|
+			` + phoneWord + `(?:(?P<colon>` + quote + colon + `)|[. ] {0,2}| (?i:is|ist|es|est) |` + quote + ` ?= ?` + quote + `(?:%2[bB])?)|
+			(?P<sure>(?i:call|sms)` + quote + colon + `|wa\.me/|(?:电话|電話|手机|手機|携帯|전화)(?:番号|号码|號碼|번호)?` + isNumber + `)|
 			(?P<contact>(?i:contact) ?: ?)|
-			` + phoneWord + `(?:[. ] {0,2}| (?i:is|ist|es|est) |` + quote + ` ?= ?` + quote + `(?:%2[bB])?)|(?i:sms|fax|whatsapp) to )
+			(?i:sms|fax|whatsapp) to )
 			(\+?\(?\d(?:[ ()./-]{0,3}\d){6,17}))` + afterNumber), checkNamed,
 	},
 }
@@ -197,12 +198,15 @@ const (
 	cookieValue = `[^\s;"'\x00]{16,}`
 )
 
-// Names of secrets; a prefix, as in db_password, is part of the name.
-const (
-	passwordNames = `(?i:pass[-_.]?(?:word|wd|phrase|code|wort)|pwd|kennwort|contrase[nä]a|senha|mot[ _-]?de[ _-]?passe|пароль)|密码|密碼|口令|パスワード|비밀번호`
-	tokenNames    = `(?i:token|secret(?:[-_.]?key[-_.]?base)?|credentials?|signature)|密钥|密鑰|金钥|金鑰|鍵`
-	secretName    = `(?P<name>(?:(?P<isPassword>` + passwordNames + `)|(?P<key>(?i:key(?:[-_.]?id)?))|(?P<pass>(?i:pass|pw))|` + tokenNames + `)[\d_]*)`
-)
+// Names of secrets; a prefix, as in db_password, is part of the name. Those with
+// the same beginning stand together, which makes them cheap.
+const secretName = `(?P<name>(?:(?i:
+	pass(?:[-_.]?(?:word|wd|phrase|code|wort))?|pwd|pw|
+	key(?:[-_.]?id)?|kennwort|
+	secret(?:[-_.]?key[-_.]?base)?|senha|signature|
+	credentials?|contrase[nä]a|
+	token|mot[ _-]?de[ _-]?passe|пароль)|
+	密码|密碼|密钥|密鑰|口令|金钥|金鑰|鍵|パスワード|비밀번호)[\d_]*)`
 
 // Separators between a name and its value, and forms of values.
 const (
@@ -255,6 +259,7 @@ const (
 	phoneWord = `(?i:(?:tel(?:ephone|efon[aoe]?|äfono)?|täl(?:äphone)?|tlf|тел(?:ефон)?|phone|mobil[ey]?|m[oä]vil|portable|handy|cell(?:phone)?|celular|gsm|fax|whatsapp)(?:[ _-]?(?:number|nummer|numero|no|nr))?)`
 	isNumber  = `[是为為は]{0,2}[ :.]{0,3}`
 	quote     = `(?:\\?["'])?`
+	colon     = ` ?:[ :.]{0,3}` + quote + ` ?`
 )
 
 // separated repeats a pattern for each separator, which is written as S in it.
@@ -278,10 +283,9 @@ var (
 	zeroArea      = separated(" .-", `0[1-9]\d{0,3}(?:S\d{2,9}){1,3}`)
 	pairs         = separated(" .-", `0[1-9](?:S\d\d){4}`)
 	mobiles       = `(?:86)?` + chineseMobile + `\d{8}|8869\d{8}|090?\d{8}|07\d{8,9}|080\d{8}|010\d{8}|0[46]\d{8}`
-	mixed         = `0[1-9]\d{1,2}-\d{2,3} \d\d \d\d|0\d{3}-\d{3} \d\d|0[1-9]-\d{3} (?:\d\d \d\d|\d{3} \d\d)|` + // Sweden
-		`0[1-9]\d{1,2}/\d\d[. ]\d\d[. ]\d\d|0[1-9]/\d{3}[. ]\d\d[. ]\d\d` // Belgium
-	areaCoded = `\(0\d{1,4}\)[ -]?\d(?:[ .-]?\d){5,7}|\([1-9]\d\d\)[ -]?\d{3}[ .-]?\d{4}|\([1-9]\d\)[ -]?\d{3,5}[ .-]\d{4}`                                                      // (415) 555-2671, (02) 2345-6789, (11) 91234-5678
-	national  = `[1-9]\d\d-\d{3}-\d{4}|[1-9]\d\d\.\d{3}\.\d{4}|[2-9]\d\d[ .]?[2-9]\d\d-\d{4}|[2-9]\d\d [2-9]\d\d \d{4}|1(?:[-. ]| ?\()[2-9]\d\d(?:\) ?|[-. ])\d{3}[-. ]\d{4}|` + // North America
+	mixed         = `0[1-9]\d{0,2}[/-]\d{2,3}(?:[. ]\d{2,3}){1,2}`
+	areaCoded     = `\(0\d{1,4}\)[ -]?\d(?:[ .-]?\d){5,7}|\([1-9]\d\d\)[ -]?\d{3}[ .-]?\d{4}|\([1-9]\d\)[ -]?\d{3,5}[ .-]\d{4}`                                                      // (415) 555-2671, (02) 2345-6789, (11) 91234-5678
+	national      = `[1-9]\d\d-\d{3}-\d{4}|[1-9]\d\d\.\d{3}\.\d{4}|[2-9]\d\d[ .]?[2-9]\d\d-\d{4}|[2-9]\d\d [2-9]\d\d \d{4}|1(?:[-. ]| ?\()[2-9]\d\d(?:\) ?|[-. ])\d{3}[-. ]\d{4}|` + // North America
 		`[78](?:[-. ]| ?\()\d{3}(?:\) ?|[-. ])\d{3}[-. ]\d\d[-. ]\d\d|` + // Russia
 		`86[ -]` + chineseMobile + `\d{8}|` + separated(" -", chineseMobile+`(?:S\d{4}S\d{4}|\dS\d{3}S\d{4}|S\d{8})`) + `|` +
 		`[6-9]\d{4}[ -]\d{5}|` + // India

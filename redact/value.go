@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -47,31 +48,54 @@ func (w *work) nameKind(name []byte) kind {
 	}
 }
 
+// tokenWords begin the names of keys and tokens; other names of secrets are of
+// passwords.
+var tokenWords = []string{"token", "secret", "credential", "signature", "密钥", "密鑰", "金钥", "金鑰", "鍵"}
+
 // kind judges the name of a secret by itself and by what precedes it.
 func (m match) kind() kind {
 	at := 2 * m.pattern.SubexpIndex("name")
 	before, name, after := m.line[max(0, m.at[at]-16):m.at[at]], m.group("name"), m.line[m.at[at+1]:]
-	inCapitals := environment.Match(before) && bytes.IndexFunc(name, unicode.IsLower) < 0
-	switch {
+	isToken := func(word string) bool { return hasPrefixFold(name, word) }
+	switch word := bytes.TrimRight(name, "0123456789_"); {
+	case bytes.EqualFold(word, []byte("pass")), bytes.EqualFold(word, []byte("pw")):
+		return passKind(before, name, after)
+	case hasPrefixFold(name, "key"):
+		return keyKind(before, name)
 	case bytes.HasPrefix(name, []byte("senha")) && endsWithLetter(before): // resenha, a review
 		return none
-	case m.group("isPassword") != nil, m.group("pass") != nil && passOwner.Match(before):
+	case slices.ContainsFunc(tokenWords, isToken):
+		return tokenName
+	}
+	return passwordName
+}
+
+// passKind judges pass and pw.
+func passKind(before, name, after []byte) kind {
+	s := string(name)
+	switch {
+	case passOwner.Match(before):
 		return passwordName
-	case m.group("pass") != nil:
-		switch s := string(name); {
-		case !inCapitals && len(before) > 0 && isWord(before[len(before)-1]),
-			!inCapitals && s == "PASS" && !assigned.Match(after),
-			s != "pass" && s != "Pass" && s != "PASS" && s != "pw" && s != "PW":
-			return none
-		}
+	case s != "pass" && s != "Pass" && s != "PASS" && s != "pw" && s != "PW":
+		return none
+	case environment.Match(before) && (s == "PASS" || s == "PW"):
 		return weakName
-	case m.group("key") != nil && !keyOwner.Match(before):
-		if !inCapitals || dataOwner.Match(before) {
-			return none
-		}
+	case len(before) > 0 && isWord(before[len(before)-1]), s == "PASS" && !assigned.Match(after):
+		return none
+	}
+	return weakName
+}
+
+// keyKind judges names that end in key: those with an owner that makes the key a
+// secret, and those of variables in capitals.
+func keyKind(before, name []byte) kind {
+	switch {
+	case keyOwner.Match(before):
+		return tokenName
+	case environment.Match(before) && !dataOwner.Match(before) && bytes.IndexFunc(name, unicode.IsLower) < 0:
 		return anyKeyName
 	}
-	return tokenName
+	return none
 }
 
 var (
@@ -128,20 +152,25 @@ func (m match) word() []byte {
 // value.
 func checkSaid(m match) (start, end int) {
 	start, end = m.last()
-	if m.kind() == none {
+	k := m.kind()
+	if k == none {
 		return 0, 0
 	}
 	if m.group("plain") == nil {
-		if end-start > 128 || !isSecret(m.line[start:end], m.kind(), true) {
+		if end-start > 128 || !isSecret(m.line[start:end], k, true) {
 			return 0, 0
 		}
 		return start, end
 	}
 	text := bytes.TrimRight(m.line[start:end], ".,:)]}")
-	if len(text) < 4 || m.kind() != passwordName && !opaque.Match(text) || !unlikeWords.Match(text) || !isSecret(text, m.kind(), false) {
+	if len(text) < 4 || k != passwordName && !opaque.Match(text) || !unlikeWords.Match(text) || !isSecret(text, k, false) {
 		return 0, 0
 	}
 	return start, start + len(text)
+}
+
+func hasPrefixFold(s []byte, prefix string) bool {
+	return len(s) >= len(prefix) && bytes.EqualFold(s[:len(prefix)], []byte(prefix))
 }
 
 func hasSuffixFold(s []byte, suffix string) bool {
