@@ -196,7 +196,7 @@ func isWide(r rune) bool { return r >= firstWide && r != other }
 // nobody are directories next to home directories that belong to nobody.
 var nobody = words("shared public default linuxbrew lost+found .localized guest")
 
-// afterUser is what follows a path in a query or in HTML: &x=1, &gt;
+// afterUser is what follows a path in a query or in HTML: &x=1 or &gt;.
 var afterUser = regexp.MustCompile(`&(?:[\w.-]*=|(?:amp|lt|gt|quot|apos|nbsp);)`)
 
 // checkUserName skips directories that belong to nobody.

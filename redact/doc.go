@@ -14,8 +14,8 @@
 // what is not.
 //
 // The rules are a table of patterns (rules.go): an entry tells where in a line
-// its pattern is tried (near.go), and which function judges the match. Only private keys
-// span several lines; they have their own function.
+// its pattern is tried (near.go), and which function judges the match. Only
+// private keys span several lines; they have their own function.
 //
 // Patterns see a folded copy of the text, in which wide and mathematical forms of
 // letters and digits are the plain ones, every dash is a hyphen, and invisible
