@@ -246,7 +246,7 @@ type sample struct {
 const (
 	rounds         = 12
 	step           = 0.3
-	harmlessWeight = 32.0 // found by cross-validation
+	harmlessWeight = 32.0  // found by cross-validation
 	pairWeight     = 0.3   // they repeat each other
 	strangersShare = 0.016 // of the harmless texts by plain writers not trained with that may be marked
 	parts          = 5     // of a cross-validation
