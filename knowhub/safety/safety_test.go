@@ -187,8 +187,8 @@ func TestCorpus(t *testing.T) {
 }
 
 // TestOthersTexts counts on texts by seven authors who had seen nothing of this; the
-// model is not trained with them. Counts of the first five influenced it, those of
-// the last two did not. The figures are in docs/decisions/0021.
+// model is not trained with them. Counts of the first five influenced it for longer.
+// The figures are in docs/decisions/0021.
 func TestOthersTexts(t *testing.T) {
 	t.Parallel()
 	counts := func(file string) map[bool][2]int { // marked and all, by whether they were counted before
