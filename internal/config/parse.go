@@ -273,7 +273,7 @@ func subjectPrefix(text string) (string, error) {
 
 const tokenRule = "text without white space around it and without control characters"
 
-// tokenText parses a token that a client can send in a header; "" is none.
+// tokenText parses a token that a client can send in a header; "" means no token.
 func tokenText(text string) (string, error) {
 	if !isToken(text) {
 		return "", errors.New("must be " + tokenRule)

@@ -206,8 +206,8 @@ export class Outbox {
   }
 
   /**
-   * Ends the queue: events that are not in flight stay in the file, or are dropped where there is none or it cannot
-   * be written.
+   * Ends the queue: events that are not in flight stay in the file. Without a file, or if it cannot be written, they
+   * are dropped.
    *
    * @returns {Promise<{kept: number, lost: number}>} how many
    */
