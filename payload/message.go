@@ -32,6 +32,9 @@ type Message struct {
 // never read.
 type Content string
 
+// ContentOf returns a text as content.
+func ContentOf(text string) Content { return Content(gjson.AppendJSONString(nil, text)) }
+
 // Texts returns one text for a string, and otherwise one for each text part.
 // Thinking, tool calls, images and parts of unknown shape are left out; so is
 // content that is neither a string nor a list, which is not an error: gateways

@@ -2,7 +2,6 @@ package evaluate
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -122,8 +121,7 @@ func (r *Run) history(line *Line, latest string) []payload.Turn {
 	}
 	messages := make([]payload.Message, len(line.History))
 	for i, t := range line.History {
-		text, _ := json.Marshal(t.Text) // a string has no error
-		messages[i] = payload.Message{Role: t.Role, Content: payload.Content(text)}
+		messages[i] = payload.Message{Role: t.Role, Content: payload.ContentOf(t.Text)}
 	}
 	return conversation.History(conversation.Before(latest, messages), r.QueryMode, r.Window)
 }

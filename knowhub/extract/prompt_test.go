@@ -77,6 +77,8 @@ func TestQuestionTurns(t *testing.T) {
 		"a command":                         {in: []payload.Message{user("/new"), agent("New session started.")}},
 		"a word that begins like one":       {in: []payload.Message{user("/newsletter is broken"), agent("Fixed")}, want: []string{"user: /newsletter is broken", "assistant: Fixed"}},
 		"a scheduled run":                   {in: []payload.Message{user("[cron:3d31 job] say hi"), agent("hi all")}},
+		"what happened, alone":              {in: []payload.Message{user("System: [2026-11-20 22:57:01 UTC] Node connected."), agent("Noted, the node is there again.")}},
+		"what happened, before a message":   {in: []payload.Message{user("System: [2026-11-20 22:57:01 UTC] Node connected.\nSystem (untrusted): build failed\n\nDeploy it\nSystem: is down"), agent("Done")}, want: []string{"user: Deploy it System: is down", "assistant: Done"}},
 		"heartbeats":                        {in: []payload.Message{user("Heartbeat poll: anything?"), agent("HEARTBEAT_OK"), user("Deploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},
 		"other sessions":                    {in: []payload.Message{internal, agent("The subagent is done"), user("Deploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},
 		"blocks of this system":             {in: []payload.Message{user("<knowhub-reminder>use it</knowhub-reminder>\n\nDeploy it"), agent("Done")}, want: []string{"user: Deploy it", "assistant: Done"}},

@@ -77,9 +77,10 @@ func newest(turns []payload.Turn, room int) []payload.Turn {
 // call that failed or was stopped, and text before a tool call.
 var unfinished = []string{"error", "aborted", "toolUse"}
 
-// people returns the messages without answers that are not an outcome, and with
-// gateway texts marked as not written by the user. Package conversation leaves
-// those out, with the answers to them.
+// people returns the messages without answers that are not an outcome and without
+// what gateways put in front of a person's words, and with gateway texts marked as
+// not written by the user. Package conversation leaves those out, with the answers
+// to them.
 func people(messages []payload.Message) []payload.Message {
 	out := make([]payload.Message, 0, len(messages))
 	for _, m := range messages {
@@ -89,8 +90,14 @@ func people(messages []payload.Message) []payload.Message {
 				continue
 			}
 		case payload.RoleUser:
-			if texts := m.Content.Texts(); len(texts) > 0 && isSystem(conversation.Latest(strings.Join(texts, "\n"))) {
+			said := strings.Join(m.Content.Texts(), "\n")
+			rest := withoutEvents(said)
+			switch {
+			case said == "":
+			case rest == "", isSystem(conversation.Latest(rest)):
 				m.Provenance.Kind = payload.InterSession
+			case rest != said:
+				m.Content = payload.ContentOf(rest)
 			}
 		}
 		out = append(out, m)
@@ -109,6 +116,13 @@ var systemTexts = []string{
 
 // stamp matches the time that gateways put in front of messages.
 var stamp = regexp.MustCompile(`^\[[A-Z][a-z]{2} \d{4}-\d{2}-\d{2} [^\]]{1,40}\] `)
+
+// systemEvent matches one of the lines that gateways put in front of a person's
+// message: what happened since the last one.
+var systemEvent = regexp.MustCompile(`(?i)^\s*(?:system(?: \(untrusted\))?:[^\n]*(?:\n|$)\s*)+`)
+
+// withoutEvents returns a text without the lines of that kind at its beginning.
+func withoutEvents(s string) string { return s[len(systemEvent.FindString(s)):] }
 
 // isSystem reports whether a text comes from the gateway rather than a person.
 func isSystem(s string) bool {
