@@ -189,10 +189,9 @@ func (s *Sink[F]) applyAll(ctx context.Context, items []*item[F]) (failed int, e
 	for _, i := range items {
 		if n := s.tries.failed(i.msg); n < maxAttempts {
 			s.nak(i.msg, s.o.Pause(n))
-			continue
+		} else if s.deadLetter(ctx, i.msg, i.hook, err) {
+			s.tries.forget(i.msg)
 		}
-		s.tries.forget(i.msg)
-		s.deadLetter(ctx, i.msg, i.hook, err)
 	}
 	return len(items), err
 }
@@ -209,19 +208,62 @@ func temporary(err error) error {
 	return nil
 }
 
+// A fault is why no event can be applied at present.
+type fault struct {
+	reason error
+	// at is when it was last seen; tried means by applying events, which may go to
+	// other processes from then on.
+	at    time.Time
+	tried bool
+}
+
 // wait returns events to the stream while no event can be applied.
-func (s *Sink[F]) wait(items []*item[F], fault error) {
-	err := fmt.Errorf("events cannot be applied: %w", fault)
-	if s.fault.Swap(&err) == nil {
-		s.o.Log.Error("events cannot be applied", "error", fault)
+func (s *Sink[F]) wait(items []*item[F], reason error) {
+	f := fault{reason: fmt.Errorf("events cannot be applied: %w", innermost(reason)), at: time.Now(), tried: true}
+	if s.fault.Swap(&f) == nil {
+		s.o.Log.Error("events cannot be applied", "error", reason)
 	}
 	for _, i := range items {
-		s.nak(i.msg, s.o.Pause(delivered(i.msg)))
+		s.nak(i.msg, retryPause(delivered(i.msg)))
+	}
+}
+
+// innermost returns the cause of an error without what is wrapped around it: the
+// names of files and keys hold those of sessions, and health checks show the cause
+// to everybody.
+func innermost(err error) error {
+	for {
+		var inner error
+		switch x := err.(type) { //nolint:errorlint // every level is looked at
+		case interface{ Unwrap() error }:
+			inner = x.Unwrap()
+		case interface{ Unwrap() []error }:
+			if all := x.Unwrap(); len(all) > 0 {
+				inner = all[0]
+			}
+		}
+		if inner == nil {
+			return err
+		}
+		err = inner
 	}
 }
 
 func (s *Sink[F]) recovered() {
 	if s.fault.Load() != nil && s.fault.Swap(nil) != nil {
+		s.o.Log.Info("events can be applied again")
+	}
+}
+
+// lookAgain ends a fault that no event has shown for longer than they wait, if the
+// handler finds nothing wrong: the next event may be far away, or another
+// process's.
+func (s *Sink[F]) lookAgain(ctx context.Context) {
+	f := s.fault.Load()
+	if f == nil || !f.tried || time.Since(f.at) <= longestPause || s.o.Handler.Check(ctx) != nil {
+		return
+	}
+	if s.fault.CompareAndSwap(f, nil) {
 		s.o.Log.Info("events can be applied again")
 	}
 }
@@ -260,9 +302,14 @@ type tries struct {
 	by map[uint64]uint64
 }
 
-// failed counts a failure of an event, and returns how many there are. Beyond
-// heldEvents failing events, the failures of any of them are forgotten: it is tried
-// more often then.
+// deliveriesATry is how many deliveries count as one failure. It bounds how often an
+// event fails in several processes, or in one that is restarted again and again,
+// and leaves room for an outage: events are redelivered up to twice a minute
+// meanwhile.
+const deliveriesATry = 10
+
+// failed counts a failure of an event, and returns how many there are. While
+// heldEvents others fail, its deliveries count.
 func (t *tries) failed(m jetstream.Msg) uint64 {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -273,14 +320,12 @@ func (t *tries) failed(m jetstream.Msg) uint64 {
 	if t.by == nil {
 		t.by = make(map[uint64]uint64)
 	}
-	for old := range t.by {
-		if len(t.by) < heldEvents {
-			break
-		}
-		delete(t.by, old)
+	at := meta.Sequence.Stream
+	if t.by[at] == 0 && len(t.by) >= heldEvents {
+		return meta.NumDelivered
 	}
-	t.by[meta.Sequence.Stream]++
-	return t.by[meta.Sequence.Stream]
+	t.by[at]++
+	return max(t.by[at], meta.NumDelivered/deliveriesATry)
 }
 
 func (t *tries) forget(m jetstream.Msg) {
@@ -294,7 +339,17 @@ func (t *tries) forget(m jetstream.Msg) {
 	}
 }
 
-// retryPause grows with the tries of an event: 0.5 s to 30 s.
+// forgetAll is for a new stream, which counts from 1 again.
+func (t *tries) forgetAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	clear(t.by)
+}
+
+// longestPause is the longest backoff of an event that cannot be applied.
+const longestPause = 30 * time.Second
+
+// retryPause grows with the tries of an event: 0.5 s to [longestPause].
 func retryPause(tries uint64) time.Duration {
-	return min(500*time.Millisecond<<min(max(tries, 1)-1, 6), 30*time.Second)
+	return min(500*time.Millisecond<<min(max(tries, 1)-1, 6), longestPause)
 }

@@ -19,7 +19,7 @@ func (s *Sink[F]) bury(ctx context.Context, items []*item[F]) {
 	began, failed := time.Now(), false
 	for _, i := range items {
 		if failed || time.Since(began) > letterTime {
-			s.nak(i.msg, s.o.Pause(delivered(i.msg)))
+			s.nak(i.msg, retryPause(delivered(i.msg)))
 			continue
 		}
 		// The hook of a message that cannot be decoded is unknown.
@@ -63,7 +63,7 @@ func (s *Sink[F]) deadLetter(ctx context.Context, m jetstream.Msg, hook string, 
 	lost := tooLarge(err)
 	if err != nil && !lost {
 		s.o.Log.Error("dead letter not stored", "subject", m.Subject(), "reason", reason, "error", err)
-		s.nak(m, s.o.Pause(delivered(m)))
+		s.nak(m, retryPause(delivered(m)))
 		if errors.Is(err, jetstream.ErrNoStreamResponse) {
 			if err := s.provision(ctx); err != nil {
 				s.o.Log.Warn("dead-letter stream not recreated", "error", err)

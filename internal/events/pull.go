@@ -156,14 +156,14 @@ func (s *Sink[F]) reopen(ctx context.Context) bool {
 		}
 		if err == nil {
 			s.o.Log.Warn("durable recreated", "durable", s.o.Durable)
+			s.tries.forgetAll()
 			s.recovered()
 			return true
 		}
 		if ctx.Err() != nil {
 			return false
 		}
-		failure := fmt.Errorf("events cannot be pulled: %w", err)
-		s.fault.Store(&failure)
+		s.fault.Store(&fault{reason: fmt.Errorf("events cannot be pulled: %w", err), at: time.Now()})
 		s.o.Log.Error("pull not restarted", "attempt", attempt, "error", err)
 		select {
 		case <-ctx.Done():

@@ -80,9 +80,9 @@ type SinkOptions[F any] struct {
 	// AckWait. Stop cancels their Apply instead of waiting for it. 0 is for events
 	// that are fast to apply: many are held, and 64 sessions are applied at once.
 	Appliers int
-	// Pause returns the backoff before an event is redelivered, given how often it
-	// has failed here, or, while no event can be applied, how often it was delivered;
-	// nil means 0.5 s to 30 s.
+	// Pause returns the backoff before an event that failed is redelivered, given how
+	// often it has; nil means 0.5 s to 30 s, which is also the backoff while no event
+	// can be applied.
 	Pause   func(tries uint64) time.Duration
 	Metrics *Metrics // shared by all sinks
 	Log     *slog.Logger
@@ -133,7 +133,7 @@ const (
 	heldEvents = 8192
 	heldBytes  = 16 << 20
 	// maxAttempts is how often an event may fail in one process before it is a dead
-	// letter.
+	// letter; see also deliveriesATry.
 	maxAttempts = 5
 	// appliers is how many sessions are written at once, unless SinkOptions sets
 	// Appliers. The disk syncs many files in little more time than one.
@@ -172,7 +172,7 @@ type Sink[F any] struct {
 	endApplying context.CancelFunc
 	// stopPulling ends a pull that delivers no more messages.
 	stopPulling context.CancelFunc
-	fault       atomic.Pointer[error]
+	fault       atomic.Pointer[fault]
 	tries       tries
 	round       atomic.Int64 // when the present round of run began, in Unix nanoseconds; 0 if it has ended
 
@@ -214,8 +214,8 @@ func StartSink[F any](ctx context.Context, o SinkOptions[F]) (*Sink[F], error) {
 // Check returns why events cannot be applied at present, or nil. It is a
 // health check.
 func (s *Sink[F]) Check(context.Context) error {
-	if p := s.fault.Load(); p != nil {
-		return *p
+	if f := s.fault.Load(); f != nil {
+		return f.reason
 	}
 	began := s.round.Load()
 	if age := time.Since(time.Unix(0, began)); began > 0 && age > stuckTime {
@@ -279,6 +279,7 @@ func (s *Sink[F]) watchLag(ctx context.Context) {
 	tick := time.NewTicker(lagPause)
 	defer tick.Stop()
 	for {
+		s.lookAgain(ctx)
 		s.reportLag(ctx)
 		select {
 		case <-ctx.Done():

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -346,6 +348,8 @@ type passing struct{ error }
 
 func (passing) Temporary() bool { return true }
 
+func (p passing) Unwrap() error { return p.error }
+
 func TestStoreFailureLosesNoEvent(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -393,7 +397,7 @@ func TestOutageLeavesAllTries(t *testing.T) {
 	t.Parallel()
 	b := openTest(t)
 	provisionTest(t, b)
-	const outage = maxAttempts + 2
+	const outage = 2 // its pauses are real: 1.5 s
 	var (
 		c      = newMetrics()
 		calls  atomic.Int32
@@ -427,6 +431,85 @@ func TestOutageLeavesAllTries(t *testing.T) {
 	require.Eventually(t, func() bool { return total(c.applied)+total(c.deadLetters) > 0 }, time.Minute, 5*time.Millisecond)
 	require.Equal(t, 1, total(c.applied))
 	require.EqualValues(t, outage+maxAttempts, calls.Load())
+}
+
+// failing is a message that was delivered a number of times.
+type failing struct {
+	jetstream.Msg
+	meta jetstream.MsgMetadata
+}
+
+func (m failing) Metadata() (*jetstream.MsgMetadata, error) { return &m.meta, nil }
+
+func failingAt(sequence, delivered uint64) failing {
+	return failing{meta: jetstream.MsgMetadata{Sequence: jetstream.SequencePair{Stream: sequence}, NumDelivered: delivered}}
+}
+
+func TestTries(t *testing.T) {
+	t.Parallel()
+	var n tries
+	require.EqualValues(t, 1, n.failed(failingAt(1, 1)))
+	require.EqualValues(t, 2, n.failed(failingAt(1, 9)), "returned meanwhile without a failure")
+	require.EqualValues(t, 1, n.failed(failingAt(2, 1)), "another event")
+	n.forget(failingAt(1, 9))
+	require.EqualValues(t, 1, n.failed(failingAt(1, 9)), "applied, and then another of this number")
+	require.EqualValues(t, maxAttempts, n.failed(failingAt(3, maxAttempts*deliveriesATry)), "failed in other processes")
+	n.forgetAll()
+	require.EqualValues(t, 1, n.failed(failingAt(2, 2)), "a new stream counts from 1 again")
+}
+
+// The memory of what failed is bounded; beyond it events still end as dead letters.
+func TestTriesOfManyEvents(t *testing.T) {
+	t.Parallel()
+	var n tries
+	for round := uint64(1); round <= maxAttempts; round++ {
+		for at := uint64(1); at <= 2*heldEvents; at++ {
+			require.Equal(t, round, n.failed(failingAt(at, round)))
+		}
+	}
+	require.Len(t, n.by, heldEvents)
+}
+
+// A fault that events have shown ends without another event, but not while it may
+// show again.
+func TestFaultEndsWithoutAnEvent(t *testing.T) {
+	t.Parallel()
+	var down error
+	s := Sink[string]{o: SinkOptions[string]{Log: quiet, Handler: Handler[string]{Check: func(context.Context) error { return down }}}}
+	for name, tt := range map[string]struct {
+		age  time.Duration
+		down error
+		pull bool
+		ends bool
+	}{
+		"over":                          {age: 2 * longestPause, ends: true},
+		"not over":                      {age: 2 * longestPause, down: errors.New("no space left on device")},
+		"an event may show it again":    {age: longestPause / 2},
+		"events cannot even be fetched": {age: 2 * longestPause, pull: true},
+	} {
+		down = tt.down
+		s.fault.Store(&fault{reason: errors.New(name), at: time.Now().Add(-tt.age), tried: !tt.pull})
+		s.lookAgain(t.Context())
+		require.Equal(t, tt.ends, s.Check(t.Context()) == nil, name)
+	}
+}
+
+// A health check is for everybody: it shows no names of sessions.
+func TestFaultNamesNoSession(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"a file":          {fmt.Errorf("applying to session x: %w", &fs.PathError{Op: "write", Path: "/data/sessions/x.json", Err: syscall.ENOSPC}), "no space left on device"},
+		"a bucket":        {passing{fmt.Errorf("key x: %w", context.DeadlineExceeded)}, "context deadline exceeded"},
+		"several at once": {errors.Join(fmt.Errorf("x: %w", syscall.EIO), errors.New("x")), "input/output error"},
+	} {
+		var s Sink[string]
+		s.o.Log = quiet
+		s.wait(nil, tt.err)
+		require.EqualError(t, s.Check(t.Context()), "events cannot be applied: "+tt.want, name)
+	}
 }
 
 func TestDeletedDurableIsRecreated(t *testing.T) {
