@@ -85,14 +85,17 @@ func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extr
 		Task: c.Task, Resource: c.Resource, Result: c.Result, Confidence: c.Confidence,
 		AgentID: in.AgentID, SubmittedBy: cmp.Or(strings.TrimSpace(in.SubmittedBy), set.SubmittedBy), SessionKey: in.SessionKey,
 	})
-	known, found, err := s.near(ctx, set, e)
+	known, corrects, err := s.near(ctx, set, e)
 	if err != nil {
 		return e, false, err
 	}
 	created := false
-	if found {
+	if known != nil {
 		e, err = s.merge(ctx, known.ID, e)
 	} else {
+		if corrects {
+			e.Status = experience.Pending
+		}
 		e, created, err = s.keep(ctx, e, otherSession(e))
 	}
 	switch {
@@ -116,22 +119,25 @@ func otherSession(e experience.Experience) func(known experience.Experience) boo
 	return func(known experience.Experience) bool { return known.SessionKey != e.SessionKey }
 }
 
-// near looks for an experience that says nearly the same as e, which is
-// prepared; if agents do not share experiences, only among those of the same
-// agent. Without an index the error is [ErrUnavailable].
-func (s *Service) near(ctx context.Context, set *Settings, e experience.Experience) (known experience.Experience, ok bool, err error) {
+// near looks for an experience that says the same as e, which is prepared; if agents
+// do not share experiences, only among those of the same agent. Without one, corrects
+// reports that e is like a rejected one, in other words: a person decides about it.
+// Without an index the error is [ErrUnavailable].
+func (s *Service) near(ctx context.Context, set *Settings, e experience.Experience) (known *experience.Experience, corrects bool, err error) {
 	hits, err := s.Copy.Near(ctx, e, !set.Shared)
 	if err != nil {
-		return known, false, s.unavailable(ctx, "search", err)
+		return nil, false, s.unavailable(ctx, "search", err)
 	}
 	for _, h := range hits {
-		// One that adds something to a rejected one may be its correction.
-		correction := h.Status == experience.Rejected && extract.Adds(e, h.Experience)
-		if extract.Same(h.Experience, e) && !correction {
-			return h.Experience, true, nil
+		rejected := h.Status == experience.Rejected
+		switch {
+		case extract.Same(h.Experience, e) && !(rejected && extract.Adds(e, h.Experience)):
+			return &h.Experience, false, nil
+		case rejected && extract.OutlineOf(h.Experience).Alike(extract.OutlineOf(e)):
+			corrects = true
 		}
 	}
-	return known, false, nil
+	return nil, corrects, nil
 }
 
 // merge adds a repeated experience to a known one.

@@ -143,6 +143,35 @@ func TestExtractMergesAndCorrects(t *testing.T) {
 	}
 }
 
+// What a person has rejected waits for one in other words, too, while the rest is
+// approved at once.
+func TestExtractWithoutApproval(t *testing.T) {
+	t.Parallel()
+	answer := candidate("Give the parrot its medicine at home", "One drop in the morning with food", 0.9)
+	m := &scripted{answer: func(context.Context, provider.Request) (string, error) { return `{"experiences": [` + answer + `]}`, nil }}
+	set := asking(m)
+	set.Approval = false
+	p := start(t, natstest.Start(t, nil), set)
+	first, err := p.Extract(t.Context(), extraction("agent:main:a"))
+	require.NoError(t, err)
+	_, err = p.Reject(t.Context(), first[0].ID, "ada")
+	require.NoError(t, err)
+	for _, tt := range []struct {
+		result string
+		want   experience.Status
+	}{
+		{"One drop in the early morning with food", experience.Pending},
+		{"One drop in the evening with food", experience.Pending},
+		{"Hide the pill in a grape, and praise it", experience.Approved},
+	} {
+		answer = candidate("Give the parrot its medicine at home", tt.result, 0.9)
+		next, err := p.Extract(t.Context(), extraction("agent:main:b"))
+		require.NoError(t, err)
+		require.Len(t, next, 1)
+		require.Equal(t, tt.want, next[0].Status, tt.result)
+	}
+}
+
 func TestExtractPreparesACandidateOnce(t *testing.T) {
 	t.Parallel()
 	m := says(`{"experiences": [` + candidate("Fix a checksum error of the Go build", "Cleaning the module cache solved it", 0.9) + `]}`)

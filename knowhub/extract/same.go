@@ -20,10 +20,10 @@ const minAlike = 0.6
 // maxCompared bounds the compared text of an experience, in bytes.
 const maxCompared = 64 << 10
 
-// Same reports whether two experiences say the same: they are alike, and no word of
-// one stands in the place of a word of the other. One of them may say more. Two that
-// differ in a word are two: merged, one of them would be lost, while a person who
-// sees both loses a moment.
+// Same reports whether two experiences say the same: they are alike, and one has all
+// words of the other in the same order. Two that differ in a word or in what comes
+// first are two: merged, one of them would be lost, while a person who sees both
+// loses a moment.
 func Same(a, b experience.Experience) bool {
 	x, y := OutlineOf(a), OutlineOf(b)
 	return x.Alike(y) && (within(x.words, y.words) || within(y.words, x.words))
@@ -33,7 +33,7 @@ func Same(a, b experience.Experience) bool {
 // experience often can keep it.
 type Outline struct {
 	shingles []uint64 // hashes of the shingles, sorted, each once
-	words    []string // stems and wide characters, without function words, sorted, each once
+	words    []string // stems, without function words, and then wide characters, in order
 	marks    []string // numbers, identifiers and words with an opposite, in order
 	not      int      // negations
 }
@@ -45,19 +45,20 @@ func (x Outline) Alike(y Outline) bool {
 	return x.not == y.not && slices.Equal(x.marks, y.marks) && jaccard(x.shingles, y.shingles) >= minAlike
 }
 
-// Adds reports whether an experience has words that a known one lacks.
+// Adds reports whether an experience has words that a known one lacks, or that have
+// another order there.
 func Adds(e, known experience.Experience) bool {
 	return !within(OutlineOf(e).words, OutlineOf(known).words)
 }
 
-// within reports whether a sorted list holds all of another.
+// within reports whether a list holds all of another in the same order.
 func within(some, all []string) bool {
-	for _, word := range some {
-		if _, ok := slices.BinarySearch(all, word); !ok {
-			return false
+	for _, word := range all {
+		if len(some) > 0 && some[0] == word {
+			some = some[1:]
 		}
 	}
-	return true
+	return len(some) == 0
 }
 
 // OutlineOf makes the outline of an experience. Shingles are three letters of a word
@@ -106,8 +107,6 @@ func OutlineOf(e experience.Experience) Outline {
 			p.words = append(p.words, string(r))
 		}
 	}
-	slices.Sort(p.words)
-	p.words = slices.Clip(slices.Compact(p.words))
 	slices.Sort(p.shingles)
 	p.shingles = slices.Clip(slices.Compact(p.shingles))
 	return p
