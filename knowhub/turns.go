@@ -19,7 +19,7 @@ import (
 // implements it.
 type Turns interface {
 	Begin(ctx context.Context, turn bucket.Turn) (n int, err error)
-	Recall(ctx context.Context, turn bucket.Turn, ids []string, most, after int) (chosen []string, err error)
+	Recall(ctx context.Context, turn bucket.Turn, ids []string, most, after int) (chosen []string, again bool, err error)
 	PutBack(ctx context.Context, turn bucket.Turn, chosen []string) error
 }
 
@@ -159,14 +159,14 @@ func (r *Recall) handle(ctx context.Context, req *hook.Request) (hook.Result, er
 		ids[i] = e.ID
 	}
 	turn := r.Resets.turnOf(req)
-	chosen, err := r.Turns.Recall(ctx, turn, ids, set.Recall, set.RepeatAfter)
+	chosen, again, err := r.Turns.Recall(ctx, turn, ids, set.Recall, set.RepeatAfter)
 	var out hook.Result
 	if err != nil {
 		r.Service.Metrics.failures.WithLabelValues(opTurns).Inc()
 	} else {
 		out = r.show(req, r.contents(ctx, req, found, chosen))
 	}
-	if out.Decision == nil && len(chosen) > 0 {
+	if out.Decision == nil && len(chosen) > 0 && !again {
 		r.putBack(ctx, turn, chosen)
 	}
 	return out, err

@@ -147,9 +147,9 @@ func (away) Begin(ctx context.Context, _ bucket.Turn) (int, error) {
 	return 0, ctx.Err()
 }
 
-func (away) Recall(ctx context.Context, _ bucket.Turn, _ []string, _, _ int) ([]string, error) {
+func (away) Recall(ctx context.Context, _ bucket.Turn, _ []string, _, _ int) ([]string, bool, error) {
 	<-ctx.Done()
-	return nil, ctx.Err()
+	return nil, false, ctx.Err()
 }
 
 func (away) PutBack(ctx context.Context, _ bucket.Turn, _ []string) error {
@@ -263,14 +263,32 @@ type late struct {
 	lost            bool // the answer does not arrive at all
 }
 
-func (l late) Recall(_ context.Context, turn bucket.Turn, ids []string, most, after int) ([]string, error) {
-	chosen, err := l.Turns.Recall(context.Background(), turn, ids, most, after)
+func (l late) Recall(_ context.Context, turn bucket.Turn, ids []string, most, after int) ([]string, bool, error) {
+	chosen, again, err := l.Turns.Recall(context.Background(), turn, ids, most, after)
 	close(l.chosen)
 	<-l.release
 	if l.lost {
 		err = context.DeadlineExceeded
 	}
-	return chosen, err
+	return chosen, again, err
+}
+
+// forgetful is a bucket of turns that fails to note that a run was retried.
+type forgetful struct{ knowhub.Turns }
+
+func (forgetful) Recall(_ context.Context, _ bucket.Turn, ids []string, _, _ int) ([]string, bool, error) {
+	return ids, true, context.DeadlineExceeded
+}
+
+// A retry whose note is not stored leaves what the first request was shown as shown.
+func TestARetryThatIsNotNoted(t *testing.T) {
+	t.Parallel()
+	p := recalling(t, natstest.Start(t, nil), 1, "Deploy the shop")
+	require.NotEmpty(t, given(t, recallOf(p), turn("s", "r1", "the shop")))
+	h := (&knowhub.Recall{Service: p.Service, Turns: forgetful{p.turns}, Resets: never}).Handler()
+	_, err := h.Handle(t.Context(), turn("s", "r1", "the shop"))
+	require.Error(t, err)
+	require.Empty(t, given(t, recallOf(p), turn("s", "r2", "the shop")))
 }
 
 func TestExperiencesThatWereNotShownAreShownLater(t *testing.T) {

@@ -17,11 +17,8 @@ import (
 type Fact struct {
 	Mark       *state.Mark
 	Sent       *Sent
-	Unanswered *Turn
+	Unanswered *state.Turn
 }
-
-// Turn is a run in a group.
-type Turn struct{ Group, Run string }
 
 // Sent is a message of the agent in a group.
 type Sent struct {
@@ -62,7 +59,7 @@ func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err erro
 		if err != nil || ctx.RunID == "" {
 			return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
 		}
-		return ctx.SessionKey, env.Hook, Fact{Unanswered: &Turn{ctx.SessionKey, ctx.RunID}}, nil
+		return ctx.SessionKey, env.Hook, Fact{Unanswered: &state.Turn{Group: ctx.SessionKey, Run: ctx.RunID, Request: env.ID}}, nil
 	}
 	return "", env.Hook, Fact{}, nil
 }
@@ -73,7 +70,7 @@ type SinkState interface {
 	Mark(ctx context.Context, m state.Mark) error
 	Complete(ctx context.Context, d state.Decision) error
 	Remember(ctx context.Context, group string, m state.Said, k state.Keep) (before []state.Said, err error)
-	PutBack(ctx context.Context, group, run string) error
+	PutBack(ctx context.Context, turn state.Turn) error
 }
 
 // Sink applies facts. It is idempotent and independent of their order.
@@ -95,7 +92,7 @@ func (s Sink) Apply(ctx context.Context, facts []Fact) error {
 		case f.Sent != nil:
 			err = s.sent(ctx, *f.Sent)
 		case f.Unanswered != nil:
-			err = s.State.PutBack(ctx, f.Unanswered.Group, f.Unanswered.Run)
+			err = s.State.PutBack(ctx, *f.Unanswered)
 		}
 		if err != nil {
 			return away{err}

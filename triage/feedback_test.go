@@ -43,7 +43,7 @@ func TestDecodeFact(t *testing.T) {
 			"one without an id", "message_sent", `{"content":"done"}`, `{"sessionKey":"g"}`,
 			Fact{Sent: &Sent{"g", state.Said{ID: "e1", At: 1000, Text: "done", Bot: true}}},
 		},
-		{"a turn without an answer", "before_prompt_build", `{"prompt":"x"}`, `{"sessionKey":"g","runId":"r"}`, Fact{Unanswered: &Turn{"g", "r"}}},
+		{"a turn without an answer", "before_prompt_build", `{"prompt":"x"}`, `{"sessionKey":"g","runId":"r"}`, Fact{Unanswered: &state.Turn{Group: "g", Run: "r", Request: "e1"}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			group, f := fact(t, row.hook, row.event, row.ctx, 1000)

@@ -19,8 +19,8 @@ import (
 
 // SkippedState stores the skipped messages.
 type SkippedState interface {
-	Take(ctx context.Context, group, run string, most int, now time.Time) (out []state.Decision, again bool, err error)
-	PutBack(ctx context.Context, group, run string) error
+	Take(ctx context.Context, turn state.Turn, most int, now time.Time) (out []state.Decision, again bool, err error)
+	PutBack(ctx context.Context, turn state.Turn) error
 }
 
 // Skipped tells the next turn of a group which messages were skipped since the
@@ -45,7 +45,7 @@ func (s *Skipped) Handler() hook.Handler {
 
 func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, error) {
 	set := s.settings.Load()
-	group, run := req.Context.SessionKey, req.Context.RunID
+	turn := state.Turn{Group: req.Context.SessionKey, Run: req.Context.RunID, Request: req.Envelope.ID}
 	if set.Recall == 0 || !set.tells(req.Context) {
 		return hook.Result{}, nil
 	}
@@ -54,11 +54,11 @@ func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, e
 	}
 	own, cancel := context.WithTimeout(ctx, stateTime)
 	defer cancel()
-	messages, again, err := s.State.Take(own, group, run, set.Recall, time.Now())
+	messages, again, err := s.State.Take(own, turn, set.Recall, time.Now())
 	if err != nil {
 		s.Metrics.failures.WithLabelValues(opSkipped).Inc()
 		if own.Err() != nil && !again {
-			s.putBack(ctx, group, run) // the write may have been carried out
+			s.putBack(ctx, turn) // the write may have been carried out
 		}
 		return hook.Result{}, err
 	}
@@ -71,7 +71,7 @@ func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, e
 	}
 	if err != nil {
 		if !again {
-			s.putBack(ctx, group, run)
+			s.putBack(ctx, turn)
 		}
 		return hook.Result{}, err
 	}
@@ -86,12 +86,12 @@ func (s *Skipped) handle(ctx context.Context, req *hook.Request) (hook.Result, e
 
 var errLeftOut = errors.New("answer no longer needed")
 
-func (s *Skipped) putBack(ctx context.Context, group, run string) {
+func (s *Skipped) putBack(ctx context.Context, turn state.Turn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stateTime)
 	defer cancel()
-	if err := s.State.PutBack(ctx, group, run); err != nil {
+	if err := s.State.PutBack(ctx, turn); err != nil {
 		s.Metrics.failures.WithLabelValues(opSkipped).Inc()
-		s.Log.Warn("skipped messages lost", "group", group, "run", run, "error", err)
+		s.Log.Warn("skipped messages lost", "group", turn.Group, "run", turn.Run, "error", err)
 	}
 }
 

@@ -162,8 +162,8 @@ type slow struct {
 	taken, release chan struct{}
 }
 
-func (s slow) Take(_ context.Context, group, run string, most int, now time.Time) ([]state.Decision, bool, error) {
-	out, again, err := s.SkippedState.Take(context.Background(), group, run, most, now)
+func (s slow) Take(_ context.Context, turn state.Turn, most int, now time.Time) ([]state.Decision, bool, error) {
+	out, again, err := s.SkippedState.Take(context.Background(), turn, most, now)
 	close(s.taken)
 	<-s.release
 	return out, again, err

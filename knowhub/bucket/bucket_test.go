@@ -477,12 +477,13 @@ func TestTurnsAfterAReset(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for i, s := range tt.steps {
 				turn := bucket.Turn{Session: tt.name, Run: strconv.Itoa(i), At: s.at, Reset: s.reset}
-				for range 2 { // and a retry
+				for retry := range 2 {
 					n, err := turns.Begin(t.Context(), turn)
 					require.NoError(t, err)
 					require.Equal(t, s.want, n, "turn %d", i)
-					chosen, err := turns.Recall(t.Context(), turn, []string{"e"}, 1, 0)
+					chosen, again, err := turns.Recall(t.Context(), turn, []string{"e"}, 1, 0)
 					require.NoError(t, err)
+					require.Equal(t, retry == 1, again)
 					require.Equal(t, s.shown, len(chosen) == 1, "turn %d", i)
 				}
 			}
@@ -516,11 +517,11 @@ func TestRecalledIsBounded(t *testing.T) {
 		for j := range 50 {
 			ids = append(ids, fmt.Sprintf("%032d", i*50+j))
 		}
-		chosen, err := turns.Recall(t.Context(), bucket.Turn{Session: "s", Run: fmt.Sprint("r", i)}, ids, 50, 0)
+		chosen, _, err := turns.Recall(t.Context(), bucket.Turn{Session: "s", Run: fmt.Sprint("r", i)}, ids, 50, 0)
 		require.NoError(t, err)
 		require.Len(t, chosen, 50)
 	}
-	chosen, err := turns.Recall(t.Context(), bucket.Turn{Session: "s", Run: "last"}, []string{fmt.Sprintf("%032d", 29*50), strings.Repeat("0", 32)}, 1, 0)
+	chosen, _, err := turns.Recall(t.Context(), bucket.Turn{Session: "s", Run: "last"}, []string{fmt.Sprintf("%032d", 29*50), strings.Repeat("0", 32)}, 1, 0)
 	require.NoError(t, err)
 	require.Equal(t, []string{strings.Repeat("0", 32)}, chosen, "the newest are known, the oldest forgotten")
 }

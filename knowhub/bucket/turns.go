@@ -92,12 +92,13 @@ func (t *Turns) Begin(ctx context.Context, turn Turn) (n int, err error) {
 // Recall chooses, from the ids of experiences, best first, at most most that a
 // turn may be shown. It leaves out those that the session was shown since its
 // last reset and within the last after turns; after is 0 for all earlier turns,
-// and negative for no such rule. The same run gets the same experiences again.
-// After an error those returned may be recorded as shown, see [Turns.PutBack].
-func (t *Turns) Recall(ctx context.Context, turn Turn, ids []string, most, after int) (chosen []string, err error) {
+// and negative for no such rule. The same run gets the same experiences again, and
+// again is true. After an error those returned may be recorded as shown, see
+// [Turns.PutBack].
+func (t *Turns) Recall(ctx context.Context, turn Turn, ids []string, most, after int) (chosen []string, again bool, err error) {
 	err = t.change(ctx, turn.Session, func(doc *session) bool {
 		r, _ := doc.run(turn)
-		if r.Asked {
+		if again = r.Asked; again {
 			chosen = r.Recalled
 			known := r.Again
 			r.Again = true
@@ -124,7 +125,7 @@ func (t *Turns) Recall(ctx context.Context, turn Turn, ids []string, most, after
 		doc.forget(r.Turn, after)
 		return true
 	})
-	return chosen, err
+	return chosen, again, err
 }
 
 // PutBack lets the experiences that [Turns.Recall] chose for a turn be chosen

@@ -27,11 +27,21 @@ type pending struct {
 }
 
 type told struct {
-	Run string    `json:"run"`
-	IDs []string  `json:"ids"`
-	Was []pending `json:"was,omitempty"` // as they were, for [Store.PutBack]
+	Run string   `json:"run"`
+	IDs []string `json:"ids"`
+	// Request is the id of the request that got them, "" for one without an id.
+	Request string    `json:"request,omitempty"`
+	Was     []pending `json:"was,omitempty"` // as they were, for [Store.PutBack]
 	// Again reports whether the run was retried and got the messages again.
 	Again bool `json:"again,omitempty"`
+}
+
+// Turn is a request for the prompt of a run in a group.
+type Turn struct {
+	Group, Run string
+	// Request is its id, which is also that of the event that it got no answer; ""
+	// for none.
+	Request string
 }
 
 const (
@@ -59,21 +69,21 @@ func (s *Store) Pend(ctx context.Context, group, messageID string, now time.Time
 	})
 }
 
-// Take returns the newest skipped messages of a group that no run was told, at
-// most most, oldest first, and records that the run was told them. The same run
+// Take returns the newest skipped messages of a turn's group that no run was told,
+// at most most, oldest first, and records that the run was told them. The same run
 // gets the same messages again, another run does not. Messages beyond most are
 // never told. again reports whether the run was known; a run without an id is
 // never known.
-func (s *Store) Take(ctx context.Context, group, run string, most int, now time.Time) (out []Decision, again bool, err error) {
-	err = change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
-		if again = run != "" && doc.Told.Run == run; again {
-			out, _, err = s.resolve(ctx, group, ids(doc.Told.IDs), now)
+func (s *Store) Take(ctx context.Context, turn Turn, most int, now time.Time) (out []Decision, again bool, err error) {
+	err = change(ctx, s.decisions, skippedKey+subjects.Name(turn.Group), func(doc *skipped) (bool, error) {
+		if again = turn.Run != "" && doc.Told.Run == turn.Run; again {
+			out, _, err = s.resolve(ctx, turn.Group, ids(doc.Told.IDs), now)
 			known := doc.Told.Again
 			doc.Told.Again = true
 			return !known, err
 		}
 		var undecided []pending
-		out, undecided, err = s.resolve(ctx, group, doc.Pending, now)
+		out, undecided, err = s.resolve(ctx, turn.Group, doc.Pending, now)
 		if err != nil {
 			return false, err
 		}
@@ -83,7 +93,7 @@ func (s *Store) Take(ctx context.Context, group, run string, most int, now time.
 			return changed, nil
 		}
 		out = out[max(0, len(out)-most):]
-		doc.Told = told{Run: run, Was: slices.DeleteFunc(doc.Pending, func(p pending) bool { return slices.Contains(undecided, p) })}
+		doc.Told = told{Run: turn.Run, Request: turn.Request, Was: slices.DeleteFunc(doc.Pending, func(p pending) bool { return slices.Contains(undecided, p) })}
 		for _, d := range out {
 			doc.Told.IDs = append(doc.Told.IDs, d.MessageID)
 		}
@@ -135,11 +145,12 @@ func (s *Store) resolve(ctx context.Context, group string, list []pending, now t
 	return out, undecided, nil
 }
 
-// PutBack marks the messages told to a run as untold, because the run did not
-// get them. It does nothing if the run was retried in the meantime.
-func (s *Store) PutBack(ctx context.Context, group, run string) error {
-	return change(ctx, s.decisions, skippedKey+subjects.Name(group), func(doc *skipped) (bool, error) {
-		if doc.Told.Run != run || doc.Told.Again || len(doc.Told.IDs) == 0 {
+// PutBack marks the messages told to a turn as untold, because it did not get them.
+// It does nothing if another request of the same run was told them: a retry may have
+// arrived.
+func (s *Store) PutBack(ctx context.Context, turn Turn) error {
+	return change(ctx, s.decisions, skippedKey+subjects.Name(turn.Group), func(doc *skipped) (bool, error) {
+		if doc.Told.Run != turn.Run || doc.Told.Again || len(doc.Told.IDs) == 0 || doc.Told.Request != "" && doc.Told.Request != turn.Request {
 			return false, nil
 		}
 		doc.Pending = append(slices.Clone(doc.Told.Was), doc.Pending...)

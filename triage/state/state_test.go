@@ -49,7 +49,7 @@ func skip(t *testing.T, s *state.Store, id string, now time.Time) {
 // take returns the ids that a run is told.
 func take(t *testing.T, s *state.Store, run string, most int, now time.Time) (ids []string) {
 	t.Helper()
-	told, _, err := s.Take(t.Context(), group, run, most, now)
+	told, _, err := s.Take(t.Context(), state.Turn{Group: group, Run: run}, most, now)
 	require.NoError(t, err)
 	for _, d := range told {
 		ids = append(ids, d.MessageID)
@@ -172,13 +172,34 @@ func TestPutBack(t *testing.T) {
 	}
 	require.Equal(t, []string{"2", "3"}, take(t, s, "r1", 2, now))
 	skip(t, s, "4", now)
-	require.NoError(t, s.PutBack(t.Context(), group, "another"))
-	require.NoError(t, s.PutBack(t.Context(), group, "r1"))
-	require.NoError(t, s.PutBack(t.Context(), group, "r1"), "twice")
+	require.NoError(t, s.PutBack(t.Context(), state.Turn{Group: group, Run: "another"}))
+	require.NoError(t, s.PutBack(t.Context(), state.Turn{Group: group, Run: "r1"}))
+	require.NoError(t, s.PutBack(t.Context(), state.Turn{Group: group, Run: "r1"}), "twice")
 	require.Equal(t, []string{"1", "2", "3", "4"}, take(t, s, "r2", 50, now))
 	require.Equal(t, []string{"1", "2", "3", "4"}, take(t, s, "r2", 50, now), "the run asks again")
-	require.NoError(t, s.PutBack(t.Context(), group, "r2"))
+	require.NoError(t, s.PutBack(t.Context(), state.Turn{Group: group, Run: "r2"}))
 	require.Empty(t, take(t, s, "r3", 50, now), "it got them then")
+}
+
+// Whoever reports that a request got no answer may do so late, or twice: what a later
+// request of the run was told stays told.
+func TestPutBackOfAnEarlierRequest(t *testing.T) {
+	t.Parallel()
+	s := open(t, natstest.Start(t, nil))
+	now := time.Now()
+	of := func(run, request string) state.Turn { return state.Turn{Group: group, Run: run, Request: request} }
+	told := func(turn state.Turn) int {
+		out, _, err := s.Take(t.Context(), turn, 50, now)
+		require.NoError(t, err)
+		return len(out)
+	}
+	skip(t, s, "1", now)
+	require.Equal(t, 1, told(of("r1", "first")))
+	require.NoError(t, s.PutBack(t.Context(), of("r1", "first")))
+	require.Equal(t, 1, told(of("r1", "second")))
+	require.NoError(t, s.PutBack(t.Context(), of("r1", "first")), "redelivered")
+	require.NoError(t, s.PutBack(t.Context(), of("r1", "nobody got it")), "late")
+	require.Zero(t, told(of("r2", "third")))
 }
 
 // A message without a decision is told when there is one, unless its process has
