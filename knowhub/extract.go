@@ -131,7 +131,7 @@ func (s *Service) near(ctx context.Context, set *Settings, e experience.Experien
 	for _, h := range hits {
 		rejected := h.Status == experience.Rejected
 		switch {
-		case extract.Same(h.Experience, e) && !(rejected && extract.Adds(e, h.Experience)):
+		case extract.Same(h.Experience, e) && (!rejected || !extract.Adds(e, h.Experience)):
 			return &h.Experience, false, nil
 		case rejected && extract.OutlineOf(h.Experience).Alike(extract.OutlineOf(e)):
 			corrects = true

@@ -148,7 +148,9 @@ func TestExtractMergesAndCorrects(t *testing.T) {
 func TestExtractWithoutApproval(t *testing.T) {
 	t.Parallel()
 	answer := candidate("Give the parrot its medicine at home", "One drop in the morning with food", 0.9)
-	m := &scripted{answer: func(context.Context, provider.Request) (string, error) { return `{"experiences": [` + answer + `]}`, nil }}
+	m := &scripted{answer: func(context.Context, provider.Request) (string, error) {
+		return `{"experiences": [` + answer + `]}`, nil
+	}}
 	set := asking(m)
 	set.Approval = false
 	p := start(t, natstest.Start(t, nil), set)

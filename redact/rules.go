@@ -81,6 +81,8 @@ var rules = []rule{
 	{"webhook", apiKey, at("hooks.slack.com", "discord"), pattern(`^(?:hooks\.slack\.com|discord(?:app)?\.com)/(?:services|api/webhooks|workflows|triggers)/([\w/-]{20,})`), nil},
 	{"URL", apiKey, at("://"), pattern("^://(?:([^\\s\"<>`\\\\/?#]+)|([^\\s\"<>`\\\\/?#:@]*:[^\\d\\s\"<>`\\\\/?#@](?:[^\\s\"<>`\\\\:@]|:[^\\s\"<>`\\\\/@])*))@"), checkURL},
 	{"Authorization", apiKey, at("authorization"), pattern(`^(?i)authorization.{0,16}?(?:bearer|basic)(?: {1,3}|\t|: ?)([\w.~+/=|-]{3,}[\w~+/=|-])`), nil},
+	{"Authorization, another scheme", apiKey, at("authorization"), pattern(`^(?i)authorization\\?["']?(?: {1,3}|\t| ?[:=] ?\\?["']?)
+		(?:(?:token|api-?key|key|bot|oauth|geniekey|splunk|negotiate|ntlm|sso-key|sharedkey|hmac)[ =]{1,2}\\?["']?([\w.~+/=:|-]{11,}[\w~+/=|-])|([\w~+=|-]{20,}))`), checkBearer},
 	{"Bearer", apiKey, atWord("bearer"), pattern(`^(?i)bearer(?:[ \t]{1,3}|:[ \t]{0,2})([\w.~+/=|-]{7,}[\w~+/=|-])`), checkBearer},
 	{"Basic", apiKey, atWord("basic"), pattern(`^(?i)basic(?:[ \t]{1,3}|:[ \t]{0,2})([\w.~+/=|-]{7,}[\w~+/=|-])`), checkBasic},
 	{"Set-Cookie", apiKey, at("set-cookie"), pattern(`^(?i:set-cookie)` + afterCookie + cookieName + `(` + cookieValue + `)`), checkCookie},
@@ -90,7 +92,8 @@ var rules = []rule{
 	{"JWK", apiKey, at(`"d"`), pattern(`^"[dD]" ?: ?"([\w-]{40,})"`), nil},
 	{"netrc", apiKey, atWord("machine"), pattern(`^machine[ \t]{1,4}\S{1,128}[ \t]{1,4}login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(\S+)`), checkValue},
 	{"set NAME value", apiKey, atWord("set"), pattern(`^set(?: -[A-Za-z]{1,4}){0,3} [A-Z0-9_]{0,40}(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z0-9_]{0,20} ["']?([^\s"'=][^\s"']{7,})`), checkValue}, // fish
-	{"curl -u", apiKey, atStart("-u", "--user"), pattern(`^(?:-u|--user)(?: ["']?|["'])((?P<name>[^\s"':]+):(?P<password>[^\s"']+))`), checkUser},
+	{"curl -u", apiKey, atStart("-u", "--user", "--proxy-user"), pattern(`^(?:-u|(?:--user|--proxy-user)[ =])["']?(?: ["']?)?((?P<name>[^\s"':-][^\s"':]*):(?P<password>[^\s"']+))`), checkUser},
+	{"sshpass -p", apiKey, atWord("sshpass"), pattern(`^sshpass -p ?["']?([^\s"'$][^\s"']*)`), checkValue},
 
 	{"name = value", apiKey, atName, pattern(`^` + secretName + afterName + `(?P<sep>[?!]?:[:=>]?=?|=[=>]?=?|!==?|[是为為は]:?)` + value), checkAssignment},
 	{"name is value", apiKey, atName, pattern(`^` + secretName + ` (?i:is|was):? [ \t]{0,3}` + value), checkSaid},

@@ -400,6 +400,12 @@ func TestKeys(t *testing.T) {
 		{"netrc", "machine git.x.io login alice password hunter2secret", "machine git.x.io login alice password [API_KEY]"},
 		{"fish", "set -gx OPENAI_API_KEY Ab3dEf5hIj7lMn9p", "set -gx OPENAI_API_KEY [API_KEY]"},
 		{"curl", "curl -u alice:hunter2 https://x.io", "curl -u [API_KEY] https://x.io"},
+		{"curl, other forms", `curl -ualice:hunter2 --user=alice:hunter2 --proxy-user 'alice:hunter2' x`, `curl -u[API_KEY] --user=[API_KEY] --proxy-user '[API_KEY]' x`},
+		{"sshpass", `sshpass -p hunter2 ssh x; sshpass -p'hunter2' ssh x`, `sshpass -p [API_KEY] ssh x; sshpass -p'[API_KEY]' ssh x`},
+		{"Authorization, token", "Authorization: token " + hex32, "Authorization: token [API_KEY]"},
+		{"Authorization, other schemes", "authorization: ApiKey QWxhZGRpbjpvcGVuIHNlc2FtZQ== Authorization: Splunk 123e4567-e89b-12d3-a456-426614174000", "authorization: ApiKey [API_KEY] Authorization: Splunk [API_KEY]"},
+		{"Authorization, option of a command", `curl -H "Authorization: GenieKey eb243592-faa2-4ba2-a551-1afdf565c889"`, `curl -H "Authorization: GenieKey [API_KEY]"`},
+		{"Authorization, no scheme", "Authorization: " + hex32, "Authorization: [API_KEY]"},
 
 		{"password", "password=hunter2", "password=[API_KEY]"},
 		{"password, colon", "Password: hunter2", "Password: [API_KEY]"},

@@ -17,6 +17,7 @@ const (
 	tokenName         // a key or token: values that look like one count
 	weakName          // pass, pw: values of letters and digits count
 	anyKeyName        // STRIPE_KEY: values that look random count
+	headerName        // Authorization, Cookie: values count that hold something opaque
 )
 
 var (
@@ -38,6 +39,9 @@ func (w *work) nameKind(name []byte) kind {
 	w.t, _ = appendFolded(w.t[:0], name, true)
 	name = w.t
 	w.low = appendLower(w.low[:0], name)
+	if slices.Contains(headers, string(w.low)) {
+		return headerName
+	}
 	for at := 0; ; at++ {
 		if at = atName(name, w.low, at); at < 0 {
 			return none
@@ -47,6 +51,9 @@ func (w *work) nameKind(name []byte) kind {
 		}
 	}
 }
+
+// headers are names of fields that are headers with a secret in them.
+var headers = []string{"authorization", "proxy-authorization", "cookie", "set-cookie"}
 
 // tokenWords begin the names of keys and tokens; other names of secrets are of
 // passwords.
@@ -193,12 +200,24 @@ func isSecret(value []byte, k kind, quoted bool) bool {
 		return true
 	case k == anyKeyName:
 		return isRandom(value)
+	case k == headerName:
+		return isCredentials(value)
 	case k == weakName, len(value) < 8:
 		return len(value) >= 6 && opaque.Match(value)
 	case bytes.IndexByte(value[:min(len(value), 64)], ' ') >= 0:
 		return false
 	}
 	return quoted || len(value) >= 20 || unlikeWords.Match(value)
+}
+
+// isCredentials reports whether the value of a header holds a secret: a word of 12
+// characters or more that looks like one, alone, behind a scheme, or in a cookie.
+func isCredentials(value []byte) bool {
+	words := bytes.Fields(value)
+	return slices.ContainsFunc(words, func(word []byte) bool {
+		named := bytes.IndexByte(word, '=')
+		return (len(words) <= 2 || named > 0) && len(word)-max(named, 0) >= 12 && opaque.Match(word[max(named, 0):])
+	})
 }
 
 var (
