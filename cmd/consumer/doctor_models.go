@@ -13,9 +13,11 @@ import (
 	"intenthint/hint/writer"
 	"intenthint/intents"
 	"intenthint/internal/app"
+	"intenthint/knowhub/extract"
 	"intenthint/model"
 	"intenthint/model/provider"
 	"intenthint/payload"
+	"intenthint/triage"
 )
 
 // modelPatience bounds one question: a model that is slower than HINT_TIMEOUT_MS
@@ -45,10 +47,10 @@ func (d *doctor) models() {
 		d.writer(registry, c.Writer)
 	}
 	if t := d.inv.cfg.Triage; t.Enabled && t.Model != "" {
-		d.other(registry, "triageModel of HINT_TRIAGE", t.Model)
+		d.gate(registry, t.Model)
 	}
 	if k := d.inv.cfg.KnowHub; k.Enabled && k.Model != "" {
-		d.other(registry, "model of HINT_KNOWHUB", k.Model)
+		d.extraction(registry, k.Model)
 	}
 	// A value without a slash does not name a provider's model.
 	if strings.Contains(c.Embedding, "/") {
@@ -76,14 +78,30 @@ func (d *doctor) writer(registry *provider.Registry, ref string) {
 	})
 }
 
-// other asks a model that answers in its own form: any answer will do.
-func (d *doctor) other(registry *provider.Registry, variable, ref string) {
-	d.ask(registry, variable, ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+// gate asks whether a message of a group needs an answer.
+func (d *doctor) gate(registry *provider.Registry, ref string) {
+	d.ask(registry, "triageModel of HINT_TRIAGE", ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+		set, err := app.TriageSettings(d.inv.cfg, app.Observer{}, nil)
+		if err != nil {
+			return "", err
+		}
 		answer, err := model.Ask(ctx, chain, model.Question[string]{
-			Request: provider.Request{User: "Answer with the word OK.", MaxTokens: 10},
-			Parse:   func(text string) (string, error) { return text, nil },
+			Request: set.Question(triage.Message{Group: "agent:main:group:doctor", Sender: "ann", Text: modelQuestion}, nil, nil),
+			Parse:   func(text string) (string, error) { return set.Answer(text).Word(), nil },
 		})
-		return count(utf8.RuneCountInString(answer.Value), "character"), err
+		return answer.Value, err
+	})
+}
+
+// extraction asks for the experiences in a short conversation.
+func (d *doctor) extraction(registry *provider.Registry, ref string) {
+	d.ask(registry, "model of HINT_KNOWHUB", ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+		request, _ := extract.Question([]payload.Message{
+			{Role: payload.RoleUser, Content: payload.ContentOf("The build of the shop fails since the upgrade.")},
+			{Role: payload.RoleAssistant, Content: payload.ContentOf("The module cache was damaged. After `go clean -modcache` the build passes.")},
+		}, extract.Options{})
+		answer, err := model.Ask(ctx, chain, model.Question[[]extract.Candidate]{Request: request, Parse: extract.Parse})
+		return count(len(answer.Value), "experience"), err
 	})
 }
 
