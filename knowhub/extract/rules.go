@@ -165,5 +165,7 @@ var (
 	// regained is a good state that was lost before.
 	regained = regexp.MustCompile(`\b(?:running|up|online|available|reachable|green|passing|pass|passes|works?|working) again\b`)
 	// looks begins a task that is to find out a state.
-	looks = regexp.MustCompile(`^(?:check|look|see|show|watch|monitor|verify|test|ask|tell|report|find out|status|state|is|are|does|do|what|why|when|how)\b`)
+	looks = regexp.MustCompile(`^(?:(?:please|kindly|(?:can|could|would|will) you|i(?:'d| would)? (?:want|need|like) you to),? )*` +
+		`(?:(?:check|look|see|watch|monitor|verify|ask|tell|find out|status|state|is|are|does|what|why|when|how)\b` +
+		`|(?:test|report|show)(?: me)? (?:whether|if|that|the (?:state|status))\b|do (?:i|we|you|they)\b)`)
 )
