@@ -252,8 +252,8 @@ func (s sunk) join(t *testing.T, js jetstream.JetStream) {
 		Name: "knowhub", JS: js, Layout: s.layout, Durable: s.layout.More[0].Name,
 		Handler: events.Handler[knowhub.Fact]{
 			Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
-				session, hook, fact := knowhub.DecodeFact(subjects.HookAgentEnd, msgID, data)
-				return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, nil
+				session, hook, fact, err := knowhub.DecodeFact(subjects.HookAgentEnd, msgID, data)
+				return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, err
 			},
 			Apply: k.Apply,
 		},
@@ -371,7 +371,8 @@ func TestSinkWaitsForAnIndex(t *testing.T) {
 	k := &knowhub.Sink{Service: knowhub.New(knowhub.Options{Copy: c, Metrics: metrics, Log: log})}
 	set := asking(m)
 	k.Service.Use(&set)
-	_, _, fact := knowhub.DecodeFact(subjects.HookAgentEnd, "", []byte(`{"hook": "agent_end", "event": {"messages": `+conversation+`}, "ctx": `+person+`, "ts": 1763680000123, "id": "e1"}`))
+	_, _, fact, err := knowhub.DecodeFact(subjects.HookAgentEnd, "", []byte(`{"hook": "agent_end", "event": {"messages": `+conversation+`}, "ctx": `+person+`, "ts": 1763680000123, "id": "e1"}`))
+	require.NoError(t, err)
 	require.ErrorIs(t, k.Apply(ctx, []knowhub.Fact{fact}), errDisk)
 	require.ErrorIs(t, k.Check(ctx), errDisk, "so the event waits, and is not a dead letter")
 	require.Zero(t, m.calls.Load())
@@ -452,6 +453,9 @@ func TestSinkThatIsKilledLosesNothing(t *testing.T) {
 func TestDecodeFact(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, trigger, hook, event, ctx, want string }{
+		{"compaction with messages of another type", "before_compaction", "before_compaction", `{"messages": "x"}`, `{"sessionId": "s"}`, "dead letter"},
+		{"compaction with a context of another type", "before_compaction", "before_compaction", `{"messages": []}`, `{"sessionId": 1}`, "dead letter"},
+		{"compaction without messages", "before_compaction", "before_compaction", `{}`, `{"sessionId": "s"}`, ""},
 		{"run", "agent_end", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "user"}`, "s"},
 		{"compaction", "before_compaction", "before_compaction", `{"messages": []}`, `{"sessionKey": "k"}`, "k"},
 		{"without a session", "agent_end", "agent_end", `{"messages": []}`, `{}`, "e1"},
@@ -466,7 +470,10 @@ func TestDecodeFact(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			body := fmt.Sprintf(`{"hook": %q, "event": %s, "ctx": %s, "ts": 1763680000123}`, row.hook, row.event, row.ctx)
-			session, _, _ := knowhub.DecodeFact(row.trigger, "e1", []byte(body))
+			session, _, _, err := knowhub.DecodeFact(row.trigger, "e1", []byte(body))
+			if err != nil {
+				session = "dead letter"
+			}
 			require.Equal(t, row.want, session)
 		})
 	}

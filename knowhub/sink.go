@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"intenthint/payload"
+	"intenthint/subjects"
 )
 
 // Extracted remembers, for all processes, the events from which experiences
@@ -27,33 +28,40 @@ type Fact struct {
 // DecodeFact decodes an event. The session is "" for an event to ignore: of a hook
 // other than trigger, of a run that no person began, or without messages. Events of
 // another hook arrive if the system's durable was set up for that hook. An event that
-// cannot be decoded is ignored too: the sink of the sessions also gets it, and makes it
-// a dead letter.
-func DecodeFact(trigger, msgID string, data []byte) (session, hook string, f Fact) {
+// cannot be decoded is ignored too where the sink of the sessions makes it a dead
+// letter; that sink does not read before_compaction, so there it is an error.
+func DecodeFact(trigger, msgID string, data []byte) (session, hook string, f Fact, err error) {
 	env, err := payload.DecodeEvent(data, msgID)
-	if err != nil {
-		return "", "", Fact{}
+	if err != nil || env.Hook != trigger {
+		return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
 	}
-	if env.Hook != trigger {
-		return "", env.Hook, Fact{}
+	session, f, err = factOf(env)
+	if env.Hook != subjects.HookBeforeCompaction {
+		err = nil
 	}
+	return session, env.Hook, f, err
+}
+
+// factOf decodes an event's parts. The session is "" for an event to ignore, also
+// with an error.
+func factOf(env payload.Envelope) (session string, f Fact, err error) {
 	turn, err := payload.DecodeContext(env.Ctx)
 	if err != nil || !turn.OfPerson() {
-		return "", env.Hook, Fact{}
+		return "", Fact{}, err
 	}
 	var event struct {
 		Messages json.RawMessage `json:"messages"`
 	}
-	if err := json.Unmarshal(env.Event, &event); err != nil {
-		return "", env.Hook, Fact{}
+	if err := json.Unmarshal(env.Event, &event); err != nil || event.Messages == nil {
+		return "", Fact{}, err
 	}
 	messages, err := messagesOf(event.Messages)
 	if err != nil {
-		return "", env.Hook, Fact{}
+		return "", Fact{}, err
 	}
-	return cmp.Or(turn.Session(), env.ID), env.Hook, Fact{
+	return cmp.Or(turn.Session(), env.ID), Fact{
 		eventID: env.ID, messages: messages, from: Extraction{AgentID: turn.Agent(), SessionKey: turn.SessionKey},
-	}
+	}, nil
 }
 
 // Sink extracts experiences from facts. It is idempotent and independent of

@@ -28,7 +28,8 @@ type Context struct {
 	ModelProviderID string     `json:"modelProviderId,omitempty"`
 	ModelID         string     `json:"modelId,omitempty"`
 	Provenance      Provenance `json:"inputProvenance,omitzero"`
-	// KeepsHints and RecallsLater are added by the plugin to before_prompt_build:
+	// KeepsHints and RecallsLater are added by the plugin to before_prompt_build (see
+	// [DecodeRequestContext]):
 	// the gateway keeps hints in the history that it sends to models, and it
 	// requests experiences for this prompt separately.
 	KeepsHints   bool `json:"-"` // keepsHints
@@ -111,18 +112,28 @@ func (c Context) Model() string {
 
 // DecodeContext decodes the ctx of a decoded envelope. Like the other decoders of
 // parts, it relies on the envelope's decoder having checked the JSON.
-func DecodeContext(raw json.RawMessage) (c Context, err error) {
+func DecodeContext(raw json.RawMessage) (Context, error) { return decodeContext(raw, false) }
+
+// DecodeRequestContext is DecodeContext for a request, which has fields of its own.
+func DecodeRequestContext(raw json.RawMessage) (Context, error) { return decodeContext(raw, true) }
+
+func decodeContext(raw json.RawMessage, request bool) (c Context, err error) {
 	o, err := view(raw, "ctx")
 	if err != nil {
 		return c, err
 	}
-	err = o.read(
-		field{"runId", &c.RunID}, field{"agentId", &c.AgentID}, field{"sessionKey", &c.SessionKey}, field{"sessionId", &c.SessionID},
-		field{"trigger", &c.Trigger}, field{"channel", &c.Channel}, field{"messageProvider", &c.MessageProvider},
-		field{"channelId", &c.ChannelID}, field{"chatId", &c.ChatID}, field{"senderId", &c.SenderID},
-		field{"toolName", &c.ToolName}, field{"toolCallId", &c.ToolCallID},
-		field{"modelProviderId", &c.ModelProviderID}, field{"modelId", &c.ModelID}, field{"inputProvenance", &c.Provenance},
-		field{"keepsHints", &c.KeepsHints}, field{"recallLater", &c.RecallsLater})
+	fields := []field{
+		{"runId", &c.RunID}, {"agentId", &c.AgentID}, {"sessionKey", &c.SessionKey}, {"sessionId", &c.SessionID},
+		{"trigger", &c.Trigger}, {"channel", &c.Channel}, {"messageProvider", &c.MessageProvider},
+		{"channelId", &c.ChannelID}, {"chatId", &c.ChatID}, {"senderId", &c.SenderID},
+		{"toolName", &c.ToolName}, {"toolCallId", &c.ToolCallID},
+		{"modelProviderId", &c.ModelProviderID}, {"modelId", &c.ModelID}, {"inputProvenance", &c.Provenance},
+		{"keepsHints", &c.KeepsHints}, {"recallLater", &c.RecallsLater},
+	}
+	if !request {
+		fields = fields[:len(fields)-2]
+	}
+	err = o.read(fields...)
 	c.EmptyTrigger = c.Trigger == "" && o.Get("trigger").Type == gjson.String
 	return c, err
 }

@@ -407,7 +407,11 @@ func TestFlagsOfAContext(t *testing.T) {
 				"keepsHints":  func(c Context) bool { return c.KeepsHints },
 				"recallLater": func(c Context) bool { return c.RecallsLater },
 			} {
-				ctx, err := DecodeContext(json.RawMessage(`{"` + field + `":` + row.value + `}`))
+				raw := json.RawMessage(`{"` + field + `":` + row.value + `}`)
+				ctx, err := DecodeContext(raw)
+				require.NoError(t, err, "unknown in an event")
+				require.Zero(t, ctx)
+				ctx, err = DecodeRequestContext(raw)
 				if row.fault != "" {
 					require.ErrorIs(t, err, ErrInvalid)
 					require.ErrorContains(t, err, field+" of ctx "+row.fault)
@@ -418,7 +422,7 @@ func TestFlagsOfAContext(t *testing.T) {
 			}
 		})
 	}
-	absent, err := DecodeContext(json.RawMessage(`{}`))
+	absent, err := DecodeRequestContext(json.RawMessage(`{}`))
 	require.NoError(t, err)
 	require.Zero(t, absent)
 }

@@ -30,8 +30,8 @@ type Sent struct {
 const maxID = 4096
 
 // DecodeFact decodes an event. The group is "" for an event to ignore. An event
-// that cannot be decoded is ignored too: the sink of the sessions also gets it,
-// and makes it a dead letter.
+// that cannot be decoded is ignored too where the sink of the sessions makes it a
+// dead letter; that sink does not read message_sent, so there it is an error.
 func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err error) {
 	env, err := payload.DecodeEvent(data, msgID)
 	if err != nil {
@@ -48,8 +48,11 @@ func DecodeFact(msgID string, data []byte) (group, hook string, f Fact, err erro
 		}}, nil
 	case subjects.HookMessageSent:
 		e, err := payload.DecodeMessageSent(env.Event, env.Ctx)
-		if err != nil || e.Failed || e.Text == "" || len(e.SessionKey) > maxID || len(e.MessageID) > maxID {
-			return "", env.Hook, Fact{}, nil //nolint:nilerr // see above
+		if err != nil {
+			return "", env.Hook, Fact{}, err
+		}
+		if e.Failed || e.Text == "" || len(e.SessionKey) > maxID || len(e.MessageID) > maxID {
+			return "", env.Hook, Fact{}, nil
 		}
 		return e.SessionKey, env.Hook, Fact{Sent: &Sent{e.SessionKey, state.Said{
 			ID: cmp.Or(e.MessageID, env.ID), At: env.TS, Text: text.Cut(e.Text, maxContent), Bot: true,

@@ -66,6 +66,8 @@ func TestDecodeFact(t *testing.T) {
 			require.Equal(t, Fact{}, f)
 		})
 	}
+	_, _, _, err := DecodeFact("", []byte(`{"hook":"message_sent","event":{"sessionKey":7},"ctx":{},"ts":1000,"id":"e1"}`))
+	require.ErrorIs(t, err, payload.ErrInvalid, "which the sessions do not read")
 	_, _, f, err := DecodeFact("", []byte("garbage"))
 	require.NoError(t, err, "a dead letter of the sessions")
 	require.Equal(t, Fact{}, f)

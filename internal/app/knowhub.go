@@ -124,8 +124,8 @@ func (a *App) extract(ctx context.Context) error {
 			Name: knowHubSink, JS: a.events.JS, Layout: a.layout, Durable: a.layout.KnowHubDurable(a.cfg.KnowHub.Trigger).Name,
 			Handler: events.Handler[knowhub.Fact]{
 				Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
-					session, hook, fact := knowhub.DecodeFact(a.cfg.KnowHub.Trigger, msgID, data)
-					return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, nil
+					session, hook, fact, err := knowhub.DecodeFact(a.cfg.KnowHub.Trigger, msgID, data)
+					return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, err
 				},
 				Apply: source.Apply,
 				Check: source.Check,

@@ -65,7 +65,7 @@ func (r *Runner) Answer(ctx context.Context, in bus.Request, reply func(bus.Repl
 	req := &Request{Received: in.Received, Traceparent: in.Traceparent, Caller: in.Caller}
 	var err error
 	if req.Envelope, err = payload.DecodeRequest(in.Data); err == nil {
-		req.Context, err = payload.DecodeContext(req.Envelope.Ctx)
+		req.Context, err = payload.DecodeRequestContext(req.Envelope.Ctx)
 	}
 	if err != nil {
 		reply(refused(err, r.hook.Unasked(err, time.Since(in.Received))))
