@@ -134,7 +134,7 @@ type BucketState struct {
 	Messages uint64
 }
 
-// State returns the state of the bucket.
+// State returns the state of the bucket, as its leader knows it.
 func (b *KV) State(ctx context.Context) (BucketState, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -143,6 +143,9 @@ func (b *KV) State(ctx context.Context) (BucketState, error) {
 		return BucketState{}, err
 	}
 	info := stream.CachedInfo()
+	if err := RequireLeader(info.Cluster); err != nil {
+		return BucketState{}, err
+	}
 	return BucketState{Made: info.Created, Last: info.State.LastSeq, Messages: info.State.Msgs}, nil
 }
 

@@ -41,6 +41,10 @@ export class Outbox {
   #spool;
   /** @type {Promise<Item[]> | undefined} */
   #loading;
+  /** Events were added since the last write began. */
+  #unsaved = false;
+  /** @type {Promise<void> | undefined} */
+  #saving;
 
   stored = 0;
   dropped = 0;
@@ -111,7 +115,27 @@ export class Outbox {
   /** Writes the events that wait into the file, unless they are about to be published. */
   keep() {
     if (!this.#spool || this.#loading || !(this.#failing || this.away())) return;
-    void this.#save(this.#spool, [...this.#items]);
+    this.#unsaved = true;
+    this.#saving ??= this.#saveAll(this.#spool);
+  }
+
+  /** Waits until what waits has been written, or failed to be. */
+  async saved() {
+    await this.#saving;
+    await this.#spool?.settled();
+  }
+
+  /**
+   * Writes until nothing was added during a write: a burst of events is one write or two.
+   *
+   * @param {import("./spool.js").Spool} spool
+   */
+  async #saveAll(spool) {
+    while (this.#unsaved) {
+      this.#unsaved = false;
+      await this.#save(spool, [...this.#items]);
+    }
+    this.#saving = undefined;
   }
 
   /**
@@ -215,13 +239,15 @@ export class Outbox {
     clearTimeout(this.#retry);
     const spool = this.#spool;
     await this.#loading;
+    this.#unsaved = false; // a write that has begun knows all that wait
     const all = [...this.#items];
     const left = this.#items.splice(this.#inFlight);
     for (const item of left) this.#bytes -= item.bytes ?? 0;
     this.#wake();
     this.#spool = undefined;
     if (spool) {
-      await spool.settled(); // a write that fails is tried once more
+      await this.#saving; // a write that fails is tried once more
+      await spool.settled();
       await this.#save(spool, all);
     }
     const kept = left.filter((item) => item.kept).length;

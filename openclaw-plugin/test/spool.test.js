@@ -46,12 +46,19 @@ async function start({ up = false, limits = { events: 1000, bytes: 1e6 } } = {})
     },
   });
   const spool = new Spool(file(), new Warnings({ info: say, warn: say, error: say }));
+  const keep = spool.keep.bind(spool);
+  let writes = 0;
+  spool.keep = (...args) => {
+    writes++;
+    return keep(...args);
+  };
   await box.restore(spool);
   return {
     box,
+    writes: () => writes,
     published,
     link,
-    settled: () => spool.settled(),
+    settled: () => box.saved(),
     push: (/** @type {number} */ from, /** @type {number} */ to, body = "0123456789") => {
       for (let i = from; i < to; i++) box.push({ subject: "s", id: String(i), body });
     },
@@ -101,6 +108,16 @@ test("events are written while the stream refuses them, and while the connection
   push(3, 5);
   await settled();
   assert.deepEqual(inFile(), ids(3, 5), "the ones before are stored");
+});
+
+test("a burst of events is a few writes", async () => {
+  const { push, settled, writes } = await start({ limits: { events: 1e5, bytes: 1e8 } });
+  push(0, 5000);
+  await settled();
+  push(5000, 5001);
+  await settled();
+  assert.deepEqual(inFile(), ids(0, 5001));
+  assert.ok(writes() <= 4, `${writes()} writes`);
 });
 
 test("the file is the user's alone", async () => {

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -54,9 +55,14 @@ const (
 
 // Decision returns the decision about a message; ok reports whether one is known.
 func (s *Store) Decision(ctx context.Context, group, messageID string) (d Decision, ok bool, err error) {
+	known, err := s.stored(ctx, group, messageID)
+	return known.V, known.Revision > 0 && known.Broken == nil, err
+}
+
+func (s *Store) stored(ctx context.Context, group, messageID string) (bus.Value[Decision], error) {
 	known, err := bus.Get[Decision](ctx, s.decisions, decisionKey+tokens(group, messageID))
 	known.V.Decided = known.Created
-	return known.V, known.Revision > 0 && known.Broken == nil, err
+	return known, err
 }
 
 // Decide stores a decision. If there already is one about the message, that one
@@ -66,8 +72,9 @@ func (s *Store) Decide(ctx context.Context, d Decision) (standing Decision, firs
 		if _, first, err := s.decisions.Put(ctx, decisionKey+tokens(d.Group, d.MessageID), d, 0); first || err != nil {
 			return d, first, err
 		}
-		if standing, ok, err := s.Decision(ctx, d.Group, d.MessageID); err != nil || ok {
-			return standing, false, err
+		known, err := s.stored(ctx, d.Group, d.MessageID)
+		if err = cmp.Or(err, known.Broken); err != nil || known.Revision > 0 {
+			return known.V, false, err
 		}
 		// The replica that answered does not have it yet, or it has just expired.
 		select {

@@ -499,10 +499,10 @@ func TestValuesOfAnotherShape(t *testing.T) {
 	ns := natstest.Start(t, nil)
 	s := open(t, ns)
 	js := natstest.JetStream(t, ns)
-	for bucket, key := range map[string]string{buckets.Recent.Bucket: "g", buckets.Marks.Bucket: "g.1", buckets.Decisions.Bucket: "s.g"} {
-		kv, err := js.KeyValue(t.Context(), bucket)
+	for _, at := range [][2]string{{buckets.Recent.Bucket, "g"}, {buckets.Marks.Bucket, "g.1"}, {buckets.Decisions.Bucket, "s.g"}, {buckets.Decisions.Bucket, "d.g.1"}} {
+		kv, err := js.KeyValue(t.Context(), at[0])
 		require.NoError(t, err)
-		_, err = kv.PutString(t.Context(), key, "garbage")
+		_, err = kv.PutString(t.Context(), at[1], "garbage")
 		require.NoError(t, err)
 	}
 	_, err := s.Remember(t.Context(), "g", state.Said{ID: "1", At: 1, Text: "x"}, state.Keep{Texts: 1})
@@ -512,6 +512,9 @@ func TestValuesOfAnotherShape(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, all)
 	require.NoError(t, s.Mark(t.Context(), state.Mark{Group: "g", MessageID: "1", Verdict: state.Skip, At: 1}))
+	_, _, err = s.Decide(t.Context(), state.Decision{Group: "g", MessageID: "1", Verdict: state.Skip})
+	require.Error(t, err)
+	require.NoError(t, t.Context().Err(), "at once")
 }
 
 func ExampleStore() {
