@@ -140,14 +140,35 @@ func (s *Service) near(ctx context.Context, set *Settings, e experience.Experien
 	return nil, corrects, nil
 }
 
-// merge adds a repeated experience to a known one.
+// merge adds a repeated experience to a known one. A better text takes the place of
+// one that nobody has decided about, with an id of its own: whoever decides by the id
+// of the old one has not read it.
 func (s *Service) merge(ctx context.Context, id string, e experience.Experience) (experience.Experience, error) {
-	return s.change(ctx, id, func(known experience.Experience) (experience.Experience, bool, error) {
-		if !otherSession(e)(known) {
+	var old *experience.Experience
+	out, err := s.change(ctx, id, func(known experience.Experience) (experience.Experience, bool, error) {
+		if old = nil; !otherSession(e)(known) {
 			return known, false, nil
 		}
-		return extract.Merge(known, e), true, nil
+		if known.ID != e.ID && extract.Improves(e, known) {
+			old = &known
+			return known, false, nil
+		}
+		known.Seen = max(known.Seen, 1) + 1
+		return known, true, nil
 	})
+	if err != nil || old == nil {
+		return out, err
+	}
+	e.Seen, e.Status, e.Flags = max(old.Seen, 1)+1, experience.Pending, old.Flags
+	out, _, err = s.keep(ctx, e, func(experience.Experience) bool { return true })
+	if err != nil || out.Status != experience.Pending {
+		return out, err
+	}
+	err = s.Experiences.Remove(ctx, old.ID, func(known experience.Experience) bool { return known.Status == experience.Pending })
+	if err != nil { // both stay, for a person to choose
+		s.Log.Warn("replaced experience not removed", "id", old.ID, "error", err)
+	}
+	return out, nil
 }
 
 // messagesOf decodes messages, which must be a list.

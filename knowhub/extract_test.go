@@ -105,7 +105,7 @@ func TestExtractMergesAndCorrects(t *testing.T) {
 		status experience.Status // of what is kept
 	}{
 		"pending, the same":          {experience.Pending, "One drop in the morning with food", false, 1, experience.Pending},
-		"pending, more":              {experience.Pending, "One drop in the early morning with food", false, 1, experience.Pending},
+		"pending, more":              {experience.Pending, "One drop in the early morning with food", true, 1, experience.Pending},
 		"pending, another word":      {experience.Pending, "One drop in the evening with food", true, 1, experience.Pending},
 		"approved, the same":         {experience.Approved, "One drop in the morning, with food", false, 1, experience.Approved},
 		"approved, another word":     {experience.Approved, "One drop in the evening with food", true, 1, experience.Pending},
@@ -141,6 +141,45 @@ func TestExtractMergesAndCorrects(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A better text is an experience of its own, and the one that it replaces is gone:
+// whoever decides decides about what was read.
+func TestExtractReplacesByABetterText(t *testing.T) {
+	t.Parallel()
+	const task = "Give the parrot its medicine at home"
+	answer := candidate(task, "One drop in the morning with food", 0.8)
+	m := &scripted{answer: func(context.Context, provider.Request) (string, error) {
+		return `{"experiences": [` + answer + `]}`, nil
+	}}
+	p := start(t, natstest.Start(t, nil), asking(m))
+	first, err := p.Extract(t.Context(), extraction("agent:main:a"))
+	require.NoError(t, err)
+	answer = candidate(task, "One drop in the early morning with food", 0.9)
+	better, err := p.Extract(t.Context(), extraction("agent:main:b"))
+	require.NoError(t, err)
+	require.Equal(t, experience.ID(better[0], true), better[0].ID)
+	require.Equal(t, "agent:main:b", better[0].SessionKey)
+	require.Equal(t, 2, better[0].Seen)
+	_, err = p.Approve(t.Context(), first[0].ID, "ada")
+	require.ErrorIs(t, err, knowhub.ErrUnknown, "a page with the old text")
+	require.Eventually(t, func() bool {
+		pending, err := p.Pending(t.Context(), 0)
+		return err == nil && len(pending) == 1 && pending[0].ID == better[0].ID
+	}, patience, tick)
+
+	answer = candidate(task, "One drop in the morning with food", 0.8)
+	worse, err := p.Extract(t.Context(), extraction("agent:main:c"))
+	require.NoError(t, err)
+	require.Equal(t, better[0].ID, worse[0].ID)
+	require.Equal(t, 3, worse[0].Seen)
+
+	_, err = p.Reject(t.Context(), better[0].ID, "ada")
+	require.NoError(t, err)
+	again, created, err := p.Submit(t.Context(), knowhub.Submission{Task: better[0].Task, Resource: better[0].Resource, Result: better[0].Result})
+	require.NoError(t, err)
+	require.False(t, created)
+	require.Equal(t, experience.Rejected, again.Status)
 }
 
 // What a person has rejected waits for one in other words, too, while the rest is

@@ -46,6 +46,7 @@ const (
 type Experiences interface {
 	Get(ctx context.Context, id string) (e experience.Experience, ok bool, err error)
 	Change(ctx context.Context, id string, change func(known *experience.Experience) (e experience.Experience, write bool, err error)) (out bucket.Stored, created bool, err error)
+	Remove(ctx context.Context, id string, remove func(known experience.Experience) bool) error
 }
 
 // Options configure a [Service].

@@ -234,33 +234,61 @@ func (b *KV) Put(ctx context.Context, key string, v any, revision uint64) (now u
 // leave the key unchanged. The result is the value after the last call of
 // change.
 func Change[T any](ctx context.Context, b *KV, key string, change func(known *Value[T]) (write bool, err error)) (Value[T], error) {
+	var known Value[T]
+	err := b.compete(ctx, key, func() (done bool, err error) {
+		if known, err = Get[T](ctx, b, key); err != nil {
+			return true, err
+		}
+		before := known.Revision
+		if write, err := change(&known); err != nil || !write {
+			return true, err
+		}
+		revision, ok, err := b.Put(ctx, key, known.V, before)
+		if ok || err != nil {
+			known.Revision = revision
+		}
+		return ok, err
+	})
+	return known, err
+}
+
+// Remove deletes a key if remove says so of its value; it retries like [Change], so
+// remove may be called several times. A missing key is no error.
+func Remove[T any](ctx context.Context, b *KV, key string, remove func(known *Value[T]) bool) error {
+	return b.compete(ctx, key, func() (done bool, err error) {
+		known, err := Get[T](ctx, b, key)
+		if err != nil || known.Revision == 0 || !remove(&known) {
+			return true, err
+		}
+		err = b.Use(ctx, func(kv jetstream.KeyValue) error { return kv.Delete(ctx, key, jetstream.LastRevision(known.Revision)) })
+		if IsConflict(err) {
+			return false, nil
+		}
+		return true, err
+	})
+}
+
+// compete calls do until it is done, with pauses, as other writers may have been
+// first. Those of this process wait for each other.
+func (b *KV) compete(ctx context.Context, key string, do func() (done bool, err error)) error {
 	end, err := acquire(ctx, b.locks[hash(key)%uint32(len(b.locks))])
 	if err != nil {
-		return Value[T]{}, err
+		return err
 	}
 	defer end()
 	for attempt := range maxAttempts {
 		if attempt > 0 {
 			select {
 			case <-ctx.Done():
-				return Value[T]{}, ctx.Err()
+				return ctx.Err()
 			case <-time.After(rand.N(maxWait * time.Duration(min(attempt, maxWaits)))):
 			}
 		}
-		known, err := Get[T](ctx, b, key)
-		if err != nil {
-			return Value[T]{}, err
-		}
-		before := known.Revision
-		if write, err := change(&known); err != nil || !write {
-			return known, err
-		}
-		if revision, ok, err := b.Put(ctx, key, known.V, before); ok || err != nil {
-			known.Revision = revision
-			return known, err
+		if done, err := do(); done || err != nil {
+			return err
 		}
 	}
-	return Value[T]{}, fmt.Errorf("%s: key %s: %w", b.config.Bucket, key, errContended)
+	return fmt.Errorf("%s: key %s: %w", b.config.Bucket, key, errContended)
 }
 
 func hash(key string) uint32 {

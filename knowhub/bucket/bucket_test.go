@@ -87,6 +87,37 @@ func TestChangesAtOnceAreAllCounted(t *testing.T) {
 	require.Equal(t, 80, got.Seen)
 }
 
+// An experience that changes meanwhile is looked at again.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	js := natstest.JetStream(t, natstest.Start(t, nil))
+	s, other := bucket.NewExperiences(js, config), bucket.NewExperiences(js, config)
+	pending, decided := put(t, s, of(1)).ID, put(t, s, of(2)).ID
+	isPending := func(e experience.Experience) bool { return e.Status == experience.Pending }
+	require.NoError(t, s.Remove(t.Context(), of(3).ID, isPending), "missing")
+	require.NoError(t, s.Remove(t.Context(), pending, isPending))
+	looks := 0
+	require.NoError(t, s.Remove(t.Context(), decided, func(e experience.Experience) bool {
+		if looks++; looks == 1 {
+			_, _, err := other.Change(t.Context(), decided, func(known *experience.Experience) (experience.Experience, bool, error) {
+				e := *known
+				e.Status = experience.Approved
+				return e, true, nil
+			})
+			require.NoError(t, err)
+		}
+		return isPending(e)
+	}))
+	require.Equal(t, 2, looks)
+	_, ok, err := s.Get(t.Context(), pending)
+	require.NoError(t, err)
+	require.False(t, ok)
+	_, ok, err = s.Get(t.Context(), decided)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, pending, put(t, s, of(1)).ID, "and it can come again")
+}
+
 func TestAll(t *testing.T) {
 	js := natstest.JetStream(t, natstest.Start(t, nil))
 	s := bucket.NewExperiences(js, config)

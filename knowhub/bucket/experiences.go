@@ -64,6 +64,14 @@ func (s *Experiences) Change(ctx context.Context, id string, change func(known *
 	return Stored{Experience: known.V, Revision: known.Revision}, created, nil
 }
 
+// Remove deletes the experience with an id if remove says so, which may be called
+// several times. A missing or unreadable one is no error.
+func (s *Experiences) Remove(ctx context.Context, id string, remove func(known experience.Experience) bool) error {
+	return bus.Remove(ctx, s.bucket, id, func(known *bus.Value[experience.Experience]) bool {
+		return known.Broken == nil && remove(known.V)
+	})
+}
+
 // Stored is an experience and its revision in the bucket.
 type Stored struct {
 	experience.Experience

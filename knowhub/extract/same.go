@@ -239,25 +239,12 @@ func jaccard(a, b []uint64) float64 {
 	return float64(common) / float64(all-common)
 }
 
-// Merge returns known after another, which says the same, has been seen: Seen
-// is counted up, and the better of both texts is kept. Identity and decision
-// remain those of known. The text is replaced only while it waits for a person,
-// since a decision is about a text, and never by one with flags that known does
-// not have.
-func Merge(known, another experience.Experience) experience.Experience {
-	merged := known
-	merged.Seen = max(known.Seen, 1) + max(another.Seen, 1)
-	if known.Status != experience.Pending || !better(another, known) {
-		return merged
-	}
-	for _, flag := range another.Flags {
-		if !slices.Contains(known.Flags, flag) {
-			return merged
-		}
-	}
-	merged.Task, merged.Resource, merged.Result = another.Task, another.Resource, another.Result
-	merged.Confidence = another.Confidence
-	return merged
+// Improves reports whether the text of another, which says the same, is to take the
+// place of a known one: it is better, and nobody has decided about the known one,
+// since a decision is about a text. It must not have flags that known does not have.
+func Improves(another, known experience.Experience) bool {
+	return known.Status == experience.Pending && better(another, known) &&
+		!slices.ContainsFunc(another.Flags, func(flag string) bool { return !slices.Contains(known.Flags, flag) })
 }
 
 // better reports whether the text of a is better: higher confidence, or equal

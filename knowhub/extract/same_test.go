@@ -60,41 +60,31 @@ func TestSame(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
+func TestImproves(t *testing.T) {
 	t.Parallel()
 	known := of("Fix the build", "go", "Clean the module cache")
-	known.ID, known.AgentID, known.SubmittedBy = "1", "main", "ada"
 	longer := of("Fix the build", "go", "Clean the module cache with go clean -modcache")
-	longer.ID, longer.AgentID = "2", "other"
 	with := func(e experience.Experience, change func(*experience.Experience)) experience.Experience {
 		change(&e)
 		return e
 	}
-	cases := map[string]struct {
+	flagged := func(e *experience.Experience) { e.Flags = []string{experience.FlagInjection} }
+	for name, c := range map[string]struct {
 		known, another experience.Experience
-		text           string
-		seen           int
+		want           bool
 	}{
-		"says more":                   {known, longer, longer.Result, 2},
-		"says less":                   {longer, known, longer.Result, 2},
-		"surer":                       {longer, with(known, func(e *experience.Experience) { e.Confidence = 0.9 }), known.Result, 2},
-		"less sure":                   {known, with(longer, func(e *experience.Experience) { e.Confidence = 0.7 }), known.Result, 2},
-		"seen often":                  {with(known, func(e *experience.Experience) { e.Seen = 4 }), with(longer, func(e *experience.Experience) { e.Seen = 2 }), longer.Result, 6},
-		"a decision is about a text":  {with(known, func(e *experience.Experience) { e.Status = experience.Approved }), longer, known.Result, 2},
-		"a rejection is, too":         {with(known, func(e *experience.Experience) { e.Status = experience.Rejected }), longer, known.Result, 2},
-		"a mark does not come in":     {known, with(longer, func(e *experience.Experience) { e.Flags = []string{experience.FlagInjection} }), known.Result, 2},
-		"a mark that is there, stays": {with(known, func(e *experience.Experience) { e.Flags = []string{experience.FlagInjection} }), longer, longer.Result, 2},
-	}
-	for name, c := range cases {
+		"says more":                  {known, longer, true},
+		"says less":                  {longer, known, false},
+		"surer":                      {longer, with(known, func(e *experience.Experience) { e.Confidence = 0.9 }), true},
+		"less sure":                  {known, with(longer, func(e *experience.Experience) { e.Confidence = 0.7 }), false},
+		"a decision is about a text": {with(known, func(e *experience.Experience) { e.Status = experience.Approved }), longer, false},
+		"a rejection is, too":        {with(known, func(e *experience.Experience) { e.Status = experience.Rejected }), longer, false},
+		"a mark does not come in":    {known, with(longer, flagged), false},
+		"a mark is there":            {with(known, flagged), longer, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := extract.Merge(c.known, c.another)
-			require.Equal(t, c.text, got.Result)
-			require.Equal(t, c.seen, got.Seen)
-			require.Equal(t, c.known.ID, got.ID)
-			require.Equal(t, c.known.AgentID, got.AgentID)
-			require.Equal(t, c.known.Status, got.Status)
-			require.Equal(t, c.known.Flags, got.Flags)
+			require.Equal(t, c.want, extract.Improves(c.another, c.known))
 		})
 	}
 }
