@@ -25,6 +25,7 @@ export function knowhubTools(bridge, ctx) {
    */
   async function call(verb, body, signal) {
     const b = bridge();
+    if (b.isOff(ctx.sessionKey)) throw new Error(`KnowHub ${verb} failed: /hint off is set for this chat`);
     try {
       const reply = await b.call(knowhubSubject(b.options.subjectPrefix, verb), body, CALL_MS, signal);
       return { content: [{ type: /** @type {const} */ ("text"), text: JSON.stringify(reply, null, 2) }], details: reply };

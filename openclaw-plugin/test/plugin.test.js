@@ -356,4 +356,8 @@ test("tools: exist with KnowHub only, and name the reason of a failure", async (
   const g = gateway({ ...nowhere, knowhub: { enabled: true } });
   assert.deepEqual(g.tools.map((tool) => tool.name), ["kb_search", "kb_submit", "kb_content"]);
   await assert.rejects(g.tools[0].execute("c1", { query: "tea" }), /KnowHub search failed: no connection to NATS \(connection refused\)/);
+  g.hint("off");
+  for (const tool of g.tools) await assert.rejects(tool.execute("c2", { query: "tea", id: "x" }), /KnowHub \w+ failed: \/hint off is set for this chat$/);
+  g.hint("on");
+  await assert.rejects(g.tools[2].execute("c3", { id: "x" }), /no connection to NATS/);
 });
