@@ -44,7 +44,7 @@ func (s *Service) extract(ctx context.Context, in Extraction, messages []payload
 	if set.Chain == nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errNoModel)
 	}
-	request, ok := extract.Question(messages, extract.Options{Relaxed: !set.Strict})
+	request, ok := extract.Question(messages, extract.Options{Relaxed: !set.Strict, IPs: set.Strict && set.IPs})
 	if !ok {
 		return nil, nil
 	}

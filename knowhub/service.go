@@ -318,7 +318,7 @@ func (s *Service) decide(ctx context.Context, id, by string, status experience.S
 			return known, false, fmt.Errorf("%w: it is %s", ErrDecided, known.Status)
 		}
 		decided = true
-		known.Status, known.DecidedAt, known.DecidedBy = status, s.Now(), by
+		known.Status, known.DecidedAt, known.DecidedBy = status, s.Now(), s.Settings().clean(by)
 		return known, true, nil
 	})
 	if err == nil && decided {

@@ -84,6 +84,16 @@ func TestWhatIsRedacted(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, e, stored)
 		require.Equal(t, e.ID, submit(t, p, in).ID)
+		e, err = p.Approve(t.Context(), e.ID, "ada@example.com at 10.0.3.7")
+		require.NoError(t, err)
+		require.Equal(t, "[EMAIL] at 10.0.3.7", e.DecidedBy)
+	})
+	t.Run("strict, with IP addresses", func(t *testing.T) {
+		set := usual()
+		set.IPs = true
+		in := in
+		in.Result = "The proxy at 10.0.3.7:3128 was down"
+		require.Equal(t, "The proxy at [IP]:3128 was down", submit(t, start(t, natstest.Start(t, nil), set), in).Result)
 	})
 	t.Run("relaxed", func(t *testing.T) {
 		set := usual()

@@ -23,8 +23,9 @@ type Settings struct {
 	// repeated within RepeatAfter turns of a session; 0 means never,
 	// [RepeatAlways] means no such rule.
 	Recall, RepeatAfter int
-	// Strict redacts everything that is stored or sent to a model.
-	Strict bool
+	// Strict redacts everything that is stored or sent to a model, with IPs also IP
+	// addresses.
+	Strict, IPs bool
 	// MinConfidence is the least confidence of an extracted experience, 0–1.
 	MinConfidence float64
 	// Approval makes every experience wait for a person.
@@ -41,11 +42,20 @@ const RepeatAlways = -1
 // redacted returns an experience as it may be stored. The session key and the
 // agent's id are addresses, and are kept.
 func (s *Settings) redacted(e experience.Experience) experience.Experience {
-	if s.Strict {
-		e.Task, e.Resource, e.Result = redact.Text(e.Task), redact.Text(e.Resource), redact.Text(e.Result)
-		e.SubmittedBy = redact.Text(e.SubmittedBy)
-	}
+	e.Task, e.Resource, e.Result = s.clean(e.Task), s.clean(e.Resource), s.clean(e.Result)
+	e.SubmittedBy, e.DecidedBy = s.clean(e.SubmittedBy), s.clean(e.DecidedBy)
 	return e
+}
+
+// clean returns a text as it may be stored or sent.
+func (s *Settings) clean(text string) string {
+	if s.Strict {
+		text = redact.Text(text)
+	}
+	if s.Strict && s.IPs {
+		text = redact.Addresses(text)
+	}
+	return text
 }
 
 // status returns the status of a new experience.

@@ -27,6 +27,7 @@ func TestJSON(t *testing.T) {
 		{"name in capitals", `{"OPENAI_KEY":"abc123def456ghi","PASS":"hunter2x9","KEY":"abc123def456ghi","SORT_KEY":"name"}`, `{"OPENAI_KEY":"[API_KEY]","PASS":"[API_KEY]","KEY":"abc123def456ghi","SORT_KEY":"name"}`},
 		{"name with other letters", `{"contraseña":"abc","\u043f\u0430\u0440\u043e\u043b\u044c":"hunter2","\u5bc6\u7801":"abc","resenha":"abc"}`, `{"contraseña":"[API_KEY]","\u043f\u0430\u0440\u043e\u043b\u044c":"[API_KEY]","\u5bc6\u7801":"[API_KEY]","resenha":"abc"}`},
 		{"headers", `{"Authorization":"token 0123456789abcdef0123","proxy-authorization":"hunter2hunter2","Cookie":"theme=dark; sid=0123456789abcdefghij"}`, `{"Authorization":"[API_KEY]","proxy-authorization":"[API_KEY]","Cookie":"[API_KEY]"}`},
+		{"docker config", `{"auths":{"r.io":{"auth":"dXNlcjpwYXNzd29yZA=="}}}`, `{"auths":{"r.io":{"auth":"[API_KEY]"}}}`},
 		{"fields like headers", `{"authorization":"required for admins since version 2","cookie":"accepted in the banner of 2024","cookies":"a=b"}`, same},
 		{"name of a list of secrets", `{"password":["hunter2","s"],"y":"z"}`, `{"password":["[API_KEY]","[API_KEY]"],"y":"z"}`},
 		{"name of an object", `{"secret":{"name":"database-password"}}`, same},

@@ -10,6 +10,9 @@ func TestLeft(t *testing.T) {
 	check(t, []row{
 		{"words about a header", "Authorization: required-for-all-endpoints. authorization: see the key management section. The Authorization token is missing", same},
 		{"options like those with a password", `docker run -u 1000:1000 x; rsync -uav host:path x; curl --user-agent foo:bar x; sshpass -p "$PASS" ssh x`, same},
+		{"hashes and ids", "tx 0x" + strings.Repeat("0123456789abcdef", 4) + " session_id=0123456789abcdef01234567", same},
+		{"options without a password", `docker login r.io -p "$TOKEN"; docker run -p 8080:80 x; unzip x.zip -d y`, same},
+		{"users of nobody", `C:\Documents and Settings\All Users\x`, same},
 		{"list of numbers", "1,2,3,1700000000,42", same},
 		{"thousands", "1,234,567,890 and 4,111,111,111,111,111", same},
 		{"decimal comma", "3,14159265358979 0,0912345678 1,0912345678", same},

@@ -14,6 +14,8 @@ var (
 	keyHead = pattern(`^((?:` + lineBreak + `+(?:` + keyHeader + `|` + keyLine + `))*)(?:(` + lineBreak + `+[A-Za-z0-9+/]{0,15}=+)|(` + lineBreak + `+[A-Za-z0-9+/]{2,15})[\n"'\\])?`)
 	// keyTail matches what precedes the last line.
 	keyTail = pattern(keyLine + `(?:` + lineBreak + `+` + keyLine + `)*(?:` + lineBreak + `+[A-Za-z0-9+/=]{2,15})?` + lineBreak + `*$`)
+	// puttyKey matches the private part of a key file of PuTTY.
+	puttyKey = pattern(`Private-Lines: ?\d{1,4}(?:` + lineBreak + `+` + keyLine + `)+(?:` + lineBreak + `+[A-Za-z0-9+/]{0,15}=+)?`)
 )
 
 const (
@@ -25,8 +27,13 @@ const (
 // privateKeys finds private keys (contract §12): PEM and OpenPGP blocks from
 // their BEGIN to their END line, also with \n for line ends. A block without END,
 // or without BEGIN, extends as far as its lines of base64. Public keys and
-// certificates are kept.
+// certificates are kept. Of a key file of PuTTY the private lines are found.
 func (w *work) privateKeys() {
+	if bytes.Contains(w.t, []byte("Private-Lines:")) {
+		for _, at := range puttyKey.FindAllIndex(w.t, -1) {
+			w.add(at[0], at[1], privateKey)
+		}
+	}
 	if !bytes.Contains(w.t, []byte("PRIVATE KEY")) {
 		return
 	}

@@ -93,6 +93,14 @@ var rules = []rule{
 	{"netrc", apiKey, atWord("machine"), pattern(`^machine[ \t]{1,4}\S{1,128}[ \t]{1,4}login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(\S+)`), checkValue},
 	{"set NAME value", apiKey, atWord("set"), pattern(`^set(?: -[A-Za-z]{1,4}){0,3} [A-Z0-9_]{0,40}(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z0-9_]{0,20} ["']?([^\s"'=][^\s"']{7,})`), checkValue}, // fish
 	{"curl -u", apiKey, atStart("-u", "--user", "--proxy-user"), pattern(`^(?:-u|(?:--user|--proxy-user)[ =])["']?(?: ["']?)?((?P<name>[^\s"':-][^\s"':]*):(?P<password>[^\s"']+))`), checkUser},
+	{"docker login -p", apiKey, atWord("docker", "podman", "helm"), pattern(`^(?:docker|podman|helm)(?: registry)? login(?: [^\s"']{1,80}){0,6}? -p ?["']?([^\s"'$][^\s"']*)`), checkValue},
+	{"redis-cli -a", apiKey, atWord("redis-cli"), pattern(`^redis-cli(?: [^\s"']{1,80}){0,6}? -a ["']?([^\s"'$][^\s"']*)`), checkValue},
+	{"unzip -P", apiKey, atWord("unzip"), pattern(`^unzip(?: [^\s"']{1,80}){0,4}? -P ?["']?([^\s"'$][^\s"']*)`), checkValue},
+	{"Digest", apiKey, at("response="), pattern(`^response="?([0-9a-f]{32,64})\b`), nil},
+	{"session cookie", apiKey, at("jsessionid", "phpsessid", "sessionid", "connect.sid"), pattern(`^(?:JSESSIONID|PHPSESSID|ASP\.NET_SessionId|sessionid|connect\.sid)=([^\s;,"'&]{16,})`), checkBearer},
+	{"docker config", apiKey, at(`"auth"`), pattern(`^"auth" ?: ?"([A-Za-z0-9+/]{8,}={0,2})"`), checkBasic},
+	{"kubeconfig", apiKey, at("client-key-data"), pattern(`^client-key-data\\?["']?: ?\\?["']?([A-Za-z0-9+/=]{20,})`), nil},
+	{"private key in hex", apiKey, atWord("private"), pattern(`^(?i:private[ _-]?key)\\?["']?(?: is|:|=|\s){1,3} ?\\?["']?((?:0x)?[0-9a-fA-F]{64})\b`), nil},
 	{"sshpass -p", apiKey, atWord("sshpass"), pattern(`^sshpass -p ?["']?([^\s"'$][^\s"']*)`), checkValue},
 
 	{"name = value", apiKey, atName, pattern(`^` + secretName + afterName + `(?P<sep>[?!]?:[:=>]?=?|=[=>]?=?|!==?|[是为為は]:?)` + value), checkAssignment},
@@ -107,6 +115,7 @@ var rules = []rule{
 		\\{1,4}(?:(` + windowsUser + `)\\|(` + windowsWord + `))|
 		\\{0,4}/{1,2}(` + windowsWord + capitals + note + `)\\{0,4}/|
 		(?:\\{0,4}/{1,2}|%2[fF])(` + user + `))`), checkUserName},
+	{"home on old Windows", userName, at("documents and settings"), pattern(`^(?i:documents and settings)\\{1,4}(?:(` + windowsUser + `)\\|(` + windowsWord + `))`), checkUserName},
 	{"home", userName, behind(root, "home"), pattern(`^home` + separator + `(` + user + `)`), checkUserName},
 	{"home on macOS", userName, behind(anyRoot, "users"), pattern(`^Users` + separator + `(` + user + `)`), checkUserName},
 
@@ -155,6 +164,9 @@ var issuers = []issuer{
 	{"ops_eyJ", `[\w+/-]{20,}={0,3}`},                      // 1Password
 	{"bedrock-api-key-YmVk", `[A-Za-z0-9+/%-]{20,}={0,2}`}, // AWS Bedrock, for hours
 	{"secret_", `[A-Za-z0-9]{40,}`},                        // Notion
+	{"sb_secret_", `[\w-]{16,}`},                           // Supabase
+	{"fm1_ fm1r_ fm2_", `[A-Za-z0-9+/_=-]{20,}`},           // Fly
+	{"AQ.Ab8", `[\w-]{20,}`},                               // Google
 }
 
 // shortIssuers have beginnings that words have as well: the rest must be
@@ -171,6 +183,7 @@ var shortIssuers = []issuer{
 	{"sess-", `([A-Za-z0-9]{32,})`},                         // OpenAI
 	{"sbp_", `([A-Za-z0-9]{32,})`},                          // Supabase
 	{"re_", `(\w{24,})`},                                    // Resend
+	{"rnd_", `([A-Za-z0-9]{24,})`},                          // Render
 	{"SK key- fc- dapi", `([0-9a-fA-F]{32}[A-Za-z0-9-]*)`},  // Twilio, Mailgun, Firecrawl, Databricks
 	{"LTAI", `([A-Za-z0-9]{16,})`},                          // Alibaba
 	{"ASIA ABIA ACCA", `([A-Z0-9]{16})(?:[^A-Za-z0-9])`},    // AWS

@@ -23,7 +23,7 @@ const (
 var (
 	fieldName = pattern(`^` + secretName + `$`)
 	keyOwner  = regexp.MustCompile(`(?i)(?:api|access|secret|private|auth|account|signing|encryption|master|shared|client|license)[-_. ]?$`)
-	passOwner = regexp.MustCompile(`(?i)(?:db|user|root|admin|smtp|mail|redis|auth|ssh)[-_.]?$`)
+	passOwner = regexp.MustCompile(`(?i)(?:db|user|root|admin|smtp|mail|redis|auth|ssh|become|sudo|ldap|ftp|vpn|proxy|sasl|login)[-_.]?$`)
 	// dataOwner precedes KEY in names of what is looked up, or public.
 	dataOwner = regexp.MustCompile(`(?:PUBLIC|CACHE|OBJECT|SORT|PARTITION|IDEMPOTENCY)_$`)
 	// environment precedes the last word of a variable's name in capitals.
@@ -53,7 +53,7 @@ func (w *work) nameKind(name []byte) kind {
 }
 
 // headers are names of fields that are headers with a secret in them.
-var headers = []string{"authorization", "proxy-authorization", "cookie", "set-cookie"}
+var headers = []string{"authorization", "proxy-authorization", "cookie", "set-cookie", "auth"}
 
 // tokenWords begin the names of keys and tokens; other names of secrets are of
 // passwords.
@@ -215,6 +215,7 @@ func isSecret(value []byte, k kind, quoted bool) bool {
 func isCredentials(value []byte) bool {
 	words := bytes.Fields(value)
 	return slices.ContainsFunc(words, func(word []byte) bool {
+		word = bytes.TrimRight(word, "=") // of base64
 		named := bytes.IndexByte(word, '=')
 		return (len(words) <= 2 || named > 0) && len(word)-max(named, 0) >= 12 && opaque.Match(word[max(named, 0):])
 	})

@@ -57,7 +57,7 @@ func KnowHubSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (
 	out := &knowhub.Settings{
 		Limit:       model.NewLimit(extractions),
 		SubmittedBy: k.SubmittedBy, RemindAtStart: k.RemindAtStart, RemindEvery: k.RemindEvery,
-		Recall: k.Recall, RepeatAfter: cfg.Repeat.After, Strict: k.Privacy == config.PrivacyStrict,
+		Recall: k.Recall, RepeatAfter: cfg.Repeat.After, Strict: k.Privacy == config.PrivacyStrict, IPs: k.RedactIPs,
 		MinConfidence: k.MinConfidence, Approval: k.Approval, Shared: k.Share,
 	}
 	if cfg.Repeat.Repeat == said.Always {

@@ -28,6 +28,7 @@ type KnowHub struct {
 	Extract       bool    `json:"enableServerExtraction"`
 	Trigger       string  `json:"extractionTrigger"` // the hook
 	Privacy       string  `json:"privacyMode"`       // PrivacyStrict or PrivacyRelaxed
+	RedactIPs     bool    `json:"redactIPs"`         // with PrivacyStrict, also IP addresses
 	MinConfidence float64 `json:"minConfidence"`
 	Approval      bool    `json:"requireApproval"`
 	// Model is provider/model; "" means HINT_MODEL, see [Config.KnowHubModel].

@@ -63,7 +63,7 @@ var triageFields = map[string]rule{
 }
 
 var knowHubFields = map[string]rule{
-	"enabled": flag, "remindAtStart": flag, "enableServerExtraction": flag, "requireApproval": flag, "shareExperiences": flag,
+	"enabled": flag, "remindAtStart": flag, "enableServerExtraction": flag, "requireApproval": flag, "shareExperiences": flag, "redactIPs": flag,
 	"token": is(tokenRule, isToken), "submittedBy": words, "model": modelOf,
 	"listen": is("host:port", func(addr string) bool {
 		_, port, err := net.SplitHostPort(addr)

@@ -7,6 +7,7 @@ import (
 	"intenthint/internal/text"
 	"intenthint/model/provider"
 	"intenthint/payload"
+	"intenthint/redact"
 )
 
 // instructions define the shape of the answer that [Parse] reads.
@@ -44,6 +45,8 @@ type Options struct {
 	// Relaxed leaves content unredacted (privacyMode relaxed); otherwise it is
 	// redacted before it is cut.
 	Relaxed bool
+	// IPs redacts IP addresses as well.
+	IPs bool
 }
 
 // Question returns the question to a model about the messages of a
@@ -57,6 +60,9 @@ func Question(messages []payload.Message, opts Options) (request provider.Reques
 	var b strings.Builder
 	b.WriteString("<conversation>\n")
 	for _, turn := range turns {
+		if opts.IPs {
+			turn.Text = redact.Addresses(turn.Text)
+		}
 		b.WriteString(`<turn role="` + turn.Role + `">` + text.Escape(turn.Text) + "</turn>\n")
 	}
 	b.WriteString("</conversation>\n")

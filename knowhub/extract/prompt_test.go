@@ -45,6 +45,15 @@ func TestQuestion(t *testing.T) {
 	require.Positive(t, request.MaxTokens)
 }
 
+func TestQuestionWithoutIPAddresses(t *testing.T) {
+	t.Parallel()
+	for ips, want := range map[bool]string{false: "10.0.3.7:3128", true: "[IP]:3128"} {
+		request, ok := extract.Question([]payload.Message{user("Is the proxy at 10.0.3.7:3128 up?"), agent("It answers after a restart")}, extract.Options{IPs: ips})
+		require.True(t, ok)
+		require.Contains(t, request.User, "proxy at "+want)
+	}
+}
+
 func TestQuestionTurns(t *testing.T) {
 	t.Parallel()
 	internal := user("[Internal task completion event] done")
