@@ -141,7 +141,7 @@ func (c *askCmd) request(cfg *config.Config) (*prompt, error) {
 }
 
 // patience is how long to wait for a starting consumer.
-const patience = 5 * time.Second
+const patience = 4 * time.Second
 
 var (
 	// errNoAnswer reports that the server is up but no consumer answers.

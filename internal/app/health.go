@@ -72,9 +72,13 @@ func (h *health) follow(cfg *config.Config, requests, eventBus *bus.Bus, sink *e
 		}
 		return requests.Check(ctx)
 	})
-	h.ready.Add("nats", func(context.Context) error {
+	h.ready.Add("nats", func(ctx context.Context) error {
 		if s := requests.NC.Status(); s != nats.CONNECTED {
 			return fmt.Errorf("%w: %s", errDisconnected, s)
+		}
+		// A server that hangs keeps its connections.
+		if err := requests.NC.FlushWithContext(ctx); err != nil {
+			return fmt.Errorf("NATS server does not answer: %w", err)
 		}
 		return nil
 	})

@@ -20,7 +20,9 @@ import (
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/bus"
 	"intenthint/internal/natsserver"
+	"intenthint/internal/natstest"
 	"intenthint/internal/porttest"
+	"intenthint/test/faults"
 )
 
 // Whoever watches the process learns while it waits for its server that it is
@@ -96,4 +98,30 @@ func TestHealthIsServedBeforeNATSIsReachable(t *testing.T) {
 	)
 	server.Close()
 	metrics("intenthint_ready 0", `intenthint_nats_connected{connection="requests"} 0`, `intenthint_nats_connected{connection="events"} 0`)
+}
+
+// A server that hangs keeps its connections, and answers nothing.
+func TestNotReadyWhileTheServerHangs(t *testing.T) {
+	t.Parallel()
+	proxy, err := faults.NewProxy("127.0.0.1", strings.TrimPrefix(natstest.Start(t, nil).ClientURL(), "nats://"))
+	require.NoError(t, err)
+	defer proxy.Close()
+	address := fmt.Sprintf("127.0.0.1:%d", porttest.Free(t))
+	start(t, map[string]string{"HINT_NATS_URL": "nats://" + proxy.Addr(), "HINT_HTTP_ADDR": address})
+	ready := func(want int, part string) func() bool {
+		return func() bool {
+			r, err := http.Get("http://" + address + "/readyz")
+			if err != nil {
+				return false
+			}
+			defer func() { _ = r.Body.Close() }()
+			body, err := io.ReadAll(r.Body)
+			return err == nil && r.StatusCode == want && strings.Contains(string(body), part)
+		}
+	}
+	require.Eventually(t, ready(http.StatusOK, ""), time.Minute, 10*time.Millisecond)
+	proxy.Freeze()
+	require.Eventually(t, ready(http.StatusServiceUnavailable, "NATS server does not answer"), time.Minute, 10*time.Millisecond)
+	proxy.Heal()
+	require.Eventually(t, ready(http.StatusOK, ""), time.Minute, 10*time.Millisecond)
 }

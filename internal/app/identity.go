@@ -75,7 +75,7 @@ func (a *App) identify(ctx context.Context) error {
 	if own.ID, err = readSystemFile(a.cfg); err != nil {
 		return fmt.Errorf("sessions: %w", err)
 	}
-	if !sameSystem(own, found, alive) {
+	if !belongs(own, found, alive) {
 		return otherStore(own, found, a.layout, a.requests)
 	}
 	if own.Store == config.StoreFile && own.ID == "" {
@@ -86,6 +86,11 @@ func (a *App) identify(ctx context.Context) error {
 		}
 		if err := writeSystemFile(a.cfg, found.ID); err != nil {
 			return fmt.Errorf("sessions: %w", err)
+		}
+	}
+	if copied(own, found) { // and no process uses the other one
+		if found, err = a.takePlace(ctx, own, found); err != nil {
+			return err
 		}
 	}
 	a.layout.System = found
@@ -120,9 +125,10 @@ func (a *App) nameSystem(ctx context.Context, s bus.System) (found bus.System, a
 	return found, alive, err
 }
 
-// takePlace makes the new directory of this process the place of a system that
-// `stream apply` has named, so that later directories are compared with it. Of
-// two processes that do so at the same moment, one is refused.
+// takePlace makes the directory of this process the place of a system, so that later
+// directories are compared with it: a new one of a system that `stream apply` has
+// named, or a copy of one that no process uses. Of two processes that do so at the
+// same moment, one is refused.
 func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System, error) {
 	wanted := found
 	wanted.Place = own.Place
@@ -163,7 +169,7 @@ func CheckSystem(ctx context.Context, cfg *config.Config, b *bus.Bus) (bus.Syste
 		return found, fmt.Errorf("sessions: %w", err)
 	}
 	own := bus.System{ID: id, Store: cfg.Store.Kind, Place: place(cfg)}
-	if !sameSystem(own, found, alive) {
+	if !belongs(own, found, alive) {
 		return found, otherStore(own, found, layout, b)
 	}
 	return found, nil
@@ -202,8 +208,31 @@ func otherStore(own, found bus.System, layout bus.Layout, b *bus.Bus) error {
 		describe(own), layout.Stream, b.URL(), describe(found), waysOut(own, found))
 }
 
-// sameSystem reports whether a process with the store own may join the system
-// found. alive reports whether a process of that system runs.
+// belongs reports whether a process with the store own may join the system found. A
+// copy of the system's directory may not while a process of the system runs: each of
+// the two would hold half of the turns.
+func belongs(own, found bus.System, alive bool) bool {
+	return sameSystem(own, found, alive) && (!alive || !copied(own, found))
+}
+
+// copied reports whether a process's directory has the system's id because it is a
+// copy: the system's own directory is on this host too, and another one.
+func copied(own, found bus.System) bool {
+	host, dir, _ := strings.Cut(found.Place, ":")
+	ownHost, ownDir, _ := strings.Cut(own.Place, ":")
+	if own.Store != config.StoreFile || own.ID != found.ID || own.ID == "" || host != ownHost || dir == "" || dir == ownDir {
+		return false
+	}
+	id, err := os.ReadFile(filepath.Join(dir, systemFile))
+	if err != nil || strings.TrimSpace(string(id)) != found.ID {
+		return false // moved
+	}
+	one, err := os.Stat(dir)
+	other, ownErr := os.Stat(ownDir)
+	return err == nil && ownErr == nil && !os.SameFile(one, other)
+}
+
+// sameSystem reports whether the store own is that of the system found. alive reports whether a process of that system runs.
 //
 // A directory without an id is new. It may replace a directory that the system
 // has lost: the same path on the same host, or on another host (a container has
@@ -264,6 +293,8 @@ func waysOut(own, found bus.System) string {
 		return "set HINT_STORE=file with HINT_DATA_DIR or HINT_SESSIONS_DIR of the first, or " + apart
 	case own.Store != found.Store:
 		return "set HINT_STORE=" + found.Store + ", or " + apart
+	case own.ID == found.ID:
+		return "the first is a copy of the second, which a running process uses; set HINT_DATA_DIR or HINT_SESSIONS_DIR of the second, or " + apart
 	}
 	return "set HINT_DATA_DIR or HINT_SESSIONS_DIR of the first, HINT_STORE=kv for all of its processes, or " + apart
 }

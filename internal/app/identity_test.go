@@ -15,6 +15,7 @@ import (
 	"intenthint/internal/app"
 	"intenthint/internal/app/apptest"
 	"intenthint/internal/bus"
+	"intenthint/internal/config"
 	"intenthint/internal/natstest"
 )
 
@@ -72,6 +73,38 @@ func TestTheFirstProcessTakesThePlaceOfASystem(t *testing.T) {
 	require.ErrorIs(t, err, app.ErrStoreMismatch)
 	require.ErrorContains(t, err, first.Store.SessionsDir)
 	require.NoError(t, startWith(t, first).Stop())
+}
+
+// A copy of a directory has the id of the system, but each process would write its
+// turns into another one.
+func TestACopyOfADirectory(t *testing.T) {
+	t.Parallel()
+	url := natstest.Start(t, nil).ClientURL()
+	original := apptest.Settle(t, map[string]string{"HINT_NATS_URL": url})
+	first := startWith(t, original)
+	dir := filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, os.CopyFS(dir, os.DirFS(original.Store.SessionsDir)))
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(original.Store.SessionsDir, link))
+	settle := func(dir string) *config.Config {
+		return apptest.Settle(t, map[string]string{"HINT_NATS_URL": url, "HINT_SESSIONS_DIR": dir})
+	}
+	refused := func(cfg *config.Config) {
+		t.Helper()
+		a := app.New(cfg, app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)})
+		err := a.Start(context.Background())
+		require.NoError(t, a.Stop())
+		require.ErrorIs(t, err, app.ErrStoreMismatch)
+		require.ErrorContains(t, err, "is a copy of the second")
+	}
+	refused(settle(dir))
+	require.NoError(t, startWith(t, settle(link)).Stop(), "another path of the same directory")
+	require.NoError(t, first.Stop())
+
+	second := startWith(t, settle(dir)) // a copy that is used instead of the first
+	refused(original)
+	require.NoError(t, second.Stop())
+	require.NoError(t, startWith(t, original).Stop())
 }
 
 // A second process with another store would split sessions in two.

@@ -182,6 +182,7 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	out := []nats.Option{
 		nats.Name(cmp.Or(o.Name, "intenthint")),
 		nats.MaxReconnects(-1),
+		nats.PingInterval(pingInterval),
 		// Broadcasts are for the other processes.
 		nats.NoEcho(),
 		nats.CustomReconnectDelay(b.reconnectDelay),
@@ -289,8 +290,13 @@ func (o Options) connectTime() time.Duration {
 	case o.Wait:
 		return 5 * time.Second
 	}
-	return max(4*time.Second/time.Duration(1+strings.Count(o.URL, ",")), time.Second)
+	return max(4*time.Second/time.Duration(1+strings.Count(o.URL, ",")), 500*time.Millisecond)
 }
+
+// pingInterval is how often an idle connection is tested. After two pings without an
+// answer it is given up, for another server if there is one: one that hangs does not
+// close it.
+const pingInterval = 10 * time.Second
 
 // notNATS reports whether the program at the address accepted the connection and
 // did not greet as a NATS server does.

@@ -166,11 +166,11 @@ func (d dialer) Dial(network, address string) (net.Conn, error) {
 			return nil, err
 		}
 	}
-	return dial(network, address)
+	return dial(network, address, d.bus.options.connectTime())
 }
 
-func dial(network, address string) (net.Conn, error) {
-	return (&net.Dialer{Timeout: dialTime}).DialContext(context.Background(), network, address)
+func dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	return (&net.Dialer{Timeout: timeout}).DialContext(context.Background(), network, address)
 }
 
 // check returns an error that wraps [ErrOtherSystem] if the server at the
@@ -262,5 +262,5 @@ type fixed struct{ address string }
 
 // Dial implements [nats.CustomDialer].
 func (f fixed) Dial(network, _ string) (net.Conn, error) {
-	return dial(network, f.address)
+	return dial(network, f.address, dialTime)
 }

@@ -3,6 +3,7 @@ package natsserver
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -37,7 +38,7 @@ func claimAddress(opts *server.Options, dataDir string, log *slog.Logger) (*clai
 		log.Debug("no directory for the lock on the server's address", "error", err)
 		return &claim{}, nil
 	}
-	if dataDir, err = filepath.Abs(dataDir); err != nil {
+	if dataDir, err = realPath(dataDir); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	lock := flock.New(path, flock.SetPermissions(0o600))
@@ -61,6 +62,20 @@ func claimAddress(opts *server.Options, dataDir string, log *slog.Logger) (*clai
 			ErrAddressTaken, dialable(opts), other, dataDir)
 	}
 	return &claim{lock}, nil
+}
+
+// realPath returns the one path of a directory that may be reached by others, through
+// symbolic links. One that does not exist yet has an absolute path only.
+func realPath(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	path, err := filepath.EvalSymlinks(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return abs, nil
+	}
+	return path, err
 }
 
 // release releases the address.
