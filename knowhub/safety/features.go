@@ -33,7 +33,7 @@ type segment [blocks][]uint32
 
 // tableBits is the size of the table of weights, as a power of 2. Features may
 // collide.
-const tableBits = 20
+const tableBits = 22
 
 const (
 	fnvOffset = 14695981039346656037

@@ -18,7 +18,8 @@ var trained []byte
 
 // A model is a logistic regression over the features of a window.
 type model struct {
-	weights []float32
+	weights []byte  // an int8 for each position of the table, in units of scale
+	scale   float64 // of the weights
 	limit   float64 // the score of even odds
 	// above is how far above the limit the score of a short text must be for the
 	// text to be marked without a rule. Of harmless texts by plain writers that the
@@ -39,12 +40,7 @@ func readModel(data []byte) model {
 		panic("safety: trained.bin has another size") // it is part of the binary
 	}
 	number := func(at int) float64 { return float64(math.Float32frombits(binary.LittleEndian.Uint32(data[at:]))) }
-	m := model{weights: make([]float32, 1<<tableBits), limit: number(8), above: number(12), slope: number(16)}
-	scale := float32(number(20))
-	for i, b := range data[header:] {
-		m.weights[i] = float32(int8(b)) * scale //nolint:gosec // two's complement
-	}
-	return m
+	return model{weights: data[header:], limit: number(8), above: number(12), slope: number(16), scale: number(20)}
 }
 
 // marks reports whether the model finds an attack in a text.
@@ -70,14 +66,14 @@ func (m *model) odds(text []segment) float64 { return m.score(text) - m.limit }
 // without letters.
 func (m *model) score(text []segment) float64 {
 	type part struct {
-		sum [blocks]float32
+		sum [blocks]int // in units of scale
 		n   [blocks]int
 	}
 	parts := make([]part, len(text))
 	for i, s := range text {
 		for b := range blocks {
 			for _, p := range s[b] {
-				parts[i].sum[b] += m.weights[p]
+				parts[i].sum[b] += int(int8(m.weights[p])) //nolint:gosec // two's complement
 			}
 			parts[i].n[b] = len(s[b])
 		}
@@ -86,14 +82,14 @@ func (m *model) score(text []segment) float64 {
 	for i := range parts {
 		var window part
 		for _, p := range parts[i:min(i+maxSegments, len(parts))] {
-			var total float32
+			var total float64
 			for b := range blocks {
 				window.sum[b] += p.sum[b]
 				if window.n[b] += p.n[b]; window.n[b] > 0 {
-					total += window.sum[b] * share(window.n[b])
+					total += float64(window.sum[b]) * share(window.n[b])
 				}
 			}
-			best = max(best, float64(total))
+			best = max(best, total*m.scale)
 		}
 	}
 	return best
@@ -106,4 +102,4 @@ const few = 5
 
 // share returns the value of each of n features of a block: a longer text has
 // more features, but is not more of an attack.
-func share(n int) float32 { return float32(1 / math.Sqrt(float64(n+few))) }
+func share(n int) float64 { return 1 / math.Sqrt(float64(n+few)) }

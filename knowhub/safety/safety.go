@@ -17,9 +17,9 @@ import (
 const maxText = 1 << 20
 
 // doubt is the log odds of an attack below which a marker of chat templates does
-// not count, and a rule with exceptions not in a sentence of a short text. From -4
+// not count, and a rule with exceptions not in a sentence of a short text. From -3.5
 // up, a plain "ignore previous instructions" after another clause is missed.
-const doubt = -4.3
+const doubt = -3.9
 
 // maxDepth bounds nested encodings.
 const maxDepth = 2

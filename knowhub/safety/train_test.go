@@ -28,7 +28,7 @@ type example struct {
 	attack                   bool
 	size                     int  // how many harmless texts a joined one has
 	alone                    view // as it stands
-	within                   view // of an attack in the midst of harmless text
+	within                   view // of an attack in the midst of harmless text, and of some harmless texts with an address
 }
 
 // A view is what rules and model see of a text.
@@ -81,7 +81,7 @@ func checksum(t testing.TB) uint64 {
 		_, _ = fmt.Fprintln(h, name, len(files[name]))
 		_, _ = h.Write(files[name])
 	}
-	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, short, harmlessWeight, pairWeight, strangersShare, sizes, draws)
+	_, _ = fmt.Fprintln(h, words, rules, tableBits, minSegment, maxSegment, maxSegments, few, rounds, step, short, harmlessWeight, pairWeight, strangersShare, sizes, draws, tails)
 	return h.Sum64()
 }
 
@@ -127,12 +127,23 @@ func examples(t testing.TB) (all []*example) {
 	random := rand.New(rand.NewPCG(13, 17)) //nolint:gosec // repeatable
 	for _, x := range all {
 		x.alone = viewOf(x.Text)
-		if x.attack {
+		switch {
+		case x.from == near && random.IntN(3) == 0:
+			x.within = viewOf(x.Text + tails[random.IntN(len(tails))])
+		case x.attack:
 			other := around[random.IntN(len(around))]
 			x.within = viewOf([]string{other + ", " + x.Text, x.Text + " " + other, other + ". " + x.Text + ". " + other}[random.IntN(3)])
 		}
 	}
 	return all
+}
+
+// tails are put behind harmless texts: most attacks have one, so a model would
+// take an address for the sign of an attack.
+var tails = []string{
+	" See https://docs.acme.dev/guide for details.", " Docs: https://wiki.corp.io/x", " (https://git.example/acme/app/issues/12)", " Source: https://blog.acme.com/post",
+	" (ops@corp.de)", " Questions go to help@shop.example.", " - ask anna@firm.fr", ", https://api.acme.com/v2/orders", " at 10.0.3.7:8080", " Siehe https://intern.firma.de/wiki.",
+	" Voir https://docs.acme.fr/x.", " Más en https://acme.es/guia", " 详见 https://docs.acme.cn/a", "（https://wiki.acme.jp/b）", " 詳細は https://docs.acme.jp/c を参照", " Подробнее: https://wiki.acme.ru/d",
 }
 
 // sizes are how many harmless texts a long text has, and draws how many long texts
@@ -164,6 +175,9 @@ func longs(all []*example) (out []*example) {
 				}
 				gap := []string{" ", "\n", "\n\n"}[random.IntN(3)]
 				out = append(out, &example{Writer: writer, from: long, size: size, alone: viewOf(strings.Join(texts, gap))})
+				if len(attacks) == 0 { // the writer of ordinary texts with addresses
+					continue
+				}
 				texts = slices.Insert(texts, random.IntN(size+1), attacks[random.IntN(len(attacks))])
 				out = append(out, &example{Writer: writer, from: long, size: size, attack: true, alone: viewOf(strings.Join(texts, gap))})
 			}
@@ -248,17 +262,17 @@ const (
 	step           = 0.3
 	harmlessWeight = 32.0  // found by cross-validation
 	pairWeight     = 0.3   // they repeat each other
-	strangersShare = 0.016 // of the harmless texts by plain writers not trained with that may be marked
+	strangersShare = 0.012 // of the harmless texts by plain writers not trained with that may be marked
 	parts          = 5     // of a cross-validation
 )
 
 // samples returns the windows of a text: all of a harmless one, the whole of an
-// attack, and the whole of one in the midst of something else.
+// attack; and, unless it is made of phrases, those of the text with something else.
 func (x *example) samples() []sample {
-	if x.attack && x.from != made {
-		return append(x.windows(x.alone.segments), x.windows(x.within.segments)...)
+	if x.from == made {
+		return x.windows(x.alone.segments)
 	}
-	return x.windows(x.alone.segments)
+	return append(x.windows(x.alone.segments), x.windows(x.within.segments)...)
 }
 
 func (x *example) windows(segments []segment) (all []sample) {
@@ -283,7 +297,7 @@ func (x *example) windows(segments []segment) (all []sample) {
 				for _, g := range segments[i : i+n] {
 					s.places = append(s.places, g[b]...)
 				}
-				v := share(len(s.places) - before)
+				v := float32(share(len(s.places) - before))
 				for range len(s.places) - before {
 					s.values = append(s.values, v)
 				}
@@ -294,7 +308,7 @@ func (x *example) windows(segments []segment) (all []sample) {
 	return all
 }
 
-// fit returns the weights of a logistic regression by stochastic gradient descent
+// fit returns a logistic regression by stochastic gradient descent
 // with AdaGrad's steps: the mean of those after the rounds of the second half, as
 // each depends on the order of the samples. The bias, which is the same for all, is left to the limit.
 func fit(all []*example) model {
@@ -331,7 +345,15 @@ func fit(all []*example) model {
 			}
 		}
 	}
-	return model{weights: mean[:bias], limit: -float64(mean[bias])}
+	var most float64
+	for _, w := range mean[:bias] {
+		most = max(most, math.Abs(float64(w)))
+	}
+	m := model{weights: make([]byte, bias), scale: most / math.MaxInt8, limit: -float64(mean[bias])}
+	for i, w := range mean[:bias] {
+		m.weights[i] = byte(int8(math.Round(float64(w) / m.scale)))
+	}
+	return m
 }
 
 // A verdict is that of a model which was trained without a text, and of the rules.
@@ -407,7 +429,7 @@ func byChance(n int) func(*example, int) int {
 // files of others at a time. The first three wrote attacks that look harmless, and
 // harmless texts that look like attacks; the plain writers wrote what turns up.
 var (
-	writers = []string{"a", "b", "c", "d", "e", "f", "g", "h", "k", "l", "m", "n", "o", "p", "q", "r", "s"}
+	writers = []string{"a", "b", "c", "d", "e", "f", "g", "h", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t", "u", "v", "w", "x", "y", "z", "aa", "bb", "cc", "dd", "ee", "ff"}
 	plain   = writers[3:]
 )
 
@@ -490,6 +512,9 @@ func count(all []*example, scores []verdicts, l limit, part func(*example, int) 
 			add("attacks within other text", x.within, scores[i].within)
 		case x.from == near:
 			add("near misses", x.alone, scores[i].alone)
+			if len(x.within.segments) > 0 {
+				add("near misses with an address", x.within, scores[i].within)
+			}
 		default:
 			add("other harmless texts", x.alone, scores[i].alone)
 		}
@@ -525,26 +550,19 @@ func TestTrain(t *testing.T) {
 	show("a fifth left out, the limit that is shipped", held(all, parts, fifth), shipped, fifth)
 
 	m := fit(all)
-	require.NoError(t, os.WriteFile("trained.bin", writeModel(m, m.limit, shipped, checksum(t)), 0o600))
+	m.above, m.slope = shipped.above, shipped.slope
+	require.NoError(t, os.WriteFile("trained.bin", writeModel(m, checksum(t)), 0o600))
 	require.NoError(t, os.WriteFile("testdata/trained.txt", []byte(report.String()), 0o600))
 	t.Log(report.String())
 }
 
-// writeModel writes a model whose scores are odds of one at even.
-func writeModel(m model, even float64, l limit, sum uint64) []byte {
-	var most float32
-	for _, w := range m.weights {
-		most = max(most, max(w, -w))
-	}
-	scale := most / 127
+// writeModel writes what readModel reads.
+func writeModel(m model, sum uint64) []byte {
 	out := binary.LittleEndian.AppendUint64(nil, sum)
-	for _, x := range []float32{float32(even), float32(l.above), float32(l.slope), scale} {
-		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(x))
+	for _, x := range []float64{m.limit, m.above, m.slope, m.scale} {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(float32(x)))
 	}
-	for _, w := range m.weights {
-		out = append(out, byte(int8(math.Round(float64(w/scale)))))
-	}
-	return out
+	return append(out, m.weights...)
 }
 
 // TestTrainedWithWhatIsHere keeps trained.bin in step with the words, rules and
