@@ -131,6 +131,7 @@ func (a *App) Start(ctx context.Context) error {
 	a.work.Go(func() { a.rebuilding.watch(ctx, a.sessions, cmp.Or(a.opts.LostCheck, rebuildCheck)) })
 	a.work.Go(func() { events.WatchStreams(ctx, a.events.JS, a.layout, a.metrics.events) })
 	a.work.Go(func() { a.metrics.countSessions(ctx, a.sessions, a.log) })
+	a.work.Go(func() { a.nameMissingRights(ctx) })
 	a.work.Go(func() { sweep(ctx, a.sessions, a.cfg.Store.Retention, a.log) })
 	a.showSystem(ctx)
 	a.health.serving.Store(true)

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"context"
+
+	"intenthint/internal/bus"
+)
+
+// nameMissingRights warns of the permissions that the NATS user lacks (contract §9).
+// The server tells a refusal only when a permission is used, which may be much later,
+// and then an event is lost. It uses a connection of its own.
+func (a *App) nameMissingRights(ctx context.Context) {
+	if a.requests.Embedded() {
+		return
+	}
+	b, err := a.requests.Another(ctx, "intenthint rights")
+	if err != nil {
+		return // it is lost again, and the other connections report that
+	}
+	defer b.Close()
+	rights, err := bus.Rights(ctx, b.NC, a.layout)
+	if err != nil && ctx.Err() == nil {
+		a.log.Debug("permissions of the NATS user not tried", "error", err)
+	}
+	for _, r := range rights {
+		if r.Err != nil {
+			a.log.Warn("NATS user lacks a permission", "for", r.Does, "subject", r.Subject, "error", r.Err)
+		}
+	}
+}
