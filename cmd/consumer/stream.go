@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,10 @@ func (streamApplyCmd) Help() string {
 	return "Shows the plan and asks before it changes anything. Differences that NATS cannot change in place are only reported: no stream or durable is ever deleted. A change that would lose data, such as a limit below the current size or age, is refused without --force. Exit code 1: differences remain."
 }
 
+// errRunning reports a change of the store under running consumers, which would go on
+// with the other one.
+var errRunning = errors.New("consumers of this system are running with another HINT_STORE; stop them first")
+
 func (c *streamApplyCmd) Run(inv *invocation) error {
 	b, err := openOrStart(inv)
 	if err != nil {
@@ -70,6 +75,11 @@ func (c *streamApplyCmd) Run(inv *invocation) error {
 	printPlan(inv.stdout, targets)
 	if inOrder(targets) {
 		return nil
+	}
+	if slices.ContainsFunc(targets, bus.Target.ChangesStore) {
+		if _, alive, err := bus.ReadSystem(inv.ctx, b.JS, app.Layout(inv.cfg)); err != nil || alive {
+			return cmp.Or(err, errRunning)
+		}
 	}
 	if err := inv.confirm("Make these changes?", c.Yes); err != nil {
 		return err

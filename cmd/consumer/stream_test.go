@@ -64,16 +64,53 @@ func TestConfirm(t *testing.T) {
 // one that an operator makes in its place.
 func TestApplyCreatesTheSameSessionBucketAsAStart(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
+	ns := natstest.Start(t, nil)
+	s := start(t, map[string]string{"HINT_NATS_URL": ns.ClientURL()})
+	require.NoError(t, s.Stop())
 	began := time.Now()
-	env := s.env.with("HINT_NATS_URL", s.Bus.URL())
-	env["HINT_STORE"] = "kv"
+	env := s.env.with("HINT_STORE", "kv")
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, exitOK, env.run(t.Context(), []string{"stream", "apply", "--yes"}, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "created bucket OPENCLAW_EVENTS_SESSIONS\n")
-	stream, err := s.Bus.JS.Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
+	stream, err := natstest.JetStream(t, ns).Stream(t.Context(), "KV_OPENCLAW_EVENTS_SESSIONS")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, stream.CachedInfo().Config.FirstSeq, uint64(began.UnixMicro()))
+}
+
+// Consumers go on with the store that they have: a new one beside it would get half of
+// the turns. Once they have stopped, the store is changed, and back.
+func TestApplyChangesTheStoreOfAStoppedSystem(t *testing.T) {
+	t.Parallel()
+	settings := map[string]string{"HINT_NATS_URL": natstest.Start(t, nil).ClientURL()}
+	s := start(t, settings)
+	file := s.env
+	kv := file.with("HINT_STORE", "kv")
+	apply := func(env environment, want int, part string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, want, env.run(t.Context(), []string{"stream", "apply", "--yes", "--force"}, &stdout, &stderr), stderr.String())
+		require.Contains(t, stdout.String()+stderr.String(), part)
+	}
+	begins := func(env environment) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		var stdout, stderr bytes.Buffer
+		ended := make(chan int, 1)
+		go func() { ended <- env.run(ctx, []string{"run"}, &stdout, &stderr) }()
+		select {
+		case code := <-ended:
+			t.Fatalf("exit %d: %s", code, stderr.String())
+		case <-time.After(2 * time.Second):
+		}
+		cancel()
+		require.Equal(t, exitOK, <-ended, stderr.String())
+	}
+	apply(kv, exitFailed, "stop them first")
+	require.NoError(t, s.Stop())
+	apply(kv, exitOK, "changed stream OPENCLAW_EVENTS")
+	begins(kv)
+	apply(file, exitOK, "changed stream OPENCLAW_EVENTS")
+	begins(file)
 }
 
 // A consumer's user may lack the right to say where its sessions are.

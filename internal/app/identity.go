@@ -98,10 +98,14 @@ func (a *App) identify(ctx context.Context) error {
 	return nil
 }
 
-// NewSystem returns a new identity for a stream that an operator creates. It has a
-// place only if HINT_SESSIONS_DIR is set, to an absolute path: the operator's own data
-// directory may be another than the consumers'.
+// NewSystem returns an identity for a stream that an operator creates or changes: that
+// of the sessions directory, if it has one, so that its consumers may use it again.
+// Else it is a new one, and has a place only if HINT_SESSIONS_DIR is set, to an
+// absolute path: the operator's own data directory may be another than the consumers'.
 func NewSystem(cfg *config.Config) bus.System {
+	if id, err := readSystemFile(cfg); err == nil && id != "" {
+		return bus.System{ID: id, Store: cfg.Store.Kind, Place: place(cfg)}
+	}
 	s := bus.System{ID: nuid.Next(), Store: cfg.Store.Kind}
 	if dir := cfg.Store.SessionsDir; filepath.IsAbs(dir) && dir != config.DefaultSessionsDir(cfg.DataDir) {
 		s.Place = place(cfg)

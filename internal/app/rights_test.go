@@ -41,5 +41,7 @@ func TestAMissingPermissionIsNamedAtTheStart(t *testing.T) {
 	a := app.New(cfg, app.Options{Version: "0.0.0", Log: slog.New(slog.NewTextHandler(log, nil)), Level: new(slog.LevelVar)})
 	require.NoError(t, a.Start(t.Context()))
 	defer func() { require.NoError(t, a.Stop()) }()
-	require.Eventually(t, func() bool { return log.has(`msg="NATS user lacks a permission" for="publishing turns" subject=openclaw.event.turn_begun.`) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return log.has(`msg="NATS user lacks a permission" for="publishing turns" subject=openclaw.event.turn_begun.`)
+	}, time.Minute, 10*time.Millisecond)
 }

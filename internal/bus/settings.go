@@ -151,7 +151,7 @@ func (r streamResource) differences(have jetstream.StreamConfig, state jetstream
 // systemDifference compares the identities in the metadata. Only a missing place is
 // a difference: whoever keeps sessions elsewhere is refused at the start.
 func systemDifference(have, want System, state jetstream.StreamState) []Difference {
-	d := Difference{Field: metadataField, From: "HINT_STORE=" + have.Store, To: "HINT_STORE=" + want.Store}
+	d := Difference{Field: metadataField, From: storeSetting + have.Store, To: storeSetting + want.Store}
 	switch {
 	case want.ID == "":
 		return nil
@@ -159,7 +159,7 @@ func systemDifference(have, want System, state jetstream.StreamState) []Differen
 		d.From = "no system"
 	case have.Store != want.Store:
 		if state.Msgs > 0 {
-			d.Loss = "sessions of the other store are left behind"
+			d.Loss = "sessions of the other store are left behind; `consumer sessions rebuild` makes those again whose events the stream still has"
 		}
 	case have.Place == "" && want.Place != "":
 		d.From, d.To = "no sessions directory", "sessions in "+want.Place
@@ -168,6 +168,16 @@ func systemDifference(have, want System, state jetstream.StreamState) []Differen
 	}
 	return []Difference{d}
 }
+
+// ChangesStore reports whether the plan puts another kind of session store into the
+// stream's metadata.
+func (t Target) ChangesStore() bool {
+	return slices.ContainsFunc(t.Differences, func(d Difference) bool {
+		return d.Field == metadataField && strings.HasPrefix(d.From, storeSetting)
+	})
+}
+
+const storeSetting = "HINT_STORE="
 
 // metadataField is the name of a stream's metadata in the NATS API.
 const metadataField = "metadata"
