@@ -13,13 +13,35 @@ import { createHash, randomBytes } from "node:crypto";
 import { Recent } from "./recent.js";
 
 /** Tags of contract §5 and §6. */
-const NAMES = "(?:intention_hint_plugin|relevant-experiences|skipped-messages|knowhub-reminder)";
+const TAGS = ["intention_hint_plugin", "relevant-experiences", "skipped-messages", "knowhub-reminder"];
+const NAMES = `(?:${TAGS.join("|")})`;
+
+/** What passes for the beginning of a tag: also with invisible characters, and in the full-width form of "<". */
+const BEGINNING = `[<\uff1c\ufe64](?=[\\s\\p{Cf}/]*(?:${TAGS.map((tag) => [...tag].join("\\p{Cf}*")).join("|")})(?![\\w-])`;
+const WRITTEN = new RegExp(`${BEGINNING})`, "giu");
 
 /** Fields of a result that are text for a model. */
 const FIELDS = ["prependContext", "appendContext", "prependSystemContext", "appendSystemContext", "systemPrompt"];
 
 /** How many contexts in front of messages are remembered, at some 2 kB each. */
 const REMEMBERED = 2000;
+
+/**
+ * The event with tags that the person wrote escaped: the consumer takes out the blocks of this system
+ * with all that they hold (contract §5), and would not see what the person wants.
+ *
+ * @param {unknown} event of before_prompt_build
+ * @returns {unknown}
+ */
+export function asWritten(event) {
+  const { prompt, currentUserMessage } = /** @type {Record<string, unknown>} */ (event ?? {});
+  /** @type {Record<string, string>} */
+  const changed = {};
+  for (const [field, text] of Object.entries({ prompt, currentUserMessage })) {
+    if (typeof text === "string" && text.search(WRITTEN) >= 0) changed[field] = text.replace(WRITTEN, "&lt;");
+  }
+  return Object.keys(changed).length > 0 ? { .../** @type {object} */ (event), ...changed } : event;
+}
 
 export class Blocks {
   #secret = randomBytes(12).toString("hex");
@@ -51,7 +73,7 @@ export class Blocks {
   get transforms() {
     return {
       input: [
-        { from: new RegExp(`<(?=[\\s\\p{Cf}/]*${NAMES}(?![\\w-])(?!${this.#mark}>))`, "giu"), to: "&lt;" },
+        { from: new RegExp(`${BEGINNING}(?!${this.#mark}>))`, "giu"), to: "&lt;" },
         { from: new RegExp(`(</?${NAMES})${this.#mark}(?=>)`, "g"), to: "$1" },
         { from: this.#history, to: "$1$2" },
       ],

@@ -1,5 +1,6 @@
 // The one way from this process to NATS: decisions are requests, events are published.
 
+import { asWritten } from "./blocks.js";
 import { Calls } from "./calls.js";
 import { newCounters } from "./counters.js";
 import { Decisions } from "./decisions.js";
@@ -184,7 +185,7 @@ export class Bridge {
       ...(this.keepsHints && { keepsHints: true }),
       ...(run !== undefined && { recallLater: true }),
     };
-    const told = this.#permits.withoutPrivate("before_prompt_build", event, ctx);
+    const told = asWritten(this.#permits.withoutPrivate("before_prompt_build", event, ctx));
     const decision = await this.#link.during(() => this.#decisions.ask("before_prompt_build", told, more, budgetMs, permit.tell));
     // Who did not answer this is not asked again in the same turn.
     if (run !== undefined && decision.decided) this.#recalls.set(run, true);

@@ -147,10 +147,7 @@ export class Outbox {
   async #save(spool, items) {
     const fresh = items.filter((item) => !item.kept);
     if (fresh.length === 0) return;
-    for (const item of fresh) item.kept = true;
-    const written = await spool.keep(fresh, items, this.limits);
-    for (const item of fresh) item.kept = false;
-    for (const item of written) item.kept = true;
+    for (const item of await spool.keep(fresh, items, this.limits)) item.kept = true;
   }
 
   /** Drops the oldest events beyond the limits, but none in flight. */
