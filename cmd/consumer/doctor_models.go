@@ -17,6 +17,7 @@ import (
 	"intenthint/model"
 	"intenthint/model/provider"
 	"intenthint/payload"
+	"intenthint/redact"
 	"intenthint/triage"
 )
 
@@ -59,7 +60,7 @@ func (d *doctor) models() {
 }
 
 func (d *doctor) model(registry *provider.Registry, variable, ref string) {
-	d.ask(registry, variable, ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+	d.ask(registry, variable, ref, d.hintLimit(), func(ctx context.Context, chain *model.Chain) (string, error) {
 		result, err := classify.LLM{Chain: chain}.Classify(ctx, classify.Input{
 			Catalog: d.catalog(), Latest: modelQuestion, Now: time.Now().In(d.inv.cfg.Timezone.Location),
 		})
@@ -69,7 +70,7 @@ func (d *doctor) model(registry *provider.Registry, variable, ref string) {
 
 // writer asks for the instruction of a turn.
 func (d *doctor) writer(registry *provider.Registry, ref string) {
-	d.ask(registry, "HINT_WRITER", ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+	d.ask(registry, "HINT_WRITER", ref, limit{}, func(ctx context.Context, chain *model.Chain) (string, error) {
 		in := d.catalog().Enabled()[0]
 		body, err := writer.Ask(ctx, chain, writer.Task{
 			Intent: in, Latest: modelQuestion, Result: payload.Classification{Intent: in.ID, Goal: modelQuestion, Complexity: payload.ComplexityLow},
@@ -80,7 +81,7 @@ func (d *doctor) writer(registry *provider.Registry, ref string) {
 
 // gate asks whether a message of a group needs an answer.
 func (d *doctor) gate(registry *provider.Registry, ref string) {
-	d.ask(registry, "triageModel of HINT_TRIAGE", ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+	d.ask(registry, "triageModel of HINT_TRIAGE", ref, limit{"timeoutMs of HINT_TRIAGE", d.inv.cfg.Triage.Timeout()}, func(ctx context.Context, chain *model.Chain) (string, error) {
 		set, err := app.TriageSettings(d.inv.cfg, app.Observer{}, nil)
 		if err != nil {
 			return "", err
@@ -95,7 +96,7 @@ func (d *doctor) gate(registry *provider.Registry, ref string) {
 
 // extraction asks for the experiences in a short conversation.
 func (d *doctor) extraction(registry *provider.Registry, ref string) {
-	d.ask(registry, "model of HINT_KNOWHUB", ref, func(ctx context.Context, chain *model.Chain) (string, error) {
+	d.ask(registry, "model of HINT_KNOWHUB", ref, limit{}, func(ctx context.Context, chain *model.Chain) (string, error) {
 		request, _ := extract.Question([]payload.Message{
 			{Role: payload.RoleUser, Content: payload.ContentOf("The build of the shop fails since the upgrade.")},
 			{Role: payload.RoleAssistant, Content: payload.ContentOf("The module cache was damaged. After `go clean -modcache` the build passes.")},
@@ -116,7 +117,7 @@ func (d *doctor) catalog() *intents.Catalog {
 }
 
 // ask asks a model one question; question returns a short form of the answer.
-func (d *doctor) ask(registry *provider.Registry, variable, ref string, question func(context.Context, *model.Chain) (string, error)) {
+func (d *doctor) ask(registry *provider.Registry, variable, ref string, most limit, question func(context.Context, *model.Chain) (string, error)) {
 	name := variable + " " + ref
 	if _, err := registry.Resolve(ref); err != nil {
 		d.report(stateFail, fmt.Sprintf("%s: %v", name, err), "set the key, or correct "+variable+" or HINT_PROVIDERS")
@@ -132,7 +133,7 @@ func (d *doctor) ask(registry *provider.Registry, variable, ref string, question
 		d.modelFailed(name, seen.get(), took(began), err)
 		return
 	}
-	d.modelAnswered(fmt.Sprintf("%s: ok, %s in %s", name, said, took(began)), time.Since(began))
+	d.modelAnswered(fmt.Sprintf("%s: ok, %s in %s", name, said, took(began)), time.Since(began), most)
 }
 
 func (d *doctor) embedding(registry *provider.Registry, ref string) {
@@ -154,13 +155,23 @@ func (d *doctor) embedding(registry *provider.Registry, ref string) {
 		d.modelFailed(name, seen.get(), took(began), err)
 		return
 	}
-	d.modelAnswered(fmt.Sprintf("%s: ok, %d dimensions in %s", name, len(vectors[0]), took(began)), time.Since(began))
+	d.modelAnswered(fmt.Sprintf("%s: ok, %d dimensions in %s", name, len(vectors[0]), took(began)), time.Since(began), d.hintLimit())
 }
 
-// modelAnswered reports an answer, which may come too late for a gateway.
-func (d *doctor) modelAnswered(what string, after time.Duration) {
-	if limit := d.inv.cfg.Classifier.Timeout; after > limit {
-		d.report(stateWarn, fmt.Sprintf("%s, longer than HINT_TIMEOUT_MS (%s)", what, limit), "choose a faster model, or raise HINT_TIMEOUT_MS and the gateway's limit")
+// limit is a setting that bounds an answer; the zero value is none.
+type limit struct {
+	setting string
+	time    time.Duration
+}
+
+// hintLimit is that of hints.
+func (d *doctor) hintLimit() limit { return limit{"HINT_TIMEOUT_MS", d.inv.cfg.Classifier.Timeout} }
+
+// modelAnswered reports an answer, which may come too late for a gateway: a tenth of
+// the time is for the way back.
+func (d *doctor) modelAnswered(what string, after time.Duration, most limit) {
+	if most.time > 0 && after > most.time-most.time/10 {
+		d.report(stateWarn, fmt.Sprintf("%s, longer than nine tenths of %s (%s)", what, most.setting, most.time), "choose a faster model, or raise "+most.setting+" and the gateway's limit")
 		return
 	}
 	d.report(stateOK, what, "")
@@ -181,7 +192,8 @@ func (d *doctor) modelFailed(name string, seen model.Outcome, after string, err 
 	case answered && status.Code == 429:
 		advice = "check the quota, or wait"
 	}
-	d.report(stateFail, fmt.Sprintf("%s: %s after %s: %v", name, seen, after, err), advice)
+	// A provider may repeat the key that it refuses.
+	d.report(stateFail, fmt.Sprintf("%s: %s after %s: %s", name, seen, after, redact.Text(err.Error())), advice)
 }
 
 // outcome remembers how the last call of a model ended.

@@ -147,12 +147,13 @@ func TestDoctorFindsFaults(t *testing.T) {
 		{"a writer that answers in another form", map[string]string{"HINT_WRITER": "mock/x", "HINT_PROVIDERS": providers}, providertest.Answer{Text: "Sure!"}, exitFailed, stateFail, "HINT_WRITER mock/x: unparsable after"},
 		{"a writer without a key", map[string]string{"HINT_WRITER": "keyless/x", "HINT_PROVIDERS": providers}, providertest.Answer{}, exitFailed, stateFail, "HINT_WRITER keyless/x: "},
 		{"a model for triage", map[string]string{"HINT_TRIAGE": `{"enabled": true, "triageModel": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: "SKIP"}, exitOK, stateOK, "triageModel of HINT_TRIAGE mock/x: ok, skip in "},
+		{"a key that the provider repeats", map[string]string{"HINT_MODEL": "mock/x", "HINT_PROVIDERS": providers}, providertest.Answer{Status: 401, Message: "bad key sk-proj-abcdefghijklmnopqrstuvwxyz123456"}, exitFailed, stateFail, "bad key [API_KEY]"},
 		{"a wrong key of triage", map[string]string{"HINT_TRIAGE": `{"enabled": true, "triageModel": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Status: 401}, exitFailed, stateFail, "triageModel of HINT_TRIAGE mock/x: failed after"},
 		{"a model that is cut off before it answers", map[string]string{"HINT_TRIAGE": `{"enabled": true, "triageModel": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: "", Finish: "length"}, exitFailed, stateFail, "triageModel of HINT_TRIAGE mock/x: "},
 		{"a model for extraction", map[string]string{"HINT_KNOWHUB": `{"enabled": true, "model": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: `<think>Hm.</think>{"experiences": []}`}, exitOK, stateOK, "model of HINT_KNOWHUB mock/x: ok, 0 experiences in "},
 		{"a model for extraction that chats", map[string]string{"HINT_KNOWHUB": `{"enabled": true, "model": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Text: "Sure!"}, exitFailed, stateFail, "model of HINT_KNOWHUB mock/x: unparsable after"},
 		{"a wrong name for extraction", map[string]string{"HINT_KNOWHUB": `{"enabled": true, "model": "mock/x"}`, "HINT_PROVIDERS": providers}, providertest.Answer{Status: 404}, exitFailed, stateFail, "model of HINT_KNOWHUB mock/x: failed after"},
-		{"a slow fallback", map[string]string{"HINT_MODEL_FALLBACK": "mock/x", "HINT_PROVIDERS": providers, "HINT_TIMEOUT_MS": "500"}, providertest.Answer{Text: apptest.HintAnswer, Delay: 600 * time.Millisecond}, exitOK, stateWarn, "longer than HINT_TIMEOUT_MS (500ms)"},
+		{"a slow fallback", map[string]string{"HINT_MODEL_FALLBACK": "mock/x", "HINT_PROVIDERS": providers, "HINT_TIMEOUT_MS": "500"}, providertest.Answer{Text: apptest.HintAnswer, Delay: 600 * time.Millisecond}, exitOK, stateWarn, "longer than nine tenths of HINT_TIMEOUT_MS (500ms)"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			model.Always(row.answer)

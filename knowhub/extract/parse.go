@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -46,11 +47,14 @@ func Parse(answer string) ([]Candidate, error) {
 	if !p.said() {
 		p = read(answer) // the tag was part of a text
 	}
-	if !p.said() {
+	if !p.said() && !nothing.MatchString(strings.TrimSpace(afterThoughts(answer))) {
 		return nil, ErrUnparsable
 	}
 	return p.found, nil
 }
+
+// nothing matches answers that say in words that there are no experiences.
+var nothing = regexp.MustCompile(`^(?i:(?:\x60{3}(?:json)?\s*)?(?:null|none|n/a)\.?(?:\s*\x60{3})?|(?:there (?:are|is)|i (?:found|find|see|note)) no (?:\w+ ){0,3}experiences?\b[^{\[]{0,200}|no (?:\w+ ){0,2}experiences?\b[^{\[]{0,200})$`)
 
 // read reads the JSON values in an answer. Anything else is prose, or
 // truncated.

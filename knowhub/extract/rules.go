@@ -159,6 +159,8 @@ var (
 		`|\b(?:atualmente|no momento|neste momento|agora mesmo|por enquanto|em andamento)\b` +
 		`|\b(?:attualmente|al momento|in questo momento|in corso)\b|şu anda|şu an ` +
 		`|сейчас|в данный момент|в настоящее время|на данный момент|пока что` +
+		`|\bo (?:servidor|serviço|site) está (?:fora do ar|no ar)\b|\bit is (?:now )?\d{1,2}[:.]\d\d\b|\bit is (?:raining|snowing|sunny|cloudy|cold|hot|dark)\b|\byou have \d+ (?:unread|new|open)\b|\b(?:price|temperature|weather|exchange rate|balance) (?:today|now) is\b` +
+		`|现在(?:宕机|停机|离线|在线|挂了|不可用)|現在(?:停止|稼働|利用不可)|지금 (?:다운|실행|중단)` +
 		`|目前|当前|當前|现在正|現在正|正在|此刻|暂时|暫時|现在(?:通过|正常|运行)|現在は|現在、|実行中|動作中|稼働中|停止中|処理中|今のところ|현재|지금은|진행 중|실행 중|حاليا|الآن|في الوقت الحالي`)
 	// advice stays useful later.
 	advice = regexp.MustCompile(`\b(?:use|set|run|add|remove|because|so that|instead|must|should|needs?|requires?|fixed by|caused by|blocked by|to fix|avoid|only supports?)\b`)
