@@ -72,6 +72,10 @@ func BenchmarkSearch(b *testing.B) {
 				_, err := x.Search(b.Context(), index.Query{Text: questions[i%len(questions)], AgentID: "agent-3", Limit: 3})
 				return err
 			}},
+			{"recall", func(i int) error {
+				_, err := x.Search(b.Context(), index.Query{Text: questions[i%len(questions)], Prompt: true, Limit: 23})
+				return err
+			}},
 			{"near", func(i int) error { _, err := x.Near(b.Context(), all[i*7919%n].Experience, false); return err }},
 			{"apply", func(i int) error {
 				c := all[i*7919%n]
@@ -95,6 +99,24 @@ func BenchmarkSearch(b *testing.B) {
 			})
 		}
 		require.NoError(b, x.Close())
+	}
+}
+
+// BenchmarkRebuild makes an index anew from all entries of a bucket, in portions as
+// they come from it.
+func BenchmarkRebuild(b *testing.B) {
+	for _, n := range []int{1_000, 10_000} {
+		all := mixed(b, n)
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			for b.Loop() {
+				x := open(b, filepath.Join(b.TempDir(), "knowhub.db"))
+				for portion := range slices.Chunk(all, 200) {
+					require.NoError(b, x.Apply(b.Context(), portion))
+				}
+				require.NoError(b, x.Close())
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "experiences/s")
+		})
 	}
 }
 
