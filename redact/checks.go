@@ -36,12 +36,16 @@ func checkOtherKey(m match) (start, end int) {
 
 // checkBasic requires base64 of name:password.
 func checkBasic(m match) (start, end int) {
-	start, end = m.last()
-	plain, _ := base64.StdEncoding.AppendDecode(nil, m.line[start:end][:min(end-start, 256)/4*4])
-	if bytes.IndexByte(plain, ':') <= 0 {
+	if start, end = m.last(); !isBasic(m.line[start:end]) {
 		return 0, 0
 	}
 	return start, end
+}
+
+// isBasic reports whether a value is name:password in base64.
+func isBasic(value []byte) bool {
+	plain, _ := base64.StdEncoding.AppendDecode(nil, value[:min(len(value), 256)/4*4])
+	return bytes.IndexByte(plain, ':') > 0
 }
 
 // checkUser skips uid:gid.
@@ -79,6 +83,17 @@ func checkValue(m match) (start, end int) {
 	return start, end
 }
 
+// number matches a port or ports, as of ssh or docker run.
+var number = regexp.MustCompile(`^\d{1,5}(?::\d{1,5})?$`)
+
+// checkOption skips ports: the option may be that of another command.
+func checkOption(m match) (start, end int) {
+	if start, end = m.last(); number.Match(m.line[start:end]) {
+		return 0, 0
+	}
+	return checkValue(m)
+}
+
 var ports = regexp.MustCompile(`^[\d.]+:\d`)
 
 // checkMySQL skips ports, as in "docker run --name mysql -p3306:3306".
@@ -92,6 +107,14 @@ func checkMySQL(m match) (start, end int) {
 // checkBearer requires an opaque token.
 func checkBearer(m match) (start, end int) {
 	if start, end = m.last(); !opaque.Match(m.line[start:end]) {
+		return 0, 0
+	}
+	return start, end
+}
+
+// checkRandom requires a token that nobody made of words.
+func checkRandom(m match) (start, end int) {
+	if start, end = m.last(); !isRandom(bytes.TrimRight(m.line[start:end], "=")) {
 		return 0, 0
 	}
 	return start, end

@@ -32,6 +32,9 @@ const code = `func (s *Server) handle(ctx context.Context, req *http.Request) (i
 
 // hostile are texts that make rules look far, or at every byte.
 var hostile = map[string]string{
+	"-u in paths": "/-ux", "-u after dots": ".-u", "--user=": "--user=", "curl -u": "curl -u", "curl arguments": "curl x ", "docker login": "docker login x ", "unzip": "unzip ",
+	"authorization": "authorization: ", "authorization token": "authorization=token ", "Digest": "Digest ", "session cookies": "sessionid=", "client-key-data": "client-key-data: ", "private key": "private key ",
+	"Private-Lines": "Private-Lines: 1 ", "documents and settings": "\\documents and settings\\",
 	"local parts":         "a.b-c_d",
 	"at signs":            "@",
 	"addresses cut":       "a@",
@@ -151,6 +154,12 @@ func TestLinear(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			short, long := repeat(s, small), repeat(s, large)
 			require.Less(t, growth(func() { redact.Text(short) }, func() { redact.Text(long) }, large/small), 24.0, "64 KiB to 8 KiB")
+		})
+	}
+	for name, s := range map[string]string{"addresses": "10.0.0.1 ", "dots": "1.", "colons": "::", "groups": "abc:", "digits": "1"} {
+		t.Run("Addresses, "+name, func(t *testing.T) {
+			short, long := repeat(s, small), repeat(s, large)
+			require.Less(t, growth(func() { redact.Addresses(short) }, func() { redact.Addresses(long) }, large/small), 24.0, "64 KiB to 8 KiB")
 		})
 	}
 	t.Run("names of fields", func(t *testing.T) {

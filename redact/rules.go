@@ -81,8 +81,8 @@ var rules = []rule{
 	{"webhook", apiKey, at("hooks.slack.com", "discord"), pattern(`^(?:hooks\.slack\.com|discord(?:app)?\.com)/(?:services|api/webhooks|workflows|triggers)/([\w/-]{20,})`), nil},
 	{"URL", apiKey, at("://"), pattern("^://(?:([^\\s\"<>`\\\\/?#]+)|([^\\s\"<>`\\\\/?#:@]*:[^\\d\\s\"<>`\\\\/?#@](?:[^\\s\"<>`\\\\:@]|:[^\\s\"<>`\\\\/@])*))@"), checkURL},
 	{"Authorization", apiKey, at("authorization"), pattern(`^(?i)authorization.{0,16}?(?:bearer|basic)(?: {1,3}|\t|: ?)([\w.~+/=|-]{3,}[\w~+/=|-])`), nil},
-	{"Authorization, another scheme", apiKey, at("authorization"), pattern(`^(?i)authorization\\?["']?(?: {1,3}|\t| ?[:=] ?\\?["']?)
-		(?:(?:token|api-?key|key|bot|oauth|geniekey|splunk|negotiate|ntlm|sso-key|sharedkey|hmac)[ =]{1,2}\\?["']?([\w.~+/=:|-]{11,}[\w~+/=|-])|([\w~+=|-]{20,}))`), checkBearer},
+	{"Authorization, another scheme", apiKey, at("authorization"), pattern(`^(?i)` + authorization + `(?:token|api-?key|key|bot|oauth|geniekey|splunk|negotiate|ntlm|sso-key|sharedkey|hmac)[ =]{1,2}\\?["']?([\w.~+/=:|-]{11,}[\w~+/=|-])`), checkBearer},
+	{"Authorization, no scheme", apiKey, at("authorization"), pattern(`^(?i)` + authorization + `([\w~+=|-]{20,})`), checkRandom},
 	{"Bearer", apiKey, atWord("bearer"), pattern(`^(?i)bearer(?:[ \t]{1,3}|:[ \t]{0,2})([\w.~+/=|-]{7,}[\w~+/=|-])`), checkBearer},
 	{"Basic", apiKey, atWord("basic"), pattern(`^(?i)basic(?:[ \t]{1,3}|:[ \t]{0,2})([\w.~+/=|-]{7,}[\w~+/=|-])`), checkBasic},
 	{"Set-Cookie", apiKey, at("set-cookie"), pattern(`^(?i:set-cookie)` + afterCookie + cookieName + `(` + cookieValue + `)`), checkCookie},
@@ -92,16 +92,17 @@ var rules = []rule{
 	{"JWK", apiKey, at(`"d"`), pattern(`^"[dD]" ?: ?"([\w-]{40,})"`), nil},
 	{"netrc", apiKey, atWord("machine"), pattern(`^machine[ \t]{1,4}\S{1,128}[ \t]{1,4}login[ \t]{1,4}\S{1,64}[ \t]{1,4}password[ \t]{1,4}(\S+)`), checkValue},
 	{"set NAME value", apiKey, atWord("set"), pattern(`^set(?: -[A-Za-z]{1,4}){0,3} [A-Z0-9_]{0,40}(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z0-9_]{0,20} ["']?([^\s"'=][^\s"']{7,})`), checkValue}, // fish
-	{"curl -u", apiKey, atStart("-u", "--user", "--proxy-user"), pattern(`^(?:-u|(?:--user|--proxy-user)[ =])["']?(?: ["']?)?((?P<name>[^\s"':-][^\s"':]*):(?P<password>[^\s"']+))`), checkUser},
-	{"docker login -p", apiKey, atWord("docker", "podman", "helm"), pattern(`^(?:docker|podman|helm)(?: registry)? login(?: [^\s"']{1,80}){0,6}? -p ?["']?([^\s"'$][^\s"']*)`), checkValue},
-	{"redis-cli -a", apiKey, atWord("redis-cli"), pattern(`^redis-cli(?: [^\s"']{1,80}){0,6}? -a ["']?([^\s"'$][^\s"']*)`), checkValue},
-	{"unzip -P", apiKey, atWord("unzip"), pattern(`^unzip(?: [^\s"']{1,80}){0,4}? -P ?["']?([^\s"'$][^\s"']*)`), checkValue},
-	{"Digest", apiKey, at("response="), pattern(`^response="?([0-9a-f]{32,64})\b`), nil},
-	{"session cookie", apiKey, at("jsessionid", "phpsessid", "sessionid", "connect.sid"), pattern(`^(?:JSESSIONID|PHPSESSID|ASP\.NET_SessionId|sessionid|connect\.sid)=([^\s;,"'&]{16,})`), checkBearer},
+	{"curl -u", apiKey, atStart("-u", "--user", "--proxy-user"), pattern(`^(?:-u|--user|--proxy-user)(?: ["']?|["'])((?P<name>[^\s"':]{1,64}):(?P<password>[^\s"']{1,128}))`), checkUser},
+	{"curl -uNAME", apiKey, atWord("curl"), pattern(`^curl` + arguments + ` (?:-u|--(?:proxy-)?user=)["']?((?P<name>[^\s"':=-][^\s"':]{0,63}):(?P<password>[^\s"'/][^\s"']{0,127}))`), checkUser},
+	{"docker login -p", apiKey, atWord("docker", "podman", "helm"), passwordOption(`(?:docker|podman|helm)(?: registry)? login`, "-p"), checkOption},
+	{"redis-cli -a", apiKey, atWord("redis-cli"), passwordOption("redis-cli", "-a"), checkOption},
+	{"unzip -P", apiKey, atWord("unzip"), passwordOption("unzip", "-P"), checkOption},
+	{"sshpass -p", apiKey, atWord("sshpass"), passwordOption("sshpass", "-p"), checkOption},
+	{"Digest", apiKey, atWord("digest"), pattern(`^(?i:digest) [^\n]{0,400}?response="?([0-9a-f]{32,64})\b`), nil},
+	{"session cookie", apiKey, at("jsessionid", "phpsessid", "sessionid", "connect.sid"), pattern(`^(?:JSESSIONID|jsessionid|PHPSESSID|ASP\.NET_SessionId|sessionid|connect\.sid)=([^\s;,"'&:]{16,128})(?:[\s;,"'&]|$)`), checkBearer},
 	{"docker config", apiKey, at(`"auth"`), pattern(`^"auth" ?: ?"([A-Za-z0-9+/]{8,}={0,2})"`), checkBasic},
 	{"kubeconfig", apiKey, at("client-key-data"), pattern(`^client-key-data\\?["']?: ?\\?["']?([A-Za-z0-9+/=]{20,})`), nil},
 	{"private key in hex", apiKey, atWord("private"), pattern(`^(?i:private[ _-]?key)\\?["']?(?: is|:|=|\s){1,3} ?\\?["']?((?:0x)?[0-9a-fA-F]{64})\b`), nil},
-	{"sshpass -p", apiKey, atWord("sshpass"), pattern(`^sshpass -p ?["']?([^\s"'$][^\s"']*)`), checkValue},
 
 	{"name = value", apiKey, atName, pattern(`^` + secretName + afterName + `(?P<sep>[?!]?:[:=>]?=?|=[=>]?=?|!==?|[是为為は]:?)` + value), checkAssignment},
 	{"name is value", apiKey, atName, pattern(`^` + secretName + ` (?i:is|was):? [ \t]{0,3}` + value), checkSaid},
@@ -134,6 +135,14 @@ var rules = []rule{
 	},
 }
 
+// arguments matches a few arguments of a command, not its end.
+const arguments = `(?: [^\s;&|"']{0,79}[^\s;&|,"']){0,6}?`
+
+// passwordOption compiles a pattern of a command with a password behind an option.
+func passwordOption(command, option string) *regexp.Regexp {
+	return pattern(`^` + command + arguments + ` ` + option + ` ?["']?([^\s"'$;&|][^\s"';&|]{0,127})`)
+}
+
 // An issuer's keys have one of a list of beginnings, followed by a match of
 // more.
 type issuer struct{ beginnings, more string }
@@ -164,8 +173,6 @@ var issuers = []issuer{
 	{"ops_eyJ", `[\w+/-]{20,}={0,3}`},                      // 1Password
 	{"bedrock-api-key-YmVk", `[A-Za-z0-9+/%-]{20,}={0,2}`}, // AWS Bedrock, for hours
 	{"secret_", `[A-Za-z0-9]{40,}`},                        // Notion
-	{"sb_secret_", `[\w-]{16,}`},                           // Supabase
-	{"fm1_ fm1r_ fm2_", `[A-Za-z0-9+/_=-]{20,}`},           // Fly
 	{"AQ.Ab8", `[\w-]{20,}`},                               // Google
 }
 
@@ -184,6 +191,8 @@ var shortIssuers = []issuer{
 	{"sbp_", `([A-Za-z0-9]{32,})`},                          // Supabase
 	{"re_", `(\w{24,})`},                                    // Resend
 	{"rnd_", `([A-Za-z0-9]{24,})`},                          // Render
+	{"sb_secret_", `([\w-]{16,})`},                          // Supabase
+	{"fm1_ fm1r_ fm2_", `([A-Za-z0-9+/_=-]{20,})`},          // Fly
 	{"SK key- fc- dapi", `([0-9a-fA-F]{32}[A-Za-z0-9-]*)`},  // Twilio, Mailgun, Firecrawl, Databricks
 	{"LTAI", `([A-Za-z0-9]{16,})`},                          // Alibaba
 	{"ASIA ABIA ACCA", `([A-Z0-9]{16})(?:[^A-Za-z0-9])`},    // AWS
@@ -206,6 +215,9 @@ func alternatives(issuers []issuer) string {
 	}
 	return `^(` + strings.Join(all, "|") + `)`
 }
+
+// authorization is the header's name, and what stands between it and its value.
+const authorization = `authorization\\?["']? ?[:=] ?\\?["']?`
 
 // Parts of headers with cookies. A value that is a secret has 16 characters or more.
 const (

@@ -17,7 +17,8 @@ const (
 	tokenName         // a key or token: values that look like one count
 	weakName          // pass, pw: values of letters and digits count
 	anyKeyName        // STRIPE_KEY: values that look random count
-	headerName        // Authorization, Cookie: values count that hold something opaque
+	headerName        // Authorization, Cookie: values count that hold something random
+	basicName         // auth: name:password in base64 counts
 )
 
 var (
@@ -42,6 +43,9 @@ func (w *work) nameKind(name []byte) kind {
 	if slices.Contains(headers, string(w.low)) {
 		return headerName
 	}
+	if string(w.low) == "auth" {
+		return basicName
+	}
 	for at := 0; ; at++ {
 		if at = atName(name, w.low, at); at < 0 {
 			return none
@@ -53,7 +57,7 @@ func (w *work) nameKind(name []byte) kind {
 }
 
 // headers are names of fields that are headers with a secret in them.
-var headers = []string{"authorization", "proxy-authorization", "cookie", "set-cookie", "auth"}
+var headers = []string{"authorization", "proxy-authorization", "cookie", "set-cookie"}
 
 // tokenWords begin the names of keys and tokens; other names of secrets are of
 // passwords.
@@ -202,6 +206,8 @@ func isSecret(value []byte, k kind, quoted bool) bool {
 		return isRandom(value)
 	case k == headerName:
 		return isCredentials(value)
+	case k == basicName:
+		return isBasic(value)
 	case k == weakName, len(value) < 8:
 		return len(value) >= 6 && opaque.Match(value)
 	case bytes.IndexByte(value[:min(len(value), 64)], ' ') >= 0:
@@ -210,14 +216,14 @@ func isSecret(value []byte, k kind, quoted bool) bool {
 	return quoted || len(value) >= 20 || unlikeWords.Match(value)
 }
 
-// isCredentials reports whether the value of a header holds a secret: a word of 12
-// characters or more that looks like one, alone, behind a scheme, or in a cookie.
+// isCredentials reports whether the value of a header holds a secret: a random word
+// alone or behind a scheme, or an opaque one behind the name of a cookie.
 func isCredentials(value []byte) bool {
 	words := bytes.Fields(value)
 	return slices.ContainsFunc(words, func(word []byte) bool {
-		word = bytes.TrimRight(word, "=") // of base64
-		named := bytes.IndexByte(word, '=')
-		return (len(words) <= 2 || named > 0) && len(word)-max(named, 0) >= 12 && opaque.Match(word[max(named, 0):])
+		word = bytes.TrimRight(word, "=;") // of base64, and between cookies
+		_, cookie, named := bytes.Cut(word, []byte("="))
+		return named && len(cookie) >= 16 && opaque.Match(cookie) || len(words) <= 2 && isRandom(word)
 	})
 }
 
