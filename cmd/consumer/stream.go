@@ -76,13 +76,13 @@ func (c *streamApplyCmd) Run(inv *invocation) error {
 	if inOrder(targets) {
 		return nil
 	}
+	if err := inv.confirm("Make these changes?", c.Yes); err != nil {
+		return err
+	}
 	if slices.ContainsFunc(targets, bus.Target.ChangesStore) {
 		if _, alive, err := bus.ReadSystem(inv.ctx, b.JS, app.Layout(inv.cfg)); err != nil || alive {
 			return cmp.Or(err, errRunning)
 		}
-	}
-	if err := inv.confirm("Make these changes?", c.Yes); err != nil {
-		return err
 	}
 	left := false
 	for _, t := range targets {

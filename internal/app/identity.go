@@ -98,14 +98,10 @@ func (a *App) identify(ctx context.Context) error {
 	return nil
 }
 
-// NewSystem returns an identity for a stream that an operator creates or changes: that
-// of the sessions directory, if it has one, so that its consumers may use it again.
-// Else it is a new one, and has a place only if HINT_SESSIONS_DIR is set, to an
-// absolute path: the operator's own data directory may be another than the consumers'.
+// NewSystem returns a new identity for a stream that an operator creates. It has a
+// place only if HINT_SESSIONS_DIR is set, to an absolute path: the operator's own data
+// directory may be another than the consumers'.
 func NewSystem(cfg *config.Config) bus.System {
-	if id, err := readSystemFile(cfg); err == nil && id != "" {
-		return bus.System{ID: id, Store: cfg.Store.Kind, Place: place(cfg)}
-	}
 	s := bus.System{ID: nuid.Next(), Store: cfg.Store.Kind}
 	if dir := cfg.Store.SessionsDir; filepath.IsAbs(dir) && dir != config.DefaultSessionsDir(cfg.DataDir) {
 		s.Place = place(cfg)
@@ -136,13 +132,16 @@ func (a *App) nameSystem(ctx context.Context, s bus.System) (found bus.System, a
 func (a *App) takePlace(ctx context.Context, own, found bus.System) (bus.System, error) {
 	wanted := found
 	wanted.Place = own.Place
-	after, _, err := a.nameSystem(ctx, wanted)
+	after, alive, err := a.nameSystem(ctx, wanted)
 	switch {
 	case errors.Is(err, bus.ErrDenied):
 		a.log.Warn("sessions directory not stored in the stream, so another one is refused only while a consumer runs; `consumer stream apply` with HINT_SESSIONS_DIR stores it", "sessions", a.cfg.Store.SessionsDir, "error", err)
 		return found, nil
 	case err != nil:
 		return found, err
+	case alive && copied(own, found): // a process of the other directory has begun meanwhile
+		_, err := bus.WriteSystem(ctx, a.requests.JS, a.layout, found)
+		return found, errors.Join(otherStore(own, found, a.layout, a.requests), err)
 	case after.ID != found.ID || after.Place != own.Place:
 		return found, otherStore(own, after, a.layout, a.requests)
 	}

@@ -195,9 +195,7 @@ func (r streamResource) changed(have jetstream.StreamConfig, differences []Diffe
 				out.Metadata = map[string]string{}
 			}
 			now, then := systemOf(have.Metadata), systemOf(r.want.Metadata)
-			if now.Store == then.Store {
-				then.ID = cmp.Or(now.ID, then.ID)
-			}
+			then.ID = cmp.Or(now.ID, then.ID) // a directory that was used before has it
 			maps.Copy(out.Metadata, then.metadata())
 		case "max_age":
 			if out.MaxAge > 0 {
