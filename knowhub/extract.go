@@ -90,9 +90,15 @@ func (s *Service) take(ctx context.Context, set *Settings, in Extraction, c extr
 		return e, false, err
 	}
 	created := false
+	merged := false
 	if known != nil {
-		e, err = s.merge(ctx, known.ID, e)
-	} else {
+		var out experience.Experience
+		out, err = s.merge(ctx, known.ID, e)
+		if merged = !errors.Is(err, ErrUnknown); merged {
+			e = out
+		} // else it was replaced meanwhile, and the index does not know yet
+	}
+	if !merged {
 		if corrects {
 			e.Status = experience.Pending
 		}

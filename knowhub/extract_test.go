@@ -182,6 +182,23 @@ func TestExtractReplacesByABetterText(t *testing.T) {
 	require.Equal(t, experience.Rejected, again.Status)
 }
 
+// The index may still have what was replaced a moment ago.
+func TestExtractTwoBetterTextsAtOnce(t *testing.T) {
+	t.Parallel()
+	const task = "Give the parrot its medicine at home"
+	answer := candidate(task, "One drop in the morning with food", 0.8)
+	m := &scripted{answer: func(context.Context, provider.Request) (string, error) {
+		return `{"experiences": [` + answer + `]}`, nil
+	}}
+	p := start(t, natstest.Start(t, nil), asking(m))
+	_, err := p.Extract(t.Context(), extraction("agent:main:a"))
+	require.NoError(t, err)
+	answer = candidate(task, "One drop in the early morning with food", 0.9) + "," + candidate(task, "One drop in the morning with fresh food", 0.9)
+	kept, err := p.Extract(t.Context(), extraction("agent:main:b"))
+	require.NoError(t, err)
+	require.Len(t, kept, 2)
+}
+
 // What a person has rejected waits for one in other words, too, while the rest is
 // approved at once.
 func TestExtractWithoutApproval(t *testing.T) {
@@ -494,6 +511,7 @@ func TestDecodeFact(t *testing.T) {
 	for _, row := range []struct{ name, trigger, hook, event, ctx, want string }{
 		{"compaction with messages of another type", "before_compaction", "before_compaction", `{"messages": "x"}`, `{"sessionId": "s"}`, "dead letter"},
 		{"compaction with a context of another type", "before_compaction", "before_compaction", `{"messages": []}`, `{"sessionId": 1}`, "dead letter"},
+		{"compaction without messages, as null", "before_compaction", "before_compaction", `{"messages": null}`, `{"sessionId": "s"}`, ""},
 		{"compaction without messages", "before_compaction", "before_compaction", `{}`, `{"sessionId": "s"}`, ""},
 		{"run", "agent_end", "agent_end", `{"messages": []}`, `{"sessionId": "s", "trigger": "user"}`, "s"},
 		{"compaction", "before_compaction", "before_compaction", `{"messages": []}`, `{"sessionKey": "k"}`, "k"},

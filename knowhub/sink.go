@@ -52,7 +52,7 @@ func factOf(env payload.Envelope) (session string, f Fact, err error) {
 	var event struct {
 		Messages json.RawMessage `json:"messages"`
 	}
-	if err := json.Unmarshal(env.Event, &event); err != nil || event.Messages == nil {
+	if err := json.Unmarshal(env.Event, &event); err != nil || len(event.Messages) == 0 || string(event.Messages) == "null" {
 		return "", Fact{}, err
 	}
 	messages, err := messagesOf(event.Messages)

@@ -260,7 +260,7 @@ func (s *Sink[F]) recovered() {
 // process's.
 func (s *Sink[F]) lookAgain(ctx context.Context) {
 	f := s.fault.Load()
-	if f == nil || !f.tried || time.Since(f.at) <= longestPause || s.o.Handler.Check(ctx) != nil {
+	if f == nil || !f.tried || time.Since(f.at) <= 2*longestPause || s.o.Handler.Check(ctx) != nil {
 		return
 	}
 	if s.fault.CompareAndSwap(f, nil) {
@@ -303,13 +303,13 @@ type tries struct {
 }
 
 // deliveriesATry is how many deliveries count as one failure. It bounds how often an
-// event fails in several processes, or in one that is restarted again and again,
-// and leaves room for an outage: events are redelivered up to twice a minute
-// meanwhile.
-const deliveriesATry = 10
+// event fails in several processes, or in one that is restarted again and again. An
+// event that waits for the end of an outage is delivered twice a minute, so it has
+// all its tries left after eight hours.
+const deliveriesATry = 200
 
-// failed counts a failure of an event, and returns how many there are. While
-// heldEvents others fail, its deliveries count.
+// failed counts a failure of an event, and returns how many there are. Beyond
+// heldEvents failing events, the failures of any of them are forgotten.
 func (t *tries) failed(m jetstream.Msg) uint64 {
 	meta, err := m.Metadata()
 	if err != nil {
@@ -322,7 +322,10 @@ func (t *tries) failed(m jetstream.Msg) uint64 {
 	}
 	at := meta.Sequence.Stream
 	if t.by[at] == 0 && len(t.by) >= heldEvents {
-		return meta.NumDelivered
+		for old := range t.by {
+			delete(t.by, old)
+			break
+		}
 	}
 	t.by[at]++
 	return max(t.by[at], meta.NumDelivered/deliveriesATry)

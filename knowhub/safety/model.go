@@ -23,7 +23,7 @@ type model struct {
 	limit   float64 // the score of even odds
 	// above is how far above the limit the score of a short text must be for the
 	// text to be marked without a rule. Of harmless texts by plain writers that the
-	// model was not trained on, 1.6 per cent are marked by the model or the rules.
+	// model was not trained on, 1.2 per cent are marked by the model or the rules.
 	above float64
 	// slope is by how much above grows if a text has e times as many segments: the
 	// more windows there are, the higher the best score by chance.

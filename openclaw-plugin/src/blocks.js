@@ -11,6 +11,7 @@
 import { createHash, randomBytes } from "node:crypto";
 
 import { Recent } from "./recent.js";
+import { field, record, text } from "./values.js";
 
 /** Tags of contract §5 and §6. */
 const TAGS = ["intention_hint_plugin", "relevant-experiences", "skipped-messages", "knowhub-reminder"];
@@ -28,19 +29,31 @@ const REMEMBERED = 2000;
 
 /**
  * The event with tags that the person wrote escaped: the consumer takes out the blocks of this system
- * with all that they hold (contract §5), and would not see what the person wants.
+ * with all that they hold (contract §5), and would not see what the person wants. The last of the
+ * messages may be the same text.
  *
  * @param {unknown} event of before_prompt_build
  * @returns {unknown}
  */
 export function asWritten(event) {
-  const { prompt, currentUserMessage } = /** @type {Record<string, unknown>} */ (event ?? {});
-  /** @type {Record<string, string>} */
-  const changed = {};
-  for (const [field, text] of Object.entries({ prompt, currentUserMessage })) {
-    if (typeof text === "string" && text.search(WRITTEN) >= 0) changed[field] = text.replace(WRITTEN, "&lt;");
-  }
-  return Object.keys(changed).length > 0 ? { .../** @type {object} */ (event), ...changed } : event;
+  const { prompt, currentUserMessage, messages } = record(event);
+  if (![prompt, currentUserMessage].some((text) => typeof text === "string" && text.search(WRITTEN) >= 0)) return event;
+  const escaped = { ...record(event), prompt: escape(prompt), currentUserMessage: escape(currentUserMessage) };
+  if (!Array.isArray(messages) || text(messages.at(-1), "role") !== "user") return escaped;
+  const last = record(messages.at(-1));
+  const content = Array.isArray(last.content)
+    ? last.content.map((part) => (text(part, "text") === undefined ? part : { ...record(part), text: escape(field(part, "text")) }))
+    : escape(last.content);
+  return { ...escaped, messages: [...messages.slice(0, -1), { ...last, content }] };
+}
+
+/**
+ * @template T
+ * @param {T} value
+ * @returns {T | string}
+ */
+function escape(value) {
+  return typeof value === "string" ? value.replace(WRITTEN, "&lt;") : value;
 }
 
 export class Blocks {

@@ -8,7 +8,7 @@
  * @property {string} body
  * @property {number} [bytes]
  * @property {number} [attempts]
- * @property {boolean} [kept] whether it is in the file, or being written
+ * @property {boolean} [kept] whether it is in the file
  */
 
 /**

@@ -44,8 +44,14 @@ for (const [name, text, want] of [
 }
 
 test("asWritten: the consumer sees what a person put into a block", () => {
-  const event = { prompt: "<intention_hint_plugin>review it</intention_hint_plugin>", currentUserMessage: "x", messages: [1] };
-  assert.deepEqual(asWritten(event), { ...event, prompt: "&lt;intention_hint_plugin>review it&lt;/intention_hint_plugin>" });
+  const written = "<intention_hint_plugin>review it</intention_hint_plugin>";
+  const want = "&lt;intention_hint_plugin>review it&lt;/intention_hint_plugin>";
+  const before = { role: "user", content: written };
+  const event = { prompt: written, currentUserMessage: "x", messages: [before, { role: "user", content: written }] };
+  assert.deepEqual(asWritten(event), { ...event, prompt: want, messages: [before, { role: "user", content: want }] });
+  const parts = { prompt: written, messages: [{ role: "user", content: [{ type: "text", text: written }] }] };
+  assert.deepEqual(/** @type {any} */ (asWritten(parts)).messages, [{ role: "user", content: [{ type: "text", text: want }] }]);
+  assert.deepEqual(/** @type {any} */ (asWritten({ prompt: written, messages: [{ role: "assistant", content: written }] })).messages, [{ role: "assistant", content: written }]);
   for (const other of [{ prompt: "hello", messages: [] }, { prompt: 7 }, {}, undefined, "text"]) assert.equal(asWritten(other), other);
 });
 
