@@ -500,7 +500,12 @@ func TestCluster(t *testing.T) {
 		t.Setenv("ROUTE_PASSWORD", "routeSecret1")
 		t.Setenv("NATS_ROUTES", "["+strings.Join(routes, ",")+"]")
 		t.Setenv("NATS_NAME", fmt.Sprintf("nats-%d", node+1))
+		t.Setenv("NATS_CLIENT_ADVERTISE", fmt.Sprintf("nats-%d:4222", node+1))
+		t.Setenv("NATS_ROUTE_ADVERTISE", fmt.Sprintf("127.0.0.1:%d", ports[node]))
 		opts := s.Options(t, "cluster.conf")
+		require.Equal(t, os.Getenv("NATS_CLIENT_ADVERTISE"), opts.ClientAdvertise)
+		require.Equal(t, os.Getenv("NATS_ROUTE_ADVERTISE"), opts.Cluster.Advertise)
+		opts.ClientAdvertise = "" // a name of no host here
 		require.Equal(t, "0.0.0.0:6222", net.JoinHostPort(opts.Cluster.Host, strconv.Itoa(opts.Cluster.Port)))
 		return opts
 	})

@@ -123,12 +123,23 @@ func decodeContext(raw json.RawMessage, request bool) (c Context, err error) {
 		return c, err
 	}
 	fields := []field{
-		{"runId", &c.RunID}, {"agentId", &c.AgentID}, {"sessionKey", &c.SessionKey}, {"sessionId", &c.SessionID},
-		{"trigger", &c.Trigger}, {"channel", &c.Channel}, {"messageProvider", &c.MessageProvider},
-		{"channelId", &c.ChannelID}, {"chatId", &c.ChatID}, {"senderId", &c.SenderID},
-		{"toolName", &c.ToolName}, {"toolCallId", &c.ToolCallID},
-		{"modelProviderId", &c.ModelProviderID}, {"modelId", &c.ModelID}, {"inputProvenance", &c.Provenance},
-		{"keepsHints", &c.KeepsHints}, {"recallLater", &c.RecallsLater},
+		{"runId", &c.RunID},
+		{"agentId", &c.AgentID},
+		{"sessionKey", &c.SessionKey},
+		{"sessionId", &c.SessionID},
+		{"trigger", &c.Trigger},
+		{"channel", &c.Channel},
+		{"messageProvider", &c.MessageProvider},
+		{"channelId", &c.ChannelID},
+		{"chatId", &c.ChatID},
+		{"senderId", &c.SenderID},
+		{"toolName", &c.ToolName},
+		{"toolCallId", &c.ToolCallID},
+		{"modelProviderId", &c.ModelProviderID},
+		{"modelId", &c.ModelID},
+		{"inputProvenance", &c.Provenance},
+		{"keepsHints", &c.KeepsHints},
+		{"recallLater", &c.RecallsLater},
 	}
 	if !request {
 		fields = fields[:len(fields)-2]

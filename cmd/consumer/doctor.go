@@ -82,7 +82,7 @@ func (c *doctorCmd) Run(inv *invocation) error {
 
 // report adds a finding. advice is "" if there is nothing to do.
 func (d *doctor) report(status, what, advice string) {
-	const most = 400
+	const most = 1000
 	f := finding{Status: status, What: text.OneLine(what, most), Advice: text.OneLine(advice, most)}
 	d.findings = append(d.findings, f)
 	if d.json || d.broken != nil {

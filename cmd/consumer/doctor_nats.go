@@ -165,7 +165,7 @@ func (d *doctor) system(b *bus.Bus) {
 	system, err := app.CheckSystem(d.inv.ctx, d.inv.cfg, b)
 	switch {
 	case errors.Is(err, app.ErrStoreMismatch):
-		d.report(stateFail, err.Error(), "see there")
+		d.report(stateFail, err.Error(), "as it says")
 		return
 	case err != nil:
 		d.report(stateWarn, fmt.Sprintf("system: %v", err), adviceOnCall(err))

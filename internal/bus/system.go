@@ -150,8 +150,10 @@ func (s *system) found(fault error, unknown bool, log *slog.Logger) {
 // before the connection subscribes, pulls or publishes there.
 type dialer struct{ bus *Bus }
 
-// dialTime bounds a dial and each step of the check of a server.
-const dialTime = 5 * time.Second
+// checkTime bounds each step of the check of a server, which delays a reconnect: while
+// a leader of the stream is elected, the server cannot say whose it is, but passes
+// requests on.
+const checkTime = time.Second
 
 // Dial implements [nats.CustomDialer].
 func (d dialer) Dial(network, address string) (net.Conn, error) {
@@ -189,7 +191,7 @@ func (d dialer) check(address string) (unknown bool, err error) {
 		return true, nil //nolint:nilerr // the connection reports it
 	}
 	nc, err := nats.Connect(b.target, append(append(user, b.options.Identity.tls()...),
-		nats.Name("intenthint identity check"), nats.SetCustomDialer(fixed{address}), nats.NoReconnect(), nats.Timeout(dialTime),
+		nats.Name("intenthint identity check"), nats.SetCustomDialer(fixed{address}), nats.NoReconnect(), nats.Timeout(checkTime),
 		nats.CustomInboxPrefix(b.inbox()), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))...)
 	if err != nil {
 		return true, nil //nolint:nilerr // the connection reports it
@@ -207,7 +209,7 @@ func (s *system) ask(nc *nats.Conn) (unknown bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
+	ctx, cancel := context.WithTimeout(context.Background(), checkTime)
 	defer cancel()
 	found, err := readSystem(ctx, js, stream)
 	switch {
@@ -262,5 +264,5 @@ type fixed struct{ address string }
 
 // Dial implements [nats.CustomDialer].
 func (f fixed) Dial(network, _ string) (net.Conn, error) {
-	return dial(network, f.address, dialTime)
+	return dial(network, f.address, checkTime)
 }
