@@ -22,7 +22,7 @@ import (
 const (
 	maxFileBytes        = 1 << 20
 	maxFrontMatterBytes = 256 << 10
-	maxIDBytes          = 200
+	maxIDBytes          = 180
 
 	// maxNesting protects the YAML parser, which recurses and takes quadratic
 	// time in depth.

@@ -217,7 +217,7 @@ func TestParseRefuses(t *testing.T) {
 		"a fastpath that is a list": {"---\nid: X\ntriggers: [t]\nfastpath: [a]\n---\nbody", "x.md:4: fastpath must be fields like `keywords: [hello]`, not a list"},
 		"a fastpath keyword":        {"---\nid: X\ntriggers: [t]\nfastpath: {keywords: a}\n---\nbody", "x.md:4: fastpath.keywords must be a list of strings, not a string"},
 		"a number as keyword":       {"---\nid: X\ntriggers: [t]\nkeywords: [88]\n---\nbody", "x.md:4: keywords: item 1 must be a string, not a number; put it in quotes"},
-		"a very long id":            {"---\nid: " + strings.Repeat("A", 201) + "\ntriggers: [t]\n---\nbody", "x.md:2: id is longer than 200 bytes"},
+		"a very long id":            {"---\nid: " + strings.Repeat("A", 181) + "\ntriggers: [t]\n---\nbody", "x.md:2: id is longer than 180 bytes"},
 		"a name of two lines":       {"---\nid: X\nname: \"a\\nb\"\ntriggers: [t]\n---\nbody", "x.md:3: name must be one line without control characters"},
 		"a number as name":          {"---\nid: X\nname: 1.5\ntriggers: [t]\n---\nbody", "x.md:3: name must be a string, not a number; put it in quotes"},
 		"a string as enabled":       {"---\nid: X\nenabled: \"no\"\ntriggers: [t]\n---\nbody", "x.md:3: enabled must be true or false, not a string"},

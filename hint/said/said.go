@@ -176,7 +176,8 @@ func (s *Sessions) LastReset(session string) int64 {
 
 // Lost forgets the hint of the turn that began at ts: its answer did not arrive.
 func (s *Sessions) Lost(session string, ts int64) {
-	s.change(session, func(k *known) { k.lost = ts })
+	// As Begin notes it: a reset may have the same time, or a later one by its clock.
+	s.change(session, func(k *known) { k.lost = max(ts, k.reset+1) })
 }
 
 func (s *Sessions) change(session string, do func(k *known)) {

@@ -146,3 +146,16 @@ func TestLastReset(t *testing.T) {
 	require.Equal(t, int64(300), s.LastReset("s"))
 	require.Zero(t, s.LastReset("other"))
 }
+
+// A hint that was lost is not the last one, also if a reset has the turn's time or, by
+// its clock, a later one.
+func TestLostAtTheTimeOfAReset(t *testing.T) {
+	t.Parallel()
+	for _, ahead := range []int64{-5, 0, 100} {
+		s := New()
+		s.Reset("s", 1000+ahead)
+		s.Begin("s", 1000, &payload.LastHint{Intent: "CHAT"})
+		s.Lost("s", 1000)
+		require.Nil(t, s.Last("s"), ahead)
+	}
+}

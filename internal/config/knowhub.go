@@ -86,6 +86,10 @@ func (c *Config) keepKnowHub(next *Config) (fields []string) {
 			fields = append(fields, field)
 		}
 	}
+	if was.Enabled && !now.Enabled { // the rest of the object is that of a part that is off
+		*now = was
+		return []string{"enabled"}
+	}
 	keep("enabled", now.Enabled != was.Enabled)
 	keep("listen", now.Listen != was.Listen)
 	keep("token", now.Token != was.Token)

@@ -59,6 +59,9 @@ func (c *Config) replace(now snapshot, log *slog.Logger) (*Config, error) {
 	if next.Triage.Enabled != c.Triage.Enabled {
 		log.Warn("setting needs a restart, keeping its running value", slog.String("variable", "HINT_TRIAGE"), slog.String("field", "triage.enabled"))
 		next.Triage.Enabled = c.Triage.Enabled
+		if c.Triage.Enabled { // the rest of the object is that of a gate that is off
+			next.Triage = c.Triage
+		}
 	}
 	for _, field := range c.keepKnowHub(next) {
 		log.Warn("setting needs a restart, keeping its running value", slog.String("variable", "HINT_KNOWHUB"), slog.String("field", "knowhub."+field))

@@ -174,6 +174,21 @@ func TestVariablesTakeThePlaceOfTheEnvironment(t *testing.T) {
 	require.InDelta(t, 0.4, r.config.Classifier.MinConfidence, 0)
 }
 
+// Whoever turns a part off in the file leaves out its other fields, too. Until the
+// restart it must not run on with their defaults.
+func TestAPartThatIsTurnedOffKeepsItsSettings(t *testing.T) {
+	path := write(t, "hint.json5", `{triage: {enabled: true, groups: ['g'], botName: 'claw'}, knowhub: {enabled: true, recall: 3, shareExperiences: false}}`)
+	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
+	require.NoError(t, err)
+	for _, content := range []string{`{agents: 'two'}`, `{agents: 'two', triage: {enabled: false}, knowhub: {enabled: false}}`} {
+		got, err := running.replace(newSnapshot([]byte(content), nil), slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		require.Equal(t, []string{"two"}, got.Policy.Agents)
+		require.Equal(t, running.Triage, got.Triage)
+		require.Equal(t, running.KnowHub, got.KnowHub)
+	}
+}
+
 func TestSettingsThatNeedARestartKeepTheirValues(t *testing.T) {
 	path := write(t, "hint.json5", `{}`)
 	running, _, err := load(t, map[string]string{"HINT_CONFIG": path})
