@@ -12,7 +12,7 @@ const addressMark = "[IP]"
 var (
 	ipv4 = regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}`)
 	// ipv6 matches all that can be one, as far as it goes.
-	ipv6 = regexp.MustCompile(`[0-9A-Fa-f:]*::?[0-9A-Fa-f:.]*`)
+	ipv6 = regexp.MustCompile(`[0-9A-Fa-f:.]{3,}`)
 	// longGroup distinguishes an IPv6 address from a::b of a program and from the
 	// address of a network card.
 	longGroup = regexp.MustCompile(`[0-9A-Fa-f]{3}`)
@@ -23,9 +23,23 @@ var (
 // look the same. Loopback and unspecified addresses stay: they are nobody's. Its
 // time is linear in the length of s.
 func Addresses(s string) string {
+	for range maxRounds { // a mark changes the surroundings of other text
+		out := addresses(s)
+		if out == s {
+			return s
+		}
+		s = out
+	}
+	return addressMark
+}
+
+func addresses(s string) string {
 	s = replaced(s, ipv6, func(run string) (start, end int) {
+		if strings.IndexByte(run, ':') < 0 {
+			return 0, 0
+		}
 		if !strings.HasPrefix(run, "::") {
-			start = len(run) - len(strings.TrimLeft(run, ":"))
+			start = len(run) - len(strings.TrimLeft(run, ":."))
 		}
 		end = len(strings.TrimRight(run, "."))
 		if !strings.HasSuffix(run[:end], "::") {

@@ -158,8 +158,9 @@ func TestLinear(t *testing.T) {
 	}
 	for name, s := range map[string]string{"addresses": "10.0.0.1 ", "dots": "1.", "colons": "::", "groups": "abc:", "digits": "1"} {
 		t.Run("Addresses, "+name, func(t *testing.T) {
-			short, long := repeat(s, small), repeat(s, large)
-			require.Less(t, growth(func() { redact.Addresses(short) }, func() { redact.Addresses(long) }, large/small), 24.0, "64 KiB to 8 KiB")
+			// Package regexp takes another way for short texts.
+			short, long := repeat(s, large), repeat(s, 8*large)
+			require.Less(t, growth(func() { redact.Addresses(short) }, func() { redact.Addresses(long) }, 8), 24.0, "512 KiB to 64 KiB")
 		})
 	}
 	t.Run("names of fields", func(t *testing.T) {
