@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
@@ -168,8 +169,10 @@ func TestASystemKeepsItsName(t *testing.T) {
 	require.NoError(t, os.RemoveAll(filepath.Join(cfg.DataDir, "jetstream")))
 	s = startWith(t, cfg)
 	require.Equal(t, first, name(), "a stream that was lost is made again for the same system")
-	found, alive, err := bus.ReadSystem(t.Context(), s.JS, app.Layout(cfg))
-	require.NoError(t, err)
-	require.Equal(t, first, found.ID)
-	require.True(t, alive)
+	require.Eventually(t, func() bool { // it pulls a moment after the start
+		found, alive, err := bus.ReadSystem(t.Context(), s.JS, app.Layout(cfg))
+		require.NoError(t, err)
+		require.Equal(t, first, found.ID)
+		return alive
+	}, time.Minute, 5*time.Millisecond)
 }
