@@ -143,15 +143,21 @@ func TestExtractMergesAndCorrects(t *testing.T) {
 	}
 }
 
+// listing is a model that answers with what a variable holds then: experiences,
+// separated by commas.
+func listing(answer *string) *scripted {
+	return &scripted{answer: func(context.Context, provider.Request) (string, error) {
+		return `{"experiences": [` + *answer + `]}`, nil
+	}}
+}
+
 // A better text is an experience of its own, and the one that it replaces is gone:
 // whoever decides decides about what was read.
 func TestExtractReplacesByABetterText(t *testing.T) {
 	t.Parallel()
 	const task = "Give the parrot its medicine at home"
 	answer := candidate(task, "One drop in the morning with food", 0.8)
-	m := &scripted{answer: func(context.Context, provider.Request) (string, error) {
-		return `{"experiences": [` + answer + `]}`, nil
-	}}
+	m := listing(&answer)
 	p := start(t, natstest.Start(t, nil), asking(m))
 	first, err := p.Extract(t.Context(), extraction("agent:main:a"))
 	require.NoError(t, err)
@@ -187,9 +193,7 @@ func TestExtractTwoBetterTextsAtOnce(t *testing.T) {
 	t.Parallel()
 	const task = "Give the parrot its medicine at home"
 	answer := candidate(task, "One drop in the morning with food", 0.8)
-	m := &scripted{answer: func(context.Context, provider.Request) (string, error) {
-		return `{"experiences": [` + answer + `]}`, nil
-	}}
+	m := listing(&answer)
 	p := start(t, natstest.Start(t, nil), asking(m))
 	_, err := p.Extract(t.Context(), extraction("agent:main:a"))
 	require.NoError(t, err)
@@ -204,9 +208,7 @@ func TestExtractTwoBetterTextsAtOnce(t *testing.T) {
 func TestExtractWithoutApproval(t *testing.T) {
 	t.Parallel()
 	answer := candidate("Give the parrot its medicine at home", "One drop in the morning with food", 0.9)
-	m := &scripted{answer: func(context.Context, provider.Request) (string, error) {
-		return `{"experiences": [` + answer + `]}`, nil
-	}}
+	m := listing(&answer)
 	set := asking(m)
 	set.Approval = false
 	p := start(t, natstest.Start(t, nil), set)

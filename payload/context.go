@@ -141,7 +141,7 @@ func decodeContext(raw json.RawMessage, request bool) (c Context, err error) {
 		{"keepsHints", &c.KeepsHints},
 		{"recallLater", &c.RecallsLater},
 	}
-	if !request {
+	if !request { // the last two are of requests only
 		fields = fields[:len(fields)-2]
 	}
 	err = o.read(fields...)

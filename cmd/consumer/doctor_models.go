@@ -158,7 +158,7 @@ func (d *doctor) embedding(registry *provider.Registry, ref string) {
 	d.modelAnswered(fmt.Sprintf("%s: ok, %d dimensions in %s", name, len(vectors[0]), took(began)), time.Since(began), d.hintLimit())
 }
 
-// limit is a setting that bounds an answer; the zero value is none.
+// limit is a setting that bounds the time of an answer; the zero value sets no bound.
 type limit struct {
 	setting string
 	time    time.Duration

@@ -235,7 +235,8 @@ func copied(own, found bus.System) bool {
 	return err == nil && ownErr == nil && !os.SameFile(one, other)
 }
 
-// sameSystem reports whether the store own is that of the system found. alive reports whether a process of that system runs.
+// sameSystem reports whether the store own is that of the system found. alive reports
+// whether a process of that system runs.
 //
 // A directory without an id is new. It may replace a directory that the system
 // has lost: the same path on the same host, or on another host (a container has
