@@ -33,7 +33,7 @@ func TestColumns(t *testing.T) {
 	require.Equal(t, "agent_id", column)
 	var version int
 	require.NoError(t, db.QueryRow(`PRAGMA user_version`).Scan(&version))
-	require.Equal(t, 9, version)
+	require.Equal(t, 10, version)
 }
 
 // Every key of the bucket counts once, whatever became of it.

@@ -24,7 +24,7 @@ type statements struct {
 	set, putSet, dropSet                         *sql.Stmt
 	list, counts                                 *sql.Stmt
 	findTerms, findPostings, findSet, rows, size *sql.Stmt
-	similarTerms                                 *sql.Stmt
+	completedTerms, correctedTerms, correctedIDs *sql.Stmt
 }
 
 func (x *Index) prepare(ctx context.Context) error {
@@ -63,8 +63,11 @@ func (x *Index) prepare(ctx context.Context) error {
 		{x.read, &p.rows, `SELECT e.n, e.id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at, seen, flags, decided_at, decided_by
 			FROM json_each(?) q CROSS JOIN experiences e ON e.n = q.value`},
 		{x.read, &p.size, `SELECT coalesce(max(n), 0) FROM experiences`},
-		{x.read, &p.similarTerms, `SELECT term, id, rows FROM (SELECT * FROM terms WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 2000)
-			WHERE length(term) BETWEEN ?2 AND ?3 AND (term GLOB '*[0-9]*') = (?4 GLOB '*[0-9]*') OR substr(term, 1, length(?4)) = ?4`},
+		{x.read, &p.completedTerms, `SELECT term, id, rows FROM (SELECT * FROM terms WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 2000) ORDER BY rows DESC, term LIMIT 8`},
+		{x.read, &p.correctedTerms, `SELECT term, id, rows FROM (SELECT * FROM terms INDEXED BY terms_words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) AND term NOT GLOB '*[0-9]*' LIMIT 2000)
+			WHERE length(term) BETWEEN ?2 AND ?3`},
+		{x.read, &p.correctedIDs, `SELECT term, id, rows FROM (SELECT * FROM terms WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) AND term GLOB '*[0-9]*' LIMIT 2000)
+			WHERE length(term) BETWEEN ?2 AND ?3`},
 	} {
 		var err error
 		if *s.to, err = s.db.PrepareContext(ctx, s.query); err != nil {

@@ -358,12 +358,7 @@ func (l *lookup) similar(words []terms.Word) (more bool, err error) {
 			continue
 		}
 		tried++
-		errs := maxErrors(name)
-		rows, err := l.query(l.s.similarTerms, string(name[:min(2, len(name))]), len(name)-errs, len(name)+errs, string(name))
-		if err != nil {
-			return false, err
-		}
-		found, err := readSimilar(rows, name, errs)
+		found, err := l.like(name)
 		if err != nil {
 			return false, err
 		}
@@ -382,6 +377,43 @@ type similarTerm struct {
 	listed
 }
 
+// like returns the terms that begin with a name, the most common first, and then
+// those that are a typing error away. A name without digits is not corrected to one
+// with digits: these are numbered names and no words.
+func (l *lookup) like(name []rune) ([]similarTerm, error) {
+	rows, err := l.query(l.s.completedTerms, string(name))
+	if err != nil {
+		return nil, err
+	}
+	found, err := readSimilar(rows)
+	errs := maxErrors(name)
+	if err != nil || errs == 0 || len(found) >= maxSimilar {
+		return found, err
+	}
+	corrected := l.s.correctedTerms
+	if strings.ContainsAny(string(name), "0123456789") {
+		corrected = l.s.correctedIDs
+	}
+	if rows, err = l.query(corrected, string(name[:2]), len(name)-errs, len(name)+errs); err != nil {
+		return nil, err
+	}
+	others, err := readSimilar(rows)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range others {
+		others[i].distance = distance(name, []rune(t.name), errs)
+	}
+	others = slices.DeleteFunc(others, func(t similarTerm) bool {
+		return t.distance > errs || strings.HasPrefix(t.name, string(name))
+	})
+	slices.SortFunc(others, func(a, b similarTerm) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name))
+	})
+	found = append(found, others...)
+	return found[:min(maxSimilar, len(found))], nil
+}
+
 // maxErrors is how many typing errors a word may have.
 func maxErrors(name []rune) int {
 	switch {
@@ -395,27 +427,16 @@ func maxErrors(name []rune) int {
 	return 0
 }
 
-// readSimilar returns the terms that begin with a name, or have up to errs typing
-// errors. The statement leaves out terms with digits for a name without: these are
-// numbered names and no words.
-func readSimilar(rows *sql.Rows, name []rune, errs int) (found []similarTerm, err error) {
+func readSimilar(rows *sql.Rows) (found []similarTerm, err error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var t similarTerm
 		if err := rows.Scan(&t.name, &t.id, &t.rows); err != nil {
 			return nil, err
 		}
-		if !strings.HasPrefix(t.name, string(name)) {
-			if t.distance = distance(name, []rune(t.name), errs); t.distance > errs {
-				continue
-			}
-		}
 		found = append(found, t)
 	}
-	slices.SortFunc(found, func(a, b similarTerm) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name))
-	})
-	return found[:min(maxSimilar, len(found))], rows.Err()
+	return found, rows.Err()
 }
 
 // distance returns the number of letters that are missing, added, wrong or

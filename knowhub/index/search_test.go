@@ -1,6 +1,7 @@
 package index_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,6 +42,23 @@ func TestSearchCorrectsNumbersByNumbers(t *testing.T) {
 	require.NoError(t, x.Apply(t.Context(), []index.Change{change(1, approved("1", "code kub3ctl was refused", "r", "done"))}))
 	require.Empty(t, search(t, x, "kubectl"))
 	require.Equal(t, []string{"1"}, search(t, x, "kub4ctl"))
+}
+
+// However many numbered names begin like a word, the word is corrected.
+func TestSearchCorrectsBehindNumberedNames(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "knowhub.db"))
+	var names strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&names, " sea%d", i)
+	}
+	require.NoError(t, x.Apply(t.Context(), []index.Change{change(1, approved("names", "list the stores", "r", names.String())), change(2, approved("word", "count the segments", "r", "done"))}))
+	for _, tt := range []struct{ name, text, want string }{
+		{"two letters swapped", "segmnet", "word"},
+		{"a letter missing", "segmet", "word"},
+		{"a name with another number", "sea3x", "names"},
+	} {
+		t.Run(tt.name, func(t *testing.T) { require.Equal(t, []string{tt.want}, search(t, x, tt.text)) })
+	}
 }
 
 // A question of function words alone searches for these; otherwise they say nothing.
