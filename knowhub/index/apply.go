@@ -83,7 +83,7 @@ func (x *Index) apply(ctx context.Context, tx *sql.Tx, changes []Change) error {
 // once.
 type batch struct {
 	tx    *sql.Tx
-	s     *statements
+	s     *writing
 	stmts map[*sql.Stmt]*sql.Stmt
 	terms map[string]map[int64]byte // by row; 0 removes it
 	sets  map[string]map[int64]bool // by row
@@ -94,7 +94,7 @@ type batch struct {
 func (x *Index) begin(ctx context.Context, tx *sql.Tx) (*batch, place, error) {
 	p, err := readPlace(ctx, tx)
 	return &batch{
-		tx: tx, s: &x.prepared, stmts: map[*sql.Stmt]*sql.Stmt{},
+		tx: tx, s: &x.writing, stmts: map[*sql.Stmt]*sql.Stmt{},
 		terms: map[string]map[int64]byte{}, sets: map[string]map[int64]bool{}, held: p.held,
 	}, p, err
 }
@@ -295,10 +295,8 @@ func (b *batch) flushTerm(ctx context.Context, name string, known listed, blobs 
 	for block, changes := range blocks {
 		var before []posting
 		if known.id > 0 {
-			err := readPostings(blobs[at(known.id, block)], func(row int, impact byte) {
-				before = append(before, posting{uint16(row), impact}) //nolint:gosec // below blockRows
-			})
-			if err != nil {
+			var err error
+			if before, err = readPostings(nil, blobs[at(known.id, block)]); err != nil {
 				return err
 			}
 		}

@@ -10,3 +10,21 @@ func (x *Index) Exec(ctx context.Context, query string) error {
 
 // WALBytes is how many bytes the write-ahead log keeps after a checkpoint.
 const WALBytes = walBytes
+
+// HoldReaders calls f while all connections that read are in use.
+func (x *Index) HoldReaders(ctx context.Context, f func()) error {
+	call := func() error { f(); return nil }
+	for range cap(x.readers) {
+		next := call
+		call = func() error { return x.reading(ctx, func(*reader) error { return next() }) }
+	}
+	return call()
+}
+
+// LeaveTransaction begins a transaction on a connection that reads.
+func (x *Index) LeaveTransaction(ctx context.Context) error {
+	return x.reading(ctx, func(r *reader) error {
+		_, err := r.conn.ExecContext(ctx, "BEGIN")
+		return err
+	})
+}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,7 +56,9 @@ type Index struct {
 	path        string
 	log         *slog.Logger
 	write, read *sql.DB
-	prepared    statements
+	writing     writing
+	readers     chan *reader // nil is one that is not open yet
+	closed      sync.Once    // of the readers
 	begun       atomic.Int64 // place.begun as last seen by this process
 	damaged     atomic.Bool
 }
@@ -163,17 +166,21 @@ func open(ctx context.Context, path string, log *slog.Logger) (_ *Index, err err
 	if x.read, err = sql.Open("sqlite", dataSource(path, true)); err != nil {
 		return nil, err
 	}
-	readers := min(maxReaders, runtime.GOMAXPROCS(0)+1)
-	x.read.SetMaxOpenConns(readers)
-	x.read.SetMaxIdleConns(readers)
-	if err := x.prepare(ctx); err != nil {
+	x.readers = make(chan *reader, min(maxReaders, runtime.GOMAXPROCS(0)+1))
+	for range cap(x.readers) {
+		x.readers <- nil
+	}
+	err = x.reading(ctx, func(r *reader) error {
+		return r.snapshot(func() error { return r.compare(ctx) })
+	})
+	if err == nil {
+		err = x.writing.prepare(ctx, x.write)
+	}
+	if err != nil {
 		var e *sqlite.Error
 		if errors.As(err, &e) && e.Code() == sqlite3.SQLITE_ERROR { // a table is missing
 			err = fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		return nil, err
-	}
-	if err := x.compare(ctx); err != nil {
 		return nil, err
 	}
 	if _, _, err := x.Place(ctx); err != nil {
@@ -269,6 +276,9 @@ func (x *Index) Close() error {
 
 func (x *Index) close() error {
 	var errs []error
+	if x.readers != nil {
+		errs = append(errs, x.closeReaders())
+	}
 	if x.read != nil {
 		errs = append(errs, x.read.Close())
 	}

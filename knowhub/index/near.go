@@ -47,11 +47,11 @@ func (x *Index) Near(ctx context.Context, e experience.Experience, own bool) ([]
 				return err
 			}
 		}
-		scores, _, err := l.score(words, allowed)
-		if err != nil || len(scores) == 0 {
+		top, _, err := l.best(words, allowed, nearCandidates)
+		if err != nil || len(top) == 0 {
 			return err
 		}
-		hits, err := l.load(best(scores, nearCandidates))
+		hits, err := l.load(top)
 		if err != nil {
 			return err
 		}

@@ -33,8 +33,8 @@ func readPlace(ctx context.Context, db interface {
 // Held returns how many keys of the bucket the index knows: its experiences, and keys
 // that were removed.
 func (x *Index) Held(ctx context.Context) (keys uint64, err error) {
-	err = x.prepared.held.QueryRowContext(ctx).Scan(&keys)
-	return keys, x.note(err)
+	err = x.reading(ctx, func(r *reader) error { return r.held.QueryRowContext(ctx).Scan(&keys) })
+	return keys, err
 }
 
 // content identifies a set of rows by their number and a checksum of their ids and
@@ -62,17 +62,12 @@ func hashOf(id string, revision uint64) uint64 {
 }
 
 // compare returns [ErrDamaged] if the rows are not those that this program has written.
-func (x *Index) compare(ctx context.Context) error {
-	tx, err := x.read.BeginTx(ctx, nil)
+func (r *reader) compare(ctx context.Context) error {
+	p, err := readPlace(ctx, r.conn)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
-	p, err := readPlace(ctx, tx)
-	if err != nil {
-		return err
-	}
-	rows, err := tx.QueryContext(ctx, `SELECT id, revision FROM experiences`)
+	rows, err := r.conn.QueryContext(ctx, `SELECT id, revision FROM experiences`)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 const (
 	// blockBits is the number of rows in one blob of postings, as a power of 2.
 	// Smaller blocks are faster to write, larger ones faster to read.
-	blockBits = 12
+	blockBits = 13
 	blockRows = 1 << blockBits
 	// maxBlocks bounds the blocks of a term, and so the rows: 2^32.
 	blocksBits = 20
@@ -38,8 +38,8 @@ func appendPostings(dst []byte, list []posting) []byte {
 	return dst
 }
 
-// readPostings calls yield with the postings of a blob.
-func readPostings(blob []byte, yield func(row int, impact byte)) error {
+// readPostings appends the postings of a blob to a list.
+func readPostings(list []posting, blob []byte) ([]posting, error) {
 	row := -1
 	for i := 0; i < len(blob); {
 		step, n := uint64(blob[i]), 1
@@ -47,15 +47,15 @@ func readPostings(blob []byte, yield func(row int, impact byte)) error {
 			step, n = binary.Uvarint(blob[i:])
 		}
 		if n <= 0 || step == 0 || step > blockRows || i+n >= len(blob) {
-			return fmt.Errorf("%w: postings", ErrDamaged)
+			return nil, fmt.Errorf("%w: postings", ErrDamaged)
 		}
 		if row += int(step); row >= blockRows {
-			return fmt.Errorf("%w: postings", ErrDamaged)
+			return nil, fmt.Errorf("%w: postings", ErrDamaged)
 		}
-		yield(row, blob[i+n])
+		list = append(list, posting{uint16(row), blob[i+n]})
 		i += n + 1
 	}
-	return nil
+	return list, nil
 }
 
 // merge returns a list with changes applied, in the order of rows. An impact of

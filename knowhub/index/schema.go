@@ -94,8 +94,10 @@ var migrations = []string{
 	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets; DELETE FROM removed;
 	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;`,
 
-	// The terms that a word without digits is corrected to.
-	`CREATE INDEX terms_words ON terms (term) WHERE term NOT GLOB '*[0-9]*';`,
+	// Blocks of 8,192 rows, and the terms that a word without digits is corrected to.
+	`DELETE FROM experiences; DELETE FROM terms; DELETE FROM postings; DELETE FROM sets; DELETE FROM removed;
+	UPDATE place SET bucket = '', revision = 0, begun = begun + 1, held = 0, checksum = 0;
+	CREATE INDEX terms_words ON terms (term) WHERE term NOT GLOB '*[0-9]*';`,
 }
 
 // version is the user_version of this program's files.

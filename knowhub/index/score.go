@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"math"
@@ -34,9 +35,14 @@ type listed struct {
 	rows int
 }
 
-// query runs a statement in the lookup's snapshot of the file.
+// query runs a statement in the lookup's snapshot of the file, without the caller's
+// context: to watch that costs two goroutines, and each statement is short.
 func (l *lookup) query(s *sql.Stmt, args ...any) (*sql.Rows, error) {
-	return l.tx.StmtContext(l.ctx, s).QueryContext(l.ctx, args...)
+	if err := l.ctx.Err(); err != nil {
+		return nil, err
+	}
+	ctx := context.WithoutCancel(l.ctx)
+	return s.QueryContext(ctx, args...)
 }
 
 // list returns a JSON list of numbers.
@@ -65,7 +71,7 @@ func (l *lookup) find(words []terms.Word) error {
 	if err != nil {
 		return err
 	}
-	rows, err := l.query(l.s.findTerms, string(asked))
+	rows, err := l.query(l.findTerms, string(asked))
 	if err != nil {
 		return err
 	}
@@ -155,7 +161,7 @@ func (l *lookup) readBlobs(chosen []used) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	rows, err := l.query(l.s.findPostings, list(ids))
+	rows, err := l.query(l.findPostings, list(ids))
 	if err != nil {
 		return err
 	}
@@ -177,49 +183,100 @@ type scored struct {
 	score float32
 }
 
-// sheet accumulates scores, one place per row.
+// cell is the score of a row.
+type cell struct {
+	total   float32
+	covered float32
+	word    float32 // of the current word
+}
+
+// sheet accumulates scores, a cell for each row.
 type sheet struct {
-	total   []float32
-	covered []float32
-	word    []float32 // of the current word
-	touched []int32   // rows with a total
-	current []int32   // rows with a score for the current word
+	cells   []cell
+	touched []int32 // rows with a total
+	current []int32 // rows with a score for the current word
+	list    []posting
 }
 
 var sheets = sync.Pool{New: func() any { return new(sheet) }}
 
 func (s *sheet) grow(rows int) {
-	if len(s.total) < rows {
-		s.total, s.covered, s.word = make([]float32, rows), make([]float32, rows), make([]float32, rows)
+	if len(s.cells) < rows {
+		s.cells = make([]cell, rows)
 	}
+}
+
+// add gives the current word the postings of a term, of rows that are allowed.
+func (s *sheet) add(b blob, value float32, allowed []uint64) (err error) {
+	if s.list, err = readPostings(s.list[:0], b.rows); err != nil {
+		return err
+	}
+	base := b.block << blockBits
+	value *= maxImpact / 255
+	for _, p := range s.list {
+		row := base + int(p.row)
+		if row>>6 >= len(allowed) {
+			break
+		}
+		if allowed[row>>6]&(1<<(row&63)) == 0 {
+			continue
+		}
+		c := &s.cells[row]
+		if c.word == 0 {
+			s.current = append(s.current, int32(row)) //nolint:gosec // below 2^31
+		}
+		c.word = max(c.word, value*float32(p.impact))
+	}
+	return nil
 }
 
 // close adds the scores of a word to the totals.
 func (s *sheet) close(value float32) {
 	for _, row := range s.current {
-		if s.total[row] == 0 {
+		c := &s.cells[row]
+		if c.total == 0 {
 			s.touched = append(s.touched, row)
 		}
-		s.total[row] += s.word[row]
-		s.covered[row] += min(value, s.word[row])
-		s.word[row] = 0
+		c.total += c.word
+		c.covered += min(value, c.word)
+		c.word = 0
 	}
 	s.current = s.current[:0]
 }
 
 func (s *sheet) clear() {
-	for _, row := range s.current {
-		s.word[row] = 0
-	}
-	for _, row := range s.touched {
-		s.total[row], s.covered[row] = 0, 0
+	for _, rows := range [][]int32{s.current, s.touched} {
+		for _, row := range rows {
+			s.cells[row] = cell{}
+		}
 	}
 	s.current, s.touched = s.current[:0], s.touched[:0]
 }
 
-// score returns the rows of a set that contain any of the words, in no
-// particular order, and the total weight of the words.
-func (l *lookup) score(words []terms.Word, allowed []uint64) ([]scored, float64, error) {
+// best returns the best n rows, best first. whole is the total weight of the words.
+func (s *sheet) best(n int, whole float64) []scored {
+	order := func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) }
+	kept := make([]scored, 0, 2*n)
+	var least float32
+	for _, row := range s.touched {
+		c := s.cells[row]
+		score := c.total * (1 - coverage + coverage*c.covered/float32(whole))
+		if score < least {
+			continue
+		}
+		if kept = append(kept, scored{row, score}); len(kept) == 2*n {
+			slices.SortFunc(kept, order)
+			kept = kept[:n]
+			least = kept[n-1].score
+		}
+	}
+	slices.SortFunc(kept, order)
+	return kept[:min(n, len(kept))]
+}
+
+// best returns the n rows of a set that contain most of the words, best first, and
+// the total weight of the words.
+func (l *lookup) best(words []terms.Word, allowed []uint64, n int) ([]scored, float64, error) {
 	chosen := l.choose(words)
 	if len(chosen) == 0 {
 		return nil, 0, nil
@@ -233,28 +290,16 @@ func (l *lookup) score(words []terms.Word, allowed []uint64) ([]scored, float64,
 			whole += l.value(w)
 		}
 	}
+	if whole == 0 {
+		whole = 1
+	}
 	s := sheets.Get().(*sheet) //nolint:forcetypeassert // see sheets
 	defer sheets.Put(s)
 	s.grow(len(allowed) * 64)
 	defer s.clear()
 	for i, u := range chosen {
 		for _, b := range l.blobs[u.id] {
-			base := b.block << blockBits
-			if base>>6 >= len(allowed) {
-				continue
-			}
-			err := readPostings(b.rows, func(row int, impact byte) {
-				row += base
-				if row>>6 >= len(allowed) || allowed[row>>6]&(1<<(row&63)) == 0 {
-					return
-				}
-				v := u.value * float32(impact) * (maxImpact / 255)
-				if s.word[row] == 0 {
-					s.current = append(s.current, int32(row)) //nolint:gosec // below 2^31
-				}
-				s.word[row] = max(s.word[row], v)
-			})
-			if err != nil {
+			if err := s.add(b, u.value, allowed); err != nil {
 				return nil, 0, err
 			}
 		}
@@ -266,33 +311,7 @@ func (l *lookup) score(words []terms.Word, allowed []uint64) ([]scored, float64,
 			s.close(value)
 		}
 	}
-	if whole == 0 {
-		whole = 1
-	}
-	scores := make([]scored, len(s.touched))
-	for i, row := range s.touched {
-		scores[i] = scored{row, s.total[row] * (1 - coverage + coverage*s.covered[row]/float32(whole))}
-	}
-	return scores, whole, nil
-}
-
-// best returns the best n, best first.
-func best(scores []scored, n int) []scored {
-	order := func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) }
-	kept := make([]scored, 0, 2*n)
-	var least float32
-	for _, s := range scores {
-		if s.score < least {
-			continue
-		}
-		if kept = append(kept, s); len(kept) == 2*n {
-			slices.SortFunc(kept, order)
-			kept = kept[:n]
-			least = kept[n-1].score
-		}
-	}
-	slices.SortFunc(kept, order)
-	return kept[:min(n, len(kept))]
+	return s.best(n, whole), whole, nil
 }
 
 // allowed returns the rows that are in all sets, one bit each.
@@ -300,7 +319,7 @@ func (l *lookup) allowed(sets []string) ([]uint64, error) {
 	var all []uint64
 	for i, name := range sets {
 		bits := make([]uint64, l.rows>>6+1)
-		rows, err := l.query(l.s.findSet, name)
+		rows, err := l.query(l.findSet, name)
 		if err != nil {
 			return nil, err
 		}
@@ -381,7 +400,7 @@ type similarTerm struct {
 // those that are a typing error away. A name without digits is not corrected to one
 // with digits: these are numbered names and no words.
 func (l *lookup) like(name []rune) ([]similarTerm, error) {
-	rows, err := l.query(l.s.completedTerms, string(name))
+	rows, err := l.query(l.completedTerms, string(name))
 	if err != nil {
 		return nil, err
 	}
@@ -390,9 +409,9 @@ func (l *lookup) like(name []rune) ([]similarTerm, error) {
 	if err != nil || errs == 0 || len(found) >= maxSimilar {
 		return found, err
 	}
-	corrected := l.s.correctedTerms
+	corrected := l.correctedTerms
 	if strings.ContainsAny(string(name), "0123456789") {
-		corrected = l.s.correctedIDs
+		corrected = l.correctedIDs
 	}
 	if rows, err = l.query(corrected, string(name[:2]), len(name)-errs, len(name)+errs); err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"math"
 	"slices"
 	"time"
@@ -122,9 +121,8 @@ func fitsPrompt(words []terms.Word, h Hit) bool {
 
 // lookup is a search in one snapshot of the file.
 type lookup struct {
-	ctx   context.Context //nolint:containedctx // of the call that the lookup is a part of
-	tx    *sql.Tx
-	s     *statements
+	ctx context.Context //nolint:containedctx // of the call that the lookup is a part of
+	*reader
 	rows  int // no row has a greater number
 	known map[string]listed
 	blobs map[int64][]blob // of the terms that were read
@@ -132,40 +130,34 @@ type lookup struct {
 
 // look calls f with a lookup.
 func (x *Index) look(ctx context.Context, f func(l *lookup) error) error {
-	tx, err := x.read.BeginTx(ctx, nil)
-	if err != nil {
-		return x.note(err)
-	}
-	defer func() { _ = tx.Rollback() }()
-	l := &lookup{ctx: ctx, tx: tx, s: &x.prepared, blobs: make(map[int64][]blob)}
-	if err := tx.StmtContext(ctx, x.prepared.size).QueryRowContext(ctx).Scan(&l.rows); err != nil {
-		return x.note(err)
-	}
-	if l.rows == 0 {
-		return nil
-	}
-	return x.note(f(l))
+	return x.reading(ctx, func(r *reader) error {
+		return r.snapshot(func() error {
+			l := &lookup{ctx: ctx, reader: r, blobs: make(map[int64][]blob)}
+			if err := r.findSize.QueryRowContext(context.WithoutCancel(ctx)).Scan(&l.rows); err != nil || l.rows == 0 {
+				return err
+			}
+			return f(l)
+		})
+	})
 }
 
 func (l *lookup) search(words []terms.Word, allowed []uint64, limit int) ([]Hit, error) {
 	if err := l.find(words); err != nil {
 		return nil, err
 	}
-	scores, whole, err := l.score(words, allowed)
+	top, whole, err := l.best(words, allowed, limit+maxClose)
 	if err != nil {
 		return nil, err
 	}
-	top := best(scores, limit+maxClose)
 	if len(top) == 0 || float64(top[0].score) < enough*whole {
 		more, err := l.similar(words)
 		if err != nil {
 			return nil, err
 		}
 		if more {
-			if scores, whole, err = l.score(words, allowed); err != nil {
+			if top, whole, err = l.best(words, allowed, limit+maxClose); err != nil {
 				return nil, err
 			}
-			top = best(scores, limit+maxClose)
 		}
 	}
 	if len(top) == 0 {
@@ -222,7 +214,7 @@ func (l *lookup) load(top []scored) ([]Hit, error) {
 		ids[i] = int64(s.row)
 		score[ids[i]] = float64(s.score)
 	}
-	rows, err := l.query(l.s.rows, list(ids))
+	rows, err := l.query(l.findRows, list(ids))
 	if err != nil {
 		return nil, err
 	}
