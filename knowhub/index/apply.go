@@ -110,7 +110,8 @@ func (b *batch) in(ctx context.Context, s *sql.Stmt) *sql.Stmt {
 func (b *batch) take(ctx context.Context, c Change) error {
 	var row int64
 	var revision uint64
-	old, err := scan(b.in(ctx, b.s.old).QueryRowContext(ctx, c.ID), &row, &revision)
+	var old experience.Experience
+	err := scan(b.in(ctx, b.s.old).QueryRowContext(ctx, c.ID), &row, &old, &revision)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		if c.Removed {

@@ -10,36 +10,35 @@ import (
 )
 
 // scan reads the columns of an experience, and any further columns into more.
-func scan(row interface{ Scan(dest ...any) error }, n *int64, more ...any) (e experience.Experience, err error) {
+func scan(row interface{ Scan(dest ...any) error }, n *int64, e *experience.Experience, more ...any) (err error) {
 	var created, flags, decided string
 	to := []any{n, &e.ID, &e.Task, &e.Resource, &e.Result, &e.Confidence, &e.Status, &e.AgentID, &e.SubmittedBy, &e.SessionKey, &created, &e.Seen, &flags, &decided, &e.DecidedBy}
 	err = row.Scan(append(to, more...)...)
 	if err != nil {
-		return e, err
+		return err
 	}
 	if e.CreatedAt, err = unstamp(created); err != nil {
-		return e, err
+		return err
 	}
 	if e.DecidedAt, err = unstamp(decided); err != nil {
-		return e, err
+		return err
 	}
 	if flags != "null" {
 		if err := json.Unmarshal([]byte(flags), &e.Flags); err != nil {
-			return e, fmt.Errorf("%w: flags: %w", ErrDamaged, err)
+			return fmt.Errorf("%w: flags: %w", ErrDamaged, err)
 		}
 	}
-	return e, nil
+	return nil
 }
 
 func scanAll(rows *sql.Rows) (list []experience.Experience, err error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var n int64
-		e, err := scan(rows, &n)
-		if err != nil {
+		list = append(list, experience.Experience{})
+		if err := scan(rows, &n, &list[len(list)-1]); err != nil {
 			return nil, err
 		}
-		list = append(list, e)
 	}
 	return list, rows.Err()
 }

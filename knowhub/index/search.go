@@ -222,11 +222,12 @@ func (l *lookup) load(top []scored) ([]Hit, error) {
 	hits := make([]Hit, 0, len(top))
 	for rows.Next() {
 		var n int64
-		e, err := scan(rows, &n)
-		if err != nil {
+		hits = append(hits, Hit{})
+		h := &hits[len(hits)-1]
+		if err := scan(rows, &n, &h.Experience); err != nil {
 			return nil, err
 		}
-		hits = append(hits, Hit{e, score[n]})
+		h.Score = score[n]
 	}
 	return hits, rows.Err()
 }
