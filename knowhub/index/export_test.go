@@ -28,3 +28,22 @@ func (x *Index) LeaveTransaction(ctx context.Context) error {
 		return err
 	})
 }
+
+// DropCache makes the next search read everything from the file.
+func (x *Index) DropCache() { x.cache.Store(nil) }
+
+// FillCache makes the cache full.
+func (x *Index) FillCache() {
+	c := x.cache.Load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes += maxCache
+}
+
+// CacheBytes is the size of the cache.
+func (x *Index) CacheBytes() int {
+	c := x.cache.Load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.bytes
+}

@@ -59,6 +59,7 @@ type Index struct {
 	writing     writing
 	readers     chan *reader // nil is one that is not open yet
 	closed      sync.Once    // of the readers
+	cache       atomic.Pointer[cache]
 	begun       atomic.Int64 // place.begun as last seen by this process
 	damaged     atomic.Bool
 }

@@ -11,13 +11,13 @@ import (
 // a time. The statements of an [sql.DB] cost a tenth of a search more: for each query
 // they are looked up among those of the connection.
 type reader struct {
-	conn                                                 *sql.Conn
-	begin, rollback                                      *sql.Stmt
-	list, counts, held                                   *sql.Stmt
-	findTerms, findPostings, findSet, findRows, findSize *sql.Stmt
-	completedTerms, correctedTerms, correctedIDs         *sql.Stmt
-	all                                                  []*sql.Stmt
-	broken                                               bool // a transaction could not be begun or ended
+	conn                                                  *sql.Conn
+	begin, rollback                                       *sql.Stmt
+	list, counts, held                                    *sql.Stmt
+	findTerms, findPostings, findSet, findRows, findState *sql.Stmt
+	completedTerms, correctedTerms, correctedIDs          *sql.Stmt
+	all                                                   []*sql.Stmt
+	broken                                                bool // a transaction could not be begun or ended
 }
 
 // errClosed is the error of a call after [Index.Close].

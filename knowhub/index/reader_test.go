@@ -42,6 +42,10 @@ func TestSearchAfterItsTime(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	}
 	require.Len(t, search(t, x, "many tasks"), 3)
+	for range 20 { // all of it has been read
+		_, err := x.Search(ctx, index.Query{Text: "many tasks"})
+		require.ErrorIs(t, err, context.Canceled)
+	}
 }
 
 func TestSearchAfterClose(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
+	"unsafe"
 
 	"intenthint/knowhub/index/terms"
 )
@@ -31,8 +31,9 @@ const (
 
 // listed is a term in the index.
 type listed struct {
-	id   int64
-	rows int
+	id     int64
+	rows   int
+	blocks []block // nil if they were not read
 }
 
 // query runs a statement in the lookup's snapshot of the file, without the caller's
@@ -63,11 +64,19 @@ func (l *lookup) find(words []terms.Word) error {
 	l.known = make(map[string]listed)
 	for _, w := range words {
 		for _, t := range w.Terms {
-			names = append(names, t.Text)
+			if k, ok := get(l.cache, l.cache.terms, t.Text); !ok {
+				names = append(names, t.Text)
+			} else if k.rows > 0 {
+				l.known[t.Text] = k
+			}
 		}
 	}
+	if len(names) == 0 {
+		return nil
+	}
 	slices.Sort(names)
-	asked, err := json.Marshal(slices.Compact(names))
+	names = slices.Compact(names)
+	asked, err := json.Marshal(names)
 	if err != nil {
 		return err
 	}
@@ -75,7 +84,13 @@ func (l *lookup) find(words []terms.Word) error {
 	if err != nil {
 		return err
 	}
-	return readTerms(rows, l.known)
+	if err := readTerms(rows, l.known); err != nil {
+		return err
+	}
+	for _, name := range names {
+		put(l.cache, l.cache.terms, name, l.known[name], 0)
+	}
+	return nil
 }
 
 // readTerms keeps terms by their names.
@@ -102,6 +117,7 @@ func (l *lookup) idf(rows int) float64 {
 // used is a term of a word that is looked up.
 type used struct {
 	listed
+	name  string
 	word  int
 	value float32 // what an impact of 1 adds to a score
 }
@@ -125,7 +141,7 @@ func (l *lookup) choose(words []terms.Word) []used {
 		}
 		for _, t := range w.Terms {
 			if k, ok := l.known[t.Text]; ok {
-				all = append(all, used{k, i, w.Weight * t.Weight * float32(min(limit, l.idf(k.rows)))})
+				all = append(all, used{k, t.Text, i, w.Weight * t.Weight * float32(min(limit, l.idf(k.rows)))})
 			}
 		}
 	}
@@ -143,19 +159,18 @@ func (l *lookup) choose(words []terms.Word) []used {
 	return chosen
 }
 
-// blob is the postings of a term in a block.
-type blob struct {
-	block int
-	rows  []byte
+// block is the postings of a term in a block of rows.
+type block struct {
+	first int // row
+	list  []posting
 }
 
-// readBlobs reads the postings of the terms that were not read before.
-func (l *lookup) readBlobs(chosen []used) error {
+// postings reads the postings of the terms that were not read before.
+func (l *lookup) postings(chosen []used) error {
 	var ids []int64
 	for _, u := range chosen {
-		if _, ok := l.blobs[u.id]; !ok {
+		if u.blocks == nil && !slices.Contains(ids, u.id) {
 			ids = append(ids, u.id)
-			l.blobs[u.id] = nil
 		}
 	}
 	if len(ids) == 0 {
@@ -165,22 +180,45 @@ func (l *lookup) readBlobs(chosen []used) error {
 	if err != nil {
 		return err
 	}
+	blocks, err := readBlocks(rows)
+	if err != nil {
+		return err
+	}
+	for i, u := range chosen {
+		if u.blocks == nil {
+			u.blocks = blocks[u.id]
+			chosen[i], l.known[u.name] = u, u.listed
+			put(l.cache, l.cache.terms, u.name, u.listed, u.rows*int(unsafe.Sizeof(posting{})))
+		}
+	}
+	return nil
+}
+
+// readBlocks returns postings by the ids of their terms.
+func readBlocks(rows *sql.Rows) (map[int64][]block, error) {
 	defer func() { _ = rows.Close() }()
+	blocks := make(map[int64][]block)
 	for rows.Next() {
 		var at int64
-		var data []byte
-		if err := rows.Scan(&at, &data); err != nil {
-			return err
+		var blob sql.RawBytes
+		if err := rows.Scan(&at, &blob); err != nil {
+			return nil, err
 		}
-		l.blobs[at>>blocksBits] = append(l.blobs[at>>blocksBits], blob{int(at & (1<<blocksBits - 1)), data})
+		list, err := readPostings(make([]posting, 0, len(blob)/2), blob) // most have two bytes
+		if err != nil {
+			return nil, err
+		}
+		first := int(at&(1<<blocksBits-1)) << blockBits
+		blocks[at>>blocksBits] = append(blocks[at>>blocksBits], block{first, list})
 	}
-	return rows.Err()
+	return blocks, rows.Err()
 }
 
 // scored is a row with its text score.
 type scored struct {
-	row   int32
-	score float32
+	row    int32
+	score  float32
+	shared int32 // see cell
 }
 
 // cell is the score of a row.
@@ -188,6 +226,7 @@ type cell struct {
 	total   float32
 	covered float32
 	word    float32 // of the current word
+	shared  int32   // words that may name a subject, and that the row contains
 }
 
 // sheet accumulates scores, a cell for each row.
@@ -195,7 +234,6 @@ type sheet struct {
 	cells   []cell
 	touched []int32 // rows with a total
 	current []int32 // rows with a score for the current word
-	list    []posting
 }
 
 var sheets = sync.Pool{New: func() any { return new(sheet) }}
@@ -207,14 +245,10 @@ func (s *sheet) grow(rows int) {
 }
 
 // add gives the current word the postings of a term, of rows that are allowed.
-func (s *sheet) add(b blob, value float32, allowed []uint64) (err error) {
-	if s.list, err = readPostings(s.list[:0], b.rows); err != nil {
-		return err
-	}
-	base := b.block << blockBits
+func (s *sheet) add(b block, value float32, allowed []uint64) {
 	value *= maxImpact / 255
-	for _, p := range s.list {
-		row := base + int(p.row)
+	for _, p := range b.list {
+		row := b.first + int(p.row)
 		if row>>6 >= len(allowed) {
 			break
 		}
@@ -227,11 +261,11 @@ func (s *sheet) add(b blob, value float32, allowed []uint64) (err error) {
 		}
 		c.word = max(c.word, value*float32(p.impact))
 	}
-	return nil
 }
 
-// close adds the scores of a word to the totals.
-func (s *sheet) close(value float32) {
+// close adds the scores of a word to the totals. subject is 1 for one that may name a
+// subject, and otherwise 0.
+func (s *sheet) close(value float32, subject int32) {
 	for _, row := range s.current {
 		c := &s.cells[row]
 		if c.total == 0 {
@@ -239,6 +273,7 @@ func (s *sheet) close(value float32) {
 		}
 		c.total += c.word
 		c.covered += min(value, c.word)
+		c.shared += subject
 		c.word = 0
 	}
 	s.current = s.current[:0]
@@ -255,7 +290,12 @@ func (s *sheet) clear() {
 
 // best returns the best n rows, best first. whole is the total weight of the words.
 func (s *sheet) best(n int, whole float64) []scored {
-	order := func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) }
+	order := func(a, b scored) int {
+		if a.score != b.score {
+			return cmp.Compare(b.score, a.score)
+		}
+		return cmp.Compare(a.row, b.row)
+	}
 	kept := make([]scored, 0, 2*n)
 	var least float32
 	for _, row := range s.touched {
@@ -264,7 +304,7 @@ func (s *sheet) best(n int, whole float64) []scored {
 		if score < least {
 			continue
 		}
-		if kept = append(kept, scored{row, score}); len(kept) == 2*n {
+		if kept = append(kept, scored{row, score, c.shared}); len(kept) == 2*n {
 			slices.SortFunc(kept, order)
 			kept = kept[:n]
 			least = kept[n-1].score
@@ -281,7 +321,7 @@ func (l *lookup) best(words []terms.Word, allowed []uint64, n int) ([]scored, fl
 	if len(chosen) == 0 {
 		return nil, 0, nil
 	}
-	if err := l.readBlobs(chosen); err != nil {
+	if err := l.postings(chosen); err != nil {
 		return nil, 0, err
 	}
 	var whole float64
@@ -298,17 +338,20 @@ func (l *lookup) best(words []terms.Word, allowed []uint64, n int) ([]scored, fl
 	s.grow(len(allowed) * 64)
 	defer s.clear()
 	for i, u := range chosen {
-		for _, b := range l.blobs[u.id] {
-			if err := s.add(b, u.value, allowed); err != nil {
-				return nil, 0, err
-			}
+		for _, b := range u.blocks {
+			s.add(b, u.value, allowed)
 		}
 		if i+1 == len(chosen) || chosen[i+1].word != u.word {
+			w := words[u.word]
 			var value float32
-			if w := words[u.word]; !w.Extra {
+			if !w.Extra {
 				value = float32(l.value(w))
 			}
-			s.close(value)
+			var subject int32
+			if w.Subject() {
+				subject = 1
+			}
+			s.close(value, subject)
 		}
 	}
 	return s.best(n, whole), whole, nil
@@ -318,23 +361,38 @@ func (l *lookup) best(words []terms.Word, allowed []uint64, n int) ([]scored, fl
 func (l *lookup) allowed(sets []string) ([]uint64, error) {
 	var all []uint64
 	for i, name := range sets {
-		bits := make([]uint64, l.rows>>6+1)
-		rows, err := l.query(l.findSet, name)
+		bits, err := l.set(name)
 		if err != nil {
-			return nil, err
-		}
-		if err := readSet(rows, bits); err != nil {
 			return nil, err
 		}
 		if i == 0 {
 			all = bits
 			continue
 		}
+		both := make([]uint64, len(all))
 		for j := range all {
-			all[j] &= bits[j]
+			both[j] = all[j] & bits[j]
 		}
+		all = both
 	}
 	return all, nil
+}
+
+// set returns the rows that are in a set, one bit each.
+func (l *lookup) set(name string) ([]uint64, error) {
+	if bits, ok := get(l.cache, l.cache.sets, name); ok {
+		return bits, nil
+	}
+	bits := make([]uint64, l.rows>>6+1)
+	rows, err := l.query(l.findSet, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := readSet(rows, bits); err != nil {
+		return nil, err
+	}
+	put(l.cache, l.cache.sets, name, bits, 8*len(bits))
+	return bits, nil
 }
 
 func readSet(rows *sql.Rows, bits []uint64) error {
@@ -353,134 +411,4 @@ func readSet(rows *sql.Rows, bits []uint64) error {
 		}
 	}
 	return rows.Err()
-}
-
-const (
-	// similarWeight is the weight of a term that begins with a word, or is a
-	// typing error away from it.
-	similarWeight = 0.5
-	maxCompleted  = 6 // words that are completed or corrected
-	maxSimilar    = 8 // terms for each
-)
-
-// similar adds terms to words that do not occur: longer terms that begin with
-// them, and terms that are a typing error away. It reports whether it found
-// any.
-func (l *lookup) similar(words []terms.Word) (more bool, err error) {
-	tried := 0
-	for i, w := range words {
-		if w.Function { // these are short, so many words are like them
-			continue
-		}
-		name := []rune(w.Terms[0].Text)
-		if _, ok := l.known[w.Terms[0].Text]; ok || tried == maxCompleted || len(name) == 0 || len(name) < 3 && !terms.Wide(name[0]) {
-			continue
-		}
-		tried++
-		found, err := l.like(name)
-		if err != nil {
-			return false, err
-		}
-		for _, f := range found {
-			l.known[f.name] = f.listed
-			words[i].Terms = append(words[i].Terms, terms.Term{Text: f.name, Weight: similarWeight / float32(1+f.distance)})
-			more = true
-		}
-	}
-	return more, nil
-}
-
-type similarTerm struct {
-	name     string
-	distance int
-	listed
-}
-
-// like returns the terms that begin with a name, the most common first, and then
-// those that are a typing error away. A name without digits is not corrected to one
-// with digits: these are numbered names and no words.
-func (l *lookup) like(name []rune) ([]similarTerm, error) {
-	rows, err := l.query(l.completedTerms, string(name))
-	if err != nil {
-		return nil, err
-	}
-	found, err := readSimilar(rows)
-	errs := maxErrors(name)
-	if err != nil || errs == 0 || len(found) >= maxSimilar {
-		return found, err
-	}
-	corrected := l.correctedTerms
-	if strings.ContainsAny(string(name), "0123456789") {
-		corrected = l.correctedIDs
-	}
-	if rows, err = l.query(corrected, string(name[:2]), len(name)-errs, len(name)+errs); err != nil {
-		return nil, err
-	}
-	others, err := readSimilar(rows)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range others {
-		others[i].distance = distance(name, []rune(t.name), errs)
-	}
-	others = slices.DeleteFunc(others, func(t similarTerm) bool {
-		return t.distance > errs || strings.HasPrefix(t.name, string(name))
-	})
-	slices.SortFunc(others, func(a, b similarTerm) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.rows, a.rows), cmp.Compare(a.name, b.name))
-	})
-	found = append(found, others...)
-	return found[:min(maxSimilar, len(found))], nil
-}
-
-// maxErrors is how many typing errors a word may have.
-func maxErrors(name []rune) int {
-	switch {
-	case terms.Wide(name[0]): // pairs of characters have none
-		return 0
-	case len(name) >= 8:
-		return 2
-	case len(name) >= 4:
-		return 1
-	}
-	return 0
-}
-
-func readSimilar(rows *sql.Rows) (found []similarTerm, err error) {
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var t similarTerm
-		if err := rows.Scan(&t.name, &t.id, &t.rows); err != nil {
-			return nil, err
-		}
-		found = append(found, t)
-	}
-	return found, rows.Err()
-}
-
-// distance returns the number of letters that are missing, added, wrong or
-// swapped with the next, but at most most+1.
-func distance(a, b []rune, most int) int {
-	if len(a)-len(b) > most || len(b)-len(a) > most {
-		return most + 1
-	}
-	before, last, now := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range a {
-		now[0] = i + 1
-		for j := range b {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			now[j+1] = min(last[j+1]+1, now[j]+1, last[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				now[j+1] = min(now[j+1], before[j-1]+1)
-			}
-		}
-		before, last, now = last, now, before
-	}
-	return min(last[len(b)], most+1)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unsafe"
 
 	"intenthint/knowhub/experience"
 	"intenthint/knowhub/index/terms"
@@ -56,8 +57,9 @@ const (
 	// tail is the share of the best hit's score below which a hit is left out.
 	tail = 0.2
 	// maxClose bounds the hits beyond the limit that are considered because their
-	// bonuses could bring them in.
-	maxClose = 8
+	// bonuses could bring them in. On the labelled experiences the results are the same
+	// as with 100; on 10,000 that are mixed from them, 96 % are.
+	maxClose = 4
 	// enough is the score from which a hit is good enough that words are not
 	// completed or corrected.
 	enough = 0.5
@@ -88,35 +90,10 @@ func (x *Index) Search(ctx context.Context, q Query) ([]Hit, error) {
 		if err != nil || len(allowed) == 0 {
 			return err
 		}
-		hits, err = l.search(words, allowed, bound(q.Limit, defaultHits, maxHits))
-		if q.Prompt {
-			hits = slices.DeleteFunc(hits, func(h Hit) bool { return !fitsPrompt(words, h) })
-		}
+		hits, err = l.search(words, allowed, q.Prompt, bound(q.Limit, defaultHits, maxHits))
 		return err
 	})
 	return hits, err
-}
-
-// fitsPrompt reports whether a hit fits a message to an agent, of which words are
-// the words.
-func fitsPrompt(words []terms.Word, h Hit) bool {
-	if h.Score < fits {
-		return false
-	}
-	in := make(map[string]bool)
-	for _, text := range []string{h.Task, h.Resource, h.Result} {
-		terms.Each(text, func(term string, _ bool) { in[term] = true })
-	}
-	subjects, shared := 0, 0
-	for _, w := range words {
-		if w.Subject() {
-			subjects++
-			if slices.ContainsFunc(w.Terms, func(t terms.Term) bool { return in[t.Text] }) {
-				shared++
-			}
-		}
-	}
-	return shared >= 2 || subjects >= 3 && h.Score >= fitsAlone
 }
 
 // lookup is a search in one snapshot of the file.
@@ -125,23 +102,26 @@ type lookup struct {
 	*reader
 	rows  int // no row has a greater number
 	known map[string]listed
-	blobs map[int64][]blob // of the terms that were read
+	cache *cache
 }
 
 // look calls f with a lookup.
 func (x *Index) look(ctx context.Context, f func(l *lookup) error) error {
 	return x.reading(ctx, func(r *reader) error {
 		return r.snapshot(func() error {
-			l := &lookup{ctx: ctx, reader: r, blobs: make(map[int64][]blob)}
-			if err := r.findSize.QueryRowContext(context.WithoutCancel(ctx)).Scan(&l.rows); err != nil || l.rows == 0 {
+			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return f(l)
+			var s state
+			if err := r.findState.QueryRowContext(context.WithoutCancel(ctx)).Scan(&s.rows, &s.begun, &s.revision, &s.checksum); err != nil || s.rows == 0 {
+				return err
+			}
+			return f(&lookup{ctx: ctx, reader: r, rows: s.rows, cache: x.cacheOf(s)})
 		})
 	})
 }
 
-func (l *lookup) search(words []terms.Word, allowed []uint64, limit int) ([]Hit, error) {
+func (l *lookup) search(words []terms.Word, allowed []uint64, prompt bool, limit int) ([]Hit, error) {
 	if err := l.find(words); err != nil {
 		return nil, err
 	}
@@ -160,10 +140,25 @@ func (l *lookup) search(words []terms.Word, allowed []uint64, limit int) ([]Hit,
 			}
 		}
 	}
+	if prompt {
+		subjects := 0
+		for _, w := range words {
+			if w.Subject() {
+				subjects++
+			}
+		}
+		top = slices.DeleteFunc(top, func(s scored) bool { return !fitsPrompt(float64(s.score)/whole, int(s.shared), subjects) })
+	}
 	if len(top) == 0 {
 		return nil, nil
 	}
 	return l.hits(top, whole, limit)
+}
+
+// fitsPrompt reports whether a row with a score fits a message to an agent: subjects are
+// its words that may name one, and shared those that the row contains.
+func fitsPrompt(score float64, shared, subjects int) bool {
+	return score >= fits && (shared >= 2 || subjects >= 3 && score >= fitsAlone)
 }
 
 // hits reads the experiences of the best rows, and orders them. whole is the
@@ -208,26 +203,46 @@ func bonus(e experience.Experience, newest time.Time) float64 {
 
 // load reads the experiences of rows. Their scores are the text scores.
 func (l *lookup) load(top []scored) ([]Hit, error) {
-	ids := make([]int64, len(top))
-	score := make(map[int64]float64, len(top))
-	for i, s := range top {
-		ids[i] = int64(s.row)
-		score[ids[i]] = float64(s.score)
+	have := make(map[int64]experience.Experience, len(top))
+	var missing []int64
+	for _, s := range top {
+		if e, ok := get(l.cache, l.cache.rows, int64(s.row)); ok {
+			have[int64(s.row)] = e
+		} else {
+			missing = append(missing, int64(s.row))
+		}
+	}
+	if err := l.readRows(missing, have); err != nil {
+		return nil, err
+	}
+	hits := make([]Hit, 0, len(top))
+	for _, s := range top {
+		if e, ok := have[int64(s.row)]; ok {
+			e.Flags = slices.Clone(e.Flags)
+			hits = append(hits, Hit{e, float64(s.score)})
+		}
+	}
+	return hits, nil
+}
+
+// readRows adds the experiences of rows to have.
+func (l *lookup) readRows(ids []int64, have map[int64]experience.Experience) error {
+	if len(ids) == 0 {
+		return nil
 	}
 	rows, err := l.query(l.findRows, list(ids))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = rows.Close() }()
-	hits := make([]Hit, 0, len(top))
 	for rows.Next() {
 		var n int64
-		hits = append(hits, Hit{})
-		h := &hits[len(hits)-1]
-		if err := scan(rows, &n, &h.Experience); err != nil {
-			return nil, err
+		var e experience.Experience
+		if err := scan(rows, &n, &e); err != nil {
+			return err
 		}
-		h.Score = score[n]
+		have[n] = e
+		put(l.cache, l.cache.rows, n, e, int(unsafe.Sizeof(e))+len(e.Task)+len(e.Resource)+len(e.Result))
 	}
-	return hits, rows.Err()
+	return rows.Err()
 }

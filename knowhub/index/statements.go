@@ -57,7 +57,7 @@ func (r *reader) prepare(ctx context.Context) (err error) {
 		&r.findSet:      `SELECT block, rows FROM sets WHERE name = ?`,
 		&r.findRows: `SELECT e.n, e.id, task, resource, result, confidence, status, agent_id, submitted_by, session_key, created_at, seen, flags, decided_at, decided_by
 			FROM json_each(?) q CROSS JOIN experiences e ON e.n = q.value`,
-		&r.findSize:       `SELECT coalesce(max(n), 0) FROM experiences`,
+		&r.findState:      `SELECT (SELECT coalesce(max(n), 0) FROM experiences), begun, revision, checksum FROM place`,
 		&r.completedTerms: `SELECT term, id, rows FROM (SELECT * FROM terms WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) LIMIT 2000) ORDER BY rows DESC, term LIMIT 8`,
 		&r.correctedTerms: `SELECT term, id, rows FROM (SELECT * FROM terms INDEXED BY terms_words WHERE term >= ?1 AND term < ?1 || char(0x10FFFF) AND term NOT GLOB '*[0-9]*' LIMIT 2000)
 			WHERE length(term) BETWEEN ?2 AND ?3`,
