@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/internal/text"
 	"intenthint/payload"
 	"intenthint/record"

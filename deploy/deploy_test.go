@@ -25,11 +25,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
+	"intenthint/config"
 	"intenthint/deploy/deploytest"
 	"intenthint/handlers"
 	"intenthint/hint/run"
 	"intenthint/internal/bus"
-	"intenthint/internal/config"
 	"intenthint/internal/natsserver"
 	"intenthint/internal/natstest"
 	"intenthint/internal/tlstest"

@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"intenthint/classify"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/render"
 	"intenthint/hint/run"

@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/run"
 	"intenthint/intents"

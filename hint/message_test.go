@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/internal/hook"
 	"intenthint/payload"
 	"intenthint/subjects"

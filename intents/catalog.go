@@ -3,8 +3,8 @@ package intents
 import (
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"intenthint/internal/glob"
 )
 
 // FallbackID is the intent of a message that fits no other; it always exists,
@@ -158,7 +158,7 @@ func (c *Catalog) Without(patterns []string) *Catalog {
 	out := &Catalog{fallback: c.fallback, byID: make(map[string]int, len(c.byID)), root: c.root}
 	out.allowed = make([]bool, len(c.root.enabled))
 	for i, in := range c.root.enabled {
-		if _, here := c.Lookup(in.ID); !here || MatchAny(patterns, in.ID) {
+		if _, here := c.Lookup(in.ID); !here || glob.MatchAny(patterns, in.ID) {
 			continue
 		}
 		out.allowed[i] = true
@@ -169,38 +169,6 @@ func (c *Catalog) Without(patterns []string) *Catalog {
 		return c.root
 	}
 	return out
-}
-
-// match reports whether value matches a pattern, in which * stands for any run
-// of characters and ? for one, ignoring case.
-func match(pattern, value string) bool {
-	// The position after the last star, and how much of value that star took.
-	star, taken := -1, 0
-	p, v := 0, 0
-	for v < len(value) {
-		vr, vn := utf8.DecodeRuneInString(value[v:])
-		pr, pn := utf8.DecodeRuneInString(pattern[p:])
-		switch {
-		case pn > 0 && pr == '*':
-			p += pn
-			star, taken = p, v
-		case pn > 0 && (pr == '?' || pr == vr || unicode.ToLower(pr) == unicode.ToLower(vr)):
-			p += pn
-			v += vn
-		case star >= 0:
-			_, n := utf8.DecodeRuneInString(value[taken:])
-			taken += n
-			p, v = star, taken
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
-}
-
-// MatchAny reports whether value matches one of the patterns; see [match].
-func MatchAny(patterns []string, value string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool { return match(p, value) })
 }
 
 // builtinFallback is the bundled file with id [FallbackID].

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+
+	"intenthint/internal/glob"
 )
 
 // maxNarrowed bounds the agents that a [Deny] caches: agent ids come from
@@ -43,7 +45,7 @@ func NewDeny(entries map[string][]string) *Deny {
 func (d *Deny) For(agent string) []string {
 	var patterns []string
 	for pattern, denied := range d.entries {
-		if match(pattern, agent) {
+		if glob.Match(pattern, agent) {
 			patterns = append(patterns, denied...)
 		}
 	}

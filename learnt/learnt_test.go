@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/intents/expand"
+	"intenthint/improve/expand"
 	"intenthint/internal/natstest"
 	"intenthint/learnt"
 	"intenthint/payload"

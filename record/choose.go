@@ -3,8 +3,8 @@ package record
 import (
 	"slices"
 
+	"intenthint/improve/expand"
 	"intenthint/intents"
-	"intenthint/intents/expand"
 )
 
 // Unknown is the reason for lessons whose intent is not in the catalogue; the

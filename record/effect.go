@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/payload"
 	"intenthint/store"
 )

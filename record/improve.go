@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"intenthint/classify/local"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/store"

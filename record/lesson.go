@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"intenthint/classify/local"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/internal/text"
 	"intenthint/payload"

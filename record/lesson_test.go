@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify/local"
+	"intenthint/improve/expand"
 	"intenthint/intents"
-	"intenthint/intents/expand"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"

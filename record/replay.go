@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/redact"

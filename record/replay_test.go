@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/classify"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/store"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 	"intenthint/store"

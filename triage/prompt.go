@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"intenthint/intents"
+	"intenthint/internal/glob"
 	"intenthint/internal/text"
 	"intenthint/model/provider"
 	"intenthint/triage/state"
@@ -54,7 +54,7 @@ func (s *Settings) prompt(group string) string {
 	}
 	var patterns []string
 	for pattern, own := range s.GroupPrompts {
-		if strings.TrimSpace(own) != "" && intents.MatchAny([]string{pattern}, group) {
+		if strings.TrimSpace(own) != "" && glob.MatchAny([]string{pattern}, group) {
 			patterns = append(patterns, pattern)
 		}
 	}

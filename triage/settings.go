@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
-	"intenthint/intents"
+	"intenthint/internal/glob"
 	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/triage/state"
@@ -149,9 +149,9 @@ func (s *Settings) Outside(m Message) (v Verdict, ok bool) {
 	switch {
 	case !m.isGroup():
 		return Verdict{Reason: Direct}, true
-	case intents.MatchAny(s.ExcludeGroups, m.Group):
+	case glob.MatchAny(s.ExcludeGroups, m.Group):
 		return Verdict{Reason: Excluded}, true
-	case len(s.Groups) > 0 && !intents.MatchAny(s.Groups, m.Group):
+	case len(s.Groups) > 0 && !glob.MatchAny(s.Groups, m.Group):
 		return Verdict{Reason: NotListed}, true
 	}
 	return Verdict{}, false

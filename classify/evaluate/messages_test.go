@@ -11,7 +11,7 @@ import (
 	"intenthint/classify"
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/intents"
 )
 

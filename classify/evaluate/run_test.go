@@ -12,7 +12,7 @@ import (
 
 	"intenthint/classify"
 	"intenthint/classify/local"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/intents"
 	"intenthint/payload"
 )

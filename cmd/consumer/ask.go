@@ -15,9 +15,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nuid"
 
-	"intenthint/internal/app"
+	"intenthint/app"
+	"intenthint/config"
 	"intenthint/internal/bus"
-	"intenthint/internal/config"
 	"intenthint/payload"
 	"intenthint/subjects"
 )

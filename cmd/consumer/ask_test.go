@@ -14,8 +14,8 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/config"
 	"intenthint/internal/bus"
-	"intenthint/internal/config"
 	"intenthint/internal/natsserver"
 	"intenthint/internal/porttest"
 )

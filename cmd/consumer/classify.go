@@ -10,11 +10,11 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"intenthint/app"
 	"intenthint/classify"
 	"intenthint/classify/local"
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/intents"
-	"intenthint/internal/app"
 	"intenthint/payload"
 )
 

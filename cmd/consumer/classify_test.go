@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app/apptest"
+	"intenthint/app/apptest"
 )
 
 func TestClassifyJSONHasCamelCaseNames(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
-	"intenthint/internal/config"
+	"intenthint/config"
 	"intenthint/internal/natsserver"
 	"intenthint/internal/telemetry"
 )

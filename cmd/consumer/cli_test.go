@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app/apptest"
+	"intenthint/app/apptest"
 )
 
 func TestNohupIsRespected(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/natsserver"
 )

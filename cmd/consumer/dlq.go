@@ -15,7 +15,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/text"

@@ -14,9 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"intenthint/app"
+	"intenthint/config"
 	"intenthint/intents"
-	"intenthint/internal/app"
-	"intenthint/internal/config"
 	"intenthint/internal/room"
 	"intenthint/internal/text"
 )

@@ -9,10 +9,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"intenthint/app"
 	"intenthint/classify"
 	"intenthint/hint/writer"
 	"intenthint/intents"
-	"intenthint/internal/app"
 	"intenthint/knowhub/extract"
 	"intenthint/model"
 	"intenthint/model/provider"

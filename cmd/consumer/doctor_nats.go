@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/bus"
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/app/apptest"
 	"intenthint/deploy/deploytest"
-	"intenthint/internal/app/apptest"
 	"intenthint/internal/natstest"
 	"intenthint/model/provider/providertest"
 )

@@ -9,11 +9,11 @@ import (
 	"os"
 	"time"
 
+	"intenthint/app"
 	"intenthint/classify"
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
 	"intenthint/intents"
-	"intenthint/internal/app"
 	"intenthint/payload"
 )
 

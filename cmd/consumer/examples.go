@@ -10,8 +10,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"intenthint/improve/expand"
 	"intenthint/intents"
-	"intenthint/intents/expand"
 )
 
 // addExamples are the flags of commands that add examples to intent files: they

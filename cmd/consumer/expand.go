@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"intenthint/classify/local"
+	"intenthint/config"
+	"intenthint/improve/expand"
 	"intenthint/intents"
-	"intenthint/intents/expand"
-	"intenthint/internal/config"
 	"intenthint/model/provider"
 )
 

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"intenthint/intents/expand"
+	"intenthint/improve/expand"
 	"intenthint/record"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/app/apptest"
 	"intenthint/intents"
-	"intenthint/internal/app/apptest"
 	"intenthint/model/provider/providertest"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/text"
 	"intenthint/payload"
 	"intenthint/record"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/httpserver"
 )
 

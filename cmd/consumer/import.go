@@ -11,8 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"intenthint/improve/expand"
 	"intenthint/intents"
-	"intenthint/intents/expand"
 	"intenthint/internal/text"
 )
 

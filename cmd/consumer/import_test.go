@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app/apptest"
+	"intenthint/app/apptest"
 )
 
 // foreign are the intent files of another program.

@@ -8,10 +8,10 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"intenthint/app"
+	"intenthint/improve/expand"
+	"intenthint/improve/propose"
 	"intenthint/intents"
-	"intenthint/intents/expand"
-	"intenthint/intents/propose"
-	"intenthint/internal/app"
 	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"

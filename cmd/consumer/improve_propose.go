@@ -10,8 +10,8 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
-	"intenthint/intents/expand"
-	"intenthint/intents/propose"
+	"intenthint/improve/expand"
+	"intenthint/improve/propose"
 	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/record"

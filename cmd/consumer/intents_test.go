@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app/apptest"
+	"intenthint/app/apptest"
 	"intenthint/internal/golden"
 )
 

@@ -10,7 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/text"
 	"intenthint/knowhub"

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/knowhub/experience"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/app/apptest"
 	"intenthint/intents"
-	"intenthint/internal/app/apptest"
 	"intenthint/payload"
 	"intenthint/store"
 )

@@ -9,9 +9,9 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/app"
 	"intenthint/classify/local"
-	"intenthint/intents/expand"
-	"intenthint/internal/app"
+	"intenthint/improve/expand"
 	"intenthint/internal/bus"
 	"intenthint/internal/text"
 	"intenthint/learnt"

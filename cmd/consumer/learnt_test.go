@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
+	"intenthint/app"
+	"intenthint/app/apptest"
 	"intenthint/record"
 )
 

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/events"
 	"intenthint/payload"
 	"intenthint/subjects"

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 
+	"intenthint/app"
 	"intenthint/classify"
+	"intenthint/config"
 	"intenthint/intents"
-	"intenthint/internal/app"
-	"intenthint/internal/config"
 	"intenthint/model/provider"
 	"intenthint/payload"
 	"intenthint/record"

@@ -14,13 +14,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/app"
+	"intenthint/app/apptest"
 	"intenthint/classify"
 	"intenthint/classify/local"
-	"intenthint/hint/conversation"
+	"intenthint/config"
+	"intenthint/conversation"
 	"intenthint/intents"
-	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
-	"intenthint/internal/config"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/record"

@@ -16,9 +16,9 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"intenthint/app/apptest"
+	"intenthint/config"
 	"intenthint/deploy/deploytest"
-	"intenthint/internal/app/apptest"
-	"intenthint/internal/config"
 	"intenthint/internal/porttest"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"syscall"
 
-	"intenthint/internal/app"
-	"intenthint/internal/config"
+	"intenthint/app"
+	"intenthint/config"
 )
 
 type runCmd struct{}

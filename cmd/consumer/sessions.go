@@ -14,9 +14,9 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"intenthint/internal/app"
+	"intenthint/app"
+	"intenthint/config"
 	"intenthint/internal/bus"
-	"intenthint/internal/config"
 	"intenthint/internal/text"
 	"intenthint/record"
 	"intenthint/store"

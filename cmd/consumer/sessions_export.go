@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"intenthint/config"
 	"intenthint/internal/atomicfile"
-	"intenthint/internal/config"
 	"intenthint/store"
 )
 

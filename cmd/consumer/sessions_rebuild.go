@@ -8,8 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/app"
 	"intenthint/hint"
-	"intenthint/internal/app"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/text"

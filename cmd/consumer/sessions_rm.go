@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/text"
 	"intenthint/store"
 )

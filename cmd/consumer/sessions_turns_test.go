@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/app"
+	"intenthint/app/apptest"
 	"intenthint/classify/evaluate"
-	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
 	"intenthint/payload"
 	"intenthint/record"
 	"intenthint/store"

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"intenthint/internal/app"
+	"intenthint/app"
+	"intenthint/config"
 	"intenthint/internal/bus"
-	"intenthint/internal/config"
 	"intenthint/store/kv"
 )
 

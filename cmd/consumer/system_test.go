@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
-	"intenthint/internal/config"
+	"intenthint/app"
+	"intenthint/app/apptest"
+	"intenthint/config"
 	"intenthint/internal/natstest"
 	"intenthint/store"
 )

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"time"
 
+	"intenthint/app"
 	"intenthint/classify"
 	"intenthint/classify/local"
 	"intenthint/intents"
-	"intenthint/internal/app"
 )
 
 // trained is the configured classifier, and its parts that commands show.

@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/bus"
 	"intenthint/triage/state"
 )

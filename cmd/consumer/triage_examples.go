@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/text"
 	"intenthint/triage/state"
 )

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/text"
 	"intenthint/payload"
 )

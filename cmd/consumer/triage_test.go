@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/triage/state"

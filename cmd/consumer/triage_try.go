@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"intenthint/internal/app"
+	"intenthint/app"
 	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/triage"

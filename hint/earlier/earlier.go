@@ -12,7 +12,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/payload"
 	"intenthint/subjects"
 )

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"intenthint/intents"
+	"intenthint/internal/glob"
 	"intenthint/internal/text"
 	"intenthint/payload"
 )
@@ -100,7 +100,7 @@ func Check(rules Rules, ctx payload.Context, prompt string, hasIntents bool) Ski
 		return InternalSession
 	case ctx.Provenance.Kind == payload.InterSession:
 		return InternalInput
-	case !intents.MatchAny(rules.Agents, ctx.Agent()):
+	case !glob.MatchAny(rules.Agents, ctx.Agent()):
 		return AgentDisabled
 	case !interactive(ctx):
 		return NotInteractive

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/hint/earlier"
 	"intenthint/hint/eligibility"
 	"intenthint/hint/said"

@@ -46,7 +46,7 @@ func beforeToolCallHook(denied string) hook.Hook {
 }
 
 // A decision hook is three files: a decoder, a handler, and one line in
-// internal/app/app.go that adds it to the endpoints.
+// app/app.go that adds it to the endpoints.
 func ExampleHook() {
 	runner := hook.NewRunner(beforeToolCallHook("exec"), hook.Options{
 		Timeout: func() time.Duration { return time.Second },

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"intenthint/hint/conversation"
+	"intenthint/conversation"
 	"intenthint/internal/text"
 	"intenthint/payload"
 )

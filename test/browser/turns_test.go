@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"intenthint/internal/app"
-	"intenthint/internal/app/apptest"
+	"intenthint/app"
+	"intenthint/app/apptest"
 	"intenthint/payload"
 	"intenthint/subjects"
 )

@@ -1,0 +1,417 @@
+// Package app is the running system: it wires the parts together, starts them,
+// reloads settings, rebuilds lost sessions, and stops without leaving a request
+// unanswered. A test or another program can start it as a whole; it does not
+// handle signals or the command line.
+package app
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"intenthint/config"
+	"intenthint/console"
+	"intenthint/handlers"
+	"intenthint/hint"
+	"intenthint/hint/earlier"
+	"intenthint/hint/run"
+	"intenthint/hint/said"
+	"intenthint/internal/bus"
+	"intenthint/internal/events"
+	"intenthint/internal/hook"
+	"intenthint/knowhub"
+	"intenthint/store"
+	"intenthint/subjects"
+)
+
+// Options of an [App].
+type Options struct {
+	// Version is the program's semantic version.
+	Version string
+	Log     *slog.Logger
+	// Level is the level of Log; a configuration reload sets it.
+	Level *slog.LevelVar
+	// Ready, if not nil, is called by [App.Run] once requests are answered.
+	Ready func()
+	// LostCheck is the interval between checks for lost sessions; 0 means 5 s.
+	LostCheck time.Duration
+}
+
+// App is one consumer process. The steps of [App.Start] fill it in.
+type App struct {
+	cfg     *config.Config
+	opts    Options
+	log     *slog.Logger
+	layout  bus.Layout
+	metrics *Metrics
+	health  health
+	live    *live
+	// catalogued receives the result of reading the intents, loaded that of
+	// reading them and training on them.
+	catalogued, loaded chan error
+	cleanup            cleanups // run last in, first out
+
+	// end cancels background work, which the wait group work counts; giveUp
+	// cancels requests and events in progress.
+	end, giveUp context.CancelFunc
+	grace       context.Context //nolint:containedctx // ended by giveUp
+	work        sync.WaitGroup
+
+	// requests and events are separate connections, so that an 8 MB history
+	// cannot delay a request.
+	requests, events *bus.Bus
+	connected        time.Time
+	sessions         store.Store
+	rebuilding       *rebuilder
+	answers          *run.Answers
+	console          *console.Console // nil if HINT_HTTP_ADDR is off
+	gate             *gate            // nil unless HINT_TRIAGE enables it
+	hub              *hub             // nil unless HINT_KNOWHUB enables it
+	publisher        *events.Publisher
+	lost             int // events that Stop could not publish
+}
+
+// New starts to load the intents and train on them, and returns a system that
+// can be started once.
+func New(cfg *config.Config, o Options) *App {
+	a := &App{
+		cfg: cfg, opts: o, log: o.Log, layout: Layout(cfg), metrics: NewMetrics(o.Version),
+		catalogued: make(chan error, 1), loaded: make(chan error, 1), answers: run.NewAnswers(o.Log),
+	}
+	a.live = newLive(cfg, a.metrics, o.Log, o.Level)
+	go func(loaded chan<- error) {
+		err := a.live.load()
+		a.catalogued <- err
+		if err == nil {
+			a.live.train()
+		}
+		loaded <- err
+		returnMemory()
+	}(a.loaded)
+	return a
+}
+
+// Bus returns the connection on which requests are answered. It is valid once
+// Start has returned.
+func (a *App) Bus() *bus.Bus { return a.requests }
+
+// Run starts the system, and stops it when ctx ends. Ending ctx is not an
+// error, not even during the start.
+func (a *App) Run(ctx context.Context) error {
+	err := a.Start(ctx)
+	if err == nil {
+		if a.opts.Ready != nil {
+			a.opts.Ready()
+		}
+		<-ctx.Done()
+		a.log.Info("stopping")
+	} else if ctx.Err() != nil {
+		err = nil // the start was canceled
+	}
+	return errors.Join(err, a.Stop())
+}
+
+// Start returns once requests are answered. ctx cancels the start, and later
+// the background work. Stop must be called in any case.
+func (a *App) Start(ctx context.Context) error {
+	began := time.Now()
+	a.grace, a.giveUp = context.WithCancel(context.WithoutCancel(ctx))
+	ctx, a.end = context.WithCancel(ctx)
+	for _, step := range []func(context.Context) error{a.listen, a.connect, a.openSessions, a.takeEvents, a.openTurns, a.openTriage, a.openKnowHub, a.takeRequests, a.openLearning} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	a.work.Go(func() { a.live.watch(ctx) })
+	a.work.Go(func() { a.rebuilding.watch(ctx, a.sessions, cmp.Or(a.opts.LostCheck, rebuildCheck)) })
+	a.work.Go(func() { events.WatchStreams(ctx, a.events.JS, a.layout, a.metrics.events) })
+	a.work.Go(func() { a.metrics.countSessions(ctx, a.sessions, a.log) })
+	a.work.Go(func() { a.nameMissingRights(ctx) })
+	a.work.Go(func() { sweep(ctx, a.sessions, a.cfg.Store.Retention, a.log) })
+	a.showSystem(ctx)
+	a.health.serving.Store(true)
+	a.cleanup.add("ready", func(context.Context) error { a.health.serving.Store(false); return nil })
+	a.log.Info("ready", "took_ms", time.Since(began).Milliseconds(), "nats_ms", a.connected.Sub(began).Milliseconds(),
+		"nats", a.requests.URL(), "classifier", a.live.describe(), "intents", a.live.intents(), "sessions", StoreName(a.cfg))
+	return nil
+}
+
+// Stop ends the system: every accepted request is answered, every applied event
+// is acknowledged. Work that is unfinished after [stopTime] is canceled; its
+// events are redelivered to another process.
+func (a *App) Stop() error {
+	a.end() // before the clean-ups, which wait for background work
+	patience := time.AfterFunc(stopTime(a.live.config()), a.giveUp)
+	defer patience.Stop()
+	defer a.giveUp()
+	err := a.cleanup.run(a.grace)
+	if a.lost > 0 {
+		a.log.Error("stopped, events not acknowledged by the stream are lost", "events", a.lost)
+	} else if err == nil {
+		a.log.Info("stopped")
+	}
+	return err
+}
+
+// stopTime bounds a graceful stop. It is longer than HINT_TIMEOUT_MS, and than the
+// times that the triage gate and an extraction have: a request may use all of it
+// waiting for its model.
+func stopTime(cfg *config.Config) time.Duration {
+	longest := cfg.Classifier.Timeout
+	if cfg.Triage.Enabled {
+		longest = max(longest, cfg.Triage.Timeout())
+	}
+	if cfg.KnowHub.Enabled {
+		longest = max(longest, knowhub.ExtractTime)
+	}
+	return max(20*time.Second, longest+10*time.Second)
+}
+
+// catchUpTime bounds how long Stop waits for events that still come in.
+const catchUpTime = 2 * time.Second
+
+// connect connects to the server, or starts it, and creates missing streams and
+// durables.
+func (a *App) connect(ctx context.Context) (err error) {
+	o := BusOptions(a.cfg)
+	o.Wait, o.Log = true, a.log
+	if a.requests, err = bus.Open(ctx, o); err != nil {
+		return err
+	}
+	a.connected = time.Now()
+	a.cleanup.add("bus", func(context.Context) error { a.requests.Close(); return nil })
+
+	if err := a.requests.CheckJetStream(ctx); err != nil {
+		return err
+	}
+	if err := a.identify(ctx); err != nil {
+		return err
+	}
+	if a.events, err = a.requests.Another(ctx, "intenthint events"); err != nil {
+		return err
+	}
+	a.metrics.requestsConnected.ask(a.requests.NC.IsConnected)
+	a.metrics.eventsConnected.ask(a.events.NC.IsConnected)
+	a.cleanup.add("event connection", func(context.Context) error { a.events.Close(); return nil })
+	a.cleanup.add("background", func(ctx context.Context) error { return wait(ctx, &a.work) })
+	return nil
+}
+
+// quietStart is how long training may take before the log mentions it: the
+// built-in intents take a third of that.
+const quietStart = time.Second
+
+// learnt waits until the local classifier has learnt the intents. Stop does not
+// wait for it: 5,000 intents take 43 s (docs/scaling.md).
+func (a *App) learnt(ctx context.Context) error {
+	slow := time.AfterFunc(quietStart, func() { a.log.Info("learning the intents", "intents", len(a.live.intentsInForce().Enabled())) })
+	defer slow.Stop()
+	select {
+	case err := <-a.loaded:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// openSessions opens the store once the catalogue is read: the catalogue and
+// the rules determine which events begin turns.
+func (a *App) openSessions(ctx context.Context) error {
+	if err := <-a.catalogued; err != nil {
+		return err
+	}
+	a.rebuilding = newRebuilder(a.events.JS, a.layout, a.live.settings, a.log)
+	err := patiently(ctx, a.log, func(ctx context.Context) (err error) {
+		a.sessions, err = OpenStore(ctx, a.cfg, a.events.JS, a.rebuilding.lost, a.log)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("sessions: %w", err)
+	}
+	stream, err := sourceOf(ctx, a.cfg, a.sessions)
+	if err != nil {
+		return err
+	}
+	if stream == "" {
+		if err := a.rebuilding.begin(ctx, a.sessions); err != nil {
+			a.log.Debug("session check failed, will retry", "error", err)
+		}
+	}
+	return nil
+}
+
+// takeEvents starts to fold events into sessions.
+func (a *App) takeEvents(ctx context.Context) error {
+	handler := EventHandler(a.sessions, a.live.settings)
+	handler.Decode = a.noticing(a.countingSkills(a.namingUnknown(handler.Decode)))
+	var sink *events.Sink[store.Fact]
+	err := patiently(ctx, a.log, func(once context.Context) (err error) {
+		sink, err = events.StartSink(once, events.SinkOptions[store.Fact]{
+			Name: "sessions", JS: a.events.JS, Layout: a.layout, Handler: handler, Metrics: a.metrics.events, Log: a.log,
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	// The last requests have published turn events. If this process owns the
+	// server, they are applied before it stops.
+	a.cleanup.add("events", func(ctx context.Context) error {
+		if a.requests.Embedded() {
+			sink.CatchUp(ctx, catchUpTime)
+		}
+		return sink.Stop(ctx)
+	})
+	a.health.follow(a.cfg, a.requests, a.events, sink)
+	return nil
+}
+
+// openTurns opens the publisher of turns and the channel to other processes.
+func (a *App) openTurns(ctx context.Context) (err error) {
+	if a.publisher, err = events.NewPublisher(a.requests.NC, a.metrics.events, a.log); err != nil {
+		return err
+	}
+	a.cleanup.add("publisher", func(ctx context.Context) error { a.lost = a.publisher.Stop(ctx); return nil })
+	a.health.healthy.Add("publisher", a.publisher.Check)
+
+	peers, err := run.Listen(a.requests.NC, a.layout.Prefix.Runs(), a.answers.Learn)
+	if err != nil {
+		return err
+	}
+	if err := patiently(ctx, a.log, a.requests.Subscribed); err != nil {
+		return err
+	}
+	a.answers.Join(peers)
+	a.learnRecent(ctx)
+	a.live.onModel(func() { a.openClaims(ctx) })
+	return nil
+}
+
+// learnTime bounds learnRecent: the start does not wait for a stream that
+// cannot be read.
+const learnTime = 10 * time.Second
+
+// learnRecent reads the recent answers of earlier processes from the stream.
+func (a *App) learnRecent(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, learnTime)
+	defer cancel()
+	// Runs are retried for minutes; topics last for hours.
+	since := time.Now().Add(-earlier.MaxAge)
+	for _, hook := range append([]string{subjects.HookTurnBegun}, said.Signals...) {
+		if err := bus.RecentEvents(ctx, a.requests.JS, a.layout, since, hook, a.answers.Learn); err != nil {
+			a.log.Warn("recent events not read, runs may be classified again, hints repeated wrongly and topics lost", "hook", hook, "error", err)
+			return
+		}
+	}
+}
+
+// claimPause is the pause between attempts to open the bucket of claims.
+const claimPause = 10 * time.Second
+
+// openClaims opens the bucket of claims, which is needed only when models are
+// asked. After a failure it retries in the background.
+func (a *App) openClaims(ctx context.Context) {
+	open := func() error {
+		bucket, err := bus.OpenBucket(ctx, a.requests.JS, a.layout.Claims())
+		if err == nil {
+			a.answers.Claim(run.NewClaims(bucket, a.log))
+		}
+		return err
+	}
+	if err := open(); err != nil {
+		a.log.Warn("claims unavailable, two processes may ask the model about one run", "error", err)
+		a.work.Go(func() { every(ctx, claimPause, func() bool { return open() == nil }) })
+	}
+}
+
+// takeRequests starts to answer requests.
+func (a *App) takeRequests(ctx context.Context) error {
+	hinter := hint.New(hint.Options{
+		Answers: a.answers, Publisher: a.publisher, Prefix: a.layout.Prefix, MaxPayload: a.requests.NC.MaxPayload(),
+		Metrics: a.metrics.hints, Log: a.log,
+	})
+	if err := a.learnt(ctx); err != nil {
+		return err
+	}
+	a.live.serve(hinter)
+	contributions, hooks := a.hub.handlers(a.answers.Sessions.LastReset, a.metrics.knowhub)
+	more := slices.Concat(a.gate.skippedHandlers(), contributions)
+	hooks = append(hooks, handlers.BeforePromptBuild(hinter, more...))
+	if a.gate != nil {
+		hooks = append(hooks, handlers.BeforeDispatch(a.gate.gate))
+	}
+	// Stop still answers the requests in progress, so they do not end with ctx.
+	service, err := bus.StartService(a.grace, a.requests.NC, bus.ServiceOptions{
+		Layout: a.layout, Name: subjects.ServiceName, Version: a.opts.Version, Metrics: a.metrics.service, Log: a.log,
+		Description: "Answers OpenClaw decision hooks with a routing hint",
+		Metadata:    map[string]string{"prefix": a.cfg.Bus.Prefix, "stream": a.cfg.Bus.Stream, "store": a.cfg.Store.Kind},
+	}, append(a.endpoints(hooks...), a.hub.endpoints(a.layout)...)...)
+	if err != nil {
+		return err
+	}
+	a.cleanup.add("requests", service.Stop)
+	return patiently(ctx, a.log, a.requests.Subscribed)
+}
+
+// endpoints returns the service endpoint of each hook.
+func (a *App) endpoints(hooks ...hook.Hook) []bus.Endpoint {
+	out := make([]bus.Endpoint, len(hooks))
+	for i, h := range hooks {
+		o := hook.Options{Timeout: a.live.timeoutOf(h.Name), Budget: a.live.hookTimeout, Log: a.log}
+		out[i] = hook.NewRunner(h, o).Endpoint(a.layout.Prefix)
+	}
+	return out
+}
+
+// provision creates missing streams and durables, and waits for a server or
+// cluster that is still starting.
+func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Logger) error {
+	return patiently(ctx, log, func(ctx context.Context) error {
+		warnings, err := bus.Provision(ctx, b.JS, layout)
+		for _, w := range warnings {
+			log.Warn("stream or durable differs from the settings", "warning", w, "command", "consumer stream plan")
+		}
+		if err != nil {
+			return err
+		}
+		return bus.CheckRequests(ctx, b.JS, layout)
+	})
+}
+
+// patiently retries do while it fails with a temporary error, such as a cluster
+// without a leader or a server that restarts.
+func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) error) error {
+	for attempt := 1; ; attempt++ {
+		once, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := do(once)
+		cancel()
+		if err == nil || !bus.Temporary(err) {
+			return err
+		}
+		log.Warn("waiting for NATS", "attempt", attempt, "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(min(time.Duration(attempt)*250*time.Millisecond, 5*time.Second)):
+		}
+	}
+}
+
+// every calls done after each pause until it returns true or ctx ends.
+func every(ctx context.Context, pause time.Duration, done func() bool) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		if done() {
+			return
+		}
+	}
+}

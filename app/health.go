@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+
+	"intenthint/config"
+	"intenthint/internal/bus"
+	"intenthint/internal/events"
+	"intenthint/internal/httpserver"
+	"intenthint/internal/room"
+	"intenthint/store"
+)
+
+var (
+	errNotServing   = errors.New("not serving")
+	errDisconnected = errors.New("not connected to NATS")
+)
+
+// health holds the checks of /healthz and /readyz. Healthy means that the
+// process works or waits for its server; ready means that a request sent now is
+// answered.
+type health struct {
+	healthy, ready httpserver.Checks
+	serving        atomic.Bool
+}
+
+// listen serves /healthz, /readyz, /metrics and the pages if an address is
+// configured. It comes first: a process that waits for its server is healthy
+// but not ready.
+func (a *App) listen(ctx context.Context) error {
+	if a.cfg.HTTP.Addr == "" {
+		return nil
+	}
+	a.health.ready.Add("serving", func(context.Context) error {
+		if !a.health.serving.Load() {
+			return errNotServing
+		}
+		return nil
+	})
+	a.metrics.ready.ask(func() bool { return a.health.ready.Run(a.grace).Status == "ok" })
+	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: a.cfg.HTTP.Addr, Fixed: a.cfg.HTTP.Fixed, Log: a.log})
+	if err != nil {
+		return err
+	}
+	server.Handle("GET /healthz", &a.health.healthy)
+	server.Handle("GET /readyz", &a.health.ready)
+	server.Handle("GET /metrics", httpserver.Metrics(a.metrics.Registry, a.log))
+	if err := a.serveConsole(server); err != nil {
+		return errors.Join(err, server.Shutdown(ctx))
+	}
+	server.Serve()
+	a.log.Info("serving /healthz, /readyz, /metrics and pages", "address", server.Addr())
+	remove := noteHTTP(a.cfg, server.Addr(), a.log)
+	a.cleanup.add("http", func(ctx context.Context) error { remove(); return server.Shutdown(ctx) })
+	return nil
+}
+
+// follow adds the checks of the connected system.
+func (h *health) follow(cfg *config.Config, requests, eventBus *bus.Bus, sink *events.Sink[store.Fact]) {
+	h.healthy.Add("server", requests.Check)
+	h.healthy.Add("disk", func(context.Context) error { return checkRoom(cfg, requests.Embedded()) })
+	h.healthy.Add("events", sink.Check)
+	h.healthy.Add("event rights", eventBus.CheckDelivery)
+	h.ready.Add("server", func(ctx context.Context) error {
+		if requests.Embedded() {
+			return nil // requests are answered without a store
+		}
+		return requests.Check(ctx)
+	})
+	h.ready.Add("nats", func(ctx context.Context) error {
+		if s := requests.NC.Status(); s != nats.CONNECTED {
+			return fmt.Errorf("%w: %s", errDisconnected, s)
+		}
+		// A server that hangs keeps its connections.
+		if err := requests.NC.FlushWithContext(ctx); err != nil {
+			return fmt.Errorf("NATS server does not answer: %w", err)
+		}
+		return nil
+	})
+	h.ready.Add("jetstream", eventBus.CheckJetStream)
+}
+
+// checkRoom returns an error if a disk that this process stores on is full. It notices
+// that even while nothing is stored.
+func checkRoom(cfg *config.Config, embedded bool) error {
+	var err error
+	if embedded {
+		err = room.Check(cfg.DataDir)
+	}
+	if err == nil && cfg.Store.Kind == config.StoreFile {
+		err = room.Check(cfg.Store.SessionsDir)
+	}
+	return err
+}

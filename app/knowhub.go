@@ -1,0 +1,205 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/config"
+	"intenthint/hint/said"
+	"intenthint/internal/bus"
+	"intenthint/internal/events"
+	"intenthint/internal/hook"
+	"intenthint/internal/httpserver"
+	"intenthint/knowhub"
+	"intenthint/knowhub/bucket"
+	"intenthint/knowhub/safety"
+	"intenthint/model"
+)
+
+// experiencesFile is the index of experiences in the data directory.
+const experiencesFile = "knowhub.db"
+
+// knowHubSink is the name of the sink of extraction in metrics and logs.
+const knowHubSink = "knowhub"
+
+// extractions is how many extractions a process asks models for at once. They
+// take long, and most are not waited for.
+const extractions = 4
+
+// hub is the KnowHub of a process, if HINT_KNOWHUB enables it.
+type hub struct {
+	service *knowhub.Service
+	turns   *bucket.Turns
+	copy    *knowhub.Copy
+	kept    *bucket.Experiences
+}
+
+// Experiences returns the bucket of experiences. The bucket is not touched
+// before its first use.
+func Experiences(layout bus.Layout, js jetstream.JetStream) *bucket.Experiences {
+	return bucket.NewExperiences(js, layout.Experiences())
+}
+
+// KnowHubBuckets returns the buckets of KnowHub.
+func KnowHubBuckets(layout bus.Layout) []bus.Bucket {
+	return []bus.Bucket{{Config: layout.Experiences()}, {Config: layout.KnowHubTurns()}}
+}
+
+// KnowHubSettings returns the settings of a configuration. o and breakers are as
+// for [NewClassifier].
+func KnowHubSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (*knowhub.Settings, error) {
+	k := cfg.KnowHub
+	out := &knowhub.Settings{
+		Limit:       model.NewLimit(extractions),
+		SubmittedBy: k.SubmittedBy, RemindAtStart: k.RemindAtStart, RemindEvery: k.RemindEvery,
+		Recall: k.Recall, RepeatAfter: cfg.Repeat.After, Strict: k.Privacy == config.PrivacyStrict, IPs: k.RedactIPs,
+		MinConfidence: k.MinConfidence, Approval: k.Approval, Shared: k.Share,
+	}
+	if cfg.Repeat.Repeat == said.Always {
+		out.RepeatAfter = knowhub.RepeatAlways
+	}
+	ref := cfg.KnowHubModel()
+	if ref == "" {
+		return out, nil
+	}
+	var err error
+	out.Chain, err = chain(cfg.Classifier, o, breakers, ref)
+	return out, err
+}
+
+// openKnowHub makes the service, if it is enabled, and begins to follow the bucket
+// and to extract. It does not delay requests: a verb that is not ready yet
+// fails.
+func (a *App) openKnowHub(ctx context.Context) error {
+	if !a.cfg.KnowHub.Enabled {
+		return nil
+	}
+	// The index and the extraction use the connection of events, so that a long
+	// catch-up does not delay requests.
+	path := filepath.Join(a.cfg.DataDir, experiencesFile)
+	log := a.log.With("part", "knowhub")
+	h := &hub{kept: Experiences(a.layout, a.requests.JS), turns: bucket.NewTurns(a.requests.JS, a.layout.KnowHubTurns())}
+	h.copy = knowhub.NewCopy(knowhub.CopyOptions{
+		Bucket: Experiences(a.layout, a.events.JS), Path: path, Metrics: a.metrics.knowhub, Log: log,
+		Open: func(ctx context.Context) (knowhub.Index, error) { return openIndex(ctx, path, log) },
+	})
+	h.service = knowhub.New(knowhub.Options{
+		Experiences: h.kept, Copy: h.copy, Marks: safety.Marks, Metrics: a.metrics.knowhub, Log: log,
+	})
+	a.live.serveHub(h.service)
+	for _, open := range []func(context.Context) error{h.kept.Open, h.turns.Open} {
+		if err := patiently(ctx, a.log, open); err != nil {
+			log.Warn("bucket unavailable, will retry", "error", err)
+		}
+	}
+	a.hub = h
+	a.console.Review(h.service)
+	// Accepted requests are answered until the end of Stop, so the copy is
+	// followed for longer than the background work runs.
+	following, end := context.WithCancel(a.grace)
+	var running sync.WaitGroup
+	running.Go(func() { h.copy.Run(following) })
+	a.health.healthy.Add("knowhub index", h.copy.Check)
+	a.cleanup.add("knowhub index", func(ctx context.Context) error { end(); return wait(ctx, &running) })
+	if err := a.extract(ctx); err != nil {
+		return err
+	}
+	return a.serveKnowHub(ctx)
+}
+
+// extract begins to read experiences out of events, if that is enabled.
+func (a *App) extract(ctx context.Context) error {
+	if !a.cfg.KnowHub.Extract {
+		return nil
+	}
+	source := &knowhub.Sink{Service: a.hub.service, Extracted: bucket.NewTurns(a.events.JS, a.layout.KnowHubTurns())}
+	var sink *events.Sink[knowhub.Fact]
+	err := patiently(ctx, a.log, func(once context.Context) (err error) {
+		sink, err = events.StartSink(once, events.SinkOptions[knowhub.Fact]{
+			Name: knowHubSink, JS: a.events.JS, Layout: a.layout, Durable: a.layout.KnowHubDurable(a.cfg.KnowHub.Trigger).Name,
+			Handler: events.Handler[knowhub.Fact]{
+				Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
+					session, hook, fact, err := knowhub.DecodeFact(a.cfg.KnowHub.Trigger, msgID, data)
+					return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, err
+				},
+				Apply: source.Apply,
+				Check: source.Check,
+			},
+			// One at a time: nothing waits for them, and hints take precedence at the
+			// models.
+			Appliers: 1, Pause: extractPause,
+			Metrics: a.metrics.events, Log: a.log,
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	a.cleanup.add("knowhub events", sink.Stop)
+	a.health.healthy.Add("knowhub events", sink.Check)
+	return nil
+}
+
+// extractPause returns the backoff before extraction from an event is retried
+// when no model answered, given its tries so far: 5 s, 40 s, 5 min and 43 min;
+// then the event becomes a dead letter. A single failed call is retried
+// soon, and most provider outages last less than an hour.
+func extractPause(tries uint64) time.Duration {
+	return 5 * time.Second << (3 * (min(max(tries, 1), 4) - 1))
+}
+
+// serveKnowHub serves the HTTP API.
+func (a *App) serveKnowHub(ctx context.Context) error {
+	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: a.cfg.KnowHub.Listen, Log: a.log})
+	if err != nil {
+		return fmt.Errorf("HINT_KNOWHUB: %w", err)
+	}
+	server.Handle("/", knowhub.NewAPI(knowhub.APIOptions{
+		Service: a.hub.service, Listen: a.cfg.KnowHub.Listen, Token: a.cfg.KnowHub.Token, Log: a.log,
+	}))
+	server.Serve()
+	a.log.Info("serving the API of experiences", "address", server.Addr())
+	a.cleanup.add("knowhub http", server.Shutdown)
+	return nil
+}
+
+// handlers returns KnowHub's handlers of before_prompt_build, and the hooks of
+// its own.
+func (h *hub) handlers(resets knowhub.Resets, metrics *knowhub.Metrics) (contributions []hook.Handler, hooks []hook.Hook) {
+	if h == nil {
+		return nil, nil
+	}
+	recall := &knowhub.Recall{Service: h.service, Turns: h.turns, Resets: resets}
+	reminder := &knowhub.Reminder{Turns: h.turns, Resets: resets, Settings: h.service.Settings, Metrics: metrics}
+	return []hook.Handler{recall.Handler(), reminder.Handler()}, []hook.Hook{recall.Hook()}
+}
+
+// endpoints returns the endpoints of KnowHub's verbs.
+func (h *hub) endpoints(layout bus.Layout) []bus.Endpoint {
+	if h == nil {
+		return nil
+	}
+	return h.service.Endpoints(layout.Prefix)
+}
+
+// serveHub gives the service its settings; later changes follow.
+func (l *live) serveHub(s *knowhub.Service) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hub = s
+	l.useKnowHub()
+}
+
+// useKnowHub puts the prepared settings of KnowHub in force. mu is held.
+func (l *live) useKnowHub() {
+	if l.hub == nil {
+		return
+	}
+	l.metrics.models.Expect(l.cfg.KnowHubModel())
+	l.hub.Use(l.knowHub)
+}

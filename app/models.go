@@ -1,0 +1,108 @@
+package app
+
+import (
+	"fmt"
+
+	"intenthint/classify"
+	"intenthint/config"
+	"intenthint/hint/writer"
+	"intenthint/knowhub"
+	"intenthint/model"
+	"intenthint/model/provider"
+	"intenthint/triage"
+)
+
+// models are the models that a configuration asks. They are made once per
+// configuration and outlive catalogues and embedding tiers, so that limits and
+// cached instructions survive changes of these.
+type models struct {
+	chain *model.Chain // nil in local mode
+	// limit bounds the calls of chain; embedding bounds those of an embedding
+	// model that has no limit of its own.
+	limit, embedding *model.Limit
+	writer           *writer.Writer // nil for none
+}
+
+// newModels makes the models of a configuration. writers are the breakers of its
+// writer. breakers may be nil: then a failing model keeps being asked.
+func newModels(cfg *config.Config, o Observer, breakers, writers *model.Breakers) (m models, err error) {
+	c := cfg.Classifier
+	m.limit, m.embedding = model.NewLimit(c.MaxInflight), model.NewLimit(c.MaxInflight)
+	if c.Mode != classify.ModeLocal {
+		if m.chain, err = chain(c, o, breakers, c.Model, c.Fallback); err != nil {
+			return models{}, err
+		}
+	}
+	if c.Writer == "" {
+		return m, nil
+	}
+	written, err := chain(c, o, writers, c.Writer)
+	if err != nil {
+		return models{}, err
+	}
+	m.writer = writer.New(written, model.NewLimit(c.MaxInflight))
+	return m, nil
+}
+
+// classifier makes a classifier of the models, the local one, and a tier, which may
+// be nil.
+func (m models) classifier(cfg *config.Config, local classify.Local, tier *Tier, o Observer) *classify.Classifier {
+	opts := classify.Options{LocalAccept: cfg.Classifier.LocalAccept, Limit: m.limit, Observer: o}
+	if tier != nil {
+		opts.Embedding, opts.Bounds = tier.Embedding, tier.bounds
+		if opts.Bounds.Limit == nil {
+			opts.Bounds.Limit = m.embedding
+		}
+	}
+	var llm classify.Model
+	if m.chain != nil {
+		llm = classify.LLM{Chain: m.chain}
+	}
+	return classify.New(cfg.Classifier.Mode, local, llm, opts)
+}
+
+// NewClassifier makes the classifier of a configuration. tier may be nil.
+// breakers may be nil: then a failing model keeps being asked.
+func NewClassifier(cfg *config.Config, local classify.Local, tier *Tier, o Observer, breakers *model.Breakers) (*classify.Classifier, error) {
+	m, err := newModels(cfg, o, breakers, nil)
+	if err != nil {
+		return nil, err
+	}
+	return m.classifier(cfg, local, tier, o), nil
+}
+
+// chain returns the models to ask, one after another.
+func chain(c config.Classifier, o Observer, breakers *model.Breakers, refs ...string) (*model.Chain, error) {
+	registry, err := provider.New(c.Providers, provider.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("model providers: %w", err)
+	}
+	return model.NewChain(registry, model.Options{Observer: o, Breakers: breakers}, refs...), nil
+}
+
+// prepared is a configuration with everything that is derived from it alone. It
+// is complete before any of it is used.
+type prepared struct {
+	cfg     *config.Config
+	models  models
+	triage  *triage.Settings  // nil if HINT_TRIAGE is off
+	knowHub *knowhub.Settings // nil if HINT_KNOWHUB is off
+}
+
+// prepare makes what a configuration needs, without using it yet.
+func (l *live) prepare(cfg *config.Config) (p prepared, err error) {
+	o := Observer{l.metrics, l.log}
+	p.cfg = cfg
+	if p.models, err = newModels(cfg, o, l.breakers, l.writers); err != nil {
+		return p, err
+	}
+	if cfg.Triage.Enabled {
+		if p.triage, err = TriageSettings(cfg, o, l.breakers); err != nil {
+			return p, err
+		}
+	}
+	if cfg.KnowHub.Enabled {
+		p.knowHub, err = KnowHubSettings(cfg, o, l.breakers)
+	}
+	return p, err
+}

@@ -1,0 +1,290 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"intenthint/app"
+	"intenthint/app/apptest"
+	"intenthint/config"
+	"intenthint/hint"
+	"intenthint/intents"
+	"intenthint/internal/bus"
+	"intenthint/internal/natsserver"
+	"intenthint/store"
+	"intenthint/store/file"
+	"intenthint/subjects"
+)
+
+// losses take sessions away from a system.
+var losses = map[string]func(t *testing.T, dir string){
+	"the directory": func(t *testing.T, dir string) { require.NoError(t, os.RemoveAll(dir)) },
+	"what stands in it": func(t *testing.T, dir string) {
+		files, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		for _, f := range files {
+			require.NoError(t, os.RemoveAll(filepath.Join(dir, f.Name())))
+		}
+	},
+}
+
+func TestRemovedSessionsAreRebuilt(t *testing.T) {
+	t.Parallel()
+	for name, lose := range losses {
+		t.Run(name+" while it runs", func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			want := s.Converse()
+			lose(t, s.Config.Store.SessionsDir)
+			s.Eventually("the documents are back", func() bool { return s.Same(want) })
+			require.Contains(t, s.Log.String(), "replay")
+		})
+		t.Run(name+" before a start", func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			want := s.Converse()
+			require.NoError(t, s.Stop())
+			lose(t, s.Config.Store.SessionsDir)
+			again := startWith(t, s.Config)
+			again.Eventually("the documents are back", func() bool { return again.Same(want) })
+		})
+	}
+}
+
+func TestARestartWithTheSameSessionsReplaysNothing(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	want := s.Converse()
+	require.NoError(t, s.Stop())
+	again := startWith(t, s.Config)
+	again.Ask(again.Prompt("new", "r", "write some code for me please"), time.Minute)
+	again.Eventually("the new turn", func() bool { return again.Document("new") != nil })
+	require.True(t, again.Same(mapsWith(want, again.Files(), "new.json")))
+	require.NotContains(t, again.Log.String(), "replay")
+}
+
+func mapsWith(base, other map[string][]byte, name string) map[string][]byte {
+	out := maps.Clone(base)
+	out[name] = other[name]
+	return out
+}
+
+func TestACorruptSessionFileIsRebuilt(t *testing.T) {
+	t.Parallel()
+	for name, session := range map[string]string{
+		"a token that says which session it is": "two/three",
+		"a token that was shortened":            strings.Repeat("long-", 50),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := start(t, nil)
+			turns := func() int {
+				data, _ := os.ReadFile(filepath.Join(s.Config.Store.SessionsDir, subjects.Name(session)+".json"))
+				return bytes.Count(data, []byte(`"runId"`))
+			}
+			for run := range 2 {
+				s.Ask(s.Prompt(session, strconv.Itoa(run), "write some code for me please"), time.Minute)
+			}
+			s.Eventually("the turns", func() bool { return turns() == 2 })
+			path := filepath.Join(s.Config.Store.SessionsDir, subjects.Name(session))
+			require.NoError(t, os.WriteFile(path+".json", []byte(`{"current": `), 0o600))
+			s.Ask(s.Prompt(session, "latest", "write some code for me please"), time.Minute)
+			s.Eventually("the turns of before", func() bool { return turns() == 3 })
+			aside, err := filepath.Glob(path + ".corrupt-*")
+			require.NoError(t, err)
+			require.Len(t, aside, 1)
+		})
+	}
+}
+
+// A session file that somebody deletes comes back with the session's next event.
+func TestADeletedSessionFileIsRebuilt(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	path := filepath.Join(s.Config.Store.SessionsDir, "s.json")
+	turns := func() int {
+		data, _ := os.ReadFile(path)
+		return bytes.Count(data, []byte(`"runId"`))
+	}
+	for run := range 2 {
+		s.Ask(s.Prompt("s", strconv.Itoa(run), "write some code for me please"), time.Minute)
+	}
+	s.Eventually("the turns", func() bool { return turns() == 2 })
+	require.NoError(t, os.Remove(path))
+	s.Ask(s.Prompt("s", "latest", "write some code for me please"), time.Minute)
+	s.Eventually("the turns of before", func() bool { return turns() == 3 })
+}
+
+// A process that found sessions lost has died before it made them again.
+func TestTheNextProcessRebuildsLostSessions(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	want := s.Converse()
+	require.NoError(t, s.Stop())
+	sessions, err := app.OpenStore(t.Context(), s.Config, nil, nil, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	require.NoError(t, sessions.MarkLost(t.Context(), "one"))
+	require.NoError(t, os.Remove(filepath.Join(s.Config.Store.SessionsDir, "one.json")))
+	again := startWith(t, s.Config)
+	again.Eventually("the documents are back", func() bool { return again.Same(want) })
+	again.Eventually("nothing is lost any more", func() bool {
+		losses, err := sessions.Lost(t.Context())
+		return err == nil && len(losses) == 0
+	})
+}
+
+// settingsOf returns the settings by which events begin turns.
+func settingsOf(cfg *config.Config) func() *hint.Settings {
+	settings := app.Settings(cfg, intents.Bundled())
+	return func() *hint.Settings { return settings }
+}
+
+// refusing is a store that cannot write one session at first.
+type refusing struct {
+	store.Store
+	often atomic.Int32
+}
+
+func (r *refusing) Apply(ctx context.Context, facts []store.Fact) error {
+	if facts[0].SessionID == "one" && r.often.Add(-1) >= 0 {
+		return errors.New("not now")
+	}
+	return r.Store.Apply(ctx, facts)
+}
+
+func TestAFailedRebuildIsRetried(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	want := s.Converse()
+	sessions, err := file.Open(t.TempDir(), store.Options{HistoryLimit: s.Config.Store.HistoryLimit})
+	require.NoError(t, err)
+	hindered := &refusing{Store: sessions}
+	hindered.often.Store(2)
+	r := app.NewRebuilder(s.Bus.JS, app.Layout(s.Config), settingsOf(s.Config), slog.New(slog.DiscardHandler))
+	ok, err := r.Whole(t.Context(), hindered, false)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.ErrorContains(t, r.Single(t.Context(), hindered), "session one")
+	losses, err := sessions.Lost(t.Context())
+	require.NoError(t, err)
+	require.Len(t, losses, 1)
+	require.NoError(t, r.Single(t.Context(), hindered))
+	losses, err = sessions.Lost(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, losses)
+	got, err := os.ReadFile(filepath.Join(sessions.Dir(), "one.json"))
+	require.NoError(t, err)
+	require.Equal(t, string(want["one.json"]), string(got))
+}
+
+func TestSessionsOfAnotherSystemAreNotTouched(t *testing.T) {
+	t.Parallel()
+	s := start(t, nil)
+	want := s.Converse()
+	s.Eventually("the source", func() bool {
+		_, err := os.Stat(filepath.Join(s.Config.Store.SessionsDir, ".source"))
+		return err == nil
+	})
+	settings := map[string]string{
+		"HINT_NATS_URL": s.Bus.URL(), "HINT_SESSIONS_DIR": s.Config.Store.SessionsDir, "HINT_SUBJECT_PREFIX": "other", "HINT_STREAM": "OTHER_EVENTS",
+	}
+	err := app.New(apptest.Settle(t, settings), app.Options{Version: "0.0.0", Log: slog.New(slog.DiscardHandler), Level: new(slog.LevelVar)}).Run(t.Context())
+	require.ErrorIs(t, err, app.ErrOtherStream)
+	require.ErrorContains(t, err, "OPENCLAW_EVENTS, not OTHER_EVENTS")
+	require.True(t, s.Same(want))
+	_, err = s.JS.Stream(t.Context(), "OTHER_EVENTS")
+	require.ErrorIs(t, err, jetstream.ErrStreamNotFound, "it was refused before it made the other system's stream")
+
+	delete(settings, "HINT_SESSIONS_DIR")
+	start(t, settings) // as it was told
+}
+
+// An event that waits keeps all that were applied after it from counting as
+// applied up to there.
+func TestALostStoreIsRebuiltWhileAnEventIsPending(t *testing.T) {
+	t.Parallel()
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer b.Close()
+	cfg := apptest.Settle(t, nil)
+	layout := app.Layout(cfg)
+	_, err = bus.Provision(t.Context(), b.JS, layout)
+	require.NoError(t, err)
+	for _, session := range []string{"waits", "applied"} {
+		body, err := json.Marshal(map[string]any{
+			"hook": "after_tool_call", "id": session, "ts": 1, "event": map[string]any{"toolName": "read", "toolCallId": "c"},
+			"ctx": map[string]any{"sessionId": session, "runId": "r"},
+		})
+		require.NoError(t, err)
+		_, err = b.JS.Publish(t.Context(), layout.Prefix.Event("after_tool_call", "main", session), body)
+		require.NoError(t, err)
+	}
+	durable, err := b.JS.Consumer(t.Context(), layout.Stream, layout.QueueGroup)
+	require.NoError(t, err)
+	got, err := durable.Fetch(2)
+	require.NoError(t, err)
+	<-got.Messages()
+	require.NoError(t, (<-got.Messages()).DoubleAck(t.Context()))
+
+	sessions := &applying{}
+	sessions.Store, err = file.Open(t.TempDir(), store.Options{})
+	require.NoError(t, err)
+	r := app.NewRebuilder(b.JS, layout, settingsOf(cfg), slog.New(slog.DiscardHandler))
+	require.NoError(t, r.Begin(t.Context(), sessions), "it is too late to begin")
+	require.Empty(t, sessions.got)
+	ok, err := r.Whole(t.Context(), sessions, false)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.ElementsMatch(t, []string{"waits", "applied"}, sessions.got)
+	ok, err = r.Whole(t.Context(), sessions, false)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Len(t, sessions.got, 2, "it is whole now")
+}
+
+func TestANewStoreIsComplete(t *testing.T) {
+	t.Parallel()
+	b, err := bus.Open(t.Context(), bus.Options{Embedded: natsserver.Options{Port: server.RANDOM_PORT, DataDir: t.TempDir()}, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer b.Close()
+	cfg := apptest.Settle(t, nil)
+	layout := app.Layout(cfg)
+	_, err = bus.Provision(t.Context(), b.JS, layout)
+	require.NoError(t, err)
+	sessions, err := file.Open(t.TempDir(), store.Options{})
+	require.NoError(t, err)
+	require.NoError(t, app.NewRebuilder(b.JS, layout, settingsOf(cfg), slog.New(slog.DiscardHandler)).Begin(t.Context(), sessions))
+	source, err := sessions.Source(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, layout.Stream, source.Stream)
+}
+
+// applying notes the sessions that facts are applied to.
+type applying struct {
+	store.Store
+	mu  sync.Mutex
+	got []string
+}
+
+func (a *applying) Apply(ctx context.Context, facts []store.Fact) error {
+	a.mu.Lock()
+	a.got = append(a.got, facts[0].Session())
+	a.mu.Unlock()
+	return a.Store.Apply(ctx, facts)
+}

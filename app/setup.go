@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/config"
+	"intenthint/internal/bus"
+	"intenthint/internal/natsserver"
+	"intenthint/store"
+	"intenthint/store/file"
+	"intenthint/store/kv"
+	"intenthint/subjects"
+)
+
+// Layout returns the layout of streams and durables for the configuration.
+func Layout(cfg *config.Config) bus.Layout {
+	out := bus.Layout{
+		Prefix:     subjects.Prefix(cfg.Bus.Prefix),
+		QueueGroup: cfg.Bus.QueueGroup,
+		Stream:     cfg.Bus.Stream,
+		MaxAge:     cfg.Bus.StreamMaxAge,
+		MaxBytes:   cfg.Bus.StreamMaxBytes,
+		Replicas:   cfg.Bus.StreamReplicas,
+	}
+	if cfg.Learn == config.LearnAuto {
+		out.More = append(out.More, out.LearnDurable())
+	}
+	if cfg.Triage.Enabled {
+		out.More = append(out.More, out.TriageDurable())
+	}
+	if cfg.KnowHub.Enabled && cfg.KnowHub.Extract {
+		out.More = append(out.More, out.KnowHubDurable(cfg.KnowHub.Trigger))
+	}
+	return out
+}
+
+// BusOptions returns the bus options of the configuration.
+func BusOptions(cfg *config.Config) bus.Options {
+	return bus.Options{
+		URL: strings.Join(cfg.Bus.URLs, ","),
+		Identity: bus.Identity{
+			Creds: cfg.Bus.Creds, NKey: cfg.Bus.NKey,
+			CA: cfg.Bus.CA, Cert: cfg.Bus.Cert, Key: cfg.Bus.Key,
+			InboxPrefix: cfg.Bus.InboxPrefix,
+		},
+		Embedded: embeddedOptions(cfg),
+	}
+}
+
+func embeddedOptions(cfg *config.Config) natsserver.Options {
+	return natsserver.Options{ConfFile: confFile(cfg), Port: cfg.Bus.Port, DataDir: cfg.DataDir, AllowOpen: cfg.AllowOpen}
+}
+
+// confFile is the configuration file of the embedded server, or "" for the
+// built-in copy when that file does not exist.
+func confFile(cfg *config.Config) string {
+	if _, err := os.Stat(cfg.Bus.Conf); errors.Is(err, os.ErrNotExist) {
+		return ""
+	}
+	return cfg.Bus.Conf
+}
+
+// CheckServer returns an error for an embedded server without a usable
+// configuration, or one that listens on a public address without
+// authentication. It does nothing when another server is configured.
+func CheckServer(cfg *config.Config) error {
+	if len(cfg.Bus.URLs) > 0 {
+		return nil
+	}
+	return embeddedOptions(cfg).Check()
+}
+
+// OpenStore opens the session store of the configuration. js is needed for the
+// JetStream store only. lost, which may be nil, is called with the token of a
+// session that could not be read.
+func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, lost func(token string), log *slog.Logger) (store.Store, error) {
+	opts := store.Options{HistoryLimit: cfg.Store.HistoryLimit, Lost: lost, Logger: log}
+	if cfg.Store.Kind == config.StoreKV {
+		return bus.Call(ctx, js.Conn(), func(ctx context.Context) (store.Store, error) {
+			return kv.Open(ctx, js, Layout(cfg).Sessions(), opts)
+		})
+	}
+	return file.Open(cfg.Store.SessionsDir, opts)
+}
+
+// OpenSystemStore opens the session store of the system behind a connection, for a
+// command that changes it. A store of another system is refused and not created: the
+// error wraps [ErrStoreMismatch] or [ErrOtherStream].
+func OpenSystemStore(ctx context.Context, cfg *config.Config, b *bus.Bus, log *slog.Logger) (store.Store, error) {
+	if _, err := CheckSystem(ctx, cfg, b); err != nil && !errors.Is(err, bus.ErrDenied) {
+		return nil, err
+	}
+	return OpenStore(ctx, cfg, b.JS, nil, log)
+}
+
+// OpenSystemReader opens the session store of the system behind a connection to
+// read from it. It refuses a store as [OpenSystemStore] does, and creates none: the
+// error for a missing bucket wraps [jetstream.ErrStreamNotFound].
+func OpenSystemReader(ctx context.Context, cfg *config.Config, b *bus.Bus, log *slog.Logger) (store.Reader, error) {
+	if _, err := CheckSystem(ctx, cfg, b); err != nil && !errors.Is(err, bus.ErrDenied) {
+		return nil, err
+	}
+	opts := store.Options{Logger: log}
+	if cfg.Store.Kind == config.StoreKV {
+		return bus.Call(ctx, b.JS.Conn(), func(ctx context.Context) (store.Reader, error) {
+			return kv.OpenReader(ctx, b.JS, Layout(cfg).Sessions(), opts)
+		})
+	}
+	return file.OpenReader(cfg.Store.SessionsDir, opts), nil
+}
+
+// StoreName returns the bucket or directory that holds the sessions.
+func StoreName(cfg *config.Config) string {
+	if cfg.Store.Kind == config.StoreKV {
+		return "bucket " + Layout(cfg).Sessions().Bucket
+	}
+	return cfg.Store.SessionsDir
+}
