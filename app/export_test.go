@@ -55,3 +55,15 @@ func (r *rebuilder) Begin(ctx context.Context, s store.Store) error { return r.b
 
 // SameSystem is the rule of contract §9.
 var SameSystem = sameSystem
+
+// OnStop returns the steps of a stop, the last first, and calls done after each of them.
+func (a *App) OnStop(done func(ctx context.Context, step string)) (steps []string) {
+	for i, step := range a.cleanup.steps {
+		steps = append(steps, step.name)
+		a.cleanup.steps[i].do = func(ctx context.Context) error {
+			defer done(ctx, step.name)
+			return step.do(ctx)
+		}
+	}
+	return steps
+}
