@@ -5,45 +5,76 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
+	"github.com/tidwall/gjson"
 )
 
-// anthropicModel speaks anthropic-messages.
+// anthropicVersion is the version of the API that the requests here follow.
+const anthropicVersion = "2023-06-01"
+
+// anthropicHeader returns the headers that every request of anthropic-messages
+// carries.
+func anthropicHeader(key string) http.Header {
+	h := http.Header{"Anthropic-Version": {anthropicVersion}}
+	if key != "" {
+		h.Set("X-Api-Key", key)
+	}
+	return h
+}
+
+// anthropicModel speaks anthropic-messages. Responses are read field by field,
+// because other servers that speak it fill fields that do not matter here in
+// their own ways.
 type anthropicModel struct {
-	client  anthropic.Client
+	client  *client
+	url     string
 	model   string
 	learned memory
 }
 
 func newAnthropicModel(c connection, model string) *anthropicModel {
-	opts := []option.RequestOption{
-		// Use only our own address and key. Retries would outlive the deadline.
-		option.WithoutEnvironmentDefaults(),
-		option.WithoutOpenTelemetry(),
-		option.WithMaxRetries(0),
-		option.WithBaseURL(c.baseURL),
-		option.WithHTTPClient(c.client),
-	}
-	if c.client.key != "" {
-		opts = append(opts, option.WithAPIKey(c.client.key))
-	}
-	return &anthropicModel{client: anthropic.NewClient(opts...), model: model}
+	return &anthropicModel{client: c.client, url: c.baseURL + "/v1/messages", model: model}
 }
+
+// The request of anthropic-messages: the fields that are used here.
+type (
+	messagesRequest struct {
+		Model        string             `json:"model"`
+		MaxTokens    int                `json:"max_tokens"`
+		System       []textBlock        `json:"system,omitempty"`
+		Messages     []anthropicMessage `json:"messages"`
+		Temperature  *float64           `json:"temperature,omitempty"`
+		Thinking     *typed             `json:"thinking,omitempty"`
+		OutputConfig *outputConfig      `json:"output_config,omitempty"`
+	}
+	anthropicMessage struct {
+		Role    string      `json:"role"`
+		Content []textBlock `json:"content"`
+	}
+	textBlock struct {
+		Type         string `json:"type"`
+		Text         string `json:"text"`
+		CacheControl *typed `json:"cache_control,omitempty"`
+	}
+	outputConfig struct {
+		Format schemaFormat `json:"format"`
+	}
+	schemaFormat struct {
+		Type   string          `json:"type"`
+		Schema json.RawMessage `json:"schema"`
+	}
+	// typed is an object that has a type and nothing else.
+	typed struct {
+		Type string `json:"type"`
+	}
+)
 
 // Complete implements [Completer].
 func (m *anthropicModel) Complete(ctx context.Context, req Request) (Completion, error) {
-	var schema map[string]any
-	if req.Schema != nil {
-		if err := json.Unmarshal(req.Schema, &schema); err != nil {
-			return Completion{}, fmt.Errorf("schema %s: %w", req.SchemaName, err)
-		}
-	}
-	msg, err := ask(ctx, &m.learned, quirks.without, func(q quirks) (*anthropic.Message, error) {
-		return m.client.Messages.New(ctx, m.params(req, schema, q))
+	msg, err := ask(ctx, &m.learned, quirks.without, func(q quirks) (gjson.Result, error) {
+		return m.client.post(ctx, m.url, m.request(req, q))
 	})
 	if err != nil {
 		return Completion{}, err
@@ -51,54 +82,63 @@ func (m *anthropicModel) Complete(ctx context.Context, req Request) (Completion,
 	return m.completion(msg, req)
 }
 
-func (m *anthropicModel) params(req Request, schema map[string]any, q quirks) anthropic.MessageNewParams {
-	out := anthropic.MessageNewParams{
+func (m *anthropicModel) request(req Request, q quirks) messagesRequest {
+	out := messagesRequest{
 		Model:     m.model,
-		MaxTokens: int64(q.tokens(req.MaxTokens)),
-		Messages:  []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(req.User))},
+		MaxTokens: q.tokens(req.MaxTokens),
+		Messages:  []anthropicMessage{{Role: "user", Content: []textBlock{{Type: "text", Text: req.User}}}},
 	}
 	if req.System != "" {
-		out.System = []anthropic.TextBlockParam{{Text: req.System, CacheControl: anthropic.NewCacheControlEphemeralParam()}}
+		out.System = []textBlock{{Type: "text", Text: req.System, CacheControl: &typed{Type: "ephemeral"}}}
 	}
 	if !q.noTemperature {
-		out.Temperature = param.NewOpt(cmp.Or(req.Temperature, lowTemperature))
+		out.Temperature = new(cmp.Or(req.Temperature, lowTemperature))
 	}
 	if !q.noThinking {
 		// Newer models think unless they are told not to.
-		off := anthropic.NewThinkingConfigDisabledParam()
-		out.Thinking = anthropic.ThinkingConfigParamUnion{OfDisabled: &off}
+		out.Thinking = &typed{Type: "disabled"}
 	}
-	if schema != nil && q.format == formatSchema {
-		out.OutputConfig.Format = anthropic.JSONOutputFormatParam{Schema: schema}
+	if req.Schema != nil && q.format == formatSchema {
+		out.OutputConfig = &outputConfig{Format: schemaFormat{Type: "json_schema", Schema: req.Schema}}
 	}
 	return out
 }
 
-func (m *anthropicModel) completion(msg *anthropic.Message, req Request) (Completion, error) {
-	u := msg.Usage
+func (m *anthropicModel) completion(msg gjson.Result, req Request) (Completion, error) {
+	read := count(msg, "usage.cache_read_input_tokens")
 	out := Completion{Usage: Usage{
-		InputTokens:  int(u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens),
-		OutputTokens: int(u.OutputTokens),
-		CachedTokens: int(u.CacheReadInputTokens),
+		InputTokens:  count(msg, "usage.input_tokens") + read + count(msg, "usage.cache_creation_input_tokens"),
+		OutputTokens: count(msg, "usage.output_tokens"),
+		CachedTokens: read,
 	}}
-	var text strings.Builder
-	for i := range msg.Content {
-		if msg.Content[i].Type == "text" {
-			text.WriteString(msg.Content[i].Text)
-		}
-	}
-	truncated := msg.StopReason == anthropic.StopReasonMaxTokens || msg.StopReason == anthropic.StopReasonModelContextWindowExceeded
+	answer := messageText(msg.Get("content"))
+	stop := msg.Get("stop_reason").Str
+	truncated := stop == "max_tokens" || stop == "model_context_window_exceeded"
 	switch {
-	case truncated && req.cutShort(text.String()):
+	case truncated && req.cutShort(answer):
 		m.learned.widen()
 		return out, errTruncated
-	case msg.StopReason == anthropic.StopReasonRefusal:
+	case stop == "refusal":
 		return out, errRefused
-	case msg.Type != "message" && len(msg.Content) == 0:
+	case msg.Get("type").Str != "message" && !msg.Get("content.0").Exists():
 		return out, fmt.Errorf("%w: not a message", ErrMalformed)
-	case strings.TrimSpace(text.String()) == "":
+	case strings.TrimSpace(answer) == "":
 		return out, errEmpty
 	}
-	out.Text = text.String()
+	out.Text = answer
 	return out, nil
+}
+
+// messageText returns the text of a message, without what the model thought.
+func messageText(content gjson.Result) string {
+	var b strings.Builder
+	if content.IsArray() {
+		content.ForEach(func(_, block gjson.Result) bool {
+			if block.Get("type").Str == "text" {
+				b.WriteString(block.Get("text").Str)
+			}
+			return true
+		})
+	}
+	return strings.ToValidUTF8(b.String(), "\ufffd")
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -147,6 +148,58 @@ func field(t *testing.T, s *providertest.Server, name string) string {
 	return string(b)
 }
 
+// The whole request, so that a field that comes or goes is noticed.
+func TestCompleteRequest(t *testing.T) {
+	schema := `{"type": "object", "properties": {"a": {"type": "string"}}}`
+	tests := []struct {
+		name, api, want string
+		request         Request
+	}{
+		{"all", "openai", `{"model": "vendor/model-1", "max_tokens": 400, "temperature": 0.1, "stream": false,
+			"messages": [{"role": "system", "content": "the system"}, {"role": "user", "content": "the user"}],
+			"response_format": {"type": "json_schema", "json_schema": {"name": "intent", "strict": true, "schema": ` + schema + `}}}`, request()},
+		{"least", "openai", `{"model": "vendor/model-1", "max_tokens": 10, "temperature": 0.1, "stream": false,
+			"messages": [{"role": "user", "content": "<a> & \u2028b"}]}`, Request{User: "<a> & \u2028b", MaxTokens: 10}},
+		{"all", "anthropic", `{"model": "vendor/model-1", "max_tokens": 400, "temperature": 0.1, "thinking": {"type": "disabled"},
+			"system": [{"type": "text", "text": "the system", "cache_control": {"type": "ephemeral"}}],
+			"messages": [{"role": "user", "content": [{"type": "text", "text": "the user"}]}],
+			"output_config": {"format": {"type": "json_schema", "schema": ` + schema + `}}}`, request()},
+		{"least", "anthropic", `{"model": "vendor/model-1", "max_tokens": 10, "temperature": 0.1, "thinking": {"type": "disabled"},
+			"messages": [{"role": "user", "content": [{"type": "text", "text": "<a> & \u2028b"}]}]}`, Request{User: "<a> & \u2028b", MaxTokens: 10}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.api+" "+tt.name, func(t *testing.T) {
+			a := apis[slices.IndexFunc(apis, func(a api) bool { return a.name == tt.api })]
+			s := providertest.New(t)
+			s.Always(providertest.Answer{Text: "x"})
+			_, err := model(t, a.config(s), "vendor/model-1").Complete(t.Context(), tt.request)
+			require.NoError(t, err)
+			require.JSONEq(t, tt.want, string(s.Requests()[0].Body))
+		})
+	}
+}
+
+func TestCompleteHeaders(t *testing.T) {
+	key := map[string]http.Header{
+		"openai":    {"Authorization": {"Bearer " + secret}},
+		"anthropic": {"X-Api-Key": {secret}, "Anthropic-Version": {"2023-06-01"}},
+	}
+	eachAPI(t, func(t *testing.T, a api, s *providertest.Server, m Completer) {
+		s.Always(providertest.Answer{Text: "x"})
+		for range 2 {
+			_, err := m.Complete(t.Context(), request())
+			require.NoError(t, err)
+		}
+		for _, asked := range s.Requests() {
+			require.Equal(t, []string{"application/json"}, asked.Header.Values("Accept"))
+			require.Equal(t, []string{"application/json"}, asked.Header.Values("Content-Type"))
+			for _, name := range []string{"Authorization", "X-Api-Key", "Anthropic-Version"} {
+				require.Equal(t, key[a.name][name], asked.Header.Values(name), name)
+			}
+		}
+	})
+}
+
 func TestCompleteFailures(t *testing.T) {
 	good := func(text string) string {
 		return `{"choices": [{"message": {"role": "assistant", "content": "` + text + `"}, "finish_reason": "stop"}]}`
@@ -189,6 +242,10 @@ func TestCompleteFailures(t *testing.T) {
 		{"content filter", providertest.Answer{Text: "x", Finish: "content_filter"}, errRefused, "", "openai"},
 		{"refusal", providertest.Answer{Text: "x", Finish: "refusal"}, errRefused, "", "anthropic"},
 		{"content of the wrong type", providertest.Answer{Body: `{"choices": [{"message": {"content": 5}}]}`}, errEmpty, "", "openai"},
+		{"content of the wrong type", providertest.Answer{Body: `{"type": "message", "content": "x"}`}, errEmpty, "", "anthropic"},
+		{"only thoughts", providertest.Answer{Body: `{"type": "message", "content": [{"type": "thinking", "thinking": "hm", "signature": "s"}], "stop_reason": "end_turn"}`}, errEmpty, "", "anthropic"},
+		{"only thoughts, at the limit", providertest.Answer{Body: `{"type": "message", "content": [{"type": "thinking", "thinking": "hm"}], "stop_reason": "max_tokens"}`}, errTruncated, "", "anthropic"},
+		{"another object", providertest.Answer{Body: `{"type": "completion", "content": []}`}, ErrMalformed, "not a message", "anthropic"},
 		{"choices without one", providertest.Answer{Body: `{"choices": []}`}, ErrMalformed, "no choices", "openai"},
 		{"choices of the wrong type", providertest.Answer{Body: `{"choices": "x"}`}, ErrMalformed, "", "openai"},
 	}
@@ -260,6 +317,39 @@ func TestCompleteReadsOnlyWhatItNeeds(t *testing.T) {
 			require.Equal(t, Completion{Text: "fine", Usage: tt.usage}, got)
 		})
 	}
+	message := func(block, top string) string {
+		return `{"type": "message", "content": [{"type": "text", "text": "fine"` + block + `}]` + top + `}`
+	}
+	for _, tt := range []struct {
+		name, body string
+		usage      Usage
+	}{
+		{"nothing else", message("", ""), Usage{}},
+		{"no type of the message", `{"content": [{"type": "text", "text": "fine"}]}`, Usage{}},
+		{"fields of the message", message("", `, "id": 17, "model": 5, "role": [], "stop_reason": 5, "stop_sequence": {}, "container": "x"`), Usage{}},
+		{"fields of the block", message(`, "citations": "none"`, ""), Usage{}},
+		{"other blocks", `{"type": "message", "content": [7, {"type": "text", "text": null}, {"type": "tool_use", "text": "no"}, {"type": "new", "text": 5}, {"type": "text", "text": "fine"}]}`, Usage{}},
+		{"counts", message("", `, "usage": {"input_tokens": 12, "output_tokens": 3, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 5}`), Usage{InputTokens: 21, OutputTokens: 3, CachedTokens: 4}},
+		{"counts with a fraction", message("", `, "usage": {"input_tokens": 12.0, "output_tokens": 3.9}`), Usage{InputTokens: 12, OutputTokens: 3}},
+		{"counts as text", message("", `, "usage": {"input_tokens": "12", "output_tokens": 3, "cache_read_input_tokens": null, "server_tool_use": 1}`), Usage{OutputTokens: 3}},
+		{"counts that make no sense", message("", `, "usage": {"input_tokens": -1, "output_tokens": 1e99}`), Usage{}},
+		{"counts as a list", message("", `, "usage": []`), Usage{}},
+	} {
+		t.Run("anthropic, "+tt.name, func(t *testing.T) {
+			s := providertest.New(t)
+			s.Always(providertest.Answer{Body: tt.body})
+			got, err := model(t, apis[1].config(s), "m").Complete(t.Context(), request())
+			require.NoError(t, err)
+			require.Equal(t, Completion{Text: "fine", Usage: tt.usage}, got)
+		})
+	}
+	t.Run("anthropic, bytes that are not UTF-8", func(t *testing.T) {
+		s := providertest.New(t)
+		s.Always(providertest.Answer{Body: "{\"type\": \"message\", \"content\": [{\"type\": \"text\", \"text\": \"a\xffb\"}]}"})
+		got, err := model(t, apis[1].config(s), "m").Complete(t.Context(), request())
+		require.NoError(t, err)
+		require.Equal(t, "a\ufffdb", got.Text)
+	})
 	t.Run("bytes that are not UTF-8", func(t *testing.T) {
 		s := providertest.New(t)
 		s.Always(providertest.Answer{Body: body("\"content\": \"a\xffb\"", "", "")})
@@ -521,7 +611,7 @@ func TestCompleteOpenAIReasoningModels(t *testing.T) {
 	})
 }
 
-func TestCompleteIgnoresTheEnvironmentOfTheSDK(t *testing.T) {
+func TestCompleteIgnoresTheEnvironmentOfOtherClients(t *testing.T) {
 	decoy := providertest.New(t)
 	t.Setenv("ANTHROPIC_BASE_URL", decoy.AnthropicURL())
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "stray-token")

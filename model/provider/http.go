@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"net/url"
@@ -65,52 +66,26 @@ func NewTransport() *http.Transport {
 	return t
 }
 
-// client sends requests and returns only responses that are complete, bounded,
-// 2xx and JSON objects. Everything else is an error of this package, so that
-// all API libraries on top of it fail in the same way.
+// client posts JSON and returns only responses that are complete, bounded, 2xx
+// and JSON objects. Everything else is an error of this package, so that all wire
+// formats fail in the same way.
 type client struct {
 	http *http.Client
+	// header is sent with every request: the key in the way of the API, and more
+	// that the API requires.
+	header http.Header
 	// key is kept out of errors.
 	key string
 	// limit bounds the body, in bytes.
 	limit int64
 }
 
-func newClient(transport http.RoundTripper, key string) *client {
-	return &client{key: key, limit: maxBody, http: &http.Client{
+func newClient(transport http.RoundTripper, header http.Header, key string) *client {
+	return &client{header: header, key: key, limit: maxBody, http: &http.Client{
 		Transport: transport,
 		// A redirected request would take the key along to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-}
-
-// Do sends a request, like [http.Client.Do].
-func (c *client) Do(req *http.Request) (*http.Response, error) {
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.limit+1))
-	_ = resp.Body.Close()
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading the response: %w", err)
-	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return nil, c.statusError(resp, body)
-	case int64(len(body)) > c.limit:
-		return nil, fmt.Errorf("%w: more than %d bytes", errTooLarge, c.limit)
-	}
-	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
-	if len(body) == 0 || body[0] != '{' || !json.Valid(body) {
-		return nil, fmt.Errorf("%w: the body is not a JSON object (content type %q)", ErrMalformed, text.OneLine(resp.Header.Get("Content-Type"), 60))
-	}
-	if reportsError(body) {
-		return nil, c.statusError(resp, body)
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	resp.ContentLength = int64(len(body))
-	resp.Header.Set("Content-Type", "application/json")
-	return resp, nil
 }
 
 // post sends a JSON request and returns the response.
@@ -123,18 +98,31 @@ func (c *client) post(ctx context.Context, url string, request any) (gjson.Resul
 	if err != nil {
 		return gjson.Result{}, err
 	}
+	maps.Copy(req.Header, c.header)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/json")
-	if c.key != "" {
-		req.Header.Set("Authorization", "Bearer "+c.key)
-	}
-	resp, err := c.Do(req)
+	resp, err := c.http.Do(req)
 	if err != nil {
 		return gjson.Result{}, err
 	}
-	defer func() { _ = resp.Body.Close() }()
-	answer, err := io.ReadAll(resp.Body)
-	return gjson.ParseBytes(answer), err
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, c.limit+1))
+	_ = resp.Body.Close()
+	switch {
+	case err != nil:
+		return gjson.Result{}, fmt.Errorf("reading the response: %w", err)
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return gjson.Result{}, c.statusError(resp, answer)
+	case int64(len(answer)) > c.limit:
+		return gjson.Result{}, fmt.Errorf("%w: more than %d bytes", errTooLarge, c.limit)
+	}
+	answer = bytes.TrimSpace(bytes.TrimPrefix(answer, []byte("\xef\xbb\xbf")))
+	if len(answer) == 0 || answer[0] != '{' || !json.Valid(answer) {
+		return gjson.Result{}, fmt.Errorf("%w: the body is not a JSON object (content type %q)", ErrMalformed, text.OneLine(resp.Header.Get("Content-Type"), 60))
+	}
+	if reportsError(answer) {
+		return gjson.Result{}, c.statusError(resp, answer)
+	}
+	return gjson.ParseBytes(answer), nil
 }
 
 // reportsError reports whether the body of a 2xx response is an error, as proxies
@@ -233,7 +221,7 @@ func duration(n float64, unit time.Duration) time.Duration {
 }
 
 // plain removes what http.Client wraps around an error. A deadline becomes the
-// context's error, a body of the wrong shape [ErrMalformed].
+// context's error.
 func plain(ctx context.Context, err error) error {
 	if cause := ctx.Err(); cause != nil {
 		return cause
@@ -241,8 +229,15 @@ func plain(ctx context.Context, err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
 	}
-	if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
 	return err
+}
+
+// count returns the number of tokens in a field of a response; 0 if it is missing,
+// not a number or makes no sense.
+func count(resp gjson.Result, path string) int {
+	n := resp.Get(path)
+	if n.Type != gjson.Number || n.Num < 0 || n.Num > math.MaxInt32 {
+		return 0
+	}
+	return int(n.Num)
 }

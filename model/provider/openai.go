@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -146,18 +146,20 @@ func content(c gjson.Result) string {
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
-// openAIUsage returns the token counts of a response; those that are missing or
-// not numbers are 0.
+// openAIUsage returns the token counts of a response.
 func openAIUsage(resp gjson.Result) Usage {
-	count := func(path string) int {
-		n := resp.Get("usage." + path)
-		if n.Type != gjson.Number || n.Num < 0 || n.Num > math.MaxInt32 {
-			return 0
-		}
-		return int(n.Num)
-	}
 	return Usage{
-		InputTokens: count("prompt_tokens"), OutputTokens: count("completion_tokens"),
-		CachedTokens: count("prompt_tokens_details.cached_tokens"),
+		InputTokens: count(resp, "usage.prompt_tokens"), OutputTokens: count(resp, "usage.completion_tokens"),
+		CachedTokens: count(resp, "usage.prompt_tokens_details.cached_tokens"),
 	}
+}
+
+// openAIHeader returns the headers that every request of openai-completions
+// carries.
+func openAIHeader(key string) http.Header {
+	h := http.Header{}
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
+	}
+	return h
 }

@@ -96,7 +96,7 @@ func settle(name string, c Config) (entry, error) {
 	}
 	e.baseURL = strings.TrimRight(u.String(), "/")
 	if e.api == APIAnthropic {
-		// The client appends v1/messages itself.
+		// The path of a request has its own v1.
 		e.baseURL = strings.TrimSuffix(e.baseURL, "/v1")
 	}
 	return e, nil
@@ -210,7 +210,11 @@ func New(configured map[string]Config, opts Options) (*Registry, error) {
 		if e.keyEnv != "" {
 			key = strings.TrimSpace(opts.Getenv(e.keyEnv))
 		}
-		c := connection{entry: e, name: name, client: newClient(opts.Transport, key)}
+		header := openAIHeader
+		if e.api == APIAnthropic {
+			header = anthropicHeader
+		}
+		c := connection{entry: e, name: name, client: newClient(opts.Transport, header(key), key)}
 		if key == "" && e.keyRequired {
 			c.err = fmt.Errorf("%w: provider %q needs a key in the environment variable %s", ErrUnresolved, name, e.keyEnv)
 		}
