@@ -30,7 +30,7 @@ const (
 	// them. Beyond that, messages are sent in groups.
 	maxPending      = 2048
 	maxPendingBytes = 32 << 20
-	// ackTime is how long the stream may take to acknowledge a single message. A
+	// ackTime is how long the stream may take to acknowledge a message or a batch. A
 	// stream that cannot take messages does not answer, and all messages must be
 	// stored within ten seconds after it can take them again (contract §9). A
 	// message that a slow disk stores after ackTime is sent again, but stored only
@@ -49,8 +49,6 @@ const (
 	moreTime = 2 * time.Second
 	// maxGroup bounds what is sent together. A server accepts 1000.
 	maxGroup = 500
-	// batchAckTime is how long the stream may take to acknowledge a batch.
-	batchAckTime = 5 * time.Second
 )
 
 // Publisher publishes events asynchronously and retries until they are
@@ -364,7 +362,7 @@ func (p *Publisher) leaveSending(n int) {
 // sendBatch sends a group that the stream stores as a whole or not at all; in
 // the latter case the error is a [*jetstream.APIError].
 func (p *Publisher) sendBatch(group []*nats.Msg) error {
-	ctx, cancel := context.WithTimeout(context.Background(), batchAckTime)
+	ctx, cancel := context.WithTimeout(context.Background(), p.times.ack)
 	defer cancel()
 	ack, err := batch.Publish(ctx, p.nc, group)
 	switch {
