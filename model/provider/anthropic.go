@@ -73,7 +73,7 @@ type (
 
 // Complete implements [Completer].
 func (m *anthropicModel) Complete(ctx context.Context, req Request) (Completion, error) {
-	msg, err := ask(ctx, &m.learned, quirks.without, func(q quirks) (gjson.Result, error) {
+	msg, err := ask(ctx, &m.learned, func(q quirks) (gjson.Result, error) {
 		return m.client.post(ctx, m.url, m.request(req, q))
 	})
 	if err != nil {

@@ -583,6 +583,7 @@ func TestCompleteOpenAIReasoningModels(t *testing.T) {
 		{"openai/gpt-4o-mini", map[string]any{"max_completion_tokens": 400.0, "temperature": 0.1}, map[string]any{"max_tokens": 1, "reasoning_effort": 1}},
 		{"openai/gpt-5-nano", map[string]any{"max_completion_tokens": 2048.0, "reasoning_effort": "low"}, map[string]any{"max_tokens": 1, "temperature": 1}},
 		{"openai/o4-mini", map[string]any{"max_completion_tokens": 2048.0, "reasoning_effort": "low"}, map[string]any{"max_tokens": 1, "temperature": 1}},
+		{"openai/gpt-6-sol", map[string]any{"max_completion_tokens": 2048.0, "reasoning_effort": "low"}, map[string]any{"max_tokens": 1, "temperature": 1}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.ref, func(t *testing.T) {
@@ -607,7 +608,11 @@ func TestCompleteOpenAIReasoningModels(t *testing.T) {
 		_, err := m.Complete(t.Context(), request())
 		require.NoError(t, err)
 		require.Equal(t, before+1, s.Count())
-		require.InDelta(t, 2048, s.Requests()[before].Fields["max_completion_tokens"], 0)
+		asked := s.Requests()[before].Fields
+		require.InDelta(t, 2048, asked["max_completion_tokens"], 0)
+		for _, name := range []string{"max_tokens", "temperature", "reasoning_effort"} {
+			require.NotContains(t, asked, name)
+		}
 	})
 }
 

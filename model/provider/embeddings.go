@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	openai "github.com/sashabaranov/go-openai"
 	"github.com/tidwall/gjson"
 
 	"intenthint/internal/text"
@@ -46,11 +45,16 @@ func (r *Registry) Embedder(ref string) (*Embedder, error) {
 	return &Embedder{client: &patient, model: model, Ref: c.name + "/" + model, BaseURL: c.baseURL}, nil
 }
 
+type embeddingRequest struct {
+	Model string   `json:"model"`
+	Input []string `json:"input"`
+}
+
 // Embed returns a vector for each text, in their order, all of the same dimension
 // and each of length 1, or [IsBlank]. It asks once and returns when ctx is done.
 // Any other answer is [ErrMalformed]; a usage may come with an error.
 func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, Usage, error) {
-	resp, err := e.client.post(ctx, e.BaseURL+"/embeddings", openai.EmbeddingRequest{Input: texts, Model: openai.EmbeddingModel(e.model)})
+	resp, err := e.client.post(ctx, e.BaseURL+"/embeddings", embeddingRequest{Model: e.model, Input: texts})
 	if err != nil {
 		return nil, Usage{}, plain(ctx, err)
 	}

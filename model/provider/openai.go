@@ -3,24 +3,28 @@ package provider
 import (
 	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
-	openai "github.com/sashabaranov/go-openai"
 	"github.com/tidwall/gjson"
 
 	"intenthint/internal/text"
 )
 
-// lowTemperature is not zero because the client leaves a zero out.
+// lowTemperature is sent with requests that name no temperature. Nearly the most
+// likely answer is wanted, and the reports on accuracy were made with this value.
 const lowTemperature = 0.1
 
-// openAIModel speaks openai-completions. The client library defines the requests.
-// Responses are read field by field: the library refuses a response in which any
-// field has another type than at OpenAI.
+// thinking are the beginnings of the names of OpenAI's models that think. They
+// refuse max_tokens and a temperature.
+var thinking = []string{"o1", "o3", "o4", "gpt-5", "gpt-6-astra", "gpt-6-luna", "gpt-6-sol", "gpt-6.1-sol"}
+
+// openAIModel speaks openai-completions. Responses are read field by field,
+// because servers fill fields that do not matter here in their own ways.
 type openAIModel struct {
 	client *client
 	url    string
@@ -36,17 +40,43 @@ func newOpenAIModel(c connection, model string) *openAIModel {
 	if u, err := url.Parse(c.baseURL); err == nil {
 		m.own = u.Hostname() == "api.openai.com"
 	}
+	if slices.ContainsFunc(thinking, func(prefix string) bool { return strings.HasPrefix(model, prefix) }) {
+		m.learned.q = quirks{noTemperature: true, otherTokens: !m.own, wide: true}
+	}
 	return m
 }
 
+// The request of openai-completions: the fields that are used here.
+type (
+	chatRequest struct {
+		Model               string          `json:"model"`
+		Messages            []chatMessage   `json:"messages"`
+		MaxTokens           int             `json:"max_tokens,omitempty"`
+		MaxCompletionTokens int             `json:"max_completion_tokens,omitempty"`
+		Temperature         float64         `json:"temperature,omitempty"`
+		Stream              bool            `json:"stream"`
+		ReasoningEffort     string          `json:"reasoning_effort,omitempty"`
+		ResponseFormat      *responseFormat `json:"response_format,omitempty"`
+	}
+	chatMessage struct {
+		Role    string `json:"role"`
+		Content string `json:"content,omitempty"`
+	}
+	responseFormat struct {
+		Type       string      `json:"type"`
+		JSONSchema *jsonSchema `json:"json_schema,omitempty"`
+	}
+	jsonSchema struct {
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+		Strict bool            `json:"strict"`
+	}
+)
+
 // Complete implements [Completer].
 func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, error) {
-	resp, err := ask(ctx, &m.learned, m.without, func(q quirks) (gjson.Result, error) {
-		asked := m.request(req, q)
-		if err := openai.NewReasoningValidator().Validate(asked); err != nil {
-			return gjson.Result{}, err
-		}
-		return m.client.post(ctx, m.url, asked)
+	resp, err := ask(ctx, &m.learned, func(q quirks) (gjson.Result, error) {
+		return m.client.post(ctx, m.url, m.request(req, q))
 	})
 	if err != nil {
 		return Completion{}, err
@@ -54,59 +84,35 @@ func (m *openAIModel) Complete(ctx context.Context, req Request) (Completion, er
 	return m.completion(resp, req)
 }
 
-// without is quirks.without, plus the refusals of the client library, which has
-// its own list of models.
-func (m *openAIModel) without(q quirks, err error) (quirks, bool) {
-	next := q
-	switch {
-	case errors.Is(err, openai.ErrReasoningModelMaxTokensDeprecated):
-		next.otherTokens, next.wide = true, true
-	case errors.Is(err, openai.ErrReasoningModelLimitationsOther), errors.Is(err, openai.ErrReasoningSamplingUnsupported):
-		next.noTemperature, next.wide = true, true
-	default:
-		return q.without(err)
-	}
-	return next, next != q
-}
-
-func (m *openAIModel) request(req Request, q quirks) openai.ChatCompletionRequest {
-	out := openai.ChatCompletionRequest{Model: m.model}
+func (m *openAIModel) request(req Request, q quirks) chatRequest {
+	out := chatRequest{Model: m.model}
 	if req.System != "" {
-		out.Messages = append(out.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: req.System})
+		out.Messages = append(out.Messages, chatMessage{Role: "system", Content: req.System})
 	}
-	out.Messages = append(out.Messages, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: req.User})
+	out.Messages = append(out.Messages, chatMessage{Role: "user", Content: req.User})
 	if m.own != q.otherTokens {
 		out.MaxCompletionTokens = q.tokens(req.MaxTokens)
 	} else {
-		out.MaxTokens = q.tokens(req.MaxTokens) //nolint:staticcheck // what older servers know
+		out.MaxTokens = q.tokens(req.MaxTokens)
 	}
 	if !q.noTemperature {
-		out.Temperature = float32(cmp.Or(req.Temperature, lowTemperature))
+		out.Temperature = cmp.Or(req.Temperature, lowTemperature)
 	}
 	if q.wide && m.own && !q.noThinking {
-		out.ReasoningEffort = openai.ReasoningEffortLow
+		out.ReasoningEffort = "low"
 	}
-	out.ResponseFormat = responseFormat(req, q.format)
-	return out
-}
-
-func responseFormat(req Request, f format) *openai.ChatCompletionResponseFormat {
-	if req.Schema == nil {
-		return nil
-	}
-	switch f {
-	case formatSchema:
-		return &openai.ChatCompletionResponseFormat{
-			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
-			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-				Name: req.SchemaName, Schema: req.Schema, Strict: true,
-			},
+	if req.Schema != nil {
+		switch q.format {
+		case formatSchema:
+			out.ResponseFormat = &responseFormat{
+				Type: "json_schema", JSONSchema: &jsonSchema{Name: req.SchemaName, Schema: req.Schema, Strict: true},
+			}
+		case formatObject:
+			out.ResponseFormat = &responseFormat{Type: "json_object"}
+		case formatNone:
 		}
-	case formatObject:
-		return &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
-	default:
-		return nil
 	}
+	return out
 }
 
 func (m *openAIModel) completion(resp gjson.Result, req Request) (Completion, error) {
@@ -118,10 +124,10 @@ func (m *openAIModel) completion(resp gjson.Result, req Request) (Completion, er
 	choice := choices.Get("0")
 	said, finish, refusal := content(choice.Get("message.content")), choice.Get("finish_reason").Str, choice.Get("message.refusal").Str
 	switch {
-	case finish == string(openai.FinishReasonLength) && req.cutShort(said):
+	case finish == "length" && req.cutShort(said):
 		m.learned.widen()
 		return out, errTruncated
-	case finish == string(openai.FinishReasonContentFilter):
+	case finish == "content_filter":
 		return out, fmt.Errorf("%w: content filter", errRefused)
 	case strings.TrimSpace(said) == "" && refusal != "":
 		return out, fmt.Errorf("%w: %s", errRefused, text.OneLine(refusal, 200))

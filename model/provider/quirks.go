@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/tidwall/gjson"
 )
 
 // quirks are the optional parameters that a model's server rejects. They are
@@ -52,9 +54,9 @@ func (m *memory) update(change func(*quirks)) quirks {
 func (m *memory) widen() { m.update(func(q *quirks) { q.wide = true }) }
 
 // ask sends a question with the known quirks. If the server refuses it, ask
-// retries as long as without finds parameters to leave out. Quirks that helped
-// are remembered for the next question.
-func ask[R any](ctx context.Context, learned *memory, without func(quirks, error) (quirks, bool), put func(quirks) (R, error)) (R, error) {
+// retries as long as [quirks.without] finds parameters to leave out. Quirks that
+// helped are remembered for the next question.
+func ask(ctx context.Context, learned *memory, put func(quirks) (gjson.Result, error)) (gjson.Result, error) {
 	known := learned.update(func(*quirks) {})
 	for q, try := known, 0; ; try++ {
 		answer, err := put(q)
@@ -65,7 +67,7 @@ func ask[R any](ctx context.Context, learned *memory, without func(quirks, error
 			return answer, nil
 		}
 		err = plain(ctx, err)
-		next, ok := without(q, err)
+		next, ok := q.without(err)
 		if !ok || try == maxRefusals || ctx.Err() != nil {
 			return answer, err
 		}
