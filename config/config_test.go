@@ -418,7 +418,7 @@ func TestBadValues(t *testing.T) {
 			require.Contains(t, line, tc.want)
 			require.Contains(t, line, ": must ")
 			if tc.name == "HINT_PROVIDERS" {
-				tc.value = redactProviders(tc.value) // Whatever may be a key is not shown.
+				tc.value = hideProviders(tc.value) // Whatever may be a key is not shown.
 			}
 			if len(tc.value) < maxShown {
 				require.Contains(t, line, tc.value)

@@ -20,6 +20,7 @@ import (
 	"intenthint/hint/render"
 	"intenthint/hint/said"
 	"intenthint/model/provider"
+	"intenthint/redact"
 	"intenthint/subjects"
 )
 
@@ -33,7 +34,7 @@ type setting struct {
 	doc   string
 	// restart means that a running program keeps the value it started with.
 	restart bool
-	// hide removes secrets from a value to be printed, beyond what redact does.
+	// hide removes secrets from a value to be printed, beyond what redact.Setting does.
 	hide func(string) string
 	// secret means that the value is never printed.
 	secret bool
@@ -94,7 +95,7 @@ const modeAuto classify.Mode = "auto"
 // settings is the one list of settings, in the order of contract §9.
 var settings = []setting{
 	in(func(c *Config) *[]string { return &c.Bus.URLs }, natsURLs,
-		setting{field: "natsUrl", restart: true, hide: redactServers, doc: "NATS servers to connect to, comma-separated; empty starts or joins an embedded server"}),
+		setting{field: "natsUrl", restart: true, hide: redact.Servers, doc: "NATS servers to connect to, comma-separated; empty starts or joins an embedded server"}),
 	in(func(c *Config) *string { return &c.Bus.Creds }, file("a credentials file with a token and a seed", hasCredentials),
 		setting{field: "natsCreds", restart: true, doc: "NATS credentials file"}),
 	in(func(c *Config) *string { return &c.Bus.NKey }, file("a file with the seed of an nkey user", hasSeed),
@@ -175,7 +176,7 @@ var settings = []setting{
 	in(func(c *Config) *string { return &c.Classifier.Writer }, modelRef,
 		setting{field: "writer", shown: "off", doc: "provider/model that rewrites the intent's prompt for the turn"}),
 	in(func(c *Config) *map[string]provider.Config { return &c.Classifier.Providers }, providers,
-		setting{field: "providers", def: "{}", hide: redactProviders, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`}),
+		setting{field: "providers", def: "{}", hide: hideProviders, doc: `JSON {"name": {"baseUrl", "api", "apiKeyEnv"}}; openai, anthropic, google, openrouter and ollama are built in`}),
 	in(func(c *Config) *[]string { return &c.Policy.ChatTypes }, chatTypes,
 		setting{field: "allowedChatTypes", def: eligibility.ChatDirect, doc: "chat types that get hints, of direct, group, channel, explicit, unknown"}),
 	in(func(c *Config) *[]string { return &c.Policy.AllowedChatIDs }, lowerList,
@@ -254,9 +255,9 @@ func (c *Config) LogValue() slog.Value {
 	for _, s := range settings {
 		if !s.equal(c, plain) {
 			// Of values that differ from defaults, only an HTTP address can be empty.
-			value := redact(cmp.Or(effective(s.get(c)), "off"))
+			value := redact.Setting(cmp.Or(effective(s.get(c)), "off"))
 			if s.secret {
-				value = masked
+				value = redact.Masked
 			}
 			attrs = append(attrs, slog.String(s.field, value))
 		}

@@ -8,7 +8,8 @@ import (
 	"intenthint/payload"
 )
 
-// What a reason or goal quotes of a secret is too short to be known as one.
+// Reason, goal, suggestion and hint quote the message and the turns before it. What
+// of such a quotation is redacted is a test of package redact.
 func TestQuotationsOfSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ name, prompt, before, text, want string }{
@@ -21,18 +22,7 @@ func TestQuotationsOfSecretsAreRedacted(t *testing.T) {
 			"a token of the turn before", "and again", "curl -H 'authorization: bearer ca031b5d30d272790999b52f7fa1f938'",
 			"follows “curl”: “ca031b5d30d272790999b52f7fa1f938” spoke for it", "follows “curl”: “[REDACTED]” spoke for it",
 		},
-		{
-			"a token that was cut", "use the bearer ca031b5d30d272790999b52f7fa1f938 for it", "",
-			"use the bearer ca0…", "use the bearer [REDACTED]…",
-		},
-		{"a shown word that was cut", "deployment with a@example.com", "", "deplo… with [EMAIL]", "deplo… with [EMAIL]"},
-		{"an accent, and case", "Öffne /home/José/x", "", "“jose” spoke for it", "“[REDACTED]” spoke for it"},
-		{"repeated letters", "open /home/loooogan/x", "", "“loogan” spoke for it", "“[REDACTED]” spoke for it"},
-		{"beside a script without spaces", "打开 /home/李lukas/x", "", "“lukas”、“打开”", "“[REDACTED]”、“打开”"},
-		{"a script without spaces", "打开 /home/李小龙/x", "", "“小龙”、“打开”", "“[REDACTED]”、“打开”"},
-		{"a short word", "write to a@example.com", "", "about a letter", "about a letter"},
 		{"nothing to hide", "open the log", "", "“open” spoke for annika", "“open” spoke for annika"},
-		{"a part of a word", "open /home/bart/x", "", "the art of it", "the art of it"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()

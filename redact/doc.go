@@ -11,7 +11,9 @@
 //
 // [Text] takes plain text, [JSON] a JSON document. Both are pure, idempotent and
 // linear in the length of their input. docs/privacy.md lists what is found and
-// what is not.
+// what is not. [Quotes] redacts texts that quote redacted ones. [Setting] and its
+// neighbours mask the secrets in settings and addresses of servers that are printed.
+// All redaction of the program is here; callers choose the fields.
 //
 // The rules are a table of patterns (rules.go): an entry tells where in a line
 // its pattern is tried (near.go), and which function judges the match. Only

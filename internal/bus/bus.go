@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
-	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +17,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/natsserver"
+	"intenthint/redact"
 )
 
 // Errors of a connection.
@@ -261,20 +261,20 @@ func (b *Bus) connectTo(ctx context.Context, srv *natsserver.Server, wait bool) 
 			return err
 		}
 		if advice := refusal(err); advice != "" {
-			return fmt.Errorf("%w: %s: %w: %s", ErrRefused, cmp.Or(redact(target), "embedded server"), err, advice)
+			return fmt.Errorf("%w: %s: %w: %s", ErrRefused, cmp.Or(redact.URLs(target), "embedded server"), err, advice)
 		}
 		if !wait {
 			if notNATS(err) {
-				return fmt.Errorf("%s: %w: %w (it may be a NATS server that hangs; to use another address, set HINT_NATS_URL or HINT_NATS_PORT)", redact(target), ErrNotNATS, err)
+				return fmt.Errorf("%s: %w: %w (it may be a NATS server that hangs; to use another address, set HINT_NATS_URL or HINT_NATS_PORT)", redact.URLs(target), ErrNotNATS, err)
 			}
-			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
+			return fmt.Errorf("%w at %s: %w", errUnreachable, redact.URLs(target), err)
 		}
 		delay := Backoff(attempt)
 		b.options.Log.Warn("waiting for the NATS server",
-			"url", redact(target), "attempt", attempt, "pause_ms", delay.Milliseconds(), "error", err)
+			"url", redact.URLs(target), "attempt", attempt, "pause_ms", delay.Milliseconds(), "error", err)
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w at %s: %w", errUnreachable, redact(target), err)
+			return fmt.Errorf("%w at %s: %w", errUnreachable, redact.URLs(target), err)
 		case <-time.After(delay):
 		}
 	}
@@ -312,20 +312,6 @@ func Backoff(attempt int) time.Duration {
 	d := 50 * time.Millisecond << min(max(attempt-1, 0), 7)
 	d = min(d, 5*time.Second)
 	return d - time.Duration(rand.Int64N(int64(d)/3+1)) //nolint:gosec // jitter
-}
-
-// redact hides passwords and tokens in server URLs.
-func redact(target string) string {
-	parts := strings.Split(target, ",")
-	for i, p := range parts {
-		p = strings.TrimSpace(p)
-		if u, err := url.Parse(p); err == nil && u.User != nil {
-			u.User = url.User("xxxxx")
-			p = u.String()
-		}
-		parts[i] = p
-	}
-	return strings.Join(parts, ",")
 }
 
 // inbox is the prefix of reply subjects.

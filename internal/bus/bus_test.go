@@ -214,11 +214,6 @@ func client(t testing.TB, b *Bus) *nats.Conn {
 	return nc
 }
 
-func TestRedactHidesSecrets(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, "nats://xxxxx@h:1,nats://h2:2", redact("nats://u:p@h:1, nats://h2:2"))
-}
-
 // The process that runs the server may end after it was found and before it is
 // joined.
 func TestOpenReplacesServerThatStopsBeforeJoin(t *testing.T) {

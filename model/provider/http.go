@@ -20,6 +20,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"intenthint/internal/text"
+	"intenthint/redact"
 )
 
 // maxBody bounds the response of a language model, in bytes.
@@ -144,21 +145,14 @@ func reportsError(body []byte) bool {
 
 func (c *client) statusError(resp *http.Response, body []byte) error {
 	const maxMessage, maxDetail = 300, 4096
+	message := redact.Secret(errorMessage(body), c.key) // providers quote wrong keys
 	detail := body[:min(len(body), maxDetail)]
 	return &StatusError{
 		Code:       resp.StatusCode,
-		Message:    text.OneLine(c.redact(errorMessage(body)), maxMessage),
+		Message:    text.OneLine(message, maxMessage),
 		RetryAfter: retryAfter(resp.Header, time.Now()),
 		detail:     strings.ToLower(string(detail)),
 	}
-}
-
-// redact removes the key from a text: providers quote wrong keys.
-func (c *client) redact(s string) string {
-	if c.key == "" {
-		return s
-	}
-	return strings.ReplaceAll(s, c.key, "***")
 }
 
 // errorMessage finds the message in the body of an error: {"error": {"message"}},
