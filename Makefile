@@ -7,9 +7,11 @@ run:
 
 test:
 	go test ./...
+	go -C tools test ./...
 
 race:
 	go test -race ./...
+	go -C tools test -race -short ./...
 
 lint:
 	.ci/run lint
@@ -21,7 +23,7 @@ fuzz:
 
 # The hot path against its floors, as tables; BENCH=-quick is a short run.
 bench:
-	go run ./test/bench $(BENCH)
+	go -C tools run ./bench $(BENCH)
 
 # Functions on the hot path, with allocations.
 microbench:

@@ -745,7 +745,7 @@ func TestDockerignore(t *testing.T) {
 		"data/sessions/s.json", "data/jetstream/x", ".cache/bin/golangci-lint", ".git", ".git/config", "bin/consumer",
 		"node_modules/x/index.js", "openclaw-plugin/node_modules/nats/index.js", "test/e2e/openclaw/node_modules/x",
 		"consumer.env", "deploy/server.env", "pki/ca.key", "pki/consumer.pem", "consumer.nk",
-		"store/store_test.go", "docs/contract.md", "README.md", "test/bench/main.go",
+		"store/store_test.go", "docs/contract.md", "README.md", "tools/bench/main.go",
 	} {
 		require.True(t, dockerignored(t, name), name)
 	}

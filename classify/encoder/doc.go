@@ -2,4 +2,4 @@
 // Universal Sentence Encoder, in plain Go, with its weights in the binary.
 package encoder
 
-//go:generate go run ./weights
+//go:generate go -C ../../tools run ./weights encoder

@@ -21,7 +21,7 @@ func shippedVectors(t *testing.T) map[string][]float32 {
 	embedder, err := encoder.NewEmbedder(1, encoder.RecentTexts)
 	require.NoError(t, err)
 	catalog := intents.Bundled()
-	return vectors.BundledAmong(local.TextsOf(catalog), local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits))
+	return vectors.Among(local.TextsOf(catalog), vectors.Bundled(local.FewTextsOf(catalog, encoder.MaxTexts, embedder.Fits)))
 }
 
 func TestShippedIsForTheBuiltInIntents(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 	"sort"
 )
 
-//go:generate go run ./bundle
-//go:generate go run ../local/ship
+//go:generate go -C ../../tools run ./weights vectors classifier
 
 // bundled holds the vectors of the built-in intents, made by the built-in
 // encoder: magic, count as uint32, then each entry in order of its key (key,
@@ -30,12 +29,15 @@ const (
 // Bundled returns the vectors of those texts that are shipped with the binary:
 // the examples and triggers of the built-in intents, as the built-in encoder
 // embeds them, rounded to 8 bits.
-func Bundled(texts []string) map[string][]float32 {
+func Bundled(texts []string) map[string][]float32 { return BundledIn(bundled, texts) }
+
+// BundledIn is [Bundled] for the content of another file that [EncodeBundled] made.
+func BundledIn(file string, texts []string) map[string][]float32 {
 	out := make(map[string][]float32)
-	if len(bundled) < len(bundledMagic)+4 {
+	if len(file) < len(bundledMagic)+4 {
 		return out
 	}
-	entries := bundled[len(bundledMagic)+4:]
+	entries := file[len(bundledMagic)+4:]
 	n := len(entries) / bundledEntry
 	for _, text := range texts {
 		k := keyOf(text)
@@ -55,16 +57,15 @@ func Bundled(texts []string) map[string][]float32 {
 	return out
 }
 
-// BundledAmong is [Bundled] for the texts in read, in the form that
-// local.TrainEmbedded takes: with nil for all other texts of the catalogue.
-func BundledAmong(all, read []string) map[string][]float32 {
-	out := Bundled(read)
+// Among adds nil for each of the catalogue's texts that has no vector, and returns
+// found in the form that local.TrainEmbedded takes.
+func Among(all []string, found map[string][]float32) map[string][]float32 {
 	for _, text := range all {
-		if _, found := out[text]; !found {
-			out[text] = nil
+		if _, ok := found[text]; !ok {
+			found[text] = nil
 		}
 	}
-	return out
+	return found
 }
 
 // EncodeBundled returns the file that [Bundled] reads, with the vectors of texts,

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-//go:generate go test -timeout 30m -run ^TestTrain$ -train .
+//go:generate go -C ../../tools run ./weights safety
 
 // trained is the result of [TestTrain] on knowhub/testdata: a checksum of the
 // training input (8 bytes), even, above, slope and the scale of the weights

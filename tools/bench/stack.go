@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -47,8 +48,12 @@ func (b *bench) prepare(ctx context.Context) (err error) {
 	}
 	b.say("building the consumer")
 	b.consumer = filepath.Join(b.temp, "consumer")
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.consumer, "intenthint/cmd/consumer") //nolint:gosec // a fixed command
-	build.Stderr = os.Stderr
+	product, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "intenthint").Output()
+	if err != nil {
+		return fmt.Errorf("finding the consumer's module: %w", err)
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.consumer, "./cmd/consumer") //nolint:gosec // a fixed command
+	build.Dir, build.Stderr = strings.TrimSpace(string(product)), os.Stderr
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("building the consumer: %w", err)
 	}

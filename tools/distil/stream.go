@@ -10,7 +10,7 @@ import (
 	"intenthint/classify/local"
 	"intenthint/intents"
 	"intenthint/payload"
-	"intenthint/test/bench/encoded"
+	"intenthint/tools/encoded"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
-	"intenthint/test/bench/labelled"
+	"intenthint/tools/labelled"
 )
 
 // set is a labelled set in three parts that share no row.

@@ -15,7 +15,7 @@ import (
 	"intenthint/classify/evaluate"
 	"intenthint/intents"
 	"intenthint/payload"
-	"intenthint/test/bench/encoded"
+	"intenthint/tools/encoded"
 )
 
 // phrases make messages of two intents that share few words.

@@ -2,7 +2,7 @@
 // sets, by words alone and with the built-in encoder, and prints a Markdown
 // table.
 //
-//	go run ./test/bench/accuracy DATA_DIR
+//	go -C tools run ./accuracy DATA_DIR
 //
 // DATA_DIR holds the sets, which are not part of this repository:
 //
@@ -29,12 +29,12 @@ import (
 	"intenthint/classify/evaluate"
 	"intenthint/classify/local"
 	"intenthint/payload"
-	"intenthint/test/bench/encoded"
+	"intenthint/tools/encoded"
 )
 
 func main() {
 	if len(os.Args) != 2 {
-		_, _ = fmt.Fprintln(os.Stderr, "usage: go run ./test/bench/accuracy DATA_DIR")
+		_, _ = fmt.Fprintln(os.Stderr, "usage: go -C tools run ./accuracy DATA_DIR")
 		os.Exit(2)
 	}
 	embedder, err := encoded.New()

@@ -1,0 +1,89 @@
+// Command weights makes the generated files that are part of the product: the
+// weights of the built-in encoder, the vectors of the built-in intents, what the
+// local classifier learns from them, and the model that finds prompt injections.
+//
+//	go -C tools run ./weights
+//	go -C tools run ./weights vectors classifier
+//	go -C tools run ./weights -into DIR
+//
+// Files get the paths below DIR that they have in the repository, which is the
+// default.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// kinds are the files, in the order in which they are made.
+var kinds = []struct {
+	name string
+	run  func(context.Context, tree) error
+}{
+	{"encoder", encoderWeights},
+	{"vectors", vectorFile},
+	{"classifier", classifierWeights},
+	{"safety", safetyModel},
+}
+
+func main() {
+	into := flag.String("into", "..", "`folder` that the files are written below")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, *into, flag.Args())
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "weights:", err)
+		os.Exit(1)
+	}
+}
+
+// run makes the files of the given kinds, or of all if there are none.
+func run(ctx context.Context, into string, names []string) error {
+	var all []string
+	for _, k := range kinds {
+		all = append(all, k.name)
+	}
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("%q is none of %s", name, strings.Join(all, ", "))
+		}
+	}
+	root, err := filepath.Abs(into)
+	if err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		if len(names) > 0 && !slices.Contains(names, k.name) {
+			continue
+		}
+		if err := k.run(ctx, tree(root)); err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+	}
+	return nil
+}
+
+// tree is the absolute path of a folder with the repository's layout.
+type tree string
+
+func (t tree) path(name string) string { return filepath.Join(string(t), filepath.FromSlash(name)) }
+
+// write writes a file, and creates its folder if necessary.
+func (t tree) write(name string, data []byte) error {
+	path := t.path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil { //nolint:gosec // below a folder that the user names
+		return err
+	}
+	fmt.Println(path, len(data), "bytes")
+	return nil
+}
