@@ -3,7 +3,7 @@
 import { join } from "node:path";
 
 import { missingAccess } from "./src/access.js";
-import { withAgentName } from "./src/agents.js";
+import { withAgentNames } from "./src/agents.js";
 import { Blocks } from "./src/blocks.js";
 import { Bridge } from "./src/bridge.js";
 import { Chats } from "./src/chats.js";
@@ -71,7 +71,7 @@ export default {
       api.on(
         hook,
         async (event, ctx) => {
-          const given = hook === "before_dispatch" ? withAgentName(api, event, ctx) : ctx;
+          const given = hook === "before_dispatch" ? withAgentNames(api, shared().bridge.userNames, event, ctx) : ctx;
           const { decided, result } = await shared().bridge.ask(hook, event, given, budget);
           if (!decided) return closed;
           return result && hook === "before_prompt_build" && shared().marking ? shared().blocks.mark(result) : result;
@@ -119,7 +119,10 @@ export default {
     });
     if (options.triage.enabled) {
       // Fires before the turn, and returns nothing: the reply is the gateway's own.
-      api.on("reply_dispatch", (event, ctx) => shared().bridge.gate.dispatched(event, ctx));
+      api.on("reply_dispatch", (event, ctx) => {
+        shared().bridge.gate.dispatched(event, ctx);
+        shared().bridge.userNames.dispatched(event, ctx);
+      });
       api.registerCommand?.({
         name: "triage",
         // A command of Telegram's menu names no message that it replies to; /triage is a text there.

@@ -3,6 +3,7 @@ package payload
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/tidwall/gjson"
 )
@@ -24,8 +25,14 @@ type BeforeDispatch struct {
 	// Timestamp is when the message was sent, in Unix milliseconds; 0 if the
 	// gateway does not send it.
 	Timestamp int64
-	// AgentName is the name of the agent, which the plugin adds to the context.
-	AgentName string
+	// AgentNames are the names of the agent, which the plugin adds to the context:
+	// agentName first, then agentNames.
+	AgentNames []string
+	// WasMentioned reports whether the channel says that the message mentions the
+	// agent.
+	WasMentioned bool
+	// ReplyToID and ReplyToSender name the message that this one replies to.
+	ReplyToID, ReplyToSender string
 }
 
 // DecodeBeforeDispatch decodes the event and the context of a before_dispatch
@@ -35,21 +42,26 @@ func DecodeBeforeDispatch(event, ctx json.RawMessage) (e BeforeDispatch, err err
 	var timestamp float64
 	err = decodeEvent(event,
 		field{"messageId", &e.MessageID}, field{"content", &e.Text}, field{"body", &body}, field{"sessionKey", &e.SessionKey},
-		field{"senderId", &e.SenderID}, field{"timestamp", &timestamp}, flagField("isGroup", &e.IsGroup))
+		field{"senderId", &e.SenderID}, field{"timestamp", &timestamp}, flagField("isGroup", &e.IsGroup),
+		field{"wasMentioned", &e.WasMentioned}, field{"replyToId", &e.ReplyToID}, field{"replyToSender", &e.ReplyToSender})
 	if err != nil {
 		return e, err
 	}
-	var own struct{ messageID, sessionKey, senderID string }
+	var own struct{ messageID, sessionKey, senderID, replyToID, name string }
 	o, err := view(ctx, "ctx")
 	if err == nil {
 		err = o.read(
-			field{"agentName", &e.AgentName}, field{"messageId", &own.messageID}, field{"sessionKey", &own.sessionKey},
-			field{"senderId", &own.senderID})
+			field{"agentName", &own.name}, field{"agentNames", &e.AgentNames}, field{"messageId", &own.messageID},
+			field{"sessionKey", &own.sessionKey}, field{"senderId", &own.senderID}, field{"replyToId", &own.replyToID})
 	}
 	e.Text = cmp.Or(e.Text, body)
 	e.MessageID = cmp.Or(e.MessageID, own.messageID)
 	e.SessionKey = cmp.Or(e.SessionKey, own.sessionKey)
 	e.SenderID = cmp.Or(e.SenderID, own.senderID)
+	e.ReplyToID = cmp.Or(e.ReplyToID, own.replyToID)
+	if own.name != "" && !slices.Contains(e.AgentNames, own.name) {
+		e.AgentNames = slices.Insert(e.AgentNames, 0, own.name)
+	}
 	if timestamp >= 1 && timestamp <= maxTS {
 		e.Timestamp = int64(timestamp)
 	}

@@ -16,11 +16,19 @@ func TestDecodeBeforeDispatch(t *testing.T) {
 	}{
 		{
 			"all of it", `{"messageId":"4","content":"hello","body":"[Ada] hello","sessionKey":"k","senderId":"555","isGroup":true,"timestamp":1795215559000}`, `{"agentName":"Claw"}`,
-			BeforeDispatch{MessageID: "4", Text: "hello", SessionKey: "k", SenderID: "555", IsGroup: &yes, Timestamp: 1795215559000, AgentName: "Claw"},
+			BeforeDispatch{MessageID: "4", Text: "hello", SessionKey: "k", SenderID: "555", IsGroup: &yes, Timestamp: 1795215559000, AgentNames: []string{"Claw"}},
 		},
 		{
 			"the context stands in", `{"body":"hello","isGroup":false}`, `{"messageId":"5","sessionKey":"k","senderId":"s","conversationId":7}`,
 			BeforeDispatch{MessageID: "5", Text: "hello", SessionKey: "k", SenderID: "s", IsGroup: &no},
+		},
+		{
+			"who is called", `{"wasMentioned":true,"replyToId":"3","replyToSender":"Claw (@claw_bot)"}`, `{"agentName":"Claw","agentNames":["Claw","@claw_bot","<@123>"],"replyToId":"9"}`,
+			BeforeDispatch{AgentNames: []string{"Claw", "@claw_bot", "<@123>"}, WasMentioned: true, ReplyToID: "3", ReplyToSender: "Claw (@claw_bot)"},
+		},
+		{
+			"a name beside the list", `{}`, `{"agentNames":["@claw_bot"],"agentName":"Claw","replyToId":"9"}`,
+			BeforeDispatch{AgentNames: []string{"Claw", "@claw_bot"}, ReplyToID: "9"},
 		},
 		{"nothing", `{"content":null,"isGroup":null,"timestamp":null}`, `{}`, BeforeDispatch{}},
 		{"a negative time", `{"timestamp":-5}`, `{}`, BeforeDispatch{}},
@@ -39,6 +47,9 @@ func TestDecodeBeforeDispatchRefuses(t *testing.T) {
 		{"a list that is not text", `{"content":["x"]}`, `{}`, "content of event must be a string"},
 		{"a flag that is a string", `{"isGroup":"yes"}`, `{}`, "isGroup of event must be true or false"},
 		{"a time that is text", `{"timestamp":"now"}`, `{}`, "timestamp of event must be a number"},
+		{"names that are one name", `{}`, `{"agentNames":"Claw"}`, "agentNames of ctx must be an array"},
+		{"a name in a list that is a number", `{}`, `{"agentNames":["Claw",5]}`, "agentNames[] of ctx must be a string"},
+		{"a mention that is a count", `{"wasMentioned":1}`, `{}`, "wasMentioned of event must be a boolean"},
 		{"a name that is a number", `{}`, `{"agentName":5}`, "agentName of ctx must be a string"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

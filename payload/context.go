@@ -21,6 +21,7 @@ type Context struct {
 	MessageProvider string `json:"messageProvider,omitempty"`
 	ChannelID       string `json:"channelId,omitempty"`
 	ChatID          string `json:"chatId,omitempty"`
+	ChatType        string `json:"chatType,omitempty"`
 	SenderID        string `json:"senderId,omitempty"`
 	// ToolName and ToolCallID are set in the contexts of tool hooks.
 	ToolName        string     `json:"toolName,omitempty"`
@@ -67,6 +68,22 @@ func (c Context) Agent() string {
 		}
 	}
 	return "main"
+}
+
+// Chats returns the address of a chat, a session key or a chat id, and those of the
+// chats that it stands under as their topic or thread, the nearest first:
+// "telegram:group:-5" for "telegram:group:-5:topic:42" (contract §4.7).
+func Chats(address string) []string {
+	out := []string{address}
+	lower := strings.ToLower(address)
+	for {
+		i := max(strings.LastIndex(lower, ":topic:"), strings.LastIndex(lower, ":thread:"))
+		if i < 0 || len(lower) != len(address) {
+			return out
+		}
+		lower, address = lower[:i], address[:i]
+		out = append(out, address)
+	}
 }
 
 // Session returns the identity of the conversation: the session id, else the
@@ -132,6 +149,7 @@ func decodeContext(raw json.RawMessage, request bool) (c Context, err error) {
 		{"messageProvider", &c.MessageProvider},
 		{"channelId", &c.ChannelID},
 		{"chatId", &c.ChatID},
+		{"chatType", &c.ChatType},
 		{"senderId", &c.SenderID},
 		{"toolName", &c.ToolName},
 		{"toolCallId", &c.ToolCallID},

@@ -57,6 +57,8 @@ func (o object) set(f field, value gjson.Result) error {
 	switch to := f.to.(type) {
 	case *string:
 		return o.text(f.name, value, to)
+	case *[]string:
+		return o.texts(f.name, value, to)
 	case *float64:
 		return o.number(f.name, value, to)
 	case *json.RawMessage:
@@ -179,6 +181,24 @@ func (o object) shared(field string, value gjson.Result, to *string) error {
 		return o.wrongType(field, "a string", value)
 	}
 	*to = value.Str
+	return nil
+}
+
+// texts reads a list of strings; null counts as an empty list.
+func (o object) texts(field string, list gjson.Result, to *[]string) error {
+	if list.Type == gjson.Null {
+		return nil
+	}
+	if !list.IsArray() {
+		return o.wrongType(field, "an array", list)
+	}
+	for _, value := range list.Array() {
+		var s string
+		if err := o.text(field+"[]", value, &s); err != nil {
+			return err
+		}
+		*to = append(*to, s)
+	}
 	return nil
 }
 

@@ -442,7 +442,7 @@ func TestHistoryAndExamplesReachTheModel(t *testing.T) {
 	require.Equal(t, "From: 0\nMessage: one is here", requests[0].User)
 	require.Equal(t, "From: 3\nMessage: four is here\n\nRecent conversation:\n- 1: k\n- 2: hi claw", requests[1].User)
 	require.Equal(t, "From: 555\nMessage: elsewhere", requests[2].User, "another group's conversation")
-	require.Equal(t, "mine\n\nExamples:\n- thanks all → SKIP", requests[0].System)
+	require.Equal(t, "mine\n\nThe assistant is called: Claw\n\nExamples:\n- thanks all → SKIP", requests[0].System)
 }
 
 // The trained gate sees what was said before, and what was answered.

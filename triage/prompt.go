@@ -8,6 +8,7 @@ import (
 	"intenthint/internal/glob"
 	"intenthint/internal/text"
 	"intenthint/model/provider"
+	"intenthint/payload"
 	"intenthint/triage/state"
 )
 
@@ -38,7 +39,7 @@ Answer with one whole number from 1 to 10.`
 // messages before it, oldest first; marks are people's marks, newest first.
 func (s *Settings) Question(m Message, before []state.Said, marks []state.Mark) provider.Request {
 	return provider.Request{
-		System:    s.prompt(m.Group) + s.examples(m.Group, marks),
+		System:    s.prompt(m.Group) + s.introduction(m) + s.examples(m.Group, marks),
 		User:      s.message(m, before),
 		MaxTokens: s.MaxTokens,
 		// The answer is at the beginning.
@@ -47,20 +48,22 @@ func (s *Settings) Question(m Message, before []state.Said, marks []state.Mark) 
 }
 
 // prompt returns the system prompt of a group: the one for its id, else the one
-// for the longest matching glob.
+// for the longest matching glob, else the ones for the chat that it stands under.
 func (s *Settings) prompt(group string) string {
-	if own := strings.TrimSpace(s.GroupPrompts[group]); own != "" {
-		return own
-	}
-	var patterns []string
-	for pattern, own := range s.GroupPrompts {
-		if strings.TrimSpace(own) != "" && glob.MatchAny([]string{pattern}, group) {
-			patterns = append(patterns, pattern)
+	for _, chat := range payload.Chats(group) {
+		if own := strings.TrimSpace(s.GroupPrompts[chat]); own != "" {
+			return own
 		}
-	}
-	if len(patterns) > 0 {
-		longest := slices.MaxFunc(patterns, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
-		return strings.TrimSpace(s.GroupPrompts[longest])
+		var patterns []string
+		for pattern, own := range s.GroupPrompts {
+			if strings.TrimSpace(own) != "" && glob.Match(pattern, chat) {
+				patterns = append(patterns, pattern)
+			}
+		}
+		if len(patterns) > 0 {
+			longest := slices.MaxFunc(patterns, func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+			return strings.TrimSpace(s.GroupPrompts[longest])
+		}
 	}
 	switch own := strings.TrimSpace(s.Prompt); {
 	case own != "":
@@ -69,6 +72,20 @@ func (s *Settings) prompt(group string) string {
 		return scorePrompt
 	}
 	return wordPrompt
+}
+
+// introduction tells the model what the assistant is called.
+func (s *Settings) introduction(m Message) string {
+	var names []string
+	for _, name := range s.names(m)[:min(len(s.names(m)), maxNames)] {
+		if name = line(name, maxSender); name != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "\n\nThe assistant is called: " + strings.Join(names, ", ")
 }
 
 // examples returns the end of the system prompt: marked messages of the group,
@@ -116,7 +133,10 @@ func (s *Settings) label(verdict string) string {
 // message returns the user message.
 func (s *Settings) message(m Message, before []state.Said) string {
 	var b strings.Builder
-	b.WriteString("From: " + cmp.Or(line(m.Sender, maxSender), unknown) + "\nMessage: " + line(m.Text, maxContent))
+	if sender := line(m.Sender, maxSender); sender != "" {
+		b.WriteString("From: " + sender + "\n")
+	}
+	b.WriteString("Message: " + line(m.Text, maxContent))
 	for i, said := range earlier(before, s.History) {
 		if i == 0 {
 			b.WriteString("\n\nRecent conversation:")

@@ -17,7 +17,7 @@ const groupKey = "agent:main:telegram:group:-100"
 
 // message is one of a group.
 func message(text string) Message {
-	return Message{Group: groupKey, ID: "m1", Agent: "main", Sender: "555", Text: text, Name: "Claw", IsGroup: new(true), At: time.UnixMilli(1795215559000)}
+	return Message{Group: groupKey, ID: "m1", Agent: "main", Sender: "555", Text: text, Names: []string{"Claw"}, IsGroup: new(true), At: time.UnixMilli(1795215559000)}
 }
 
 // rule returns the reason of the first rule that holds, "" for none.
@@ -55,14 +55,14 @@ func TestRules(t *testing.T) {
 		{"one character among blanks", Settings{}, func(m *Message) { m.Text = " \n?\u3000\u200b\t" }, TooShort, true},
 		{"one wide character", Settings{}, func(m *Message) { m.Text = "好" }, TooShort, true},
 		{"two characters", Settings{}, func(m *Message) { m.Text = "好 吗" }, "", false},
-		{"too_short comes before the name", Settings{}, func(m *Message) { m.Text, m.Name = "c", "C" }, TooShort, true},
+		{"too_short comes before the name", Settings{}, func(m *Message) { m.Text, m.Names = "c", []string{"C"} }, TooShort, true},
 		{"the agent's name", Settings{}, func(m *Message) { m.Text = "hey @cLaW_bot" }, BotName, false},
 		{"a configured name wins", Settings{BotName: "Nova"}, func(m *Message) { m.Text = "hey claw" }, "", false},
 		{"the configured name", Settings{BotName: " Nova "}, func(m *Message) { m.Text = "NOVA?" }, BotName, false},
 		{"a name in another script and case", Settings{BotName: "Ёжик"}, func(m *Message) { m.Text = "привет, ёЖИК!" }, BotName, false},
 		{"a name with a sharp s", Settings{BotName: "Weiß"}, func(m *Message) { m.Text = "frag WEISS" }, BotName, false},
 		{"a name in wide letters", Settings{}, func(m *Message) { m.Text = "ｃｌａｗ, are you there" }, BotName, false},
-		{"a blank name", Settings{BotName: "  "}, func(m *Message) { m.Name = "" }, "", false},
+		{"a blank name", Settings{BotName: "  "}, func(m *Message) { m.Names = nil }, "", false},
 		{"a keyword", Settings{Keywords: []string{"", "Help!"}}, func(m *Message) { m.Text = "please HELP! now" }, Keyword, false},
 		{"the name comes before a keyword", Settings{Keywords: []string{"hey"}}, func(m *Message) { m.Text = "hey claw" }, BotName, false},
 		{"a blank keyword", Settings{Keywords: []string{" "}}, nil, "", false},

@@ -53,8 +53,8 @@ type Settings struct {
 	// Groups are globs of the groups that the gate applies to, none for all;
 	// ExcludeGroups takes precedence.
 	Groups, ExcludeGroups []string
-	// BotName replaces the agent's own name. BotName and Keywords are matched
-	// ignoring case.
+	// BotName replaces the agent's own names (see [Message.Names]). Keywords are
+	// matched ignoring case, anywhere in the text.
 	BotName  string
 	Keywords []string
 	// Scores asks the model for a score of 1–10; Threshold is the least score at
@@ -89,8 +89,14 @@ type Message struct {
 	Agent  string
 	Sender string
 	Text   string
-	// Name is the agent's own name, "" if the gateway does not send it.
-	Name string
+	// Names are what the agent is called: its own name first, then names on the
+	// channel, patterns and ids of mentions (contract §11).
+	Names []string
+	// Mentioned reports whether the channel says that the message mentions the agent.
+	Mentioned bool
+	// ReplyTo and ReplyToSender are the id and the sender of the message that this one
+	// replies to, "" for none.
+	ReplyTo, ReplyToSender string
 	// IsGroup is nil if the gateway does not send it.
 	IsGroup *bool
 	// At is when the message was sent, or received, if the gateway does not send
@@ -103,7 +109,8 @@ type Message struct {
 func NewMessage(e payload.BeforeDispatch, ctx payload.Context, id string, received time.Time) Message {
 	m := Message{
 		Group: cmp.Or(e.SessionKey, ctx.SessionKey), ID: cmp.Or(e.MessageID, id), Sender: e.SenderID, Text: e.Text,
-		Name: e.AgentName, IsGroup: e.IsGroup, At: received,
+		Names: e.AgentNames, Mentioned: e.WasMentioned, ReplyTo: e.ReplyToID, ReplyToSender: e.ReplyToSender,
+		IsGroup: e.IsGroup, At: received,
 	}
 	ctx.SessionKey = m.Group
 	m.Agent = ctx.Agent()
@@ -149,12 +156,18 @@ func (s *Settings) Outside(m Message) (v Verdict, ok bool) {
 	switch {
 	case !m.isGroup():
 		return Verdict{Reason: Direct}, true
-	case glob.MatchAny(s.ExcludeGroups, m.Group):
+	case lists(s.ExcludeGroups, m.Group):
 		return Verdict{Reason: Excluded}, true
-	case len(s.Groups) > 0 && !glob.MatchAny(s.Groups, m.Group):
+	case len(s.Groups) > 0 && !lists(s.Groups, m.Group):
 		return Verdict{Reason: NotListed}, true
 	}
 	return Verdict{}, false
+}
+
+// lists reports whether one of the globs names a group, or the chat whose topic or
+// thread it is (contract §4.7).
+func lists(globs []string, group string) bool {
+	return slices.ContainsFunc(payload.Chats(group), func(chat string) bool { return glob.MatchAny(globs, chat) })
 }
 
 // ByText returns the verdict of the rules about the text of a message; ok is false
@@ -169,7 +182,7 @@ func (s *Settings) ByText(m Message) (v Verdict, ok bool) {
 		return word != "" && strings.Contains(folded, word)
 	}
 	switch {
-	case holds(s.name(m)):
+	case m.Mentioned, s.calls(m, m.Text), m.ReplyToSender != "" && s.calls(m, m.ReplyToSender):
 		return Verdict{Reason: BotName}, true
 	case slices.ContainsFunc(s.Keywords, holds):
 		return Verdict{Reason: Keyword}, true
@@ -177,8 +190,26 @@ func (s *Settings) ByText(m Message) (v Verdict, ok bool) {
 	return Verdict{}, false
 }
 
-// name returns the name of the agent.
-func (s *Settings) name(m Message) string { return cmp.Or(strings.TrimSpace(s.BotName), m.Name) }
+// byReply returns the verdict about a reply to one of the agent's own messages, as far
+// as they are kept; ok is false for any other message.
+func byReply(m Message, before []state.Said) (v Verdict, ok bool) {
+	own := func(said state.Said) bool { return said.Bot && said.ID == m.ReplyTo }
+	return Verdict{Reason: BotName}, m.ReplyTo != "" && slices.ContainsFunc(before, own)
+}
+
+// names returns what the agent is called: BotName, else what the gateway sends.
+func (s *Settings) names(m Message) []string {
+	if own := strings.TrimSpace(s.BotName); own != "" {
+		return []string{own}
+	}
+	return m.Names
+}
+
+// calls reports whether a text names the agent.
+func (s *Settings) calls(m Message, text string) bool {
+	names := s.names(m)
+	return len(names) > 0 && called(text, names)
+}
 
 // ByRate returns the verdict about a message in a quiet group, by the messages
 // before it; ok is false in another group.

@@ -29,6 +29,7 @@ func (s *Settings) Try(ctx context.Context, m Message, before []state.Said, mark
 	for _, rule := range []func() (Verdict, bool){
 		func() (Verdict, bool) { return s.Outside(m) },
 		func() (Verdict, bool) { return s.ByText(m) },
+		func() (Verdict, bool) { return byReply(m, before) },
 		func() (Verdict, bool) { return s.ByRate(m, before) },
 		func() (Verdict, bool) { return s.byLocal(m, before) },
 	} {
@@ -68,7 +69,10 @@ func (s *Settings) byLocal(m Message, before []state.Said) (v Verdict, ok bool) 
 	if s.Local == nil {
 		return Verdict{}, false
 	}
-	in := LocalInput{Text: m.Text, Sender: m.Sender, BotName: s.name(m), Group: m.Group, At: m.At}
+	in := LocalInput{Text: m.Text, Sender: m.Sender, Group: m.Group, At: m.At}
+	if names := s.names(m); len(names) > 0 {
+		in.BotName = names[0]
+	}
 	for _, said := range earlier(before, state.MaxTexts) {
 		in.Recent = append(in.Recent, Earlier{Sender: said.Sender, Text: said.Text, At: time.UnixMilli(said.At), Bot: said.Bot, Answered: said.Answered})
 	}

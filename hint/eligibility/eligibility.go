@@ -124,9 +124,12 @@ func interactive(ctx payload.Context) bool {
 func isWebchat(ctx payload.Context) bool { return strings.EqualFold(ctx.Provider(), webchat) }
 
 // chatType returns the type of the chat that a turn belongs to, one of the
-// Chat constants. mainKey is the gateway's main session key if it is not
+// Chat constants: the gateway's word, else what the session key says. mainKey is the gateway's main session key if it is not
 // [DefaultMainKey].
 func chatType(ctx payload.Context, mainKey string) string {
+	if told := strings.ToLower(ctx.ChatType); slices.Contains(toldTypes, told) {
+		return told
+	}
 	key := strings.ToLower(ctx.SessionKey)
 	rest, ofAgent := afterAgent(key)
 	switch {
@@ -145,6 +148,9 @@ func chatType(ctx payload.Context, mainKey string) string {
 	}
 	return ChatUnknown
 }
+
+// toldTypes are the chat types that a gateway tells (contract §4.6).
+var toldTypes = []string{ChatDirect, ChatGroup, ChatChannel, ChatExplicit}
 
 func isMain(rest, mainKey string) bool {
 	return rest == DefaultMainKey || mainKey != "" && strings.EqualFold(rest, mainKey)
@@ -190,10 +196,15 @@ func chatAllowed(rules Rules, ctx payload.Context) bool {
 		return true
 	}
 	id := chatID(ctx)
-	if containsFold(rules.DeniedChatIDs, id) {
+	if covers(rules.DeniedChatIDs, id) {
 		return false
 	}
-	return len(rules.AllowedChatIDs) == 0 || containsFold(rules.AllowedChatIDs, id)
+	return len(rules.AllowedChatIDs) == 0 || covers(rules.AllowedChatIDs, id)
+}
+
+// covers reports whether a list names a chat, or the chat whose topic or thread it is.
+func covers(list []string, id string) bool {
+	return slices.ContainsFunc(payload.Chats(id), func(chat string) bool { return containsFold(list, chat) })
 }
 
 func containsFold(list []string, value string) bool {

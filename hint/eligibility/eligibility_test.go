@@ -77,11 +77,20 @@ func TestCheck(t *testing.T) {
 		"6 the main key of the rules": {rules: func(r *Rules) { r.MainKey = "home" }, ctx: func(c *payload.Context) { c.SessionKey = "agent:main:home" }, want: None},
 		"6 comes before 7":            {rules: func(r *Rules) { r.AllowedChatTypes, r.DeniedChatIDs = nil, []string{"telegram:telegram:direct:123"} }, want: DeniedChatType},
 
-		"7 denied":             {rules: func(r *Rules) { r.DeniedChatIDs = []string{"x", "telegram:telegram:direct:123"} }, want: DeniedChatID},
-		"7 denied in capitals": {rules: func(r *Rules) { r.DeniedChatIDs = []string{"Telegram:telegram:DIRECT:123"} }, want: DeniedChatID},
-		"7 another is denied":  {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:12"} }, want: None},
-		"7 allowed":            {rules: func(r *Rules) { r.AllowedChatIDs = []string{"telegram:telegram:direct:123"} }, want: None},
-		"7 another is allowed": {rules: func(r *Rules) { r.AllowedChatIDs = []string{"telegram:telegram:direct:12"} }, want: DeniedChatID},
+		"6 the gateway's word against the key": {ctx: func(c *payload.Context) { c.ChatType = "group" }, want: DeniedChatType},
+		"6 the gateway's word for the key":     {ctx: func(c *payload.Context) { c.ChatType, c.SessionKey = "Direct", "agent:main:x:group:5" }, want: None},
+		"6 a word that is no chat type":        {ctx: func(c *payload.Context) { c.ChatType = "thread" }, want: None},
+
+		"7 a topic of a denied chat":               {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:123"} }, ctx: func(c *payload.Context) { c.SessionKey += ":topic:42" }, want: DeniedChatID},
+		"7 a thread in a topic of an allowed chat": {rules: func(r *Rules) { r.AllowedChatIDs = []string{"telegram:telegram:direct:123"} }, ctx: func(c *payload.Context) { c.SessionKey += ":Topic:42:Thread:1763.1" }, want: None},
+		"7 the chat of a denied topic":             {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:123:topic:42"} }, want: None},
+		"7 another topic of a denied one":          {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:123:topic:4"} }, ctx: func(c *payload.Context) { c.SessionKey += ":topic:42" }, want: None},
+		"7 a chat whose id begins alike":           {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:12"} }, ctx: func(c *payload.Context) { c.SessionKey += ":topic:42" }, want: None},
+		"7 denied":                                 {rules: func(r *Rules) { r.DeniedChatIDs = []string{"x", "telegram:telegram:direct:123"} }, want: DeniedChatID},
+		"7 denied in capitals":                     {rules: func(r *Rules) { r.DeniedChatIDs = []string{"Telegram:telegram:DIRECT:123"} }, want: DeniedChatID},
+		"7 another is denied":                      {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:12"} }, want: None},
+		"7 allowed":                                {rules: func(r *Rules) { r.AllowedChatIDs = []string{"telegram:telegram:direct:123"} }, want: None},
+		"7 another is allowed":                     {rules: func(r *Rules) { r.AllowedChatIDs = []string{"telegram:telegram:direct:12"} }, want: DeniedChatID},
 		"7 denied wins over allowed": {rules: func(r *Rules) {
 			r.AllowedChatIDs, r.DeniedChatIDs = []string{"telegram:telegram:direct:123"}, []string{"telegram:telegram:direct:123"}
 		}, want: DeniedChatID},

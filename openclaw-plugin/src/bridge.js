@@ -6,6 +6,7 @@ import { newCounters } from "./counters.js";
 import { Decisions } from "./decisions.js";
 import { isGroup, placeOf } from "./eligibility.js";
 import { Events } from "./events.js";
+import { UserNames } from "./agents.js";
 import { Gate, isCommand } from "./gate.js";
 import { Link } from "./link.js";
 import { ALWAYS_ON, Permits } from "./permits.js";
@@ -31,6 +32,9 @@ const COMMAND_FLUSH_MS = 2000;
 export class Bridge {
   /** What the triage gate decided, and what it need not tell. */
   gate = new Gate();
+
+  /** What bots are called on their channels. */
+  userNames = new UserNames();
 
   /**
    * Adds the skills of the session's agent to the context of a turn that is asked about.

@@ -23,6 +23,7 @@ import { field, text } from "./values.js";
  * @property {string} agent
  * @property {string} provider
  * @property {string} channel the channel id
+ * @property {string} type the type of the chat, where the gateway tells it
  */
 
 /**
@@ -40,6 +41,7 @@ export function placeOf(event, ctx) {
     agent: text(ctx, "agentId") ?? text(event, "agentId") ?? (/^agent:([^:]+):/.exec(key)?.[1] || "main"),
     provider: text(ctx, "messageProvider") ?? text(ctx, "channel") ?? "",
     channel: text(ctx, "channelId") ?? "",
+    type: (text(ctx, "chatType") ?? "").toLowerCase(),
   };
 }
 
@@ -122,17 +124,34 @@ function checkAgent({ agents }, { agent }) {
 function checkChat(rules, place) {
   if (!holds(rules.allowedChatTypes, typeOf(rules, place))) return "chat_type";
   const id = [place.provider, /^[^:]*:[^:]*:(.*:.*)$/s.exec(place.key)?.[1] ?? ""].filter((part) => part !== "").join(":");
-  if (holds(rules.deniedChatIds, id)) return "chat_id";
-  return rules.allowedChatIds.length === 0 || holds(rules.allowedChatIds, id) ? "" : "chat_id";
+  const listed = (/** @type {string[]} */ list) => chatsOf(id).some((chat) => holds(list, chat));
+  if (listed(rules.deniedChatIds)) return "chat_id";
+  return rules.allowedChatIds.length === 0 || listed(rules.allowedChatIds) ? "" : "chat_id";
 }
 
 /**
- * The type of a chat, from its session key and, for an agent's main session, its provider.
+ * The address of a chat, a session key or a chat id, and those of the chats that it stands under as
+ * their topic or thread (contract §4.7).
+ *
+ * @param {string} address
+ */
+export function chatsOf(address) {
+  const chats = [address];
+  for (;;) {
+    const above = /^(.*):(?:topic|thread):/is.exec(chats.at(-1) ?? "")?.[1];
+    if (above === undefined) return chats;
+    chats.push(above);
+  }
+}
+
+/**
+ * The type of a chat: the gateway's word, else from its session key and, for an agent's main session, its provider.
  *
  * @param {Rules} rules
  * @param {Place} place
  */
-function typeOf({ mainKey }, { key, provider, channel }) {
+function typeOf({ mainKey }, { key, provider, channel, type }) {
+  if (["direct", "group", "channel", "explicit"].includes(type)) return type;
   const lower = key.toLowerCase();
   const rest = /^agent:[^:]*:(.*)$/s.exec(lower)?.[1];
   if (rest?.startsWith("explicit")) return "explicit";

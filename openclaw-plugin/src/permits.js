@@ -1,6 +1,6 @@
 // What may leave the gateway: of which chats hooks are asked and told.
 
-import { checkPerson, checkSession, checkTurn, globOf, isGroup, placeOf } from "./eligibility.js";
+import { chatsOf, checkPerson, checkSession, checkTurn, globOf, isGroup, placeOf } from "./eligibility.js";
 import { isListed } from "./hooks.js";
 import { ownTurns } from "./messages.js";
 import { MESSAGE_FIELDS } from "./payload.js";
@@ -113,7 +113,7 @@ export class Permits {
   #gated(key) {
     if (this.hints.isOff(key) || this.gate.isOff(key)) return false;
     const { groups, excludeGroups } = this.options.triage;
-    const listed = (/** @type {string[]} */ patterns) => patterns.some((pattern) => globOf(pattern).test(key));
+    const listed = (/** @type {string[]} */ patterns) => chatsOf(key).some((chat) => patterns.some((pattern) => globOf(pattern).test(chat)));
     return !listed(excludeGroups) && (groups.length === 0 || listed(groups));
   }
 

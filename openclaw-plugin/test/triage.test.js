@@ -82,10 +82,37 @@ for (const [name, more, want] of /** @type {Array<[string, any, string | undefin
   test(`the gate is asked with the agent's name: ${name}`, async () => {
     const g = await gated({}, more);
     await g.fire("before_dispatch", said("1", "hello"), where);
-    assert.deepEqual(g.gate.asked[0].ctx, want === undefined ? where : { ...where, agentName: want });
+    assert.deepEqual(g.gate.asked[0].ctx, want === undefined ? where : { ...where, agentName: want, agentNames: [want] });
     await g.stop();
   });
 }
+
+test("the gate is asked with all names of the agent: identity, user name on the channel, patterns", async () => {
+  const g = await gated({}, { config: { agents: { list: [{ id: "main", identity: { name: "Rosalind" } }] }, messages: { groupChat: { mentionPatterns: ["@?rosa", "", 7] } } } });
+  const on = { ...where, channelId: "telegram", accountId: "default" };
+  await g.fire("before_dispatch", said("1", "hello"), on);
+  assert.deepEqual(g.gate.asked[0].ctx.agentNames, ["Rosalind", "@?rosa"]);
+  await g.fire("reply_dispatch", dispatched({ BotUsername: "rosa_bot", Provider: "telegram", AccountId: "default" }), {});
+  await g.fire("before_dispatch", said("2", "hello"), on);
+  assert.deepEqual(g.gate.asked[1].ctx.agentNames, ["Rosalind", "@rosa_bot", "@?rosa"]);
+  await g.fire("before_dispatch", said("3", "hello"), { ...on, accountId: "second" });
+  assert.deepEqual(g.gate.asked[2].ctx.agentNames, ["Rosalind", "@?rosa"], "another account's bot has another name");
+  await g.stop();
+});
+
+test("an agent's own patterns replace those for all", async () => {
+  const g = await gated({}, { config: { agents: { entries: { main: { groupChat: { mentionPatterns: ["nova"] } } } }, messages: { groupChat: { mentionPatterns: ["rosa"] } } } });
+  await g.fire("before_dispatch", said("1", "hello"), where);
+  assert.deepEqual(g.gate.asked[0].ctx, { ...where, agentName: "nova", agentNames: ["nova"] });
+  await g.stop();
+});
+
+test("lists of groups cover their topics", async () => {
+  const g = await gated({ excludeGroups: [GROUP] });
+  await g.fire("before_dispatch", said("1", "skip me", { sessionKey: `${GROUP}:topic:42` }), { ...where, sessionKey: `${GROUP}:topic:42` });
+  assert.deepEqual(g.gate.asked, []);
+  await g.stop();
+});
 
 test("commands to the gateway are nobody's decision", async () => {
   const g = await gated();
