@@ -317,7 +317,7 @@ const claimPause = 10 * time.Second
 // asked. After a failure it retries in the background.
 func (a *App) openClaims(ctx context.Context) {
 	open := func() error {
-		bucket, err := bus.OpenBucket(ctx, a.requests.JS, a.layout.Claims())
+		bucket, err := bus.OpenBucket(ctx, a.requests.JS, run.Bucket(a.layout))
 		if err == nil {
 			a.answers.Claim(run.NewClaims(bucket, a.log))
 		}

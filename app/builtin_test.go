@@ -89,7 +89,7 @@ func TestTheBuiltInEncoderWithoutEnglishIntents(t *testing.T) {
 func TestASystemWithTheBuiltInEncoder(t *testing.T) {
 	t.Parallel()
 	s := start(t, builtin(t))
-	learnt(s, 1)
+	embedded(s, 1)
 	require.Contains(t, s.Log.String(), "embedding builtin")
 	// A busy machine may take longer than a hint waits: then the words answer.
 	_, source, model := hinted(s, "do i need my umbrella when i go out")

@@ -91,7 +91,7 @@ func TestAMessageIsMarkedOnThePageOfTheGate(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusSeeOther, response.StatusCode)
-	shared := app.TriageState(app.Layout(s.Config), s.JS)
+	shared := state.Of(app.Layout(s.Config), s.JS)
 	s.Eventually("the mark", func() bool {
 		marks, err := shared.Marks(t.Context())
 		return err == nil && len(marks) == 1 && marks[0].Verdict == state.Respond && marks[0].By == "console" && marks[0].Text == "k"

@@ -18,8 +18,8 @@ import (
 	"intenthint/model/provider/providertest"
 )
 
-// learnt waits until the embedding model has helped so often.
-func learnt(s *system, times int) {
+// embedded waits until the embedding model has helped so often.
+func embedded(s *system, times int) {
 	s.t.Helper()
 	s.Eventually("the embedding model is in use", func() bool {
 		return strings.Count(s.Log.String(), "embedding model in use") == times
@@ -62,7 +62,7 @@ func TestEmbeddingModelHelps(t *testing.T) {
 	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	s := start(t, settings)
-	learnt(s, 1)
+	embedded(s, 1)
 	asked := slices.Sorted(slices.Values(apptest.Texts(model)))
 	require.Subset(t, asked, []string{"will it rain tomorrow", "pay my electricity bill", "weather"})
 	require.Len(t, slices.Compact(slices.Clone(asked)), len(asked), "each text of the intents once")
@@ -104,7 +104,7 @@ func TestEmbeddingModelHelps(t *testing.T) {
 		before := model.Count()
 		again := start(t, settings)
 		again.Sequence = s.Sequence
-		learnt(again, 1)
+		embedded(again, 1)
 		require.Equal(t, before, model.Count())
 		requireHint(again, "my quassel", "WEATHER", "embedding", "mock/embed")
 	})
@@ -114,7 +114,7 @@ func TestAHangingEmbeddingModelCostsNoHint(t *testing.T) {
 	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	s := start(t, settings)
-	learnt(s, 1)
+	embedded(s, 1)
 	model.Always(providertest.Answer{Hang: true})
 	reply := s.Ask(s.Prompt("s", "r", "will it rain on monday"), time.Second)
 	require.Equal(t, "local", reply.Header.Get("Hint-Source"))
@@ -125,7 +125,7 @@ func TestEmbeddingModelRetryAfterIsRespected(t *testing.T) {
 	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	s := start(t, settings)
-	learnt(s, 1)
+	embedded(s, 1)
 	model.Always(providertest.Answer{Status: http.StatusTooManyRequests, Message: "slow down", Header: http.Header{"Retry-After": {"30"}}})
 	before := model.Count()
 	for i := range 4 {
@@ -142,7 +142,7 @@ func TestEmbeddingModelDownAtTheStart(t *testing.T) {
 	s.Eventually("the outage is told", func() bool { return strings.Contains(s.Log.String(), "embedding model failed") })
 	requireHint(s, "will it rain today", "WEATHER", "local", "")
 	model.Always(providertest.Answer{})
-	learnt(s, 1)
+	embedded(s, 1)
 	requireHint(s, "my quassel", "WEATHER", "embedding", "mock/embed")
 }
 
@@ -160,14 +160,14 @@ func TestAnEditFetchesOnlyNewVectors(t *testing.T) {
 	t.Parallel()
 	model, settings := apptest.EmbeddingModel(t)
 	s := start(t, settings)
-	learnt(s, 1)
+	embedded(s, 1)
 	before := len(apptest.Texts(model))
 	file := filepath.Join(settings["HINT_INTENTS_DIR"], "money.md")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	edited := strings.Replace(string(text), "examples:\n", "examples:\n  - how much does the rent cost\n", 1)
 	require.NoError(t, os.WriteFile(file, []byte(edited), 0o600))
-	learnt(s, 2)
+	embedded(s, 2)
 	require.Equal(t, []string{"how much does the rent cost"}, apptest.Texts(model)[before:])
 	requireHint(s, "tolmi brelk", "MONEY", "embedding", "mock/embed")
 }
@@ -188,7 +188,7 @@ func TestTheEmbeddingModelCanBeConfiguredLater(t *testing.T) {
 	s := start(t, settings)
 	requireHint(s, "will it rain today", "WEATHER", "local", "")
 	write(`embeddingModel: "mock/embed"`)
-	learnt(s, 1)
+	embedded(s, 1)
 	requireHint(s, "my quassel", "WEATHER", "embedding", "mock/embed")
 	write(`embeddingModel: "mock/embed", minConfidence: 0.01`)
 	s.Eventually("the configuration is read again", func() bool {
@@ -225,7 +225,7 @@ func TestEmbeddingModelUnderTheOtherModes(t *testing.T) {
 			maps.Copy(settings, map[string]string{"HINT_CLASSIFIER": tt.mode, "HINT_LOCAL_ACCEPT": tt.accept, "HINT_MODEL": "mock/small"})
 			s := start(t, settings)
 			if tt.mode != "llm" {
-				learnt(s, 1)
+				embedded(s, 1)
 			}
 			before := len(apptest.Texts(model))
 			model.Handle(func(r providertest.Request) providertest.Answer {

@@ -63,11 +63,11 @@ func NewForgetter(ctx context.Context, cfg *config.Config, b *bus.Bus, sessions 
 	if f.letters, err = events.OpenDeadLetters(ctx, b.JS, f.layout); err != nil {
 		return nil, err
 	}
-	switch _, err := b.JS.KeyValue(ctx, f.layout.Learnt().Bucket); {
+	switch _, err := b.JS.KeyValue(ctx, learnt.Bucket(f.layout).Bucket); {
 	case err == nil:
-		f.learnt = Learnt(f.layout, b.JS)
+		f.learnt = learnt.Of(f.layout, b.JS)
 	case !errors.Is(err, jetstream.ErrBucketNotFound):
-		return nil, fmt.Errorf("bucket %s: %w", f.layout.Learnt().Bucket, err)
+		return nil, fmt.Errorf("bucket %s: %w", learnt.Bucket(f.layout).Bucket, err)
 	}
 	var ok bool
 	if f.rebuild, ok, err = sessions.Rebuilding(ctx); err != nil {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"intenthint/config"
 	"intenthint/hint/said"
 	"intenthint/internal/bus"
@@ -37,17 +35,6 @@ type hub struct {
 	turns   *bucket.Turns
 	copy    *knowhub.Copy
 	kept    *bucket.Experiences
-}
-
-// Experiences returns the bucket of experiences. The bucket is not touched
-// before its first use.
-func Experiences(layout bus.Layout, js jetstream.JetStream) *bucket.Experiences {
-	return bucket.NewExperiences(js, layout.Experiences())
-}
-
-// KnowHubBuckets returns the buckets of KnowHub.
-func KnowHubBuckets(layout bus.Layout) []bus.Bucket {
-	return []bus.Bucket{{Config: layout.Experiences()}, {Config: layout.KnowHubTurns()}}
 }
 
 // KnowHubSettings returns the settings of a configuration. o and breakers are as
@@ -83,9 +70,9 @@ func (a *App) openKnowHub(ctx context.Context) error {
 	// catch-up does not delay requests.
 	path := filepath.Join(a.cfg.DataDir, experiencesFile)
 	log := a.log.With("part", "knowhub")
-	h := &hub{kept: Experiences(a.layout, a.requests.JS), turns: bucket.NewTurns(a.requests.JS, a.layout.KnowHubTurns())}
+	h := &hub{kept: bucket.ExperiencesOf(a.layout, a.requests.JS), turns: bucket.TurnsOf(a.layout, a.requests.JS)}
 	h.copy = knowhub.NewCopy(knowhub.CopyOptions{
-		Bucket: Experiences(a.layout, a.events.JS), Path: path, Metrics: a.metrics.knowhub, Log: log,
+		Bucket: bucket.ExperiencesOf(a.layout, a.events.JS), Path: path, Metrics: a.metrics.knowhub, Log: log,
 		Open: func(ctx context.Context) (knowhub.Index, error) { return openIndex(ctx, path, log) },
 	})
 	h.service = knowhub.New(knowhub.Options{
@@ -117,11 +104,11 @@ func (a *App) extract(ctx context.Context) error {
 	if !a.cfg.KnowHub.Extract {
 		return nil
 	}
-	source := &knowhub.Sink{Service: a.hub.service, Extracted: bucket.NewTurns(a.events.JS, a.layout.KnowHubTurns())}
+	source := &knowhub.Sink{Service: a.hub.service, Extracted: bucket.TurnsOf(a.layout, a.events.JS)}
 	var sink *events.Sink[knowhub.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
 		sink, err = events.StartSink(once, events.SinkOptions[knowhub.Fact]{
-			Name: knowHubSink, JS: a.events.JS, Layout: a.layout, Durable: a.layout.KnowHubDurable(a.cfg.KnowHub.Trigger).Name,
+			Name: knowHubSink, JS: a.events.JS, Layout: a.layout, Durable: knowhub.Durable(a.layout, a.cfg.KnowHub.Trigger).Name,
 			Handler: events.Handler[knowhub.Fact]{
 				Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
 					session, hook, fact, err := knowhub.DecodeFact(a.cfg.KnowHub.Trigger, msgID, data)

@@ -22,6 +22,7 @@ import (
 	"intenthint/app/apptest"
 	"intenthint/internal/bus"
 	"intenthint/internal/natstest"
+	"intenthint/knowhub/bucket"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/subjects"
@@ -178,7 +179,7 @@ func TestKnowHubBucketThatIsPurged(t *testing.T) {
 		require.Eventually(t, finds(t, s, "alpha"), hubPatience, hubTick)
 	}
 	require.NoError(t, stopped.Stop())
-	stream, err := a.JS.Stream(t.Context(), bus.BucketStream(app.Layout(a.Config).Experiences().Bucket))
+	stream, err := a.JS.Stream(t.Context(), bus.BucketStream(bucket.ExperiencesIn(app.Layout(a.Config)).Bucket))
 	require.NoError(t, err)
 	require.NoError(t, stream.Purge(t.Context()))
 	status, _ := post(t, apiOf(t, b)+"/api/submit", experienceOf("Deploy the bravo"))
@@ -195,7 +196,7 @@ func TestKnowHubBucketThatIsPurged(t *testing.T) {
 func TestKnowHubEntryThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := hub(t, natstest.Start(t, nil), "", hubOn)
-	kv, err := s.JS.KeyValue(t.Context(), app.Layout(s.Config).Experiences().Bucket)
+	kv, err := s.JS.KeyValue(t.Context(), bucket.ExperiencesIn(app.Layout(s.Config)).Bucket)
 	require.NoError(t, err)
 	id := strings.Repeat("a", 32)
 	_, err = kv.PutString(t.Context(), id, `{"task":5}`)

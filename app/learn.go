@@ -8,12 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"intenthint/classify/local"
 	"intenthint/config"
 	"intenthint/intents"
-	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/learnt"
 	"intenthint/record"
@@ -38,12 +35,6 @@ func rest(ctx context.Context, took time.Duration) {
 	case <-ctx.Done():
 	case <-time.After(min(max(relearnPause, restShare*took), maxRest)):
 	}
-}
-
-// Learnt returns the bucket of the examples learnt from use. The bucket is not
-// touched before its first use.
-func Learnt(layout bus.Layout, js jetstream.JetStream) *learnt.Store {
-	return learnt.New(js, layout.Learnt())
 }
 
 // taught is a catalogue and the local classifier trained on it.
@@ -184,7 +175,7 @@ func (a *App) openLearning(ctx context.Context) error {
 		return nil
 	}
 	log := a.log.With("part", learnSink)
-	l := &learner{live: a.live, store: Learnt(a.layout, a.events.JS), kept: a.cfg.Bus.StreamMaxAge, log: log, wake: make(chan struct{}, 1)}
+	l := &learner{live: a.live, store: learnt.Of(a.layout, a.events.JS), kept: a.cfg.Bus.StreamMaxAge, log: log, wake: make(chan struct{}, 1)}
 	if err := patiently(ctx, a.log, l.store.Open); err != nil {
 		log.Warn("bucket unavailable, will retry", "error", err)
 	}
@@ -209,7 +200,7 @@ func (a *App) takeLessons(ctx context.Context, l *learner) error {
 	var sink *events.Sink[learnt.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
 		sink, err = events.StartSink(once, events.SinkOptions[learnt.Fact]{
-			Name: learnSink, JS: a.events.JS, Layout: a.layout, Durable: a.layout.LearnDurable().Name,
+			Name: learnSink, JS: a.events.JS, Layout: a.layout, Durable: learnt.Durable(a.layout).Name,
 			Handler: events.Handler[learnt.Fact]{
 				Decode: func(_, msgID string, data []byte) (events.Event[learnt.Fact], error) {
 					session, hook, fact, err := learnt.DecodeFact(msgID, data)

@@ -19,6 +19,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/app/apptest"
+	"intenthint/learnt"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
 	"intenthint/record"
@@ -74,7 +75,7 @@ func TestWhatAPersonSaysIsLearntByAllProcesses(t *testing.T) {
 	one := start(t, settings)
 	settings["HINT_NATS_URL"], settings["HINT_DATA_DIR"] = one.Bus.URL(), t.TempDir()
 	two := start(t, settings)
-	examples := app.Learnt(app.Layout(one.Config), one.JS)
+	examples := learnt.Of(app.Layout(one.Config), one.JS)
 	before := intentOf(one, newWording)
 	require.NotEqual(t, "MONEY", before)
 
@@ -113,7 +114,7 @@ func TestWhatWasLearntOutlivesARestartAndTheIntent(t *testing.T) {
 		markHint(s, "s", run, "wrong", row.intent)
 	}
 	stored := func() map[string]string {
-		kept, err := app.Learnt(app.Layout(s.Config), s.JS).All(t.Context())
+		kept, err := learnt.Of(app.Layout(s.Config), s.JS).All(t.Context())
 		require.NoError(t, err)
 		out := map[string]string{}
 		for _, l := range kept {
@@ -161,7 +162,7 @@ func TestWhatAModelIsSureOfIsLearnt(t *testing.T) {
 	}
 	s.Eventually("learnt", func() bool { return learntIs(s, 1) })
 	s.Eventually("all events are applied", func() bool { return s.learnApplied() })
-	kept, err := app.Learnt(app.Layout(s.Config), s.JS).All(t.Context())
+	kept, err := learnt.Of(app.Layout(s.Config), s.JS).All(t.Context())
 	require.NoError(t, err)
 	require.Len(t, kept, 1)
 	require.Equal(t, "sure", kept[0].RunID)
@@ -174,7 +175,7 @@ func TestWhatAModelIsSureOfIsLearnt(t *testing.T) {
 	// A person knows better.
 	markHint(s, "s", "sure", "wrong", "MONEY")
 	s.Eventually("corrected", func() bool {
-		kept, err := app.Learnt(app.Layout(s.Config), s.JS).All(t.Context())
+		kept, err := learnt.Of(app.Layout(s.Config), s.JS).All(t.Context())
 		require.NoError(t, err)
 		return slices.ContainsFunc(kept, func(l record.Lesson) bool { return l.RunID == "sure" && l.Intent == "MONEY" && l.By == "ada" })
 	})
@@ -183,7 +184,7 @@ func TestWhatAModelIsSureOfIsLearnt(t *testing.T) {
 // learnApplied reports whether all events there are were applied by what learns.
 func (s *system) learnApplied() bool {
 	layout := app.Layout(s.Config)
-	durable, err := s.JS.Consumer(s.t.Context(), layout.Stream, layout.LearnDurable().Name)
+	durable, err := s.JS.Consumer(s.t.Context(), layout.Stream, learnt.Durable(layout).Name)
 	require.NoError(s.t, err)
 	info, err := durable.Info(s.t.Context())
 	require.NoError(s.t, err)
@@ -203,9 +204,9 @@ func TestNothingIsLearntByDefault(t *testing.T) {
 		require.NoError(t, record.Each(t.Context(), sessions, "s", func(turn *store.Turn) { found = found || turn.Feedback != nil }))
 		return found
 	})
-	_, err = s.JS.KeyValue(t.Context(), app.Layout(s.Config).Learnt().Bucket)
+	_, err = s.JS.KeyValue(t.Context(), learnt.Bucket(app.Layout(s.Config)).Bucket)
 	require.ErrorIs(t, err, jetstream.ErrBucketNotFound)
-	_, err = s.JS.Consumer(t.Context(), app.Layout(s.Config).Stream, app.Layout(s.Config).LearnDurable().Name)
+	_, err = s.JS.Consumer(t.Context(), app.Layout(s.Config).Stream, learnt.Durable(app.Layout(s.Config)).Name)
 	require.ErrorIs(t, err, jetstream.ErrConsumerNotFound)
 	require.Equal(t, before, intentOf(s, newWording))
 }
@@ -216,7 +217,7 @@ func TestTheEmbeddingTierLearns(t *testing.T) {
 	t.Parallel()
 	_, settings := apptest.EmbeddingModel(t)
 	s := start(t, learning(t, settings))
-	learnt(s, 1)
+	embedded(s, 1)
 	before, from, _ := hinted(s, newWording)
 	require.Equal(t, "embedding", from)
 	require.NotEqual(t, "WEATHER", before)
@@ -228,5 +229,5 @@ func TestTheEmbeddingTierLearns(t *testing.T) {
 		require.Equal(t, "embedding", from, "there is a tier all the time")
 		return intent == "WEATHER"
 	})
-	learnt(s, 2)
+	embedded(s, 2)
 }

@@ -21,6 +21,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/golden"
 	"intenthint/knowhub"
+	"intenthint/learnt"
 	"intenthint/payload"
 	"intenthint/subjects"
 	"intenthint/triage"
@@ -46,9 +47,9 @@ func documented(t *testing.T) map[string]metricDoc {
 	m := NewMetrics("VERSION")
 	m.models.Expect(anyModel)
 	m.events.Expect("sessions", nil)
-	m.events.Expect(triageSink, bus.Layout{}.TriageDurable().Hooks)
-	m.events.Expect(learnSink, bus.Layout{}.LearnDurable().Hooks)
-	m.events.Expect(knowHubSink, bus.Layout{}.KnowHubDurable(subjects.HookAgentEnd).Hooks)
+	m.events.Expect(triageSink, triage.Durable(bus.Layout{}).Hooks)
+	m.events.Expect(learnSink, learnt.Durable(bus.Layout{}).Hooks)
+	m.events.Expect(knowHubSink, knowhub.Durable(bus.Layout{}, subjects.HookAgentEnd).Hooks)
 	m.service.Expect(handlers.BeforePromptBuild(hint.New(hint.Options{Metrics: m.hints})).Name)
 	m.service.Expect(handlers.BeforeDispatch(triage.New(triage.Options{Metrics: m.triage})).Name)
 	m.service.Expect((&knowhub.Recall{}).Hook().Name)

@@ -15,6 +15,7 @@ import (
 	"intenthint/record"
 	"intenthint/store"
 	"intenthint/subjects"
+	"intenthint/triage/state"
 )
 
 // showSystem gives the pages access to the system. They use the connection of
@@ -53,7 +54,7 @@ func (a *App) triagePage() *console.Triage {
 	if a.gate == nil {
 		return nil
 	}
-	shared := TriageState(a.layout, a.events.JS)
+	shared := state.Of(a.layout, a.events.JS)
 	return &console.Triage{Shared: shared, Mark: func(ctx context.Context, said payload.Feedback) error {
 		_, _, err := MarkMessage(ctx, a.events.JS, a.layout, shared, said)
 		return err

@@ -28,14 +28,10 @@ func Layout(cfg *config.Config) bus.Layout {
 		MaxBytes:   cfg.Bus.StreamMaxBytes,
 		Replicas:   cfg.Bus.StreamReplicas,
 	}
-	if cfg.Learn == config.LearnAuto {
-		out.More = append(out.More, out.LearnDurable())
-	}
-	if cfg.Triage.Enabled {
-		out.More = append(out.More, out.TriageDurable())
-	}
-	if cfg.KnowHub.Enabled && cfg.KnowHub.Extract {
-		out.More = append(out.More, out.KnowHubDurable(cfg.KnowHub.Trigger))
+	for _, n := range needs(cfg, out) {
+		if n.on {
+			out.More = append(out.More, n.Durables...)
+		}
 	}
 	return out
 }
@@ -83,7 +79,7 @@ func OpenStore(ctx context.Context, cfg *config.Config, js jetstream.JetStream, 
 	opts := store.Options{HistoryLimit: cfg.Store.HistoryLimit, Lost: lost, Logger: log}
 	if cfg.Store.Kind == config.StoreKV {
 		return bus.Call(ctx, js.Conn(), func(ctx context.Context) (store.Store, error) {
-			return kv.Open(ctx, js, Layout(cfg).Sessions(), opts)
+			return kv.Open(ctx, js, sessionsBucket(Layout(cfg)), opts)
 		})
 	}
 	return file.Open(cfg.Store.SessionsDir, opts)
@@ -109,7 +105,7 @@ func OpenSystemReader(ctx context.Context, cfg *config.Config, b *bus.Bus, log *
 	opts := store.Options{Logger: log}
 	if cfg.Store.Kind == config.StoreKV {
 		return bus.Call(ctx, b.JS.Conn(), func(ctx context.Context) (store.Reader, error) {
-			return kv.OpenReader(ctx, b.JS, Layout(cfg).Sessions(), opts)
+			return kv.OpenReader(ctx, b.JS, sessionsBucket(Layout(cfg)), opts)
 		})
 	}
 	return file.OpenReader(cfg.Store.SessionsDir, opts), nil
@@ -118,7 +114,7 @@ func OpenSystemReader(ctx context.Context, cfg *config.Config, b *bus.Bus, log *
 // StoreName returns the bucket or directory that holds the sessions.
 func StoreName(cfg *config.Config) string {
 	if cfg.Store.Kind == config.StoreKV {
-		return "bucket " + Layout(cfg).Sessions().Bucket
+		return "bucket " + sessionsBucket(Layout(cfg)).Bucket
 	}
 	return cfg.Store.SessionsDir
 }

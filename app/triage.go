@@ -30,17 +30,6 @@ type gate struct {
 	trainer *trainer
 }
 
-// TriageState returns the shared state of the triage gate. The buckets are not
-// touched before their first use.
-func TriageState(layout bus.Layout, js jetstream.JetStream) *state.Store {
-	return state.New(js, state.Buckets{Decisions: layout.Triage(), Recent: layout.TriageRecent(), Marks: layout.TriageMarks()})
-}
-
-// TriageBuckets returns the buckets of the triage gate.
-func TriageBuckets(layout bus.Layout) []bus.Bucket {
-	return []bus.Bucket{{Config: layout.Triage()}, {Config: layout.TriageRecent()}, {Config: layout.TriageMarks()}}
-}
-
 // TriageSettings returns the settings of a configuration, without the trained gate.
 // o and breakers are as for [NewClassifier].
 func TriageSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (*triage.Settings, error) {
@@ -67,11 +56,11 @@ func (a *App) openTriage(ctx context.Context) error {
 	if !a.cfg.Triage.Enabled {
 		return nil
 	}
-	g := &gate{state: TriageState(a.layout, a.requests.JS), trainer: newTrainer()}
+	g := &gate{state: state.Of(a.layout, a.requests.JS), trainer: newTrainer()}
 	g.gate = triage.New(triage.Options{State: g.state, Metrics: a.metrics.triage, Log: a.log})
 	g.skipped = &triage.Skipped{State: g.state, Metrics: a.metrics.triage, Log: a.log}
 	// Events are applied over their own connection, which has buckets of its own.
-	g.sink = triage.Sink{State: TriageState(a.layout, a.events.JS), Settings: g.gate.Settings}
+	g.sink = triage.Sink{State: state.Of(a.layout, a.events.JS), Settings: g.gate.Settings}
 	a.live.serveTriage(g)
 	if err := patiently(ctx, a.log, g.state.Open); err != nil {
 		a.log.Warn("triage state unavailable, messages let through", "error", err)
@@ -96,7 +85,7 @@ func (a *App) takeTriageEvents(ctx context.Context) error {
 	var sink *events.Sink[triage.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
 		sink, err = events.StartSink(once, events.SinkOptions[triage.Fact]{
-			Name: triageSink, JS: a.events.JS, Layout: a.layout, Durable: a.layout.TriageDurable().Name,
+			Name: triageSink, JS: a.events.JS, Layout: a.layout, Durable: triage.Durable(a.layout).Name,
 			Handler: events.Handler[triage.Fact]{
 				Decode: func(_, msgID string, data []byte) (events.Event[triage.Fact], error) {
 					group, hook, fact, err := triage.DecodeFact(msgID, data)

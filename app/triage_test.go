@@ -94,7 +94,7 @@ func TestTriage(t *testing.T) {
 	})
 	requests := model.Requests()
 	require.Contains(t, requests[len(requests)-1].User, "\n\nRecent conversation:\n")
-	marks, err := app.TriageState(app.Layout(s.Config), s.JS).Marks(t.Context())
+	marks, err := state.Of(app.Layout(s.Config), s.JS).Marks(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, "ada", marks[0].By)
 	require.Equal(t, state.Respond, marks[0].Verdict)
@@ -110,7 +110,7 @@ func TestTheAgentsOwnMessagesAreHistory(t *testing.T) {
 			Event: json.RawMessage(fmt.Sprintf(`{"messageId":"s%d","content":"I did it %d","success":true,"sessionKey":%q}`, i, i, groupKey)),
 		})
 	}
-	shared := app.TriageState(app.Layout(s.Config), s.JS)
+	shared := state.Of(app.Layout(s.Config), s.JS)
 	s.Eventually("the messages are known", func() bool {
 		said, err := shared.Recent(t.Context(), groupKey, time.Now())
 		require.NoError(t, err)
@@ -139,7 +139,7 @@ func TestTheStartMakesWhatThePlanWants(t *testing.T) {
 	t.Parallel()
 	s := start(t, map[string]string{"HINT_TRIAGE": `{"enabled":true}`})
 	layout := app.Layout(s.Config)
-	targets, err := bus.Plan(t.Context(), s.JS, layout, app.TriageBuckets(layout)...)
+	targets, err := bus.Plan(t.Context(), s.JS, layout, app.Buckets(s.Config)...)
 	require.NoError(t, err)
 	var names []string
 	for _, target := range targets {

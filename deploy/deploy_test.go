@@ -57,7 +57,7 @@ func provision(t *testing.T, s *deploytest.Site, ns *server.Server, replicas int
 	require.NoError(t, err)
 	_, err = bus.Provision(t.Context(), js, layout(replicas))
 	require.NoError(t, err)
-	_, err = bus.OpenBucket(t.Context(), js, layout(replicas).Claims())
+	_, err = bus.OpenBucket(t.Context(), js, run.Bucket(layout(replicas)))
 	require.NoError(t, err)
 }
 
@@ -330,7 +330,7 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	require.NoError(t, m.DoubleAck(t.Context()))
 
 	// The claim of another consumer on a run, which expires.
-	bucket, err := bus.OpenBucket(t.Context(), js, layout(1).Claims())
+	bucket, err := bus.OpenBucket(t.Context(), js, run.Bucket(layout(1)))
 	require.NoError(t, err)
 	mine, theirs := run.NewClaims(bucket, quiet), run.NewClaims(bucket, quiet)
 	now := time.Now()
@@ -343,7 +343,7 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	operator, err := jetstream.New(s.Connect(t, ns, "operator"))
 	require.NoError(t, err)
 	// What the triage gate does with its buckets.
-	buckets := state.Buckets{Decisions: layout(1).Triage(), Recent: layout(1).TriageRecent(), Marks: layout(1).TriageMarks()}
+	buckets := state.BucketsOf(layout(1))
 	require.NoError(t, state.New(operator, buckets).Open(t.Context()))
 	shared := state.New(js, buckets)
 	require.NoError(t, shared.Pend(t.Context(), "g", "1", now))
@@ -366,8 +366,8 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	}, quiet)
 
 	// What the local classifier learns, and forgets for good.
-	require.NoError(t, learnt.New(operator, layout(1).Learnt()).Open(t.Context()))
-	examples := learnt.New(js, layout(1).Learnt())
+	require.NoError(t, learnt.Of(layout(1), operator).Open(t.Context()))
+	examples := learnt.Of(layout(1), js)
 	_, err = examples.Put(t.Context(), record.Lesson{RunID: "r1", Session: "s", Text: "x", Intent: "CHAT", Source: record.LessonModel, At: 1})
 	require.NoError(t, err)
 	ctx, cancel = context.WithCancel(t.Context())
@@ -381,9 +381,9 @@ func TestRareOperationsOfAConsumer(t *testing.T) {
 	require.Equal(t, 1, n)
 
 	// Old sessions are removed.
-	_, err = operator.CreateKeyValue(t.Context(), layout(1).Sessions())
+	_, err = operator.CreateKeyValue(t.Context(), layout(1).Bucket(kv.Suffix, kv.Description))
 	require.NoError(t, err)
-	sessions, err := kv.Open(t.Context(), js, layout(1).Sessions(), store.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
+	sessions, err := kv.Open(t.Context(), js, layout(1).Bucket(kv.Suffix, kv.Description), store.Options{HistoryLimit: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
 	require.NoError(t, err)
 	_, _, fact, err := handlers.Decoder{}.Fact("e1", []byte(`{"hook":"agent_end","id":"e1","ts":1763680001000,"event":{"runId":"r1","messages":[]},"ctx":{"runId":"r1","agentId":"main","sessionId":"s1"}}`))
 	require.NoError(t, err)

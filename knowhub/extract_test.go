@@ -291,7 +291,7 @@ func sink(t *testing.T, m *scripted, processes int) sunk {
 	ns := natstest.Start(t, nil)
 	s := sunk{js: natstest.JetStream(t, ns)}
 	s.layout = bus.Layout{Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "T", MaxBytes: 64 << 20}
-	durable := s.layout.KnowHubDurable("agent_end")
+	durable := knowhub.Durable(s.layout, "agent_end")
 	s.layout.More = []bus.Durable{durable}
 	_, err := bus.Provision(t.Context(), s.js, s.layout)
 	require.NoError(t, err)

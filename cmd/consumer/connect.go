@@ -42,10 +42,9 @@ func openForReading(inv *invocation) (*bus.Bus, error) {
 // hasSystem reports whether the server has the event stream, or a bucket that
 // people keep without it. What the NATS user may not look at is taken to exist.
 func hasSystem(inv *invocation, b *bus.Bus) bool {
-	layout := app.Layout(inv.cfg)
-	names := []string{layout.Stream}
-	for _, bucket := range []jetstream.KeyValueConfig{layout.Sessions(), layout.TriageMarks(), layout.Learnt(), layout.Experiences()} {
-		names = append(names, bus.BucketStream(bucket.Bucket))
+	names := []string{inv.cfg.Bus.Stream}
+	for _, bucket := range app.KeptBuckets(inv.cfg) {
+		names = append(names, bus.BucketStream(bucket))
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		_, err := bus.FindStream(inv.ctx, b.JS, name)

@@ -44,7 +44,7 @@ func openKnowHub(inv *invocation) (*experiences, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &experiences{Bus: b, kept: app.Experiences(app.Layout(inv.cfg), b.JS), set: set}
+	x := &experiences{Bus: b, kept: bucket.ExperiencesOf(app.Layout(inv.cfg), b.JS), set: set}
 	x.service = knowhub.New(knowhub.Options{Experiences: x.kept, Marks: safety.Marks, Log: inv.quiet()})
 	x.service.Use(set)
 	return x, nil
@@ -123,7 +123,7 @@ func (c *knowhubLsCmd) Run(inv *invocation) error {
 		return printJSON(inv, orEmpty(found))
 	}
 	if len(found) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no such experiences in bucket %s\n", app.Layout(inv.cfg).Experiences().Bucket)
+		_, err := fmt.Fprintf(inv.stderr, "no such experiences in bucket %s\n", bucket.ExperiencesIn(app.Layout(inv.cfg)).Bucket)
 		return err
 	}
 	return printExperiences(inv, found)

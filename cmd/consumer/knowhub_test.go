@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/app"
+	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
 	"intenthint/model/provider/providertest"
 	"intenthint/payload"
@@ -176,7 +177,7 @@ func TestKnowHubEntriesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	s := withHub(t)
 	id := s.submitted("Deploy the shop", "Needs --env production")
-	kv, err := s.JS.KeyValue(t.Context(), app.Layout(s.Config).Experiences().Bucket)
+	kv, err := s.JS.KeyValue(t.Context(), bucket.ExperiencesIn(app.Layout(s.Config)).Bucket)
 	require.NoError(t, err)
 	var keys []string
 	for i := range 11 {
@@ -220,7 +221,7 @@ func TestKnowHubAudit(t *testing.T) {
 	require.Contains(t, out, "1 experience: 0 exact duplicates, 0 near duplicates, 0 with secrets, 0 recall loops, 0 stale")
 
 	// What other programs, and other settings, may have put there.
-	kv, err := s.JS.KeyValue(t.Context(), app.Layout(s.Config).Experiences().Bucket)
+	kv, err := s.JS.KeyValue(t.Context(), bucket.ExperiencesIn(app.Layout(s.Config)).Bucket)
 	require.NoError(t, err)
 	for i, e := range []experience.Experience{
 		{Task: "DEPLOY the shop  to production", Resource: "wrangler", Result: "Needs --env production and a purged cache"},

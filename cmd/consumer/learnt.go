@@ -56,7 +56,7 @@ func (c *learntLsCmd) Run(inv *invocation) error {
 		return printJSON(inv, list)
 	}
 	if len(list) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no learnt examples in bucket %s\n", app.Layout(inv.cfg).Learnt().Bucket)
+		_, err := fmt.Fprintf(inv.stderr, "no learnt examples in bucket %s\n", learnt.Bucket(app.Layout(inv.cfg)).Bucket)
 		return err
 	}
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)
@@ -84,15 +84,15 @@ func openLearnt(inv *invocation) (*bus.Bus, *learnt.Store, error) {
 		return nil, nil, err
 	}
 	layout := app.Layout(inv.cfg)
-	_, err = b.JS.KeyValue(inv.ctx, layout.Learnt().Bucket)
+	_, err = b.JS.KeyValue(inv.ctx, learnt.Bucket(layout).Bucket)
 	switch {
 	case errors.Is(err, jetstream.ErrBucketNotFound):
 		return b, nil, nil
 	case err != nil:
 		b.Close()
-		return nil, nil, fmt.Errorf("bucket %s: %w", layout.Learnt().Bucket, err)
+		return nil, nil, fmt.Errorf("bucket %s: %w", learnt.Bucket(layout).Bucket, err)
 	}
-	return b, app.Learnt(layout, b.JS), nil
+	return b, learnt.Of(layout, b.JS), nil
 }
 
 // listExamples returns all examples, and which of them are used.

@@ -9,6 +9,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/app/apptest"
+	"intenthint/learnt"
 	"intenthint/record"
 )
 
@@ -78,7 +79,7 @@ func TestLearntExamplesAreListedAndRemoved(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Equal(t, "removed 1 learnt example\n", stdout)
 	require.Empty(t, list())
-	kept, err := app.Learnt(app.Layout(s.Config), s.JS).All(t.Context())
+	kept, err := learnt.Of(app.Layout(s.Config), s.JS).All(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []record.Lesson(nil), kept)
 }

@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"intenthint/app"
-	"intenthint/config"
 	"intenthint/internal/bus"
-	"intenthint/store/kv"
 )
 
 type streamPlanCmd struct {
@@ -113,23 +111,7 @@ func planOf(inv *invocation, b *bus.Bus) ([]bus.Target, error) {
 	layout := app.Layout(inv.cfg)
 	// A consumer may lack the right to name the system itself.
 	layout.System = app.NewSystem(inv.cfg)
-	var buckets []bus.Bucket
-	if inv.cfg.Classifier.AsksModels() {
-		buckets = append(buckets, bus.Bucket{Config: layout.Claims()})
-	}
-	if inv.cfg.Store.Kind == config.StoreKV {
-		buckets = append(buckets, bus.Bucket{Config: layout.Sessions(), Create: kv.Create})
-	}
-	if inv.cfg.Learn == config.LearnAuto {
-		buckets = append(buckets, bus.Bucket{Config: layout.Learnt()})
-	}
-	if inv.cfg.Triage.Enabled {
-		buckets = append(buckets, app.TriageBuckets(layout)...)
-	}
-	if inv.cfg.KnowHub.Enabled {
-		buckets = append(buckets, app.KnowHubBuckets(layout)...)
-	}
-	return bus.Plan(inv.ctx, b.JS, layout, buckets...)
+	return bus.Plan(inv.ctx, b.JS, layout, app.Buckets(inv.cfg)...)
 }
 
 func inOrder(targets []bus.Target) bool {

@@ -21,5 +21,5 @@ func openTriage(inv *invocation) (*bus.Bus, *state.Store, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return b, app.TriageState(app.Layout(inv.cfg), b.JS), nil
+	return b, state.Of(app.Layout(inv.cfg), b.JS), nil
 }

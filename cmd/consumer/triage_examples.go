@@ -40,7 +40,7 @@ func (c *triageExamplesLsCmd) Run(inv *invocation) error {
 		return printJSON(inv, orEmpty(marks))
 	}
 	if len(marks) == 0 {
-		_, err := fmt.Fprintf(inv.stderr, "no marked messages in bucket %s\n", app.Layout(inv.cfg).TriageMarks().Bucket)
+		_, err := fmt.Fprintf(inv.stderr, "no marked messages in bucket %s\n", state.BucketsOf(app.Layout(inv.cfg)).Marks.Bucket)
 		return err
 	}
 	w := tabwriter.NewWriter(inv.stdout, 0, 8, 2, ' ', 0)

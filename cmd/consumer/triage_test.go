@@ -29,8 +29,7 @@ const defaultTurnTokens = 10_000
 func withGate(t *testing.T, settings string) (*system, *state.Store) {
 	t.Helper()
 	s := start(t, map[string]string{"HINT_TRIAGE": settings})
-	layout := app.Layout(s.Config)
-	return s, state.New(s.Bus.JS, state.Buckets{Decisions: layout.Triage(), Recent: layout.TriageRecent(), Marks: layout.TriageMarks()})
+	return s, state.Of(app.Layout(s.Config), s.Bus.JS)
 }
 
 // decided stores decisions, one a word: group, message, verdict and reason.

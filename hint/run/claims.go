@@ -9,8 +9,24 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/internal/bus"
 	"intenthint/subjects"
 )
+
+const (
+	// recentRuns is how long claims are kept: no gateway retries a run for longer.
+	recentRuns = 15 * time.Minute
+	// claimBytes bounds the bucket of claims.
+	claimBytes = 16 << 20
+)
+
+// Bucket is the bucket of claims. It is on disk to survive a restart of the server;
+// the write costs little beside the model call that follows.
+func Bucket(l bus.Layout) jetstream.KeyValueConfig {
+	c := l.Bucket("_CLAIMS", "Runs that an intenthint process is classifying with a model")
+	c.TTL, c.MaxBytes = recentRuns, claimBytes
+	return c
+}
 
 // Claims let only one process ask a model about a run. A claim is an entry in
 // a bucket: a promise to answer by a time in Unix milliseconds. The claim of a

@@ -121,7 +121,7 @@ func TestAClaimIsGivenOnceAndRunsOut(t *testing.T) {
 	b := openTest(t)
 	layout := bus.Layout{Prefix: subjects.DefaultPrefix, Stream: subjects.DefaultStream}
 	open := func() *Claims {
-		bucket, err := bus.OpenBucket(t.Context(), b.JS, layout.Claims())
+		bucket, err := bus.OpenBucket(t.Context(), b.JS, Bucket(layout))
 		require.NoError(t, err)
 		return NewClaims(bucket, quiet)
 	}
@@ -158,7 +158,7 @@ func TestAnExpiredClaimIsGivenOnce(t *testing.T) {
 				js = natstest.JetStream(t, natstest.Cluster(t, nil)[0])
 			}
 			layout := bus.Layout{Prefix: subjects.DefaultPrefix, Stream: subjects.DefaultStream, Replicas: replicas}
-			bucket, err := bus.OpenBucket(t.Context(), js, layout.Claims())
+			bucket, err := bus.OpenBucket(t.Context(), js, Bucket(layout))
 			require.NoError(t, err)
 			now := time.Now()
 			require.True(t, NewClaims(bucket, quiet).Claim(t.Context(), "run", now, now.Add(time.Second)).IsZero())

@@ -73,8 +73,6 @@ const (
 	maxAckPending = 65536
 	// duplicateWindow is how long the server rejects a known message id.
 	duplicateWindow = 2 * time.Minute
-	// claimBytes bounds the bucket of claims.
-	claimBytes = 16 << 20
 )
 
 // Bounds of a pull, which a durable must not refuse.
@@ -162,98 +160,10 @@ func (l Layout) durable(d Durable) jetstream.ConsumerConfig {
 	}
 }
 
-// recentRuns is how long claims are kept: no gateway retries a run for longer.
-const recentRuns = 15 * time.Minute
-
-// recentTime is how long the recent messages of a group are kept after the last
-// one (contract §11).
-const recentTime = time.Hour
-
-// bucket returns a bucket of the stream on disk. Its keys have no age unless TTL is
-// set.
-func (l Layout) bucket(suffix, description string) jetstream.KeyValueConfig {
+// Bucket returns a bucket on disk whose name begins with that of the event stream. Its
+// keys have no age unless TTL is set.
+func (l Layout) Bucket(suffix, description string) jetstream.KeyValueConfig {
 	return jetstream.KeyValueConfig{
 		Bucket: l.Stream + suffix, Description: description, Storage: jetstream.FileStorage, Replicas: l.Replicas, History: 1,
-	}
-}
-
-// Claims is the bucket of claims on runs. It is on disk to survive a restart of
-// the server; the write costs little beside the model call that follows.
-func (l Layout) Claims() jetstream.KeyValueConfig {
-	c := l.bucket("_CLAIMS", "Runs that an intenthint process is classifying with a model")
-	c.TTL, c.MaxBytes = recentRuns, claimBytes
-	return c
-}
-
-// Sessions is the bucket of sessions with HINT_STORE=kv. A session is removed as a
-// whole, by its age.
-func (l Layout) Sessions() jetstream.KeyValueConfig {
-	return l.bucket("_SESSIONS", "Session documents of intenthint")
-}
-
-// Triage is the bucket of the triage gate's decisions, kept as long as events.
-func (l Layout) Triage() jetstream.KeyValueConfig {
-	c := l.bucket("_TRIAGE", "Decisions of the triage gate of intenthint")
-	c.TTL = l.MaxAge
-	return c
-}
-
-// TriageRecent is the bucket of the recent messages of groups.
-func (l Layout) TriageRecent() jetstream.KeyValueConfig {
-	c := l.bucket("_TRIAGE_RECENT", "Recent messages of the groups that the triage gate of intenthint looks at")
-	c.TTL = recentTime
-	return c
-}
-
-// TriageMarks is the bucket of marked triage decisions. A mark is kept until it is
-// removed.
-func (l Layout) TriageMarks() jetstream.KeyValueConfig {
-	return l.bucket("_TRIAGE_MARKS", "What people said of decisions of the triage gate of intenthint")
-}
-
-// Learnt is the bucket of the examples that the local classifier learns from use. An
-// example is kept until it is removed, or newer ones take its place.
-func (l Layout) Learnt() jetstream.KeyValueConfig {
-	return l.bucket("_LEARNT", "Examples that the local classifiers of intenthint learnt from use")
-}
-
-// Experiences is the bucket of experiences (contract §12), kept for good.
-func (l Layout) Experiences() jetstream.KeyValueConfig {
-	return l.bucket("_EXPERIENCES", "Experiences of agents, kept by intenthint")
-}
-
-// KnowHubTurns is the bucket of the turns of sessions that KnowHub counts. They are
-// kept as long as events, from a session's last turn on.
-func (l Layout) KnowHubTurns() jetstream.KeyValueConfig {
-	c := l.bucket("_KNOWHUB_TURNS", "Turns of sessions, for the reminders and recalled experiences of intenthint")
-	c.TTL = l.MaxAge
-	return c
-}
-
-// TriageDurable returns the durable of the events that the triage gate uses.
-func (l Layout) TriageDurable() Durable {
-	return Durable{
-		Name:        l.QueueGroup + "-triage",
-		Hooks:       []string{subjects.HookFeedback, subjects.HookMessageSent, subjects.HookBeforePromptBuild},
-		Description: "Feedback, sent messages and unanswered turns, for the triage gate of intenthint",
-	}
-}
-
-// LearnDurable is the durable of the events from which examples are learnt.
-func (l Layout) LearnDurable() Durable {
-	return Durable{
-		Name:        l.QueueGroup + "-learn",
-		Hooks:       []string{subjects.HookFeedback, subjects.HookTurnBegun},
-		Description: "Feedback and answered turns, from which intenthint learns examples",
-	}
-}
-
-// KnowHubDurable is the durable of the events from which experiences are extracted,
-// those of one hook.
-func (l Layout) KnowHubDurable(hook string) Durable {
-	return Durable{
-		Name:        l.QueueGroup + "-knowhub",
-		Hooks:       []string{hook},
-		Description: "Messages of ended runs, from which intenthint extracts experiences",
 	}
 }

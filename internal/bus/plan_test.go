@@ -224,7 +224,7 @@ func TestApply(t *testing.T) {
 	ctx := t.Context()
 	plan := func() []Target {
 		t.Helper()
-		targets, err := Plan(ctx, b.JS, l, Bucket{Config: l.Claims()})
+		targets, err := Plan(ctx, b.JS, l, Bucket{Config: l.Bucket("_CLAIMS", "")})
 		require.NoError(t, err)
 		return targets
 	}

@@ -16,6 +16,8 @@ import (
 // Bucket is a key-value bucket that is needed in addition to the layout.
 type Bucket struct {
 	Config jetstream.KeyValueConfig
+	// Kept means that people keep what it holds, also without the event stream.
+	Kept bool
 	// Create creates the bucket; nil uses the default.
 	Create func(ctx context.Context, js jetstream.JetStream, config jetstream.KeyValueConfig) (jetstream.Stream, error)
 }

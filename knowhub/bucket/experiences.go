@@ -15,6 +15,18 @@ import (
 // Experiences is the bucket of experiences. It is safe for concurrent use.
 type Experiences struct{ bucket *bus.KV }
 
+// ExperiencesIn is the bucket of the experiences of a system (contract §12), kept for
+// good.
+func ExperiencesIn(l bus.Layout) jetstream.KeyValueConfig {
+	return l.Bucket("_EXPERIENCES", "Experiences of agents, kept by intenthint")
+}
+
+// ExperiencesOf returns the experiences of a system without touching their bucket, see
+// [Experiences.Open].
+func ExperiencesOf(l bus.Layout, js jetstream.JetStream) *Experiences {
+	return NewExperiences(js, ExperiencesIn(l))
+}
+
 // NewExperiences returns the bucket without touching it, see
 // [Experiences.Open].
 func NewExperiences(js jetstream.JetStream, config jetstream.KeyValueConfig) *Experiences {

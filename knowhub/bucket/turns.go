@@ -19,6 +19,18 @@ import (
 // when requests arrive, in one small document per session.
 type Turns struct{ bucket *bus.KV }
 
+// TurnsIn is the bucket of the turns of a system. They are kept as long as events, from
+// a session's last turn on.
+func TurnsIn(l bus.Layout) jetstream.KeyValueConfig {
+	c := l.Bucket("_KNOWHUB_TURNS", "Turns of sessions, for the reminders and recalled experiences of intenthint")
+	c.TTL = l.MaxAge
+	return c
+}
+
+// TurnsOf returns the turns of a system without touching their bucket, see
+// [Turns.Open].
+func TurnsOf(l bus.Layout, js jetstream.JetStream) *Turns { return NewTurns(js, TurnsIn(l)) }
+
 // NewTurns returns the bucket without touching it, see [Turns.Open].
 func NewTurns(js jetstream.JetStream, config jetstream.KeyValueConfig) *Turns {
 	return &Turns{bus.NewKV(js, config)}

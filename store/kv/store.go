@@ -44,6 +44,14 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
+// Suffix follows the name of the event stream in the name of a system's bucket, and
+// Description is for operators. A session is removed as a whole, by its age, so that
+// the keys have none.
+const (
+	Suffix      = "_SESSIONS"
+	Description = "Session documents of intenthint"
+)
+
 // Open opens the bucket that the configuration names. It creates a missing
 // bucket and does not change an existing one, which must keep the last value of
 // every key (a history of 1 is enough) without expiry.

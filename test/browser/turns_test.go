@@ -22,6 +22,7 @@ import (
 	"intenthint/app/apptest"
 	"intenthint/payload"
 	"intenthint/subjects"
+	"intenthint/triage/state"
 )
 
 // consumer is a whole consumer in this process, with its pages.
@@ -194,7 +195,7 @@ func TestDecisionsOfTheGateAreJudged(t *testing.T) {
 				t, ctx, text(".card:nth-child(3) .mark", "wrong"), holds(`!document.querySelector("main img") && document.title !== "owned"`),
 				navigate(c.base+"/triage?mark=wrong"), holds(`document.querySelectorAll(".card").length === 1`),
 			)
-			shared := app.TriageState(app.Layout(c.Config), c.JS)
+			shared := state.Of(app.Layout(c.Config), c.JS)
 			c.Eventually("the mark", func() bool {
 				marks, err := shared.Marks(t.Context())
 				return err == nil && len(marks) == 1 && marks[0].MessageID == "1" && marks[0].Verdict == "respond"

@@ -16,6 +16,26 @@ type Buckets struct {
 	Decisions, Recent, Marks jetstream.KeyValueConfig
 }
 
+// recentTime is how long the recent messages of a group are kept after the last
+// one (contract §11).
+const recentTime = time.Hour
+
+// BucketsOf returns the buckets of a system. Decisions are kept as long as events,
+// marks until they are removed.
+func BucketsOf(l bus.Layout) Buckets {
+	b := Buckets{
+		Decisions: l.Bucket("_TRIAGE", "Decisions of the triage gate of intenthint"),
+		Recent:    l.Bucket("_TRIAGE_RECENT", "Recent messages of the groups that the triage gate of intenthint looks at"),
+		Marks:     l.Bucket("_TRIAGE_MARKS", "What people said of decisions of the triage gate of intenthint"),
+	}
+	b.Decisions.TTL, b.Recent.TTL = l.MaxAge, recentTime
+	return b
+}
+
+// Of returns the shared state of a system without touching its buckets, see
+// [Store.Open].
+func Of(l bus.Layout, js jetstream.JetStream) *Store { return New(js, BucketsOf(l)) }
+
 // Store is the shared state. It is safe for concurrent use.
 type Store struct {
 	decisions, recent, marks *bus.KV
