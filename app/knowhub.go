@@ -45,7 +45,7 @@ func KnowHubSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (
 		Limit:       model.NewLimit(extractions),
 		SubmittedBy: k.SubmittedBy, RemindAtStart: k.RemindAtStart, RemindEvery: k.RemindEvery,
 		Recall: k.Recall, RepeatAfter: cfg.Repeat.After, Strict: k.Privacy == config.PrivacyStrict, IPs: k.RedactIPs,
-		MinConfidence: k.MinConfidence, Approval: k.Approval, Shared: k.Share,
+		MinConfidence: k.MinConfidence, Approval: k.Approval, Shared: k.Share, Serves: rules(cfg).Serves,
 	}
 	if cfg.Repeat.Repeat == said.Always {
 		out.RepeatAfter = knowhub.RepeatAlways

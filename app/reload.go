@@ -181,13 +181,7 @@ func (l *live) expect() {
 func Settings(cfg *config.Config, catalog *intents.Catalog) *hint.Settings {
 	deny := intents.NewDeny(cfg.Policy.IntentDeny)
 	return &hint.Settings{
-		Rules: eligibility.Rules{
-			Agents:           cfg.Policy.Agents,
-			AllowedChatTypes: cfg.Policy.ChatTypes,
-			AllowedChatIDs:   cfg.Policy.AllowedChatIDs,
-			DeniedChatIDs:    cfg.Policy.DeniedChatIDs,
-			MainKey:          cfg.Policy.MainKey,
-		},
+		Rules:         rules(cfg),
 		Catalog:       func(agent string) *intents.Catalog { return deny.Narrow(catalog, agent) },
 		QueryMode:     cfg.Query.Mode,
 		Window:        cfg.Query.Window,
@@ -198,6 +192,17 @@ func Settings(cfg *config.Config, catalog *intents.Catalog) *hint.Settings {
 		Form:          cfg.Form,
 		Repeat:        cfg.Repeat,
 		Redact:        cfg.Redact == config.RedactStrict,
+	}
+}
+
+// rules returns the rules about agents and chats of a configuration.
+func rules(cfg *config.Config) eligibility.Rules {
+	return eligibility.Rules{
+		Agents:           cfg.Policy.Agents,
+		AllowedChatTypes: cfg.Policy.ChatTypes,
+		AllowedChatIDs:   cfg.Policy.AllowedChatIDs,
+		DeniedChatIDs:    cfg.Policy.DeniedChatIDs,
+		MainKey:          cfg.Policy.MainKey,
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"intenthint/knowhub/experience"
 	"intenthint/model"
 	"intenthint/model/provider"
+	"intenthint/payload"
 	"intenthint/subjects"
 )
 
@@ -392,6 +393,21 @@ func TestSinkLeavesOutWhatSaysNothing(t *testing.T) {
 	s.publish(t, "e4", person, `[]`)
 	s.settled(t)
 	require.Zero(t, m.calls.Load())
+}
+
+func TestSinkGoesByAgentsAndChats(t *testing.T) {
+	t.Parallel()
+	m := says(`{"experiences": [` + candidate("Fix a checksum error of the Go build", "Cleaning the module cache solved it", 0.9) + `]}`)
+	s := sink(t, m, 1)
+	set := *s.Settings()
+	set.Serves = func(ctx payload.Context) bool { return !strings.Contains(ctx.SessionKey, ":group:") }
+	s.Use(&set)
+	s.publish(t, "e1", `{"sessionKey": "agent:main:telegram:group:-1", "trigger": "user"}`, `{"messages": `+conversation+`}`)
+	s.settled(t)
+	require.Zero(t, m.calls.Load())
+	s.publish(t, "e2", person, `{"messages": `+conversation+`}`)
+	s.settled(t)
+	require.Equal(t, int32(1), m.calls.Load())
 }
 
 func TestSinkTriesAgain(t *testing.T) {

@@ -3,6 +3,7 @@ package knowhub
 import (
 	"intenthint/knowhub/experience"
 	"intenthint/model"
+	"intenthint/payload"
 	"intenthint/redact"
 )
 
@@ -30,6 +31,9 @@ type Settings struct {
 	MinConfidence float64
 	// Approval makes every experience wait for a person.
 	Approval bool
+	// Serves reports whether agent and chat of a turn are among those that experiences
+	// are extracted from and reminders are for; nil means all are.
+	Serves func(payload.Context) bool
 	// Shared lets every agent find all experiences; otherwise an agent finds only
 	// its own.
 	Shared bool
@@ -38,6 +42,11 @@ type Settings struct {
 // RepeatAlways is the [Settings.RepeatAfter] with which an experience may be
 // put in front of every matching prompt.
 const RepeatAlways = -1
+
+// serves reports whether the chat of a person's turn is served.
+func (s *Settings) serves(ctx payload.Context) bool {
+	return ctx.OfPerson() && (s.Serves == nil || s.Serves(ctx))
+}
 
 // redacted returns an experience as it may be stored. The session key and the
 // agent's id are addresses, and are kept.

@@ -21,6 +21,7 @@ type Extracted interface {
 // extracted.
 type Fact struct {
 	eventID  string
+	turn     payload.Context
 	from     Extraction // without its messages
 	messages []payload.Message
 }
@@ -60,7 +61,7 @@ func factOf(env payload.Envelope) (session string, f Fact, err error) {
 		return "", Fact{}, err
 	}
 	return cmp.Or(turn.Session(), env.ID), Fact{
-		eventID: env.ID, messages: messages, from: Extraction{AgentID: turn.Agent(), SessionKey: turn.SessionKey},
+		eventID: env.ID, turn: turn, messages: messages, from: Extraction{AgentID: turn.Agent(), SessionKey: turn.SessionKey},
 	}, nil
 }
 
@@ -87,6 +88,9 @@ func (k *Sink) Apply(ctx context.Context, facts []Fact) error {
 }
 
 func (k *Sink) apply(ctx context.Context, f Fact) error {
+	if !k.Service.Settings().serves(f.turn) {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, ExtractTime)
 	defer cancel()
 	if err := k.Check(ctx); err != nil {

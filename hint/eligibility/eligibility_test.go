@@ -280,3 +280,34 @@ func BenchmarkCheck(b *testing.B) {
 		})
 	}
 }
+
+func TestServes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rules func(*Rules)
+		ctx   func(*payload.Context)
+		want  bool
+	}{
+		"a direct chat":                      {want: true},
+		"another agent":                      {rules: func(r *Rules) { r.Agents = []string{"ops"} }},
+		"a group":                            {ctx: func(c *payload.Context) { c.SessionKey = "agent:main:telegram:group:-1" }},
+		"a denied chat":                      {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:123"} }},
+		"a topic of a denied chat":           {rules: func(r *Rules) { r.DeniedChatIDs = []string{"telegram:telegram:direct:123"} }, ctx: func(c *payload.Context) { c.SessionKey += ":topic:4" }},
+		"a main session of unknown provider": {ctx: func(c *payload.Context) { *c = payload.Context{SessionKey: "agent:main:main"} }, want: true},
+		"a session of a provider that tells no type": {ctx: func(c *payload.Context) { c.SessionKey = "agent:main:x" }},
+		"where direct chats are not allowed":         {rules: func(r *Rules) { r.AllowedChatTypes = []string{"group"} }, ctx: func(c *payload.Context) { *c = payload.Context{SessionKey: "agent:main:main"} }},
+		"a run without a trigger":                    {ctx: func(c *payload.Context) { c.Trigger = "" }, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rules, ctx := defaults(), direct()
+			if c.rules != nil {
+				c.rules(&rules)
+			}
+			if c.ctx != nil {
+				c.ctx(&ctx)
+			}
+			require.Equal(t, c.want, rules.Serves(ctx))
+		})
+	}
+}
