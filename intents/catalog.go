@@ -29,6 +29,10 @@ type Intent struct {
 	// Domain is the category that the intent is listed under; if it is "", the
 	// prefix of the id is used (contract §6).
 	Domain string
+	// Complexity is what the complexity prompt of its hints is chosen by, whatever
+	// the classification says: low, medium, high or [ComplexityNone]; "" for the
+	// classification's own (contract §7).
+	Complexity string
 	// Fastpath is an answer without a classifier; the zero value means none.
 	Fastpath Fastpath
 	// Prompt is the body of the file: advice for the main agent.
@@ -36,6 +40,10 @@ type Intent struct {
 	// File is the name of the file that the intent was read from.
 	File string
 }
+
+// ComplexityNone is the complexity of an intent whose hints have no built-in
+// complexity prompt.
+const ComplexityNone = "none"
 
 // Fastpath answers messages that are, as a whole, one of its keywords (contract
 // §6).

@@ -129,7 +129,7 @@ func (d *Directory) refresh(ctx context.Context, now listing, onChange func(*Cat
 func sameIntent(a, b File) bool {
 	return a.Name == b.Name && a.Enabled == b.Enabled &&
 		a.Intent.ID == b.Intent.ID && a.Intent.Name == b.Intent.Name && a.Intent.Prompt == b.Intent.Prompt &&
-		a.Intent.Domain == b.Intent.Domain && a.Intent.Fastpath.Hint == b.Intent.Fastpath.Hint &&
+		a.Intent.Domain == b.Intent.Domain && a.Intent.Complexity == b.Intent.Complexity && a.Intent.Fastpath.Hint == b.Intent.Fastpath.Hint &&
 		slices.Equal(a.Intent.Fastpath.Keywords, b.Intent.Fastpath.Keywords) &&
 		slices.Equal(a.Intent.Triggers, b.Intent.Triggers) && slices.Equal(a.Intent.Examples, b.Intent.Examples)
 }

@@ -262,6 +262,8 @@ func (p *fileParser) readFields() {
 			}
 		case "examples":
 			in.Examples, p.file.exampleLines = p.list(key, line, value)
+		case "complexity":
+			in.Complexity = p.complexity(line, value)
 		case "fastpath":
 			p.fastpath(line, value)
 		case "keywords":
@@ -304,6 +306,22 @@ func (p *fileParser) enabled(line int, value ast.Node) {
 	default:
 		p.fail(line, "enabled must be true or false, not %s", kindOf(value))
 	}
+}
+
+// complexity returns the complexity that the intent's hints go by; "" for that
+// of the classification.
+func (p *fileParser) complexity(line int, value ast.Node) string {
+	level, ok := p.text("complexity", line, value)
+	switch level {
+	case "", "auto":
+		return ""
+	case "low", "medium", "high", ComplexityNone:
+		return level
+	}
+	if ok {
+		p.fail(line, "complexity must be auto, low, medium, high or none, not %q", level)
+	}
+	return ""
 }
 
 // fastpath reads the field fastpath.

@@ -142,6 +142,22 @@ func TestParseAccepts(t *testing.T) {
 			"---\nid: X\nkeywords: a, b\ntriggers: [t]\n---\nbody",
 			func(t *testing.T, f File) { require.Empty(t, f.Intent.Fastpath.Keywords) },
 		},
+		"a complexity": {
+			"---\nid: X\ntriggers: [t]\ncomplexity: high\n---\nbody",
+			func(t *testing.T, f File) { require.Equal(t, "high", f.Intent.Complexity) },
+		},
+		"a complexity of none": {
+			"---\nid: X\ntriggers: [t]\ncomplexity: none\n---\nbody",
+			func(t *testing.T, f File) { require.Equal(t, ComplexityNone, f.Intent.Complexity) },
+		},
+		"the complexity of the classification": {
+			"---\nid: X\ntriggers: [t]\ncomplexity: auto\n---\nbody",
+			func(t *testing.T, f File) { require.Empty(t, f.Intent.Complexity) },
+		},
+		"a null complexity": {
+			"---\nid: X\ntriggers: [t]\ncomplexity:\n---\nbody",
+			func(t *testing.T, f File) { require.Empty(t, f.Intent.Complexity) },
+		},
 		"an id in another script": {
 			"---\nid: 記憶_查詢\ntriggers: [t]\n---\nbody",
 			func(t *testing.T, f File) { require.Equal(t, "記憶_查詢", f.Intent.ID) },
@@ -218,6 +234,8 @@ func TestParseRefuses(t *testing.T) {
 		"a fastpath keyword":        {"---\nid: X\ntriggers: [t]\nfastpath: {keywords: a}\n---\nbody", "x.md:4: fastpath.keywords must be a list of strings, not a string"},
 		"a number as keyword":       {"---\nid: X\ntriggers: [t]\nkeywords: [88]\n---\nbody", "x.md:4: keywords: item 1 must be a string, not a number; put it in quotes"},
 		"a very long id":            {"---\nid: " + strings.Repeat("A", 181) + "\ntriggers: [t]\n---\nbody", "x.md:2: id is longer than 180 bytes"},
+		"an unknown complexity":     {"---\nid: X\ncomplexity: easy\ntriggers: [t]\n---\nbody", `x.md:3: complexity must be auto, low, medium, high or none, not "easy"`},
+		"a number as complexity":    {"---\nid: X\ncomplexity: 3\ntriggers: [t]\n---\nbody", "x.md:3: complexity must be a string, not a number; put it in quotes"},
 		"a name of two lines":       {"---\nid: X\nname: \"a\\nb\"\ntriggers: [t]\n---\nbody", "x.md:3: name must be one line without control characters"},
 		"a number as name":          {"---\nid: X\nname: 1.5\ntriggers: [t]\n---\nbody", "x.md:3: name must be a string, not a number; put it in quotes"},
 		"a string as enabled":       {"---\nid: X\nenabled: \"no\"\ntriggers: [t]\n---\nbody", "x.md:3: enabled must be true or false, not a string"},

@@ -39,16 +39,26 @@ var defaultPrompts = Prompts{
 		"verify the result against what was asked, and say what could not be verified.",
 }
 
-// Of returns the advice for a complexity; an unknown complexity counts as
-// medium.
-func (p Prompts) Of(complexity string) string {
+// Of returns the advice for a message of the given complexity. An intent's own
+// complexity is chosen instead of it; with [intents.ComplexityNone] only the
+// operator's text is said, not the built-in one (contract §6).
+func (p Prompts) Of(complexity string, in intents.Intent) string {
+	if in.Complexity == intents.ComplexityNone {
+		return p.level(complexity)
+	}
+	complexity = cmp.Or(in.Complexity, complexity)
+	return cmp.Or(p.level(complexity), defaultPrompts.level(complexity))
+}
+
+// level returns the text for a complexity; an unknown complexity counts as medium.
+func (p Prompts) level(complexity string) string {
 	switch complexity {
 	case payload.ComplexityLow:
-		return cmp.Or(strings.TrimSpace(p.Low), defaultPrompts.Low)
+		return strings.TrimSpace(p.Low)
 	case payload.ComplexityHigh:
-		return cmp.Or(strings.TrimSpace(p.High), defaultPrompts.High)
+		return strings.TrimSpace(p.High)
 	default:
-		return cmp.Or(strings.TrimSpace(p.Medium), defaultPrompts.Medium)
+		return strings.TrimSpace(p.Medium)
 	}
 }
 
@@ -115,7 +125,7 @@ func body(c payload.Classification, in intents.Intent, complexity Prompts) []str
 	if own := fastpath(c, in); own != "" {
 		return []string{own}
 	}
-	out := []string{strings.TrimSpace(in.Prompt), complexity.Of(c.Complexity)}
+	out := []string{strings.TrimSpace(in.Prompt), complexity.Of(c.Complexity, in)}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 

@@ -161,9 +161,37 @@ func TestHintUnknownIntentIsTheFallback(t *testing.T) {
 
 func TestPromptsOf(t *testing.T) {
 	own := Prompts{Low: "l", Medium: "m", High: "h"}
-	require.Equal(t, []string{"l", "m", "h", "m"}, []string{own.Of("low"), own.Of("medium"), own.Of("high"), own.Of("?")})
-	blank := Prompts{Low: " \n"}
-	require.Equal(t, []string{defaultPrompts.Low, defaultPrompts.Medium, defaultPrompts.High}, []string{blank.Of("low"), blank.Of("medium"), blank.Of("high")})
+	blank, some := Prompts{Low: " \n"}, Prompts{High: "h"}
+	built := defaultPrompts
+	for _, row := range []struct {
+		name    string
+		prompts Prompts
+		intent  string   // the intent's complexity
+		want    []string // for low, medium, high, and something else
+	}{
+		{"as classified", own, "", []string{"l", "m", "h", "m"}},
+		{"built-in texts", blank, "", []string{built.Low, built.Medium, built.High, built.Medium}},
+		{"always low", some, "low", []string{built.Low, built.Low, built.Low, built.Low}},
+		{"always medium", own, "medium", []string{"m", "m", "m", "m"}},
+		{"always high", some, "high", []string{"h", "h", "h", "h"}},
+		{"none", blank, intents.ComplexityNone, []string{"", "", "", ""}},
+		{"none but the operator's own", some, intents.ComplexityNone, []string{"", "", "h", ""}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			in := intents.Intent{Complexity: row.intent}
+			var got []string
+			for _, c := range []string{payload.ComplexityLow, payload.ComplexityMedium, payload.ComplexityHigh, "?"} {
+				got = append(got, row.prompts.Of(c, in))
+			}
+			require.Equal(t, row.want, got)
+		})
+	}
+}
+
+func TestHintOfAnIntentWithoutAComplexityPrompt(t *testing.T) {
+	cat := intents.NewCatalog([]intents.Intent{{ID: "A", Name: "A", Prompt: "p", Complexity: intents.ComplexityNone}})
+	hint := hintOf(payload.Classification{Intent: "A", Complexity: "high"}, cat, Full, Prompts{})
+	require.True(t, strings.HasSuffix(hint, "complexity: high\n\np\n</intention_hint_plugin>"), hint)
 }
 
 func FuzzHint(f *testing.F) {

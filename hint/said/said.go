@@ -54,7 +54,11 @@ func (r Rule) Told(last *payload.LastHint, now payload.LastHint) bool {
 // Of returns the form in which a hint given on the present turn is remembered.
 func Of(c payload.Classification, in intents.Intent) payload.LastHint {
 	sum := fnv.New64a()
-	for _, s := range []string{in.Name, in.Prompt, in.Fastpath.Hint} {
+	texts := []string{in.Name, in.Prompt, in.Fastpath.Hint}
+	if in.Complexity != "" {
+		texts = append(texts, in.Complexity)
+	}
+	for _, s := range texts {
 		_, _ = sum.Write([]byte(s))
 		_, _ = sum.Write([]byte{0})
 	}

@@ -67,6 +67,7 @@ func TestTheTextOfAnIntentCounts(t *testing.T) {
 	for _, change := range []func(*intents.Intent){
 		func(in *intents.Intent) { in.Name = "Coding" },
 		func(in *intents.Intent) { in.Prompt = "Read twice." },
+		func(in *intents.Intent) { in.Complexity = "none" },
 		func(in *intents.Intent) { in.Fastpath.Hint = "Later." },
 		func(in *intents.Intent) { in.Name, in.Prompt = "CodeR", "ead first." },
 	} {
