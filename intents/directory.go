@@ -29,6 +29,7 @@ type Directory struct {
 	files   map[string]*watchedFile
 	inForce []File  // the files that made the current catalogue
 	shared  []Fault // the latest warnings about keywords of two intents
+	orphans []Fault // and about files of examples without an intent file
 	missing bool    // the directory could not be read at the last attempt
 	onFault func(Fault)
 	poll    time.Duration // for tests; 0 for the default
@@ -37,7 +38,7 @@ type Directory struct {
 // watchedFile is what is known of one file.
 type watchedFile struct {
 	content
-	good *File  // the last version that conformed to contract §7, or nil
+	good *File  // the last version that conformed to contract §7 (see [parse]), or nil
 	dupe string // the last warning about it, if another file has its id
 }
 
@@ -189,7 +190,7 @@ func (d *Directory) parse(name string, f *watchedFile) {
 		d.warn(f, Fault{File: name, Line: 1, Reason: f.failed})
 		return
 	}
-	file, faults := Parse(name, []byte(f.data))
+	file, faults := parse(name, []byte(f.data))
 	if !HasErrors(faults) {
 		f.good = &file
 		for _, fault := range faults {
@@ -228,8 +229,8 @@ func (d *Directory) place(fault Fault) []any {
 	return []any{slog.String("file", filepath.Join(d.path, fault.File)), slog.Int("line", fault.Line), slog.String("reason", fault.Reason)}
 }
 
-// usable returns the last good versions of the files, without those whose id a
-// later file has.
+// usable returns the last good versions of the intent files with their examples,
+// without those whose id a later file has.
 func (d *Directory) usable() []File {
 	files := make([]File, 0, len(d.files))
 	for _, f := range d.files {
@@ -238,6 +239,7 @@ func (d *Directory) usable() []File {
 		}
 	}
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
+	files, _ = assemble(files)
 	files, faults := winners(files)
 	warned := make(map[string]string, len(faults))
 	for _, fault := range faults {
@@ -251,12 +253,17 @@ func (d *Directory) usable() []File {
 			}
 		}
 	}
-	shared := sharedKeywords(files)
-	for _, fault := range shared {
-		if !slices.Contains(d.shared, fault) {
-			d.log.Warn("keyword of two intents", d.place(fault)...)
+	d.shared = d.warnNew("keyword of two intents", d.shared, sharedKeywords(files))
+	d.orphans = d.warnNew("examples file without an intent file", d.orphans, orphans(slices.Sorted(maps.Keys(d.files))))
+	return files
+}
+
+// warnNew logs the faults that were not there before, and returns all of them.
+func (d *Directory) warnNew(message string, before, now []Fault) []Fault {
+	for _, fault := range now {
+		if !slices.Contains(before, fault) {
+			d.log.Warn(message, d.place(fault)...)
 		}
 	}
-	d.shared = shared
-	return files
+	return now
 }

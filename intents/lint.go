@@ -1,12 +1,6 @@
 package intents
 
-import (
-	"fmt"
-	"io/fs"
-	"strings"
-
-	"intenthint/internal/text"
-)
+import "io/fs"
 
 // Lint returns the faults of the intent files of a directory, in order of file
 // and line. In addition to the faults found by [Load], an id that two files
@@ -29,25 +23,17 @@ func Lint(fsys fs.FS) []Fault {
 	return faults
 }
 
+// repeatedExamples returns a [Notice] for each example that stands in two places.
 func repeatedExamples(files []File) []Fault {
-	type place struct {
-		file string
-		line int
-	}
 	var faults []Fault
 	seen := map[string]place{}
 	for _, f := range files {
 		for i, example := range f.Intent.Examples {
-			key := strings.ToLower(text.Fold(example))
-			here := place{f.Name, f.exampleLines[i]}
-			if first, again := seen[key]; again {
-				faults = append(faults, Fault{
-					File: here.file, Line: here.line, Severity: Notice,
-					Reason: fmt.Sprintf("the example %q is already at %s:%d", example, first.file, first.line),
-				})
+			if first, again := seen[exampleKey(example)]; again {
+				faults = append(faults, repeatedAt(f.examplePlaces[i], example, first))
 				continue
 			}
-			seen[key] = here
+			seen[exampleKey(example)] = f.examplePlaces[i]
 		}
 	}
 	return faults

@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// Load reads every intent file of a directory, in order of file names. A file
-// that violates contract §7 is left out with an [Error]; the others load. Of two
-// files with one id, ignoring case, the later name wins with a [Warning]. A keyword of
-// two intents is a [Warning] too. err is set when the directory cannot be read.
+// Load reads every intent file of a directory, with the examples of the file
+// beside it, in order of file names. A file that violates contract §7 is left out
+// with an [Error]; the others load. Of two files with one id, ignoring case, the
+// later name wins with a [Warning]. A keyword of two intents and a file of examples
+// without an intent file are [Warning]s too. err is set when the directory cannot
+// be read.
 func Load(fsys fs.FS) (files []File, faults []Fault, err error) {
 	files, faults, overridden, err := load(fsys)
 	faults = append(faults, overridden...)
@@ -44,8 +47,9 @@ func load(fsys fs.FS) (files []File, faults, overridden []Fault, err error) {
 			files = append(files, file)
 		}
 	}
+	files, repeated := assemble(files)
 	files, overridden = winners(files)
-	return files, append(faults, sharedKeywords(files)...), overridden, nil
+	return files, slices.Concat(faults, repeated, orphans(names), sharedKeywords(files)), overridden, nil
 }
 
 func loadFile(fsys fs.FS, name string) (File, []Fault) {
@@ -53,7 +57,7 @@ func loadFile(fsys fs.FS, name string) (File, []Fault) {
 	if err != nil {
 		return File{}, []Fault{{File: name, Line: 1, Severity: Error, Reason: err.Error()}}
 	}
-	return Parse(name, data)
+	return parse(name, data)
 }
 
 // CatalogOf returns the catalogue of the enabled files.
@@ -90,7 +94,7 @@ func winners(files []File) ([]File, []Fault) {
 	return kept, faults
 }
 
-// fileNames lists the intent files of a directory, sorted.
+// fileNames lists the intent files and files of examples of a directory, sorted.
 func fileNames(fsys fs.FS) ([]string, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -98,17 +102,25 @@ func fileNames(fsys fs.FS) ([]string, error) {
 	}
 	names := make([]string, 0, len(entries))
 	for _, e := range entries {
-		if isIntentFile(e.Name()) && !e.IsDir() {
+		if (isIntentFile(e.Name()) || isExamplesFile(e.Name())) && !e.IsDir() {
 			names = append(names, e.Name())
 		}
 	}
 	return names, nil
 }
 
+// intentSuffix ends the name of an intent file.
+const intentSuffix = ".md"
+
 // isIntentFile reports whether a name is *.md, and neither hidden nor an editor's
 // temporary file.
-func isIntentFile(name string) bool {
-	return strings.HasSuffix(name, ".md") && !strings.ContainsRune(".#~", rune(name[0]))
+func isIntentFile(name string) bool { return isVisible(name, intentSuffix) }
+
+// isExamplesFile reports the same for *.examples.txt.
+func isExamplesFile(name string) bool { return isVisible(name, examplesSuffix) }
+
+func isVisible(name, suffix string) bool {
+	return strings.HasSuffix(name, suffix) && !strings.ContainsRune(".#~", rune(name[0]))
 }
 
 var (

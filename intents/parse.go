@@ -37,16 +37,25 @@ type File struct {
 	// Enabled is false for a file with `enabled: false`.
 	Enabled bool
 
-	idLine       int
-	exampleLines []int // parallel to Intent.Examples
+	idLine        int
+	triggerLines  []int   // parallel to Intent.Triggers
+	examplePlaces []place // parallel to Intent.Examples
 }
 
 // Parse reads one intent file: YAML front matter between two lines `---`, then
 // the prompt. The file can be used when none of the faults is an [Error];
 // unknown fields, blank examples and a missing prompt are notices.
-func Parse(name string, data []byte) (File, []Fault) {
+func Parse(name string, data []byte) (File, []Fault) { return parse(name, data) }
+
+// parse is [Parse] for intent files and files of examples. The result for a file of
+// examples has nothing else.
+func parse(name string, data []byte) (File, []Fault) {
 	p := fileParser{name: name, file: File{Name: name, Enabled: true}}
-	p.parse(data)
+	if strings.HasSuffix(name, examplesSuffix) {
+		p.readLines(data)
+	} else {
+		p.parse(data)
+	}
 	sortFaults(p.faults)
 	if HasErrors(p.faults) {
 		return File{}, p.faults
@@ -74,14 +83,15 @@ func (p *fileParser) fail(line int, format string, args ...any) {
 
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-func (p *fileParser) parse(data []byte) {
+// decode returns the text of a file, with line ends of \n.
+func (p *fileParser) decode(data []byte) (text string, ok bool) {
 	switch {
 	case len(data) > maxFileBytes:
 		p.fail(1, "%s", errTooLarge)
-		return
+		return "", false
 	case bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")):
 		p.fail(1, "the file is UTF-16; it must be UTF-8")
-		return
+		return "", false
 	}
 	number := 0
 	for line := range bytes.Lines(data) {
@@ -89,13 +99,20 @@ func (p *fileParser) parse(data []byte) {
 		switch {
 		case !utf8.Valid(line):
 			p.fail(number, "the file is not valid UTF-8")
-			return
+			return "", false
 		case bytes.IndexByte(line, 0) >= 0:
 			p.fail(number, "the file contains a NUL character")
-			return
+			return "", false
 		}
 	}
-	text := newlines.Replace(strings.TrimPrefix(string(data), "\ufeff"))
+	return newlines.Replace(strings.TrimPrefix(string(data), "\ufeff")), true
+}
+
+func (p *fileParser) parse(data []byte) {
+	text, ok := p.decode(data)
+	if !ok {
+		return
+	}
 	if strings.TrimSpace(text) == "" {
 		p.fail(1, "the file is empty")
 		return
@@ -256,12 +273,16 @@ func (p *fileParser) readFields() {
 		case "triggers":
 			triggers = true
 			before := len(p.faults)
-			in.Triggers, _ = p.list(key, line, value)
+			in.Triggers, p.file.triggerLines = p.list(key, line, value)
 			if len(in.Triggers) == 0 && !HasErrors(p.faults[before:]) {
 				p.fail(line, "triggers must contain at least one string that is not blank")
 			}
 		case "examples":
-			in.Examples, p.file.exampleLines = p.list(key, line, value)
+			var lines []int
+			in.Examples, lines = p.list(key, line, value)
+			for _, n := range lines {
+				p.file.examplePlaces = append(p.file.examplePlaces, place{p.name, n})
+			}
 		case "complexity":
 			in.Complexity = p.complexity(line, value)
 		case "fastpath":

@@ -335,8 +335,8 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("invalid UTF-8 in %q", s)
 			}
 		}
-		if len(file.exampleLines) != len(in.Examples) {
-			t.Fatal("example without a line")
+		if len(file.examplePlaces) != len(in.Examples) || len(file.triggerLines) != len(in.Triggers) {
+			t.Fatal("example or trigger without a line")
 		}
 		if c := CatalogOf([]File{file}); file.Enabled {
 			if _, ok := c.Lookup(in.ID); !ok {

@@ -104,43 +104,34 @@ func mustBeEmpty(dir string) error {
 	return nil
 }
 
-// addition is the examples to add to one intent file.
+// addition is the examples to add to the file of examples of one intent.
 type addition struct {
 	Intent string   `json:"intent"`
 	File   string   `json:"file"`
 	Added  []string `json:"added"`
 
-	before, after []byte // the file
+	intentFile    string
+	before, after []byte // the file of examples; nil for none
 }
 
-// open reads the file of an intent, and checks that examples can be added to it.
+// open reads the file of examples of an intent, and checks that examples can be
+// added to it.
 func (s *source) open(in intents.Intent) (addition, error) {
-	a := addition{Intent: in.ID, File: in.File, Added: []string{}}
-	before, err := fs.ReadFile(s.fsys, in.File)
-	if err != nil {
-		return a, err
-	}
-	a.before, a.after = before, before
-	_, err = a.edited("one more")
+	a := addition{Intent: in.ID, File: intents.ExamplesName(in.File), Added: []string{}, intentFile: in.File}
+	var err error
+	a.before, err = intents.ReadExamples(s.fsys, a.File)
+	a.after = a.before
 	return a, err
-}
-
-// edited returns the file with more examples.
-func (a *addition) edited(examples ...string) ([]byte, error) {
-	after, err := intents.AppendExamples(a.before, examples)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", a.File, err)
-	}
-	return after, nil
 }
 
 // add adds examples to the file content as it was read.
 func (a *addition) add(examples []string) error {
-	after, err := a.edited(examples...)
-	if err == nil {
-		a.Added, a.after = orEmpty(examples), after
+	after, err := intents.AppendExamples(a.before, examples)
+	if err != nil {
+		return fmt.Errorf("%s: %w", a.File, err)
 	}
-	return err
+	a.Added, a.after = orEmpty(examples), after
+	return nil
 }
 
 // printDiff prints what would change.
@@ -154,8 +145,8 @@ func (c *addExamples) printDiff(inv *invocation, s *source, additions []addition
 	return nil
 }
 
-// diff returns the diff of a file that is changed, or copied to another
-// directory. before is nil for a new file.
+// diff returns the diff of a file that gets lines, or is copied to another
+// directory with them. before is nil for a new file.
 func (s *source) diff(file, to string, before, after []byte) string {
 	from := filepath.Join(cmp.Or(s.dir, "built-in"), file)
 	if before == nil {
@@ -198,8 +189,8 @@ func (c *addExamples) write(inv *invocation, s *source, additions []addition) (w
 		if len(a.Added) == 0 {
 			continue
 		}
-		path := filepath.Join(s.dir, a.File)
-		if err := expand.Replace(path, a.before, a.after); err != nil {
+		path, err := s.append(a)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("not written: %w", err))
 			continue
 		}
@@ -209,16 +200,27 @@ func (c *addExamples) write(inv *invocation, s *source, additions []addition) (w
 	return written, errors.Join(errs...)
 }
 
+// append writes the examples of an addition, and returns the path of the file. A
+// new file is as readable as the intent file.
+func (s *source) append(a addition) (path string, err error) {
+	info, err := os.Stat(filepath.Join(s.dir, a.intentFile))
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(s.dir, a.File)
+	return path, expand.Append(path, a.Added, info.Mode().Perm())
+}
+
 // writeCopy writes all files of the source, with the new examples, to another
 // directory. After an error it removes the files that it has written.
 func (s *source) writeCopy(inv *invocation, dir string, additions []addition) (written []string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // as public as the built-in definitions
 		return []string{}, err
 	}
-	changed := map[string][]byte{}
+	extended := map[string][]byte{}
 	for _, a := range additions {
 		if len(a.Added) > 0 {
-			changed[a.File] = a.after
+			extended[a.File] = a.after
 		}
 	}
 	paths := []string{}
@@ -230,21 +232,45 @@ func (s *source) writeCopy(inv *invocation, dir string, additions []addition) (w
 			err = errors.Join(err, os.Remove(path))
 		}
 	}()
-	for _, f := range s.files {
-		data, ok := changed[f.Name]
-		if !ok {
-			if data, err = fs.ReadFile(s.fsys, f.Name); err != nil {
-				return []string{}, err
-			}
-		}
-		path := filepath.Join(dir, f.Name)
+	write := func(name string, data []byte) error {
+		path := filepath.Join(dir, name)
 		if err := createFile(path, bytes.NewReader(data)); err != nil {
-			return []string{}, err
+			return err
 		}
 		paths = append(paths, path)
+		return nil
+	}
+	for _, f := range s.files {
+		data, examples, err := s.read(f)
+		if err != nil {
+			return []string{}, err
+		}
+		if err := write(f.Name, data); err != nil {
+			return []string{}, err
+		}
+		name := intents.ExamplesName(f.Name)
+		if more, ok := extended[name]; ok {
+			examples = more
+		}
+		if examples == nil {
+			continue
+		}
+		if err := write(name, examples); err != nil {
+			return []string{}, err
+		}
 	}
 	_, _ = fmt.Fprintf(inv.stderr, "%s written; set HINT_INTENTS_DIR=%s to use them\n", count(len(paths), "file"), dir)
 	return paths, nil
+}
+
+// read returns an intent file and its file of examples, nil for none or a broken
+// one, whose fault has been shown.
+func (s *source) read(f intents.File) (data, examples []byte, err error) {
+	data, err = fs.ReadFile(s.fsys, f.Name)
+	if more, broken := intents.ReadExamples(s.fsys, intents.ExamplesName(f.Name)); broken == nil {
+		examples = more
+	}
+	return data, examples, err
 }
 
 // createFile creates an intent file, which must not exist yet. A file that could

@@ -27,7 +27,7 @@ type expandCmd struct {
 func (expandCmd) Help() string {
 	return `Asks HINT_MODEL, or HINT_MODEL_FALLBACK if that fails, for more examples of each intent, in the languages of its current examples. The local classifier then knows these wordings without a model. A suggestion is dropped if it repeats an example of any intent, if it is nearly the same as one of the same intent, or if the local classifier is sure that it belongs to another intent. Dropped suggestions are listed on standard error with the reason.
 
-The diff goes to standard output (usable with "patch -p0" if the directory was given as a relative path). Intent files are written only after you confirm. Only their lists of examples change, and a running consumer reloads them at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
+The diff goes to standard output (usable with "patch -p0" if the directory was given as a relative path). Nothing is written before you confirm. Examples are appended to the file beside each intent file, NAME.examples.txt, and a running consumer reloads it at once. The built-in definitions cannot be changed: write them to a directory with --out, and set HINT_INTENTS_DIR to it.
 
 Exit code 1: a model failed for one of the intents (the others are still processed), or the changes were not confirmed.`
 }
@@ -191,7 +191,7 @@ func (c *expandCmd) expand(inv *invocation, s *source, chosen []intents.File, mo
 			bar.show(i, len(chosen))
 		}
 		began := time.Now()
-		e := expansion{addition: addition{Intent: in.ID, File: file.Name, Added: []string{}}, Dropped: []expand.Dropped{}}
+		e := expansion{addition: addition{Intent: in.ID, File: intents.ExamplesName(file.Name), Added: []string{}}, Dropped: []expand.Dropped{}}
 		if err := x.one(inv.ctx, in, &e); err != nil {
 			e.Error = err.Error()
 		}
@@ -220,7 +220,7 @@ func (x *expander) one(ctx context.Context, in intents.Intent, e *expansion) err
 	if known, ok := x.source.catalog.Lookup(in.ID); ok {
 		in = known
 	}
-	// Check that the file can be edited before paying for the model.
+	// Check that examples can be added before paying for the model.
 	var err error
 	if e.addition, err = x.source.open(in); err != nil {
 		return err

@@ -68,7 +68,7 @@ func content(t *testing.T, fsys fs.FS) map[string]string {
 	return out
 }
 
-const addedLines = "  - 'do I need an umbrella: yes or no'\n  - sunglasses today\n"
+const addedLines = "do I need an umbrella: yes or no\nsunglasses today\n"
 
 func TestExpandWritesTheIntentFiles(t *testing.T) {
 	t.Parallel()
@@ -79,18 +79,13 @@ func TestExpandWritesTheIntentFiles(t *testing.T) {
 	code, stdout, stderr := expandIntents(t, env, "--dry-run")
 	require.Zero(t, code, stderr)
 	require.Equal(t, before, content(t, os.DirFS(dir)), "only looked")
-	path := filepath.Join(dir, "weather.md")
-	require.Equal(t, fmt.Sprintf(`--- %s
+	path := filepath.Join(dir, "weather.examples.txt")
+	require.Equal(t, fmt.Sprintf(`--- /dev/null
 +++ %s
-@@ -6,5 +6,7 @@
-   - how hot is it outside
-   - is there snow in the mountains
-   - weather forecast for sunday
-+  - 'do I need an umbrella: yes or no'
-+  - sunglasses today
- ---
- prompt
-`, path, path), stdout)
+@@ -0,0 +1,2 @@
++do I need an umbrella: yes or no
++sunglasses today
+`, path), stdout)
 
 	code, again, stderr := expandIntents(t, env, "--yes")
 	require.Zero(t, code, stderr)
@@ -109,9 +104,9 @@ func TestExpandWritesTheIntentFiles(t *testing.T) {
 	require.NotContains(t, stderr, "\x1b", "no progress bar without a terminal")
 
 	after := content(t, os.DirFS(dir))
-	require.Equal(t, before["money.md"], after["money.md"])
-	require.Equal(t, strings.Replace(before["weather.md"], "---\nprompt", addedLines+"---\nprompt", 1), after["weather.md"])
-	require.Len(t, after, 2)
+	require.Equal(t, addedLines, after["weather.examples.txt"])
+	delete(after, "weather.examples.txt")
+	require.Equal(t, before, after, "the intent files stay")
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o640), info.Mode())
@@ -144,7 +139,7 @@ func TestExpandJSON(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.JSONEq(t, fmt.Sprintf(`{
 		"intents": [{
-			"intent": "WEATHER", "file": "weather.md", "model": "mock/big",
+			"intent": "WEATHER", "file": "weather.examples.txt", "model": "mock/big",
 			"added": ["do I need an umbrella: yes or no", "sunglasses today"],
 			"dropped": [
 				{"text": "Will it rain tomorrow?", "reason": "repeated"},
@@ -153,7 +148,7 @@ func TestExpandJSON(t *testing.T) {
 		}],
 		"written": [%q],
 		"tokens": {"input": 100, "output": 20}
-	}`, filepath.Join(dir, "weather.md")), stdout)
+	}`, filepath.Join(dir, "weather.examples.txt")), stdout)
 }
 
 func TestExpandRequest(t *testing.T) {
@@ -181,14 +176,14 @@ func TestExpandSkipsDisabledIntents(t *testing.T) {
 
 	code, stdout, stderr := expandIntents(t, env, "--dry-run", "OTHER")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "+examples:\n+  - one more of these\n", "the fallback when it is named")
+	require.Contains(t, stdout, "other.examples.txt\n@@ -0,0 +1,1 @@\n+one more of these\n", "the fallback when it is named")
 }
 
 func TestExpandGoesOnAfterAFailure(t *testing.T) {
 	t.Parallel()
 	env, model, dir := withSuggestions(t, nil)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "alias.md"),
-		[]byte("---\nid: ALIAS\ntriggers: &t\n  - greets\nexamples: *t\n---\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hello.md"), []byte("---\nid: HELLO\ntriggers: [greets]\n---\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hello.examples.txt"), []byte("hi\nhell\xff\n"), 0o600))
 	model.Handle(func(r providertest.Request) providertest.Answer {
 		if strings.HasPrefix(r.User, `<intent id="MONEY"`) {
 			return providertest.Answer{Status: 500, Message: "down"}
@@ -197,11 +192,11 @@ func TestExpandGoesOnAfterAFailure(t *testing.T) {
 	})
 	code, _, stderr := expandIntents(t, env, "--yes")
 	require.Equal(t, exitFailed, code)
-	require.Regexp(t, `(?m)^\[1/3\] ALIAS: failed: alias\.md: the list cannot be edited`, stderr)
+	require.Regexp(t, `(?m)^\[1/3\] HELLO: failed: hello\.examples\.txt:2: the file is not valid UTF-8`, stderr)
 	require.Regexp(t, `(?m)^\[2/3\] MONEY: failed: mock/big: HTTP status 500 Internal Server Error: down`, stderr)
 	require.Contains(t, stderr, "2 new examples for 1 intent, 2 dropped, 2 intents failed")
-	require.Equal(t, 2, model.Count(), "the model is not asked for a file that cannot be edited")
-	require.Contains(t, content(t, os.DirFS(dir))["weather.md"], addedLines)
+	require.Equal(t, 2, model.Count(), "the model is not asked for a file that cannot be extended")
+	require.Equal(t, addedLines, content(t, os.DirFS(dir))["weather.examples.txt"])
 }
 
 func TestExpandUsesTheFallbackAndWaits(t *testing.T) {
@@ -224,18 +219,29 @@ func TestExpandUsesTheFallbackAndWaits(t *testing.T) {
 	require.Equal(t, 3, model.Count())
 }
 
-func TestExpandDoesNotOverwriteAConcurrentEdit(t *testing.T) {
+func TestExpandKeepsAConcurrentEdit(t *testing.T) {
 	t.Parallel()
-	env, model, dir := withSuggestions(t, nil)
-	edited := "---\nid: WEATHER\ntriggers: [weather]\n---\nother words\n"
-	model.Handle(func(r providertest.Request) providertest.Answer {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "weather.md"), []byte(edited), 0o600))
-		return suggestions(r)
-	})
-	code, _, stderr := expandIntents(t, env, "--yes", "WEATHER")
-	require.Equal(t, exitFailed, code)
-	require.Contains(t, stderr, "not written: the file has changed")
-	require.Equal(t, edited, content(t, os.DirFS(dir))["weather.md"])
+	for name, tc := range map[string]struct {
+		edited, want string
+		code         int
+		err          string
+	}{
+		"lines":         {"mine\n", "mine\n" + addedLines, 0, "1 file written"},
+		"a broken file": {"m\xff", "m\xff", exitFailed, "not written: weather.examples.txt:1: the file is not valid UTF-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			env, model, dir := withSuggestions(t, nil)
+			model.Handle(func(r providertest.Request) providertest.Answer {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "weather.examples.txt"), []byte(tc.edited), 0o600))
+				return suggestions(r)
+			})
+			code, _, stderr := expandIntents(t, env, "--yes", "WEATHER")
+			require.Equal(t, tc.code, code, stderr)
+			require.Contains(t, stderr, tc.err)
+			require.Equal(t, tc.want, content(t, os.DirFS(dir))["weather.examples.txt"])
+		})
+	}
 }
 
 func TestExpandInterrupted(t *testing.T) {
@@ -251,7 +257,7 @@ func TestExpandInterrupted(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Equal(t, exitFailed, env.run(ctx, []string{"intents", "expand", "--yes"}, &out, &errs))
 	require.Contains(t, errs.String(), "consumer: interrupted: nothing was changed\n")
-	require.Contains(t, out.String(), "+  - sunglasses today\n", "answers that were paid for are shown")
+	require.Contains(t, out.String(), "+sunglasses today\n", "answers that were paid for are shown")
 	require.Equal(t, before, content(t, os.DirFS(dir)))
 }
 
@@ -261,10 +267,10 @@ func TestExpandBuiltInDefinitions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine", "intents")
 	code, stdout, stderr := expandIntents(t, env, "--out", dir, "--yes", "TYPO")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "--- built-in/typo.md\n+++ "+filepath.Join(dir, "typo.md")+"\n")
+	require.Contains(t, stdout, "--- /dev/null\n+++ "+filepath.Join(dir, "typo.examples.txt")+"\n")
 	require.Contains(t, stderr, "set HINT_INTENTS_DIR="+dir+" to use them")
 	want := content(t, intents.BundledFS())
-	want["typo.md"] = strings.Replace(want["typo.md"], "\n---\n## ", "\n  - one more of these\n---\n## ", 1)
+	want["typo.examples.txt"] += "one more of these\n"
 	require.Equal(t, want, content(t, os.DirFS(dir)))
 
 	code, _, stderr = expandIntents(t, env, "--out", dir, "--yes", "TYPO")

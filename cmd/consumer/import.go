@@ -26,7 +26,7 @@ type importCmd struct {
 
 // Help is the longer text of `consumer intents import --help`.
 func (importCmd) Help() string {
-	return `Shows for each *.md file of the directory its id, name, examples and warnings, and its state: new, same (already there), overwrite, differs (a file of that name has other content, and is kept), taken (another file has the id), or unusable, with the reason. After confirmation it copies the new files to HINT_INTENTS_DIR, and with --overwrite also those that differ. A running consumer loads them at once. Faults go to standard error, as from "consumer intents lint".
+	return `Shows for each *.md file of the directory its id, name, examples and warnings, and its state: new, same (already there), overwrite, differs (a file of that name has other content, and is kept), taken (another file has the id), or unusable, with the reason. A file of examples (NAME.examples.txt) goes with its *.md file. After confirmation it copies the new files to HINT_INTENTS_DIR, and with --overwrite also those that differ. A running consumer loads them at once. Faults go to standard error, as from "consumer intents lint".
 
 Exit code 1: a file was left out, or copying was not confirmed. Files that already exist do not count.`
 }
@@ -52,7 +52,7 @@ const (
 	importUnusable  = "unusable"
 )
 
-// imported is one file of an import.
+// imported is one intent file of an import, with its file of examples.
 type imported struct {
 	File     string   `json:"file"`
 	ID       string   `json:"id,omitempty"`
@@ -65,7 +65,13 @@ type imported struct {
 	Reason   string   `json:"reason,omitempty"` // why it is left out
 	Warnings []string `json:"warnings"`         // "line N: …"
 
-	data, there []byte // its content, and that of the file it would replace
+	parts []importedPart
+}
+
+// importedPart is one file to copy.
+type importedPart struct {
+	name        string
+	data, there []byte // its content, and that of the file it would replace; nil for none
 }
 
 // leftOut reports whether the file is not in the target afterwards.
@@ -157,21 +163,37 @@ func usable(source fs.FS, file intents.File) (imported, error) {
 			f.Skills = append(f.Skills, m.Name)
 		}
 	}
-	var err error
-	f.data, err = fs.ReadFile(source, file.Name)
-	return f, err
+	data, err := fs.ReadFile(source, file.Name)
+	if err != nil {
+		return f, err
+	}
+	f.parts = []importedPart{{name: file.Name, data: data}}
+	// A broken file of examples has a fault, which makes the intent unusable.
+	name := intents.ExamplesName(file.Name)
+	if examples, err := intents.ReadExamples(source, name); err == nil && examples != nil {
+		f.parts = append(f.parts, importedPart{name: name, data: examples})
+	}
+	return f, nil
 }
 
 // blame adds the faults to their files, and adds the files that are unusable
-// because of them.
+// because of them. Faults of a file of examples belong to its intent file.
 func (out *importing) blame(inv *invocation, faults []intents.Fault) {
 	for _, fault := range faults {
-		i := slices.IndexFunc(out.Files, func(f imported) bool { return f.File == fault.File })
+		i := slices.IndexFunc(out.Files, func(f imported) bool {
+			return f.File == fault.File || intents.ExamplesName(f.File) == fault.File
+		})
 		if i < 0 {
 			i = len(out.Files)
 			out.Files = append(out.Files, imported{File: fault.File, Skills: []string{}, State: importUnusable, Warnings: []string{}})
 		}
 		f, line := &out.Files[i], fmt.Sprintf("line %d: %s", fault.Line, fault.Reason)
+		if f.File != fault.File {
+			line = fault.Error()
+			if fault.Severity == intents.Error {
+				f.State = importUnusable
+			}
+		}
 		// Of two files with the same id, the unused one has only a warning.
 		if f.State == importUnusable && (fault.Severity == intents.Error || fault.Severity == intents.Warning && f.Reason == "") {
 			f.Reason = cmp.Or(f.Reason, line)
@@ -183,7 +205,7 @@ func (out *importing) blame(inv *invocation, faults []intents.Fault) {
 	}
 }
 
-// compare compares a usable file with the one that it would replace.
+// compare compares a usable intent with the files that it would replace.
 func (f *imported) compare(target fs.FS, present []intents.File, overwrite bool) error {
 	if f.State == importUnusable {
 		return nil
@@ -194,17 +216,31 @@ func (f *imported) compare(target fs.FS, present []intents.File, overwrite bool)
 			return nil
 		}
 	}
-	there, err := fs.ReadFile(target, f.File)
+	same, differs := 0, ""
+	for i := range f.parts {
+		part := &f.parts[i]
+		there, err := fs.ReadFile(target, part.name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+			return err
+		case bytes.Equal(there, part.data):
+			same++
+		default:
+			differs = cmp.Or(differs, part.name)
+		}
+		part.there = there
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return err
-	case bytes.Equal(there, f.data):
-		f.State = importSame
-	case overwrite:
-		f.State, f.there = importOverwrite, there
-	default:
+	case differs != "" && overwrite:
+		f.State = importOverwrite
+	case differs == f.File:
 		f.State, f.Reason = importDiffers, "a file of this name has other content"
+	case differs != "":
+		f.State, f.Reason = importDiffers, differs+" has other content"
+	case same == len(f.parts):
+		f.State = importSame
 	}
 	return nil
 }
@@ -225,13 +261,22 @@ func (out importing) print(inv *invocation) error {
 
 // copy asks for confirmation and copies the files.
 func (c *importCmd) copy(inv *invocation, out *importing) error {
+	var parts []importedPart
 	fresh, replaced := 0, 0
 	for _, f := range out.Files {
-		switch f.State {
-		case importNew:
-			fresh++
-		case importOverwrite:
-			replaced++
+		if f.State != importNew && f.State != importOverwrite {
+			continue
+		}
+		for _, part := range f.parts {
+			switch {
+			case part.there == nil:
+				fresh++
+			case !bytes.Equal(part.there, part.data):
+				replaced++
+			default:
+				continue
+			}
+			parts = append(parts, part)
 		}
 	}
 	switch {
@@ -254,12 +299,9 @@ func (c *importCmd) copy(inv *invocation, out *importing) error {
 		return errInterrupted
 	}
 	var errs []error
-	for _, f := range out.Files {
-		if f.State != importNew && f.State != importOverwrite {
-			continue
-		}
-		path := filepath.Join(out.Into, f.File)
-		if err := f.write(path); err != nil {
+	for _, part := range parts {
+		path := filepath.Join(out.Into, part.name)
+		if err := part.write(path); err != nil {
 			errs = append(errs, fmt.Errorf("not copied: %w", err))
 			continue
 		}
@@ -270,9 +312,9 @@ func (c *importCmd) copy(inv *invocation, out *importing) error {
 }
 
 // write writes the file. It replaces only the content that was compared.
-func (f imported) write(path string) error {
-	if f.State == importOverwrite {
-		return expand.Replace(path, f.there, f.data)
+func (p importedPart) write(path string) error {
+	if p.there != nil {
+		return expand.Replace(path, p.there, p.data)
 	}
-	return createFile(path, bytes.NewReader(f.data))
+	return createFile(path, bytes.NewReader(p.data))
 }

@@ -118,6 +118,49 @@ func TestImportOverwritesNothingUnasked(t *testing.T) {
 	require.Equal(t, own["recall.md"], now["recall.md"], "an id has one file")
 }
 
+func TestImportTakesExamplesAlong(t *testing.T) {
+	t.Parallel()
+	const file, lines = "---\nid: A\ntriggers: [t]\n---\nBody.\n", "one\ntwo\n"
+	type dir = map[string]string
+	for _, row := range []struct {
+		name  string
+		from  dir
+		into  dir
+		args  []string
+		state string
+		want  dir
+		code  int
+		err   string
+	}{
+		{"both are new", dir{"a.md": file, "a.examples.txt": lines}, dir{}, nil, "a.md A A 2 0 new -", dir{"a.md": file, "a.examples.txt": lines}, exitOK, "2 files copied"},
+		{"the examples are new", dir{"a.md": file, "a.examples.txt": lines}, dir{"a.md": file}, nil, "a.md A A 2 0 new -", dir{"a.md": file, "a.examples.txt": lines}, exitOK, "1 file copied"},
+		{"both are there", dir{"a.md": file, "a.examples.txt": lines}, dir{"a.md": file, "a.examples.txt": lines}, nil, "a.md A A 2 0 same -", dir{"a.md": file, "a.examples.txt": lines}, exitOK, "nothing to copy"},
+		{"examples that only the target has", dir{"a.md": file}, dir{"a.md": file, "a.examples.txt": lines}, nil, "a.md A A 0 0 same -", dir{"a.md": file, "a.examples.txt": lines}, exitOK, "nothing to copy"},
+		{"other examples", dir{"a.md": file, "a.examples.txt": lines}, dir{"a.examples.txt": "mine\n"}, nil, "a.md A A 2 0 differs a.examples.txt has other content", dir{"a.examples.txt": "mine\n"}, exitFailed, "nothing to copy"},
+		{"other examples are overwritten", dir{"a.md": file, "a.examples.txt": lines}, dir{"a.md": file, "a.examples.txt": "mine\n"}, []string{"--overwrite"}, "a.md A A 2 0 overwrite -", dir{"a.md": file, "a.examples.txt": lines}, exitOK, "1 file copied"},
+		{"broken examples", dir{"a.md": file, "a.examples.txt": "one\n\xff"}, dir{}, nil, "a.md A A 0 0 unusable a.examples.txt:2: the file is not valid UTF-8", dir{}, exitFailed, "a.examples.txt:2: the file is not valid UTF-8"},
+		{"an example twice", dir{"a.md": file, "a.examples.txt": "one\nOne\n"}, dir{}, nil, "a.md A A 1 1 new -", dir{"a.md": file, "a.examples.txt": "one\nOne\n"}, exitOK, "a.examples.txt:2: the example"},
+		{"examples alone", dir{"a.md": file, "b.examples.txt": lines}, dir{}, nil, "b.examples.txt - - 0 0 unusable line 1: there is no b.md beside it, so its examples are not used", dir{"a.md": file}, exitFailed, "1 file copied"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			from, into := t.TempDir(), t.TempDir()
+			for path, files := range map[string]dir{from: row.from, into: row.into} {
+				for name, data := range files {
+					require.NoError(t, os.WriteFile(filepath.Join(path, name), []byte(data), 0o600))
+				}
+			}
+			env := settle(t, map[string]string{"HINT_INTENTS_DIR": into})
+			var stdout, stderr bytes.Buffer
+			code := env.run(t.Context(), append([]string{"intents", "import", from, "--yes"}, row.args...), &stdout, &stderr)
+			require.Equal(t, row.code, code, stderr.String())
+			require.Contains(t, columns(stdout.String()), row.state)
+			require.Contains(t, stderr.String(), row.err)
+			require.Equal(t, row.want, content(t, os.DirFS(into)))
+		})
+	}
+}
+
 func TestImportAsJSON(t *testing.T) {
 	t.Parallel()
 	into := t.TempDir()

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"intenthint/classify/local"
 	"intenthint/improve/expand"
 	"intenthint/improve/propose"
+	"intenthint/intents"
 	"intenthint/internal/text"
 	"intenthint/model"
 	"intenthint/record"
@@ -41,7 +41,7 @@ type proposedEdit struct {
 	Model string         `json:"model,omitempty"`
 	Why   string         `json:"why,omitempty"`
 	Edits []propose.Edit `json:"edits"`
-	// Diff is the diff of all files that would change; "" for none.
+	// Diff is the diff of all files that would get lines; "" for none.
 	Diff string `json:"diff,omitempty"`
 	// After is the local classifier's accuracy with the edits, Replay the effect
 	// on the recorded turns, and Changed the turns that change, newest first; nil
@@ -153,7 +153,7 @@ func (p *proposer) one(inv *invocation, f *record.Finding, out *proposedEdit) er
 	out.Model, out.Why = answer.Ref, answer.Value.Why
 	s := propose.Source{
 		Files: p.source.files, Catalog: p.source.catalog, Classifier: p.classifier,
-		Read: func(name string) ([]byte, error) { return fs.ReadFile(p.source.fsys, name) },
+		Read: func(name string) ([]byte, error) { return intents.ReadExamples(p.source.fsys, name) },
 	}
 	edited := s.Apply(answer.Value.Edits, about.Messages, f.Kind == record.FoundCorrected)
 	out.Edits = orEmpty(edited.Edits)
@@ -216,9 +216,12 @@ func (e *proposedEdit) print(to io.Writer, before *leftOut, turns int) {
 	_, _ = fmt.Fprintln(to)
 }
 
-// editLine describes an edit in one line.
+// editLine describes an edit in one line, with the place where it is to be made.
 func editLine(e *propose.Edit) string {
 	line := text.OneLine(strings.ReplaceAll(e.Edit, "_", " ")+" "+e.Intent, 2*shownID)
+	if e.Line > 0 {
+		line += fmt.Sprintf(" (%s:%d)", e.File, e.Line)
+	}
 	switch {
 	case e.Problem != "":
 		return line + ": not made: " + text.Fold(e.Problem)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"intenthint/improve/propose"
 	"intenthint/model/provider/providertest"
 	"intenthint/record"
 	"intenthint/store"
@@ -111,8 +112,8 @@ func TestProposedEdits(t *testing.T) {
 	}
 	corrected := of[record.FoundCorrected]
 	require.Equal(t, "mock/big", corrected.Model)
-	require.Contains(t, corrected.Diff, "\n+  - do I need an umbrella\n")
-	require.Contains(t, corrected.Diff, "+++ "+dir+"/weather.md\n")
+	require.Contains(t, corrected.Diff, "\n+do I need an umbrella\n")
+	require.Contains(t, corrected.Diff, "+++ "+dir+"/weather.examples.txt\n")
 	require.NotContains(t, corrected.Diff, "money.md")
 	require.Empty(t, corrected.Edits[0].Problem)
 	require.Equal(t, "repeated", string(corrected.Edits[1].Dropped[0].Reason))
@@ -124,7 +125,7 @@ func TestProposedEdits(t *testing.T) {
 	require.True(t, slices.ContainsFunc(corrected.Changed, func(d record.Difference) bool { return d.RunID == "again" }))
 
 	unsure := of[record.FoundUnsure]
-	require.Contains(t, unsure.Diff, "--- /dev/null\n+++ "+dir+"/garden.md\n@@ -0,0 +1,9 @@\n+---\n+id: GARDEN\n")
+	require.Contains(t, unsure.Diff, "--- /dev/null\n+++ "+dir+"/garden.md\n@@ -0,0 +1,7 @@\n+---\n+id: GARDEN\n")
 	require.True(t, slices.IsSortedFunc(unsure.Changed, func(a, b record.Difference) int { return cmp.Compare(b.TS, a.TS) }), "newest first")
 	gardening := 0
 	for _, p := range unsure.Replay.Pairs {
@@ -152,7 +153,7 @@ func TestProposedEdits(t *testing.T) {
 		"mock/big: Umbrellas are about rain.\nadd example WEATHER: “do I need an umbrella”\n",
 		"  dropped “Will it rain tomorrow?”: already an example\n",
 		"remove example MONEY: not made: MONEY has no example “never an example”\n",
-		"--- " + dir + "/weather.md\n",
+		"--- /dev/null\n+++ " + dir + "/weather.examples.txt\n",
 		"recognised when left out: ", " of 8 examples (", " of 9 examples (", " of 5 would be answered differently by the local classifier\n",
 		"again  OTHER → WEATHER (right)  “do I need an umbrella”\n",
 		" → WEATHER: ", " now right, 0 no longer right\n",
@@ -161,6 +162,21 @@ func TestProposedEdits(t *testing.T) {
 		require.Contains(t, stdout, want)
 	}
 	require.NotContains(t, stdout, "ada@example.com")
+}
+
+func TestAnEditNamesItsPlace(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		edit propose.Edit
+		want string
+	}{
+		{propose.Edit{Edit: propose.AddExample, Intent: "A", Text: "one"}, "add example A: “one”"},
+		{propose.Edit{Edit: propose.RemoveExample, Intent: "A", Text: "one", File: "a.examples.txt", Line: 7}, "remove example A (a.examples.txt:7): “one”"},
+		{propose.Edit{Edit: propose.ChangeTrigger, Intent: "A", From: "one", Text: "two", File: "a.md", Line: 4}, "change trigger A (a.md:4): “one” → “two”"},
+		{propose.Edit{Edit: propose.NewIntent, Intent: "A", Problem: "no\nprompt"}, "new intent A: not made: no prompt"},
+	} {
+		require.Equal(t, row.want, editLine(&row.edit))
+	}
 }
 
 func TestNothingIsAskedWithoutAYes(t *testing.T) {

@@ -88,10 +88,10 @@ func TestLearnWritesTheIntentFiles(t *testing.T) {
 			code, stdout, stderr := learnIntents(t, env, "--dry-run")
 			require.Zero(t, code, stderr)
 			require.Equal(t, before, content(t, os.DirFS(dir)), "only looked")
-			require.Contains(t, stdout, "+++ "+filepath.Join(dir, "money.md")+"\n")
-			require.Contains(t, stdout, "+  - top up my phone, number [PHONE]\n")
-			require.Contains(t, stdout, "+  - do I need a brolly\n+  - sunglasses today\n")
-			require.Equal(t, 3, strings.Count(stdout, "\n+  - "))
+			require.Contains(t, stdout, "+++ "+filepath.Join(dir, "money.examples.txt")+"\n")
+			require.Contains(t, stdout, "+top up my phone, number [PHONE]\n")
+			require.Contains(t, stdout, "+do I need a brolly\n+sunglasses today\n")
+			require.Equal(t, 3+2, strings.Count(stdout, "\n+"), "and two names of files")
 			for _, line := range []string{
 				`^WEATHER: dropped “Will it rain tomorrow\?”: already an example$`,
 				`^WEATHER: dropped “pay my electricity bill!”: an example of MONEY$`,
@@ -110,7 +110,8 @@ func TestLearnWritesTheIntentFiles(t *testing.T) {
 			require.Equal(t, stdout, again)
 			require.Contains(t, stderr, "\n2 files written\n")
 			after := content(t, os.DirFS(dir))
-			require.Equal(t, strings.Replace(before["weather.md"], "---\nprompt", "  - do I need a brolly\n  - sunglasses today\n---\nprompt", 1), after["weather.md"])
+			require.Equal(t, "do I need a brolly\nsunglasses today\n", after["weather.examples.txt"])
+			require.Equal(t, before["weather.md"], after["weather.md"])
 			require.Empty(t, intents.Lint(os.DirFS(dir)))
 
 			code, stdout, stderr = learnIntents(t, env, "--yes")
@@ -132,7 +133,7 @@ func TestLearnJSON(t *testing.T) {
 	require.Equal(t, []string{"top up my phone, number [PHONE]"}, got.Intents[0].Added, "the other was asked before")
 	require.Equal(t, []string{"sunglasses today"}, got.Intents[1].Added)
 	require.Equal(t, 9, got.Turns)
-	require.Equal(t, []string{filepath.Join(dir, "money.md"), filepath.Join(dir, "weather.md")}, got.Written)
+	require.Equal(t, []string{filepath.Join(dir, "money.examples.txt"), filepath.Join(dir, "weather.examples.txt")}, got.Written)
 	require.Greater(t, got.After.Examples, got.Before.Examples)
 	require.NotNil(t, got.Changed)
 }
@@ -140,13 +141,18 @@ func TestLearnJSON(t *testing.T) {
 func TestLearnWritesCopies(t *testing.T) {
 	t.Parallel()
 	env, dir := withRecord(t, nil, turnsToLearnFrom()...)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "money.examples.txt"), []byte("# mine\nlend me a tenner"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "weather.examples.txt"), []byte("# nothing yet\n"), 0o600))
 	before := content(t, os.DirFS(dir))
 	out := filepath.Join(t.TempDir(), "mine")
-	code, _, stderr := learnIntents(t, env, "--yes", "--out", out)
+	code, _, stderr := learnIntents(t, env, "--yes", "--since", "75h", "--out", out)
 	require.Zero(t, code, stderr)
 	require.Contains(t, stderr, "set HINT_INTENTS_DIR="+out+" to use them")
 	require.Equal(t, before, content(t, os.DirFS(dir)))
-	require.Contains(t, content(t, os.DirFS(out))["money.md"], "  - top up my phone, number [PHONE]\n")
+	want := maps.Clone(before)
+	want["money.examples.txt"] += "\ntop up my phone, number [PHONE]\n"
+	want["weather.examples.txt"] += "sunglasses today\n"
+	require.Equal(t, want, content(t, os.DirFS(out)))
 
 	env["HINT_INTENTS_DIR"] = ""
 	code, _, stderr = learnIntents(t, env, "--yes")

@@ -161,7 +161,7 @@ func renamed(t *testing.T, from, to string) string {
 	t.Helper()
 	dir := t.TempDir()
 	found := false
-	paths, err := filepath.Glob("../../intents/bundled/*.md")
+	paths, err := filepath.Glob("../../intents/bundled/*")
 	require.NoError(t, err)
 	for _, path := range paths {
 		data, err := os.ReadFile(path)

@@ -2,6 +2,6 @@
 // which of them to keep. The local classifier learns from examples alone, so the
 // model is asked once, and from then on its wordings are known without it.
 //
-// Everything except [Models.Suggest] and [Replace] is a pure function of its
-// arguments; the files themselves are edited by [intents.AppendExamples].
+// Everything except [Models.Suggest], [Append] and [Replace] is a pure function of
+// its arguments.
 package expand

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -222,26 +224,78 @@ func TestFilterOfTheFallback(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	const before = "---\nid: X\ntriggers: [t]\nexamples:\n  - one\n---\nbody"
-	for name, tc := range map[string]struct{ before, after string }{
-		"lines":    {before, strings.Replace(before, "one\n", "one\n  - two\n  - 三\n", 1)},
-		"a change": {"a\r\nb\r\nc\r\nd\r\ne\r\nf [x]\r\ng\r\nh\r\ni\r\nj\r\n", "a\r\nb\r\nc\r\nd\r\ne\r\nf [x, y]\r\ng\r\nh\r\ni\r\nj\r\n"},
-		"the end":  {"a\nb", "a\nb\nc"},
-		"a start":  {"", "a\n"},
-		"two places": {
-			"---\nid: X\ntriggers:\n  - old\nexamples:\n  - 1\n  - 2\n  - 3\n  - 4\n  - 5\n  - 6\n  - 7\n---\nbody\n",
-			"---\nid: X\ntriggers:\n  - new\nexamples:\n  - 1\n  - 2\n  - 3\n  - 4\n  - 5\n  - 6\n  - 8\n  - 9\n---\nbody\n",
-		},
-		"near places":            {"a\nb\nc\nd\ne\n", "a\nB\nc\ne\n"},
-		"a new file":             {"", "a\nb\n"},
-		"an end that is removed": {"a\nb\n", "a\n"},
+	for name, tc := range map[string]struct{ before, added string }{
+		"lines":            {"# c\none\ntwo\nthree\nfour\n", "five\n六\n"},
+		"a short file":     {"one\n", "two\n"},
+		"carriage returns": {"one\r\ntwo\r\n", "three\r\n"},
+		"no end of a line": {"one\ntwo", "\nthree\n"},
+		"a new file":       {"", "one\ntwo\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden.Equal(t, "diff-"+strings.ReplaceAll(name, " ", "-")+".txt", Diff("old/x.md", "new/x.md", []byte(tc.before), []byte(tc.after)))
+			golden.Equal(t, "diff-"+strings.ReplaceAll(name, " ", "-")+".txt", Diff("old/x.examples.txt", "new/x.examples.txt", []byte(tc.before), []byte(tc.before+tc.added)))
 		})
 	}
-	require.Empty(t, Diff("a", "b", []byte(before), []byte(before)))
+	require.Empty(t, Diff("a", "b", []byte("one\n"), []byte("one\n")))
+}
+
+// What is shown is what patch would write.
+func TestDiffIsAPatch(t *testing.T) {
+	t.Parallel()
+	patch, err := exec.LookPath("patch")
+	if err != nil {
+		t.Skip("no patch command")
+	}
+	for _, before := range []string{"", "one\n", "one\ntwo", "1\n2\n3\n4\n5\n"} {
+		path := filepath.Join(t.TempDir(), "x.examples.txt")
+		require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
+		after, err := intents.AppendExamples([]byte(before), []string{"six", "seven"})
+		require.NoError(t, err)
+		cmd := exec.Command(patch, path)
+		cmd.Stdin = strings.NewReader(Diff(path, path, []byte(before), after))
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, string(after), string(got))
+	}
+}
+
+func TestAppend(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, link := filepath.Join(dir, "x.examples.txt"), filepath.Join(dir, "link.examples.txt")
+	is := func(want string, mode os.FileMode) {
+		t.Helper()
+		got, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Equal(t, want, string(got))
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, mode, info.Mode())
+	}
+	require.NoError(t, Append(path, []string{"one", "#two"}, 0o640))
+	is("one\n\\#two\n", 0o640)
+	require.NoError(t, os.Symlink("x.examples.txt", link))
+	require.NoError(t, Append(link, []string{"three"}, 0o600))
+	is("one\n\\#two\nthree\n", 0o640)
+	info, err := os.Lstat(link)
+	require.NoError(t, err)
+	require.NotZero(t, info.Mode()&os.ModeSymlink, "the link is still one")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 2, "nothing else is left")
+
+	require.ErrorContains(t, Append(path, []string{"a\nb"}, 0o600), "not one line")
+	broken, dangling, fifo := filepath.Join(dir, "b.examples.txt"), filepath.Join(dir, "d.examples.txt"), filepath.Join(dir, "f.examples.txt")
+	require.NoError(t, os.WriteFile(broken, []byte("\xff"), 0o600))
+	require.NoError(t, os.Symlink("gone", dangling))
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	require.ErrorContains(t, Append(broken, []string{"a"}, 0o600), "not valid UTF-8")
+	require.ErrorIs(t, Append(dangling, []string{"a"}, 0o600), os.ErrNotExist)
+	require.ErrorContains(t, Append(fifo, []string{"a"}, 0o600), "not a regular file")
+	require.Error(t, Append(filepath.Join(dir, "none", "x.examples.txt"), []string{"a"}, 0o600))
+	is("one\n\\#two\nthree\n", 0o640)
 }
 
 func TestReplace(t *testing.T) {

@@ -36,6 +36,10 @@ type Edit struct {
 	Triggers []string `json:"triggers,omitempty"`
 	Examples []string `json:"examples,omitempty"`
 	Prompt   string   `json:"prompt,omitempty"`
+	// File and Line are where the text that goes stands: nothing but added lines is
+	// part of a diff.
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
 	// Dropped are examples of the edit that are not used, with the reason.
 	Dropped []expand.Dropped `json:"dropped,omitempty"`
 	// Problem is why the edit is not made; "" if it is made, or if its example was

@@ -1,7 +1,6 @@
 package propose
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -17,14 +16,15 @@ import (
 // Source is the input of edits.
 type Source struct {
 	Files []intents.File
-	// Read returns the content of a file by its name.
+	// Read returns the content of a file of examples by its name, nil if there is
+	// none (see [intents.ReadExamples]).
 	Read func(name string) ([]byte, error)
 	// Catalog is the catalogue of the files, and Classifier is trained on it.
 	Catalog    *intents.Catalog
 	Classifier Classifier
 }
 
-// Change is the effect of edits on one file.
+// Change is the effect of edits on one file: lines at its end.
 type Change struct {
 	File string
 	// Before is nil for a new file.
@@ -33,21 +33,22 @@ type Change struct {
 
 // Edited is the result of applying edits.
 type Edited struct {
-	// Edits are all edits, with the problems of those that were not made.
+	// Edits are all edits, with the problems of those that were not made. Those that
+	// remove or replace a text name the place where it stands.
 	Edits []Edit
-	// Changes are the files that differ.
+	// Changes are the files that get lines.
 	Changes []Change
-	// Catalog is the catalogue of all files with the changes; nil if nothing has
-	// changed.
+	// Catalog is the catalogue of all files with the edits; nil if they change
+	// nothing.
 	Catalog *intents.Catalog
 }
 
-// Apply makes the edited files. An edit that cannot be made gets the reason,
+// Apply makes the edits. An edit that cannot be made gets the reason,
 // and the others are made. New examples must pass the rules of [expand.Filter].
 // With corrected, the classifier's opinion was the mistake, so it is ignored
 // for texts that people wrote, that is, the finding's messages.
 func (s *Source) Apply(edits []Edit, messages []Message, corrected bool) Edited {
-	a := applying{Source: s, filter: expand.NewFilter(s.Catalog, s.Classifier), said: map[string]bool{}}
+	a := applying{Source: s, files: slices.Clone(s.Files), filter: expand.NewFilter(s.Catalog, s.Classifier), said: map[string]bool{}}
 	if corrected {
 		for _, m := range messages {
 			a.said[local.Normalize(clean(m.Text))] = true
@@ -60,9 +61,20 @@ func (s *Source) Apply(edits []Edit, messages []Message, corrected bool) Edited 
 		}
 		out.Edits = append(out.Edits, e)
 	}
-	out.Changes = slices.DeleteFunc(a.changes, func(c Change) bool { return bytes.Equal(c.Before, c.After) })
-	if len(out.Changes) > 0 {
-		out.Catalog = a.catalog(out.Changes)
+	out.Changes = a.fresh
+	changed := a.removed || len(a.fresh) > 0
+	for _, add := range a.added {
+		if len(add.examples) == 0 {
+			continue
+		}
+		after, err := intents.AppendExamples(add.before, add.examples)
+		if err != nil { // which the edit has tried
+			continue
+		}
+		out.Changes, changed = append(out.Changes, Change{add.file, add.before, after}), true
+	}
+	if changed {
+		out.Catalog = intents.CatalogOf(a.files)
 	}
 	return out
 }
@@ -70,9 +82,19 @@ func (s *Source) Apply(edits []Edit, messages []Message, corrected bool) Edited 
 // applying makes edits one after another.
 type applying struct {
 	*Source
+	files   []intents.File // with the edits so far
 	filter  *expand.Filter
 	said    map[string]bool // normalised texts for which the classifier is not asked
-	changes []Change
+	added   []*addition
+	fresh   []Change // new files
+	removed bool     // a text of a file was removed or replaced
+}
+
+// addition is the examples that are added to a file.
+type addition struct {
+	file     string
+	before   []byte
+	examples []string
 }
 
 func (a *applying) apply(e *Edit) error {
@@ -83,71 +105,97 @@ func (a *applying) apply(e *Edit) error {
 	default:
 		return fmt.Errorf("%q is not a known edit", e.Edit)
 	}
-	in, c, err := a.open(e.Intent)
+	i := slices.IndexFunc(a.files, func(f intents.File) bool { return strings.EqualFold(f.Intent.ID, e.Intent) })
+	switch {
+	case i < 0 && strings.EqualFold(e.Intent, intents.FallbackID):
+		return fmt.Errorf("%s has no file: it is the built-in one", intents.FallbackID)
+	case i < 0:
+		return fmt.Errorf("there is no intent %q", e.Intent)
+	}
+	file := &a.files[i]
+	e.Intent = file.Intent.ID
+	switch e.Edit {
+	case AddExample:
+		return a.addExample(file, e)
+	case RemoveExample:
+		return a.removeExample(file, e)
+	}
+	return a.changeTrigger(file, e)
+}
+
+func (a *applying) addExample(file *intents.File, e *Edit) error {
+	if e.Dropped = a.judge(e.Intent, e.Text); len(e.Dropped) > 0 {
+		return nil
+	}
+	return a.append(file, []string{e.Text})
+}
+
+// append adds examples to the file beside an intent file.
+func (a *applying) append(file *intents.File, examples []string) error {
+	to, err := a.addition(intents.ExamplesName(file.Name))
 	if err != nil {
 		return err
 	}
-	e.Intent = in.ID
-	var after []byte
-	switch e.Edit {
-	case AddExample:
-		if e.Dropped = a.judge(in.ID, e.Text); len(e.Dropped) > 0 {
-			return nil
-		}
-		after, err = intents.AppendExamples(c.After, []string{e.Text})
-	case RemoveExample:
-		i := find(in.Examples, e.Text)
-		if i < 0 {
-			return fmt.Errorf("%s has no example “%s”", in.ID, e.Text)
-		}
-		e.Text = in.Examples[i]
-		after, err = intents.RemoveExample(c.After, e.Text)
-	case ChangeTrigger:
-		i := find(in.Triggers, e.From)
-		if i < 0 {
-			return fmt.Errorf("%s has no trigger “%s”", in.ID, e.From)
-		}
-		e.From = in.Triggers[i]
-		after, err = intents.ReplaceTrigger(c.After, e.From, e.Text)
+	all := slices.Concat(to.examples, examples)
+	if _, err := intents.AppendExamples(to.before, all); err != nil {
+		return fmt.Errorf("%s: %w", to.file, err)
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
-	}
-	c.After = after
-	if e.Edit == RemoveExample {
-		// The classifier learnt the text there, so its opinion says nothing about the
-		// new place.
-		a.filter.Forget(in.ID, e.Text)
-		a.said[local.Normalize(e.Text)] = true
-	}
+	to.examples = all
+	*file = file.With(examples...)
 	return nil
 }
 
-// open returns an intent as in its file with the changes so far.
-func (a *applying) open(id string) (intents.Intent, *Change, error) {
-	i := slices.IndexFunc(a.Files, func(f intents.File) bool { return strings.EqualFold(f.Intent.ID, id) })
-	switch {
-	case i < 0 && strings.EqualFold(id, intents.FallbackID):
-		return intents.Intent{}, nil, fmt.Errorf("%s has no file: it is the built-in one", intents.FallbackID)
-	case i < 0:
-		return intents.Intent{}, nil, fmt.Errorf("there is no intent %q", id)
+// addition returns what is added to a file of examples.
+func (a *applying) addition(name string) (*addition, error) {
+	if i := slices.IndexFunc(a.added, func(to *addition) bool { return to.file == name }); i >= 0 {
+		return a.added[i], nil
 	}
-	name := a.Files[i].Name
-	at := slices.IndexFunc(a.changes, func(c Change) bool { return c.File == name })
-	if at < 0 {
-		before, err := a.Read(name)
+	before, err := a.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	to := &addition{file: name, before: before}
+	a.added = append(a.added, to)
+	return to, nil
+}
+
+func (a *applying) removeExample(file *intents.File, e *Edit) error {
+	i := find(file.Intent.Examples, e.Text)
+	if i < 0 {
+		return fmt.Errorf("%s has no example “%s”", e.Intent, e.Text)
+	}
+	e.Text = file.Intent.Examples[i]
+	if e.File, e.Line = file.ExampleAt(i); e.Line > 0 {
+		a.removed = true
+	} else { // an edit before this one added it
+		to, err := a.addition(e.File)
 		if err != nil {
-			return intents.Intent{}, nil, err
+			return err
 		}
-		a.changes = append(a.changes, Change{name, before, before})
-		at = len(a.changes) - 1
+		to.examples = slices.DeleteFunc(to.examples, func(s string) bool { return s == e.Text })
+		e.File = ""
 	}
-	c := &a.changes[at]
-	file, faults := intents.Parse(name, c.After)
-	if intents.HasErrors(faults) {
-		return intents.Intent{}, nil, fmt.Errorf("%s has changed and is broken", name)
+	*file = file.Without(i)
+	// The classifier learnt the text there, so its opinion says nothing about the
+	// new place.
+	a.filter.Forget(e.Intent, e.Text)
+	a.said[local.Normalize(e.Text)] = true
+	return nil
+}
+
+func (a *applying) changeTrigger(file *intents.File, e *Edit) error {
+	i := find(file.Intent.Triggers, e.From)
+	switch {
+	case i < 0:
+		return fmt.Errorf("%s has no trigger “%s”", e.Intent, e.From)
+	case e.Text == "":
+		return fmt.Errorf("%s: there is no new text for the trigger", e.Intent)
 	}
-	return file.Intent, c, nil
+	e.From, e.File, e.Line = file.Intent.Triggers[i], file.Name, file.TriggerAt(i)
+	file.Intent.Triggers = slices.Clone(file.Intent.Triggers)
+	file.Intent.Triggers[i] = e.Text
+	a.removed = true
+	return nil
 }
 
 // judge returns why an example is not used; nil if it is used.
@@ -166,7 +214,7 @@ func (a *applying) newIntent(e *Edit) error {
 		return strings.EqualFold(f.Intent.ID, in.ID) || strings.EqualFold(f.Name, name)
 	}
 	switch {
-	case in.ID == intents.FallbackID || slices.ContainsFunc(a.Files, taken) || slices.ContainsFunc(a.changes, func(c Change) bool { return c.File == name }):
+	case in.ID == intents.FallbackID || slices.ContainsFunc(a.files, taken):
 		return fmt.Errorf("there is an intent %s", in.ID)
 	case len(in.Triggers) == 0:
 		return fmt.Errorf("%s has no trigger", in.ID)
@@ -187,23 +235,13 @@ func (a *applying) newIntent(e *Edit) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", in.ID, err)
 	}
-	e.Examples = in.Examples
-	a.changes = append(a.changes, Change{File: name, After: data})
-	return nil
-}
-
-// catalog returns the catalogue of all files with the changes.
-func (a *applying) catalog(changes []Change) *intents.Catalog {
-	files := slices.Clone(a.Files)
-	for _, c := range changes {
-		file, _ := intents.Parse(c.File, c.After) // which the edit has parsed
-		if i := slices.IndexFunc(files, func(f intents.File) bool { return f.Name == c.File }); i >= 0 {
-			files[i] = file
-		} else {
-			files = append(files, file)
-		}
+	file, _ := intents.Parse(name, data) // which NewFile has parsed
+	if err := a.append(&file, in.Examples); err != nil {
+		return err
 	}
-	return intents.CatalogOf(files)
+	e.Examples = in.Examples
+	a.files, a.fresh = append(a.files, file), append(a.fresh, Change{File: name, After: data})
+	return nil
 }
 
 // find returns the position of the item that a model quotes, -1 for none. The

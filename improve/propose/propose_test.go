@@ -3,7 +3,7 @@ package propose
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -20,8 +20,9 @@ import (
 
 // files are a directory of intents.
 var files = fstest.MapFS{
-	"weather.md": {Data: []byte("---\nid: WEATHER\ntriggers:\n  - The user asks about the weather.\nexamples:\n  - will it rain tomorrow\n  - how hot is it outside\n  - is there snow in the mountains\n  - pay the heating bill\n---\nLook it up.\n")},
-	"money.md":   {Data: []byte("---\nid: MONEY\ntriggers:\n  - The user pays or asks about money, or anything with numbers.\nexamples:\n  - pay my electricity bill\n  - how much is on my account\n  - send ten euros to bob\n---\nBe careful.\n")},
+	"weather.md":           {Data: []byte("---\nid: WEATHER\ntriggers:\n  - The user asks about the weather.\nexamples:\n  - will it rain tomorrow\n  - how hot is it outside\n  - is there snow in the mountains\n  - pay the heating bill\n---\nLook it up.\n")},
+	"weather.examples.txt": {Data: []byte("# more\ndo I need sunscreen\n")},
+	"money.md":             {Data: []byte("---\nid: MONEY\ntriggers:\n  - The user pays or asks about money, or anything with numbers.\nexamples:\n  - pay my electricity bill\n  - how much is on my account\n  - send ten euros to bob\n---\nBe careful.\n")},
 }
 
 func source(t *testing.T) *Source {
@@ -29,7 +30,7 @@ func source(t *testing.T) *Source {
 	found, faults, err := intents.Load(files)
 	require.NoError(t, err)
 	require.Empty(t, faults)
-	s := &Source{Files: found, Catalog: intents.CatalogOf(found), Read: func(name string) ([]byte, error) { return fs.ReadFile(files, name) }}
+	s := &Source{Files: found, Catalog: intents.CatalogOf(found), Read: func(name string) ([]byte, error) { return intents.ReadExamples(files, name) }}
 	s.Classifier = local.Train(s.Catalog)
 	return s
 }
@@ -103,48 +104,51 @@ func TestApply(t *testing.T) {
 		edit(&e)
 		return e
 	}
+	garden := []string{
+		"garden.md: ---", "garden.md: id: GARDEN", "garden.md: name: 'Garden'", "garden.md: triggers:", "garden.md:   - 'The user gardens.'", "garden.md: ---",
+		"garden.md: Help.", "garden.examples.txt: water the tomatoes",
+	}
 	for _, row := range []struct {
 		name  string
 		edits []Edit
 		// problem is a part of the last edit's, dropped the reason of its example.
 		problem string
 		dropped expand.Reason
-		// diff are the lines that change.
-		diff []string
+		// added are the lines that are added, removed where a text goes.
+		added   []string
+		removed []string
 	}{
-		{"an example is added", []Edit{{Edit: AddExample, Intent: "money", Text: "a receipt for my taxes please"}}, "", "", []string{"+  - a receipt for my taxes please"}},
-		{"an example is removed", []Edit{{Edit: RemoveExample, Intent: "WEATHER", Text: "pay the heating bill"}}, "", "", []string{"-  - pay the heating bill"}},
-		{"and added where it belongs", []Edit{{Edit: RemoveExample, Intent: "WEATHER", Text: "pay the heating bill"}, {Edit: AddExample, Intent: "MONEY", Text: "pay the heating bill"}}, "", "", []string{"-  - pay the heating bill", "+  - pay the heating bill"}},
-		{"what people said is added", []Edit{{Edit: AddExample, Intent: "MONEY", Text: said}}, "", "", []string{"+  - " + said}},
+		{"an example is added", []Edit{{Edit: AddExample, Intent: "money", Text: "a receipt for my taxes please"}}, "", "", []string{"money.examples.txt: a receipt for my taxes please"}, nil},
+		{"an example is removed", []Edit{{Edit: RemoveExample, Intent: "WEATHER", Text: "pay the heating bill"}}, "", "", nil, []string{"weather.md:9"}},
+		{"and added where it belongs", []Edit{{Edit: RemoveExample, Intent: "WEATHER", Text: "pay the heating bill"}, {Edit: AddExample, Intent: "MONEY", Text: "pay the heating bill"}}, "", "", []string{"money.examples.txt: pay the heating bill"}, []string{"weather.md:9"}},
+		{"an example of the file of examples is removed", []Edit{{Edit: RemoveExample, Intent: "WEATHER", Text: "do I need sunscreen"}}, "", "", nil, []string{"weather.examples.txt:2"}},
+		{"one is added to the file of examples", []Edit{{Edit: AddExample, Intent: "WEATHER", Text: "any hail in the north"}}, "", "", []string{"weather.examples.txt: any hail in the north"}, nil},
+		{"what people said is added", []Edit{{Edit: AddExample, Intent: "MONEY", Text: said}}, "", "", []string{"money.examples.txt: " + said}, nil},
 		{
 			"a trigger is reworded",
 			[]Edit{{Edit: ChangeTrigger, Intent: "MONEY", From: "The user pays or asks about money, or…", Text: "The user pays or asks about money."}},
-			"",
-			"",
-			[]string{"-  - The user pays or asks about money, or anything with numbers.", "+  - The user pays or asks about money."},
+			"", "", nil,
+			[]string{"money.md:4"},
 		},
-		{"two edits of a file", []Edit{{Edit: AddExample, Intent: "MONEY", Text: "one more to add"}, {Edit: RemoveExample, Intent: "MONEY", Text: "one more to add"}}, "", "", nil},
-		{"a new intent", []Edit{newIntent(func(*Edit) {})}, "", expand.Taken, []string{
-			"+---", "+id: GARDEN", "+name: Garden", "+triggers:", "+  - The user gardens.", "+examples:", "+  - water the tomatoes", "+---", "+Help.",
-		}},
-		{"an example that is there", []Edit{{Edit: AddExample, Intent: "MONEY", Text: "Pay my electricity bill!"}}, "", expand.Repeated, nil},
-		{"an example of another", []Edit{{Edit: AddExample, Intent: "MONEY", Text: "will it rain tomorrow"}}, "", expand.Taken, nil},
-		{"no such intent", []Edit{{Edit: AddExample, Intent: "NEVER", Text: "x y"}}, `there is no intent "NEVER"`, "", nil},
-		{"the built-in fallback", []Edit{{Edit: AddExample, Intent: "OTHER", Text: "x y"}}, "has no file", "", nil},
-		{"no such example", []Edit{{Edit: RemoveExample, Intent: "MONEY", Text: "x"}}, "no example “x”", "", nil},
-		{"no example", []Edit{{Edit: RemoveExample, Intent: "MONEY"}}, "no example “”", "", nil},
-		{"no such trigger", []Edit{{Edit: ChangeTrigger, Intent: "MONEY", From: "x", Text: "y"}}, "no trigger “x”", "", nil},
-		{"a trigger without words", []Edit{{Edit: ChangeTrigger, Intent: "MONEY", From: "The user pays or asks about money, or anything with numbers."}}, "is not one line", "", nil},
-		{"no such edit", []Edit{{Edit: "delete_all", Intent: "MONEY"}}, `"delete_all" is not a known edit`, "", nil},
-		{"an intent that is there", []Edit{newIntent(func(e *Edit) { e.Intent = "money" })}, "there is an intent MONEY", "", nil},
-		{"one that is proposed twice", []Edit{newIntent(func(*Edit) {}), newIntent(func(*Edit) {})}, "there is an intent GARDEN", "", []string{
-			"+---", "+id: GARDEN", "+name: Garden", "+triggers:", "+  - The user gardens.", "+examples:", "+  - water the tomatoes", "+---", "+Help.",
-		}},
-		{"a new intent without a trigger", []Edit{newIntent(func(e *Edit) { e.Triggers = nil })}, "no trigger", "", nil},
-		{"a new intent without a prompt", []Edit{newIntent(func(e *Edit) { e.Prompt = "" })}, "no prompt", "", nil},
-		{"a new intent without examples of its own", []Edit{newIntent(func(e *Edit) { e.Examples = e.Examples[1:] })}, "no example that can be used", expand.Taken, nil},
-		{"an id that cannot be one", []Edit{newIntent(func(e *Edit) { e.Intent = "a, b" })}, "must not contain", expand.Taken, nil},
-		{"a path", []Edit{newIntent(func(e *Edit) { e.Intent = "../x" })}, "must not contain", expand.Taken, nil},
+		{"two edits of a file", []Edit{{Edit: AddExample, Intent: "MONEY", Text: "one more to add"}, {Edit: RemoveExample, Intent: "MONEY", Text: "one more to add"}}, "", "", nil, nil},
+		{"a new intent", []Edit{newIntent(func(*Edit) {})}, "", expand.Taken, garden, nil},
+		{"an example of a new intent", []Edit{newIntent(func(*Edit) {}), {Edit: AddExample, Intent: "GARDEN", Text: "prune the roses"}}, "", "", append(slices.Clone(garden), "garden.examples.txt: prune the roses"), nil},
+		{"an example that is there", []Edit{{Edit: AddExample, Intent: "MONEY", Text: "Pay my electricity bill!"}}, "", expand.Repeated, nil, nil},
+		{"an example of another", []Edit{{Edit: AddExample, Intent: "MONEY", Text: "will it rain tomorrow"}}, "", expand.Taken, nil, nil},
+		{"no such intent", []Edit{{Edit: AddExample, Intent: "NEVER", Text: "x y"}}, `there is no intent "NEVER"`, "", nil, nil},
+		{"the built-in fallback", []Edit{{Edit: AddExample, Intent: "OTHER", Text: "x y"}}, "has no file", "", nil, nil},
+		{"no such example", []Edit{{Edit: RemoveExample, Intent: "MONEY", Text: "x"}}, "no example “x”", "", nil, nil},
+		{"no example", []Edit{{Edit: RemoveExample, Intent: "MONEY"}}, "no example “”", "", nil, nil},
+		{"no such trigger", []Edit{{Edit: ChangeTrigger, Intent: "MONEY", From: "x", Text: "y"}}, "no trigger “x”", "", nil, nil},
+		{"a trigger without words", []Edit{{Edit: ChangeTrigger, Intent: "MONEY", From: "The user pays or asks about money, or anything with numbers."}}, "there is no new text", "", nil, nil},
+		{"no such edit", []Edit{{Edit: "delete_all", Intent: "MONEY"}}, `"delete_all" is not a known edit`, "", nil, nil},
+		{"an intent that is there", []Edit{newIntent(func(e *Edit) { e.Intent = "money" })}, "there is an intent MONEY", "", nil, nil},
+		{"one that is proposed twice", []Edit{newIntent(func(*Edit) {}), newIntent(func(*Edit) {})}, "there is an intent GARDEN", "", garden, nil},
+		{"a new intent without a trigger", []Edit{newIntent(func(e *Edit) { e.Triggers = nil })}, "no trigger", "", nil, nil},
+		{"a new intent without a prompt", []Edit{newIntent(func(e *Edit) { e.Prompt = "" })}, "no prompt", "", nil, nil},
+		{"a new intent without examples of its own", []Edit{newIntent(func(e *Edit) { e.Examples = e.Examples[1:] })}, "no example that can be used", expand.Taken, nil, nil},
+		{"an id that cannot be one", []Edit{newIntent(func(e *Edit) { e.Intent = "a, b" })}, "must not contain", expand.Taken, nil, nil},
+		{"a path", []Edit{newIntent(func(e *Edit) { e.Intent = "../x" })}, "must not contain", expand.Taken, nil, nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := source(t)
@@ -161,16 +165,22 @@ func TestApply(t *testing.T) {
 				dropped = last.Dropped[0].Reason
 			}
 			require.Equal(t, row.dropped, dropped)
-			var lines []string
+			var added, removed []string
 			for _, c := range got.Changes {
-				for line := range strings.Lines(expand.Diff("a", "b", c.Before, c.After)) {
-					if (line[0] == '+' || line[0] == '-') && !strings.HasPrefix(line, "+++ ") && !strings.HasPrefix(line, "--- ") {
-						lines = append(lines, strings.TrimSuffix(line, "\n"))
-					}
+				more, whole := strings.CutPrefix(string(c.After), string(c.Before))
+				require.True(t, whole)
+				for line := range strings.Lines(more) {
+					added = append(added, c.File+": "+strings.TrimSuffix(line, "\n"))
 				}
 			}
-			require.Equal(t, row.diff, lines)
-			require.Equal(t, len(row.diff) > 0, got.Catalog != nil)
+			for _, e := range got.Edits {
+				if e.Line > 0 {
+					removed = append(removed, fmt.Sprintf("%s:%d", e.File, e.Line))
+				}
+			}
+			require.Equal(t, row.added, added)
+			require.Equal(t, row.removed, removed)
+			require.Equal(t, len(row.added)+len(row.removed) > 0, got.Catalog != nil)
 		})
 	}
 }
@@ -183,8 +193,9 @@ func TestTheEditedCatalogue(t *testing.T) {
 	}, nil, false)
 	weather, _ := got.Catalog.Lookup("WEATHER")
 	require.NotContains(t, weather.Examples, "pay the heating bill")
-	_, ok := got.Catalog.Lookup("GARDEN")
+	garden, ok := got.Catalog.Lookup("GARDEN")
 	require.True(t, ok)
+	require.Equal(t, []string{"water the tomatoes"}, garden.Examples)
 	weather, _ = s.Catalog.Lookup("WEATHER")
 	require.Contains(t, weather.Examples, "pay the heating bill", "the catalogue there was stays")
 }
@@ -221,7 +232,7 @@ func TestAFileThatCannotBeRead(t *testing.T) {
 	got := s.Apply([]Edit{{Edit: AddExample, Intent: "MONEY", Text: "a receipt please"}}, nil, false)
 	require.Equal(t, "gone", got.Edits[0].Problem)
 	require.Nil(t, got.Catalog)
-	s.Read = func(string) ([]byte, error) { return []byte("broken"), nil }
+	s.Read = func(string) ([]byte, error) { return []byte("\xff"), nil }
 	got = s.Apply([]Edit{{Edit: AddExample, Intent: "MONEY", Text: "a receipt please"}}, nil, false)
-	require.Contains(t, got.Edits[0].Problem, "is broken")
+	require.Contains(t, got.Edits[0].Problem, "money.examples.txt: line 1: the file is not valid UTF-8")
 }
