@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-//go:embed bundled/*.md
+//go:embed bundled/*.md bundled/*.examples.txt
 var bundled embed.FS
 
 // BundledFS holds the definitions that are built into the binary.

@@ -2,6 +2,7 @@ package intents
 
 import (
 	"bytes"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -258,5 +259,19 @@ func TestNewFile(t *testing.T) {
 	} {
 		_, err := NewFile(broken)
 		require.Error(t, err, name)
+	}
+}
+
+func TestBundledExamplesCanBeExtended(t *testing.T) {
+	t.Parallel()
+	files, _, err := Load(BundledFS())
+	require.NoError(t, err)
+	for _, f := range files {
+		data, err := ReadExamples(BundledFS(), ExamplesName(f.Name))
+		require.NoError(t, err)
+		_, err = AppendExamples(data, []string{"one more"})
+		require.NoError(t, err, f.Name)
+		_, err = fs.Stat(BundledFS(), f.Name)
+		require.NoError(t, err)
 	}
 }

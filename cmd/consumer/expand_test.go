@@ -267,7 +267,7 @@ func TestExpandBuiltInDefinitions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine", "intents")
 	code, stdout, stderr := expandIntents(t, env, "--out", dir, "--yes", "TYPO")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "--- /dev/null\n+++ "+filepath.Join(dir, "typo.examples.txt")+"\n")
+	require.Contains(t, stdout, "--- built-in/typo.examples.txt\n+++ "+filepath.Join(dir, "typo.examples.txt")+"\n")
 	require.Contains(t, stderr, "set HINT_INTENTS_DIR="+dir+" to use them")
 	want := content(t, intents.BundledFS())
 	want["typo.examples.txt"] += "one more of these\n"
