@@ -62,7 +62,7 @@ for (const [name, good, bad] of /** @type {Array<[string, string[], string[]]>} 
   ["localAccept", ["0.9"], ["high", "9"]],
   ["repeatAfter", ["0", "8"], ["never", "-1", "1.5"]],
   ["maxInflight", ["1", "256"], ["0", "many"]],
-  ["historyLimit", ["200"], ["0", "all"]],
+  ["historyLimit", ["0", "200"], ["-1", "all"]],
   ["streamReplicas", ["1", "5"], ["0", "6", "three"]],
   ["streamMaxAge", ["0", "336h", "14d", "1d12h", "1h30m"], ["banana", "14 days", "-1h", "5"]],
   ["sessionRetention", ["0", "336h"], ["banana"]],

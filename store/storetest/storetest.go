@@ -113,6 +113,8 @@ func Run(t *testing.T, open Open, spoils map[string]Spoil) {
 		"feedback finds its turn anywhere":        feedback,
 		"losses stay until they are rebuilt":      losses,
 		"a removed session is forgotten":          removal,
+		"a session is removed while it is read":   removedWhileRead,
+		"the limit of turns is exact":             historyLimit,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}
