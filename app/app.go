@@ -24,6 +24,7 @@ import (
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
+	"intenthint/internal/retry"
 	"intenthint/knowhub"
 	"intenthint/store"
 	"intenthint/subjects"
@@ -310,22 +311,23 @@ func (a *App) learnRecent(ctx context.Context) {
 	}
 }
 
-// claimPause is the pause between attempts to open the bucket of claims.
-const claimPause = 10 * time.Second
+// claimRetry bounds the pauses between attempts to open the bucket of claims. Until it
+// is open, two processes may ask a model about one run.
+var claimRetry = retry.Backoff{First: time.Second, Max: 30 * time.Second}
 
 // openClaims opens the bucket of claims, which is needed only when models are
 // asked. After a failure it retries in the background.
 func (a *App) openClaims(ctx context.Context) {
-	open := func() error {
+	open := func(ctx context.Context) error {
 		bucket, err := bus.OpenBucket(ctx, a.requests.JS, run.Bucket(a.layout))
 		if err == nil {
 			a.answers.Claim(run.NewClaims(bucket, a.log))
 		}
 		return err
 	}
-	if err := open(); err != nil {
+	if err := open(ctx); err != nil {
 		a.log.Warn("claims unavailable, two processes may ask the model about one run", "error", err)
-		a.work.Go(func() { every(ctx, claimPause, func() bool { return open() == nil }) })
+		a.work.Go(func() { _ = retry.Policy{Backoff: claimRetry}.Do(ctx, open) })
 	}
 }
 
@@ -383,33 +385,30 @@ func provision(ctx context.Context, b *bus.Bus, layout bus.Layout, log *slog.Log
 	})
 }
 
+// startRetry bounds the pauses while NATS cannot serve yet: a cluster without a
+// leader has one within seconds.
+var startRetry = retry.Backoff{First: 250 * time.Millisecond, Max: 5 * time.Second}
+
+// startTimeout bounds one attempt: longer than NATS waits for an answer by itself.
+const startTimeout = 10 * time.Second
+
 // patiently retries do while it fails with a temporary error, such as a cluster
 // without a leader or a server that restarts.
 func patiently(ctx context.Context, log *slog.Logger, do func(context.Context) error) error {
-	for attempt := 1; ; attempt++ {
-		once, cancel := context.WithTimeout(ctx, 10*time.Second)
-		err := do(once)
-		cancel()
-		if err == nil || !bus.Temporary(err) {
-			return err
-		}
+	policy := retry.Policy{Backoff: startRetry, Temporary: bus.Temporary, Failed: func(attempt int, _ time.Duration, err error) {
 		log.Warn("waiting for NATS", "attempt", attempt, "error", err)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(min(time.Duration(attempt)*250*time.Millisecond, 5*time.Second)):
-		}
-	}
+	}}
+	return policy.Do(ctx, func(ctx context.Context) error {
+		once, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		return do(once)
+	})
 }
 
-// every calls done after each pause until it returns true or ctx ends.
+// every calls done after each pause until it returns true or ctx ends. It is for
+// work that comes round; what failed is retried with [retry.Policy].
 func every(ctx context.Context, pause time.Duration, done func() bool) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
+	for retry.Sleep(ctx, pause) == nil {
 		if done() {
 			return
 		}

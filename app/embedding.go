@@ -15,16 +15,14 @@ import (
 	"intenthint/classify/vectors"
 	"intenthint/config"
 	"intenthint/intents"
+	"intenthint/internal/retry"
 	"intenthint/model"
 	"intenthint/model/provider"
 )
 
-// Backoff after a failure to get the vectors; it doubles from tierPause up to
-// maxTierPause.
-const (
-	tierPause    = 2 * time.Second
-	maxTierPause = 5 * time.Minute
-)
+// tierRetry bounds the pauses after failures to get the vectors: each attempt may
+// embed the whole catalogue, which providers charge for.
+var tierRetry = retry.Backoff{First: 2 * time.Second, Max: 5 * time.Minute}
 
 // basis is the input from which an embedding tier is built; the zero value if
 // no embedding model is ever asked.
@@ -231,13 +229,14 @@ func (l *live) makeTiers(ctx context.Context) {
 }
 
 // makeTier builds one tier, with retries, and swaps it in. Until then the
-// local classifier answers.
+// local classifier answers. The loop is its own because a provider may ask for
+// a longer pause.
 func (l *live) makeTier(ctx context.Context, want basis) {
 	t := tierMaker{
 		dir: cacheDir(l.config()), observer: Observer{l.metrics, l.log}, breakers: l.breakers,
 		builtIn: sharedEncoder, bounds: encoderBounds(),
 	}
-	for pause := tierPause; ; pause = min(2*pause, maxTierPause) {
+	for failures := 1; ; failures++ {
 		began := time.Now()
 		made, err := t.make(ctx, want)
 		switch {
@@ -253,15 +252,13 @@ func (l *live) makeTier(ctx context.Context, want basis) {
 			l.log.Info("embedding model not used", "model", want.ref, "error", err)
 			return
 		}
-		wait := pause
+		wait := tierRetry.Pause(failures)
 		if status, ok := errors.AsType[*provider.StatusError](err); ok {
-			wait = max(wait, min(status.RetryAfter, maxTierPause))
+			wait = max(wait, min(status.RetryAfter, tierRetry.Max))
 		}
 		l.log.Warn("embedding model failed, local classifier answers meanwhile", "model", want.ref, "retry_ms", wait.Milliseconds(), "error", err)
-		select {
-		case <-ctx.Done():
+		if retry.Sleep(ctx, wait) != nil {
 			return
-		case <-time.After(wait):
 		}
 	}
 }

@@ -135,7 +135,8 @@ func (a *App) extract(ctx context.Context) error {
 // extractPause returns the backoff before extraction from an event is retried
 // when no model answered, given its tries so far: 5 s, 40 s, 5 min and 43 min;
 // then the event becomes a dead letter. A single failed call is retried
-// soon, and most provider outages last less than an hour.
+// soon, and most provider outages last less than an hour. The curve is its own: four
+// attempts, each costly, over an hour.
 func extractPause(tries uint64) time.Duration {
 	return 5 * time.Second << (3 * (min(max(tries, 1), 4) - 1))
 }

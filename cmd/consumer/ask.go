@@ -200,7 +200,7 @@ func exchange(inv *invocation, nc *nats.Conn, msg *nats.Msg, stay bool) (*nats.M
 		}
 		select {
 		case <-inv.ctx.Done():
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond): // a person waits, so it does not grow
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"intenthint/internal/retry"
 	"intenthint/model"
 	"intenthint/model/provider"
 )
@@ -17,13 +18,14 @@ const (
 	// maxRounds is how often all models are asked the same question if busy ones
 	// are among them.
 	maxRounds = 4
-	// pause is the backoff before the second round if no provider says how long to
-	// wait; it doubles with each round.
-	pause = 2 * time.Second
 	// maxPause is the longest wait for a provider. A provider that asks for more
 	// counts as failed.
 	maxPause = 90 * time.Second
 )
+
+// roundRetry bounds the pauses between rounds in which no provider says how long to
+// wait.
+var roundRetry = retry.Backoff{First: 2 * time.Second, Max: maxPause}
 
 // Models asks several models in turn until one answers. A busy provider is
 // retried after the time it asks for. It is not safe for concurrent use.
@@ -71,10 +73,8 @@ func Ask[T any](ctx context.Context, m *Models, question model.Question[T]) (mod
 		if m.Waiting != nil {
 			m.Waiting(wait, cause)
 		}
-		select {
-		case <-ctx.Done():
-			return answer, ctx.Err()
-		case <-time.After(wait):
+		if err := retry.Sleep(ctx, wait); err != nil {
+			return answer, err
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (m *Models) remaining(call model.Call, round int) (d time.Duration, busy bo
 	if status.RetryAfter > 0 {
 		m.busy[call.Ref] = time.Now().Add(status.RetryAfter)
 	}
-	return cmp.Or(status.RetryAfter, pause<<round), true
+	return cmp.Or(status.RetryAfter, roundRetry.Pause(round+1)), true
 }
 
 // Resolve implements [model.Resolver]: a model whose provider is busy cannot be

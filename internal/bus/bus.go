@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/natsserver"
+	"intenthint/internal/retry"
 	"intenthint/redact"
 )
 
@@ -231,13 +231,21 @@ func (b *Bus) connectOptions(srv *natsserver.Server) ([]nats.Option, error) {
 	return append(append(out, user...), o.Identity.tls()...), err
 }
 
-// reconnectDelay is the pause before an attempt to reconnect. A server on this
-// machine is back soon, started by another process.
+// Pauses between attempts to connect. Those of a fleet differ, so that it does not
+// reconnect at once; a server on this machine is back soon, started by another
+// process.
+var (
+	remoteRetry = retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
+	localRetry  = retry.Backoff{First: 50 * time.Millisecond, Max: 250 * time.Millisecond}
+)
+
+// reconnectDelay is the pause before an attempt to reconnect; the loop is that of
+// the client library.
 func (b *Bus) reconnectDelay(attempt int) time.Duration {
 	if b.options.URL == "" {
-		return min(Backoff(attempt), 250*time.Millisecond)
+		return localRetry.Pause(attempt)
 	}
-	return Backoff(attempt)
+	return remoteRetry.Pause(attempt)
 }
 
 // connect opens the connection to the embedded server or the target.
@@ -253,30 +261,32 @@ func (b *Bus) connectTo(ctx context.Context, srv *natsserver.Server, wait bool) 
 	if err != nil {
 		return err
 	}
-	for attempt := 1; ; attempt++ {
-		nc, err := nats.Connect(target, opts...)
-		if err == nil {
-			b.NC = nc
-			b.JS, err = jetstream.New(nc)
-			return err
-		}
-		if advice := refusal(err); advice != "" {
-			return fmt.Errorf("%w: %s: %w: %s", ErrRefused, cmp.Or(redact.URLs(target), "embedded server"), err, advice)
-		}
-		if !wait {
-			if notNATS(err) {
-				return fmt.Errorf("%s: %w: %w (it may be a NATS server that hangs; to use another address, set HINT_NATS_URL or HINT_NATS_PORT)", redact.URLs(target), ErrNotNATS, err)
-			}
-			return fmt.Errorf("%w at %s: %w", errUnreachable, redact.URLs(target), err)
-		}
-		delay := Backoff(attempt)
-		b.options.Log.Warn("waiting for the NATS server",
-			"url", redact.URLs(target), "attempt", attempt, "pause_ms", delay.Milliseconds(), "error", err)
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w at %s: %w", errUnreachable, redact.URLs(target), err)
-		case <-time.After(delay):
-		}
+	policy := retry.Policy{
+		Backoff:   remoteRetry,
+		Temporary: func(err error) bool { return refusal(err) == "" },
+		Failed: func(attempt int, pause time.Duration, err error) {
+			b.options.Log.Warn("waiting for the NATS server",
+				"url", redact.URLs(target), "attempt", attempt, "pause_ms", pause.Milliseconds(), "error", err)
+		},
+	}
+	if !wait {
+		policy.Attempts = 1
+	}
+	err = policy.Do(ctx, func(context.Context) (err error) {
+		b.NC, err = nats.Connect(target, opts...)
+		return err
+	})
+	if err == nil {
+		b.JS, err = jetstream.New(b.NC)
+		return err
+	}
+	switch advice := refusal(err); {
+	case advice != "":
+		return fmt.Errorf("%w: %s: %w: %s", ErrRefused, cmp.Or(redact.URLs(target), "embedded server"), err, advice)
+	case !wait && notNATS(err):
+		return fmt.Errorf("%s: %w: %w (it may be a NATS server that hangs; to use another address, set HINT_NATS_URL or HINT_NATS_PORT)", redact.URLs(target), ErrNotNATS, err)
+	default:
+		return fmt.Errorf("%w at %s: %w", errUnreachable, redact.URLs(target), err)
 	}
 }
 
@@ -303,15 +313,6 @@ const pingInterval = 10 * time.Second
 func notNATS(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return errors.Is(err, nats.ErrNoInfoReceived) || ok && op.Op == "read" && op.Timeout()
-}
-
-// Backoff returns the pause before the next attempt: exponential from 50 ms to
-// 5 s, with up to a third of it as jitter, so that a fleet does not reconnect
-// at once.
-func Backoff(attempt int) time.Duration {
-	d := 50 * time.Millisecond << min(max(attempt-1, 0), 7)
-	d = min(d, 5*time.Second)
-	return d - time.Duration(rand.Int64N(int64(d)/3+1)) //nolint:gosec // jitter
 }
 
 // inbox is the prefix of reply subjects.

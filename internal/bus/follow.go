@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/retry"
 )
 
 const (
@@ -18,11 +20,11 @@ const (
 	// maxEntries bounds the entries that are passed on together: a new copy is written
 	// in large batches, without delaying readers for long.
 	maxEntries = 200
-	// firstPause and maxFollowPause bound the pause between attempts to follow a
-	// bucket.
-	firstPause     = time.Second
-	maxFollowPause = 30 * time.Second
 )
+
+// followRetry bounds the pauses between attempts to follow a bucket: each reads it
+// from the beginning.
+var followRetry = retry.Backoff{First: time.Second, Max: 30 * time.Second}
 
 // Watch holds the callbacks of [KV.Watch].
 type Watch struct {
@@ -175,7 +177,7 @@ func (b *KV) look(ctx context.Context, w Watch, made time.Time, taken uint64) (l
 func (b *KV) Follow(ctx context.Context, begin func() (take func(jetstream.KeyValueEntry), settled func()), log *slog.Logger) {
 	var take func(jetstream.KeyValueEntry)
 	var settled func()
-	wait := firstPause
+	failures := 0
 	w := Watch{
 		Begin: func(string, uint64) (uint64, error) {
 			take, settled = begin()
@@ -186,21 +188,22 @@ func (b *KV) Follow(ctx context.Context, begin func() (take func(jetstream.KeyVa
 				take(entry)
 			}
 			if complete {
-				wait = firstPause
+				failures = 0
 				settled()
 			}
 			return nil
 		},
 	}
-	for ; ctx.Err() == nil; wait = min(2*wait, maxFollowPause) {
+	for {
 		err := b.Watch(ctx, w)
 		if ctx.Err() != nil {
 			return
 		}
+		failures++
+		wait := followRetry.Pause(failures)
 		log.Warn("bucket not followed, will retry", "bucket", b.Name(), "retry_ms", wait.Milliseconds(), "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(wait):
+		if retry.Sleep(ctx, wait) != nil {
+			return
 		}
 	}
 }

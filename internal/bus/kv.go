@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/retry"
 )
 
 var (
@@ -27,12 +28,11 @@ const (
 	// maxAttempts bounds the attempts to change one key. In a burst all processes
 	// change the same keys, and each success makes the other attempts fail.
 	maxAttempts = 200
-	// maxWait bounds the random wait before the second attempt; it grows with the
-	// attempts, up to maxWaits times that. Replicas may be behind for some
-	// milliseconds.
-	maxWait  = 2 * time.Millisecond
-	maxWaits = 10
 )
+
+// competeRetry bounds the pauses between attempts to change one key: a change takes
+// about a millisecond, and replicas may be behind for some.
+var competeRetry = retry.Backoff{First: 2 * time.Millisecond, Max: 16 * time.Millisecond}
 
 // KV is a key-value bucket of JSON documents that is opened, or created, when
 // it is needed. It is safe for concurrent use.
@@ -277,12 +277,8 @@ func (b *KV) compete(ctx context.Context, key string, do func() (done bool, err 
 	}
 	defer end()
 	for attempt := range maxAttempts {
-		if attempt > 0 {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(rand.N(maxWait * time.Duration(min(attempt, maxWaits)))):
-			}
+		if err := competeRetry.Wait(ctx, attempt); err != nil {
+			return err
 		}
 		if done, err := do(); done || err != nil {
 			return err

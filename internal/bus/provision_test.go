@@ -18,6 +18,7 @@ import (
 
 	"intenthint/internal/natsserver"
 	"intenthint/internal/natstest"
+	"intenthint/internal/retry"
 	"intenthint/subjects"
 )
 
@@ -219,18 +220,12 @@ func TestConcurrentProvisioning(t *testing.T) {
 
 // provisionPatiently retries temporary errors as a consumer process does.
 func provisionPatiently(ctx context.Context, js jetstream.JetStream, l Layout) error {
-	until := time.Now().Add(30 * time.Second)
-	for attempt := 1; ; attempt++ {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return retry.Policy{Backoff: remoteRetry, Temporary: Temporary}.Do(ctx, func(ctx context.Context) error {
 		_, err := Provision(ctx, js, l)
-		if err == nil || !Temporary(err) || time.Now().After(until) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(Backoff(attempt)):
-		}
-	}
+		return err
+	})
 }
 
 func TestProvisionWithoutPermissions(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 // successionPause is the interval between attempts to start the server of a
-// process that has died; contract §9 allows five seconds in all.
+// process that has died. It does not grow: contract §9 allows five seconds in all.
 const successionPause = 50 * time.Millisecond
 
 // join lets this process restart the joined server if that server uses the same

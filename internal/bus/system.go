@@ -226,7 +226,7 @@ func (s *system) ask(nc *nats.Conn) (unknown bool, err error) {
 }
 
 // verifyPause is the interval between attempts to identify the server after a
-// reconnect.
+// reconnect. It does not grow: events may go to another system until it is known.
 const verifyPause = time.Second
 
 // verify asks the server again until it answers, after a reconnect to a server

@@ -352,7 +352,9 @@ func (t *tries) forgetAll() {
 // longestPause is the longest backoff of an event that cannot be applied.
 const longestPause = 30 * time.Second
 
-// retryPause grows with the tries of an event: 0.5 s to [longestPause].
+// retryPause grows with the tries of an event: 0.5 s to [longestPause]. The server
+// keeps it, with the event; it has no jitter, because the events of an outage come
+// back one after the other anyway, and [Settled] counts on its sum.
 func retryPause(tries uint64) time.Duration {
 	return min(500*time.Millisecond<<min(max(tries, 1)-1, 6), longestPause)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/batch"
-	"intenthint/internal/bus"
+	"intenthint/internal/retry"
 )
 
 const (
@@ -50,6 +50,11 @@ const (
 	// maxGroup bounds what is sent together. A server accepts 1000.
 	maxGroup = 500
 )
+
+// publishRetry bounds the pauses after groups that were not acknowledged. All
+// messages must be stored within ten seconds after the stream can take them again
+// (contract §9).
+var publishRetry = retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
 
 // Publisher publishes events asynchronously and retries until they are
 // acknowledged.
@@ -312,10 +317,7 @@ func (p *Publisher) run() {
 		if failures++; failures == 1 {
 			p.log.Warn("events not acknowledged", "events", waiting, "error", err)
 		}
-		select {
-		case <-time.After(bus.Backoff(failures)):
-		case <-p.giveUp.Done():
-		}
+		_ = publishRetry.Wait(p.giveUp, failures)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/retry"
 )
 
 // source is where events come from: the durable and a pull from it.
@@ -88,9 +89,7 @@ func (s *Sink[F]) pull(ctx, pulling context.Context, out chan<- jetstream.Msg) {
 				s.current().messages.Stop()
 				continue
 			}
-			select {
-			case <-time.After(250 * time.Millisecond):
-			case <-ctx.Done():
+			if retry.Sleep(ctx, pullPause) != nil {
 				return
 			}
 		}
@@ -146,6 +145,12 @@ func (s *Sink[F]) durableGone(ctx context.Context) bool {
 	return errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound)
 }
 
+// pullPause is the pause after a failed pull: the iterator has pauses of its own.
+const pullPause = 250 * time.Millisecond
+
+// pullRetry bounds the pauses between attempts to create a durable again.
+var pullRetry = retry.Backoff{First: 50 * time.Millisecond, Max: 5 * time.Second}
+
 // reopen provisions and pulls again, and retries until that succeeds. It returns
 // false once the sink stops.
 func (s *Sink[F]) reopen(ctx context.Context) bool {
@@ -165,10 +170,7 @@ func (s *Sink[F]) reopen(ctx context.Context) bool {
 		}
 		s.fault.Store(&fault{reason: fmt.Errorf("events cannot be pulled: %w", err), at: time.Now()})
 		s.o.Log.Error("pull not restarted", "attempt", attempt, "error", err)
-		select {
-		case <-ctx.Done():
-		case <-time.After(bus.Backoff(attempt)):
-		}
+		_ = pullRetry.Wait(ctx, attempt)
 	}
 	return false
 }

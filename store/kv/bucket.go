@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"intenthint/internal/retry"
 )
 
 // Prefixes by which JetStream knows a stream as a key-value bucket.
@@ -66,28 +68,26 @@ func newBucket(js jetstream.JetStream, config jetstream.KeyValueConfig) *bucket 
 
 // find returns the stream and creates it if it is missing. The handle is valid
 // for every stream of that name.
-func (b *bucket) find(ctx context.Context) (jetstream.Stream, error) {
-	for attempt := 1; ; attempt++ {
-		s, err := b.js.Stream(ctx, b.name)
-		if !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return s, err
+func (b *bucket) find(ctx context.Context) (s jetstream.Stream, err error) {
+	err = createRetry.Do(ctx, func(ctx context.Context) error {
+		if s, err = b.js.Stream(ctx, b.name); !errors.Is(err, jetstream.ErrStreamNotFound) {
+			return err
 		}
 		s, err = Create(ctx, b.js, b.config)
-		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) && !isStoreFailed(err) {
-			return s, err
-		}
-		// Another process created it first, and not every server of the cluster
-		// has it yet; or the files of a deleted stream still exist. The fault
-		// may also be permanent.
-		if attempt == maxUnreached {
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(unreachedPause):
-		}
-	}
+		return err
+	})
+	return s, err
+}
+
+// createRetry is for about a second: another process created the stream first, and
+// not every server of the cluster has it, or its new consumer, yet; or the files of
+// a deleted stream still exist. The fault may also be permanent.
+var createRetry = retry.Policy{
+	Backoff:  retry.Backoff{First: 10 * time.Millisecond, Max: 40 * time.Millisecond},
+	Attempts: 36,
+	Temporary: func(err error) bool {
+		return errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) || isStoreFailed(err)
+	},
 }
 
 // isStoreFailed reports whether a server could not make the files of a stream.
@@ -257,12 +257,6 @@ const (
 	fetchHeaders = 512
 )
 
-// How often to look for something that was just created.
-const (
-	maxUnreached   = 40
-	unreachedPause = 25 * time.Millisecond
-)
-
 // maxTail bounds what each asks the leader for beyond the number of keys, for a
 // bucket that is written faster than it is read.
 const maxTail = 1 << 10
@@ -357,10 +351,12 @@ func (b *bucket) walk(ctx context.Context, filter string, bodies bool, fn func(m
 			}
 		}
 		switch {
-		case errors.Is(batch.Error(), nats.ErrNoResponders) && unreached < maxUnreached:
+		case errors.Is(batch.Error(), nats.ErrNoResponders) && unreached < createRetry.Attempts:
 			// The servers of a cluster learn of a new consumer one by one.
 			unreached++
-			time.Sleep(unreachedPause)
+			if err := createRetry.Wait(ctx, unreached); err != nil {
+				return err
+			}
 			continue
 		case batch.Error() != nil:
 			return batch.Error()

@@ -59,7 +59,7 @@ func (s *Store) removeAll(ctx context.Context, token string) (removed []string, 
 		if attempt == maxAttempts {
 			return nil, errConflict
 		}
-		if err := pause(ctx, attempt); err != nil {
+		if err := conflictRetry.Wait(ctx, attempt-1); err != nil {
 			return nil, err
 		}
 	}

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"intenthint/internal/retry"
 	"intenthint/store"
 	"intenthint/store/internal/lru"
 	"intenthint/subjects"
@@ -22,12 +22,13 @@ const (
 	shardCount      = 64
 )
 
-// A change that loses to another process is retried for about a second: every
-// conflict means that another process made progress.
-const (
-	maxAttempts = 40
-	longPause   = 50 * time.Millisecond
-)
+// maxAttempts bounds the attempts to change a session: with the pauses of
+// [conflictRetry] about a second. Every conflict means that another process made
+// progress.
+const maxAttempts = 40
+
+// conflictRetry bounds the pauses after a change that lost to another process.
+var conflictRetry = retry.Backoff{First: time.Millisecond, Max: 32 * time.Millisecond}
 
 // Store is a [store.Store] in a bucket. It is safe for concurrent use,
 // including by several processes.
@@ -172,7 +173,8 @@ func (s *Store) locked(ctx context.Context, token string, facts []store.Fact) (l
 		if e != nil {
 			e.at, e.guess = record{}, false
 		}
-		if err = pause(ctx, attempt); err != nil {
+		// No pause at first: the other process has most likely finished.
+		if err = conflictRetry.Wait(ctx, attempt-1); err != nil {
 			return lost, err
 		}
 	}
@@ -184,22 +186,6 @@ func beginsSession(facts []store.Fact) bool {
 	return slices.ContainsFunc(facts, func(f store.Fact) bool {
 		return f.Begin != nil && len(f.Begin.Conversation) == 0 && f.Begin.Earlier == 0
 	})
-}
-
-// pause is the backoff before a change is retried: none at first, as the other
-// process has most likely finished, then growing with jitter, so that two
-// processes do not collide again.
-func pause(ctx context.Context, attempt int) error {
-	if attempt == 1 {
-		return ctx.Err()
-	}
-	most := min(time.Millisecond<<min(attempt-2, 16), longPause)
-	select {
-	case <-time.After(rand.N(most)): //nolint:gosec // jitter
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // apply folds facts into a session and writes it. After an error the entry can

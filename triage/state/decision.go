@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/retry"
 )
 
 // Values of [Decision.Verdict] and [Mark.Verdict].
@@ -47,11 +48,10 @@ type Tokens struct {
 	Out int `json:"out"`
 }
 
-const (
-	decisionKey = "d."
-	// readPause is how long to wait for a replica that does not have a decision yet.
-	readPause = 2 * time.Millisecond
-)
+const decisionKey = "d."
+
+// readRetry bounds the pauses for a replica that does not have a decision yet.
+var readRetry = retry.Backoff{First: 2 * time.Millisecond, Max: 50 * time.Millisecond}
 
 // Decision returns the decision about a message; ok reports whether one is known.
 func (s *Store) Decision(ctx context.Context, group, messageID string) (d Decision, ok bool, err error) {
@@ -68,7 +68,7 @@ func (s *Store) stored(ctx context.Context, group, messageID string) (bus.Value[
 // Decide stores a decision. If there already is one about the message, that one
 // stays in force: it is returned and first is false.
 func (s *Store) Decide(ctx context.Context, d Decision) (standing Decision, first bool, err error) {
-	for {
+	for attempt := 1; ; attempt++ {
 		if _, first, err := s.decisions.Put(ctx, decisionKey+tokens(d.Group, d.MessageID), d, 0); first || err != nil {
 			return d, first, err
 		}
@@ -77,10 +77,8 @@ func (s *Store) Decide(ctx context.Context, d Decision) (standing Decision, firs
 			return known.V, false, err
 		}
 		// The replica that answered does not have it yet, or it has just expired.
-		select {
-		case <-ctx.Done():
-			return d, false, ctx.Err()
-		case <-time.After(readPause):
+		if err := readRetry.Wait(ctx, attempt); err != nil {
+			return d, false, err
 		}
 	}
 }
