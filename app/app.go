@@ -28,6 +28,7 @@ import (
 	"intenthint/knowhub"
 	"intenthint/store"
 	"intenthint/subjects"
+	"intenthint/triage"
 )
 
 // Options of an [App].
@@ -164,10 +165,10 @@ func (a *App) Stop() error {
 // waiting for its model.
 func stopTime(cfg *config.Config) time.Duration {
 	longest := cfg.Classifier.Timeout
-	if cfg.Triage.Enabled {
-		longest = max(longest, cfg.Triage.Timeout())
+	if s := triage.Declared.In(cfg.Parts); s.Enabled {
+		longest = max(longest, s.Timeout)
 	}
-	if cfg.KnowHub.Enabled {
+	if knowhub.Declared.In(cfg.Parts).Enabled {
 		longest = max(longest, knowhub.ExtractTime)
 	}
 	return max(20*time.Second, longest+10*time.Second)

@@ -12,6 +12,8 @@ import (
 	"intenthint/config"
 	"intenthint/console"
 	"intenthint/internal/httpserver"
+	"intenthint/knowhub"
+	"intenthint/triage"
 )
 
 // serveConsole adds the pages for people to the server.
@@ -61,14 +63,15 @@ func offPart(name, variable string) console.Part {
 }
 
 func triagePart(cfg *config.Config) console.Part {
-	if !cfg.Triage.Enabled {
+	s := triage.Declared.In(cfg.Parts)
+	if !s.Enabled {
 		return offPart("Triage", "HINT_TRIAGE")
 	}
-	return console.Part{Name: "Triage", State: on, Detail: "messages of groups, " + cmp.Or(cfg.TriageModel(), "without a model"), Link: "/triage", OK: true}
+	return console.Part{Name: "Triage", State: on, Detail: "messages of groups, " + cmp.Or(s.Model, cfg.Classifier.Model, "without a model"), Link: "/triage", OK: true}
 }
 
 func knowHubPart(cfg *config.Config) console.Part {
-	if !cfg.KnowHub.Enabled {
+	if !knowhub.Declared.In(cfg.Parts).Enabled {
 		return offPart("KnowHub", "HINT_KNOWHUB")
 	}
 	return console.Part{Name: "KnowHub", State: on, Detail: "experiences to review", Link: "/experiences", OK: true}

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"intenthint/config"
-	"intenthint/hint/said"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
@@ -16,7 +14,6 @@ import (
 	"intenthint/knowhub"
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/safety"
-	"intenthint/model"
 )
 
 // experiencesFile is the index of experiences in the data directory.
@@ -24,10 +21,6 @@ const experiencesFile = "knowhub.db"
 
 // knowHubSink is the name of the sink of extraction in metrics and logs.
 const knowHubSink = "knowhub"
-
-// extractions is how many extractions a process asks models for at once. They
-// take long, and most are not waited for.
-const extractions = 4
 
 // hub is the KnowHub of a process, if HINT_KNOWHUB enables it.
 type hub struct {
@@ -37,33 +30,11 @@ type hub struct {
 	kept    *bucket.Experiences
 }
 
-// KnowHubSettings returns the settings of a configuration. o and breakers are as
-// for [NewClassifier].
-func KnowHubSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (*knowhub.Settings, error) {
-	k := cfg.KnowHub
-	out := &knowhub.Settings{
-		Limit:       model.NewLimit(extractions),
-		SubmittedBy: k.SubmittedBy, RemindAtStart: k.RemindAtStart, RemindEvery: k.RemindEvery,
-		Recall: k.Recall, RepeatAfter: cfg.Repeat.After, Strict: k.Privacy == config.PrivacyStrict, IPs: k.RedactIPs,
-		MinConfidence: k.MinConfidence, Approval: k.Approval, Shared: k.Share, Serves: rules(cfg).Serves,
-	}
-	if cfg.Repeat.Repeat == said.Always {
-		out.RepeatAfter = knowhub.RepeatAlways
-	}
-	ref := cfg.KnowHubModel()
-	if ref == "" {
-		return out, nil
-	}
-	var err error
-	out.Chain, err = chain(cfg.Classifier, o, breakers, ref)
-	return out, err
-}
-
 // openKnowHub makes the service, if it is enabled, and begins to follow the bucket
 // and to extract. It does not delay requests: a verb that is not ready yet
 // fails.
 func (a *App) openKnowHub(ctx context.Context) error {
-	if !a.cfg.KnowHub.Enabled {
+	if !knowhub.Declared.In(a.cfg.Parts).Enabled {
 		return nil
 	}
 	// The index and the extraction use the connection of events, so that a long
@@ -101,17 +72,17 @@ func (a *App) openKnowHub(ctx context.Context) error {
 
 // extract begins to read experiences out of events, if that is enabled.
 func (a *App) extract(ctx context.Context) error {
-	if !a.cfg.KnowHub.Extract {
+	if !knowhub.Declared.In(a.cfg.Parts).Extract {
 		return nil
 	}
 	source := &knowhub.Sink{Service: a.hub.service, Extracted: bucket.TurnsOf(a.layout, a.events.JS)}
 	var sink *events.Sink[knowhub.Fact]
 	err := patiently(ctx, a.log, func(once context.Context) (err error) {
 		sink, err = events.StartSink(once, events.SinkOptions[knowhub.Fact]{
-			Name: knowHubSink, JS: a.events.JS, Layout: a.layout, Durable: knowhub.Durable(a.layout, a.cfg.KnowHub.Trigger).Name,
+			Name: knowHubSink, JS: a.events.JS, Layout: a.layout, Durable: knowhub.Durable(a.layout, knowhub.Declared.In(a.cfg.Parts).Trigger).Name,
 			Handler: events.Handler[knowhub.Fact]{
 				Decode: func(_, msgID string, data []byte) (events.Event[knowhub.Fact], error) {
-					session, hook, fact, err := knowhub.DecodeFact(a.cfg.KnowHub.Trigger, msgID, data)
+					session, hook, fact, err := knowhub.DecodeFact(knowhub.Declared.In(a.cfg.Parts).Trigger, msgID, data)
 					return events.Event[knowhub.Fact]{Session: session, Hook: hook, Fact: fact}, err
 				},
 				Apply: source.Apply,
@@ -143,12 +114,12 @@ func extractPause(tries uint64) time.Duration {
 
 // serveKnowHub serves the HTTP API.
 func (a *App) serveKnowHub(ctx context.Context) error {
-	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: a.cfg.KnowHub.Listen, Log: a.log})
+	server, err := httpserver.Listen(ctx, httpserver.Options{Addr: knowhub.Declared.In(a.cfg.Parts).Listen, Log: a.log})
 	if err != nil {
 		return fmt.Errorf("HINT_KNOWHUB: %w", err)
 	}
 	server.Handle("/", knowhub.NewAPI(knowhub.APIOptions{
-		Service: a.hub.service, Listen: a.cfg.KnowHub.Listen, Token: a.cfg.KnowHub.Token, Log: a.log,
+		Service: a.hub.service, Listen: knowhub.Declared.In(a.cfg.Parts).Listen, Token: knowhub.Declared.In(a.cfg.Parts).Token, Log: a.log,
 	}))
 	server.Serve()
 	a.log.Info("serving the API of experiences", "address", server.Addr())
@@ -188,6 +159,5 @@ func (l *live) useKnowHub() {
 	if l.hub == nil {
 		return
 	}
-	l.metrics.models.Expect(l.cfg.KnowHubModel())
 	l.hub.Use(l.knowHub)
 }

@@ -96,13 +96,14 @@ func (l *live) prepare(cfg *config.Config) (p prepared, err error) {
 	if p.models, err = newModels(cfg, o, l.breakers, l.writers); err != nil {
 		return p, err
 	}
-	if cfg.Triage.Enabled {
-		if p.triage, err = TriageSettings(cfg, o, l.breakers); err != nil {
+	program := ProgramOf(cfg, o, l.breakers)
+	if triage.Declared.In(cfg.Parts).Enabled {
+		if p.triage, err = triage.Make(program); err != nil {
 			return p, err
 		}
 	}
-	if cfg.KnowHub.Enabled {
-		p.knowHub, err = KnowHubSettings(cfg, o, l.breakers)
+	if knowhub.Declared.In(cfg.Parts).Enabled {
+		p.knowHub, err = knowhub.Make(program)
 	}
 	return p, err
 }

@@ -5,13 +5,38 @@ import (
 
 	"intenthint/config"
 	"intenthint/hint"
+	"intenthint/hint/said"
 	"intenthint/internal/bus"
 	"intenthint/knowhub"
 	"intenthint/learnt"
+	"intenthint/model"
 	"intenthint/part"
 	"intenthint/store/kv"
 	"intenthint/triage"
 )
+
+// Objects are the settings that the parts declare.
+func Objects() []part.Object { return []part.Object{triage.Declared, knowhub.Declared} }
+
+// ProgramOf returns what a configuration gives the parts. o and breakers are as for
+// [NewClassifier]; with the metrics of o, a model has its series from now on.
+func ProgramOf(cfg *config.Config, o Observer, breakers *model.Breakers) part.Program {
+	p := part.Program{
+		Values: cfg.Parts, Model: cfg.Classifier.Model, MaxInflight: cfg.Classifier.MaxInflight,
+		Redact: cfg.Redact == config.RedactStrict, RepeatAfter: cfg.Repeat.After,
+		Serves: rules(cfg).Serves,
+		Chain: func(ref string) (*model.Chain, error) {
+			if o.Metrics != nil {
+				o.models.Expect(ref)
+			}
+			return chain(cfg.Classifier, o, breakers, ref)
+		},
+	}
+	if cfg.Repeat.Repeat == said.Always {
+		p.RepeatAfter = part.RepeatAlways
+	}
+	return p
+}
 
 // need is what a part needs; on reports whether it is on.
 type need struct {
@@ -22,14 +47,15 @@ type need struct {
 // needs returns what the parts of the program need, in the order in which they start.
 func needs(cfg *config.Config, l bus.Layout) []need {
 	trigger := ""
-	if cfg.KnowHub.Extract {
-		trigger = cfg.KnowHub.Trigger
+	hub := knowhub.Declared.In(cfg.Parts)
+	if hub.Extract {
+		trigger = hub.Trigger
 	}
 	return []need{
 		{hint.Needs(l), cfg.Classifier.AsksModels()},
 		{learnt.Needs(l), cfg.Learn == config.LearnAuto},
-		{triage.Needs(l), cfg.Triage.Enabled},
-		{knowhub.Needs(l, trigger), cfg.KnowHub.Enabled},
+		{triage.Needs(l), triage.Declared.In(cfg.Parts).Enabled},
+		{knowhub.Needs(l, trigger), hub.Enabled},
 	}
 }
 

@@ -7,11 +7,9 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"intenthint/config"
 	"intenthint/internal/bus"
 	"intenthint/internal/events"
 	"intenthint/internal/hook"
-	"intenthint/model"
 	"intenthint/payload"
 	"intenthint/subjects"
 	"intenthint/triage"
@@ -30,30 +28,9 @@ type gate struct {
 	trainer *trainer
 }
 
-// TriageSettings returns the settings of a configuration, without the trained gate.
-// o and breakers are as for [NewClassifier].
-func TriageSettings(cfg *config.Config, o Observer, breakers *model.Breakers) (*triage.Settings, error) {
-	t := cfg.Triage
-	out := &triage.Settings{
-		Limit:  model.NewLimit(cfg.Classifier.MaxInflight),
-		Prompt: t.Prompt, GroupPrompts: t.GroupPrompts, Groups: t.Groups, ExcludeGroups: t.Exclude,
-		BotName: t.BotName, Keywords: t.Keywords, Scores: t.Scores, Threshold: t.Threshold,
-		History: t.History, QuietMessages: t.Quiet.Messages, QuietPer: t.Quiet.Per,
-		Examples: t.Examples, Recall: t.Recall, MaxTokens: t.MaxTokens, LogDecisions: t.LogDecisions,
-		Redact: cfg.Redact == config.RedactStrict,
-	}
-	ref := cfg.TriageModel()
-	if ref == "" {
-		return out, nil
-	}
-	var err error
-	out.Chain, err = chain(cfg.Classifier, o, breakers, ref)
-	return out, err
-}
-
 // openTriage makes the gate, if it is enabled, and opens its buckets.
 func (a *App) openTriage(ctx context.Context) error {
-	if !a.cfg.Triage.Enabled {
+	if !triage.Declared.In(a.cfg.Parts).Enabled {
 		return nil
 	}
 	g := &gate{state: state.Of(a.layout, a.requests.JS), trainer: newTrainer()}
@@ -126,9 +103,8 @@ func (l *live) useTriage() {
 	if l.gate == nil {
 		return
 	}
-	l.metrics.models.Expect(l.cfg.TriageModel())
-	l.gate.trainer.enable(l.cfg.Triage.Local)
-	if l.cfg.Triage.Local {
+	l.gate.trainer.enable(l.triage.Trained)
+	if l.triage.Trained {
 		l.triage.Local = l.gate.trainer
 	}
 	l.gate.gate.Use(l.triage)
@@ -138,7 +114,7 @@ func (l *live) useTriage() {
 // timeoutOf returns the longest time that a request of a hook may take.
 func (l *live) timeoutOf(name string) func() time.Duration {
 	if name == subjects.HookBeforeDispatch {
-		return func() time.Duration { return l.config().Triage.Timeout() }
+		return func() time.Duration { return triage.Declared.In(l.config().Parts).Timeout }
 	}
 	return func() time.Duration { return l.config().Classifier.Timeout }
 }

@@ -19,7 +19,7 @@ import (
 
 func TestARejectedConfigurationLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
-	good, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()})
+	good, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()}, Objects()...)
 	require.NoError(t, err)
 	level := new(slog.LevelVar)
 	l := newLive(good, NewMetrics("test"), slog.New(slog.DiscardHandler), level)
@@ -35,7 +35,7 @@ func TestARejectedConfigurationLeavesNothingBehind(t *testing.T) {
 
 func TestANewModelOfKnowHubHasSeries(t *testing.T) {
 	t.Parallel()
-	cfg, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()})
+	cfg, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()}, Objects()...)
 	require.NoError(t, err)
 	m := NewMetrics("test")
 	l := newLive(cfg, m, slog.New(slog.DiscardHandler), new(slog.LevelVar))
@@ -43,8 +43,7 @@ func TestANewModelOfKnowHubHasSeries(t *testing.T) {
 	l.train()
 	l.serve(hint.New(hint.Options{}))
 	next := *cfg
-	next.KnowHub.Model = "mock/new"
-	next.KnowHub.Enabled = true
+	next.Parts = knowhub.Declared.With(cfg.Parts, func(s *knowhub.Settings) { s.Enabled, s.Model = true, "mock/new" })
 	l.serveHub(knowhub.New(knowhub.Options{}))
 	before, err := testutil.GatherAndCount(m.Registry, "intenthint_model_calls_total")
 	require.NoError(t, err)
@@ -56,7 +55,7 @@ func TestANewModelOfKnowHubHasSeries(t *testing.T) {
 
 func TestClaimsAreOpenedOnceAndHoldNothingUp(t *testing.T) {
 	t.Parallel()
-	local, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()})
+	local, _, err := config.LoadFrom(map[string]string{"HINT_DATA_DIR": t.TempDir()}, Objects()...)
 	require.NoError(t, err)
 	asking := *local
 	asking.Classifier.Mode, asking.Classifier.Model = classify.ModeLLM, "none/m"

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"reflect"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"intenthint/triage"
 )
 
 const maxInt32 = "2147483647"
@@ -87,24 +88,13 @@ var boundsOf = map[string]map[string][2]float64{
 	"knowhub": {"remindEvery": {0, math.MaxInt32}, "recall": {0, math.MaxInt32}, "minConfidence": {0, 1}},
 }
 
-// numbersOf returns the names in JSON of an object's numbers.
-func numbersOf(v any) (names []string) {
-	kind := reflect.TypeOf(v)
-	for field := range kind.Fields() {
-		switch field.Type.Kind() {
-		case reflect.Int, reflect.Int64, reflect.Float64:
-			names = append(names, field.Tag.Get("json"))
-		}
-	}
-	return names
-}
-
 func TestBoundsOfObjects(t *testing.T) {
-	for name, fields := range boundsOf {
-		s, ok := find(name)
-		require.True(t, ok, name)
-		for _, number := range numbersOf(s.get(new(Config))) {
-			require.Contains(t, fields, number, "both bounds of every number of %s", name)
+	for _, o := range objects {
+		name, s, fields := o.Name(), objectSetting(o), boundsOf[o.Name()]
+		for _, f := range o.Fields() {
+			if kind := f.Schema["type"]; kind == "integer" || kind == "number" {
+				require.Contains(t, fields, f.Name, "both bounds of every number of %s", name)
+			}
 		}
 		for field, b := range fields {
 			t.Run(name+" "+field, func(t *testing.T) {
@@ -130,7 +120,7 @@ func TestBoundsOfObjects(t *testing.T) {
 		}
 	}
 	t.Run("triage quiet.per", func(t *testing.T) {
-		s, _ := find("triage")
+		s := objectSetting(triage.Declared)
 		for text, taken := range map[string]bool{`"1ns"`: true, `"99999d"`: true, `"0"`: false, `"-1ns"`: false, `"100000d"`: false, `5`: false} {
 			require.Equal(t, taken, s.set(new(Config), `{"quiet": {"per": `+text+`}}`) == nil, text)
 		}

@@ -25,6 +25,7 @@ import (
 	"intenthint/hint/said"
 	"intenthint/internal/netaddr"
 	"intenthint/model/provider"
+	"intenthint/part"
 	"intenthint/subjects"
 )
 
@@ -53,9 +54,9 @@ type Config struct {
 	Redact       string                   // RedactOff or RedactStrict
 	Learn        string                   // LearnOff or LearnAuto
 
-	Triage  Triage
-	KnowHub KnowHub
+	Parts part.Values // the settings of the parts
 
+	objects []part.Object     // what the parts declare
 	env     map[string]string // the variables it was made from
 	content [32]byte          // SHA-256 of File as it was read
 }
@@ -169,38 +170,39 @@ type Zone struct {
 	Location *time.Location
 }
 
-// Load reads the environment and the file that HINT_CONFIG names. If values are
-// wrong, the error is an [Errors] with all of them. The warnings are valid in
-// either case.
-func Load() (*Config, []Warning, error) {
-	env, err := readEnvironment()
+// Load reads the environment and the file that HINT_CONFIG names, for the program and
+// the parts whose objects are given. If values are wrong, the error is an [Errors] with
+// all of them. The warnings are valid in either case.
+func Load(objects ...part.Object) (*Config, []Warning, error) {
+	env, err := readEnvironment(objects)
 	if err != nil {
 		return nil, nil, err
 	}
-	c, warnings, err := LoadFrom(env)
-	return c, append(unknownVariables(os.Environ()), warnings...), err
+	c, warnings, err := LoadFrom(env, objects...)
+	return c, append(unknownVariables(os.Environ(), objects), warnings...), err
 }
 
 // LoadFrom is [Load] with the variables in env, by name, instead of the
 // environment. Values must have no surrounding white space; an empty one counts
 // as not set.
-func LoadFrom(env map[string]string) (*Config, []Warning, error) {
+func LoadFrom(env map[string]string, objects ...part.Object) (*Config, []Warning, error) {
 	env = maps.Clone(env) // for Watch
 	var file snapshot
 	if path := env[variableConfig]; path != "" {
 		file = newSnapshot(readFile(path))
 	}
-	return build(env, file)
+	return build(env, file, objects)
 }
 
 // build makes a configuration from the defaults, the file that the environment
 // names, and the environment; the later wins.
-func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
+func build(env map[string]string, file snapshot, objects []part.Object) (*Config, []Warning, error) {
 	var (
 		problems Errors
 		warnings []Warning
 		given    = make(map[string]Problem) // the values set, by field
-		c        = new(Config)
+		c        = &Config{objects: objects}
+		all      = withObjects(objects)
 	)
 	set := func(s setting, p Problem, text string) {
 		if err := s.set(c, text); err != nil {
@@ -209,7 +211,7 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 		}
 		given[s.field] = p
 	}
-	for _, s := range settings {
+	for _, s := range all {
 		if s.def != "" {
 			set(s, Problem{Variable: s.env(), Value: s.def}, s.def)
 		}
@@ -220,10 +222,10 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 		if err != nil {
 			problems = append(problems, Problem{Variable: variableConfig, Value: path}.because(err))
 		}
-		for _, note := range append(notes, unknownFields(fields)...) {
+		for _, note := range append(notes, unknownFields(fields, all)...) {
 			warnings = append(warnings, Warning{Variable: variableConfig, Message: path + ": " + note})
 		}
-		for _, s := range settings {
+		for _, s := range all {
 			value, ok := fields[s.field]
 			if !ok || !s.inFile() {
 				continue
@@ -236,7 +238,7 @@ func build(env map[string]string, file snapshot) (*Config, []Warning, error) {
 			}
 		}
 	}
-	for _, s := range settings {
+	for _, s := range all {
 		if text := env[s.env()]; text != "" {
 			set(s, Problem{Variable: s.env(), Value: text}, text)
 		}
@@ -348,27 +350,23 @@ func (c *Config) doubts() []Warning {
 	}
 	_, embedder := registry.Embedder(embedding)
 	_, writer := registry.Resolve(c.Classifier.Writer)
-	var triage, experiences string
-	var triager, extractor error
-	if c.Triage.Enabled {
-		triage = c.Triage.Model
-		_, triager = registry.Resolve(triage)
-	}
-	if c.KnowHub.Enabled {
-		experiences = c.KnowHub.Model
-		_, extractor = registry.Resolve(experiences)
-	}
-	for _, m := range []struct {
+	type asked struct {
 		variable, ref string
 		err           error
-	}{
+	}
+	models := []asked{
 		{"HINT_MODEL", c.Classifier.Model, first},
 		{"HINT_MODEL_FALLBACK", c.Classifier.Fallback, second},
 		{"HINT_EMBEDDING_MODEL", embedding, embedder},
 		{"HINT_WRITER", c.Classifier.Writer, writer},
-		{"HINT_TRIAGE", triage, triager},
-		{"HINT_KNOWHUB", experiences, extractor},
-	} {
+	}
+	for _, o := range c.objects {
+		for _, ref := range part.Models(o, c.Parts[o.Name()]) {
+			_, err := registry.Resolve(ref)
+			models = append(models, asked{objectSetting(o).env(), ref, err})
+		}
+	}
+	for _, m := range models {
 		if m.ref != "" && m.err != nil {
 			warn(m.variable, m.ref, " is not asked: "+m.err.Error())
 		}
@@ -376,8 +374,10 @@ func (c *Config) doubts() []Warning {
 	if most := c.Bus.StreamMaxBytes; most > 0 && most < fewBytes {
 		warn("HINT_STREAM_MAX_BYTES", strconv.FormatInt(most, 10), " bytes hold hardly any event, and the stream drops the others; a unit may be missing")
 	}
-	if c.KnowHub.Enabled && c.KnowHub.Extract && c.KnowHubModel() == "" {
-		warn("HINT_KNOWHUB", "enableServerExtraction", " has no effect: there is no model, neither its own nor HINT_MODEL")
+	for _, o := range c.objects {
+		if field, doubt := o.Doubt(c.Parts[o.Name()], c.Classifier.Model); field != "" {
+			warn(objectSetting(o).env(), field, doubt)
+		}
 	}
 	if host, _, err := net.SplitHostPort(c.HTTP.Addr); err == nil && !netaddr.IsLoopback(host) && !c.AllowOpen {
 		warn("HINT_HTTP_ADDR", c.HTTP.Addr, " is reachable from other machines, and its metrics and health checks require no authentication; HINT_ALLOW_OPEN=1 confirms that this is intended")

@@ -18,7 +18,10 @@ import (
 	"intenthint/hint/render"
 	"intenthint/hint/said"
 	"intenthint/internal/tlstest"
+	"intenthint/knowhub"
 	"intenthint/model/provider"
+	"intenthint/part"
+	"intenthint/triage"
 )
 
 // setenv makes the environment hold exactly these HINT_* variables.
@@ -35,10 +38,25 @@ func setenv(t *testing.T, values map[string]string) {
 	}
 }
 
+// objects are what the parts of the program declare.
+var objects = []part.Object{triage.Declared, knowhub.Declared}
+
+// defaults returns the defaults of all parts.
+func defaults() part.Values {
+	out := part.Values{}
+	for _, o := range objects {
+		out[o.Name()] = o.New()
+	}
+	return out
+}
+
+func triageOf(c *Config) any  { return *triage.Declared.In(c.Parts) }
+func knowHubOf(c *Config) any { return *knowhub.Declared.In(c.Parts) }
+
 func load(t *testing.T, values map[string]string) (*Config, []Warning, error) {
 	t.Helper()
 	setenv(t, values)
-	return Load()
+	return Load(objects...)
 }
 
 func write(t *testing.T, name, content string) string {
@@ -57,8 +75,10 @@ func TestDefaultsAreThoseOfTheContract(t *testing.T) {
 	taipei, err := time.LoadLocation("Asia/Taipei")
 	require.NoError(t, err)
 	require.Equal(t, &Config{
-		DataDir: "data", Triage: Triage{Threshold: 5, Quiet: TriageQuiet{Per: time.Hour}, Examples: 6, Recall: 10, MaxTokens: 10, TimeoutMs: 5000, LogDecisions: true},
-		KnowHub: KnowHub{Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: "agent_end", Privacy: "strict", MinConfidence: 0.7, Approval: true, Share: true},
+		DataDir: "data", objects: objects, Parts: part.Values{
+			"triage":  &triage.Settings{Threshold: 5, Quiet: triage.QuietGroups{Per: time.Hour}, Examples: 6, Recall: 10, MaxTokens: 10, Timeout: 5 * time.Second, LogDecisions: true},
+			"knowhub": &knowhub.Settings{Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: "agent_end", Strict: true, MinConfidence: 0.7, Approval: true, Shared: true},
+		},
 		Bus: Bus{
 			Conf: "nats.conf", Prefix: "openclaw", QueueGroup: "intent-hint", Stream: "OPENCLAW_EVENTS",
 			StreamMaxAge: 336 * time.Hour, StreamMaxBytes: 1 << 30, StreamReplicas: 1,
@@ -86,7 +106,7 @@ func TestSettingsHaveTheNamesOfTheContract(t *testing.T) {
 	contract, err := os.ReadFile("../docs/contract.md")
 	require.NoError(t, err)
 	described, inFile := map[string]bool{}, map[string]bool{}
-	for _, s := range settings {
+	for _, s := range withObjects(objects) {
 		require.NotEmpty(t, s.doc, s.field)
 		if name := s.env(); name != "" {
 			require.False(t, described[name], name)
@@ -226,38 +246,38 @@ func TestGoodValues(t *testing.T) {
 		{"part of a built-in provider", "HINT_PROVIDERS", `{"anthropic":{"apiKeyEnv":"MY_KEY"}}`, providers, map[string]provider.Config{"anthropic": {APIKeyEnv: "MY_KEY"}}},
 		{
 			"triage off", "HINT_TRIAGE", `{"enabled":false,"triageModel":"a/b","quiet":{"messages":3,"per":"2h"},"groups":["g*"],"groupPrompts":{"g":"p"},"examples":2.0,"botName":null}`,
-			func(c *Config) any { return c.Triage },
-			Triage{
-				Model: "a/b", Quiet: TriageQuiet{3, 2 * time.Hour}, Groups: []string{"g*"}, GroupPrompts: map[string]string{"g": "p"},
-				Threshold: 5, Examples: 2, Recall: 10, MaxTokens: 10, TimeoutMs: 5000, LogDecisions: true,
+			triageOf,
+			triage.Settings{
+				Model: "a/b", Quiet: triage.QuietGroups{Messages: 3, Per: 2 * time.Hour}, Groups: []string{"g*"}, GroupPrompts: map[string]string{"g": "p"},
+				Threshold: 5, Examples: 2, Recall: 10, MaxTokens: 10, Timeout: 5 * time.Second, LogDecisions: true,
 			},
 		},
-		{"triage with a part of quiet", "HINT_TRIAGE", `{"quiet":{"messages":2}}`, func(c *Config) any { return c.Triage.Quiet }, TriageQuiet{2, time.Hour}},
+		{"triage with a part of quiet", "HINT_TRIAGE", `{"quiet":{"messages":2}}`, func(c *Config) any { return triage.Declared.In(c.Parts).Quiet }, triage.QuietGroups{Messages: 2, Per: time.Hour}},
 		{
 			"triage on, with all fields", "HINT_TRIAGE", `{"enabled":true,"triageModel":"a/b","triagePrompt":"p","groupPrompts":{"g":"p"},"groups":["g*"],"excludeGroups":[],"botName":"b",
 			"bypassKeywords":["k"],"useConfidenceScores":true,"confidenceThreshold":10,"historyCount":20,"quiet":{"messages":0,"per":"1h"},"examples":20,"recallSkipped":50,"local":true,
-			"maxTriageTokens":1,"timeoutMs":1,"logDecisions":false}`, func(c *Config) any { return c.Triage },
-			Triage{
-				Enabled: true, Model: "a/b", Prompt: "p", GroupPrompts: map[string]string{"g": "p"}, Groups: []string{"g*"}, Exclude: []string{}, BotName: "b",
-				Keywords: []string{"k"}, Scores: true, Threshold: 10, History: 20, Quiet: TriageQuiet{0, time.Hour}, Examples: 20, Recall: 50, Local: true,
-				MaxTokens: 1, TimeoutMs: 1,
+			"maxTriageTokens":1,"timeoutMs":1,"logDecisions":false}`, triageOf,
+			triage.Settings{
+				Enabled: true, Model: "a/b", Prompt: "p", GroupPrompts: map[string]string{"g": "p"}, Groups: []string{"g*"}, ExcludeGroups: []string{}, BotName: "b",
+				Keywords: []string{"k"}, Scores: true, Threshold: 10, History: 20, Quiet: triage.QuietGroups{Messages: 0, Per: time.Hour}, Examples: 20, Recall: 50, Trained: true,
+				MaxTokens: 1, Timeout: time.Millisecond,
 			},
 		},
-		{"knowhub off", "HINT_KNOWHUB", `{"privacyMode":"relaxed"}`, func(c *Config) any { return c.KnowHub }, KnowHub{
-			Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: "agent_end", Privacy: "relaxed", MinConfidence: 0.7, Approval: true, Share: true,
+		{"knowhub off", "HINT_KNOWHUB", `{"privacyMode":"relaxed"}`, knowHubOf, knowhub.Settings{
+			Listen: "127.0.0.1:8000", RemindAtStart: true, RemindEvery: 3, Trigger: "agent_end", MinConfidence: 0.7, Approval: true, Shared: true,
 		}},
 		{
 			"knowhub on, with all fields", "HINT_KNOWHUB", `{"enabled":true,"listen":"127.0.0.1:0","token":null,"submittedBy":"s","remindAtStart":false,"remindEvery":0,"recall":3,
 			"enableServerExtraction":true,"extractionTrigger":"before_compaction","privacyMode":"strict","minConfidence":0.5,"requireApproval":false,"model":"a/b","shareExperiences":false}`,
-			func(c *Config) any { return c.KnowHub },
-			KnowHub{
+			knowHubOf,
+			knowhub.Settings{
 				Enabled: true, Listen: "127.0.0.1:0", SubmittedBy: "s", Recall: 3, Extract: true, Trigger: "before_compaction",
-				Privacy: "strict", MinConfidence: 0.5, Model: "a/b",
+				Strict: true, MinConfidence: 0.5, Model: "a/b",
 			},
 		},
-		{"knowhub with an IPv6 loopback address", "HINT_KNOWHUB", `{"enabled":true,"listen":"[::1]:8000"}`, func(c *Config) any { return c.KnowHub.Listen }, "[::1]:8000"},
-		{"knowhub everywhere, with a token", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":"t"}`, func(c *Config) any { return c.KnowHub.Token }, "t"},
-		{"knowhub everywhere, but off", "HINT_KNOWHUB", `{"listen":"0.0.0.0:8000"}`, func(c *Config) any { return c.KnowHub.Enabled }, false},
+		{"knowhub with an IPv6 loopback address", "HINT_KNOWHUB", `{"enabled":true,"listen":"[::1]:8000"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Listen }, "[::1]:8000"},
+		{"knowhub everywhere, with a token", "HINT_KNOWHUB", `{"enabled":true,"listen":":8000","token":"t"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Token }, "t"},
+		{"knowhub everywhere, but off", "HINT_KNOWHUB", `{"listen":"0.0.0.0:8000"}`, func(c *Config) any { return knowhub.Declared.In(c.Parts).Enabled }, false},
 		{"token of the pages", "HINT_HTTP_TOKEN", "t", func(c *Config) any { return c.HTTP.Token }, "t"},
 		{"empty is not set", "HINT_TIMEOUT_MS", "", timeout, 3 * time.Second},
 		{"white space is not set", "HINT_AGENTS", "  ", agents, []string{"*"}},

@@ -8,6 +8,8 @@ import (
 	"unicode"
 
 	"github.com/kelseyhightower/envconfig"
+
+	"intenthint/part"
 )
 
 // envPrefix begins the names of all variables, before a "_".
@@ -20,9 +22,9 @@ const envPrefix = "HINT"
 // stay text: envconfig stops at the first one that it cannot convert, and knows
 // no file between its defaults and the environment. The fields have no tags,
 // because with one envconfig would also take MODEL for HINT_MODEL.
-func readEnvironment() (map[string]string, error) {
+func readEnvironment(objects []part.Object) (map[string]string, error) {
 	var fields []reflect.StructField
-	for _, s := range settings {
+	for _, s := range withObjects(objects) {
 		if name := s.env(); name != "" {
 			fields = append(fields, reflect.StructField{Name: strings.TrimPrefix(name, envPrefix+"_"), Type: reflect.TypeFor[string]()})
 		}
@@ -56,11 +58,12 @@ func upper(field string) string {
 }
 
 // unknownVariables warns of variables that have our prefix and no meaning.
-func unknownVariables(environ []string) []Warning {
+func unknownVariables(environ []string, objects []part.Object) []Warning {
+	all := withObjects(objects)
 	var warnings []Warning
 	for _, entry := range slices.Sorted(slices.Values(environ)) {
 		name, _, _ := strings.Cut(entry, "=")
-		if _, known := find(name); strings.HasPrefix(name, envPrefix+"_") && !known {
+		if strings.HasPrefix(name, envPrefix+"_") && !slices.ContainsFunc(all, func(s setting) bool { return s.env() == name }) {
 			warnings = append(warnings, Warning{Variable: name, Message: "no such variable, see consumer run --help"})
 		}
 	}

@@ -105,11 +105,11 @@ func parseFile(content []byte) (fields map[string]any, notes []string, err error
 }
 
 // unknownFields returns warnings about unknown fields.
-func unknownFields(fields map[string]any) []string {
+func unknownFields(fields map[string]any, all []setting) []string {
 	var notes []string
 	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		isField := func(s setting) bool { return s.inFile() && s.field == field }
-		if !slices.Contains(pluginFields, field) && !slices.ContainsFunc(settings, isField) {
+		if !slices.Contains(pluginFields, field) && !slices.ContainsFunc(all, isField) {
 			notes = append(notes, "no such field "+quote(field))
 		}
 	}

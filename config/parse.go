@@ -21,6 +21,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"intenthint/hint/eligibility"
+	"intenthint/part"
 )
 
 // The functions of this file parse one value each. Their errors begin with
@@ -31,10 +32,9 @@ const (
 	defaultNATSConf = "nats.conf"
 	// maxNameBytes is the longest name that JetStream accepts.
 	maxNameBytes = 255
-	// maxGroupBytes leaves room for the suffix of the longest durable, -knowhub.
+	// maxGroupBytes leaves room for the suffix of a part's durable.
 	maxGroupBytes = maxNameBytes - 8
-	// maxStreamBytes leaves room for the stream of the longest bucket,
-	// KV_<stream>_TRIAGE_RECENT.
+	// maxStreamBytes leaves room for the stream of a part's bucket, KV_<stream>_<SUFFIX>.
 	maxStreamBytes = maxNameBytes - 3 - 14
 )
 
@@ -143,31 +143,14 @@ func clamp(v float64, lowest, highest int) int {
 	return int(min(max(v, float64(lowest)), float64(highest)))
 }
 
-var days = regexp.MustCompile(`^(\d{1,5})d(.*)$`)
-
-// duration parses a Go duration that may begin with whole days (14d). It must
-// be 0 or at least shortest.
+// duration parses a duration that is 0 or at least shortest.
 func duration(shortest time.Duration) func(string) (time.Duration, error) {
 	return func(text string) (time.Duration, error) {
-		total, rest := time.Duration(0), text
-		if m := days.FindStringSubmatch(text); m != nil {
-			n, _ := strconv.Atoi(m[1]) // At most five digits.
-			total, rest = time.Duration(n)*24*time.Hour, m[2]
-		}
-		if rest != "" {
-			d, err := time.ParseDuration(rest)
-			if err != nil {
-				return 0, errors.New("must be a duration such as 336h, 14d or 90m, or 0")
-			}
-			total += d
-		}
-		switch {
-		case total < 0:
-			return 0, errors.New("must be a duration such as 336h, 14d or 90m, or 0 (it is negative or too long)")
-		case total > 0 && total < shortest:
+		d, err := part.ParseDuration(text)
+		if err == nil && d > 0 && d < shortest {
 			return 0, fmt.Errorf("must be 0 or a duration of at least %s", shortest)
 		}
-		return total, nil
+		return d, err
 	}
 }
 
@@ -271,18 +254,12 @@ func subjectPrefix(text string) (string, error) {
 	return text, nil
 }
 
-const tokenRule = "text without white space around it and without control characters"
-
 // tokenText parses a token that a client can send in a header; "" means no token.
 func tokenText(text string) (string, error) {
-	if !isToken(text) {
-		return "", errors.New("must be " + tokenRule)
+	if !part.IsToken(text) {
+		return "", errors.New("must be " + part.TokenRule)
 	}
 	return text, nil
-}
-
-func isToken(text string) bool {
-	return text == strings.TrimSpace(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // groupName parses a name that JetStream accepts for a durable.
@@ -308,10 +285,8 @@ func notPlain(r rune) bool {
 	return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == unicode.ReplacementChar
 }
 
-var model = regexp.MustCompile(`^[^/\s]+/\S+$`)
-
 func modelRef(text string) (string, error) {
-	if !model.MatchString(text) {
+	if !part.IsModel(text) {
 		return "", errors.New("must be provider/model")
 	}
 	return text, nil

@@ -1,104 +1,74 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
-	"net"
 	"slices"
 	"strings"
 
-	"intenthint/subjects"
+	"intenthint/part"
 )
 
-// rule is the rule for a field of a JSON object.
-type rule struct {
-	allowed string
-	holds   func(value any) bool
+// objectSetting returns the setting of a part: one JSON object.
+func objectSetting(o part.Object) setting {
+	return setting{
+		field: o.Name(), def: "{}", shown: "off", kind: kindObject, object: o,
+		doc: `JSON {"enabled": true, …}; ` + o.Help(),
+		set: func(c *Config, text string) error {
+			v, err := parseObject(o, text)
+			if err == nil {
+				c.Parts = maps.Clone(c.Parts)
+				if c.Parts == nil {
+					c.Parts = part.Values{}
+				}
+				c.Parts[o.Name()] = v
+			}
+			return err
+		},
+		get: func(c *Config) any { return objectValue{o, c.Parts[o.Name()]} },
+	}
 }
 
-// is returns the rule for values of a JSON type; check may be nil.
-func is[T any](allowed string, check func(T) bool) rule {
-	return rule{allowed, func(value any) bool {
-		v, ok := value.(T)
-		return ok && (check == nil || check(v))
-	}}
+// objectValue is the settings of a part.
+type objectValue struct {
+	object   part.Object
+	settings any
 }
 
-func whole(lowest, highest float64) rule {
-	return is(fmt.Sprintf("a whole number from %.0f to %.0f", lowest, highest), func(n float64) bool {
-		return n == math.Trunc(n) && n >= lowest && n <= highest
-	})
-}
+// MarshalJSON implements [json.Marshaler].
+func (v objectValue) MarshalJSON() ([]byte, error) { return part.JSON(v.object, v.settings) }
 
-func either(a, b string) rule {
-	return is(a+" or "+b, func(word string) bool { return word == a || word == b })
-}
-
-var (
-	flag     = is[bool]("true or false", nil)
-	words    = is[string]("a string", nil)
-	modelOf  = is("provider/model", func(ref string) bool { return ref == "" || model.MatchString(ref) })
-	wordList = is("an array of strings", func(list []any) bool {
-		return !slices.ContainsFunc(list, func(v any) bool { return !words.holds(v) })
-	})
-)
-
-var triageFields = map[string]rule{
-	"enabled": flag, "useConfidenceScores": flag, "local": flag, "logDecisions": flag,
-	"triageModel": modelOf, "triagePrompt": words, "botName": words,
-	"groups": wordList, "excludeGroups": wordList, "bypassKeywords": wordList,
-	"confidenceThreshold": whole(1, 10), "historyCount": whole(0, 20), "examples": whole(0, 20), "recallSkipped": whole(0, 50),
-	"maxTriageTokens": whole(1, math.MaxInt32), "timeoutMs": whole(1, math.MaxInt32),
-	"groupPrompts": is(`{"<group>": "…"}`, func(prompts map[string]any) bool {
-		return wordList.holds(slices.Collect(maps.Values(prompts)))
-	}),
-	"quiet": is(`{"messages": 0 or more, "per": "1h"}`, func(quiet map[string]any) bool {
-		return checkFields(quiet, map[string]rule{
-			"messages": whole(0, math.MaxInt32),
-			"per":      is("a duration", func(text string) bool { d, err := duration(0)(text); return err == nil && d > 0 }),
-		}) == nil
-	}),
-}
-
-var knowHubFields = map[string]rule{
-	"enabled": flag, "remindAtStart": flag, "enableServerExtraction": flag, "requireApproval": flag, "shareExperiences": flag, "redactIPs": flag,
-	"token": is(tokenRule, isToken), "submittedBy": words, "model": modelOf,
-	"listen": is("host:port", func(addr string) bool {
-		_, port, err := net.SplitHostPort(addr)
-		return err == nil && isPort(port, 0)
-	}),
-	"remindEvery": whole(0, math.MaxInt32), "recall": whole(0, math.MaxInt32),
-	"extractionTrigger": either(subjects.HookAgentEnd, subjects.HookBeforeCompaction),
-	"privacyMode":       either(PrivacyStrict, PrivacyRelaxed),
-	"minConfidence":     is("a number from 0 to 1", func(n float64) bool { return n >= 0 && n <= 1 }),
-}
-
-// fieldsOf returns the fields that are set in a JSON object, after validation.
-func fieldsOf(text string, fields map[string]rule) (map[string]any, error) {
+// parseObject parses the settings of a part.
+func parseObject(o part.Object, text string) (any, error) {
 	var values map[string]any
 	if err := decodeObject(text, &values); err != nil {
 		return nil, fmt.Errorf("must be a JSON object (%w)", err)
 	}
-	if err := checkFields(values, fields); err != nil {
+	settings := o.New()
+	err := putFields(o, settings, values)
+	if err == nil {
+		err = o.Check(settings)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("must be a JSON object with valid fields: %w", err)
 	}
-	maps.DeleteFunc(values, func(_ string, value any) bool { return value == nil })
-	return values, nil
+	return settings, nil
 }
 
-// checkFields returns an error that names the unknown and invalid fields. null
-// counts as not set.
-func checkFields(values map[string]any, fields map[string]rule) error {
+// putFields sets the fields of settings to values. The error names the unknown and the
+// invalid ones. null counts as not set.
+func putFields(o part.Object, settings any, values map[string]any) error {
 	var wrong []string
+	fields := o.Fields()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		rule, known := fields[name]
+		i := slices.IndexFunc(fields, func(f part.Field) bool { return f.Name == name })
 		switch {
-		case !known:
+		case i < 0:
 			wrong = append(wrong, fmt.Sprintf("unknown field %q", name))
-		case values[name] != nil && !rule.holds(values[name]):
-			wrong = append(wrong, name+" must be "+rule.allowed)
+		case values[name] != nil && !fields[i].Put(settings, values[name]):
+			wrong = append(wrong, name+" must be "+fields[i].Allowed)
 		}
 	}
 	if len(wrong) == 0 {
@@ -106,3 +76,13 @@ func checkFields(values map[string]any, fields map[string]rule) error {
 	}
 	return errors.New(strings.Join(wrong, "; "))
 }
+
+// keepObject keeps the fields of a part that need a restart as they are in a running
+// configuration, and returns the names of those that differ.
+func (c *Config) keepObject(next *Config, o part.Object) (fields []string) {
+	kept, fields := part.Keep(o, c.Parts[o.Name()], next.Parts[o.Name()])
+	next.Parts[o.Name()] = kept
+	return fields
+}
+
+var _ json.Marshaler = objectValue{}

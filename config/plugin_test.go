@@ -1,12 +1,17 @@
 package config
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"testing"
+
+	"intenthint/internal/golden"
+	"intenthint/part"
 
 	"github.com/stretchr/testify/require"
 )
@@ -54,7 +59,8 @@ func TestThePluginsDefaultsAreThoseOfTheConsumer(t *testing.T) {
 	with, warnings, err := load(t, map[string]string{variableConfig: write(t, "openclaw.json", string(text))})
 	require.NoError(t, err)
 	require.Empty(t, warnings)
-	for _, s := range settings {
+	all := withObjects(objects)
+	for _, s := range all {
 		if s.inFile() {
 			require.Equal(t, effective(s.get(without)), effective(s.get(with)), s.field)
 		}
@@ -63,7 +69,7 @@ func TestThePluginsDefaultsAreThoseOfTheConsumer(t *testing.T) {
 	// No setting is in one place only, or of another kind there.
 	types := map[kind]string{kindText: "string", kindNumber: "(integer|number)", kindDuration: "string", kindList: "<nil>", kindObject: "object", kindBool: "boolean"}
 	fields := slices.Clone(pluginFields)
-	for _, s := range settings {
+	for _, s := range all {
 		if s.inFile() {
 			fields = append(fields, s.field)
 			require.Regexp(t, `^\[?`+types[s.kind], fmt.Sprint(manifest.ConfigSchema.Properties[s.field].Type), s.field)
@@ -72,30 +78,29 @@ func TestThePluginsDefaultsAreThoseOfTheConsumer(t *testing.T) {
 	require.ElementsMatch(t, fields, slices.Collect(maps.Keys(manifest.ConfigSchema.Properties)))
 }
 
-// What the plugin's schema says of the triage gate is what the consumer takes:
-// the same fields, and defaults where it gives any.
-func TestThePluginsTriageIsThatOfTheConsumer(t *testing.T) {
-	content, err := os.ReadFile("../openclaw-plugin/openclaw.plugin.json")
+// The plugin's schema of each part's fields is made from what the part declares; -update
+// writes it.
+func TestThePluginsSchemaIsThatOfTheParts(t *testing.T) {
+	const path = "../openclaw-plugin/openclaw.plugin.json"
+	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	type field struct {
-		Default    any              `json:"default"`
-		Properties map[string]field `json:"properties"`
-	}
 	var manifest struct {
-		ConfigSchema field `json:"configSchema"`
+		ConfigSchema struct {
+			Properties map[string]struct {
+				Properties json.RawMessage `json:"properties"`
+			} `json:"properties"`
+		} `json:"configSchema"`
 	}
 	require.NoError(t, json.Unmarshal(content, &manifest))
-	schema := manifest.ConfigSchema.Properties["triage"].Properties
-	require.ElementsMatch(t, slices.Collect(maps.Keys(triageFields)), slices.Collect(maps.Keys(schema)))
-
-	var consumer map[string]any
-	text, err := json.Marshal(triageDefaults())
-	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &consumer))
-	require.ElementsMatch(t, slices.Collect(maps.Keys(triageFields)), slices.Collect(maps.Keys(consumer)))
-	for name, f := range schema {
-		if f.Default != nil && name != "quiet" {
-			require.Equal(t, consumer[name], f.Default, name)
-		}
+	made := string(content)
+	for _, o := range objects {
+		schema, err := part.Schema(o)
+		require.NoError(t, err)
+		var indented bytes.Buffer
+		require.NoError(t, json.Indent(&indented, schema, "        ", "  "))
+		present := string(manifest.ConfigSchema.Properties[o.Name()].Properties)
+		require.Equal(t, 1, strings.Count(made, present), o.Name())
+		made = strings.Replace(made, present, indented.String(), 1)
 	}
+	golden.File(t, path, made)
 }

@@ -20,6 +20,7 @@ import (
 	"intenthint/hint/render"
 	"intenthint/hint/said"
 	"intenthint/model/provider"
+	"intenthint/part"
 	"intenthint/redact"
 	"intenthint/subjects"
 )
@@ -39,6 +40,8 @@ type setting struct {
 	// secret means that the value is never printed.
 	secret bool
 	kind   kind // of the value in a file
+	// object is that of a part, nil for a setting of the program.
+	object part.Object
 
 	// Where the setting stands in a Config, set by in.
 	set  func(c *Config, text string) error
@@ -92,7 +95,21 @@ const (
 // modeAuto is the value of HINT_CLASSIFIER that [Config.finish] resolves.
 const modeAuto classify.Mode = "auto"
 
-// settings is the one list of settings, in the order of contract §9.
+// beforeParts is the setting after which those of the parts stand in contract §9.
+const beforeParts = "agents"
+
+// withObjects returns the list of all settings, in the order of contract §9.
+func withObjects(objects []part.Object) []setting {
+	own := make([]setting, len(objects))
+	for i, o := range objects {
+		own[i] = objectSetting(o)
+	}
+	at := 1 + slices.IndexFunc(settings, func(s setting) bool { return s.field == beforeParts })
+	return slices.Insert(slices.Clone(settings), at, own...)
+}
+
+// settings is the one list of the program's own settings. Each part declares its own,
+// see [part.Declare].
 var settings = []setting{
 	in(func(c *Config) *[]string { return &c.Bus.URLs }, natsURLs,
 		setting{field: "natsUrl", restart: true, hide: redact.Servers, doc: "NATS servers to connect to, comma-separated; empty starts or joins an embedded server"}),
@@ -159,10 +176,6 @@ var settings = []setting{
 		setting{field: "holdout", def: "0", doc: "0–1; share of sessions that get no hint, to measure the effect of hints (consumer stats --effect)"}),
 	in(func(c *Config) *[]string { return &c.Policy.Agents }, list,
 		setting{field: "agents", def: "*", doc: "agents that get hints, comma-separated, globs allowed"}),
-	in(func(c *Config) *Triage { return &c.Triage }, triage,
-		setting{field: "triage", def: "{}", shown: "off", doc: `JSON {"enabled": true, …}; decides which group messages get an answer`}),
-	in(func(c *Config) *KnowHub { return &c.KnowHub }, knowHub,
-		setting{field: "knowhub", def: "{}", shown: "off", doc: `JSON {"enabled": true, …}; experiences that agents submit and find`}),
 	in(func(c *Config) *map[string]time.Duration { return &c.HookTimeouts }, hookTimeouts,
 		setting{field: "hookTimeouts", def: "{}", doc: `JSON {"<hook>": ms}; timeout of each handler of a hook`}),
 	in(func(c *Config) *map[string][]string { return &c.Policy.IntentDeny }, intentDeny,
@@ -216,10 +229,11 @@ var pluginFields = []string{"breaker", "buffer", "enabled", "history", "hooks"}
 // Variable describes one environment variable; Default is "" for none.
 type Variable struct{ Name, Default, Meaning string }
 
-// Variables returns all environment variables in the order of contract §9.
-func Variables() []Variable {
+// Variables returns all environment variables in the order of contract §9, with those
+// of the objects of parts.
+func Variables(objects ...part.Object) []Variable {
 	var out []Variable
-	for _, s := range settings {
+	for _, s := range withObjects(objects) {
 		if s.only != fileOnly {
 			out = append(out, Variable{Name: s.env(), Default: cmp.Or(s.shown, s.def), Meaning: s.doc})
 		}
@@ -228,9 +242,9 @@ func Variables() []Variable {
 }
 
 // Usage writes a table of all variables, for --help.
-func Usage(w io.Writer) error {
+func Usage(w io.Writer, objects ...part.Object) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, v := range Variables() {
+	for _, v := range Variables(objects...) {
 		if v.Default != "" {
 			v.Meaning += " (default " + v.Default + ")"
 		}
@@ -245,14 +259,15 @@ func Usage(w io.Writer) error {
 // and under the names used in a file. It implements [slog.LogValuer].
 func (c *Config) LogValue() slog.Value {
 	plain := new(Config)
-	for _, s := range settings {
+	all := withObjects(c.objects)
+	for _, s := range all {
 		if s.def != "" {
 			_ = s.set(plain, s.def) // Load would have failed
 		}
 	}
 	plain.derive(c)
 	var attrs []slog.Attr
-	for _, s := range settings {
+	for _, s := range all {
 		if !s.equal(c, plain) {
 			// Of values that differ from defaults, only an HTTP address can be empty.
 			value := redact.Setting(cmp.Or(effective(s.get(c)), "off"))

@@ -43,7 +43,7 @@ func Watch(ctx context.Context, running *Config, log *slog.Logger, reloaded func
 // replace makes the configuration of a changed file. Settings that need a
 // restart keep their running values, with a warning.
 func (c *Config) replace(now snapshot, log *slog.Logger) (*Config, error) {
-	next, warnings, err := build(c.env, now)
+	next, warnings, err := build(c.env, now, c.objects)
 	for _, w := range warnings {
 		log.Warn(w.Message, slog.String("variable", w.Variable))
 	}
@@ -56,20 +56,15 @@ func (c *Config) replace(now snapshot, log *slog.Logger) (*Config, error) {
 			s.copy(next, c)
 		}
 	}
-	if next.Triage.Enabled != c.Triage.Enabled {
-		log.Warn("setting needs a restart, keeping its running value", slog.String("variable", "HINT_TRIAGE"), slog.String("field", "triage.enabled"))
-		next.Triage.Enabled = c.Triage.Enabled
-		if c.Triage.Enabled { // the rest of the object is that of a gate that is off
-			next.Triage = c.Triage
+	for _, o := range c.objects {
+		for _, field := range c.keepObject(next, o) {
+			log.Warn("setting needs a restart, keeping its running value", slog.String("variable", objectSetting(o).env()), slog.String("field", o.Name()+"."+field))
 		}
-	}
-	for _, field := range c.keepKnowHub(next) {
-		log.Warn("setting needs a restart, keeping its running value", slog.String("variable", "HINT_KNOWHUB"), slog.String("field", "knowhub."+field))
 	}
 	next.HTTP.Fixed = c.HTTP.Fixed
 	return next, nil
 }
 
 func (c *Config) sameAs(other *Config) bool {
-	return !slices.ContainsFunc(settings, func(s setting) bool { return !s.equal(c, other) })
+	return !slices.ContainsFunc(withObjects(c.objects), func(s setting) bool { return !s.equal(c, other) })
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"intenthint/conversation"
+	"intenthint/knowhub"
+	"intenthint/triage"
 )
 
 // journal is a log that several goroutines may write and read.
@@ -184,8 +186,7 @@ func TestAPartThatIsTurnedOffKeepsItsSettings(t *testing.T) {
 		got, err := running.replace(newSnapshot([]byte(content), nil), slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		require.Equal(t, []string{"two"}, got.Policy.Agents)
-		require.Equal(t, running.Triage, got.Triage)
-		require.Equal(t, running.KnowHub, got.KnowHub)
+		require.Equal(t, running.Parts, got.Parts)
 	}
 }
 
@@ -202,11 +203,12 @@ func TestSettingsThatNeedARestartKeepTheirValues(t *testing.T) {
 	require.Equal(t, running.HTTP, got.HTTP)
 	require.Equal(t, running.Store, got.Store)
 	require.Equal(t, running.DataDir, got.DataDir)
-	require.False(t, got.Triage.Enabled)
-	require.Equal(t, "claw", got.Triage.BotName)
-	require.False(t, got.KnowHub.Enabled)
-	require.Empty(t, got.KnowHub.Token)
-	require.Equal(t, 2, got.KnowHub.Recall)
+	gate, hub := triage.Declared.In(got.Parts), knowhub.Declared.In(got.Parts)
+	require.False(t, gate.Enabled)
+	require.Equal(t, "claw", gate.BotName)
+	require.False(t, hub.Enabled)
+	require.Empty(t, hub.Token)
+	require.Equal(t, 2, hub.Recall)
 	for _, name := range []string{"HINT_TRIAGE", "HINT_KNOWHUB", "HINT_HTTP_TOKEN", "HINT_NATS_URL", "HINT_STREAM", "HINT_HTTP_ADDR", "HINT_DATA_DIR", "HINT_HISTORY_LIMIT"} {
 		require.Contains(t, log.String(), "variable="+name)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/bcrypt"
 
+	"intenthint/app"
 	"intenthint/config"
 	"intenthint/deploy/deploytest"
 	"intenthint/handlers"
@@ -609,7 +610,7 @@ var variableName = regexp.MustCompile(`\bHINT_[A-Z_]+\b`)
 
 func TestVariablesInTheFiles(t *testing.T) {
 	known := map[string]bool{}
-	for _, v := range config.Variables() {
+	for _, v := range config.Variables(app.Objects()...) {
 		known[v.Name] = true
 	}
 	files, err := filepath.Glob("*")

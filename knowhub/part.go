@@ -1,10 +1,28 @@
 package knowhub
 
 import (
+	"cmp"
+
 	"intenthint/internal/bus"
 	"intenthint/knowhub/bucket"
+	"intenthint/model"
 	"intenthint/part"
 )
+
+// extractions is how many extractions a process asks models for at once. They
+// take long, and most are not waited for.
+const extractions = 4
+
+// Make returns the settings of a program.
+func Make(p part.Program) (*Settings, error) {
+	s := *Declared.In(p.Values)
+	s.Limit, s.RepeatAfter, s.Serves = model.NewLimit(extractions), p.RepeatAfter, p.Serves
+	var err error
+	if ref := cmp.Or(s.Model, p.Model); ref != "" {
+		s.Chain, err = p.Chain(ref)
+	}
+	return &s, err
+}
 
 // Needs returns the buckets of KnowHub and, with the hook whose events experiences are
 // extracted from, the durable of these events. trigger is "" if none are.

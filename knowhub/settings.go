@@ -1,29 +1,36 @@
 package knowhub
 
 import (
+	"errors"
+	"math"
+	"net"
+
+	"intenthint/internal/netaddr"
 	"intenthint/knowhub/experience"
 	"intenthint/model"
+	"intenthint/part"
 	"intenthint/payload"
 	"intenthint/redact"
+	"intenthint/subjects"
 )
 
 // Settings are how experiences are stored and recalled (HINT_KNOWHUB). They are
 // immutable: a change of the configuration makes new settings.
 type Settings struct {
-	// Chain extracts experiences, within Limit; nil without a model.
-	Chain *model.Chain
-	Limit *model.Limit
-
+	Enabled bool
+	// Listen is host:port of the HTTP API, Token required by every request; "" for none.
+	Listen, Token string
 	// SubmittedBy is used for experiences whose sender does not name one.
 	SubmittedBy string
 	// RemindAtStart puts the reminder in front of the first prompt of a session,
 	// RemindEvery in front of every n-th; 0 means never.
 	RemindAtStart bool
 	RemindEvery   int
-	// Recall is how many experiences are put in front of a prompt. None is
-	// repeated within RepeatAfter turns of a session; 0 means never,
-	// [RepeatAlways] means no such rule.
-	Recall, RepeatAfter int
+	// Recall is how many experiences are put in front of a prompt.
+	Recall int
+	// Extract extracts experiences from the events of the hook Trigger.
+	Extract bool
+	Trigger string
 	// Strict redacts everything that is stored or sent to a model, with IPs also IP
 	// addresses.
 	Strict, IPs bool
@@ -31,17 +38,79 @@ type Settings struct {
 	MinConfidence float64
 	// Approval makes every experience wait for a person.
 	Approval bool
-	// Serves reports whether agent and chat of a turn are among those that experiences
-	// are extracted from and reminders are for; nil means all are.
-	Serves func(payload.Context) bool
+	// Model is provider/model; "" means HINT_MODEL.
+	Model string
 	// Shared lets every agent find all experiences; otherwise an agent finds only
 	// its own.
 	Shared bool
+
+	// What follows is set by [Make].
+
+	// Chain extracts experiences, within Limit; nil without a model.
+	Chain *model.Chain
+	Limit *model.Limit
+	// RepeatAfter is the number of turns of a session within which no experience is
+	// repeated; 0 means never, [part.RepeatAlways] means no such rule.
+	RepeatAfter int
+	// Serves reports whether agent and chat of a turn are among those that experiences
+	// are extracted from and reminders are for; nil means all are.
+	Serves func(payload.Context) bool
 }
 
-// RepeatAlways is the [Settings.RepeatAfter] with which an experience may be
-// put in front of every matching prompt.
-const RepeatAlways = -1
+// Declared are the fields of HINT_KNOWHUB (contract §12).
+var Declared = part.Declare("knowhub", "experiences that agents submit and find",
+	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "").AtStart().Within(map[string]any{"default": false}),
+	part.Set("listen", func(s *Settings) *string { return &s.Listen }, "127.0.0.1:8000", part.Address, "").AtStart(),
+	part.Set("token", func(s *Settings) *string { return &s.Token }, "", part.Token, "Token that every HTTP request needs.").AtStart(),
+	part.Set("submittedBy", func(s *Settings) *string { return &s.SubmittedBy }, "", part.Text, ""),
+	part.Set("remindAtStart", func(s *Settings) *bool { return &s.RemindAtStart }, true, part.Flag, ""),
+	part.Set("remindEvery", func(s *Settings) *int { return &s.RemindEvery }, 3, part.Whole(0, math.MaxInt32), ""),
+	part.Set("recall", func(s *Settings) *int { return &s.Recall }, 0, part.Whole(0, math.MaxInt32), ""),
+	part.Set("enableServerExtraction", func(s *Settings) *bool { return &s.Extract }, false, part.Flag, "Also publishes the texts of finished runs, which experiences are extracted from.").AtStart(),
+	part.Set("extractionTrigger", func(s *Settings) *string { return &s.Trigger }, subjects.HookAgentEnd, part.OneOf(subjects.HookAgentEnd, subjects.HookBeforeCompaction), "").AtStart(),
+	part.Set("privacyMode", func(s *Settings) *bool { return &s.Strict }, true, privacy, ""),
+	part.Set("redactIPs", func(s *Settings) *bool { return &s.IPs }, false, part.Flag, ""),
+	part.Set("minConfidence", func(s *Settings) *float64 { return &s.MinConfidence }, 0.7, part.Number(0, 1), ""),
+	part.Set("requireApproval", func(s *Settings) *bool { return &s.Approval }, true, part.Flag, ""),
+	part.Set("model", func(s *Settings) *string { return &s.Model }, "", part.Model, ""),
+	part.Set("shareExperiences", func(s *Settings) *bool { return &s.Shared }, true, part.Flag, ""),
+).Checked(func(s *Settings) error {
+	if host, _, err := net.SplitHostPort(s.Listen); s.Enabled && s.Token == "" && (err != nil || !netaddr.IsLoopback(host)) {
+		return errOpen
+	}
+	return nil
+}).Doubted(func(s *Settings, model string) (field, message string) {
+	if s.Enabled && s.Extract && s.Model == "" && model == "" {
+		return "enableServerExtraction", " has no effect: there is no model, neither its own nor HINT_MODEL"
+	}
+	return "", ""
+})
+
+// errOpen reports an API to which anybody could write.
+var errOpen = errors.New("listen is not a loopback address, so token must be set")
+
+// privacy is strict or relaxed.
+var privacy = part.Rule[bool]{
+	Allowed: words.Allowed, Schema: words.Schema,
+	Parse: func(value any) (strict, ok bool) {
+		word, ok := words.Parse(value)
+		return word == privacyStrict, ok
+	},
+	Show: func(strict bool) any {
+		if strict {
+			return privacyStrict
+		}
+		return privacyRelaxed
+	},
+}
+
+var words = part.OneOf(privacyStrict, privacyRelaxed)
+
+// Values of privacyMode.
+const (
+	privacyStrict  = "strict"  // redacted, see package redact
+	privacyRelaxed = "relaxed" // left unchanged
+)
 
 // serves reports whether the chat of a person's turn is served.
 func (s *Settings) serves(ctx payload.Context) bool {

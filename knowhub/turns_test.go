@@ -20,6 +20,7 @@ import (
 	"intenthint/knowhub"
 	"intenthint/knowhub/bucket"
 	"intenthint/knowhub/experience"
+	"intenthint/part"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -246,7 +247,7 @@ func TestRecallAgain(t *testing.T) {
 	}{
 		{"after two turns", 2, "x--x--x"},
 		{"never again", 0, "x------"},
-		{"always", knowhub.RepeatAlways, "xxxxxxx"},
+		{"always", part.RepeatAlways, "xxxxxxx"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, b := recalling(t, ns, 1, "Deploy the shop"), recalling(t, ns, 1)

@@ -60,7 +60,7 @@ func (m *scripted) requests() []provider.Request {
 func settings(m model.Resolver) *Settings {
 	return &Settings{
 		Chain: model.NewChain(m, model.Options{}, "mock/small"), Limit: model.NewLimit(100),
-		Threshold: 5, QuietPer: time.Hour, Examples: 6, Recall: 10, MaxTokens: 10,
+		Threshold: 5, Quiet: QuietGroups{Per: time.Hour}, Examples: 6, Recall: 10, MaxTokens: 10,
 	}
 }
 
@@ -141,7 +141,7 @@ func TestDecisions(t *testing.T) {
 		{"too short", "", nil, event("", "k"), "skip too_short", 0},
 		{"the name", "", nil, event("", "hi CLAW"), "respond bot_name", 0},
 		{"a keyword", "", func(s *Settings) { s.Keywords = []string{"noon"} }, event("", "lunch at Noon"), "respond keyword", 0},
-		{"quiet", "", func(s *Settings) { s.QuietMessages = 1 }, event("", "lunch at noon", "sessionKey", "agent:main:group:q"), "respond quiet", 0},
+		{"quiet", "", func(s *Settings) { s.Quiet.Messages = 1 }, event("", "lunch at noon", "sessionKey", "agent:main:group:q"), "respond quiet", 0},
 		{"direct", "", nil, event("", "lunch at noon", "isGroup", false), "respond direct", 0},
 		{"the trained gate is sure", "", func(s *Settings) { s.Local = local{sure: true} }, event("", "lunch at noon"), "skip local", 0},
 		{"the trained gate is not sure", "RESPOND", func(s *Settings) { s.Local = local{} }, event("", "lunch at noon"), "respond model", 1},
@@ -372,7 +372,7 @@ func TestThreeProcessesDecideAsOne(t *testing.T) {
 	var gates [3]*Gate
 	for i := range gates {
 		set := settings(contrary)
-		set.History, set.QuietMessages = 5, 1
+		set.History, set.Quiet.Messages = 5, 1
 		gates[i] = process(t, ns, set)
 		gates[i].stateTime = time.Minute // for slow machines
 	}
@@ -475,7 +475,7 @@ func TestQuietCountsMessagesOfAllProcesses(t *testing.T) {
 	t.Parallel()
 	ns := natstest.Start(t, nil)
 	set := settings(says("SKIP"))
-	set.QuietMessages, set.QuietPer = 3, 10*time.Minute
+	set.Quiet = QuietGroups{3, 10 * time.Minute}
 	gates := []*Gate{process(t, ns, set), process(t, ns, set)}
 	const begin = 1795215559000
 	for i, row := range []struct {
@@ -503,7 +503,7 @@ func TestStateThatIsAway(t *testing.T) {
 	ns := natstest.Start(t, nil)
 	m := says("SKIP")
 	set := settings(m)
-	set.QuietMessages, set.Keywords = 1, []string{"help"}
+	set.Quiet.Messages, set.Keywords = 1, []string{"help"}
 	g := process(t, ns, set)
 	ask(t, g, event("m0", "lunch at noon"))
 	require.Equal(t, "skip model", ask(t, g, event("m1", "lunch at noon")))

@@ -1,11 +1,25 @@
 package triage
 
 import (
+	"cmp"
+
 	"intenthint/internal/bus"
+	"intenthint/model"
 	"intenthint/part"
 	"intenthint/subjects"
 	"intenthint/triage/state"
 )
+
+// Make returns the settings of a program, without the trained gate.
+func Make(p part.Program) (*Settings, error) {
+	s := *Declared.In(p.Values)
+	s.Limit, s.Redact = model.NewLimit(p.MaxInflight), p.Redact
+	var err error
+	if ref := cmp.Or(s.Model, p.Model); ref != "" {
+		s.Chain, err = p.Chain(ref)
+	}
+	return &s, err
+}
 
 // Needs returns the buckets of the gates, and the durable of the events that they
 // use.

@@ -129,7 +129,7 @@ func TestQuietGroups(t *testing.T) {
 		{"more than are kept", state.MaxPeople + 5, time.Hour, said(make([]time.Duration, state.MaxPeople)...), false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			s := &Settings{QuietMessages: row.messages, QuietPer: row.per}
+			s := &Settings{Quiet: QuietGroups{row.messages, row.per}}
 			v, quiet := s.ByRate(m, row.before)
 			require.Equal(t, row.quiet, quiet)
 			require.False(t, v.Skip)

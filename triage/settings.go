@@ -2,6 +2,7 @@ package triage
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"intenthint/internal/glob"
 	"intenthint/model"
+	"intenthint/part"
 	"intenthint/payload"
 	"intenthint/triage/state"
 )
@@ -42,10 +44,9 @@ var reasons = []Reason{Direct, Excluded, NotListed, TooShort, BotName, Keyword, 
 // change of the configuration makes new settings, and a message is decided
 // under the same settings from beginning to end.
 type Settings struct {
-	// Chain asks the triage model, within Limit; nil without a model.
-	Chain *model.Chain
-	Limit *model.Limit
-
+	Enabled bool
+	// Model is provider/model; "" means HINT_MODEL.
+	Model string
 	// Prompt replaces the built-in system prompt; GroupPrompts replaces it for
 	// single groups, by id.
 	Prompt       string
@@ -61,25 +62,100 @@ type Settings struct {
 	// which a message is answered.
 	Scores    bool
 	Threshold int
-	// History is how many earlier messages the model sees, 0–20.
+	// History is how many earlier messages the model sees.
 	History int
-	// In a group with fewer than QuietMessages messages in QuietPer, the model is
-	// not asked; 0 disables this.
-	QuietMessages int
-	QuietPer      time.Duration
-	// Examples is how many marked messages the model sees, 0–20.
+	Quiet   QuietGroups
+	// Examples is how many marked messages the model sees.
 	Examples int
-	// Recall is how many skipped messages the next turn is told, 0–50.
+	// Recall is how many skipped messages the next turn is told.
 	Recall int
-	// Local is the trained gate, nil for none.
-	Local Local
+	// Trained makes the trained gate decide where it is sure.
+	Trained bool
 	// MaxTokens bounds the model's answer.
 	MaxTokens int
+	// Timeout is how long a gateway waits for a decision.
+	Timeout time.Duration
 	// LogDecisions logs each decision, without its text.
 	LogDecisions bool
+
+	// What follows is set by [Make].
+
+	// Chain asks the triage model, within Limit; nil without a model.
+	Chain *model.Chain
+	Limit *model.Limit
+	// Local is the trained gate, nil for none.
+	Local Local
 	// Redact redacts stored texts with package redact (HINT_REDACT).
 	Redact bool
 }
+
+// Declared are the fields of HINT_TRIAGE (contract §11).
+var Declared = part.Declare("triage", "decides which group messages get an answer",
+	part.Set("enabled", func(s *Settings) *bool { return &s.Enabled }, false, part.Flag, "").AtStart().Within(map[string]any{"default": false}),
+	part.Set("triageModel", func(s *Settings) *string { return &s.Model }, "", part.Model, "Model, as provider/model; empty: model."),
+	part.Set("triagePrompt", func(s *Settings) *string { return &s.Prompt }, "", part.Text, "System prompt."),
+	part.Set("groupPrompts", func(s *Settings) *map[string]string { return &s.GroupPrompts }, nil, part.TextsOf("group"), "System prompts by group id."),
+	part.Set("groups", func(s *Settings) *[]string { return &s.Groups }, nil, part.Texts, "Groups that the gate is for, as globs of group ids; empty: all. The plugin asks about no others."),
+	part.Set("excludeGroups", func(s *Settings) *[]string { return &s.ExcludeGroups }, nil, part.Texts, "Groups that the gate is not for."),
+	part.Set("botName", func(s *Settings) *string { return &s.BotName }, "", part.Text, ""),
+	part.Set("bypassKeywords", func(s *Settings) *[]string { return &s.Keywords }, nil, part.Texts, "Texts that always get an answer."),
+	part.Set("useConfidenceScores", func(s *Settings) *bool { return &s.Scores }, false, part.Flag, ""),
+	part.Set("confidenceThreshold", func(s *Settings) *int { return &s.Threshold }, 5, part.Whole(1, 10), ""),
+	part.Set("historyCount", func(s *Settings) *int { return &s.History }, 0, part.Whole(0, 20), ""),
+	part.Set("quiet", func(s *Settings) *QuietGroups { return &s.Quiet }, QuietGroups{Per: time.Hour}, quietGroups, ""),
+	part.Set("examples", func(s *Settings) *int { return &s.Examples }, 6, part.Whole(0, 20), ""),
+	part.Set("recallSkipped", func(s *Settings) *int { return &s.Recall }, 10, part.Whole(0, 50), ""),
+	part.Set("local", func(s *Settings) *bool { return &s.Trained }, false, part.Flag, ""),
+	part.Set("maxTriageTokens", func(s *Settings) *int { return &s.MaxTokens }, 10, part.Whole(1, math.MaxInt32), ""),
+	part.Set("timeoutMs", func(s *Settings) *time.Duration { return &s.Timeout }, 5*time.Second, part.Milliseconds(1, math.MaxInt32), "").
+		Within(map[string]any{"default": 5000, "maximum": 600000}), // the gateway's limit of a handler
+	part.Set("logDecisions", func(s *Settings) *bool { return &s.LogDecisions }, true, part.Flag, ""),
+)
+
+// QuietGroups are those with fewer than Messages messages in the given time: there the
+// model is not asked. 0 messages means none.
+type QuietGroups struct {
+	Messages int
+	Per      time.Duration
+}
+
+var quietGroups = part.Rule[QuietGroups]{
+	Allowed: `{"messages": 0 or more, "per": "1h"}`,
+	Schema: map[string]any{
+		"type": "object", "additionalProperties": false,
+		"properties": map[string]any{"messages": quietMessages.Schema, "per": map[string]any{"type": "string", "pattern": part.DurationPattern}},
+	},
+	Parse: func(value any) (q QuietGroups, ok bool) {
+		fields, ok := value.(map[string]any)
+		q.Per = time.Hour
+		for name, v := range fields {
+			if v == nil {
+				continue
+			}
+			switch name {
+			case "messages":
+				var whole bool
+				q.Messages, whole = quietMessages.Parse(v)
+				ok = ok && whole
+			case "per":
+				text, _ := v.(string)
+				d, err := part.ParseDuration(text)
+				q.Per, ok = d, ok && err == nil && d > 0
+			default:
+				ok = false
+			}
+		}
+		return q, ok
+	},
+	Show: func(q QuietGroups) any {
+		return struct {
+			Messages int    `json:"messages"`
+			Per      string `json:"per"`
+		}{q.Messages, q.Per.String()}
+	},
+}
+
+var quietMessages = part.Whole(0, math.MaxInt32)
 
 // Message is one message that the gate decides about.
 type Message struct {
@@ -214,10 +290,10 @@ func (s *Settings) calls(m Message, text string) bool {
 // ByRate returns the verdict about a message in a quiet group, by the messages
 // before it; ok is false in another group.
 func (s *Settings) ByRate(m Message, before []state.Said) (v Verdict, ok bool) {
-	if s.QuietMessages == 0 {
+	if s.Quiet.Messages == 0 {
 		return Verdict{}, false
 	}
-	from, n := m.At.Add(-s.QuietPer).UnixMilli(), 0
+	from, n := m.At.Add(-s.Quiet.Per).UnixMilli(), 0
 	for _, said := range before {
 		// A message with a later time than this one was sent before a clock was set
 		// back.
@@ -225,12 +301,12 @@ func (s *Settings) ByRate(m Message, before []state.Said) (v Verdict, ok bool) {
 			n++
 		}
 	}
-	return Verdict{Reason: Quiet}, n < min(s.QuietMessages, state.MaxPeople)
+	return Verdict{Reason: Quiet}, n < min(s.Quiet.Messages, state.MaxPeople)
 }
 
 // keep returns how much of a group must be stored.
 func (s *Settings) keep() state.Keep {
-	k := state.Keep{Texts: s.History, People: s.QuietMessages}
+	k := state.Keep{Texts: s.History, People: s.Quiet.Messages}
 	if s.Local != nil {
 		k.Texts = state.MaxTexts
 	}

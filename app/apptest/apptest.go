@@ -79,7 +79,7 @@ func Settings(t testing.TB, more map[string]string) map[string]string {
 	}
 	maps.Copy(all, more)
 	for name := range all {
-		require.True(t, slices.ContainsFunc(config.Variables(), func(v config.Variable) bool { return v.Name == name }), name)
+		require.True(t, slices.ContainsFunc(config.Variables(app.Objects()...), func(v config.Variable) bool { return v.Name == name }), name)
 	}
 	return all
 }
@@ -88,7 +88,7 @@ func Settings(t testing.TB, more map[string]string) map[string]string {
 // read nor changed.
 func Settle(t testing.TB, settings map[string]string) *config.Config {
 	t.Helper()
-	cfg, _, err := config.LoadFrom(Settings(t, settings))
+	cfg, _, err := config.LoadFrom(Settings(t, settings), app.Objects()...)
 	require.NoError(t, err)
 	return cfg
 }

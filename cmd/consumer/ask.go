@@ -18,6 +18,7 @@ import (
 	"intenthint/app"
 	"intenthint/config"
 	"intenthint/internal/bus"
+	"intenthint/knowhub"
 	"intenthint/payload"
 	"intenthint/subjects"
 )
@@ -95,7 +96,8 @@ func (c *askCmd) Run(inv *invocation) error {
 func withSystem(inv *invocation, ask func(*nats.Conn) error) error {
 	cfg := *inv.cfg
 	cfg.HTTP, cfg.Bus.URLs = config.HTTP{}, nil
-	cfg.KnowHub.Listen = "127.0.0.1:0" // the usual port is for a long-running consumer
+	// The usual port is for a long-running consumer.
+	cfg.Parts = knowhub.Declared.With(cfg.Parts, func(s *knowhub.Settings) { s.Listen = "127.0.0.1:0" })
 	system := app.New(&cfg, app.Options{Version: version, Log: inv.quiet(), Level: new(slog.LevelVar)})
 	if err := system.Start(inv.ctx); err != nil {
 		return errors.Join(err, system.Stop())

@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"intenthint/app"
 	"intenthint/config"
 	"intenthint/internal/natsserver"
 	"intenthint/internal/telemetry"
@@ -112,7 +113,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	return runContext(ctx, config.Load, args, stdout, stderr)
+	return runContext(ctx, load, args, stdout, stderr)
 }
 
 // endings returns the signals that stop the process gracefully. SIGHUP is one
@@ -126,6 +127,9 @@ func endings() []os.Signal {
 }
 
 // runContext is run until ctx ends, under the settings that load returns, so that
+// load reads the settings of the program and its parts.
+func load() (*config.Config, []config.Warning, error) { return config.Load(app.Objects()...) }
+
 // tests need neither a signal nor an environment.
 func runContext(ctx context.Context, load func() (*config.Config, []config.Warning, error), args []string, stdout, stderr io.Writer) int {
 	out := &output{to: stdout}

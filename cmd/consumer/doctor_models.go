@@ -13,6 +13,7 @@ import (
 	"intenthint/classify"
 	"intenthint/hint/writer"
 	"intenthint/intents"
+	"intenthint/knowhub"
 	"intenthint/knowhub/extract"
 	"intenthint/model"
 	"intenthint/model/provider"
@@ -47,10 +48,10 @@ func (d *doctor) models() {
 	if c.Writer != "" {
 		d.writer(registry, c.Writer)
 	}
-	if t := d.inv.cfg.Triage; t.Enabled && t.Model != "" {
+	if t := triage.Declared.In(d.inv.cfg.Parts); t.Enabled && t.Model != "" {
 		d.gate(registry, t.Model)
 	}
-	if k := d.inv.cfg.KnowHub; k.Enabled && k.Model != "" {
+	if k := knowhub.Declared.In(d.inv.cfg.Parts); k.Enabled && k.Model != "" {
 		d.extraction(registry, k.Model)
 	}
 	// A value without a slash does not name a provider's model.
@@ -81,8 +82,8 @@ func (d *doctor) writer(registry *provider.Registry, ref string) {
 
 // gate asks whether a message of a group needs an answer.
 func (d *doctor) gate(registry *provider.Registry, ref string) {
-	d.ask(registry, "triageModel of HINT_TRIAGE", ref, limit{"timeoutMs of HINT_TRIAGE", d.inv.cfg.Triage.Timeout()}, func(ctx context.Context, chain *model.Chain) (string, error) {
-		set, err := app.TriageSettings(d.inv.cfg, app.Observer{}, nil)
+	d.ask(registry, "triageModel of HINT_TRIAGE", ref, limit{"timeoutMs of HINT_TRIAGE", triage.Declared.In(d.inv.cfg.Parts).Timeout}, func(ctx context.Context, chain *model.Chain) (string, error) {
+		set, err := triage.Make(app.ProgramOf(d.inv.cfg, app.Observer{}, nil))
 		if err != nil {
 			return "", err
 		}

@@ -33,10 +33,10 @@ type experiences struct {
 // openKnowHub connects as [openForReading] does. Only consumers have the index;
 // a command reads the bucket.
 func openKnowHub(inv *invocation) (*experiences, error) {
-	if !inv.cfg.KnowHub.Enabled {
+	if !knowhub.Declared.In(inv.cfg.Parts).Enabled {
 		return nil, errKnowHubOff
 	}
-	set, err := app.KnowHubSettings(inv.cfg, app.Observer{}, nil)
+	set, err := knowhub.Make(app.ProgramOf(inv.cfg, app.Observer{}, nil))
 	if err != nil {
 		return nil, err
 	}

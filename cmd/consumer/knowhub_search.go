@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"intenthint/knowhub"
 	"intenthint/knowhub/experience"
 	"intenthint/subjects"
 )
@@ -42,7 +43,7 @@ func (c *knowhubSearchCmd) Validate() error {
 const searchTime = 10 * time.Second
 
 func (c *knowhubSearchCmd) Run(inv *invocation) error {
-	if !inv.cfg.KnowHub.Enabled {
+	if !knowhub.Declared.In(inv.cfg.Parts).Enabled {
 		return errKnowHubOff
 	}
 	b, err := openForReading(inv)

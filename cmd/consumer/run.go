@@ -15,7 +15,7 @@ type runCmd struct{}
 func (runCmd) Help() string {
 	var b strings.Builder
 	b.WriteString("Settings are environment variables, or fields of the JSON5 file that HINT_CONFIG names (an openclaw.json, or the plugin's config object alone); the environment takes precedence.\n\n")
-	_ = config.Usage(&b) // a builder does not fail
+	_ = config.Usage(&b, app.Objects()...) // a builder does not fail
 	return b.String()
 }
 

@@ -36,7 +36,7 @@ func (e environment) with(name, value string) environment {
 
 func (e environment) config(t *testing.T) *config.Config {
 	t.Helper()
-	cfg, _, err := config.LoadFrom(e)
+	cfg, _, err := config.LoadFrom(e, app.Objects()...)
 	require.NoError(t, err)
 	return cfg
 }
@@ -58,7 +58,7 @@ func storeOf(t *testing.T, inv *invocation) (sessions store.Store, closeStore fu
 
 // run runs a command and returns its exit code.
 func (e environment) run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	load := func() (*config.Config, []config.Warning, error) { return config.LoadFrom(e) }
+	load := func() (*config.Config, []config.Warning, error) { return config.LoadFrom(e, app.Objects()...) }
 	return runContext(ctx, load, args, stdout, stderr)
 }
 

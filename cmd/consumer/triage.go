@@ -5,6 +5,7 @@ import (
 
 	"intenthint/app"
 	"intenthint/internal/bus"
+	"intenthint/triage"
 	"intenthint/triage/state"
 )
 
@@ -14,7 +15,7 @@ var errTriageOff = errors.New(`the triage gate is off; HINT_TRIAGE='{"enabled": 
 // openTriage connects as [openForReading] does, and opens the shared state of
 // the triage gates.
 func openTriage(inv *invocation) (*bus.Bus, *state.Store, error) {
-	if !inv.cfg.Triage.Enabled {
+	if !triage.Declared.In(inv.cfg.Parts).Enabled {
 		return nil, nil, errTriageOff
 	}
 	b, err := openForReading(inv)

@@ -66,7 +66,7 @@ func (c *triageTryCmd) Run(inv *invocation) error {
 	}
 	defer b.Close()
 	o := app.Observer{Metrics: app.NewMetrics(version), Log: inv.quiet()}
-	settings, err := app.TriageSettings(inv.cfg, o, model.NewBreakers(o))
+	settings, err := triage.Make(app.ProgramOf(inv.cfg, o, model.NewBreakers(o)))
 	if err != nil {
 		return err
 	}
@@ -84,11 +84,11 @@ func (c *triageTryCmd) Run(inv *invocation) error {
 		return err
 	}
 	marks = marks[:min(len(marks), state.MaxMarks)]
-	if inv.cfg.Triage.Local {
+	if settings.Trained {
 		settings.Local = app.TrainLocal(marks)
 	}
 
-	ctx, cancel := context.WithTimeout(inv.ctx, inv.cfg.Triage.Timeout())
+	ctx, cancel := context.WithTimeout(inv.ctx, settings.Timeout)
 	defer cancel()
 	began := time.Now()
 	trial, failure := settings.Try(ctx, m, before, marks)
@@ -150,7 +150,7 @@ func (out *tried) because(s *triage.Settings) string {
 	case triage.Keyword:
 		return "it contains one of bypassKeywords"
 	case triage.Quiet:
-		return fmt.Sprintf("fewer than %s of people in %s before it", count(s.QuietMessages, "message"), s.QuietPer)
+		return fmt.Sprintf("fewer than %s of people in %s before it", count(s.Quiet.Messages, "message"), s.Quiet.Per)
 	case triage.ByLocal:
 		return "the trained gate is sure"
 	case triage.ByModel:

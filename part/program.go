@@ -1,0 +1,25 @@
+package part
+
+import (
+	"intenthint/model"
+	"intenthint/payload"
+)
+
+// Program is what a part's settings are made from: its own and the program's settings,
+// and the program's models.
+type Program struct {
+	Values
+	Model       string // HINT_MODEL, as provider/model; "" for none
+	MaxInflight int    // HINT_MAX_INFLIGHT
+	Redact      bool   // HINT_REDACT=strict
+	// RepeatAfter is how many turns later the same text may be put in front of a
+	// session's prompt again; 0 means never, [RepeatAlways] means no such rule.
+	RepeatAfter int
+	// Serves reports whether the rules about agents and chats admit a turn (contract §4).
+	Serves func(payload.Context) bool
+	// Chain returns a model to ask. Its failures count for the whole process.
+	Chain func(ref string) (*model.Chain, error)
+}
+
+// RepeatAlways is the [Program.RepeatAfter] of HINT_REPEAT=always.
+const RepeatAlways = -1
