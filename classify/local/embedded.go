@@ -472,6 +472,11 @@ func (e *Embedded) Texts(in classify.Input) []string {
 	sc := m.pool.Get().(*scratch)
 	sc.text.reset(in.Latest)
 	c, asked := cuesOf(&sc.text), asks(in.Conversation)
+	for _, offer := range offersFor(&c, 0, in.Before()) {
+		if offer = textOf(offer); offer != "" && !slices.Contains(texts, offer) {
+			texts = append(texts, offer)
+		}
+	}
 	said := ""
 	if !c.closes(asked) && c.leans(0, 1, maxEchoes) >= negligible {
 		_, said = m.topic(sc, c.resumed(sc, in.Before()), m.allowed(in.Catalog), nil)

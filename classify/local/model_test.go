@@ -99,26 +99,33 @@ func TestFollowUps(t *testing.T) {
 	user := func(text string) payload.Turn { return payload.Turn{Role: "user", Text: text} }
 	agent := func(text string) payload.Turn { return payload.Turn{Role: "assistant", Text: text} }
 	rain := []payload.Turn{user("will it rain tomorrow in Taipei"), agent("Shall I play some jazz or translate this into German instead?")}
+	vague := []payload.Turn{rain[0], agent("In the north or in the south?")}
 	for _, row := range []struct {
 		name, message string
 		turns         []payload.Turn
 		want          string
 	}{
-		{"yes", "yes please", rain, "WEATHER"},
-		{"a choice", "the second one", rain, "WEATHER"},
-		{"a number", "2", rain, "WEATHER"},
-		{"Chinese", "好啊", rain, "WEATHER"},
-		{"Chinese choice", "第二個", rain, "WEATHER"},
-		{"Japanese", "はい、お願いします", rain, "WEATHER"},
+		{"yes", "yes please", vague, "WEATHER"},
+		{"a choice", "the second one", vague, "WEATHER"},
+		{"a number", "2", vague, "WEATHER"},
+		{"Chinese", "好啊", vague, "WEATHER"},
+		{"Chinese choice", "第二個", vague, "WEATHER"},
+		{"Japanese", "はい、お願いします", vague, "WEATHER"},
+		{"yes to an offer", "yes please", rain, "TRANSLATE"},
+		{"a choice of what is offered", "the second one", rain, "TRANSLATE"},
+		{"Chinese, to an offer", "好啊", rain, "TRANSLATE"},
+		{"Japanese, to an offer", "はい、お願いします", rain, "TRANSLATE"},
 		{"elliptic", "and on the weekend?", rain, "WEATHER"},
 		{"continues", "what about Kaohsiung instead", rain, "WEATHER"},
 		{"continues in Chinese", "那高雄呢", rain, "WEATHER"},
 		{"continues with a new subject", "and play some jazz", rain, "MUSIC_PLAY"},
-		{"skips another follow-up", "ok do it", append(rain, user("yes"), agent("Sure?")), "WEATHER"},
+		{"skips another follow-up", "ok do it", append(slices.Clone(vague), user("yes"), agent("Sure?")), "WEATHER"},
+		{"an answer to an offer, and another follow-up", "ok do it", append(slices.Clone(rain), user("yes"), agent("Sure?")), "TRANSLATE"},
 		{"a new subject", "play some jazz", rain, "MUSIC_PLAY"},
 		{"a new subject, short", "review my code", rain, "CODE_REVIEW"},
 		{"no conversation", "yes please", nil, intents.FallbackID},
-		{"only the assistant spoke", "yes please", rain[1:], intents.FallbackID},
+		{"only the assistant spoke", "yes please", vague[1:], intents.FallbackID},
+		{"only the assistant spoke, and offered", "yes please", rain[1:], "TRANSLATE"},
 		{"gibberish stays gibberish", "qzxv wkjq", rain, intents.FallbackID},
 		{"the earlier message fits nothing", "yes please", []payload.Turn{user("qzxv wkjq")}, intents.FallbackID},
 		{"a long message stands alone", "yes but the quantum chromodynamics lattice gauge fields wobble so much more than in our first run", rain, intents.FallbackID},
@@ -129,7 +136,7 @@ func TestFollowUps(t *testing.T) {
 		})
 	}
 
-	followed, asked := ask(m, cat, "yes please", rain...), ask(m, cat, rain[0].Text)
+	followed, asked := ask(m, cat, "yes please", vague...), ask(m, cat, rain[0].Text)
 	require.Less(t, followed.Confidence, asked.Confidence, "a follow-up is less certain than what it follows")
 	require.Contains(t, followed.Goal, "yes please")
 	require.Contains(t, followed.Goal, "will it rain tomorrow in Taipei")

@@ -116,6 +116,9 @@ func (m *Model) decide(sc *scratch, message string, conversation []payload.Turn,
 	if len(conversation) == 0 {
 		return alone
 	}
+	if v, _, ok := m.offered(sc, &c, alone.pFirst, conversation, allowed, by); ok {
+		return v
+	}
 	if c.closes(asked) {
 		if alone.other() || alone.pFirst < certain {
 			alone = m.lookAt(sc, allowed, by, c.closing())

@@ -49,6 +49,8 @@ type cues struct {
 	roles   role // of all its words and phrases; roleGoesOn and roleAside only where they count
 	length  int
 	content int // of the words without a role
+	// answersFirst reports whether the message begins with an answer or consent.
+	answersFirst bool
 }
 
 func (c *cues) has(r role) bool { return c.roles&r != 0 }
@@ -125,10 +127,17 @@ func cuesOf(t *reading) cues {
 // leadsIn reports whether the text read so far is an introduction, as in "no,
 // …" or "thanks, …".
 func (c *cues) leadsIn() bool {
-	return c.content == 0 && c.roles&^(roleAnswer|roleAssent|roleThanks) == 0
+	answers := roleAnswer | roleAssent | roleThanks
+	if c.answersFirst {
+		answers |= roleSmall // of another language: "ja" is "already" in Portuguese
+	}
+	return c.content == 0 && c.roles&^answers == 0
 }
 
 func (c *cues) take(length int, r role) {
+	if c.length == 0 {
+		c.answersFirst = r&(roleAnswer|roleAssent) != 0
+	}
 	c.length += length
 	c.roles |= r
 	if r == 0 {
@@ -354,6 +363,11 @@ func (m *Model) topic(sc *scratch, conversation []payload.Turn, allowed []bool, 
 		}
 		sc.text.reset(said)
 		c, asked := cuesOf(&sc.text), asks(conversation[:i])
+		if v, offer, ok := m.offered(sc, &c, 0, conversation[:i], allowed, by); ok && c.content == 0 {
+			sc.topic = divide(sc.topic, &v, sc.scores, allowed)
+			topic, from = v, offer
+			continue
+		}
 		if c.closes(i > 0 && asked) || c.content == 0 && from != "" {
 			continue
 		}
@@ -398,6 +412,11 @@ func asks(conversation []payload.Turn) bool {
 		return false
 	}
 	last := conversation[len(conversation)-1]
-	said := strings.TrimRight(last.Text, " \n\t\"”»」)*_")
-	return last.Role != payload.RoleAssistant || strings.HasSuffix(said, "?") || strings.HasSuffix(said, "？")
+	return last.Role != payload.RoleAssistant || asksIn(last.Text)
+}
+
+// asksIn reports whether a text ends with a question.
+func asksIn(text string) bool {
+	said := strings.TrimRight(text, " \n\t\"”»」)*_")
+	return strings.HasSuffix(said, "?") || strings.HasSuffix(said, "？") || strings.HasSuffix(said, "؟")
 }
