@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ import (
 // retires the oldest.
 func historyLimit(t *testing.T, open Open) {
 	for _, limit := range []int{0, 1, 3} {
-		t.Run(fmt.Sprint(limit), func(t *testing.T) {
+		t.Run(strconv.Itoa(limit), func(t *testing.T) {
 			handles := open(t, limit)
 			s := handles[0]
 			for i := range limit + 1 { // one is current
