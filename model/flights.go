@@ -8,6 +8,9 @@ import (
 
 // flights are the questions in progress, each with one answer for all its
 // callers (singleflight). The zero value is ready for use.
+//
+// golang.org/x/sync/singleflight does not count who still waits: a question would
+// go on, and cost tokens, when all callers have left.
 type flights struct {
 	mu     sync.Mutex
 	flying map[any]any // flightKey[V] → *flight[V]

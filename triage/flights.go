@@ -7,6 +7,11 @@ import (
 
 // flights are the decisions in progress, so that a message that is repeated
 // meanwhile is decided once (singleflight). The zero value is ready for use.
+//
+// golang.org/x/sync/singleflight does not fit. The caller that decides must stay to
+// the end, because its reply may be committed, while the others leave at their own
+// deadlines: Do holds all of them, and DoChan does not tell who decides, and ends the
+// process when a decision panics.
 type flights struct {
 	mu     sync.Mutex
 	flying map[flightKey]*flight

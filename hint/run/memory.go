@@ -46,7 +46,9 @@ func (a Answer) Final() bool {
 	return false
 }
 
-// run is one run's first answer, or the wait for it.
+// run is one run's first answer, or the wait for it. That is more than
+// golang.org/x/sync/singleflight does: the answer stays for retries, and another
+// process may give it.
 type run struct {
 	done chan struct{} // closed when answer is set
 	// prompt is the first prompt, kept until there is a final answer: the prompt
