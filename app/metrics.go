@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"intenthint/classify"
 	"intenthint/hint"
@@ -52,52 +53,24 @@ const (
 // NewMetrics returns metrics in a registry of their own.
 func NewMetrics(version string) *Metrics {
 	r := telemetry.NewRegistry(version)
+	auto := promauto.With(r)
 	m := &Metrics{
 		Registry: r, models: model.NewMetrics(r), events: events.NewMetrics(r), hints: hint.NewMetrics(r), service: bus.NewMetrics(r), triage: triage.NewMetrics(r), knowhub: knowhub.NewMetrics(r),
-		sessions: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number.",
-		}),
-		learnt: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); examples that do not fit its intent files do not count.",
-		}),
-		embeddingReady: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing.",
-		}),
-		embeddings: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_embedding_messages_total", Help: "Messages whose local answer was needed while an embedding model was in use, by outcome: used; spared, the words were certain enough; unfit, in a language or of a kind that the built-in model does not support; busy, the limit of concurrent embeddings was reached; late; failed. In all but the first case the words answered alone.",
-		}, []string{"outcome"}),
-		reloads: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_reloads_total", Help: "Reloads of the configuration and of the intent files, by result.",
-		}, []string{"what", "result"}),
-		configOK: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_config_last_reload_successful", Help: "1 if the last attempt to load the configuration succeeded, 0 while the file is wrong and the last good configuration stays in use.",
-		}),
-		configReloadedAt: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_config_last_reload_success_timestamp_seconds", Help: "When the configuration was last loaded successfully, at the start or by a reload, in Unix seconds.",
-		}),
+		sessions:         auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_sessions", Help: "Sessions in the store, counted every five minutes. Processes that share a store report the same number."}),
+		learnt:           auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_learnt_examples", Help: "Examples learnt from use that the local classifier of this process uses (HINT_LEARN); examples that do not fit its intent files do not count."}),
+		embeddingReady:   auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_embedding_ready", Help: "1 while the embedding model is in use, 0 when none is configured or its vectors of the intents are missing."}),
+		embeddings:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_embedding_messages_total", Help: "Messages whose local answer was needed while an embedding model was in use, by outcome: used; spared, the words were certain enough; unfit, in a language or of a kind that the built-in model does not support; busy, the limit of concurrent embeddings was reached; late; failed. In all but the first case the words answered alone."}, []string{"outcome"}),
+		reloads:          auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_reloads_total", Help: "Reloads of the configuration and of the intent files, by result."}, []string{"what", "result"}),
+		configOK:         auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_config_last_reload_successful", Help: "1 if the last attempt to load the configuration succeeded, 0 while the file is wrong and the last good configuration stays in use."}),
+		configReloadedAt: auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_config_last_reload_success_timestamp_seconds", Help: "When the configuration was last loaded successfully, at the start or by a reload, in Unix seconds."}),
 	}
-	for _, outcome := range classify.EmbeddingOutcomes {
-		m.embeddings.WithLabelValues(outcome)
-	}
-	for _, what := range []string{reloadConfig, reloadIntents} {
-		for _, result := range []string{"ok", "error"} {
-			m.reloads.WithLabelValues(what, result)
-		}
-	}
+	telemetry.Zero(m.embeddings, telemetry.Values(classify.EmbeddingOutcomes...))
+	telemetry.Zero(m.reloads, telemetry.Values(reloadConfig, reloadIntents), telemetry.Values("ok", "error"))
 	const connected = "intenthint_nats_connected"
 	const connectedHelp = "1 while the connection to the NATS server is up, else 0, by connection."
-	r.MustRegister(
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "intenthint_ready", Help: "1 while a request sent now would be answered, else 0; the same as /readyz.",
-		}, m.ready.value),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "requests"},
-		}, m.requestsConnected.value),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "events"},
-		}, m.eventsConnected.value),
-		m.sessions, m.learnt, m.embeddingReady, m.embeddings, m.reloads, m.configOK, m.configReloadedAt,
-	)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: "intenthint_ready", Help: "1 while a request sent now would be answered, else 0; the same as /readyz."}, m.ready.value)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "requests"}}, m.requestsConnected.value)
+	auto.NewGaugeFunc(prometheus.GaugeOpts{Name: connected, Help: connectedHelp, ConstLabels: prometheus.Labels{"connection": "events"}}, m.eventsConnected.value)
 	return m
 }
 

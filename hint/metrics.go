@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"intenthint/hint/eligibility"
 	"intenthint/hint/writer"
@@ -58,57 +59,27 @@ const (
 // NewMetrics registers the metrics; times are in seconds. A second call with the
 // same registerer panics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
+	auto := promauto.With(r)
 	m := &Metrics{
-		hints: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_hints_total", Help: "Hints given, by source of the classification (cache: a run that was requested again) and intent.",
-		}, []string{"source", "intent"}),
-		intents: telemetry.NewLabel(maxIntents),
-		skips: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_skips_total", Help: "Requests answered without a hint, by reason (the value of Hint-Skip) and its kind: policy (excluded by the rules, or already known to the session), unsure (confidence too low), failure.",
-		}, []string{"kind", "reason"}),
-		badRequests: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_bad_requests_total", Help: "Malformed requests, refused with error code 400.",
-		}),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "intenthint_request_duration_seconds", Help: "Time from receiving a before_prompt_build request to replying, by outcome: hint, or the kind of the skip.",
-			Buckets: telemetry.LatencyBuckets,
-		}, []string{"outcome"}),
-		classifiers: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "intenthint_classification_duration_seconds", Help: "Time that a source took for its own answer, whether or not that answer was used. Failed model calls are not included.",
-			Buckets: telemetry.LatencyBuckets,
-		}, []string{"source"}),
-		confidence: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "intenthint_hint_confidence", Help: "Confidence (0 to 1) of classifications, by source, including those too low for a hint.",
-			Buckets: confidenceBuckets,
-		}, []string{"source"}),
-		skills: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_skill_hints_total", Help: "Skills that intents name, by outcome: named in a hint with their path, used (read by the turn of that hint), or unknown to the gateway.",
-		}, []string{"outcome"}),
-		writes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_writer_instructions_total", Help: "Hints whose intent's prompt the writer was asked to rewrite (HINT_WRITER), by outcome: written, cached (written earlier in the session), or the intent's own prompt because the writer was late, failed or overloaded.",
-		}, []string{"outcome"}),
-		writing: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "intenthint_writer_duration_seconds", Help: "Time that a hint waited for the writer, for all outcomes but cached.", Buckets: telemetry.LatencyBuckets,
-		}),
+		hints:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_hints_total", Help: "Hints given, by source of the classification (cache: a run that was requested again) and intent."}, []string{"source", "intent"}),
+		intents:     telemetry.NewLabel(maxIntents),
+		skips:       auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_skips_total", Help: "Requests answered without a hint, by reason (the value of Hint-Skip) and its kind: policy (excluded by the rules, or already known to the session), unsure (confidence too low), failure."}, []string{"kind", "reason"}),
+		badRequests: auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_bad_requests_total", Help: "Malformed requests, refused with error code 400."}),
+		requests:    auto.NewHistogramVec(prometheus.HistogramOpts{Name: "intenthint_request_duration_seconds", Help: "Time from receiving a before_prompt_build request to replying, by outcome: hint, or the kind of the skip.", Buckets: telemetry.LatencyBuckets}, []string{"outcome"}),
+		classifiers: auto.NewHistogramVec(prometheus.HistogramOpts{Name: "intenthint_classification_duration_seconds", Help: "Time that a source took for its own answer, whether or not that answer was used. Failed model calls are not included.", Buckets: telemetry.LatencyBuckets}, []string{"source"}),
+		confidence:  auto.NewHistogramVec(prometheus.HistogramOpts{Name: "intenthint_hint_confidence", Help: "Confidence (0 to 1) of classifications, by source, including those too low for a hint.", Buckets: confidenceBuckets}, []string{"source"}),
+		skills:      auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_skill_hints_total", Help: "Skills that intents name, by outcome: named in a hint with their path, used (read by the turn of that hint), or unknown to the gateway."}, []string{"outcome"}),
+		writes:      auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_writer_instructions_total", Help: "Hints whose intent's prompt the writer was asked to rewrite (HINT_WRITER), by outcome: written, cached (written earlier in the session), or the intent's own prompt because the writer was late, failed or overloaded."}, []string{"outcome"}),
+		writing:     auto.NewHistogram(prometheus.HistogramOpts{Name: "intenthint_writer_duration_seconds", Help: "Time that a hint waited for the writer, for all outcomes but cached.", Buckets: telemetry.LatencyBuckets}),
 	}
-	// Create these series at once, so that alerts can tell 0 from no data.
 	for _, skip := range eligibility.All() {
 		m.skips.WithLabelValues(kindOf(skip), string(skip))
 	}
-	for _, outcome := range []string{outcomeHint, outcomePolicy, outcomeUnsure, outcomeFailure} {
-		m.requests.WithLabelValues(outcome)
-	}
-	for _, source := range sources {
-		m.classifiers.WithLabelValues(source)
-		m.confidence.WithLabelValues(source)
-	}
-	for _, outcome := range []string{skillNamed, skillUsed, skillUnknown} {
-		m.skills.WithLabelValues(outcome)
-	}
-	for _, outcome := range writer.Outcomes() {
-		m.writes.WithLabelValues(string(outcome))
-	}
-	r.MustRegister(m.hints, m.skips, m.badRequests, m.requests, m.classifiers, m.confidence, m.skills, m.writes, m.writing)
+	telemetry.Zero(m.requests, telemetry.Values(outcomeHint, outcomePolicy, outcomeUnsure, outcomeFailure))
+	telemetry.Zero(m.classifiers, sources)
+	telemetry.Zero(m.confidence, sources)
+	telemetry.Zero(m.skills, telemetry.Values(skillNamed, skillUsed, skillUnknown))
+	telemetry.Zero(m.writes, telemetry.Values(writer.Outcomes()...))
 	return m
 }
 

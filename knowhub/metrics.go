@@ -2,6 +2,7 @@ package knowhub
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"intenthint/internal/telemetry"
 	"intenthint/knowhub/experience"
@@ -40,53 +41,25 @@ const (
 // NewMetrics registers the metrics; times are in seconds. A second call with the
 // same registerer panics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
+	auto := promauto.With(r)
 	m := &Metrics{
-		verbs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_requests_total", Help: "Requests to KnowHub over HTTP and NATS, by verb and outcome: ok, refused (the caller's fault) or error.",
-		}, []string{"verb", "outcome"}),
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_decisions_total", Help: "Decisions of people about experiences in this process, by status.",
-		}, []string{"status"}),
-		searches: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "intenthint_knowhub_search_duration_seconds", Help: "Time of a search in the index of experiences.", Buckets: telemetry.LatencyBuckets,
-		}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_errors_total", Help: "Failed operations on the experiences, their index and the turns of sessions, by operation.",
-		}, []string{"operation"}),
-		rebuilds: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_index_rebuilds_total", Help: "Rebuilds of the index of experiences, including the first build.",
-		}),
-		ready: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_knowhub_index_ready", Help: "1 while the index of experiences follows the bucket, 0 before it has caught up.",
-		}),
-		revision: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_knowhub_index_revision", Help: "Revision of the bucket that the index of experiences has reached.",
-		}),
-		recalled: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_recalled_total", Help: "Experiences that were put in front of prompts.",
-		}),
-		reminders: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_reminders_total", Help: "Reminders that were put in front of prompts.",
-		}),
-		extracted: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_knowhub_extracted_total", Help: "Experiences that a model extracted, by outcome: new, known, low_confidence or unusable; failed counts conversations for which no model answered.",
-		}, []string{"outcome"}),
+		verbs:     auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_knowhub_requests_total", Help: "Requests to KnowHub over HTTP and NATS, by verb and outcome: ok, refused (the caller's fault) or error."}, []string{"verb", "outcome"}),
+		decisions: auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_knowhub_decisions_total", Help: "Decisions of people about experiences in this process, by status."}, []string{"status"}),
+		searches:  auto.NewHistogram(prometheus.HistogramOpts{Name: "intenthint_knowhub_search_duration_seconds", Help: "Time of a search in the index of experiences.", Buckets: telemetry.LatencyBuckets}),
+		failures:  auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_knowhub_errors_total", Help: "Failed operations on the experiences, their index and the turns of sessions, by operation."}, []string{"operation"}),
+		rebuilds:  auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_knowhub_index_rebuilds_total", Help: "Rebuilds of the index of experiences, including the first build."}),
+		ready:     auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_knowhub_index_ready", Help: "1 while the index of experiences follows the bucket, 0 before it has caught up."}),
+		revision:  auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_knowhub_index_revision", Help: "Revision of the bucket that the index of experiences has reached."}),
+		recalled:  auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_knowhub_recalled_total", Help: "Experiences that were put in front of prompts."}),
+		reminders: auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_knowhub_reminders_total", Help: "Reminders that were put in front of prompts."}),
+		extracted: auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_knowhub_extracted_total", Help: "Experiences that a model extracted, by outcome: new, known, low_confidence or unusable; failed counts conversations for which no model answered."}, []string{"outcome"}),
 	}
 	for _, verb := range verbs {
-		for _, outcome := range []string{outcomeOK, outcomeBad, outcomeError} {
-			m.verbs.WithLabelValues(verb.name, outcome)
-		}
+		telemetry.Zero(m.verbs, telemetry.Values(verb.name), telemetry.Values(outcomeOK, outcomeBad, outcomeError))
 	}
-	for _, status := range []experience.Status{experience.Approved, experience.Rejected} {
-		m.decisions.WithLabelValues(string(status))
-	}
-	for _, operation := range []string{"keep", "search", "list", "content", "decide", opTurns} {
-		m.failures.WithLabelValues(operation)
-	}
-	for _, outcome := range []string{outcomeNew, outcomeKnown, outcomeUnsure, outcomeUnusable, outcomeAskFailed} {
-		m.extracted.WithLabelValues(outcome)
-	}
-	r.MustRegister(m.verbs, m.decisions, m.searches, m.failures, m.rebuilds, m.ready, m.revision, m.recalled, m.reminders, m.extracted)
+	telemetry.Zero(m.decisions, telemetry.Values(experience.Approved, experience.Rejected))
+	telemetry.Zero(m.failures, telemetry.Values("keep", "search", "list", "content", "decide", opTurns))
+	telemetry.Zero(m.extracted, telemetry.Values(outcomeNew, outcomeKnown, outcomeUnsure, outcomeUnusable, outcomeAskFailed))
 	return m
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"intenthint/internal/telemetry"
 )
@@ -27,22 +28,14 @@ type Metrics struct {
 
 // NewMetrics registers the metrics of models; times are in seconds.
 func NewMetrics(r prometheus.Registerer) *Metrics {
+	auto := promauto.With(r)
 	m := &Metrics{
 		models: telemetry.NewLabel(maxModels),
-		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_model_calls_total", Help: "Calls of models, by model and outcome; open, shared and unresolved ones were not sent.",
-		}, []string{"model", "outcome"}),
-		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "intenthint_model_call_duration_seconds", Help: "Duration of model calls, by model. Calls that were never sent do not count.", Buckets: telemetry.LatencyBuckets,
-		}, []string{"model"}),
-		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_model_tokens_total", Help: "Tokens of model calls, by model and direction; cached tokens are part of in.",
-		}, []string{"model", "direction"}),
-		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "intenthint_model_breaker_open", Help: "1 while the model's circuit breaker is open, else 0; for the model \"other\", the number of open ones.",
-		}, []string{"model"}),
+		calls:  auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_model_calls_total", Help: "Calls of models, by model and outcome; open, shared and unresolved ones were not sent."}, []string{"model", "outcome"}),
+		times:  auto.NewHistogramVec(prometheus.HistogramOpts{Name: "intenthint_model_call_duration_seconds", Help: "Duration of model calls, by model. Calls that were never sent do not count.", Buckets: telemetry.LatencyBuckets}, []string{"model"}),
+		tokens: auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_model_tokens_total", Help: "Tokens of model calls, by model and direction; cached tokens are part of in."}, []string{"model", "direction"}),
+		open:   auto.NewGaugeVec(prometheus.GaugeOpts{Name: "intenthint_model_breaker_open", Help: "1 while the model's circuit breaker is open, else 0; for the model \"other\", the number of open ones."}, []string{"model"}),
 	}
-	r.MustRegister(m.calls, m.times, m.tokens, m.open)
 	return m
 }
 
@@ -76,12 +69,8 @@ func (m *Metrics) Expect(refs ...string) {
 }
 
 func (m *Metrics) begin(model string) {
-	for _, outcome := range outcomes {
-		m.calls.WithLabelValues(model, string(outcome))
-	}
-	for _, direction := range []string{"in", "out", "cached"} {
-		m.tokens.WithLabelValues(model, direction)
-	}
+	telemetry.Zero(m.calls, telemetry.Values(model), telemetry.Values(outcomes...))
+	telemetry.Zero(m.tokens, telemetry.Values(model), telemetry.Values("in", "out", "cached"))
 	m.times.WithLabelValues(model)
 	m.open.WithLabelValues(model)
 }

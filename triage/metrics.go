@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"intenthint/internal/telemetry"
 	"intenthint/triage/state"
@@ -31,46 +32,21 @@ type Metrics struct {
 // NewMetrics registers the metrics; times are in seconds. A second call with the
 // same registerer panics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
+	auto := promauto.With(r)
 	m := &Metrics{
-		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_triage_decisions_total", Help: "Messages that the triage gate decided about, by decision and reason (the value of Triage-Reason). Repeated messages do not count.",
-		}, []string{"decision", "reason"}),
-		repeats: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_triage_repeats_total", Help: "Messages that the triage gate had decided about before, in any process.",
-		}),
-		times: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "intenthint_triage_duration_seconds", Help: "Time from receiving a before_dispatch request to replying, by decision.",
-			Buckets: telemetry.LatencyBuckets,
-		}, []string{"decision"}),
-		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_triage_tokens_total", Help: "Tokens of the triage model's answers, by direction. The model metrics count them too.",
-		}, []string{"direction"}),
-		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_triage_state_errors_total", Help: "Failed reads and writes of the shared state of the triage gate, by operation.",
-		}, []string{"operation"}),
-		told: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "intenthint_triage_skipped_told_total", Help: "Skipped messages that were told to the next turn of their group.",
-		}),
-		marks: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "intenthint_triage_marks", Help: "Messages marked by people that this process knows, 2000 at most.",
-		}),
+		decisions: auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_triage_decisions_total", Help: "Messages that the triage gate decided about, by decision and reason (the value of Triage-Reason). Repeated messages do not count."}, []string{"decision", "reason"}),
+		repeats:   auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_triage_repeats_total", Help: "Messages that the triage gate had decided about before, in any process."}),
+		times:     auto.NewHistogramVec(prometheus.HistogramOpts{Name: "intenthint_triage_duration_seconds", Help: "Time from receiving a before_dispatch request to replying, by decision.", Buckets: telemetry.LatencyBuckets}, []string{"decision"}),
+		tokens:    auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_triage_tokens_total", Help: "Tokens of the triage model's answers, by direction. The model metrics count them too."}, []string{"direction"}),
+		failures:  auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_triage_state_errors_total", Help: "Failed reads and writes of the shared state of the triage gate, by operation."}, []string{"operation"}),
+		told:      auto.NewCounter(prometheus.CounterOpts{Name: "intenthint_triage_skipped_told_total", Help: "Skipped messages that were told to the next turn of their group."}),
+		marks:     auto.NewGauge(prometheus.GaugeOpts{Name: "intenthint_triage_marks", Help: "Messages marked by people that this process knows, 2000 at most."}),
 	}
-	for _, reason := range reasons {
-		m.decisions.WithLabelValues(state.Respond, string(reason))
-	}
-	for _, reason := range []Reason{TooShort, ByLocal, ByModel} {
-		m.decisions.WithLabelValues(state.Skip, string(reason))
-	}
-	for _, decision := range []string{state.Respond, state.Skip} {
-		m.times.WithLabelValues(decision)
-	}
-	for _, direction := range []string{"in", "out"} {
-		m.tokens.WithLabelValues(direction)
-	}
-	for _, operation := range []string{opDecision, opMark, opRecent, opSkipped} {
-		m.failures.WithLabelValues(operation)
-	}
-	r.MustRegister(m.decisions, m.repeats, m.times, m.tokens, m.failures, m.told, m.marks)
+	telemetry.Zero(m.decisions, telemetry.Values(state.Respond), telemetry.Values(reasons...))
+	telemetry.Zero(m.decisions, telemetry.Values(state.Skip), telemetry.Values(TooShort, ByLocal, ByModel))
+	telemetry.Zero(m.times, telemetry.Values(state.Respond, state.Skip))
+	telemetry.Zero(m.tokens, telemetry.Values("in", "out"))
+	telemetry.Zero(m.failures, telemetry.Values(opDecision, opMark, opRecent, opSkipped))
 	return m
 }
 

@@ -1,6 +1,9 @@
 package bus
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
 
 // Metrics are the metrics of endpoints.
 type Metrics struct {
@@ -10,16 +13,11 @@ type Metrics struct {
 
 // NewMetrics registers the metrics. A second call with the same registerer panics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
-	m := &Metrics{
-		inProgress: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "intenthint_requests_in_flight", Help: "Requests in progress, by endpoint.",
-		}, []string{"endpoint"}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "intenthint_requests_overloaded_total", Help: "Requests refused because too many were in progress, by endpoint.",
-		}, []string{"endpoint"}),
+	auto := promauto.With(r)
+	return &Metrics{
+		inProgress: auto.NewGaugeVec(prometheus.GaugeOpts{Name: "intenthint_requests_in_flight", Help: "Requests in progress, by endpoint."}, []string{"endpoint"}),
+		refused:    auto.NewCounterVec(prometheus.CounterOpts{Name: "intenthint_requests_overloaded_total", Help: "Requests refused because too many were in progress, by endpoint."}, []string{"endpoint"}),
 	}
-	r.MustRegister(m.inProgress, m.refused)
-	return m
 }
 
 // Expect creates the series of an endpoint, 0 at first.

@@ -3,12 +3,15 @@ package events
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"intenthint/internal/bus"
+	"intenthint/internal/telemetry"
 	"intenthint/subjects"
 )
 
@@ -34,43 +37,32 @@ type Metrics struct {
 // NewMetrics registers the metrics. A second call with the same registerer
 // panics.
 func NewMetrics(r prometheus.Registerer) *Metrics {
+	auto := promauto.With(r)
 	counter := func(name, help string) *prometheus.CounterVec {
-		vec := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{"sink", "hook"})
-		r.MustRegister(vec)
-		return vec
+		return auto.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{"sink", "hook"})
 	}
 	perSink := func(name, help string) *prometheus.GaugeVec {
-		vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, []string{"sink"})
-		r.MustRegister(vec)
-		return vec
+		return auto.NewGaugeVec(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help}, []string{"sink"})
 	}
 	gauge := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
-		r.MustRegister(g)
-		return g
+		return auto.NewGauge(prometheus.GaugeOpts{Namespace: namespace, Name: name, Help: help})
 	}
-	m := &Metrics{
-		applied:      counter("events_applied_total", "Events applied by this process, by sink and hook."),
-		ignored:      counter("events_ignored_total", "Events that belong to no session and were acknowledged without effect, by sink and hook."),
-		redeliveries: counter("redeliveries_total", "Deliveries of an event after the first, by sink and hook."),
-		deadLetters:  counter("dead_letters_total", "Events that this process moved to the dead-letter stream, by sink and hook."),
-		tooLarge:     counter("dead_letters_too_large_total", "Events that this process gave up without a dead letter, because the server refuses messages of that size, by sink and hook. They stay in the event stream."),
-		pending:      perSink("consumer_pending", "Events in the stream that no process has received yet, by sink. Every process reports the same number."),
-		ackPending:   perSink("consumer_ack_pending", "Events that some process has received and not acknowledged yet, by sink. Every process reports the same number."),
-		lastApply:    perSink("last_apply_timestamp_seconds", "When this process last applied an event, in Unix seconds, by sink; 0 if it has not applied any."),
-		blocked:      perSink("sink_blocked", "1 while a sink cannot apply events, for example because a disk is full, else 0. They wait in the stream meanwhile."),
-		publishRetries: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "publish_retries_total", Help: "Repeated attempts to publish an event.",
-		}),
-		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "events_lost_total", Help: "Answered turns that were never published, because too many waited for the stream, they were larger than the server takes, or the process stopped.",
-		}),
-		letters:     gauge("dead_letters_kept", "Messages in the dead-letter stream. Every process reports the same number."),
-		streamBytes: gauge("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),
-		streamLimit: gauge("event_stream_limit_bytes", "Size at which the event stream begins to drop its oldest events, in bytes; 0 for no limit."),
+	return &Metrics{
+		applied:        counter("events_applied_total", "Events applied by this process, by sink and hook."),
+		ignored:        counter("events_ignored_total", "Events that belong to no session and were acknowledged without effect, by sink and hook."),
+		redeliveries:   counter("redeliveries_total", "Deliveries of an event after the first, by sink and hook."),
+		deadLetters:    counter("dead_letters_total", "Events that this process moved to the dead-letter stream, by sink and hook."),
+		tooLarge:       counter("dead_letters_too_large_total", "Events that this process gave up without a dead letter, because the server refuses messages of that size, by sink and hook. They stay in the event stream."),
+		pending:        perSink("consumer_pending", "Events in the stream that no process has received yet, by sink. Every process reports the same number."),
+		ackPending:     perSink("consumer_ack_pending", "Events that some process has received and not acknowledged yet, by sink. Every process reports the same number."),
+		lastApply:      perSink("last_apply_timestamp_seconds", "When this process last applied an event, in Unix seconds, by sink; 0 if it has not applied any."),
+		blocked:        perSink("sink_blocked", "1 while a sink cannot apply events, for example because a disk is full, else 0. They wait in the stream meanwhile."),
+		publishRetries: auto.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "publish_retries_total", Help: "Repeated attempts to publish an event."}),
+		lost:           auto.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: "events_lost_total", Help: "Answered turns that were never published, because too many waited for the stream, they were larger than the server takes, or the process stopped."}),
+		letters:        gauge("dead_letters_kept", "Messages in the dead-letter stream. Every process reports the same number."),
+		streamBytes:    gauge("event_stream_bytes", "Size of the event stream in bytes. Every process reports the same number."),
+		streamLimit:    gauge("event_stream_limit_bytes", "Size at which the event stream begins to drop its oldest events, in bytes; 0 for no limit."),
 	}
-	r.MustRegister(m.publishRetries, m.lost)
-	return m
 }
 
 // Expect creates the series of a sink, 0 at first, so that alerts can tell 0 from
@@ -80,10 +72,7 @@ func (m *Metrics) Expect(sink string, hooks []string) {
 		hooks = subjects.Observations()
 	}
 	for _, c := range []*prometheus.CounterVec{m.applied, m.ignored, m.redeliveries, m.deadLetters, m.tooLarge} {
-		for _, hook := range hooks {
-			c.WithLabelValues(sink, hook)
-		}
-		c.WithLabelValues(sink, labelOther)
+		telemetry.Zero(c, telemetry.Values(sink), append(slices.Clone(hooks), labelOther))
 	}
 	for _, g := range []*prometheus.GaugeVec{m.pending, m.ackPending, m.lastApply, m.blocked} {
 		g.WithLabelValues(sink)

@@ -1,10 +1,12 @@
 package telemetry
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // LatencyBuckets are the buckets of every histogram of durations, in seconds:
@@ -18,10 +20,38 @@ var LatencyBuckets = []float64{
 // process, and the program's version. Each package adds its own.
 func NewRegistry(version string) *prometheus.Registry {
 	r := prometheus.NewRegistry()
-	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "intenthint_build_info", Help: "The version of the program; always 1."}, []string{"version"})
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	info := promauto.With(r).NewGaugeVec(prometheus.GaugeOpts{Name: "intenthint_build_info", Help: "The version of the program; always 1."}, []string{"version"})
 	info.WithLabelValues(version).Set(1)
-	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), info)
 	return r
+}
+
+// Zero creates the series of a metric for every combination of the values of its
+// labels, 0 at first, so that alerts can tell 0 from no data. There are as many lists
+// of values as the metric has labels.
+func Zero[M any](metric interface{ WithLabelValues(values ...string) M }, values ...[]string) {
+	combinations := [][]string{nil}
+	for _, list := range values {
+		var longer [][]string
+		for _, before := range combinations {
+			for _, value := range list {
+				longer = append(longer, append(slices.Clone(before), value))
+			}
+		}
+		combinations = longer
+	}
+	for _, c := range combinations {
+		metric.WithLabelValues(c...)
+	}
+}
+
+// Values returns the values of a label, for [Zero].
+func Values[S ~string](values ...S) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
 }
 
 // Label bounds the number of values of a metric label, so that external
